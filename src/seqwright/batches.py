@@ -1,0 +1,163 @@
+"""Batches: padding, what counts as real, length buckets, and an order that can be resumed anywhere.
+
+B batch · S source · T target
+"""
+
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple, Protocol, TypeVar
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+Ids = NDArray[np.integer]
+BatchT_co = TypeVar("BatchT_co", covariant=True)
+
+
+class Padded(NamedTuple):
+    """Rows of different length as one tensor; `real_BT` is False at the padding."""
+
+    tokens_BT: Tensor
+    real_BT: Tensor
+
+
+def padded(rows: Sequence[Ids]) -> Padded:
+    """Rows of token ids, filled up with zeros at the right."""
+    length_B = np.fromiter((len(row) for row in rows), dtype=np.int64, count=len(rows))
+    real_BT = np.arange(length_B.max(initial=0)) < length_B[:, None]
+    tokens_BT = np.zeros(real_BT.shape, dtype=np.int64)
+    if real_BT.any():
+        tokens_BT[real_BT] = np.concatenate(rows)
+    return Padded(torch.from_numpy(tokens_BT), torch.from_numpy(real_BT))
+
+
+class Pairs(NamedTuple):
+    """A batch of sentence pairs. `given_BT` is what the decoder reads, `wanted_BT` what it should say after each."""
+
+    source_BS: Tensor
+    source_real_BS: Tensor
+    given_BT: Tensor
+    wanted_BT: Tensor
+    real_BT: Tensor
+
+    @property
+    def fresh_B(self) -> Tensor:
+        """True where a row has nothing to do with the same row of the batch before: here everywhere."""
+        return torch.ones(len(self.source_BS), dtype=torch.bool, device=self.source_BS.device)
+
+    @property
+    def tokens(self) -> int:
+        """How many real tokens, source and target, the batch holds."""
+        return int(self.source_real_BS.sum() + self.real_BT.sum())
+
+    def to(self, device: torch.device) -> "Pairs":
+        """The same batch on another device."""
+        return Pairs(*(tensor.to(device, non_blocking=True) for tensor in self))
+
+
+def sources(rows: Sequence[Ids], *, end: int) -> Pairs:
+    """A batch that has only sources, each closed by `end`: what `start` needs to translate."""
+    source_BS, source_real_BS = padded([np.append(row, end) for row in rows])
+    nothing_B0 = source_BS[:, :0]
+    return Pairs(source_BS, source_real_BS, nothing_B0, nothing_B0, source_real_BS[:, :0])
+
+
+def pairs(source: Sequence[Ids], target: Sequence[Ids], *, begin: int, end: int) -> Pairs:
+    """Pairs of token rows as a batch: `x end` is read, `begin y` is given, `y end` is wanted."""
+    source_BS, source_real_BS = padded([np.append(row, end) for row in source])
+    whole_BT, real_BT = padded([np.concatenate(([begin], row, [end])) for row in target])
+    return Pairs(source_BS, source_real_BS, whole_BT[:, :-1], whole_BT[:, 1:], real_BT[:, 1:])
+
+
+class Place(NamedTuple):
+    """A place in the endless order of batches: this batch of this epoch comes next."""
+
+    epoch: int = 0
+    index: int = 0
+
+
+class Batches(Protocol[BatchT_co]):
+    """An endless order of batches, a pure function of the place: nothing is replayed to go on in the middle."""
+
+    def at(self, place: Place) -> BatchT_co:
+        """The batch at a place."""
+
+    def after(self, place: Place) -> Place:
+        """The place that follows."""
+
+    def once(self) -> Iterator[BatchT_co]:
+        """Every example once, in a fixed order: for validation."""
+
+
+class Rows(Protocol):
+    """Token rows of a corpus. `length_N` plans the batches; `take` gives the rows as they are in an epoch."""
+
+    @property
+    def length_N(self) -> NDArray[np.int64]:
+        """The length of each row."""
+
+    def take(self, rows: NDArray[np.int64], epoch: int) -> list[Ids]:
+        """Some rows."""
+
+
+class PairBatches:
+    """Sentence pairs of like length together, at most `tokens` a batch on either side, padding included.
+
+    Each epoch shuffles the pairs, sorts them by target and source length (the shuffle decides among equals),
+    cuts the sorted row into batches and shuffles those; all from (seed, epoch).
+    """
+
+    def __init__(self, source: Rows, target: Rows, *, tokens: int, seed: int, begin: int, end: int) -> None:
+        self.source, self.target = source, target
+        self.tokens, self.seed, self.begin, self.end = tokens, seed, begin, end
+        self._planned: tuple[int, list[NDArray[np.int64]]] | None = None
+
+    def at(self, place: Place) -> Pairs:
+        """The batch at a place."""
+        return self._batch(self.plan(place.epoch)[place.index], place.epoch)
+
+    def after(self, place: Place) -> Place:
+        """The place that follows, perhaps in the next epoch."""
+        last = place.index + 1 == len(self.plan(place.epoch))
+        return Place(place.epoch + 1, 0) if last else Place(place.epoch, place.index + 1)
+
+    def once(self) -> Iterator[Pairs]:
+        """Every pair once, longest last."""
+        for rows in self._cut(np.arange(len(self.source.length_N))):
+            yield self._batch(rows, 0)
+
+    def plan(self, epoch: int) -> list[NDArray[np.int64]]:
+        """Which rows stand in which batch of an epoch."""
+        if self._planned is None or self._planned[0] != epoch:
+            order = np.random.default_rng((self.seed, epoch))
+            batches = self._cut(order.permutation(len(self.source.length_N)))
+            shuffled = [batches[i] for i in order.permutation(len(batches))]
+            self._planned = epoch, shuffled
+        return self._planned[1]
+
+    def padding(self, epoch: int = 0) -> float:
+        """The share of all positions in an epoch's batches, source and target, that is padding."""
+        real = every = 0
+        for rows in self.plan(epoch):
+            for length_N in (self.source.length_N[rows] + 1, self.target.length_N[rows] + 1):
+                real += int(length_N.sum())
+                every += len(rows) * int(length_N.max())
+        return 1 - real / every
+
+    def _cut(self, rows: NDArray[np.int64]) -> list[NDArray[np.int64]]:
+        """Rows sorted by length and cut so that rows × longest stays within `tokens`."""
+        source_N, target_N = self.source.length_N[rows] + 1, self.target.length_N[rows] + 1
+        sorted_N = np.lexsort((source_N, target_N))
+        rows, longest_N = rows[sorted_N], np.maximum(source_N, target_N)[sorted_N]
+        batches, first, widest = [], 0, 0
+        for i, length in enumerate(longest_N.tolist()):
+            widest = max(widest, length)
+            if i > first and widest * (i - first + 1) > self.tokens:
+                batches.append(rows[first:i])
+                first, widest = i, length
+        batches.append(rows[first:])
+        return batches
+
+    def _batch(self, rows: NDArray[np.int64], epoch: int) -> Pairs:
+        return pairs(self.source.take(rows, epoch), self.target.take(rows, epoch), begin=self.begin, end=self.end)

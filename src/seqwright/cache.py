@@ -1,0 +1,214 @@
+"""The token cache: a corpus tokenised once, in files that are mapped into memory and never read whole.
+
+It lies outside every run, in `$SEQWRIGHT_CACHE`, under a key made from the content and the tokenizers.
+"""
+
+import hashlib
+import json
+import os
+import random
+import shutil
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import ExitStack
+from itertools import islice
+from pathlib import Path
+from typing import Literal, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from seqwright.batches import Ids
+from seqwright.data.catalog import cache_folder
+from seqwright.data.examples import Pair
+from seqwright.errors import DataError
+
+FORMAT = 1
+BLOCK = 8192  # pairs tokenised at a time
+Encode = Callable[[list[str]], list[Ids]]
+Overlong = Literal["drop", "cut", "refuse"]
+
+
+class Ragged:
+    """Rows of different length in two mapped files: the values one after another, and where each row ends."""
+
+    def __init__(self, stem: Path) -> None:
+        self.end_N: NDArray[np.int64] = np.load(stem.with_suffix(".ends.npy"), mmap_mode="r")
+        kind = json.loads(stem.with_suffix(".kind.json").read_text(encoding="utf-8"))
+        path = stem.with_suffix(".values")
+        empty = path.stat().st_size == 0
+        self.values = np.zeros(0, dtype=kind) if empty else np.memmap(path, dtype=kind, mode="r")
+        self.length_N: NDArray[np.int64] = np.diff(self.end_N, prepend=0)
+
+    def __len__(self) -> int:
+        return len(self.end_N)
+
+    def row(self, index: int) -> Ids:
+        """One row."""
+        end = int(self.end_N[index])
+        row: Ids = self.values[end - int(self.length_N[index]) : end]
+        return row
+
+    def take(self, rows: NDArray[np.int64], epoch: int) -> list[Ids]:
+        """Some rows, the same in every epoch."""
+        return [self.row(index) for index in rows.tolist()]
+
+
+class Redrawn:
+    """Rows segmented anew each epoch, drawn from (seed, epoch, side, row): for BPE-dropout.
+
+    `length_N` are the lengths without dropout: batches are planned with them.
+    """
+
+    def __init__(
+        self, text: Ragged, plain: Ragged, draw: Callable[[str, random.Random], Ids], *, seed: int, side: str, longest: int
+    ) -> None:
+        self.text, self.draw, self.seed, self.side, self.longest = text, draw, seed, side, longest
+        self.length_N = plain.length_N
+
+    def take(self, rows: NDArray[np.int64], epoch: int) -> list[Ids]:
+        """Some rows as they are in this epoch."""
+        return [self._drawn(index, epoch)[: self.longest] for index in rows.tolist()]
+
+    def _drawn(self, index: int, epoch: int) -> Ids:
+        text = self.text.row(index).tobytes().decode()
+        return self.draw(text, random.Random(f"{self.seed}/{epoch}/{self.side}/{index}"))
+
+
+class Kept(NamedTuple):
+    """What became of the pairs of a corpus."""
+
+    pairs: int
+    blank: int
+    overlong: int
+
+    def sentence(self) -> str:
+        """`29,000 pairs; 3 with a blank side and 2 too long were left out`."""
+        left_out = [f"{n:,} {why}" for n, why in ((self.blank, "with a blank side"), (self.overlong, "too long")) if n]
+        return f"{self.pairs:,} pairs" + (f"; {' and '.join(left_out)} were left out" if left_out else "")
+
+
+class TokenisedPairs(NamedTuple):
+    """A part of a parallel corpus as token rows, and its text for those who segment anew."""
+
+    source: Ragged
+    target: Ragged
+    source_text: Ragged
+    target_text: Ragged
+    kept: Kept
+
+
+def tokenised_pairs(
+    pairs: Iterable[Pair],
+    *,
+    key: str,
+    source: Encode,
+    target: Encode,
+    longest: int,
+    overlong: Overlong,
+    where: str,
+    progress: Callable[[int], None] = lambda count: None,
+) -> TokenisedPairs:
+    """The token rows of a corpus, from the cache where they are there already.
+
+    `key` names the content and the tokenizers. Pairs with a blank side are left out; of those with more than
+    `longest` tokens on a side, `overlong` decides.
+    """
+    settled = hashlib.sha256(f"{FORMAT} {key} {longest} {overlong}".encode()).hexdigest()[:32]
+    folder = cache_folder() / "tokens" / settled
+    if not (folder / "kept.json").exists():
+        aside = folder.with_name(f".{settled}.{os.getpid()}")
+        shutil.rmtree(aside, ignore_errors=True)
+        try:
+            aside.mkdir(parents=True)
+            _write(pairs, aside, source, target, longest, overlong, where, progress)
+            shutil.rmtree(folder, ignore_errors=True)
+            aside.rename(folder)
+        except OSError as error:
+            raise DataError(
+                f"the token cache {folder.parent} could not be written: {error.strerror or error}; "
+                "make room there or point SEQWRIGHT_CACHE elsewhere"
+            ) from error
+        finally:
+            shutil.rmtree(aside, ignore_errors=True)
+    kept = Kept(**json.loads((folder / "kept.json").read_text(encoding="utf-8")))
+    return TokenisedPairs(*(Ragged(folder / name) for name in NAMES), kept)
+
+
+NAMES = ("source", "target", "source_text", "target_text")
+
+
+def _write(
+    pairs: Iterable[Pair],
+    folder: Path,
+    source: Encode,
+    target: Encode,
+    longest: int,
+    overlong: Overlong,
+    where: str,
+    progress: Callable[[int], None],
+) -> None:
+    seen = blank = too_long = 0
+    with ExitStack() as stack:
+        writers = [stack.enter_context(RaggedWriter(folder / name)) for name in NAMES]
+        for block in _blocks(pairs):
+            good = [pair for pair in block if pair.source.strip() and pair.target.strip()]
+            blank += len(block) - len(good)
+            encoded = zip(good, source([p.source for p in good]), target([p.target for p in good]), strict=True)
+            for pair, source_ids, target_ids in encoded:
+                found = max(len(source_ids), len(target_ids))
+                if found > longest:
+                    too_long += overlong == "drop"
+                    if overlong == "refuse":
+                        raise DataError(
+                            f"{where} has a pair with {found} tokens on a side, more than inputs.longest = {longest}: "
+                            f"'{pair.source[:40]}…'; raise it, or set inputs.overlong to drop or cut"
+                        )
+                    if overlong == "drop":
+                        continue
+                rows = (source_ids[:longest], target_ids[:longest], _bytes(pair.source), _bytes(pair.target))
+                for writer, row in zip(writers, rows, strict=True):
+                    writer.add(row)
+            seen += len(block)
+            progress(seen)
+        rows_kept = len(writers[0].ends)
+    if not rows_kept:
+        raise DataError(
+            f"{where} has no usable pair: {seen:,} read, {blank:,} with a blank side, {too_long:,} longer than "
+            f"inputs.longest = {longest} tokens; give it some pairs or raise that setting"
+        )
+    kept = Kept(rows_kept, blank, too_long)._asdict()
+    (folder / "kept.json").write_text(json.dumps(kept), encoding="utf-8")
+
+
+class RaggedWriter:
+    """Appends rows to the files that `Ragged` maps."""
+
+    def __init__(self, stem: Path) -> None:
+        self.stem = stem
+        self.ends: list[int] = []
+        self.kind: str | None = None
+
+    def __enter__(self) -> "RaggedWriter":
+        self.file = self.stem.with_suffix(".values").open("wb")
+        return self
+
+    def add(self, row: Ids) -> None:
+        """Append a row."""
+        self.kind = self.kind or row.dtype.str
+        self.file.write(row.tobytes())
+        self.ends.append((self.ends[-1] if self.ends else 0) + len(row))
+
+    def __exit__(self, *_: object) -> None:
+        self.file.close()
+        np.save(self.stem.with_suffix(".ends.npy"), np.asarray(self.ends, dtype=np.int64))
+        self.stem.with_suffix(".kind.json").write_text(json.dumps(self.kind or "<u2"), encoding="utf-8")
+
+
+def _blocks(pairs: Iterable[Pair]) -> Iterator[list[Pair]]:
+    each = iter(pairs)
+    while block := list(islice(each, BLOCK)):
+        yield block
+
+
+def _bytes(text: str) -> Ids:
+    return np.frombuffer(text.encode(), dtype=np.uint8)

@@ -1,0 +1,147 @@
+"""Dates, times, numbers, money, units and lists in two languages: a parallel corpus that needs no download.
+
+A pair is one value said in both languages. The words come from the Unicode CLDR through Babel, so any two of its
+languages will do; numbers spelled out come from num2words, and the kind "spelled" (or any other) is left out where a
+language has no words for it: `Dates.kinds` tells which are there.
+
+Three promises:
+
+- **A source has one translation.** Where two ways to say a value look the same in the source language but not in the
+  target language ("May 3, 2021" is both the long and the medium form, in German "3. Mai 2021" and "03.05.2021"), the
+  first of them stands and the others are not used for that value.
+- **What is tested was never trained on.** Each date, time of day, number and combination of names belongs to one part,
+  whatever the kind, the languages or the seed; `seqwright.data.dates_values` has the table and the one exception.
+- **The same settings give the same pairs**, on every machine with the same versions of Babel and num2words.
+
+Validation and test pairs are all different from each other; a training pair may come again.
+"""
+
+import hashlib
+import json
+from collections.abc import Iterator
+from functools import cached_property
+from importlib.metadata import version
+from typing import Any, Literal, NamedTuple
+
+from babel import Locale, UnknownLocaleError
+from babel.core import get_global
+from babel.localedata import locale_identifiers
+from pydantic import Field
+
+from seqwright.data.dates_readings import Languages, Reading, readings_by_kind
+from seqwright.data.dates_values import Dice, Value, part_of
+from seqwright.data.examples import Pair, PartName
+from seqwright.errors import SettingError, nearest
+from seqwright.settings import Settings
+
+FORMAT = 1  # of the corpus: another number whenever the same settings come to give other pairs
+TRIES = 1000  # so many draws without a new pair mean that there are none left
+
+
+class DatesSettings(Settings):
+    """Pairs of sentences from the dates corpus."""
+
+    kind: Literal["dates"] = "dates"
+    source: str = "en"
+    """The language to translate from: a locale of the CLDR such as en, fr, ja or pt_BR."""
+    target: str = "de"
+    """The language to translate into."""
+    examples: int = Field(40_000, ge=1)
+    """How many training pairs there are."""
+    valid: int = Field(500, ge=1)
+    """How many validation pairs there are."""
+    test: int = Field(1000, ge=0)
+    """How many test pairs there are."""
+    seed: int = 1
+    """Another number gives other pairs; which values are held out stays the same."""
+
+
+class Drawn(NamedTuple):
+    """A pair and the values it speaks of: `number 1234.5`, `date 2021-05-03`, …"""
+
+    values: tuple[str, ...]
+    pair: Pair
+
+
+class Dates:
+    """The dates corpus: as many pairs as wished, drawn while they are read, the kinds taking turns."""
+
+    def __init__(self, settings: DatesSettings) -> None:
+        self.settings = settings
+        self.languages = Languages(_locale("source", settings.source), _locale("target", settings.target))
+        if self.languages.source == self.languages.target:
+            raise SettingError(
+                f"data.source and data.target are both '{self.languages.source}', but a translation needs two "
+                "languages; change one of them."
+            )
+
+    @cached_property
+    def _readings(self) -> dict[str, list[Reading[Any]]]:
+        return readings_by_kind(self.languages)
+
+    def kinds(self) -> list[str]:
+        """The kinds of pairs for which both languages have words, in the order in which they take turns."""
+        return list(self._readings)
+
+    def parts(self) -> list[PartName]:
+        """The parts that are not empty."""
+        return ["train", "valid", "test"] if self.settings.test else ["train", "valid"]
+
+    def pairs(self, part: PartName) -> Iterator[Pair]:
+        """Every pair of a part; fewer pairs of the same seed are the beginning of more."""
+        return (drawn.pair for drawn in self.drawn(part))
+
+    def drawn(self, part: PartName) -> Iterator[Drawn]:
+        """Every pair of a part with the values that put it there."""
+        dice = Dice(f"dates {self.settings.seed} {part}")
+        kinds = self.kinds()
+        seen: set[str] = set()
+        for index in range(self._size(part)):
+            kind = kinds[index % len(kinds)]
+            drawn = self._new(kind, part, dice, seen)
+            if part != "train":
+                seen.add(drawn.pair.source)
+            yield drawn
+
+    def fingerprint(self, part: PartName) -> str:
+        """A sha256 of all that the pairs of a part follow from."""
+        cldr = get_global("cldr").get("version", "")
+        causes = [FORMAT, part, self.settings.model_dump(), version("Babel"), cldr, version("num2words")]
+        return hashlib.sha256(json.dumps(causes, sort_keys=True).encode()).hexdigest()
+
+    def _size(self, part: PartName) -> int:
+        return {"train": self.settings.examples, "valid": self.settings.valid, "test": self.settings.test}[part]
+
+    def _new(self, kind: str, part: PartName, dice: Dice, seen: set[str]) -> Drawn:
+        """A pair of this kind whose source is unambiguous and not among the seen ones."""
+        for _ in range(TRIES):
+            reading = dice.one_of(self._readings[kind])
+            value = _value_of(part, reading, dice)
+            if value is None or reading.ambiguous(value):
+                continue
+            source = reading.source(value)
+            if source not in seen:
+                return Drawn(reading.space.keys(value), Pair(source, reading.target(value), kind))
+        raise SettingError(
+            f"data.{part} = {self._size(part)} asks for more different pairs of kind '{kind}' than are held out for "
+            "it; give a smaller number."
+        )
+
+
+def _value_of(part: PartName, reading: Reading[Value], dice: Dice) -> Value | None:
+    """A value that belongs to the part, or None where it has hardly any."""
+    for _ in range(TRIES):
+        value = reading.space.draw(dice)
+        if part_of(reading.space.keys(value)) == part:
+            return value
+    return None
+
+
+def _locale(setting: str, code: str) -> Locale:
+    try:
+        return Locale.parse(code.replace("-", "_"))
+    except (UnknownLocaleError, ValueError, TypeError) as error:
+        raise SettingError(
+            f"data.{setting} is '{code}', which is no locale that Babel knows; give a code such as 'de', 'ja' or "
+            f"'pt_BR'.{nearest(code, locale_identifiers())}"
+        ) from error

@@ -1,0 +1,114 @@
+"""Toy pairs: a sequence of symbols, and the same sequence copied, reversed or sorted.
+
+    3 1 2  →  3 1 2 (copy)   2 1 3 (reverse)   1 2 3 (sort)
+
+The sequence alone decides, by its hash, to which part a pair belongs, so no sequence of the validation or the test part
+occurs in the training part, whatever the seed. Validation and test sequences are all different; a training sequence may
+come again.
+"""
+
+import hashlib
+import json
+from collections.abc import Iterator
+from random import Random
+from typing import Literal
+
+from pydantic import Field
+
+from seqwright.data.examples import Pair, PartName
+from seqwright.errors import SettingError
+from seqwright.settings import Settings
+
+FORMAT = 1  # of the pairs: another number whenever the same settings come to give others
+TRIES = 10_000  # so many draws without a new sequence mean that there are none left
+
+
+class ToySettings(Settings):
+    """Sequences to copy, reverse or sort."""
+
+    kind: Literal["copy", "reverse", "sort"] = "copy"
+    symbols: int = Field(20, ge=1)
+    """How many symbols there are: the numbers from 0 up to one less."""
+    shortest: int = Field(1, ge=1)
+    """The fewest symbols in a sequence."""
+    longest: int = Field(10, ge=1)
+    """The most symbols in a sequence."""
+    examples: int = Field(10_000, ge=1)
+    """How many training pairs there are."""
+    valid: int = Field(200, ge=1)
+    """How many validation pairs there are."""
+    test: int = Field(200, ge=0)
+    """How many test pairs there are."""
+    seed: int = 1
+    """Another number gives other sequences; which are held out stays the same."""
+
+
+class Toy:
+    """Pairs for a toy task, drawn while they are read; every length is equally likely."""
+
+    def __init__(self, settings: ToySettings) -> None:
+        if settings.shortest > settings.longest:
+            raise SettingError(
+                f"data.shortest = {settings.shortest} is more than data.longest = {settings.longest}; swap them or "
+                "raise the latter."
+            )
+        self.settings = settings
+
+    def parts(self) -> list[PartName]:
+        """The parts that are not empty."""
+        return ["train", "valid", "test"] if self.settings.test else ["train", "valid"]
+
+    def pairs(self, part: PartName) -> Iterator[Pair]:
+        """Every pair of a part; fewer pairs of the same seed are the beginning of more."""
+        kind = self.settings.kind
+        for sequence in self._sequences(part):
+            yield Pair(_written(sequence), _written(_answer(kind, sequence)), kind)
+
+    def fingerprint(self, part: PartName) -> str:
+        """A sha256 of all that the pairs of a part follow from."""
+        causes = [FORMAT, part, self.settings.model_dump()]
+        return hashlib.sha256(json.dumps(causes, sort_keys=True).encode()).hexdigest()
+
+    def _sequences(self, part: PartName) -> Iterator[tuple[int, ...]]:
+        start = hashlib.sha256(f"toy {self.settings.seed} {part}".encode()).digest()
+        random = Random(int.from_bytes(start))
+        seen: set[tuple[int, ...]] = set()
+        for _ in range(self._size(part)):
+            sequence = self._new(part, random, seen)
+            if part != "train":
+                seen.add(sequence)
+            yield sequence
+
+    def _new(self, part: PartName, random: Random, seen: set[tuple[int, ...]]) -> tuple[int, ...]:
+        for _ in range(TRIES):
+            sequence = self._drawn(random)
+            if _part_of(sequence) == part and sequence not in seen:
+                return sequence
+        setting = "examples" if part == "train" else part
+        raise SettingError(
+            f"data.{setting} = {self._size(part)} asks for more different sequences than there are of "
+            f"{self.settings.shortest} to {self.settings.longest} out of {self.settings.symbols} symbols; make it "
+            "smaller, or raise data.symbols or data.longest."
+        )
+
+    def _drawn(self, random: Random) -> tuple[int, ...]:
+        # Of all that a Random can do, only random() is promised to give the same numbers in every Python.
+        settings = self.settings
+        length = settings.shortest + int(random.random() * (settings.longest - settings.shortest + 1))
+        return tuple(int(random.random() * settings.symbols) for _ in range(length))
+
+    def _size(self, part: PartName) -> int:
+        return {"train": self.settings.examples, "valid": self.settings.valid, "test": self.settings.test}[part]
+
+
+def _part_of(sequence: tuple[int, ...]) -> PartName:
+    tenth = int.from_bytes(hashlib.blake2b(_written(sequence).encode(), digest_size=8).digest()) % 10
+    return "test" if tenth == 0 else "valid" if tenth == 1 else "train"
+
+
+def _answer(kind: str, sequence: tuple[int, ...]) -> tuple[int, ...]:
+    return {"copy": sequence, "reverse": sequence[::-1], "sort": tuple(sorted(sequence))}[kind]
+
+
+def _written(sequence: tuple[int, ...]) -> str:
+    return " ".join(map(str, sequence))

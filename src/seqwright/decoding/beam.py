@@ -1,0 +1,159 @@
+"""Beam search: the best continuations of each row, the same code for every model.
+
+B batch · T time · V vocabulary · W beam · R = B·W hypotheses in a line · N any long axis · C the largest of it
+"""
+
+from collections.abc import Sequence
+from typing import NamedTuple, TypeAlias
+
+import torch
+from torch import Tensor
+
+from seqwright.decoding.constraints import NEVER, Constraints, limits
+from seqwright.decoding.scoring import Hypothesis, penalty
+from seqwright.decoding.stepper import Prefix, StateT, Stepper, opened, reordered, repeated
+from seqwright.errors import SettingError
+
+Hypotheses: TypeAlias = list[list[Hypothesis]]
+"""For each row its hypotheses, best first."""
+
+
+@torch.inference_mode()
+def beam_search(
+    model: Stepper[StateT],
+    state: StateT,
+    *,
+    first_B: Tensor,
+    end: int,
+    width: int,
+    steps: int | Tensor,
+    length_penalty: float = 0.6,
+    shortest: int = 0,
+    no_repeat: int = 0,
+    forbidden: Sequence[int] = (),
+    prefix: Prefix | None = None,
+    n_best: int = 1,
+) -> Hypotheses:
+    """The `n_best` best continuations of each row among those that a beam of `width` meets, best first.
+
+    Each step extends the `width` live hypotheses of a row by every token and looks at the 2·`width` best of the
+    results. Among the best `width`, those that chose END are finished; the best `width` that did not live on.
+    The score is log-probability / lp(length) (Wu et al. 2016, section 7). Where fewer than `n_best` are finished
+    after `steps` tokens (one number, or one a row; END counts), the best live ones follow as unfinished.
+    A row has fewer than `n_best` only where the model gives no more of them a probability above 0.
+    """
+    _check(width, n_best, length_penalty)
+    constraints = Constraints(end, forbidden, shortest, no_repeat)
+    row_B, limit_B = torch.arange(len(first_B), device=first_B.device), limits(steps, first_B)
+    beam = _first_beam(constraints.given_text(prefix, first_B), width)
+    logits_RV, state = repeated(opened(model, state, first_B, prefix), width)
+    floor_B = beam.total_BW.new_full((len(first_B),), NEVER)  # the n_best-th finished score: the one to beat
+    best: Hypotheses = [[] for _ in first_B]
+
+    while True:
+        logp_RV = constraints.log_probability(logits_RV, beam.text_BWT.flatten(0, 1), beam.length)
+        beam = _extended(beam, logp_RV, 2 * width)
+        ended_BW = beam.text_BWT[..., -1] == end
+        better_BW = ended_BW & (beam.total_BW / penalty(beam.length, length_penalty) > floor_B.unsqueeze(1))
+        for i, w in better_BW[:, :width].nonzero().tolist():
+            ranked = best[int(row_B[i])]
+            ranked.append(beam.hypothesis(i, w, length_penalty, finished=True))
+            ranked.sort(key=lambda hypothesis: -hypothesis.score)
+            del ranked[n_best:]
+            if len(ranked) == n_best:
+                floor_B[i] = ranked[-1].score
+
+        beam = _live(beam, ended_BW, width)
+        # A live hypothesis can only lose: its log-probability, at most 0, falls with each token, and lp is largest
+        # at the limit. So none grown from it scores above total / lp(limit): if that is below the floor, stop.
+        full_B = beam.length >= limit_B
+        over_B = full_B | (beam.total_BW[:, 0] / penalty(limit_B, length_penalty) <= floor_B)
+        for i in full_B.nonzero().flatten().tolist():
+            ranked = best[int(row_B[i])]
+            for w in range(n_best - len(ranked)):
+                if beam.total_BW[i, w] > NEVER:
+                    ranked.append(beam.hypothesis(i, w, length_penalty, finished=False))
+        if bool(over_B.all()):
+            return [ranked or [Hypothesis([], [], NEVER, finished=False)] for ranked in best]
+        row_B, limit_B, floor_B, beam = reordered((row_B, limit_B, floor_B, beam), (~over_B).nonzero().flatten())
+        parent_R = beam.parent_BW.flatten()
+        if not torch.equal(parent_R, torch.arange(len(logits_RV), device=parent_R.device)):
+            state = reordered(state, parent_R)
+        logits_RV, state = model.step(beam.text_BWT[..., -1].flatten(), state)
+
+
+class _Beam(NamedTuple):
+    """The hypotheses of each row, best first."""
+
+    total_BW: Tensor  # log-probability; minus infinity where there is none
+    text_BWT: Tensor  # tokens: as much of the prefix as the rules look at, then the chosen ones
+    logp_BWT: Tensor  # log-probability of each chosen token
+    parent_BW: Tensor  # the row of the state that the hypothesis grew from
+
+    @property
+    def length(self) -> int:
+        """How many tokens have been chosen."""
+        return self.logp_BWT.shape[-1]
+
+    def hypothesis(self, i: int, w: int, alpha: float, *, finished: bool) -> Hypothesis:
+        """The w-th hypothesis of the i-th row, for the caller."""
+        chosen = self.text_BWT[i, w, self.text_BWT.shape[-1] - self.length :].tolist()
+        score = float(self.total_BW[i, w] / penalty(self.length, alpha))
+        return Hypothesis(chosen[:-1] if finished else chosen, self.logp_BWT[i, w].tolist(), score, finished)
+
+
+def _first_beam(text_BT: Tensor, width: int) -> _Beam:
+    """Nothing chosen yet: the copies of a row are one hypothesis, and the first stands for all."""
+    total_BW = torch.full((len(text_BT), width), NEVER, device=text_BT.device)
+    total_BW[:, 0] = 0.0
+    text_BWT = text_BT.unsqueeze(1).expand(-1, width, -1)
+    parent_BW = torch.arange(total_BW.numel(), device=text_BT.device).view_as(total_BW)
+    return _Beam(total_BW, text_BWT, total_BW.new_empty(*total_BW.shape, 0), parent_BW)
+
+
+def _extended(beam: _Beam, logp_RV: Tensor, count: int) -> _Beam:
+    """The `count` best hypotheses of each row that are one token longer."""
+    (B, W), V = beam.total_BW.shape, logp_RV.shape[1]
+    # The best of a row are among the best of each of its hypotheses: no sum is made for the rest of the vocabulary.
+    logp_RC, token_RC = largest(logp_RV, min(count, V))
+    C = logp_RC.shape[1]
+    total_BN = (beam.total_BW.unsqueeze(-1) + logp_RC.view(B, W, C)).flatten(1)
+    total_BC, place_BC = total_BN.topk(min(count, W * C))
+    place_BC = place_BC + torch.arange(0, B * W * C, W * C, device=place_BC.device).unsqueeze(1)
+    parent_BC, token_BC, logp_BC = place_BC // C, token_RC.flatten()[place_BC], logp_RC.flatten()[place_BC]
+    text_BCT = torch.cat([beam.text_BWT.flatten(0, 1)[parent_BC], token_BC.unsqueeze(-1)], dim=-1)
+    logp_BCT = torch.cat([beam.logp_BWT.flatten(0, 1)[parent_BC], logp_BC.unsqueeze(-1)], dim=-1)
+    return _Beam(total_BC, text_BCT, logp_BCT, parent_BC)
+
+
+def _live(beam: _Beam, ended_BW: Tensor, width: int) -> _Beam:
+    """The `width` best hypotheses of each row that have not ended; their order stays."""
+    total_BW = beam.total_BW.masked_fill(ended_BW, NEVER)
+    place_BW = ended_BW.long().argsort(dim=1, stable=True)[:, :width]
+    row_B1 = torch.arange(len(place_BW), device=place_BW.device).unsqueeze(1)
+    return _Beam(*(part[row_B1, place_BW] for part in beam._replace(total_BW=total_BW)))
+
+
+def largest(value_BN: Tensor, count: int, block: int = 64) -> tuple[Tensor, Tensor]:
+    """The `count` largest values of each row and their places, largest first: `topk`, several times faster.
+
+    The largest values lie in the `count` blocks with the largest maxima, so only those blocks are looked into.
+    """
+    N = value_BN.shape[1]
+    blocks = N // block
+    if blocks <= count:
+        values_BC, place_BC = value_BN.topk(count)
+        return values_BC, place_BC
+    chosen_BC = value_BN[:, : blocks * block].reshape(-1, blocks, block).amax(-1).topk(count).indices
+    place_BCK = chosen_BC.unsqueeze(-1) * block + torch.arange(block, device=value_BN.device)
+    rest_BK = torch.arange(blocks * block, N, device=value_BN.device).expand(len(value_BN), -1)
+    place_BN = torch.cat([place_BCK.flatten(1), rest_BK], dim=1)
+    values_BC, among_BC = value_BN.gather(1, place_BN).topk(count)
+    return values_BC, place_BN.gather(1, among_BC)
+
+
+def _check(width: int, n_best: int, alpha: float) -> None:
+    if not 1 <= n_best <= width:
+        raise SettingError(f"n_best is {n_best} and the beam {width} wide; n_best must be from 1 to the width.")
+    if alpha < 0:
+        raise SettingError(f"length_penalty is {alpha}; it must be 0 (none) or more.")

@@ -1,0 +1,68 @@
+"""What a continuation must obey: tokens never chosen, a shortest and a longest length, no repeated n-grams.
+
+B batch · T time · V vocabulary
+"""
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import torch
+from torch import Tensor
+
+from seqwright.decoding.stepper import Prefix
+from seqwright.errors import SettingError
+
+NEVER = -torch.inf
+NOTHING = -1  # stands in a text where there is no token
+
+
+class Constraints(NamedTuple):
+    """The rules of one search; they limit what may be chosen and leave the probabilities as the model gave them."""
+
+    end: int
+    forbidden: Sequence[int] = ()  # tokens never chosen: padding, begin, unknown
+    shortest: int = 0  # tokens before END may be chosen
+    no_repeat: int = 0  # no n-gram of this size comes twice in a text; 0 allows all
+
+    def log_probability(self, logits_BV: Tensor, text_BT: Tensor, chosen: int) -> Tensor:
+        """Log-probabilities of the next token, minus infinity where it may not follow the text.
+
+        `chosen` counts the tokens chosen so far. Where nothing else is left, END is allowed before `shortest`.
+        """
+        logp_BV = logits_BV.float().log_softmax(-1)  # a new tensor: what follows writes into it
+        if self.forbidden:
+            logp_BV.index_fill_(1, torch.tensor(self.forbidden, device=logp_BV.device), NEVER)
+        if self.no_repeat:
+            _forbid_repeats(logp_BV, text_BT, self.no_repeat)
+        if chosen < self.shortest:
+            end_B = logp_BV[:, self.end].clone()
+            logp_BV[:, self.end] = NEVER
+            stuck_B = logp_BV.amax(1) == NEVER
+            logp_BV[:, self.end] = end_B.where(stuck_B, NEVER)
+        return logp_BV
+
+    def given_text(self, prefix: Prefix | None, first_B: Tensor) -> Tensor:
+        """The text before the first choice, as far as the rules look at it: the prefix, moved to the right."""
+        if prefix is None or not self.no_repeat:
+            return first_B.new_empty(len(first_B), 0)
+        text_BT = prefix.tokens_BT.masked_fill(~prefix.real_BT, NOTHING)
+        return text_BT.gather(1, prefix.real_BT.long().argsort(dim=1, stable=True))
+
+
+def _forbid_repeats(logp_BV: Tensor, text_BT: Tensor, size: int) -> None:
+    """Write minus infinity for each token that would complete an n-gram its text already holds."""
+    if text_BT.shape[1] < size:
+        return
+    gram_BTN = text_BT.unfold(1, size, 1)
+    last_B1N = text_BT[:, text_BT.shape[1] - size + 1 :].unsqueeze(1)
+    again_BT = (gram_BTN[..., :-1] == last_B1N).all(-1) & (gram_BTN[..., -1] != NOTHING)
+    row, place = again_BT.nonzero(as_tuple=True)
+    logp_BV[row, gram_BTN[row, place, -1]] = NEVER
+
+
+def limits(steps: int | Tensor, first_B: Tensor) -> Tensor:
+    """How many tokens each row may choose at most, END among them, from one number or one a row."""
+    limit_B = torch.as_tensor(steps, device=first_B.device).expand(len(first_B))
+    if bool((limit_B < 1).any()):
+        raise SettingError(f"steps is {int(limit_B.min())}; decoding needs at least 1 step to choose a token.")
+    return limit_B

@@ -1,0 +1,170 @@
+"""One token after the other: the most probable each time, or one drawn by chance.
+
+B batch · T time · V vocabulary
+"""
+
+import hashlib
+from collections.abc import Callable, Sequence
+
+import torch
+from torch import Tensor
+from torch.nn.utils.rnn import pad_sequence
+
+from seqwright.decoding.constraints import NEVER, Constraints, limits
+from seqwright.decoding.scoring import Hypothesis
+from seqwright.decoding.stepper import Prefix, StateT, Stepper, opened, reordered
+from seqwright.errors import SettingError
+
+
+@torch.inference_mode()
+def greedy(
+    model: Stepper[StateT],
+    state: StateT,
+    *,
+    first_B: Tensor,
+    end: int,
+    steps: int | Tensor,
+    shortest: int = 0,
+    no_repeat: int = 0,
+    forbidden: Sequence[int] = (),
+    prefix: Prefix | None = None,
+) -> list[Hypothesis]:
+    """The continuation of each row that takes the most probable token each time."""
+
+    def most_probable(logp_BV: Tensor, row_B: Tensor, chosen: int) -> Tensor:
+        return logp_BV.argmax(-1)
+
+    constraints = Constraints(end, forbidden, shortest, no_repeat)
+    return _written(
+        model,
+        state,
+        most_probable,
+        constraints=constraints,
+        first_B=first_B,
+        limit_B=limits(steps, first_B),
+        prefix=prefix,
+    )
+
+
+@torch.inference_mode()
+def sample(
+    model: Stepper[StateT],
+    state: StateT,
+    *,
+    first_B: Tensor,
+    end: int,
+    steps: int | Tensor,
+    generators: Sequence[torch.Generator],
+    temperature: float = 1.0,
+    top_k: int = 0,
+    top_p: float = 1.0,
+    shortest: int = 0,
+    no_repeat: int = 0,
+    forbidden: Sequence[int] = (),
+    prefix: Prefix | None = None,
+) -> list[Hypothesis]:
+    """A continuation of each row drawn token by token, after temperature, then top-k, then top-p.
+
+    Each row draws from a generator of its own, one number a token, so a row is continued in the same way alone
+    and in any batch. The log-probabilities given back are the model's, before temperature, top-k and top-p.
+    """
+    if len(generators) != len(first_B):
+        raise SettingError(f"sample was given {len(generators)} generators for {len(first_B)} rows; give one a row.")
+    limit_B = limits(steps, first_B)
+    numbers = [
+        torch.rand(limit, generator=generator, dtype=torch.float64)
+        for generator, limit in zip(generators, limit_B.tolist(), strict=True)
+    ]
+    number_BT = pad_sequence(numbers, batch_first=True).to(first_B.device)
+
+    def by_chance(logp_BV: Tensor, row_B: Tensor, chosen: int) -> Tensor:
+        logits_BV = only_top_p(only_top_k(with_temperature(logp_BV, temperature), top_k), top_p)
+        return drawn(logits_BV, number_BT[row_B, chosen])
+
+    constraints = Constraints(end, forbidden, shortest, no_repeat)
+    return _written(model, state, by_chance, constraints=constraints, first_B=first_B, limit_B=limit_B, prefix=prefix)
+
+
+def row_generators(seed: int, rows: Sequence[int], draws: int = 1) -> list[torch.Generator]:
+    """A generator for each draw of each row, seeded from (seed, row, draw): row after row, draw after draw.
+
+    `rows` are the numbers of the examples in the whole data, not in the batch.
+    """
+    names = [f"{seed} {row} {draw}" for row in rows for draw in range(draws)]
+    digests = [hashlib.sha256(name.encode()).digest() for name in names]
+    return [torch.Generator().manual_seed(int.from_bytes(digest[:7], "big")) for digest in digests]
+
+
+def with_temperature(logits_BV: Tensor, temperature: float) -> Tensor:
+    """Logits of a distribution flatter (above 1) or sharper (below 1) than the model's."""
+    if temperature <= 0:
+        raise SettingError(f"temperature is {temperature}; drawing needs one above 0 (greedy takes the most probable).")
+    return logits_BV / temperature
+
+
+def only_top_k(logits_BV: Tensor, k: int) -> Tensor:
+    """Only the k most probable tokens (Fan et al. 2018, section 5.4); 0 keeps all."""
+    if not 0 < k < logits_BV.shape[-1]:
+        return logits_BV
+    best = logits_BV.topk(k)
+    return torch.full_like(logits_BV, NEVER).scatter(-1, best.indices, best.values)
+
+
+def only_top_p(logits_BV: Tensor, p: float) -> Tensor:
+    """Only the fewest most probable tokens that together reach probability p (Holtzman et al. 2020, section 3.1)."""
+    if p >= 1:
+        return logits_BV
+    best = logits_BV.sort(descending=True)
+    probability_BV = best.values.softmax(-1)
+    enough_BV = probability_BV.cumsum(-1) - probability_BV >= p
+    enough_BV[:, 0] = False  # the most probable token stays, whatever p
+    return torch.full_like(logits_BV, NEVER).scatter(-1, best.indices, best.values.masked_fill(enough_BV, NEVER))
+
+
+def drawn(logits_BV: Tensor, number_B: Tensor) -> Tensor:
+    """The token whose share of the line from 0 to 1 holds the number, when each has its probability as its share."""
+    reach_BV = logits_BV.double().softmax(-1).cumsum(-1)
+    total_B = reach_BV[:, -1]
+    # Below the total in spite of rounding; `right` passes over tokens of probability 0.
+    place_B = (number_B * total_B).minimum(total_B.nextafter(torch.zeros_like(total_B)))
+    return torch.searchsorted(reach_BV, place_B.unsqueeze(-1), right=True).squeeze(-1)
+
+
+def _written(
+    model: Stepper[StateT],
+    state: StateT,
+    choose: Callable[[Tensor, Tensor, int], Tensor],
+    *,
+    constraints: Constraints,
+    first_B: Tensor,
+    limit_B: Tensor,
+    prefix: Prefix | None,
+) -> list[Hypothesis]:
+    """One continuation of each row, with `choose(logp_BV, row_B, chosen)` as the pen; finished rows leave the batch."""
+    logits_BV, state = opened(model, state, first_B, prefix)
+    text_BT = constraints.given_text(prefix, first_B)
+    given = text_BT.shape[1]
+    logp_BT = logits_BV.new_empty(len(first_B), 0, dtype=torch.float32)
+    row_B = torch.arange(len(first_B), device=first_B.device)
+    found: dict[int, Hypothesis] = {}
+    while True:
+        logp_BV = constraints.log_probability(logits_BV, text_BT, logp_BT.shape[1])
+        token_B = choose(logp_BV, row_B, logp_BT.shape[1])
+        text_BT = torch.cat([text_BT, token_B.unsqueeze(1)], dim=1)
+        logp_BT = torch.cat([logp_BT, logp_BV.gather(1, token_B.unsqueeze(1))], dim=1)
+        over_B = (token_B == constraints.end) | (logp_BT.shape[1] >= limit_B)
+        for i in over_B.nonzero().flatten().tolist():
+            found[int(row_B[i])] = _hypothesis(text_BT[i, given:].tolist(), logp_BT[i].tolist(), constraints.end)
+        if len(found) == len(first_B):
+            return [found[row] for row in range(len(first_B))]
+        if bool(over_B.any()):
+            live_B = (~over_B).nonzero().flatten()
+            row_B, limit_B, text_BT, logp_BT = reordered((row_B, limit_B, text_BT, logp_BT), live_B)
+            token_B, state = reordered((token_B, state), live_B)
+        logits_BV, state = model.step(token_B, state)
+
+
+def _hypothesis(tokens: list[int], log_probabilities: list[float], end: int) -> Hypothesis:
+    """A continuation that was compared with no other: its score is its log-probability."""
+    finished = tokens[-1] == end
+    return Hypothesis(tokens[:-1] if finished else tokens, log_probabilities, sum(log_probabilities), finished)

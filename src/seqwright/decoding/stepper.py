@@ -1,0 +1,72 @@
+"""The seam between a left-to-right model and every search: start, read, step, and states that can be reordered.
+
+B batch · T time · V vocabulary
+"""
+
+from collections.abc import Callable
+from typing import Any, NamedTuple, Protocol, TypeAlias, TypeVar, cast
+
+import torch
+from torch import Tensor
+
+State: TypeAlias = "Tensor | tuple[State, ...] | None"
+"""A tensor whose first axis is the row, a (named) tuple of such states, or nothing."""
+
+StateT = TypeVar("StateT", bound=State)
+
+
+class Stepper(Protocol[StateT]):
+    """A model that writes from left to right: n-gram, LSTM, Transformer, or several of them together.
+
+    A row of the state knows its own position, so rows of different length share a batch, and rows can be
+    reordered, repeated and dropped between two steps. A state is never written into: a step gives a new one.
+    """
+
+    def start(self, batch: Any, /) -> StateT:
+        """The state before the first token, from the model's own batch without the target."""
+
+    def read(self, tokens_BT: Tensor, real_BT: Tensor, state: StateT, /) -> tuple[Tensor, StateT]:
+        """`logits_BTV` of what follows each token; padding stands on the right and leaves the state as it is."""
+
+    def step(self, tokens_B: Tensor, state: StateT, /) -> tuple[Tensor, StateT]:
+        """`logits_BV` of what follows one more token: `read` with T = 1."""
+
+
+def reordered(state: StateT, rows_B: Tensor) -> StateT:
+    """The state whose row i is row `rows_B[i]` of `state`; a row may be left out or taken several times."""
+    return _each(state, lambda leaf: leaf.index_select(0, rows_B))
+
+
+def repeated(state: StateT, times: int) -> StateT:
+    """The state with each row `times` times in a row: 0 0 1 1 2 2."""
+    return _each(state, lambda leaf: leaf.repeat_interleave(times, dim=0))
+
+
+def _each(state: StateT, change: Callable[[Tensor], Tensor]) -> StateT:
+    """The same tree with every tensor changed."""
+    changed: State = None
+    if isinstance(state, tuple):
+        parts = (_each(part, change) for part in state)
+        named: Any = type(state)
+        changed = tuple(parts) if named is tuple else named(*parts)
+    elif state is not None:
+        changed = change(state)
+    return cast(StateT, changed)
+
+
+class Prefix(NamedTuple):
+    """Tokens each row is made to begin with, padded on the right; `real_BT` is True where a token is not padding."""
+
+    tokens_BT: Tensor
+    real_BT: Tensor
+
+
+def opened(model: Stepper[StateT], state: StateT, first_B: Tensor, prefix: Prefix | None) -> tuple[Tensor, StateT]:
+    """`logits_BV` of what follows the first token and the prefix of each row, and the state after them."""
+    if prefix is None:
+        return model.step(first_B, state)
+    first_B1 = first_B.unsqueeze(1)
+    real_BT = torch.cat([torch.ones_like(first_B1, dtype=torch.bool), prefix.real_BT], dim=1)
+    logits_BTV, state = model.read(torch.cat([first_B1, prefix.tokens_BT], dim=1), real_BT, state)
+    last_B = real_BT.sum(1) - 1
+    return logits_BTV[torch.arange(len(last_B), device=last_B.device), last_B], state

@@ -1,0 +1,81 @@
+"""Attention: reading from a memory by the likeness of queries and keys.
+
+B batch · T query positions · S memory positions · D width · H heads · K head width
+"""
+
+import math
+from typing import NamedTuple
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor, nn
+
+from seqwright.layers.taps import Tap
+
+
+class KeysValues(NamedTuple):
+    """What attention needs of a memory, computed once and read as often as one likes."""
+
+    keys_BHSK: Tensor
+    values_BHSK: Tensor
+
+    def extended(self, later: "KeysValues") -> "KeysValues":
+        """This memory followed by a later one."""
+        return KeysValues(
+            torch.cat((self.keys_BHSK, later.keys_BHSK), dim=2),
+            torch.cat((self.values_BHSK, later.values_BHSK), dim=2),
+        )
+
+
+class Attention(nn.Module):
+    """Multi-head scaled dot-product attention (Vaswani et al. 2017, section 3.2).
+
+        head_h = softmax(Q_h K_h^T / sqrt(K)) V_h        MultiHead = Concat(head_1 … head_H) W^O
+
+    Self-attention is `attention(x, x)`; cross-attention is `attention(x, memory)`. Decoding computes the
+    memory's keys and values once with `remember` and then only calls `recall`.
+    """
+
+    def __init__(self, *, width: int, heads: int) -> None:
+        super().__init__()
+        if width % heads:
+            raise ValueError(f"width {width} does not divide into {heads} heads")
+        self.heads = heads
+        self.query = nn.Linear(width, width, bias=False)
+        self.key_value = nn.Linear(width, 2 * width, bias=False)
+        self.output = nn.Linear(width, width, bias=False)
+        self.weights = Tap()
+
+    def forward(self, x_BTD: Tensor, memory_BSD: Tensor, allowed_BTS: Tensor | None = None) -> Tensor:
+        """`allowed_BTS` is True where query t may read position s."""
+        return self.recall(x_BTD, self.remember(memory_BSD), allowed_BTS)
+
+    def remember(self, memory_BSD: Tensor) -> KeysValues:
+        """The keys and values of a memory."""
+        keys_BSD, values_BSD = self.key_value(memory_BSD).chunk(2, dim=-1)
+        return KeysValues(self._split(keys_BSD), self._split(values_BSD))
+
+    def recall(self, x_BTD: Tensor, memory: KeysValues, allowed_BTS: Tensor | None = None) -> Tensor:
+        """What the queries of `x_BTD` read from a remembered memory."""
+        q_BHTK = self._split(self.query(x_BTD))
+        allowed_B1TS = None if allowed_BTS is None else allowed_BTS.unsqueeze(1)
+        if not self.weights.listening:  # fused kernel: same result, but the weights never exist
+            read_BHTK = fused_attention(q_BHTK, *memory, allowed_B1TS)
+        else:
+            score_BHTS = q_BHTK @ memory.keys_BHSK.transpose(-2, -1) / math.sqrt(q_BHTK.shape[-1])
+            if allowed_B1TS is not None:
+                score_BHTS = score_BHTS.masked_fill(~allowed_B1TS, -math.inf)
+            read_BHTK = self.weights(score_BHTS.softmax(dim=-1)) @ memory.values_BHSK
+        return self.output(read_BHTK.transpose(1, 2).flatten(2))
+
+    def _split(self, x_BTD: Tensor) -> Tensor:
+        return x_BTD.unflatten(-1, (self.heads, -1)).transpose(1, 2)
+
+
+def fused_attention(q_BHTK: Tensor, k_BHSK: Tensor, v_BHSK: Tensor, allowed_B1TS: Tensor | None) -> Tensor:
+    """torch's fused kernel. On a CPU its bfloat16 backward pass is ten times slower than float32's, so we widen."""
+    if q_BHTK.device.type == "cpu" and q_BHTK.dtype is torch.bfloat16:
+        with torch.autocast("cpu", enabled=False):
+            wide = (x.float() for x in (q_BHTK, k_BHSK, v_BHSK))
+            return F.scaled_dot_product_attention(*wide, attn_mask=allowed_B1TS).bfloat16()
+    return F.scaled_dot_product_attention(q_BHTK, k_BHSK, v_BHSK, attn_mask=allowed_B1TS)

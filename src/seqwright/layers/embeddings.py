@@ -1,0 +1,52 @@
+"""Tokens as vectors.
+
+B batch · T time · V vocabulary · D width
+"""
+
+import math
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor, nn
+
+from seqwright.layers.positions import SinusoidalPositions
+
+
+class TokenEmbedding(nn.Module):
+    """One vector per token, scaled by √D, and the same matrix as output projection (Vaswani et al. 2017, section 3.4).
+
+    Weights are drawn with deviation 1/√D: scaled they have unit size like the positions, and as output
+    projection they give logits of unit size.
+    """
+
+    def __init__(self, *, vocabulary: int, width: int) -> None:
+        super().__init__()
+        self.scale = math.sqrt(width)
+        self.weight = nn.Parameter(torch.randn(vocabulary, width) * width**-0.5)
+
+    def forward(self, token_BT: Tensor) -> Tensor:
+        """The scaled vector of each token."""
+        return F.embedding(token_BT, self.weight) * self.scale
+
+    def logits(self, x_BTD: Tensor) -> Tensor:
+        """How well each token of the vocabulary fits each vector."""
+        return F.linear(x_BTD, self.weight)
+
+
+class PositionedEmbedding(nn.Module):
+    """Dropout(embedding · √D + position) (Vaswani et al. 2017, sections 3.4, 3.5 and 5.4).
+
+    Takes a built `TokenEmbedding`, so that source, target and output can share one.
+    """
+
+    def __init__(self, tokens: TokenEmbedding, *, width: int, dropout: float) -> None:
+        super().__init__()
+        self.tokens = tokens
+        self.positions = SinusoidalPositions(width=width)
+        self.dropout = nn.Dropout(dropout)
+
+    def forward(self, token_BT: Tensor, position_BT: Tensor) -> Tensor:
+        """The vectors that enter the first block."""
+        x_BTD: Tensor = self.dropout(self.tokens(token_BT) + self.positions(position_BT))
+        return x_BTD
+

@@ -1,0 +1,1 @@
+"""The lineage: batch → logits. Imports only point back in time."""

@@ -1,0 +1,77 @@
+"""Saying the next token: the objective of every left-to-right model.
+
+B batch · T time · V vocabulary
+"""
+
+from typing import Any, Literal
+
+import torch
+from pydantic import Field
+from torch import Tensor, nn
+from torch.autograd import Function
+
+from seqwright.objectives.objective import Loss, Objective, Part
+from seqwright.settings import Settings
+
+
+class NextTokenSettings(Settings):
+    """Cross-entropy of the next token."""
+
+    kind: Literal["next-token"] = "next-token"
+    label_smoothing: float = Field(0.1, ge=0, lt=1)
+    """Share of the wanted probability that is spread evenly over the vocabulary (Vaswani et al. 2017, section 5.4)."""
+
+
+class NextToken(Objective):
+    """-Σ log p(wanted), with label smoothing (Szegedy et al. 2016, section 7).
+
+    Parts: `loss` is smoothed and learnt from; `nll`, the plain negative log-likelihood, is only reported.
+    """
+
+    def __init__(self, settings: NextTokenSettings | None = None) -> None:
+        super().__init__()
+        self.label_smoothing = (settings or NextTokenSettings()).label_smoothing
+
+    def counts(self, batch: Any) -> dict[str, int]:
+        """Both parts count real target tokens."""
+        tokens = int(batch.real_BT.sum())
+        return {"loss": tokens, "nll": tokens}
+
+    def forward(self, model: nn.Module, batch: Any, carry: Any) -> tuple[Loss, Any]:
+        """The loss over the real tokens of a batch."""
+        logits_BTV, carry = model(batch, carry)
+        smoothed, nll = SmoothedCrossEntropy.apply(logits_BTV, batch.wanted_BT, batch.real_BT, self.label_smoothing)  # type: ignore[no-untyped-call]
+        count = int(batch.real_BT.sum())
+        return Loss({"loss": Part(smoothed, count), "nll": Part(nll, count, weight=0.0)}), carry
+
+
+class SmoothedCrossEntropy(Function):
+    """Σ [(1-ε)(-log p(wanted)) + ε/V Σ_v (-log p(v))] over the real tokens, and Σ -log p(wanted) beside it.
+
+        gradient = softmax - (1-ε) onehot(wanted) - ε/V
+
+    Equal to `F.cross_entropy(…, label_smoothing=ε, reduction="sum")`, with a fraction of the passes over the
+    logits: with a large vocabulary and a small model those are a good part of a training step.
+    """
+
+    @staticmethod
+    def forward(ctx: Any, logits_BTV: Tensor, wanted_BT: Tensor, real_BT: Tensor, smoothing: float) -> tuple[Tensor, Tensor]:
+        """The smoothed and the plain sum."""
+        total_BT = logits_BTV.logsumexp(-1).float()
+        nll_BT = total_BT - logits_BTV.gather(-1, wanted_BT.unsqueeze(-1)).squeeze(-1).float()
+        even_BT = total_BT - logits_BTV.mean(-1, dtype=torch.float32)
+        ctx.save_for_backward(logits_BTV, wanted_BT, real_BT)
+        ctx.smoothing = smoothing
+        nll = nll_BT[real_BT].sum()
+        ctx.mark_non_differentiable(nll)
+        return (1 - smoothing) * nll + smoothing * even_BT[real_BT].sum(), nll
+
+    @staticmethod
+    def backward(ctx: Any, gradient: Tensor, _: Tensor) -> tuple[Tensor, None, None, None]:  # type: ignore[override]
+        """The gradient with respect to the logits; zero at the padding."""
+        logits_BTV, wanted_BT, real_BT = ctx.saved_tensors
+        share_BT1 = (real_BT * gradient).unsqueeze(-1).to(logits_BTV.dtype)
+        result_BTV = logits_BTV.softmax(-1)
+        result_BTV = torch.addcmul(share_BT1 * (-ctx.smoothing / logits_BTV.shape[-1]), result_BTV, share_BT1, out=result_BTV)
+        result_BTV.scatter_add_(-1, wanted_BT.unsqueeze(-1), share_BT1 * (ctx.smoothing - 1))
+        return result_BTV, None, None, None

@@ -1,0 +1,53 @@
+"""The seam between a model and training: what an objective is and what it returns."""
+
+from abc import abstractmethod
+from typing import Any, NamedTuple
+
+from torch import Tensor, nn
+
+
+class Part(NamedTuple):
+    """A sum over `count` things (tokens, sentences). Weight 0 is reported but not learnt from."""
+
+    sum: Tensor
+    count: int
+    weight: float = 1.0
+
+
+class Loss(NamedTuple):
+    """The parts of a loss. What is descended is the weighted sum of their means."""
+
+    parts: dict[str, Part]
+
+    def total(self, counts: dict[str, int]) -> Tensor:
+        """The weighted sum of each part's sum over its count in `counts`.
+
+        `counts` are those of everything that shares the update (micro-batches, processes), so that adding up
+        the gradients of all totals gives the gradient of one big batch.
+        """
+        terms = [part.sum * (part.weight / max(counts[name], 1)) for name, part in self.parts.items() if part.weight]
+        total: Tensor = sum(terms[1:], start=terms[0])
+        return total
+
+
+class Objective(nn.Module):
+    """What is learnt from a batch. Heads, teachers and centres live in it: they are trained and saved with the model.
+
+    `carry` is what flows from batch to batch: recurrent state under truncated back-propagation, usually None.
+    """
+
+    def start(self, model: nn.Module, batch: Any) -> Any:
+        """The carry before the first batch: a NamedTuple of tensors (or of such), or None."""
+        return None
+
+    @abstractmethod
+    def counts(self, batch: Any) -> dict[str, int]:
+        """The counts of the parts that `forward` will give for this batch, known before it is computed."""
+
+    @abstractmethod
+    def forward(self, model: nn.Module, batch: Any, carry: Any) -> tuple[Loss, Any]:
+        """The loss on a batch and the carry for the next; rows where `batch.fresh_B` start anew."""
+
+    def after_step(self, model: nn.Module) -> None:
+        """Follows each update: where a teacher takes a step after its student."""
+        return

@@ -1,0 +1,149 @@
+"""Pictures for the terminal: a heat map of attention and the family tree of the models, made of characters."""
+
+import itertools
+import textwrap
+from collections.abc import Iterable, Sequence
+from typing import NamedTuple
+
+from rich.cells import cell_len
+from rich.color import Color
+from rich.style import Style
+from rich.text import Text
+
+from seqwright.errors import UserError
+from seqwright.pictures import Array, ceiling, legible
+
+SHADES = " ░▒▓█"
+# Dark for zero, light for the ceiling, whatever the terminal's own background: a weight never looks like its opposite.
+DARK, LIGHT = (18, 26, 40), (214, 236, 255)
+LONGEST = 16  # cells that a word may take
+
+
+class Member(NamedTuple):
+    """A line of the family tree."""
+
+    year: int
+    name: str
+    parent: str | None
+    available: bool
+
+
+def heat_map(
+    weights_TS: Array, source_labels: Sequence[str], target_labels: Sequence[str], *, width: int, colour: bool
+) -> Text:
+    """The weights as shades, source words on top and target words at the left, in at most `width` cells.
+
+    With `colour` the shades are backgrounds, else characters. Words that do not fit are left out and counted below.
+    """
+    _check(weights_TS, source_labels, target_labels)
+    beside = [shortened(legible(label), max(2, min(LONGEST, width // 3))) for label in target_labels]
+    margin = max(map(cell_len, beside)) + 1
+    above = [shortened(legible(label), LONGEST) for label in source_labels]
+    downwards = margin + sum(cell_len(label) + 1 for label in above) > width
+    lines = [_letters(label) if downwards else [label] for label in above]
+    columns = [max(map(cell_len, pieces)) + 1 for pieces in lines]
+    shown = sum(margin + reach <= width for reach in itertools.accumulate(columns))
+    text = Text(no_wrap=True, overflow="crop")
+    _write_header(text, lines[:shown], columns[:shown], margin)
+    darkest = ceiling(weights_TS)
+    for label, weights_S in zip(beside, weights_TS, strict=True):
+        text.append(_padded(label, margin - 1, right=True) + " ")
+        for cells, weight in zip(columns[:shown], weights_S[:shown], strict=True):
+            _write_shade(text, float(weight) / darkest, cells, colour)
+        text.append("\n")
+    text.append("0 ")
+    for step in range(len(SHADES)):
+        _write_shade(text, step / (len(SHADES) - 1), 2, colour)
+    text.append(f" {darkest:g}")
+    if shown < len(above):
+        note = f"{len(above) - shown} of {len(above)} source words do not fit; widen the terminal or save a picture."
+        text.append("\n" + "\n".join(textwrap.wrap(note, max(10, width))))
+    return text
+
+
+def _check(weights_TS: Array, source_labels: Sequence[str], target_labels: Sequence[str]) -> None:
+    expected = (len(target_labels), len(source_labels))
+    if weights_TS.shape != expected or 0 in expected:
+        raise UserError(
+            f"Attention weights of the shape {weights_TS.shape} were given with {expected[0]} target and {expected[1]} "
+            "source words; each row and each column needs one word."
+        )
+
+
+def _write_header(text: Text, lines: list[list[str]], columns: list[int], margin: int) -> None:
+    """Words above their columns; those that are set downwards stand on the map."""
+    height = max((len(pieces) for pieces in lines), default=0)
+    for line in range(height):
+        text.append(" " * margin)
+        for pieces, cells in zip(lines, columns, strict=True):
+            place = line - (height - len(pieces))
+            text.append(_padded(pieces[place] if place >= 0 else "", cells))
+        text.append("\n")
+
+
+def _write_shade(text: Text, darkness: float, cells: int, colour: bool) -> None:
+    share = min(1.0, max(0.0, darkness))
+    if colour:
+        red, green, blue = (round(dark + share * (light - dark)) for dark, light in zip(DARK, LIGHT, strict=True))
+        text.append(" " * cells, Style(bgcolor=Color.from_rgb(red, green, blue)))
+    else:
+        text.append(SHADES[round(share * (len(SHADES) - 1))] * cells)
+
+
+def shortened(label: str, cells: int) -> str:
+    """The label in at most so many cells of the terminal, cut with … (a Chinese character takes two cells)."""
+    if cell_len(label) <= cells:
+        return label
+    kept = ""
+    for piece in _letters(label):
+        if cell_len(kept + piece) > cells - 1:
+            break
+        kept += piece
+    return kept + "…"
+
+
+def _letters(label: str) -> list[str]:
+    """The letters of a word, each with the accents that are set on it."""
+    letters: list[str] = []
+    for character in label:
+        if letters and cell_len(character) == 0:
+            letters[-1] += character
+        else:
+            letters.append(character)
+    return letters
+
+
+def _padded(label: str, cells: int, *, right: bool = False) -> str:
+    space = " " * (cells - cell_len(label))
+    return space + label if right else label + space
+
+
+def family_tree(rows: Iterable[tuple[int, str, str | None, bool]]) -> str:
+    """Who descends from whom, by year: each row is (year, name, parent or None, available).
+
+    1948  n-gram
+    2003  └── mlp-lm
+    """
+    members = sorted((Member(*row) for row in rows), key=lambda member: member.year)
+    names = {member.name for member in members}
+    for member in members:
+        if member.parent is not None and member.parent not in names:
+            raise UserError(f"'{member.name}' is said to descend from '{member.parent}', which is not in the family.")
+    lines: list[str] = []
+    _grow(lines, members, parent=None, above="")
+    if len(lines) < len(members):
+        raise UserError(
+            "Some of the family are their own ancestors; every line must lead back to a member without parent."
+        )
+    return "\n".join(lines)
+
+
+def _grow(lines: list[str], members: list[Member], *, parent: str | None, above: str) -> None:
+    children = [member for member in members if member.parent == parent]
+    for child in children:
+        last = child is children[-1]
+        branch = "" if parent is None else "└── " if last else "├── "
+        absent = "" if child.available else "  (not available)"
+        lines.append(f"{child.year:>4}  {above}{branch}{legible(child.name)}{absent}")
+        below = "" if parent is None else "    " if last else "│   "
+        _grow(lines, members, parent=child.name, above=above + below)

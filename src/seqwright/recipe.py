@@ -1,0 +1,176 @@
+"""A recipe: every setting of a run, read from TOML. Strict: what is not known is refused, with the nearest known name."""
+
+import difflib
+import tomllib
+from collections.abc import Iterable
+from importlib import resources
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import tomlkit
+from pydantic import ValidationError
+
+from seqwright.errors import SettingError
+from seqwright.lineage import KINDS, chosen
+from seqwright.settings import Settings
+
+SECTIONS = tuple(KINDS)
+FORMAT = 1
+
+
+class Recipe(NamedTuple):
+    """The settings of a run, a section each; `name` names its folder."""
+
+    name: str
+    description: str
+    data: Any
+    inputs: Any
+    model: Any
+    objective: Any
+    training: Any
+    decoding: Any
+
+    def resolved(self) -> dict[str, Any]:
+        """Every setting with its value, defaults included, as plain TOML values."""
+        plain: dict[str, Any] = {"format": FORMAT, "name": self.name, "description": self.description}
+        for section in SECTIONS:
+            settings: Settings = getattr(self, section)
+            plain[section] = settings.model_dump(mode="json", exclude_none=True)
+        return plain
+
+
+def shipped() -> dict[str, Path]:
+    """The recipes that come with the package, by name."""
+    folder = Path(str(resources.files("seqwright") / "recipes"))
+    return {path.stem: path for path in sorted(folder.glob("*.toml"))}
+
+
+def recipe_text(where: str) -> tuple[str, str]:
+    """The name and the text of a recipe: a file, or one that ships."""
+    path = Path(where)
+    if path.suffix == ".toml" or path.is_file():
+        try:
+            return path.stem, path.read_text(encoding="utf-8")
+        except (OSError, UnicodeDecodeError) as error:
+            raise SettingError(f"the recipe {where} could not be read: {_reason(error)}") from error
+    known = shipped()
+    if where not in known:
+        close = difflib.get_close_matches(where, known, n=1)
+        hint = f" Did you mean '{close[0]}'?" if close else ""
+        raise SettingError(f"there is no recipe '{where}', neither a file nor one that ships.{hint}")
+    return where, known[where].read_text(encoding="utf-8")
+
+
+def read_recipe(where: str, overrides: Iterable[str] = ()) -> Recipe:
+    """A recipe by file or shipped name, with `section.key=value` overrides."""
+    name, text = recipe_text(where)
+    return recipe_from(_with_overrides(_with_base(parsed(text, where)), overrides), name=name)
+
+
+def parsed(text: str, where: str) -> dict[str, Any]:
+    """TOML as a dictionary."""
+    try:
+        return tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        raise SettingError(f"{where} is not valid TOML: {error}") from error
+
+
+def recipe_from(plain: dict[str, Any], *, name: str = "run") -> Recipe:
+    """A recipe from plain values, every section checked."""
+    for key in plain:
+        if key not in {*SECTIONS, "name", "description", "format", "base"}:
+            raise SettingError(_unknown(key, [*SECTIONS, "name", "description", "base"]))
+    if plain.get("format", FORMAT) != FORMAT:
+        raise SettingError(f"the recipe has format {plain['format']}; this version reads format {FORMAT}")
+    sections = {}
+    for section in SECTIONS:
+        given = plain.get(section, {})
+        if not isinstance(given, dict):
+            raise SettingError(f"'{section}' must be a section, [{section}], not {given!r}")
+        sections[section] = validated(section, given)
+    return Recipe(plain.get("name", name), plain.get("description", ""), **sections)
+
+
+def validated(section: str, given: dict[str, Any]) -> Any:
+    """The settings of a section."""
+    kind = chosen(section, given.get("kind"))
+    settings = kind.load(kind.settings)
+    try:
+        return settings.model_validate(given)
+    except ValidationError as error:
+        raise SettingError(_sentence(section, error, list(settings.model_fields))) from error
+
+
+def written(plain: dict[str, Any]) -> str:
+    """Plain values as TOML."""
+    return tomlkit.dumps(plain)
+
+
+def flattened(plain: dict[str, Any]) -> dict[str, Any]:
+    """`{"training": {"steps": 5}}` as `{"training.steps": 5}`."""
+    flat: dict[str, Any] = {}
+    for section, value in plain.items():
+        if isinstance(value, dict):
+            flat |= {f"{section}.{key}": inner for key, inner in value.items()}
+        else:
+            flat[section] = value
+    return flat
+
+
+def _with_base(plain: dict[str, Any]) -> dict[str, Any]:
+    """What the recipe says, over what its base says."""
+    if "base" not in plain:
+        return plain
+    base = plain["base"]
+    name, text = recipe_text(base)
+    under = _with_base(parsed(text, name))
+    merged = {**under, **{key: value for key, value in plain.items() if not isinstance(value, dict)}}
+    for section in SECTIONS:
+        above, below = plain.get(section, {}), under.get(section, {})
+        if section in plain or section in under:
+            # Another kind has other keys: then nothing is inherited.
+            same = above.get("kind", below.get("kind")) == below.get("kind")
+            merged[section] = {**below, **above} if same else above
+    return merged
+
+
+def _with_overrides(plain: dict[str, Any], overrides: Iterable[str]) -> dict[str, Any]:
+    plain = {key: dict(value) if isinstance(value, dict) else value for key, value in plain.items()}
+    for override in overrides:
+        name, equals, text = override.partition("=")
+        section, dot, key = name.strip().partition(".")
+        if not equals or not dot:
+            raise SettingError(f"'{override}' is not of the form section.key=value, as in training.steps=2000")
+        if section not in SECTIONS:
+            raise SettingError(_unknown(name, [f"{known}.{key}" for known in SECTIONS]))
+        plain.setdefault(section, {})[key] = _value(text.strip())
+    return plain
+
+
+def _value(text: str) -> Any:
+    """A TOML value, or the text itself where it is none: `inputs.kind=bpe` needs no quotes."""
+    try:
+        return tomllib.loads(f"value = {text}")["value"]
+    except tomllib.TOMLDecodeError:
+        return text
+
+
+def _sentence(section: str, error: ValidationError, known: list[str]) -> str:
+    first = error.errors()[0]
+    where = ".".join([section, *(str(part) for part in first["loc"][:1])])
+    if first["type"] == "extra_forbidden":
+        return _unknown(where, [f"{section}.{name}" for name in known])
+    if first["type"] == "missing":
+        return f"the setting '{where}' is missing"
+    message = first["msg"].removeprefix("Value error, ")
+    given = "" if first["type"] == "value_error" else f", not {first['input']!r}"
+    return f"{where}: {message[0].lower()}{message[1:]}{given}"
+
+
+def _unknown(name: str, known: list[str]) -> str:
+    close = difflib.get_close_matches(name, known, n=1, cutoff=0.6)
+    return f"there is no setting '{name}'." + (f" Did you mean '{close[0]}'?" if close else "")
+
+
+def _reason(error: OSError | UnicodeDecodeError) -> str:
+    return (error.strerror or str(error)) if isinstance(error, OSError) else "it is not UTF-8"

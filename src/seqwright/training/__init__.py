@@ -1,0 +1,1 @@
+"""Loss → run folder. Training receives the model, the objective and the batches as arguments and knows no model."""

@@ -1,0 +1,145 @@
+"""Checkpoints: safetensors and JSON in a folder that appears whole or not at all.
+
+    runs/NAME/step-002000/model.safetensors … state.json
+
+The folder is written aside, flushed to disk and renamed. `state.json` holds the sha256 of its companions, so a
+damaged file is noticed and the newest whole checkpoint serves instead.
+"""
+
+import hashlib
+import json
+import os
+import re
+import shutil
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from safetensors import SafetensorError
+from safetensors.torch import load_file, save
+from torch import Tensor
+
+from seqwright.errors import RunError
+
+Tensors = dict[str, Tensor]
+STEP_FOLDER = re.compile(r"step-(\d{6,})")
+
+
+class Checkpoint(NamedTuple):
+    """The tensors of each file by its stem (`model`, `optimizer`, …) and the state beside them."""
+
+    files: dict[str, Tensors]
+    state: dict[str, Any]
+
+
+def step_folder(run: Path, step: int) -> Path:
+    """Where the checkpoint of a step lies."""
+    return run / f"step-{step:06d}"
+
+
+def steps_on_disk(run: Path) -> list[int]:
+    """The steps that have a checkpoint folder, oldest first."""
+    if not run.is_dir():
+        return []
+    return sorted(int(found[1]) for path in run.iterdir() if (found := STEP_FOLDER.fullmatch(path.name)))
+
+
+def write_checkpoint(run: Path, step: int, checkpoint: Checkpoint, metadata: Mapping[str, str]) -> Path:
+    """Write a checkpoint aside, then let it appear. A full disk leaves everything older as it was."""
+    final = step_folder(run, step)
+    aside = run / f".{final.name}.writing"
+    try:
+        shutil.rmtree(aside, ignore_errors=True)
+        aside.mkdir(parents=True)
+        sums = {}
+        for stem, tensors in checkpoint.files.items():
+            data = save({name: t.detach().cpu().contiguous() for name, t in tensors.items()}, dict(metadata))
+            sums[f"{stem}.safetensors"] = hashlib.sha256(data).hexdigest()
+            _write_through(aside / f"{stem}.safetensors", data)
+        state = {**checkpoint.state, "step": step, "sha256": sums}
+        _write_through(aside / "state.json", json.dumps(state, indent=1).encode())
+        _flush(aside)
+        if final.exists():
+            shutil.rmtree(final)
+        aside.rename(final)
+        _flush(run)
+    except OSError as error:
+        shutil.rmtree(aside, ignore_errors=True)
+        raise RunError(
+            f"the checkpoint of step {step} could not be written to {run}: {error.strerror or error}; "
+            "earlier checkpoints are untouched: make room or choose another folder and run the same command again"
+        ) from error
+    return final
+
+
+def read_checkpoint(run: Path, step: int, only: tuple[str, ...] | None = None) -> Checkpoint:
+    """The checkpoint of a step, every file checked against its sha256; `only` names the files wanted."""
+    folder = step_folder(run, step)
+    try:
+        state = json.loads((folder / "state.json").read_text(encoding="utf-8"))
+        files = {}
+        for name, wanted in state["sha256"].items():
+            stem = name.removesuffix(".safetensors")
+            if only is not None and stem not in only:
+                continue
+            with (folder / name).open("rb") as file:
+                found = hashlib.file_digest(file, "sha256").hexdigest()
+            if found != wanted:
+                raise RunError(f"{folder / name} is damaged: its sha256 is {found[:12]}…, not {wanted[:12]}…")
+            files[stem] = load_file(folder / name)
+    except (OSError, ValueError, KeyError, TypeError, AttributeError, SafetensorError) as error:
+        raise RunError(f"the checkpoint {folder} is damaged: {error}") from error
+    return Checkpoint(files, state)
+
+
+def newest_whole(run: Path) -> tuple[int, Checkpoint, list[str]] | None:
+    """The newest checkpoint that can be read, and a sentence for each newer one that cannot."""
+    complaints = []
+    for step in reversed(steps_on_disk(run)):
+        try:
+            return step, read_checkpoint(run, step), complaints
+        except RunError as error:
+            complaints.append(str(error))
+    if complaints:
+        raise RunError(f"no checkpoint in {run} is whole ({'; '.join(complaints)}); --fresh starts over")
+    return None
+
+
+def write_mark(run: Path, name: str, step: int) -> None:
+    """Let the small file `best` or `last` name a checkpoint folder."""
+    aside = run / f".{name}.writing"
+    _write_through(aside, f"{step_folder(run, step).name}\n".encode())
+    aside.replace(run / name)
+
+
+def read_mark(run: Path, name: str) -> int | None:
+    """The step that `best` or `last` names, if it does and the folder is there."""
+    try:
+        found = STEP_FOLDER.fullmatch((run / name).read_text(encoding="utf-8").strip())
+    except (OSError, UnicodeDecodeError):
+        return None
+    return int(found[1]) if found and step_folder(run, int(found[1])).is_dir() else None
+
+
+def prune(run: Path, *, keep: int, spared: set[int]) -> None:
+    """Remove all but the `keep` newest checkpoints, sparing some, and what a crash left half-written."""
+    for step in steps_on_disk(run)[:-keep]:
+        if step not in spared:
+            shutil.rmtree(step_folder(run, step))
+    for path in run.glob(".step-*.writing"):
+        shutil.rmtree(path)
+
+
+def _write_through(path: Path, data: bytes) -> None:
+    with path.open("wb") as file:
+        file.write(data)
+        file.flush()
+        os.fsync(file.fileno())
+
+
+def _flush(folder: Path) -> None:
+    descriptor = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)

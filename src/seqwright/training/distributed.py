@@ -1,0 +1,71 @@
+"""Several processes, one training: each takes its share of a step's batches, the gradients are added up.
+
+Under `torchrun` a step's `accumulate` batches are dealt out in turn, so the order of examples and (to rounding)
+the result do not depend on the number of processes. Alone, nothing happens here.
+"""
+
+import os
+from collections.abc import Iterable
+
+import torch
+import torch.distributed as dist
+from torch import Tensor, nn
+
+
+class World:
+    """The processes that train together; `World()` is one process alone."""
+
+    def __init__(self, rank: int = 0, size: int = 1) -> None:
+        self.rank, self.size = rank, size
+
+    @classmethod
+    def from_environment(cls, device: torch.device) -> "World":
+        """Joined with the others where torchrun started this process; alone otherwise."""
+        if "WORLD_SIZE" not in os.environ or int(os.environ["WORLD_SIZE"]) == 1:
+            return cls()
+        if not dist.is_initialized():
+            dist.init_process_group("nccl" if device.type == "cuda" else "gloo")
+        return cls(dist.get_rank(), dist.get_world_size())
+
+    @property
+    def first(self) -> bool:
+        """Whether this process is the one that writes."""
+        return self.rank == 0
+
+    def mine(self, index: int) -> bool:
+        """Whether the micro-batch with this index is this process's."""
+        return index % self.size == self.rank
+
+    def summed(self, numbers: dict[str, float]) -> dict[str, float]:
+        """The numbers added up over all processes; each has the same names."""
+        if self.size == 1:
+            return numbers
+        tensor = torch.tensor([numbers[name] for name in sorted(numbers)], dtype=torch.float64)
+        dist.all_reduce(tensor)
+        return dict(zip(sorted(numbers), tensor.tolist(), strict=True))
+
+    def add_gradients(self, parameters: Iterable[nn.Parameter]) -> None:
+        """Replace each gradient by its sum over all processes."""
+        if self.size == 1:
+            return
+        parameters = list(parameters)
+        for parameter in parameters:
+            if parameter.grad is None:
+                parameter.grad = torch.zeros_like(parameter)
+        flat = torch.cat([_gradient(parameter).flatten() for parameter in parameters])
+        dist.all_reduce(flat)
+        for parameter, part in zip(parameters, flat.split([p.numel() for p in parameters]), strict=True):
+            _gradient(parameter).copy_(part.view_as(parameter))
+
+    def told_by_first(self, flag: bool) -> bool:
+        """What the first process says; also a point where all wait for it."""
+        if self.size == 1:
+            return flag
+        tensor = torch.tensor([int(flag)])
+        dist.broadcast(tensor, src=0)
+        return bool(tensor.item())
+
+
+def _gradient(parameter: nn.Parameter) -> Tensor:
+    assert parameter.grad is not None
+    return parameter.grad

@@ -1,0 +1,44 @@
+"""The journal of a run: one JSON line per logged step. It holds nothing that depends on the clock.
+
+How long things took stands in `pace.jsonl` beside it, so that a resumed run's journal equals an uninterrupted one's.
+"""
+
+import json
+import os
+from pathlib import Path
+from typing import Any
+
+Line = dict[str, Any]
+
+
+class Journal:
+    """Lines appended to a file, on disk when `write` returns."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+
+    def write(self, line: Line) -> None:
+        """Append a line."""
+        with self.path.open("a", encoding="utf-8") as file:
+            file.write(json.dumps(line) + "\n")
+            file.flush()
+            os.fsync(file.fileno())
+
+    def lines(self) -> list[Line]:
+        """Every whole line; a last one that a crash cut short is left out."""
+        if not self.path.exists():
+            return []
+        whole = []
+        for text in self.path.read_text(encoding="utf-8", errors="replace").splitlines():
+            try:
+                whole.append(json.loads(text))
+            except json.JSONDecodeError:
+                break
+        return whole
+
+    def cut_back(self, step: int) -> None:
+        """Forget everything after a step: it will be done again."""
+        kept = [line for line in self.lines() if line["step"] <= step]
+        aside = self.path.with_suffix(".cut")
+        aside.write_text("".join(json.dumps(line) + "\n" for line in kept), encoding="utf-8")
+        aside.replace(self.path)

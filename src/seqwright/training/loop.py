@@ -1,0 +1,328 @@
+"""`fit`: descend a loss, batch by batch, into a run folder.
+
+Everything that decides the next update stands in the checkpoint, and before each micro-batch torch is seeded from
+(seed, step, micro-batch): a run that was killed and resumed ends in the same bytes as one that was not.
+"""
+
+import hashlib
+import math
+import time
+from collections.abc import Callable, Mapping
+from contextlib import AbstractContextManager, nullcontext
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from seqwright.batches import Batches, Place
+from seqwright.errors import SettingError, UserError
+from seqwright.objectives.objective import Objective
+from seqwright.training.averages import Average, LastCheckpoints, Moving
+from seqwright.training.checkpoint import (
+    Checkpoint,
+    newest_whole,
+    prune,
+    read_checkpoint,
+    steps_on_disk,
+    write_checkpoint,
+    write_mark,
+)
+from seqwright.training.distributed import World
+from seqwright.training.interruption import Interrupted, Interruption
+from seqwright.training.journal import Journal
+from seqwright.training.optimizer import optimizer_for, optimizer_tensors, restore_optimizer
+from seqwright.training.reporter import Quiet, Reporter
+from seqwright.training.settings import TrainingSettings
+from seqwright.training.weights import load_tensors, unique_tensors
+
+LOWER_IS_BETTER = {"loss", "nll", "perplexity", "error", "mse", "mae", "mase"}
+Evaluate = Callable[[nn.Module], dict[str, float]]
+
+
+def fit(
+    model: nn.Module,
+    objective: Objective,
+    batches: Batches[Any],
+    *,
+    settings: TrainingSettings,
+    rate: Callable[[int], float],
+    run: Path | None = None,
+    evaluate: Evaluate | None = None,
+    reporter: Reporter | None = None,
+    metadata: Mapping[str, str] | None = None,
+) -> nn.Module:
+    """Train `model` in place and return the model to use: itself, or the average the settings ask for.
+
+    With a `run` folder it saves checkpoints there and goes on from the newest whole one. `rate` gives the
+    learning rate of each step; `evaluate` is called on the model to use at every validation.
+    """
+    fitting = Fitting(model, objective, batches, settings, rate, run, evaluate, reporter or Quiet(), metadata or {})
+    return fitting.go()
+
+
+class Fitting:
+    """A training under way."""
+
+    def __init__(
+        self,
+        model: nn.Module,
+        objective: Objective,
+        batches: Batches[Any],
+        settings: TrainingSettings,
+        rate: Callable[[int], float],
+        run: Path | None,
+        evaluate: Evaluate | None,
+        reporter: Reporter,
+        metadata: Mapping[str, str],
+    ) -> None:
+        self.model, self.objective, self.batches = model, objective, batches
+        self.settings, self.rate, self.run, self.evaluate = settings, rate, run, evaluate
+        self.reporter, self.metadata = reporter, metadata
+        self.device = next(model.parameters()).device
+        self.world = World.from_environment(self.device)
+        if settings.accumulate % self.world.size:
+            raise SettingError(
+                f"training.accumulate is {settings.accumulate}, which {self.world.size} processes cannot share evenly; "
+                f"set it to a multiple of {self.world.size}"
+            )
+        both = nn.ModuleDict({"model": model, "objective": objective})
+        self.parameters = {name: p for name, p in both.named_parameters() if p.requires_grad}
+        self.optimizer = optimizer_for(self.parameters, settings)
+        self.average = self._average()
+        self.called: nn.Module = torch.compile(model, dynamic=True) if settings.compile else model  # type: ignore[assignment]
+        self.step, self.place, self.carry = 0, Place(), None
+        self.sums: dict[str, float] = {}  # over the steps since the last journal line
+        self.best: dict[str, float] = {}  # {"score": …, "step": …, "waited": …} once validated
+        self.seconds = 0.0
+        self.finished = False
+
+    @property
+    def chosen(self) -> nn.Module:
+        """The model to validate and use."""
+        return self.model if self.average is None else self.average.model
+
+    def go(self) -> nn.Module:
+        """Train until the steps, the epochs or the patience end."""
+        self._resume()
+        self.reporter.begin(self.step, self.settings.steps)
+        try:
+            with Interruption() as interruption:
+                while not self._over():
+                    self._update()
+                    if self.step % self.settings.log_every == 0 or self._over():
+                        self._log()
+                    due = self.step % self.settings.validate_every == 0 or self._over()
+                    if due:
+                        self._validate()
+                    asked = self.world.told_by_first(interruption.asked) if self.world.size > 1 else interruption.asked
+                    if due or asked or self.step % self.settings.save_every == 0:
+                        self._save()
+                    if asked and not self._over():
+                        raise Interrupted(self.step)
+        finally:
+            self.reporter.end()
+        return self.chosen
+
+    def _over(self) -> bool:
+        settings = self.settings
+        tired = settings.patience is not None and self.best.get("waited", 0) >= settings.patience
+        read = settings.epochs is not None and self.place.epoch >= settings.epochs
+        return self.step >= settings.steps or read or tired
+
+    def _update(self) -> None:
+        """One step: gradients of all micro-batches, one update."""
+        began = time.monotonic()
+        settings, places = self.settings, []
+        for _ in range(settings.accumulate):
+            places.append(self.place)
+            self.place = self.batches.after(self.place)
+        mine = [(i, self.batches.at(p).to(self.device)) for i, p in enumerate(places) if self.world.mine(i)]
+        counted = [self.objective.counts(batch) for _, batch in mine]
+        counts = self.world.summed({name: sum(c[name] for c in counted) for name in counted[0]})
+        self.model.train()
+        self.objective.train()
+        self.optimizer.zero_grad(set_to_none=True)
+        sums = dict.fromkeys(counts, 0.0)
+        if self.step == 0:
+            self.carry = self.objective.start(self.model, mine[0][1])
+        for index, batch in mine:
+            torch.manual_seed(_seed(settings.seed, self.step, index))
+            with self._precision():
+                loss, self.carry = self.objective(self.called, batch, self.carry)
+            loss.total({name: int(count) for name, count in counts.items()}).backward()
+            for name, part in loss.parts.items():
+                sums[name] += float(part.sum.detach())
+        self.world.add_gradients(self.parameters.values())
+        norm = self._clipped_norm()
+        sums = self.world.summed(sums)
+        self.step += 1
+        self._refuse_nonsense(sums, norm)
+        for group in self.optimizer.param_groups:
+            group["lr"] = self.rate(self.step)
+        self.optimizer.step()
+        self.objective.after_step(self.model)
+        if self.average is not None:
+            self.average.follow(self.model, self.step)
+        tokens = self.world.summed({"tokens": float(sum(batch.tokens for _, batch in mine))})["tokens"]
+        self._remember(sums, counts, norm, tokens)
+        took = time.monotonic() - began
+        self.seconds += took
+        first = next(iter(sums))
+        self.reporter.step(self.step, sums[first] / max(counts[first], 1), tokens / took)
+
+    def _clipped_norm(self) -> float:
+        gradients = [p.grad for p in self.parameters.values() if p.grad is not None]
+        norm = torch.nn.utils.get_total_norm(gradients)
+        if self.settings.clip is not None:
+            torch.nn.utils.clip_grads_with_norm_(self.parameters.values(), self.settings.clip, norm)
+        return float(norm)
+
+    def _refuse_nonsense(self, sums: Mapping[str, float], norm: float) -> None:
+        """A weight that is not a number never comes back: stop before the update, the checkpoints are good."""
+        if not all(map(math.isfinite, (*sums.values(), norm))):
+            raise UserError(
+                f"the loss or its gradient is not a number at step {self.step}; lower training.rate or set "
+                "training.clip and start over with --fresh (the checkpoints before are untouched)"
+            )
+
+    def _remember(self, sums: Mapping[str, float], counts: Mapping[str, float], norm: float, tokens: float) -> None:
+        new = {f"{name}.sum": value for name, value in sums.items()}
+        new |= {f"{name}.count": counts[name] for name in sums}
+        new |= {"norm.sum": norm, "norm.count": 1, "tokens": tokens}
+        self.sums = {name: self.sums.get(name, 0.0) + value for name, value in new.items()}
+
+    def _log(self) -> None:
+        parts = [name.removesuffix(".sum") for name in self.sums if name.endswith(".sum")]
+        means = {name: self.sums[f"{name}.sum"] / max(self.sums[f"{name}.count"], 1) for name in parts}
+        line = {"step": self.step, "event": "train", "epoch": self.place.epoch, **means}
+        self._write({**line, "rate": self.rate(self.step), "tokens": int(self.sums["tokens"])})
+        self.sums = {}
+
+    def _validate(self) -> None:
+        """Validate the chosen weights, and remember whether they are the best so far."""
+        if self.evaluate is None:
+            return
+        self._settle()
+        scores: dict[str, float] = {}
+        if self.world.first:
+            began = time.monotonic()
+            self.chosen.eval()
+            self.objective.eval()
+            with torch.no_grad(), self._precision():
+                scores = self.evaluate(self.chosen)
+            self._write({"step": self.step, "event": "valid", "epoch": self.place.epoch, **scores})
+            told = "  ".join(f"{name} {value:.4g}" for name, value in scores.items())
+            self.reporter.say(f"step {self.step}: validation  {told}  ({time.monotonic() - began:.0f} s)")
+            if self.settings.metric not in scores:
+                raise SettingError(
+                    f"training.metric is '{self.settings.metric}', but validation gives {', '.join(scores)}; name one of those"
+                )
+        score = self.world.summed({"score": scores.get(self.settings.metric, 0.0)})["score"]
+        sign = -1 if self.settings.metric in LOWER_IS_BETTER else 1
+        if not self.best or sign * score > sign * self.best["score"]:
+            self.best = {"score": score, "step": self.step, "waited": 0}
+        else:
+            self.best = {**self.best, "waited": self.best["waited"] + 1}
+
+    def _save(self) -> None:
+        if self.run is None or not self.world.first:
+            return
+        self._settle()
+        files = {
+            "model": unique_tensors(self.model),
+            "objective": unique_tensors(self.objective),
+            "optimizer": optimizer_tensors(self.optimizer, self.parameters),
+            "averages": {} if self.average is None else unique_tensors(self.average.model),
+            "carry": dict(enumerate_tensors(self.carry)),
+        }
+        state = {"place": self.place, "sums": self.sums, "best": self.best, "seconds": self.seconds}
+        kept = {stem: tensors for stem, tensors in files.items() if tensors}
+        write_checkpoint(self.run, self.step, Checkpoint(kept, state), self.metadata)
+        write_mark(self.run, "last", self.step)
+        if self.best:
+            write_mark(self.run, "best", int(self.best["step"]))
+        Journal(self.run / "pace.jsonl").write({"step": self.step, "seconds": round(self.seconds, 3)})
+        prune(self.run, keep=self.settings.keep, spared={int(self.best.get("step", self.step)), *self._regular()})
+
+    def _resume(self) -> None:
+        """Go on from the newest whole checkpoint, if there is one."""
+        found = None if self.run is None else newest_whole(self.run)
+        if self.run is None or found is None:
+            return
+        self.step, (files, state), complaints = found
+        for complaint in complaints:
+            self.reporter.say(f"{complaint}; going on from step {self.step}")
+        load_tensors(self.model, files["model"])
+        load_tensors(self.objective, files.get("objective", {}))
+        restore_optimizer(self.optimizer, self.parameters, files["optimizer"])
+        if self.average is not None:
+            self.average.restore(files["averages"])
+        self.place, self.sums, self.best = Place(*state["place"]), state["sums"], state["best"]
+        self.seconds = state["seconds"]
+        template = self.objective.start(self.model, self.batches.at(self.place).to(self.device))
+        self.carry = refilled(template, iter(tensor for _, tensor in sorted(files.get("carry", {}).items())))
+        if self.world.first:
+            Journal(self.run / "journal.jsonl").cut_back(self.step)
+            Journal(self.run / "pace.jsonl").cut_back(self.step)
+            write_mark(self.run, "last", self.step)
+            if self.best:
+                write_mark(self.run, "best", int(self.best["step"]))
+        self.reporter.say(f"going on from step {self.step}")
+
+    def _average(self) -> Average | None:
+        match self.settings.average:
+            case "ema":
+                return Moving(self.model, self.settings.ema_decay)
+            case "last":
+                return LastCheckpoints(self.model, self.settings.average_last)
+            case _:
+                return None
+
+    def _settle(self) -> None:
+        if self.average is not None:
+            earlier = [read_checkpoint(self.run, step, ("model",)).files["model"] for step in self._regular() if self.run]
+            self.average.settle(self.model, earlier)
+
+    def _regular(self) -> list[int]:
+        """The regular checkpoints before this step that the mean still needs: not those of an interruption."""
+        if self.run is None or self.settings.average != "last" or self.settings.average_last == 1:
+            return []
+        saved, validated = self.settings.save_every, self.settings.validate_every
+        before = [s for s in steps_on_disk(self.run) if s < self.step and (s % saved == 0 or s % validated == 0)]
+        return before[-(self.settings.average_last - 1) :]
+
+    def _write(self, line: dict[str, Any]) -> None:
+        if self.run is not None and self.world.first:
+            Journal(self.run / "journal.jsonl").write(line)
+
+    def _precision(self) -> AbstractContextManager[Any]:
+        if self.settings.precision == "bfloat16":
+            return torch.autocast(self.device.type, torch.bfloat16)
+        return nullcontext()
+
+
+def enumerate_tensors(carry: Any) -> list[tuple[str, Tensor]]:
+    """The tensors of a nested tuple in a fixed order, numbered."""
+
+    def leaves(part: Any) -> list[Tensor]:
+        if part is None:
+            return []
+        return [part] if isinstance(part, Tensor) else [leaf for inner in part for leaf in leaves(inner)]
+
+    return [(f"{index:04d}", tensor) for index, tensor in enumerate(leaves(carry))]
+
+
+def refilled(template: Any, tensors: Any) -> Any:
+    """A nested tuple of the template's form, with other tensors in the same order."""
+    if template is None:
+        return None
+    if isinstance(template, Tensor):
+        return next(tensors).to(template.device, copy=True)
+    inner = [refilled(part, tensors) for part in template]
+    return type(template)(*inner) if hasattr(template, "_fields") else tuple(inner)
+
+
+def _seed(*numbers: int) -> int:
+    """A seed that differs for each tuple of numbers and is the same on every machine."""
+    return int.from_bytes(hashlib.blake2b(repr(numbers).encode(), digest_size=7).digest(), "little")

@@ -1,0 +1,43 @@
+"""Learning rates as functions of the step, counted from 1."""
+
+import math
+from collections.abc import Callable
+
+from seqwright.training.settings import TrainingSettings
+
+
+def noam(step: int, *, width: int, warmup: int) -> float:
+    """width^-0.5 · min(step^-0.5, step · warmup^-1.5) (Vaswani et al. 2017, equation 3)."""
+    return width**-0.5 * min(step**-0.5, step * max(warmup, 1) ** -1.5)
+
+
+def inverse_sqrt(step: int, *, warmup: int) -> float:
+    """Linear to 1 over the warm-up, then falling with the root of the step."""
+    return min(step / max(warmup, 1), math.sqrt(max(warmup, 1) / step))
+
+
+def cosine(step: int, *, warmup: int, steps: int) -> float:
+    """Linear to 1 over the warm-up, then half a cosine down to 0 at the last step (Loshchilov & Hutter 2017)."""
+    if step <= warmup:
+        return step / max(warmup, 1)
+    done = min(1.0, (step - warmup) / max(1, steps - warmup))
+    return 0.5 * (1 + math.cos(math.pi * done))
+
+
+def constant(step: int, *, warmup: int) -> float:
+    """Linear to 1 over the warm-up, then 1."""
+    return min(1.0, step / max(warmup, 1))
+
+
+def learning_rate(settings: TrainingSettings, *, width: int) -> Callable[[int], float]:
+    """The schedule that the settings name, times their rate. Only noam asks for the model's width."""
+    rate, warmup, steps = settings.rate, settings.warmup, settings.steps
+    match settings.schedule:
+        case "noam":
+            return lambda step: rate * noam(step, width=width, warmup=warmup)
+        case "inverse-sqrt":
+            return lambda step: rate * inverse_sqrt(step, warmup=warmup)
+        case "cosine":
+            return lambda step: rate * cosine(step, warmup=warmup, steps=steps)
+        case "constant":
+            return lambda step: rate * constant(step, warmup=warmup)

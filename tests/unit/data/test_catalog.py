@@ -1,0 +1,177 @@
+"""Dataset cards: what they say, where their files are looked for, and that they describe the real files."""
+
+import gzip
+import hashlib
+from pathlib import Path
+from urllib.parse import urlsplit
+
+import pytest
+
+from seqwright.data.catalog import (
+    CATALOG,
+    Card,
+    CardPairs,
+    CardPairsSettings,
+    cache_folder,
+    card,
+    download_folder,
+    located,
+    provided,
+)
+from seqwright.data.examples import Pair, PairData
+from seqwright.errors import DataError, SettingError
+
+SHARED = Path(__file__).parents[4] / "shared" / "data"
+real_data = pytest.mark.skipif(not SHARED.is_dir(), reason="the real data is not in ../shared/data")
+MULTI30K = card("multi30k")
+PUBLISHED = ("train", "val", "test_2016_flickr")
+
+
+@pytest.fixture(autouse=True)
+def places(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> tuple[Path, Path]:
+    """Two empty places for data: the user's own, and the cache."""
+    monkeypatch.setenv("SEQWRIGHT_DATA", str(tmp_path / "own"))
+    monkeypatch.setenv("SEQWRIGHT_CACHE", str(tmp_path / "cache"))
+    return tmp_path / "own" / "multi30k", tmp_path / "cache" / "data" / "multi30k"
+
+
+def put(folder: Path, language: str, word: str, parts: tuple[str, ...] = PUBLISHED) -> None:
+    folder.mkdir(parents=True, exist_ok=True)
+    for part in parts:
+        (folder / f"{part}.{language}.gz").write_bytes(gzip.compress(f"{word} {part}\n".encode(), mtime=0))
+
+
+def corpus(source: str = "de", target: str = "en", name: str = "multi30k") -> CardPairs:
+    return CardPairs(CardPairsSettings(name=name, source=source, target=target))
+
+
+# Cards
+
+
+@pytest.mark.parametrize("known", CATALOG.values(), ids=CATALOG)
+def test_a_card_is_complete(known: Card) -> None:
+    assert CATALOG[known.name] is known
+    assert known.title
+    assert known.licence
+    assert known.cite
+    assert set(known.parts) == set(known.examples)
+    wanted = {known.file(part, language) for part in known.parts for language in known.languages}
+    assert set(known.files) == wanted
+    assert len({file.sha256 for file in known.files}) == len({file.address for file in known.files}) == len(wanted)
+    for file in known.files:
+        assert urlsplit(file.address).scheme == "https"
+        assert file.address.endswith("/" + file.path)
+        assert len(bytes.fromhex(file.sha256)) == 32
+        assert file.size > 0
+
+
+@real_data
+@pytest.mark.parametrize("known", CATALOG.values(), ids=CATALOG)
+def test_a_card_describes_the_real_files(known: Card) -> None:
+    for file in known.files:
+        content = (SHARED / known.name / file.path).read_bytes()
+        assert (len(content), hashlib.sha256(content).hexdigest()) == (file.size, file.sha256)
+
+
+def test_an_unknown_card_is_told_with_the_nearest() -> None:
+    with pytest.raises(DataError, match=r"no dataset card 'multi30' but multi30k\. Did you mean 'multi30k'\?"):
+        card("multi30")
+
+
+# Places
+
+
+def test_the_users_own_copy_comes_before_a_download(places: tuple[Path, Path]) -> None:
+    own, downloads = places
+    file = MULTI30K.file("train", "de")
+    assert located(MULTI30K, file) is None
+    put(downloads, "de", "Hund")
+    assert located(MULTI30K, file) == downloads / "train.de.gz"
+    assert provided(MULTI30K, file) is None
+    put(own, "de", "Hund")
+    assert located(MULTI30K, file) == provided(MULTI30K, file) == own / "train.de.gz"
+
+
+def test_without_a_variable_the_cache_lies_in_the_home_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("SEQWRIGHT_CACHE")
+    monkeypatch.setenv("HOME", str(tmp_path))
+    assert cache_folder() == tmp_path / ".cache" / "seqwright"
+    assert download_folder(MULTI30K) == tmp_path / ".cache" / "seqwright" / "data" / "multi30k"
+
+
+def test_a_tilde_in_a_variable_is_the_home_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.setenv("SEQWRIGHT_CACHE", "~/kept")
+    assert cache_folder() == tmp_path / "kept"
+
+
+# Pairs
+
+
+def test_the_published_parts_are_read_as_ours_in_the_asked_direction(places: tuple[Path, Path]) -> None:
+    put(places[0], "de", "Hund")
+    put(places[0], "en", "dog")
+    data = corpus()
+    assert data.parts() == ["train", "valid", "test"]
+    assert list(data.pairs("train")) == [Pair("Hund train", "dog train")]
+    assert list(data.pairs("valid")) == [Pair("Hund val", "dog val")]
+    assert list(corpus("en", "de").pairs("test")) == [Pair("dog test_2016_flickr", "Hund test_2016_flickr")]
+    assert data.paths()[0] == places[0] / "train.de.gz"
+    assert len(data.paths()) == 6
+
+
+def test_the_fingerprint_does_not_depend_on_the_place(places: tuple[Path, Path]) -> None:
+    for folder in places:
+        put(folder, "de", "Hund")
+        put(folder, "en", "dog")
+    own = corpus()
+    fingerprint = own.fingerprint("train")
+    for path in places[0].iterdir():
+        path.unlink()
+    downloaded = corpus()
+    assert set(own.paths()).isdisjoint(downloaded.paths())
+    assert fingerprint == downloaded.fingerprint("train") != downloaded.fingerprint("valid")
+
+
+def test_missing_files_are_told_with_the_command_that_gets_them(places: tuple[Path, Path]) -> None:
+    put(places[0], "de", "Hund")
+    put(places[0], "en", "dog", parts=("train", "val"))
+    with pytest.raises(DataError) as told:
+        corpus()
+    assert "test_2016_flickr.en.gz" in str(told.value)
+    assert "$SEQWRIGHT_DATA/multi30k" in str(told.value)
+    assert str(places[1]) in str(told.value)
+    assert "`seqwright data get multi30k`" in str(told.value)
+
+
+@pytest.mark.parametrize(
+    ("source", "target", "said"),
+    [
+        ("ger", "en", "data.source is 'ger', but multi30k has only en, de, fr, cs."),
+        ("de", "csc", "data.target is 'csc', but multi30k has only en, de, fr, cs. Did you mean 'cs'?"),
+        ("de", "de", "data.source and data.target are both 'de'"),
+    ],
+)
+def test_languages_that_do_not_fit_are_told(source: str, target: str, said: str) -> None:
+    with pytest.raises(SettingError) as told:
+        corpus(source, target)
+    assert said in str(told.value)
+
+
+@real_data
+@pytest.mark.parametrize(("source", "target"), [("de", "en"), ("en", "fr"), ("cs", "de")])
+def test_the_real_parts_have_the_published_numbers_of_examples(
+    source: str, target: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("SEQWRIGHT_DATA", str(SHARED))
+    data: PairData = corpus(source, target)
+    assert {part: sum(1 for _ in data.pairs(part)) for part in data.parts()} == MULTI30K.examples
+
+
+@real_data
+def test_the_real_first_pair_is_read(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SEQWRIGHT_DATA", str(SHARED))
+    assert next(corpus().pairs("train")) == Pair(
+        "Zwei junge weiße Männer sind im Freien in der Nähe vieler Büsche.",
+        "Two young, White males are outside near many bushes.",
+    )

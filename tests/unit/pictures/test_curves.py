@@ -1,0 +1,128 @@
+import math
+from collections.abc import Iterable
+from typing import Any
+
+import numpy as np
+import pytest
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
+
+from seqwright.errors import UserError
+from seqwright.pictures.curves import loss_curve, series, smoothed
+
+Journal = list[dict[str, Any]]
+
+
+def training(steps: Iterable[int]) -> Journal:
+    return [{"step": step, "event": "train", "loss": 5 / step, "rate": 1e-3, "norm": 0.5} for step in steps]
+
+
+def labels(figure: Figure) -> list[str]:
+    figure.canvas.draw()
+    return [axes.get_ylabel() for axes in figure.axes]
+
+
+def lines(axes: Axes) -> dict[str, Line2D]:
+    return {str(line.get_label()): line for line in axes.lines}
+
+
+def steps_of(line: Line2D) -> list[float]:
+    return np.asarray(line.get_xdata(), dtype=float).tolist()
+
+
+def values_of(line: Line2D) -> list[float]:
+    return np.asarray(line.get_ydata(), dtype=float).tolist()
+
+
+def test_the_smoothed_course_is_the_mean_around_each_point() -> None:
+    values = np.random.default_rng(0).normal(size=503)
+    expected = [np.mean(values[max(0, place - 5) : place + 6]) for place in range(503)]
+    np.testing.assert_allclose(smoothed(values), expected)
+
+
+def test_few_points_are_not_smoothed() -> None:
+    values = np.array([3.0, 1.0, 2.0])
+    np.testing.assert_allclose(smoothed(values), values)
+
+
+def test_a_series_keeps_finite_values_and_remembers_broken_steps() -> None:
+    found = series(
+        [{"step": 1, "loss": 2.0}, {"step": 2, "loss": math.nan}, {"step": 3}, {"step": 5, "loss": math.inf}], "loss"
+    )
+    assert (found.steps.tolist(), found.values.tolist(), found.broken.tolist()) == ([1], [2], [2, 5])
+
+
+def test_losses_scores_and_pace_have_their_panels() -> None:
+    journal = training(range(1, 12))
+    journal += [
+        {"step": 5, "event": "valid", "loss": 2.5, "perplexity": 12.2, "bleu": 11.0, "accuracy": 0.5, "seconds": 3.0}
+    ]
+    assert labels(loss_curve(journal)) == ["loss", "BLEU", "accuracy", "learning rate", "gradient norm"]
+
+
+def test_scores_of_one_size_share_a_panel() -> None:
+    journal = [{"step": step, "event": "valid", "bleu": 10.0 + step, "chrf": 40.0} for step in (3, 7)]
+    figure = loss_curve(journal)
+    assert labels(figure) == ["loss", "score"]
+    assert values_of(lines(figure.axes[1])["BLEU"]) == [13, 17]
+
+
+def test_without_validation_there_is_no_score_panel() -> None:
+    assert labels(loss_curve(training(range(1, 8)))) == ["loss", "learning rate", "gradient norm"]
+
+
+def test_the_best_validation_loss_is_named() -> None:
+    journal = [{"step": 1000 * step, "event": "valid", "loss": loss} for step, loss in ((1, 3.0), (2, 1.25), (3, 2.0))]
+    assert "validation (best 1.25 at 2,000)" in lines(loss_curve(journal).axes[0])
+
+
+def test_many_points_are_drawn_light_with_the_smoothed_course_over_them() -> None:
+    raw, smooth = loss_curve(training(range(1, 212))).axes[0].lines
+    assert raw.get_alpha() == 0.3
+    np.testing.assert_allclose(values_of(raw), 5 / np.arange(1, 212))
+    np.testing.assert_allclose(values_of(smooth), smoothed(5 / np.arange(1, 212)))
+
+
+def test_lines_are_drawn_in_the_order_of_their_steps() -> None:
+    drawn = lines(loss_curve(training([5, 2, 3])).axes[0])["training"]
+    assert steps_of(drawn) == [2, 3, 5]
+
+
+def test_a_loss_that_was_not_finite_is_marked_and_does_not_stretch_the_axis() -> None:
+    journal = [*training([1, 2, 4]), {"step": 3, "event": "train", "loss": math.nan}]
+    axes = loss_curve(journal).axes[0]
+    assert steps_of(lines(axes)["not finite (first at 3)"]) == [3]
+    assert axes.get_ylim()[0] > 1.02, "the marks stand on the edge, not at their height among the losses"
+
+
+@pytest.mark.parametrize(
+    "journal",
+    [
+        training([1]),
+        [{"step": 3, "event": "valid", "loss": 2.0}],
+        [{"step": 3, "event": "train"}],
+        [{"step": step, "event": "train", "loss": math.nan, "rate": math.nan, "norm": math.inf} for step in (1, 2)],
+        [
+            {"step": 2, "event": "train", "loss": None, "rate": 0.0, "norm": 0.0},
+            {"event": "train", "loss": 1.0},
+            {"note": "hello"},
+        ],
+        [*training([1, 2, 3]), {"step": 4, "event": "train", "norm": 1e9}],
+        [{"step": math.nan, "event": "train", "loss": 1.0}, *training([2])],
+    ],
+)
+def test_gaps_and_single_points_are_no_obstacle(journal: Journal) -> None:
+    figure = loss_curve(journal)
+    figure.canvas.draw()
+    assert figure.axes[0].get_ylabel() == "loss"
+
+
+def test_a_single_point_is_visible() -> None:
+    assert lines(loss_curve(training([7])).axes[0])["training"].get_marker() == "o"
+
+
+@pytest.mark.parametrize("journal", [[], [{"event": "start"}], [{"event": "train", "loss": 1.0}]])
+def test_an_empty_journal_is_said_to_be_empty(journal: Journal) -> None:
+    with pytest.raises(UserError, match="nothing to draw"):
+        loss_curve(journal)
