@@ -74,7 +74,7 @@ class Place(NamedTuple):
     """A place in the endless order of batches: this batch of this epoch comes next."""
 
     epoch: int = 0
-    index: int = 0
+    batch: int = 0
 
 
 class Batches(Protocol[BatchT_co]):
@@ -115,12 +115,12 @@ class PairBatches:
 
     def at(self, place: Place) -> Pairs:
         """The batch at a place."""
-        return self._batch(self.plan(place.epoch)[place.index], place.epoch)
+        return self._batch(self.plan(place.epoch)[place.batch], place.epoch)
 
     def after(self, place: Place) -> Place:
         """The place that follows, perhaps in the next epoch."""
-        last = place.index + 1 == len(self.plan(place.epoch))
-        return Place(place.epoch + 1, 0) if last else Place(place.epoch, place.index + 1)
+        last = place.batch + 1 == len(self.plan(place.epoch))
+        return Place(place.epoch + 1, 0) if last else Place(place.epoch, place.batch + 1)
 
     def once(self) -> Iterator[Pairs]:
         """Every pair once, longest last."""

@@ -8,11 +8,11 @@ import json
 import os
 import random
 import shutil
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack
 from itertools import islice
 from pathlib import Path
-from typing import Literal, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,7 +24,7 @@ from seqwright.errors import DataError
 
 FORMAT = 1
 BLOCK = 8192  # pairs tokenised at a time
-Encode = Callable[[list[str]], list[Ids]]
+Encode = Callable[[list[str]], Sequence[Any]]  # token ids of some integer type, a row each
 Overlong = Literal["drop", "cut", "refuse"]
 
 
@@ -60,7 +60,14 @@ class Redrawn:
     """
 
     def __init__(
-        self, text: Ragged, plain: Ragged, draw: Callable[[str, random.Random], Ids], *, seed: int, side: str, longest: int
+        self,
+        text: Ragged,
+        plain: Ragged,
+        draw: Callable[[str, random.Random], Any],
+        *,
+        seed: int,
+        side: str,
+        longest: int,
     ) -> None:
         self.text, self.draw, self.seed, self.side, self.longest = text, draw, seed, side, longest
         self.length_N = plain.length_N
@@ -71,7 +78,8 @@ class Redrawn:
 
     def _drawn(self, index: int, epoch: int) -> Ids:
         text = self.text.row(index).tobytes().decode()
-        return self.draw(text, random.Random(f"{self.seed}/{epoch}/{self.side}/{index}"))
+        drawn: Ids = self.draw(text, random.Random(f"{self.seed}/{epoch}/{self.side}/{index}"))
+        return drawn
 
 
 class Kept(NamedTuple):
@@ -131,7 +139,8 @@ def tokenised_pairs(
         finally:
             shutil.rmtree(aside, ignore_errors=True)
     kept = Kept(**json.loads((folder / "kept.json").read_text(encoding="utf-8")))
-    return TokenisedPairs(*(Ragged(folder / name) for name in NAMES), kept)
+    source_rows, target_rows, source_text, target_text = (Ragged(folder / name) for name in NAMES)
+    return TokenisedPairs(source_rows, target_rows, source_text, target_text, kept)
 
 
 NAMES = ("source", "target", "source_text", "target_text")

@@ -75,11 +75,12 @@ LINEAGE = (
 
 
 class Kind(NamedTuple):
-    """A class that a recipe's section can choose, and its settings."""
+    """A class that a recipe's section can choose, and its settings; for data, also the task it is for."""
 
     module: str
     thing: str
     settings: str
+    task: str = "translation"
 
     def load(self, name: str) -> Any:
         """Something from the module."""
@@ -103,6 +104,7 @@ KINDS: dict[str, dict[str, Kind]] = {
     "training": {"": Kind("seqwright.training.settings", "", "TrainingSettings")},
     "decoding": {"": Kind("seqwright.decoding.settings", "", "DecodingSettings")},
 }
+TASKS = {"translation": ("seqwright.tasks.translation", "TranslationTask")}
 DEFAULT_KIND = {"data": "files", "inputs": "bpe", "model": "transformer", "objective": "next-token"}
 
 
@@ -115,3 +117,14 @@ def chosen(section: str, kind: str | None) -> Kind:
             f"there is no {section}.kind '{name}'; there are {', '.join(kinds)}.{nearest(name, list(kinds))}"
         )
     return kinds[name]
+
+
+def member(kind: str) -> Member:
+    """The member of the family that a recipe's `model.kind` means."""
+    return next(m for m in LINEAGE if m.kind == kind)
+
+
+def task_of(data_kind: str) -> Any:
+    """The task that a kind of data is for."""
+    module, name = TASKS[KINDS["data"][data_kind].task]
+    return getattr(import_module(module), name)()

@@ -1,4 +1,7 @@
-"""A recipe: every setting of a run, read from TOML. Strict: what is not known is refused, with the nearest known name."""
+"""A recipe: every setting of a run, read from TOML.
+
+Strict: what is not known is refused, and the nearest known name offered.
+"""
 
 import difflib
 import tomllib

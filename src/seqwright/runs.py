@@ -4,10 +4,8 @@ Using a model needs the run folder and nothing else; training and evaluating als
 """
 
 import json
-import math
-import os
 import shutil
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -16,24 +14,17 @@ import torch
 from filelock import FileLock, Timeout
 from torch import nn
 
-from seqwright import __version__
-from seqwright.batches import PairBatches
-from seqwright.cache import Redrawn, TokenisedPairs, tokenised_pairs
-from seqwright.data.examples import Pair, PairData, PartName
-from seqwright.errors import DataError, RunError, SettingError
-from seqwright.inputs.pair_text import PairText
-from seqwright.lineage import chosen
-from seqwright.metrics.text import bleu, chrf, exact_match, exact_match_by_kind, perplexity
-from seqwright.objectives.next_token import NextToken
+from seqwright.errors import RunError, SettingError
+from seqwright.lineage import chosen, member, task_of
+from seqwright.objectives.objective import Objective
 from seqwright.recipe import Recipe, flattened, parsed, recipe_from, written
 from seqwright.training.checkpoint import newest_whole, read_checkpoint, read_mark, steps_on_disk
+from seqwright.training.counting import count
 from seqwright.training.loop import fit
 from seqwright.training.reporter import Quiet, Reporter
 from seqwright.training.schedule import learning_rate
 from seqwright.training.weights import load_tensors
-from seqwright.translation import Translator
 
-VALIDATION_PAIRS = 1000  # pairs decoded for the scores at each validation
 MAY_CHANGE = {"description", "name", "training.steps", "training.epochs", "training.threads", "training.device"}
 MAY_CHANGE |= {"training.keep", "training.patience", "training.log_every"}
 
@@ -43,20 +34,15 @@ class Run(NamedTuple):
 
     folder: Path
     recipe: Recipe
-    inputs: PairText
+    inputs: Any
     model: nn.Module
     step: int
 
-    def translator(self, settings: Any = None) -> Translator:
-        """The run as a translator, with the recipe's decoding settings or others."""
-        return Translator(self.model, self.inputs, settings or self.recipe.decoding)
 
-
-def data_of(recipe: Recipe) -> PairData:
-    """The corpus a recipe names."""
+def data_of(recipe: Recipe) -> Any:
+    """The data a recipe names."""
     kind = chosen("data", recipe.data.kind)
-    data: PairData = kind.load(kind.thing)(recipe.data)
-    return data
+    return kind.load(kind.thing)(recipe.data)
 
 
 def model_of(recipe: Recipe, sizes: Mapping[str, Any]) -> nn.Module:
@@ -65,6 +51,13 @@ def model_of(recipe: Recipe, sizes: Mapping[str, Any]) -> nn.Module:
     torch.manual_seed(recipe.training.seed)
     model: nn.Module = kind.load(kind.thing)(recipe.model, **sizes)
     return model
+
+
+def objective_of(recipe: Recipe) -> Objective:
+    """The objective a recipe names."""
+    kind = chosen("objective", recipe.objective.kind)
+    objective: Objective = kind.load(kind.thing)(recipe.objective)
+    return objective
 
 
 def device_of(recipe: Recipe) -> torch.device:
@@ -78,47 +71,23 @@ def device_of(recipe: Recipe) -> torch.device:
     return torch.device(wanted)
 
 
-def inputs_of(recipe: Recipe, data: PairData, folder: Path | None = None) -> PairText:
-    """The run's tokenizers: those in its folder, or newly learnt from the training part."""
-    if folder is not None and (folder / "inputs").is_dir():
-        return PairText.load(folder / "inputs")
-    return PairText.learnt(_Again(data), recipe.inputs)
+def rate_of(recipe: Recipe) -> Callable[[int], float]:
+    """The learning rate of each step."""
+    width = recipe.model.model_dump().get("width")
+    if width is None and recipe.training.schedule == "noam":
+        raise SettingError(f"training.schedule = 'noam' needs a model with a width, which {recipe.model.kind} has not")
+    return learning_rate(recipe.training, width=width or 1)
 
 
-class _Again:
-    """The training pairs, as often as one asks."""
-
-    def __init__(self, data: PairData) -> None:
-        self.data = data
-
-    def __iter__(self) -> Iterator[Pair]:
-        return self.data.pairs("train")
+def parameters(model: nn.Module) -> int:
+    """How many numbers the model learns; tied ones count once."""
+    return sum(parameter.numel() for parameter in model.parameters())
 
 
-def tokenised(recipe: Recipe, data: PairData, inputs: PairText, part: PartName) -> TokenisedPairs:
-    """A part of the corpus as token rows, from the cache where it is there."""
-    return tokenised_pairs(
-        data.pairs(part),
-        key=f"{data.fingerprint(part)} {inputs.fingerprint()}",
-        source=inputs.source.encode,
-        target=inputs.target.encode,
-        longest=recipe.inputs.longest,
-        overlong=recipe.inputs.overlong,
-        where=f"the {part} part",
-    )
-
-
-def batches_of(recipe: Recipe, inputs: PairText, part: TokenisedPairs, *, redrawn: bool) -> PairBatches:
-    """The batches of a part; `redrawn` segments anew each epoch where the recipe asks for BPE-dropout."""
-    source: Any = part.source
-    target: Any = part.target
-    settings, seed = recipe.inputs, recipe.training.seed
-    if redrawn and settings.bpe_dropout:
-        draw_source, draw_target = inputs.dropping(settings.bpe_dropout)
-        longest = settings.longest
-        source = Redrawn(part.source_text, source, draw_source.encode, seed=seed, side="source", longest=longest)
-        target = Redrawn(part.target_text, target, draw_target.encode, seed=seed, side="target", longest=longest)
-    return PairBatches(source, target, tokens=recipe.training.tokens, seed=seed, begin=inputs.begin, end=inputs.end)
+def set_threads(recipe: Recipe) -> None:
+    """Use as many CPU threads as the recipe says."""
+    if recipe.training.threads is not None:
+        torch.set_num_threads(recipe.training.threads)
 
 
 # ---------------------------------------------------------------------------------------------------- training
@@ -127,79 +96,44 @@ def batches_of(recipe: Recipe, inputs: PairText, part: TokenisedPairs, *, redraw
 def train(
     recipe: Recipe, folder: Path, *, text: str = "", reporter: Reporter | None = None, fresh: bool = False
 ) -> Run:
-    """Train a recipe into a run folder, going on where an earlier training stopped."""
+    """Train a recipe into a run folder, going on where an earlier training stopped. `text` is the recipe as written."""
     reporter = reporter or Quiet()
     with locked(folder):
         if fresh:
             clear(folder)
         refuse_changes(recipe, folder)
-        _set_threads(recipe)
-        data = data_of(recipe)
-        inputs = inputs_of(recipe, data, folder)
-        parts = {name: tokenised(recipe, data, inputs, name) for name in ("train", "valid")}
-        for name, part in parts.items():
-            reporter.say(f"{name}: {part.kept.sentence()}")
-        model = model_of(recipe, inputs.sizes()).to(device_of(recipe))
-        reporter.say(f"{recipe.model.kind}: {parameters(model):,} parameters, vocabulary {inputs.target.size:,}")
+        set_threads(recipe)
+        task, data, device = task_of(recipe.data.kind), data_of(recipe), device_of(recipe)
+        known = (folder / "inputs").is_dir()
+        inputs = task.loaded_inputs(folder / "inputs") if known else task.learnt_inputs(recipe, data)
+        prepared = task.prepared(recipe, data, inputs)
+        for note in prepared.notes:
+            reporter.say(note)
+        model = model_of(recipe, inputs.sizes()).to(device)
+        reporter.say(f"{recipe.model.kind}: {parameters(model):,} parameters, {_sizes(inputs.sizes())}")
         write_beginning(recipe, folder, text, inputs, data)
-        used = fit(
-            model,
-            NextToken(recipe.objective).to(device_of(recipe)),
-            batches_of(recipe, inputs, parts["train"], redrawn=True),
-            settings=recipe.training,
-            rate=learning_rate(recipe.training, width=recipe.model.width),
-            run=folder,
-            evaluate=validation(recipe, data, inputs, parts["valid"]),
-            reporter=reporter,
-            metadata={name: json.dumps(size) for name, size in inputs.sizes().items()},
-        )
-        step = read_mark(folder, "last") or 0
-        return Run(folder, recipe, inputs, used.eval(), step)
+        metadata = {name: json.dumps(size) for name, size in inputs.sizes().items()}
+        if "gradient" in member(recipe.model.kind).promises:
+            used = fit(
+                model,
+                objective_of(recipe).to(device),
+                prepared.train,
+                settings=recipe.training,
+                rate=rate_of(recipe),
+                run=folder,
+                evaluate=prepared.evaluate,
+                reporter=reporter,
+                metadata=metadata,
+            )
+        else:
+            used = count(
+                model, prepared.train, run=folder, evaluate=prepared.evaluate, reporter=reporter, metadata=metadata
+            )
+        return Run(folder, recipe, inputs, used.eval(), read_mark(folder, "last") or 0)
 
 
-def validation(
-    recipe: Recipe, data: PairData, inputs: PairText, part: TokenisedPairs
-) -> Callable[[nn.Module], dict[str, float]]:
-    """What `fit` calls to judge a model: loss on the whole validation part, scores on its first pairs."""
-    batches = batches_of(recipe, inputs, part, redrawn=False)
-    some = [pair for pair, _ in zip(_usable(data.pairs("valid")), range(VALIDATION_PAIRS), strict=False)]
-    greedy = recipe.decoding.model_copy(update={"beam": 1, "n_best": 1, "temperature": 0.0})
-
-    def evaluate(model: nn.Module) -> dict[str, float]:
-        found = Translator(model, inputs, greedy).best([pair.source for pair in some])
-        wanted, lowercase = [pair.target for pair in some], recipe.inputs.lowercase
-        return {
-            **losses(model, batches),
-            "bleu": bleu(found, wanted, lowercase=lowercase).value,
-            "exact": exact_match(found, wanted, lowercase=lowercase).value,
-        }
-
-    return evaluate
-
-
-@torch.inference_mode()
-def losses(model: nn.Module, batches: PairBatches) -> dict[str, float]:
-    """Mean negative log-likelihood a token, and its perplexity, over every pair."""
-    objective, device = NextToken(), next(model.parameters()).device
-    total, count = 0.0, 0
-    for batch in batches.once():
-        loss, _ = objective(model, batch.to(device), None)
-        total, count = total + float(loss.parts["nll"].sum), count + loss.parts["nll"].count
-    return {"loss": total / count, "perplexity": perplexity(total, count)}
-
-
-def _usable(pairs: Iterator[Pair]) -> Iterator[Pair]:
-    return (pair for pair in pairs if pair.source.strip() and pair.target.strip())
-
-
-def parameters(model: nn.Module) -> int:
-    """How many numbers the model learns; tied ones count once."""
-    return sum(parameter.numel() for parameter in model.parameters())
-
-
-def _set_threads(recipe: Recipe) -> None:
-    if recipe.training.threads is not None:
-        torch.set_num_threads(recipe.training.threads)
+def _sizes(sizes: Mapping[str, Any]) -> str:
+    return ", ".join(f"{name.replace('_', ' ')} {size:,}" for name, size in sizes.items() if not isinstance(size, bool))
 
 
 # ---------------------------------------------------------------------------------------------------- the folder
@@ -214,7 +148,9 @@ def locked(folder: Path) -> Iterator[None]:
         with lock:
             yield
     except Timeout as error:
-        raise RunError(f"another training is writing to {folder}; wait for it or choose another folder with --run") from error
+        raise RunError(
+            f"another training is writing to {folder}; wait for it or choose another folder with --run"
+        ) from error
     except PermissionError as error:
         raise RunError(f"{folder} cannot be written to: {error.strerror}; choose another folder with --run") from error
     except (FileExistsError, NotADirectoryError) as error:
@@ -232,7 +168,7 @@ def clear(folder: Path) -> None:
             path.unlink()
 
 
-def write_beginning(recipe: Recipe, folder: Path, text: str, inputs: PairText, data: PairData) -> None:
+def write_beginning(recipe: Recipe, folder: Path, text: str, inputs: Any, data: Any) -> None:
     """Write what using the run will need, and what resuming it will be held against."""
     if not (folder / "inputs").is_dir():
         aside = folder / ".inputs.writing"
@@ -283,11 +219,11 @@ def open_run(folder: Path, *, which: str = "best") -> Run:
     plain = resolved_of(folder)
     plain.pop("sha256", None)
     recipe = recipe_from(plain, name=folder.name)
-    inputs = PairText.load(folder / "inputs")
+    inputs = task_of(recipe.data.kind).loaded_inputs(folder / "inputs")
     step, files = _weights(folder, which)
     model = model_of(recipe, inputs.sizes())
     load_tensors(model, files.get("averages") or files["model"])
-    _set_threads(recipe)
+    set_threads(recipe)
     return Run(folder, recipe, inputs, model.to(device_of(recipe)).eval(), step)
 
 
@@ -312,4 +248,4 @@ def _weights(folder: Path, which: str) -> tuple[int, dict[str, Any]]:
 def _replace(path: Path, text: str) -> None:
     aside = path.with_name(f".{path.name}.writing")
     aside.write_text(text, encoding="utf-8")
-    os.replace(aside, path)
+    aside.replace(path)

@@ -277,6 +277,13 @@ def test_a_model_that_allows_nothing_gives_one_hypothesis_of_no_probability() ->
     assert found == Hypothesis([], [], -math.inf, False)
 
 
+def test_hypotheses_of_no_probability_are_not_given() -> None:
+    model = Sentences()
+    first_B = torch.tensor([BEGIN])
+    (found,) = beam_search(model, model.start(1), first_B=first_B, end=END, width=5, steps=1, n_best=5)
+    assert [one.tokens for one in found] == [[THOSE], [APPLES]]
+
+
 @pytest.mark.parametrize(("length", "count"), [(7, 3), (64, 1), (1000, 10), (6401, 10)])
 def test_the_largest_values_are_those_of_topk(length: int, count: int) -> None:
     value_BN = torch.randn(5, length, generator=torch.Generator().manual_seed(length))

@@ -46,11 +46,11 @@ class DatesSettings(Settings):
     """The language to translate from: a locale of the CLDR such as en, fr, ja or pt_BR."""
     target: str = "de"
     """The language to translate into."""
-    examples: int = Field(40_000, ge=1)
+    examples: int = Field(default=40_000, ge=1)
     """How many training pairs there are."""
-    valid: int = Field(500, ge=1)
+    valid: int = Field(default=500, ge=1)
     """How many validation pairs there are."""
-    test: int = Field(1000, ge=0)
+    test: int = Field(default=1000, ge=0)
     """How many test pairs there are."""
     seed: int = 1
     """Another number gives other pairs; which values are held out stays the same."""
@@ -122,8 +122,9 @@ class Dates:
             source = reading.source(value)
             if source not in seen:
                 return Drawn(reading.space.keys(value), Pair(source, reading.target(value), kind))
+        setting = "examples" if part == "train" else part
         raise SettingError(
-            f"data.{part} = {self._size(part)} asks for more different pairs of kind '{kind}' than are held out for "
+            f"data.{setting} = {self._size(part)} asks for more different pairs of kind '{kind}' than are held out for "
             "it; give a smaller number."
         )
 

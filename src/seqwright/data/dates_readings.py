@@ -93,9 +93,12 @@ class Reading(Generic[Value]):
 
     def ambiguous(self, value: Value) -> bool:
         """Whether a rival has another translation for what this reading says in the source language."""
-        rivals = [rival for rival in self.rivals if rival.space.holds(value)]
-        source, target = self.source(value), self.target(value)
-        return any(rival.source(value) == source and rival.target(value) != target for rival in rivals)
+        return any(
+            rival.space.holds(value)
+            and rival.source(value) == self.source(value)
+            and rival.target(value) != self.target(value)
+            for rival in self.rivals
+        )
 
     def landmarks(self) -> list[tuple[str, str]]:
         """The landmarks of the space in both languages; none where a language lacks the words."""

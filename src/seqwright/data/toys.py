@@ -27,17 +27,17 @@ class ToySettings(Settings):
     """Sequences to copy, reverse or sort."""
 
     kind: Literal["copy", "reverse", "sort"] = "copy"
-    symbols: int = Field(20, ge=1)
+    symbols: int = Field(default=20, ge=1)
     """How many symbols there are: the numbers from 0 up to one less."""
-    shortest: int = Field(1, ge=1)
+    shortest: int = Field(default=1, ge=1)
     """The fewest symbols in a sequence."""
-    longest: int = Field(10, ge=1)
+    longest: int = Field(default=10, ge=1)
     """The most symbols in a sequence."""
-    examples: int = Field(10_000, ge=1)
+    examples: int = Field(default=10_000, ge=1)
     """How many training pairs there are."""
-    valid: int = Field(200, ge=1)
+    valid: int = Field(default=200, ge=1)
     """How many validation pairs there are."""
-    test: int = Field(200, ge=0)
+    test: int = Field(default=200, ge=0)
     """How many test pairs there are."""
     seed: int = 1
     """Another number gives other sequences; which are held out stays the same."""

@@ -65,7 +65,7 @@ def beam_search(
 
         beam = _live(beam, ended_BW, width)
         # A live hypothesis can only lose: its log-probability, at most 0, falls with each token, and lp is largest
-        # at the limit. So none grown from it scores above total / lp(limit): if that is below the floor, stop.
+        # at the limit. So none grown from it scores above total / lp(limit): not above the floor, the row is over.
         full_B = beam.length >= limit_B
         over_B = full_B | (beam.total_BW[:, 0] / penalty(limit_B, length_penalty) <= floor_B)
         for i in full_B.nonzero().flatten().tolist():
@@ -128,10 +128,10 @@ def _extended(beam: _Beam, logp_RV: Tensor, count: int) -> _Beam:
 
 def _live(beam: _Beam, ended_BW: Tensor, width: int) -> _Beam:
     """The `width` best hypotheses of each row that have not ended; their order stays."""
-    total_BW = beam.total_BW.masked_fill(ended_BW, NEVER)
+    # Of the 2·width, at most one from each of the width parents has ended: enough are left.
     place_BW = ended_BW.long().argsort(dim=1, stable=True)[:, :width]
     row_B1 = torch.arange(len(place_BW), device=place_BW.device).unsqueeze(1)
-    return _Beam(*(part[row_B1, place_BW] for part in beam._replace(total_BW=total_BW)))
+    return _Beam(*(part[row_B1, place_BW] for part in beam))
 
 
 def largest(value_BN: Tensor, count: int, block: int = 64) -> tuple[Tensor, Tensor]:

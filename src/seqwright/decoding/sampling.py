@@ -124,10 +124,8 @@ def only_top_p(logits_BV: Tensor, p: float) -> Tensor:
 def drawn(logits_BV: Tensor, number_B: Tensor) -> Tensor:
     """The token whose share of the line from 0 to 1 holds the number, when each has its probability as its share."""
     reach_BV = logits_BV.double().softmax(-1).cumsum(-1)
-    total_B = reach_BV[:, -1]
-    # Below the total in spite of rounding; `right` passes over tokens of probability 0.
-    place_B = (number_B * total_B).minimum(total_B.nextafter(torch.zeros_like(total_B)))
-    return torch.searchsorted(reach_BV, place_B.unsqueeze(-1), right=True).squeeze(-1)
+    place_B1 = number_B.unsqueeze(-1) * reach_BV[:, -1:]  # the last reach is 1 but for rounding
+    return torch.searchsorted(reach_BV, place_B1, right=True).squeeze(-1)  # `right` passes over probability 0
 
 
 def _written(

@@ -1,13 +1,16 @@
 """Pairs of sentences ↔ token ids: one tokenizer for both languages, or two."""
 
-from collections.abc import Iterable
+import random
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Literal, NamedTuple
 
 from pydantic import Field
 
 from seqwright.inputs.bpe_dropout import BPEDropout
-from seqwright.inputs.tokenizers import BEGIN, END, Tokenizer, TokenizerSettings
+from seqwright.inputs.tokenizers import BEGIN, END, Numbers, Tokenizer, TokenizerSettings
+
+Draw = Callable[[str, random.Random], Numbers]
 
 
 class PairTextSettings(TokenizerSettings):
@@ -15,9 +18,9 @@ class PairTextSettings(TokenizerSettings):
 
     shared: bool = True
     """One vocabulary for both sides, learnt from both; otherwise one each."""
-    bpe_dropout: float = Field(0.0, ge=0, lt=1)
+    bpe_dropout: float = Field(default=0.0, ge=0, lt=1)
     """Chance to leave out a merge in training, drawn anew each epoch (Provilkov et al. 2020); 0.1 helps small data."""
-    longest: int = Field(256, ge=1)
+    longest: int = Field(default=256, ge=1)
     """Most tokens on a side in training."""
     overlong: Literal["drop", "cut", "refuse"] = "drop"
     """What happens to longer ones: left out and counted, cut off, or refused with an error."""
@@ -29,8 +32,15 @@ class PairText(NamedTuple):
     source: Tokenizer
     target: Tokenizer
 
-    begin = BEGIN
-    end = END
+    @property
+    def begin(self) -> int:
+        """The token every target begins with."""
+        return BEGIN
+
+    @property
+    def end(self) -> int:
+        """The token that closes every sentence."""
+        return END
 
     @property
     def shared(self) -> bool:
@@ -68,6 +78,6 @@ class PairText(NamedTuple):
         """The sizes a model over this vocabulary is built with."""
         return {"source_vocabulary": self.source.size, "target_vocabulary": self.target.size, "shared": self.shared}
 
-    def dropping(self, probability: float) -> tuple[BPEDropout, BPEDropout]:
+    def dropping(self, probability: float) -> tuple[Draw, Draw]:
         """Segmentation with BPE-dropout, for the source and for the target."""
-        return BPEDropout(self.source, probability), BPEDropout(self.target, probability)
+        return BPEDropout(self.source, probability).encode, BPEDropout(self.target, probability).encode

@@ -1,9 +1,9 @@
 """Text ↔ token numbers: characters, words, BPE, unigram and WordPiece over the `tokenizers` library.
 
 Decoding what was encoded gives the text back to the last space. Every space becomes "▁" and one more "▁" is put before
-the text; the text is cut into units (a word with the "▁" before it, a punctuation mark with its "▁", a single digit,
-the rest of a run of spaces), each unit is encoded on its own, and decoding puts the pieces together again. Where
-tokens are characters, there are neither units nor a "▁" before the text.
+the text. The text is cut into units: a word with the "▁" before it, a punctuation mark, a single digit, and where
+tokens can be pieces also a mark with its "▁" and a run of spaces. Each unit is encoded on its own, and decoding puts
+the pieces together again. Where tokens are characters, there are neither units nor a "▁" before the text.
 
 A "<s>" that the user wrote is three units, "<", "s" and ">", and so never becomes the token "<s>".
 """
@@ -36,10 +36,12 @@ from seqwright.inputs.vocabularies import (
     learnt_model,
 )
 
-__all__ = ["BEGIN", "END", "PAD", "UNKNOWN", "Numbers", "Tokenizer", "TokenizerSettings"]
+__all__ = ["BEGIN", "END", "PAD", "UNKNOWN", "Kind", "Numbers", "Tokenizer", "TokenizerSettings"]
 
-UNIT = rf"▁?[^▁\s\p{{N}}\p{{P}}\p{{S}}]{{1,{LONGEST}}}|▁?[\p{{P}}\p{{S}}&&[^▁]]|[\s\S]"
-SUBWORD_UNIT = rf"▁{{1,{LONGEST}}}(?=▁)|{UNIT}"
+LETTERS = rf"▁?[^▁\s\p{{N}}\p{{P}}\p{{S}}]{{1,{LONGEST}}}"
+WHOLE_UNITS = rf"{LETTERS}|[\s\S]"
+# Only what can be spelled out of shorter pieces may also be a mark with its "▁", or a run of spaces.
+SPELLED_UNITS = rf"▁{{1,{LONGEST}}}(?=▁)|▁?[\p{{P}}\p{{S}}&&[^▁]]|{WHOLE_UNITS}"
 
 Numbers = NDArray[np.unsignedinteger[Any]]
 
@@ -113,18 +115,18 @@ class Tokenizer:
         encodings = self._library.encode_batch_fast(texts, add_special_tokens=False)
         return [np.array(encoding.ids, dtype=self.dtype) for encoding in encodings]
 
-    def decode(self, ids: Sequence[int]) -> str:
+    def decode(self, ids: Iterable[int]) -> str:
         """The text of token numbers: PAD, BEGIN and END are left out, UNKNOWN is shown as "<unk>"."""
         joined = "".join([self._texts[number] for number in ids])
         if self.kind != "characters":
             joined = joined.removeprefix(SPACE)
         return joined.replace(SPACE, " ")
 
-    def pieces(self, ids: Sequence[int]) -> list[str]:
+    def pieces(self, ids: Iterable[int]) -> list[str]:
         """The tokens as the vocabulary spells them."""
         return [self._pieces[number] for number in ids]
 
-    def words(self, ids: Sequence[int]) -> list[tuple[str, list[int]]]:
+    def words(self, ids: Iterable[int]) -> list[tuple[str, list[int]]]:
         """Whole words with the positions of their pieces; punctuation marks and reserved tokens stand alone."""
         items: list[tuple[str, list[int]]] = []
         joinable = False
@@ -216,5 +218,4 @@ def _normaliser(settings: TokenizerSettings) -> normalizers.Normalizer:
 
 
 def _splitter(settings: TokenizerSettings) -> pre_tokenizers.PreTokenizer:
-    # A run of spaces is one unit only where it can be spelled out of shorter ones.
-    return pre_tokenizers.Split(Regex(UNIT if settings.kind == "words" else SUBWORD_UNIT), "isolated")
+    return pre_tokenizers.Split(Regex(WHOLE_UNITS if settings.kind == "words" else SPELLED_UNITS), "isolated")

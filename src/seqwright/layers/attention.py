@@ -66,16 +66,18 @@ class Attention(nn.Module):
             if allowed_B1TS is not None:
                 score_BHTS = score_BHTS.masked_fill(~allowed_B1TS, -math.inf)
             read_BHTK = self.weights(score_BHTS.softmax(dim=-1)) @ memory.values_BHSK
-        return self.output(read_BHTK.transpose(1, 2).flatten(2))
+        read_BTD: Tensor = self.output(read_BHTK.transpose(1, 2).flatten(2))
+        return read_BTD
 
     def _split(self, x_BTD: Tensor) -> Tensor:
-        return x_BTD.unflatten(-1, (self.heads, -1)).transpose(1, 2)
+        batch, time, width = x_BTD.shape
+        return x_BTD.view(batch, time, self.heads, width // self.heads).transpose(1, 2)
 
 
 def fused_attention(q_BHTK: Tensor, k_BHSK: Tensor, v_BHSK: Tensor, allowed_B1TS: Tensor | None) -> Tensor:
-    """torch's fused kernel. On a CPU its bfloat16 backward pass is ten times slower than float32's, so we widen."""
+    """Torch's fused kernel. On a CPU its bfloat16 backward pass is ten times slower than float32's, so we widen."""
     if q_BHTK.device.type == "cpu" and q_BHTK.dtype is torch.bfloat16:
         with torch.autocast("cpu", enabled=False):
-            wide = (x.float() for x in (q_BHTK, k_BHSK, v_BHSK))
-            return F.scaled_dot_product_attention(*wide, attn_mask=allowed_B1TS).bfloat16()
+            q_BHTK, k_BHSK, v_BHSK = q_BHTK.float(), k_BHSK.float(), v_BHSK.float()
+            return F.scaled_dot_product_attention(q_BHTK, k_BHSK, v_BHSK, attn_mask=allowed_B1TS).bfloat16()
     return F.scaled_dot_product_attention(q_BHTK, k_BHSK, v_BHSK, attn_mask=allowed_B1TS)

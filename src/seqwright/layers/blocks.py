@@ -25,7 +25,7 @@ class FeedForward(nn.Module):
 class PostNorm(nn.Module):
     """How a sublayer joins the stream, `after(x, sublayer(before(x)))`, in the paper's way.
 
-        x ← LayerNorm(x + Dropout(sublayer(x)))        (Vaswani et al. 2017, sections 3.1 and 5.4)
+    x ← LayerNorm(x + Dropout(sublayer(x)))        (Vaswani et al. 2017, sections 3.1 and 5.4)
     """
 
     def __init__(self, *, width: int, dropout: float) -> None:

@@ -49,4 +49,3 @@ class PositionedEmbedding(nn.Module):
         """The vectors that enter the first block."""
         x_BTD: Tensor = self.dropout(self.tokens(token_BT) + self.positions(position_BT))
         return x_BTD
-

@@ -9,8 +9,8 @@ import torch
 from pydantic import PositiveInt, field_validator, model_validator
 from torch import Tensor, nn
 
-from seqwright.batches import Pairs
-from seqwright.layers.attention import KeysValues
+from seqwright.batches import Pairs, pairs
+from seqwright.layers.attention import Attention, KeysValues
 from seqwright.layers.blocks import DecoderBlock, EncoderBlock, PostNorm, PreNorm
 from seqwright.layers.embeddings import PositionedEmbedding, TokenEmbedding
 from seqwright.settings import Settings
@@ -90,7 +90,7 @@ class Transformer(nn.Module):
         self.settings = settings
         width, dropout = settings.width, settings.dropout
         residual = RESIDUALS[settings.block]
-        block = {
+        block: dict[str, Any] = {
             "width": width,
             "heads": settings.heads,
             "inner": settings.feed_forward,
@@ -122,24 +122,28 @@ class Transformer(nn.Module):
         x_BSD = self.source_embedding(source_BS, torch.arange(source_BS.shape[1], device=source_BS.device))
         for block in self.encoder:
             x_BSD = block(x_BSD, real_BS.unsqueeze(1))
-        x_BSD = self.encoder_norm(x_BSD)
-        return x_BSD
+        memory_BSD: Tensor = self.encoder_norm(x_BSD)
+        return memory_BSD
 
     def start(self, batch: Pairs) -> TransformerState:
         """The source read, nothing written yet."""
         memory_BSD = self.encode(batch.source_BS, batch.source_real_BS)
         return TransformerState(
-            source=tuple(block.source_attention.remember(memory_BSD) for block in self.decoder),  # type: ignore[union-attr, operator, misc]
+            source=tuple(attention.remember(memory_BSD) for attention in self.source_attentions()),
             source_real_BS=batch.source_real_BS,
             past=(None,) * len(self.decoder),
             past_real_BC=batch.source_real_BS[:, :0],
         )
 
+    def source_attentions(self) -> list[Attention]:
+        """The attention from target to source in each decoder block: where alignments are heard."""
+        return [block.source_attention for block in self.decoder if isinstance(block, DecoderBlock)]
+
     def read(self, tokens_BT: Tensor, real_BT: Tensor, state: TransformerState) -> tuple[Tensor, TransformerState]:
         """Read target tokens; the logits at t are for the token after t. Rows may hold padding anywhere."""
         position_BT = (state.past_real_BC.sum(1, keepdim=True) + real_BT.cumsum(1) - 1).clamp_min_(0)
         past_real_BC = torch.cat((state.past_real_BC, real_BT), dim=1)
-        rows, new, every = *tokens_BT.shape, past_real_BC.shape[1]
+        new, every = real_BT.shape[1], past_real_BC.shape[1]
         order_TC = torch.ones(new, every, dtype=torch.bool, device=tokens_BT.device).tril_(every - new)
         allowed_BTC = past_real_BC.unsqueeze(1) & order_TC
         x_BTD = self.target_embedding(tokens_BT, position_BT)
@@ -152,5 +156,22 @@ class Transformer(nn.Module):
 
     def step(self, tokens_B: Tensor, state: TransformerState) -> tuple[Tensor, TransformerState]:
         """`read` of one token in each row."""
-        logits_B1V, state = self.read(tokens_B.unsqueeze(1), torch.ones_like(tokens_B, dtype=torch.bool)[:, None], state)
+        tokens_B1 = tokens_B.unsqueeze(1)
+        logits_B1V, state = self.read(tokens_B1, torch.ones_like(tokens_B1, dtype=torch.bool), state)
         return logits_B1V.squeeze(1), state
+
+
+def small() -> Transformer:
+    """A Transformer of a few thousand parameters, for tests; two vocabularies, so that mixing them up shows."""
+    settings = TransformerSettings(
+        width=8, heads=2, encoder_layers=2, decoder_layers=3, feed_forward=13, dropout=0.1, block="pre-norm"
+    )
+    return Transformer(settings, source_vocabulary=17, target_vocabulary=11, shared=False)
+
+
+def example() -> Pairs:
+    """A batch for `small()`, with padding on both sides."""
+    draw = torch.Generator().manual_seed(1)
+    source = [torch.randint(4, 17, (length,), generator=draw).numpy() for length in (5, 2, 7)]
+    target = [torch.randint(4, 11, (length,), generator=draw).numpy() for length in (6, 3, 1)]
+    return pairs(source, target, begin=2, end=3)

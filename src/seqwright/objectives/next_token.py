@@ -18,7 +18,7 @@ class NextTokenSettings(Settings):
     """Cross-entropy of the next token."""
 
     kind: Literal["next-token"] = "next-token"
-    label_smoothing: float = Field(0.1, ge=0, lt=1)
+    label_smoothing: float = Field(default=0.1, ge=0, lt=1)
     """Share of the wanted probability that is spread evenly over the vocabulary (Vaswani et al. 2017, section 5.4)."""
 
 
@@ -55,7 +55,9 @@ class SmoothedCrossEntropy(Function):
     """
 
     @staticmethod
-    def forward(ctx: Any, logits_BTV: Tensor, wanted_BT: Tensor, real_BT: Tensor, smoothing: float) -> tuple[Tensor, Tensor]:
+    def forward(
+        ctx: Any, logits_BTV: Tensor, wanted_BT: Tensor, real_BT: Tensor, smoothing: float
+    ) -> tuple[Tensor, Tensor]:
         """The smoothed and the plain sum."""
         total_BT = logits_BTV.logsumexp(-1).float()
         nll_BT = total_BT - logits_BTV.gather(-1, wanted_BT.unsqueeze(-1)).squeeze(-1).float()
@@ -67,11 +69,13 @@ class SmoothedCrossEntropy(Function):
         return (1 - smoothing) * nll + smoothing * even_BT[real_BT].sum(), nll
 
     @staticmethod
-    def backward(ctx: Any, gradient: Tensor, _: Tensor) -> tuple[Tensor, None, None, None]:  # type: ignore[override]
+    def backward(ctx: Any, gradient: Tensor, _: Tensor) -> tuple[Tensor, None, None, None]:
         """The gradient with respect to the logits; zero at the padding."""
         logits_BTV, wanted_BT, real_BT = ctx.saved_tensors
         share_BT1 = (real_BT * gradient).unsqueeze(-1).to(logits_BTV.dtype)
         result_BTV = logits_BTV.softmax(-1)
-        result_BTV = torch.addcmul(share_BT1 * (-ctx.smoothing / logits_BTV.shape[-1]), result_BTV, share_BT1, out=result_BTV)
+        result_BTV = torch.addcmul(
+            share_BT1 * (-ctx.smoothing / logits_BTV.shape[-1]), result_BTV, share_BT1, out=result_BTV
+        )
         result_BTV.scatter_add_(-1, wanted_BT.unsqueeze(-1), share_BT1 * (ctx.smoothing - 1))
         return result_BTV, None, None, None

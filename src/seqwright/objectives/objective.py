@@ -7,10 +7,10 @@ from torch import Tensor, nn
 
 
 class Part(NamedTuple):
-    """A sum over `count` things (tokens, sentences). Weight 0 is reported but not learnt from."""
+    """A sum over `over` things (tokens, sentences). Weight 0 is reported but not learnt from."""
 
     sum: Tensor
-    count: int
+    over: int
     weight: float = 1.0
 
 

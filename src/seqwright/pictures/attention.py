@@ -114,11 +114,11 @@ def _write_words(axes: "Axes", above: list[str], beside: list[str], *, turned: b
     """Words on top and at the left: every one, or every n-th where a cell is lower than a line."""
     each_column, each_row = (max(1, math.ceil(10 * POINT / side)) for side in cell)
     axes.tick_params(length=0, pad=3, labeltop=True, labelbottom=False, labelsize=9)
-    axes.set_xticks(np.arange(0, len(above), each_column) + 0.5, above[::each_column], parse_math=False)
-    axes.set_yticks(np.arange(0, len(beside), each_row) + 0.5, beside[::each_row], parse_math=False)
+    axes.set_xticks(np.arange(0, len(above), each_column) + 0.5, above[::each_column])
+    axes.set_yticks(np.arange(0, len(beside), each_row) + 0.5, beside[::each_row])
     if turned:
         texts, rotations = zip(*map(_upright, above[::each_column]), strict=True)
-        axes.set_xticklabels(texts, parse_math=False)
+        axes.set_xticklabels(texts)
         for label, rotation in zip(axes.get_xticklabels(), rotations, strict=True):
             label.set_rotation(rotation)
     _frame(axes)

@@ -1,6 +1,5 @@
 """The course of a training run, drawn from its journal: losses, validation scores, learning rate and gradient norm."""
 
-import math
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -79,7 +78,7 @@ def smoothed(values: Array) -> Array:
 
 def _lines(journal: Sequence[Mapping[str, Any]], event: str) -> list[Mapping[str, Any]]:
     chosen = [line for line in journal if line.get("event") == event and _is_number(line.get("step"))]
-    return sorted((line for line in chosen if math.isfinite(line["step"])), key=lambda line: float(line["step"]))
+    return sorted(chosen, key=lambda line: float(line["step"]))
 
 
 def _is_number(value: Any) -> bool:

@@ -94,7 +94,7 @@ def read_checkpoint(run: Path, step: int, only: tuple[str, ...] | None = None) -
 
 def newest_whole(run: Path) -> tuple[int, Checkpoint, list[str]] | None:
     """The newest checkpoint that can be read, and a sentence for each newer one that cannot."""
-    complaints = []
+    complaints: list[str] = []
     for step in reversed(steps_on_disk(run)):
         try:
             return step, read_checkpoint(run, step), complaints

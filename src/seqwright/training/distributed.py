@@ -54,7 +54,7 @@ class World:
                 parameter.grad = torch.zeros_like(parameter)
         flat = torch.cat([_gradient(parameter).flatten() for parameter in parameters])
         dist.all_reduce(flat)
-        for parameter, part in zip(parameters, flat.split([p.numel() for p in parameters]), strict=True):
+        for parameter, part in zip(parameters, torch.split(flat, [p.numel() for p in parameters]), strict=True):
             _gradient(parameter).copy_(part.view_as(parameter))
 
     def told_by_first(self, flag: bool) -> bool:

@@ -216,7 +216,8 @@ class Fitting:
             self.reporter.say(f"step {self.step}: validation  {told}  ({time.monotonic() - began:.0f} s)")
             if self.settings.metric not in scores:
                 raise SettingError(
-                    f"training.metric is '{self.settings.metric}', but validation gives {', '.join(scores)}; name one of those"
+                    f"training.metric is '{self.settings.metric}', but validation gives {', '.join(scores)}; "
+                    "name one of those"
                 )
         score = self.world.summed({"score": scores.get(self.settings.metric, 0.0)})["score"]
         sign = -1 if self.settings.metric in LOWER_IS_BETTER else 1
@@ -281,7 +282,9 @@ class Fitting:
 
     def _settle(self) -> None:
         if self.average is not None:
-            earlier = [read_checkpoint(self.run, step, ("model",)).files["model"] for step in self._regular() if self.run]
+            earlier = [
+                read_checkpoint(self.run, step, ("model",)).files["model"] for step in self._regular() if self.run
+            ]
             self.average.settle(self.model, earlier)
 
     def _regular(self) -> list[int]:

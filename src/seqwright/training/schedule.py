@@ -8,7 +8,7 @@ from seqwright.training.settings import TrainingSettings
 
 def noam(step: int, *, width: int, warmup: int) -> float:
     """width^-0.5 · min(step^-0.5, step · warmup^-1.5) (Vaswani et al. 2017, equation 3)."""
-    return width**-0.5 * min(step**-0.5, step * max(warmup, 1) ** -1.5)
+    return float(width**-0.5 * min(step**-0.5, step * max(warmup, 1) ** -1.5))
 
 
 def inverse_sqrt(step: int, *, warmup: int) -> float:

@@ -10,58 +10,58 @@ from seqwright.settings import Settings
 class TrainingSettings(Settings):
     """How a loss is descended. The defaults are those of Vaswani et al. 2017, section 5.3, for a small machine."""
 
-    steps: int = Field(10_000, ge=1)
+    steps: int = Field(default=10_000, ge=1)
     """Updates of the weights. Raising it and training again goes on from the last checkpoint."""
-    epochs: int | None = Field(None, ge=1)
+    epochs: int | None = Field(default=None, ge=1)
     """Stop after so many passes over the training part, even if steps remain."""
-    tokens: int = Field(4096, ge=1)
+    tokens: int = Field(default=4096, ge=1)
     """Tokens in a batch on either side, padding included."""
-    accumulate: int = Field(1, ge=1)
+    accumulate: int = Field(default=1, ge=1)
     """Batches whose gradients are added up before each update; the result is that of one big batch."""
-    seed: int = Field(1, ge=0)
+    seed: int = Field(default=1, ge=0)
     """Same recipe, same seed, same machine: same bytes."""
 
     optimizer: Literal["adam", "adamw"] = "adam"
     """adam is the paper's; adamw lets `decay` act on the weights directly."""
-    rate: float = Field(1.0, gt=0)
+    rate: float = Field(default=1.0, gt=0)
     """Highest learning rate; under the noam schedule a factor (1.0 is the paper's)."""
     betas: tuple[float, float] = (0.9, 0.98)
     """Adam's memory of the gradient and of its square."""
-    epsilon: float = Field(1e-9, gt=0)
+    epsilon: float = Field(default=1e-9, gt=0)
     """Adam's guard against division by zero."""
-    decay: float = Field(0.0, ge=0)
+    decay: float = Field(default=0.0, ge=0)
     """Weight decay of the matrices, with adamw."""
-    clip: float | None = Field(None, gt=0)
+    clip: float | None = Field(default=None, gt=0)
     """Largest norm of the gradient; longer ones are shortened to it. The norm is logged either way."""
     schedule: Literal["noam", "inverse-sqrt", "cosine", "constant"] = "noam"
     """How the learning rate changes after the warm-up."""
-    warmup: int = Field(4000, ge=0)
+    warmup: int = Field(default=4000, ge=0)
     """Steps over which the learning rate rises linearly."""
 
     average: Literal["none", "ema", "last"] = "none"
     """Weights that are evaluated and used: the last ones, an exponential moving average, or the mean of the
     last `average_last` regular checkpoints."""
-    ema_decay: float = Field(0.999, gt=0, lt=1)
+    ema_decay: float = Field(default=0.999, gt=0, lt=1)
     """Memory of the moving average."""
-    average_last: int = Field(5, ge=1)
+    average_last: int = Field(default=5, ge=1)
     """Checkpoints in the mean."""
 
-    log_every: int = Field(50, ge=1)
+    log_every: int = Field(default=50, ge=1)
     """Steps between lines of the journal."""
-    validate_every: int = Field(500, ge=1)
+    validate_every: int = Field(default=500, ge=1)
     """Steps between validations; each also saves."""
-    save_every: int = Field(500, ge=1)
+    save_every: int = Field(default=500, ge=1)
     """Steps between checkpoints."""
-    keep: int = Field(1, ge=1)
+    keep: int = Field(default=1, ge=1)
     """Newest checkpoints that stay; the best one always does."""
     metric: str = "loss"
     """What decides which checkpoint is best: any number that validation gives, such as loss, bleu or exact."""
-    patience: int | None = Field(None, ge=1)
+    patience: int | None = Field(default=None, ge=1)
     """Stop after so many validations without a better `metric`."""
 
     device: Literal["auto", "cpu", "cuda", "mps"] = "auto"
     """Where to compute; auto takes a GPU where there is one."""
-    threads: int | None = Field(None, ge=1)
+    threads: int | None = Field(default=None, ge=1)
     """CPU threads; by default one for each core."""
     precision: Literal["float32", "bfloat16"] = "float32"
     """bfloat16: matrix products in bfloat16 where the device has it, weights and sums in float32."""

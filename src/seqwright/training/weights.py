@@ -26,5 +26,7 @@ def load_tensors(module: nn.Module, tensors: Mapping[str, Tensor]) -> None:
             raise RunError(f"the checkpoint {what} {', '.join(sorted(names)[:5])}; it is of another model")
     for name, tensor in own.items():
         if tensor.shape != tensors[name].shape:
-            raise RunError(f"the checkpoint's {name} is {tuple(tensors[name].shape)}, the model's {tuple(tensor.shape)}")
+            raise RunError(
+                f"the checkpoint's {name} is {tuple(tensors[name].shape)}, the model's {tuple(tensor.shape)}"
+            )
         tensor.copy_(tensors[name])

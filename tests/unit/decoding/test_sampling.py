@@ -21,6 +21,7 @@ from seqwright.decoding import (
     target_log_probability,
     with_temperature,
 )
+from seqwright.decoding.constraints import Constraints
 from seqwright.errors import SettingError
 
 BEGIN, END, V = 0, 1, 11
@@ -90,7 +91,7 @@ def test_top_p_keeps_the_fewest_that_reach_p() -> None:
     logits_BV = torch.tensor([[0.1, 0.5, 0.15, 0.25]]).log()
     assert only_top_p(logits_BV, 0.7).isfinite().tolist() == [[False, True, False, True]]
     assert only_top_p(logits_BV, 0.8).isfinite().tolist() == [[False, True, True, True]]
-    assert only_top_p(logits_BV, 1e-9).isfinite().tolist() == [[False, True, False, False]]
+    assert only_top_p(logits_BV, 0.0).isfinite().tolist() == [[False, True, False, False]]
 
 
 def test_each_number_falls_on_the_token_whose_share_holds_it() -> None:
@@ -247,6 +248,18 @@ def test_no_n_gram_comes_twice(size: int) -> None:
     assert any(has_a_repeat(one.tokens, size) for one in free)
     found = greedy(model, model.start(sources(3)), first_B=begins(3), end=END, steps=9, no_repeat=size)
     assert all(len(one.tokens) == 9 and not has_a_repeat(one.tokens, size) for one in found)
+
+
+def test_only_what_completes_an_n_gram_of_the_prefix_is_ruled_out() -> None:
+    prefix = Prefix(
+        torch.tensor([[7, 8, 7, 2], [3, 4, 5, 3], [2, 2, 2, 2]]),
+        torch.tensor([[True, True, True, False], [True] * 4, [False] * 4]),
+    )
+    for size, ruled_out in [(1, [{7, 8}, {3, 4, 5}, set()]), (2, [{8}, {4}, set()]), (5, [set(), set(), set()])]:
+        constraints = Constraints(END, no_repeat=size)
+        text_BT = constraints.given_text(prefix, begins(3))
+        logp_BV = constraints.log_probability(torch.zeros(3, V), text_BT, chosen=0)
+        assert [set(row.isinf().nonzero().flatten().tolist()) for row in logp_BV] == ruled_out
 
 
 def test_the_prefix_counts_for_repeats() -> None:

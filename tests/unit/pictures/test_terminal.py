@@ -38,6 +38,19 @@ def test_words_are_set_downwards_where_they_do_not_fit_side_by_side() -> None:
     assert lines[4:6] == expected[4:]
 
 
+def test_an_accent_stays_on_its_letter() -> None:
+    lines = drawn(np.eye(2), ["e\u0301te\u0301", "dogs"], ["a", "b"], width=9).split("\n")
+    assert [line[2:].rstrip() for line in lines[:4]] == ["  d", "e\u0301 o", "t g", "e\u0301 s"]
+
+
+def test_a_faint_map_is_drawn_on_a_finer_scale() -> None:
+    weights_TS = np.zeros((1, 11))
+    weights_TS[0, 3] = 0.25
+    lines = drawn(weights_TS, ["w"] * 11, ["a"]).split("\n")
+    assert lines[1] == "a " + " " * 6 + "██" + " " * 14
+    assert lines[2].endswith(" 0.25")
+
+
 @pytest.mark.parametrize("width", [20, 37, 80, 113])
 @pytest.mark.parametrize(
     "source", [["昨日", "は", "東京", "で"] * 5, ["Wirtschaftsraum", "e\u0301te\u0301"] * 11, ["a" * 90]]

@@ -65,12 +65,14 @@ class Translator:
 
     @torch.inference_mode()
     def score(self, sentences: Sequence[str], translations: Sequence[str]) -> list[float]:
-        """log p(translation | sentence) for each pair, the end included."""
+        """Log p(translation | sentence) for each pair, the end included."""
         encoded = self.inputs.source.encode(list(sentences)), self.inputs.target.encode(list(translations))
         scores: list[float] = []
         for i in range(0, len(sentences), 64):
             rows = slice(i, i + 64)
-            batch = pairs(encoded[0][rows], encoded[1][rows], begin=self.inputs.begin, end=self.inputs.end).to(self.device)
+            batch = pairs(encoded[0][rows], encoded[1][rows], begin=self.inputs.begin, end=self.inputs.end).to(
+                self.device
+            )
             state = self.model.start(batch)
             logp_BT = target_log_probability(self.model, state, batch.given_BT, batch.wanted_BT, batch.real_BT)
             scores += logp_BT.sum(1).tolist()

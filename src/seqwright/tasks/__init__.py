@@ -1,0 +1,59 @@
+"""What a kind of data is for: how it becomes inputs and batches, and how a model over it is judged.
+
+A task wires `data`, `inputs`, `batches`, `decoding` and `metrics`; `runs` asks it and knows none of them.
+"""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, NamedTuple, Protocol
+
+from torch import nn
+
+from seqwright.batches import Batches
+from seqwright.data.examples import PartName
+from seqwright.recipe import Recipe
+
+
+class Inputs(Protocol):
+    """What turns user data into tensors: it is learnt from the training part and travels with the model."""
+
+    def save(self, folder: Path) -> None:
+        """Write everything into a folder."""
+
+    def sizes(self) -> dict[str, Any]:
+        """What a model over these inputs is built with beside its settings: vocabularies, classes, channels."""
+
+
+class Prepared(NamedTuple):
+    """What training needs of the data."""
+
+    train: Batches[Any]
+    evaluate: Callable[[nn.Module], dict[str, float]]
+    notes: list[str]  # what became of the data, for the user
+
+
+class Evaluation(NamedTuple):
+    """How good a model is on a part of the data."""
+
+    scores: dict[str, float]
+    signatures: dict[str, str]  # how a score was made, where it has a signature
+    groups: dict[str, tuple[int, int]]  # exact matches and count, by kind of example
+    answers: list[dict[str, Any]]  # one for each example: source, reference, hypothesis, …
+
+
+class Task(Protocol):
+    """The wiring of one kind of data."""
+
+    def learnt_inputs(self, recipe: Recipe, data: Any) -> Inputs:
+        """Inputs newly learnt from the training part."""
+
+    def loaded_inputs(self, folder: Path) -> Inputs:
+        """Inputs that `save` wrote."""
+
+    def prepared(self, recipe: Recipe, data: Any, inputs: Any) -> Prepared:
+        """Batches to train on, and how to judge."""
+
+    def evaluated(
+        self, recipe: Recipe, data: Any, inputs: Any, model: nn.Module, part: PartName, decoding: Any
+    ) -> Evaluation:
+        """The full judgement of a model on a part."""

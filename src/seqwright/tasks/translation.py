@@ -1,0 +1,146 @@
+"""Translation: sentence pairs, one or two tokenizers, batches by tokens, BLEU."""
+
+from collections.abc import Callable, Iterator
+from itertools import islice
+from pathlib import Path
+
+import torch
+from torch import nn
+
+from seqwright.batches import PairBatches, Rows
+from seqwright.cache import Redrawn, TokenisedPairs, tokenised_pairs
+from seqwright.data.examples import Pair, PairData, PartName
+from seqwright.decoding.settings import DecodingSettings
+from seqwright.errors import DataError
+from seqwright.inputs.pair_text import PairText
+from seqwright.metrics.text import bleu, chrf, exact_match, exact_match_by_kind, perplexity
+from seqwright.objectives.next_token import NextToken
+from seqwright.recipe import Recipe
+from seqwright.tasks import Evaluation, Prepared
+from seqwright.tasks.translator import Translator
+
+VALIDATION_PAIRS = 1000  # pairs decoded for the scores at each validation
+
+
+class TranslationTask:
+    """See `seqwright.tasks.Task`."""
+
+    def learnt_inputs(self, recipe: Recipe, data: PairData) -> PairText:
+        """Tokenizers learnt from the training part."""
+        return PairText.learnt(TrainingPairs(data), recipe.inputs)
+
+    def loaded_inputs(self, folder: Path) -> PairText:
+        """The tokenizers of a run."""
+        return PairText.load(folder)
+
+    def prepared(self, recipe: Recipe, data: PairData, inputs: PairText) -> Prepared:
+        """Both parts tokenised; batches of the one, judgement on the other."""
+        train, valid = (tokenised(recipe, data, inputs, part) for part in ("train", "valid"))
+        notes = [f"train: {train.kept.sentence()}", f"valid: {valid.kept.sentence()}"]
+        batches = batches_of(recipe, inputs, train, redrawn=True)
+        return Prepared(batches, validation(recipe, data, inputs, valid), notes)
+
+    def evaluated(
+        self,
+        recipe: Recipe,
+        data: PairData,
+        inputs: PairText,
+        model: nn.Module,
+        part: PartName,
+        decoding: DecodingSettings,
+    ) -> Evaluation:
+        """Loss, perplexity, BLEU, chrF and exact match, and what the model said to each source."""
+        if part not in data.parts():
+            raise DataError(f"the data has no {part} part; it has {', '.join(data.parts())}: choose one with --part")
+        pairs = list(usable(data.pairs(part)))
+        found = [candidates[0] for candidates in Translator(model, inputs, decoding)([pair.source for pair in pairs])]
+        texts, wanted, lowercase = [t.text for t in found], [p.target for p in pairs], recipe.inputs.lowercase
+        scored = {
+            "bleu": bleu(texts, wanted, lowercase=lowercase),
+            "chrf": chrf(texts, wanted, lowercase=lowercase),
+            "exact": exact_match(texts, wanted, lowercase=lowercase),
+        }
+        batches = batches_of(recipe, inputs, tokenised(recipe, data, inputs, part), redrawn=False)
+        groups = exact_match_by_kind(texts, wanted, [pair.kind for pair in pairs])
+        return Evaluation(
+            scores={**losses(model, batches), **{name: score.value for name, score in scored.items()}},
+            signatures={name: score.signature for name, score in scored.items()},
+            groups={kind: (m.matched, m.total) for kind, m in groups.items() if kind},
+            answers=[
+                {"source": pair.source, "reference": pair.target, "hypothesis": t.text, "score": round(t.score, 4)}
+                for pair, t in zip(pairs, found, strict=True)
+            ],
+        )
+
+
+class TrainingPairs:
+    """The training pairs, as often as one asks."""
+
+    def __init__(self, data: PairData) -> None:
+        self.data = data
+
+    def __iter__(self) -> Iterator[Pair]:
+        return self.data.pairs("train")
+
+
+def tokenised(recipe: Recipe, data: PairData, inputs: PairText, part: PartName) -> TokenisedPairs:
+    """A part of the corpus as token rows, from the cache where it is there."""
+    return tokenised_pairs(
+        data.pairs(part),
+        key=f"{data.fingerprint(part)} {inputs.fingerprint()}",
+        source=inputs.source.encode,
+        target=inputs.target.encode,
+        longest=recipe.inputs.longest,
+        overlong=recipe.inputs.overlong,
+        where=f"the {part} part",
+    )
+
+
+def batches_of(recipe: Recipe, inputs: PairText, part: TokenisedPairs, *, redrawn: bool) -> PairBatches:
+    """The batches of a part; `redrawn` segments anew each epoch where the recipe asks for BPE-dropout."""
+    source: Rows = part.source
+    target: Rows = part.target
+    settings, seed = recipe.inputs, recipe.training.seed
+    if redrawn and settings.bpe_dropout:
+        draw_source, draw_target = inputs.dropping(settings.bpe_dropout)
+        longest = settings.longest
+        source = Redrawn(part.source_text, part.source, draw_source, seed=seed, side="source", longest=longest)
+        target = Redrawn(part.target_text, part.target, draw_target, seed=seed, side="target", longest=longest)
+    return PairBatches(source, target, tokens=recipe.training.tokens, seed=seed, begin=inputs.begin, end=inputs.end)
+
+
+def validation(
+    recipe: Recipe, data: PairData, inputs: PairText, part: TokenisedPairs
+) -> Callable[[nn.Module], dict[str, float]]:
+    """Loss on the whole validation part, greedy scores on its first pairs."""
+    batches = batches_of(recipe, inputs, part, redrawn=False)
+    some = list(islice(usable(data.pairs("valid")), VALIDATION_PAIRS))
+    sources, wanted = [pair.source for pair in some], [pair.target for pair in some]
+    greedy = recipe.decoding.model_copy(update={"beam": 1, "n_best": 1, "temperature": 0.0})
+    lowercase = recipe.inputs.lowercase
+
+    def evaluate(model: nn.Module) -> dict[str, float]:
+        found = Translator(model, inputs, greedy).best(sources)
+        return {
+            **losses(model, batches),
+            "bleu": bleu(found, wanted, lowercase=lowercase).value,
+            "exact": exact_match(found, wanted, lowercase=lowercase).value,
+        }
+
+    return evaluate
+
+
+@torch.inference_mode()
+def losses(model: nn.Module, batches: PairBatches) -> dict[str, float]:
+    """Mean negative log-likelihood a token, and its perplexity, over every pair."""
+    objective, device = NextToken(), next(model.parameters()).device
+    total, count = 0.0, 0
+    for batch in batches.once():
+        loss, _ = objective(model, batch.to(device), None)
+        total, count = total + float(loss.parts["nll"].sum), count + loss.parts["nll"].over
+    return {"loss": total / count, "perplexity": perplexity(total, count)}
+
+
+def usable(pairs: Iterator[Pair]) -> Iterator[Pair]:
+    """The pairs with something on both sides."""
+    return (pair for pair in pairs if pair.source.strip() and pair.target.strip())
