@@ -298,6 +298,7 @@ class Fitting:
     def _write(self, line: dict[str, Any]) -> None:
         if self.run is not None and self.world.first:
             Journal(self.run / "journal.jsonl").write(line)
+        self.reporter.wrote(line)
 
     def _precision(self) -> AbstractContextManager[Any]:
         if self.settings.precision == "bfloat16":

@@ -2,7 +2,7 @@
 
 import sys
 import time
-from typing import Protocol, TextIO
+from typing import Any, Protocol, TextIO
 
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TaskID, TextColumn, TimeElapsedColumn, TimeRemainingColumn
@@ -16,6 +16,9 @@ class Reporter(Protocol):
 
     def step(self, step: int, loss: float, speed: float) -> None:
         """A step is done; `speed` is in real tokens a second."""
+
+    def wrote(self, line: dict[str, Any]) -> None:
+        """A line was written to the journal."""
 
     def say(self, sentence: str) -> None:
         """Something worth a line."""
@@ -31,6 +34,9 @@ class Quiet:
         """Nothing."""
 
     def step(self, step: int, loss: float, speed: float) -> None:
+        """Nothing."""
+
+    def wrote(self, line: dict[str, Any]) -> None:
         """Nothing."""
 
     def say(self, sentence: str) -> None:
@@ -60,6 +66,9 @@ class Lines:
             left = (now - self.began) / max(1, step - self.first) * (self.steps - step)
             self.say(f"step {step}/{self.steps}  loss {loss:.3f}  {speed:,.0f} tokens/s  {_clock(left)} left")
             self.spoken = now
+
+    def wrote(self, line: dict[str, Any]) -> None:
+        """Nothing: it stands in the journal."""
 
     def say(self, sentence: str) -> None:
         """The sentence."""
@@ -97,6 +106,9 @@ class Bar:
         assert self.task is not None
         self.progress.update(self.task, completed=step, loss=loss, speed=speed)
 
+    def wrote(self, line: dict[str, Any]) -> None:
+        """Nothing: it stands in the journal."""
+
     def say(self, sentence: str) -> None:
         """A line above the bar."""
         self.progress.console.print(sentence, highlight=False, markup=False)
@@ -104,6 +116,38 @@ class Bar:
     def end(self) -> None:
         """Leave the bar as it is."""
         self.progress.stop()
+
+
+class Both:
+    """Two reporters told the same."""
+
+    def __init__(self, one: Reporter, other: Reporter) -> None:
+        self.each = (one, other)
+
+    def begin(self, step: int, steps: int) -> None:
+        """Tell both."""
+        for reporter in self.each:
+            reporter.begin(step, steps)
+
+    def step(self, step: int, loss: float, speed: float) -> None:
+        """Tell both."""
+        for reporter in self.each:
+            reporter.step(step, loss, speed)
+
+    def wrote(self, line: dict[str, Any]) -> None:
+        """Tell both."""
+        for reporter in self.each:
+            reporter.wrote(line)
+
+    def say(self, sentence: str) -> None:
+        """Tell both."""
+        for reporter in self.each:
+            reporter.say(sentence)
+
+    def end(self) -> None:
+        """Tell both."""
+        for reporter in self.each:
+            reporter.end()
 
 
 def _clock(seconds: float) -> str:

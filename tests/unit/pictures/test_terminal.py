@@ -126,7 +126,7 @@ def test_the_family_is_drawn_by_year() -> None:
     assert family_tree(rows).split("\n") == [
         "1948  n-gram",
         "2014  └── seq2seq",
-        "2016      ├── bytenet  (not available)",
+        "2016      ├── bytenet  (not here yet)",
         "2017      │   └── convs2s",
         "2017      └── transformer",
         "2018          └── gpt",

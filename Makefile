@@ -1,0 +1,80 @@
+# Every target stands on its own: it makes the environment it needs in .venv, and again only where pyproject.toml
+# or constraints.txt changed.
+#
+# torch comes first and alone, in the version that constraints.txt names: an unpinned torch would bring the newest
+# CUDA build with it. Where no other build is at hand, that version too is the one with CUDA on Linux; README.md says
+# how to install the one without.
+
+PYTHON ?= python3
+ARGS ?=
+VENV := .venv
+BIN := $(VENV)/bin
+INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt
+
+DEMO := runs/demo
+SENTENCE := Saturday, May 5, 1951
+
+.DEFAULT_GOAL := help
+.PHONY: help demo test check docs clean distclean
+# Two installations must not write into one environment at the same time.
+.NOTPARALLEL:
+
+help:  ## this list
+	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+demo: $(VENV)/.package  ## train, score and use a small Transformer; no download, a few minutes
+	$(BIN)/seqwright train dates-demo --run $(DEMO)
+	$(BIN)/seqwright eval $(DEMO)
+	printf '%s\n' '$(SENTENCE)' '44,558.37 US dollars' 'German, Dutch, or Czech' | $(BIN)/seqwright translate $(DEMO)
+	$(BIN)/seqwright look $(DEMO) '$(SENTENCE)'
+
+test: $(VENV)/.dev  ## every test; `make test ARGS=tests/oracle` runs some
+	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n 2 $(ARGS)
+
+check: $(VENV)/.dev  ## style and types
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+
+docs: $(VENV)/.docs  ## the documentation, in docs/_build/html
+	$(BIN)/sphinx-build -W --keep-going -q -b html docs docs/_build/html
+	@echo "The documentation is in docs/_build/html/index.html."
+
+clean:  ## remove what the targets made, but not .venv
+	rm -rf build dist docs/_build docs/reference/settings.md $(DEMO)
+	rm -rf .mypy_cache .pytest_cache .ruff_cache .hypothesis
+	find src tests benchmarks docs -name __pycache__ -type d -prune -exec rm -rf {} +
+
+distclean: clean  ## remove .venv as well
+	rm -rf $(VENV)
+
+# The environment: a file in .venv for each thing that is installed.
+
+$(VENV)/.made:
+	@command -v $(PYTHON) > /dev/null || { \
+	  echo "There is no program '$(PYTHON)': install Python 3.11 or newer, or name it, as in PYTHON=python3.12." >&2; \
+	  exit 1; }
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { \
+	  echo "$(PYTHON) is $$($(PYTHON) --version 2>&1), but Seqwright needs 3.11 or newer:" \
+	    "install one and name it, as in PYTHON=python3.12." >&2; exit 1; }
+	@$(PYTHON) -c 'import ensurepip, venv' 2> /dev/null || { \
+	  echo "$(PYTHON) cannot make environments: install its venv package (python3-venv on Debian and Ubuntu)." >&2; \
+	  exit 1; }
+	$(PYTHON) -m venv $(VENV)
+	@touch $@
+
+$(VENV)/.torch: constraints.txt $(VENV)/.made
+	$(INSTALL) torch
+	@touch $@
+
+$(VENV)/.package: pyproject.toml $(VENV)/.torch
+	$(INSTALL) --editable .
+	@touch $@
+
+$(VENV)/.dev: pyproject.toml $(VENV)/.torch
+	$(INSTALL) --editable '.[dev]'
+	@touch $(VENV)/.package $@
+
+$(VENV)/.docs: pyproject.toml $(VENV)/.torch
+	$(INSTALL) --editable '.[docs]'
+	@touch $(VENV)/.package $@

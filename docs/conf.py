@@ -1,0 +1,50 @@
+"""How Sphinx builds these pages. The reference of the settings is written from their classes before each build."""
+
+import sys
+from pathlib import Path
+
+from sphinx.application import Sphinx
+
+sys.path.insert(0, str(Path(__file__).parent))
+
+from docstrings import is_noise, literal_equations
+from settings_reference import settings_page
+
+from seqwright import __version__
+
+project = "Seqwright"
+author = "The Seqwright authors"
+project_copyright = "2026, The Seqwright authors"
+version = release = __version__
+
+extensions = ["myst_parser", "sphinx.ext.autodoc"]
+exclude_patterns = ["_build"]
+smartquotes = False  # "5%" is what one types
+default_role = "literal"  # `x` in a docstring is code
+
+myst_heading_anchors = 3
+myst_enable_extensions = ["colon_fence", "deflist"]
+
+autodoc_member_order = "bysource"
+autodoc_typehints_format = "short"
+python_use_unqualified_type_names = True
+python_maximum_signature_line_length = 88
+add_module_names = False
+
+html_theme = "furo"
+html_title = f"Seqwright {__version__}"
+html_copy_source = False
+
+
+def write_settings_reference(app: Sphinx) -> None:
+    page = Path(app.srcdir) / "reference" / "settings.md"
+    text = settings_page()
+    if not page.exists() or page.read_text(encoding="utf-8") != text:
+        page.parent.mkdir(exist_ok=True)
+        page.write_text(text, encoding="utf-8")
+
+
+def setup(app: Sphinx) -> None:
+    app.connect("builder-inited", write_settings_reference)
+    app.connect("autodoc-process-docstring", literal_equations)
+    app.connect("autodoc-skip-member", is_noise)

@@ -1,0 +1,88 @@
+"""`doctor`: what this machine has, and what is missing."""
+
+import importlib.metadata
+import os
+import platform
+import shutil
+import sys
+from pathlib import Path
+
+from rich.console import Console
+from rich.table import Table
+
+from seqwright.data.catalog import CATALOG, cache_folder, located
+
+LIBRARIES = ("torch", "numpy", "tokenizers", "safetensors", "sacrebleu", "pydantic", "typer", "rich", "matplotlib")
+MORE_LIBRARIES = ("Babel", "num2words", "filelock", "tomlkit")
+
+
+def examine() -> None:
+    """Print what was found; what would stop a training is marked."""
+    import torch
+
+    from seqwright import __version__
+
+    rows = [
+        ("seqwright", __version__, ""),
+        ("python", platform.python_version(), "" if sys.version_info >= (3, 11) else "needs 3.11 or newer"),
+        ("system", f"{platform.system()} {platform.machine()}", ""),
+    ]
+    rows += [_library(name, required=True) for name in (*LIBRARIES, *MORE_LIBRARIES)]
+    rows.append(_library("tensorboard", required=False))
+    rows += [
+        ("cores", str(os.cpu_count()), ""),
+        ("torch threads", str(torch.get_num_threads()), "set training.threads or OMP_NUM_THREADS to change it"),
+        ("memory", _memory(), ""),
+        ("device", _device(), ""),
+        ("bfloat16", "fast" if _fast_bfloat16() else "no special instructions", "training.precision = 'bfloat16'"),
+        ("cache", f"{cache_folder()}", _room(cache_folder())),
+        ("SEQWRIGHT_DATA", os.environ.get("SEQWRIGHT_DATA", "not set"), ""),
+    ]
+    for card in CATALOG.values():
+        here = all(located(card, file) is not None for file in card.files)
+        rows.append(
+            (f"data {card.name}", "here" if here else "not here", "" if here else f"seqwright data get {card.name}")
+        )
+    table = Table("what", "found", "remark", box=None, pad_edge=False)
+    for row in rows:
+        table.add_row(*row)
+    Console().print(table)
+
+
+def _library(name: str, *, required: bool) -> tuple[str, str, str]:
+    try:
+        return name, importlib.metadata.version(name), ""
+    except importlib.metadata.PackageNotFoundError:
+        return name, "missing", f"pip install {name}" if required else f"optional: pip install 'seqwright[{name}]'"
+
+
+def _memory() -> str:
+    try:
+        pages, free = os.sysconf("SC_PHYS_PAGES"), os.sysconf("SC_AVPHYS_PAGES")
+    except (ValueError, OSError, AttributeError):
+        return "unknown"
+    size = os.sysconf("SC_PAGE_SIZE") / 2**30
+    return f"{pages * size:.1f} GiB, {free * size:.1f} GiB free"
+
+
+def _device() -> str:
+    import torch
+
+    if torch.cuda.is_available():
+        return torch.cuda.get_device_name()
+    return "Apple GPU (mps)" if torch.backends.mps.is_available() else "CPU"
+
+
+def _fast_bfloat16() -> bool:
+    import torch
+
+    flags = torch.backends.cpu.get_cpu_capability()
+    info = Path("/proc/cpuinfo")
+    words = set(info.read_text(encoding="utf-8").split()) if info.exists() else set()
+    return torch.cuda.is_available() or (flags.startswith("AVX512") and bool({"avx512_bf16", "amx_bf16"} & words))
+
+
+def _room(folder: Path) -> str:
+    while not folder.exists():
+        folder = folder.parent
+    return f"{shutil.disk_usage(folder).free / 2**30:.1f} GiB free on its disk"

@@ -1,0 +1,82 @@
+"""`recipes`, `lineage`, `data list`, `data get`: what there is."""
+
+import tomllib
+
+from rich.console import Console
+from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TimeRemainingColumn, TransferSpeedColumn
+from rich.table import Table
+
+from seqwright.data.catalog import CATALOG, card, download_folder, located
+from seqwright.data.fetch import fetch
+from seqwright.lineage import LINEAGE
+from seqwright.pictures.terminal import Member, family_tree
+from seqwright.recipe import shipped
+
+
+def list_recipes() -> None:
+    """A table of the recipes that ship."""
+    table = Table("recipe", "data", "model", "what it does", box=None, pad_edge=False)
+    for name, path in shipped().items():
+        plain = tomllib.loads(path.read_text(encoding="utf-8"))
+        data, model = plain.get("data", {}), plain.get("model", {})
+        table.add_row(
+            name,
+            data.get("name", data.get("kind", "files")),
+            model.get("kind", "transformer"),
+            plain.get("description", ""),
+        )
+    Console().print(table)
+    Console().print(
+        "\nseqwright train NAME trains one; its settings can be overridden: training.steps=2000", style="dim"
+    )
+
+
+def draw_lineage() -> None:
+    """The family tree, with what lives here marked."""
+    print(family_tree([Member(m.year, m.name, m.parent or None, m.here) for m in LINEAGE]))
+
+
+def list_data() -> None:
+    """A table of the dataset cards."""
+    table = Table("name", "what", "languages", "pairs", "size", "licence", "here", box=None, pad_edge=False)
+    for each in CATALOG.values():
+        here = sum(located(each, file) is not None for file in each.files)
+        size = sum(file.size for file in each.files) / 1e6
+        table.add_row(
+            each.name,
+            each.title,
+            " ".join(each.languages),
+            " / ".join(f"{count:,}" for count in each.examples.values()),
+            f"{size:.1f} MB",
+            each.licence,
+            "yes" if here == len(each.files) else f"{here} of {len(each.files)} files",
+        )
+    Console().print(table)
+
+
+def show_data(name: str) -> None:
+    """A card in full: where each file comes from and what its checksum must be."""
+    shown = card(name)
+    print(f"{shown.title}\nlicence: {shown.licence}\nplease cite: {shown.cite}\n")
+    for file in shown.files:
+        here = located(shown, file)
+        print(f"{file.path}  {file.size:,} bytes  {'here: ' + str(here) if here else 'not here'}")
+        print(f"  {file.address}\n  sha256 {file.sha256}")
+
+
+def get_data(name: str) -> None:
+    """Get every file of a card, with a progress bar."""
+    wanted = card(name)
+    folder = download_folder(wanted)
+    columns = (TextColumn("{task.description}"), BarColumn(), DownloadColumn(), TransferSpeedColumn())
+    with Progress(*columns, TimeRemainingColumn(), console=Console(stderr=True)) as progress:
+        tasks = {file.path: progress.add_task(file.path, total=file.size, visible=False) for file in wanted.files}
+
+        def moved(path: str, here: int, size: int) -> None:
+            progress.update(tasks[path], completed=here, total=size, visible=True)
+
+        fetched = fetch(wanted, folder, progress=moved)
+    downloaded = sum(each.downloaded for each in fetched)
+    where = folder if downloaded else fetched[0].path.parent
+    print(f"{name}: {len(fetched)} files in {where}, {downloaded} downloaded, every checksum right")
+    print(f"licence: {wanted.licence}")

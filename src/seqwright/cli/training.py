@@ -1,0 +1,80 @@
+"""`train`: a recipe into a run folder."""
+
+import sys
+import time
+from pathlib import Path
+
+import typer
+
+from seqwright.cli.terminal import reporter, say, shown
+from seqwright.errors import RunError
+from seqwright.pictures import save
+from seqwright.pictures.curves import loss_curve
+from seqwright.recipe import Recipe, read_recipe, recipe_text
+from seqwright.runs import Run, parameters, train
+from seqwright.training.checkpoint import steps_on_disk
+from seqwright.training.interruption import Interrupted
+from seqwright.training.journal import Journal
+from seqwright.training.reporter import Both
+from seqwright.training.tensorboard import TensorBoard
+
+
+def train_recipe(
+    where: str, overrides: list[str], run: Path | None, *, fresh: bool, yes: bool, tensorboard: bool
+) -> None:
+    """Train, and say what to do next."""
+    recipe = read_recipe(where, overrides)
+    folder = run or Path("runs") / recipe.name
+    if fresh:
+        _make_sure(folder, yes)
+    told = Both(reporter(), TensorBoard(folder / "tensorboard")) if tensorboard else reporter()
+    began = time.monotonic()
+    try:
+        trained = train(recipe, folder, text=recipe_text(where)[1], reporter=told, fresh=fresh)
+    except Interrupted as stop:
+        say(f"stopped and saved at step {stop.step}; the same command goes on from there")
+        sys.exit(130)
+    _write_card(trained)
+    draw_curve(folder)
+    say(f"trained to step {trained.step:,} in {_clock(time.monotonic() - began)}: {shown(folder)}")
+    say(f"next: seqwright eval {shown(folder)}")
+
+
+def draw_curve(folder: Path) -> None:
+    """The loss curve of a run, as pictures in its folder."""
+    lines = Journal(folder / "journal.jsonl").lines()
+    if lines:
+        (folder / "pictures").mkdir(exist_ok=True)
+        save(loss_curve(lines), folder / "pictures" / "curve")
+
+
+def _make_sure(folder: Path, yes: bool) -> None:
+    steps = steps_on_disk(folder)
+    if not steps or yes:
+        return
+    if not sys.stdin.isatty():
+        raise RunError(f"{folder} has a run of {steps[-1]:,} steps; --fresh deletes it: say --yes to confirm")
+    if not typer.confirm(f"Delete the run of {steps[-1]:,} steps in {folder} and start over?"):
+        raise typer.Exit(1)
+
+
+def _write_card(run: Run) -> None:
+    """A short text that says what the model is, for whoever finds the folder."""
+    valid = [line for line in Journal(run.folder / "journal.jsonl").lines() if line["event"] == "valid"]
+    best = next((line for line in valid if line["step"] == run.step), valid[-1] if valid else {})
+    scores = {name: value for name, value in best.items() if name not in {"step", "event", "epoch"}}
+    recipe: Recipe = run.recipe
+    rows = "\n".join(f"| {name} | {value:.4g} |" for name, value in scores.items())
+    text = (
+        f"# {recipe.name}\n\n{recipe.description}\n\n"
+        f"A {recipe.model.kind} with {parameters(run.model):,} parameters, trained for {run.step:,} steps by Seqwright. "
+        "Every setting stands in `resolved.toml`.\n\n"
+        f"| on the validation part, last step | |\n|---|---|\n{rows}\n\n"
+        f'Use it: `seqwright translate {run.folder.name} "…"`\n'
+    )
+    (run.folder / "card.md").write_text(text, encoding="utf-8")
+
+
+def _clock(seconds: float) -> str:
+    minutes, rest = divmod(round(seconds), 60)
+    return f"{minutes} min {rest} s" if minutes else f"{rest} s"

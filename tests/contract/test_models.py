@@ -1,0 +1,302 @@
+"""What every model of the family promises, run over `lineage.py`: a new row there is tested here without a change.
+
+A batch is a NamedTuple of tensors whose names end in their shape, so it can be padded and cut by the names alone.
+Left-to-right models are given `given_BT` and `real_BT`. An example has three rows or more, and five positions or more.
+"""
+
+from typing import Any
+
+import pytest
+import torch
+from safetensors.torch import load, save
+from torch import Tensor, nn
+
+from seqwright.decoding.stepper import reordered
+from seqwright.layers.taps import Tap, listen
+from seqwright.lineage import LINEAGE, Member
+from seqwright.training.weights import load_tensors, unique_tensors
+
+HERE = [member for member in LINEAGE if member.here]
+
+
+def those_that(promise: str) -> pytest.MarkDecorator:
+    promising = [member for member in HERE if promise in member.promises]
+    return pytest.mark.parametrize("member", promising, ids=[member.kind for member in promising])
+
+
+every_member = pytest.mark.parametrize("member", HERE, ids=[member.kind for member in HERE])
+
+
+def small(member: Member, seed: int = 1) -> Any:
+    torch.manual_seed(seed)
+    return member.load("small")().eval()
+
+
+def example(member: Member) -> Any:
+    return member.load("example")()
+
+
+@torch.no_grad()
+def logits(model: nn.Module, batch: Any) -> Tensor:
+    """What the model says of a batch, its padding left out."""
+    found: Tensor = model(batch, None)[0]
+    return found[batch.real_BT]
+
+
+def rows_of(batch: Any, rows: list[int]) -> Any:
+    return type(batch)(*(tensor[rows] for tensor in batch))
+
+
+def longer(batch: Any, by: int, axis: str) -> Any:
+    """The batch with more padding along an axis: rubbish where there are tokens, False where it is told what is real.
+
+    A tensor has the axis where the last word of its name has the letter: `source_BS` has S.
+    """
+    parts = []
+    for name, tensor in zip(batch._fields, batch, strict=True):
+        place = name.rsplit("_", 1)[-1].find(axis)
+        if place < 0:
+            parts.append(tensor)
+            continue
+        shape = [*tensor.shape]
+        shape[place] = by
+        rubbish = False if tensor.dtype == torch.bool else tensor.flatten()[0].item()
+        parts.append(torch.cat([tensor, tensor.new_full(shape, rubbish)], dim=place))
+    return type(batch)(*parts)
+
+
+def axes(batch: Any) -> list[str]:
+    """The axes that hold padding."""
+    return sorted({name[-1] for name in batch._fields if "real_" in name})
+
+
+def full_rows(batch: Any) -> Tensor:
+    """`tokens_BT` without padding: known tokens, another row each."""
+    known: Tensor = batch.given_BT[batch.real_BT]
+    draw = torch.Generator().manual_seed(3)
+    return known[torch.randint(len(known), batch.given_BT.shape, generator=draw)]
+
+
+def all_real(tokens_BT: Tensor) -> Tensor:
+    return torch.ones_like(tokens_BT, dtype=torch.bool)
+
+
+def leaves(state: Any) -> list[Tensor]:
+    if state is None:
+        return []
+    return [state] if isinstance(state, Tensor) else [leaf for part in state for leaf in leaves(part)]
+
+
+def close(found: Tensor, wanted: Tensor, by: float = 1e-5) -> None:
+    torch.testing.assert_close(found, wanted, rtol=0, atol=by)
+
+
+# ------------------------------------------------------------------------------------------------ every model
+
+
+@every_member
+def test_the_same_batch_gives_the_same_bits(member: Member) -> None:
+    model, batch = small(member), example(member)
+    assert torch.equal(logits(model, batch), logits(model, batch))
+
+
+@every_member
+@torch.no_grad()
+def test_rows_do_not_influence_each_other(member: Member) -> None:
+    model, batch = small(member), example(member)
+    for row in range(len(batch[0])):
+        together = model(batch, None)[0][row][batch.real_BT[row]]
+        close(logits(model, rows_of(batch, [row])), together)
+
+
+@every_member
+@torch.no_grad()
+def test_the_order_of_the_rows_does_not_matter(member: Member) -> None:
+    model, batch = small(member), example(member)
+    order = list(reversed(range(len(batch[0]))))
+    moved = rows_of(batch, order)
+    close(logits(model, moved), model(batch, None)[0][order][moved.real_BT])
+
+
+@every_member
+def test_another_model_given_the_saved_tensors_scores_to_the_same_bit(member: Member) -> None:
+    model, other, batch = small(member, seed=1), small(member, seed=2), example(member)
+    wanted = logits(model, batch)
+    assert not torch.equal(logits(other, batch), wanted)
+    load_tensors(other, load(save(unique_tensors(model))))
+    assert torch.equal(logits(other, batch), wanted)
+
+
+@every_member
+def test_listening_changes_nothing(member: Member) -> None:
+    model, batch = small(member), example(member)
+    before = logits(model, batch)
+    with listen(model):
+        while_listening = logits(model, batch)
+    close(while_listening, before)
+    assert torch.equal(logits(model, batch), before)
+
+
+@every_member
+def test_every_tap_is_heard_and_weights_sum_to_one(member: Member) -> None:
+    model, batch = small(member), example(member)
+    with listen(model) as heard:
+        logits(model, batch)
+    assert {name for name, tensors in heard.items() if tensors} == {
+        name for name, module in model.named_modules() if isinstance(module, Tap)
+    }
+    for name, tensors in heard.items():
+        for weights in tensors if name.endswith("weights") else []:
+            assert bool((weights >= 0).all())
+            close(weights.sum(-1), torch.ones(weights.shape[:-1]))
+
+
+@those_that("gradient")
+def test_every_parameter_learns(member: Member) -> None:
+    model, batch = small(member).train(), example(member)
+    said = model(batch, None)[0][batch.real_BT]
+    (said * torch.randn(said.shape, generator=torch.Generator().manual_seed(5))).sum().backward()
+    still = [name for name, p in model.named_parameters() if p.grad is None or not bool(p.grad.any())]
+    assert still == []
+
+
+@those_that("gradient")
+def test_the_model_is_trained_with_chance_and_used_without(member: Member) -> None:
+    model, batch = small(member), example(member)
+    used = logits(model, batch)
+    torch.manual_seed(1)
+    trained = logits(model.train(), batch)
+    torch.manual_seed(1)
+    assert torch.equal(logits(model, batch), trained)
+    assert torch.equal(logits(model.eval(), batch), used)
+
+
+# ------------------------------------------------------------------------------------------------ those that pad
+
+
+@those_that("pads")
+@pytest.mark.parametrize("more", [1, 5])
+def test_padding_changes_nothing(member: Member, more: int) -> None:
+    model, batch = small(member), example(member)
+    wanted, longest = logits(model, batch), batch
+    for axis in axes(batch):
+        close(logits(model, longer(batch, more, axis)), wanted)
+        longest = longer(longest, more, axis)
+    close(logits(model, longest), wanted)
+
+
+@those_that("pads")
+def test_what_stands_in_the_padding_changes_nothing(member: Member) -> None:
+    model, batch = small(member), example(member)
+    tensors = batch._asdict()
+    changed = {}
+    for name, tensor in tensors.items():
+        real = next((flags for flag, flags in tensors.items() if "real_" in flag and flag[-1] == name[-1]), None)
+        if real is not None and tensor.dtype != torch.bool:
+            assert not bool(real.all()), f"the example has no padding along {name[-1]}"
+            changed[name] = tensor.where(real, tensor[real][0])
+    close(logits(model, batch._replace(**changed)), logits(model, batch))
+
+
+# ------------------------------------------------------------------------------------------------ those that step
+
+
+@those_that("steps")
+@torch.no_grad()
+def test_stepping_agrees_with_reading_it_all_at_once(member: Member) -> None:
+    model, batch = small(member), example(member)
+    tokens_BT = full_rows(batch)
+    whole_BTV, _ = model.read(tokens_BT, all_real(tokens_BT), model.start(batch))
+    state = model.start(batch)
+    for t, tokens_B in enumerate(tokens_BT.T):
+        logits_BV, state = model.step(tokens_B, state)
+        close(logits_BV, whole_BTV[:, t])
+
+
+@those_that("steps")
+@torch.no_grad()
+def test_reading_in_pieces_agrees_with_reading_it_all_at_once(member: Member) -> None:
+    model, batch = small(member), example(member)
+    whole_BTV, _ = model.read(batch.given_BT, batch.real_BT, model.start(batch))
+    for pieces in ([1, 2], [3, 1], [2, 2, 2]):
+        state, found = model.start(batch), []
+        sizes = [*pieces, batch.given_BT.shape[1] - sum(pieces)]
+        for tokens_BT, real_BT in zip(batch.given_BT.split(sizes, 1), batch.real_BT.split(sizes, 1), strict=True):
+            logits_BTV, state = model.read(tokens_BT, real_BT, state)
+            found.append(logits_BTV)
+        close(torch.cat(found, dim=1)[batch.real_BT], whole_BTV[batch.real_BT])
+
+
+@those_that("steps")
+@torch.no_grad()
+def test_prompts_of_different_length_share_a_batch(member: Member) -> None:
+    model, batch = small(member), example(member)
+    tokens_BT = full_rows(batch)
+    whole_BTV, _ = model.read(tokens_BT, all_real(tokens_BT), model.start(batch))
+    row_B = torch.arange(len(tokens_BT))
+    length_B = torch.tensor([2, 4, 1])[row_B % 3]
+    real_BT = torch.arange(4) < length_B[:, None]
+    prompt_BTV, state = model.read(tokens_BT[:, :4], real_BT, model.start(batch))
+    close(prompt_BTV[real_BT], whole_BTV[:, :4][real_BT])
+    while int(length_B.max()) < tokens_BT.shape[1]:
+        logits_BV, state = model.step(tokens_BT[row_B, length_B], state)
+        close(logits_BV, whole_BTV[row_B, length_B])
+        length_B = length_B + 1
+
+
+@those_that("steps")
+@torch.no_grad()
+def test_the_future_is_hidden(member: Member) -> None:
+    model, batch = small(member), example(member)
+    tokens_BT = full_rows(batch)
+    whole_BTV, _ = model.read(tokens_BT, all_real(tokens_BT), model.start(batch))
+    known = tokens_BT.unique()
+    for t in range(1, tokens_BT.shape[1]):
+        other_BT = tokens_BT.clone()
+        next_B = torch.searchsorted(known, tokens_BT[:, t].contiguous()) + 1
+        other_BT[:, t] = known[next_B % len(known)]
+        changed_BTV, _ = model.read(other_BT, all_real(other_BT), model.start(batch))
+        close(changed_BTV[:, :t], whole_BTV[:, :t], by=1e-6)
+        assert bool(((changed_BTV[:, t] - whole_BTV[:, t]).abs().amax(-1) > 1e-4).all())
+
+
+@those_that("steps")
+@torch.no_grad()
+def test_a_step_never_writes_into_the_state_it_was_given(member: Member) -> None:
+    model, batch = small(member), example(member)
+    tokens_BT = full_rows(batch)
+    real_BT = all_real(tokens_BT[:, :3])
+    for state in (model.start(batch), model.read(tokens_BT[:, :3], real_BT, model.start(batch))[1]):
+        before = [leaf.clone() for leaf in leaves(state)]
+        first_BV, _ = model.step(tokens_BT[:, 3], state)
+        model.read(tokens_BT[:, :3], real_BT, state)
+        again_BV, _ = model.step(tokens_BT[:, 3], state)
+        assert all(torch.equal(leaf, kept) for leaf, kept in zip(leaves(state), before, strict=True))
+        assert torch.equal(again_BV, first_BV)
+
+
+@those_that("steps")
+@torch.no_grad()
+def test_a_reordered_state_is_the_state_of_the_reordered_rows(member: Member) -> None:
+    model, batch = small(member), example(member)
+    tokens_BT = full_rows(batch)
+    state = model.start(batch)
+    _, after = model.read(tokens_BT[:, :3], all_real(tokens_BT[:, :3]), state)
+    rows = [2, 0, 0, 1]
+    moved_BT = tokens_BT[rows]
+    for before, known in ((state, 0), (after, 3)):
+        found_BV, _ = model.step(moved_BT[:, known], reordered(before, torch.tensor(rows)))
+        fresh = model.start(rows_of(batch, rows))
+        wanted_BTV, _ = model.read(moved_BT[:, : known + 1], all_real(moved_BT[:, : known + 1]), fresh)
+        close(found_BV, wanted_BTV[:, -1])
+
+
+@those_that("steps")
+@torch.no_grad()
+def test_every_tensor_of_a_state_has_a_row_for_each_row(member: Member) -> None:
+    model, batch = small(member), example(member)
+    tokens_BT = full_rows(batch)
+    state = model.start(batch)
+    for t in range(2):
+        assert {len(leaf) for leaf in leaves(state)} == {len(tokens_BT)}
+        _, state = model.step(tokens_BT[:, t], state)
