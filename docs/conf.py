@@ -7,7 +7,7 @@ from sphinx.application import Sphinx
 
 sys.path.insert(0, str(Path(__file__).parent))
 
-from docstrings import is_noise, literal_equations
+from docstrings import as_written, is_noise
 from settings_reference import settings_page
 
 from seqwright import __version__
@@ -46,5 +46,5 @@ def write_settings_reference(app: Sphinx) -> None:
 
 def setup(app: Sphinx) -> None:
     app.connect("builder-inited", write_settings_reference)
-    app.connect("autodoc-process-docstring", literal_equations)
+    app.connect("autodoc-process-docstring", as_written)
     app.connect("autodoc-skip-member", is_noise)

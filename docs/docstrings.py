@@ -1,19 +1,30 @@
 """What autodoc does not know about the docstrings of this project."""
 
+from itertools import groupby
 from typing import Any
 
 
-def literal_equations(app: Any, what: str, name: str, thing: Any, options: Any, lines: list[str]) -> None:
-    """Set what stands indented, an equation or an example, as it is written."""
-    written = lines.copy()
+def as_written(app: Any, what: str, name: str, thing: Any, options: Any, lines: list[str]) -> None:
+    """Set what stands indented, an equation or an example, as it is written; the rest is prose."""
+    paragraphs = [list(group) for blank, group in groupby(lines, key=lambda line: not line.strip()) if not blank]
     lines.clear()
-    inside = False
-    for line, before in zip(written, ["", *written], strict=False):
-        indented = line.startswith("    ")
-        if indented and not inside and not before.strip():
-            lines += ["::", ""]
-        inside = indented or (inside and not line.strip())
-        lines.append(line)
+    for paragraph in paragraphs:
+        prose, literal = _parted(paragraph)
+        if prose:
+            lines += [*prose, ""]
+        if literal:
+            lines += ["::", "", *(f"    {line}" for line in literal), ""]
+
+
+def _parted(paragraph: list[str]) -> tuple[list[str], list[str]]:
+    """The prose of a paragraph, and what follows it indented."""
+    first, *rest = paragraph
+    indented = [line.startswith(" ") for line in paragraph]
+    if first.startswith("- ") or not any(indented):
+        return paragraph, []
+    if all(indented[1:]) and not indented[0] and first.endswith(":"):
+        return [first], rest
+    return [], paragraph
 
 
 def is_noise(app: Any, what: str, name: str, thing: Any, skip: bool, options: Any) -> bool | None:

@@ -109,7 +109,10 @@ def _spoken(kind: Any, limits: str = "") -> str:
 def _limits(metadata: Iterable[Any]) -> str:
     """`≥ 0, < 1` from what pydantic keeps beside a type."""
     return ", ".join(
-        f"{sign} {getattr(note, name)}" for note in metadata for name, sign in LIMITS.items() if hasattr(note, name)
+        f"{sign}\N{NO-BREAK SPACE}{getattr(note, name)}"
+        for note in metadata
+        for name, sign in LIMITS.items()
+        if hasattr(note, name)
     )
 
 

@@ -37,21 +37,14 @@ def draw_lineage() -> None:
 
 
 def list_data() -> None:
-    """A table of the dataset cards."""
-    table = Table("name", "what", "languages", "pairs", "size", "licence", "here", box=None, pad_edge=False)
+    """A few lines for each dataset card."""
     for each in CATALOG.values():
         here = sum(located(each, file) is not None for file in each.files)
         size = sum(file.size for file in each.files) / 1e6
-        table.add_row(
-            each.name,
-            each.title,
-            " ".join(each.languages),
-            " / ".join(f"{count:,}" for count in each.examples.values()),
-            f"{size:.1f} MB",
-            each.licence,
-            "yes" if here == len(each.files) else f"{here} of {len(each.files)} files",
-        )
-    Console().print(table)
+        pairs = ", ".join(f"{part} {count:,}" for part, count in each.examples.items())
+        print(f"{each.name}  {each.title}")
+        print(f"  languages {', '.join(each.languages)}; {pairs} pairs; {size:.1f} MB; {each.licence}")
+        print(f"  {here} of {len(each.files)} files are here; seqwright data get {each.name} gets the rest")
 
 
 def show_data(name: str) -> None:

@@ -67,8 +67,8 @@ def _write_card(run: Run) -> None:
     rows = "\n".join(f"| {name} | {value:.4g} |" for name, value in scores.items())
     text = (
         f"# {recipe.name}\n\n{recipe.description}\n\n"
-        f"A {recipe.model.kind} with {parameters(run.model):,} parameters, trained for {run.step:,} steps by Seqwright. "
-        "Every setting stands in `resolved.toml`.\n\n"
+        f"A {recipe.model.kind} with {parameters(run.model):,} parameters, trained for {run.step:,} steps by "
+        "Seqwright. Every setting stands in `resolved.toml`.\n\n"
         f"| on the validation part, last step | |\n|---|---|\n{rows}\n\n"
         f'Use it: `seqwright translate {run.folder.name} "…"`\n'
     )

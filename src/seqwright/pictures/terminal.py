@@ -143,7 +143,7 @@ def _grow(lines: list[str], members: list[Member], *, parent: str | None, above:
     for child in children:
         last = child is children[-1]
         branch = "" if parent is None else "└── " if last else "├── "
-        absent = "" if child.available else "  (not available)"
+        absent = "" if child.available else "  (not here yet)"
         lines.append(f"{child.year:>4}  {above}{branch}{legible(child.name)}{absent}")
         below = "" if parent is None else "    " if last else "│   "
         _grow(lines, members, parent=child.name, above=above + below)

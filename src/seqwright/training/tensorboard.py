@@ -16,12 +16,13 @@ class TensorBoard:
             raise SettingError(
                 "TensorBoard is not installed; pip install 'seqwright[tensorboard]', or train without --tensorboard"
             ) from error
-        self._open = lambda step: SummaryWriter(str(folder), purge_step=step + 1)  # type: ignore[no-untyped-call]
+        self.open: Any = SummaryWriter
+        self.folder = str(folder)
         self.writer: Any = None
 
     def begin(self, step: int, steps: int) -> None:
         """Open the events, forgetting those after `step`."""
-        self.writer = self._open(step)
+        self.writer = self.open(self.folder, purge_step=step + 1)
 
     def step(self, step: int, loss: float, speed: float) -> None:
         """Nothing: the journal has the means."""

@@ -1,0 +1,63 @@
+"""Learning rates against the paper's formula and against numbers worked out by hand."""
+
+import math
+from typing import Any
+
+import pytest
+
+from seqwright.training.schedule import constant, cosine, inverse_sqrt, learning_rate, noam
+from seqwright.training.settings import TrainingSettings
+
+
+def rate(step: int, *, width: int = 1, **settings: Any) -> float:
+    return learning_rate(TrainingSettings.model_validate(settings), width=width)(step)
+
+
+@pytest.mark.parametrize(("width", "warmup"), [(512, 4000), (256, 7), (1024, 1)])
+def test_noam_is_the_papers_equation_3(width: int, warmup: int) -> None:
+    for step in (1, 2, warmup, warmup + 1, 4 * warmup, 100_000):
+        paper = width**-0.5 * min(step**-0.5, step * warmup**-1.5)
+        assert noam(step, width=width, warmup=warmup) == pytest.approx(paper, rel=1e-12)
+
+
+def test_noam_is_highest_at_the_end_of_the_warm_up() -> None:
+    rates = {step: noam(step, width=512, warmup=400) for step in range(1, 2000)}
+    assert max(rates, key=rates.__getitem__) == 400
+    assert rates[400] == pytest.approx(1 / math.sqrt(512 * 400))
+    assert rates[200] == pytest.approx(rates[400] / 2)  # linear before
+    assert rates[1600] == pytest.approx(rates[400] / 2)  # a root after: four times the step, half the rate
+
+
+def test_the_papers_base_model_reaches_a_rate_of_seven_ten_thousandths() -> None:
+    assert noam(4000, width=512, warmup=4000) == pytest.approx(6.99e-4, rel=1e-3)
+
+
+def test_inverse_sqrt_rises_to_one_and_falls_with_the_root() -> None:
+    found = [inverse_sqrt(step, warmup=100) for step in (1, 50, 100, 400, 10_000)]
+    assert found == pytest.approx([0.01, 0.5, 1.0, 0.5, 0.1])
+
+
+def test_cosine_rises_to_one_and_falls_to_zero_at_the_last_step() -> None:
+    found = [cosine(step, warmup=10, steps=110) for step in (1, 5, 10, 35, 60, 85, 110, 500)]
+    eighth = math.sqrt(0.5)  # the cosine of an eighth turn
+    assert found == pytest.approx([0.1, 0.5, 1.0, (1 + eighth) / 2, 0.5, (1 - eighth) / 2, 0.0, 0.0], abs=1e-12)
+
+
+def test_constant_rises_to_one_and_stays() -> None:
+    assert [constant(step, warmup=4) for step in (1, 2, 4, 5, 1000)] == pytest.approx([0.25, 0.5, 1, 1, 1])
+
+
+@pytest.mark.parametrize("schedule", ["inverse-sqrt", "cosine", "constant"])
+def test_without_warm_up_the_first_step_has_about_the_whole_rate(schedule: str) -> None:
+    assert rate(1, schedule=schedule, warmup=0, steps=10_000, rate=0.5) == pytest.approx(0.5, rel=1e-6)
+
+
+def test_noam_without_warm_up_falls_from_the_first_step() -> None:
+    assert [noam(step, width=4, warmup=0) for step in (1, 4)] == pytest.approx([0.5, 0.25])
+
+
+def test_the_settings_choose_the_schedule_and_multiply_it_by_the_rate() -> None:
+    assert rate(400, width=256, schedule="noam", warmup=100, rate=2.0) == pytest.approx(2 / 16 / 20)
+    assert rate(400, schedule="inverse-sqrt", warmup=100, rate=2.0) == pytest.approx(1.0)
+    assert rate(60, schedule="cosine", warmup=10, steps=110, rate=3.0) == pytest.approx(1.5)
+    assert rate(60, schedule="constant", warmup=10, rate=3.0) == pytest.approx(3.0)

@@ -1,0 +1,270 @@
+"""Recipes: what is not known is refused in a sentence that helps; what is known comes back as it was written."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from seqwright.errors import SettingError
+from seqwright.recipe import FORMAT, flattened, parsed, read_recipe, recipe_from, shipped, written
+
+COPY = '[data]\nkind = "copy"\n'
+
+
+@pytest.fixture(autouse=True)
+def _in_a_folder_of_its_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+
+
+def read(text: str, *overrides: str, name: str = "mine.toml") -> Any:
+    Path(name).write_text(text, encoding="utf-8")
+    return read_recipe(name, overrides)
+
+
+def complaint(text: str, *overrides: str) -> str:
+    with pytest.raises(SettingError) as error:
+        read(text, *overrides)
+    return str(error.value)
+
+
+# ------------------------------------------------------------------------------------------------ strictness
+
+
+@pytest.mark.parametrize(
+    ("text", "sentence"),
+    [
+        (COPY + "[training]\nstpes = 5", "there is no setting 'training.stpes'. Did you mean 'training.steps'?"),
+        (COPY + "[model]\nwdith = 8", "there is no setting 'model.wdith'. Did you mean 'model.width'?"),
+        (COPY + "[trainning]\nsteps = 5", "there is no setting 'trainning'. Did you mean 'training'?"),
+        ('nmae = "x"\n' + COPY, "there is no setting 'nmae'. Did you mean 'name'?"),
+    ],
+)
+def test_an_unknown_setting_is_refused_and_the_nearest_offered(text: str, sentence: str) -> None:
+    assert complaint(text) == sentence
+
+
+@pytest.mark.parametrize(
+    ("text", "beginning", "end"),
+    [
+        (COPY + '[training]\nsteps = "many"', "training.steps: input should be a valid integer", "not 'many'"),
+        (COPY + "[training]\nsteps = 0", "training.steps: input should be greater than or equal to 1", "not 0"),
+        (COPY + "[training]\nsteps = 2.5", "training.steps: input should be a valid integer", "not 2.5"),
+        (COPY + "[training]\nbetas = [0.9]", "training.betas", ""),
+        (COPY + '[model]\nsize = "huge"', "model.size: input should be 'tiny', 'base' or 'big'", "not 'huge'"),
+        (COPY + "[model]\ndropout = 1.5", "model.dropout: must be at least 0 and below 1", ""),
+        (COPY + '[inputs]\noverlong = "skip"', "inputs.overlong: input should be 'drop', 'cut' or 'refuse'", "'skip'"),
+        (COPY + "[decoding]\nbeam = -1", "decoding.beam: input should be greater than or equal to 1", "not -1"),
+    ],
+)
+def test_a_mistyped_setting_is_refused_by_name_with_what_was_given(text: str, beginning: str, end: str) -> None:
+    said = complaint(text)
+    assert said.startswith(beginning)
+    assert said.endswith(end)
+
+
+def test_true_is_not_a_number_of_steps() -> None:
+    assert complaint(COPY + "[training]\nsteps = true").startswith("training.steps")
+
+
+def test_a_name_that_is_no_text_is_refused() -> None:
+    assert "name" in complaint("name = 5\n" + COPY)
+
+
+@pytest.mark.parametrize(
+    ("text", "missing"),
+    [
+        ('[data]\nkind = "files"', "data.train"),
+        ("", "data.train"),
+        ('[data]\nkind = "card"\nsource = "de"\ntarget = "en"', "data.name"),
+    ],
+)
+def test_a_missing_setting_is_named(text: str, missing: str) -> None:
+    assert complaint(text) == f"the setting '{missing}' is missing"
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        (COPY + "[model]\nwidth = 10\nheads = 3", "width 10 does not divide into 3 heads"),
+        (COPY + '[training]\naverage = "last"', "needs keep >= 5"),
+        (COPY + "[decoding]\nbeam = 4\ntemperature = 1.0", "set beam = 1 or temperature = 0"),
+    ],
+)
+def test_settings_that_contradict_each_other_are_refused(text: str, said: str) -> None:
+    assert said in complaint(text)
+
+
+def test_an_unknown_kind_is_refused_with_those_there_are() -> None:
+    said = complaint('[data]\nkind = "revers"')
+    assert said.startswith("there is no data.kind 'revers'; there are files, card, dates, copy, reverse, sort.")
+    assert said.endswith("Did you mean 'reverse'?")
+
+
+@pytest.mark.parametrize("kind", ["5", "[1, 2]", "true"])
+def test_a_kind_that_is_no_word_is_refused(kind: str) -> None:
+    assert "model.kind" in complaint(COPY + f"[model]\nkind = {kind}")
+
+
+def test_a_kind_where_there_are_none_is_refused_as_an_unknown_setting() -> None:
+    assert complaint(COPY + '[training]\nkind = "x"').startswith("there is no setting 'training.kind'.")
+
+
+def test_a_section_that_is_no_section_is_refused() -> None:
+    assert complaint("training = 5\n" + COPY) == "'training' must be a section, [training], not 5"
+    assert complaint("training = 5\n" + COPY, "training.steps=3") == "'training' must be a section, [training], not 5"
+
+
+def test_what_is_not_toml_is_refused_with_its_line() -> None:
+    said = complaint(COPY + "steps = = 5")
+    assert "mine.toml is not valid TOML" in said
+    assert "line 3" in said
+
+
+def test_a_recipe_of_another_format_is_refused() -> None:
+    assert f"format {FORMAT + 1}" in complaint(f"format = {FORMAT + 1}\n" + COPY)
+
+
+@pytest.mark.parametrize(
+    ("where", "said"),
+    [
+        ("there-is-none.toml", "the recipe there-is-none.toml could not be read: No such file"),
+        ("multi30k-de-eng", "Did you mean 'multi30k-de-en'?"),
+        ("latin.toml", "it is not UTF-8"),
+        ("folder.toml", "could not be read"),
+    ],
+)
+def test_a_recipe_that_cannot_be_read_is_refused_by_name(where: str, said: str) -> None:
+    Path("latin.toml").write_bytes('description = "über"'.encode("latin-1"))
+    Path("folder.toml").mkdir()
+    with pytest.raises(SettingError) as error:
+        read_recipe(where)
+    assert where in str(error.value)
+    assert said in str(error.value)
+
+
+# ------------------------------------------------------------------------------------------------ overrides
+
+
+def test_overrides_by_dotted_name_win() -> None:
+    overrides = ("training.steps = 7", "model.dropout=0.25", "inputs.kind=words", 'data.kind="sort"', "model.width=64")
+    recipe = read(COPY + "[training]\nsteps = 3\nseed = 9\n", *overrides)
+    assert (recipe.training.steps, recipe.training.seed, recipe.model.dropout) == (7, 9, 0.25)
+    assert (recipe.inputs.kind, recipe.data.kind, recipe.model.width) == ("words", "sort", 64)
+
+
+def test_the_last_of_two_overrides_wins() -> None:
+    assert read(COPY, "training.steps=3", "training.steps=5").training.steps == 5
+
+
+def test_an_override_may_hold_an_equals_sign_a_list_or_nothing_special() -> None:
+    recipe = read('[data]\ntrain = "x.tsv"', "data.train=a=b.tsv", "training.betas=[0.8, 0.9]")
+    assert recipe.data.train == "a=b.tsv"
+    assert recipe.training.betas == (0.8, 0.9)
+
+
+@pytest.mark.parametrize(
+    ("override", "sentence"),
+    [
+        ("training.stpes=5", "there is no setting 'training.stpes'. Did you mean 'training.steps'?"),
+        ("trainin.steps=5", "there is no setting 'trainin.steps'. Did you mean 'training.steps'?"),
+        ("training.steps", "'training.steps' is not of the form section.key=value, as in training.steps=2000"),
+        ("steps=5", "'steps=5' is not of the form section.key=value, as in training.steps=2000"),
+    ],
+)
+def test_an_override_that_cannot_be_meant_is_refused(override: str, sentence: str) -> None:
+    assert complaint(COPY, override) == sentence
+
+
+# ------------------------------------------------------------------------------------------------ base
+
+
+@pytest.fixture
+def base() -> str:
+    text = 'description = "below"\n' + COPY + "symbols = 7\n[model]\nwidth = 32\nheads = 2\n[training]\nsteps = 3\n"
+    Path("base.toml").write_text(text, encoding="utf-8")
+    return 'base = "base.toml"\n'
+
+
+def test_a_base_is_inherited_key_by_key(base: str) -> None:
+    recipe = read(base + "[model]\nheads = 4\n[training]\nseed = 5\n")
+    assert (recipe.model.width, recipe.model.heads) == (32, 4)
+    assert (recipe.training.steps, recipe.training.seed, recipe.data.symbols) == (3, 5, 7)
+    assert (recipe.name, recipe.description) == ("mine", "below")
+
+
+def test_overrides_win_over_recipe_and_base(base: str) -> None:
+    recipe = read(base + "[model]\nheads = 4\n", "model.heads=8", "training.steps=11")
+    assert (recipe.model.heads, recipe.training.steps) == (8, 11)
+
+
+def test_a_base_may_have_a_base(base: str) -> None:
+    Path("middle.toml").write_text(base + "[training]\nsteps = 4\n", encoding="utf-8")
+    recipe = read('base = "middle.toml"\n[training]\nseed = 2\n')
+    assert (recipe.training.steps, recipe.training.seed, recipe.model.width) == (4, 2, 32)
+
+
+def test_a_shipped_recipe_can_be_a_base() -> None:
+    below = read_recipe("multi30k-de-en")
+    recipe = read('base = "multi30k-de-en"\n[training]\nseed = 17\n')
+    assert recipe.model == below.model
+    assert recipe.training == below.training.model_copy(update={"seed": 17})
+
+
+def test_another_kind_inherits_no_keys(base: str) -> None:
+    recipe = read(base + '[data]\nkind = "sort"\n')
+    assert (recipe.data.kind, recipe.data.symbols) == ("sort", 20)
+
+
+def test_the_default_kind_written_out_inherits_as_if_it_were_not(base: str) -> None:
+    assert read(base + '[model]\nkind = "transformer"\nheads = 4\n').model.width == 32
+
+
+def test_a_recipe_with_a_base_is_as_strict(base: str) -> None:
+    assert complaint(base + "[training]\nstpes = 5\n").startswith("there is no setting 'training.stpes'.")
+    assert complaint(base + "[trainning]\nsteps = 5\n").startswith("there is no setting 'trainning'.")
+    assert complaint(base + "bsae = 5\n").startswith("there is no setting 'bsae'.")
+
+
+@pytest.mark.parametrize("text", ['base = "base.toml"\nmodel = 5\n', "base = 5\n", 'base = "mine.toml"\n'])
+def test_a_base_or_a_section_over_it_that_cannot_be_meant_is_refused(base: str, text: str) -> None:
+    complaint(text)
+
+
+def test_a_base_that_is_not_there_is_refused_by_name() -> None:
+    assert complaint('base = "gone"\n') == "there is no recipe 'gone', neither a file nor one that ships."
+
+
+# ------------------------------------------------------------------------------------------------ resolved
+
+
+def test_a_resolved_recipe_has_every_setting_and_reads_back_as_itself() -> None:
+    recipe = read(COPY + '[model]\nsize = "tiny"\n[training]\nclip = 1.0\nbetas = [0.9, 0.99]\n')
+    plain = recipe.resolved()
+    assert plain["format"] == FORMAT
+    assert plain["model"]["width"] == 128
+    assert plain["training"]["clip"] == 1.0
+    again = recipe_from(parsed(written(plain), "resolved.toml"))
+    assert again == recipe
+    assert again.resolved() == plain
+
+
+def test_settings_flattened_have_dotted_names() -> None:
+    assert flattened({"format": 1, "training": {"steps": 5, "betas": [1, 2]}}) == {
+        "format": 1,
+        "training.steps": 5,
+        "training.betas": [1, 2],
+    }
+
+
+@pytest.mark.parametrize("name", shipped())
+def test_a_shipped_recipe_is_short_described_and_reads_back_as_itself(name: str) -> None:
+    lines = shipped()[name].read_text(encoding="utf-8").splitlines()
+    assert len(lines) <= 25
+    recipe = read_recipe(name)
+    assert recipe.name == name
+    assert recipe.description
+    assert recipe_from(parsed(written(recipe.resolved()), name)) == recipe
+
+
+def test_some_recipes_ship() -> None:
+    assert shipped()
