@@ -1,3 +1,62 @@
-"""The whole family of sequence models, from the n-gram to the Transformer and its children."""
+"""The whole family of sequence models, from the n-gram to the Transformer and its children.
+
+The names below are loaded when they are first used, so that `import seqwright` does not wait for torch.
+"""
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from seqwright.batches import PairBatches as PairBatches
+    from seqwright.data.dates import Dates as Dates
+    from seqwright.data.dates import DatesSettings as DatesSettings
+    from seqwright.data.pairs import PairFiles as PairFiles
+    from seqwright.data.pairs import PairFilesSettings as PairFilesSettings
+    from seqwright.decoding.beam import beam_search as beam_search
+    from seqwright.decoding.settings import DecodingSettings as DecodingSettings
+    from seqwright.inputs.pair_text import PairText as PairText
+    from seqwright.inputs.pair_text import PairTextSettings as PairTextSettings
+    from seqwright.layers.taps import listen as listen
+    from seqwright.models.transformer import Transformer as Transformer
+    from seqwright.models.transformer import TransformerSettings as TransformerSettings
+    from seqwright.objectives.next_token import NextToken as NextToken
+    from seqwright.recipe import read_recipe as read_recipe
+    from seqwright.runs import open_run as open_run
+    from seqwright.runs import train as train
+    from seqwright.tasks.translator import Translator as Translator
+    from seqwright.training.loop import fit as fit
+    from seqwright.training.settings import TrainingSettings as TrainingSettings
 
 __version__ = "0.1.0"
+
+_HOMES = {
+    "PairBatches": "batches",
+    "Dates": "data.dates",
+    "DatesSettings": "data.dates",
+    "PairFiles": "data.pairs",
+    "PairFilesSettings": "data.pairs",
+    "beam_search": "decoding.beam",
+    "DecodingSettings": "decoding.settings",
+    "PairText": "inputs.pair_text",
+    "PairTextSettings": "inputs.pair_text",
+    "listen": "layers.taps",
+    "Transformer": "models.transformer",
+    "TransformerSettings": "models.transformer",
+    "NextToken": "objectives.next_token",
+    "read_recipe": "recipe",
+    "open_run": "runs",
+    "train": "runs",
+    "Translator": "tasks.translator",
+    "fit": "training.loop",
+    "TrainingSettings": "training.settings",
+}
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOMES:
+        raise AttributeError(f"module 'seqwright' has no attribute '{name}'")
+    return getattr(import_module(f"seqwright.{_HOMES[name]}"), name)
+
+
+def __dir__() -> list[str]:
+    return [*_HOMES, "__version__"]

@@ -4,7 +4,7 @@ B batch · S source · T target
 """
 
 from collections.abc import Iterator, Sequence
-from typing import NamedTuple, Protocol, TypeVar
+from typing import Any, NamedTuple, Protocol, TypeVar
 
 import numpy as np
 import torch
@@ -99,6 +99,18 @@ class Rows(Protocol):
 
     def take(self, rows: NDArray[np.int64], epoch: int) -> list[Ids]:
         """Some rows."""
+
+
+class InMemory:
+    """Token rows in a list."""
+
+    def __init__(self, rows: Sequence[NDArray[Any]]) -> None:
+        self.rows = rows
+        self.length_N = np.fromiter((len(row) for row in rows), dtype=np.int64, count=len(rows))
+
+    def take(self, rows: NDArray[np.int64], epoch: int) -> list[Ids]:
+        """Some rows, the same in every epoch."""
+        return [self.rows[index] for index in rows.tolist()]
 
 
 class PairBatches:

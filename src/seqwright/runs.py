@@ -73,10 +73,7 @@ def device_of(recipe: Recipe) -> torch.device:
 
 def rate_of(recipe: Recipe) -> Callable[[int], float]:
     """The learning rate of each step."""
-    width = recipe.model.model_dump().get("width")
-    if width is None and recipe.training.schedule == "noam":
-        raise SettingError(f"training.schedule = 'noam' needs a model with a width, which {recipe.model.kind} has not")
-    return learning_rate(recipe.training, width=width or 1)
+    return learning_rate(recipe.training, width=recipe.model.model_dump().get("width"))
 
 
 def parameters(model: nn.Module) -> int:

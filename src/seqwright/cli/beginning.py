@@ -56,7 +56,7 @@ def write_new_recipe(task: str, data: list[Path], output: Path | None) -> None:
         output=where,
         train=_toml(paths),
         vocabulary=4000 if len(some) < SMALL else 8000,
-        steps=3000 if len(some) < SMALL else 10_000,
+        steps=max(1000, len(some) // 2),
     )
     try:
         where.write_text(text, encoding="utf-8")

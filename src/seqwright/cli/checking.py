@@ -67,7 +67,7 @@ def _parts(recipe: Recipe, data: PairData, inputs: Any, remarks: list[str]) -> d
                 f"{report.shared:,} sources of the {part} part ({share:.1f} %) are in training too: scores flatter"
             )
         if report.blank:
-            remarks.append(f"{report.blank:,} pairs of the {part} part have a blank side and are left out")
+            remarks.append(f"pairs of the {part} part with a blank side, left out: {report.blank:,}")
         if report.overlong:
             fate = {"drop": "are left out", "cut": "are cut", "refuse": "will stop the training"}[
                 recipe.inputs.overlong

@@ -1,12 +1,13 @@
 """Pairs of sentences ↔ token ids: one tokenizer for both languages, or two."""
 
 import random
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import Literal, NamedTuple
 
 from pydantic import Field
 
+from seqwright.batches import InMemory, PairBatches
 from seqwright.inputs.bpe_dropout import BPEDropout
 from seqwright.inputs.tokenizers import BEGIN, END, Numbers, Tokenizer, TokenizerSettings
 
@@ -48,13 +49,13 @@ class PairText(NamedTuple):
         return self.source is self.target
 
     @classmethod
-    def learnt(cls, pairs: Iterable[tuple[str, str, str]], settings: PairTextSettings) -> "PairText":
-        """Tokenizers trained on the training part; `pairs` must allow being read more than once."""
+    def learnt(cls, pairs: Iterable[Sequence[str]], settings: PairTextSettings) -> "PairText":
+        """Tokenizers trained on (source, target) pairs, which must allow being read more than once."""
         if settings.shared:
-            both = Tokenizer.train((text for source, target, _ in pairs for text in (source, target)), settings)
+            both = Tokenizer.train((text for pair in pairs for text in pair[:2]), settings)
             return cls(both, both)
-        source = Tokenizer.train((source for source, _, _ in pairs), settings)
-        return cls(source, Tokenizer.train((target for _, target, _ in pairs), settings))
+        source = Tokenizer.train((pair[0] for pair in pairs), settings)
+        return cls(source, Tokenizer.train((pair[1] for pair in pairs), settings))
 
     def save(self, folder: Path) -> None:
         """Write `source.json` and `target.json`, or one `shared.json`."""
@@ -77,6 +78,12 @@ class PairText(NamedTuple):
     def sizes(self) -> dict[str, int]:
         """The sizes a model over this vocabulary is built with."""
         return {"source_vocabulary": self.source.size, "target_vocabulary": self.target.size, "shared": self.shared}
+
+    def batches(self, pairs: Sequence[Sequence[str]], *, tokens: int, seed: int = 1) -> PairBatches:
+        """Batches of (source, target) pairs that fit into memory; a recipe's go through the token cache instead."""
+        source = InMemory(self.source.encode([pair[0] for pair in pairs]))
+        target = InMemory(self.target.encode([pair[1] for pair in pairs]))
+        return PairBatches(source, target, tokens=tokens, seed=seed, begin=self.begin, end=self.end)
 
     def dropping(self, probability: float) -> tuple[Draw, Draw]:
         """Segmentation with BPE-dropout, for the source and for the target."""

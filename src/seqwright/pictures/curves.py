@@ -44,7 +44,7 @@ def loss_curve(journal: Sequence[Mapping[str, Any]]) -> "Figure":
     with pen():
         figure = blank(5.5, 0.5 + sum(heights), layout="constrained")
         panels = figure.subplots(len(heights), 1, sharex=True, squeeze=False, height_ratios=heights)[:, 0]
-        _draw_losses(panels[0], series(train, "loss"), series(valid, "loss"))
+        _draw_losses(panels[0], _training_loss(train), series(valid, "loss"))
         for panel, names in zip(panels[1:], groups, strict=False):
             _draw_scores(panel, valid, names)
         if pace:
@@ -64,6 +64,12 @@ def series(lines: Sequence[Mapping[str, Any]], name: str) -> Series:
     points_N2 = np.array(points, dtype=float).reshape(-1, 2)
     finite = np.isfinite(points_N2[:, 1])
     return Series(points_N2[finite, 0], points_N2[finite, 1], points_N2[~finite, 0])
+
+
+def _training_loss(train: Sequence[Mapping[str, Any]]) -> Series:
+    """What compares with the validation loss: the plain one, where the journal has it beside a smoothed one."""
+    plain = series(train, "nll")
+    return plain if len(plain.steps) else series(train, "loss")
 
 
 def smoothed(values: Array) -> Array:

@@ -33,6 +33,7 @@ from seqwright.training.interruption import Interrupted, Interruption
 from seqwright.training.journal import Journal
 from seqwright.training.optimizer import optimizer_for, optimizer_tensors, restore_optimizer
 from seqwright.training.reporter import Quiet, Reporter
+from seqwright.training.schedule import learning_rate
 from seqwright.training.settings import TrainingSettings
 from seqwright.training.weights import load_tensors, unique_tensors
 
@@ -46,7 +47,7 @@ def fit(
     batches: Batches[Any],
     *,
     settings: TrainingSettings,
-    rate: Callable[[int], float],
+    rate: Callable[[int], float] | None = None,
     run: Path | None = None,
     evaluate: Evaluate | None = None,
     reporter: Reporter | None = None,
@@ -55,8 +56,10 @@ def fit(
     """Train `model` in place and return the model to use: itself, or the average the settings ask for.
 
     With a `run` folder it saves checkpoints there and goes on from the newest whole one. `rate` gives the
-    learning rate of each step; `evaluate` is called on the model to use at every validation.
+    learning rate of each step, by default the settings' schedule; `evaluate` is called on the model to use at
+    every validation.
     """
+    rate = rate or learning_rate(settings)
     fitting = Fitting(model, objective, batches, settings, rate, run, evaluate, reporter or Quiet(), metadata or {})
     return fitting.go()
 

@@ -3,6 +3,7 @@
 import math
 from collections.abc import Callable
 
+from seqwright.errors import SettingError
 from seqwright.training.settings import TrainingSettings
 
 
@@ -29,11 +30,15 @@ def constant(step: int, *, warmup: int) -> float:
     return min(1.0, step / max(warmup, 1))
 
 
-def learning_rate(settings: TrainingSettings, *, width: int) -> Callable[[int], float]:
+def learning_rate(settings: TrainingSettings, *, width: int | None = None) -> Callable[[int], float]:
     """The schedule that the settings name, times their rate. Only noam asks for the model's width."""
     rate, warmup, steps = settings.rate, settings.warmup, settings.steps
     match settings.schedule:
         case "noam":
+            if width is None:
+                raise SettingError(
+                    "training.schedule is 'noam', which needs the model's width; choose another schedule"
+                )
             return lambda step: rate * noam(step, width=width, warmup=warmup)
         case "inverse-sqrt":
             return lambda step: rate * inverse_sqrt(step, warmup=warmup)
