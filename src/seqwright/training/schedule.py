@@ -37,7 +37,7 @@ def learning_rate(settings: TrainingSettings, *, width: int | None = None) -> Ca
         case "noam":
             if width is None:
                 raise SettingError(
-                    "training.schedule is 'noam', which needs the model's width; choose another schedule"
+                    "training.schedule is 'noam', which needs the model's width; choose another"
                 )
             return lambda step: rate * noam(step, width=width, warmup=warmup)
         case "inverse-sqrt":

@@ -1,0 +1,198 @@
+"""The commands of the README, typed one after another by somebody with a file of their own."""
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from seqwright.__main__ import main
+
+WORDS = {"one": "eins", "two": "zwei", "three": "drei", "four": "vier", "five": "fünf", "six": "sechs", "seven": "sieben"}
+SMALL = [
+    "model.width=32",
+    "model.heads=2",
+    "model.encoder_layers=1",
+    "model.decoder_layers=1",
+    "model.feed_forward=64",
+    "model.dropout=0",
+    "inputs.kind=words",
+    "inputs.bpe_dropout=0",
+    "training.tokens=512",
+    "training.schedule=constant",
+    "training.rate=0.005",
+    "training.warmup=10",
+    "training.validate_every=60",
+    "training.save_every=30",
+    "training.threads=1",
+]
+
+
+@pytest.fixture(scope="module")
+def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with somebody's own data."""
+    folder = tmp_path_factory.mktemp("home")
+    names = list(WORDS)
+    rows = [(a, b, c) for a in names for b in names for c in names]
+    lines = [f"{' '.join(row)}\t{' '.join(WORDS[word] for word in row)}" for row in rows]
+    (folder / "mine.tsv").write_text("\n".join(lines) + "\n", encoding="utf-8")
+    return folder
+
+
+@pytest.fixture
+def say(home: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]):
+    """Type a command; get its exit code, output and complaints."""
+
+    def typed(*words: str) -> tuple[int, str, str]:
+        monkeypatch.chdir(home)
+        monkeypatch.setattr(sys, "argv", ["seqwright", *words])
+        code = 0
+        try:
+            main()
+        except SystemExit as end:
+            code = int(end.code or 0)
+        out, err = capfd.readouterr()
+        return code, out, err
+
+    return typed
+
+
+@pytest.fixture(scope="module")
+def trained(home: Path) -> Path:
+    """A run of the user's own recipe."""
+    from seqwright.recipe import read_recipe, recipe_text
+    from seqwright.runs import train
+
+    before = Path.cwd()
+    os.chdir(home)
+    try:
+        if not Path("other.toml").exists():
+            Path("other.toml").write_text('[data]\ntrain = "mine.tsv"\ntest = "5%"\n', encoding="utf-8")
+        recipe = read_recipe("other.toml", [*SMALL, "training.steps=240"])
+        train(recipe, Path("runs/other"), text=recipe_text("other.toml")[1])
+    finally:
+        os.chdir(before)
+    return home / "runs" / "other"
+
+
+def test_new_writes_a_short_recipe_that_check_and_train_take(say, home: Path):
+    code, _, err = say("new", "translation", "--data", "mine.tsv")
+    assert code == 0, err
+    assert len((home / "mine.toml").read_text().splitlines()) <= 25
+    code, out, err = say("check", "mine.toml", *SMALL)
+    assert code == 0, err
+    for found in ("vocabulary", "parameters", "padding", "time", "memory", "one batch overfitted", "in train"):
+        assert found in out
+    code, _, err = say("train", "mine.toml", *SMALL, "training.steps=40")
+    assert code == 0, err
+    assert (home / "runs/mine/pictures/curve.png").stat().st_size > 5000
+    assert "going on from step 40" in say("train", "mine.toml", *SMALL, "training.steps=50")[2]
+
+
+def test_eval_writes_its_scores_and_answers(say, trained: Path):
+    code, out, err = say("eval", str(trained), "--beam", "2")
+    assert code == 0, err
+    assert "version:2" in out  # sacreBLEU's signature
+    (report,) = (trained / "eval").glob("test-*-beam-2.json")
+    scores = json.loads(report.read_text())["scores"]
+    assert set(scores) == {"loss", "perplexity", "bleu", "chrf", "exact"}
+    assert scores["exact"] > 90
+    answers = [json.loads(line) for line in report.with_suffix(".jsonl").read_text().splitlines()]
+    right = sum(answer["hypothesis"] == answer["reference"] for answer in answers)
+    assert scores["exact"] == pytest.approx(100 * right / len(answers))
+
+
+def test_eval_takes_other_pairs(say, trained: Path, home: Path):
+    (home / "few.tsv").write_text("one two\teins zwei\nsix\tsechs\n", encoding="utf-8")
+    code, out, err = say("eval", str(trained), "--data", "few.tsv", "--json")
+    assert code == 0, err
+    assert json.loads(out)["perplexity"] > 1
+
+
+def test_translate_takes_texts_a_file_and_standard_input(say, trained: Path, home: Path):
+    code, out, err = say("translate", str(trained), "one two three", "", "seven seven one")
+    assert (code, out.splitlines()) == (0, ["eins zwei drei", "", "sieben sieben eins"]), err
+    (home / "sentences.txt").write_text("two two two\n\nfive one two\n", encoding="utf-8")
+    code, out, err = say("translate", str(trained), "--file", "sentences.txt", "--beam", "3")
+    assert (code, out.splitlines()) == (0, ["zwei zwei zwei", "", "fünf eins zwei"]), err
+    command = [sys.executable, "-m", "seqwright", "translate", str(trained)]
+    piped = subprocess.run(command, input="one one one\n\nsix two six", capture_output=True, text=True, check=True)
+    assert piped.stdout.splitlines() == ["eins eins eins", "", "sechs zwei sechs"]
+
+
+def test_translate_shows_candidates_scores_and_json(say, trained: Path):
+    code, out, err = say("translate", str(trained), "one two three", "--n-best", "3", "--json")
+    assert code == 0, err
+    shown = [json.loads(line) for line in out.splitlines()]
+    assert [line["rank"] for line in shown] == [1, 2, 3]
+    assert shown[0]["score"] >= shown[1]["score"] >= shown[2]["score"]
+    code, out, _ = say("translate", str(trained), "one two three", "--scores")
+    score, text = out.strip().split("\t")
+    assert text == "eins zwei drei"
+    assert float(score) < 0
+
+
+def test_samples_follow_their_seed(say, trained: Path):
+    draw = ["translate", str(trained), "one two three four", "--sample", "--temperature", "3", "--n-best", "5"]
+    assert say(*draw, "--seed", "1")[1] == say(*draw, "--seed", "1")[1]
+    assert say(*draw, "--seed", "1")[1] != say(*draw, "--seed", "2")[1]
+
+
+def test_a_prefix_is_obeyed(say, trained: Path):
+    assert say("translate", str(trained), "one two three", "--prefix", "sechs", "--beam", "2")[1].startswith("sechs ")
+
+
+def test_look_draws_every_head_of_what_was_decoded(say, trained: Path):
+    code, out, err = say("look", str(trained), "one two three", "--beam", "2")
+    assert code == 0, err
+    assert "eins zwei drei" in out
+    folder = trained / "pictures" / "one-two-three"
+    for name in ("cross.png", "cross.svg", "cross-heads.png", "encoder-heads.svg", "decoder-heads.png"):
+        assert (folder / name).stat().st_size > 1000
+    page = (folder / "attention.html").read_text(encoding="utf-8")
+    assert "drei" in page
+    assert "http" not in page.replace("http://www.w3.org", "")  # one file, nothing from outside
+
+
+def test_a_run_folder_can_be_moved_and_used_alone(say, trained: Path, tmp_path: Path):
+    import shutil
+
+    shutil.copytree(trained, tmp_path / "moved")
+    assert say("translate", str(tmp_path / "moved"), "one two three")[1].strip() == "eins zwei drei"
+    for path in (tmp_path / "moved").rglob("*.toml"):
+        assert str(trained.parent) not in path.read_text()
+
+
+def test_what_there_is_can_be_listed(say):
+    assert "dates-demo" in say("recipes")[1]
+    assert "Transformer" in say("lineage")[1]
+    assert "multi30k" in say("data", "list")[1]
+    assert "sha256" in say("data", "show", "multi30k")[1]
+    assert "torch threads" in say("doctor")[1]
+    assert say("--version")[1].startswith("seqwright ")
+
+
+def test_every_help_text_can_be_read(say):
+    for verb in ("recipes", "lineage", "new", "check", "train", "eval", "translate", "look", "doctor"):
+        code, out, _ = say(verb, "--help")
+        assert code == 0
+        assert "Usage" in out
+
+
+def test_help_does_not_wait_for_torch():
+    code = "import sys; sys.argv = ['seqwright', '--help']; from seqwright.__main__ import main\ntry: main()\nfinally: assert 'torch' not in sys.modules"
+    shown = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert "translate" in shown.stdout
+
+
+def test_fresh_starts_over_only_when_told_so(say, home: Path, trained: Path):
+    words = ["train", "other.toml", *SMALL, "training.steps=240"]
+    assert say(*words, "--fresh")[0] == 2  # nobody there to ask, and no --yes
+    assert (trained / "last").exists()
+    code, _, err = say("train", "other.toml", *SMALL, "training.steps=30", "--run", "runs/twice")
+    assert code == 0, err
+    code, _, err = say("train", "other.toml", *SMALL, "training.steps=20", "--run", "runs/twice", "--fresh", "--yes")
+    assert code == 0, err
+    assert (home / "runs/twice/last").read_text().strip() == "step-000020"
