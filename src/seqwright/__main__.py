@@ -1,7 +1,6 @@
 """`seqwright …` and `python -m seqwright …`."""
 
 import sys
-import warnings
 
 from seqwright.errors import UserError
 
@@ -10,7 +9,6 @@ def main() -> None:
     """Run a verb; what the user can cause is one sentence on standard error and exit code 2."""
     from seqwright.cli.app import app
 
-    warnings.formatwarning = lambda message, *_, **__: f"seqwright: {message}\n"
     try:
         app()
     except UserError as error:

@@ -120,13 +120,15 @@ def flattened(plain: dict[str, Any]) -> dict[str, Any]:
     return flat
 
 
-def _with_base(plain: dict[str, Any]) -> dict[str, Any]:
+def _with_base(plain: dict[str, Any], heirs: tuple[str, ...] = ()) -> dict[str, Any]:
     """What the recipe says, over what its base says."""
     if "base" not in plain:
         return plain
     base = plain["base"]
+    if base in heirs:
+        raise SettingError(f"the recipe's base '{base}' leads back to itself; name another, or none")
     name, text = recipe_text(base)
-    under = _with_base(parsed(text, name))
+    under = _with_base(parsed(text, name), (*heirs, base))
     merged = {**under, **{key: value for key, value in plain.items() if not isinstance(value, dict)}}
     for section in SECTIONS:
         above, below = plain.get(section, {}), under.get(section, {})

@@ -5,6 +5,7 @@ Using a model needs the run folder and nothing else; training and evaluating als
 
 import json
 import shutil
+import warnings
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
@@ -102,6 +103,7 @@ def train(
         set_threads(recipe)
         task, data, device = task_of(recipe.data.kind), data_of(recipe), device_of(recipe)
         known = (folder / "inputs").is_dir()
+        refuse_other_data(folder, data)
         inputs = task.loaded_inputs(folder / "inputs") if known else task.learnt_inputs(recipe, data)
         prepared = task.prepared(recipe, data, inputs)
         for note in prepared.notes:
@@ -201,6 +203,19 @@ def refuse_changes(recipe: Recipe, folder: Path) -> None:
         )
 
 
+def refuse_other_data(folder: Path, data: Any) -> None:
+    """The data of a resumed run must be what it was: its place in it would mean nothing."""
+    if not steps_on_disk(folder):
+        return
+    before = resolved_of(folder).get("sha256", {})
+    changed = [part for part in data.parts() if part in before and before[part] != data.fingerprint(part)]
+    if changed:
+        raise RunError(
+            f"the data of {folder} changed since it was begun ({', '.join(changed)}); put it back, choose another "
+            "folder with --run, or start over with --fresh"
+        )
+
+
 def resolved_of(folder: Path) -> dict[str, Any]:
     """The settings a run was trained with."""
     try:
@@ -209,36 +224,38 @@ def resolved_of(folder: Path) -> dict[str, Any]:
         raise RunError(f"{folder} is not a run folder: it has no resolved.toml; train one first") from error
 
 
-def open_run(folder: Path, *, which: str = "best") -> Run:
-    """Open a run for use: its best checkpoint, else the last; a damaged one is passed over for the newest whole."""
+def open_run(folder: Path, *, which: str = "best", notice: Callable[[str], None] = warnings.warn) -> Run:
+    """Open a run for use: its best checkpoint, else the last.
+
+    If that one is damaged, the newest whole one serves, and `notice` is told.
+    """
     if not folder.is_dir():
         raise RunError(f"there is no run {folder}; `seqwright train` makes one")
+    if which not in {"best", "last"}:
+        raise RunError(f"there is no checkpoint '{which}'; choose best or last")
     plain = resolved_of(folder)
     plain.pop("sha256", None)
     recipe = recipe_from(plain, name=folder.name)
     inputs = task_of(recipe.data.kind).loaded_inputs(folder / "inputs")
-    step, files = _weights(folder, which)
+    step, files = _weights(folder, which, notice)
     model = model_of(recipe, inputs.sizes())
     load_tensors(model, files.get("averages") or files["model"])
     set_threads(recipe)
     return Run(folder, recipe, inputs, model.to(device_of(recipe)).eval(), step)
 
 
-def _weights(folder: Path, which: str) -> tuple[int, dict[str, Any]]:
+def _weights(folder: Path, which: str, notice: Callable[[str], None]) -> tuple[int, dict[str, Any]]:
     step = read_mark(folder, which) or read_mark(folder, "last")
+    complaint = RunError(f"{folder} has no checkpoint yet; train it first")
     if step is not None:
         try:
             return step, read_checkpoint(folder, step, ("model", "averages")).files
         except RunError as error:
             complaint = error
-    else:
-        complaint = RunError(f"{folder} has no checkpoint yet")
     found = newest_whole(folder)
     if found is None:
         raise complaint
-    import warnings
-
-    warnings.warn(f"{complaint}; using step {found[0]} instead", stacklevel=3)
+    notice(f"{complaint}; using step {found[0]} instead")
     return found[0], found[1].files
 
 

@@ -110,6 +110,19 @@ def test_the_lectures_scores_of_112_and_96_become_weights_of_088_and_012() -> No
     assert weights[0] == pytest.approx(1 / (1 + math.exp(-2)), abs=1e-6)
 
 
+def test_a_query_that_may_read_nothing_reads_nothing_and_harms_no_other() -> None:
+    """As a position of padding before the first word does; whether somebody listens or not."""
+    attention = an_attention()
+    x_BTD, memory_BSD = inputs()
+    allowed_BTS = some_allowed()
+    allowed_BTS[1, 3] = False
+    wanted_BTD = attention(x_BTD, memory_BSD, allowed_BTS)
+    assert not bool(wanted_BTD[1, 3].any())
+    with listen(attention):
+        listened_BTD = attention(x_BTD, memory_BSD, allowed_BTS)
+    torch.testing.assert_close(listened_BTD, wanted_BTD, rtol=0, atol=1e-5)
+
+
 def test_remembering_first_is_the_same_as_reading_at_once() -> None:
     attention = an_attention()
     x_BTD, memory_BSD = inputs()

@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 
+from seqwright.errors import SettingError
 from seqwright.training.schedule import constant, cosine, inverse_sqrt, learning_rate, noam
 from seqwright.training.settings import TrainingSettings
 
@@ -61,3 +62,8 @@ def test_the_settings_choose_the_schedule_and_multiply_it_by_the_rate() -> None:
     assert rate(400, schedule="inverse-sqrt", warmup=100, rate=2.0) == pytest.approx(1.0)
     assert rate(60, schedule="cosine", warmup=10, steps=110, rate=3.0) == pytest.approx(1.5)
     assert rate(60, schedule="constant", warmup=10, rate=3.0) == pytest.approx(3.0)
+
+
+def test_noam_without_a_width_is_refused() -> None:
+    with pytest.raises(SettingError, match=r"training\.schedule is 'noam', which needs the model's width"):
+        learning_rate(TrainingSettings())

@@ -12,6 +12,7 @@ from torch import Tensor, nn
 
 from seqwright.batches import Pairs
 from seqwright.layers.blocks import DecoderBlock, EncoderBlock, FeedForward, PostNorm, PreNorm
+from seqwright.layers.embeddings import PositionedEmbedding, TokenEmbedding
 from seqwright.layers.positions import SinusoidalPositions
 from seqwright.models.transformer import Transformer, TransformerSettings
 from seqwright.runs import parameters
@@ -176,6 +177,38 @@ def test_the_whole_stack_is_torchs_transformer(residual: Residual) -> None:
     )
     wanted_BTV = wanted_BTD @ target_VD.T
     torch.testing.assert_close(found_BTV[real_BT], wanted_BTV[real_BT], rtol=0, atol=1e-5)
+
+
+@RESIDUALS
+def test_dropout_acts_on_what_a_sublayer_adds(residual: Residual) -> None:
+    """Section 5.4: on the output of each sublayer, before it is added and normalised."""
+    around = residual(width=D, dropout=0.4)
+    x_BTD, change_BTD = drawn(B, T, D), drawn(T, B, D).transpose(0, 1)
+    torch.manual_seed(3)
+    found_BTD = around.after(x_BTD, change_BTD)
+    torch.manual_seed(3)
+    sum_BTD = x_BTD + nn.functional.dropout(change_BTD, 0.4)
+    wanted_BTD = sum_BTD if residual is PreNorm else nn.functional.layer_norm(sum_BTD, (D,))
+    torch.testing.assert_close(found_BTD, wanted_BTD, rtol=0, atol=1e-6)
+    assert not torch.allclose(found_BTD, around.eval().after(x_BTD, change_BTD))
+
+
+def test_dropout_acts_on_the_sum_of_embedding_and_position() -> None:
+    tokens = TokenEmbedding(vocabulary=V, width=D)
+    embedding = PositionedEmbedding(tokens, width=D, dropout=0.4)
+    token_BT = torch.arange(B * T).view(B, T)
+    torch.manual_seed(3)
+    found_BTD = embedding(token_BT, torch.arange(T))
+    torch.manual_seed(3)
+    summed_BTD = tokens.weight[token_BT] * math.sqrt(D) + papers_positions(T, D).float()
+    torch.testing.assert_close(found_BTD, nn.functional.dropout(summed_BTD, 0.4), rtol=0, atol=1e-5)
+
+
+def test_every_dropout_of_the_model_is_the_settings() -> None:
+    """Two embeddings; two sublayers a block of the encoder, three a block of the decoder."""
+    settings = TransformerSettings.model_validate({"size": "tiny", "dropout": 0.3})
+    model = Transformer(settings, source_vocabulary=V, target_vocabulary=V)
+    assert [module.p for module in model.modules() if isinstance(module, nn.Dropout)] == [0.3] * (2 + 2 * 2 + 2 * 3)
 
 
 @pytest.mark.parametrize("width", [12, 7, 512])

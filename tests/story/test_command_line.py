@@ -10,7 +10,15 @@ import pytest
 
 from seqwright.__main__ import main
 
-WORDS = {"one": "eins", "two": "zwei", "three": "drei", "four": "vier", "five": "fünf", "six": "sechs", "seven": "sieben"}
+WORDS = {
+    "one": "eins",
+    "two": "zwei",
+    "three": "drei",
+    "four": "vier",
+    "five": "fünf",
+    "six": "sechs",
+    "seven": "sieben",
+}
 SMALL = [
     "model.width=32",
     "model.heads=2",
@@ -153,7 +161,7 @@ def test_look_draws_every_head_of_what_was_decoded(say, trained: Path):
         assert (folder / name).stat().st_size > 1000
     page = (folder / "attention.html").read_text(encoding="utf-8")
     assert "drei" in page
-    assert "http" not in page.replace("http://www.w3.org", "")  # one file, nothing from outside
+    assert "://" not in page.replace("http://www.w3.org", "")  # one file, nothing from outside
 
 
 def test_a_run_folder_can_be_moved_and_used_alone(say, trained: Path, tmp_path: Path):
@@ -182,7 +190,10 @@ def test_every_help_text_can_be_read(say):
 
 
 def test_help_does_not_wait_for_torch():
-    code = "import sys; sys.argv = ['seqwright', '--help']; from seqwright.__main__ import main\ntry: main()\nfinally: assert 'torch' not in sys.modules"
+    code = (
+        "import sys; sys.argv = ['seqwright', '--help']; from seqwright.__main__ import main\n"
+        "try: main()\nfinally: assert 'torch' not in sys.modules"
+    )
     shown = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert "translate" in shown.stdout
 

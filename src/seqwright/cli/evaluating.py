@@ -20,7 +20,7 @@ def evaluate_run(
     folder: Path, part: str | None, files: list[Path], decoding: dict[str, Any], which: str, *, as_json: bool
 ) -> None:
     """Evaluate a run, print the scores, write them down."""
-    run = open_run(folder, which=which)
+    run = open_run(folder, which=which, notice=say)
     recipe = run.recipe
     if files:
         paths = [str(path) for path in files]

@@ -35,7 +35,7 @@ def look_at(folder: Path, text: str, beam: int | None, output: Path | None, whic
     """Translate a sentence, draw every head, print the alignment."""
     if not text.strip():
         raise DataError("there is nothing to look at: the sentence is blank")
-    run = open_run(folder, which=which)
+    run = open_run(folder, which=which, notice=say)
     translation = Translator(run.model, run.inputs, decoding_settings(run, {"beam": beam}))([text])[0][0]
     looked = looked_at(run, text, translation)
     where = output or folder / "pictures" / _name(text)

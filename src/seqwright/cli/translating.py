@@ -32,7 +32,7 @@ def translate_texts(
     """Translate and print, a line for each sentence (for each candidate, where several are asked for)."""
     if texts and file is not None:
         raise DataError("there are both sentences and --file; give one of them")
-    run = open_run(folder, which=which)
+    run = open_run(folder, which=which, notice=say)
     translator = Translator(run.model, run.inputs, decoding_settings(run, decoding))
     row = 0
     for some in _some(texts, file):

@@ -75,7 +75,7 @@ class Attention(nn.Module):
 
 
 def fused_attention(q_BHTK: Tensor, k_BHSK: Tensor, v_BHSK: Tensor, allowed_B1TS: Tensor | None) -> Tensor:
-    """Torch's fused kernel. On a CPU its bfloat16 backward pass is ten times slower than float32's, so we widen."""
+    """Torch's fused kernel. On a CPU its bfloat16 backward pass is eight times slower than float32's, so we widen."""
     if q_BHTK.device.type == "cpu" and q_BHTK.dtype is torch.bfloat16:
         with torch.autocast("cpu", enabled=False):
             q_BHTK, k_BHSK, v_BHSK = q_BHTK.float(), k_BHSK.float(), v_BHSK.float()

@@ -53,7 +53,9 @@ def write_checkpoint(run: Path, step: int, checkpoint: Checkpoint, metadata: Map
         aside.mkdir(parents=True)
         sums = {}
         for stem, tensors in checkpoint.files.items():
-            data = save({name: t.detach().cpu().contiguous() for name, t in tensors.items()}, dict(metadata))
+            # One key: the library writes several in no fixed order, and equal checkpoints must be equal bytes.
+            about = {"seqwright": json.dumps(dict(metadata), sort_keys=True)}
+            data = save({name: t.detach().cpu().contiguous() for name, t in tensors.items()}, about)
             sums[f"{stem}.safetensors"] = hashlib.sha256(data).hexdigest()
             _write_through(aside / f"{stem}.safetensors", data)
         state = {**checkpoint.state, "step": step, "sha256": sums}
@@ -108,8 +110,14 @@ def newest_whole(run: Path) -> tuple[int, Checkpoint, list[str]] | None:
 def write_mark(run: Path, name: str, step: int) -> None:
     """Let the small file `best` or `last` name a checkpoint folder."""
     aside = run / f".{name}.writing"
-    _write_through(aside, f"{step_folder(run, step).name}\n".encode())
-    aside.replace(run / name)
+    try:
+        _write_through(aside, f"{step_folder(run, step).name}\n".encode())
+        aside.replace(run / name)
+    except OSError as error:
+        raise RunError(
+            f"{run / name} could not be written: {error.strerror or error}; "
+            "earlier checkpoints are untouched: make room and run the same command again"
+        ) from error
 
 
 def read_mark(run: Path, name: str) -> int | None:

@@ -251,8 +251,13 @@ class Fitting:
 
     def _resume(self) -> None:
         """Go on from the newest whole checkpoint, if there is one."""
-        found = None if self.run is None else newest_whole(self.run)
-        if self.run is None or found is None:
+        if self.run is None:
+            return
+        found = newest_whole(self.run)
+        if self.world.first:
+            for name in ("journal.jsonl", "pace.jsonl"):
+                Journal(self.run / name).cut_back(found[0] if found else 0)
+        if found is None:
             return
         self.step, (files, state), complaints = found
         for complaint in complaints:
@@ -267,8 +272,6 @@ class Fitting:
         template = self.objective.start(self.model, self.batches.at(self.place).to(self.device))
         self.carry = refilled(template, iter(tensor for _, tensor in sorted(files.get("carry", {}).items())))
         if self.world.first:
-            Journal(self.run / "journal.jsonl").cut_back(self.step)
-            Journal(self.run / "pace.jsonl").cut_back(self.step)
             write_mark(self.run, "last", self.step)
             if self.best:
                 write_mark(self.run, "best", int(self.best["step"]))

@@ -36,9 +36,7 @@ def learning_rate(settings: TrainingSettings, *, width: int | None = None) -> Ca
     match settings.schedule:
         case "noam":
             if width is None:
-                raise SettingError(
-                    "training.schedule is 'noam', which needs the model's width; choose another"
-                )
+                raise SettingError("training.schedule is 'noam', which needs the model's width; choose another")
             return lambda step: rate * noam(step, width=width, warmup=warmup)
         case "inverse-sqrt":
             return lambda step: rate * inverse_sqrt(step, warmup=warmup)

@@ -143,6 +143,12 @@ def test_the_journal_holds_the_mean_over_everything_since_its_last_line(tmp_path
     assert last["loss"] == pytest.approx(sums[3] / 5, rel=1e-5)
 
 
+def test_without_a_rate_the_settings_schedule_is_followed(tmp_path: Path) -> None:
+    settings = TrainingSettings(schedule="constant", warmup=4, rate=0.2, steps=5, log_every=1)
+    fit(line(), Squares(), PointBatches(5), settings=settings, run=tmp_path)
+    assert [found["rate"] for found in journal(tmp_path, "train")] == pytest.approx([0.05, 0.1, 0.15, 0.2, 0.2])
+
+
 def test_a_frozen_parameter_stays() -> None:
     model = line()
     model.bias.requires_grad_(False)
@@ -165,15 +171,15 @@ def test_bfloat16_trains_weights_that_stay_float32() -> None:
 def test_the_moving_average_is_the_one_computed_by_hand(tmp_path: Path) -> None:
     model = line()
     watching = Watching(model)
-    used = drawn_line(5, 2, model=model, steps=30, average="ema", ema_decay=0.6, reporter=watching, run=tmp_path)
+    used = drawn_line(5, 2, model=model, steps=5, average="ema", ema_decay=0.35, reporter=watching, run=tmp_path)
     average = watching.weights[0].double()
     for step, weights in enumerate(watching.weights[1:], start=1):
-        decay = min(0.6, (1 + step) / (10 + step))
+        decay = min(0.35, (1 + step) / (10 + step))  # the first three steps move faster
         average = decay * average + (1 - decay) * weights.double()
     torch.testing.assert_close(flat(used).double(), average, rtol=0, atol=1e-6)
     assert torch.equal(flat(model), watching.weights[-1])
     assert used is not model
-    saved = read_checkpoint(tmp_path, 30).files
+    saved = read_checkpoint(tmp_path, 5).files
     assert torch.equal(saved["averages"]["bias"], used.get_parameter("bias"))
     assert torch.equal(saved["model"]["bias"], model.get_parameter("bias"))
 
@@ -279,6 +285,29 @@ def test_a_loss_that_is_no_number_is_refused_before_it_spoils_the_weights(tmp_pa
 def test_a_run_folder_that_is_not_there_is_made(tmp_path: Path) -> None:
     drawn_line(5, run=tmp_path / "runs" / "new")
     assert read_mark(tmp_path / "runs" / "new", "last") == 5
+
+
+class Drawing(Squares):
+    """Notes what chance gives at each micro-batch."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.drawn: list[float] = []
+
+    def forward(self, model: nn.Module, batch: Points, carry: None) -> tuple[Loss, None]:
+        self.drawn.append(float(torch.rand(())))
+        return super().forward(model, batch, carry)
+
+
+def test_chance_differs_at_every_micro_batch_and_comes_again_with_the_seed() -> None:
+    runs = []
+    for seed in (1, 1, 2):
+        objective = Drawing()
+        settings = TrainingSettings(schedule="constant", steps=4, accumulate=3, seed=seed)
+        fit(line(), objective, PointBatches(5, 2), settings=settings)
+        runs.append(objective.drawn)
+    assert runs[0] == runs[1]
+    assert len({*runs[0], *runs[2]}) == 24
 
 
 def test_another_seed_drops_other_neurons() -> None:

@@ -1,0 +1,115 @@
+"""What share of the positions in the batches of the Multi30k recipe is padding?
+
+The batches are those that `seqwright train multi30k-de-en` would read, counted position by position, source and target.
+Beside them stands what the same pairs take in random order, a fixed number of sentences a batch.
+"""
+
+import math
+from collections.abc import Iterator
+from typing import NamedTuple
+
+import numpy as np
+
+from benchmarks.record import options, record, show
+from seqwright.batches import PairBatches, Pairs, Place, pairs
+from seqwright.data.examples import PartName
+from seqwright.inputs.pair_text import PairText
+from seqwright.recipe import read_recipe
+from seqwright.runs import data_of
+from seqwright.tasks.translation import batches_of, tokenised
+
+RECIPE = "multi30k-de-en"
+MARK = 0.10  # of all positions
+
+
+class Positions(NamedTuple):
+    """How many positions some batches have, and how many of them hold a token."""
+
+    batches: int = 0
+    every: int = 0
+    real: int = 0
+
+    def with_batch(self, batch: Pairs) -> "Positions":
+        """These and those of one more batch."""
+        flags = (batch.source_real_BS, batch.real_BT)
+        every, real = sum(flag.numel() for flag in flags), sum(int(flag.sum()) for flag in flags)
+        return Positions(self.batches + 1, self.every + every, self.real + real)
+
+    @property
+    def padding(self) -> float:
+        """The share that is padding."""
+        return 1 - self.real / self.every
+
+
+def main() -> None:
+    parser = options("padding", __doc__)
+    parser.add_argument("--epochs", type=int, default=3, help="how many epochs are counted, each cut anew")
+    parser.add_argument("--sentences", type=int, default=128, help="sentences in a batch in random order")
+    given = parser.parse_args()
+    epochs = 1 if given.quick else given.epochs
+
+    recipe = read_recipe(RECIPE)
+    data = data_of(recipe)
+    part: PartName = "valid" if given.quick else "train"
+    inputs = PairText.learnt(list(data.pairs(part)), recipe.inputs)
+    batches = batches_of(recipe, inputs, tokenised(recipe, data, inputs, part), redrawn=True)
+    bucketed = [counted(bucketed_batches(batches, epoch)) for epoch in range(epochs)]
+    random = counted(random_batches(batches, given.sentences))
+
+    rows = [*((f"the recipe's, epoch {epoch}", found) for epoch, found in enumerate(bucketed))]
+    rows.append((f"{given.sentences} sentences in random order", random))
+    show(
+        ["batches", "number", "positions", "padding"],
+        [[name, f"{found.batches:,}", f"{found.every:,}", f"{found.padding:.1%}"] for name, found in rows],
+    )
+    worst = max(found.padding for found in bucketed)
+    record(
+        "padding",
+        __doc__,
+        given,
+        threads=1,
+        libraries=["numpy", "tokenizers"],
+        settings={
+            "recipe": RECIPE,
+            "part": part,
+            "pairs": len(batches.source.length_N),
+            "vocabulary": inputs.source.size,
+            "tokens": recipe.training.tokens,
+        },
+        numbers={
+            "padding": [round(found.padding, 4) for found in bucketed],
+            "batches": [found.batches for found in bucketed],
+            "mark": MARK,
+            "reached": worst < MARK,
+            "random_order": {
+                "sentences": given.sentences,
+                "padding": round(random.padding, 4),
+                "batches": random.batches,
+            },
+        },
+    )
+
+
+def counted(batches: Iterator[Pairs]) -> Positions:
+    """The positions of some batches."""
+    found = Positions()
+    for batch in batches:
+        found = found.with_batch(batch)
+    return found
+
+
+def bucketed_batches(batches: PairBatches, epoch: int) -> Iterator[Pairs]:
+    """The batches of an epoch, as training reads them."""
+    return (batches.at(Place(epoch, number)) for number in range(len(batches.plan(epoch))))
+
+
+def random_batches(batches: PairBatches, sentences: int) -> Iterator[Pairs]:
+    """The same pairs in random order, so many a batch."""
+    source, target = batches.source, batches.target
+    order = np.random.default_rng(1).permutation(len(source.length_N))
+    for rows in np.array_split(order, math.ceil(len(order) / sentences)):
+        yield pairs(source.take(rows, 0), target.take(rows, 0), begin=batches.begin, end=batches.end)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,99 @@
+"""What every benchmark shares: its options, its table, and the JSON of its numbers in `results/`.
+
+    python -m benchmarks.NAME [--quick]        from the repository's folder
+
+It imports no torch, so that a benchmark can run without.
+"""
+
+import argparse
+import importlib.metadata
+import json
+import os
+import platform
+import shlex
+import sys
+from collections.abc import Mapping, Sequence
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from rich.console import Console
+from rich.table import Table
+
+REPOSITORY = Path(__file__).resolve().parent.parent
+
+
+def options(name: str, about: str | None) -> argparse.ArgumentParser:
+    """The options of a benchmark, to which it adds its own; `about` is the docstring of its module."""
+    parser = argparse.ArgumentParser(
+        prog=f"python -m benchmarks.{name}",
+        description=about,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("--quick", action="store_true", help="a few seconds that only show that the script works")
+    parser.add_argument(
+        "--results",
+        type=Path,
+        help=f"the folder for {name}.json (default: results; with --quick runs/quick, for such numbers mean nothing)",
+    )
+    return parser
+
+
+def record(
+    name: str,
+    about: str | None,
+    given: argparse.Namespace,
+    *,
+    threads: int,
+    libraries: Sequence[str],
+    settings: Mapping[str, Any],
+    numbers: Mapping[str, Any],
+) -> Path:
+    """Write the numbers with all that made them: command, versions, threads, machine and date."""
+    folder = given.results or REPOSITORY / ("runs/quick" if given.quick else "results")
+    written = {
+        "name": name,
+        "question": (about or "").strip().split("\n", maxsplit=1)[0],
+        "command": shlex.join(["python", "-m", f"benchmarks.{name}", *sys.argv[1:]]),
+        "date": datetime.now(UTC).date().isoformat(),
+        "machine": machine(),
+        "versions": versions(libraries),
+        "threads": threads,
+        "settings": settings,
+        "numbers": numbers,
+    }
+    folder.mkdir(parents=True, exist_ok=True)
+    path: Path = folder / f"{name}.json"
+    path.write_text(json.dumps(written, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
+    print(f"\nwritten to {os.path.relpath(path)}")
+    return path
+
+
+def show(columns: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
+    """Print a table: the first column to the left, numbers to the right."""
+    table = Table(box=None, pad_edge=False)
+    for i, column in enumerate(columns):
+        table.add_column(column, justify="right" if i else "left", no_wrap=True)
+    for row in rows:
+        table.add_row(*row)
+    Console(width=120, highlight=False).print(table)
+
+
+def machine() -> dict[str, Any]:
+    """The processor, its cores, and the system."""
+    info = Path("/proc/cpuinfo")
+    lines = info.read_text(encoding="utf-8").splitlines() if info.exists() else []
+    names = [line.partition(":")[2].strip() for line in lines if line.startswith("model name")]
+    return {
+        "cpu": names[0] if names else platform.processor() or "unknown",
+        "cores": os.cpu_count(),
+        "system": f"{platform.system()} {platform.machine()}",
+    }
+
+
+def versions(libraries: Sequence[str]) -> dict[str, str]:
+    """The versions of Python, Seqwright and the libraries that a benchmark measures."""
+    from seqwright import __version__
+
+    found = {name: importlib.metadata.version(name) for name in libraries}
+    return {"python": platform.python_version(), "seqwright": __version__, **found}
