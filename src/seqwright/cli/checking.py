@@ -20,6 +20,7 @@ from seqwright.lineage import task_of
 from seqwright.recipe import Recipe, read_recipe
 from seqwright.runs import data_of, device_of, model_of, objective_of, parameters, set_threads
 from seqwright.tasks.translation import batches_of, tokenised, usable
+from seqwright.training.precision import computes_bfloat16
 
 FEW_TOKENS = 300  # in the batch that is overfitted
 OVERFIT_STEPS = 80
@@ -166,11 +167,12 @@ def _timed(recipe: Recipe, model: torch.nn.Module, batches: PairBatches) -> tupl
     some = [widest, *np.linspace(0, len(plan) - 1, 6).astype(int).tolist()]
     objective, device = objective_of(recipe).to(device_of(recipe)), device_of(recipe)
     optimizer = torch.optim.Adam(model.parameters(), lr=0.0)  # moves nothing, but costs what it costs
+    bfloat16 = recipe.training.precision == "bfloat16" and computes_bfloat16(device)
     seconds, tokens = [], []
     for index in some:
         batch = batches.at(Place(0, index)).to(device)
         began = time.perf_counter()
-        with torch.autocast(device.type, torch.bfloat16, enabled=recipe.training.precision == "bfloat16"):
+        with torch.autocast(device.type, torch.bfloat16, enabled=bfloat16):
             loss, _ = objective(model, batch, None)
         optimizer.zero_grad(set_to_none=True)
         loss.total(objective.counts(batch)).backward()

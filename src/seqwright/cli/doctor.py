@@ -21,7 +21,9 @@ def examine() -> None:
     import torch
 
     from seqwright import __version__
+    from seqwright.training.precision import computes_bfloat16
 
+    bfloat16 = computes_bfloat16(torch.device("cuda" if torch.cuda.is_available() else "cpu"))
     rows = [
         ("seqwright", __version__, ""),
         ("python", platform.python_version(), "" if sys.version_info >= (3, 11) else "needs 3.11 or newer"),
@@ -34,7 +36,7 @@ def examine() -> None:
         ("torch threads", str(torch.get_num_threads()), "set training.threads or OMP_NUM_THREADS to change it"),
         ("memory", _memory(), ""),
         ("device", _device(), ""),
-        ("bfloat16", "fast" if _fast_bfloat16() else "no special instructions", "training.precision = 'bfloat16'"),
+        ("bfloat16", "yes" if bfloat16 else "no", "training.precision = 'bfloat16' pays off" if bfloat16 else ""),
         ("cache", f"{cache_folder()}", _room(cache_folder())),
         ("SEQWRIGHT_DATA", os.environ.get("SEQWRIGHT_DATA", "not set"), ""),
     ]
@@ -71,15 +73,6 @@ def _device() -> str:
     if torch.cuda.is_available():
         return torch.cuda.get_device_name()
     return "Apple GPU (mps)" if torch.backends.mps.is_available() else "CPU"
-
-
-def _fast_bfloat16() -> bool:
-    import torch
-
-    flags = torch.backends.cpu.get_cpu_capability()
-    info = Path("/proc/cpuinfo")
-    words = set(info.read_text(encoding="utf-8").split()) if info.exists() else set()
-    return torch.cuda.is_available() or (flags.startswith("AVX512") and bool({"avx512_bf16", "amx_bf16"} & words))
 
 
 def _room(folder: Path) -> str:

@@ -32,6 +32,7 @@ from seqwright.training.distributed import World
 from seqwright.training.interruption import Interrupted, Interruption
 from seqwright.training.journal import Journal
 from seqwright.training.optimizer import optimizer_for, optimizer_tensors, restore_optimizer
+from seqwright.training.precision import computes_bfloat16
 from seqwright.training.reporter import Quiet, Reporter
 from seqwright.training.schedule import learning_rate
 from seqwright.training.settings import TrainingSettings
@@ -307,7 +308,7 @@ class Fitting:
         self.reporter.wrote(line)
 
     def _precision(self) -> AbstractContextManager[Any]:
-        if self.settings.precision == "bfloat16":
+        if self.settings.precision == "bfloat16" and computes_bfloat16(self.device):
             return torch.autocast(self.device.type, torch.bfloat16)
         return nullcontext()
 

@@ -153,7 +153,7 @@ def test_the_cell_of_a_weight_is_the_one_that_is_dark() -> None:
     figure = alignment(weights_TS, words(5), words(3, "t"))
     figure.canvas.draw()
     assert isinstance(figure.canvas, FigureCanvasAgg)
-    picture = np.asarray(figure.canvas.buffer_rgba())  # type: ignore[no-untyped-call]
+    picture = np.asarray(figure.canvas.buffer_rgba())
     pixels = picture[..., :3].astype(int).sum(axis=-1)
     to_pixels = figure.axes[0].transData.transform
     for row, column in np.ndindex(3, 5):
