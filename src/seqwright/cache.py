@@ -22,7 +22,7 @@ from seqwright.data.catalog import cache_folder
 from seqwright.data.examples import Pair
 from seqwright.errors import DataError
 
-FORMAT = 1
+FORMAT = 2
 BLOCK = 8192  # pairs tokenised at a time
 Encode = Callable[[list[str]], Sequence[Any]]  # token ids of some integer type, a row each
 Overlong = Literal["drop", "cut", "refuse"]
@@ -88,11 +88,13 @@ class Kept(NamedTuple):
     pairs: int
     blank: int
     overlong: int
+    cut: int
 
     def sentence(self) -> str:
         """`29,000 pairs; 3 with a blank side and 2 too long were left out`."""
         left_out = [f"{n:,} {why}" for n, why in ((self.blank, "with a blank side"), (self.overlong, "too long")) if n]
-        return f"{self.pairs:,} pairs" + (f"; {' and '.join(left_out)} were left out" if left_out else "")
+        told = f"{self.pairs:,} pairs" + (f"; {' and '.join(left_out)} were left out" if left_out else "")
+        return told + (f"; {self.cut:,} too long were cut" if self.cut else "")
 
 
 class TokenisedPairs(NamedTuple):
@@ -156,7 +158,7 @@ def _write(
     where: str,
     progress: Callable[[int], None],
 ) -> None:
-    seen = blank = too_long = 0
+    seen = blank = too_long = cut = 0
     with ExitStack() as stack:
         writers = [stack.enter_context(RaggedWriter(folder / name)) for name in NAMES]
         for block in _blocks(pairs):
@@ -174,6 +176,7 @@ def _write(
                         )
                     if overlong == "drop":
                         continue
+                    cut += 1
                 rows = (source_ids[:longest], target_ids[:longest], _bytes(pair.source), _bytes(pair.target))
                 for writer, row in zip(writers, rows, strict=True):
                     writer.add(row)
@@ -185,7 +188,7 @@ def _write(
             f"{where} has no usable pair: {seen:,} read, {blank:,} with a blank side, {too_long:,} longer than "
             f"inputs.longest = {longest} tokens; give it some pairs or raise that setting"
         )
-    kept = Kept(rows_kept, blank, too_long)._asdict()
+    kept = Kept(rows_kept, blank, too_long, cut)._asdict()
     (folder / "kept.json").write_text(json.dumps(kept), encoding="utf-8")
 
 

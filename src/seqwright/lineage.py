@@ -108,13 +108,15 @@ TASKS = {"translation": ("seqwright.tasks.translation", "TranslationTask")}
 DEFAULT_KIND = {"data": "files", "inputs": "bpe", "model": "transformer", "objective": "next-token"}
 
 
-def chosen(section: str, kind: str | None) -> Kind:
+def chosen(section: str, kind: Any) -> Kind:
     """The class that `kind` means in a section of a recipe."""
     kinds = KINDS[section]
-    name = kind if kind is not None else DEFAULT_KIND.get(section, "")
-    if name not in kinds:
+    if "" in kinds:  # a section without kinds
+        return kinds[""]
+    name = kind if kind is not None else DEFAULT_KIND[section]
+    if not isinstance(name, str) or name not in kinds:
         raise SettingError(
-            f"there is no {section}.kind '{name}'; there are {', '.join(kinds)}.{nearest(name, list(kinds))}"
+            f"there is no {section}.kind '{name}'; there are {', '.join(kinds)}.{nearest(str(name), list(kinds))}"
         )
     return kinds[name]
 

@@ -4,6 +4,7 @@ Strict: what is not known is refused, and the nearest known name offered.
 """
 
 import difflib
+import json
 import tomllib
 from collections.abc import Iterable
 from importlib import resources
@@ -14,11 +15,12 @@ import tomlkit
 from pydantic import ValidationError
 
 from seqwright.errors import SettingError
-from seqwright.lineage import KINDS, chosen
+from seqwright.lineage import DEFAULT_KIND, KINDS, chosen
 from seqwright.settings import Settings
 
 SECTIONS = tuple(KINDS)
 FORMAT = 1
+WORDS = ("name", "description", "base")
 
 
 class Recipe(NamedTuple):
@@ -67,30 +69,32 @@ def recipe_text(where: str) -> tuple[str, str]:
 def read_recipe(where: str, overrides: Iterable[str] = ()) -> Recipe:
     """A recipe by file or shipped name, with `section.key=value` overrides."""
     name, text = recipe_text(where)
-    return recipe_from(_with_overrides(_with_base(parsed(text, where)), overrides), name=name)
+    return recipe_from(_with_overrides(_with_base(parsed(text, where), where), overrides), name=name)
 
 
 def parsed(text: str, where: str) -> dict[str, Any]:
-    """TOML as a dictionary."""
+    """TOML as a dictionary, every section really one."""
     try:
-        return tomllib.loads(text)
+        plain = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
         raise SettingError(f"{where} is not valid TOML: {error}") from error
+    for section in SECTIONS:
+        if not isinstance(plain.get(section, {}), dict):
+            raise SettingError(f"'{section}' must be a section, [{section}], not {plain[section]!r}, in {where}")
+    return plain
 
 
 def recipe_from(plain: dict[str, Any], *, name: str = "run") -> Recipe:
     """A recipe from plain values, every section checked."""
     for key in plain:
-        if key not in {*SECTIONS, "name", "description", "format", "base"}:
-            raise SettingError(_unknown(key, [*SECTIONS, "name", "description", "base"]))
+        if key not in {*SECTIONS, *WORDS, "format"}:
+            raise SettingError(_unknown(key, key, [*SECTIONS, *WORDS]))
+    for word in WORDS:
+        if not isinstance(plain.get(word, ""), str):
+            raise SettingError(f"'{word}' must be text, not {plain[word]!r}")
     if plain.get("format", FORMAT) != FORMAT:
         raise SettingError(f"the recipe has format {plain['format']}; this version reads format {FORMAT}")
-    sections = {}
-    for section in SECTIONS:
-        given = plain.get(section, {})
-        if not isinstance(given, dict):
-            raise SettingError(f"'{section}' must be a section, [{section}], not {given!r}")
-        sections[section] = validated(section, given)
+    sections = {section: validated(section, plain.get(section, {})) for section in SECTIONS}
     return Recipe(plain.get("name", name), plain.get("description", ""), **sections)
 
 
@@ -99,7 +103,8 @@ def validated(section: str, given: dict[str, Any]) -> Any:
     kind = chosen(section, given.get("kind"))
     settings = kind.load(kind.settings)
     try:
-        return settings.model_validate(given)
+        # Through JSON, where strictness means what a user means: 5 is a number of steps, true and "5" are not.
+        return settings.model_validate_json(json.dumps(given, default=str), strict=True)
     except ValidationError as error:
         raise SettingError(_sentence(section, error, list(settings.model_fields))) from error
 
@@ -120,22 +125,27 @@ def flattened(plain: dict[str, Any]) -> dict[str, Any]:
     return flat
 
 
-def _with_base(plain: dict[str, Any], heirs: tuple[str, ...] = ()) -> dict[str, Any]:
-    """What the recipe says, over what its base says."""
+def _with_base(plain: dict[str, Any], where: str, heirs: tuple[str, ...] = ()) -> dict[str, Any]:
+    """What the recipe says, over what its base says. A base that is a file lies beside the recipe."""
     if "base" not in plain:
         return plain
     base = plain["base"]
+    if not isinstance(base, str):
+        raise SettingError(f"'base' must name a recipe, not {base!r}, in {where}")
+    beside = Path(where).parent / base
+    if base.endswith(".toml") and beside.is_file():
+        base = str(beside)
     if base in heirs:
         raise SettingError(f"the recipe's base '{base}' leads back to itself; name another, or none")
     name, text = recipe_text(base)
-    under = _with_base(parsed(text, name), (*heirs, base))
-    merged = {**under, **{key: value for key, value in plain.items() if not isinstance(value, dict)}}
+    under = _with_base(parsed(text, name), base, (*heirs, base))
+    merged = {**under, **plain}
     for section in SECTIONS:
         above, below = plain.get(section, {}), under.get(section, {})
-        if section in plain or section in under:
-            # Another kind has other keys: then nothing is inherited.
-            same = above.get("kind", below.get("kind")) == below.get("kind")
-            merged[section] = {**below, **above} if same else above
+        usual = DEFAULT_KIND.get(section)
+        # Another kind has other keys: then nothing is inherited.
+        if above.get("kind", below.get("kind", usual)) == below.get("kind", usual):
+            merged[section] = {**below, **above}
     return merged
 
 
@@ -147,7 +157,7 @@ def _with_overrides(plain: dict[str, Any], overrides: Iterable[str]) -> dict[str
         if not equals or not dot:
             raise SettingError(f"'{override}' is not of the form section.key=value, as in training.steps=2000")
         if section not in SECTIONS:
-            raise SettingError(_unknown(name, [f"{known}.{key}" for known in SECTIONS]))
+            raise SettingError(_unknown(name, section, list(SECTIONS), after=f".{key}"))
         plain.setdefault(section, {})[key] = _value(text.strip())
     return plain
 
@@ -162,19 +172,20 @@ def _value(text: str) -> Any:
 
 def _sentence(section: str, error: ValidationError, known: list[str]) -> str:
     first = error.errors()[0]
-    where = ".".join([section, *(str(part) for part in first["loc"][:1])])
+    place = [str(part) for part in first["loc"][:1]]
+    where = ".".join([section, *place])
     if first["type"] == "extra_forbidden":
-        return _unknown(where, [f"{section}.{name}" for name in known])
-    if first["type"] == "missing":
+        return _unknown(where, place[0], known, before=f"{section}.")
+    if first["type"] == "missing" and len(first["loc"]) == 1:
         return f"the setting '{where}' is missing"
     message = first["msg"].removeprefix("Value error, ")
     given = "" if first["type"] == "value_error" else f", not {first['input']!r}"
     return f"{where}: {message[0].lower()}{message[1:]}{given}"
 
 
-def _unknown(name: str, known: list[str]) -> str:
-    close = difflib.get_close_matches(name, known, n=1, cutoff=0.6)
-    return f"there is no setting '{name}'." + (f" Did you mean '{close[0]}'?" if close else "")
+def _unknown(name: str, word: str, known: list[str], *, before: str = "", after: str = "") -> str:
+    close = difflib.get_close_matches(word, known, n=1, cutoff=0.6)
+    return f"there is no setting '{name}'." + (f" Did you mean '{before}{close[0]}{after}'?" if close else "")
 
 
 def _reason(error: OSError | UnicodeDecodeError) -> str:

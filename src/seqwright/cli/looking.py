@@ -22,6 +22,7 @@ from seqwright.pictures.page import attention_page
 from seqwright.pictures.terminal import heat_map
 from seqwright.runs import Run, open_run
 from seqwright.tasks.translator import Translation, Translator
+from seqwright.training.weights import device_of
 
 # Where a model's taps say what they hear: source, target, or the one while writing the other.
 TAPS = {
@@ -58,7 +59,7 @@ def looked_at(run: Run, text: str, translation: Translation) -> Looked:
     source_ids = source.encode([text])[0]
     batch = pairs([source_ids], [np.asarray(translation.tokens)], begin=run.inputs.begin, end=run.inputs.end)
     with listen(run.model) as heard:
-        run.model(batch.to(next(run.model.parameters()).device))
+        run.model(batch.to(device_of(run.model)))
     read = source.words([*source_ids.tolist(), run.inputs.end])
     said = target.words([*translation.tokens, run.inputs.end])
     given = [("<s>", [0]), *((word, [i + 1 for i in places]) for word, places in target.words(translation.tokens))]

@@ -49,7 +49,6 @@ def beam_search(
     logits_RV, state = repeated(opened(model, state, first_B, prefix), width)
     floor_B = beam.total_BW.new_full((len(first_B),), NEVER)  # the n_best-th finished score: the one to beat
     best: Hypotheses = [[] for _ in first_B]
-
     while True:
         logp_RV = constraints.log_probability(logits_RV, beam.text_BWT.flatten(0, 1), beam.length)
         beam = _extended(beam, logp_RV, 2 * width)

@@ -63,9 +63,12 @@ class Attention(nn.Module):
             read_BHTK = fused_attention(q_BHTK, *memory, allowed_B1TS)
         else:
             score_BHTS = q_BHTK @ memory.keys_BHSK.transpose(-2, -1) / math.sqrt(q_BHTK.shape[-1])
-            if allowed_B1TS is not None:
-                score_BHTS = score_BHTS.masked_fill(~allowed_B1TS, -math.inf)
-            read_BHTK = self.weights(score_BHTS.softmax(dim=-1)) @ memory.values_BHSK
+            if allowed_B1TS is None:
+                weight_BHTS = score_BHTS.softmax(dim=-1)
+            else:  # who may read nothing reads nothing, as the fused kernel has it
+                weight_BHTS = score_BHTS.masked_fill(~allowed_B1TS, -math.inf).softmax(dim=-1)
+                weight_BHTS = weight_BHTS.masked_fill(~allowed_B1TS, 0.0)
+            read_BHTK = self.weights(weight_BHTS) @ memory.values_BHSK
         read_BTD: Tensor = self.output(read_BHTK.transpose(1, 2).flatten(2))
         return read_BTD
 

@@ -59,7 +59,7 @@ class SmoothedCrossEntropy(Function):
         ctx: Any, logits_BTV: Tensor, wanted_BT: Tensor, real_BT: Tensor, smoothing: float
     ) -> tuple[Tensor, Tensor]:
         """The smoothed and the plain sum."""
-        total_BT = logits_BTV.logsumexp(-1).float()
+        total_BT = logits_BTV.float().logsumexp(-1)  # in bfloat16 it would be rounded to two digits
         nll_BT = total_BT - logits_BTV.gather(-1, wanted_BT.unsqueeze(-1)).squeeze(-1).float()
         even_BT = total_BT - logits_BTV.mean(-1, dtype=torch.float32)
         ctx.save_for_backward(logits_BTV, wanted_BT, real_BT)

@@ -18,6 +18,7 @@ from seqwright.objectives.next_token import NextToken
 from seqwright.recipe import Recipe
 from seqwright.tasks import Evaluation, Prepared
 from seqwright.tasks.translator import Translator
+from seqwright.training.weights import device_of
 
 VALIDATION_PAIRS = 1000  # pairs decoded for the scores at each validation
 
@@ -133,7 +134,7 @@ def validation(
 @torch.inference_mode()
 def losses(model: nn.Module, batches: PairBatches) -> dict[str, float]:
     """Mean negative log-likelihood a token, and its perplexity, over every pair."""
-    objective, device = NextToken(), next(model.parameters()).device
+    objective, device = NextToken(), device_of(model)
     total, count = 0.0, 0
     for batch in batches.once():
         loss, _ = objective(model, batch.to(device), None)

@@ -138,6 +138,13 @@ def prune(run: Path, *, keep: int, spared: set[int]) -> None:
         shutil.rmtree(path)
 
 
+def drop_after(run: Path, step: int) -> None:
+    """Remove the checkpoints after a step: they are damaged, and will be made again."""
+    for later in steps_on_disk(run):
+        if later > step:
+            shutil.rmtree(step_folder(run, later))
+
+
 def _write_through(path: Path, data: bytes) -> None:
     with path.open("wb") as file:
         file.write(data)

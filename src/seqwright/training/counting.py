@@ -41,6 +41,8 @@ def count(
         load_tensors(model, found[1].files["model"])
         reporter.say("everything is counted already")
         return model
+    if run is not None:
+        run.mkdir(parents=True, exist_ok=True)
     began = time.monotonic()
     for batch in batches.once():
         model.observe(batch)

@@ -8,6 +8,8 @@ import os
 from pathlib import Path
 from typing import Any
 
+from seqwright.errors import RunError
+
 Line = dict[str, Any]
 
 
@@ -19,10 +21,16 @@ class Journal:
 
     def write(self, line: Line) -> None:
         """Append a line."""
-        with self.path.open("a", encoding="utf-8") as file:
-            file.write(json.dumps(line) + "\n")
-            file.flush()
-            os.fsync(file.fileno())
+        try:
+            with self.path.open("a", encoding="utf-8") as file:
+                file.write(json.dumps(line) + "\n")
+                file.flush()
+                os.fsync(file.fileno())
+        except OSError as error:
+            raise RunError(
+                f"{self.path} could not be written: {error.strerror or error}; the checkpoints are untouched: "
+                "make room and run the same command again"
+            ) from error
 
     def lines(self) -> list[Line]:
         """Every whole line; a last one that a crash cut short is left out."""

@@ -21,6 +21,7 @@ from seqwright.objectives.objective import Objective
 from seqwright.training.averages import Average, LastCheckpoints, Moving
 from seqwright.training.checkpoint import (
     Checkpoint,
+    drop_after,
     newest_whole,
     prune,
     read_checkpoint,
@@ -36,7 +37,7 @@ from seqwright.training.precision import computes_bfloat16
 from seqwright.training.reporter import Quiet, Reporter
 from seqwright.training.schedule import learning_rate
 from seqwright.training.settings import TrainingSettings
-from seqwright.training.weights import load_tensors, unique_tensors
+from seqwright.training.weights import device_of, load_tensors, unique_tensors
 
 LOWER_IS_BETTER = {"loss", "nll", "perplexity", "error", "mse", "mae", "mase"}
 Evaluate = Callable[[nn.Module], dict[str, float]]
@@ -83,7 +84,7 @@ class Fitting:
         self.model, self.objective, self.batches = model, objective, batches
         self.settings, self.rate, self.run, self.evaluate = settings, rate, run, evaluate
         self.reporter, self.metadata = reporter, metadata
-        self.device = next(model.parameters()).device
+        self.device = device_of(model)
         self.world = World.from_environment(self.device)
         if settings.accumulate % self.world.size:
             raise SettingError(
@@ -225,7 +226,7 @@ class Fitting:
                 )
         score = self.world.summed({"score": scores.get(self.settings.metric, 0.0)})["score"]
         sign = -1 if self.settings.metric in LOWER_IS_BETTER else 1
-        if not self.best or sign * score > sign * self.best["score"]:
+        if not self.best or math.isnan(self.best["score"]) or sign * score > sign * self.best["score"]:
             self.best = {"score": score, "step": self.step, "waited": 0}
         else:
             self.best = {**self.best, "waited": self.best["waited"] + 1}
@@ -254,6 +255,7 @@ class Fitting:
         """Go on from the newest whole checkpoint, if there is one."""
         if self.run is None:
             return
+        self.run.mkdir(parents=True, exist_ok=True)
         found = newest_whole(self.run)
         if self.world.first:
             for name in ("journal.jsonl", "pace.jsonl"):
@@ -263,6 +265,8 @@ class Fitting:
         self.step, (files, state), complaints = found
         for complaint in complaints:
             self.reporter.say(f"{complaint}; going on from step {self.step}")
+        if self.world.first:
+            drop_after(self.run, self.step)  # the damaged ones would count as the newest
         load_tensors(self.model, files["model"])
         load_tensors(self.objective, files.get("objective", {}))
         restore_optimizer(self.optimizer, self.parameters, files["optimizer"])
@@ -289,10 +293,18 @@ class Fitting:
 
     def _settle(self) -> None:
         if self.average is not None:
-            earlier = [
-                read_checkpoint(self.run, step, ("model",)).files["model"] for step in self._regular() if self.run
-            ]
-            self.average.settle(self.model, earlier)
+            self.average.settle(self.model, self._earlier())
+
+    def _earlier(self) -> list[dict[str, Tensor]]:
+        """The weights of the regular checkpoints that the mean needs; a damaged one is left out of it."""
+        found = []
+        for step in self._regular():
+            try:
+                assert self.run is not None
+                found.append(read_checkpoint(self.run, step, ("model",)).files["model"])
+            except RunError as error:
+                self.reporter.say(f"{error}; the mean does without it")
+        return found
 
     def _regular(self) -> list[int]:
         """The regular checkpoints before this step that the mean still needs: not those of an interruption."""
