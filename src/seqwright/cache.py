@@ -88,7 +88,7 @@ class Kept(NamedTuple):
     pairs: int
     blank: int
     overlong: int
-    cut: int
+    cut: int = 0
 
     def sentence(self) -> str:
         """`29,000 pairs; 3 with a blank side and 2 too long were left out`."""

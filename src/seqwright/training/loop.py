@@ -16,7 +16,7 @@ import torch
 from torch import Tensor, nn
 
 from seqwright.batches import Batches, Place
-from seqwright.errors import SettingError, UserError
+from seqwright.errors import RunError, SettingError, UserError
 from seqwright.objectives.objective import Objective
 from seqwright.training.averages import Average, LastCheckpoints, Moving
 from seqwright.training.checkpoint import (

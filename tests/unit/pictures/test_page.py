@@ -6,9 +6,12 @@ from typing import Any
 import numpy as np
 import pytest
 
-from seqwright.pictures import Array, page
+from seqwright.pictures import Array
 from seqwright.pictures.attention import AttentionMap, Looked
-from seqwright.pictures.page import attention_page
+from seqwright.pictures.page import FOLDER, attention_page
+
+SCRIPT = (FOLDER / "page.js").read_text(encoding="utf-8")
+STYLE = (FOLDER / "page.css").read_text(encoding="utf-8")
 
 EVIL = [
     "<script>alert(1)</script>",
@@ -109,18 +112,18 @@ def test_the_page_asks_the_network_for_nothing() -> None:
 
 
 def test_the_script_finds_every_element_it_names() -> None:
-    named = set(re.findall(r'at\("([a-z-]+)"\)', page.SCRIPT)) | {"rows", "columns", "layer", "head"}
+    named = set(re.findall(r'at\("([a-z-]+)"\)', SCRIPT)) | {"rows", "columns", "layer", "head"}
     reader = Reader(attention_page(looked(["a"], ["b"])))
     assert named <= {attributes.get("id") for _, attributes in reader.elements}
 
 
 def test_the_script_writes_text_only_as_text() -> None:
-    assert not re.search(r"innerHTML|outerHTML|insertAdjacent|document\.write|eval\(", page.SCRIPT)
+    assert not re.search(r"innerHTML|outerHTML|insertAdjacent|document\.write|eval\(", SCRIPT)
 
 
 def test_light_and_dark_are_both_dressed() -> None:
-    names = [set(re.findall(r"(--[a-z-]+):", part)) for part in page.STYLE.split("@media (prefers-color-scheme: dark)")]
-    used = set(re.findall(r"var\((--[a-z-]+)\)", page.STYLE))
+    names = [set(re.findall(r"(--[a-z-]+):", part)) for part in STYLE.split("@media (prefers-color-scheme: dark)")]
+    used = set(re.findall(r"var\((--[a-z-]+)\)", STYLE))
     assert used <= names[0]
     assert names[1] >= used
 
