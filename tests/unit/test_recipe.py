@@ -110,8 +110,9 @@ def test_a_kind_where_there_are_none_is_refused_as_an_unknown_setting() -> None:
 
 
 def test_a_section_that_is_no_section_is_refused() -> None:
-    assert complaint("training = 5\n" + COPY) == "'training' must be a section, [training], not 5"
-    assert complaint("training = 5\n" + COPY, "training.steps=3") == "'training' must be a section, [training], not 5"
+    refusal = "'training' must be a section, [training], not 5"
+    assert complaint("training = 5\n" + COPY).startswith(refusal)
+    assert complaint("training = 5\n" + COPY, "training.steps=3").startswith(refusal)
 
 
 def test_what_is_not_toml_is_refused_with_its_line() -> None:

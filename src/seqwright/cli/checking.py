@@ -16,11 +16,11 @@ from rich.table import Table
 from seqwright.batches import PairBatches, Place
 from seqwright.cli.terminal import say
 from seqwright.data.examples import PairData, PartName
+from seqwright.devices import computes_bfloat16
 from seqwright.lineage import task_of
 from seqwright.recipe import Recipe, read_recipe
 from seqwright.runs import data_of, device_of, model_of, objective_of, parameters, set_threads
 from seqwright.tasks.translation import batches_of, tokenised, usable
-from seqwright.training.precision import computes_bfloat16
 
 FEW_TOKENS = 300  # in the batch that is overfitted
 OVERFIT_STEPS = 80

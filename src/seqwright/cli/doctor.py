@@ -21,7 +21,7 @@ def examine() -> None:
     import torch
 
     from seqwright import __version__
-    from seqwright.training.precision import computes_bfloat16
+    from seqwright.devices import computes_bfloat16
 
     bfloat16 = computes_bfloat16(torch.device("cuda" if torch.cuda.is_available() else "cpu"))
     rows = [

@@ -14,6 +14,7 @@ from rich.console import Console
 from seqwright.batches import pairs
 from seqwright.cli.evaluating import decoding_settings
 from seqwright.cli.terminal import say, shown
+from seqwright.devices import home_of
 from seqwright.errors import DataError
 from seqwright.layers.taps import listen
 from seqwright.pictures import save
@@ -22,7 +23,6 @@ from seqwright.pictures.page import attention_page
 from seqwright.pictures.terminal import heat_map
 from seqwright.runs import Run, open_run
 from seqwright.tasks.translator import Translation, Translator
-from seqwright.training.weights import device_of
 
 # Where a model's taps say what they hear: source, target, or the one while writing the other.
 TAPS = {
@@ -59,7 +59,7 @@ def looked_at(run: Run, text: str, translation: Translation) -> Looked:
     source_ids = source.encode([text])[0]
     batch = pairs([source_ids], [np.asarray(translation.tokens)], begin=run.inputs.begin, end=run.inputs.end)
     with listen(run.model) as heard:
-        run.model(batch.to(device_of(run.model)))
+        run.model(batch.to(home_of(run.model)))
     read = source.words([*source_ids.tolist(), run.inputs.end])
     said = target.words([*translation.tokens, run.inputs.end])
     given = [("<s>", [0]), *((word, [i + 1 for i in places]) for word, places in target.words(translation.tokens))]

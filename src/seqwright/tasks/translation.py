@@ -11,6 +11,7 @@ from seqwright.batches import PairBatches, Rows
 from seqwright.cache import Redrawn, TokenisedPairs, tokenised_pairs
 from seqwright.data.examples import Pair, PairData, PartName
 from seqwright.decoding.settings import DecodingSettings
+from seqwright.devices import home_of
 from seqwright.errors import DataError
 from seqwright.inputs.pair_text import PairText
 from seqwright.metrics.text import bleu, chrf, exact_match, exact_match_by_kind, perplexity
@@ -18,7 +19,6 @@ from seqwright.objectives.next_token import NextToken
 from seqwright.recipe import Recipe
 from seqwright.tasks import Evaluation, Prepared
 from seqwright.tasks.translator import Translator
-from seqwright.training.weights import device_of
 
 VALIDATION_PAIRS = 1000  # pairs decoded for the scores at each validation
 
@@ -134,7 +134,7 @@ def validation(
 @torch.inference_mode()
 def losses(model: nn.Module, batches: PairBatches) -> dict[str, float]:
     """Mean negative log-likelihood a token, and its perplexity, over every pair."""
-    objective, device = NextToken(), device_of(model)
+    objective, device = NextToken(), home_of(model)
     total, count = 0.0, 0
     for batch in batches.once():
         loss, _ = objective(model, batch.to(device), None)

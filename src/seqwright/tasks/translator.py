@@ -13,9 +13,9 @@ from seqwright.batches import padded, pairs, sources
 from seqwright.decoding.scoring import Hypothesis, target_log_probability
 from seqwright.decoding.settings import DecodingSettings, decoded
 from seqwright.decoding.stepper import Prefix
+from seqwright.devices import home_of
 from seqwright.inputs.pair_text import PairText
 from seqwright.inputs.tokenizers import PAD, UNKNOWN
-from seqwright.training.weights import device_of
 
 TOKENS_AT_ONCE = 2048  # source tokens in a decoding batch: more does not go faster on a CPU
 
@@ -41,7 +41,7 @@ class Translator:
         self.model: Any = model.eval()
         self.inputs = inputs
         self.settings = settings or DecodingSettings()
-        self.device = device_of(model)
+        self.device = home_of(model)
 
     def __call__(self, sentences: Sequence[str], *, prefix: str = "", first_row: int = 0) -> list[list[Translation]]:
         """For each sentence its `n_best` candidates, best first. A blank sentence has the blank translation.

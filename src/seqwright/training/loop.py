@@ -16,6 +16,7 @@ import torch
 from torch import Tensor, nn
 
 from seqwright.batches import Batches, Place
+from seqwright.devices import computes_bfloat16, home_of
 from seqwright.errors import RunError, SettingError, UserError
 from seqwright.objectives.objective import Objective
 from seqwright.training.averages import Average, LastCheckpoints, Moving
@@ -33,11 +34,10 @@ from seqwright.training.distributed import World
 from seqwright.training.interruption import Interrupted, Interruption
 from seqwright.training.journal import Journal
 from seqwright.training.optimizer import optimizer_for, optimizer_tensors, restore_optimizer
-from seqwright.training.precision import computes_bfloat16
 from seqwright.training.reporter import Quiet, Reporter
 from seqwright.training.schedule import learning_rate
 from seqwright.training.settings import TrainingSettings
-from seqwright.training.weights import device_of, load_tensors, unique_tensors
+from seqwright.training.weights import load_tensors, unique_tensors
 
 LOWER_IS_BETTER = {"loss", "nll", "perplexity", "error", "mse", "mae", "mase"}
 Evaluate = Callable[[nn.Module], dict[str, float]]
@@ -84,7 +84,7 @@ class Fitting:
         self.model, self.objective, self.batches = model, objective, batches
         self.settings, self.rate, self.run, self.evaluate = settings, rate, run, evaluate
         self.reporter, self.metadata = reporter, metadata
-        self.device = device_of(model)
+        self.device = home_of(model)
         self.world = World.from_environment(self.device)
         if settings.accumulate % self.world.size:
             raise SettingError(

@@ -17,11 +17,6 @@ def unique_tensors(module: nn.Module) -> dict[str, Tensor]:
     return {name: tensor for name, tensor in module.state_dict().items() if name in kept}
 
 
-def device_of(module: nn.Module) -> torch.device:
-    """Where a module's tensors are; a module without any is at home on the CPU."""
-    return next((tensor.device for tensor in module.state_dict().values()), torch.device("cpu"))
-
-
 @torch.no_grad()
 def load_tensors(module: nn.Module, tensors: Mapping[str, Tensor]) -> None:
     """Copy tensors into a module; every one of the module's must be there, in its shape, and no other."""

@@ -64,7 +64,7 @@ def test_the_metadata_stands_in_every_file(tmp_path: Path) -> None:
     write(tmp_path, 1)
     for path in step_folder(tmp_path, 1).glob("*.safetensors"):
         with safe_open(path, "pt") as file:
-            assert file.metadata() == {"vocabulary": "11"}
+            assert json.loads(file.metadata()["seqwright"]) == {"vocabulary": "11"}
 
 
 def test_a_view_that_is_not_contiguous_can_be_saved(tmp_path: Path) -> None:
