@@ -131,8 +131,9 @@ def tokenised_pairs(
         try:
             aside.mkdir(parents=True)
             _write(pairs, aside, source, target, longest, overlong, where, progress)
-            shutil.rmtree(folder, ignore_errors=True)
-            aside.rename(folder)
+            if not (folder / "kept.json").exists():  # another process may have been quicker
+                shutil.rmtree(folder, ignore_errors=True)
+                aside.rename(folder)
         except OSError as error:
             raise DataError(
                 f"the token cache {folder.parent} could not be written: {error.strerror or error}; "

@@ -7,7 +7,7 @@ import json
 import shutil
 import warnings
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -21,6 +21,7 @@ from seqwright.objectives.objective import Objective
 from seqwright.recipe import Recipe, flattened, parsed, recipe_from, written
 from seqwright.training.checkpoint import newest_whole, read_checkpoint, read_mark, steps_on_disk
 from seqwright.training.counting import count
+from seqwright.training.distributed import World
 from seqwright.training.loop import fit
 from seqwright.training.reporter import Quiet, Reporter
 from seqwright.training.schedule import learning_rate
@@ -96,8 +97,9 @@ def train(
 ) -> Run:
     """Train a recipe into a run folder, going on where an earlier training stopped. `text` is the recipe as written."""
     reporter = reporter or Quiet()
-    with locked(folder):
-        if fresh:
+    first = World.rank_here() == 0  # under torchrun only one process writes
+    with locked(folder) if first else nullcontext():
+        if fresh and first:
             clear(folder)
         refuse_changes(recipe, folder)
         set_threads(recipe)
@@ -110,7 +112,8 @@ def train(
             reporter.say(note)
         model = model_of(recipe, inputs.sizes()).to(device)
         reporter.say(f"{recipe.model.kind}: {parameters(model):,} parameters, {_sizes(inputs.sizes())}")
-        write_beginning(recipe, folder, text, inputs, data)
+        if first:
+            write_beginning(recipe, folder, text, inputs, data)
         metadata = {name: json.dumps(size) for name, size in inputs.sizes().items()}
         if "gradient" in member(recipe.model.kind).promises:
             used = fit(

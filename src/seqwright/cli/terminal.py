@@ -5,11 +5,14 @@ from pathlib import Path
 
 from rich.console import Console
 
-from seqwright.training.reporter import Bar, Lines, Reporter
+from seqwright.training.distributed import World
+from seqwright.training.reporter import Bar, Lines, Quiet, Reporter
 
 
 def reporter() -> Reporter:
     """A progress bar where somebody watches, plain lines where not."""
+    if World.rank_here():
+        return Quiet()
     console = Console(stderr=True)
     return Bar(console) if console.is_terminal else Lines()
 

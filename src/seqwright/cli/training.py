@@ -13,6 +13,7 @@ from seqwright.pictures.curves import loss_curve
 from seqwright.recipe import Recipe, read_recipe, recipe_text
 from seqwright.runs import Run, parameters, train
 from seqwright.training.checkpoint import steps_on_disk
+from seqwright.training.distributed import World
 from seqwright.training.interruption import Interrupted
 from seqwright.training.journal import Journal
 from seqwright.training.reporter import Both
@@ -34,6 +35,8 @@ def train_recipe(
     except Interrupted as stop:
         say(f"stopped and saved at step {stop.step}; the same command goes on from there")
         sys.exit(130)
+    if World.rank_here():
+        return
     _write_card(trained)
     draw_curve(folder)
     say(f"trained to step {trained.step:,} in {_clock(time.monotonic() - began)}: {shown(folder)}")

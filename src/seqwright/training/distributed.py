@@ -27,6 +27,16 @@ class World:
             dist.init_process_group("nccl" if device.type == "cuda" else "gloo")
         return cls(dist.get_rank(), dist.get_world_size())
 
+    @staticmethod
+    def rank_here() -> int:
+        """This process's number as torchrun says it, before anything is joined; 0 alone."""
+        return int(os.environ.get("RANK", "0"))
+
+    def leave(self) -> None:
+        """Part from the others."""
+        if self.size > 1:
+            dist.destroy_process_group()
+
     @property
     def first(self) -> bool:
         """Whether this process is the one that writes."""

@@ -120,13 +120,14 @@ class Fitting:
                     due = self.step % self.settings.validate_every == 0 or self._over()
                     if due:
                         self._validate()
-                    asked = self.world.told_by_first(interruption.asked) if self.world.size > 1 else interruption.asked
+                    asked = self.world.told_by_first(interruption.asked)
                     if due or asked or self.step % self.settings.save_every == 0:
                         self._save()
                     if asked and not self._over():
                         raise Interrupted(self.step)
         finally:
             self.reporter.end()
+            self.world.leave()
         return self.chosen
 
     def _over(self) -> bool:
@@ -208,9 +209,9 @@ class Fitting:
         """Validate the chosen weights, and remember whether they are the best so far."""
         if self.evaluate is None:
             return
-        self._settle()
         scores: dict[str, float] = {}
         if self.world.first:
+            self._settle()
             began = time.monotonic()
             self.chosen.eval()
             self.objective.eval()
