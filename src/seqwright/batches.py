@@ -86,6 +86,9 @@ class Batches(Protocol[BatchT_co]):
     def after(self, place: Place) -> Place:
         """The place that follows."""
 
+    def in_epoch(self, epoch: int) -> int:
+        """How many batches an epoch has."""
+
     def once(self) -> Iterator[BatchT_co]:
         """Every example once, in a fixed order: for validation."""
 
@@ -131,8 +134,12 @@ class PairBatches:
 
     def after(self, place: Place) -> Place:
         """The place that follows, perhaps in the next epoch."""
-        last = place.batch + 1 == len(self.plan(place.epoch))
+        last = place.batch + 1 == self.in_epoch(place.epoch)
         return Place(place.epoch + 1, 0) if last else Place(place.epoch, place.batch + 1)
+
+    def in_epoch(self, epoch: int) -> int:
+        """How many batches an epoch has; nearly the same in each."""
+        return len(self.plan(epoch))
 
     def once(self) -> Iterator[Pairs]:
         """Every pair once, longest last."""

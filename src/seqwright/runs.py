@@ -15,6 +15,7 @@ import torch
 from filelock import FileLock, Timeout
 from torch import nn
 
+from seqwright.batches import Batches
 from seqwright.errors import RunError, SettingError
 from seqwright.lineage import chosen, member, task_of
 from seqwright.objectives.objective import Objective
@@ -24,7 +25,7 @@ from seqwright.training.counting import count
 from seqwright.training.distributed import World
 from seqwright.training.loop import fit
 from seqwright.training.reporter import Quiet, Reporter
-from seqwright.training.schedule import learning_rate
+from seqwright.training.schedule import expected_steps, learning_rate
 from seqwright.training.weights import load_tensors
 
 MAY_CHANGE = {"description", "name", "training.steps", "training.epochs", "training.threads", "training.device"}
@@ -73,9 +74,10 @@ def device_of(recipe: Recipe) -> torch.device:
     return torch.device(wanted)
 
 
-def rate_of(recipe: Recipe) -> Callable[[int], float]:
+def rate_of(recipe: Recipe, batches: Batches[Any]) -> Callable[[int], float]:
     """The learning rate of each step."""
-    return learning_rate(recipe.training, width=recipe.model.model_dump().get("width"))
+    steps = expected_steps(recipe.training, batches)
+    return learning_rate(recipe.training, steps=steps, width=recipe.model.model_dump().get("width"))
 
 
 def parameters(model: nn.Module) -> int:
@@ -121,7 +123,7 @@ def train(
                 objective_of(recipe).to(device),
                 prepared.train,
                 settings=recipe.training,
-                rate=rate_of(recipe),
+                rate=rate_of(recipe, prepared.train),
                 run=folder,
                 evaluate=prepared.evaluate,
                 reporter=reporter,

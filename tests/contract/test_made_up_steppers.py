@@ -40,6 +40,9 @@ class InARow:
     def after(self, place: Place) -> Place:
         return Place(0, place.batch + 1)
 
+    def in_epoch(self, epoch: int) -> int:
+        return len(self.batches)
+
     def once(self) -> Iterator[Any]:
         return iter(self.batches)
 

@@ -51,6 +51,9 @@ class InARow:
         last = place.batch + 1 == len(self.batches)
         return Place(place.epoch + 1, 0) if last else Place(place.epoch, place.batch + 1)
 
+    def in_epoch(self, epoch: int) -> int:
+        return len(self.batches)
+
     def once(self) -> Iterator[Any]:
         return iter(self.batches)
 

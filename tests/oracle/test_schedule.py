@@ -11,7 +11,8 @@ from seqwright.training.settings import TrainingSettings
 
 
 def rate(step: int, *, width: int = 1, **settings: Any) -> float:
-    return learning_rate(TrainingSettings.model_validate(settings), width=width)(step)
+    chosen = TrainingSettings.model_validate(settings)
+    return learning_rate(chosen, steps=chosen.steps, width=width)(step)
 
 
 @pytest.mark.parametrize(("width", "warmup"), [(512, 4000), (256, 7), (1024, 1)])
@@ -66,4 +67,4 @@ def test_the_settings_choose_the_schedule_and_multiply_it_by_the_rate() -> None:
 
 def test_noam_without_a_width_is_refused() -> None:
     with pytest.raises(SettingError, match=r"training\.schedule is 'noam', which needs the model's width"):
-        learning_rate(TrainingSettings())
+        learning_rate(TrainingSettings(), steps=10)

@@ -21,6 +21,7 @@ from seqwright.lineage import task_of
 from seqwright.recipe import Recipe, read_recipe
 from seqwright.runs import data_of, device_of, model_of, objective_of, parameters, set_threads
 from seqwright.tasks.translation import batches_of, tokenised, usable
+from seqwright.training.schedule import expected_steps
 
 FEW_TOKENS = 300  # in the batch that is overfitted
 OVERFIT_STEPS = 80
@@ -138,9 +139,7 @@ def _print_batches(recipe: Recipe, inputs: Any, batches: PairBatches, remarks: l
     model = model_of(recipe, inputs.sizes()).to(device_of(recipe))
     say("timing a few steps …")
     seconds, tokens = _timed(recipe, model, batches)
-    steps = settings.steps
-    if settings.epochs is not None:
-        steps = min(steps, settings.epochs * len(plan) // settings.accumulate)
+    steps = expected_steps(settings, batches)
     took = seconds * settings.accumulate * steps
     memory = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / (2**20 if sys.platform != "darwin" else 2**30)
     rows = {

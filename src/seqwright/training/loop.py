@@ -35,7 +35,7 @@ from seqwright.training.interruption import Interrupted, Interruption
 from seqwright.training.journal import Journal
 from seqwright.training.optimizer import optimizer_for, optimizer_tensors, restore_optimizer
 from seqwright.training.reporter import Quiet, Reporter
-from seqwright.training.schedule import learning_rate
+from seqwright.training.schedule import expected_steps, learning_rate
 from seqwright.training.settings import TrainingSettings
 from seqwright.training.weights import load_tensors, unique_tensors
 
@@ -61,7 +61,7 @@ def fit(
     learning rate of each step, by default the settings' schedule; `evaluate` is called on the model to use at
     every validation.
     """
-    rate = rate or learning_rate(settings)
+    rate = rate or learning_rate(settings, steps=expected_steps(settings, batches))
     fitting = Fitting(model, objective, batches, settings, rate, run, evaluate, reporter or Quiet(), metadata or {})
     return fitting.go()
 
@@ -110,7 +110,7 @@ class Fitting:
     def go(self) -> nn.Module:
         """Train until the steps, the epochs or the patience end."""
         self._resume()
-        self.reporter.begin(self.step, self.settings.steps)
+        self.reporter.begin(self.step, expected_steps(self.settings, self.batches))
         try:
             with Interruption() as interruption:
                 while not self._over():

@@ -2,7 +2,9 @@
 
 import math
 from collections.abc import Callable
+from typing import Any
 
+from seqwright.batches import Batches
 from seqwright.errors import SettingError
 from seqwright.training.settings import TrainingSettings
 
@@ -30,9 +32,16 @@ def constant(step: int, *, warmup: int) -> float:
     return min(1.0, step / max(warmup, 1))
 
 
-def learning_rate(settings: TrainingSettings, *, width: int | None = None) -> Callable[[int], float]:
-    """The schedule that the settings name, times their rate. Only noam asks for the model's width."""
-    rate, warmup, steps = settings.rate, settings.warmup, settings.steps
+def expected_steps(settings: TrainingSettings, batches: Batches[Any]) -> int:
+    """The steps a training will take: as many as it says, or as its epochs hold if those are fewer."""
+    if settings.epochs is None:
+        return settings.steps
+    return min(settings.steps, math.ceil(settings.epochs * batches.in_epoch(0) / settings.accumulate))
+
+
+def learning_rate(settings: TrainingSettings, *, steps: int, width: int | None = None) -> Callable[[int], float]:
+    """The schedule that the settings name, times their rate; `cosine` ends at `steps`, `noam` asks for the width."""
+    rate, warmup = settings.rate, settings.warmup
     match settings.schedule:
         case "noam":
             if width is None:

@@ -17,6 +17,7 @@ from seqwright.objectives.objective import Loss, Objective, Part
 from seqwright.training.checkpoint import newest_whole, read_checkpoint, read_mark, steps_on_disk
 from seqwright.training.loop import fit
 from seqwright.training.reporter import Quiet
+from seqwright.training.schedule import expected_steps
 from seqwright.training.settings import TrainingSettings
 
 RATE = 0.05
@@ -50,6 +51,9 @@ class PointBatches:
     def after(self, place: Place) -> Place:
         last = place.batch + 1 == len(self.batches)
         return Place(place.epoch + 1, 0) if last else Place(place.epoch, place.batch + 1)
+
+    def in_epoch(self, epoch: int) -> int:
+        return len(self.batches)
 
     def once(self) -> Iterator[Points]:
         return iter(self.batches)
@@ -318,3 +322,9 @@ def test_another_seed_drops_other_neurons() -> None:
 
     assert torch.equal(trained(1), trained(1))
     assert not torch.equal(trained(1), trained(2))
+
+
+@pytest.mark.parametrize(("epochs", "accumulate", "steps"), [(None, 1, 1000), (4, 1, 12), (4, 5, 3), (999, 1, 1000)])
+def test_the_steps_of_a_training_are_known_before_it_begins(epochs: int | None, accumulate: int, steps: int) -> None:
+    settings = TrainingSettings(steps=1000, epochs=epochs, accumulate=accumulate)
+    assert expected_steps(settings, PointBatches(2, 2, 2)) == steps
