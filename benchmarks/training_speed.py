@@ -96,6 +96,10 @@ class Sample:
         """The place that follows."""
         return Place(0, place.batch + 1)
 
+    def in_epoch(self, epoch: int) -> int:
+        """How many there are."""
+        return len(self.chosen)
+
     def once(self) -> Iterator[Pairs]:
         """Each of them once."""
         return (self.at(Place(0, number)) for number in range(len(self.chosen)))
@@ -111,7 +115,7 @@ def our_loop(batches: PairBatches, inputs: PairText, recipe: Recipe, precision: 
         settings = recipe.training.model_copy(update={**unlimited, "steps": steps})
         count: int = steps * settings.accumulate
         sample = Sample(batches, draw.choice(epoch, count, replace=count > epoch).tolist())
-        fit(model, objective, sample, settings=settings, rate=rate_of(recipe))
+        fit(model, objective, sample, settings=settings, rate=rate_of(recipe, batches))
         return count
 
     return Loop(take, epoch, parameters(model), [])

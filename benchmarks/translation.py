@@ -73,7 +73,7 @@ def scored(run: Path, beam: int) -> dict[str, Any]:
 
 def tokenised_bleu(hypotheses: list[str], references: list[str]) -> float:
     """BLEU4 over lower-cased Moses tokens."""
-    from sacrebleu.metrics import BLEU
+    from sacrebleu.metrics.bleu import BLEU
     from sacremoses import MosesTokenizer
 
     split = MosesTokenizer(lang="de")

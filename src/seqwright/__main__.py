@@ -14,12 +14,12 @@ def main() -> None:
     except UserError as error:
         print(f"seqwright{_verb()}: {error}", file=sys.stderr)
         sys.exit(2)
-    except KeyboardInterrupt:
-        print("\nseqwright: stopped", file=sys.stderr)
-        sys.exit(130)
-    except BrokenPipeError:  # the reader of our output has gone: nothing left to say
-        sys.stderr.close()
-        sys.exit(141)
+    except OSError as error:
+        where = error.filename or "a file"
+        print(
+            f"seqwright{_verb()}: {where}: {error.strerror or error}; check the disk and permissions", file=sys.stderr
+        )
+        sys.exit(2)
 
 
 def _verb() -> str:

@@ -8,6 +8,7 @@ import json
 import os
 import random
 import shutil
+from array import array
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack
 from itertools import islice
@@ -131,9 +132,7 @@ def tokenised_pairs(
         try:
             aside.mkdir(parents=True)
             _write(pairs, aside, source, target, longest, overlong, where, progress)
-            if not (folder / "kept.json").exists():  # another process may have been quicker
-                shutil.rmtree(folder, ignore_errors=True)
-                aside.rename(folder)
+            _settle(aside, folder)
         except OSError as error:
             raise DataError(
                 f"the token cache {folder.parent} could not be written: {error.strerror or error}; "
@@ -144,6 +143,15 @@ def tokenised_pairs(
     kept = Kept(**json.loads((folder / "kept.json").read_text(encoding="utf-8")))
     source_rows, target_rows, source_text, target_text = (Ragged(folder / name) for name in NAMES)
     return TokenisedPairs(source_rows, target_rows, source_text, target_text, kept)
+
+
+def _settle(aside: Path, folder: Path) -> None:
+    """Let the folder appear, unless another process was quicker with the same."""
+    try:
+        aside.rename(folder)
+    except OSError:
+        if not (folder / "kept.json").exists():
+            raise
 
 
 NAMES = ("source", "target", "source_text", "target_text")
@@ -198,7 +206,7 @@ class RaggedWriter:
 
     def __init__(self, stem: Path) -> None:
         self.stem = stem
-        self.ends: list[int] = []
+        self.ends = array("q")
         self.kind: str | None = None
 
     def __enter__(self) -> "RaggedWriter":

@@ -143,8 +143,9 @@ def _with_base(plain: dict[str, Any], where: str, heirs: tuple[str, ...] = ()) -
     for section in SECTIONS:
         above, below = plain.get(section, {}), under.get(section, {})
         usual = DEFAULT_KIND.get(section)
-        # Another kind has other keys: then nothing is inherited.
-        if above.get("kind", below.get("kind", usual)) == below.get("kind", usual):
+        kind = below.get("kind", usual)
+        # A kind with other settings has other keys: then nothing is inherited.
+        if chosen(section, above.get("kind", kind)) == chosen(section, kind):
             merged[section] = {**below, **above}
     return merged
 
@@ -177,7 +178,7 @@ def _sentence(section: str, error: ValidationError, known: list[str]) -> str:
     if first["type"] == "extra_forbidden":
         return _unknown(where, place[0], known, before=f"{section}.")
     if first["type"] == "missing" and len(first["loc"]) == 1:
-        return f"the setting '{where}' is missing"
+        return f"the setting '{where}' is missing; give it in the recipe under [{section}], or as {where}=…"
     message = first["msg"].removeprefix("Value error, ")
     given = "" if first["type"] == "value_error" else f", not {first['input']!r}"
     return f"{where}: {message[0].lower()}{message[1:]}{given}"

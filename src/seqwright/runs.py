@@ -4,6 +4,7 @@ Using a model needs the run folder and nothing else; training and evaluating als
 """
 
 import json
+import os
 import shutil
 import warnings
 from collections.abc import Callable, Iterator, Mapping
@@ -16,11 +17,12 @@ from filelock import FileLock, Timeout
 from torch import nn
 
 from seqwright.batches import Batches
-from seqwright.errors import RunError, SettingError
+from seqwright.errors import RunError, SettingError, nearest
 from seqwright.lineage import chosen, member, task_of
 from seqwright.objectives.objective import Objective
 from seqwright.recipe import Recipe, flattened, parsed, recipe_from, written
-from seqwright.training.checkpoint import newest_whole, read_checkpoint, read_mark, steps_on_disk
+from seqwright.tasks import Prepared
+from seqwright.training.checkpoint import STEP_FOLDER, newest_whole, read_checkpoint, read_mark, steps_on_disk
 from seqwright.training.counting import count
 from seqwright.training.distributed import World
 from seqwright.training.loop import fit
@@ -29,7 +31,10 @@ from seqwright.training.schedule import expected_steps, learning_rate
 from seqwright.training.weights import load_tensors
 
 MAY_CHANGE = {"description", "name", "training.steps", "training.epochs", "training.threads", "training.device"}
-MAY_CHANGE |= {"training.keep", "training.patience", "training.log_every"}
+MAY_CHANGE |= {"training.keep", "training.patience"}
+MAY_CHANGE |= {"data.train", "data.valid", "data.test"}  # where the data lies may; what it is may not, by its sha256
+OURS = {"recipe.toml", "resolved.toml", "inputs", "journal.jsonl", "pace.jsonl", "card.md", "best", "last"}
+OURS |= {"eval", "pictures", "tensorboard"}
 
 
 class Run(NamedTuple):
@@ -68,10 +73,11 @@ def device_of(recipe: Recipe) -> torch.device:
     wanted = recipe.training.device
     there = {"cuda": torch.cuda.is_available(), "mps": torch.backends.mps.is_available(), "cpu": True}
     if wanted == "auto":
-        return torch.device(next(name for name in ("cuda", "mps", "cpu") if there[name]))
+        wanted = next(name for name in ("cuda", "mps", "cpu") if there[name])
     if not there[wanted]:
         raise SettingError(f"training.device is '{wanted}', which this machine does not have; set it to auto or cpu")
-    return torch.device(wanted)
+    # Under torchrun each process of a machine has a GPU of its own.
+    return torch.device("cuda", int(os.environ.get("LOCAL_RANK", "0"))) if wanted == "cuda" else torch.device(wanted)
 
 
 def rate_of(recipe: Recipe, batches: Batches[Any]) -> Callable[[int], float]:
@@ -99,22 +105,24 @@ def train(
 ) -> Run:
     """Train a recipe into a run folder, going on where an earlier training stopped. `text` is the recipe as written."""
     reporter = reporter or Quiet()
-    first = World.rank_here() == 0  # under torchrun only one process writes
-    with locked(folder) if first else nullcontext():
-        if fresh and first:
+    set_threads(recipe)
+    task, data, device = task_of(recipe.data.kind), data_of(recipe), device_of(recipe)
+    world = World.from_environment(device)
+    with locked(folder) if world.first else nullcontext():  # under torchrun only one process writes
+        if fresh and world.first:
             clear(folder)
+        world.told_by_first(True)  # the others wait until the folder is as it shall be
         refuse_changes(recipe, folder)
-        set_threads(recipe)
-        task, data, device = task_of(recipe.data.kind), data_of(recipe), device_of(recipe)
-        known = (folder / "inputs").is_dir()
+        known = bool(steps_on_disk(folder))
         refuse_other_data(folder, data)
         inputs = task.loaded_inputs(folder / "inputs") if known else task.learnt_inputs(recipe, data)
         prepared = task.prepared(recipe, data, inputs)
+        refuse_unknown_metric(recipe, prepared)
         for note in prepared.notes:
             reporter.say(note)
         model = model_of(recipe, inputs.sizes()).to(device)
         reporter.say(f"{recipe.model.kind}: {parameters(model):,} parameters, {_sizes(inputs.sizes())}")
-        if first:
+        if world.first:
             write_beginning(recipe, folder, text, inputs, data)
         metadata = {name: json.dumps(size) for name, size in inputs.sizes().items()}
         if "gradient" in member(recipe.model.kind).promises:
@@ -126,6 +134,7 @@ def train(
                 rate=rate_of(recipe, prepared.train),
                 run=folder,
                 evaluate=prepared.evaluate,
+                lower_is_better=prepared.lower_is_better,
                 reporter=reporter,
                 metadata=metadata,
             )
@@ -134,6 +143,16 @@ def train(
                 model, prepared.train, run=folder, evaluate=prepared.evaluate, reporter=reporter, metadata=metadata
             )
         return Run(folder, recipe, inputs, used.eval(), read_mark(folder, "last") or 0)
+
+
+def refuse_unknown_metric(recipe: Recipe, prepared: Prepared) -> None:
+    """A metric that validation will not give is better refused now than after hours."""
+    metric = recipe.training.metric
+    if metric not in prepared.scores:
+        known = list(prepared.scores)
+        raise SettingError(
+            f"training.metric is '{metric}', but validation gives {', '.join(known)}.{nearest(metric, known)}"
+        )
 
 
 def _sizes(sizes: Mapping[str, Any]) -> str:
@@ -149,8 +168,7 @@ def locked(folder: Path) -> Iterator[None]:
     try:
         folder.mkdir(parents=True, exist_ok=True)
         lock = FileLock(folder / "lock", timeout=0)
-        with lock:
-            yield
+        lock.acquire()
     except Timeout as error:
         raise RunError(
             f"another training is writing to {folder}; wait for it or choose another folder with --run"
@@ -159,22 +177,28 @@ def locked(folder: Path) -> Iterator[None]:
         raise RunError(f"{folder} cannot be written to: {error.strerror}; choose another folder with --run") from error
     except (FileExistsError, NotADirectoryError) as error:
         raise RunError(f"{folder} cannot be a run folder: {error.strerror}; choose another with --run") from error
+    try:
+        yield
+    finally:
+        lock.release()
 
 
 def clear(folder: Path) -> None:
-    """Remove what an earlier training left, but not the lock that is held."""
+    """Remove what an earlier training left, and nothing else that may lie there."""
     for path in folder.iterdir():
-        if path.name == "lock":
-            continue
-        if path.is_dir():
-            shutil.rmtree(path)
-        else:
-            path.unlink()
+        half_written = path.name.startswith(".") and path.name.endswith(".writing")
+        if path.name in OURS or STEP_FOLDER.fullmatch(path.name) or half_written:
+            if path.is_dir():
+                shutil.rmtree(path)
+            else:
+                path.unlink()
 
 
 def write_beginning(recipe: Recipe, folder: Path, text: str, inputs: Any, data: Any) -> None:
     """Write what using the run will need, and what resuming it will be held against."""
-    if not (folder / "inputs").is_dir():
+    resumed = bool(steps_on_disk(folder))
+    if not resumed:
+        shutil.rmtree(folder / "inputs", ignore_errors=True)  # of a training that died before its first checkpoint
         aside = folder / ".inputs.writing"
         shutil.rmtree(aside, ignore_errors=True)
         inputs.save(aside)
@@ -182,7 +206,7 @@ def write_beginning(recipe: Recipe, folder: Path, text: str, inputs: Any, data: 
     resolved = recipe.resolved()
     resolved["sha256"] = {part: data.fingerprint(part) for part in data.parts()}
     _replace(folder / "resolved.toml", written(resolved))
-    if text and not (folder / "recipe.toml").exists():
+    if text and not resumed:
         _replace(folder / "recipe.toml", text)
 
 
@@ -246,12 +270,17 @@ def open_run(folder: Path, *, which: str = "best", notice: Callable[[str], None]
     model = model_of(recipe, inputs.sizes())
     load_tensors(model, files.get("averages") or files["model"])
     set_threads(recipe)
-    return Run(folder, recipe, inputs, model.to(device_of(recipe)).eval(), step)
+    try:
+        device = device_of(recipe)
+    except SettingError:  # trained elsewhere
+        device = torch.device("cpu")
+    return Run(folder, recipe, inputs, model.to(device).eval(), step)
 
 
 def _weights(folder: Path, which: str, notice: Callable[[str], None]) -> tuple[int, dict[str, Any]]:
     step = read_mark(folder, which) or read_mark(folder, "last")
-    complaint = RunError(f"{folder} has no checkpoint yet; train it first")
+    there = steps_on_disk(folder)
+    complaint = RunError(f"{folder} has no checkpoint {'that `last` names' if there else 'yet; train it first'}")
     if step is not None:
         try:
             return step, read_checkpoint(folder, step, ("model", "averages")).files

@@ -1,7 +1,7 @@
 """The verbs, with their help texts. Each one loads its work from a module beside this file when it is called."""
 
 from pathlib import Path
-from typing import Annotated, Optional
+from typing import Annotated
 
 import typer
 
@@ -18,17 +18,17 @@ app.add_typer(data_app, name="data")
 
 RecipeName = Annotated[str, typer.Argument(help="A recipe file (mine.toml) or the name of one that ships.")]
 Overrides = Annotated[
-    Optional[list[str]],  # noqa: UP045 - typer reads the annotation at run time
+    list[str] | None,
     typer.Argument(metavar="[SECTION.KEY=VALUE]...", help="Settings that override the recipe's."),
 ]
 RunFolder = Annotated[Path, typer.Argument(metavar="RUN", help="A run folder, as in runs/mine.")]
 Texts = Annotated[
-    Optional[list[str]],  # noqa: UP045
+    list[str] | None,
     typer.Argument(metavar="[TEXT]...", help="Sentences; none: --file, or standard input line by line."),
 ]
 Which = Annotated[str, typer.Option(help="Which checkpoint: best or last.")]
-Beam = Annotated[Optional[int], typer.Option(min=1, help="Hypotheses kept; 1 is greedy.")]  # noqa: UP045
-LengthPenalty = Annotated[Optional[float], typer.Option(help="How much beam search favours long ones.")]  # noqa: UP045
+Beam = Annotated[int | None, typer.Option(min=1, help="Hypotheses kept; 1 is greedy.")]
+LengthPenalty = Annotated[float | None, typer.Option(help="How much beam search favours long ones.")]
 Json = Annotated[bool, typer.Option("--json", help="One JSON object a line.")]
 
 
@@ -67,7 +67,7 @@ def lineage() -> None:
 def new(
     task: Annotated[str, typer.Argument(help="What to learn: translation.")],
     data: Annotated[list[Path], typer.Option(help="Your file: TSV, CSV or JSONL; or give two line-aligned files.")],
-    output: Annotated[Optional[Path], typer.Option("--output", "-o", help="Where to write the recipe.")] = None,  # noqa: UP045
+    output: Annotated[Path | None, typer.Option("--output", "-o", help="Where to write the recipe.")] = None,
 ) -> None:
     """Write a commented recipe for your own file.
 
@@ -90,7 +90,7 @@ def check(recipe: RecipeName, overrides: Overrides = None) -> None:
 def train(
     recipe: RecipeName,
     overrides: Overrides = None,
-    run: Annotated[Optional[Path], typer.Option(help="The run folder.  [default: runs/NAME]")] = None,  # noqa: UP045
+    run: Annotated[Path | None, typer.Option(help="The run folder.  [default: runs/NAME]")] = None,
     fresh: Annotated[bool, typer.Option("--fresh", help="Start over; asks before it deletes.")] = False,
     yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")] = False,
     tensorboard: Annotated[bool, typer.Option("--tensorboard", help="Also write TensorBoard events.")] = False,
@@ -107,9 +107,9 @@ def train(
 @app.command("eval")
 def evaluate(
     run: RunFolder,
-    part: Annotated[Optional[str], typer.Option(help="train, valid or test.  [default: test, else valid]")] = None,  # noqa: UP045
+    part: Annotated[str | None, typer.Option(help="train, valid or test.  [default: test, else valid]")] = None,
     data: Annotated[
-        Optional[list[Path]],  # noqa: UP045
+        list[Path] | None,
         typer.Option(help="Other pairs to evaluate on: one file, or the option twice for two aligned files."),
     ] = None,
     beam: Beam = None,
@@ -127,18 +127,18 @@ def evaluate(
 def translate(
     run: RunFolder,
     texts: Texts = None,
-    file: Annotated[Optional[Path], typer.Option(help="A file of sentences, one a line.")] = None,  # noqa: UP045
+    file: Annotated[Path | None, typer.Option(help="A file of sentences, one a line.")] = None,
     beam: Beam = None,
-    n_best: Annotated[Optional[int], typer.Option(min=1, help="Candidates shown for each sentence.")] = None,  # noqa: UP045
+    n_best: Annotated[int | None, typer.Option(min=1, help="Candidates shown for each sentence.")] = None,
     length_penalty: LengthPenalty = None,
     sample: Annotated[bool, typer.Option("--sample", help="Draw by chance instead of searching.")] = False,
-    temperature: Annotated[float, typer.Option(help="With --sample: above 1 flatter, below 1 sharper.")] = 1.0,
-    top_k: Annotated[int, typer.Option(help="With --sample: only the k likeliest tokens; 0 is all.")] = 0,
-    top_p: Annotated[float, typer.Option(help="With --sample: only the likeliest that reach this probability.")] = 1.0,
-    seed: Annotated[int, typer.Option(help="With --sample: the same seed draws the same text.")] = 0,
-    shortest: Annotated[Optional[int], typer.Option(help="Least tokens of a translation.")] = None,  # noqa: UP045
-    longest: Annotated[Optional[int], typer.Option(help="Most tokens of a translation.")] = None,  # noqa: UP045
-    no_repeat: Annotated[Optional[int], typer.Option(help="No n-gram of this size twice.")] = None,  # noqa: UP045
+    temperature: Annotated[float | None, typer.Option(help="With --sample: above 1 flatter, below 1 sharper.")] = None,
+    top_k: Annotated[int | None, typer.Option(help="With --sample: only the k likeliest tokens.")] = None,
+    top_p: Annotated[float | None, typer.Option(help="With --sample: only the likeliest that reach this.")] = None,
+    seed: Annotated[int | None, typer.Option(help="With --sample: the same seed draws the same text.")] = None,
+    shortest: Annotated[int | None, typer.Option(help="Least tokens of a translation.")] = None,
+    longest: Annotated[int | None, typer.Option(help="Most tokens of a translation, its end included.")] = None,
+    no_repeat: Annotated[int | None, typer.Option(help="No n-gram of this size twice.")] = None,
     prefix: Annotated[str, typer.Option(help="Every translation is made to begin with this.")] = "",
     scores: Annotated[bool, typer.Option("--scores", help="Show the score before each translation.")] = False,
     json: Json = False,
@@ -148,7 +148,7 @@ def translate(
 
     seqwright translate runs/mine "Guten Morgen." --beam 5 --scores
     """
-    from seqwright.cli.translating import translate_texts
+    from seqwright.cli.translating import translate_texts, with_chance
 
     decoding = {
         "beam": beam,
@@ -158,8 +158,8 @@ def translate(
         "longest": longest,
         "no_repeat": no_repeat,
     }
-    if sample:
-        decoding |= {"beam": 1, "temperature": temperature, "top_k": top_k, "top_p": top_p, "seed": seed}
+    chance = {"temperature": temperature, "top_k": top_k, "top_p": top_p, "seed": seed}
+    decoding |= with_chance(chance, sample=sample, beam=beam)
     translate_texts(run, texts or [], file, decoding, prefix=prefix, scores=scores, as_json=json, which=which)
 
 
@@ -168,7 +168,7 @@ def look(
     run: RunFolder,
     text: Annotated[str, typer.Argument(help="A sentence to translate and look at.")],
     beam: Beam = None,
-    output: Annotated[Optional[Path], typer.Option("--output", "-o", help="Where to put the pictures.")] = None,  # noqa: UP045
+    output: Annotated[Path | None, typer.Option("--output", "-o", help="Where to put the pictures.")] = None,
     which: Which = "best",
 ) -> None:
     """Draw what attention looks at while a sentence is translated: PNG, SVG, one HTML page, a map in the terminal."""

@@ -71,11 +71,10 @@ def _parts(recipe: Recipe, data: PairData, inputs: Any, remarks: list[str]) -> d
         if report.blank:
             remarks.append(f"pairs of the {part} part with a blank side, left out: {report.blank:,}")
         if report.overlong:
-            fate = {"drop": "are left out", "cut": "are cut", "refuse": "will stop the training"}[
-                recipe.inputs.overlong
-            ]
+            fate = "cut" if recipe.inputs.overlong == "cut" else "left out"
+            longest = recipe.inputs.longest
             remarks.append(
-                f"{report.overlong:,} pairs of the {part} part have over {recipe.inputs.longest} tokens and {fate}"
+                f"pairs of the {part} part with over {longest} tokens on a side, {fate}: {report.overlong:,}"
             )
         if report.unknown:
             common = " ".join(f"{c!r}×{n}" for c, n in report.unknown.most_common(5))
@@ -109,7 +108,7 @@ def _part(
         duplicates,
         shared,
         unknown,
-        rows.kept.overlong,
+        rows.kept.overlong + rows.kept.cut,
         (int(lengths[0].max()), int(lengths[1].max())),
         (float(lengths[0].mean()), float(lengths[1].mean())),
     )
@@ -162,7 +161,8 @@ def _print_batches(recipe: Recipe, inputs: Any, batches: PairBatches, remarks: l
 def _timed(recipe: Recipe, model: torch.nn.Module, batches: PairBatches) -> tuple[float, float]:
     """Seconds and real tokens of a usual batch, after the largest one."""
     plan = batches.plan(0)
-    widest = int(np.argmax([int(batches.source.length_N[rows].max()) * len(rows) for rows in plan]))
+    sides = batches.source.length_N, batches.target.length_N
+    widest = int(np.argmax([len(rows) * sum(int(side[rows].max()) for side in sides) for rows in plan]))
     some = [widest, *np.linspace(0, len(plan) - 1, 6).astype(int).tolist()]
     objective, device = objective_of(recipe).to(device_of(recipe)), device_of(recipe)
     optimizer = torch.optim.Adam(model.parameters(), lr=0.0)  # moves nothing, but costs what it costs

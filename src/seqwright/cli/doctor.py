@@ -18,12 +18,8 @@ MORE_LIBRARIES = ("Babel", "num2words", "filelock", "tomlkit")
 
 def examine() -> None:
     """Print what was found; what would stop a training is marked."""
-    import torch
-
     from seqwright import __version__
-    from seqwright.devices import computes_bfloat16
 
-    bfloat16 = computes_bfloat16(torch.device("cuda" if torch.cuda.is_available() else "cpu"))
     rows = [
         ("seqwright", __version__, ""),
         ("python", platform.python_version(), "" if sys.version_info >= (3, 11) else "needs 3.11 or newer"),
@@ -33,10 +29,8 @@ def examine() -> None:
     rows.append(_library("tensorboard", required=False))
     rows += [
         ("cores", str(os.cpu_count()), ""),
-        ("torch threads", str(torch.get_num_threads()), "set training.threads or OMP_NUM_THREADS to change it"),
         ("memory", _memory(), ""),
-        ("device", _device(), ""),
-        ("bfloat16", "yes" if bfloat16 else "no", "training.precision = 'bfloat16' pays off" if bfloat16 else ""),
+        *_torch(),
         ("cache", f"{cache_folder()}", _room(cache_folder())),
         ("SEQWRIGHT_DATA", os.environ.get("SEQWRIGHT_DATA", "not set"), ""),
     ]
@@ -67,12 +61,22 @@ def _memory() -> str:
     return f"{pages * size:.1f} GiB, {free * size:.1f} GiB free"
 
 
-def _device() -> str:
-    import torch
+def _torch() -> list[tuple[str, str, str]]:
+    """What torch says of the machine, or why it cannot."""
+    try:
+        import torch
 
-    if torch.cuda.is_available():
-        return torch.cuda.get_device_name()
-    return "Apple GPU (mps)" if torch.backends.mps.is_available() else "CPU"
+        from seqwright.devices import computes_bfloat16
+    except (ImportError, OSError) as error:
+        return [("torch", "cannot be loaded", str(error))]
+    gpu = torch.cuda.is_available()
+    bfloat16 = computes_bfloat16(torch.device("cuda" if gpu else "cpu"))
+    device = torch.cuda.get_device_name() if gpu else "Apple GPU" if torch.backends.mps.is_available() else "CPU"
+    return [
+        ("torch threads", str(torch.get_num_threads()), "set training.threads or OMP_NUM_THREADS to change it"),
+        ("device", device, ""),
+        ("bfloat16", "yes" if bfloat16 else "no", "training.precision = 'bfloat16' pays off" if bfloat16 else ""),
+    ]
 
 
 def _room(folder: Path) -> str:

@@ -11,7 +11,7 @@ from seqwright.cli.terminal import say, shown
 from seqwright.data.examples import PartName
 from seqwright.errors import SettingError
 from seqwright.lineage import task_of
-from seqwright.recipe import validated
+from seqwright.recipe import Recipe, validated
 from seqwright.runs import Run, data_of, open_run
 from seqwright.tasks import Evaluation
 
@@ -23,14 +23,15 @@ def evaluate_run(
     run = open_run(folder, which=which, notice=say)
     recipe = run.recipe
     if files:
-        paths = [str(path) for path in files]
-        recipe = recipe._replace(data=validated("data", _only(paths[0] if len(paths) == 1 else paths)))
+        recipe = recipe._replace(data=validated("data", _only(files, recipe)))
     data = data_of(recipe)
     chosen = _part(part, data.parts())
     settings = decoding_settings(run, decoding)
     say(f"{shown(folder)}, step {run.step:,}, on the {chosen} part, {_search(settings)}")
     result = task_of(recipe.data.kind).evaluated(recipe, data, run.inputs, run.model, chosen, settings)
-    name = f"{'file' if files else chosen}-step-{run.step:06d}-beam-{settings.beam}"
+    for note in result.notes:
+        say(note)
+    name = f"{files[0].stem if files else chosen}-step-{run.step:06d}-beam-{settings.beam}"
     _write(folder / "eval", name, run, result, settings)
     if as_json:
         print(json.dumps({**result.scores, "groups": result.groups}))
@@ -42,15 +43,23 @@ def evaluate_run(
 def decoding_settings(run: Run, given: dict[str, Any]) -> Any:
     """The recipe's decoding settings, with what the command line says in their place."""
     changes = {name: value for name, value in given.items() if value is not None}
-    plain = run.recipe.decoding.model_dump()
-    if changes.get("n_best", 1) > changes.get("beam", plain["beam"]) and not changes.get("temperature"):
-        changes["beam"] = changes["n_best"]  # so many candidates need so wide a beam
-    return validated("decoding", {**plain, **changes})
+    merged = {**run.recipe.decoding.model_dump(), **changes}
+    if "beam" in changes and "n_best" not in changes:
+        merged["n_best"] = min(merged["n_best"], merged["beam"])
+    if not merged["temperature"]:
+        merged["beam"] = max(merged["beam"], merged["n_best"])  # so many candidates need so wide a beam
+    return validated("decoding", merged)
 
 
-def _only(files: str | list[str]) -> dict[str, Any]:
-    """Data settings in which every part is these files."""
-    return {"kind": "files", "train": files, "valid": files, "test": files}
+def _only(files: list[Path], recipe: Recipe) -> dict[str, Any]:
+    """Data settings in which every part is these files; their columns are the recipe's."""
+    if len(files) > 2:
+        raise SettingError(f"--data was given {len(files)} times; give one file, or two line-aligned ones")
+    paths = str(files[0]) if len(files) == 1 else [str(path) for path in files]
+    columns: dict[str, Any] = {}
+    if recipe.data.kind == "files" and len(files) == 1:
+        columns = recipe.data.model_dump(include={"source", "target"}, exclude_none=True)
+    return {"kind": "files", "train": paths, "valid": paths, "test": paths, **columns}
 
 
 def _part(asked: str | None, there: list[PartName]) -> PartName:

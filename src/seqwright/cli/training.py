@@ -35,6 +35,9 @@ def train_recipe(
     except Interrupted as stop:
         say(f"stopped and saved at step {stop.step}; the same command goes on from there")
         sys.exit(130)
+    except KeyboardInterrupt:
+        say("\nstopped at once, nothing saved since the last checkpoint; the same command goes on from there")
+        sys.exit(130)
     if World.rank_here():
         return
     _write_card(trained)
@@ -52,12 +55,12 @@ def draw_curve(folder: Path) -> None:
 
 
 def _make_sure(folder: Path, yes: bool) -> None:
-    steps = steps_on_disk(folder)
-    if not steps or yes:
+    steps = [0, *steps_on_disk(folder)][-1]
+    if yes or not (folder / "resolved.toml").exists():
         return
     if not sys.stdin.isatty():
-        raise RunError(f"{folder} has a run of {steps[-1]:,} steps; --fresh deletes it: say --yes to confirm")
-    if not typer.confirm(f"Delete the run of {steps[-1]:,} steps in {folder} and start over?"):
+        raise RunError(f"{folder} has a run of {steps:,} steps; --fresh deletes it: say --yes to confirm")
+    if not typer.confirm(f"Delete the run of {steps:,} steps in {folder} and start over?"):
         raise typer.Exit(1)
 
 
@@ -73,7 +76,7 @@ def _write_card(run: Run) -> None:
         f"A {recipe.model.kind} with {parameters(run.model):,} parameters, trained for {run.step:,} steps by "
         "Seqwright. Every setting stands in `resolved.toml`.\n\n"
         f"| on the validation part, last step | |\n|---|---|\n{rows}\n\n"
-        f'Use it: `seqwright translate {run.folder.name} "…"`\n'
+        f'Use it: `seqwright translate {shown(run.folder)} "…"`\n'
     )
     (run.folder / "card.md").write_text(text, encoding="utf-8")
 

@@ -9,8 +9,8 @@ from typing import Any
 
 from seqwright.cli.evaluating import decoding_settings
 from seqwright.cli.terminal import say
-from seqwright.data.pairs import lines
-from seqwright.errors import DataError
+from seqwright.data.pairs import lines, require_file
+from seqwright.errors import DataError, SettingError
 from seqwright.runs import Run, open_run
 from seqwright.tasks.translator import Translation, Translator
 
@@ -32,16 +32,33 @@ def translate_texts(
     """Translate and print, a line for each sentence (for each candidate, where several are asked for)."""
     if texts and file is not None:
         raise DataError("there are both sentences and --file; give one of them")
+    if file is not None:
+        require_file(file)
     run = open_run(folder, which=which, notice=say)
     translator = Translator(run.model, run.inputs, decoding_settings(run, decoding))
     row = 0
-    for some in _some(texts, file):
-        _remark_on_length(run, some, row)
+    prefix = _usable_prefix(run, prefix)
+    for block in _some(texts, file):
+        some, refusal = _short_enough(run, block, row)
         for source, candidates in zip(some, translator(some, prefix=prefix, first_row=row), strict=True):
             for place, candidate in enumerate(candidates, start=1):
                 print(_line(source, candidate, place, scores=scores, as_json=as_json))
         sys.stdout.flush()
         row += len(some)
+        if refusal:
+            raise DataError(refusal)
+
+
+def with_chance(chance: dict[str, Any], *, sample: bool, beam: int | None) -> dict[str, Any]:
+    """The decoding settings of `--sample`; its companions without it are a mistake, not a wish."""
+    lonely = [f"--{name.replace('_', '-')}" for name, value in chance.items() if value is not None]
+    if lonely and not sample:
+        raise SettingError(f"{', '.join(lonely)} only means something with --sample; add it")
+    if sample and beam not in {None, 1}:
+        raise SettingError(f"--sample draws and --beam {beam} searches; give one of them")
+    if not sample:
+        return {}
+    return {"beam": 1, **chance, "temperature": 1.0 if chance["temperature"] is None else chance["temperature"]}
 
 
 def _some(texts: list[str], file: Path | None) -> Iterator[list[str]]:
@@ -80,21 +97,37 @@ def _standard_input() -> Iterator[list[str]]:
 
 
 def _decoded(line: bytes, number: int) -> str:
+    where = f"standard input, line {number}"
     try:
-        return line.decode("utf-8").removesuffix("\r")
+        text = line.decode("utf-8-sig" if number == 1 else "utf-8").removesuffix("\r")
     except UnicodeDecodeError as error:
+        raise DataError(f"{where}, byte {error.start + 1}: this is not UTF-8; convert it first") from error
+    if "\0" in text:
+        raise DataError(f"{where} has a NUL byte; it is not text: remove it")
+    return text
+
+
+def _usable_prefix(run: Run, prefix: str) -> str:
+    """The prefix without the space at its end, which the next word brings along."""
+    unknown = run.inputs.target.unknown_characters([prefix])
+    if unknown:
         raise DataError(
-            f"standard input, line {number}, is not UTF-8 (byte {error.start + 1}); convert it first"
-        ) from error
+            f"--prefix has {' '.join(map(repr, unknown))}, which the model's vocabulary lacks; leave it out"
+        )
+    return prefix.rstrip()
 
 
-def _remark_on_length(run: Run, some: list[str], row: int) -> None:
+def _short_enough(run: Run, some: list[str], row: int) -> tuple[list[str], str]:
+    """The lines before the first one that is much too long, and the sentence that refuses that one."""
     known = run.recipe.inputs.longest
-    for i, ids in enumerate(run.inputs.source.encode(some), start=row + 1):
+    for i, ids in enumerate(run.inputs.source.encode(some)):
+        number = row + i + 1
         if len(ids) > MOST_TOKENS:
-            raise DataError(f"line {i} has {len(ids):,} tokens, more than {MOST_TOKENS:,}; split it into sentences")
+            limit = f"{len(ids):,} tokens, more than {MOST_TOKENS:,}"
+            return some[:i], f"line {number} has {limit}; split it into sentences"
         if len(ids) > known:
-            say(f"line {i} has {len(ids)} tokens; training had none longer than {known}: do not trust the translation")
+            say(f"line {number} has {len(ids)} tokens; training had none longer than {known}: do not trust the result")
+    return some, ""
 
 
 def _line(source: str, candidate: Translation, place: int, *, scores: bool, as_json: bool) -> str:

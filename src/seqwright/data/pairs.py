@@ -79,7 +79,7 @@ class PairFiles:
         self._slices = _slices(settings)
         for piece in self._slices.values():
             for path in piece.files:
-                _require_file(path)
+                require_file(path)
             if len(piece.files) == 1:
                 _reader(piece.files[0])
 
@@ -175,7 +175,7 @@ def _place(source: str) -> float:
 
 def content_hash(path: Path) -> str:
     """The sha256 of a file's bytes; computed once as long as its size and time stamp stay."""
-    _require_file(path)
+    require_file(path)
     state = path.stat()
     return _content_hash(path.resolve(), state.st_size, state.st_mtime_ns)
 
@@ -231,7 +231,8 @@ def _extension(path: Path) -> str:
     return (path.with_suffix("") if _compressed(path) else path).suffix.lower()
 
 
-def _require_file(path: Path) -> None:
+def require_file(path: Path) -> None:
+    """Refuse what is not there, or is a folder."""
     if path.is_dir():
         raise DataError(f"{path} is a folder, expected a file.")
     if not path.exists():

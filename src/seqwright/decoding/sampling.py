@@ -75,11 +75,11 @@ def sample(
         torch.rand(limit, generator=generator, dtype=torch.float64)
         for generator, limit in zip(generators, limit_B.tolist(), strict=True)
     ]
-    number_BT = pad_sequence(numbers, batch_first=True).to(first_B.device)
+    number_BT = pad_sequence(numbers, batch_first=True)
 
     def by_chance(logp_BV: Tensor, row_B: Tensor, chosen: int) -> Tensor:
         logits_BV = only_top_p(only_top_k(with_temperature(logp_BV, temperature), top_k), top_p)
-        return drawn(logits_BV, number_BT[row_B, chosen])
+        return drawn(logits_BV, number_BT[row_B.cpu(), chosen])
 
     constraints = Constraints(end, forbidden, shortest, no_repeat)
     return _written(model, state, by_chance, constraints=constraints, first_B=first_B, limit_B=limit_B, prefix=prefix)
@@ -123,9 +123,10 @@ def only_top_p(logits_BV: Tensor, p: float) -> Tensor:
 
 def drawn(logits_BV: Tensor, number_B: Tensor) -> Tensor:
     """The token whose share of the line from 0 to 1 holds the number, when each has its probability as its share."""
-    reach_BV = logits_BV.double().softmax(-1).cumsum(-1)
+    reach_BV = logits_BV.cpu().double().softmax(-1).cumsum(-1)  # not every device has float64
     place_B1 = number_B.unsqueeze(-1) * reach_BV[:, -1:]  # the last reach is 1 but for rounding
-    return torch.searchsorted(reach_BV, place_B1, right=True).squeeze(-1)  # `right` passes over probability 0
+    token_B = torch.searchsorted(reach_BV, place_B1, right=True).squeeze(-1)  # `right` passes over probability 0
+    return token_B.to(logits_BV.device)
 
 
 def _written(

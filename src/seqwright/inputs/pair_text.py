@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import Literal, NamedTuple
 
-from pydantic import Field
+from pydantic import Field, model_validator
 
 from seqwright.batches import InMemory, PairBatches
 from seqwright.inputs.bpe_dropout import BPEDropout
@@ -25,6 +25,14 @@ class PairTextSettings(TokenizerSettings):
     """Most tokens on a side in training."""
     overlong: Literal["drop", "cut", "refuse"] = "drop"
     """What happens to longer ones: left out and counted, cut off, or refused with an error."""
+
+    @model_validator(mode="after")
+    def _only_bpe_drops(self) -> "PairTextSettings":
+        if self.bpe_dropout and self.kind != "bpe":
+            raise ValueError(
+                f"bpe_dropout is {self.bpe_dropout}, but the kind is {self.kind}; set it to 0 or choose bpe"
+            )
+        return self
 
 
 class PairText(NamedTuple):

@@ -64,7 +64,7 @@ def exact_match(hypotheses: Sequence[str], references: Sequence[str], *, lowerca
 
 
 def exact_match_by_kind(
-    hypotheses: Sequence[str], references: Sequence[str], kinds: Sequence[str]
+    hypotheses: Sequence[str], references: Sequence[str], kinds: Sequence[str], *, lowercase: bool = False
 ) -> dict[str, Matches]:
     """Exact matches within each kind of sentence, kinds in alphabetical order."""
     _check_counts(hypotheses, references)
@@ -73,7 +73,7 @@ def exact_match_by_kind(
     matches = {kind: Matches(0, 0) for kind in sorted(set(kinds))}
     for hypothesis, reference, kind in zip(hypotheses, references, kinds, strict=True):
         matched, total = matches[kind]
-        matches[kind] = Matches(matched + _same(hypothesis, reference, lowercase=False), total + 1)
+        matches[kind] = Matches(matched + _same(hypothesis, reference, lowercase=lowercase), total + 1)
     return matches
 
 

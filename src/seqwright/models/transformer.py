@@ -48,7 +48,7 @@ class TransformerSettings(Settings):
     @classmethod
     def _fill_in_the_size(cls, given: Any) -> Any:
         if isinstance(given, dict):
-            return {**SIZES.get(given.get("size", "base"), {}), **given}
+            return {**SIZES.get(str(given.get("size", "base")), {}), **given}
         return given
 
     @field_validator("dropout")

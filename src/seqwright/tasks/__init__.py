@@ -29,6 +29,8 @@ class Prepared(NamedTuple):
 
     train: Batches[Any]
     evaluate: Callable[[nn.Module], dict[str, float]]
+    scores: tuple[str, ...]  # what `evaluate` gives
+    lower_is_better: frozenset[str]  # those of them that fall as the model gets better
     notes: list[str]  # what became of the data, for the user
 
 
@@ -39,6 +41,7 @@ class Evaluation(NamedTuple):
     signatures: dict[str, str]  # how a score was made, where it has a signature
     groups: dict[str, tuple[int, int]]  # exact matches and count, by kind of example
     answers: list[dict[str, Any]]  # one for each example: source, reference, hypothesis, …
+    notes: list[str]  # what became of the data, for the user
 
 
 class Task(Protocol):

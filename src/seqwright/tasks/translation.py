@@ -39,7 +39,9 @@ class TranslationTask:
         train, valid = (tokenised(recipe, data, inputs, part) for part in ("train", "valid"))
         notes = [f"train: {train.kept.sentence()}", f"valid: {valid.kept.sentence()}"]
         batches = batches_of(recipe, inputs, train, redrawn=True)
-        return Prepared(batches, validation(recipe, data, inputs, valid), notes)
+        scores = ("loss", "perplexity", "bleu", "chrf", "exact")
+        lower = frozenset({"loss", "perplexity"})
+        return Prepared(batches, validation(recipe, data, inputs, valid), scores, lower, notes)
 
     def evaluated(
         self,
@@ -61,8 +63,9 @@ class TranslationTask:
             "chrf": chrf(texts, wanted, lowercase=lowercase),
             "exact": exact_match(texts, wanted, lowercase=lowercase),
         }
-        batches = batches_of(recipe, inputs, tokenised(recipe, data, inputs, part), redrawn=False)
-        groups = exact_match_by_kind(texts, wanted, [pair.kind for pair in pairs])
+        rows = tokenised(recipe, data, inputs, part)
+        batches = batches_of(recipe, inputs, rows, redrawn=False)
+        groups = exact_match_by_kind(texts, wanted, [pair.kind for pair in pairs], lowercase=lowercase)
         return Evaluation(
             scores={**losses(model, batches), **{name: score.value for name, score in scored.items()}},
             signatures={name: score.signature for name, score in scored.items()},
@@ -71,6 +74,7 @@ class TranslationTask:
                 {"source": pair.source, "reference": pair.target, "hypothesis": t.text, "score": round(t.score, 4)}
                 for pair, t in zip(pairs, found, strict=True)
             ],
+            notes=[f"{part}: {rows.kept.sentence()}" + (" of the loss" if rows.kept.overlong else "")],
         )
 
 
@@ -125,6 +129,7 @@ def validation(
         return {
             **losses(model, batches),
             "bleu": bleu(found, wanted, lowercase=lowercase).value,
+            "chrf": chrf(found, wanted, lowercase=lowercase).value,
             "exact": exact_match(found, wanted, lowercase=lowercase).value,
         }
 

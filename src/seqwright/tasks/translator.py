@@ -24,7 +24,7 @@ class Translation(NamedTuple):
     """One candidate for a sentence."""
 
     text: str
-    score: float  # what it was ranked by: log-probability over length penalty
+    score: float  # what it was ranked by: in beam search the log-probability over the length penalty
     log_probability: float
     tokens: list[int]
     token_log_probabilities: list[float]  # one for each token, and one for the end where it was reached
@@ -49,7 +49,7 @@ class Translator:
         Every candidate is made to begin with `prefix`. `first_row` numbers the sentences where they are a part
         of more: samples are drawn from (seed, number).
         """
-        results = [[NOTHING] for _ in sentences]
+        results = [[NOTHING] * self.settings.n_best for _ in sentences]
         encoded = self.inputs.source.encode(list(sentences))
         waiting = sorted((i for i, text in enumerate(sentences) if text.strip()), key=lambda i: len(encoded[i]))
         while waiting:

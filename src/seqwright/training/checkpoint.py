@@ -103,7 +103,9 @@ def newest_whole(run: Path) -> tuple[int, Checkpoint, list[str]] | None:
         except RunError as error:
             complaints.append(str(error))
     if complaints:
-        raise RunError(f"no checkpoint in {run} is whole ({'; '.join(complaints)}); --fresh starts over")
+        raise RunError(
+            f"no checkpoint in {run} is whole ({'; '.join(complaints)}); restore it from a copy, or train with --fresh"
+        )
     return None
 
 

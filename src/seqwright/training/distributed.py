@@ -21,16 +21,16 @@ class World:
     @classmethod
     def from_environment(cls, device: torch.device) -> "World":
         """Joined with the others where torchrun started this process; alone otherwise."""
-        if "WORLD_SIZE" not in os.environ or int(os.environ["WORLD_SIZE"]) == 1:
+        if int(os.environ.get("WORLD_SIZE", "1")) == 1:
             return cls()
         if not dist.is_initialized():
-            dist.init_process_group("nccl" if device.type == "cuda" else "gloo")
+            dist.init_process_group("cpu:gloo,cuda:nccl" if device.type == "cuda" else "gloo")
         return cls(dist.get_rank(), dist.get_world_size())
 
     @staticmethod
     def rank_here() -> int:
         """This process's number as torchrun says it, before anything is joined; 0 alone."""
-        return int(os.environ.get("RANK", "0"))
+        return int(os.environ.get("RANK", "0")) if int(os.environ.get("WORLD_SIZE", "1")) > 1 else 0
 
     def leave(self) -> None:
         """Part from the others."""

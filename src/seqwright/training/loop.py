@@ -7,10 +7,10 @@ Everything that decides the next update stands in the checkpoint, and before eac
 import hashlib
 import math
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import torch
 from torch import Tensor, nn
@@ -39,7 +39,7 @@ from seqwright.training.schedule import expected_steps, learning_rate
 from seqwright.training.settings import TrainingSettings
 from seqwright.training.weights import load_tensors, unique_tensors
 
-LOWER_IS_BETTER = {"loss", "nll", "perplexity", "error", "mse", "mae", "mase"}
+LOSSES = frozenset({"loss", "perplexity"})
 Evaluate = Callable[[nn.Module], dict[str, float]]
 
 
@@ -52,6 +52,7 @@ def fit(
     rate: Callable[[int], float] | None = None,
     run: Path | None = None,
     evaluate: Evaluate | None = None,
+    lower_is_better: Collection[str] = LOSSES,
     reporter: Reporter | None = None,
     metadata: Mapping[str, str] | None = None,
 ) -> nn.Module:
@@ -59,11 +60,18 @@ def fit(
 
     With a `run` folder it saves checkpoints there and goes on from the newest whole one. `rate` gives the
     learning rate of each step, by default the settings' schedule; `evaluate` is called on the model to use at
-    every validation.
+    every validation, and of what it gives the scores in `lower_is_better` fall as the model gets better.
     """
     rate = rate or learning_rate(settings, steps=expected_steps(settings, batches))
-    fitting = Fitting(model, objective, batches, settings, rate, run, evaluate, reporter or Quiet(), metadata or {})
-    return fitting.go()
+    judge = Judge(evaluate, settings.metric in lower_is_better)
+    return Fitting(model, objective, batches, settings, rate, run, judge, reporter or Quiet(), metadata or {}).go()
+
+
+class Judge(NamedTuple):
+    """How a model is validated, and whether a lower score is the better one."""
+
+    evaluate: Evaluate | None
+    lower: bool
 
 
 class Fitting:
@@ -77,12 +85,12 @@ class Fitting:
         settings: TrainingSettings,
         rate: Callable[[int], float],
         run: Path | None,
-        evaluate: Evaluate | None,
+        judge: Judge,
         reporter: Reporter,
         metadata: Mapping[str, str],
     ) -> None:
         self.model, self.objective, self.batches = model, objective, batches
-        self.settings, self.rate, self.run, self.evaluate = settings, rate, run, evaluate
+        self.settings, self.rate, self.run, self.judge = settings, rate, run, judge
         self.reporter, self.metadata = reporter, metadata
         self.device = home_of(model)
         self.world = World.from_environment(self.device)
@@ -96,7 +104,8 @@ class Fitting:
         self.optimizer = optimizer_for(self.parameters, settings)
         self.average = self._average()
         self.called: nn.Module = torch.compile(model, dynamic=True) if settings.compile else model  # type: ignore[assignment]
-        self.step, self.place, self.carry = 0, Place(), None
+        self.step, self.place = 0, Place()
+        self.carry: Any = None
         self.sums: dict[str, float] = {}  # over the steps since the last journal line
         self.best: dict[str, float] = {}  # {"score": …, "step": …, "waited": …} once validated
         self.seconds = 0.0
@@ -110,6 +119,8 @@ class Fitting:
     def go(self) -> nn.Module:
         """Train until the steps, the epochs or the patience end."""
         self._resume()
+        if self.settings.precision == "bfloat16" and not computes_bfloat16(self.device):
+            self.reporter.say(f"this {self.device.type} has no instructions for bfloat16: computing in float32")
         self.reporter.begin(self.step, expected_steps(self.settings, self.batches))
         try:
             with Interruption() as interruption:
@@ -120,6 +131,8 @@ class Fitting:
                     due = self.step % self.settings.validate_every == 0 or self._over()
                     if due:
                         self._validate()
+                    if self.sums and self._over():  # patience ended it
+                        self._log()
                     asked = self.world.told_by_first(interruption.asked)
                     if due or asked or self.step % self.settings.save_every == 0:
                         self._save()
@@ -152,6 +165,11 @@ class Fitting:
         sums = dict.fromkeys(counts, 0.0)
         if self.step == 0:
             self.carry = self.objective.start(self.model, mine[0][1])
+            if self.carry is not None and self.world.size > 1:
+                raise SettingError(
+                    "this objective carries state from batch to batch, which several processes cannot share; "
+                    "train in one"
+                )
         for index, batch in mine:
             torch.manual_seed(_seed(settings.seed, self.step, index))
             with self._precision():
@@ -207,7 +225,7 @@ class Fitting:
 
     def _validate(self) -> None:
         """Validate the chosen weights, and remember whether they are the best so far."""
-        if self.evaluate is None:
+        if self.judge.evaluate is None:
             return
         scores: dict[str, float] = {}
         if self.world.first:
@@ -216,7 +234,7 @@ class Fitting:
             self.chosen.eval()
             self.objective.eval()
             with torch.no_grad(), self._precision():
-                scores = self.evaluate(self.chosen)
+                scores = self.judge.evaluate(self.chosen)
             self._write({"step": self.step, "event": "valid", "epoch": self.place.epoch, **scores})
             told = "  ".join(f"{name} {value:.4g}" for name, value in scores.items())
             self.reporter.say(f"step {self.step}: validation  {told}  ({time.monotonic() - began:.0f} s)")
@@ -226,7 +244,7 @@ class Fitting:
                     "name one of those"
                 )
         score = self.world.summed({"score": scores.get(self.settings.metric, 0.0)})["score"]
-        sign = -1 if self.settings.metric in LOWER_IS_BETTER else 1
+        sign = -1 if self.judge.lower else 1
         if not self.best or math.isnan(self.best["score"]) or sign * score > sign * self.best["score"]:
             self.best = {"score": score, "step": self.step, "waited": 0}
         else:

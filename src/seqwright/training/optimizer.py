@@ -37,6 +37,4 @@ def restore_optimizer(
         if name not in parameters:
             raise RunError(f"the optimizer's checkpoint has a tensor '{key}' that this model does not")
         parameter = parameters[name]
-        # Adam's step counter lives on the CPU in float32 wherever the weights are.
-        home = tensor.clone() if memory == "step" else tensor.to(parameter.device, copy=True)
-        optimizer.state[parameter][memory] = home
+        optimizer.state[parameter][memory] = tensor.to(parameter.device, copy=True)

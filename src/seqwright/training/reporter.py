@@ -63,7 +63,7 @@ class Lines:
         """A line, if the last one is some seconds old."""
         now = time.monotonic()
         if now - self.spoken >= self.seconds or step == self.steps:
-            left = (now - self.began) / max(1, step - self.first) * (self.steps - step)
+            left = (now - self.began) / max(1, step - self.first) * max(0, self.steps - step)
             self.say(f"step {step}/{self.steps}  loss {loss:.3f}  {speed:,.0f} tokens/s  {_clock(left)} left")
             self.spoken = now
 

@@ -1,10 +1,12 @@
 """The settings of a training."""
 
-from typing import Literal
+from typing import Annotated, Literal
 
 from pydantic import Field, model_validator
 
 from seqwright.settings import Settings
+
+Share = Annotated[float, Field(ge=0, lt=1)]
 
 
 class TrainingSettings(Settings):
@@ -23,9 +25,9 @@ class TrainingSettings(Settings):
 
     optimizer: Literal["adam", "adamw"] = "adam"
     """adam is the paper's; adamw lets `decay` act on the weights directly."""
-    rate: float = Field(default=1.0, gt=0)
+    rate: float = Field(default=1.0, gt=0, allow_inf_nan=False)
     """Highest learning rate; under the noam schedule a factor (1.0 is the paper's)."""
-    betas: tuple[float, float] = (0.9, 0.98)
+    betas: tuple[Share, Share] = (0.9, 0.98)
     """Adam's memory of the gradient and of its square."""
     epsilon: float = Field(default=1e-9, gt=0)
     """Adam's guard against division by zero."""
@@ -52,7 +54,7 @@ class TrainingSettings(Settings):
     """Steps between validations; each also saves."""
     save_every: int = Field(default=500, ge=1)
     """Steps between checkpoints."""
-    keep: int = Field(default=1, ge=1)
+    keep: int = Field(default=2, ge=1)
     """Newest checkpoints that stay; the best one always does."""
     metric: str = "loss"
     """What decides which checkpoint is best: any number that validation gives, such as loss, bleu or exact."""
