@@ -234,10 +234,11 @@ def test_training_stops_when_nothing_has_got_better_for_a_while(
     tmp_path: Path, metric: str, scores: tuple[float, ...], best: int, last: int
 ) -> None:
     evaluate = scripted(metric, *scores)
-    drawn_line(5, run=tmp_path, evaluate=evaluate, metric=metric, patience=2, validate_every=2, steps=100)
+    drawn_line(5, run=tmp_path, evaluate=evaluate, metric=metric, patience=2, validate_every=2, keep=1, steps=100)
     assert (read_mark(tmp_path, "best"), read_mark(tmp_path, "last")) == (best, last)
     assert steps_on_disk(tmp_path) == sorted({best, last})
     assert [found[metric] for found in journal(tmp_path, "valid")] == list(scores)
+    assert journal(tmp_path, "train")[-1]["step"] == last  # nothing of the last steps goes unlogged
 
 
 @pytest.mark.parametrize(("accumulate", "last"), [(1, 12), (2, 6)])
