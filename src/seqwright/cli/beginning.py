@@ -6,8 +6,8 @@ from pathlib import Path
 from seqwright.cli.terminal import say
 from seqwright.data.pairs import PairFiles, PairFilesSettings
 from seqwright.errors import DataError, SettingError, nearest
+from seqwright.lineage import TASKS
 
-TASKS = ["translation"]
 SMALL = 20_000  # pairs: below, a small model learns more from them
 
 TEMPLATE = """\
@@ -42,7 +42,7 @@ warmup = 400
 def write_new_recipe(task: str, data: list[Path], output: Path | None) -> None:
     """Look at the data, write a recipe that fits it."""
     if task not in TASKS:
-        raise SettingError(f"there is no task '{task}'; there are {', '.join(TASKS)}.{nearest(task, TASKS)}")
+        raise SettingError(f"there is no task '{task}'; there are {', '.join(TASKS)}.{nearest(task, list(TASKS))}")
     if len(data) > 2:
         raise DataError(f"--data was given {len(data)} times; give one file, or two line-aligned ones")
     where = output or Path(f"{data[0].name.split('.')[0]}.toml")

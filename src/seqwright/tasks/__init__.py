@@ -44,6 +44,15 @@ class Evaluation(NamedTuple):
     notes: list[str]  # what became of the data, for the user
 
 
+class Checked(NamedTuple):
+    """What was found in the data before training on it."""
+
+    columns: tuple[str, ...]
+    rows: list[tuple[str, ...]]  # one for each part
+    facts: dict[str, str]
+    remarks: list[str]  # what the user should know, a sentence each
+
+
 class Task(Protocol):
     """The wiring of one kind of data."""
 
@@ -55,6 +64,9 @@ class Task(Protocol):
 
     def prepared(self, recipe: Recipe, data: Any, inputs: Any) -> Prepared:
         """Batches to train on, and how to judge."""
+
+    def checked(self, recipe: Recipe, data: Any, inputs: Any) -> tuple[Checked, Batches[Any]]:
+        """What there is to know of the data, and the batches training would have."""
 
     def evaluated(
         self, recipe: Recipe, data: Any, inputs: Any, model: nn.Module, part: PartName, decoding: Any

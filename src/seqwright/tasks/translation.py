@@ -17,7 +17,8 @@ from seqwright.inputs.pair_text import PairText
 from seqwright.metrics.text import bleu, chrf, exact_match, exact_match_by_kind, perplexity
 from seqwright.objectives.next_token import NextToken
 from seqwright.recipe import Recipe
-from seqwright.tasks import Evaluation, Prepared
+from seqwright.tasks import Checked, Evaluation, Prepared
+from seqwright.tasks.pair_check import checked_pairs
 from seqwright.tasks.translator import Translator
 
 VALIDATION_PAIRS = 1000  # pairs decoded for the scores at each validation
@@ -42,6 +43,12 @@ class TranslationTask:
         scores = ("loss", "perplexity", "bleu", "chrf", "exact")
         lower = frozenset({"loss", "perplexity"})
         return Prepared(batches, validation(recipe, data, inputs, valid), scores, lower, notes)
+
+    def checked(self, recipe: Recipe, data: PairData, inputs: PairText) -> tuple[Checked, PairBatches]:
+        """Every part tokenised and looked at."""
+        parts = {part: tokenised(recipe, data, inputs, part) for part in data.parts()}
+        batches = batches_of(recipe, inputs, parts["train"], redrawn=True)
+        return checked_pairs(recipe, data, inputs, parts, batches), batches
 
     def evaluated(
         self,
