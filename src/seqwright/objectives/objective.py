@@ -1,6 +1,7 @@
 """The seam between a model and training: what an objective is and what it returns."""
 
 from abc import abstractmethod
+from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 from torch import Tensor, nn
@@ -19,7 +20,7 @@ class Loss(NamedTuple):
 
     parts: dict[str, Part]
 
-    def total(self, counts: dict[str, int]) -> Tensor:
+    def total(self, counts: Mapping[str, float]) -> Tensor:
         """The weighted sum of each part's sum over its count in `counts`.
 
         `counts` are those of everything that shares the update (micro-batches, processes), so that adding up

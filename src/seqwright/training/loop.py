@@ -109,7 +109,6 @@ class Fitting:
         self.sums: dict[str, float] = {}  # over the steps since the last journal line
         self.best: dict[str, float] = {}  # {"score": …, "step": …, "waited": …} once validated
         self.seconds = 0.0
-        self.finished = False
 
     @property
     def chosen(self) -> nn.Module:
@@ -152,34 +151,11 @@ class Fitting:
     def _update(self) -> None:
         """One step: gradients of all micro-batches, one update."""
         began = time.monotonic()
-        settings, places = self.settings, []
-        for _ in range(settings.accumulate):
-            places.append(self.place)
-            self.place = self.batches.after(self.place)
-        mine = [(i, self.batches.at(p).to(self.device)) for i, p in enumerate(places) if self.world.mine(i)]
+        mine = self._next_batches()
         counted = [self.objective.counts(batch) for _, batch in mine]
         counts = self.world.summed({name: sum(c[name] for c in counted) for name in counted[0]})
-        self.model.train()
-        self.objective.train()
-        self.optimizer.zero_grad(set_to_none=True)
-        sums = dict.fromkeys(counts, 0.0)
-        if self.step == 0:
-            self.carry = self.objective.start(self.model, mine[0][1])
-            if self.carry is not None and self.world.size > 1:
-                raise SettingError(
-                    "this objective carries state from batch to batch, which several processes cannot share; "
-                    "train in one"
-                )
-        for index, batch in mine:
-            torch.manual_seed(_seed(settings.seed, self.step, index))
-            with self._precision():
-                loss, self.carry = self.objective(self.called, batch, self.carry)
-            loss.total({name: int(count) for name, count in counts.items()}).backward()
-            for name, part in loss.parts.items():
-                sums[name] += float(part.sum.detach())
-        self.world.add_gradients(self.parameters.values())
+        sums = self._gradients(mine, counts)
         norm = self._clipped_norm()
-        sums = self.world.summed(sums)
         self.step += 1
         self._refuse_nonsense(sums, norm)
         for group in self.optimizer.param_groups:
@@ -194,6 +170,36 @@ class Fitting:
         self.seconds += took
         first = next(iter(sums))
         self.reporter.step(self.step, sums[first] / max(counts[first], 1), tokens / took)
+
+    def _next_batches(self) -> list[tuple[int, Any]]:
+        """This process's share of the step's micro-batches, each with its number."""
+        places = []
+        for _ in range(self.settings.accumulate):
+            places.append(self.place)
+            self.place = self.batches.after(self.place)
+        return [(i, self.batches.at(p).to(self.device)) for i, p in enumerate(places) if self.world.mine(i)]
+
+    def _gradients(self, mine: list[tuple[int, Any]], counts: Mapping[str, float]) -> dict[str, float]:
+        """Leave the gradient of the whole step in the parameters; the sum of each part of the loss."""
+        self.model.train()
+        self.objective.train()
+        self.optimizer.zero_grad(set_to_none=True)
+        if self.step == 0:
+            self.carry = self.objective.start(self.model, mine[0][1])
+        if self.carry is not None and self.world.size > 1:
+            raise SettingError(
+                "this objective carries state from batch to batch, which several processes cannot share; train in one"
+            )
+        sums = dict.fromkeys(counts, 0.0)
+        for index, batch in mine:
+            torch.manual_seed(_seed(self.settings.seed, self.step, index))
+            with self._precision():
+                loss, self.carry = self.objective(self.called, batch, self.carry)
+            loss.total(counts).backward()
+            for name, part in loss.parts.items():
+                sums[name] += float(part.sum.detach())
+        self.world.add_gradients(self.parameters.values())
+        return self.world.summed(sums)
 
     def _clipped_norm(self) -> float:
         gradients = [p.grad for p in self.parameters.values() if p.grad is not None]
