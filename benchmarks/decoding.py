@@ -213,7 +213,7 @@ def report(
             "ctranslate2": its,
             "ratio_of_medians": ratio,
             "mark": MARKS[search],
-            "reached": mine["median"] >= MARKS[search],
+            "reached": {"best": mine["best"] >= MARKS[search], "median": mine["median"] >= MARKS[search]},
             "same_translations": f"{agreement[search]} of {given.batch}",
         }
         for name, found in (("Seqwright", mine), ("CTranslate2 float32", its)):

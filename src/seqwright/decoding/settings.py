@@ -45,10 +45,8 @@ class DecodingSettings(Settings):
             raise ValueError(f"beam is {self.beam} and temperature {self.temperature}; set beam = 1 or temperature = 0")
         if not self.temperature and self.n_best > self.beam:
             raise ValueError(f"n_best is {self.n_best} but beam only {self.beam}; widen the beam or set a temperature")
-        if self.longest is not None and self.shortest >= self.longest:
-            raise ValueError(
-                f"shortest is {self.shortest} and longest {self.longest}; the end needs a place between them"
-            )
+        if self.longest is not None and self.shortest > self.longest:
+            raise ValueError(f"shortest is {self.shortest} and longest only {self.longest}; raise longest")
         return self
 
     def steps(self, source_B: Tensor) -> Tensor:
