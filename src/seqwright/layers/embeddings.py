@@ -34,7 +34,7 @@ class TokenEmbedding(nn.Module):
         """How well each token of the vocabulary fits each vector."""
         if not torch.is_grad_enabled() and x_BTD.shape[:-1].numel() <= FEW:
             # Decoding: for few vectors the same product is faster with the tall matrix on the left.
-            return (self.weight @ x_BTD.flatten(0, -2).T).T.unflatten(0, x_BTD.shape[:-1])
+            return (self.weight @ x_BTD.flatten(0, -2).T).T.view(*x_BTD.shape[:-1], -1)
         return F.linear(x_BTD, self.weight)
 
 
