@@ -43,7 +43,7 @@ def test_every_verb_shown_exists() -> None:
 
 
 def test_every_link_leads_somewhere() -> None:
-    for page in [REPOSITORY / "README.md", REPOSITORY / "CONTRIBUTING.md", *(REPOSITORY / "docs").glob("*.md")]:
+    for page in (REPOSITORY / "README.md", REPOSITORY / "CONTRIBUTING.md"):  # Sphinx looks after docs/
         text = page.read_text(encoding="utf-8")
         for target in re.findall(r"\]\(([^)#]+)[^)]*\)|src=\"([^\"]+)\"", text):
             link = target[0] or target[1]
