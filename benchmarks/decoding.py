@@ -21,6 +21,7 @@ from torch import nn
 from benchmarks.record import options, record, show
 from seqwright.batches import Ids, sources
 from seqwright.decoding import DecodingSettings, decoded
+from seqwright.devices import keep_freed_memory
 from seqwright.inputs.tokenizers import BEGIN, END, PAD, UNKNOWN
 from seqwright.layers.attention import Attention
 from seqwright.layers.blocks import FeedForward, PostNorm
@@ -64,6 +65,7 @@ def main() -> None:
     if given.quick:
         given.batch, given.steps, given.repetitions = 4, 6, 1
     torch.set_num_threads(1)
+    keep_freed_memory()  # as every verb does; CTranslate2 has the same memory
     torch.manual_seed(1)
     model = Transformer(
         TransformerSettings(**SIZES, dropout=0.1), source_vocabulary=VOCABULARY, target_vocabulary=VOCABULARY

@@ -17,6 +17,7 @@ from filelock import FileLock, Timeout
 from torch import nn
 
 from seqwright.batches import Batches
+from seqwright.devices import keep_freed_memory
 from seqwright.errors import RunError, SettingError, nearest
 from seqwright.lineage import chosen, member, task_of
 from seqwright.objectives.objective import Objective
@@ -91,8 +92,9 @@ def parameters(model: nn.Module) -> int:
     return sum(parameter.numel() for parameter in model.parameters())
 
 
-def set_threads(recipe: Recipe) -> None:
-    """Use as many CPU threads as the recipe says."""
+def set_up_cpu(recipe: Recipe) -> None:
+    """Use as many threads as the recipe says, and the memory again that was used before."""
+    keep_freed_memory()
     if recipe.training.threads is not None:
         torch.set_num_threads(recipe.training.threads)
 
@@ -105,7 +107,7 @@ def train(
 ) -> Run:
     """Train a recipe into a run folder, going on where an earlier training stopped. `text` is the recipe as written."""
     reporter = reporter or Quiet()
-    set_threads(recipe)
+    set_up_cpu(recipe)
     task, data, device = task_of(recipe.data.kind), data_of(recipe), device_of(recipe)
     world = World.from_environment(device)
     with locked(folder) if world.first else nullcontext():  # under torchrun only one process writes
@@ -269,7 +271,7 @@ def open_run(folder: Path, *, which: str = "best", notice: Callable[[str], None]
     step, files = _weights(folder, which, notice)
     model = model_of(recipe, inputs.sizes())
     load_tensors(model, files.get("averages") or files["model"])
-    set_threads(recipe)
+    set_up_cpu(recipe)
     try:
         device = device_of(recipe)
     except SettingError:  # trained elsewhere

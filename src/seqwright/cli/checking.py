@@ -16,7 +16,7 @@ from seqwright.cli.terminal import say
 from seqwright.devices import computes_bfloat16
 from seqwright.lineage import task_of
 from seqwright.recipe import Recipe, read_recipe
-from seqwright.runs import data_of, device_of, model_of, objective_of, parameters, set_threads
+from seqwright.runs import data_of, device_of, model_of, objective_of, parameters, set_up_cpu
 from seqwright.training.schedule import expected_steps
 
 TIMED_BATCHES = 8
@@ -26,7 +26,7 @@ FEW_ROWS, OVERFIT_STEPS = 8, 80
 def check_recipe(where: str, overrides: list[str]) -> None:
     """Print what was found, remarks last; nothing is written but the token cache."""
     recipe = read_recipe(where, overrides)
-    set_threads(recipe)
+    set_up_cpu(recipe)
     task, data = task_of(recipe.data.kind), data_of(recipe)
     say("reading the data and learning the vocabulary …")
     inputs = task.learnt_inputs(recipe, data)
