@@ -15,6 +15,8 @@ from seqwright.decoding.scoring import Hypothesis
 from seqwright.decoding.stepper import Prefix, StateT, Stepper, opened, reordered
 from seqwright.errors import SettingError
 
+Tell = Callable[[int, int], None]
+"""Is told of each token as it is chosen: the number of its row, and the token."""
 
 @torch.inference_mode()
 def greedy(
@@ -28,6 +30,7 @@ def greedy(
     no_repeat: int = 0,
     forbidden: Sequence[int] = (),
     prefix: Prefix | None = None,
+    tell: Tell | None = None,
 ) -> list[Hypothesis]:
     """The continuation of each row that takes the most probable token each time."""
 
@@ -43,6 +46,7 @@ def greedy(
         first_B=first_B,
         limit_B=limits(steps, first_B),
         prefix=prefix,
+        tell=tell,
     )
 
 
@@ -62,6 +66,7 @@ def sample(
     no_repeat: int = 0,
     forbidden: Sequence[int] = (),
     prefix: Prefix | None = None,
+    tell: Tell | None = None,
 ) -> list[Hypothesis]:
     """A continuation of each row drawn token by token, after temperature, then top-k, then top-p.
 
@@ -82,7 +87,16 @@ def sample(
         return drawn(logits_BV, number_BT[row_B.cpu(), chosen])
 
     constraints = Constraints(end, forbidden, shortest, no_repeat)
-    return _written(model, state, by_chance, constraints=constraints, first_B=first_B, limit_B=limit_B, prefix=prefix)
+    return _written(
+        model,
+        state,
+        by_chance,
+        constraints=constraints,
+        first_B=first_B,
+        limit_B=limit_B,
+        prefix=prefix,
+        tell=tell,
+    )
 
 
 def row_generators(seed: int, rows: Sequence[int], draws: int = 1) -> list[torch.Generator]:
@@ -138,6 +152,7 @@ def _written(
     first_B: Tensor,
     limit_B: Tensor,
     prefix: Prefix | None,
+    tell: Tell | None,
 ) -> list[Hypothesis]:
     """One continuation of each row, with `choose(logp_BV, row_B, chosen)` as the pen; finished rows leave the batch."""
     logits_BV, state = opened(model, state, first_B, prefix)
@@ -151,6 +166,9 @@ def _written(
         token_B = choose(logp_BV, row_B, logp_BT.shape[1])
         text_BT = torch.cat([text_BT, token_B.unsqueeze(1)], dim=1)
         logp_BT = torch.cat([logp_BT, logp_BV.gather(1, token_B.unsqueeze(1))], dim=1)
+        if tell is not None:
+            for row, token in zip(row_B.tolist(), token_B.tolist(), strict=True):
+                tell(row, token)
         over_B = (token_B == constraints.end) | (logp_BT.shape[1] >= limit_B)
         for i in over_B.nonzero().flatten().tolist():
             found[int(row_B[i])] = _hypothesis(text_BT[i, given:].tolist(), logp_BT[i].tolist(), constraints.end)

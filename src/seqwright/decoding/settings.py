@@ -10,7 +10,7 @@ from torch import Tensor
 
 from seqwright.decoding.beam import Hypotheses, beam_search
 from seqwright.decoding.constraints import limits
-from seqwright.decoding.sampling import greedy, row_generators, sample
+from seqwright.decoding.sampling import Tell, greedy, row_generators, sample
 from seqwright.decoding.stepper import Prefix, StateT, Stepper, repeated
 from seqwright.settings import Settings
 
@@ -65,10 +65,12 @@ def decoded(
     forbidden: Sequence[int] = (),
     prefix: Prefix | None = None,
     rows: Sequence[int] | None = None,
+    tell: Tell | None = None,
 ) -> Hypotheses:
     """The `n_best` continuations of each row as the settings want them; samples in the order they were drawn.
 
     `rows` are the numbers of the examples in the whole data, which samples are seeded from; unset: 0, 1, 2, ….
+    `tell` hears every token as it is chosen, but not in beam search, which may take them back.
     """
     if settings.temperature:
         return _sampled(
@@ -81,6 +83,7 @@ def decoded(
             forbidden=forbidden,
             prefix=prefix,
             rows=rows,
+            tell=tell,
         )
     if settings.beam == 1:
         alone = greedy(
@@ -93,6 +96,7 @@ def decoded(
             no_repeat=settings.no_repeat,
             forbidden=forbidden,
             prefix=prefix,
+            tell=tell,
         )
         return [[hypothesis] for hypothesis in alone]
     return beam_search(
@@ -122,6 +126,7 @@ def _sampled(
     forbidden: Sequence[int],
     prefix: Prefix | None,
     rows: Sequence[int] | None,
+    tell: Tell | None,
 ) -> Hypotheses:
     """`n_best` samples of each row: every sample is a row of its own with a generator of its own."""
     draws = settings.n_best
@@ -141,5 +146,6 @@ def _sampled(
         no_repeat=settings.no_repeat,
         forbidden=forbidden,
         prefix=prefix,
+        tell=tell,
     )
     return [samples[i : i + draws] for i in range(0, len(samples), draws)]

@@ -219,6 +219,23 @@ def test_finished_rows_leave_the_batch() -> None:
     assert model.asked == [sum(count > t for count in chosen) for t in range(max(chosen))]
 
 
+@pytest.mark.parametrize("settings", [DecodingSettings(), DecodingSettings(temperature=1.0)])
+def test_every_token_is_told_as_it_is_chosen_under_the_number_of_its_row(settings: DecodingSettings) -> None:
+    model, told = TinyGRU(end_bias=1.0), dict[int, list[int]]()
+    limit_B = torch.tensor([3, 5, 19, 7])
+    found = decoded(
+        model,
+        model.start(sources(4)),
+        settings,
+        first_B=begins(4),
+        end=END,
+        steps=limit_B,
+        tell=lambda row, token: told.setdefault(row, []).append(token),
+    )
+    for row, (one,) in enumerate(found):
+        assert told[row] == one.tokens + [END] * one.finished
+
+
 def test_end_waits_for_the_shortest_length_and_the_forbidden_never_come(model: TinyGRU) -> None:
     forbidden = [0, 2, 3]
     found = greedy(
