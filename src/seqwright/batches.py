@@ -3,7 +3,8 @@
 B batch · S source · T target
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from functools import lru_cache
 from typing import Any, NamedTuple, Protocol, TypeVar
 
 import numpy as np
@@ -11,6 +12,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
+KEPT_EPOCHS = 2  # whose plans and drawn rows stay: the batches of one step may reach over the end of an epoch
 Ids = NDArray[np.integer]
 BatchT_co = TypeVar("BatchT_co", covariant=True)
 
@@ -119,14 +121,30 @@ class InMemory:
 class PairBatches:
     """Sentence pairs of like length together, at most `tokens` a batch on either side, padding included.
 
-    Each epoch shuffles the pairs, sorts them by target and source length (the shuffle decides among equals),
-    cuts the sorted row into batches and shuffles those; all from (seed, epoch).
+    A pair that is longer than that stands alone. Each epoch shuffles the pairs, sorts them by target and source
+    length (the shuffle decides among equals), cuts the sorted row into batches and shuffles those; all from
+    (seed, epoch). Where `anew` is given, the pairs of each epoch are what it gives for that epoch: as many as there
+    are, in the same order, but of other lengths perhaps.
     """
 
-    def __init__(self, source: Rows, target: Rows, *, tokens: int, seed: int, begin: int, end: int) -> None:
-        self.source, self.target = source, target
+    def __init__(
+        self,
+        source: Rows,
+        target: Rows,
+        *,
+        tokens: int,
+        seed: int,
+        begin: int,
+        end: int,
+        anew: Callable[[int], tuple[Rows, Rows]] | None = None,
+    ) -> None:
+        self.source, self.target, self.anew = source, target, anew
         self.tokens, self.seed, self.begin, self.end = tokens, seed, begin, end
-        self._planned: tuple[int, list[NDArray[np.int64]]] | None = None
+        self._remembered = lru_cache(KEPT_EPOCHS)(self._planned)
+
+    def sides(self, epoch: int) -> tuple[Rows, Rows]:
+        """The sources and the targets as they are in an epoch."""
+        return (self.source, self.target) if self.anew is None else self.anew(epoch)
 
     def at(self, place: Place) -> Pairs:
         """The batch at a place."""
@@ -143,30 +161,31 @@ class PairBatches:
 
     def once(self) -> Iterator[Pairs]:
         """Every pair once, longest last."""
-        for rows in self._cut(np.arange(len(self.source.length_N))):
+        for rows in self._cut(np.arange(len(self.source.length_N)), 0):
             yield self._batch(rows, 0)
 
     def plan(self, epoch: int) -> list[NDArray[np.int64]]:
         """Which rows stand in which batch of an epoch."""
-        if self._planned is None or self._planned[0] != epoch:
-            order = np.random.default_rng((self.seed, epoch))
-            batches = self._cut(order.permutation(len(self.source.length_N)))
-            shuffled = [batches[i] for i in order.permutation(len(batches))]
-            self._planned = epoch, shuffled
-        return self._planned[1]
+        return self._remembered(epoch)
 
     def padding(self, epoch: int = 0) -> float:
         """The share of all positions in an epoch's batches, source and target, that is padding."""
+        sides = self.sides(epoch)
         real = every = 0
         for rows in self.plan(epoch):
-            for length_N in (self.source.length_N[rows] + 1, self.target.length_N[rows] + 1):
+            for length_N in (side.length_N[rows] + 1 for side in sides):
                 real += int(length_N.sum())
                 every += len(rows) * int(length_N.max())
         return 1 - real / every
 
-    def _cut(self, rows: NDArray[np.int64]) -> list[NDArray[np.int64]]:
-        """Rows sorted by length and cut so that rows × longest stays within `tokens`."""
-        source_N, target_N = self.source.length_N[rows] + 1, self.target.length_N[rows] + 1
+    def _planned(self, epoch: int) -> list[NDArray[np.int64]]:
+        order = np.random.default_rng((self.seed, epoch))
+        batches = self._cut(order.permutation(len(self.source.length_N)), epoch)
+        return [batches[i] for i in order.permutation(len(batches))]
+
+    def _cut(self, rows: NDArray[np.int64], epoch: int) -> list[NDArray[np.int64]]:
+        """Rows sorted by their length in an epoch and cut so that rows × longest stays within `tokens`."""
+        source_N, target_N = (side.length_N[rows] + 1 for side in self.sides(epoch))
         sorted_N = np.lexsort((source_N, target_N))
         rows, longest_N = rows[sorted_N], np.maximum(source_N, target_N)[sorted_N]
         batches, first, widest = [], 0, 0
@@ -179,4 +198,5 @@ class PairBatches:
         return batches
 
     def _batch(self, rows: NDArray[np.int64], epoch: int) -> Pairs:
-        return pairs(self.source.take(rows, epoch), self.target.take(rows, epoch), begin=self.begin, end=self.end)
+        source, target = self.sides(epoch)
+        return pairs(source.take(rows, epoch), target.take(rows, epoch), begin=self.begin, end=self.end)

@@ -10,35 +10,42 @@ import random
 import shutil
 from array import array
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import ExitStack
+from contextlib import ExitStack, contextmanager
+from functools import lru_cache
 from itertools import islice
 from pathlib import Path
+from tempfile import TemporaryFile
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from seqwright.batches import Ids
+from seqwright.batches import KEPT_EPOCHS, Ids
 from seqwright.data.catalog import cache_folder
 from seqwright.data.examples import Pair
 from seqwright.errors import DataError
 
-FORMAT = 2
-BLOCK = 8192  # pairs tokenised at a time
+FORMAT = 3
+BLOCK = 8192  # pairs tokenised at a time, rows drawn between two words of progress
 Encode = Callable[[list[str]], Sequence[Any]]  # token ids of some integer type, a row each
 Overlong = Literal["drop", "cut", "refuse"]
 
 
 class Ragged:
-    """Rows of different length in two mapped files: the values one after another, and where each row ends."""
+    """Rows of different length: the values one after another, in a mapped file, and where each row ends."""
 
-    def __init__(self, stem: Path) -> None:
-        self.end_N: NDArray[np.int64] = np.load(stem.with_suffix(".ends.npy"), mmap_mode="r")
+    def __init__(self, values: Ids, end_N: NDArray[np.int64]) -> None:
+        self.values, self.end_N = values, end_N
+        self.length_N: NDArray[np.int64] = np.diff(end_N, prepend=0)
+
+    @classmethod
+    def mapped(cls, stem: Path) -> "Ragged":
+        """The rows that a `RaggedWriter` wrote."""
+        end_N: NDArray[np.int64] = np.load(stem.with_suffix(".ends.npy"), mmap_mode="r")
         kind = json.loads(stem.with_suffix(".kind.json").read_text(encoding="utf-8"))
         path = stem.with_suffix(".values")
         empty = path.stat().st_size == 0
-        self.values = np.zeros(0, dtype=kind) if empty else np.memmap(path, dtype=kind, mode="r")
-        self.length_N: NDArray[np.int64] = np.diff(self.end_N, prepend=0)
+        return cls(np.zeros(0, dtype=kind) if empty else np.memmap(path, dtype=kind, mode="r"), end_N)
 
     def __len__(self) -> int:
         return len(self.end_N)
@@ -57,7 +64,9 @@ class Ragged:
 class Redrawn:
     """Rows segmented anew each epoch, drawn from (seed, epoch, side, row): for BPE-dropout.
 
-    `length_N` are the lengths without dropout: batches are planned with them.
+    Batches are planned with the lengths as drawn, so an epoch is drawn whole when it is first asked for, and kept in
+    a mapped file without a name: it needs disk, not memory, and is gone when nobody reads it any more, whatever ends
+    the process. A row that is drawn longer than `longest` stays as it is without dropout.
     """
 
     def __init__(
@@ -69,18 +78,34 @@ class Redrawn:
         seed: int,
         side: str,
         longest: int,
+        progress: Callable[[int], None] = lambda count: None,
     ) -> None:
-        self.text, self.draw, self.seed, self.side, self.longest = text, draw, seed, side, longest
-        self.length_N = plain.length_N
+        self.text, self.plain, self.draw, self.progress = text, plain, draw, progress
+        self.seed, self.side, self.longest = seed, side, longest
+        self._remembered = lru_cache(KEPT_EPOCHS)(self._drawn)
 
-    def take(self, rows: NDArray[np.int64], epoch: int) -> list[Ids]:
-        """Some rows as they are in this epoch."""
-        return [self._drawn(index, epoch)[: self.longest] for index in rows.tolist()]
+    def rows(self, epoch: int) -> Ragged:
+        """Every row as it is in an epoch."""
+        return self._remembered(epoch)
 
-    def _drawn(self, index: int, epoch: int) -> Ids:
+    def _drawn(self, epoch: int) -> Ragged:
+        kind, ends = self.plain.values.dtype, array("q", [0])
+        folder = cache_folder() / "tokens"
+        with writing_to(folder), TemporaryFile(dir=folder) as file:
+            for index in range(len(self.plain)):
+                row = self._row(index, epoch).astype(kind, copy=False)
+                file.write(row.tobytes())
+                ends.append(ends[-1] + len(row))
+                if not (index + 1) % BLOCK:
+                    self.progress(index + 1)
+            file.flush()
+            values = np.memmap(file, dtype=kind, mode="r") if ends[-1] else np.zeros(0, dtype=kind)
+        return Ragged(values, np.asarray(ends, dtype=np.int64)[1:])
+
+    def _row(self, index: int, epoch: int) -> Ids:
         text = self.text.row(index).tobytes().decode()
         drawn: Ids = self.draw(text, random.Random(f"{self.seed}/{epoch}/{self.side}/{index}"))
-        return drawn
+        return drawn if len(drawn) <= self.longest else self.plain.row(index)
 
 
 class Kept(NamedTuple):
@@ -130,19 +155,28 @@ def tokenised_pairs(
         aside = folder.with_name(f".{settled}.{os.getpid()}")
         shutil.rmtree(aside, ignore_errors=True)
         try:
-            aside.mkdir(parents=True)
-            _write(pairs, aside, source, target, longest, overlong, where, progress)
-            _settle(aside, folder)
-        except OSError as error:
-            raise DataError(
-                f"the token cache {folder.parent} could not be written: {error.strerror or error}; "
-                "make room there or point SEQWRIGHT_CACHE elsewhere"
-            ) from error
+            with writing_to(folder.parent):
+                aside.mkdir()
+                _write(pairs, aside, source, target, longest, overlong, where, progress)
+                _settle(aside, folder)
         finally:
             shutil.rmtree(aside, ignore_errors=True)
     kept = Kept(**json.loads((folder / "kept.json").read_text(encoding="utf-8")))
-    source_rows, target_rows, source_text, target_text = (Ragged(folder / name) for name in NAMES)
+    source_rows, target_rows, source_text, target_text = (Ragged.mapped(folder / name) for name in NAMES)
     return TokenisedPairs(source_rows, target_rows, source_text, target_text, kept)
+
+
+@contextmanager
+def writing_to(folder: Path) -> Iterator[None]:
+    """Make a folder of the cache and say what is to be done where it cannot be written to."""
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        yield
+    except OSError as error:
+        raise DataError(
+            f"the token cache {folder} could not be written: {error.strerror or error}; "
+            "make room there or point SEQWRIGHT_CACHE elsewhere"
+        ) from error
 
 
 def _settle(aside: Path, folder: Path) -> None:

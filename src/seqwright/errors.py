@@ -3,6 +3,8 @@
 The command line prints the sentence and exits with code 2; from Python they are ordinary exceptions.
 """
 
+from collections.abc import Iterable
+
 
 class UserError(Exception):
     """What the user gave cannot be used; the message says why and what to do."""
@@ -24,9 +26,22 @@ class DownloadError(UserError):
     """A dataset could not be fetched whole and unchanged."""
 
 
-def nearest(word: str, known: list[str]) -> str:
-    """` Did you mean 'x'?` for the known word nearest to `word`, or nothing."""
+def closest(word: str, known: Iterable[str]) -> str | None:
+    """The known word most like `word`, if any is."""
     import difflib
 
-    close = difflib.get_close_matches(word, known, n=1, cutoff=0.6)
-    return f" Did you mean '{close[0]}'?" if close else ""
+    close = difflib.get_close_matches(word, list(known), n=1, cutoff=0.6)
+    return close[0] if close else None
+
+
+def nearest(word: str, known: Iterable[str]) -> str:
+    """` Did you mean 'x'?` for the known word nearest to `word`, or nothing."""
+    close = closest(word, known)
+    return f" Did you mean '{close}'?" if close else ""
+
+
+def instead(word: str, known: Iterable[str]) -> str:
+    """`. Did you mean 'x'?` where a known word is near, otherwise `; there are x, y`: the end of a sentence."""
+    words = list(known)
+    there_are = "there is" if len(words) == 1 else "there are"
+    return f".{near}" if (near := nearest(word, words)) else f"; {there_are} {', '.join(words)}"

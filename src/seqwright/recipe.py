@@ -3,10 +3,10 @@
 Strict: what is not known is refused, and the nearest known name offered.
 """
 
-import difflib
 import json
+import re
 import tomllib
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from importlib import resources
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 import tomlkit
 from pydantic import ValidationError
 
-from seqwright.errors import SettingError
+from seqwright.errors import SettingError, closest
 from seqwright.lineage import DEFAULT_KIND, KINDS, chosen
 from seqwright.settings import Settings
 
@@ -53,23 +53,36 @@ def shipped() -> dict[str, Path]:
 def recipe_text(where: str) -> tuple[str, str]:
     """The name and the text of a recipe: a file, or one that ships."""
     path = Path(where)
+    if (path / "resolved.toml").is_file():
+        copy = f" (a copy is {path / 'recipe.toml'})" if (path / "recipe.toml").is_file() else ""
+        raise SettingError(
+            f"{where} is a run folder, not a recipe; to go on training it, give the recipe it came from{copy} and "
+            f"--run {where}"
+        )
     if path.suffix == ".toml" or path.is_file():
         try:
-            return path.stem, path.read_text(encoding="utf-8")
+            return path.stem, path.read_text(encoding="utf-8-sig")  # editors on Windows write a byte order mark
+        except FileNotFoundError as error:
+            raise SettingError(f"the recipe {where} could not be read: {error.strerror}.{_meant(path)}") from error
         except (OSError, UnicodeDecodeError) as error:
             raise SettingError(f"the recipe {where} could not be read: {_reason(error)}") from error
     known = shipped()
     if where not in known:
-        close = difflib.get_close_matches(where, known, n=1)
-        hint = f" Did you mean '{close[0]}'?" if close else ""
-        raise SettingError(f"there is no recipe '{where}', neither a file nor one that ships.{hint}")
+        raise SettingError(f"there is no recipe '{where}', neither a file nor one that ships.{_meant(path)}")
     return where, known[where].read_text(encoding="utf-8")
+
+
+def _meant(path: Path) -> str:
+    """` Did you mean 'x'?` for the recipe of the nearest name: a file beside the one asked for, or one that ships."""
+    known = {name: name for name in shipped()} | {beside.stem: str(beside) for beside in path.parent.glob("*.toml")}
+    close = closest(path.name.removesuffix(".toml"), known)
+    return f" Did you mean '{known[close]}'?" if close else ""
 
 
 def read_recipe(where: str, overrides: Iterable[str] = ()) -> Recipe:
     """A recipe by file or shipped name, with `section.key=value` overrides."""
     name, text = recipe_text(where)
-    return recipe_from(_with_overrides(_with_base(parsed(text, where), where), overrides), name=name)
+    return recipe_from(_with_overrides(with_base(parsed(text, where), where), overrides), name=name)
 
 
 def parsed(text: str, where: str) -> dict[str, Any]:
@@ -98,15 +111,15 @@ def recipe_from(plain: dict[str, Any], *, name: str = "run") -> Recipe:
     return Recipe(plain.get("name", name), plain.get("description", ""), **sections)
 
 
-def validated(section: str, given: dict[str, Any]) -> Any:
-    """The settings of a section."""
+def validated(section: str, given: dict[str, Any], called: Mapping[str, str] | None = None) -> Any:
+    """The settings of a section; `called` says which of them the user knows by another name, an option's."""
     kind = chosen(section, given.get("kind"))
     settings = kind.load(kind.settings)
     try:
         # Through JSON, where strictness means what a user means: 5 is a number of steps, true and "5" are not.
         return settings.model_validate_json(json.dumps(given, default=str), strict=True)
     except ValidationError as error:
-        raise SettingError(_sentence(section, error, list(settings.model_fields))) from error
+        raise SettingError(_sentence(section, given, error, called or {})) from error
 
 
 def written(plain: dict[str, Any]) -> str:
@@ -125,7 +138,7 @@ def flattened(plain: dict[str, Any]) -> dict[str, Any]:
     return flat
 
 
-def _with_base(plain: dict[str, Any], where: str, heirs: tuple[str, ...] = ()) -> dict[str, Any]:
+def with_base(plain: dict[str, Any], where: str, heirs: tuple[str, ...] = ()) -> dict[str, Any]:
     """What the recipe says, over what its base says. A base that is a file lies beside the recipe."""
     if "base" not in plain:
         return plain
@@ -138,7 +151,7 @@ def _with_base(plain: dict[str, Any], where: str, heirs: tuple[str, ...] = ()) -
     if base in heirs:
         raise SettingError(f"the recipe's base '{base}' leads back to itself; name another, or none")
     name, text = recipe_text(base)
-    under = _with_base(parsed(text, name), base, (*heirs, base))
+    under = with_base(parsed(text, name), base, (*heirs, base))
     merged = {**under, **plain}
     for section in SECTIONS:
         above, below = plain.get(section, {}), under.get(section, {})
@@ -171,22 +184,43 @@ def _value(text: str) -> Any:
         return text
 
 
-def _sentence(section: str, error: ValidationError, known: list[str]) -> str:
+def _sentence(section: str, given: dict[str, Any], error: ValidationError, called: Mapping[str, str]) -> str:
+    """What is wrong first, by the name the user knows it by."""
     first = error.errors()[0]
-    place = [str(part) for part in first["loc"][:1]]
-    where = ".".join([section, *place])
+    message = first["msg"].removeprefix("Value error, ")
+    if not first["loc"]:  # settings that contradict each other
+        options = [option for name, option in called.items() if re.search(rf"\b{name}\b", message)]
+        return f"{', '.join(options) or section}: {message[0].lower()}{message[1:]}"
+    key = str(first["loc"][0])
+    where = called.get(key, f"{section}.{key}")
     if first["type"] == "extra_forbidden":
-        return _unknown(where, place[0], known, before=f"{section}.")
+        return _elsewhere(section, key, given) or _unknown(where, key, _keys(section, given), before=f"{section}.")
     if first["type"] == "missing" and len(first["loc"]) == 1:
         return f"the setting '{where}' is missing; give it in the recipe under [{section}], or as {where}=…"
-    message = first["msg"].removeprefix("Value error, ")
-    given = "" if first["type"] == "value_error" else f", not {first['input']!r}"
-    return f"{where}: {message[0].lower()}{message[1:]}{given}"
+    found = "" if first["type"] == "value_error" else f", not {first['input']!r}"
+    return f"{where}: {message[0].lower()}{message[1:]}{found}"
+
+
+def _elsewhere(section: str, key: str, given: dict[str, Any]) -> str:
+    """That a key belongs to other kinds of a section, if it does."""
+    kinds = [kind for kind in KINDS[section] if kind and key in _keys(section, {"kind": kind})]
+    if not kinds:
+        return ""
+    return (
+        f"'{section}.{key}' belongs to {section}.kind {' or '.join(kinds)}, this recipe's is "
+        f"{given.get('kind', DEFAULT_KIND[section])}; leave it out, or choose that kind"
+    )
+
+
+def _keys(section: str, given: dict[str, Any]) -> list[str]:
+    """What can be set in a section of the given kind."""
+    kind = chosen(section, given.get("kind"))
+    return list(kind.load(kind.settings).model_fields)
 
 
 def _unknown(name: str, word: str, known: list[str], *, before: str = "", after: str = "") -> str:
-    close = difflib.get_close_matches(word, known, n=1, cutoff=0.6)
-    return f"there is no setting '{name}'." + (f" Did you mean '{before}{close[0]}{after}'?" if close else "")
+    close = closest(word, known)
+    return f"there is no setting '{name}'." + (f" Did you mean '{before}{close}{after}'?" if close else "")
 
 
 def _reason(error: OSError | UnicodeDecodeError) -> str:

@@ -25,8 +25,8 @@ def case(dtype: torch.dtype) -> tuple[Tensor, Tensor, Tensor]:
 
 
 def ours(logits_BTV: Tensor, wanted_BT: Tensor, real_BT: Tensor, smoothing: float) -> tuple[Tensor, Tensor]:
-    smoothed, nll = SmoothedCrossEntropy.apply(logits_BTV, wanted_BT, real_BT, smoothing)
-    return smoothed, nll
+    smoothed, plain = SmoothedCrossEntropy.apply(logits_BTV, wanted_BT, real_BT, smoothing)
+    return smoothed, plain
 
 
 def torchs(logits_BTV: Tensor, wanted_BT: Tensor, real_BT: Tensor, smoothing: float) -> Tensor:
@@ -41,9 +41,9 @@ def gradient(loss: Tensor, logits_BTV: Tensor) -> Tensor:
 @SMOOTHING
 def test_it_is_torchs_cross_entropy(smoothing: float) -> None:
     logits_BTV, wanted_BT, real_BT = case(torch.float32)
-    smoothed, nll = ours(logits_BTV, wanted_BT, real_BT, smoothing)
+    smoothed, plain = ours(logits_BTV, wanted_BT, real_BT, smoothing)
     torch.testing.assert_close(smoothed, torchs(logits_BTV, wanted_BT, real_BT, smoothing), rtol=1e-5, atol=0)
-    torch.testing.assert_close(nll, torchs(logits_BTV, wanted_BT, real_BT, 0.0), rtol=1e-5, atol=0)
+    torch.testing.assert_close(plain, torchs(logits_BTV, wanted_BT, real_BT, 0.0), rtol=1e-5, atol=0)
 
 
 @SMOOTHING
@@ -59,10 +59,10 @@ def test_its_gradient_is_torchs(smoothing: float, dtype: torch.dtype, by: float)
 @SMOOTHING
 def test_in_bfloat16_it_is_as_near_as_bfloat16_allows(smoothing: float) -> None:
     logits_BTV, wanted_BT, real_BT = case(torch.bfloat16)
-    smoothed, nll = ours(logits_BTV, wanted_BT, real_BT, smoothing)
+    smoothed, plain = ours(logits_BTV, wanted_BT, real_BT, smoothing)
     exact_BTV = logits_BTV.detach().double().requires_grad_()
     exact = torchs(exact_BTV, wanted_BT, real_BT, smoothing)
-    assert smoothed.dtype is nll.dtype is torch.float32
+    assert smoothed.dtype is plain.dtype is torch.float32
     torch.testing.assert_close(smoothed.double(), exact, rtol=0.005, atol=0)
     found_BTV = gradient(smoothed, logits_BTV)
     torch.testing.assert_close(found_BTV.double(), gradient(exact, exact_BTV), rtol=0.02, atol=0.004)
@@ -81,14 +81,14 @@ def test_its_gradient_is_the_slope_of_its_value(smoothing: float) -> None:
 
 def test_the_padding_counts_for_nothing() -> None:
     logits_BTV, wanted_BT, real_BT = case(torch.float32)
-    smoothed, nll = ours(logits_BTV, wanted_BT, real_BT, 0.1)
+    smoothed, plain = ours(logits_BTV, wanted_BT, real_BT, 0.1)
     assert not bool(gradient(smoothed, logits_BTV)[~real_BT].any())
     with torch.no_grad():
         rubbish_BTV = logits_BTV.masked_fill(~real_BT.unsqueeze(-1), 1e4)
         rubbish_BT = wanted_BT.masked_fill(~real_BT, 0)
-        again, nll_again = ours(rubbish_BTV, rubbish_BT, real_BT, 0.1)
+        again, plain_again = ours(rubbish_BTV, rubbish_BT, real_BT, 0.1)
     assert torch.equal(again, smoothed)
-    assert torch.equal(nll_again, nll)
+    assert torch.equal(plain_again, plain)
 
 
 class Batch(NamedTuple):
@@ -109,13 +109,26 @@ def test_the_objective_sums_over_the_real_tokens_and_learns_from_the_smoothed_pa
     objective = NextToken(NextTokenSettings(label_smoothing=0.2))
     loss, carry = objective(Telling(), batch, "carried")
     assert carry == "carried on"
-    assert objective.counts(batch) == {"loss": 12, "nll": 12}
+    assert objective.counts(batch) == {"loss": 12, "smoothed": 12}
     assert {name: (part.over, part.weight) for name, part in loss.parts.items()} == {
-        "loss": (12, 1.0),
-        "nll": (12, 0.0),
+        "loss": (12, 0.0),
+        "smoothed": (12, 1.0),
     }
-    mean = F.cross_entropy(batch.logits_BTV[batch.real_BT], batch.wanted_BT[batch.real_BT], label_smoothing=0.2)
-    torch.testing.assert_close(loss.total(objective.counts(batch)), mean)
+    assert next(iter(loss.parts)) == "loss", "the first part is the one that progress shows"
+    real = batch.logits_BTV[batch.real_BT], batch.wanted_BT[batch.real_BT]
+    torch.testing.assert_close(loss.parts["loss"].sum, F.cross_entropy(*real, reduction="sum"))
+    torch.testing.assert_close(loss.total(objective.counts(batch)), F.cross_entropy(*real, label_smoothing=0.2))
+
+
+def test_without_smoothing_the_plain_loss_is_the_only_part_and_is_learnt_from() -> None:
+    batch = Batch(*case(torch.float32))
+    objective = NextToken(NextTokenSettings(label_smoothing=0.0))
+    loss, _ = objective(Telling(), batch, "carried")
+    assert objective.counts(batch) == {"loss": 12}
+    assert {name: (part.over, part.weight) for name, part in loss.parts.items()} == {"loss": (12, 1.0)}
+    total = loss.total(objective.counts(batch))
+    torch.testing.assert_close(total, F.cross_entropy(batch.logits_BTV[batch.real_BT], batch.wanted_BT[batch.real_BT]))
+    assert total.requires_grad
 
 
 def test_the_total_is_the_weighted_sum_of_the_means() -> None:

@@ -1,6 +1,7 @@
 """What users get wrong: one clear sentence, exit code 2, nothing lost."""
 
 import os
+import shlex
 import shutil
 import signal
 import subprocess
@@ -11,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from seqwright.__main__ import main
+from seqwright.recipe import read_recipe
 
 TINY = [
     "model.width=16",
@@ -151,8 +153,12 @@ def test_a_resumed_run_whose_recipe_changed_says_which_settings(say):
 def test_data_that_changed_under_a_resumed_run(say):
     write("a.tsv", numbers())
     assert say(*train_on("a.tsv"))[0] == 0
+    assert "changed" not in say("eval", "runs/r", "--part", "valid")[1]
     write("a.tsv", numbers(70))
     refused(say(*train_on("a.tsv"), "training.steps=8"), "train", "changed")
+    code, err = say("eval", "runs/r", "--part", "valid")  # still of use, but not the same thing
+    assert code == 0, err
+    assert "the data changed since runs/r was trained (train, valid)" in err
 
 
 def test_a_damaged_checkpoint_is_passed_over(say):
@@ -187,7 +193,43 @@ def test_missing_runs_and_data(say):
     Path("empty").mkdir()
     refused(say("look", "empty", "x"), "empty")
     refused(say("data", "get", "multi3k"), "Did you mean 'multi30k'?")
-    refused(say("new", "translatoin", "--data", "a.tsv"), "Did you mean 'translation'?")
+    refused(say("new", "translatoin", "--data", "a.tsv"), "no task 'translatoin'. Did you mean 'translation'?")
+
+
+def test_names_that_are_nearly_right_or_of_another_kind(say):
+    write("mine.toml", '[data]\nkind = "copy"\n')
+    refused(say("translate", "mine.toml", "x"), "a recipe", "train it first: seqwright train mine.toml")
+    Path("runs/mine").mkdir(parents=True)
+    write("runs/mine/resolved.toml", "")
+    refused(say("translate", "mine", "x"), "there is no run mine. Did you mean 'runs/mine'?")
+    refused(say("eval", "runs/mien"), "Did you mean 'runs/mine'?")
+    refused(say("look", "mine.toml", "x"), "mine.toml is a recipe, not a run. Did you mean 'runs/mine'?")
+    refused(say("train", "mien.toml"), "Did you mean 'mine.toml'?")
+    refused(say("check", "mine"), "Did you mean 'mine.toml'?")
+    refused(say("train", "runs/mine"), "a run folder", "--run runs/mine")
+
+
+def test_new_writes_what_can_be_read_whatever_the_file_is_called(say):
+    write('we"ird \n name.tsv', numbers())
+    code, err = say("new", "translation", "--data", 'we"ird \n name.tsv', "-o", "it's mine.toml")
+    assert code == 0, err
+    assert read_recipe("it's mine.toml").data.train == 'we"ird \n name.tsv'
+    (advice,) = [line for line in err.splitlines() if line.startswith("next: ")]
+    assert shlex.split(advice) == ["next:", "seqwright", "check", "it's mine.toml"]
+
+
+def test_new_takes_columns_of_other_names(say):
+    write("a.jsonl", '{"de": "eins", "en": "one", "id": 7}\n' * 30)
+    refused(say("new", "translation", "--data", "a.jsonl"), "'de'", "--source", "--target")
+    code, err = say("new", "translation", "--data", "a.jsonl", "--source", "en", "--target", "de")
+    assert code == 0, err
+    assert "\n  one\n  eins\n" in err
+    assert len(Path("a.toml").read_text(encoding="utf-8").splitlines()) <= 25
+    recipe = read_recipe("a.toml")
+    assert (recipe.data.source, recipe.data.target) == ("en", "de")
+    write("b.tsv", "7\teins\tone\n" * 30)
+    assert "\n  one\n  eins\n" in say("new", "translation", "--data", "b.tsv", "--source", "3", "--target", "2")[1]
+    refused(say("new", "translation", "--data", "a.de", "--data", "a.en", "--source", "en"), "--source", "line-aligned")
 
 
 @pytest.mark.skipif(os.geteuid() == 0, reason="root may write everywhere")

@@ -1,7 +1,11 @@
 """The commands of the README, typed one after another by somebody with a file of their own."""
 
+import hashlib
+import importlib.metadata
 import json
 import os
+import re
+import resource
 import subprocess
 import sys
 from pathlib import Path
@@ -9,6 +13,7 @@ from pathlib import Path
 import pytest
 
 from seqwright.__main__ import main
+from seqwright.data.catalog import card
 
 WORDS = {
     "one": "eins",
@@ -119,6 +124,43 @@ def test_eval_takes_other_pairs(say, trained: Path, home: Path):
     assert json.loads(out)["perplexity"] > 1
 
 
+def test_eval_on_other_pairs_says_so_and_leaves_the_results_of_the_part_alone(say, trained: Path, home: Path):
+    assert say("eval", str(trained))[0] == 0
+    (own,) = (trained / "eval").glob("test-step-*-beam-1.json")
+    before = own.read_bytes()
+    report = json.loads(before)
+    assert report["evaluated"]["part"] == "test"
+    assert (report["checkpoint"], report["decoding"]["beam"]) == ("best", 1)
+    (home / "test.tsv").write_text("one two\teins zwei\nsix\tdrei\n", encoding="utf-8")
+    code, _, err = say("eval", str(trained), "--data", "test.tsv")
+    assert code == 0, err
+    assert "on test.tsv, greedy" in err
+    assert "test part" not in err
+    assert own.read_bytes() == before
+    (other,) = set((trained / "eval").glob("test-*-beam-1.json")) - {own}
+    content = (home / "test.tsv").read_bytes()
+    said = json.loads(other.read_text())
+    assert said["evaluated"] == {"files": ["test.tsv"], "sha256": [hashlib.sha256(content).hexdigest()]}
+    code, _, err = say("eval", str(trained), "--data", "test.tsv", "--part", "valid")
+    assert code == 2
+    assert len(err.splitlines()) == 1
+    assert "--part" in err
+    assert "--data" in err
+
+
+def test_what_an_evaluation_was_made_with_stands_in_its_name_and_its_report(say, trained: Path):
+    say("eval", str(trained), "--beam", "3")
+    say("eval", str(trained), "--beam", "3", "--length-penalty", "1.5")
+    say("eval", str(trained), "--beam", "3", "--which", "last")
+    (usual,) = (trained / "eval").glob("test-*-beam-3.json")
+    (long,) = (trained / "eval").glob("test-*-beam-3-penalty-1.5.json")
+    (last,) = (trained / "eval").glob("test-*-beam-3-last.json")
+    made = [json.loads(path.read_text()) for path in (usual, long, last)]
+    assert [each["decoding"]["length_penalty"] for each in made] == [0.6, 1.5, 0.6]
+    assert [each["checkpoint"] for each in made] == ["best", "best", "last"]
+    assert all(round(score, 4) == score for each in made for score in each["scores"].values())
+
+
 def test_translate_takes_texts_a_file_and_standard_input(say, trained: Path, home: Path):
     code, out, err = say("translate", str(trained), "one two three", "", "seven seven one")
     assert (code, out.splitlines()) == (0, ["eins zwei drei", "", "sieben sieben eins"]), err
@@ -142,8 +184,48 @@ def test_translate_shows_candidates_scores_and_json(say, trained: Path):
     assert float(score) < 0
 
 
-def test_samples_follow_their_seed(say, trained: Path):
+def test_translate_says_what_was_probably_meant_and_what_it_cannot_read(say, trained: Path, home: Path, monkeypatch):
+    (home / "in.txt").write_text("six one two\ntwo one two\n", encoding="utf-8")
+    code, out, err = say("translate", str(trained), "in.txt")
+    assert code == 0
+    assert "in.txt is a file; to translate its lines use --file in.txt" in err
+    with (home / "in.txt").open() as stream, monkeypatch.context() as patch:
+        patch.setattr(sys, "stdin", stream)
+        code, out, err = say("translate", str(trained), "-")
+    assert (code, out.splitlines()) == (0, ["sechs eins zwei", "zwei eins zwei"]), err
+    _, out, err = say("translate", str(trained), "one ☃", "☃ ☃ two €")
+    assert len(out.splitlines()) == 2
+    (warning,) = err.splitlines()
+    assert "'☃'×3 '€'×1" in warning
+    assert not say("translate", str(trained), "one two")[2]
+
+
+@pytest.mark.parametrize(
+    ("options", "found"),
+    [
+        (["--beam", "2", "--n-best", "5"], ["--beam", "--n-best"]),
+        (["--sample", "--temperature", "0"], ["--temperature", "--sample"]),
+        (["--sample", "--top-p", "2"], ["translate: --top-p: "]),
+        (["--beam", "0"], ["translate: --beam: "]),
+    ],
+)
+def test_options_that_cannot_be_meant_are_refused_by_their_own_names(say, trained: Path, options, found):
+    code, _, err = say("translate", str(trained), "one", *options)
+    assert (code, len(err.splitlines())) == (2, 1), err
+    for words in found:
+        assert words in err
+    assert "decoding" not in err
+
+
+def test_asking_for_several_alone_widens_the_beam_and_says_so(say, trained: Path):
+    assert "a beam of 5" in say("translate", str(trained), "one two", "--n-best", "5")[2]
+
+
+def test_samples_follow_their_seed_and_come_best_first(say, trained: Path):
     draw = ["translate", str(trained), "one two three four", "--sample", "--temperature", "3", "--n-best", "5"]
+    scores = [json.loads(line)["score"] for line in say(*draw, "--json")[1].splitlines()]
+    assert len(scores) == 5
+    assert scores == sorted(scores, reverse=True)
     assert say(*draw, "--seed", "1")[1] == say(*draw, "--seed", "1")[1]
     assert say(*draw, "--seed", "1")[1] != say(*draw, "--seed", "2")[1]
 
@@ -157,8 +239,9 @@ def test_look_draws_every_head_of_what_was_decoded(say, trained: Path):
     assert code == 0, err
     assert "eins zwei drei" in out
     folder = trained / "pictures" / "one-two-three"
-    for name in ("cross.png", "cross.svg", "cross-heads.png", "encoder-heads.svg", "decoder-heads.png"):
-        assert (folder / name).stat().st_size > 1000
+    for stem in ("cross-attention", "encoder-self-attention", "decoder-self-attention"):
+        for name in (f"{stem}.png", f"{stem}.svg", f"{stem}-heads.png", f"{stem}-heads.svg"):
+            assert (folder / name).stat().st_size > 1000
     page = (folder / "attention.html").read_text(encoding="utf-8")
     assert "drei" in page
     assert "://" not in page.replace("http://www.w3.org", "")  # one file, nothing from outside
@@ -182,11 +265,49 @@ def test_what_there_is_can_be_listed(say):
     assert say("--version")[1].startswith("seqwright ")
 
 
-def test_every_help_text_can_be_read(say):
-    for verb in ("recipes", "lineage", "new", "check", "train", "eval", "translate", "look", "doctor"):
-        code, out, _ = say(verb, "--help")
-        assert code == 0
-        assert "Usage" in out
+def test_what_is_listed_is_listed_whole(say, monkeypatch: pytest.MonkeyPatch, tmp_path: Path):
+    monkeypatch.setenv("COLUMNS", "160")
+    (row,) = [line for line in say("recipes")[1].splitlines() if line.startswith("multi30k-en-de")]
+    assert row.split()[1] == "multi30k"  # from its base
+    version = importlib.metadata.version
+
+    def without_tensorboard(name: str) -> str:
+        if name == "tensorboard":
+            raise importlib.metadata.PackageNotFoundError(name)
+        return version(name)
+
+    monkeypatch.setattr(importlib.metadata, "version", without_tensorboard)
+    assert "pip install 'seqwright[tensorboard]'" in say("doctor")[1]
+    monkeypatch.setenv("SEQWRIGHT_DATA", str(tmp_path))
+    files = [tmp_path / "multi30k" / file.path for file in card("multi30k").files]
+    files[0].parent.mkdir()
+    for file in files:
+        file.touch()
+    assert "complete" in say("data", "list")[1]
+    files[3].unlink()
+    assert f"{len(files) - 1} of {len(files)} files are here; seqwright data get multi30k" in say("data", "list")[1]
+
+
+VERBS = ["recipes", "lineage", "new", "check", "train", "eval", "translate", "look", "doctor"]
+VERBS += ["data list", "data show", "data get"]
+
+
+@pytest.mark.parametrize("verb", VERBS)
+def test_every_help_text_can_be_read(say, verb: str):
+    code, out, _ = say(*verb.split(), "--help")
+    assert code == 0
+    assert f"seqwright {verb} [OPTIONS]" in out.splitlines()[0]
+    assert not re.search(r"[<{]\w", out)  # no types, only names
+    if verb not in {"recipes", "lineage", "doctor"}:
+        assert f"Example: seqwright {verb}" in out
+
+
+def test_help_costs_next_to_nothing():
+    """Processor time, which does not depend on what else the machine does; much is left to a slow one."""
+    before = resource.getrusage(resource.RUSAGE_CHILDREN)
+    subprocess.run([sys.executable, "-m", "seqwright", "--help"], capture_output=True, check=True)
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    assert after.ru_utime - before.ru_utime + after.ru_stime - before.ru_stime < 0.4
 
 
 def test_help_does_not_wait_for_torch():

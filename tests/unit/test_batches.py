@@ -154,13 +154,65 @@ def test_rows_are_taken_as_they_are_in_the_epoch() -> None:
     assert order.source.asked == order.target.asked == [4]  # type: ignore[attr-defined]
 
 
-def test_the_padding_is_what_one_counts_in_the_batches() -> None:
-    order = batches()
+@pytest.mark.parametrize("anew", [False, True])
+def test_the_padding_is_what_one_counts_in_the_batches(anew: bool) -> None:
+    order = growing() if anew else batches()
     every = real = 0
     for batch in an_epoch(order, 1):
         every += batch.source_BS.numel() + batch.wanted_BT.numel()
         real += batch.tokens
     assert order.padding(1) == pytest.approx(1 - real / every)
+
+
+# ------------------------------------------------------------------------------------------------ other rows each epoch
+
+
+class Growing:
+    """Rows whose lengths are drawn from the epoch; it counts how often an epoch was asked for anew."""
+
+    def __init__(self, count: int = 157) -> None:
+        self.count = count
+        self.asked: list[int] = []
+
+    def __call__(self, epoch: int) -> tuple[Numbered, Numbered]:
+        self.asked.append(epoch)
+        return Numbered(lengths(self.count, 100 + epoch)), Numbered(lengths(self.count, 200 + epoch))
+
+
+def growing(anew: Growing | None = None, tokens: int = 101) -> PairBatches:
+    """Batches of pairs that would all be one token long, if it were not for `anew`."""
+    plain = Numbered([1] * 157), Numbered([1] * 157)
+    return PairBatches(*plain, tokens=tokens, seed=5, begin=BEGIN, end=END, anew=anew or Growing())
+
+
+@pytest.mark.parametrize("epoch", [0, 3])
+def test_batches_are_planned_with_the_lengths_of_their_epoch(epoch: int) -> None:
+    order = growing()
+    found = an_epoch(order, epoch)
+    assert sorted(row for batch in found for row in rows_in(batch)) == list(range(157))
+    assert max(batch.source_BS.numel() for batch in found) <= 101
+    assert max(batch.wanted_BT.numel() for batch in found) <= 101
+    for batch in found:
+        drawn = dict(zip(rows_in(batch), (batch.source_real_BS.sum(1) - 1).tolist(), strict=True))
+        assert drawn == {row: lengths(157, 100 + epoch)[row] for row in rows_in(batch)}
+
+
+def test_one_can_go_on_in_the_middle_without_the_epochs_before() -> None:
+    straight, anew = growing(), Growing()
+    before = [an_epoch(straight, epoch) for epoch in range(3)]
+    resumed = growing(anew)
+    for number in (5, 2):
+        one, other = before[2][number], resumed.at(Place(2, number))
+        assert all(torch.equal(*both) for both in zip(one, other, strict=True))
+    assert set(anew.asked) == {2}
+
+
+def test_a_step_over_the_end_of_an_epoch_plans_neither_twice() -> None:
+    """Accumulated batches: the places of all of them are asked for first, then the batches."""
+    order = growing()
+    last = order.plan(0)
+    order.plan(1)
+    assert order.plan(0) is last
 
 
 def test_less_than_a_tenth_of_multi30k_is_padding(shared_data: Path) -> None:

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from seqwright import cache
 from seqwright.cache import Kept, Ragged, RaggedWriter, Redrawn, TokenisedPairs, tokenised_pairs
 from seqwright.data.examples import Pair
 from seqwright.errors import DataError
@@ -165,7 +166,7 @@ def test_rows_come_back_as_they_were_written(tmp_path: Path, kind: Any) -> None:
     with RaggedWriter(tmp_path / "rows") as writer:
         for row in written:
             writer.add(row)
-    ragged = Ragged(tmp_path / "rows")
+    ragged = Ragged.mapped(tmp_path / "rows")
     assert len(ragged) == 4
     assert ragged.values.dtype == kind
     assert ragged.take(np.array([2, 0, 1]), epoch=9)[0].tolist() == [65_535]
@@ -175,23 +176,34 @@ def test_rows_come_back_as_they_were_written(tmp_path: Path, kind: Any) -> None:
 def test_nothing_but_empty_rows_can_be_read_back(tmp_path: Path) -> None:
     with RaggedWriter(tmp_path / "rows") as writer:
         writer.add(np.zeros(0, dtype=np.uint16))
-    assert rows(Ragged(tmp_path / "rows")) == [[]]
+    assert rows(Ragged.mapped(tmp_path / "rows")) == [[]]
 
 
 # ------------------------------------------------------------------------------------------------ drawn anew
 
 
-def cut_by_chance(text: str, chance: random.Random) -> Any:
-    return np.array([chance.randrange(1000) for _ in text], dtype=np.uint16)
+class Chance:
+    """Cuts a text into letters, or leaves out its last one; it counts how many texts it was given."""
+
+    def __init__(self) -> None:
+        self.texts = 0
+
+    def __call__(self, text: str, chance: random.Random) -> Any:
+        self.texts += 1
+        count = len(text) - chance.randrange(2)
+        return np.array([chance.randrange(1000) for _ in range(count)], dtype=np.uint16)
 
 
-def redrawn(*, seed: int = 1, side: str = "source", longest: int = 100) -> Redrawn:
-    found = tokenised([Pair("abcdefg", "x"), Pair("hij", "y"), Pair("abcdefg", "z")])
-    return Redrawn(found.source_text, found.source, cut_by_chance, seed=seed, side=side, longest=longest)
+LETTERS = [Pair("abcdefg", "x"), Pair("hij", "y"), Pair("abcdefg", "z")]
 
 
-def taken(rows: Redrawn, epoch: int, *which: int) -> list[list[int]]:
-    return [row.tolist() for row in rows.take(np.array(which), epoch)]
+def redrawn(*, seed: int = 1, side: str = "source", longest: int = 100, draw: Chance | None = None) -> Redrawn:
+    found = tokenised(LETTERS)
+    return Redrawn(found.source_text, found.source, draw or Chance(), seed=seed, side=side, longest=longest)
+
+
+def taken(drawn: Redrawn, epoch: int, *which: int) -> list[list[int]]:
+    return [row.tolist() for row in drawn.rows(epoch).take(np.array(which), epoch)]
 
 
 def test_rows_drawn_anew_are_the_same_within_an_epoch_in_whatever_order() -> None:
@@ -202,11 +214,81 @@ def test_rows_drawn_anew_differ_between_epochs_rows_sides_and_seeds() -> None:
     first = taken(redrawn(), 0, 0)
     others = [taken(redrawn(), 1, 0), taken(redrawn(), 0, 2)]
     others += [taken(redrawn(side="target"), 0, 0), taken(redrawn(seed=2), 0, 0)]
-    assert all(len(other[0]) == 7 for other in others)
+    assert all(len(other[0]) in (6, 7) for other in others)
     assert all(other != first for other in others)
 
 
-def test_rows_drawn_anew_are_planned_by_their_plain_length_and_never_too_long() -> None:
-    rows = redrawn(longest=5)
-    assert rows.length_N.tolist() == [1, 1, 1]
-    assert [len(row) for row in taken(rows, 0, 0, 1)] == [5, 3]
+def test_the_length_of_a_row_is_the_length_it_is_drawn_with() -> None:
+    drawn = redrawn()
+    lengths = [drawn.rows(epoch).length_N.tolist() for epoch in range(7)]
+    assert lengths == [[len(row) for row in taken(redrawn(), epoch, 0, 1, 2)] for epoch in range(7)]
+    assert {length for length, _, _ in lengths} == {6, 7}
+
+
+def test_a_row_that_is_drawn_too_long_stays_as_it_is_without_chance() -> None:
+    drawn = redrawn(longest=5)
+    assert taken(drawn, 0, 0, 2) == [[7], [7]]  # the plain token: the word's length
+    assert len(taken(drawn, 0, 1)[0]) in (2, 3)
+
+
+def test_an_epoch_is_drawn_once_as_long_as_no_two_others_were_asked_for() -> None:
+    draw = Chance()
+    drawn = redrawn(draw=draw)
+    for epoch in (4, 4, 5, 4, 5):
+        drawn.rows(epoch)
+    assert draw.texts == 2 * 3
+    for epoch in (6, 4):
+        drawn.rows(epoch)
+    assert draw.texts == 4 * 3
+
+
+def test_a_later_epoch_needs_no_earlier_one() -> None:
+    draw = Chance()
+    late = redrawn(draw=draw)
+    straight = redrawn()
+    for epoch in range(6):
+        straight.rows(epoch)
+    assert taken(late, 5, 0, 1, 2) == taken(straight, 5, 0, 1, 2)
+    assert draw.texts == 3
+
+
+def test_a_drawn_epoch_is_mapped_from_disk_and_leaves_nothing_there(tmp_path: Path) -> None:
+    drawn = redrawn()
+    before = sorted((tmp_path / "cache").rglob("*"))
+    values = drawn.rows(0).values
+    assert isinstance(values, np.memmap)
+    assert values.dtype == np.uint16
+    assert sorted((tmp_path / "cache").rglob("*")) == before
+
+
+def test_nothing_but_empty_rows_can_be_drawn() -> None:
+    found = tokenised(LETTERS)
+    nothing = Redrawn(
+        found.source_text,
+        found.source,
+        lambda text, chance: np.zeros(0, dtype=np.uint16),
+        seed=1,
+        side="source",
+        longest=9,
+    )
+    assert rows(nothing.rows(0)) == [[], [], []]
+
+
+def test_an_epoch_that_finds_no_room_on_disk_is_an_error_that_names_the_cache(monkeypatch: pytest.MonkeyPatch) -> None:
+    drawn = redrawn()
+
+    def full(**_: Any) -> Any:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(cache, "TemporaryFile", full)
+    with pytest.raises(DataError, match=r"No space left on device.*SEQWRIGHT_CACHE"):
+        drawn.rows(0)
+
+
+def test_progress_is_told_in_rows_drawn(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(cache, "BLOCK", 2)
+    told: list[int] = []
+    found = tokenised(LETTERS)
+    drawn = Redrawn(found.source_text, found.source, Chance(), seed=1, side="source", longest=9, progress=told.append)
+    drawn.rows(0)
+    assert told == [2]

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from seqwright.errors import SettingError
-from seqwright.recipe import FORMAT, flattened, parsed, read_recipe, recipe_from, shipped, written
+from seqwright.recipe import FORMAT, flattened, parsed, read_recipe, recipe_from, shipped, validated, written
 
 COPY = '[data]\nkind = "copy"\n'
 
@@ -143,6 +143,37 @@ def test_a_recipe_that_cannot_be_read_is_refused_by_name(where: str, said: str) 
     assert said in str(error.value)
 
 
+@pytest.mark.parametrize(
+    ("where", "meant"),
+    [
+        ("mien.toml", "mine.toml"),
+        ("mine", "mine.toml"),
+        ("sub/theirs", "sub/theirs.toml"),
+        ("sub/thiers.toml", "sub/theirs.toml"),
+        ("dates-demo.toml", "dates-demo"),
+    ],
+)
+def test_a_recipe_nearly_named_is_offered(where: str, meant: str) -> None:
+    Path("sub").mkdir()
+    for name in ("mine.toml", "sub/theirs.toml"):
+        Path(name).write_text(COPY, encoding="utf-8")
+    with pytest.raises(SettingError) as error:
+        read_recipe(where)
+    assert str(error.value).endswith(f" Did you mean '{meant}'?")
+
+
+def test_a_run_folder_is_no_recipe() -> None:
+    Path("runs/mine").mkdir(parents=True)
+    Path("runs/mine/resolved.toml").touch()
+    with pytest.raises(SettingError, match=r"^runs/mine is a run folder, not a recipe; .* --run runs/mine$"):
+        read_recipe("runs/mine")
+
+
+def test_a_byte_order_mark_is_passed_over() -> None:
+    Path("mine.toml").write_text(COPY + "symbols = 7\n", encoding="utf-8-sig")
+    assert read_recipe("mine.toml").data.symbols == 7
+
+
 # ------------------------------------------------------------------------------------------------ overrides
 
 
@@ -174,6 +205,30 @@ def test_an_override_may_hold_an_equals_sign_a_list_or_nothing_special() -> None
 )
 def test_an_override_that_cannot_be_meant_is_refused(override: str, sentence: str) -> None:
     assert complaint(COPY, override) == sentence
+
+
+@pytest.mark.parametrize(
+    ("override", "beginning"),
+    [
+        ("data.train=x.tsv", "'data.train' belongs to data.kind files, this recipe's is copy;"),
+        ("data.name=multi30k", "'data.name' belongs to data.kind card, this recipe's is copy;"),
+    ],
+)
+def test_an_override_of_another_kind_is_told_as_such(override: str, beginning: str) -> None:
+    assert complaint(COPY, override).startswith(beginning)
+    assert complaint('[data]\ntrain = "x.tsv"', "data.symbols=5").startswith(
+        "'data.symbols' belongs to data.kind copy or reverse or sort, this recipe's is files;"
+    )
+
+
+def test_a_setting_the_user_knows_as_an_option_is_named_so() -> None:
+    def said(**given: Any) -> str:
+        with pytest.raises(SettingError) as error:
+            validated("decoding", given, {name: f"--{name.replace('_', '-')}" for name in given})
+        return str(error.value)
+
+    assert said(top_p=2.0).startswith("--top-p: input should be less than or equal to 1")
+    assert said(shortest=9, longest=3).startswith("--shortest, --longest: shortest is 9")
 
 
 # ------------------------------------------------------------------------------------------------ base

@@ -1,35 +1,82 @@
 """The verbs, with their help texts. Each one loads its work from a module beside this file when it is called."""
 
+import shlex
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
+from typer.core import TyperCommand
+
+from seqwright.errors import RunError, closest
+
+
+class Verb(TyperCommand):
+    """A verb whose help calls its arguments what a user would: `RUN [TEXT]...`, without braces and types."""
+
+    def collect_usage_pieces(self, ctx: Any) -> list[str]:
+        """`[OPTIONS] RUN [TEXT]...`."""
+        return [piece.strip("{}") for piece in super().collect_usage_pieces(ctx)]
+
+    def format_options(self, ctx: Any, formatter: Any) -> None:
+        """Arguments first, then options."""
+        parameters: list[Any] = self.get_params(ctx)
+        arguments = [(each.metavar, each.help) for each in parameters if each.param_type_name == "argument"]
+        options = [each.get_help_record(ctx) for each in parameters if each.param_type_name == "option"]
+        for title, rows in (("Arguments", arguments), ("Options", options)):
+            if rows:
+                with formatter.section(title):
+                    formatter.write_dl(rows)
+
 
 app = typer.Typer(
     name="seqwright",
     help="The whole family of sequence models, in one toolkit: train, evaluate, translate, look inside.",
     no_args_is_help=True,
     pretty_exceptions_enable=False,
-    rich_markup_mode="markdown",
-    context_settings={"help_option_names": ["-h", "--help"]},
+    rich_markup_mode=None,
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
 )
-data_app = typer.Typer(no_args_is_help=True, help="Dataset cards: list them, get the data.")
+data_app = typer.Typer(no_args_is_help=True, rich_markup_mode=None, help="Public datasets: list them, get one.")
 app.add_typer(data_app, name="data")
 
-RecipeName = Annotated[str, typer.Argument(help="A recipe file (mine.toml) or the name of one that ships.")]
+
+def _run_folder(folder: Path) -> Path:
+    """The folder, or a sentence with what was probably meant; that nothing is there at all is said on opening it."""
+    if folder.is_dir():
+        return folder
+    beside = [path for parent in (folder.parent, Path("runs")) for path in parent.glob("*")]
+    runs = {path.name: path for path in beside if (path / "resolved.toml").is_file()}
+    close = closest(folder.name.removesuffix(".toml"), runs)
+    meant = f". Did you mean '{runs[close]}'?" if close else ""
+    if folder.suffix == ".toml":
+        training = shlex.join(["seqwright", "train", str(folder)])
+        raise RunError(f"{folder} is a recipe, not a run{meant or f'; train it first: {training}'}")
+    if meant:
+        raise RunError(f"there is no run {folder}{meant}")
+    return folder
+
+
+RecipeName = Annotated[
+    str, typer.Argument(metavar="RECIPE", help="A recipe file, as in mine.toml, or the name of one that ships.")
+]
 Overrides = Annotated[
     list[str] | None,
-    typer.Argument(metavar="[SECTION.KEY=VALUE]...", help="Settings that override the recipe's."),
+    typer.Argument(metavar="SECTION.KEY=VALUE", help="Settings in place of the recipe's, as in training.steps=2000."),
 ]
-RunFolder = Annotated[Path, typer.Argument(metavar="RUN", help="A run folder, as in runs/mine.")]
+RunFolder = Annotated[Path, typer.Argument(metavar="RUN", callback=_run_folder, help="A run folder, as in runs/mine.")]
 Texts = Annotated[
     list[str] | None,
-    typer.Argument(metavar="[TEXT]...", help="Sentences; none: --file, or standard input line by line."),
+    typer.Argument(metavar="TEXT", help="Sentences; without any, or as -, standard input is read line by line."),
 ]
-Which = Annotated[str, typer.Option(help="Which checkpoint: best or last.")]
-Beam = Annotated[int | None, typer.Option(min=1, help="Hypotheses kept; 1 is greedy.")]
-LengthPenalty = Annotated[float | None, typer.Option(help="How much beam search favours long ones.")]
-Json = Annotated[bool, typer.Option("--json", help="One JSON object a line.")]
+CardName = Annotated[str, typer.Argument(metavar="NAME", help="The name of a dataset, as in multi30k.")]
+Which = Annotated[str, typer.Option(metavar="best|last", help="The checkpoint to use.")]
+Beam = Annotated[
+    int | None,
+    typer.Option(metavar="N", help="How many hypotheses the search keeps; 1 takes the likeliest token each time."),
+]
+LengthPenalty = Annotated[
+    float | None, typer.Option(metavar="X", help="How much beam search favours long translations; 0: not at all.")
+]
 
 
 def _version(asked: bool) -> None:
@@ -42,12 +89,14 @@ def _version(asked: bool) -> None:
 
 @app.callback()
 def _about(
-    version: Annotated[bool, typer.Option("--version", callback=_version, is_eager=True, help="Say which.")] = False,
+    version: Annotated[
+        bool, typer.Option("--version", callback=_version, is_eager=True, help="Show the version and stop.")
+    ] = False,
 ) -> None:
     pass
 
 
-@app.command()
+@app.command(cls=Verb)
 def recipes() -> None:
     """List the recipes that ship."""
     from seqwright.cli.listing import list_recipes
@@ -55,7 +104,7 @@ def recipes() -> None:
     list_recipes()
 
 
-@app.command()
+@app.command(cls=Verb)
 def lineage() -> None:
     """Draw the family tree of the models."""
     from seqwright.cli.listing import draw_lineage
@@ -63,90 +112,133 @@ def lineage() -> None:
     draw_lineage()
 
 
-@app.command()
+@app.command(cls=Verb)
 def new(
-    task: Annotated[str, typer.Argument(help="What to learn: translation.")],
-    data: Annotated[list[Path], typer.Option(help="Your file: TSV, CSV or JSONL; or give two line-aligned files.")],
-    output: Annotated[Path | None, typer.Option("--output", "-o", help="Where to write the recipe.")] = None,
+    task: Annotated[str, typer.Argument(metavar="TASK", help="What to learn: translation.")],
+    data: Annotated[
+        list[Path],
+        typer.Option(
+            metavar="FILE",
+            help="Your TSV, CSV or JSONL file; for two line-aligned files give the option twice, the source first.",
+        ),
+    ],
+    source: Annotated[
+        str | None, typer.Option(metavar="NAME", help="The column or key of the source, or a column's number.")
+    ] = None,
+    target: Annotated[
+        str | None, typer.Option(metavar="NAME", help="The column or key of the target, or a column's number.")
+    ] = None,
+    output: Annotated[
+        Path | None, typer.Option("--output", "-o", metavar="FILE", help="Where to write the recipe.")
+    ] = None,
 ) -> None:
     """Write a commented recipe for your own file.
 
-    seqwright new translation --data mine.tsv
+    Example: seqwright new translation --data mine.tsv
     """
     from seqwright.cli.beginning import write_new_recipe
 
-    write_new_recipe(task, data, output)
+    write_new_recipe(task, data, output, source, target)
 
 
-@app.command()
+@app.command(cls=Verb)
 def check(recipe: RecipeName, overrides: Overrides = None) -> None:
-    """Look at the data and the model before training: lengths, blanks, overlaps, memory, time, one batch overfitted."""
+    """Look at the data and the model before training.
+
+    Lengths, blanks, overlaps, memory and time; and whether the model can learn a few examples by heart.
+
+    Example: seqwright check mine.toml
+    """
     from seqwright.cli.checking import check_recipe
 
     check_recipe(recipe, overrides or [])
 
 
-@app.command()
+@app.command(cls=Verb)
 def train(
     recipe: RecipeName,
     overrides: Overrides = None,
-    run: Annotated[Path | None, typer.Option(help="The run folder.  [default: runs/NAME]")] = None,
+    run: Annotated[Path | None, typer.Option(metavar="FOLDER", help="The run folder.  [default: runs/NAME]")] = None,
     fresh: Annotated[bool, typer.Option("--fresh", help="Start over; asks before it deletes.")] = False,
     yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")] = False,
     tensorboard: Annotated[bool, typer.Option("--tensorboard", help="Also write TensorBoard events.")] = False,
 ) -> None:
     """Train a recipe into a run folder. The same command again goes on where it stopped.
 
-    seqwright train mine.toml training.steps=2000
+    Example: seqwright train mine.toml training.steps=2000
     """
     from seqwright.cli.training import train_recipe
 
     train_recipe(recipe, overrides or [], run, fresh=fresh, yes=yes, tensorboard=tensorboard)
 
 
-@app.command("eval")
+@app.command("eval", cls=Verb)
 def evaluate(
     run: RunFolder,
-    part: Annotated[str | None, typer.Option(help="train, valid or test.  [default: test, else valid]")] = None,
+    part: Annotated[
+        str | None,
+        typer.Option(metavar="train|valid|test", help="The part of the data.  [default: test, else valid]"),
+    ] = None,
     data: Annotated[
         list[Path] | None,
-        typer.Option(help="Other pairs to evaluate on: one file, or the option twice for two aligned files."),
+        typer.Option(
+            metavar="FILE",
+            help="Other pairs to evaluate on; for two line-aligned files give the option twice, the source first.",
+        ),
     ] = None,
     beam: Beam = None,
     length_penalty: LengthPenalty = None,
     which: Which = "best",
-    json: Json = False,
+    json: Annotated[bool, typer.Option("--json", help="Print the scores as one JSON object.")] = False,
 ) -> None:
-    """Loss, perplexity, BLEU, chrF and exact match of a run; written to its eval/ folder."""
+    """Score a run: loss, perplexity, BLEU, chrF, exact match. Scores and translations go to its eval/ folder.
+
+    Example: seqwright eval runs/mine --beam 5
+    """
     from seqwright.cli.evaluating import evaluate_run
 
     evaluate_run(run, part, data or [], {"beam": beam, "length_penalty": length_penalty}, which, as_json=json)
 
 
-@app.command()
+@app.command(cls=Verb)
 def translate(
     run: RunFolder,
     texts: Texts = None,
-    file: Annotated[Path | None, typer.Option(help="A file of sentences, one a line.")] = None,
+    file: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="A file of sentences, one a line, plain or .gz.")
+    ] = None,
     beam: Beam = None,
-    n_best: Annotated[int | None, typer.Option(min=1, help="Candidates shown for each sentence.")] = None,
+    n_best: Annotated[
+        int | None, typer.Option(metavar="N", help="Show the N best translations of each sentence.")
+    ] = None,
     length_penalty: LengthPenalty = None,
     sample: Annotated[bool, typer.Option("--sample", help="Draw by chance instead of searching.")] = False,
-    temperature: Annotated[float | None, typer.Option(help="With --sample: above 1 flatter, below 1 sharper.")] = None,
-    top_k: Annotated[int | None, typer.Option(help="With --sample: only the k likeliest tokens.")] = None,
-    top_p: Annotated[float | None, typer.Option(help="With --sample: only the likeliest that reach this.")] = None,
-    seed: Annotated[int | None, typer.Option(help="With --sample: the same seed draws the same text.")] = None,
-    shortest: Annotated[int | None, typer.Option(help="Least tokens of a translation.")] = None,
-    longest: Annotated[int | None, typer.Option(help="Most tokens of a translation, its end included.")] = None,
-    no_repeat: Annotated[int | None, typer.Option(help="No n-gram of this size twice.")] = None,
-    prefix: Annotated[str, typer.Option(help="Every translation is made to begin with this.")] = "",
+    temperature: Annotated[
+        float | None, typer.Option(metavar="X", help="With --sample: below 1 safer, above 1 bolder.")
+    ] = None,
+    top_k: Annotated[
+        int | None, typer.Option(metavar="N", help="With --sample: draw only from the N likeliest tokens.")
+    ] = None,
+    top_p: Annotated[
+        float | None,
+        typer.Option(metavar="X", help="With --sample: only from the likeliest that make up this share, as in 0.9."),
+    ] = None,
+    seed: Annotated[
+        int | None, typer.Option(metavar="N", help="With --sample: the same number draws the same texts.")
+    ] = None,
+    shortest: Annotated[int | None, typer.Option(metavar="N", help="Write at least N tokens.")] = None,
+    longest: Annotated[int | None, typer.Option(metavar="N", help="Write at most N tokens, the end included.")] = None,
+    no_repeat: Annotated[
+        int | None, typer.Option(metavar="N", help="Never write the same N tokens in a row twice.")
+    ] = None,
+    prefix: Annotated[str, typer.Option(metavar="TEXT", help="Begin every translation with this.")] = "",
     scores: Annotated[bool, typer.Option("--scores", help="Show the score before each translation.")] = False,
-    json: Json = False,
+    json: Annotated[bool, typer.Option("--json", help="Print one JSON object for each translation.")] = False,
     which: Which = "best",
 ) -> None:
-    """Translate sentences, a file, or standard input line by line.
+    """Translate sentences, a file, or standard input.
 
-    seqwright translate runs/mine "Guten Morgen." --beam 5 --scores
+    Example: seqwright translate runs/mine "Guten Morgen." --beam 5 --scores
     """
     from seqwright.cli.translating import translate_texts, with_chance
 
@@ -163,47 +255,66 @@ def translate(
     translate_texts(run, texts or [], file, decoding, prefix=prefix, scores=scores, as_json=json, which=which)
 
 
-@app.command()
+@app.command(cls=Verb)
 def look(
     run: RunFolder,
-    text: Annotated[str, typer.Argument(help="A sentence to translate and look at.")],
+    text: Annotated[str, typer.Argument(metavar="TEXT", help="A sentence to translate and look at.")],
     beam: Beam = None,
-    output: Annotated[Path | None, typer.Option("--output", "-o", help="Where to put the pictures.")] = None,
+    output: Annotated[
+        Path | None,
+        typer.Option("--output", "-o", metavar="FOLDER", help="Where to put the pictures.  [default: RUN/pictures]"),
+    ] = None,
     which: Which = "best",
 ) -> None:
-    """Draw what attention looks at while a sentence is translated: PNG, SVG, one HTML page, a map in the terminal."""
+    """Draw what attention looks at while a sentence is translated.
+
+    Pictures of every head (PNG and SVG), one HTML page with all of them, and a map in the terminal.
+
+    Example: seqwright look runs/mine "Guten Morgen."
+    """
     from seqwright.cli.looking import look_at
 
     look_at(run, text, beam, output, which)
 
 
-@data_app.command("list")
+@data_app.command("list", cls=Verb)
 def data_list() -> None:
-    """List the dataset cards."""
+    """List the dataset cards.
+
+    Example: seqwright data list
+    """
     from seqwright.cli.listing import list_data
 
     list_data()
 
 
-@data_app.command("show")
-def data_show(name: Annotated[str, typer.Argument(help="The name of a card, as in multi30k.")]) -> None:
-    """Show a card in full: addresses, checksums, licence, whom to cite."""
+@data_app.command("show", cls=Verb)
+def data_show(name: CardName) -> None:
+    """Show a card in full: addresses, checksums, licence, whom to cite.
+
+    Example: seqwright data show multi30k
+    """
     from seqwright.cli.listing import show_data
 
     show_data(name)
 
 
-@data_app.command("get")
-def data_get(name: Annotated[str, typer.Argument(help="The name of a card, as in multi30k.")]) -> None:
-    """Get the data of a card: from $SEQWRIGHT_DATA if it is there, else by a download that can be resumed."""
+@data_app.command("get", cls=Verb)
+def data_get(name: CardName) -> None:
+    """Get the data of a card.
+
+    From $SEQWRIGHT_DATA where it is there, else by a download that can be resumed.
+
+    Example: seqwright data get multi30k
+    """
     from seqwright.cli.listing import get_data
 
     get_data(name)
 
 
-@app.command()
+@app.command(cls=Verb)
 def doctor() -> None:
-    """Say what is installed, how many threads and how much memory there are, and what is missing."""
+    """Say what this machine has, and what is missing."""
     from seqwright.cli.doctor import examine
 
     examine()

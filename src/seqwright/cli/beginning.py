@@ -3,21 +3,23 @@
 from itertools import islice
 from pathlib import Path
 
-from seqwright.cli.terminal import say
+import tomlkit
+
+from seqwright.cli.terminal import command, say
+from seqwright.data.examples import Pair
 from seqwright.data.pairs import PairFiles, PairFilesSettings
-from seqwright.errors import DataError, SettingError, nearest
+from seqwright.errors import DataError, SettingError, instead
 from seqwright.lineage import TASKS
 
 SMALL = 20_000  # pairs: below, a small model learns more from them
 
 TEMPLATE = """\
-# Translation of {names}. Try it: seqwright check {output}, then seqwright train {output}
-description = "Translation learnt from {names}"
+# Try it: {check}, then {train}
+description = {description}
 
 [data]
-kind = "files"
-train = {train}
-valid = "5%"               # a share of the same file, or a file of its own
+train = {files}
+{columns}valid = "5%"               # a share of the same file, or a file of its own
 test = "5%"                # held out until `seqwright eval`
 
 [inputs]
@@ -26,7 +28,6 @@ vocabulary = {vocabulary}          # at most; shared by both languages
 bpe_dropout = 0.1          # segments words anew each epoch: helps small data
 
 [model]
-kind = "transformer"
 size = "tiny"              # or base, big; every size setting can be given here
 dropout = 0.2              # less if there is much data
 
@@ -39,35 +40,65 @@ warmup = 400
 """
 
 
-def write_new_recipe(task: str, data: list[Path], output: Path | None) -> None:
+def write_new_recipe(
+    task: str, data: list[Path], output: Path | None, source: str | None = None, target: str | None = None
+) -> None:
     """Look at the data, write a recipe that fits it."""
     if task not in TASKS:
-        raise SettingError(f"there is no task '{task}'; there are {', '.join(TASKS)}.{nearest(task, list(TASKS))}")
+        raise SettingError(f"there is no task '{task}'{instead(task, TASKS)}")
     if len(data) > 2:
         raise DataError(f"--data was given {len(data)} times; give one file, or two line-aligned ones")
-    where = output or Path(f"{data[0].name.split('.')[0]}.toml")
+    columns = {name: _column(asked) for name, asked in (("source", source), ("target", target)) if asked is not None}
+    if columns and len(data) == 2:
+        raise SettingError("--source and --target choose columns, but line-aligned files have none; leave them out")
+    where = output or Path(f"{data[0].name.split('.')[0] or 'mine'}.toml")
     if where.exists():
         raise SettingError(f"{where} exists; choose another name with --output")
     paths = tuple(path.as_posix() for path in data)
-    files = PairFiles(PairFilesSettings(train=paths[0] if len(paths) == 1 else (paths[0], paths[1])))
-    some = list(islice(files.pairs("train"), SMALL))
+    train = paths[0] if len(paths) == 1 else (paths[0], paths[1])
+    files = PairFiles(PairFilesSettings(train=train, source=columns.get("source"), target=columns.get("target")))
+    some = _some_pairs(files)
     text = TEMPLATE.format(
-        names=" and ".join(path.name for path in data),
-        output=where,
-        train=_toml(paths),
+        check=_on_one_line(command("check", str(where))),
+        train=_on_one_line(command("train", str(where))),
+        description=_toml("Translation learnt from " + " and ".join(path.name for path in data)),
+        files=_toml(paths[0]) if len(paths) == 1 else f"[{', '.join(map(_toml, paths))}]",
+        columns="".join(f"{name} = {_toml(column)}\n" for name, column in columns.items()),
         vocabulary=4000 if len(some) < SMALL else 8000,
         steps=max(1000, len(some) // 2),
     )
     try:
-        where.write_text(text, encoding="utf-8")
+        where.write_bytes(text.encode())
+    except UnicodeEncodeError as error:
+        raise DataError("the name of the data is not UTF-8, so no recipe can hold it; rename the file") from error
     except OSError as error:
         raise SettingError(
             f"{where} cannot be written: {error.strerror}; choose another place with --output"
         ) from error
     say(f"wrote {where}; the first pair reads:\n  {some[0].source}\n  {some[0].target}")
-    say(f"next: seqwright check {where}")
+    for remark in files.remarks():
+        say(remark)
+    say(f"next: {command('check', str(where))}")
 
 
-def _toml(paths: tuple[str, ...]) -> str:
-    quoted = ['"' + path.replace("\\", "\\\\").replace('"', '\\"') + '"' for path in paths]
-    return quoted[0] if len(quoted) == 1 else f"[{', '.join(quoted)}]"
+def _some_pairs(files: PairFiles) -> list[Pair]:
+    """The first pairs; what is wrong with their columns is said by the names of our options."""
+    try:
+        return list(islice(files.pairs("train"), SMALL))
+    except (DataError, SettingError) as error:
+        said = str(error).replace("data.source", "--source").replace("data.target", "--target")
+        raise type(error)(said) from error
+
+
+def _column(asked: str) -> str | int:
+    """A column by its name, or by its number from 1."""
+    return int(asked) if asked.isdecimal() and int(asked) else asked
+
+
+def _toml(value: str | int) -> str:
+    return tomlkit.item(value).as_string()
+
+
+def _on_one_line(text: str) -> str:
+    """What may stand in a comment, even if a file has a line feed in its name."""
+    return "".join(character if character.isprintable() else "?" for character in text)

@@ -4,23 +4,28 @@ import resource
 import statistics
 import sys
 import time
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import torch
 from rich.console import Console
 from rich.table import Table
+from torch import nn
+from torch.optim import Optimizer
 
 from seqwright.batches import Batches, Place
-from seqwright.cli.terminal import say
-from seqwright.devices import computes_bfloat16
+from seqwright.cli.terminal import add_row, command, say
+from seqwright.devices import computes_bfloat16, home_of
 from seqwright.lineage import task_of
+from seqwright.objectives.objective import Objective, Part
 from seqwright.recipe import Recipe, read_recipe
 from seqwright.runs import data_of, device_of, model_of, objective_of, parameters, set_up_cpu
 from seqwright.training.schedule import expected_steps
 
 TIMED_BATCHES = 8
 FEW_ROWS, OVERFIT_STEPS = 8, 80
+MANY_EPOCHS = 200  # passes over the training part, above which a model of any use has long stopped learning
+WORTHWHILE = 1.1  # a gain in speed that is told apart from noise
 
 
 def check_recipe(where: str, overrides: list[str]) -> None:
@@ -33,49 +38,85 @@ def check_recipe(where: str, overrides: list[str]) -> None:
     checked, batches = task.checked(recipe, data, inputs)
     table = Table(*checked.columns, box=None, pad_edge=False)
     for row in checked.rows:
-        table.add_row(*row)
+        add_row(table, *row)
     Console().print(table)
-    facts = {**checked.facts, **_timed(recipe, inputs, batches)}
+    timed, told = _timed(recipe, inputs, batches)
     say("overfitting a few examples …")
     first, last = _overfitted(recipe, inputs, batches)
-    facts["one batch overfitted"] = f"loss {first:.2f} → {last:.3f} in {OVERFIT_STEPS} steps"
-    for name, value in facts.items():
+    by_heart = {"one batch overfitted": f"loss {first:.2f} → {last:.3f} in {OVERFIT_STEPS} steps"}
+    for name, value in {**checked.facts, **timed, **by_heart}.items():
         print(f"{name:<22}{value}")
     if last > first / 4:
         print("! the model does not even learn a few examples by heart: look at the data and the model's settings")
-    for remark in checked.remarks:
+    for remark in [*checked.remarks, *told]:
         print(f"! {remark}")
-    print("ready: seqwright train " + " ".join([where, *overrides]))
+    print(f"ready: {command('train', where, *overrides)}")
 
 
-def _timed(recipe: Recipe, inputs: Any, batches: Batches[Any]) -> dict[str, str]:
-    """Parameters, batches, and how long and how much memory training will take, from a few real steps."""
+def _timed(recipe: Recipe, inputs: Any, batches: Batches[Any]) -> tuple[dict[str, str], list[str]]:
+    """Parameters, batches, and how long and how much memory training will take, from a few real steps; remarks."""
     say("timing a few steps …")
     settings, device = recipe.training, device_of(recipe)
     model, objective = model_of(recipe, inputs.sizes()).to(device), objective_of(recipe).to(device)
     optimizer = torch.optim.Adam(model.parameters(), lr=0.0)  # moves nothing, but costs what it costs
-    bfloat16 = settings.precision == "bfloat16" and computes_bfloat16(device)
-    count = batches.in_epoch(0)
-    seconds, tokens = [], []
-    for index in np.linspace(0, count - 1, TIMED_BATCHES).astype(int).tolist():
-        batch = batches.at(Place(0, index)).to(device)
-        began = time.perf_counter()
-        with torch.autocast(device.type, torch.bfloat16, enabled=bfloat16):
-            loss, _ = objective(model, batch, objective.start(model, batch))
-        optimizer.zero_grad(set_to_none=True)
-        loss.total(objective.counts(batch)).backward()
-        optimizer.step()
-        seconds.append(time.perf_counter() - began)
-        tokens.append(batch.tokens)
-    usual, steps = statistics.median(seconds[1:]), expected_steps(settings, batches)  # the first one warms up
-    speed = statistics.mean(tokens) / usual
-    return {
+    timing = _timing(model, objective, optimizer, batches, precision=_precision(recipe))
+    count, steps = batches.in_epoch(0), expected_steps(settings, batches)
+    seconds, speed = timing.seconds * settings.accumulate * steps, timing.tokens / timing.seconds
+    passes = steps * settings.accumulate / count
+    facts = {
         "parameters": f"{parameters(model):,}",
-        "batches an epoch": f"{count:,}, {statistics.mean(tokens):,.0f} real tokens each",
-        "training": f"{steps:,} steps, {steps * settings.accumulate / count:.1f} epochs",
-        "time": f"about {_clock(usual * settings.accumulate * steps)} ({speed:,.0f} tokens/s), validation not counted",
+        "batches an epoch": f"{count:,}",
+        "training": f"{steps:,} steps, {passes:.1f} epochs",
+        "time": f"about {_clock(seconds)} ({speed:,.0f} tokens/s in {_precision(recipe)}), validation not counted",
         "memory": _memory(device),
     }
+    remarks = []
+    if passes > MANY_EPOCHS and settings.patience is None:
+        remarks.append(f"training reads the training part {passes:,.0f} times: fewer steps will do (training.steps)")
+    if settings.precision == "bfloat16" and _precision(recipe) != "bfloat16":
+        remarks.append(f"this {device.type} has no instructions for bfloat16: training computes in float32")
+    if settings.precision == "float32" and computes_bfloat16(device):
+        other = _timing(model, objective, optimizer, batches, precision="bfloat16")
+        if timing.seconds > WORTHWHILE * other.seconds:
+            gain = timing.seconds / other.seconds
+            remarks.append(f"training.precision=bfloat16 would be faster here, about {gain:.1f} times")
+    return facts, remarks
+
+
+def _precision(recipe: Recipe) -> str:
+    """What training really computes in."""
+    return recipe.training.precision if computes_bfloat16(device_of(recipe)) else "float32"
+
+
+class Timing(NamedTuple):
+    """How long a batch takes, and how many real tokens it holds."""
+
+    seconds: float
+    tokens: float
+
+
+def _timing(
+    model: nn.Module, objective: Objective, optimizer: Optimizer, batches: Batches[Any], *, precision: str
+) -> Timing:
+    device, seconds, tokens = home_of(model), [], []
+    for index in np.linspace(0, batches.in_epoch(0) - 1, TIMED_BATCHES).astype(int).tolist():
+        batch = batches.at(Place(0, index)).to(device)
+        began = time.perf_counter()
+        _step(model, objective, optimizer, batch, precision)
+        seconds.append(time.perf_counter() - began)
+        tokens.append(batch.tokens)
+    return Timing(statistics.median(seconds[1:]), statistics.mean(tokens))  # the first one warms up
+
+
+def _step(model: nn.Module, objective: Objective, optimizer: Optimizer, batch: Any, precision: str) -> dict[str, Part]:
+    """One update, as in training; the parts of the loss."""
+    with torch.autocast(home_of(model).type, torch.bfloat16, enabled=precision == "bfloat16"):
+        loss, _ = objective(model, batch, objective.start(model, batch))
+    optimizer.zero_grad(set_to_none=True)
+    loss.total(objective.counts(batch)).backward()
+    optimizer.step()
+    parts: dict[str, Part] = loss.parts
+    return parts
 
 
 def _memory(device: torch.device) -> str:
@@ -95,11 +136,7 @@ def _overfitted(recipe: Recipe, inputs: Any, batches: Batches[Any]) -> tuple[flo
     optimizer = torch.optim.Adam([*model.parameters(), *objective.parameters()], lr=1e-3)
     seen = []
     for _ in range(OVERFIT_STEPS):
-        loss, _ = objective(model, batch, objective.start(model, batch))
-        optimizer.zero_grad(set_to_none=True)
-        loss.total(objective.counts(batch)).backward()
-        optimizer.step()
-        part = loss.parts.get("nll", next(iter(loss.parts.values())))
+        part = next(iter(_step(model, objective, optimizer, batch, _precision(recipe)).values()))
         seen.append(float(part.sum) / part.over)
     return seen[0], seen[-1]
 

@@ -10,6 +10,7 @@ from pathlib import Path
 from rich.console import Console
 from rich.table import Table
 
+from seqwright.cli.terminal import add_row, command
 from seqwright.data.catalog import CATALOG, cache_folder, located
 
 LIBRARIES = ("torch", "numpy", "tokenizers", "safetensors", "sacrebleu", "pydantic", "typer", "rich", "matplotlib")
@@ -36,12 +37,11 @@ def examine() -> None:
     ]
     for card in CATALOG.values():
         here = all(located(card, file) is not None for file in card.files)
-        rows.append(
-            (f"data {card.name}", "here" if here else "not here", "" if here else f"seqwright data get {card.name}")
-        )
+        remark = "" if here else command("data", "get", card.name)
+        rows.append((f"data {card.name}", "here" if here else "not here", remark))
     table = Table("what", "found", "remark", box=None, pad_edge=False)
     for row in rows:
-        table.add_row(*row)
+        add_row(table, *row)
     Console().print(table)
 
 

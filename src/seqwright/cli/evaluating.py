@@ -7,12 +7,13 @@ from typing import Any, cast
 from rich.console import Console
 from rich.table import Table
 
-from seqwright.cli.terminal import say, shown
+from seqwright.cli.terminal import add_row, say, shown
 from seqwright.data.examples import PartName
+from seqwright.data.pairs import content_hash
 from seqwright.errors import SettingError
 from seqwright.lineage import task_of
 from seqwright.recipe import Recipe, validated
-from seqwright.runs import Run, data_of, open_run
+from seqwright.runs import Run, data_of, open_run, resolved_of
 from seqwright.tasks import Evaluation
 
 
@@ -20,21 +21,26 @@ def evaluate_run(
     folder: Path, part: str | None, files: list[Path], decoding: dict[str, Any], which: str, *, as_json: bool
 ) -> None:
     """Evaluate a run, print the scores, write them down."""
+    if files and part is not None:
+        raise SettingError("--part chooses from the run's own data and --data brings other pairs; give one of them")
     run = open_run(folder, which=which, notice=say)
-    recipe = run.recipe
+    recipe, files = run.recipe, [path.expanduser() for path in files]
     if files:
         recipe = recipe._replace(data=validated("data", _only(files, recipe)))
     data = data_of(recipe)
     chosen = _part(part, data.parts())
     settings = decoding_settings(run, decoding)
-    say(f"{shown(folder)}, step {run.step:,}, on the {chosen} part, {_search(settings)}")
+    subject = " and ".join(map(str, files)) if files else f"the {chosen} part"
+    say(f"{shown(folder)}, step {run.step:,}, on {subject}, {_search(settings)}")
+    if not files:
+        _warn_of_other_data(folder, data)
     result = task_of(recipe.data.kind).evaluated(recipe, data, run.inputs, run.model, chosen, settings)
     for note in result.notes:
-        say(note)
-    name = f"{files[0].stem if files else chosen}-step-{run.step:06d}-beam-{settings.beam}"
-    _write(folder / "eval", name, run, result, settings)
+        say(f"{subject}: {note.removeprefix(f'{chosen}: ')}")
+    name = _name(run, f"{files[0].stem}-{data.fingerprint(chosen)[:8]}" if files else chosen, settings, which)
+    _write(folder / "eval", name, result, _circumstances(run, files, data, chosen, settings, which))
     if as_json:
-        print(json.dumps({**result.scores, "groups": result.groups}))
+        print(json.dumps({**_rounded(result.scores), "groups": result.groups}))
     else:
         _print(result)
     say(f"written to {shown(folder / 'eval' / name)}.json")
@@ -44,11 +50,50 @@ def decoding_settings(run: Run, given: dict[str, Any]) -> Any:
     """The recipe's decoding settings, with what the command line says in their place."""
     changes = {name: value for name, value in given.items() if value is not None}
     merged = {**run.recipe.decoding.model_dump(), **changes}
-    if "beam" in changes and "n_best" not in changes:
-        merged["n_best"] = min(merged["n_best"], merged["beam"])
-    if not merged["temperature"]:
-        merged["beam"] = max(merged["beam"], merged["n_best"])  # so many candidates need so wide a beam
-    return validated("decoding", merged)
+    wanted, beam = merged["n_best"], merged["beam"]
+    if not merged["temperature"] and wanted > beam:
+        if "n_best" not in changes:
+            merged["n_best"] = beam
+        elif "beam" in changes:
+            raise SettingError(f"--n-best is {wanted} but --beam only {beam}; raise --beam or lower --n-best")
+        else:
+            say(f"searching with a beam of {wanted}: so many candidates need so wide a beam")
+            merged["beam"] = wanted
+    return validated("decoding", merged, {name: f"--{name.replace('_', '-')}" for name in changes})
+
+
+def _warn_of_other_data(folder: Path, data: Any) -> None:
+    """Say it if the data is not what the run was trained on: what it learnt from may now be in the part it is asked."""
+    before = resolved_of(folder).get("sha256", {})
+    changed = [part for part in data.parts() if part in before and before[part] != data.fingerprint(part)]
+    if changed:
+        say(
+            f"the data changed since {shown(folder)} was trained ({', '.join(changed)}): the scores cannot be compared "
+            "with earlier ones, and sentences it learnt from may be among those it is asked"
+        )
+
+
+def _name(run: Run, subject: str, settings: Any, which: str) -> str:
+    """What the files of an evaluation are called; what is not as usual is said at the end.
+
+    The subject is a part, or the name of a file with the beginning of its sha256: it may be called like a part.
+    """
+    name = f"{subject}-step-{run.step:06d}-beam-{settings.beam}"
+    if settings.beam > 1 and settings.length_penalty != run.recipe.decoding.length_penalty:
+        name += f"-penalty-{settings.length_penalty:g}"
+    return name if which == "best" else f"{name}-{which}"
+
+
+def _circumstances(run: Run, files: list[Path], data: Any, part: PartName, settings: Any, which: str) -> dict[str, Any]:
+    """What was evaluated, and how: enough to do it again."""
+    own = {"part": part, "sha256": data.fingerprint(part)}
+    other = {"files": [str(path) for path in files], "sha256": [content_hash(path) for path in files]}
+    return {
+        "evaluated": other if files else own,
+        "checkpoint": which,
+        "step": run.step,
+        "decoding": settings.model_dump(),
+    }
 
 
 def _only(files: list[Path], recipe: Recipe) -> dict[str, Any]:
@@ -66,7 +111,7 @@ def _part(asked: str | None, there: list[PartName]) -> PartName:
     if asked is None:
         return "test" if "test" in there else "valid"
     if asked not in {"train", "valid", "test"}:
-        raise SettingError(f"--part is '{asked}'; the data has {', '.join(there)}")
+        raise SettingError(f"--part is '{asked}'; choose one of {', '.join(there)}")
     return cast(PartName, asked)
 
 
@@ -80,26 +125,29 @@ def _print(result: Evaluation) -> None:
     console = Console()
     table = Table("score", "value", "signature", box=None, pad_edge=False)
     for name, value in result.scores.items():
-        table.add_row(name, f"{value:.3f}" if value < 1000 else f"{value:.4g}", result.signatures.get(name, ""))
+        add_row(table, name, f"{value:.3f}" if value < 1000 else f"{value:.4g}", result.signatures.get(name, ""))
     console.print(table)
     if result.groups:
         console.print()
         groups = Table("kind", "exact", "share", box=None, pad_edge=False)
         for kind, (matched, count) in sorted(result.groups.items()):
-            groups.add_row(kind, f"{matched}/{count}", f"{100 * matched / count:.1f} %")
+            add_row(groups, kind, f"{matched}/{count}", f"{100 * matched / count:.1f} %")
         matched, count = (sum(group[i] for group in result.groups.values()) for i in (0, 1))
-        groups.add_row("all", f"{matched}/{count}", f"{100 * matched / count:.1f} %", style="bold")
+        add_row(groups, "all", f"{matched}/{count}", f"{100 * matched / count:.1f} %", style="bold")
         console.print(groups)
 
 
-def _write(folder: Path, name: str, run: Run, result: Evaluation, settings: Any) -> None:
+def _rounded(scores: dict[str, float]) -> dict[str, float]:
+    return {name: round(value, 4) for name, value in scores.items()}
+
+
+def _write(folder: Path, name: str, result: Evaluation, circumstances: dict[str, Any]) -> None:
     folder.mkdir(exist_ok=True)
     report = {
-        "step": run.step,
-        "scores": result.scores,
+        **circumstances,
+        "scores": _rounded(result.scores),
         "signatures": result.signatures,
         "groups": result.groups,
-        "decoding": settings.model_dump(),
     }
     (folder / f"{name}.json").write_text(json.dumps(report, indent=1, ensure_ascii=False), encoding="utf-8")
     lines = (json.dumps(answer, ensure_ascii=False) + "\n" for answer in result.answers)

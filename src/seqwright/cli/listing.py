@@ -1,25 +1,25 @@
 """`recipes`, `lineage`, `data list`, `data get`: what there is."""
 
-import tomllib
-
 from rich.console import Console
 from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TimeRemainingColumn, TransferSpeedColumn
 from rich.table import Table
 
+from seqwright.cli.terminal import add_row, command
 from seqwright.data.catalog import CATALOG, card, download_folder, located
 from seqwright.data.fetch import fetch
 from seqwright.lineage import LINEAGE
 from seqwright.pictures.terminal import Member, family_tree
-from seqwright.recipe import shipped
+from seqwright.recipe import parsed, shipped, with_base
 
 
 def list_recipes() -> None:
     """A table of the recipes that ship."""
     table = Table("recipe", "data", "model", "what it does", box=None, pad_edge=False)
     for name, path in shipped().items():
-        plain = tomllib.loads(path.read_text(encoding="utf-8"))
+        plain = with_base(parsed(path.read_text(encoding="utf-8"), name), name)
         data, model = plain.get("data", {}), plain.get("model", {})
-        table.add_row(
+        add_row(
+            table,
             name,
             data.get("name", data.get("kind", "files")),
             model.get("kind", "transformer"),
@@ -44,7 +44,8 @@ def list_data() -> None:
         pairs = ", ".join(f"{part} {count:,}" for part, count in each.examples.items())
         print(f"{each.name}  {each.title}")
         print(f"  languages {', '.join(each.languages)}; {pairs} pairs; {size:.1f} MB; {each.licence}")
-        print(f"  {here} of {len(each.files)} files are here; seqwright data get {each.name} gets the rest")
+        rest = f"{here} of {len(each.files)} files are here; {command('data', 'get', each.name)} gets the rest"
+        print(f"  complete: all {here} files are here" if here == len(each.files) else f"  {rest}")
 
 
 def show_data(name: str) -> None:

@@ -1,16 +1,23 @@
-"""How the verbs speak: a bar on a terminal, plain lines elsewhere; results on standard output, the rest on error."""
+"""How the verbs speak: a bar on a terminal, plain lines elsewhere; results on standard output, the rest on error.
 
+Nothing here imports torch: `doctor` must be able to say that it cannot be loaded.
+"""
+
+import shlex
 import sys
 from pathlib import Path
 
 from rich.console import Console
+from rich.table import Table
+from rich.text import Text
 
-from seqwright.training.distributed import World
 from seqwright.training.reporter import Bar, Lines, Quiet, Reporter
 
 
 def reporter() -> Reporter:
     """A progress bar where somebody watches, plain lines where not."""
+    from seqwright.training.distributed import World
+
     if World.rank_here():
         return Quiet()
     console = Console(stderr=True)
@@ -20,6 +27,16 @@ def reporter() -> Reporter:
 def say(sentence: str) -> None:
     """A remark that is not a result."""
     print(sentence, file=sys.stderr, flush=True)
+
+
+def command(*words: str) -> str:
+    """A command as it can be typed, whatever spaces and quotes its words have."""
+    return shlex.join(["seqwright", *words])
+
+
+def add_row(table: Table, *cells: str, style: str | None = None) -> None:
+    """A row of a table whose cells are shown as they are: rich would take "[tensorboard]" for a colour."""
+    table.add_row(*map(Text, cells), style=style)
 
 
 def shown(path: Path) -> str:

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import typer
 
-from seqwright.cli.terminal import reporter, say, shown
+from seqwright.cli.terminal import command, reporter, say, shown
 from seqwright.errors import RunError
 from seqwright.pictures import save
 from seqwright.pictures.curves import loss_curve
@@ -43,7 +43,7 @@ def train_recipe(
     _write_card(trained)
     draw_curve(folder)
     say(f"trained to step {trained.step:,} in {_clock(time.monotonic() - began)}: {shown(folder)}")
-    say(f"next: seqwright eval {shown(folder)}")
+    say(f"next: {command('eval', shown(folder))}")
 
 
 def draw_curve(folder: Path) -> None:
@@ -76,7 +76,7 @@ def _write_card(run: Run) -> None:
         f"A {recipe.model.kind} with {parameters(run.model):,} parameters, trained for {run.step:,} steps by "
         "Seqwright. Every setting stands in `resolved.toml`.\n\n"
         f"| on the validation part, last step | |\n|---|---|\n{rows}\n\n"
-        f'Use it: `seqwright translate {shown(run.folder)} "…"`\n'
+        f'Use it: `{command("translate", shown(run.folder))} "…"`\n'
     )
     (run.folder / "card.md").write_text(text, encoding="utf-8")
 

@@ -2,7 +2,9 @@
 
 import json
 import os
+import shlex
 import sys
+from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -30,23 +32,24 @@ def translate_texts(
     which: str,
 ) -> None:
     """Translate and print, a line for each sentence (for each candidate, where several are asked for)."""
-    if texts and file is not None:
-        raise DataError("there are both sentences and --file; give one of them")
-    if file is not None:
-        require_file(file)
+    texts, file = _asked(texts, file)
     run = open_run(folder, which=which, notice=say)
     translator = Translator(run.model, run.inputs, decoding_settings(run, decoding))
     row = 0
+    unknown: Counter[str] = Counter()
     prefix = _usable_prefix(run, prefix)
-    for block in _some(texts, file):
+    for block in some_lines(texts, file):
         some, refusal = _short_enough(run, block, row)
+        unknown += run.inputs.source.unknown_characters(some)
         for source, candidates in zip(some, translator(some, prefix=prefix, first_row=row), strict=True):
             for place, candidate in enumerate(candidates, start=1):
                 print(_line(source, candidate, place, scores=scores, as_json=as_json))
         sys.stdout.flush()
         row += len(some)
         if refusal:
+            _warn_of_unknown(unknown)
             raise DataError(refusal)
+    _warn_of_unknown(unknown)
 
 
 def with_chance(chance: dict[str, Any], *, sample: bool, beam: int | None) -> dict[str, Any]:
@@ -58,10 +61,35 @@ def with_chance(chance: dict[str, Any], *, sample: bool, beam: int | None) -> di
         raise SettingError(f"--sample draws and --beam {beam} searches; give one of them")
     if not sample:
         return {}
-    return {"beam": 1, **chance, "temperature": 1.0 if chance["temperature"] is None else chance["temperature"]}
+    temperature = 1.0 if chance["temperature"] is None else chance["temperature"]
+    if temperature <= 0:
+        raise SettingError(
+            f"--temperature is {temperature:g}; drawing needs one above 0: leave out --sample for the most probable"
+        )
+    return {"beam": 1, **chance, "temperature": temperature}
 
 
-def _some(texts: list[str], file: Path | None) -> Iterator[list[str]]:
+def _asked(texts: list[str], file: Path | None) -> tuple[list[str], Path | None]:
+    """Sentences, or a file, or neither for standard input, which is also called `-`."""
+    if texts and file is not None:
+        raise DataError("there are both sentences and --file; give one of them")
+    if texts == ["-"] or file == Path("-"):
+        return [], None
+    if file is not None:
+        require_file(file)
+    if len(texts) == 1 and _is_file(texts[0]):
+        say(f"{texts[0]} is a file; to translate its lines use --file {shlex.quote(texts[0])}")
+    return texts, file
+
+
+def _is_file(text: str) -> bool:
+    try:
+        return Path(text).is_file()
+    except OSError:  # too long for a name
+        return False
+
+
+def some_lines(texts: list[str], file: Path | None) -> Iterator[list[str]]:
     """The sentences, as many at once as there are: a file in blocks, standard input as it comes."""
     if texts:
         yield [line for text in texts for line in text.split("\n")]
@@ -115,6 +143,14 @@ def _usable_prefix(run: Run, prefix: str) -> str:
             f"--prefix has {' '.join(map(repr, unknown))}, which the model's vocabulary lacks; leave it out"
         )
     return prefix.rstrip()
+
+
+def _warn_of_unknown(unknown: Counter[str]) -> None:
+    """Name the characters that the model has never seen, once for all lines."""
+    if unknown:
+        some = " ".join(f"{character!r}×{count}" for character, count in unknown.most_common(8))
+        more = " …" if len(unknown) > 8 else ""
+        say(f"the vocabulary lacks {some}{more}: the model cannot read them, do not trust the lines they stand in")
 
 
 def _short_enough(run: Run, some: list[str], row: int) -> tuple[list[str], str]:

@@ -12,7 +12,7 @@ from typing import Literal, NamedTuple
 
 from seqwright.data.examples import Pair, PartName
 from seqwright.data.pairs import PairFiles, PairFilesSettings
-from seqwright.errors import DataError, SettingError, nearest
+from seqwright.errors import DataError, SettingError, instead, nearest
 from seqwright.settings import Settings
 
 
@@ -82,8 +82,7 @@ CATALOG: Mapping[str, Card] = {
 def card(name: str) -> Card:
     """The card of a dataset."""
     if name not in CATALOG:
-        known = list(CATALOG)
-        raise DataError(f"There is no dataset card '{name}' but {', '.join(known)}.{nearest(name, known)}")
+        raise DataError(f"there is no dataset card '{name}'{instead(name, CATALOG)}")
     return CATALOG[name]
 
 

@@ -6,7 +6,6 @@ sentence, so the parts do not depend on the order of the lines and never have a 
 """
 
 import codecs
-import csv
 import functools
 import gzip
 import hashlib
@@ -14,19 +13,18 @@ import itertools
 import json
 import re
 import zlib
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
-from typing import Annotated, Literal, NamedTuple
+from typing import Literal, NamedTuple
 
-from pydantic import Field, model_validator
+from pydantic import model_validator
 
 from seqwright.data.examples import Pair, PartName
+from seqwright.data.tables import Column, Reader, csv_pairs, csv_rows, json_pairs, table_remarks, tsv_pairs, tsv_rows
 from seqwright.errors import DataError, SettingError, nearest
 from seqwright.settings import Settings
 
 Files = str | tuple[str, str]
-Column = str | Annotated[int, Field(ge=1)] | None
-
 _SHARE = re.compile(r"(\d+(?:\.\d+)?)\s*%")
 
 
@@ -47,8 +45,8 @@ class PairFilesSettings(Settings):
 
     source: Column = None
     """Where the source sentence stands in a .tsv, .csv or .jsonl file: a name (a key, or a column of the header line),
-    or the number of a column counted from 1 in a file without a header line. Left out: what is named "source",
-    or else column 1."""
+    with or without capitals, or the number of a column counted from 1 in a file without a header line. Left out: what
+    is named "source", or else column 1."""
 
     target: Column = None
     """Where the target sentence stands, told in the same way. Left out: what is named "target", or else column 2."""
@@ -103,6 +101,16 @@ class PairFiles:
         said = json.dumps([forms, columns, piece.low, piece.high])
         return hashlib.sha256(said.encode()).hexdigest()
 
+    def remarks(self) -> list[str]:
+        """What the user should look at twice, a sentence each: first lines like headers, columns that are not read."""
+        remarks = []
+        rows_of = {".tsv": tsv_rows, ".csv": csv_rows}
+        for path in dict.fromkeys(piece.files[0] for piece in self._slices.values() if len(piece.files) == 1):
+            if _extension(path) in rows_of:
+                rows = rows_of[_extension(path)](lines(path), path)
+                remarks += table_remarks(rows, path, self.settings.source, self.settings.target)
+        return remarks
+
     def _slice(self, part: PartName) -> "_Slice":
         if part not in self._slices:
             raise DataError(f"There is no {part} part: set data.{part} to files, or to a share such as '5%'.")
@@ -112,7 +120,8 @@ class PairFiles:
         if len(piece.files) == 2:
             pairs = aligned_pairs(*piece.files)
         else:
-            pairs = _reader(piece.files[0])(piece.files[0], self.settings.source, self.settings.target)
+            path = piece.files[0]
+            pairs = _reader(path)(lines(path), path, self.settings.source, self.settings.target)
         if piece.low > 0 or piece.high < 1:
             pairs = (pair for pair in pairs if piece.low <= _place(pair.source) < piece.high)
         empty = True
@@ -199,6 +208,11 @@ def lines(path: Path) -> Iterator[str]:
     try:
         with gzip.open(path, "rb") if _compressed(path) else path.open("rb") as file:
             for number, raw in enumerate(file, 1):
+                if number == 1 and not raw.endswith(b"\n") and b"\r" in raw.removesuffix(b"\r"):
+                    raise DataError(
+                        f"{path} ends its lines with CR alone, as files of an old Mac do, expected LF or CR LF: "
+                        "convert the line endings."
+                    )
                 yield _decoded(raw.removeprefix(codecs.BOM_UTF8) if number == 1 else raw, path, number)
     except (EOFError, zlib.error, gzip.BadGzipFile) as error:
         raise DataError(f"{path} is a damaged gzip file after line {number} ({error}): get it again.") from error
@@ -237,7 +251,9 @@ def require_file(path: Path) -> None:
         raise DataError(f"{path} is a folder, expected a file.")
     if not path.exists():
         beside = sorted(other.name for other in path.parent.iterdir()) if path.parent.is_dir() else []
-        raise DataError(f"There is no file {path}.{nearest(path.name, beside)}")
+        folder = path.absolute().parent
+        looked = f"{folder}" if folder.is_dir() else f"{folder}, which is not there either"
+        raise DataError(f"There is no file {path}: it was looked for in {looked}.{nearest(path.name, beside)}")
 
 
 # From lines to pairs
@@ -257,125 +273,12 @@ def aligned_pairs(source: Path, target: Path) -> Iterator[Pair]:
         yield Pair(one, other)
 
 
-Reader = Callable[[Path, Column, Column], Iterator[Pair]]
-
-
 def _reader(path: Path) -> Reader:
     """How a file that holds both sides is read, told by its extension."""
-    readers: dict[str, Reader] = {".tsv": _table_pairs, ".csv": _table_pairs, ".jsonl": _json_pairs}
+    readers: dict[str, Reader] = {".tsv": tsv_pairs, ".csv": csv_pairs, ".jsonl": json_pairs}
     if _extension(path) not in readers:
         raise DataError(
             f"{path} has the extension '{_extension(path)}', expected .tsv, .csv or .jsonl (or these with .gz): "
             "rename it if it is one of them, or give two line-aligned files."
         )
     return readers[_extension(path)]
-
-
-def _table_pairs(path: Path, source: Column, target: Column) -> Iterator[Pair]:
-    """The pairs of a TSV or CSV file; an empty line is a pair with two blank sides."""
-    rows = _csv_rows(path) if _extension(path) == ".csv" else _tsv_rows(path)
-    top = next(rows)
-    header = [cell.strip() for cell in top.cells]
-    named = isinstance(source, str) or isinstance(target, str)
-    if source is None and target is None:
-        named = {"source", "target"} <= set(header)
-    left = _column(path, header if named else [], source, ("source", 1))
-    right = _column(path, header if named else [], target, ("target", 2))
-    if left == right:
-        raise SettingError(f"data.source and data.target both mean column {left + 1} of {path}: choose two columns.")
-    for row in rows if named else itertools.chain([top], rows):
-        if max(left, right) < len(row.cells):
-            yield Pair(row.cells[left], row.cells[right])
-        elif any(cell.strip() for cell in row.cells):
-            raise DataError(
-                f"{path}:{row.line} has {len(row.cells)} column{'s' if len(row.cells) > 1 else ''}, expected at least "
-                f"{max(left, right) + 1}, separated by a {'comma' if _extension(path) == '.csv' else 'tab'}."
-            )
-        else:
-            yield Pair("", "")
-
-
-def _column(path: Path, header: list[str], asked: Column, usual: tuple[str, int]) -> int:
-    """The place, from 0, of the column that a setting asks for or that is usual where it does not."""
-    name, number = usual
-    if asked is None:
-        return header.index(name) if name in header else number - 1
-    if isinstance(asked, int):
-        return asked - 1
-    if asked not in header:
-        raise DataError(f"{path}:1 has no column '{asked}' but {_listed(header)}.{nearest(asked, header)}")
-    return header.index(asked)
-
-
-class _Row(NamedTuple):
-    line: int
-    cells: list[str]
-
-
-def _tsv_rows(path: Path) -> Iterator[_Row]:
-    for number, line in enumerate(lines(path), 1):
-        yield _Row(number, line.split("\t"))
-
-
-def _csv_rows(path: Path) -> Iterator[_Row]:
-    """Rows of a CSV file; a quoted cell may hold commas and line feeds, and then the row's last line counts."""
-    reader = csv.reader((line + "\n" for line in lines(path)), strict=True)
-    try:
-        for cells in reader:
-            yield _Row(reader.line_num, cells)
-    except csv.Error as error:
-        raise DataError(f"{path}:{reader.line_num} is not valid CSV ({error}): check the quotes before it.") from error
-
-
-def _json_pairs(path: Path, source: Column, target: Column) -> Iterator[Pair]:
-    """The pairs of a JSONL file, one object a line; an empty line is a pair with two blank sides."""
-    keys = [_key(path, source, "source"), _key(path, target, "target")]
-    for number, line in enumerate(lines(path), 1):
-        if not line.strip():
-            yield Pair("", "")
-            continue
-        where = f"{path}:{number}"
-        record = _record(line, where)
-        yield Pair(*(_value(record, key, where) for key in keys))
-
-
-def _key(path: Path, asked: Column, usual: str) -> str:
-    if isinstance(asked, int):
-        raise SettingError(f"data.{usual} is column {asked}, but the values of {path} have names: give the name.")
-    return usual if asked is None else asked
-
-
-def _record(line: str, where: str) -> dict[str, object]:
-    try:
-        record = json.loads(line)
-    except (ValueError, RecursionError) as error:
-        raise DataError(f"{where} is not valid JSON ({error}), expected one object a line.") from error
-    if not isinstance(record, dict):
-        raise DataError(f'{where} holds {_kind(record)}, expected an object such as {{"source": …, "target": …}}.')
-    return record
-
-
-def _value(record: dict[str, object], key: str, where: str) -> str:
-    if key not in record:
-        raise DataError(f"{where} has no key '{key}' but {_listed(list(record))}.{nearest(key, list(record))}")
-    value = record[key]
-    if not isinstance(value, str):
-        raise DataError(f"{where} holds {_kind(value)} under '{key}', expected text in quotes.")
-    try:
-        nul = b"\0" in value.encode()
-    except UnicodeEncodeError as error:
-        raise DataError(f"{where} holds half a surrogate pair under '{key}', expected whole characters.") from error
-    if nul:  # JSON can spell out, as \u0000, what `lines` does not let through
-        raise DataError(f"{where} holds a NUL character under '{key}', expected plain text: remove it.")
-    return value
-
-
-def _kind(value: object) -> str:
-    kinds = {dict: "an object", list: "a list", str: "text", bool: "true or false", type(None): "null"}
-    return kinds.get(type(value), "a number")
-
-
-def _listed(names: list[str]) -> str:
-    """Names in quotes, cut short: what was taken for a header line may be a whole sentence."""
-    shown = [f"'{name[:30]}…'" if len(name) > 30 else f"'{name}'" for name in names[:6]]
-    return (", ".join(shown) or "none at all") + (", …" if len(names) > 6 else "")

@@ -10,7 +10,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from seqwright.layers.taps import Tap
+from seqwright.layers.taps import Tap, View
 
 
 class KeysValues(NamedTuple):
@@ -33,10 +33,10 @@ class Attention(nn.Module):
         head_h = softmax(Q_h K_h^T / sqrt(K)) V_h        MultiHead = Concat(head_1 … head_H) W^O
 
     Self-attention is `attention(x, x)`; cross-attention is `attention(x, memory)`. Decoding computes the
-    memory's keys and values once with `remember` and then only calls `recall`.
+    memory's keys and values once with `remember` and then only calls `recall`. `view` says who reads whom.
     """
 
-    def __init__(self, *, width: int, heads: int) -> None:
+    def __init__(self, *, width: int, heads: int, view: View | None = None) -> None:
         super().__init__()
         if width % heads:
             raise ValueError(f"width {width} does not divide into {heads} heads")
@@ -44,7 +44,7 @@ class Attention(nn.Module):
         self.query = nn.Linear(width, width, bias=False)
         self.key_value = nn.Linear(width, 2 * width, bias=False)
         self.output = nn.Linear(width, width, bias=False)
-        self.weights = Tap()
+        self.weights = Tap(view)
 
     def forward(self, x_BTD: Tensor, memory_BSD: Tensor, allowed_BTS: Tensor | None = None) -> Tensor:
         """`allowed_BTS` is True where query t may read position s."""

@@ -6,6 +6,11 @@ B batch · T time · S source · C cached and new target positions · D width ·
 from torch import Tensor, nn
 
 from seqwright.layers.attention import Attention, KeysValues
+from seqwright.layers.taps import View
+
+READING = View("encoder self-attention", rows="source", columns="source")
+WRITING = View("decoder self-attention", rows="wanted", columns="given")
+ALIGNING = View("cross-attention", rows="wanted", columns="source")
 
 
 class FeedForward(nn.Module):
@@ -72,7 +77,7 @@ class EncoderBlock(nn.Module):
         self, *, width: int, heads: int, inner: int, dropout: float, residual: type[PostNorm] | type[PreNorm]
     ) -> None:
         super().__init__()
-        self.attention = Attention(width=width, heads=heads)
+        self.attention = Attention(width=width, heads=heads, view=READING)
         self.feed_forward = FeedForward(width=width, inner=inner)
         self.around_attention = residual(width=width, dropout=dropout)
         self.around_feed_forward = residual(width=width, dropout=dropout)
@@ -92,8 +97,8 @@ class DecoderBlock(nn.Module):
         self, *, width: int, heads: int, inner: int, dropout: float, residual: type[PostNorm] | type[PreNorm]
     ) -> None:
         super().__init__()
-        self.attention = Attention(width=width, heads=heads)
-        self.source_attention = Attention(width=width, heads=heads)
+        self.attention = Attention(width=width, heads=heads, view=WRITING)
+        self.source_attention = Attention(width=width, heads=heads, view=ALIGNING)
         self.feed_forward = FeedForward(width=width, inner=inner)
         self.around_attention = residual(width=width, dropout=dropout)
         self.around_source_attention = residual(width=width, dropout=dropout)

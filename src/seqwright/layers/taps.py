@@ -3,19 +3,34 @@
 from collections import defaultdict
 from collections.abc import Iterator
 from contextlib import contextmanager
+from typing import NamedTuple
 
 from torch import Tensor, nn
 
 
+class View(NamedTuple):
+    """What a picture of a tap shows: the name of the picture, and what stands along its rows and its columns.
+
+    These are the last two axes of the tensor; between them and the batch there may be heads. An axis is named after
+    the tokens of the batch that stand along it (`source`, `given`, `wanted`), or after whatever else is numbered
+    there (`units`, `experts`). Taps of one view are the layers of one picture.
+    """
+
+    name: str
+    rows: str
+    columns: str
+
+
 class Tap(nn.Module):
-    """The identity. Inside `with listen(model)` it also records what passes.
+    """The identity. Inside `with listen(model)` it also records what passes; a tap that has a `view` can be drawn.
 
     A layer that would not compute the tensor otherwise asks `tap.listening` first, so that the fused kernel
     serves whenever nobody listens.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, view: View | None = None) -> None:
         super().__init__()
+        self.view = view
         self.heard: list[Tensor] | None = None
 
     @property
@@ -47,3 +62,12 @@ def listen(model: nn.Module) -> Iterator[dict[str, list[Tensor]]]:
     finally:
         for tap in taps.values():
             tap.heard = None
+
+
+def views(model: nn.Module) -> dict[View, list[str]]:
+    """What of a model can be drawn: each view with the names of its taps, in the order of the layers."""
+    found: dict[View, list[str]] = {}
+    for name, module in model.named_modules():
+        if isinstance(module, Tap) and module.view is not None:
+            found.setdefault(module.view, []).append(name)
+    return found

@@ -25,7 +25,8 @@ class NextTokenSettings(Settings):
 class NextToken(Objective):
     """-Σ log p(wanted), with label smoothing (Szegedy et al. 2016, section 7).
 
-    Parts: `loss` is smoothed and learnt from; `nll`, the plain negative log-likelihood, is only reported.
+    Parts: `loss` is the plain negative log-likelihood, on the training part as on any other. With label smoothing
+    it is only reported, and what is learnt from is `smoothed`.
     """
 
     def __init__(self, settings: NextTokenSettings | None = None) -> None:
@@ -33,16 +34,17 @@ class NextToken(Objective):
         self.label_smoothing = (settings or NextTokenSettings()).label_smoothing
 
     def counts(self, batch: Any) -> dict[str, int]:
-        """Both parts count real target tokens."""
-        tokens = int(batch.real_BT.sum())
-        return {"loss": tokens, "nll": tokens}
+        """Every part counts real target tokens."""
+        return dict.fromkeys(("loss", "smoothed") if self.label_smoothing else ("loss",), int(batch.real_BT.sum()))
 
     def forward(self, model: nn.Module, batch: Any, carry: Any) -> tuple[Loss, Any]:
         """The loss over the real tokens of a batch."""
         logits_BTV, carry = model(batch, carry)
-        smoothed, nll = SmoothedCrossEntropy.apply(logits_BTV, batch.wanted_BT, batch.real_BT, self.label_smoothing)  # type: ignore[no-untyped-call]
+        smoothed, plain = SmoothedCrossEntropy.apply(logits_BTV, batch.wanted_BT, batch.real_BT, self.label_smoothing)  # type: ignore[no-untyped-call]
         count = int(batch.real_BT.sum())
-        return Loss({"loss": Part(smoothed, count), "nll": Part(nll, count, weight=0.0)}), carry
+        if not self.label_smoothing:  # the two are equal, and only the first has a gradient
+            return Loss({"loss": Part(smoothed, count)}), carry
+        return Loss({"loss": Part(plain, count, weight=0.0), "smoothed": Part(smoothed, count)}), carry
 
 
 class SmoothedCrossEntropy(Function):
@@ -60,13 +62,13 @@ class SmoothedCrossEntropy(Function):
     ) -> tuple[Tensor, Tensor]:
         """The smoothed and the plain sum."""
         total_BT = logits_BTV.float().logsumexp(-1)  # in bfloat16 it would be rounded to two digits
-        nll_BT = total_BT - logits_BTV.gather(-1, wanted_BT.unsqueeze(-1)).squeeze(-1).float()
+        plain_BT = total_BT - logits_BTV.gather(-1, wanted_BT.unsqueeze(-1)).squeeze(-1).float()
         even_BT = total_BT - logits_BTV.mean(-1, dtype=torch.float32)
         ctx.save_for_backward(logits_BTV, wanted_BT, real_BT)
         ctx.smoothing = smoothing
-        nll = nll_BT[real_BT].sum()
-        ctx.mark_non_differentiable(nll)
-        return (1 - smoothing) * nll + smoothing * even_BT[real_BT].sum(), nll
+        plain = plain_BT[real_BT].sum()
+        ctx.mark_non_differentiable(plain)
+        return (1 - smoothing) * plain + smoothing * even_BT[real_BT].sum(), plain
 
     @staticmethod
     def backward(ctx: Any, gradient: Tensor, _: Tensor) -> tuple[Tensor, None, None, None]:

@@ -8,7 +8,7 @@ import textwrap
 import unicodedata
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -22,18 +22,24 @@ if TYPE_CHECKING:
 
 __all__ = ["AttentionMap", "Looked", "alignment", "figures", "heads", "merged", "save"]
 
-KINDS = {"cross": "cross-attention", "encoder": "encoder self-attention", "decoder": "decoder self-attention"}
+QUIET = "#555555"  # the ink of what is said about an axis
+AXIS = 0.2  # inches: a line that says what stands along an axis
 CELL = 0.25  # inches: a line of 9 point letters and some air
 LARGEST = 30.0  # inches; beyond, cells shrink and only every n-th label is written
 
 
 @dataclass(frozen=True)
 class AttentionMap:
-    """The weights of one kind of attention, every layer and head, with the word of each row and column."""
+    """The weights of one kind of attention, every layer and head, with the word of each row and column.
+
+    `row_axis` and `column_axis` say what these words are: "target word being written", "source word".
+    """
 
     weights: Array  # [layers, heads, rows, columns]
     rows: Sequence[str]
     columns: Sequence[str]
+    row_axis: str = ""
+    column_axis: str = ""
 
     def __post_init__(self) -> None:
         shape = self.weights.shape
@@ -44,13 +50,13 @@ class AttentionMap:
 
 @dataclass(frozen=True)
 class Looked:
-    """A sentence, what the model made of it, and where it looked: `maps` holds "cross", "encoder" and/or "decoder".
+    """A sentence as it was given, what the model made of it, and where it looked: the maps by their names.
 
-    `target_words` is empty for a model that only reads; `score` is whatever the decoder says of its result.
+    `target` is empty for a model that only reads; `score` is whatever the decoder says of its result.
     """
 
-    source_words: Sequence[str]
-    target_words: Sequence[str]
+    source: str
+    target: str
     maps: dict[str, AttentionMap]
     title: str = ""
     score: float | None = None
@@ -79,7 +85,13 @@ def merged(weights_TS: Array, rows: Sequence[Sequence[int]], columns: Sequence[S
 
 
 def alignment(
-    weights_TS: Array, source_labels: Sequence[str], target_labels: Sequence[str], *, title: str = ""
+    weights_TS: Array,
+    source_labels: Sequence[str],
+    target_labels: Sequence[str],
+    *,
+    title: str = "",
+    row_axis: str = "",
+    column_axis: str = "",
 ) -> "Figure":
     """One alignment matrix, source on top and target at the left (in the manner of Bahdanau et al. 2015, figure 3).
 
@@ -89,7 +101,7 @@ def alignment(
     rows, columns = weights_TS.shape
     above = [legible(label) for label in source_labels]
     beside = [legible(label) for label in target_labels]
-    with pen([title, *above, *beside]):
+    with pen([title, row_axis, column_axis, *above, *beside]):
         word = _widest(above) + 0.12
         # Few short words stay horizontal: wider cells are easier to read than a turned page.
         turned = word * columns > max(3.2, CELL * columns)
@@ -97,16 +109,23 @@ def alignment(
         cell_height = min(CELL, LARGEST / rows)
         width, height = cell_width * columns, cell_height * rows
         bar_height = min(1.2, max(0.6, height))  # lower, and its numbers would touch
-        heading = _wrapped(title, width)
-        left, top = _widest(beside) + 0.12, 0.08 + (_tallest(above) + 0.1 if turned else 0.2) + _height(heading)
-        figure = blank(left + max(width + 0.55, _widest(heading, 10)), top + max(height, bar_height) + 0.1)
+        left = _widest(beside) + 0.12 + AXIS * bool(row_axis)
+        heading = _heading(title, left + width + 0.4)
+        words_top = 0.08 + heading.height + AXIS * bool(column_axis)
+        top = words_top + (_tallest(above) + 0.1 if turned else 0.2)
+        figure = blank(
+            max(left + max(width + 0.55, _widest([column_axis], 8)), heading.width),
+            top + max(height, bar_height, _widest([row_axis], 8)) + 0.1,
+        )
         axes = _axes(figure, left, top, width, height)
         # The hairline in the cell's own colour closes the gaps that some viewers show between cells.
         axes.pcolormesh(weights_TS, cmap=ink(), vmin=0, vmax=ceiling(weights_TS), edgecolors="face", linewidth=0.1)
         axes.invert_yaxis()
         _write_words(axes, above, beside, turned=turned, cell=(cell_width, cell_height))
         _draw_bar(_axes(figure, left + width + 0.12, top, 0.09, bar_height), ceiling(weights_TS))
-        _write(figure, left, 0.08, "\n".join(heading), fontsize=10, va="top")
+        _write_heading(figure, heading)
+        _write(figure, left, words_top - AXIS, column_axis, fontsize=8, color=QUIET, va="top")
+        _write(figure, 0.05, top, row_axis, fontsize=8, color=QUIET, va="top", rotation=90)
     return figure
 
 
@@ -134,10 +153,19 @@ def _draw_bar(axes: "Axes", darkest: float) -> None:
     _frame(axes)
 
 
-def heads(weights_LHTS: Array, row_labels: Sequence[str], column_labels: Sequence[str], *, title: str = "") -> "Figure":
+def heads(
+    weights_LHTS: Array,
+    row_labels: Sequence[str],
+    column_labels: Sequence[str],
+    *,
+    title: str = "",
+    row_axis: str = "",
+    column_axis: str = "",
+) -> "Figure":
     """Every layer (down) and head (across) as a small map, all on one scale from 0 (white) to 1.
 
-    Words are written at the left and at the bottom where they can be read, else not at all.
+    Words are written at the left and at the bottom where they can be read, else not at all. What they are stands in
+    the title.
     """
     _check(weights_LHTS, row_labels, column_labels)
     layers, across, rows, columns = weights_LHTS.shape
@@ -147,12 +175,15 @@ def heads(weights_LHTS: Array, row_labels: Sequence[str], column_labels: Sequenc
     below = [legible(label, 14) for label in column_labels] if readable else []
     wide, high = cell * columns, cell * rows
     right, down = max(wide + 0.1, 0.5), max(high + 0.1, 0.2)  # a narrow map still leaves room for its caption
+    if row_axis and column_axis:
+        title = f"{title}\nrows: {row_axis}; columns: {column_axis}"
     with pen([title, *beside, *below]):
-        heading = _wrapped(title, right * across)
-        left, top = 0.6 + _widest(beside, 6.5), 0.3 + _height(heading)
+        left = 0.6 + _widest(beside, 6.5)
+        heading = _heading(title, left + right * across)
+        top = 0.3 + heading.height
         bar_height = min(1.2, max(0.6, high))
         figure = blank(
-            left + max(right * across + 0.4, _widest(heading, 10)),
+            max(left + right * across + 0.4, heading.width),
             top + max(down * layers + _tallest(below, 6.5), bar_height) + 0.1,
         )
         for layer, head in np.ndindex(layers, across):
@@ -171,7 +202,7 @@ def heads(weights_LHTS: Array, row_labels: Sequence[str], column_labels: Sequenc
                 place = left + right * head + cell * (column + 0.5), top + down * (layers - 1) + high + 0.04
                 _write(figure, *place, word, fontsize=6.5, rotation=rotation, ha="center", va="top")
         _draw_bar(_axes(figure, left + right * across, top, 0.09, bar_height), 1.0)
-        _write(figure, left, 0.08, "\n".join(heading), fontsize=10, va="top")
+        _write_heading(figure, heading)
     return figure
 
 
@@ -185,20 +216,31 @@ def _small_cell(layers: int, across: int, rows: int, columns: int) -> float:
 def figures(looked: Looked) -> dict[str, "Figure"]:
     """Every picture of what was looked at, by the name to save it under.
 
-    `cross` is the mean over layers and heads, `cross-layer-1` over the heads of one layer, `cross-heads` shows each.
+    `cross-attention` is the mean over layers and heads, `cross-attention-layer-1` over the heads of one layer,
+    `cross-attention-heads` shows each.
     """
+    source, target = (legible(text, 200) if text else "" for text in (looked.source, looked.target))
+    below = f"\n{looked.title}: {source}" if looked.title else f"\n{source}"
+    below += f"\n→ {target}" if target else ""
     drawn = {}
     for name, kind in looked.maps.items():
-        caption = [part for part in (looked.title, KINDS.get(name, name)) if part]
+        stem, words = name.replace(" ", "-"), (kind.columns, kind.rows)
+        axes = {"row_axis": kind.row_axis, "column_axis": kind.column_axis}
         layers, across = kind.weights.shape[:2]
         mean_LTS = kind.weights.mean(axis=1)
-        drawn[name] = alignment(mean_LTS.mean(axis=0), kind.columns, kind.rows, title=", ".join(caption))
+        title = name + _mean_of(layer=layers, head=across) + below
+        drawn[stem] = alignment(mean_LTS.mean(axis=0), *words, title=title, **axes)
         for layer in range(layers if layers > 1 else 0):
-            title = ", ".join([*caption, f"layer {layer + 1}"])
-            drawn[f"{name}-layer-{layer + 1}"] = alignment(mean_LTS[layer], kind.columns, kind.rows, title=title)
+            title = f"{name}, layer {layer + 1}" + _mean_of(head=across) + below
+            drawn[f"{stem}-layer-{layer + 1}"] = alignment(mean_LTS[layer], *words, title=title, **axes)
         if across > 1:
-            drawn[f"{name}-heads"] = heads(kind.weights, kind.rows, kind.columns, title=", ".join(caption))
+            drawn[f"{stem}-heads"] = heads(kind.weights, kind.rows, kind.columns, title=name + below, **axes)
     return drawn
+
+
+def _mean_of(**counts: int) -> str:
+    many = [f"{count} {noun}s" for noun, count in counts.items() if count > 1]
+    return f", mean of {' and '.join(many)}" if many else ""
 
 
 def _check(weights: Array, rows: Sequence[str], columns: Sequence[str]) -> None:
@@ -236,13 +278,33 @@ def _upright(label: str) -> tuple[str, int]:
     return ("\n".join(label), 0) if downwards else (label, 90)
 
 
-def _wrapped(title: str, width: float) -> list[str]:
-    """The title in lines of about `width` inches."""
-    return textwrap.wrap(legible(title, 300), max(36, int(width / 0.08))) if title else []
+class Heading(NamedTuple):
+    """A title in lines: the first paragraph large, the others small below it; its size in inches."""
+
+    large: list[str]
+    small: list[str]
+    width: float
+    height: float
 
 
-def _height(heading: Sequence[str]) -> float:
-    return 0.1 + 0.17 * len(heading) if heading else 0.0
+def _heading(title: str, width: float) -> Heading:
+    """The title, its lines about `width` inches long, but never shorter than can be read with ease."""
+    large: list[str] = []
+    small: list[str] = []
+    for number, part in enumerate(title.split("\n")):
+        lines, letter, fewest = (small, 0.065, 64) if number else (large, 0.08, 54)
+        lines += textwrap.wrap(legible(part, 500), max(fewest, int(width / letter))) if part else []
+    height = 0.1 + 0.17 * len(large) + 0.14 * len(small) if large or small else 0.0
+    return Heading(large, small, 0.16 + max(_widest(large, 10), _widest(small, 8)), height)
+
+
+def _write_heading(figure: "Figure", heading: Heading) -> None:
+    for lines, top, size, colour in (
+        (heading.large, 0.08, 10, "black"),
+        (heading.small, 0.11 + 0.17 * len(heading.large), 8, QUIET),
+    ):
+        for number, line in enumerate(lines):
+            _write(figure, 0.08, top + number * size * 0.017, line, fontsize=size, color=colour, va="top")
 
 
 def _widest(texts: Sequence[str], size: float = 9) -> float:

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 
 # What a journal line says besides scores.
 BOOKKEEPING = {"step", "event", "loss", "perplexity", "rate", "norm", "tokens", "examples", "epoch", "seconds", "time"}
+PERCENT = {"bleu", "chrf", "exact"}  # scores between 0 and 100
 TRAIN, VALID, THIRD = INK[3], "#c8590a", "#5c7a29"  # blue, orange, green: told apart by colour-blind readers too
 POINTS: dict[str, Any] = {"linewidth": 1.2, "markersize": 3}
 
@@ -42,7 +43,7 @@ def loss_curve(journal: Sequence[Mapping[str, Any]]) -> "Figure":
     pace = [name for name in ("rate", "norm") if series(train, name).steps.size]
     heights = [2.4, *[1.1] * len(groups), *[1.0] * bool(pace)]
     with pen():
-        figure = blank(5.5, 0.5 + sum(heights), layout="constrained")
+        figure = blank(5.5, 0.5 + sum(heights) + 0.25 * len(groups), layout="constrained")
         panels = figure.subplots(len(heights), 1, sharex=True, squeeze=False, height_ratios=heights)[:, 0]
         _draw_losses(panels[0], _training_loss(train), series(valid, "loss"))
         for panel, names in zip(panels[1:], groups, strict=False):
@@ -51,8 +52,10 @@ def loss_curve(journal: Sequence[Mapping[str, Any]]) -> "Figure":
             _draw_pace(panels[-1], train, pace)
         panels[-1].set_xlabel("step")
         panels[-1].xaxis.get_major_locator().set_params(integer=True)
-        if len(steps := {line["step"] for line in (*train, *valid)}) == 1:
-            panels[-1].set_xticks(list(steps))
+        last = max(line["step"] for line in (*train, *valid))
+        panels[-1].set_xlim(0, 1.02 * last or 1)
+        if all(line["step"] == last for line in (*train, *valid)):
+            panels[-1].set_xticks([0, last])
         panels[-1].xaxis.set_major_formatter("{x:,.0f}")
         figure.align_ylabels(panels.tolist())
     return figure
@@ -67,9 +70,8 @@ def series(lines: Sequence[Mapping[str, Any]], name: str) -> Series:
 
 
 def _training_loss(train: Sequence[Mapping[str, Any]]) -> Series:
-    """What compares with the validation loss: the plain one, where the journal has it beside a smoothed one."""
-    plain = series(train, "nll")
-    return plain if len(plain.steps) else series(train, "loss")
+    """The plain loss. Where a line of an older journal has it as `nll`, its `loss` is a smoothed one."""
+    return series([{**line, "loss": line.get("nll", line.get("loss"))} for line in train], "loss")
 
 
 def smoothed(values: Array) -> Array:
@@ -92,10 +94,10 @@ def _is_number(value: Any) -> bool:
 
 
 def _score_groups(valid: Sequence[Mapping[str, Any]]) -> list[list[str]]:
-    """The scores that share a panel: those that stay within 0 and 1, and the larger ones (BLEU counts to 100)."""
+    """The scores that share a panel: those that count to 100 or beyond, and those that stay within 0 and 1."""
     names = list(dict.fromkeys(name for line in valid for name in line if name not in BOOKKEEPING))
     drawn = {name: found.values for name in names if (found := series(valid, name)).steps.size}
-    fractions = [name for name, values in drawn.items() if np.abs(values).max() <= 1]
+    fractions = [name for name, values in drawn.items() if name not in PERCENT and np.abs(values).max() <= 1]
     larger = [name for name in drawn if name not in fractions]
     return [group for group in (larger, fractions) if group]
 
@@ -115,24 +117,32 @@ def _draw_losses(axes: "Axes", train: Series, valid: Series) -> None:
         axes.plot(broken, np.full(len(broken), 1.02), "x", color="#b00020", markersize=4, label=label, **edge)
     axes.set_ylabel("loss")
     if axes.lines:
-        # Above the panel: nothing to cover there.
-        place: dict[str, Any] = {"loc": "lower left", "bbox_to_anchor": (0, 1.03), "borderpad": 0, "ncols": 3}
-        axes.legend(**place, handlelength=1.4, columnspacing=1.2)
+        _write_legend(axes)
     if not len(train.steps) and not len(valid.steps):
         axes.set_yticks([])
 
 
 def _draw_scores(axes: "Axes", valid: Sequence[Mapping[str, Any]], names: list[str]) -> None:
+    """Each score with hollow marks of its own form and size, so that none hides another where they meet."""
     for number, name in enumerate(names):
         found = series(valid, name)
         style = ("-", "--", ":")[number // 3 % 3]
-        colour = (VALID, TRAIN, THIRD)[number % 3]
-        axes.plot(found.steps, found.values, style, color=colour, marker="o", **POINTS, label=_spoken(name))
-    if len(names) > 1:
-        axes.legend(loc="lower right", ncols=min(3, len(names)))
-        axes.set_ylabel("score")
-    else:
-        axes.set_ylabel(_spoken(names[0]))
+        colour, mark, size = ((VALID, "o", 3), (TRAIN, "s", 5), (THIRD, "D", 7))[number % 3]
+        marks: dict[str, Any] = {"markersize": size, "markerfacecolor": "none", "clip_on": False}
+        marks["marker"] = mark if len(found.steps) <= 30 else ""
+        label = f"{_spoken(name)} (last {found.values[-1]:.3g})"
+        axes.plot(found.steps, found.values, style, color=colour, linewidth=1.2, **marks, label=label)
+    axes.set_ylabel("score" if len(names) > 1 else _spoken(names[0]))
+    if PERCENT.issuperset(names):
+        low, high = axes.get_ylim()
+        axes.set_ylim(max(0, low), min(100, max(high, low + 1)))
+    _write_legend(axes)
+
+
+def _write_legend(axes: "Axes") -> None:
+    """Above the panel: nothing to cover there."""
+    place: dict[str, Any] = {"loc": "lower left", "bbox_to_anchor": (0, 1.03), "borderpad": 0, "ncols": 3}
+    axes.legend(**place, handlelength=1.4, columnspacing=1.2)
 
 
 def _draw_pace(axes: "Axes", train: Sequence[Mapping[str, Any]], names: list[str]) -> None:

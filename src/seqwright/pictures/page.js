@@ -113,7 +113,7 @@ function told(here, kind) {
   const [own, other] = reads ? [kind.rows, kind.columns] : [kind.columns, kind.rows];
   const best = range(shares.length).sort((a, b) => shares[b] - shares[a]).slice(0, 4).filter(i => shares[i] >= 0.005);
   const list = best.map(i => `${visible(other[i])} ${shares[i].toFixed(2)}`).join(", ");
-  return `${visible(own[here.place])} ${reads ? "reads" : "is read by"} ${list || "nothing in particular"}`;
+  return `${kind.axes[here.side]} \u201c${visible(own[here.place])}\u201d: ${list || "nothing in particular"}`;
 }
 
 function drawMap(kind) {
@@ -204,6 +204,8 @@ function show(name) {
   fillSelect(at("layer"), kind.layers, "layer");
   fillSelect(at("head"), kind.heads, "head");
   [state.layer, state.head] = [at("layer").value, at("head").value];
+  at("rows-axis").textContent = `Rows: ${kind.axes.rows}`;
+  at("columns-axis").textContent = `Columns: ${kind.axes.columns}`;
   wordButtons(at("rows"), kind.rows, "rows");
   wordButtons(at("columns"), kind.columns, "columns");
   drawMap(kind);

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from seqwright.pictures.attention import KINDS, AttentionMap, Looked
+from seqwright.pictures.attention import AttentionMap, Looked
 
 FOLDER = resources.files("seqwright") / "pictures"
 PRECISION = 1000  # weights travel as whole thousandths: an eighth of the size, and nobody sees the fourth digit
@@ -21,7 +21,7 @@ def attention_page(looked: Looked) -> str:
     """The whole page, ready to be written to a file."""
     parts = {
         "TITLE": _escaped(looked.title or "Attention"),
-        "SOURCE": _escaped(" ".join(looked.source_words)),
+        "SOURCE": _escaped(looked.source),
         "TARGET": _target(looked),
         "STYLE": (FOLDER / "page.css").read_text(encoding="utf-8"),
         "DATA": _json({name: _packed(name, kind) for name, kind in looked.maps.items()}),
@@ -33,11 +33,10 @@ def attention_page(looked: Looked) -> str:
 
 
 def _target(looked: Looked) -> str:
-    if not looked.target_words:
+    if not looked.target:
         return ""
-    words = _escaped(" ".join(looked.target_words))
     score = "" if looked.score is None else f'<dt>Score</dt><dd class="number">{looked.score:.4g}</dd>'
-    return f'<dt>Output</dt><dd dir="auto">{words}</dd>{score}'
+    return f'<dt>Output</dt><dd dir="auto">{_escaped(looked.target)}</dd>{score}'
 
 
 def _escaped(text: str) -> str:
@@ -49,9 +48,9 @@ def _packed(name: str, kind: AttentionMap) -> dict[str, Any]:
     """A map as the script reads it: its words, its sizes and its weights in a row."""
     layers, heads = kind.weights.shape[:2]
     thousandths = np.rint(kind.weights * PRECISION).astype(int).ravel().tolist()
-    caption = KINDS.get(name, name)
     return {
-        "caption": caption[:1].upper() + caption[1:],
+        "caption": name[:1].upper() + name[1:],
+        "axes": {"rows": kind.row_axis or "words that read", "columns": kind.column_axis or "words that are read"},
         "rows": list(kind.rows),
         "columns": list(kind.columns),
         "layers": layers,
@@ -94,10 +93,10 @@ FRAME = """<!DOCTYPE html>
 <div role="tabpanel" id="panel" tabindex="-1">
 <section aria-labelledby="words-heading">
 <h2 id="words-heading">Words</h2>
-<p class="hint">Point at a word, or walk with the arrow keys, to see what it reads;
+<p class="hint">Point at a word, or walk with the arrow keys, to see where the model looks;
 click or press Enter to keep it, again or Escape to let go.</p>
-<p class="side">These words read</p><div class="words" id="rows" role="group" aria-label="Words that read"></div>
-<p class="side">these words.</p><div class="words" id="columns" role="group" aria-label="Words that are read"></div>
+<p class="side" id="rows-axis"></p><div class="words" id="rows" role="group" aria-labelledby="rows-axis"></div>
+<p class="side" id="columns-axis"></p><div class="words" id="columns" role="group" aria-labelledby="columns-axis"></div>
 <p id="told" role="status" aria-live="polite"></p>
 </section>
 <div class="pair">

@@ -1,8 +1,6 @@
 """Pictures for the terminal: a heat map of attention and the family tree of the models, made of characters."""
 
-import itertools
-import textwrap
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 from rich.cells import cell_len
@@ -33,32 +31,48 @@ def heat_map(
 ) -> Text:
     """The weights as shades, source words on top and target words at the left, in at most `width` cells.
 
-    With `colour` the shades are backgrounds, else characters. Words that do not fit are left out and counted below.
+    With `colour` the shades are backgrounds, else characters. Source words that do not fit side by side are numbered
+    and listed below; columns that do not fit either go on below the first ones.
     """
     _check(weights_TS, source_labels, target_labels)
     beside = [shortened(legible(label), max(2, min(LONGEST, width // 3))) for label in target_labels]
     margin = max(map(cell_len, beside)) + 1
     above = [shortened(legible(label), LONGEST) for label in source_labels]
-    downwards = margin + sum(cell_len(label) + 1 for label in above) > width
-    lines = [_letters(label) if downwards else [label] for label in above]
-    columns = [max(map(cell_len, pieces)) + 1 for pieces in lines]
-    shown = sum(margin + reach <= width for reach in itertools.accumulate(columns))
+    numbered = margin + sum(cell_len(label) + 1 for label in above) > width
+    heads = [str(number) for number in range(1, len(above) + 1)] if numbered else above
+    columns = [len(heads[-1]) + 1 if numbered else cell_len(head) + 1 for head in heads]
     text = Text(no_wrap=True, overflow="crop")
-    _write_header(text, lines[:shown], columns[:shown], margin)
     darkest = ceiling(weights_TS)
-    for label, weights_S in zip(beside, weights_TS, strict=True):
-        text.append(_padded(label, margin - 1, right=True) + " ")
-        for cells, weight in zip(columns[:shown], weights_S[:shown], strict=True):
-            _write_shade(text, float(weight) / darkest, cells, colour)
+    for stretch in _stretches(columns, width - margin):
+        text.append(" " * margin)
+        for place in stretch:
+            text.append(_padded(heads[place], columns[place]))
         text.append("\n")
+        for label, weights_S in zip(beside, weights_TS, strict=True):
+            text.append(_padded(label, margin - 1, right=True) + " ")
+            for place in stretch:
+                _write_shade(text, float(weights_S[place]) / darkest, columns[place], colour)
+            text.append("\n")
     text.append("0 ")
     for step in range(len(SHADES)):
         _write_shade(text, step / (len(SHADES) - 1), 2, colour)
     text.append(f" {darkest:g}")
-    if shown < len(above):
-        note = f"{len(above) - shown} of {len(above)} source words do not fit; widen the terminal or save a picture."
-        text.append("\n" + "\n".join(textwrap.wrap(note, max(10, width))))
+    if numbered:
+        entries = [f"{head} {label}" for head, label in zip(heads, above, strict=True)]
+        for stretch in _stretches([cell_len(entry) + 2 for entry in entries], width + 2):
+            text.append("\n" + "  ".join(entries[place] for place in stretch))
     return text
+
+
+def _stretches(cells: Sequence[int], room: int) -> Iterator[range]:
+    """The places of neighbours that together take at most `room` cells, line by line."""
+    start = taken = 0
+    for place, needed in enumerate(cells):
+        if taken + needed > room and place > start:
+            yield range(start, place)
+            start, taken = place, 0
+        taken += needed
+    yield range(start, len(cells))
 
 
 def _check(weights_TS: Array, source_labels: Sequence[str], target_labels: Sequence[str]) -> None:
@@ -68,17 +82,6 @@ def _check(weights_TS: Array, source_labels: Sequence[str], target_labels: Seque
             f"Attention weights of the shape {weights_TS.shape} were given with {expected[0]} target and {expected[1]} "
             "source words; each row and each column needs one word."
         )
-
-
-def _write_header(text: Text, lines: list[list[str]], columns: list[int], margin: int) -> None:
-    """Words above their columns; those that are set downwards stand on the map."""
-    height = max((len(pieces) for pieces in lines), default=0)
-    for line in range(height):
-        text.append(" " * margin)
-        for pieces, cells in zip(lines, columns, strict=True):
-            place = line - (height - len(pieces))
-            text.append(_padded(pieces[place] if place >= 0 else "", cells))
-        text.append("\n")
 
 
 def _write_shade(text: Text, darkness: float, cells: int, colour: bool) -> None:

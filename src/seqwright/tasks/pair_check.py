@@ -1,26 +1,31 @@
 """What there is to know of a parallel corpus before training on it."""
 
 import hashlib
+import math
 from collections import Counter
 from collections.abc import Iterator
 from typing import Any
 
+import numpy as np
+
 from seqwright.batches import PairBatches
 from seqwright.cache import TokenisedPairs
 from seqwright.data.examples import Pair, PairData, PartName
+from seqwright.data.pairs import PairFiles
 from seqwright.inputs.pair_text import PairText
 from seqwright.recipe import Recipe
 from seqwright.tasks import Checked
 
+FEW_PAIRS = 100  # fewer to judge on, and the scores say little
 COLUMNS = ("part", "pairs", "blank", "duplicates", "in train", "tokens a sentence", "longest")
 
 
 def checked_pairs(
     recipe: Recipe, data: PairData, inputs: PairText, parts: dict[PartName, TokenisedPairs], batches: PairBatches
 ) -> Checked:
-    """Lengths, blanks, duplicates, sources that training has too, characters the vocabulary lacks."""
+    """Lengths, blanks, duplicates, sources that training has too, characters the vocabulary lacks, full batches."""
     rows: list[tuple[str, ...]] = []
-    remarks: list[str] = []
+    remarks = data.remarks() if isinstance(data, PairFiles) else []  # only files have columns and headers
     training: set[bytes] = set()
     for part, tokens in parts.items():
         found = Found(data.pairs(part), training)
@@ -33,8 +38,9 @@ def checked_pairs(
         if unknown:
             common = " ".join(f"{character!r}×{count}" for character, count in unknown.most_common(5))
             remarks.append(f"characters of the {part} part that the vocabulary lacks: {len(unknown)} ({common})")
+    remarks += _alone(batches)
     size = f"{inputs.source.size:,}" if inputs.shared else f"{inputs.source.size:,} and {inputs.target.size:,}"
-    return Checked(COLUMNS, rows, {"vocabulary": size, "padding": f"{100 * batches.padding():.1f} %"}, remarks)
+    return Checked(COLUMNS, rows, {"vocabulary": size, **_batch_facts(batches)}, remarks)
 
 
 class Found:
@@ -75,11 +81,38 @@ def _remarks(recipe: Recipe, part: PartName, found: Found, tokens: TokenisedPair
         remarks.append(f"sources of the {part} part that are in training too: {share:.1f} %; its scores will flatter")
     if found.counts["blank"]:
         remarks.append(f"pairs of the {part} part with a blank side, left out: {found.counts['blank']:,}")
+    if part != "train" and tokens.kept.pairs < FEW_PAIRS:
+        spread = 196 * math.sqrt(0.25 / tokens.kept.pairs)  # 95 % of a binomial, where it is widest
+        remarks.append(
+            f"the {part} part has only {tokens.kept.pairs:,} pairs: its scores are uncertain, exact match by up to "
+            f"± {spread:.0f} %"
+        )
     long, cut = tokens.kept.overlong, tokens.kept.cut
     if long or cut:
         fate = f"cut: {cut:,}" if cut else f"left out: {long:,}"
         remarks.append(f"pairs of the {part} part with over {recipe.inputs.longest} tokens on a side, {fate}")
     return remarks
+
+
+def _batch_facts(batches: PairBatches) -> dict[str, str]:
+    """How full the batches of the first epoch are; the end of each sentence is a token too."""
+    source, target = ((side.length_N + 1).sum() / batches.in_epoch(0) for side in batches.sides(0))
+    return {
+        "tokens a batch": f"{source:,.0f} source and {target:,.0f} target, of at most {batches.tokens:,} on a side",
+        "padding": f"{100 * batches.padding():.1f} %",
+    }
+
+
+def _alone(batches: PairBatches) -> list[str]:
+    source_N, target_N = (side.length_N for side in batches.sides(0))
+    longest_N = np.maximum(source_N, target_N) + 1
+    alone = int((longest_N > batches.tokens).sum())
+    if not alone:
+        return []
+    return [
+        f"pairs with over training.tokens = {batches.tokens:,} tokens on a side, each a batch of its own: {alone:,}; "
+        f"the longest has {longest_N.max():,}"
+    ]
 
 
 def _digest(text: str) -> bytes:

@@ -1,5 +1,7 @@
 """Translation: sentence pairs, one or two tokenizers, batches by tokens, BLEU."""
 
+import sys
+import time
 from collections.abc import Callable, Iterator
 from itertools import islice
 from pathlib import Path
@@ -105,20 +107,53 @@ def tokenised(recipe: Recipe, data: PairData, inputs: PairText, part: PartName) 
         longest=recipe.inputs.longest,
         overlong=recipe.inputs.overlong,
         where=f"the {part} part",
+        progress=Waiting(f"tokenising the {part} part"),
     )
 
 
 def batches_of(recipe: Recipe, inputs: PairText, part: TokenisedPairs, *, redrawn: bool) -> PairBatches:
     """The batches of a part; `redrawn` segments anew each epoch where the recipe asks for BPE-dropout."""
-    source: Rows = part.source
-    target: Rows = part.target
-    settings, seed = recipe.inputs, recipe.training.seed
-    if redrawn and settings.bpe_dropout:
-        draw_source, draw_target = inputs.dropping(settings.bpe_dropout)
-        longest = settings.longest
-        source = Redrawn(part.source_text, part.source, draw_source, seed=seed, side="source", longest=longest)
-        target = Redrawn(part.target_text, part.target, draw_target, seed=seed, side="target", longest=longest)
-    return PairBatches(source, target, tokens=recipe.training.tokens, seed=seed, begin=inputs.begin, end=inputs.end)
+    return PairBatches(
+        part.source,
+        part.target,
+        tokens=recipe.training.tokens,
+        seed=recipe.training.seed,
+        begin=inputs.begin,
+        end=inputs.end,
+        anew=segmented_anew(recipe, inputs, part) if redrawn and recipe.inputs.bpe_dropout else None,
+    )
+
+
+def segmented_anew(recipe: Recipe, inputs: PairText, part: TokenisedPairs) -> Callable[[int], tuple[Rows, Rows]]:
+    """The sources and targets of any epoch under BPE-dropout."""
+    draw_source, draw_target = inputs.dropping(recipe.inputs.bpe_dropout)
+    waiting = Waiting("segmenting the sentences of an epoch anew")
+    common = {"seed": recipe.training.seed, "longest": recipe.inputs.longest, "progress": waiting}
+    source = Redrawn(part.source_text, part.source, draw_source, side="source", **common)
+    target = Redrawn(part.target_text, part.target, draw_target, side="target", **common)
+
+    def sides(epoch: int) -> tuple[Rows, Rows]:
+        return source.rows(epoch), target.rows(epoch)
+
+    return sides
+
+
+class Waiting:
+    """A line on standard error every few seconds of a long wait, and none in a short one."""
+
+    def __init__(self, doing: str, seconds: float = 10.0) -> None:
+        self.doing, self.seconds = doing, seconds
+        self.count, self.spoken = 0, 0.0
+
+    def __call__(self, count: int) -> None:
+        """So many are done; fewer than before are the first ones of another wait."""
+        now = time.monotonic()
+        if count <= self.count or not self.count:
+            self.spoken = now
+        elif now - self.spoken >= self.seconds:
+            print(f"{self.doing}: {count:,} so far", file=sys.stderr, flush=True)
+            self.spoken = now
+        self.count = count
 
 
 def validation(
@@ -150,7 +185,7 @@ def losses(model: nn.Module, batches: PairBatches) -> dict[str, float]:
     total, count = 0.0, 0
     for batch in batches.once():
         loss, _ = objective(model, batch.to(device), None)
-        total, count = total + float(loss.parts["nll"].sum), count + loss.parts["nll"].over
+        total, count = total + float(loss.parts["loss"].sum), count + loss.parts["loss"].over
     return {"loss": total / count, "perplexity": perplexity(total, count)}
 
 

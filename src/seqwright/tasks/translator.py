@@ -41,15 +41,19 @@ class Translator:
         self.model: Any = model.eval()
         self.inputs = inputs
         self.settings = settings or DecodingSettings()
+        several = self.settings.n_best > 1 and not self.settings.temperature
+        # A text may be found in several segmentations: with all that the beam holds, others can take their places.
+        self._search = self.settings.model_copy(update={"n_best": self.settings.beam}) if several else self.settings
         self.device = home_of(model)
 
     def __call__(self, sentences: Sequence[str], *, prefix: str = "", first_row: int = 0) -> list[list[Translation]]:
-        """For each sentence its `n_best` candidates, best first. A blank sentence has the blank translation.
+        """For each sentence its `n_best` candidates, best first. A blank sentence has the blank translation alone.
 
-        Every candidate is made to begin with `prefix`. `first_row` numbers the sentences where they are a part
-        of more: samples are drawn from (seed, number).
+        The candidates of beam search are different texts, fewer than `n_best` where it met no more; samples may be
+        equal. Every candidate is made to begin with `prefix`. `first_row` numbers the sentences where they are a
+        part of more: samples are drawn from (seed, number).
         """
-        results = [[NOTHING] * self.settings.n_best for _ in sentences]
+        results = [[NOTHING] for _ in sentences]
         encoded = self.inputs.source.encode(list(sentences))
         waiting = sorted((i for i, text in enumerate(sentences) if text.strip()), key=lambda i: len(encoded[i]))
         while waiting:
@@ -57,7 +61,7 @@ class Translator:
             waiting, rows = waiting[:-count], waiting[-count:]
             hypotheses = self._decoded([encoded[i] for i in rows], prefix, [first_row + i for i in rows])
             for i, candidates in zip(rows, hypotheses, strict=True):
-                results[i] = [self._translation(candidate, prefix) for candidate in candidates]
+                results[i] = self._ranked([self._translation(candidate, prefix) for candidate in candidates])
         return results
 
     def best(self, sentences: Sequence[str]) -> list[str]:
@@ -86,7 +90,7 @@ class Translator:
         return decoded(
             self.model,
             self.model.start(batch),
-            self.settings,
+            self._search,
             first_B=torch.full((len(rows),), self.inputs.begin, device=self.device),
             end=self.inputs.end,
             steps=self.settings.steps(batch.source_real_BS.sum(1)),
@@ -94,6 +98,15 @@ class Translator:
             prefix=Prefix(*(tensor.to(self.device) for tensor in padded(forced))) if prefix else None,
             rows=rows,
         )
+
+    def _ranked(self, candidates: list[Translation]) -> list[Translation]:
+        """As many candidates as asked for, best first."""
+        if self.settings.temperature:
+            return sorted(candidates, key=lambda candidate: -candidate.score)
+        by_text: dict[str, Translation] = {}
+        for candidate in candidates:  # the search gives them best first, so the first of a text is its best
+            by_text.setdefault(candidate.text, candidate)
+        return list(by_text.values())[: self.settings.n_best]
 
     def _translation(self, hypothesis: Hypothesis, prefix: str) -> Translation:
         tokens = hypothesis.tokens

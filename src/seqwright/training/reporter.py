@@ -86,8 +86,8 @@ class Bar:
             TextColumn("[bold]{task.description}"),
             BarColumn(),
             TextColumn("{task.completed:.0f}/{task.total:.0f}"),
-            TextColumn("loss {task.fields[loss]:.3f}"),
-            TextColumn("{task.fields[speed]:,.0f} tokens/s"),
+            TextColumn("loss {task.fields[loss]}"),
+            TextColumn("{task.fields[speed]} tokens/s"),
             TimeElapsedColumn(),
             TimeRemainingColumn(),
             console=console,
@@ -98,13 +98,13 @@ class Bar:
 
     def begin(self, step: int, steps: int) -> None:
         """Draw the bar."""
-        self.task = self.progress.add_task("train", total=steps, completed=step, loss=float("nan"), speed=0.0)
+        self.task = self.progress.add_task("train", total=steps, completed=step, loss="–", speed="–")
         self.progress.start()
 
     def step(self, step: int, loss: float, speed: float) -> None:
         """Move the bar."""
         assert self.task is not None
-        self.progress.update(self.task, completed=step, loss=loss, speed=speed)
+        self.progress.update(self.task, completed=step, loss=f"{loss:.3f}", speed=f"{speed:,.0f}")
 
     def wrote(self, line: dict[str, Any]) -> None:
         """Nothing: it stands in the journal."""

@@ -17,7 +17,7 @@ class TrainingSettings(Settings):
     epochs: int | None = Field(default=None, ge=1)
     """Stop after so many passes over the training part, even if steps remain."""
     tokens: int = Field(default=4096, ge=1)
-    """Tokens in a batch on either side, padding included."""
+    """Most tokens in a batch on either side, padding included; a longer pair is a batch of its own."""
     accumulate: int = Field(default=1, ge=1)
     """Batches whose gradients are added up before each update; the result is that of one big batch."""
     seed: int = Field(default=1, ge=0)

@@ -73,9 +73,17 @@ def test_a_card_describes_the_real_files(known: Card) -> None:
         assert (len(content), hashlib.sha256(content).hexdigest()) == (file.size, file.sha256)
 
 
-def test_an_unknown_card_is_told_with_the_nearest() -> None:
-    with pytest.raises(DataError, match=r"no dataset card 'multi30' but multi30k\. Did you mean 'multi30k'\?"):
-        card("multi30")
+@pytest.mark.parametrize(
+    ("name", "sentence"),
+    [
+        ("mutli30k", "there is no dataset card 'mutli30k'. Did you mean 'multi30k'?"),
+        ("europarl", "there is no dataset card 'europarl'; there is multi30k"),
+    ],
+)
+def test_an_unknown_card_is_told_with_the_nearest_or_with_all(name: str, sentence: str) -> None:
+    with pytest.raises(DataError) as told:
+        card(name)
+    assert str(told.value) == sentence
 
 
 # Places

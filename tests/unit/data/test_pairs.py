@@ -155,16 +155,34 @@ def test_a_large_file_is_never_held_in_memory(form: str) -> None:
         ("train.tsv", b"a\tb\nc\xff\td\n", {}, ["train.tsv:2", "UTF-8", "0xff", "byte 2"]),
         ("train.tsv", "a\tb\n".encode("utf-16"), {}, ["train.tsv:1"]),
         ("train.tsv", b"a\tb\nc\td\ne\0\tf\n", {}, ["train.tsv:3", "NUL"]),
+        ("train.tsv", b"a\tb\rc\td\re\tf\r", {}, ["train.tsv", "CR alone", "convert"]),
+        ("train.tsv.gz", b"a\tb\rc\td", {}, ["train.tsv.gz", "CR alone", "convert"]),
         ("train.tsv", b"a\tb\nc d\n", {}, ["train.tsv:2", "1 column,", "at least 2", "tab"]),
         ("train.tsv", b"a\tb\n", {"source": 1, "target": 5}, ["train.tsv:1", "2 columns", "at least 5"]),
         ("train.csv", b"a,b\n\nc\n", {}, ["train.csv:3", "1 column,", "comma"]),
         ("train.csv", b'a,b\n"c,d\n', {}, ["train.csv:2", "not valid CSV"]),
+        ("train.csv", b"a,b\nc;d\n", {}, ["train.csv:2", "1 column,", "it has ';'", "commas (.csv) or tabs (.tsv)"]),
+        ("train.csv", b"source;target\na;b\n", {}, ["train.csv:1", "1 column,", "it has ';'"]),
+        ("train.csv", b"de;en\na;b\n", {"source": "de", "target": "en"}, ["no column 'de' but 'de;en': it has ';'"]),
         ("train.csv", b"german,english\na,b\n", {"source": "germn", "target": "english"}, ["train.csv:1", "'german'?"]),
         ("train.tsv", b"a\tb\n" * 3, {"source": "x", "target": "y"}, ["train.tsv:1", "no column 'x'", "'a', 'b'"]),
         ("train.jsonl", b'{"source": "a", "target": "b"}\n{"source"\n', {}, ["train.jsonl:2", "not valid JSON"]),
         ("train.jsonl", b"[" * 200_000, {}, ["train.jsonl:1", "not valid JSON"]),
         ("train.jsonl", b'["a", "b"]\n', {}, ["train.jsonl:1", "a list", "an object"]),
         ("train.jsonl", b'{"sourse": "a", "target": "b"}\n', {}, ["train.jsonl:1", "'source'", "mean 'sourse'?"]),
+        (
+            "train.jsonl",
+            b'{"id": "7", "en": "a", "de": "b"}\n',
+            {},
+            ["'id', 'en', 'de'", "data.source=en data.target=de"],
+        ),
+        ("train.jsonl", b'{"translation": {"en": "a"}}\n', {}, ["set data.source and data.target to the names of the"]),
+        (
+            "train.csv",
+            b"en,de\na,b\n",
+            {"source": "fr", "target": "de"},
+            ["'en', 'de'", "data.source=en data.target=de"],
+        ),
         ("train.jsonl", b'{"source": 7, "target": "b"}\n', {}, ["train.jsonl:1", "a number", "'source'"]),
         ("train.jsonl", b'{"source": "a", "target": null}\n', {}, ["train.jsonl:1", "null", "'target'"]),
         ("train.jsonl", b'{"source": "\\u0000", "target": "b"}\n', {}, ["train.jsonl:1", "NUL"]),
@@ -204,8 +222,18 @@ def test_an_empty_side_is_told() -> None:
 @pytest.mark.parametrize("part", ["train", "valid", "test"])
 def test_a_missing_file_is_told_before_anything_is_read(part: str) -> None:
     files = {"train": write("train.tsv", tsv(WANTED))} | {part: "trian.tsv"}
-    with pytest.raises(DataError, match=r"There is no file trian\.tsv\. Did you mean 'train\.tsv'\?"):
+    with pytest.raises(DataError, match=r"There is no file trian\.tsv: .*\. Did you mean 'train\.tsv'\?"):
         corpus(**files)
+
+
+def test_a_missing_file_is_told_with_the_folder_it_was_looked_for_in(folder: Path) -> None:
+    (folder / "texts").mkdir()
+    for name, where in (("mine.tsv", f"{folder}."), ("texts/mine.tsv", f"{folder / 'texts'}.")):
+        with pytest.raises(DataError) as told:
+            corpus(name)
+        assert f"There is no file {name}: it was looked for in {where}" in str(told.value)
+    with pytest.raises(DataError, match=r"nowhere, which is not there either"):
+        corpus("nowhere/mine.tsv")
 
 
 def test_a_folder_is_not_a_file(folder: Path) -> None:

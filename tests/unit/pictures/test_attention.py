@@ -121,7 +121,10 @@ def test_the_ink_darkens_in_equal_steps_of_lightness() -> None:
 )
 def test_labels_never_overlap_nor_leave_the_page(source: list[str], target: list[str]) -> None:
     weights_TS = softmax(len(target), len(source))
-    assert_nothing_collides(alignment(weights_TS, source, target, title="What it looked at, and " * 4))
+    axes = {"row_axis": "target word being written", "column_axis": "source word"}
+    title = "What it looked at, and " * 4 + "\n" + "a sentence, " * 11
+    assert_nothing_collides(alignment(weights_TS, source, target))
+    assert_nothing_collides(alignment(weights_TS, source, target, title=title, **axes))
 
 
 def test_of_very_many_words_every_second_is_written_on_a_page_of_bounded_size() -> None:
@@ -198,7 +201,9 @@ def test_layers_go_down_and_heads_go_across() -> None:
     ("layers", "across", "rows", "columns"), [(2, 3, 4, 5), (1, 1, 1, 1), (1, 8, 10, 10), (2, 4, 31, 29)]
 )
 def test_the_captions_of_heads_never_overlap(layers: int, across: int, rows: int, columns: int) -> None:
-    figure = heads(softmax(layers, across, rows, columns), words(rows, "Wort"), words(columns, "word"), title="Heads")
+    labels = words(rows, "Wort"), words(columns, "word")
+    axes = {"row_axis": "target word being written", "column_axis": "source word"}
+    figure = heads(softmax(layers, across, rows, columns), *labels, title="Heads\nof a sentence", **axes)
     texts = [text for text, box in written(figure)]
     assert {f"layer {layers}", f"head {across}"} <= set(texts)
     assert_nothing_collides(figure)
@@ -284,12 +289,24 @@ def test_another_font_steps_in_for_what_the_standard_one_lacks(monkeypatch: pyte
 # What was looked at
 
 
+def test_every_picture_names_its_sentence_and_its_axes() -> None:
+    kind = AttentionMap(softmax(2, 3, 5, 7), words(5), words(7, "s"), "word being written", "source word")
+    drawn = figures(Looked("May  5", "5. Mai", {"gate of words": kind}, title="a-run"))
+    assert list(drawn) == ["gate-of-words", "gate-of-words-layer-1", "gate-of-words-layer-2", "gate-of-words-heads"]
+    said = {name: {text for text, _ in written(figure)} for name, figure in drawn.items()}
+    assert all({"a-run: May  5", "→ 5. Mai"} <= texts for texts in said.values())
+    assert {"word being written", "source word"} <= said["gate-of-words"] & said["gate-of-words-layer-2"]
+    assert "rows: word being written; columns: source word" in said["gate-of-words-heads"]
+    assert "gate of words, mean of 2 layers and 3 heads" in said["gate-of-words"]
+    assert "gate of words, layer 2, mean of 3 heads" in said["gate-of-words-layer-2"]
+
+
 def test_every_picture_of_a_sentence_has_a_name() -> None:
     maps = {
         "cross": AttentionMap(softmax(2, 3, 5, 7), words(5), words(7, "s")),
         "decoder": AttentionMap(softmax(1, 1, 5, 5), words(5), words(5)),
     }
-    drawn = figures(Looked(words(7, "s"), words(5), maps, title="Sentence 1"))
+    drawn = figures(Looked("s", "t", maps, title="Sentence 1"))
     assert list(drawn) == ["cross", "cross-layer-1", "cross-layer-2", "cross-heads", "decoder"]
     mesh = drawn["cross-layer-2"].axes[0].collections[0].get_array()
     np.testing.assert_allclose(np.asarray(mesh).reshape(5, 7), maps["cross"].weights[1].mean(axis=0))
@@ -314,4 +331,4 @@ def test_weights_of_another_form_are_refused(weights: Array, message: str) -> No
 
 def test_a_model_without_attention_is_refused() -> None:
     with pytest.raises(UserError, match="no attention weights"):
-        Looked(["a"], ["b"], {})
+        Looked("a", "b", {})

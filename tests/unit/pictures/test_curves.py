@@ -65,7 +65,43 @@ def test_scores_of_one_size_share_a_panel() -> None:
     journal = [{"step": step, "event": "valid", "bleu": 10.0 + step, "chrf": 40.0} for step in (3, 7)]
     figure = loss_curve(journal)
     assert labels(figure) == ["loss", "score"]
-    assert values_of(lines(figure.axes[1])["BLEU"]) == [13, 17]
+    assert values_of(lines(figure.axes[1])["BLEU (last 17)"]) == [13, 17]
+
+
+def test_scores_that_meet_in_one_point_are_told_apart() -> None:
+    figure = loss_curve([{"step": 7, "event": "valid", "bleu": 100.0, "chrf": 100.0, "exact": 100.0}])
+    drawn = figure.axes[1].lines
+    assert len({line.get_marker() for line in drawn}) == 3
+    assert sorted({line.get_markersize() for line in drawn}) == [line.get_markersize() for line in drawn]
+    assert {line.get_markerfacecolor() for line in drawn} == {"none"}
+
+
+@pytest.mark.parametrize("values", [(100.0,), (97.0, 100.0), (0.0,), (0.0, 0.2), (31.0, 32.0)])
+def test_the_axis_of_a_score_between_0_and_100_does_not_leave_them(values: tuple[float, ...]) -> None:
+    journal = [{"step": 3 + step, "event": "valid", "bleu": value} for step, value in enumerate(values)]
+    low, high = loss_curve(journal).axes[1].get_ylim()
+    assert 0 <= low <= min(values)
+    assert max(values) <= high <= 100
+    assert high - low >= 0.9, "and small differences do not fill it"
+
+
+def test_another_score_may_pass_100() -> None:
+    assert loss_curve([{"step": 3, "event": "valid", "ter": 117.0}]).axes[1].get_ylim()[1] > 117
+
+
+@pytest.mark.parametrize("steps", [[50], [50, 100], [0]])
+def test_the_steps_are_counted_from_zero(steps: list[int]) -> None:
+    left, right = loss_curve([{"step": step, "event": "train", "loss": 2.0} for step in steps]).axes[0].get_xlim()
+    assert left == 0
+    assert steps[-1] < right <= max(1, 1.1 * steps[-1])
+
+
+def test_an_older_journal_says_nll_for_what_is_now_the_loss() -> None:
+    journal = [
+        {"step": 3, "event": "train", "loss": 5.0, "nll": 4.0},
+        {"step": 7, "event": "train", "loss": 3.0, "smoothed": 3.5},
+    ]
+    assert values_of(lines(loss_curve(journal).axes[0])["training"]) == [4, 3]
 
 
 def test_without_validation_there_is_no_score_panel() -> None:

@@ -36,7 +36,7 @@ def looked(source: list[str], target: list[str], title: str = "") -> Looked:
         "cross": AttentionMap(softmax(2, 3, len(target), len(source)), target, source),
         "encoder": AttentionMap(softmax(2, 5, len(source), len(source)), source, source),
     }
-    return Looked(source, target, maps, title=title)
+    return Looked(" ".join(source), " ".join(target), maps, title=title)
 
 
 class Reader(HTMLParser):
@@ -86,6 +86,19 @@ def test_words_of_the_user_arrive_unchanged() -> None:
     assert packed["cross"]["rows"] == ["ü", "東京", "\ud800"]
 
 
+def test_the_sentence_stands_there_as_it_was_given() -> None:
+    maps = {"encoder": AttentionMap(softmax(1, 1, 3, 3), ["May", "5", "</s>"], ["May", "5", "</s>"])}
+    reader = Reader(attention_page(Looked("May  5,", "5. Mai", maps)))
+    assert reader.inside["dd"] == ["May  5,", "5. Mai"]
+
+
+def test_what_stands_along_the_axes_arrives() -> None:
+    kind = AttentionMap(softmax(1, 1, 2, 3), ["a", "b"], ["c", "d", "e"], "word being written", "source word")
+    packed = data_of(attention_page(Looked("c d e", "a b", {"cross-attention": kind})))
+    assert packed["cross-attention"]["axes"] == {"rows": "word being written", "columns": "source word"}
+    assert packed["cross-attention"]["caption"] == "Cross-attention"
+
+
 def test_the_data_cannot_end_its_element() -> None:
     text = attention_page(looked(EVIL, EVIL))
     inside = text.split('id="data">')[1].split("</script>")[0]
@@ -128,12 +141,10 @@ def test_light_and_dark_are_both_dressed() -> None:
     assert names[1] >= used
 
 
-@pytest.mark.parametrize(
-    ("target", "score", "expected"), [(["b"], -1.5, True), (["b"], None, False), ([], -1.5, False)]
-)
-def test_the_score_stands_beside_an_output(target: list[str], score: float | None, expected: bool) -> None:
+@pytest.mark.parametrize(("target", "score", "expected"), [("b", -1.5, True), ("b", None, False), ("", -1.5, False)])
+def test_the_score_stands_beside_an_output(target: str, score: float | None, expected: bool) -> None:
     maps = {"encoder": AttentionMap(softmax(1, 1, 2, 2), ["a", "b"], ["a", "b"])}
-    text = attention_page(Looked(["a", "b"], target, maps, score=score))
+    text = attention_page(Looked("a b", target, maps, score=score))
     assert ("-1.5" in text) == expected
     assert ("<dt>Output</dt>" in text) == bool(target)
 

@@ -66,7 +66,7 @@ def translating(
     def evaluate(model: nn.Module) -> dict[str, float]:
         if scores is not None:
             return {"loss": next(scores)}
-        parts = [NextToken()(model, batch, None)[0].parts["nll"] for batch in batches.once()]
+        parts = [NextToken()(model, batch, None)[0].parts["loss"] for batch in batches.once()]
         return {"loss": float(sum(part.sum for part in parts)) / sum(part.over for part in parts)}
 
     return fit(
