@@ -9,7 +9,7 @@ from pydantic import ValidationError
 from pydantic.fields import FieldInfo
 from pydantic_core import PydanticUndefined
 
-from seqwright.lineage import DEFAULT_KIND, KINDS, Kind
+from seqwright.lineage import KINDS, TASKS, Kind, usual_kind
 from seqwright.settings import Settings
 
 INTRODUCTION = """# Settings
@@ -41,19 +41,22 @@ def settings_page() -> str:
     return "\n".join(parts)
 
 
-def _grouped(kinds: dict[str, Kind]) -> list[tuple[Kind, list[str]]]:
-    """Each class once, with all the kinds it serves."""
+def _grouped(kinds: dict[str, tuple[Kind, ...]]) -> list[tuple[Kind, list[str]]]:
+    """Each class once, with all the kinds it serves; what is for one task together."""
     groups: dict[Kind, list[str]] = {}
-    for name, kind in kinds.items():
-        groups.setdefault(kind, []).append(name)
-    return list(groups.items())
+    for name, several in kinds.items():
+        for kind in several:
+            groups.setdefault(kind, []).append(name)
+    order = ["", *TASKS]
+    return sorted(groups.items(), key=lambda group: order.index(group[0].task))
 
 
 def _kind_part(section: str, kind: Kind, names: Sequence[str]) -> str:
     settings: type[Settings] = kind.load(kind.settings)
     named = [name for name in names if name]
-    heading = f"### {section}: {', '.join(named)}\n\n" if named else ""
-    default = DEFAULT_KIND.get(section)
+    purpose = f" (for {kind.task})" if kind.task else ""
+    heading = f"### {section}: {', '.join(named)}{purpose}\n\n" if named else ""
+    default = usual_kind(section, kind.task) if kind.task else None
     where = f"`{kind.module}.{kind.settings}`"
     usual = f" Where a recipe names no kind, it is `{default}`." if default in named else ""
     return f"{heading}{_plain(settings.__doc__ or '')}{usual} Class: {where}.\n\n{_table(settings, named, default)}\n"

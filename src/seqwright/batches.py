@@ -49,6 +49,11 @@ class Pairs(NamedTuple):
         return torch.ones(len(self.source_BS), dtype=torch.bool, device=self.source_BS.device)
 
     @property
+    def judged(self) -> Tensor:
+        """True where the model's output counts: at every real target token."""
+        return self.real_BT
+
+    @property
     def tokens(self) -> int:
         """How many real tokens, source and target, the batch holds."""
         return int(self.source_real_BS.sum() + self.real_BT.sum())

@@ -10,33 +10,17 @@ from seqwright.errors import SettingError, nearest
 
 
 class Member(NamedTuple):
-    """A model of the family: when, who, from whom; and, if it lives here, where.
-
-    `promises` decides which tests of the contract suite run:
-      steps      reads left to right, is a Stepper, and stepping equals reading at once
-      pads       padding changes nothing
-      gradient   learns by descending a loss (the others learn by counting)
-    The module also offers `small()`, an instance of a few parameters, and `example()`, a batch for it.
-    """
+    """A member of the family: when, who, from whom."""
 
     year: int
     name: str
     paper: str
     parent: str = ""
-    kind: str = ""
-    module: str = ""
-    model: str = ""
-    settings: str = ""
-    promises: frozenset[str] = frozenset()
 
     @property
     def here(self) -> bool:
-        """Whether the model can be trained."""
-        return bool(self.module)
-
-    def load(self, name: str) -> Any:
-        """Something from the model's module: its class, its settings, `small` or `example`."""
-        return getattr(import_module(self.module), name)
+        """Whether it can be trained."""
+        return any(model.member == self.name for model in MODELS)
 
 
 LINEAGE = (
@@ -53,17 +37,7 @@ LINEAGE = (
     Member(2016, "ByteNet", "Kalchbrenner et al. 2016", "Seq2seq"),
     Member(2017, "ConvS2S", "Gehring et al. 2017", "ByteNet"),
     Member(2017, "Mixture of experts", "Shazeer et al. 2017", "Attentional RNN"),
-    Member(
-        2017,
-        "Transformer",
-        "Vaswani et al. 2017",
-        "Attentional RNN",
-        kind="transformer",
-        module="seqwright.models.transformer",
-        model="Transformer",
-        settings="TransformerSettings",
-        promises=frozenset({"steps", "pads", "gradient"}),
-    ),
+    Member(2017, "Transformer", "Vaswani et al. 2017", "Attentional RNN"),
     Member(2018, "GPT", "Radford et al. 2018", "Transformer"),
     Member(2019, "GPT-2", "Radford et al. 2019", "GPT"),
     Member(2019, "BERT", "Devlin et al. 2019", "Transformer"),
@@ -74,59 +48,154 @@ LINEAGE = (
 )
 
 
+class Model(NamedTuple):
+    """Where a member of the family lives, for one task; a recipe names it by `kind`.
+
+    `promises` decides which tests of the contract suite run:
+      steps      reads left to right, is a Stepper, and stepping equals reading at once
+      pads       padding changes nothing
+      gradient   learns by descending a loss (the others learn by counting)
+    The module also offers `small` (an instance of a few parameters, by the name given here) and `example()`, a batch
+    for it.
+    """
+
+    member: str
+    kind: str
+    task: str
+    module: str
+    thing: str
+    settings: str
+    promises: frozenset[str]
+    small: str = "small"
+
+    def load(self, name: str) -> Any:
+        """Something from the model's module: its class, its settings, `small` or `example`."""
+        return getattr(import_module(self.module), name)
+
+
+COUNTED = frozenset({"steps", "pads"})
+LEARNT = COUNTED | {"gradient"}
+TRANSFORMER = ("seqwright.models.transformer", "Transformer", "TransformerSettings")
+NGRAM = ("seqwright.models.ngram", "Ngram", "NgramSettings")
+MLP_LM = ("seqwright.models.mlp_lm", "MLPLM", "MLPLMSettings")
+RNN_LM = ("seqwright.models.rnn_lm", "RecurrentLM", "RecurrentLMSettings")
+MODELS = (
+    Model("n-gram", "ngram", "language", *NGRAM, COUNTED),
+    Model("MLP language model", "mlp", "language", *MLP_LM, LEARNT),
+    Model("RNN", "rnn", "language", *RNN_LM, LEARNT, "small_rnn"),
+    Model("LSTM", "lstm", "language", *RNN_LM, LEARNT, "small_lstm"),
+    Model("GRU", "gru", "language", *RNN_LM, LEARNT, "small_gru"),
+    Model("UGRNN", "ugrnn", "language", *RNN_LM, LEARNT, "small_ugrnn"),
+    Model("Transformer", "transformer", "translation", *TRANSFORMER, LEARNT),
+)
+
+
 class Kind(NamedTuple):
-    """A class that a recipe's section can choose, and its settings; for data, also the task it is for."""
+    """A class that a recipe's section can choose, its settings, and the task it is for; no task: for every one."""
 
     module: str
     thing: str
     settings: str
-    task: str = "translation"
+    task: str = ""
 
     def load(self, name: str) -> Any:
         """Something from the module."""
         return getattr(import_module(self.module), name)
 
 
-PAIR_TEXT = Kind("seqwright.inputs.pair_text", "PairText", "PairTextSettings")
-TOYS = Kind("seqwright.data.toys", "Toy", "ToySettings")
-KINDS: dict[str, dict[str, Kind]] = {
-    "data": {
-        "files": Kind("seqwright.data.pairs", "PairFiles", "PairFilesSettings"),
-        "card": Kind("seqwright.data.catalog", "CardPairs", "CardPairsSettings"),
-        "dates": Kind("seqwright.data.dates", "Dates", "DatesSettings"),
-        "copy": TOYS,
-        "reverse": TOYS,
-        "sort": TOYS,
-    },
-    "inputs": dict.fromkeys(("bpe", "unigram", "wordpiece", "words", "characters"), PAIR_TEXT),
-    "model": {m.kind: Kind(m.module, m.model, m.settings) for m in LINEAGE if m.here},
-    "objective": {"next-token": Kind("seqwright.objectives.next_token", "NextToken", "NextTokenSettings")},
-    "training": {"": Kind("seqwright.training.settings", "", "TrainingSettings")},
-    "decoding": {"": Kind("seqwright.decoding.settings", "", "DecodingSettings")},
+class TaskKind(NamedTuple):
+    """What a kind of data is for: where its wiring is, the kind of data that is a user's own files, and what a recipe
+    means that names no kind in the other sections.
+    """
+
+    module: str
+    thing: str
+    files: str
+    usual: dict[str, str]
+
+
+TASKS = {
+    "translation": TaskKind(
+        "seqwright.tasks.translation",
+        "TranslationTask",
+        "files",
+        {"inputs": "bpe", "model": "transformer", "objective": "next-token"},
+    ),
+    "language": TaskKind(
+        "seqwright.tasks.language",
+        "LanguageTask",
+        "text",
+        {"inputs": "bpe", "model": "lstm", "objective": "next-token"},
+    ),
 }
-TASKS = {"translation": ("seqwright.tasks.translation", "TranslationTask")}
-DEFAULT_KIND = {"data": "files", "inputs": "bpe", "model": "transformer", "objective": "next-token"}
+USUAL_DATA = "files"
+TOKENIZERS = ("bpe", "unigram", "wordpiece", "words", "characters")
+PAIR_TEXT = Kind("seqwright.inputs.pair_text", "PairText", "PairTextSettings", "translation")
+PLAIN_TEXT = Kind("seqwright.inputs.plain_text", "PlainText", "PlainTextSettings", "language")
+TOYS = Kind("seqwright.data.toys", "Toy", "ToySettings", "translation")
+KINDS: dict[str, dict[str, tuple[Kind, ...]]] = {
+    "data": {
+        "files": (Kind("seqwright.data.pairs", "PairFiles", "PairFilesSettings", "translation"),),
+        "card": (Kind("seqwright.data.catalog", "CardPairs", "CardPairsSettings", "translation"),),
+        "dates": (Kind("seqwright.data.dates", "Dates", "DatesSettings", "translation"),),
+        "copy": (TOYS,),
+        "reverse": (TOYS,),
+        "sort": (TOYS,),
+        "text": (Kind("seqwright.data.text", "TextFiles", "TextFilesSettings", "language"),),
+        "text-card": (Kind("seqwright.data.text_cards", "CardText", "TextCardSettings", "language"),),
+        "python": (Kind("seqwright.data.embedded_text", "PythonSource", "PythonSourceSettings", "language"),),
+        "reference": (Kind("seqwright.data.embedded_text", "Reference", "ReferenceSettings", "language"),),
+    },
+    "inputs": dict.fromkeys(TOKENIZERS, (PAIR_TEXT, PLAIN_TEXT)),
+    "model": {
+        kind: tuple(Kind(m.module, m.thing, m.settings, m.task) for m in MODELS if m.kind == kind)
+        for kind in dict.fromkeys(model.kind for model in MODELS)
+    },
+    "objective": {"next-token": (Kind("seqwright.objectives.next_token", "NextToken", "NextTokenSettings"),)},
+    "training": {"": (Kind("seqwright.training.settings", "", "TrainingSettings"),)},
+    "decoding": {"": (Kind("seqwright.decoding.settings", "", "DecodingSettings"),)},
+}
 
 
-def chosen(section: str, kind: Any) -> Kind:
-    """The class that `kind` means in a section of a recipe."""
-    kinds = KINDS[section]
-    if "" in kinds:  # a section without kinds
-        return kinds[""]
-    name = kind if kind is not None else DEFAULT_KIND[section]
-    if not isinstance(name, str) or name not in kinds:
-        raise SettingError(
-            f"there is no {section}.kind '{name}'; there are {', '.join(kinds)}.{nearest(str(name), list(kinds))}"
-        )
-    return kinds[name]
-
-
-def member(kind: str) -> Member:
-    """The member of the family that a recipe's `model.kind` means."""
-    return next(m for m in LINEAGE if m.kind == kind)
+def task_name(data_kind: str | None) -> str:
+    """What a kind of data is for."""
+    return chosen("data", data_kind).task
 
 
 def task_of(data_kind: str) -> Any:
-    """The task that a kind of data is for."""
-    module, name = TASKS[KINDS["data"][data_kind].task]
-    return getattr(import_module(module), name)()
+    """The wiring of what a kind of data is for."""
+    row = TASKS[task_name(data_kind)]
+    return getattr(import_module(row.module), row.thing)()
+
+
+def kinds_of(section: str, task: str = "") -> dict[str, Kind]:
+    """The kinds that a section of a recipe can choose from: all, or those for a task."""
+    return {
+        name: kind
+        for name, several in KINDS[section].items()
+        for kind in several
+        if not task or kind.task in {"", task}
+    }
+
+
+def chosen(section: str, kind: Any, task: str = "") -> Kind:
+    """The class that `kind` means in a section of a recipe for a task; for data, which decides the task, say none."""
+    kinds = kinds_of(section, task)
+    if "" in kinds:  # a section without kinds
+        return kinds[""]
+    name = kind if kind is not None else usual_kind(section, task)
+    if not isinstance(name, str) or name not in kinds:
+        known = f"there {'is' if len(kinds) == 1 else 'are'} {', '.join(kinds)}"
+        purpose = f" for {task}" if isinstance(name, str) and name in KINDS[section] else ""
+        raise SettingError(f"there is no {section}.kind '{name}'{purpose}; {known}.{nearest(str(name), list(kinds))}")
+    return kinds[name]
+
+
+def usual_kind(section: str, task: str) -> str | None:
+    """The kind where a recipe names none."""
+    return USUAL_DATA if section == "data" else TASKS[task].usual.get(section)
+
+
+def model_row(kind: str, task: str) -> Model:
+    """Where the model lives that a recipe names."""
+    return next(model for model in MODELS if model.kind == kind and model.task == task)

@@ -15,7 +15,7 @@ import tomlkit
 from pydantic import ValidationError
 
 from seqwright.errors import SettingError, closest
-from seqwright.lineage import DEFAULT_KIND, KINDS, chosen
+from seqwright.lineage import KINDS, chosen, kinds_of, task_name, usual_kind
 from seqwright.settings import Settings
 
 SECTIONS = tuple(KINDS)
@@ -107,19 +107,20 @@ def recipe_from(plain: dict[str, Any], *, name: str = "run") -> Recipe:
             raise SettingError(f"'{word}' must be text, not {plain[word]!r}")
     if plain.get("format", FORMAT) != FORMAT:
         raise SettingError(f"the recipe has format {plain['format']}; this version reads format {FORMAT}")
-    sections = {section: validated(section, plain.get(section, {})) for section in SECTIONS}
+    task = task_name(plain.get("data", {}).get("kind"))
+    sections = {section: validated(section, plain.get(section, {}), task) for section in SECTIONS}
     return Recipe(plain.get("name", name), plain.get("description", ""), **sections)
 
 
-def validated(section: str, given: dict[str, Any], called: Mapping[str, str] | None = None) -> Any:
+def validated(section: str, given: dict[str, Any], task: str, called: Mapping[str, str] | None = None) -> Any:
     """The settings of a section; `called` says which of them the user knows by another name, an option's."""
-    kind = chosen(section, given.get("kind"))
+    kind = chosen(section, given.get("kind"), task)
     settings = kind.load(kind.settings)
     try:
         # Through JSON, where strictness means what a user means: 5 is a number of steps, true and "5" are not.
         return settings.model_validate_json(json.dumps(given, default=str), strict=True)
     except ValidationError as error:
-        raise SettingError(_sentence(section, given, error, called or {})) from error
+        raise SettingError(_sentence(section, given, task, error, called or {})) from error
 
 
 def written(plain: dict[str, Any]) -> str:
@@ -153,12 +154,15 @@ def with_base(plain: dict[str, Any], where: str, heirs: tuple[str, ...] = ()) ->
     name, text = recipe_text(base)
     under = with_base(parsed(text, name), base, (*heirs, base))
     merged = {**under, **plain}
+    task = task_name(under.get("data", {}).get("kind"))
+    data = plain.get("data", {}).get("kind")
+    if data is not None and task_name(data) != task:
+        raise SettingError(f"'{base}' is for {task} and {where} for {task_name(data)}; choose another base, or none")
     for section in SECTIONS:
         above, below = plain.get(section, {}), under.get(section, {})
-        usual = DEFAULT_KIND.get(section)
-        kind = below.get("kind", usual)
+        kind = below.get("kind", usual_kind(section, task))
         # A kind with other settings has other keys: then nothing is inherited.
-        if chosen(section, above.get("kind", kind)) == chosen(section, kind):
+        if chosen(section, above.get("kind", kind), task) == chosen(section, kind, task):
             merged[section] = {**below, **above}
     return merged
 
@@ -184,7 +188,7 @@ def _value(text: str) -> Any:
         return text
 
 
-def _sentence(section: str, given: dict[str, Any], error: ValidationError, called: Mapping[str, str]) -> str:
+def _sentence(section: str, given: dict[str, Any], task: str, error: ValidationError, called: Mapping[str, str]) -> str:
     """What is wrong first, by the name the user knows it by."""
     first = error.errors()[0]
     message = first["msg"].removeprefix("Value error, ")
@@ -194,28 +198,31 @@ def _sentence(section: str, given: dict[str, Any], error: ValidationError, calle
     key = str(first["loc"][0])
     where = called.get(key, f"{section}.{key}")
     if first["type"] == "extra_forbidden":
-        return _elsewhere(section, key, given) or _unknown(where, key, _keys(section, given), before=f"{section}.")
+        known = list(_settings(section, given.get("kind"), task))
+        return _elsewhere(section, key, given, task) or _unknown(where, key, known, before=f"{section}.")
     if first["type"] == "missing" and len(first["loc"]) == 1:
         return f"the setting '{where}' is missing; give it in the recipe under [{section}], or as {where}=…"
     found = "" if first["type"] == "value_error" else f", not {first['input']!r}"
     return f"{where}: {message[0].lower()}{message[1:]}{found}"
 
 
-def _elsewhere(section: str, key: str, given: dict[str, Any]) -> str:
+def _elsewhere(section: str, key: str, given: dict[str, Any], task: str) -> str:
     """That a key belongs to other kinds of a section, if it does."""
-    kinds = [kind for kind in KINDS[section] if kind and key in _keys(section, {"kind": kind})]
+    others = kinds_of(section, "" if section == "data" else task)
+    kinds = [kind for kind in others if kind and key in _settings(section, kind, task)]
     if not kinds:
         return ""
     return (
         f"'{section}.{key}' belongs to {section}.kind {' or '.join(kinds)}, this recipe's is "
-        f"{given.get('kind', DEFAULT_KIND[section])}; leave it out, or choose that kind"
+        f"{given.get('kind', usual_kind(section, task))}; leave it out, or choose that kind"
     )
 
 
-def _keys(section: str, given: dict[str, Any]) -> list[str]:
-    """What can be set in a section of the given kind."""
-    kind = chosen(section, given.get("kind"))
-    return list(kind.load(kind.settings).model_fields)
+def _settings(section: str, kind: str | None, task: str) -> Iterable[str]:
+    """What can be set in a section of a kind."""
+    found = chosen(section, kind, "" if section == "data" else task)
+    settings: type[Settings] = found.load(found.settings)
+    return settings.model_fields
 
 
 def _unknown(name: str, word: str, known: list[str], *, before: str = "", after: str = "") -> str:

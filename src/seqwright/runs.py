@@ -19,7 +19,7 @@ from torch import nn
 from seqwright.batches import Batches
 from seqwright.devices import keep_freed_memory
 from seqwright.errors import RunError, SettingError, nearest
-from seqwright.lineage import chosen, member, task_of
+from seqwright.lineage import chosen, model_row, task_name, task_of
 from seqwright.objectives.objective import Objective
 from seqwright.recipe import Recipe, flattened, parsed, recipe_from, written
 from seqwright.tasks import Prepared
@@ -56,7 +56,7 @@ def data_of(recipe: Recipe) -> Any:
 
 def model_of(recipe: Recipe, sizes: Mapping[str, Any]) -> nn.Module:
     """A new model, its weights drawn from the recipe's seed."""
-    kind = chosen("model", recipe.model.kind)
+    kind = chosen("model", recipe.model.kind, task_name(recipe.data.kind))
     torch.manual_seed(recipe.training.seed)
     model: nn.Module = kind.load(kind.thing)(recipe.model, **sizes)
     return model
@@ -64,7 +64,7 @@ def model_of(recipe: Recipe, sizes: Mapping[str, Any]) -> nn.Module:
 
 def objective_of(recipe: Recipe) -> Objective:
     """The objective a recipe names."""
-    kind = chosen("objective", recipe.objective.kind)
+    kind = chosen("objective", recipe.objective.kind, task_name(recipe.data.kind))
     objective: Objective = kind.load(kind.thing)(recipe.objective)
     return objective
 
@@ -127,7 +127,7 @@ def train(
         if world.first:
             write_beginning(recipe, folder, text, inputs, data)
         metadata = {name: json.dumps(size) for name, size in inputs.sizes().items()}
-        if "gradient" in member(recipe.model.kind).promises:
+        if "gradient" in model_row(recipe.model.kind, task_name(recipe.data.kind)).promises:
             used = fit(
                 model,
                 objective_of(recipe).to(device),

@@ -13,34 +13,34 @@ from torch import Tensor, nn
 
 from seqwright.decoding.stepper import reordered
 from seqwright.layers.taps import Tap, listen
-from seqwright.lineage import LINEAGE, Member
+from seqwright.lineage import MODELS, Model
 from seqwright.training.weights import load_tensors, unique_tensors
 
-HERE = [member for member in LINEAGE if member.here]
+NAMES = {row: f"{row.task}-{row.kind}" for row in MODELS}
 
 
 def those_that(promise: str) -> pytest.MarkDecorator:
-    promising = [member for member in HERE if promise in member.promises]
-    return pytest.mark.parametrize("member", promising, ids=[member.kind for member in promising])
+    promising = [row for row in MODELS if promise in row.promises]
+    return pytest.mark.parametrize("row", promising, ids=[NAMES[row] for row in promising])
 
 
-every_member = pytest.mark.parametrize("member", HERE, ids=[member.kind for member in HERE])
+every_model = pytest.mark.parametrize("row", MODELS, ids=NAMES.values())
 
 
-def small(member: Member, seed: int = 1) -> Any:
+def small(row: Model, seed: int = 1) -> Any:
     torch.manual_seed(seed)
-    return member.load("small")().eval()
+    return row.load(row.small)().eval()
 
 
-def example(member: Member) -> Any:
-    return member.load("example")()
+def example(row: Model) -> Any:
+    return row.load("example")()
 
 
 @torch.no_grad()
 def logits(model: nn.Module, batch: Any) -> Tensor:
     """What the model says of a batch, its padding left out."""
     found: Tensor = model(batch, None)[0]
-    return found[batch.real_BT]
+    return found[batch.judged]
 
 
 def rows_of(batch: Any, rows: list[int]) -> Any:
@@ -94,42 +94,42 @@ def close(found: Tensor, wanted: Tensor, by: float = 1e-5) -> None:
 # ------------------------------------------------------------------------------------------------ every model
 
 
-@every_member
-def test_the_same_batch_gives_the_same_bits(member: Member) -> None:
-    model, batch = small(member), example(member)
+@every_model
+def test_the_same_batch_gives_the_same_bits(row: Model) -> None:
+    model, batch = small(row), example(row)
     assert torch.equal(logits(model, batch), logits(model, batch))
 
 
-@every_member
+@every_model
 @torch.no_grad()
-def test_rows_do_not_influence_each_other(member: Member) -> None:
-    model, batch = small(member), example(member)
-    for row in range(len(batch[0])):
-        together = model(batch, None)[0][row][batch.real_BT[row]]
-        close(logits(model, rows_of(batch, [row])), together)
+def test_rows_do_not_influence_each_other(row: Model) -> None:
+    model, batch = small(row), example(row)
+    for number in range(len(batch[0])):
+        together = model(batch, None)[0][number][batch.judged[number]]
+        close(logits(model, rows_of(batch, [number])), together)
 
 
-@every_member
+@every_model
 @torch.no_grad()
-def test_the_order_of_the_rows_does_not_matter(member: Member) -> None:
-    model, batch = small(member), example(member)
+def test_the_order_of_the_rows_does_not_matter(row: Model) -> None:
+    model, batch = small(row), example(row)
     order = list(reversed(range(len(batch[0]))))
     moved = rows_of(batch, order)
     close(logits(model, moved), model(batch, None)[0][order][moved.real_BT])
 
 
-@every_member
-def test_another_model_given_the_saved_tensors_scores_to_the_same_bit(member: Member) -> None:
-    model, other, batch = small(member, seed=1), small(member, seed=2), example(member)
+@every_model
+def test_another_model_given_the_saved_tensors_scores_to_the_same_bit(row: Model) -> None:
+    model, other, batch = small(row, seed=1), small(row, seed=2), example(row)
     wanted = logits(model, batch)
     assert not torch.equal(logits(other, batch), wanted)
     load_tensors(other, load(save(unique_tensors(model))))
     assert torch.equal(logits(other, batch), wanted)
 
 
-@every_member
-def test_listening_changes_nothing(member: Member) -> None:
-    model, batch = small(member), example(member)
+@every_model
+def test_listening_changes_nothing(row: Model) -> None:
+    model, batch = small(row), example(row)
     before = logits(model, batch)
     with listen(model):
         while_listening = logits(model, batch)
@@ -137,9 +137,9 @@ def test_listening_changes_nothing(member: Member) -> None:
     assert torch.equal(logits(model, batch), before)
 
 
-@every_member
-def test_every_tap_is_heard_and_weights_sum_to_one(member: Member) -> None:
-    model, batch = small(member), example(member)
+@every_model
+def test_every_tap_is_heard_and_weights_sum_to_one(row: Model) -> None:
+    model, batch = small(row), example(row)
     with listen(model) as heard:
         logits(model, batch)
     assert {name for name, tensors in heard.items() if tensors} == {
@@ -152,17 +152,17 @@ def test_every_tap_is_heard_and_weights_sum_to_one(member: Member) -> None:
 
 
 @those_that("gradient")
-def test_every_parameter_learns(member: Member) -> None:
-    model, batch = small(member).train(), example(member)
-    said = model(batch, None)[0][batch.real_BT]
+def test_every_parameter_learns(row: Model) -> None:
+    model, batch = small(row).train(), example(row)
+    said = model(batch, None)[0][batch.judged]
     (said * torch.randn(said.shape, generator=torch.Generator().manual_seed(5))).sum().backward()
     still = [name for name, p in model.named_parameters() if p.grad is None or not bool(p.grad.any())]
     assert still == []
 
 
 @those_that("gradient")
-def test_the_model_is_trained_with_chance_and_used_without(member: Member) -> None:
-    model, batch = small(member), example(member)
+def test_the_model_is_trained_with_chance_and_used_without(row: Model) -> None:
+    model, batch = small(row), example(row)
     used = logits(model, batch)
     torch.manual_seed(1)
     trained = logits(model.train(), batch)
@@ -176,8 +176,8 @@ def test_the_model_is_trained_with_chance_and_used_without(member: Member) -> No
 
 @those_that("pads")
 @pytest.mark.parametrize("more", [1, 5])
-def test_padding_changes_nothing(member: Member, more: int) -> None:
-    model, batch = small(member), example(member)
+def test_padding_changes_nothing(row: Model, more: int) -> None:
+    model, batch = small(row), example(row)
     wanted, longest = logits(model, batch), batch
     for axis in axes(batch):
         close(logits(model, longer(batch, more, axis)), wanted)
@@ -186,8 +186,8 @@ def test_padding_changes_nothing(member: Member, more: int) -> None:
 
 
 @those_that("pads")
-def test_what_stands_in_the_padding_changes_nothing(member: Member) -> None:
-    model, batch = small(member), example(member)
+def test_what_stands_in_the_padding_changes_nothing(row: Model) -> None:
+    model, batch = small(row), example(row)
     tensors = batch._asdict()
     changed = {}
     for name, tensor in tensors.items():
@@ -203,8 +203,8 @@ def test_what_stands_in_the_padding_changes_nothing(member: Member) -> None:
 
 @those_that("steps")
 @torch.no_grad()
-def test_stepping_agrees_with_reading_it_all_at_once(member: Member) -> None:
-    model, batch = small(member), example(member)
+def test_stepping_agrees_with_reading_it_all_at_once(row: Model) -> None:
+    model, batch = small(row), example(row)
     tokens_BT = full_rows(batch)
     whole_BTV, _ = model.read(tokens_BT, all_real(tokens_BT), model.start(batch))
     state = model.start(batch)
@@ -215,8 +215,8 @@ def test_stepping_agrees_with_reading_it_all_at_once(member: Member) -> None:
 
 @those_that("steps")
 @torch.no_grad()
-def test_reading_in_pieces_agrees_with_reading_it_all_at_once(member: Member) -> None:
-    model, batch = small(member), example(member)
+def test_reading_in_pieces_agrees_with_reading_it_all_at_once(row: Model) -> None:
+    model, batch = small(row), example(row)
     whole_BTV, _ = model.read(batch.given_BT, batch.real_BT, model.start(batch))
     for pieces in ([1, 2], [3, 1], [2, 2, 2]):
         state, found = model.start(batch), []
@@ -229,8 +229,8 @@ def test_reading_in_pieces_agrees_with_reading_it_all_at_once(member: Member) ->
 
 @those_that("steps")
 @torch.no_grad()
-def test_prompts_of_different_length_share_a_batch(member: Member) -> None:
-    model, batch = small(member), example(member)
+def test_prompts_of_different_length_share_a_batch(row: Model) -> None:
+    model, batch = small(row), example(row)
     tokens_BT = full_rows(batch)
     whole_BTV, _ = model.read(tokens_BT, all_real(tokens_BT), model.start(batch))
     row_B = torch.arange(len(tokens_BT))
@@ -246,8 +246,8 @@ def test_prompts_of_different_length_share_a_batch(member: Member) -> None:
 
 @those_that("steps")
 @torch.no_grad()
-def test_the_future_is_hidden(member: Member) -> None:
-    model, batch = small(member), example(member)
+def test_the_future_is_hidden(row: Model) -> None:
+    model, batch = small(row), example(row)
     tokens_BT = full_rows(batch)
     whole_BTV, _ = model.read(tokens_BT, all_real(tokens_BT), model.start(batch))
     known = tokens_BT.unique()
@@ -262,8 +262,8 @@ def test_the_future_is_hidden(member: Member) -> None:
 
 @those_that("steps")
 @torch.no_grad()
-def test_a_step_never_writes_into_the_state_it_was_given(member: Member) -> None:
-    model, batch = small(member), example(member)
+def test_a_step_never_writes_into_the_state_it_was_given(row: Model) -> None:
+    model, batch = small(row), example(row)
     tokens_BT = full_rows(batch)
     real_BT = all_real(tokens_BT[:, :3])
     for state in (model.start(batch), model.read(tokens_BT[:, :3], real_BT, model.start(batch))[1]):
@@ -277,8 +277,8 @@ def test_a_step_never_writes_into_the_state_it_was_given(member: Member) -> None
 
 @those_that("steps")
 @torch.no_grad()
-def test_a_reordered_state_is_the_state_of_the_reordered_rows(member: Member) -> None:
-    model, batch = small(member), example(member)
+def test_a_reordered_state_is_the_state_of_the_reordered_rows(row: Model) -> None:
+    model, batch = small(row), example(row)
     tokens_BT = full_rows(batch)
     state = model.start(batch)
     _, after = model.read(tokens_BT[:, :3], all_real(tokens_BT[:, :3]), state)
@@ -293,8 +293,8 @@ def test_a_reordered_state_is_the_state_of_the_reordered_rows(member: Member) ->
 
 @those_that("steps")
 @torch.no_grad()
-def test_every_tensor_of_a_state_has_a_row_for_each_row(member: Member) -> None:
-    model, batch = small(member), example(member)
+def test_every_tensor_of_a_state_has_a_row_for_each_row(row: Model) -> None:
+    model, batch = small(row), example(row)
     tokens_BT = full_rows(batch)
     state = model.start(batch)
     for t in range(2):

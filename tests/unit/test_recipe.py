@@ -96,7 +96,7 @@ def test_settings_that_contradict_each_other_are_refused(text: str, said: str) -
 
 def test_an_unknown_kind_is_refused_with_those_there_are() -> None:
     said = complaint('[data]\nkind = "revers"')
-    assert said.startswith("there is no data.kind 'revers'; there are files, card, dates, copy, reverse, sort.")
+    assert said.startswith("there is no data.kind 'revers'; there are files, card, dates, copy, reverse, sort, ")
     assert said.endswith("Did you mean 'reverse'?")
 
 
@@ -210,8 +210,8 @@ def test_an_override_that_cannot_be_meant_is_refused(override: str, sentence: st
 @pytest.mark.parametrize(
     ("override", "beginning"),
     [
-        ("data.train=x.tsv", "'data.train' belongs to data.kind files, this recipe's is copy;"),
-        ("data.name=multi30k", "'data.name' belongs to data.kind card, this recipe's is copy;"),
+        ("data.train=x.tsv", "'data.train' belongs to data.kind files or "),
+        ("data.name=multi30k", "'data.name' belongs to data.kind card or "),
     ],
 )
 def test_an_override_of_another_kind_is_told_as_such(override: str, beginning: str) -> None:
@@ -224,7 +224,7 @@ def test_an_override_of_another_kind_is_told_as_such(override: str, beginning: s
 def test_a_setting_the_user_knows_as_an_option_is_named_so() -> None:
     def said(**given: Any) -> str:
         with pytest.raises(SettingError) as error:
-            validated("decoding", given, {name: f"--{name.replace('_', '-')}" for name in given})
+            validated("decoding", given, "translation", {name: f"--{name.replace('_', '-')}" for name in given})
         return str(error.value)
 
     assert said(top_p=2.0).startswith("--top-p: input should be less than or equal to 1")

@@ -69,6 +69,21 @@ Texts = Annotated[
     typer.Argument(metavar="TEXT", help="Sentences; without any, or as -, standard input is read line by line."),
 ]
 CardName = Annotated[str, typer.Argument(metavar="NAME", help="The name of a dataset, as in multi30k.")]
+NBest = Annotated[int | None, typer.Option(metavar="N", help="Show N results for each text, the best first.")]
+Temperature = Annotated[
+    float | None, typer.Option(metavar="X", help="When drawing: below 1 safer, above 1 bolder; 1 is the model's own.")
+]
+TopK = Annotated[int | None, typer.Option(metavar="N", help="When drawing: only from the N likeliest tokens.")]
+TopP = Annotated[
+    float | None,
+    typer.Option(metavar="X", help="When drawing: only from the likeliest that make up this share, as in 0.9."),
+]
+Seed = Annotated[int | None, typer.Option(metavar="N", help="When drawing: the same number draws the same texts.")]
+Shortest = Annotated[int | None, typer.Option(metavar="N", help="Write at least N tokens.")]
+Longest = Annotated[int | None, typer.Option(metavar="N", help="Write at most N tokens, the end included.")]
+NoRepeat = Annotated[int | None, typer.Option(metavar="N", help="Never write the same N tokens in a row twice.")]
+Scores = Annotated[bool, typer.Option("--scores", help="Show the score before each result.")]
+JsonLines = Annotated[bool, typer.Option("--json", help="Print one JSON object for each result.")]
 Which = Annotated[str, typer.Option(metavar="best|last", help="The checkpoint to use.")]
 Beam = Annotated[
     int | None,
@@ -208,32 +223,19 @@ def translate(
         Path | None, typer.Option(metavar="FILE", help="A file of sentences, one a line, plain or .gz.")
     ] = None,
     beam: Beam = None,
-    n_best: Annotated[
-        int | None, typer.Option(metavar="N", help="Show the N best translations of each sentence.")
-    ] = None,
+    n_best: NBest = None,
     length_penalty: LengthPenalty = None,
     sample: Annotated[bool, typer.Option("--sample", help="Draw by chance instead of searching.")] = False,
-    temperature: Annotated[
-        float | None, typer.Option(metavar="X", help="With --sample: below 1 safer, above 1 bolder.")
-    ] = None,
-    top_k: Annotated[
-        int | None, typer.Option(metavar="N", help="With --sample: draw only from the N likeliest tokens.")
-    ] = None,
-    top_p: Annotated[
-        float | None,
-        typer.Option(metavar="X", help="With --sample: only from the likeliest that make up this share, as in 0.9."),
-    ] = None,
-    seed: Annotated[
-        int | None, typer.Option(metavar="N", help="With --sample: the same number draws the same texts.")
-    ] = None,
-    shortest: Annotated[int | None, typer.Option(metavar="N", help="Write at least N tokens.")] = None,
-    longest: Annotated[int | None, typer.Option(metavar="N", help="Write at most N tokens, the end included.")] = None,
-    no_repeat: Annotated[
-        int | None, typer.Option(metavar="N", help="Never write the same N tokens in a row twice.")
-    ] = None,
+    temperature: Temperature = None,
+    top_k: TopK = None,
+    top_p: TopP = None,
+    seed: Seed = None,
+    shortest: Shortest = None,
+    longest: Longest = None,
+    no_repeat: NoRepeat = None,
     prefix: Annotated[str, typer.Option(metavar="TEXT", help="Begin every translation with this.")] = "",
-    scores: Annotated[bool, typer.Option("--scores", help="Show the score before each translation.")] = False,
-    json: Annotated[bool, typer.Option("--json", help="Print one JSON object for each translation.")] = False,
+    scores: Scores = False,
+    json: JsonLines = False,
     which: Which = "best",
 ) -> None:
     """Translate sentences, a file, or standard input.
@@ -253,6 +255,64 @@ def translate(
     chance = {"temperature": temperature, "top_k": top_k, "top_p": top_p, "seed": seed}
     decoding |= with_chance(chance, sample=sample, beam=beam)
     translate_texts(run, texts or [], file, decoding, prefix=prefix, scores=scores, as_json=json, which=which)
+
+
+@app.command(cls=Verb)
+def generate(
+    run: RunFolder,
+    texts: Annotated[
+        list[str] | None, typer.Argument(metavar="TEXT", help="How the texts begin; without any, from nothing.")
+    ] = None,
+    temperature: Temperature = None,
+    top_k: TopK = None,
+    top_p: TopP = None,
+    seed: Seed = None,
+    greedy: Annotated[bool, typer.Option("--greedy", help="Take the likeliest token each time.")] = False,
+    beam: Beam = None,
+    length_penalty: LengthPenalty = None,
+    n_best: NBest = None,
+    shortest: Shortest = None,
+    longest: Longest = None,
+    no_repeat: NoRepeat = None,
+    scores: Scores = False,
+    json: JsonLines = False,
+    which: Which = "best",
+) -> None:
+    """Let a language model go on with a text, drawn by chance; it is shown while it is written.
+
+    Example: seqwright generate runs/mine "Once upon a time" --temperature 0.8 --longest 300
+    """
+    from seqwright.cli.generating import drawn_or_searched, generate_texts
+
+    decoding = {
+        "n_best": n_best,
+        "length_penalty": length_penalty,
+        "shortest": shortest,
+        "longest": longest,
+        "no_repeat": no_repeat,
+    }
+    chance = {"temperature": temperature, "top_k": top_k, "top_p": top_p, "seed": seed}
+    decoding |= drawn_or_searched(chance, greedy=greedy, beam=beam)
+    generate_texts(run, texts or [], decoding, scores=scores, as_json=json, which=which)
+
+
+@app.command(cls=Verb)
+def score(
+    run: RunFolder,
+    texts: Texts = None,
+    file: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="A file of texts, one a line, plain or .gz.")
+    ] = None,
+    json: Annotated[bool, typer.Option("--json", help="Print one JSON object for each text.")] = False,
+    which: Which = "best",
+) -> None:
+    """Show how surprising each token of a text is to a language model: the redder, the less expected.
+
+    Example: seqwright score runs/mine "To be or not to bee"
+    """
+    from seqwright.cli.scoring import score_texts
+
+    score_texts(run, texts or [], file, as_json=json, which=which)
 
 
 @app.command(cls=Verb)

@@ -137,7 +137,7 @@ def _overfitted(recipe: Recipe, inputs: Any, batches: Batches[Any]) -> tuple[flo
     seen = []
     for _ in range(OVERFIT_STEPS):
         part = next(iter(_step(model, objective, optimizer, batch, _precision(recipe)).values()))
-        seen.append(float(part.sum) / part.over)
+        seen.append(float(part.sum.detach()) / part.over)
     return seen[0], seen[-1]
 
 

@@ -11,7 +11,7 @@ from seqwright.cli.terminal import add_row, say, shown
 from seqwright.data.examples import PartName
 from seqwright.data.pairs import content_hash
 from seqwright.errors import SettingError
-from seqwright.lineage import task_of
+from seqwright.lineage import TASKS, task_name, task_of
 from seqwright.recipe import Recipe, validated
 from seqwright.runs import Run, data_of, open_run, resolved_of
 from seqwright.tasks import Evaluation
@@ -26,7 +26,7 @@ def evaluate_run(
     run = open_run(folder, which=which, notice=say)
     recipe, files = run.recipe, [path.expanduser() for path in files]
     if files:
-        recipe = recipe._replace(data=validated("data", _only(files, recipe)))
+        recipe = recipe._replace(data=validated("data", _only(files, recipe), task_name(recipe.data.kind)))
     data = data_of(recipe)
     chosen = _part(part, data.parts())
     settings = decoding_settings(run, decoding)
@@ -59,7 +59,8 @@ def decoding_settings(run: Run, given: dict[str, Any]) -> Any:
         else:
             say(f"searching with a beam of {wanted}: so many candidates need so wide a beam")
             merged["beam"] = wanted
-    return validated("decoding", merged, {name: f"--{name.replace('_', '-')}" for name in changes})
+    options = {name: f"--{name.replace('_', '-')}" for name in changes}
+    return validated("decoding", merged, task_name(run.recipe.data.kind), options)
 
 
 def _warn_of_other_data(folder: Path, data: Any) -> None:
@@ -97,14 +98,14 @@ def _circumstances(run: Run, files: list[Path], data: Any, part: PartName, setti
 
 
 def _only(files: list[Path], recipe: Recipe) -> dict[str, Any]:
-    """Data settings in which every part is these files; their columns are the recipe's."""
+    """Data settings in which every part is these files; how they are read is as in the recipe, if that reads files."""
     if len(files) > 2:
         raise SettingError(f"--data was given {len(files)} times; give one file, or two line-aligned ones")
     paths = str(files[0]) if len(files) == 1 else [str(path) for path in files]
-    columns: dict[str, Any] = {}
-    if recipe.data.kind == "files" and len(files) == 1:
-        columns = recipe.data.model_dump(include={"source", "target"}, exclude_none=True)
-    return {"kind": "files", "train": paths, "valid": paths, "test": paths, **columns}
+    kind, reading = TASKS[task_name(recipe.data.kind)].files, {}
+    if recipe.data.kind == kind and len(files) == 1:
+        reading = recipe.data.model_dump(exclude={"kind", "train", "valid", "test"}, exclude_none=True)
+    return {"kind": kind, **reading, "train": paths, "valid": paths, "test": paths}
 
 
 def _part(asked: str | None, there: list[PartName]) -> PartName:

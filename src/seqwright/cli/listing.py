@@ -7,7 +7,7 @@ from rich.table import Table
 from seqwright.cli.terminal import add_row, command
 from seqwright.data.catalog import CATALOG, card, download_folder, located
 from seqwright.data.fetch import fetch
-from seqwright.lineage import LINEAGE
+from seqwright.lineage import LINEAGE, USUAL_DATA, task_name, usual_kind
 from seqwright.pictures.terminal import Member, family_tree
 from seqwright.recipe import parsed, shipped, with_base
 
@@ -21,8 +21,8 @@ def list_recipes() -> None:
         add_row(
             table,
             name,
-            data.get("name", data.get("kind", "files")),
-            model.get("kind", "transformer"),
+            data.get("name", data.get("kind", USUAL_DATA)),
+            model.get("kind", usual_kind("model", task_name(data.get("kind")))),
             plain.get("description", ""),
         )
     Console().print(table)

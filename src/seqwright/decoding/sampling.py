@@ -18,6 +18,7 @@ from seqwright.errors import SettingError
 Tell = Callable[[int, int], None]
 """Is told of each token as it is chosen: the number of its row, and the token."""
 
+
 @torch.inference_mode()
 def greedy(
     model: Stepper[StateT],

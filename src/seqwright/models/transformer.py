@@ -117,6 +117,9 @@ class Transformer(nn.Module):
         logits_BTV, _ = self.read(batch.given_BT, batch.real_BT, self.start(batch))
         return logits_BTV, carry
 
+    def first_carry(self, batch: Pairs) -> None:
+        """Nothing flows from batch to batch."""
+
     def encode(self, source_BS: Tensor, real_BS: Tensor) -> Tensor:
         """The source's vectors after the last encoder block."""
         x_BSD = self.source_embedding(source_BS, torch.arange(source_BS.shape[1], device=source_BS.device))

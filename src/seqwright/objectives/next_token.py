@@ -33,6 +33,10 @@ class NextToken(Objective):
         super().__init__()
         self.label_smoothing = (settings or NextTokenSettings()).label_smoothing
 
+    def start(self, model: Any, batch: Any) -> Any:
+        """What the model carries from batch to batch, before the first."""
+        return model.first_carry(batch)
+
     def counts(self, batch: Any) -> dict[str, int]:
         """Every part counts real target tokens."""
         return dict.fromkeys(("loss", "smoothed") if self.label_smoothing else ("loss",), int(batch.real_BT.sum()))

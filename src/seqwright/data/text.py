@@ -1,0 +1,203 @@
+"""Running text in the user's own files, plain or .gz: each line, each paragraph or each file is a document.
+
+Lines and paragraphs stream, as often as they are asked for, so a corpus may be larger than the machine. A share such
+as `valid = "5%"` is cut from the training text: scattered, by a hash of the document, so that no document of one part
+is in another; or off its end, so that one long text can be split too.
+"""
+
+import hashlib
+import json
+from collections.abc import Iterable, Iterator
+from functools import cached_property
+from itertools import groupby
+from pathlib import Path
+from typing import Literal, NamedTuple, Protocol
+
+from pydantic import model_validator
+
+from seqwright.data.examples import PartName
+from seqwright.data.pairs import _place, _share, content_hash, lines, require_file
+from seqwright.errors import DataError, SettingError
+from seqwright.settings import Settings
+
+Files = str | tuple[str, ...]
+Form = Literal["lines", "paragraphs", "files"]
+
+
+class TextData(Protocol):
+    """A corpus of documents: it can be read again and again, part by part, without being held in memory."""
+
+    def parts(self) -> list[PartName]:
+        """The parts that exist: always "train" and "valid", perhaps "test"."""
+
+    def texts(self, part: PartName) -> Iterator[str]:
+        """Every document of a part in its fixed order, blank ones included."""
+
+    def fingerprint(self, part: PartName) -> str:
+        """A sha256 that changes whenever `texts(part)` would give something else."""
+
+    def paths(self) -> list[Path]:
+        """Every file of the user's the corpus is read from, each once."""
+
+
+class TextFilesSettings(Settings):
+    """Running text in files of the user's own."""
+
+    kind: Literal["text"] = "text"
+
+    train: Files
+    """A text file in UTF-8, or a list of them; each may be compressed (.gz)."""
+
+    valid: Files = "5%"
+    """Files in the same form, or a share of the training text such as "5%"."""
+
+    test: Files | None = None
+    """Files in the same form, or a share of the training text; without it there is no test part."""
+
+    documents: Form = "lines"
+    """What stands for itself: each line, each paragraph (blank lines are between them), or each file."""
+
+    split: Literal["scattered", "end"] = "scattered"
+    """Where a share is taken from: documents from all over the text, or its end; there a document is cut in two
+    between two lines."""
+
+    @model_validator(mode="after")
+    def _fit_together(self) -> "TextFilesSettings":
+        if isinstance(self.train, str) and self.train.endswith("%"):
+            raise SettingError(f"data.train is '{self.train}', expected files: training takes what the shares leave")
+        for part, files in {"train": self.train, "valid": self.valid, "test": self.test}.items():
+            if files is not None and not files:
+                raise SettingError(f"data.{part} names no file; give at least one")
+        if sum(_shares(self)) >= 1:
+            raise SettingError(
+                f"data.valid '{self.valid}' and data.test '{self.test}' leave nothing to train on: lower them"
+            )
+        return self
+
+
+class TextFiles:
+    """A corpus read from the user's files (a `TextData`)."""
+
+    def __init__(self, settings: TextFilesSettings) -> None:
+        self.settings = settings
+        self._slices = _slices(settings)
+        for path in self.paths():
+            require_file(path)
+
+    def parts(self) -> list[PartName]:
+        """The parts that exist, in the order train, valid, test."""
+        return list(self._slices)
+
+    def paths(self) -> list[Path]:
+        """Every file the corpus is read from, each once."""
+        return list(dict.fromkeys(path for piece in self._slices.values() for path in piece.files))
+
+    def texts(self, part: PartName) -> Iterator[str]:
+        """Every document of a part in the order of the files; a blank line is a blank document where lines are."""
+        piece = self._slice(part)
+        empty = True
+        for text in self._read(piece):
+            empty = False
+            yield text
+        if empty:
+            raise DataError(f"the {part} part is empty: nothing of {piece.files[0]} falls into it; {self._remedy()}")
+
+    def fingerprint(self, part: PartName) -> str:
+        """A sha256 of the contents and of the settings that decide what `texts(part)` gives; paths do not count."""
+        piece = self._slice(part)
+        cut = [self.settings.split, piece.low, piece.high] if piece.partial else []
+        said = json.dumps([[content_hash(path) for path in piece.files], self.settings.documents, cut])
+        return hashlib.sha256(said.encode()).hexdigest()
+
+    def _slice(self, part: PartName) -> "_Slice":
+        if part not in self._slices:
+            raise DataError(f"there is no {part} part: set data.{part} to files, or to a share such as '5%'")
+        return self._slices[part]
+
+    def _read(self, piece: "_Slice") -> Iterator[str]:
+        if self.settings.split == "end" and piece.partial:
+            low, high = piece.low * self._size, piece.high * self._size
+            stretch = (line for line in _lines(piece.files) if low <= line.before < high)
+            return _documents(stretch, self.settings.documents)
+        texts = _documents(_lines(piece.files), self.settings.documents)
+        return (text for text in texts if piece.low <= _place(text) < piece.high) if piece.partial else texts
+
+    @cached_property
+    def _size(self) -> int:
+        """The characters of the training files."""
+        return sum(len(line.text) + 1 for line in _lines(self._slices["train"].files))
+
+    def _remedy(self) -> str:
+        if self.settings.split == "scattered" and self.settings.documents != "lines":
+            return 'set data.split to "end", or give more text, another share, or files for this part'
+        return "give more text, another share, or files for this part"
+
+
+class _Slice(NamedTuple):
+    """A part: those documents, or lines, of some files whose place lies in [low, high)."""
+
+    files: tuple[Path, ...]
+    low: float = 0.0
+    high: float = 1.0
+
+    @property
+    def partial(self) -> bool:
+        """Whether it is less than the whole files."""
+        return self.low > 0 or self.high < 1
+
+
+def _slices(settings: TextFilesSettings) -> dict[PartName, _Slice]:
+    """Which stretch of which files makes each part. Training has what is after the shares, or before them."""
+    train = _paths(settings.train)
+    valid, test = _shares(settings)
+    if settings.split == "scattered":
+        low, middle, high = 0.0, valid, valid + test
+        kept = _Slice(train, high, 1.0)
+    else:
+        low, middle, high = 1 - valid - test, 1 - test, 1.0
+        kept = _Slice(train, 0.0, low)
+    slices: dict[PartName, _Slice] = {"train": kept}
+    slices["valid"] = _Slice(train, low, middle) if valid else _Slice(_paths(settings.valid))
+    if settings.test is not None:
+        slices["test"] = _Slice(train, middle, high) if test else _Slice(_paths(settings.test))
+    return slices
+
+
+def _shares(settings: TextFilesSettings) -> tuple[float, float]:
+    """The shares of the training text that are the validation and the test part; 0 where files are."""
+    valid, test = (files if isinstance(files, str) else None for files in (settings.valid, settings.test))
+    return _share("valid", valid) or 0.0, _share("test", test) or 0.0
+
+
+def _paths(files: Files) -> tuple[Path, ...]:
+    return tuple(Path(name).expanduser() for name in ([files] if isinstance(files, str) else files))
+
+
+# From lines to documents
+
+
+class _Line(NamedTuple):
+    text: str
+    file: int  # the number of its file
+    before: int  # how many characters of all files are before it
+
+
+def _lines(files: Iterable[Path]) -> Iterator[_Line]:
+    before = 0
+    for number, path in enumerate(files):
+        for text in lines(path):
+            yield _Line(text, number, before)
+            before += len(text) + 1
+
+
+def _documents(found: Iterable[_Line], form: Form) -> Iterator[str]:
+    """Lines put together; in a whole file every line is closed by a line feed, the last one too."""
+    if form == "lines":
+        yield from (line.text for line in found)
+    elif form == "paragraphs":
+        for (_, blank), some in groupby(found, key=lambda line: (line.file, not line.text.strip())):
+            if not blank:
+                yield "\n".join(line.text for line in some)
+    else:
+        for _, some in groupby(found, key=lambda line: line.file):
+            yield "".join(f"{line.text}\n" for line in some)

@@ -1,0 +1,63 @@
+"""Running text ↔ token ids: one tokenizer, and how documents become rows."""
+
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Literal, NamedTuple
+
+from pydantic import Field
+
+from seqwright.inputs.tokenizers import BEGIN, END, Tokenizer, TokenizerSettings
+
+
+class PlainTextSettings(TokenizerSettings):
+    """How documents become tokens, and tokens rows."""
+
+    joined: bool = True
+    """Whether all documents are joined into one text that is read on from batch to batch, or each is kept apart."""
+    segment: int = Field(default=64, ge=1)
+    """Joined: how many tokens of the text a batch goes on, and the gradient goes back."""
+    longest: int = Field(default=1024, ge=1)
+    """Kept apart: most tokens of a document."""
+    overlong: Literal["drop", "cut", "refuse"] = "drop"
+    """What happens to longer ones: left out and counted, cut off, or refused with an error."""
+    blank: Literal["drop", "keep"] = "drop"
+    """What happens to blank documents: left out and counted, or kept, as the usual counts of WikiText have them."""
+
+
+class PlainText(NamedTuple):
+    """The tokenizer of a run."""
+
+    tokenizer: Tokenizer
+
+    @property
+    def begin(self) -> int:
+        """The token that stands before the text."""
+        return BEGIN
+
+    @property
+    def end(self) -> int:
+        """The token that closes every document."""
+        return END
+
+    @classmethod
+    def learnt(cls, texts: Iterable[str], settings: PlainTextSettings) -> "PlainText":
+        """A tokenizer trained on documents, which are read once."""
+        return cls(Tokenizer.train(texts, settings))
+
+    def save(self, folder: Path) -> None:
+        """Write `text.json`."""
+        folder.mkdir(parents=True, exist_ok=True)
+        self.tokenizer.save(folder / "text.json")
+
+    @classmethod
+    def load(cls, folder: Path) -> "PlainText":
+        """Read what `save` wrote."""
+        return cls(Tokenizer.load(folder / "text.json"))
+
+    def fingerprint(self) -> str:
+        """Changes with the tokenizer."""
+        return self.tokenizer.fingerprint()
+
+    def sizes(self) -> dict[str, int]:
+        """The sizes a model over this vocabulary is built with."""
+        return {"vocabulary": self.tokenizer.size}

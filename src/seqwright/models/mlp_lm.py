@@ -1,0 +1,116 @@
+"""The neural probabilistic language model (Bengio et al. 2003): a window of tokens, one hidden layer.
+
+B batch · T time · V vocabulary · E embedding · D width · N tokens in the window
+"""
+
+from typing import Literal, NamedTuple
+
+import torch
+import torch.nn.functional as F
+from pydantic import Field, PositiveInt
+from torch import Tensor, nn
+
+from seqwright.layers.taps import Tap
+from seqwright.settings import Settings
+from seqwright.text_batches import Text, texts
+
+
+class MLPLMSettings(Settings):
+    """A language model that sees the last few tokens and nothing else."""
+
+    kind: Literal["mlp"] = "mlp"
+    window: PositiveInt = 4
+    """How many tokens the next is predicted from, n - 1 in the paper."""
+    embedding: PositiveInt = 64
+    """Width of the tokens' vectors, m in the paper."""
+    width: PositiveInt = 256
+    """Width of the hidden layer, h in the paper."""
+    direct: bool = False
+    """Whether the vectors are also connected directly to the output, past the hidden layer."""
+    dropout: float = Field(default=0.0, ge=0, lt=1)
+    """Share of the hidden layer that is dropped in training; the paper has none."""
+
+
+class Window(NamedTuple):
+    """The tokens that the next ones will still see: the window without its last place."""
+
+    tokens_BM: Tensor  # M = N - 1
+
+
+class MLPLM(nn.Module):
+    """p(next token | the last N tokens) (Bengio et al. 2003, section 2).
+
+        x = (C(w_{t-N+1}), …, C(w_t))        y = b + W x + U tanh(d + H x)        p = softmax(y)
+
+    Without `direct`, W is zero. Before the first token of a row the window is filled with a vector that is learnt too,
+    the last of C. All positions of a batch are computed at once.
+    """
+
+    def __init__(self, settings: MLPLMSettings, *, vocabulary: int) -> None:
+        super().__init__()
+        self.settings = settings
+        self.nothing = vocabulary  # the number of no token: what stands before the first
+        seen = settings.window * settings.embedding
+        self.embedding_VE = nn.Parameter(torch.randn(vocabulary + 1, settings.embedding))
+        self.inner = nn.Linear(seen, settings.width)
+        self.hidden = Tap()
+        self.dropout = nn.Dropout(settings.dropout)
+        self.output = nn.Linear(settings.width, vocabulary)
+        self.direct = nn.Linear(seen, vocabulary, bias=False) if settings.direct else None
+        for linear in (self.inner, self.output):
+            nn.init.xavier_uniform_(linear.weight)
+            nn.init.zeros_(linear.bias)
+        if self.direct is not None:
+            nn.init.zeros_(self.direct.weight)
+
+    def forward(self, batch: Text, carry: Window | None = None) -> tuple[Tensor, Window]:
+        """The logits of every next token. Rows go on from `carry` or start anew."""
+        state = self.start(batch)
+        if carry is not None and len(carry.tokens_BM) == len(batch.fresh_B):
+            state = Window(state.tokens_BM.where(batch.fresh_B.unsqueeze(1), carry.tokens_BM))
+        else:
+            assert carry is None or bool(batch.fresh_B.all()), "rows that go on need the rows they go on from"
+        return self.read(batch.given_BT, batch.real_BT, state)
+
+    def first_carry(self, batch: Text) -> Window:
+        """What flows into the first batch of a training."""
+        return self.start(batch)
+
+    def log_probability(self, batch: Text, carry: Window | None = None) -> tuple[Tensor, Window]:
+        """`logp_BT` of every wanted token, 0 at padding."""
+        logits_BTV, carry = self(batch, carry)
+        loss_BT = F.cross_entropy(logits_BTV.float().transpose(1, 2), batch.wanted_BT, reduction="none")
+        return -loss_BT.masked_fill(~batch.real_BT, 0.0), carry
+
+    def start(self, batch: Text) -> Window:
+        """Nothing read yet."""
+        return Window(batch.given_BT.new_full((len(batch.given_BT), self.settings.window - 1), self.nothing))
+
+    def read(self, tokens_BT: Tensor, real_BT: Tensor, state: Window) -> tuple[Tensor, Window]:
+        """Read tokens; the logits at t are for the token after t. Padding stands on the right."""
+        known = torch.cat((state.tokens_BM, tokens_BT), dim=1)
+        window_BTN = known.unfold(1, self.settings.window, 1)
+        x_BTE = F.embedding(window_BTN, self.embedding_VE).flatten(2)  # E times N
+        h_BTD = self.hidden(self.inner(x_BTE).tanh())
+        y_BTV = self.output(self.dropout(h_BTD))
+        if self.direct is not None:
+            y_BTV = y_BTV + self.direct(x_BTE)
+        place_BM = real_BT.sum(1, keepdim=True) + torch.arange(self.settings.window - 1, device=known.device)
+        return y_BTV, Window(known.gather(1, place_BM))
+
+    def step(self, tokens_B: Tensor, state: Window) -> tuple[Tensor, Window]:
+        """`read` of one token in each row."""
+        tokens_B1 = tokens_B.unsqueeze(1)
+        logits_B1V, state = self.read(tokens_B1, torch.ones_like(tokens_B1, dtype=torch.bool), state)
+        return logits_B1V.squeeze(1), state
+
+
+def small() -> MLPLM:
+    """A model of a few hundred parameters, for tests."""
+    return MLPLM(MLPLMSettings(window=3, embedding=5, width=7, direct=True, dropout=0.1), vocabulary=13)
+
+
+def example() -> Text:
+    """A batch for `small()`, with padding."""
+    draw = torch.Generator().manual_seed(1)
+    return texts([torch.randint(4, 13, (length,), generator=draw).numpy() for length in (6, 2, 4)], begin=2, end=3)

@@ -1,0 +1,163 @@
+"""The recurrent language model (Mikolov et al. 2010), over any of the recurrent cells.
+
+B batch · T time · V vocabulary · E embedding · D width
+"""
+
+from collections.abc import Callable
+from functools import partial
+from typing import Any, Literal
+
+import torch
+import torch.nn.functional as F
+from pydantic import Field, NonNegativeInt, PositiveInt, model_validator
+from torch import Tensor, nn
+
+from seqwright.layers.embeddings import TokenEmbedding
+from seqwright.layers.initialisation import Initialisation, initialise
+from seqwright.layers.recurrence import Cell, DeepTransition, GRUCell, LSTMCell, ReLUCell, RNNCell, UGRNNCell
+from seqwright.layers.scanning import Recurrent, RecurrentState, VariationalDropout
+from seqwright.settings import Settings
+from seqwright.text_batches import Text, texts
+
+CELLS: dict[tuple[str, str], Callable[..., Cell[Any]]] = {
+    ("rnn", "tanh"): RNNCell,
+    ("rnn", "relu"): ReLUCell,
+    ("ugrnn", "tanh"): UGRNNCell,
+    ("gru", "tanh"): GRUCell,
+    ("lstm", "tanh"): LSTMCell,
+}
+
+
+class RecurrentLMSettings(Settings):
+    """A language model that reads token by token and remembers in a state of fixed size."""
+
+    kind: Literal["rnn", "ugrnn", "gru", "lstm"] = "lstm"
+    width: PositiveInt = 256
+    """Width of the state of each layer."""
+    embedding: PositiveInt | None = None
+    """Width of the tokens' vectors; that of the state if not given."""
+    layers: PositiveInt = 1
+    """Recurrent layers, one above the other."""
+    transition: NonNegativeInt = 0
+    """Further cells inside each step: a deep transition (Pascanu et al. 2014)."""
+    residual: bool = False
+    """Whether each layer after the first adds what it read to what it says."""
+    activation: Literal["tanh", "relu"] = "tanh"
+    """What the cells of an rnn put their sums through; the gated kinds have tanh."""
+    dropout: float = Field(default=0.2, ge=0, lt=1)
+    """Share that is dropped, in training, of what enters each layer and leaves the last."""
+    dropout_kind: Literal["ordinary", "variational"] = "ordinary"
+    """variational: the same values at every step of a row, and also on the way from step to step."""
+    initialisation: Initialisation = "orthogonal"
+    """How the cells' weights begin: uniform is torch's; identity is for an rnn with relu."""
+    forget_bias: float = 1.0
+    """Added at the beginning to the bias of the gate that keeps the old state, so that it stands open."""
+    tied: bool = True
+    """Whether the matrix of the tokens' vectors is also the output's."""
+
+    @model_validator(mode="after")
+    def _what_only_the_plain_cell_has(self) -> "RecurrentLMSettings":
+        if self.kind != "rnn" and (self.activation != "tanh" or self.initialisation == "identity"):
+            raise ValueError(f"activation 'relu' and initialisation 'identity' are for kind 'rnn', not '{self.kind}'")
+        return self
+
+
+class RecurrentLM(nn.Module):
+    """p(next token | all before it), from a state that is carried from token to token.
+
+        h_t = cell(e(x_t), h_{t-1})        p_t = softmax(v h_t)
+
+    With `tied`, v is the embedding's own matrix (Press & Wolf 2017; Inan et al. 2017), behind a projection where the
+    state has another width than the embedding. Batches may go on from one another: truncated back-propagation through
+    time carries the state across their border, and no gradient.
+    """
+
+    def __init__(self, settings: RecurrentLMSettings, *, vocabulary: int) -> None:
+        super().__init__()
+        self.settings = settings
+        width, embedding = settings.width, settings.embedding or settings.width
+        cell = CELLS[settings.kind, settings.activation]
+        if settings.transition:
+            cell = partial(DeepTransition, cell, layers=settings.transition)
+        variational = settings.dropout_kind == "variational"
+        self.dropout = VariationalDropout(settings.dropout) if variational else nn.Dropout(settings.dropout)
+        self.embedding = TokenEmbedding(vocabulary=vocabulary, width=embedding)
+        self.recurrent = Recurrent(
+            cell,
+            inputs=embedding,
+            width=width,
+            layers=settings.layers,
+            residual=settings.residual,
+            between=self.dropout,
+            within=self.dropout if isinstance(self.dropout, VariationalDropout) else None,
+        )
+        self.narrow = nn.Linear(width, embedding) if settings.tied and width != embedding else nn.Identity()
+        self.output = None if settings.tied else nn.Linear(width, vocabulary)
+        initialise(self.recurrent, settings.initialisation, forget_bias=settings.forget_bias)
+
+    def forward(self, batch: Text, carry: RecurrentState | None = None) -> tuple[Tensor, RecurrentState]:
+        """The logits of every next token. Rows go on from `carry`, through which no gradient flows, or start anew."""
+        return self.read(batch.given_BT, batch.real_BT, self.recurrent.carried(carry, batch.fresh_B))
+
+    def first_carry(self, batch: Text) -> RecurrentState:
+        """What flows into the first batch of a training."""
+        return self.start(batch)
+
+    def log_probability(self, batch: Text, carry: RecurrentState | None = None) -> tuple[Tensor, RecurrentState]:
+        """`logp_BT` of every wanted token, 0 at padding."""
+        logits_BTV, carry = self(batch, carry)
+        loss_BT = F.cross_entropy(logits_BTV.float().transpose(1, 2), batch.wanted_BT, reduction="none")
+        return -loss_BT.masked_fill(~batch.real_BT, 0.0), carry
+
+    def start(self, batch: Text) -> RecurrentState:
+        """Nothing read yet."""
+        return self.recurrent.start(len(batch.given_BT))
+
+    def read(self, tokens_BT: Tensor, real_BT: Tensor, state: RecurrentState) -> tuple[Tensor, RecurrentState]:
+        """Read tokens; the logits at t are for the token after t. Padding stands on the right."""
+        x_BTE = self.dropout(self.embedding(tokens_BT))
+        h_BTD, state = self.recurrent(x_BTE, state, real_BT)
+        h_BTD = self.dropout(h_BTD)
+        logits_BTV = self.embedding.logits(self.narrow(h_BTD)) if self.output is None else self.output(h_BTD)
+        return logits_BTV, state
+
+    def step(self, tokens_B: Tensor, state: RecurrentState) -> tuple[Tensor, RecurrentState]:
+        """`read` of one token in each row."""
+        tokens_B1 = tokens_B.unsqueeze(1)
+        logits_B1V, state = self.read(tokens_B1, torch.ones_like(tokens_B1, dtype=torch.bool), state)
+        return logits_B1V.squeeze(1), state
+
+
+def small_rnn() -> RecurrentLM:
+    """Simple cells, for tests."""
+    return _small(RecurrentLMSettings(kind="rnn", width=7, layers=2, dropout=0.1))
+
+
+def small_ugrnn() -> RecurrentLM:
+    """Update gate cells, deeper by one, for tests."""
+    return _small(RecurrentLMSettings(kind="ugrnn", width=7, layers=2, transition=1, dropout=0.1))
+
+
+def small_gru() -> RecurrentLM:
+    """Gated recurrent units with residual connections and variational dropout, for tests."""
+    return _small(
+        RecurrentLMSettings(kind="gru", width=7, layers=3, residual=True, dropout=0.1, dropout_kind="variational")
+    )
+
+
+def small_lstm() -> RecurrentLM:
+    """LSTM cells wider than the embedding, for tests."""
+    return _small(RecurrentLMSettings(kind="lstm", width=7, embedding=5, layers=2, dropout=0.1))
+
+
+def _small(settings: RecurrentLMSettings) -> RecurrentLM:
+    return RecurrentLM(settings, vocabulary=13)
+
+
+small = small_lstm
+
+
+def example() -> Text:
+    """A batch for `small()`, with padding."""
+    draw = torch.Generator().manual_seed(1)
+    return texts([torch.randint(4, 13, (length,), generator=draw).numpy() for length in (6, 2, 4)], begin=2, end=3)

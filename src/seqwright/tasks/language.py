@@ -1,0 +1,165 @@
+"""Language modelling: documents joined or kept apart, one tokenizer, perplexity and bits.
+
+B batch · T time · N documents
+"""
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import nn
+
+from seqwright.data.examples import PartName
+from seqwright.data.text import TextData
+from seqwright.devices import home_of
+from seqwright.errors import DataError
+from seqwright.inputs.plain_text import PlainText
+from seqwright.inputs.tokenizers import UNKNOWN
+from seqwright.metrics.language import language_scores
+from seqwright.recipe import Recipe
+from seqwright.tasks import Checked, Evaluation, Prepared
+from seqwright.tasks.text_check import checked_texts
+from seqwright.text_batches import DocumentBatches, StreamBatches
+from seqwright.text_cache import Rules, TokenisedTexts, tokenised_texts
+
+TextBatches = DocumentBatches | StreamBatches
+
+SCORES = ("loss", "perplexity", "bits_per_character", "bits_per_byte", "word_perplexity")
+SIGNATURES = {
+    "loss": "nats a token, ends included",
+    "perplexity": "a token, ends included",
+    "bits_per_character": "Unicode characters; ends cost, but are none",
+    "bits_per_byte": "UTF-8 bytes; ends cost, but are none",
+    "word_perplexity": "words between white space; each end is one",
+}
+
+
+class LanguageTask:
+    """See `seqwright.tasks.Task`."""
+
+    def learnt_inputs(self, recipe: Recipe, data: TextData) -> PlainText:
+        """The tokenizer learnt from the training part."""
+        return PlainText.learnt(data.texts("train"), recipe.inputs)
+
+    def loaded_inputs(self, folder: Path) -> PlainText:
+        """The tokenizer of a run."""
+        return PlainText.load(folder)
+
+    def prepared(self, recipe: Recipe, data: TextData, inputs: PlainText) -> Prepared:
+        """Both parts tokenised; batches of the one, judgement on the other."""
+        train, valid = (tokenised(recipe, data, inputs, part) for part in ("train", "valid"))
+        notes = [f"train: {train.kept.sentence()}", f"valid: {valid.kept.sentence()}"]
+        batches = batches_of(recipe, inputs, train)
+        return Prepared(batches, validation(recipe, inputs, valid), SCORES, frozenset(SCORES), notes)
+
+    def checked(self, recipe: Recipe, data: TextData, inputs: PlainText) -> tuple[Checked, TextBatches]:
+        """Every part tokenised and looked at."""
+        parts = {part: tokenised(recipe, data, inputs, part) for part in data.parts()}
+        batches = batches_of(recipe, inputs, parts["train"])
+        return checked_texts(recipe, data, inputs, parts, batches), batches
+
+    def evaluated(
+        self, recipe: Recipe, data: TextData, inputs: PlainText, model: nn.Module, part: PartName, decoding: Any
+    ) -> Evaluation:
+        """Perplexities and bits, and what each document costs; how a model would write plays no role."""
+        if part not in data.parts():
+            raise DataError(f"the data has no {part} part; it has {', '.join(data.parts())}: choose one with --part")
+        tokens = tokenised(recipe, data, inputs, part)
+        likelihood = likelihood_of(model, batches_of(recipe, inputs, tokens), len(tokens.rows))
+        length_N = (tokens.rows.length_N + 1).tolist()
+        return Evaluation(
+            scores=language_scores(-likelihood.total, likelihood.tokens, tokens.kept.extent),
+            signatures=SIGNATURES,
+            groups={},
+            answers=[
+                {"text": text, "tokens": length, "log_probability": round(logp, 4)}
+                for text, length, logp in zip(kept_texts(data, part, tokens), length_N, likelihood.logp_N, strict=True)
+            ],
+            notes=[f"{part}: {tokens.kept.sentence()}", *_unknown(tokens)],
+        )
+
+
+def tokenised(recipe: Recipe, data: TextData, inputs: PlainText, part: PartName) -> TokenisedTexts:
+    """A part of the corpus as token rows, from the cache where it is there."""
+    settings = recipe.inputs
+    longest = None if settings.joined else settings.longest
+    return tokenised_texts(
+        data.texts(part),
+        key=f"{data.fingerprint(part)} {inputs.fingerprint()}",
+        encode=inputs.tokenizer.encode,
+        decode=lambda ids: inputs.tokenizer.decode(ids.tolist()),
+        rules=Rules(longest, settings.overlong, settings.blank),
+        where=f"the {part} part",
+    )
+
+
+def batches_of(recipe: Recipe, inputs: PlainText, part: TokenisedTexts) -> TextBatches:
+    """The batches of a part: streams where documents are joined, otherwise a row for each."""
+    segment, tokens, seed = recipe.inputs.segment, recipe.training.tokens, recipe.training.seed
+    if recipe.inputs.joined:
+        streams = max(1, tokens // segment)
+        first = first_token(recipe, inputs)
+        return StreamBatches(part.rows, streams=streams, segment=segment, seed=seed, begin=first, end=inputs.end)
+    return DocumentBatches(part.rows, tokens=tokens, seed=seed, begin=inputs.begin, end=inputs.end)
+
+
+def first_token(recipe: Recipe, inputs: PlainText) -> int:
+    """What stands before a text: where all are joined, the end of the one before, since the model knows no other."""
+    return inputs.end if recipe.inputs.joined else inputs.begin
+
+
+def validation(recipe: Recipe, inputs: PlainText, part: TokenisedTexts) -> Callable[[nn.Module], dict[str, float]]:
+    """Every score over the whole part."""
+    batches = batches_of(recipe, inputs, part)
+
+    def evaluate(model: nn.Module) -> dict[str, float]:
+        likelihood = likelihood_of(model, batches, len(part.rows))
+        return language_scores(-likelihood.total, likelihood.tokens, part.kept.extent)
+
+    return evaluate
+
+
+class Likelihood(NamedTuple):
+    """How probable a part is to a model, in nats, ends included."""
+
+    logp_N: list[float]  # of each document
+    tokens: int
+
+    @property
+    def total(self) -> float:
+        """The log-probability of everything."""
+        return float(np.sum(self.logp_N))
+
+
+@torch.inference_mode()
+def likelihood_of(model: Any, batches: TextBatches, documents: int) -> Likelihood:
+    """The log-probability of every document, the state carried from batch to batch where the text goes on."""
+    device = home_of(model)
+    logp_N: NDArray[np.float64] = np.zeros(documents)
+    tokens, carry = 0, None
+    for batch, document_BT in batches.traced():
+        if batch.fresh_B.all():
+            carry = None  # the rows may be others, and more or fewer
+        logp_BT, carry = model.log_probability(batch.to(device), carry)
+        real_BT = batch.real_BT.numpy()
+        found = logp_BT.double().cpu().numpy()[real_BT]
+        np.add.at(logp_N, document_BT.numpy()[real_BT], found)
+        tokens += len(found)
+    return Likelihood(logp_N.tolist(), tokens)
+
+
+def kept_texts(data: TextData, part: PartName, tokens: TokenisedTexts) -> Iterator[str]:
+    """The documents that became rows, in the order of the rows."""
+    kept = set(tokens.number_N.tolist())
+    return (text for number, text in enumerate(data.texts(part)) if number in kept)
+
+
+def _unknown(tokens: TokenisedTexts) -> list[str]:
+    count = int((tokens.rows.values == UNKNOWN).sum())
+    if not count:
+        return []
+    share = 100 * count / len(tokens.rows.values)
+    return [f"{share:.2g} % of the tokens are unknown: the model need not say what stands there, so the scores flatter"]
