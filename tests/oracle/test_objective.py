@@ -131,6 +131,20 @@ def test_without_smoothing_the_plain_loss_is_the_only_part_and_is_learnt_from() 
     assert total.requires_grad
 
 
+def test_only_the_last_tokens_of_each_row_are_learnt_from() -> None:
+    batch = Batch(*case(torch.float32))
+    objective = NextToken(NextTokenSettings(label_smoothing=0.1, last=2))
+    loss, _ = objective(Telling(), batch, "carried")
+    last_BT = torch.zeros(B, T, dtype=torch.bool)
+    last_BT[0, 5:7] = last_BT[1, 2:4] = last_BT[2, 0] = True  # the rows have 7, 4 and 1 real tokens
+    assert objective.counts(batch) == {"loss": 5, "smoothed": 5}
+    wanted = F.cross_entropy(batch.logits_BTV[last_BT], batch.wanted_BT[last_BT], label_smoothing=0.1)
+    total = loss.total(objective.counts(batch))
+    torch.testing.assert_close(total, wanted)
+    reached_BT = gradient(total, batch.logits_BTV).abs().sum(-1) > 0
+    assert torch.equal(reached_BT, last_BT)
+
+
 def test_the_total_is_the_weighted_sum_of_the_means() -> None:
     """3·(6/4) + 0.5·(10/5) = 5.5: the counts are those of the whole update, not of this batch."""
     loss = Loss({"a": Part(torch.tensor(6.0), 2, 3.0), "b": Part(torch.tensor(10.0), 1, 0.5)})

@@ -6,7 +6,7 @@ B batch · T time · V vocabulary
 from typing import Any, Literal
 
 import torch
-from pydantic import Field
+from pydantic import Field, PositiveInt
 from torch import Tensor, nn
 from torch.autograd import Function
 
@@ -20,6 +20,8 @@ class NextTokenSettings(Settings):
     kind: Literal["next-token"] = "next-token"
     label_smoothing: float = Field(default=0.1, ge=0, lt=1)
     """Share of the wanted probability that is spread evenly over the vocabulary (Vaswani et al. 2017, section 5.4)."""
+    last: PositiveInt | None = None
+    """How many tokens at the end of each row are learnt from; unset: all. The others are only read."""
 
 
 class NextToken(Objective):
@@ -31,24 +33,36 @@ class NextToken(Objective):
 
     def __init__(self, settings: NextTokenSettings | None = None) -> None:
         super().__init__()
-        self.label_smoothing = (settings or NextTokenSettings()).label_smoothing
+        settings = settings or NextTokenSettings()
+        self.label_smoothing, self.last = settings.label_smoothing, settings.last
 
     def start(self, model: Any, batch: Any) -> Any:
         """What the model carries from batch to batch, before the first."""
         return model.first_carry(batch)
 
     def counts(self, batch: Any) -> dict[str, int]:
-        """Every part counts real target tokens."""
-        return dict.fromkeys(("loss", "smoothed") if self.label_smoothing else ("loss",), int(batch.real_BT.sum()))
+        """Every part counts the target tokens that are learnt from."""
+        return dict.fromkeys(
+            ("loss", "smoothed") if self.label_smoothing else ("loss",), int(self._learnt(batch).sum())
+        )
 
     def forward(self, model: nn.Module, batch: Any, carry: Any) -> tuple[Loss, Any]:
         """The loss over the real tokens of a batch."""
         logits_BTV, carry = model(batch, carry)
-        smoothed, plain = SmoothedCrossEntropy.apply(logits_BTV, batch.wanted_BT, batch.real_BT, self.label_smoothing)  # type: ignore[no-untyped-call]
-        count = int(batch.real_BT.sum())
+        learnt_BT = self._learnt(batch)
+        smoothed, plain = SmoothedCrossEntropy.apply(logits_BTV, batch.wanted_BT, learnt_BT, self.label_smoothing)  # type: ignore[no-untyped-call]
+        count = int(learnt_BT.sum())
         if not self.label_smoothing:  # the two are equal, and only the first has a gradient
             return Loss({"loss": Part(smoothed, count)}), carry
         return Loss({"loss": Part(plain, count, weight=0.0), "smoothed": Part(smoothed, count)}), carry
+
+    def _learnt(self, batch: Any) -> Tensor:
+        """True at the real tokens, or at the last of them in each row."""
+        real_BT: Tensor = batch.real_BT
+        if self.last is None:
+            return real_BT
+        from_here_BT = real_BT.flip(1).cumsum(1).flip(1)  # how many real tokens are left, this one among them
+        return real_BT & (from_here_BT <= self.last)
 
 
 class SmoothedCrossEntropy(Function):
