@@ -202,16 +202,12 @@ class Ngram(nn.Module):
             found.append(OrderStorage(n, len(table.key_G), table.key_G.nbytes + table.logp_G.nbytes))
         return found
 
-    def make_room(self, tensors: Mapping[str, Tensor]) -> None:
-        """Give every table the lengths of saved tensors, so that those can be copied in: they depend on the text."""
-        for name, module in self.named_modules():
-            for own in ("key_G", "logp_G", "weight_C") if isinstance(module, NgramTable) else ():
-                if (saved := tensors.get(f"{name}.{own}")) is not None and saved.dim() == 1:
-                    setattr(module, own, getattr(module, own).new_empty(len(saved)))
-
     def _load_from_state_dict(self, state_dict: Mapping[str, Any], prefix: str, *rest: Any) -> None:
-        """Torch's own way to load asks the same lengths, and comes here before it asks the tables."""
-        self.make_room({name.removeprefix(prefix): saved for name, saved in state_dict.items()})
+        """Give every table the length it has in what is loaded: it depends on the text."""
+        for name, table in self.named_modules():
+            for own in ("key_G", "logp_G", "weight_C") if isinstance(table, NgramTable) else ():
+                if (saved := state_dict.get(f"{prefix}{name}.{own}")) is not None:
+                    setattr(table, own, getattr(table, own).new_empty(saved.shape))
         super()._load_from_state_dict(state_dict, prefix, *rest)
 
     # -------------------------------------------------------------------------------------------- asking

@@ -41,7 +41,8 @@ class Corpus(NamedTuple):
     @property
     def uniform_V(self) -> Floats:
         """The same probability for every token that can be foretold."""
-        return np.divide(self.predicted_V, self.predicted_V.sum(), dtype=np.float64)
+        share_V: Floats = self.predicted_V / self.predicted_V.sum()
+        return share_V
 
     def contexts(self, n: int) -> int:
         """How many contexts n-grams have: n-grams one order lower, or the empty one."""
@@ -138,7 +139,9 @@ def modified_discounts(adjusted_G: Integers, fallback: Discounts) -> Discounts:
 
         D_j = j - (j + 1) Y n_(j+1) / n_j,   Y = n_1 / (n_1 + 2 n_2)
 
-    Where that cannot be computed or leaves the range from 0 to j, as on small corpora, `fallback` stands in.
+    Where that cannot be computed or leaves the range from 0 to j, as on small corpora, `fallback` stands in; lmplz
+    stops there unless it is given --discount_fallback. Differs from lmplz: that counts one n-gram of each lower order,
+    the last it comes to, at its plain count, which only a small corpus shows.
     """
     n = np.bincount(np.minimum(adjusted_G, 5), minlength=6).tolist()
     if 0 in n[1:4]:
