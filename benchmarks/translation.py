@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.record import REPOSITORY, options, record, show
-from seqwright.recipe import shipped
+from seqwright.recipe import read_recipe, shipped
 from seqwright.training.checkpoint import read_checkpoint, read_mark
 
 QUICK = ["training.steps=20", "training.validate_every=20", "training.save_every=20"]
@@ -33,11 +33,13 @@ def main() -> None:
     assert step is not None
     state = read_checkpoint(run, step, ("model",)).state
     weights = read_checkpoint(run, step, ("model",)).files["model"]
-    found = {f"beam {beam}": scored(run, beam) for beam in (1, 5)}
+    penalty = read_recipe(given.recipe).decoding.length_penalty
+    found = {f"beam {beam}": scored(run, beam, penalty) for beam in (1, 5)}
     rows = [[search, *(f"{value:.2f}" for value in scores["scores"].values())] for search, scores in found.items()]
     show(["search", *next(iter(found.values()))["scores"]], rows)
-    minutes = state["seconds"] / 60
-    print(f"{minutes:.1f} minutes of training, best step {read_mark(run, 'best')} of {step}")
+    minutes, best = state["seconds"] / 60, read_mark(run, "best")
+    until_best = next(saved["seconds"] for saved in pace(run) if saved["step"] == best) / 60
+    print(f"{minutes:.1f} minutes of training for {step} steps, {until_best:.1f} until the best, step {best}")
     resolved = (run / "resolved.toml").read_text(encoding="utf-8")
     threads = next((int(line.split("=")[1]) for line in resolved.splitlines() if line.startswith("threads")), 2)
     path = record(
@@ -50,7 +52,8 @@ def main() -> None:
         numbers={
             "parameters": sum(tensor.numel() for tensor in weights.values()),
             "steps": step,
-            "best_step": read_mark(run, "best"),
+            "best_step": best,
+            "training_minutes_until_best": round(until_best, 2),
             "training_minutes": round(minutes, 2),
             "test": found,
         },
@@ -58,10 +61,15 @@ def main() -> None:
     path.rename(path.with_name(f"{given.recipe}.json"))
 
 
-def scored(run: Path, beam: int) -> dict[str, Any]:
+def pace(run: Path) -> list[dict[str, Any]]:
+    """When each checkpoint was saved, in seconds of training."""
+    return [json.loads(line) for line in (run / "pace.jsonl").read_text(encoding="utf-8").splitlines()]
+
+
+def scored(run: Path, beam: int, penalty: float) -> dict[str, Any]:
     """The scores on the test part, by `seqwright eval`, and BLEU over Moses tokens beside them."""
-    seqwright("eval", str(run), "--part", "test", "--beam", str(beam))
-    report = max((run / "eval").glob(f"test-*-beam-{beam}.json"), key=lambda path: path.stat().st_mtime)
+    seqwright("eval", str(run), "--part", "test", "--beam", str(beam), "--length-penalty", str(penalty))
+    report = max((run / "eval").glob(f"test-*-beam-{beam}*.json"), key=lambda path: path.stat().st_mtime)
     found: dict[str, Any] = json.loads(report.read_text(encoding="utf-8"))
     lines = report.with_suffix(".jsonl").read_text(encoding="utf-8").splitlines()
     answers = [json.loads(line) for line in lines]
