@@ -24,6 +24,8 @@ class Member(NamedTuple):
 
 
 LINEAGE = (
+    Member(1958, "Perceptron", "Rosenblatt 1958"),
+    Member(1986, "MLP", "Rumelhart et al. 1986", "Perceptron"),
     Member(1948, "n-gram", "Shannon 1948"),
     Member(2003, "MLP language model", "Bengio et al. 2003", "n-gram"),
     Member(1990, "RNN", "Elman 1990"),
@@ -74,11 +76,16 @@ class Model(NamedTuple):
 
 
 COUNTED = frozenset({"steps", "pads"})
-LEARNT = COUNTED | {"gradient"}
+GRADIENT = frozenset({"gradient"})
+READING = GRADIENT | {"pads"}
+LEARNT = READING | {"steps"}
 TRANSFORMER = ("seqwright.models.transformer", "Transformer", "TransformerSettings")
 NGRAM = ("seqwright.models.ngram", "Ngram", "NgramSettings")
 MLP_LM = ("seqwright.models.mlp_lm", "MLPLM", "MLPLMSettings")
 RNN_LM = ("seqwright.models.rnn_lm", "RecurrentLM", "RecurrentLMSettings")
+CLASSIFIER = ("seqwright.models.classifier", "RecurrentClassifier", "RecurrentClassifierSettings")
+FORECASTERS = "seqwright.models.forecasters"
+RNN_FORECASTER = (FORECASTERS, "RecurrentForecaster", "RecurrentForecasterSettings")
 MODELS = (
     Model("n-gram", "ngram", "language", *NGRAM, COUNTED),
     Model("MLP language model", "mlp", "language", *MLP_LM, LEARNT),
@@ -86,6 +93,18 @@ MODELS = (
     Model("LSTM", "lstm", "language", *RNN_LM, LEARNT, "small_lstm"),
     Model("GRU", "gru", "language", *RNN_LM, LEARNT, "small_gru"),
     Model("UGRNN", "ugrnn", "language", *RNN_LM, LEARNT, "small_ugrnn"),
+    Model("RNN", "rnn", "classification", *CLASSIFIER, READING, "small_rnn"),
+    Model("LSTM", "lstm", "classification", *CLASSIFIER, READING, "small_lstm"),
+    Model("GRU", "gru", "classification", *CLASSIFIER, READING, "small_gru"),
+    Model("UGRNN", "ugrnn", "classification", *CLASSIFIER, READING, "small_ugrnn"),
+    Model(
+        "Perceptron", "dense", "forecasting", FORECASTERS, "DenseForecaster", "DenseSettings", GRADIENT, "small_dense"
+    ),
+    Model("MLP", "mlp", "forecasting", FORECASTERS, "MLPForecaster", "MLPSettings", GRADIENT, "small_mlp"),
+    Model("RNN", "rnn", "forecasting", *RNN_FORECASTER, GRADIENT, "small_rnn"),
+    Model("LSTM", "lstm", "forecasting", *RNN_FORECASTER, GRADIENT, "small_lstm"),
+    Model("GRU", "gru", "forecasting", *RNN_FORECASTER, GRADIENT, "small_gru"),
+    Model("UGRNN", "ugrnn", "forecasting", *RNN_FORECASTER, GRADIENT, "small_ugrnn"),
     Model("Transformer", "transformer", "translation", *TRANSFORMER, LEARNT),
 )
 
@@ -127,11 +146,25 @@ TASKS = {
         "text",
         {"inputs": "bpe", "model": "lstm", "objective": "next-token"},
     ),
+    "classification": TaskKind(
+        "seqwright.tasks.classification",
+        "ClassificationTask",
+        "labelled",
+        {"inputs": "bpe", "model": "lstm", "objective": "labels"},
+    ),
+    "forecasting": TaskKind(
+        "seqwright.tasks.forecasting",
+        "ForecastingTask",
+        "series",
+        {"inputs": "standard", "model": "lstm", "objective": "forecast"},
+    ),
 }
 USUAL_DATA = "files"
 TOKENIZERS = ("bpe", "unigram", "wordpiece", "words", "characters")
 PAIR_TEXT = Kind("seqwright.inputs.pair_text", "PairText", "PairTextSettings", "translation")
 PLAIN_TEXT = Kind("seqwright.inputs.plain_text", "PlainText", "PlainTextSettings", "language")
+LABELLED_TEXT = Kind("seqwright.inputs.labelled_text", "LabelledText", "LabelledTextSettings", "classification")
+SCALED_SERIES = Kind("seqwright.inputs.scaled_series", "ScaledSeries", "ScaledSeriesSettings", "forecasting")
 TOYS = Kind("seqwright.data.toys", "Toy", "ToySettings", "translation")
 KINDS: dict[str, dict[str, tuple[Kind, ...]]] = {
     "data": {
@@ -145,13 +178,29 @@ KINDS: dict[str, dict[str, tuple[Kind, ...]]] = {
         "text-card": (Kind("seqwright.data.text_cards", "CardText", "TextCardSettings", "language"),),
         "python": (Kind("seqwright.data.embedded_text", "PythonSource", "PythonSourceSettings", "language"),),
         "reference": (Kind("seqwright.data.embedded_text", "Reference", "ReferenceSettings", "language"),),
+        "labelled": (Kind("seqwright.data.labelled", "LabelledFiles", "LabelledFilesSettings", "classification"),),
+        "labelled-card": (
+            Kind("seqwright.data.labelled_cards", "CardLabelled", "LabelledCardSettings", "classification"),
+        ),
+        "series": (Kind("seqwright.data.series", "SeriesFiles", "SeriesFilesSettings", "forecasting"),),
+        "waves": (Kind("seqwright.data.waves", "Waves", "WavesSettings", "forecasting"),),
     },
-    "inputs": dict.fromkeys(TOKENIZERS, (PAIR_TEXT, PLAIN_TEXT)),
+    "inputs": {
+        **dict.fromkeys(TOKENIZERS, (PAIR_TEXT, PLAIN_TEXT, LABELLED_TEXT)),
+        **dict.fromkeys(("standard", "none"), (SCALED_SERIES,)),
+    },
     "model": {
         kind: tuple(Kind(m.module, m.thing, m.settings, m.task) for m in MODELS if m.kind == kind)
         for kind in dict.fromkeys(model.kind for model in MODELS)
     },
-    "objective": {"next-token": (Kind("seqwright.objectives.next_token", "NextToken", "NextTokenSettings"),)},
+    "objective": {
+        "next-token": (
+            Kind("seqwright.objectives.next_token", "NextToken", "NextTokenSettings", "translation"),
+            Kind("seqwright.objectives.next_token", "NextToken", "NextTokenSettings", "language"),
+        ),
+        "labels": (Kind("seqwright.objectives.labels", "Labels", "LabelsSettings", "classification"),),
+        "forecast": (Kind("seqwright.objectives.forecast", "Forecast", "ForecastSettings", "forecasting"),),
+    },
     "training": {"": (Kind("seqwright.training.settings", "", "TrainingSettings"),)},
     "decoding": {"": (Kind("seqwright.decoding.settings", "", "DecodingSettings"),)},
 }

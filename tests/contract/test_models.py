@@ -115,7 +115,7 @@ def test_the_order_of_the_rows_does_not_matter(row: Model) -> None:
     model, batch = small(row), example(row)
     order = list(reversed(range(len(batch[0]))))
     moved = rows_of(batch, order)
-    close(logits(model, moved), model(batch, None)[0][order][moved.real_BT])
+    close(logits(model, moved), model(batch, None)[0][order][moved.judged])
 
 
 @every_model

@@ -1,32 +1,31 @@
 """The verbs, with their help texts. Each one loads its work from a module beside this file when it is called."""
 
-import shlex
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
-from typer.core import TyperCommand
 
-from seqwright.errors import RunError, closest
-
-
-class Verb(TyperCommand):
-    """A verb whose help calls its arguments what a user would: `RUN [TEXT]...`, without braces and types."""
-
-    def collect_usage_pieces(self, ctx: Any) -> list[str]:
-        """`[OPTIONS] RUN [TEXT]...`."""
-        return [piece.strip("{}") for piece in super().collect_usage_pieces(ctx)]
-
-    def format_options(self, ctx: Any, formatter: Any) -> None:
-        """Arguments first, then options."""
-        parameters: list[Any] = self.get_params(ctx)
-        arguments = [(each.metavar, each.help) for each in parameters if each.param_type_name == "argument"]
-        options = [each.get_help_record(ctx) for each in parameters if each.param_type_name == "option"]
-        for title, rows in (("Arguments", arguments), ("Options", options)):
-            if rows:
-                with formatter.section(title):
-                    formatter.write_dl(rows)
-
+from seqwright.cli.options import (
+    Beam,
+    CardName,
+    JsonLines,
+    LengthPenalty,
+    Longest,
+    NBest,
+    NoRepeat,
+    Overrides,
+    RecipeName,
+    RunFolder,
+    Scores,
+    Seed,
+    Shortest,
+    Temperature,
+    Texts,
+    TopK,
+    TopP,
+    Verb,
+    Which,
+)
 
 app = typer.Typer(
     name="seqwright",
@@ -38,60 +37,6 @@ app = typer.Typer(
 )
 data_app = typer.Typer(no_args_is_help=True, rich_markup_mode=None, help="Public datasets: list them, get one.")
 app.add_typer(data_app, name="data")
-
-
-def _run_folder(folder: Path) -> Path:
-    """The folder, or a sentence with what was probably meant; that nothing is there at all is said on opening it."""
-    if folder.is_dir():
-        return folder
-    beside = [path for parent in (folder.parent, Path("runs")) for path in parent.glob("*")]
-    runs = {path.name: path for path in beside if (path / "resolved.toml").is_file()}
-    close = closest(folder.name.removesuffix(".toml"), runs)
-    meant = f". Did you mean '{runs[close]}'?" if close else ""
-    if folder.suffix == ".toml":
-        training = shlex.join(["seqwright", "train", str(folder)])
-        raise RunError(f"{folder} is a recipe, not a run{meant or f'; train it first: {training}'}")
-    if meant:
-        raise RunError(f"there is no run {folder}{meant}")
-    return folder
-
-
-RecipeName = Annotated[
-    str, typer.Argument(metavar="RECIPE", help="A recipe file, as in mine.toml, or the name of one that ships.")
-]
-Overrides = Annotated[
-    list[str] | None,
-    typer.Argument(metavar="SECTION.KEY=VALUE", help="Settings in place of the recipe's, as in training.steps=2000."),
-]
-RunFolder = Annotated[Path, typer.Argument(metavar="RUN", callback=_run_folder, help="A run folder, as in runs/mine.")]
-Texts = Annotated[
-    list[str] | None,
-    typer.Argument(metavar="TEXT", help="Sentences; without any, or as -, standard input is read line by line."),
-]
-CardName = Annotated[str, typer.Argument(metavar="NAME", help="The name of a dataset, as in multi30k.")]
-NBest = Annotated[int | None, typer.Option(metavar="N", help="Show N results for each text, the best first.")]
-Temperature = Annotated[
-    float | None, typer.Option(metavar="X", help="When drawing: below 1 safer, above 1 bolder; 1 is the model's own.")
-]
-TopK = Annotated[int | None, typer.Option(metavar="N", help="When drawing: only from the N likeliest tokens.")]
-TopP = Annotated[
-    float | None,
-    typer.Option(metavar="X", help="When drawing: only from the likeliest that make up this share, as in 0.9."),
-]
-Seed = Annotated[int | None, typer.Option(metavar="N", help="When drawing: the same number draws the same texts.")]
-Shortest = Annotated[int | None, typer.Option(metavar="N", help="Write at least N tokens.")]
-Longest = Annotated[int | None, typer.Option(metavar="N", help="Write at most N tokens, the end included.")]
-NoRepeat = Annotated[int | None, typer.Option(metavar="N", help="Never write the same N tokens in a row twice.")]
-Scores = Annotated[bool, typer.Option("--scores", help="Show the score before each result.")]
-JsonLines = Annotated[bool, typer.Option("--json", help="Print one JSON object for each result.")]
-Which = Annotated[str, typer.Option(metavar="best|last", help="The checkpoint to use.")]
-Beam = Annotated[
-    int | None,
-    typer.Option(metavar="N", help="How many hypotheses the search keeps; 1 takes the likeliest token each time."),
-]
-LengthPenalty = Annotated[
-    float | None, typer.Option(metavar="X", help="How much beam search favours long translations; 0: not at all.")
-]
 
 
 def _version(asked: bool) -> None:
@@ -129,12 +74,13 @@ def lineage() -> None:
 
 @app.command(cls=Verb)
 def new(
-    task: Annotated[str, typer.Argument(metavar="TASK", help="What to learn: translation.")],
+    task: Annotated[str, typer.Argument(metavar="TASK", help="What to learn: translation or language.")],
     data: Annotated[
         list[Path],
         typer.Option(
             metavar="FILE",
-            help="Your TSV, CSV or JSONL file; for two line-aligned files give the option twice, the source first.",
+            help="Your TSV, CSV or JSONL file, or for language any text; for two line-aligned files give the option "
+            "twice, the source first.",
         ),
     ],
     source: Annotated[
@@ -313,6 +259,44 @@ def score(
     from seqwright.cli.scoring import score_texts
 
     score_texts(run, texts or [], file, as_json=json, which=which)
+
+
+@app.command(cls=Verb)
+def classify(
+    run: RunFolder,
+    texts: Texts = None,
+    file: Annotated[Path | None, typer.Option(metavar="FILE", help="A file of texts, one a line.")] = None,
+    top: Annotated[int, typer.Option(metavar="N", help="Show the N likeliest labels of each text.")] = 1,
+    json: Annotated[bool, typer.Option("--json", help="Print one JSON object for each text.")] = False,
+    which: Which = "best",
+) -> None:
+    """Say the label of each text, with its probability.
+
+    Example: seqwright classify runs/mine "A film to fall asleep in." --top 2
+    """
+    from seqwright.cli.classifying import classify_texts
+
+    classify_texts(run, texts or [], file, top=top, as_json=json, which=which)
+
+
+@app.command(cls=Verb)
+def forecast(
+    run: RunFolder,
+    file: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="A CSV file to go on from, instead of the run's own data.")
+    ] = None,
+    steps: Annotated[int | None, typer.Option(metavar="N", help="How many steps; as many as it learnt.")] = None,
+    picture: Annotated[Path | None, typer.Option(metavar="FILE", help="Also draw it, as .png or .svg.")] = None,
+    json: Annotated[bool, typer.Option("--json", help="Print one JSON object for each step.")] = False,
+    which: Which = "best",
+) -> None:
+    """Say how a time series goes on from its end.
+
+    Example: seqwright forecast runs/mine --steps 24 --picture forecast.png
+    """
+    from seqwright.cli.forecasting import forecast_series
+
+    forecast_series(run, file, steps, as_json=json, picture=picture, which=which)
 
 
 @app.command(cls=Verb)

@@ -8,8 +8,8 @@ import tomlkit
 from seqwright.cli.terminal import command, say
 from seqwright.data.examples import Pair
 from seqwright.data.pairs import PairFiles, PairFilesSettings
+from seqwright.data.text import TextFiles, TextFilesSettings
 from seqwright.errors import DataError, SettingError, instead
-from seqwright.lineage import TASKS
 
 SMALL = 20_000  # pairs: below, a small model learns more from them
 
@@ -40,20 +40,71 @@ warmup = 400
 """
 
 
+LANGUAGE = """\
+# Try it: {check}, then {train}
+description = {description}
+
+[data]
+kind = "text"
+train = {files}
+valid = "5%"               # a share of the same text, or a file of its own
+test = "5%"                # held out until `seqwright eval`
+documents = "lines"        # or paragraphs, files
+
+[inputs]
+kind = "bpe"               # or unigram, wordpiece, words, characters
+vocabulary = 4000          # at most
+joined = true              # false: every document is read on its own
+[model]
+kind = "lstm"              # or gru, ugrnn, rnn, mlp, ngram
+width = 256
+[objective]
+label_smoothing = 0.0
+[training]
+steps = 3000
+tokens = 2048              # a batch; halve it if memory is short
+schedule = "cosine"
+rate = 0.003
+"""
+TEMPLATES = {"translation": TEMPLATE, "language": LANGUAGE}
+
+
 def write_new_recipe(
     task: str, data: list[Path], output: Path | None, source: str | None = None, target: str | None = None
 ) -> None:
     """Look at the data, write a recipe that fits it."""
-    if task not in TASKS:
-        raise SettingError(f"there is no task '{task}'{instead(task, TASKS)}")
+    if task not in TEMPLATES:
+        raise SettingError(f"there is no task '{task}'{instead(task, TEMPLATES)}")
+    where = output or Path(f"{data[0].name.split('.')[0] or 'mine'}.toml")
+    if where.exists():
+        raise SettingError(f"{where} exists; choose another name with --output")
+    if task == "language":
+        if len(data) > 1 or source or target:
+            raise SettingError("a language model reads one text; give --data once, without --source and --target")
+        _write_language_recipe(data[0], where)
+    else:
+        _write_translation_recipe(data, where, source, target)
+    say(f"next: {command('check', str(where))}")
+
+
+def _write_language_recipe(data: Path, where: Path) -> None:
+    first = next(TextFiles(TextFilesSettings(train=data.as_posix())).texts("train"))
+    text = LANGUAGE.format(
+        check=_on_one_line(command("check", str(where))),
+        train=_on_one_line(command("train", str(where))),
+        description=_toml(f"A language model of {data.name}"),
+        files=_toml(data.as_posix()),
+    )
+    _write(where, text)
+    say(f"wrote {where}; the first line reads:\n  {first}")
+
+
+def _write_translation_recipe(data: list[Path], where: Path, source: str | None, target: str | None) -> None:
     if len(data) > 2:
         raise DataError(f"--data was given {len(data)} times; give one file, or two line-aligned ones")
     columns = {name: _column(asked) for name, asked in (("source", source), ("target", target)) if asked is not None}
     if columns and len(data) == 2:
         raise SettingError("--source and --target choose columns, but line-aligned files have none; leave them out")
-    where = output or Path(f"{data[0].name.split('.')[0] or 'mine'}.toml")
-    if where.exists():
-        raise SettingError(f"{where} exists; choose another name with --output")
     paths = tuple(path.as_posix() for path in data)
     train = paths[0] if len(paths) == 1 else (paths[0], paths[1])
     files = PairFiles(PairFilesSettings(train=train, source=columns.get("source"), target=columns.get("target")))
@@ -67,6 +118,13 @@ def write_new_recipe(
         vocabulary=4000 if len(some) < SMALL else 8000,
         steps=max(1000, len(some) // 2),
     )
+    _write(where, text)
+    say(f"wrote {where}; the first pair reads:\n  {some[0].source}\n  {some[0].target}")
+    for remark in files.remarks():
+        say(remark)
+
+
+def _write(where: Path, text: str) -> None:
     try:
         where.write_bytes(text.encode())
     except UnicodeEncodeError as error:
@@ -75,10 +133,6 @@ def write_new_recipe(
         raise SettingError(
             f"{where} cannot be written: {error.strerror}; choose another place with --output"
         ) from error
-    say(f"wrote {where}; the first pair reads:\n  {some[0].source}\n  {some[0].target}")
-    for remark in files.remarks():
-        say(remark)
-    say(f"next: {command('check', str(where))}")
 
 
 def _some_pairs(files: PairFiles) -> list[Pair]:

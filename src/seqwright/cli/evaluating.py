@@ -24,9 +24,9 @@ def evaluate_run(
     if files and part is not None:
         raise SettingError("--part chooses from the run's own data and --data brings other pairs; give one of them")
     run = open_run(folder, which=which, notice=say)
-    recipe, files = run.recipe, [path.expanduser() for path in files]
+    recipe, files, task = run.recipe, [path.expanduser() for path in files], task_name(run.recipe.data.kind)
     if files:
-        recipe = recipe._replace(data=validated("data", _only(files, recipe), task_name(recipe.data.kind)))
+        recipe = recipe._replace(data=validated("data", _only(files, recipe), task))
     data = data_of(recipe)
     chosen = _part(part, data.parts())
     settings = decoding_settings(run, decoding)
@@ -42,8 +42,10 @@ def evaluate_run(
     if as_json:
         print(json.dumps({**_rounded(result.scores), "groups": result.groups}))
     else:
-        _print(result)
+        _print(task, result)
     say(f"written to {shown(folder / 'eval' / name)}.json")
+    if drawn := _drawn(task, result, run, folder / "eval" / name):
+        say(f"drawn: {', '.join(map(shown, drawn))}")
 
 
 def decoding_settings(run: Run, given: dict[str, Any]) -> Any:
@@ -122,7 +124,28 @@ def _search(settings: Any) -> str:
     return "greedy" if settings.beam == 1 else f"beam {settings.beam}, length penalty {settings.length_penalty}"
 
 
-def _print(result: Evaluation) -> None:
+def _drawn(task: str, result: Evaluation, run: Run, stem: Path) -> list[Path]:
+    """The picture of an evaluation, for tasks that have one."""
+    match task:
+        case "classification":
+            from seqwright.cli.classifying import draw_confusion
+
+            return draw_confusion(result, run.inputs, stem)
+        case "forecasting":
+            from seqwright.cli.forecasting import draw_evaluation
+
+            return draw_evaluation(result, stem)
+        case _:
+            return []
+
+
+def _print(task: str, result: Evaluation) -> None:
+    """The scores as a table: of a forecaster beside those of simple forecasts, otherwise one a line."""
+    if task == "forecasting":
+        from seqwright.cli.forecasting import print_evaluation
+
+        print_evaluation(result)
+        return
     console = Console()
     table = Table("score", "value", "signature", box=None, pad_edge=False)
     for name, value in result.scores.items():

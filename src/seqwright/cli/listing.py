@@ -5,8 +5,11 @@ from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TimeR
 from rich.table import Table
 
 from seqwright.cli.terminal import add_row, command
-from seqwright.data.catalog import CATALOG, card, download_folder, located
+from seqwright.data.catalog import CATALOG, Card, download_folder, located
 from seqwright.data.fetch import fetch
+from seqwright.data.labelled_cards import LABELLED_CARDS
+from seqwright.data.text_cards import TEXT_CARDS, require_addresses
+from seqwright.errors import DataError, instead
 from seqwright.lineage import LINEAGE, USUAL_DATA, task_name, usual_kind
 from seqwright.pictures.terminal import Member, family_tree
 from seqwright.recipe import parsed, shipped, with_base
@@ -36,31 +39,51 @@ def draw_lineage() -> None:
     print(family_tree([Member(m.year, m.name, m.parent or None, m.here) for m in LINEAGE]))
 
 
+def every_card() -> dict[str, tuple[Card, str]]:
+    """Every dataset by its name, and what its examples are."""
+    texts = {name: (text.card, text.unit) for name, text in TEXT_CARDS.items()}
+    labelled = {name: (labels.card, "texts") for name, labels in LABELLED_CARDS.items()}
+    return {name: (pairs, "pairs") for name, pairs in CATALOG.items()} | texts | labelled
+
+
+def card_named(name: str) -> Card:
+    """The card of a dataset of any kind."""
+    cards = every_card()
+    if name not in cards:
+        raise DataError(f"there is no dataset card '{name}'{instead(name, cards)}")
+    return cards[name][0]
+
+
 def list_data() -> None:
     """A few lines for each dataset card."""
-    for each in CATALOG.values():
+    for each, unit in every_card().values():
         here = sum(located(each, file) is not None for file in each.files)
         size = sum(file.size for file in each.files) / 1e6
-        pairs = ", ".join(f"{part} {count:,}" for part, count in each.examples.items())
+        examples = ", ".join(f"{part} {count:,}" for part, count in each.examples.items())
         print(f"{each.name}  {each.title}")
-        print(f"  languages {', '.join(each.languages)}; {pairs} pairs; {size:.1f} MB; {each.licence}")
-        rest = f"{here} of {len(each.files)} files are here; {command('data', 'get', each.name)} gets the rest"
-        print(f"  complete: all {here} files are here" if here == len(each.files) else f"  {rest}")
+        print(f"  languages {', '.join(each.languages)}; {examples} {unit}; {size:.1f} MB; {each.licence}")
+        if here == len(each.files):
+            print("  complete: every file is here")
+        elif all(file.address for file in each.files):
+            print(f"  {here} of {len(each.files)} files are here; {command('data', 'get', each.name)} gets the rest")
+        else:
+            print(f"  {here} of {len(each.files)} files are here; put the rest into $SEQWRIGHT_DATA/{each.name}")
 
 
 def show_data(name: str) -> None:
     """A card in full: where each file comes from and what its checksum must be."""
-    shown = card(name)
+    shown = card_named(name)
     print(f"{shown.title}\nlicence: {shown.licence}\nplease cite: {shown.cite}\n")
     for file in shown.files:
         here = located(shown, file)
         print(f"{file.path}  {file.size:,} bytes  {'here: ' + str(here) if here else 'not here'}")
-        print(f"  {file.address}\n  sha256 {file.sha256}")
+        print(f"  {file.address or 'no public address is known'}\n  sha256 {file.sha256}")
 
 
 def get_data(name: str) -> None:
     """Get every file of a card, with a progress bar."""
-    wanted = card(name)
+    wanted = card_named(name)
+    require_addresses(wanted)
     folder = download_folder(wanted)
     columns = (TextColumn("{task.description}"), BarColumn(), DownloadColumn(), TransferSpeedColumn())
     with Progress(*columns, TimeRemainingColumn(), console=Console(stderr=True)) as progress:

@@ -1,0 +1,135 @@
+"""`forecast`: how a series goes on; and what `eval` shows of a forecaster."""
+
+import csv
+import json
+import sys
+from pathlib import Path
+from typing import Any
+
+from rich.console import Console
+from rich.table import Table
+
+from seqwright.cli.terminal import add_row, say, shown
+from seqwright.data.series import Ending, ending_of
+from seqwright.errors import RunError, SettingError
+from seqwright.lineage import task_name
+from seqwright.pictures import UNDATED, save
+from seqwright.pictures.forecasts import Panel, forecast_picture, panels_of
+from seqwright.runs import Run, data_of, open_run
+from seqwright.tasks import Evaluation
+from seqwright.tasks.forecaster import Forecaster, baselines, iterated
+
+MOST_PANELS = 6
+SCORES = ("mse", "mae", "mase")
+NAMES = {"": "this run", "least_squares_": "least squares", "seasonal_naive_": "seasonal naive", "naive_": "naive"}
+
+
+def forecast_series(
+    folder: Path, file: Path | None, steps: int | None, *, as_json: bool, picture: Path | None, which: str
+) -> None:
+    """Forecast on from the end of a file, or of the run's own data, and print a row for each step."""
+    run = open_run(folder, which=which, notice=say)
+    task = task_name(run.recipe.data.kind)
+    if task != "forecasting":
+        raise RunError(f"{folder} learnt {task}; forecast is for a model of time series")
+    steps = run.inputs.horizon if steps is None else steps
+    if steps < 1:
+        raise SettingError(f"--steps is {steps}; forecast at least 1")
+    if picture is not None:
+        _formats(picture)  # refused before anything is computed
+    ending = _ending(run, file)
+    values_NC = Forecaster(run.model, run.inputs)(ending.values_TC[None], steps)[0]
+    if steps > run.inputs.horizon:
+        say(f"the model forecasts {run.inputs.horizon} at once: beyond that it goes on from its own forecasts")
+    _print(ending, values_NC, as_json=as_json)
+    if picture is not None:
+        figure = forecast_picture(_panels(run, ending, values_NC, steps))
+        paths = save(figure, picture.with_suffix(""), _formats(picture))
+        say(f"drawn: {', '.join(map(shown, paths))}")
+
+
+def _ending(run: Run, file: Path | None) -> Ending:
+    """What the forecast goes on from."""
+    if file is not None:
+        return ending_of(file.expanduser(), run.inputs.columns, run.recipe.data)
+    ending: Ending = data_of(run.recipe).ending()
+    return ending
+
+
+def _when(ending: Ending, step: int) -> str | int:
+    return step if ending.rhythm is None else ending.rhythm.later(step)
+
+
+def _print(ending: Ending, values_NC: Any, *, as_json: bool) -> None:
+    """CSV in the form of the user's file, or JSON lines."""
+    rows = [[float(f"{value:.6g}") for value in row] for row in values_NC.tolist()]
+    if as_json:
+        for step, row in enumerate(rows, start=1):
+            values = dict(zip(ending.columns, row, strict=True))
+            print(json.dumps({ending.time: _when(ending, step), **values}, ensure_ascii=False))
+        return
+    writer = csv.writer(sys.stdout, lineterminator="\n")
+    writer.writerow([ending.time, *ending.columns])
+    writer.writerows([_when(ending, step), *row] for step, row in enumerate(rows, start=1))
+
+
+# ---------------------------------------------------------------------------------------------------- pictures
+
+
+def _formats(picture: Path) -> tuple[str, ...]:
+    """What to save: the form of the ending of its name, or PNG and SVG where it has none."""
+    form = picture.suffix.lower()[1:]
+    if not form:
+        return ("png", "svg")
+    if form not in UNDATED:
+        known = " or ".join(f".{known}" for known in UNDATED)
+        raise SettingError(f"--picture is '{picture}'; end it in {known}, or give no ending for PNG and SVG")
+    return (form,)
+
+
+def _panels(run: Run, ending: Ending, values_NC: Any, steps: int) -> list[Panel]:
+    """A panel for each column: its past, the forecast, and the simple ones beside it."""
+    past_BTC, history = ending.values_TC[None], run.inputs.history
+    simple = {name: iterated(once, past_BTC, steps, history=history) for name, once in baselines(run.inputs).items()}
+    if len(ending.columns) > MOST_PANELS:
+        say(f"the first {MOST_PANELS} of {len(ending.columns)} columns are drawn")
+    times = () if ending.rhythm is None else (str(_when(ending, 1)), str(_when(ending, steps)))
+    return [
+        Panel(
+            column,
+            ending.values_TC[:, channel].tolist(),
+            (),
+            {
+                "forecast": values_NC[:, channel],
+                **{name: said[0, :, channel].tolist() for name, said in simple.items()},
+            },
+            times,
+        )
+        for channel, column in enumerate(ending.columns[:MOST_PANELS])
+    ]
+
+
+def draw_evaluation(result: Evaluation, stem: Path) -> list[Path]:
+    """Some of the windows that were judged, as PNG and SVG."""
+    return save(forecast_picture(panels_of(result.answers)), stem)
+
+
+# ---------------------------------------------------------------------------------------------------- scores
+
+
+def print_evaluation(result: Evaluation) -> None:
+    """The run beside the simple forecasts; and, where the horizon has several steps, the errors at each."""
+    console, scores = Console(), result.scores
+    table = Table("", *map(str.upper, SCORES), box=None, pad_edge=False)
+    period = result.signatures["seasonal_naive_mse"]
+    for prefix, name in NAMES.items():
+        told = f"{name} ({period})" if prefix == "seasonal_naive_" else name
+        add_row(table, told, *(f"{scores[prefix + score]:.4g}" for score in SCORES), style=None if prefix else "bold")
+    console.print(table)
+    steps = [name.removeprefix("mse_step_") for name in scores if name.startswith("mse_step_")]
+    if steps:
+        console.print()
+        ahead = Table("step ahead", "MSE", "MAE", box=None, pad_edge=False)
+        for step in steps:
+            add_row(ahead, step, *(f"{scores[f'{score}_step_{step}']:.4g}" for score in ("mse", "mae")))
+        console.print(ahead)

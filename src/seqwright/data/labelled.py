@@ -1,0 +1,252 @@
+"""Labelled text in the user's own files: a table with a text and a label in each row, or a folder for each label.
+
+Everything streams: it is read as often as it is asked for and never held in memory. A share such as `valid = "10%"` is
+cut from the training data by a hash of the text, so the parts do not depend on the order of the rows and never have a
+text in common.
+"""
+
+import hashlib
+import json
+import re
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
+from typing import Literal, NamedTuple, Protocol
+
+from pydantic import Field, model_validator
+
+from seqwright.data.examples import PartName
+from seqwright.data.labelled_folders import LabelFolders
+from seqwright.data.labelled_tables import Example, LabelledTable
+from seqwright.data.pairs import _place, _share
+from seqwright.data.tables import Column
+from seqwright.errors import DataError, SettingError, nearest
+from seqwright.settings import Settings
+
+MOST_LABELS = 1000
+_NUMBER = re.compile(r"-?\d+(\.\d+)?")
+FEW_LABELS = 20  # so many may stand before almost as many texts: a table that somebody tries things out with
+
+
+class LabelledData(Protocol):
+    """Texts with labels: they can be read again and again, part by part, without being held in memory."""
+
+    def parts(self) -> list[PartName]:
+        """The parts that exist: always "train" and "valid", perhaps "test"."""
+
+    def examples(self, part: PartName) -> Iterator[Example]:
+        """Every example of a part in its fixed order, blank ones included."""
+
+    def fingerprint(self, part: PartName) -> str:
+        """A sha256 that changes whenever `examples(part)` would give something else."""
+
+    def paths(self) -> list[Path]:
+        """Every file or folder of the user's that is read, each once."""
+
+    def remarks(self) -> list[str]:
+        """What the user should look at twice, a sentence each."""
+
+
+class LabelledFilesSettings(Settings):
+    """Labelled text in files of the user's own."""
+
+    kind: Literal["labelled"] = "labelled"
+
+    train: str
+    """A .tsv, .csv or .jsonl file, plain or .gz, with a text and its label in each row; or a folder in which the texts
+    of each label are the files of a folder with its name, also inside of a .tar or .tar.gz file, as in
+    "aclImdb_v1.tar.gz/aclImdb/train"."""
+
+    valid: str = "10%"
+    """The same, or a share of the training data such as "10%"."""
+
+    test: str | None = None
+    """The same, or a share of the training data; without it there is no test part."""
+
+    text: Column = None
+    """Where the text stands in a table: the name of a key or of a column in the header line, with or without capitals,
+    or the number of a column counted from 1 in a file without a header line. Left out: what is named "text" or a word
+    like it ("sentence", "review", "message"), or else the first column that is not the label's."""
+
+    label: Column = None
+    """Where the label stands, told in the same way. Left out: what is named "label" or a word like it ("class",
+    "category", "sentiment"), or else the second column, or the first where the text is the second."""
+
+    labels: tuple[str, ...] | None = None
+    """Read only what has one of these labels. Left out: everything."""
+
+    names: dict[str, str] = Field(default={})
+    """What the labels shall be called, as in { 0 = "negative", 1 = "positive" }; others stay as they are."""
+
+    @model_validator(mode="after")
+    def _fit_together(self) -> "LabelledFilesSettings":
+        if self.train.endswith("%"):
+            raise SettingError(f"data.train is '{self.train}', expected a file: training takes what the shares leave.")
+        if sum(_share(part, given) or 0.0 for part, given in {"valid": self.valid, "test": self.test}.items()) >= 1:
+            raise SettingError(
+                f"data.valid '{self.valid}' and data.test '{self.test}' leave nothing to train on: lower them."
+            )
+        if self.labels is not None and len(set(self.labels)) < 2:
+            raise SettingError(f"data.labels names {len(set(self.labels))} label, expected two or more.")
+        return self
+
+
+class LabelledFiles:
+    """Labelled text read from the user's files (a `LabelledData`)."""
+
+    def __init__(self, settings: LabelledFilesSettings) -> None:
+        self.settings = settings
+        self._slices = _slices(settings)
+
+    def parts(self) -> list[PartName]:
+        """The parts that exist, in the order train, valid, test."""
+        return list(self._slices)
+
+    def paths(self) -> list[Path]:
+        """Every file or folder that is read, each once."""
+        return list(dict.fromkeys(piece.source.location for piece in self._slices.values()))
+
+    def examples(self, part: PartName) -> Iterator[Example]:
+        """Every example of a part in the order of the file, blank ones included."""
+        piece = self._slice(part)
+        empty = True
+        for example in self._read(piece):
+            empty = False
+            yield example
+        if empty:
+            raise DataError(
+                f"The {part} part is empty: nothing of {piece.source.path} falls into it; "
+                f"{self._unmet()}give more data, another share, or a file for this part."
+            )
+
+    def fingerprint(self, part: PartName) -> str:
+        """A sha256 of the contents and of the settings that decide what `examples(part)` gives; paths do not count."""
+        piece = self._slice(part)
+        said = json.dumps(
+            [piece.source.fingerprint(), self.settings.labels, self.settings.names, piece.low, piece.high]
+        )
+        return hashlib.sha256(said.encode()).hexdigest()
+
+    def remarks(self) -> list[str]:
+        """What the user should look at twice, a sentence each."""
+        sources = {piece.source.path: piece.source for piece in self._slices.values()}
+        return [remark for source in sources.values() for remark in source.remarks()]
+
+    def _slice(self, part: PartName) -> "_Slice":
+        if part not in self._slices:
+            raise DataError(f"There is no {part} part: set data.{part} to a file, or to a share such as '10%'.")
+        return self._slices[part]
+
+    def _read(self, piece: "_Slice") -> Iterator[Example]:
+        examples, labels = piece.source.examples(), self.settings.labels
+        if labels is not None:
+            examples = (example for example in examples if example.label in labels)
+        if piece.low > 0 or piece.high < 1:
+            examples = (example for example in examples if piece.low <= _place(example.text) < piece.high)
+        names = self.settings.names
+        return (Example(text, names.get(label, label)) for text, label in examples)
+
+    def _unmet(self) -> str:
+        labels = self.settings.labels
+        return "" if labels is None else f"see whether it has the labels {', '.join(labels)} of data.labels, or "
+
+
+class _Slice(NamedTuple):
+    """Those examples whose place, drawn from the text, lies in [low, high)."""
+
+    source: LabelledTable | LabelFolders
+    low: float = 0.0
+    high: float = 1.0
+
+
+def _slices(settings: LabelledFilesSettings) -> dict[PartName, _Slice]:
+    """Which stretch of which file makes each part."""
+    train = _source(settings.train, settings)
+    held_out: dict[PartName, _Slice] = {}
+    edge = 0.0
+    given: list[tuple[PartName, str | None]] = [("valid", settings.valid), ("test", settings.test)]
+    for part, name in given:
+        share = _share(part, name)
+        if share is not None:
+            held_out[part] = _Slice(train, edge, edge + share)
+            edge += share
+        elif name is not None:
+            held_out[part] = _Slice(_source(name, settings))
+    return {"train": _Slice(train, low=edge), **held_out}
+
+
+def _source(name: str, settings: LabelledFilesSettings) -> LabelledTable | LabelFolders:
+    path = Path(name).expanduser()
+    if LabelFolders.fits(path):
+        if settings.text is not None or settings.label is not None:
+            raise SettingError(
+                f"data.text and data.label choose columns, but {path} is a folder, where each label has a folder of "
+                "its own: leave them out."
+            )
+        return LabelFolders(path)
+    return LabelledTable(path, settings.text, settings.label)
+
+
+# What the labels are
+
+
+def usable(examples: Iterable[Example]) -> Iterator[Example]:
+    """The examples that have a text and a label."""
+    return (example for example in examples if example.text.strip() and example.label)
+
+
+def training_labels(data: LabelledData) -> dict[str, int]:
+    """Every label of the training part with the number of its texts: numbers by size, words by the alphabet."""
+    found = Counter(example.label for example in usable(data.examples("train")))
+    texts = found.total()
+    if not texts:
+        raise DataError(
+            "No row of the training part has both a text and a label: see whether data.text and data.label mean the "
+            "right columns."
+        )
+    if len(found) == 1:
+        raise DataError(
+            f"Every text of the training part has the label '{_short(next(iter(found)))}', expected two labels or "
+            "more: see whether data.label means the right column."
+        )
+    if len(found) > MOST_LABELS or FEW_LABELS < len(found) > texts / 2:
+        common = ", ".join(f"'{_short(label)}'" for label, _ in found.most_common(2))
+        raise DataError(
+            f"The {texts:,} texts of the training part have {len(found):,} different labels, such as {common}: that "
+            "looks like another column; choose with data.text and data.label, as in data.text=2 data.label=1."
+        )
+    return {label: found[label] for label in sorted(found, key=_order)}
+
+
+def refuse_unknown_labels(part: PartName, counts: Mapping[str, int], known: Iterable[str]) -> None:
+    """Refuse a part that asks for labels which nobody could have learnt."""
+    known = list(known)
+    unknown = {label: count for label, count in counts.items() if label not in known}
+    if unknown:
+        label, count = next(iter(unknown.items()))
+        others = f" and {len(unknown) - 1:,} more labels" if len(unknown) > 1 else ""
+        shown = ", ".join(f"'{_short(name)}'" for name in known[:6]) + (", …" if len(known) > 6 else "")
+        raise DataError(
+            f"The {part} part has the label '{_short(label)}' ({count:,} text{'s' if count > 1 else ''}){others}, but "
+            f"training knew only {shown}: add such texts to the training part or leave them out of this one."
+            f"{nearest(label, known)}"
+        )
+
+
+def rare_labels(counts: Mapping[str, int]) -> list[str]:
+    """A remark on labels that a model can hardly learn."""
+    once = [label for label, count in counts.items() if count == 1]
+    if not once:
+        return []
+    shown = ", ".join(f"'{_short(label)}'" for label in once[:5]) + (", …" if len(once) > 5 else "")
+    them = "it" if len(once) == 1 else "them"
+    return [f"labels that only one text of the training part has: {shown}; give more such texts, or leave {them} out"]
+
+
+def _order(label: str) -> tuple[float, str]:
+    """Numbers before words."""
+    return (float(label) if _NUMBER.fullmatch(label) else float("inf"), label)
+
+
+def _short(label: str) -> str:
+    return label if len(label) <= 30 else f"{label[:29]}…"

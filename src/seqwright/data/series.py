@@ -1,0 +1,255 @@
+"""Time series in the user's own files: CSV or TSV, plain or .gz, a row for each step and a column for each channel.
+
+The parts are cut by position: the last rows of a file are the test part, those before them the validation part. A
+window of a later part may look back into the rows of the part before it, for they are its past; no value that is to be
+forecast in one part occurs in an earlier one.
+"""
+
+import hashlib
+import json
+from collections.abc import Sequence
+from functools import cached_property
+from pathlib import Path
+from typing import Annotated, Any, Literal, NamedTuple, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+from pydantic import Field, model_validator
+
+from seqwright.data.examples import PartName
+from seqwright.data.pairs import _share, content_hash, require_file
+from seqwright.data.series_tables import Columns, Table, read_table
+from seqwright.data.tables import Column
+from seqwright.data.times import Rhythm
+from seqwright.errors import DataError, SettingError
+from seqwright.settings import Settings
+
+Files = str | tuple[str, ...]
+Count = Annotated[int, Field(ge=0)]
+Values = NDArray[np.floating[Any]]
+
+
+class Ending(NamedTuple):
+    """The end of a series, from which a forecast goes on: its rows, (steps, channels), and how time goes on.
+
+    Where the series says nothing of time, steps are counted.
+    """
+
+    columns: tuple[str, ...]
+    values_TC: Values
+    rhythm: Rhythm | None = None
+    time: str = "step"  # the column that says when
+
+
+class SeriesData(Protocol):
+    """Time series, part by part, and how far to look back and ahead."""
+
+    history: int
+    horizon: int
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """What the channels are called."""
+
+    def parts(self) -> list[PartName]:
+        """The parts that exist: always "train" and "valid", perhaps "test"."""
+
+    def series(self, part: PartName) -> list[Values]:
+        """Every series of a part, (steps, channels) each: all its windows of history and horizon are examples."""
+
+    def ending(self) -> Ending:
+        """What a forecast of the unknown future goes on from."""
+
+    def fingerprint(self, part: PartName) -> str:
+        """A sha256 that changes whenever `series(part)` would give something else."""
+
+    def remarks(self) -> list[str]:
+        """What the user should look at twice, a sentence each."""
+
+
+class SeriesFilesSettings(Settings):
+    """Time series in files of the user's own."""
+
+    kind: Literal["series"] = "series"
+
+    train: Files
+    """A .csv or .tsv file (plain or .gz) with a row for each step, oldest first; or a list of them, each a series of
+    its own with the same columns."""
+
+    valid: Files | Count = "10%"
+    """The part that decides when to stop: a share of each training file such as "10%", or a number of rows, cut off its
+    end; or files in the same form."""
+
+    test: Files | Count | None = "10%"
+    """The part to judge on, told in the same way; it is cut off after the validation part. 0: none."""
+
+    columns: Columns = None
+    """What to forecast, each from the past of all: a column's name, or its number counted from 1 in a file without a
+    header line; or a list of them. Left out: every column but `time`."""
+
+    time: Column = None
+    """The column that says when a row was measured. It is not forecast; it is used to see that the steps are even, and
+    to say what time a forecast is for."""
+
+    history: int = Field(default=50, ge=2)
+    """How many steps a forecast looks back."""
+
+    horizon: int = Field(default=1, ge=1)
+    """How many steps are forecast at once."""
+
+    missing: Literal["refuse", "last"] = "refuse"
+    """What becomes of an empty cell: an error that says where, or the value before it in its place."""
+
+    rows: int | None = Field(default=None, ge=1)
+    """Read only so many rows of each file, from the first on."""
+
+    @model_validator(mode="after")
+    def _fit_together(self) -> "SeriesFilesSettings":
+        if isinstance(self.train, str) and self.train.endswith("%"):
+            raise SettingError(f"data.train is '{self.train}', expected files: training takes what the shares leave")
+        for part, files in {"train": self.train, "valid": self.valid}.items():
+            if files in ("", (), 0):
+                raise SettingError(f"data.{part} is empty; give a file{'' if part == 'train' else ' or a share'}")
+        shares = [_share(part, given) or 0.0 for part, given in _cut_off(self).items() if isinstance(given, str)]
+        if sum(shares) >= 1:
+            raise SettingError(
+                f"data.valid '{self.valid}' and data.test '{self.test}' leave nothing to train on: lower them"
+            )
+        return self
+
+
+class SeriesFiles:
+    """Time series read from the user's files (a `SeriesData`)."""
+
+    def __init__(self, settings: SeriesFilesSettings) -> None:
+        self.settings = settings
+        self.history, self.horizon = settings.history, settings.horizon
+        self._files = _files(settings)
+        for path in self.paths():
+            require_file(path)
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """What the channels are called in the first training file."""
+        return self._tables[self._files["train"][0]].columns
+
+    def parts(self) -> list[PartName]:
+        """The parts that exist, in the order train, valid, test."""
+        return list(self._files)
+
+    def paths(self) -> list[Path]:
+        """Every file the series are read from, each once."""
+        return list(dict.fromkeys(path for files in self._files.values() for path in files))
+
+    def series(self, part: PartName) -> list[Values]:
+        """The rows of a part, of each file; where it is cut off another part, with the `history` before them."""
+        return [self._tables[path].values_TC[low:high] for path, low, high in self._stretches(part)]
+
+    def ending(self) -> Ending:
+        """The end of the last file of the last part."""
+        table = self._tables[self._files[self.parts()[-1]][-1]]
+        return Ending(table.columns, table.values_TC, table.rhythm, table.time)
+
+    def fingerprint(self, part: PartName) -> str:
+        """A sha256 of the contents and of the settings that decide what `series(part)` gives; paths do not count."""
+        settings = self.settings
+        pieces = [[content_hash(path), low, high] for path, low, high in self._stretches(part)]
+        said = json.dumps([pieces, self.columns, settings.missing, settings.history, settings.horizon])
+        return hashlib.sha256(said.encode()).hexdigest()
+
+    def remarks(self) -> list[str]:
+        """Columns without a name, and values that were missing."""
+        return [remark for path in self.paths() for remark in self._tables[path].remarks]
+
+    @cached_property
+    def _tables(self) -> dict[Path, Table]:
+        settings, tables = self.settings, dict[Path, Table]()
+        for path in self.paths():
+            table = read_table(path, settings.columns, settings.time, missing=settings.missing, rows=settings.rows)
+            first = next(iter(tables.items()), (path, table))
+            if table.columns != first[1].columns:
+                raise DataError(
+                    f"{path} has the columns {', '.join(table.columns)}, but {first[0]} has "
+                    f"{', '.join(first[1].columns)}: choose common ones with data.columns"
+                )
+            tables[path] = table
+        return tables
+
+    def _stretches(self, part: PartName) -> list[tuple[Path, int, int]]:
+        """The rows of a part in each of its files: the path, the first row and the one after the last."""
+        if part not in self._files:
+            raise DataError(f"there is no {part} part: set data.{part} to files, or to a share such as '10%'")
+        return [(path, *self._stretch(part, path)) for path in self._files[part]]
+
+    def _stretch(self, part: PartName, path: Path) -> tuple[int, int]:
+        rows = len(self._tables[path].values_TC)
+        low, high = 0, rows
+        if part in {"train", *_cut_off(self.settings)}:
+            low, high = _edges(rows, _cut_off(self.settings))[part]
+        back = min(low, self.history)
+        needed = self.history + self.horizon
+        if high - low + back < needed or high - low < self.horizon:
+            cut = f" of its {rows:,}" if high - low < rows else ""
+            raise DataError(
+                f"the {part} part has {max(0, high - low):,}{cut} rows of {path}, too few for a window: data.history = "
+                f"{self.history} and data.horizon = {self.horizon} need {needed if not low else self.horizon}; give "
+                "more rows, other shares, or lower those two"
+            )
+        return low - back, high
+
+
+def _cut_off(settings: SeriesFilesSettings) -> dict[PartName, str | int]:
+    """The parts that are cut off the end of the training files, and how much each is."""
+    held_out: dict[PartName, Files | int | None] = {"valid": settings.valid, "test": settings.test}
+    return {
+        part: given
+        for part, given in held_out.items()
+        if given and (isinstance(given, int) or (isinstance(given, str) and given.endswith("%")))
+    }
+
+
+def _files(settings: SeriesFilesSettings) -> dict[PartName, tuple[Path, ...]]:
+    """The files each part is read from."""
+    train = _paths(settings.train)
+    files: dict[PartName, tuple[Path, ...]] = {"train": train}
+    held_out: list[tuple[PartName, Files | int | None]] = [("valid", settings.valid), ("test", settings.test)]
+    for part, given in held_out:
+        if part in _cut_off(settings):
+            files[part] = train
+        elif given:
+            assert not isinstance(given, int)
+            files[part] = _paths(given)
+    return files
+
+
+def _edges(rows: int, cut_off: dict[PartName, str | int]) -> dict[PartName, tuple[int, int]]:
+    """The first row of each part of a file, and the one after its last."""
+    high, edges = rows, dict[PartName, tuple[int, int]]()
+    for part in reversed(list(cut_off)):
+        given = cut_off[part]
+        low = high - (given if isinstance(given, int) else max(1, int((_share(part, given) or 0.0) * rows)))
+        edges[part] = low, high
+        high = low
+    return {"train": (0, high), **edges}
+
+
+def _paths(files: Files) -> tuple[Path, ...]:
+    return tuple(Path(name).expanduser() for name in ([files] if isinstance(files, str) else files))
+
+
+def ending_of(path: Path, columns: Sequence[str], settings: Any) -> Ending:
+    """The end of another file with the same columns, read as the settings of a run say.
+
+    Series that were made up (`waves`) say nothing of columns: then the file must have as many as they have.
+    """
+    asked, time, missing = None, None, "refuse"
+    if isinstance(settings, SeriesFilesSettings):
+        asked, time, missing = settings.columns, settings.time, settings.missing
+    require_file(path)
+    table = read_table(path, asked, time, missing=missing, known=columns)
+    if len(table.columns) != len(columns):
+        raise DataError(
+            f"{path} has {len(table.columns)} columns ({', '.join(table.columns)}), but the run forecasts "
+            f"{len(columns)} ({', '.join(columns)}): leave only those in the file"
+        )
+    return Ending(table.columns, table.values_TC, table.rhythm, table.time)

@@ -1,0 +1,66 @@
+"""Scores of labels: accuracy, F1, and which label was taken for which.
+
+C classes: rows are what is true, columns what was said
+"""
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from seqwright.errors import DataError
+
+Counts = NDArray[np.int64]
+
+
+class ClassScore(NamedTuple):
+    """How well one label is found, each from 0 to 100."""
+
+    precision: float  # of what was given the label, how much has it
+    recall: float  # of what has the label, how much was given it
+    f1: float  # 2 · precision · recall / (precision + recall)
+
+
+def confusion(said: Sequence[int], true: Sequence[int], *, classes: int) -> Counts:
+    """How often each class (row) was taken for each (column)."""
+    if len(said) != len(true):
+        raise DataError(f"there are {len(said)} answers for {len(true)} labels; give one for each text")
+    if not len(true):
+        raise DataError("there are no labels to score; give at least one text with its label")
+    flat = np.asarray(true, dtype=np.int64) * classes + np.asarray(said, dtype=np.int64)
+    return np.bincount(flat, minlength=classes * classes).reshape(classes, classes)
+
+
+def accuracy(counts_CC: Counts) -> float:
+    """The share of right answers, from 0 to 100."""
+    return float(100 * np.trace(counts_CC) / counts_CC.sum())
+
+
+def class_scores(counts_CC: Counts) -> list[ClassScore]:
+    """Precision, recall and F1 of each class; what would be nothing out of nothing is 0.
+
+    F1 = 2 · right / (said + true)
+    """
+    right_C, said_C, true_C = np.diag(counts_CC), counts_CC.sum(0), counts_CC.sum(1)
+    shares = (_percent(right_C, said_C), _percent(right_C, true_C), _percent(2 * right_C, said_C + true_C))
+    return [ClassScore(*map(float, row)) for row in zip(*shares, strict=True)]
+
+
+def macro_f1(counts_CC: Counts) -> float:
+    """The mean of the classes' F1, in which rare classes count like frequent ones.
+
+    A class that neither occurs nor was said has no part in it.
+    """
+    seen_C = (counts_CC.sum(0) + counts_CC.sum(1)) > 0
+    return float(np.mean([score.f1 for score, seen in zip(class_scores(counts_CC), seen_C, strict=True) if seen]))
+
+
+def micro_f1(counts_CC: Counts) -> float:
+    """F1 over the answers of all classes together. With one answer for each text, it is the accuracy."""
+    right, said, true = np.trace(counts_CC), counts_CC.sum(), counts_CC.sum()
+    return float(100 * 2 * right / (said + true))
+
+
+def _percent(part_C: Counts, whole_C: Counts) -> NDArray[np.float64]:
+    return 100 * np.divide(part_C, whole_C, out=np.zeros(len(part_C)), where=whole_C > 0)

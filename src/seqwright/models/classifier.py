@@ -1,0 +1,130 @@
+"""Classifying a text: recurrent layers read it, their states become one vector, and that says the class.
+
+B batch · T time · E embedding · D width, of both directions together · C classes
+"""
+
+from collections.abc import Callable
+from typing import Any, Literal
+
+import torch
+from pydantic import Field, PositiveInt
+from torch import Tensor, nn
+
+from seqwright.labelled_batches import Labelled, labelled
+from seqwright.layers.embeddings import TokenEmbedding
+from seqwright.layers.initialisation import Initialisation, initialise
+from seqwright.layers.recurrence import Cell, GRUCell, LSTMCell, RNNCell, UGRNNCell
+from seqwright.layers.scanning import Recurrent, RecurrentState, VariationalDropout
+from seqwright.settings import Settings
+
+CELLS: dict[str, Callable[..., Cell[Any]]] = {"rnn": RNNCell, "ugrnn": UGRNNCell, "gru": GRUCell, "lstm": LSTMCell}
+
+
+class RecurrentClassifierSettings(Settings):
+    """A classifier that reads token by token and remembers in a state of fixed size."""
+
+    kind: Literal["rnn", "ugrnn", "gru", "lstm"] = "lstm"
+    width: PositiveInt = 128
+    """Width of the state of each layer, in each direction."""
+    embedding: PositiveInt = 128
+    """Width of the tokens' vectors."""
+    layers: PositiveInt = 1
+    """Recurrent layers, one above the other."""
+    bidirectional: bool = True
+    """Whether each layer also reads from the end to the beginning."""
+    pooling: Literal["last", "mean", "max"] = "max"
+    """How the states after each token become one vector: those after the last token in the direction of reading, the
+    mean, or the largest value of each unit."""
+    dropout: float = Field(default=0.5, ge=0, lt=1)
+    """Share that is dropped, in training, of what goes from layer to layer and of the pooled vector."""
+    embedding_dropout: float = Field(default=0.2, ge=0, lt=1)
+    """Share of the tokens' vectors that is dropped in training: the same values at every token of a text."""
+    word_dropout: float = Field(default=0.1, ge=0, lt=1)
+    """Share of the tokens whose whole vector is dropped in training."""
+    initialisation: Initialisation = "orthogonal"
+    """How the cells' weights begin."""
+    forget_bias: float = 1.0
+    """Added at the beginning to the bias of the gate that keeps the old state, so that it stands open."""
+
+
+class RecurrentClassifier(nn.Module):
+    """p(class | text), from the states of recurrent layers that have read it.
+
+        h_t = cell(e(x_t), h_{t-1})        p = softmax(W pool(h_1 … h_T) + b)
+
+    Pooled by `last` it is the many-to-one network of the textbooks, by `max` that of Conneau et al. 2017, section 3.2.
+    Values of vectors are dropped as in Gal & Ghahramani 2016, whole words as in Iyyer et al. 2015, section 2.3.
+    """
+
+    def __init__(self, settings: RecurrentClassifierSettings, *, vocabulary: int, classes: int) -> None:
+        super().__init__()
+        self.settings = settings
+        self.embedding = TokenEmbedding(vocabulary=vocabulary, width=settings.embedding)
+        self.word_dropout = nn.Dropout(settings.word_dropout)
+        self.embedding_dropout = VariationalDropout(settings.embedding_dropout)
+        self.dropout = nn.Dropout(settings.dropout)
+        self.recurrent = Recurrent(
+            CELLS[settings.kind],
+            inputs=settings.embedding,
+            width=settings.width,
+            layers=settings.layers,
+            bidirectional=settings.bidirectional,
+            between=self.dropout,
+        )
+        self.output = nn.Linear(self.recurrent.width, classes)
+        initialise(self.recurrent, settings.initialisation, forget_bias=settings.forget_bias)
+
+    def forward(self, batch: Labelled, carry: None = None) -> tuple[Tensor, None]:
+        """`logits_BC`: how well each class fits each text."""
+        x_BTE = self.embedding_dropout(self.embedding(batch.tokens_BT))
+        x_BTE = x_BTE * self.word_dropout(torch.ones_like(batch.real_BT, dtype=x_BTE.dtype)).unsqueeze(-1)
+        h_BTD, state = self.recurrent(x_BTE, None, batch.real_BT)
+        return self.output(self.dropout(self._pooled(h_BTD, state, batch.real_BT))), carry
+
+    def _pooled(self, h_BTD: Tensor, state: RecurrentState, real_BT: Tensor) -> Tensor:
+        """One vector for each text; the padding has no part in it."""
+        real_BT1 = real_BT.unsqueeze(-1)
+        match self.settings.pooling:
+            case "last":
+                return torch.cat([direction.hidden_BD for direction in state[-1]], dim=-1)
+            case "mean":
+                return (h_BTD * real_BT1).sum(1) / real_BT1.sum(1)
+            case "max":
+                return h_BTD.masked_fill(~real_BT1, float("-inf")).amax(1)
+
+
+def small_rnn() -> RecurrentClassifier:
+    """Simple cells in one direction, for tests."""
+    return _small(RecurrentClassifierSettings(**SMALL, kind="rnn", pooling="last", bidirectional=False))
+
+
+def small_ugrnn() -> RecurrentClassifier:
+    """Update gate cells, for tests."""
+    return _small(RecurrentClassifierSettings(**SMALL, kind="ugrnn", pooling="last"))
+
+
+def small_gru() -> RecurrentClassifier:
+    """Gated recurrent units, for tests."""
+    return _small(RecurrentClassifierSettings(**SMALL, kind="gru", pooling="mean"))
+
+
+def small_lstm() -> RecurrentClassifier:
+    """LSTM cells, for tests."""
+    return _small(RecurrentClassifierSettings(**SMALL, kind="lstm", pooling="max"))
+
+
+SMALL: dict[str, Any] = {"width": 7, "embedding": 5, "layers": 2, "dropout": 0.1}
+
+
+def _small(settings: RecurrentClassifierSettings) -> RecurrentClassifier:
+    return RecurrentClassifier(settings, vocabulary=13, classes=3)
+
+
+small = small_lstm
+
+
+def example() -> Labelled:
+    """A batch for `small()`, with padding."""
+    draw = torch.Generator().manual_seed(1)
+    rows = [torch.randint(4, 13, (length,), generator=draw).numpy() for length in (6, 2, 4, 1)]
+    return labelled(rows, [2, 0, 1, 1], end=3)

@@ -1,0 +1,111 @@
+"""Batches of time series: windows of a past and the values that follow it.
+
+B batch · T time, the steps of the past · N horizon · C channels · S steps after which a forecast is asked for: the last
+one, or each of T · M windows · L steps of all series joined
+"""
+
+import math
+from collections.abc import Iterator, Sequence
+from functools import lru_cache
+from typing import Any, NamedTuple
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+from seqwright.batches import KEPT_EPOCHS, Place
+
+Values = NDArray[np.floating[Any]]
+
+
+class Series(NamedTuple):
+    """A batch of windows. After each of the last S steps of `past_BTC` stand the N values that follow it."""
+
+    past_BTC: Tensor
+    future_BSNC: Tensor
+
+    @property
+    def judged(self) -> Tensor:
+        """`judged_BS`: True at the forecasts that have a truth to be held against, here all."""
+        return torch.ones(self.future_BSNC.shape[:2], dtype=torch.bool, device=self.past_BTC.device)
+
+    @property
+    def fresh_B(self) -> Tensor:
+        """True where a row has nothing to do with the same row of the batch before: here everywhere."""
+        return torch.ones(len(self.past_BTC), dtype=torch.bool, device=self.past_BTC.device)
+
+    @property
+    def tokens(self) -> int:
+        """How many values of the past the batch holds."""
+        return self.past_BTC.numel()
+
+    def to(self, device: torch.device) -> "Series":
+        """The same batch on another device."""
+        return Series(*(tensor.to(device, non_blocking=True) for tensor in self))
+
+
+def windows(whole: Tensor, *, horizon: int, every: bool = False) -> Series:
+    """Pasts and the `horizon` values after each, both in `whole`, (B, T + N, C), as a batch.
+
+    With `every` the values after each step of the past are wanted too: sequence to sequence.
+    """
+    steps = whole.shape[1] - horizon
+    if every:
+        return Series(whole[:, :steps], whole[:, 1:].unfold(1, horizon, 1).transpose(2, 3))
+    return Series(whole[:, :steps], whole[:, None, steps:])
+
+
+def pasts(past_BTC: Tensor, *, horizon: int) -> Series:
+    """A batch whose future is not known: what a model needs to forecast."""
+    return Series(past_BTC, past_BTC.new_zeros(len(past_BTC), 1, horizon, past_BTC.shape[2]))
+
+
+class WindowBatches:
+    """Every window of some series, at most `tokens` values of the past in a batch and at least one window.
+
+    Each epoch shuffles the windows, from (seed, epoch). With `every`, the values after each step are wanted.
+    """
+
+    def __init__(
+        self, series: Sequence[Values], *, history: int, horizon: int, tokens: int, seed: int, every: bool = False
+    ) -> None:
+        self.values_LC = np.concatenate(series).astype(np.float32)
+        self.first_M = first_steps([len(each) for each in series], history + horizon)
+        self.history, self.horizon, self.every, self.seed = history, horizon, every, seed
+        self.rows: int = max(1, tokens // (history * self.values_LC.shape[1]))
+        self._remembered = lru_cache(KEPT_EPOCHS)(self._shuffled)
+
+    def at(self, place: Place) -> Series:
+        """The batch at a place."""
+        low = place.batch * self.rows
+        return self.batch(self._remembered(place.epoch)[low : low + self.rows])
+
+    def after(self, place: Place) -> Place:
+        """The place that follows, perhaps in the next epoch."""
+        last = place.batch + 1 == self.in_epoch(place.epoch)
+        return Place(place.epoch + 1, 0) if last else Place(place.epoch, place.batch + 1)
+
+    def in_epoch(self, epoch: int) -> int:
+        """How many batches an epoch has; the same in each."""
+        return math.ceil(len(self.first_M) / self.rows)
+
+    def once(self) -> Iterator[Series]:
+        """Every window once, in the order of the series."""
+        for low in range(0, len(self.first_M), self.rows):
+            yield self.batch(np.arange(low, min(low + self.rows, len(self.first_M))))
+
+    def batch(self, chosen: NDArray[np.int64]) -> Series:
+        """Some windows, by their numbers."""
+        step_BT = self.first_M[chosen][:, None] + np.arange(self.history + self.horizon)
+        return windows(torch.from_numpy(self.values_LC[step_BT]), horizon=self.horizon, every=self.every)
+
+    def _shuffled(self, epoch: int) -> NDArray[np.int64]:
+        return np.random.default_rng((self.seed, epoch)).permutation(len(self.first_M))
+
+
+def first_steps(lengths: Sequence[int], size: int) -> NDArray[np.int64]:
+    """Where each window of `size` steps begins in the joined series; none reaches over the end of a series."""
+    begins = np.cumsum([0, *lengths[:-1]])
+    inside = [begin + np.arange(max(0, length - size + 1)) for begin, length in zip(begins, lengths, strict=True)]
+    return np.concatenate(inside).astype(np.int64)

@@ -1,0 +1,244 @@
+"""Classification: labelled texts, one tokenizer, accuracy and F1, and what has to be beaten.
+
+B batch · C classes · N texts
+"""
+
+from array import array
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from itertools import islice
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import nn
+
+from seqwright.data.examples import PartName
+from seqwright.data.labelled import LabelledData, rare_labels, refuse_unknown_labels, training_labels, usable
+from seqwright.devices import home_of
+from seqwright.errors import DataError
+from seqwright.inputs.labelled_text import LabelledText
+from seqwright.labelled_batches import LabelledBatches, Shortened
+from seqwright.metrics.labels import Counts, accuracy, class_scores, confusion, macro_f1
+from seqwright.recipe import Recipe
+from seqwright.tasks import Checked, Evaluation, Prepared
+from seqwright.tasks.classifier import Classifier
+from seqwright.tasks.labelled_check import checked_labels
+from seqwright.tasks.translation import Waiting
+from seqwright.tasks.word_baseline import WordBaseline
+from seqwright.text_cache import Rules, tokenised_texts
+
+FEW_CLASSES = 20  # up to so many, the F1 of each is shown
+MOST_TEXTS = 50_000  # that the logistic regression learns from
+
+
+class ClassificationTask:
+    """See `seqwright.tasks.Task`."""
+
+    def learnt_inputs(self, recipe: Recipe, data: LabelledData) -> LabelledText:
+        """The tokenizer and the labels of the training part."""
+        counts = training_labels(data)
+        return LabelledText.learnt(texts_of(data, "train"), counts, recipe.inputs)
+
+    def loaded_inputs(self, folder: Path) -> LabelledText:
+        """The tokenizer and the labels of a run."""
+        return LabelledText.load(folder)
+
+    def prepared(self, recipe: Recipe, data: LabelledData, inputs: LabelledText) -> Prepared:
+        """Both parts tokenised; batches of the one, judgement on the other."""
+        train, valid = (tokenised(data, inputs, part) for part in ("train", "valid"))
+        notes = [f"train: {train.sentence(inputs)}", f"valid: {valid.sentence(inputs)}", *rare_labels(inputs.counts)]
+        notes += [f"valid: to beat: {baselines(data, inputs, 'valid', train, valid).sentence()}"]
+        names = ("loss", "accuracy", "macro_f1", *(["f1"] if len(inputs.labels) == 2 else []))
+        return Prepared(
+            batches_of(recipe, inputs, train), validation(recipe, inputs, valid), names, frozenset({"loss"}), notes
+        )
+
+    def checked(self, recipe: Recipe, data: LabelledData, inputs: LabelledText) -> tuple[Checked, LabelledBatches]:
+        """Every part tokenised and looked at."""
+        parts = {part: tokenised(data, inputs, part) for part in data.parts()}
+        batches = batches_of(recipe, inputs, parts["train"])
+        to_beat = baselines(data, inputs, "valid", parts["train"], parts["valid"])
+        checked = checked_labels(data, inputs, {part: tokens.rows for part, tokens in parts.items()}, batches)
+        notes = {f"{part} part": tokens.sentence(inputs) for part, tokens in parts.items()}
+        return checked._replace(facts={**notes, **checked.facts, "to beat": to_beat.sentence()}), batches
+
+    def evaluated(
+        self, recipe: Recipe, data: LabelledData, inputs: LabelledText, model: nn.Module, part: PartName, decoding: Any
+    ) -> Evaluation:
+        """Loss, accuracy, F1, what has to be beaten, and what the model took each text for."""
+        if part not in data.parts():
+            raise DataError(f"the data has no {part} part; it has {', '.join(data.parts())}: choose one with --part")
+        tokens = tokenised(data, inputs, part)
+        texts, wanted = list(texts_of(data, part)), tokens.label_N.tolist()
+        logp_NC = Classifier(model, inputs).log_probabilities(texts)
+        said, labels = logp_NC.argmax(-1).tolist(), inputs.labels
+        counts_CC = confusion(said, wanted, classes=len(labels))
+        to_beat = baselines(data, inputs, part, tokenised(data, inputs, "train"), tokens)
+        loss = -float(logp_NC[range(len(wanted)), wanted].mean())
+        answers = zip(texts, wanted, said, logp_NC.exp().tolist(), strict=True)
+        return Evaluation(
+            scores={"loss": loss, **scores_of(counts_CC, inputs), **each_f1(counts_CC, inputs), **to_beat.scores()},
+            signatures=signatures(inputs, to_beat),
+            groups={label: (int(counts_CC[i, i]), int(counts_CC[i].sum())) for i, label in enumerate(labels)},
+            answers=[
+                {
+                    "text": text,
+                    "label": labels[true],
+                    "predicted": labels[found],
+                    "probabilities": {label: round(p, 4) for label, p in zip(labels, probability_C, strict=True)},
+                }
+                for text, true, found, probability_C in answers
+            ],
+            notes=[f"{part}: {tokens.sentence(inputs)}", *to_beat.notes],
+        )
+
+
+class TokenisedLabels(NamedTuple):
+    """A part as token rows, each with the number of its label."""
+
+    rows: Shortened
+    label_N: NDArray[np.int64]
+    blank: int  # texts without a word or without a label, which were left out
+
+    def sentence(self, inputs: LabelledText) -> str:
+        """`3,837 texts (ham 3,338, spam 499); 2 without text or label were left out`."""
+        count_C = np.bincount(self.label_N, minlength=len(inputs.labels)).tolist()
+        told = ", ".join(
+            f"{label} {count:,}" for label, count in zip(inputs.labels[:FEW_CLASSES], count_C, strict=False)
+        )
+        more = ", …" if len(inputs.labels) > FEW_CLASSES else ""
+        told = f"{len(self.label_N):,} texts ({told}{more})"
+        told += f"; {self.blank:,} without text or label were left out" if self.blank else ""
+        cut, longest = self.rows.cut, self.rows.longest
+        told += f"; of {cut:,} with over {longest:,} tokens the {self.rows.left_out} is not read" if cut else ""
+        return told
+
+
+def texts_of(data: LabelledData, part: PartName) -> Iterator[str]:
+    """The texts of a part that can be used."""
+    return (example.text for example in usable(data.examples(part)))
+
+
+def tokenised(data: LabelledData, inputs: LabelledText, part: PartName) -> TokenisedLabels:
+    """A part as token rows, from the cache where it is there, and its labels."""
+    labels, blank, found = array("q"), 0, Counter[str]()
+    numbers = {label: number for number, label in enumerate(inputs.labels)}
+    for text, label in data.examples(part):
+        if text.strip() and label:
+            found[label] += 1
+            labels.append(numbers.get(label, -1))
+        else:
+            blank += 1
+    refuse_unknown_labels(part, found, inputs.labels)
+    texts = tokenised_texts(
+        texts_of(data, part),
+        key=f"labelled {data.fingerprint(part)} {inputs.tokenizer.fingerprint()}",
+        encode=inputs.tokenizer.encode,
+        decode=lambda ids: inputs.tokenizer.decode(ids.tolist()),
+        rules=Rules(),
+        where=f"the {part} part",
+        progress=Waiting(f"tokenising the {part} part"),
+    )
+    rows = Shortened(texts.rows, inputs.longest, inputs.left_out)
+    return TokenisedLabels(rows, np.asarray(labels, dtype=np.int64), blank)
+
+
+def batches_of(recipe: Recipe, inputs: LabelledText, part: TokenisedLabels) -> LabelledBatches:
+    """The batches of a part."""
+    return LabelledBatches(
+        part.rows, part.label_N, tokens=recipe.training.tokens, seed=recipe.training.seed, end=inputs.end
+    )
+
+
+# ---------------------------------------------------------------------------------------------------- scores
+
+
+def validation(recipe: Recipe, inputs: LabelledText, part: TokenisedLabels) -> Callable[[nn.Module], dict[str, float]]:
+    """Loss, accuracy and F1 over the whole part."""
+    batches = batches_of(recipe, inputs, part)
+
+    @torch.inference_mode()
+    def evaluate(model: nn.Module) -> dict[str, float]:
+        device, loss = home_of(model), 0.0
+        said, true = list[int](), list[int]()
+        for batch in batches.once():
+            logits_BC, _ = model(batch.to(device), None)
+            logp_BC = logits_BC.double().log_softmax(-1).cpu()
+            loss -= float(logp_BC.gather(1, batch.label_B.unsqueeze(1)).sum())
+            said += logp_BC.argmax(-1).tolist()
+            true += batch.label_B.tolist()
+        return {"loss": loss / len(true), **scores_of(confusion(said, true, classes=len(inputs.labels)), inputs)}
+
+    return evaluate
+
+
+def scores_of(counts_CC: Counts, inputs: LabelledText) -> dict[str, float]:
+    """What validation gives beside the loss."""
+    scores = {"accuracy": accuracy(counts_CC), "macro_f1": macro_f1(counts_CC)}
+    if len(inputs.labels) == 2:
+        scores["f1"] = class_scores(counts_CC)[inputs.number(inputs.rarest)].f1
+    return scores
+
+
+def each_f1(counts_CC: Counts, inputs: LabelledText) -> dict[str, float]:
+    """The F1 of each label, if there are few."""
+    if len(inputs.labels) > FEW_CLASSES:
+        return {}
+    return {f"f1_{label}": score.f1 for label, score in zip(inputs.labels, class_scores(counts_CC), strict=True)}
+
+
+# ---------------------------------------------------------------------------------------------------- to beat
+
+
+class Baselines(NamedTuple):
+    """How good it is to know nothing of a text, or only its words."""
+
+    majority: str
+    majority_accuracy: float
+    words: dict[str, float]  # the scores of the logistic regression, none where it has nothing to learn from
+    notes: list[str]
+
+    def scores(self) -> dict[str, float]:
+        """Everything by the name it is reported under."""
+        return {"majority_accuracy": self.majority_accuracy} | {f"words_{k}": v for k, v in self.words.items()}
+
+    def sentence(self) -> str:
+        """Both in words."""
+        told = f"always saying '{self.majority}' is right for {self.majority_accuracy:.1f} %"
+        if self.words:
+            told += f", logistic regression over words for {self.words['accuracy']:.1f} %"
+        return told
+
+
+def baselines(
+    data: LabelledData, inputs: LabelledText, part: PartName, train: TokenisedLabels, asked: TokenisedLabels
+) -> Baselines:
+    """The most frequent label of training, and a logistic regression that learnt from the training part."""
+    majority_N = np.full(len(asked.label_N), inputs.number(inputs.majority))
+    always = accuracy(confusion(majority_N.tolist(), asked.label_N.tolist(), classes=len(inputs.labels)))
+    if part != "train" and data.fingerprint("train") == data.fingerprint(part):
+        note = "there is no logistic regression to compare with: the data it would learn from is not here"
+        return Baselines(inputs.majority, always, {}, [note])
+    step = -(-len(train.label_N) // MOST_TEXTS)
+    some: Sequence[int] = train.label_N[::step].tolist()
+    regression = WordBaseline(islice(texts_of(data, "train"), 0, None, step), some, classes=len(inputs.labels))
+    counts_CC = confusion(regression(texts_of(data, part)), asked.label_N.tolist(), classes=len(inputs.labels))
+    return Baselines(inputs.majority, always, scores_of(counts_CC, inputs), [])
+
+
+def signatures(inputs: LabelledText, to_beat: Baselines) -> dict[str, str]:
+    """How the scores were made."""
+    regression = "to beat: logistic regression over words"
+    rarer = f"of '{inputs.rarest}', the rarer label" if len(inputs.labels) == 2 else ""
+    told = {
+        "loss": "nats a text",
+        "accuracy": "right answers, which is micro F1 too",
+        "macro_f1": "mean over the labels",
+        "f1": rarer,
+        "majority_accuracy": f"to beat: always '{inputs.majority}'",
+        **{name: regression for name in to_beat.scores() if name.startswith("words_")},
+    }
+    return {name: text for name, text in told.items() if text}

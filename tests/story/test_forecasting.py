@@ -1,0 +1,131 @@
+"""Somebody has a table of measurements, trains on it and asks how it goes on."""
+
+import csv
+import io
+import json
+from datetime import date, timedelta
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from seqwright.cli.forecasting import draw_evaluation, forecast_series, print_evaluation
+from seqwright.errors import DataError, RunError, SettingError
+from seqwright.recipe import recipe_from
+from seqwright.runs import data_of, open_run, train
+from seqwright.tasks.forecasting import ForecastingTask
+
+DAYS = 200
+
+
+def value(day: int) -> float:
+    """What a week repeats."""
+    return float(20 + 5 * np.sin(2 * np.pi * day / 7))
+
+
+@pytest.fixture(scope="module")
+def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with a file and a run trained on it."""
+    folder = tmp_path_factory.mktemp("home")
+    days = [(date(2024, 1, 1) + timedelta(day)).isoformat() for day in range(DAYS)]
+    rows = [f"{day},{value(number)}" for number, day in enumerate(days)]
+    (folder / "mine.csv").write_text("day,degrees\n" + "\n".join(rows) + "\n", encoding="utf-8")
+    plain: dict[str, Any] = {
+        "data": {"kind": "series", "train": str(folder / "mine.csv"), "time": "day", "history": 14, "horizon": 3},
+        "model": {"kind": "dense"},
+        "training": {"steps": 400, "tokens": 448, "rate": 0.02, "schedule": "cosine", "warmup": 0, "device": "cpu"},
+    }
+    train(recipe_from(plain), folder / "run")
+    return folder
+
+
+def forecast(folder: Path, **options: Any) -> None:
+    given: dict[str, Any] = {"file": None, "steps": None, "as_json": False, "picture": None, "which": "best"}
+    given |= options
+    forecast_series(folder, given.pop("file"), given.pop("steps"), **given)
+
+
+def test_the_table_goes_on_in_its_own_form(home: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    forecast(home / "run", steps=8)
+    rows = list(csv.reader(io.StringIO(capsys.readouterr().out)))
+    assert rows[0] == ["day", "degrees"]
+    assert [row[0] for row in rows[1:]] == [(date(2024, 1, 1) + timedelta(DAYS + day)).isoformat() for day in range(8)]
+    for ahead, row in enumerate(rows[1:]):
+        assert float(row[1]) == pytest.approx(value(DAYS + ahead), abs=0.3)
+
+
+def test_without_steps_it_is_the_horizon_and_json_has_an_object_a_line(
+    home: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    forecast(home / "run", as_json=True)
+    found = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
+    assert [list(row) for row in found] == [["day", "degrees"]] * 3
+    assert found[0]["day"] == "2024-07-19"
+
+
+def test_another_file_is_gone_on_from_its_own_end(home: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    lines = (home / "mine.csv").read_text(encoding="utf-8").splitlines(keepends=True)
+    (home / "earlier.csv").write_text("".join(lines[:101]), encoding="utf-8")
+    forecast(home / "run", file=home / "earlier.csv", steps=1)
+    rows = list(csv.reader(io.StringIO(capsys.readouterr().out)))
+    assert rows[1][0] == "2024-04-10"
+    assert float(rows[1][1]) == pytest.approx(value(100), abs=0.3)
+
+
+def test_a_picture_is_drawn_in_the_form_of_its_name(home: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    forecast(home / "run", steps=9, picture=home / "one.pdf")
+    forecast(home / "run", steps=9, picture=home / "pictures" / "both")
+    assert (home / "one.pdf").read_bytes().startswith(b"%PDF")
+    assert sorted(path.name for path in (home / "pictures").iterdir()) == ["both.png", "both.svg"]
+    assert "one.pdf" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("options", "error", "sentence"),
+    [
+        ({"steps": 0}, SettingError, r"--steps is 0; forecast at least 1"),
+        (
+            {"picture": Path("mine.gif")},
+            SettingError,
+            r"--picture is 'mine\.gif'; end it in \.png or \.svg",
+        ),
+        ({"file": Path("nowhere.csv")}, DataError, r"no file nowhere\.csv"),
+    ],
+)
+def test_what_cannot_be_done_is_said(
+    home: Path, options: dict[str, Any], error: type[Exception], sentence: str
+) -> None:
+    with pytest.raises(error, match=sentence):
+        forecast(home / "run", **options)
+
+
+def test_a_series_that_is_shorter_than_the_past_is_refused(home: Path) -> None:
+    (home / "short.csv").write_text("day,degrees\n2024-01-01,1\n2024-01-02,2\n", encoding="utf-8")
+    with pytest.raises(DataError, match=r"the series has 2 rows, but the model looks back 14"):
+        forecast(home / "run", file=home / "short.csv")
+
+
+def test_only_forecasters_forecast(tmp_path: Path) -> None:
+    plain: dict[str, Any] = {
+        "data": {"kind": "copy", "examples": 50, "valid": 5, "test": 0},
+        "inputs": {"kind": "words"},
+        "model": {"size": "tiny", "width": 8, "heads": 2, "feed_forward": 8},
+        "training": {"steps": 1, "device": "cpu"},
+    }
+    train(recipe_from(plain), tmp_path / "run")
+    with pytest.raises(RunError, match=r"learnt translation; forecast is for a model of time series"):
+        forecast(tmp_path / "run")
+
+
+def test_the_judgement_stands_beside_that_of_simple_forecasts(home: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    run = open_run(home / "run")
+    data = data_of(run.recipe)
+    result = ForecastingTask().evaluated(run.recipe, data, run.inputs, run.model, "test", None)
+    print_evaluation(result)
+    said = capsys.readouterr().out
+    for words in ("this run", "least squares", "seasonal naive (period 7)", "naive", "MASE", "step ahead"):
+        assert words in said
+    paths = draw_evaluation(result, home / "run" / "eval" / "windows")
+    assert [path.suffix for path in paths] == [".png", ".svg"]
+    assert all(path.stat().st_size > 1000 for path in paths)

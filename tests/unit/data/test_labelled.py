@@ -1,0 +1,346 @@
+"""Reading labelled text: every form, what users get wrong, and the split by hash."""
+
+import gzip
+import io
+import json
+import tarfile
+from pathlib import Path
+from typing import Any
+
+import pytest
+from pydantic import ValidationError
+
+from seqwright.data.labelled import (
+    LabelledFiles,
+    LabelledFilesSettings,
+    rare_labels,
+    refuse_unknown_labels,
+    training_labels,
+    usable,
+)
+from seqwright.data.labelled_cards import LABELLED_CARDS, CardLabelled, LabelledCardSettings, other_files
+from seqwright.data.labelled_tables import Example
+from seqwright.errors import DataError, SettingError
+
+WANTED = [Example("free entry, win", "spam"), Example("see you", "ham"), Example("", "ham"), Example("ok", "ham")]
+
+
+@pytest.fixture(autouse=True)
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """An empty folder to work in, but for a file to validate on."""
+    monkeypatch.chdir(tmp_path)
+    Path("valid.tsv").write_text("hello\tham\n")
+    return tmp_path
+
+
+def data(train: str, **settings: Any) -> LabelledFiles:
+    return LabelledFiles(LabelledFilesSettings(**{"train": train, "valid": "valid.tsv"} | settings))
+
+
+def read(train: str, **settings: Any) -> list[Example]:
+    return list(data(train, **settings).examples("train"))
+
+
+def write(name: str, text: str) -> str:
+    path = Path(name)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_bytes(gzip.compress(text.encode()) if name.endswith(".gz") else text.encode())
+    return name
+
+
+def table(*rows: tuple[str, ...], separator: str = "\t") -> str:
+    return "".join(separator.join(row) + "\n" for row in rows)
+
+
+def archived(name: str, files: dict[str, str]) -> str:
+    with tarfile.open(name, "w:gz") as tar:
+        for path, text in files.items():
+            member = tarfile.TarInfo(path)
+            member.size = len(text.encode())
+            tar.addfile(member, io.BytesIO(text.encode()))
+    return name
+
+
+# Forms
+
+
+@pytest.mark.parametrize("ending", ["", ".gz"])
+@pytest.mark.parametrize("form", ["tsv", "txt"])
+def test_tabs_stand_between_text_and_label(form: str, ending: str) -> None:
+    assert read(write(f"a.{form}{ending}", table(*WANTED))) == WANTED
+
+
+def test_a_file_without_extension_has_tabs() -> None:
+    assert read(write("SMSSpamCollection", table(*((label, text) for text, label in WANTED))), text=2) == WANTED
+
+
+def test_a_comma_in_quotes_belongs_to_the_text() -> None:
+    assert read(write("a.csv", '"free entry, win",spam\nsee you,ham\n')) == WANTED[:2]
+
+
+@pytest.mark.parametrize(
+    "record",
+    [
+        {"text": "see you", "label": "ham"},
+        {"LABEL": "ham", "id": 7, "Text": "see you"},
+        {"class": "ham", "tweet": "see you"},
+    ],
+)
+def test_keys_of_json_are_found_by_what_they_usually_are_called(record: dict[str, Any]) -> None:
+    assert read(write("a.jsonl", json.dumps(record) + "\n")) == [Example("see you", "ham")]
+
+
+@pytest.mark.parametrize(("value", "label"), [(1, "1"), (True, "true"), (0.5, "0.5"), (None, ""), (" ham ", "ham")])
+def test_a_label_in_json_may_be_a_number(value: Any, label: str) -> None:
+    assert read(write("a.jsonl", json.dumps({"text": "x", "label": value}) + "\n")) == [Example("x", label)]
+
+
+@pytest.mark.parametrize(
+    ("settings", "header"),
+    [
+        ({"text": 3, "label": 2}, ()),
+        ({"text": "body", "label": "grade"}, ("id", "grade", "body")),
+        ({"text": "BODY", "label": 2}, ("id", "grade", "body")),
+        ({}, ("id", "Sentiment", "Review")),
+        ({"text": 3}, ()),
+    ],
+)
+def test_columns_are_chosen_by_number_or_by_name(settings: dict[str, Any], header: tuple[str, ...]) -> None:
+    rows = [("4", "good", "a film"), ("5", "bad", "another")]
+    found = read(write("a.tsv", table(*([header] if header else []), *rows)), **settings)
+    assert found == [Example("a film", "good"), Example("another", "bad")]
+
+
+def test_an_empty_line_is_a_blank_example() -> None:
+    assert read(write("a.tsv", "x\tham\n\ny\tspam\n")) == [Example("x", "ham"), Example("", ""), Example("y", "spam")]
+    assert [example.text for example in usable(read("a.tsv"))] == ["x", "y"]
+
+
+def test_labels_are_called_what_the_settings_say() -> None:
+    found = read(write("a.tsv", "x\t0\ny\t1\nz\t2\n"), names={"0": "bad", "1": "good"})
+    assert [example.label for example in found] == ["bad", "good", "2"]
+
+
+def test_only_the_labels_asked_for_are_read() -> None:
+    found = read(write("a.tsv", "x\t0\ny\t1\nz\t2\n"), labels=("0", "2"))
+    assert [example.text for example in found] == ["x", "z"]
+
+
+# Folders
+
+FILES = {"neg/2.txt": "bad\n", "neg/1.txt": "worse", "pos/1.txt": "good\nfilm", "urls.txt": "http", "pos/.x": "no"}
+
+
+def test_each_folder_is_a_label() -> None:
+    for path, text in FILES.items():
+        write(f"reviews/train/{path}", text)
+    found = data("reviews/train")
+    wanted = [Example("worse", "neg"), Example("bad", "neg"), Example("good\nfilm", "pos")]
+    assert list(found.examples("train")) == wanted
+    assert found.remarks() == ["files of reviews/train in no label's folder, passed over: 1 (urls.txt)"]
+
+
+def test_a_folder_inside_of_an_archive_is_read_without_unpacking() -> None:
+    name = archived("a.tar.gz", {f"top/train/{path}": text for path, text in FILES.items()} | {"top/test/neg/9": "x"})
+    found = data(f"{name}/top/train", test=f"{name}/top/test")
+    assert list(found.examples("train")) == [
+        Example("bad", "neg"),
+        Example("worse", "neg"),
+        Example("good\nfilm", "pos"),
+    ]
+    assert list(found.examples("test")) == [Example("x", "neg")]
+    assert found.paths() == [Path("a.tar.gz"), Path("valid.tsv")]
+    assert found.fingerprint("train") != found.fingerprint("test")
+
+
+def test_folders_that_lie_deeper_are_named() -> None:
+    name = archived("a.tar.gz", {"top/train/neg/1.txt": "x"})
+    with pytest.raises(DataError, match=r"too deep.*perhaps 'a.tar.gz/top/train' was meant"):
+        read(name)
+    with pytest.raises(DataError, match=r"no folder 'top/tain' in a.tar.gz"):
+        read(f"{name}/top/tain")
+
+
+def test_a_damaged_archive_is_refused() -> None:
+    archived("a.tar.gz", {f"neg/{number}.txt": f"{number}" * 500 for number in range(50)})
+    whole = Path("a.tar.gz").read_bytes()
+    Path("a.tar.gz").write_bytes(whole[: len(whole) // 2])
+    with pytest.raises(DataError, match=r"a.tar.gz is a damaged archive"):
+        read("a.tar.gz")
+
+
+def test_the_fingerprint_of_a_folder_changes_with_each_file() -> None:
+    write("r/neg/1.txt", "bad")
+    write("r/pos/1.txt", "good")
+    before = data("r").fingerprint("train")
+    assert data("r").fingerprint("train") == before
+    write("r/pos/1.txt", "very good")
+    assert data("r").fingerprint("train") != before
+
+
+def test_columns_of_a_folder_cannot_be_chosen() -> None:
+    write("r/neg/1.txt", "bad")
+    with pytest.raises(SettingError, match=r"r is a folder.*leave them out"):
+        data("r", text=2)
+
+
+# Parts
+
+
+def test_shares_have_no_text_in_common_and_do_not_depend_on_the_order() -> None:
+    rows = [(f"text {number // 2}", "ham" if number % 3 else "spam") for number in range(2000)]  # each text twice
+    here = data(write("a.tsv", table(*rows)), valid="10%", test="20%")
+    there = data(write("b.tsv", table(*reversed(rows))), valid="10%", test="20%")
+    parts = [{example.text for example in here.examples(part)} for part in here.parts()]
+    assert here.parts() == ["train", "valid", "test"]
+    assert sum(map(len, parts)) == len(set.union(*parts)) == 1000
+    assert [len(part) for part in parts] == pytest.approx([700, 100, 200], abs=40)
+    assert parts == [{example.text for example in there.examples(part)} for part in there.parts()]
+
+
+def test_the_fingerprint_knows_content_columns_names_and_share_but_no_path() -> None:
+    write("a.tsv", table(*WANTED))
+    write("b.tsv", table(*WANTED))
+    base = data("a.tsv").fingerprint("train")
+    assert data("b.tsv").fingerprint("train") == base
+    others: list[dict[str, Any]] = [
+        {"text": 2, "label": 1},
+        {"names": {"ham": "good"}},
+        {"valid": "5%"},
+        {"labels": ("ham", "spam")},
+    ]
+    found = {data("a.tsv", **other).fingerprint("train") for other in others}
+    assert len(found | {base}) == 5
+
+
+@pytest.mark.parametrize(
+    ("settings", "sentence"),
+    [
+        ({"train": "5%"}, "data.train is '5%', expected a file"),
+        ({"valid": "60%", "test": "40%"}, "leave nothing to train on"),
+        ({"labels": ("a", "a")}, "names 1 label, expected two"),
+    ],
+)
+def test_settings_that_contradict_each_other_are_refused(settings: dict[str, Any], sentence: str) -> None:
+    with pytest.raises((SettingError, ValidationError), match=sentence):
+        data(**{"train": write("a.tsv", table(*WANTED))} | settings)
+
+
+# What users get wrong
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "settings", "sentence"),
+    [
+        (
+            "a.tsv",
+            "only a text\n",
+            {},
+            "a.tsv:1 has 1 column, expected at least 2, a text and a label separated by a tab",
+        ),
+        ("a.csv", "x,ham\nonly a text\n", {}, "a.csv:2 has 1 column, expected at least 2.*separated by a comma"),
+        ("a.tsv", "text\tgrade\nx\t1\n", {"label": "gade"}, "a.tsv:1 has no column 'gade'.*Did you mean 'grade'"),
+        ("a.tsv", "x\tham\n", {"text": 2, "label": 2}, "both mean column 2"),
+        ("a.jsonl", '{"text": "x"}\n', {}, "a.jsonl:1 has no key 'label' but 'text'"),
+        ("a.jsonl", '{"text": 3, "label": 1}\n', {}, "a.jsonl:1 has 3 under 'text', expected text"),
+        ("a.jsonl", '{"text": "x", "label": ["a", "b"]}\n', {}, "expected one label"),
+        ("a.jsonl", '["x", "ham"]\n', {}, "a.jsonl:1 is no object"),
+        ("a.jsonl", '{"text": \n', {}, "a.jsonl:1 is not valid JSON"),
+        ("a.jsonl", '{"text": "x", "label": 1}\n', {"text": 1}, "the values of a.jsonl have names"),
+        ("a.docx", "x", {}, "a.docx has the extension '.docx', expected .tsv, .csv or .jsonl"),
+    ],
+)
+def test_what_cannot_be_read_is_refused_with_a_sentence(
+    name: str, text: str, settings: dict[str, Any], sentence: str
+) -> None:
+    write(name, text)
+    with pytest.raises((DataError, SettingError), match=sentence):
+        read(name, **settings)
+
+
+def test_a_missing_file_is_told_with_the_nearest_name() -> None:
+    with pytest.raises(DataError, match=r"There is no file valit.tsv.*Did you mean 'valid.tsv'"):
+        read("valit.tsv")
+
+
+def test_labels_are_counted_numbers_by_size_and_words_by_the_alphabet() -> None:
+    write("a.tsv", table(*((f"t{number}", label) for number, label in enumerate(["10", "b", "9", "a", "9", ""]))))
+    assert list(training_labels(data("a.tsv")).items()) == [("9", 2), ("10", 1), ("a", 1), ("b", 1)]
+
+
+@pytest.mark.parametrize(
+    ("rows", "sentence"),
+    [
+        ([("", "ham"), ("x", "")], "No row of the training part has both a text and a label"),
+        ([("x", "ham"), ("y", "ham")], "Every text of the training part has the label 'ham'"),
+        ([("ham", f"message {n}") for n in range(30)], "30 different labels, such as 'message 0'.*data.text=2"),
+        ([(f"{n}", f"label {n % 1001}") for n in range(9009)], "1,001 different labels"),
+    ],
+)
+def test_labels_that_are_none_are_refused(rows: list[tuple[str, str]], sentence: str) -> None:
+    write("a.tsv", table(*rows))
+    with pytest.raises(DataError, match=sentence):
+        training_labels(data("a.tsv"))
+
+
+def test_a_small_table_may_have_almost_as_many_labels_as_texts() -> None:
+    write("a.tsv", table(("x", "a"), ("y", "b"), ("z", "c")))
+    assert training_labels(data("a.tsv")) == {"a": 1, "b": 1, "c": 1}
+
+
+def test_a_label_that_training_lacks_is_refused() -> None:
+    with pytest.raises(DataError, match=r"The test part has the label 'spam ' \(3 texts\).*Did you mean 'spam'"):
+        refuse_unknown_labels("test", {"ham": 9, "spam ": 3}, ["ham", "spam"])
+    refuse_unknown_labels("test", {"ham": 9}, ["ham", "spam"])
+
+
+def test_labels_that_occur_once_are_remarked_on() -> None:
+    assert rare_labels({"a": 2, "b": 5}) == []
+    assert "only one text of the training part has: 'b', 'd'" in rare_labels({"a": 2, "b": 1, "d": 1})[0]
+
+
+# Cards
+
+
+def test_a_card_reads_the_files_of_seqwright_data(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SEQWRIGHT_DATA", str(folder))
+    write("sst2/train.tsv", "a fine film\t1\na bore\t0\n")
+    write("sst2/dev.tsv", "fine\t1\n")
+    card = CardLabelled(LabelledCardSettings(name="sst2"))
+    assert card.parts() == ["train", "valid"]
+    assert list(card.examples("train")) == [Example("a fine film", "positive"), Example("a bore", "negative")]
+    write("imdb/reviews.txt", "")
+    Path("imdb").mkdir(exist_ok=True)
+    archived("imdb/aclImdb_labeled.tar.gz", {"aclImdb/train/pos/1_7.txt": "fine", "aclImdb/test/neg/1_1.txt": "a bore"})
+    found = CardLabelled(LabelledCardSettings(name="imdb"))
+    assert list(found.examples("test")) == [Example("a bore", "negative")]
+
+
+def test_a_card_without_files_says_where_they_belong(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SEQWRIGHT_DATA", str(folder))
+    monkeypatch.setenv("SEQWRIGHT_CACHE", str(folder / "cache"))
+    with pytest.raises(DataError, match=r"train.tsv of sst2 is neither in .*run `seqwright data get sst2`"):
+        CardLabelled(LabelledCardSettings(name="sst2"))
+    with pytest.raises(DataError, match=r"SMSSpamCollection of sms_spam is neither in .*put it there"):
+        CardLabelled(LabelledCardSettings(name="sms_spam"))
+    with pytest.raises(DataError, match=r"no card 'sst' of labelled text.*Did you mean 'sst2'"):
+        CardLabelled(LabelledCardSettings(name="sst"))
+
+
+def test_every_card_is_whole() -> None:
+    for name, card in LABELLED_CARDS.items():
+        assert card.card.name == name
+        assert all(len(file.sha256) == 64 and file.size > 0 for file in card.card.files)
+        assert {card.file(part) for part in card.card.parts} == set(card.card.files)
+
+
+def test_other_files_are_read_like_the_runs_own() -> None:
+    write("test.tsv", "fine\t1\na bore\t0\n")
+    plain = other_files(Path("test.tsv"), LabelledCardSettings(name="sst2"))
+    found = LabelledFiles(LabelledFilesSettings.model_validate(plain))
+    assert list(found.examples("test")) == [Example("fine", "positive"), Example("a bore", "negative")]
+    own = LabelledFilesSettings(train="a.tsv", label="grade")
+    assert other_files(Path("b.tsv"), own) == {
+        **{"kind": "labelled", "train": "b.tsv", "valid": "b.tsv", "test": "b.tsv", "names": {}},
+        "label": "grade",
+    }

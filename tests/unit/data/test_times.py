@@ -1,0 +1,54 @@
+"""When rows were measured: even steps are recognised and go on; uneven ones are refused where they stand."""
+
+from pathlib import Path
+
+import pytest
+
+from seqwright.data.times import rhythm
+from seqwright.errors import DataError
+
+FILE = Path("mine.csv")
+
+
+def later(*texts: str) -> list[str]:
+    found = rhythm(texts, range(2, 2 + len(texts)), FILE)
+    return [found.later(1), found.later(2)]
+
+
+@pytest.mark.parametrize(
+    ("texts", "wanted"),
+    [
+        (["2016-07-01 22:00:00", "2016-07-01 23:00:00"], ["2016-07-02 00:00:00", "2016-07-02 01:00:00"]),
+        (["2016-07-01T22:15", "2016-07-01T22:30"], ["2016-07-01T22:45", "2016-07-01T23:00"]),
+        (["2024-02-27", "2024-02-28"], ["2024-02-29", "2024-03-01"]),
+        (["2023-12-31T23:00Z", "2024-01-01T00:00Z"], ["2024-01-01T01:00Z", "2024-01-01T02:00Z"]),
+        (["2024-05-01T01:00+02:00", "2024-05-01T02:00+02:00"], ["2024-05-01T03:00+02:00", "2024-05-01T04:00+02:00"]),
+        (["1949-10", "1949-11", "1949-12"], ["1950-01", "1950-02"]),
+        (["2023-11-30", "2023-12-31", "2024-01-31"], ["2024-02-29", "2024-03-31"]),
+        (["2023-07-15", "2023-10-15", "2024-01-15"], ["2024-04-15", "2024-07-15"]),
+        (["2022-01-01", "2023-01-01", "2024-01-01"], ["2025-01-01", "2026-01-01"]),
+        (["1998", "2000", "2002"], ["2004", "2006"]),
+        (["0.1", "0.2", "0.3"], ["0.4", "0.5"]),
+    ],
+)
+def test_time_goes_on_in_its_own_rhythm_and_form(texts: list[str], wanted: list[str]) -> None:
+    assert later(*texts) == wanted
+
+
+@pytest.mark.parametrize(
+    ("texts", "sentence"),
+    [
+        (["2016-07-01", "2016-07-02", "2016-07-03", "2016-07-05"], r"mine\.csv:5 is 2 days after .* expected 1 day"),
+        (["2016-07-01 00:00", "2016-07-01 02:00", "2016-07-01 03:00", "2016-07-01 04:00"], r"mine\.csv:3 is 2:00:00"),
+        (["1", "2", "4", "5"], r"mine\.csv:4 is 2 after the row before it, expected 1"),
+        (["2016-07-02", "2016-07-01"], r"mine\.csv:3 is not later than the row before"),
+        (["2016-07-01", "2016-07-01", "2016-07-02", "2016-07-03"], r"mine\.csv:3 is not later than the row before"),
+        (["3", "2", "1"], r"mine\.csv:3 is not later"),
+        (["2016-07-01", "01/07/2016"], r"mine\.csv:3 has the time '01/07/2016', expected a date such as 2016-07-01"),
+        (["2016-07-01T00:00", "2016-07-01T01:00Z"], r"mine\.csv:3 has a time with a time zone"),
+        (["2016-07-01"], r"mine\.csv has 1 row"),
+    ],
+)
+def test_uneven_times_are_refused_where_they_stand(texts: list[str], sentence: str) -> None:
+    with pytest.raises(DataError, match=sentence):
+        later(*texts)

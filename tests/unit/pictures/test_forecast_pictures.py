@@ -1,0 +1,91 @@
+"""Pictures of forecasts: the right numbers at the right steps, and a panel for each series."""
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from matplotlib.axes import Axes
+from matplotlib.lines import Line2D
+
+from seqwright.errors import UserError
+from seqwright.pictures import save
+from seqwright.pictures.forecasts import Panel, forecast_picture, panels_of
+
+
+def panel(horizon: int, past: int = 60, **others: Any) -> Panel:
+    draw = np.random.default_rng(horizon)
+    names = ("forecast", "naive", "seasonal_naive", "least_squares")
+    forecasts = {name: draw.normal(size=horizon).tolist() for name in names}
+    return Panel("price in $", draw.normal(size=past).tolist(), draw.normal(size=horizon).tolist(), forecasts, **others)
+
+
+def lines(axes: Axes) -> dict[str, Line2D]:
+    return {str(line.get_label()): line for line in axes.lines}
+
+
+def test_the_past_ends_at_step_0_and_the_truth_follows() -> None:
+    drawn = panel(10)
+    found = lines(forecast_picture([drawn]).axes[0])
+    assert np.asarray(found["past"].get_xdata()).tolist() == list(range(-19, 1))
+    assert np.asarray(found["past"].get_ydata()).tolist() == list(drawn.past[-20:])
+    for label, values in (("truth", drawn.truth), ("model", drawn.forecasts["forecast"])):
+        assert np.asarray(found[label].get_xdata()).tolist() == list(range(1, 11))
+        assert np.asarray(found[label].get_ydata()).tolist() == list(values)
+
+
+def test_a_long_horizon_is_drawn_with_a_long_past() -> None:
+    found = lines(forecast_picture([panel(24)]).axes[0])
+    assert len(np.asarray(found["past"].get_xdata())) == 48
+
+
+def test_few_steps_are_marks_near_their_place_that_do_not_hide_each_other() -> None:
+    found = lines(forecast_picture([panel(1)]).axes[0])
+    forecasts = [found[label] for label in ("naive", "seasonal naive", "least squares", "model")]
+    places = [float(np.asarray(line.get_xdata())[0]) for line in forecasts]
+    assert len(set(places)) == 4
+    assert all(0.5 < place < 1.5 for place in places)
+    assert len({line.get_marker() for line in forecasts}) == len({line.get_color() for line in forecasts}) == 4
+
+
+def test_an_unknown_future_has_no_truth() -> None:
+    found = lines(forecast_picture([panel(5)._replace(truth=(), times=("2024-01", "2024-05"))]).axes[0])
+    assert "truth" not in found
+    assert "model" in found
+
+
+@pytest.mark.parametrize("count", [1, 2, 3, 6])
+def test_each_series_has_its_panel_and_all_share_a_legend(count: int) -> None:
+    figure = forecast_picture([panel(4)] * count)
+    drawn = [axes for axes in figure.axes if axes.lines]
+    assert len(drawn) == count
+    assert [text.get_text() for text in figure.legends[0].get_texts()] == [
+        *("past", "truth", "naive", "seasonal naive", "least squares", "model")
+    ]
+    assert all(axes.get_title(loc="left") == "price in $" for axes in drawn)
+    assert sum(bool(axes.get_xlabel()) for axes in figure.axes) == min(count, 2)
+
+
+def test_panels_are_spread_over_windows_and_columns() -> None:
+    answers = [
+        {"window": window, "column": column, "past": [1.0], "truth": [window], "forecast": [0.0], "naive": [2.0]}
+        for window in range(0, 500, 50)
+        for column in ("a", "b")
+    ]
+    found = panels_of(answers, most=4)
+    assert [each.title for each in found] == ["a, window 0", "b, window 150", "a, window 300", "b, window 450"]
+    assert [each.truth for each in found] == [[0], [150], [300], [450]]
+    assert list(found[0].forecasts) == ["naive", "forecast"]
+
+
+def test_nothing_cannot_be_drawn() -> None:
+    with pytest.raises(UserError, match="no series to draw"):
+        forecast_picture([])
+    with pytest.raises(UserError, match="no answers"):
+        panels_of([])
+
+
+def test_the_picture_is_saved_the_same_each_time(tmp_path: Path) -> None:
+    written = [save(forecast_picture([panel(3)]), tmp_path / name) for name in ("one", "two")]
+    for one, two in zip(*written, strict=True):
+        assert one.read_bytes() == two.read_bytes()

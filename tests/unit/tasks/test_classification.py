@@ -1,0 +1,233 @@
+"""Classification from text to scores: labelled files in, a small model, baselines beside it."""
+
+import random
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+from torch import Tensor, nn
+
+from seqwright.cli.classifying import _line, draw_confusion
+from seqwright.data.labelled import LabelledFiles, LabelledFilesSettings, training_labels
+from seqwright.errors import DataError
+from seqwright.inputs.labelled_text import LabelledText, LabelledTextSettings
+from seqwright.labelled_batches import Labelled
+from seqwright.models.classifier import RecurrentClassifier, RecurrentClassifierSettings
+from seqwright.objectives.labels import Labels
+from seqwright.recipe import Recipe
+from seqwright.tasks import Evaluation
+from seqwright.tasks.classification import ClassificationTask
+from seqwright.tasks.classifier import Classifier
+from seqwright.tasks.word_baseline import WordBaseline
+from seqwright.training.loop import fit
+from seqwright.training.settings import TrainingSettings
+
+GOOD, BAD, OTHERS = ["fine", "lovely", "great"], ["dull", "awful", "flat"], ["film", "plot", "cast", "the", "a", "this"]
+
+
+@pytest.fixture(autouse=True)
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A place to work in, with a token cache of its own."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("SEQWRIGHT_CACHE", str(tmp_path / "cache"))
+
+
+def reviews(count: int, seed: int) -> list[tuple[str, str]]:
+    """Three times as many good ones as bad ones; one word decides."""
+    draw = random.Random(seed)
+    found = []
+    for number in range(count):
+        label = "bad" if number % 4 == 0 else "good"
+        words = [*draw.choices(OTHERS, k=draw.randrange(1, 7)), draw.choice(BAD if label == "bad" else GOOD)]
+        draw.shuffle(words)
+        found.append((" ".join(words), label))
+    return found
+
+
+def write(name: str, rows: list[tuple[str, str]]) -> str:
+    Path(name).write_text("".join(f"{text}\t{label}\n" for text, label in rows))
+    return name
+
+
+def wired(**settings: Any) -> tuple[Recipe, LabelledFiles, LabelledText]:
+    """A recipe over made-up reviews, its data, and the inputs learnt from it."""
+    chosen: dict[str, Any] = {"train": write("train.tsv", reviews(203, 1)), "valid": write("valid.tsv", reviews(53, 2))}
+    data_settings = LabelledFilesSettings(**chosen | settings)
+    inputs = LabelledTextSettings(kind="words")
+    training = TrainingSettings(tokens=512, steps=60, schedule="constant", rate=0.02, warmup=0, validate_every=60)
+    recipe = Recipe("reviews", "", data_settings, inputs, None, None, training, None)
+    data = LabelledFiles(data_settings)
+    return recipe, data, ClassificationTask().learnt_inputs(recipe, data)
+
+
+class ByLength(nn.Module):
+    """Takes long texts for good ones, and is the surer of it the longer they are."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.weight = nn.Parameter(torch.tensor(0.5))
+
+    def forward(self, batch: Labelled, carry: Any) -> tuple[Tensor, Any]:
+        length_B = batch.real_BT.sum(1) - 5.5
+        return torch.stack([torch.zeros_like(length_B), self.weight * length_B], dim=1), carry
+
+
+def test_a_small_network_learns_it() -> None:
+    recipe, data, inputs = wired()
+    prepared = ClassificationTask().prepared(recipe, data, inputs)
+    assert prepared.scores == ("loss", "accuracy", "macro_f1", "f1")
+    assert prepared.lower_is_better == {"loss"}
+    torch.manual_seed(1)
+    model = RecurrentClassifier(RecurrentClassifierSettings(kind="gru", width=8, embedding=8), **inputs.sizes())
+    used = fit(model, Labels(), prepared.train, settings=recipe.training).eval()
+    scores = prepared.evaluate(used)
+    assert scores["accuracy"] == scores["macro_f1"] == scores["f1"] == 100
+    classifier = Classifier(used, inputs)
+    found = classifier(["this film lovely", "awful", " "])
+    assert [one.label for one in found] == ["good", "bad", ""]
+    assert list(found[1].probabilities) == ["bad", "good"]
+    assert sum(found[1].probabilities.values()) == pytest.approx(1)
+
+
+def test_the_notes_say_what_became_of_the_data_and_what_is_to_beat() -> None:
+    write("holes.tsv", [*reviews(40, 3), ("", "good"), ("no label", "")])
+    recipe, data, inputs = wired(train="holes.tsv")
+    train, valid, to_beat = ClassificationTask().prepared(recipe, data, inputs).notes
+    assert train == "train: 40 texts (bad 10, good 30); 2 without text or label were left out"
+    assert valid == "valid: 53 texts (bad 14, good 39)"
+    assert to_beat.startswith(
+        "valid: to beat: always saying 'good' is right for 73.6 %, logistic regression over words"
+    )
+
+
+def test_validation_and_evaluation_agree() -> None:
+    recipe, data, inputs = wired()
+    task, model = ClassificationTask(), ByLength()
+    validated = task.prepared(recipe, data, inputs).evaluate(model)
+    evaluated = task.evaluated(recipe, data, inputs, model, "valid", None)
+    assert {name: evaluated.scores[name] for name in validated} == pytest.approx(validated)
+
+
+def test_an_evaluation_has_every_answer_in_the_order_of_the_file() -> None:
+    recipe, data, inputs = wired()
+    result = ClassificationTask().evaluated(recipe, data, inputs, ByLength(), "valid", None)
+    rows = reviews(53, 2)
+    assert [(answer["text"], answer["label"]) for answer in result.answers] == rows
+    said = ["good" if len(text.split()) + 1 > 5.5 else "bad" for text, _ in rows]
+    assert [answer["predicted"] for answer in result.answers] == said
+    right = [found == label for found, (_, label) in zip(said, rows, strict=True)]
+    assert result.scores["accuracy"] == pytest.approx(100 * sum(right) / 53)
+    assert result.groups["bad"] == (sum(r for r, (_, label) in zip(right, rows, strict=True) if label == "bad"), 14)
+    assert result.signatures["f1"] == "of 'bad', the rarer label"
+    assert result.scores["f1"] == result.scores["f1_bad"]
+
+
+def test_the_baselines_are_shown_beside_the_scores() -> None:
+    recipe, data, inputs = wired()
+    scores = ClassificationTask().evaluated(recipe, data, inputs, ByLength(), "valid", None).scores
+    assert scores["majority_accuracy"] == pytest.approx(100 * 39 / 53)
+    assert scores["words_accuracy"] == scores["words_f1"] == 100  # one word decides
+
+
+def test_on_files_that_are_not_the_runs_no_regression_learns_from_what_it_is_asked() -> None:
+    name = write("other.tsv", reviews(31, 5))
+    recipe, data, inputs = wired(train=name, valid=name, test=name)
+    result = ClassificationTask().evaluated(recipe, data, inputs, ByLength(), "test", None)
+    assert "words_accuracy" not in result.scores
+    assert "majority_accuracy" in result.scores
+    assert any("no logistic regression" in note for note in result.notes)
+
+
+def test_a_part_with_a_label_that_training_lacks_is_refused() -> None:
+    recipe, data, inputs = wired(test=write("test.tsv", [("the film", "so-so")]))
+    with pytest.raises(DataError, match="The test part has the label 'so-so'"):
+        ClassificationTask().evaluated(recipe, data, inputs, ByLength(), "test", None)
+    with pytest.raises(DataError, match="The test part has the label 'so-so'"):
+        ClassificationTask().checked(recipe, data, inputs)
+
+
+def test_a_part_that_is_not_there_is_refused() -> None:
+    recipe, data, inputs = wired()
+    with pytest.raises(DataError, match="the data has no test part; it has train, valid"):
+        ClassificationTask().evaluated(recipe, data, inputs, ByLength(), "test", None)
+
+
+def test_checking_counts_what_is_worth_a_second_look() -> None:
+    rows = [(f"film number {number}", "bad" if number % 4 == 0 else "good") for number in range(40)]
+    rows += [("a fine film", "good"), ("a fine film", "bad"), ("", "good"), ("one of a kind", "odd")]
+    valid = write("few.tsv", [("a fine film", "good"), ("Ωmega", "bad")])
+    recipe, data, inputs = wired(train=write("holes.tsv", rows), valid=valid)
+    checked, batches = ClassificationTask().checked(recipe, data, inputs)
+    assert batches.in_epoch(0) > 0
+    assert checked.rows[0][:4] == ("train", "44", "1", "1")
+    assert checked.rows[1][:5] == ("valid", "2", "0", "0", "1")
+    told = " | ".join(checked.remarks)
+    assert "only one text of the training part has: 'odd'" in told
+    assert "texts of the train part that occur again with another label: 1" in told
+    assert "texts of the valid part that are in training too: 50.0 %" in told
+    assert "rows of the train part without text or label, left out: 1" in told
+    assert "the valid part has only 2 texts" in told
+    assert "characters of the valid part that the vocabulary lacks: 2 ('Ω'×1 'g'×1)" in told
+    assert checked.facts["to beat"].startswith("always saying 'good'")
+
+
+# The baseline
+
+
+def test_the_regression_is_the_same_each_time_and_beats_chance() -> None:
+    train, test = reviews(203, 1), reviews(53, 2)
+    numbers = [int(label == "good") for _, label in train]
+    one, other = (WordBaseline([text for text, _ in train], numbers, classes=2) for _ in range(2))
+    assert torch.equal(one.weight_VC, other.weight_VC)
+    assert one([text for text, _ in test]) == [int(label == "good") for _, label in test]
+
+
+def test_the_regression_stands_where_the_gradient_is_zero() -> None:
+    """Of Σ -log p + ½ ‖W‖², by automatic differentiation over dense vectors made by hand."""
+    texts, labels = ["fine film", "dull film", "fine fine plot", "dull plot", "film plot"], [1, 0, 1, 0, 2]
+    found = WordBaseline(texts, labels, classes=3)
+    words = list(found.numbers)
+    occurs = torch.tensor([[float(word in text.split()) for word in words] for text in texts], dtype=torch.float64)
+    idf = 1 + torch.log(6 / (1 + occurs.sum(0)))
+    x = nn.functional.normalize(occurs * idf, dim=1)
+    weight, bias = found.weight_VC.clone().requires_grad_(), found.bias_C.clone().requires_grad_()
+    loss = nn.functional.cross_entropy(x @ weight + bias, torch.tensor(labels), reduction="sum")
+    (loss + 0.5 * weight.square().sum()).backward()
+    assert weight.grad is not None
+    assert bias.grad is not None
+    assert float(weight.grad.abs().max()) < 1e-3
+    assert float(bias.grad.abs().max()) < 1e-3
+
+
+def test_texts_without_a_known_word_are_answered_too() -> None:
+    found = WordBaseline(["a b", "a c", "d e"], [0, 0, 1], classes=2)
+    assert found(["", "zzz"]) == [0, 0]
+    assert WordBaseline(["a", "b", "c"], [1, 1, 0], classes=2)(["anything"]) == [1]  # no word occurs twice
+
+
+# The command line
+
+
+def test_a_line_has_as_many_labels_as_asked_for() -> None:
+    _, _, inputs = wired()
+    found = Classifier(ByLength(), inputs)(["a b c d e f g h i"])[0]
+    label, probability, other, rest = _line("x", found, 2, as_json=False).split("\t")
+    assert (label, other) == ("good", "bad")
+    assert float(probability) + float(rest) == pytest.approx(1, abs=2e-4)
+    assert _line("x", found, 1, as_json=False) == f"good\t{found.probability:.4f}"
+    assert '"label": "good"' in _line("x", found, 1, as_json=True)
+
+
+def test_the_confusion_of_an_evaluation_is_drawn(tmp_path: Path) -> None:
+    _, _, inputs = wired()
+    answers = [{"label": "good", "predicted": "bad"}, {"label": "bad", "predicted": "bad"}]
+    result = Evaluation(scores={}, signatures={}, groups={}, answers=answers, notes=[])
+    paths = draw_confusion(result, inputs, tmp_path / "eval" / "valid-confusion")
+    assert [path.name for path in paths] == ["valid-confusion.png", "valid-confusion.svg"]
+    assert all(path.stat().st_size > 1000 for path in paths)
+
+
+def test_the_labels_of_the_inputs_are_those_of_training() -> None:
+    _, data, inputs = wired()
+    assert inputs.counts == training_labels(data) == {"bad": 51, "good": 152}
