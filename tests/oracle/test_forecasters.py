@@ -84,7 +84,7 @@ def test_the_simple_rnn_is_a_single_cell() -> None:
     torch.manual_seed(3)
     settings = RecurrentForecasterSettings(kind="rnn", layers=0, output="recurrent")
     model = RecurrentForecaster(settings, channels=1, horizon=1)
-    w, u, b = (float(p) for p in model.parameters())
+    w, u, b = (float(p.detach()) for p in model.parameters())
     past_BTC = torch.randn(B, T, 1)
     y_B = torch.zeros(B)
     for x_B in past_BTC.squeeze(-1).T:

@@ -76,8 +76,6 @@ def write_new_recipe(
     if task not in TEMPLATES:
         raise SettingError(f"there is no task '{task}'{instead(task, TEMPLATES)}")
     where = output or Path(f"{data[0].name.split('.')[0] or 'mine'}.toml")
-    if where.exists():
-        raise SettingError(f"{where} exists; choose another name with --output")
     if task == "language":
         if len(data) > 1 or source or target:
             raise SettingError("a language model reads one text; give --data once, without --source and --target")
@@ -87,7 +85,13 @@ def write_new_recipe(
     say(f"next: {command('check', str(where))}")
 
 
+def _require_free(where: Path) -> None:
+    if where.exists():
+        raise SettingError(f"{where} exists; choose another name with --output")
+
+
 def _write_language_recipe(data: Path, where: Path) -> None:
+    _require_free(where)
     first = next(TextFiles(TextFilesSettings(train=data.as_posix())).texts("train"))
     text = LANGUAGE.format(
         check=_on_one_line(command("check", str(where))),
@@ -105,6 +109,7 @@ def _write_translation_recipe(data: list[Path], where: Path, source: str | None,
     columns = {name: _column(asked) for name, asked in (("source", source), ("target", target)) if asked is not None}
     if columns and len(data) == 2:
         raise SettingError("--source and --target choose columns, but line-aligned files have none; leave them out")
+    _require_free(where)
     paths = tuple(path.as_posix() for path in data)
     train = paths[0] if len(paths) == 1 else (paths[0], paths[1])
     files = PairFiles(PairFilesSettings(train=train, source=columns.get("source"), target=columns.get("target")))
