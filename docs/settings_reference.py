@@ -104,6 +104,10 @@ def _spoken(kind: Any, limits: str = "") -> str:
         return ", ".join(_toml(value) for value in inner)
     if origin in (Union, types.UnionType):
         return " or ".join(_spoken(part, limits) for part in inner if part is not type(None))
+    if origin is dict:
+        return f"{{ {_spoken(inner[0])} = {_spoken(inner[1])}, … }}"
+    if origin is tuple and inner[-1] is Ellipsis:
+        return f"[{_spoken(inner[0])}, …]"
     if origin is tuple:
         return f"[{', '.join(_spoken(part) for part in inner)}]"
     return f"{WORDS[kind]} {limits}".strip()

@@ -1,0 +1,29 @@
+"""The page of every setting, which `make docs` builds."""
+
+import sys
+from pathlib import Path
+
+import pytest
+
+from seqwright.lineage import KINDS
+
+DOCS = Path(__file__).resolve().parents[2] / "docs"
+
+
+def test_every_kind_of_every_section_is_on_the_page_of_settings(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "path", [str(DOCS), *sys.path])
+    import settings_reference  # type: ignore[import-not-found,unused-ignore]
+
+    page: str = settings_reference.settings_page()
+    headings = [line for line in page.splitlines() if line.startswith("### ")]
+    for section, kinds in KINDS.items():
+        for name, several in kinds.items():
+            for kind in several if name else ():
+                (heading,) = [
+                    line for line in headings if f"{section}:" in line and kind.task in line and _has(line, name)
+                ]
+                assert heading
+
+
+def _has(heading: str, name: str) -> bool:
+    return name in heading.partition(": ")[2].partition(" (")[0].split(", ")
