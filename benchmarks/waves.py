@@ -1,15 +1,15 @@
-"""How well the shipped recipes forecast the lectures' waves: test MSE of the next step.
+"""How well the shipped recipes forecast the lectures' waves: the mean squared error of the next step.
 
-    python -m benchmarks.waves                         every recipe, in a few minutes
+    python -m benchmarks.waves                         every recipe, three times, in a quarter of an hour
     python -m benchmarks.waves waves-rnn waves-gru     some of them
 
 10,000 series of 50 steps (7,000 to train on, 2,000 to validate, 1,000 to test), 20 epochs of Adam. Each recipe is
-trained into a run folder of its own; stopped at any moment, the same command goes on from there. The checkpoint with
-the lowest validation loss is tested. `lectures` are the losses that Payberah's slides print for Keras; the simple
-forecasts stand beside them.
+trained from several seeds, each into a run folder of its own; stopped at any moment, the same command goes on from
+there. The checkpoint with the lowest validation loss is tested. `lectures` are the losses that Payberah's slides print
+for Keras, of series drawn in the same way from a seed they do not tell; the simple forecasts stand beside them.
 """
 
-import json
+import statistics
 import subprocess
 import sys
 import tomllib
@@ -17,67 +17,95 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.record import REPOSITORY, options, record, show
+from seqwright.lineage import task_of
 from seqwright.recipe import shipped
+from seqwright.runs import data_of, open_run, parameters
 from seqwright.training.checkpoint import read_checkpoint, read_mark
 
 QUICK = ["training.steps=20", "training.validate_every=20", "training.save_every=20"]
 LECTURES = {
-    "waves-dense": 0.0040,
-    "waves-rnn": 0.0110,
-    "waves-deep-rnn": 0.0032,
-    "waves-deep-rnn-dense": 0.0028,
+    "waves-dense": 0.003994,
+    "waves-rnn": 0.011026,
+    "waves-deep-rnn": 0.003197,
+    "waves-deep-rnn-dense": 0.002758,
 }
 SIMPLE = ("naive", "seasonal_naive", "least_squares")
 SCORES = ("mse", "mae", "mase")
+COLUMNS = ("recipe", "parameters", "valid MSE", "test MSE", "of each seed", "lectures", "test MASE", "seconds")
 
 
 def main() -> None:
     recipes = [*LECTURES, *(name for name in shipped() if name.startswith("waves-") and name not in LECTURES)]
     parser = options("waves", __doc__)
     parser.add_argument("recipes", nargs="*", metavar="RECIPE", help=f"of {', '.join(recipes)} (default: all)")
+    parser.add_argument("--seeds", type=int, default=3, metavar="N", help="trainings of each recipe (default: 3)")
     parser.add_argument("--runs", type=Path, default=REPOSITORY / "runs", help="where the run folders are")
     given = parser.parse_args()
-    found, resolved, simple = {}, {}, {}
+    found: dict[str, list[dict[str, Any]]] = {}
+    settings: dict[str, Any] = {}
+    simple: dict[str, dict[str, float]] = {}
     for name in given.recipes or recipes:
-        run = given.runs / f"{name}{'-quick' if given.quick else ''}"
-        seqwright("train", name, "--run", str(run), "training.threads=1", *(QUICK if given.quick else []))
-        scores = json.loads(seqwright("eval", str(run), "--part", "test", "--json"))
-        found[name] = {**{score: scores[score] for score in SCORES}, **facts(run), "lectures": LECTURES.get(name)}
-        simple = {who: {score: scores[f"{who}_{score}"] for score in SCORES} for who in SIMPLE}
-        resolved[name] = tomllib.loads((run / "resolved.toml").read_text(encoding="utf-8"))
-    rows = [[name, *(f"{numbers[score]:.4f}" for score in SCORES), *told(numbers)] for name, numbers in found.items()]
-    rows += [[who.replace("_", " "), *(f"{scores[score]:.4f}" for score in SCORES)] for who, scores in simple.items()]
-    show(["recipe", "test MSE", "MAE", "MASE", "lectures' MSE", "parameters", "best step", "seconds"], rows)
+        for seed in range(1, 1 + (1 if given.quick else given.seeds)):
+            run = given.runs / f"{name}-seed-{seed}{'-quick' if given.quick else ''}"
+            trained(name, seed, run, quick=given.quick)
+            numbers, simple = judged(run)
+            found.setdefault(name, []).append(numbers)
+            settings[name] = tomllib.loads((run / "resolved.toml").read_text(encoding="utf-8"))
+    show(COLUMNS, [*(row(name, runs) for name, runs in found.items()), *(beside(who, simple) for who in SIMPLE)])
     record(
         "waves",
         __doc__,
         given,
         threads=1,
         libraries=["torch", "numpy"],
-        settings=resolved,
-        numbers={"recipes": found, "simple forecasts": simple},
+        settings=settings,
+        numbers={"recipes": found, "lectures": LECTURES, "simple forecasts": simple},
     )
 
 
-def facts(run: Path) -> dict[str, Any]:
-    """The size of a run and how long it took."""
-    last, best = read_mark(run, "last"), read_mark(run, "best")
+def trained(name: str, seed: int, run: Path, *, quick: bool) -> None:
+    """Train as a user does, or go on with it."""
+    words = ["train", name, "--run", str(run), f"training.seed={seed}", "training.threads=1", *(QUICK if quick else [])]
+    subprocess.run([sys.executable, "-m", "seqwright", *words], check=True)
+
+
+def judged(folder: Path) -> tuple[dict[str, Any], dict[str, dict[str, float]]]:
+    """The scores of a run on the validation and on the test part, its size and how long it took; those to beat."""
+    run, last = open_run(folder), read_mark(folder, "last")
     assert last is not None
-    checkpoint = read_checkpoint(run, last, ("model",))
-    parameters = sum(tensor.numel() for tensor in checkpoint.files["model"].values())
-    seconds = round(checkpoint.state["seconds"], 1)
-    return {"parameters": parameters, "steps": last, "best_step": best, "training_seconds": seconds}
+    task, data = task_of(run.recipe.data.kind), data_of(run.recipe)
+    valid, test = (
+        task.evaluated(run.recipe, data, run.inputs, run.model, part, None).scores for part in ("valid", "test")
+    )
+    numbers = {
+        "seed": run.recipe.training.seed,
+        "valid": {score: valid[score] for score in SCORES},
+        "test": {score: test[score] for score in SCORES},
+        "parameters": parameters(run.model),
+        "steps": last,
+        "best_step": run.step,
+        "training_seconds": round(read_checkpoint(folder, last, ("model",)).state["seconds"], 1),
+    }
+    return numbers, {who: {score: test[f"{who}_{score}"] for score in SCORES} for who in SIMPLE}
 
 
-def told(numbers: dict[str, Any]) -> list[str]:
-    lectures = "" if numbers["lectures"] is None else f"{numbers['lectures']:.4f}"
-    return [lectures, *(str(numbers[name]) for name in ("parameters", "best_step", "training_seconds"))]
+def row(name: str, runs: list[dict[str, Any]]) -> list[str]:
+    """A recipe in the table: means over the seeds, and the test error of each."""
+    valid, test, scaled = (
+        statistics.mean(run[part][score] for run in runs)
+        for part, score in (("valid", "mse"), ("test", "mse"), ("test", "mase"))
+    )
+    each = " ".join(f"{run['test']['mse']:.5f}" for run in runs)
+    lectures = f"{LECTURES[name]:.5f}" if name in LECTURES else ""
+    seconds = f"{statistics.mean(run['training_seconds'] for run in runs):.0f}"
+    size = f"{runs[0]['parameters']:,}"
+    return [name, size, f"{valid:.5f}", f"{test:.5f}", each, lectures, f"{scaled:.3f}", seconds]
 
 
-def seqwright(*words: str) -> str:
-    """Run a verb as a user does; what it prints as its result."""
-    done = subprocess.run([sys.executable, "-m", "seqwright", *words], check=True, stdout=subprocess.PIPE, text=True)
-    return done.stdout
+def beside(who: str, simple: dict[str, dict[str, float]]) -> list[str]:
+    """A simple forecast in the table."""
+    scores = simple[who]
+    return [who.replace("_", " "), "", "", f"{scores['mse']:.5f}", "", "", f"{scores['mase']:.3f}", ""]
 
 
 if __name__ == "__main__":

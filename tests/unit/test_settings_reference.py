@@ -19,10 +19,8 @@ def test_every_kind_of_every_section_is_on_the_page_of_settings(monkeypatch: pyt
     for section, kinds in KINDS.items():
         for name, several in kinds.items():
             for kind in several if name else ():
-                (heading,) = [
-                    line for line in headings if f"{section}:" in line and kind.task in line and _has(line, name)
-                ]
-                assert heading
+                fitting = [line for line in headings if f" {section}: " in line and kind.task in line]
+                assert len([line for line in fitting if _has(line, name)]) == 1, (section, name, kind.task)
 
 
 def _has(heading: str, name: str) -> bool:

@@ -41,11 +41,11 @@ def forecast_series(
     values_NC = Forecaster(run.model, run.inputs)(ending.values_TC[None], steps)[0]
     if steps > run.inputs.horizon:
         say(f"the model forecasts {run.inputs.horizon} at once: beyond that it goes on from its own forecasts")
-    _print(ending, values_NC, as_json=as_json)
     if picture is not None:
         figure = forecast_picture(_panels(run, ending, values_NC, steps))
         paths = save(figure, picture.with_suffix(""), _formats(picture))
         say(f"drawn: {', '.join(map(shown, paths))}")
+    _print(ending, values_NC, as_json=as_json)  # last: whoever reads it may stop listening
 
 
 def _ending(run: Run, file: Path | None) -> Ending:

@@ -104,7 +104,7 @@ def _draw(axes: "Axes", panel: Panel) -> None:
     for name, style in STYLES.items():
         if name in panel.forecasts:
             _draw_forecast(axes, panel.forecasts[name], style, as_marks=horizon <= FEW)
-    axes.set_title(legible(panel.title, 40), loc="left", fontsize=8)
+    axes.set_title(legible(panel.title, 18 if len(panel.times) else 40), loc="left", fontsize=8)
     if len(panel.times):
         axes.set_title(f"{panel.times[0]} … {panel.times[-1]}", loc="right", fontsize=7, color="#555555")
     axes.margins(x=0.03, y=0.1)
