@@ -19,7 +19,8 @@ import torch
 from torch import nn
 
 from benchmarks.record import options, record, show
-from seqwright.batches import Ids, sources
+from seqwright.batches import Ids
+from seqwright.batches.pairs import sources
 from seqwright.decoding import DecodingSettings, decoded
 from seqwright.devices import keep_freed_memory
 from seqwright.inputs.tokenizers import BEGIN, END, PAD, UNKNOWN

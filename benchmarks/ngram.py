@@ -22,10 +22,10 @@ from numpy.typing import NDArray
 
 from benchmarks.record import options, record, show
 from seqwright.arpa import read_arpa
+from seqwright.batches.text import Text, texts
 from seqwright.data.examples import PartName
 from seqwright.data.text_cards import CardText, TextCardSettings
 from seqwright.models.ngram import Ngram, NgramSettings
-from seqwright.text_batches import Text, texts
 
 RESERVED = ("<pad>", "<unk>", "<s>", "</s>")
 SMOOTHINGS = ("maximum-likelihood", "add-k", "stupid-backoff", "kneser-ney", "modified-kneser-ney")

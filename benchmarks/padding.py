@@ -11,7 +11,8 @@ from typing import NamedTuple
 import numpy as np
 
 from benchmarks.record import options, record, show
-from seqwright.batches import PairBatches, Pairs, Place, pairs
+from seqwright.batches import Place
+from seqwright.batches.pairs import PairBatches, Pairs, pairs
 from seqwright.data.examples import PartName
 from seqwright.inputs.pair_text import PairText
 from seqwright.recipe import read_recipe

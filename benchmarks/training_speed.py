@@ -19,7 +19,8 @@ from torch import Tensor, nn
 from torch.nn.utils.rnn import pad_sequence
 
 from benchmarks.record import options, record, show
-from seqwright.batches import PairBatches, Pairs, Place
+from seqwright.batches import Place
+from seqwright.batches.pairs import PairBatches, Pairs
 from seqwright.data.examples import PartName
 from seqwright.inputs.pair_text import PairText
 from seqwright.inputs.tokenizers import BEGIN, END, PAD

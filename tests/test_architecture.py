@@ -15,19 +15,19 @@ PACKAGE = Path(__file__).resolve().parent.parent / "src" / "seqwright"
 LONGEST_FILE, LONGEST_FUNCTION = 400, 60
 
 # What each folder may import of the package beside itself: modules of the root, other folders, or modules in them.
-BATCHES = {"batches", "text_batches", "labelled_batches", "series_batches"}
 MAY_IMPORT: dict[str, set[str]] = {
+    "batches": set(),
     "layers": set(),
-    "models": {"layers", "settings"} | BATCHES,
-    "objectives": {"errors", "layers", "settings"} | BATCHES,
+    "models": {"batches", "layers", "settings"},
+    "objectives": {"batches", "errors", "layers", "settings"},
     "training": {"batches", "devices", "errors", "objectives.objective", "settings"},
     "data": {"__version__", "errors", "settings"},
-    "inputs": {"errors", "settings"} | BATCHES,
+    "inputs": {"batches", "errors", "settings"},
     "decoding": {"errors", "settings"},
     "metrics": {"errors", "settings"},
     "pictures": {"errors", "settings"},
-    "tasks": BATCHES
-    | {
+    "tasks": {
+        "batches",
         "cache",
         "text_cache",
         "data",

@@ -158,7 +158,7 @@ def tokenised_pairs(
             with writing_to(folder.parent):
                 aside.mkdir()
                 _write(pairs, aside, source, target, longest, overlong, where, progress)
-                _settle(aside, folder)
+                settle(aside, folder)
         finally:
             shutil.rmtree(aside, ignore_errors=True)
     kept = Kept(**json.loads((folder / "kept.json").read_text(encoding="utf-8")))
@@ -179,7 +179,7 @@ def writing_to(folder: Path) -> Iterator[None]:
         ) from error
 
 
-def _settle(aside: Path, folder: Path) -> None:
+def settle(aside: Path, folder: Path) -> None:
     """Let the folder appear, unless another process was quicker with the same."""
     try:
         aside.rename(folder)

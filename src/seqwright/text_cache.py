@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from seqwright.batches import Ids
-from seqwright.cache import Encode, Overlong, Ragged, RaggedWriter, _settle, writing_to
+from seqwright.cache import Encode, Overlong, Ragged, RaggedWriter, settle, writing_to
 from seqwright.data.catalog import cache_folder
 from seqwright.errors import DataError
 from seqwright.metrics.language import Extent, extent
@@ -75,7 +75,7 @@ def tokenised_texts(
             with writing_to(folder.parent):
                 aside.mkdir()
                 _Writing(aside, rules, where, decode).write(texts, encode, progress)
-                _settle(aside, folder)
+                settle(aside, folder)
         finally:
             shutil.rmtree(aside, ignore_errors=True)
     counted, *others = json.loads((folder / "kept.json").read_text(encoding="utf-8"))

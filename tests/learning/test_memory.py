@@ -5,8 +5,8 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
+from seqwright.batches.text import Text
 from seqwright.models.rnn_lm import RecurrentLM, RecurrentLMSettings
-from seqwright.text_batches import Text
 
 SYMBOLS, OTHERS = 6, 4
 CUE = SYMBOLS + OTHERS

@@ -10,9 +10,9 @@ import torch
 from numpy.typing import NDArray
 
 from seqwright.arpa import read_arpa, write_arpa
+from seqwright.batches.text import texts
 from seqwright.errors import DataError, SettingError
 from seqwright.models.ngram import Ngram, NgramSettings
-from seqwright.text_batches import texts
 
 V = 17
 WORDS = ["der", "die", "das", "▁x", "é", "猫", "#", "\u00a0", "\u2028", "=", "\\", "0", "-1"]

@@ -13,12 +13,12 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
+from seqwright.batches.text import Text
 from seqwright.layers.gradients import gradient_norms
 from seqwright.layers.initialisation import initialise
 from seqwright.layers.recurrence import Cell, DeepTransition, GRUCell, LSTMCell, ReLUCell, RNNCell, UGRNNCell
 from seqwright.layers.scanning import Recurrent
 from seqwright.models.rnn_lm import RecurrentLM, RecurrentLMSettings
-from seqwright.text_batches import Text
 
 T, E, D, V = 5, 3, 2, 4
 

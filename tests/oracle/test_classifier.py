@@ -10,7 +10,7 @@ import pytest
 import torch
 from torch import Tensor, nn
 
-from seqwright.labelled_batches import Labelled
+from seqwright.batches.labelled import Labelled
 from seqwright.layers.recurrence import Weights
 from seqwright.models.classifier import RecurrentClassifier, RecurrentClassifierSettings, example
 

@@ -6,9 +6,9 @@ import pytest
 import torch
 from torch import Tensor, nn
 
+from seqwright.batches.series import Series, windows
 from seqwright.errors import SettingError
 from seqwright.objectives.forecast import Forecast, ForecastSettings
-from seqwright.series_batches import Series, windows
 
 B, T, N, C = 3, 5, 2, 7
 

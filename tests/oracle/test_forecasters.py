@@ -7,6 +7,7 @@ import torch
 from pydantic import ValidationError
 from torch import Tensor, nn
 
+from seqwright.batches.series import Series, windows
 from seqwright.models.forecasters import (
     DenseForecaster,
     DenseSettings,
@@ -15,7 +16,6 @@ from seqwright.models.forecasters import (
     RecurrentForecaster,
     RecurrentForecasterSettings,
 )
-from seqwright.series_batches import Series, windows
 
 B, T, N, C, D = 3, 7, 2, 5, 11
 SIZES = {"channels": C, "horizon": N, "history": T}

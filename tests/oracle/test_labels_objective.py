@@ -7,8 +7,8 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
+from seqwright.batches.labelled import Labelled
 from seqwright.errors import SettingError
-from seqwright.labelled_batches import Labelled
 from seqwright.objectives.labels import Labels, LabelsSettings
 
 B, C = 7, 5

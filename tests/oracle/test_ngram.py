@@ -16,8 +16,8 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from seqwright.arpa import read_arpa
+from seqwright.batches.text import texts
 from seqwright.models.ngram import Ngram, NgramSettings
-from seqwright.text_batches import texts
 
 PADDING, BEGIN, END = 0, 2, 3
 V = 13

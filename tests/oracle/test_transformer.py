@@ -10,7 +10,7 @@ import pytest
 import torch
 from torch import Tensor, nn
 
-from seqwright.batches import Pairs
+from seqwright.batches.pairs import Pairs
 from seqwright.layers.blocks import DecoderBlock, EncoderBlock, FeedForward, PostNorm, PreNorm
 from seqwright.layers.embeddings import PositionedEmbedding, TokenEmbedding
 from seqwright.layers.positions import SinusoidalPositions

@@ -9,7 +9,8 @@ import pytest
 import torch
 from numpy.typing import NDArray
 
-from seqwright.batches import Ids, PairBatches, Pairs, Place, padded, pairs, sources
+from seqwright.batches import Ids, Place, padded
+from seqwright.batches.pairs import PairBatches, Pairs, pairs, sources
 
 BEGIN, END = 2, 3
 

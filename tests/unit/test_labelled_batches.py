@@ -5,7 +5,7 @@ import pytest
 import torch
 
 from seqwright.batches import InMemory, Place
-from seqwright.labelled_batches import Labelled, LabelledBatches, LeftOut, Shortened, labelled, shortened
+from seqwright.batches.labelled import Labelled, LabelledBatches, LeftOut, Shortened, labelled, shortened
 
 END = 3
 LENGTHS = [5, 1, 9, 3, 3, 7, 2, 8, 4, 6, 11]

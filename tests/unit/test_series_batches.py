@@ -4,7 +4,7 @@ import numpy as np
 import torch
 
 from seqwright.batches import Place
-from seqwright.series_batches import Series, WindowBatches, first_steps, pasts, windows
+from seqwright.batches.series import Series, WindowBatches, first_steps, pasts, windows
 
 T, N, C = 5, 3, 2
 

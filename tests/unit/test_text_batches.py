@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from seqwright.batches import Ids, InMemory, Place
+from seqwright.batches.text import DocumentBatches, StreamBatches, Text, prompts, texts
 from seqwright.cache import Ragged, RaggedWriter
-from seqwright.text_batches import DocumentBatches, StreamBatches, Text, prompts, texts
 
 BEGIN, END = 2, 3
 Corpus = list[list[int]]

@@ -9,7 +9,7 @@ from typing import Any
 
 from seqwright.cli.terminal import say
 from seqwright.cli.translating import some_lines
-from seqwright.data.pairs import require_file
+from seqwright.data.files import require_file
 from seqwright.errors import DataError, RunError, SettingError
 from seqwright.inputs.labelled_text import LabelledText
 from seqwright.lineage import task_name

@@ -9,7 +9,7 @@ from rich.table import Table
 
 from seqwright.cli.terminal import add_row, say, shown
 from seqwright.data.examples import PartName
-from seqwright.data.pairs import content_hash
+from seqwright.data.files import content_hash
 from seqwright.errors import SettingError
 from seqwright.lineage import TASKS, task_name, task_of
 from seqwright.recipe import Recipe, validated

@@ -14,7 +14,7 @@ import torch
 from rich.console import Console
 from torch import Tensor, nn
 
-from seqwright.batches import pairs
+from seqwright.batches.pairs import pairs
 from seqwright.cli.evaluating import decoding_settings
 from seqwright.cli.terminal import say, shown
 from seqwright.devices import home_of

@@ -12,7 +12,7 @@ from rich.text import Text
 from seqwright.cli.language_runs import opened_language_run
 from seqwright.cli.terminal import say
 from seqwright.cli.translating import some_lines
-from seqwright.data.pairs import require_file
+from seqwright.data.files import require_file
 from seqwright.errors import DataError
 from seqwright.tasks.language import first_token
 from seqwright.tasks.writer import Surprise, Writer

@@ -11,7 +11,7 @@ from typing import Any
 
 from seqwright.cli.evaluating import decoding_settings
 from seqwright.cli.terminal import say
-from seqwright.data.pairs import lines, require_file
+from seqwright.data.files import lines, require_file
 from seqwright.errors import DataError, SettingError
 from seqwright.runs import Run, open_run
 from seqwright.tasks.translator import Translation, Translator

@@ -16,7 +16,7 @@ from typing import Literal
 from pydantic import Field, model_validator
 
 from seqwright.data.examples import PartName
-from seqwright.data.pairs import _place, _share
+from seqwright.data.files import place_of, share_of
 from seqwright.errors import DataError, SettingError
 from seqwright.settings import Settings
 
@@ -35,7 +35,7 @@ class EmbeddedTextSettings(Settings):
     @model_validator(mode="after")
     def _are_shares(self) -> "EmbeddedTextSettings":
         for part, share in {"valid": self.valid, "test": self.test}.items():
-            if _share(part, share) is None:
+            if share_of(part, share) is None:
                 raise SettingError(f"data.{part} is '{share}', expected a share such as '5%'")
         if sum(_edges(self)) >= 1:
             raise SettingError(
@@ -94,7 +94,7 @@ class PythonSource:
             raise DataError(f"{self.folder} has no source of the standard library: use a Python that has it in files")
         left = sys.maxsize if self.settings.megabytes is None else self.settings.megabytes * 1e6
         chosen = []
-        for name in sorted(size, key=lambda name: _place(f"whether to take {name}")):
+        for name in sorted(size, key=lambda name: place_of(f"whether to take {name}")):
             if size[name] <= left:
                 chosen.append(name)
                 left -= size[name]
@@ -152,7 +152,7 @@ def _source(path: Path) -> str:
 
 
 def _edges(settings: EmbeddedTextSettings) -> tuple[float, float]:
-    return _share("valid", settings.valid) or 0.0, _share("test", settings.test) or 0.0
+    return share_of("valid", settings.valid) or 0.0, share_of("test", settings.test) or 0.0
 
 
 def _shared_out(names: Iterable[str], settings: EmbeddedTextSettings) -> dict[PartName, list[str]]:
@@ -160,7 +160,7 @@ def _shared_out(names: Iterable[str], settings: EmbeddedTextSettings) -> dict[Pa
     valid, test = _edges(settings)
     shares: dict[PartName, list[str]] = {"train": [], "valid": [], "test": []}
     for name in names:
-        place = _place(name)
+        place = place_of(name)
         shares["valid" if place < valid else "test" if place < valid + test else "train"].append(name)
     return shares
 

@@ -15,7 +15,7 @@ from filelock import FileLock, Timeout
 
 from seqwright import __version__
 from seqwright.data.catalog import Card, CardFile, provided
-from seqwright.data.pairs import content_hash
+from seqwright.data.files import content_hash
 from seqwright.errors import DownloadError
 
 Progress = Callable[[str, int, int], None]  # the file's path, the bytes that are here, the bytes in all

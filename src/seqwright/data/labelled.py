@@ -16,9 +16,9 @@ from typing import Literal, NamedTuple, Protocol
 from pydantic import Field, model_validator
 
 from seqwright.data.examples import PartName
+from seqwright.data.files import place_of, share_of
 from seqwright.data.labelled_folders import LabelFolders
 from seqwright.data.labelled_tables import Example, LabelledTable
-from seqwright.data.pairs import _place, _share
 from seqwright.data.tables import Column
 from seqwright.errors import DataError, SettingError, nearest
 from seqwright.settings import Settings
@@ -82,7 +82,7 @@ class LabelledFilesSettings(Settings):
     def _fit_together(self) -> "LabelledFilesSettings":
         if self.train.endswith("%"):
             raise SettingError(f"data.train is '{self.train}', expected a file: training takes what the shares leave.")
-        if sum(_share(part, given) or 0.0 for part, given in {"valid": self.valid, "test": self.test}.items()) >= 1:
+        if sum(share_of(part, given) or 0.0 for part, given in {"valid": self.valid, "test": self.test}.items()) >= 1:
             raise SettingError(
                 f"data.valid '{self.valid}' and data.test '{self.test}' leave nothing to train on: lower them."
             )
@@ -142,7 +142,7 @@ class LabelledFiles:
         if labels is not None:
             examples = (example for example in examples if example.label in labels)
         if piece.low > 0 or piece.high < 1:
-            examples = (example for example in examples if piece.low <= _place(example.text) < piece.high)
+            examples = (example for example in examples if piece.low <= place_of(example.text) < piece.high)
         names = self.settings.names
         return (Example(text, names.get(label, label)) for text, label in examples)
 
@@ -166,7 +166,7 @@ def _slices(settings: LabelledFilesSettings) -> dict[PartName, _Slice]:
     edge = 0.0
     given: list[tuple[PartName, str | None]] = [("valid", settings.valid), ("test", settings.test)]
     for part, name in given:
-        share = _share(part, name)
+        share = share_of(part, name)
         if share is not None:
             held_out[part] = _Slice(train, edge, edge + share)
             edge += share

@@ -10,8 +10,8 @@ from io import BufferedReader
 from pathlib import Path, PurePath, PurePosixPath
 from typing import NamedTuple
 
+from seqwright.data.files import content_hash
 from seqwright.data.labelled_tables import Example
-from seqwright.data.pairs import content_hash
 from seqwright.errors import DataError
 
 ARCHIVES = (".tar", ".tar.gz", ".tgz")

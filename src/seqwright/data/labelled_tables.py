@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from seqwright.data.pairs import content_hash, lines, require_file
+from seqwright.data.files import content_hash, lines, require_file
 from seqwright.data.tables import Column, Row, csv_rows, tsv_rows
 from seqwright.errors import DataError, SettingError, nearest
 

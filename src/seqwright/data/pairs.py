@@ -5,14 +5,9 @@ be larger than the machine. A share such as `valid = "5%"` is cut from the train
 sentence, so the parts do not depend on the order of the lines and never have a source sentence in common.
 """
 
-import codecs
-import functools
-import gzip
 import hashlib
 import itertools
 import json
-import re
-import zlib
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Literal, NamedTuple
@@ -20,12 +15,12 @@ from typing import Literal, NamedTuple
 from pydantic import model_validator
 
 from seqwright.data.examples import Pair, PartName
+from seqwright.data.files import content_hash, extension_of, lines, place_of, require_file, share_of
 from seqwright.data.tables import Column, Reader, csv_pairs, csv_rows, json_pairs, table_remarks, tsv_pairs, tsv_rows
-from seqwright.errors import DataError, SettingError, nearest
+from seqwright.errors import DataError, SettingError
 from seqwright.settings import Settings
 
 Files = str | tuple[str, str]
-_SHARE = re.compile(r"(\d+(?:\.\d+)?)\s*%")
 
 
 class PairFilesSettings(Settings):
@@ -55,7 +50,7 @@ class PairFilesSettings(Settings):
     def _fit_together(self) -> "PairFilesSettings":
         if isinstance(self.train, str) and self.train.endswith("%"):
             raise SettingError(f"data.train is '{self.train}', expected files: training takes what the shares leave.")
-        shares = [_share("valid", self.valid) or 0.0, _share("test", self.test) or 0.0]
+        shares = [share_of("valid", self.valid) or 0.0, share_of("test", self.test) or 0.0]
         if sum(shares) >= 1:
             raise SettingError(
                 f"data.valid '{self.valid}' and data.test '{self.test}' leave nothing to train on: lower them."
@@ -97,7 +92,7 @@ class PairFiles:
         """A sha256 of the contents and of the settings that decide what `pairs(part)` gives; paths do not count."""
         piece = self._slice(part)
         columns = [self.settings.source, self.settings.target] if len(piece.files) == 1 else []
-        forms = [[_extension(path) if columns else "", content_hash(path)] for path in piece.files]
+        forms = [[extension_of(path) if columns else "", content_hash(path)] for path in piece.files]
         said = json.dumps([forms, columns, piece.low, piece.high])
         return hashlib.sha256(said.encode()).hexdigest()
 
@@ -106,8 +101,8 @@ class PairFiles:
         remarks = []
         rows_of = {".tsv": tsv_rows, ".csv": csv_rows}
         for path in dict.fromkeys(piece.files[0] for piece in self._slices.values() if len(piece.files) == 1):
-            if _extension(path) in rows_of:
-                rows = rows_of[_extension(path)](lines(path), path)
+            if extension_of(path) in rows_of:
+                rows = rows_of[extension_of(path)](lines(path), path)
                 remarks += table_remarks(rows, path, self.settings.source, self.settings.target)
         return remarks
 
@@ -123,7 +118,7 @@ class PairFiles:
             path = piece.files[0]
             pairs = _reader(path)(lines(path), path, self.settings.source, self.settings.target)
         if piece.low > 0 or piece.high < 1:
-            pairs = (pair for pair in pairs if piece.low <= _place(pair.source) < piece.high)
+            pairs = (pair for pair in pairs if piece.low <= place_of(pair.source) < piece.high)
         empty = True
         for pair in pairs:
             empty = False
@@ -150,7 +145,7 @@ def _slices(settings: PairFilesSettings) -> dict[PartName, _Slice]:
     edge = 0.0
     given: list[tuple[PartName, Files | None]] = [("valid", settings.valid), ("test", settings.test)]
     for part, files in given:
-        share = _share(part, files)
+        share = share_of(part, files)
         if share is not None:
             held_out[part] = _Slice(train, edge, edge + share)
             edge += share
@@ -163,97 +158,8 @@ def _is_one_file(files: Files | None) -> bool:
     return isinstance(files, str) and not files.endswith("%")
 
 
-def _share(part: str, files: Files | None) -> float | None:
-    """0.05 for "5%", None for files."""
-    if not isinstance(files, str) or not files.endswith("%"):
-        return None
-    match = _SHARE.fullmatch(files)
-    if match is None or not 0 < float(match[1]) < 100:
-        raise SettingError(f"data.{part} is '{files}', expected a share above 0% and below 100%, such as '5%'.")
-    return float(match[1]) / 100
-
-
-def _place(source: str) -> float:
-    """A number in [0, 1) that depends on the sentence alone, whatever surrounds it in the file or on the line."""
-    digest = hashlib.blake2b(source.strip().encode(), digest_size=6).digest()
-    return float(int.from_bytes(digest, "big") / 2**48)
-
-
-# Files and lines
-
-
-def content_hash(path: Path) -> str:
-    """The sha256 of a file's bytes; computed once as long as its size and time stamp stay."""
-    require_file(path)
-    state = path.stat()
-    return _content_hash(path.resolve(), state.st_size, state.st_mtime_ns)
-
-
-@functools.cache
-def _content_hash(path: Path, size: int, changed: int) -> str:
-    try:
-        with path.open("rb") as file:
-            return hashlib.file_digest(file, "sha256").hexdigest()
-    except OSError as error:
-        raise DataError(f"{path} cannot be read ({error.strerror}): check its permissions.") from error
-
-
-def lines(path: Path) -> Iterator[str]:
-    """The lines of a UTF-8 file, plain or .gz, one at a time, without their endings and without a byte order mark.
-
-    Only a line feed ends a line, with the carriage return before it: U+2028, U+0085 and the vertical tab occur inside
-    sentences, and a line ended there would shift one side of a line-aligned corpus against the other.
-    """
-    number = 0
-    try:
-        with gzip.open(path, "rb") if _compressed(path) else path.open("rb") as file:
-            for number, raw in enumerate(file, 1):
-                if number == 1 and not raw.endswith(b"\n") and b"\r" in raw.removesuffix(b"\r"):
-                    raise DataError(
-                        f"{path} ends its lines with CR alone, as files of an old Mac do, expected LF or CR LF: "
-                        "convert the line endings."
-                    )
-                yield _decoded(raw.removeprefix(codecs.BOM_UTF8) if number == 1 else raw, path, number)
-    except (EOFError, zlib.error, gzip.BadGzipFile) as error:
-        raise DataError(f"{path} is a damaged gzip file after line {number} ({error}): get it again.") from error
-    except OSError as error:
-        raise DataError(f"{path} cannot be read ({error.strerror}): check its permissions and its disk.") from error
-    if number == 0:
-        raise DataError(f"{path} is empty, expected at least one line.")
-
-
-def _decoded(raw: bytes, path: Path, number: int) -> str:
-    if b"\0" in raw:
-        raise DataError(f"{path}:{number} holds a NUL byte, expected plain text: save the file as UTF-8 text.")
-    try:
-        return raw.removesuffix(b"\n").removesuffix(b"\r").decode()
-    except UnicodeDecodeError as error:
-        found = f"0x{raw[error.start]:02x} at byte {error.start + 1} of the line"
-        raise DataError(f"{path}:{number} is not UTF-8 ({found}): convert the file to UTF-8.") from error
-
-
 def _paths(files: Files) -> tuple[Path, ...]:
     return tuple(Path(name).expanduser() for name in ([files] if isinstance(files, str) else files))
-
-
-def _compressed(path: Path) -> bool:
-    return path.suffix.lower() == ".gz"
-
-
-def _extension(path: Path) -> str:
-    """`.tsv` for a.tsv and for a.tsv.gz."""
-    return (path.with_suffix("") if _compressed(path) else path).suffix.lower()
-
-
-def require_file(path: Path) -> None:
-    """Refuse what is not there, or is a folder."""
-    if path.is_dir():
-        raise DataError(f"{path} is a folder, expected a file.")
-    if not path.exists():
-        beside = sorted(other.name for other in path.parent.iterdir()) if path.parent.is_dir() else []
-        folder = path.absolute().parent
-        looked = f"{folder}" if folder.is_dir() else f"{folder}, which is not there either"
-        raise DataError(f"There is no file {path}: it was looked for in {looked}.{nearest(path.name, beside)}")
 
 
 # From lines to pairs
@@ -276,9 +182,9 @@ def aligned_pairs(source: Path, target: Path) -> Iterator[Pair]:
 def _reader(path: Path) -> Reader:
     """How a file that holds both sides is read, told by its extension."""
     readers: dict[str, Reader] = {".tsv": tsv_pairs, ".csv": csv_pairs, ".jsonl": json_pairs}
-    if _extension(path) not in readers:
+    if extension_of(path) not in readers:
         raise DataError(
-            f"{path} has the extension '{_extension(path)}', expected .tsv, .csv or .jsonl (or these with .gz): "
+            f"{path} has the extension '{extension_of(path)}', expected .tsv, .csv or .jsonl (or these with .gz): "
             "rename it if it is one of them, or give two line-aligned files."
         )
-    return readers[_extension(path)]
+    return readers[extension_of(path)]

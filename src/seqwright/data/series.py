@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from pydantic import Field, model_validator
 
 from seqwright.data.examples import PartName
-from seqwright.data.pairs import _share, content_hash, require_file
+from seqwright.data.files import content_hash, require_file, share_of
 from seqwright.data.series_tables import Columns, Table, read_table
 from seqwright.data.tables import Column
 from seqwright.data.times import Rhythm
@@ -110,7 +110,7 @@ class SeriesFilesSettings(Settings):
         for part, files in {"train": self.train, "valid": self.valid}.items():
             if files in ("", (), 0):
                 raise SettingError(f"data.{part} is empty; give a file{'' if part == 'train' else ' or a share'}")
-        shares = [_share(part, given) or 0.0 for part, given in _cut_off(self).items() if isinstance(given, str)]
+        shares = [share_of(part, given) or 0.0 for part, given in _cut_off(self).items() if isinstance(given, str)]
         if sum(shares) >= 1:
             raise SettingError(
                 f"data.valid '{self.valid}' and data.test '{self.test}' leave nothing to train on: lower them"
@@ -227,7 +227,7 @@ def _edges(rows: int, cut_off: dict[PartName, str | int]) -> dict[PartName, tupl
     high, edges = rows, dict[PartName, tuple[int, int]]()
     for part in reversed(list(cut_off)):
         given = cut_off[part]
-        low = high - (given if isinstance(given, int) else max(1, int((_share(part, given) or 0.0) * rows)))
+        low = high - (given if isinstance(given, int) else max(1, int((share_of(part, given) or 0.0) * rows)))
         edges[part] = low, high
         high = low
     return {"train": (0, high), **edges}

@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from seqwright.data.pairs import _extension, lines
+from seqwright.data.files import extension_of, lines
 from seqwright.data.tables import Column, Row, _listed, _named, _semicolons, csv_rows, tsv_rows
 from seqwright.data.times import NUMBER, Rhythm, rhythm
 from seqwright.errors import DataError, SettingError, nearest
@@ -68,12 +68,12 @@ def read_table(
 
 def _rows(path: Path) -> Iterator[Row]:
     readers = {".csv": csv_rows, ".tsv": tsv_rows}
-    if _extension(path) not in readers:
+    if extension_of(path) not in readers:
         raise DataError(
-            f"{path} has the extension '{_extension(path)}', expected .csv or .tsv (or these with .gz): save the table "
-            "as one of them"
+            f"{path} has the extension '{extension_of(path)}', expected .csv or .tsv (or these with .gz): save the "
+            "table as one of them"
         )
-    return readers[_extension(path)](lines(path), path)
+    return readers[extension_of(path)](lines(path), path)
 
 
 def _without_blank_end(rows: Iterator[Row], path: Path) -> Iterator[Row]:

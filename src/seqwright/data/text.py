@@ -16,7 +16,7 @@ from typing import Literal, NamedTuple, Protocol
 from pydantic import model_validator
 
 from seqwright.data.examples import PartName
-from seqwright.data.pairs import _place, _share, content_hash, lines, require_file
+from seqwright.data.files import content_hash, lines, place_of, require_file, share_of
 from seqwright.errors import DataError, SettingError
 from seqwright.settings import Settings
 
@@ -120,7 +120,7 @@ class TextFiles:
             stretch = (line for line in _lines(piece.files) if low <= line.before < high)
             return _documents(stretch, self.settings.documents)
         texts = _documents(_lines(piece.files), self.settings.documents)
-        return (text for text in texts if piece.low <= _place(text) < piece.high) if piece.partial else texts
+        return (text for text in texts if piece.low <= place_of(text) < piece.high) if piece.partial else texts
 
     @cached_property
     def _size(self) -> int:
@@ -166,7 +166,7 @@ def _slices(settings: TextFilesSettings) -> dict[PartName, _Slice]:
 def _shares(settings: TextFilesSettings) -> tuple[float, float]:
     """The shares of the training text that are the validation and the test part; 0 where files are."""
     valid, test = (files if isinstance(files, str) else None for files in (settings.valid, settings.test))
-    return _share("valid", valid) or 0.0, _share("test", test) or 0.0
+    return share_of("valid", valid) or 0.0, share_of("test", test) or 0.0
 
 
 def _paths(files: Files) -> tuple[Path, ...]:

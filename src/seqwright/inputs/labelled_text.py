@@ -9,9 +9,9 @@ import numpy as np
 from pydantic import Field
 
 from seqwright.batches import Ids, InMemory
+from seqwright.batches.labelled import LabelledBatches, LeftOut, shortened
 from seqwright.errors import DataError, RunError, nearest
 from seqwright.inputs.tokenizers import END, Tokenizer, TokenizerSettings
-from seqwright.labelled_batches import LabelledBatches, LeftOut, shortened
 
 
 class LabelledTextSettings(TokenizerSettings):

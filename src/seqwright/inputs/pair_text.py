@@ -7,7 +7,8 @@ from typing import Literal, NamedTuple
 
 from pydantic import Field, model_validator
 
-from seqwright.batches import InMemory, PairBatches
+from seqwright.batches import InMemory
+from seqwright.batches.pairs import PairBatches
 from seqwright.inputs.bpe_dropout import BPEDropout
 from seqwright.inputs.tokenizers import BEGIN, END, Numbers, Tokenizer, TokenizerSettings
 

@@ -10,7 +10,7 @@ import torch
 from pydantic import Field, PositiveInt
 from torch import Tensor, nn
 
-from seqwright.labelled_batches import Labelled, labelled
+from seqwright.batches.labelled import Labelled, labelled
 from seqwright.layers.embeddings import TokenEmbedding
 from seqwright.layers.initialisation import Initialisation, initialise
 from seqwright.layers.recurrence import Cell, GRUCell, LSTMCell, RNNCell, UGRNNCell

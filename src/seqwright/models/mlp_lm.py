@@ -10,9 +10,9 @@ import torch.nn.functional as F
 from pydantic import Field, PositiveInt
 from torch import Tensor, nn
 
+from seqwright.batches.text import Text, texts
 from seqwright.layers.taps import Tap
 from seqwright.settings import Settings
-from seqwright.text_batches import Text, texts
 
 
 class MLPLMSettings(Settings):

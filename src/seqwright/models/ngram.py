@@ -12,6 +12,7 @@ import torch
 from pydantic import Field, PositiveFloat, field_validator
 from torch import Tensor, nn
 
+from seqwright.batches.text import Text, texts
 from seqwright.models.ngram_counts import Transcript, counted
 from seqwright.models.ngram_estimates import (
     Corpus,
@@ -26,7 +27,6 @@ from seqwright.models.ngram_estimates import (
     thresholds,
 )
 from seqwright.settings import Settings
-from seqwright.text_batches import Text, texts
 
 Smoothing = Literal["maximum-likelihood", "add-k", "stupid-backoff", "kneser-ney", "modified-kneser-ney"]
 

@@ -9,7 +9,7 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from seqwright.text_batches import Text
+from seqwright.batches.text import Text
 
 Integers = NDArray[np.int64]
 Flags = NDArray[np.bool_]

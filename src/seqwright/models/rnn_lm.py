@@ -12,12 +12,12 @@ import torch.nn.functional as F
 from pydantic import Field, NonNegativeInt, PositiveInt, model_validator
 from torch import Tensor, nn
 
+from seqwright.batches.text import Text, texts
 from seqwright.layers.embeddings import TokenEmbedding
 from seqwright.layers.initialisation import Initialisation, initialise
 from seqwright.layers.recurrence import Cell, DeepTransition, GRUCell, LSTMCell, ReLUCell, RNNCell, UGRNNCell
 from seqwright.layers.scanning import Recurrent, RecurrentState, VariationalDropout
 from seqwright.settings import Settings
-from seqwright.text_batches import Text, texts
 
 CELLS: dict[tuple[str, str], Callable[..., Cell[Any]]] = {
     ("rnn", "tanh"): RNNCell,

@@ -9,7 +9,7 @@ import torch
 from pydantic import PositiveInt, field_validator, model_validator
 from torch import Tensor, nn
 
-from seqwright.batches import Pairs, pairs
+from seqwright.batches.pairs import Pairs, pairs
 from seqwright.layers.attention import Attention, KeysValues
 from seqwright.layers.blocks import DecoderBlock, EncoderBlock, PostNorm, PreNorm
 from seqwright.layers.embeddings import PositionedEmbedding, TokenEmbedding

@@ -15,12 +15,12 @@ import torch
 from numpy.typing import NDArray
 from torch import nn
 
+from seqwright.batches.labelled import LabelledBatches, Shortened
 from seqwright.data.examples import PartName
 from seqwright.data.labelled import LabelledData, rare_labels, refuse_unknown_labels, training_labels, usable
 from seqwright.devices import home_of
 from seqwright.errors import DataError
 from seqwright.inputs.labelled_text import LabelledText
-from seqwright.labelled_batches import LabelledBatches, Shortened
 from seqwright.metrics.labels import Counts, accuracy, class_scores, confusion, macro_f1
 from seqwright.recipe import Recipe
 from seqwright.tasks import Checked, Evaluation, Prepared

@@ -9,9 +9,9 @@ from typing import NamedTuple
 import torch
 from torch import Tensor, nn
 
+from seqwright.batches.labelled import labelled
 from seqwright.devices import home_of
 from seqwright.inputs.labelled_text import LabelledText
-from seqwright.labelled_batches import labelled
 
 TOKENS_AT_ONCE = 8192
 

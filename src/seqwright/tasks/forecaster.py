@@ -9,12 +9,12 @@ import numpy as np
 import torch
 from torch import nn
 
+from seqwright.batches.series import pasts
 from seqwright.data.series import Values
 from seqwright.devices import home_of
 from seqwright.errors import DataError
 from seqwright.inputs.scaled_series import ScaledSeries
 from seqwright.metrics.forecasts import LeastSquares, naive, seasonal_naive
-from seqwright.series_batches import pasts
 
 ROWS_AT_ONCE = 1024
 Once = Callable[[Values], Values]

@@ -11,6 +11,7 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
+from seqwright.batches.series import WindowBatches
 from seqwright.data.examples import PartName
 from seqwright.data.series import SeriesData, Values
 from seqwright.devices import home_of
@@ -19,7 +20,6 @@ from seqwright.inputs.scaled_series import Scale, ScaledSeries
 from seqwright.metrics.forecasts import Errors, LeastSquares, naive_error, season
 from seqwright.objectives.forecast import Forecast
 from seqwright.recipe import Recipe
-from seqwright.series_batches import WindowBatches
 from seqwright.tasks import Checked, Evaluation, Prepared
 from seqwright.tasks.forecaster import baselines
 

@@ -5,11 +5,11 @@ import math
 from collections import Counter
 from collections.abc import Iterator, Mapping
 
+from seqwright.batches.labelled import LabelledBatches, Shortened
 from seqwright.data.examples import PartName
 from seqwright.data.labelled import LabelledData, rare_labels
 from seqwright.data.labelled_tables import Example
 from seqwright.inputs.labelled_text import LabelledText
-from seqwright.labelled_batches import LabelledBatches, Shortened
 from seqwright.tasks import Checked
 
 FEW_TEXTS = 100  # fewer to judge on, and the scores say little

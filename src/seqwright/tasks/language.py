@@ -12,6 +12,7 @@ import torch
 from numpy.typing import NDArray
 from torch import nn
 
+from seqwright.batches.text import DocumentBatches, StreamBatches
 from seqwright.data.examples import PartName
 from seqwright.data.text import TextData
 from seqwright.devices import home_of
@@ -22,7 +23,6 @@ from seqwright.metrics.language import language_scores
 from seqwright.recipe import Recipe
 from seqwright.tasks import Checked, Evaluation, Prepared
 from seqwright.tasks.text_check import checked_texts
-from seqwright.text_batches import DocumentBatches, StreamBatches
 from seqwright.text_cache import Rules, TokenisedTexts, tokenised_texts
 
 TextBatches = DocumentBatches | StreamBatches

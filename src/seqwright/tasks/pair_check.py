@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from seqwright.batches import PairBatches
+from seqwright.batches.pairs import PairBatches
 from seqwright.cache import TokenisedPairs
 from seqwright.data.examples import Pair, PairData, PartName
 from seqwright.data.pairs import PairFiles

@@ -4,12 +4,12 @@ import hashlib
 from collections import Counter
 from collections.abc import Iterator
 
+from seqwright.batches.text import DocumentBatches, StreamBatches
 from seqwright.data.examples import PartName
 from seqwright.data.text import TextData
 from seqwright.inputs.plain_text import PlainText
 from seqwright.recipe import Recipe
 from seqwright.tasks import Checked
-from seqwright.text_batches import DocumentBatches, StreamBatches
 from seqwright.text_cache import TokenisedTexts
 
 COLUMNS = (

@@ -9,7 +9,8 @@ from pathlib import Path
 import torch
 from torch import nn
 
-from seqwright.batches import PairBatches, Rows
+from seqwright.batches import Rows
+from seqwright.batches.pairs import PairBatches
 from seqwright.cache import Redrawn, TokenisedPairs, tokenised_pairs
 from seqwright.data.examples import Pair, PairData, PartName
 from seqwright.decoding.settings import DecodingSettings

@@ -9,7 +9,8 @@ from typing import Any, NamedTuple
 import torch
 from torch import nn
 
-from seqwright.batches import padded, pairs, sources
+from seqwright.batches import padded
+from seqwright.batches.pairs import pairs, sources
 from seqwright.decoding.scoring import Hypothesis, target_log_probability
 from seqwright.decoding.settings import DecodingSettings, decoded
 from seqwright.decoding.stepper import Prefix

@@ -10,13 +10,13 @@ import torch
 from torch import nn
 
 from seqwright.batches import padded
+from seqwright.batches.text import prompts, texts
 from seqwright.decoding.scoring import Hypothesis
 from seqwright.decoding.settings import DecodingSettings, decoded
 from seqwright.decoding.stepper import Prefix
 from seqwright.devices import home_of
 from seqwright.inputs.plain_text import PlainText
 from seqwright.inputs.tokenizers import BEGIN, PAD, UNKNOWN
-from seqwright.text_batches import prompts, texts
 
 LONGEST = 200  # tokens written where the settings do not say
 

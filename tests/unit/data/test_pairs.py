@@ -15,7 +15,8 @@ import pytest
 from pydantic import ValidationError
 
 from seqwright.data.examples import Pair, PairData
-from seqwright.data.pairs import PairFiles, PairFilesSettings, content_hash, lines
+from seqwright.data.files import content_hash, lines
+from seqwright.data.pairs import PairFiles, PairFilesSettings
 from seqwright.errors import DataError, SettingError
 
 WANTED = [Pair("ein Hund", "a dog"), Pair("zwei Katzen", "two cats"), Pair("", "nothing"), Pair("drei", "")]

@@ -5,9 +5,9 @@ import pytest
 import torch
 import torch.nn.functional as F
 
+from seqwright.batches.text import Text
 from seqwright.layers.taps import listen
 from seqwright.models.mlp_lm import MLPLM, MLPLMSettings, example, small
-from seqwright.text_batches import Text
 
 V, N, E, D = 13, 3, 5, 7
 

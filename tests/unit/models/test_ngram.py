@@ -8,8 +8,8 @@ from pydantic import ValidationError
 from torch import Tensor
 
 from seqwright.batches import InMemory
+from seqwright.batches.text import StreamBatches, Text, texts
 from seqwright.models.ngram import Ngram, NgramSettings, OrderStorage
-from seqwright.text_batches import StreamBatches, Text, texts
 
 V = 11
 SMOOTHINGS = ["maximum-likelihood", "add-k", "stupid-backoff", "kneser-ney", "modified-kneser-ney"]

@@ -6,6 +6,7 @@ import torch.nn.functional as F
 from pydantic import ValidationError
 from torch import nn
 
+from seqwright.batches.text import Text
 from seqwright.layers.initialisation import initialise, saturated, spread
 from seqwright.layers.recurrence import DeepTransition, ReLUCell, RNNCell, Weights
 from seqwright.layers.scanning import Recurrent, VariationalDropout
@@ -20,7 +21,6 @@ from seqwright.models.rnn_lm import (
     small_rnn,
     small_ugrnn,
 )
-from seqwright.text_batches import Text
 
 V = 13
 SMALL = [small_rnn, small_ugrnn, small_gru, small_lstm]

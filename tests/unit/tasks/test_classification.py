@@ -8,11 +8,11 @@ import pytest
 import torch
 from torch import Tensor, nn
 
+from seqwright.batches.labelled import Labelled
 from seqwright.cli.classifying import _line, draw_confusion
 from seqwright.data.labelled import LabelledFiles, LabelledFilesSettings, training_labels
 from seqwright.errors import DataError
 from seqwright.inputs.labelled_text import LabelledText, LabelledTextSettings
-from seqwright.labelled_batches import Labelled
 from seqwright.models.classifier import RecurrentClassifier, RecurrentClassifierSettings
 from seqwright.objectives.labels import Labels
 from seqwright.recipe import Recipe

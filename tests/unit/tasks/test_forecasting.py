@@ -8,11 +8,11 @@ import pytest
 import torch
 from torch import Tensor, nn
 
+from seqwright.batches.series import Series
 from seqwright.data.series import Values
 from seqwright.errors import DataError, SettingError
 from seqwright.recipe import Recipe, recipe_from
 from seqwright.runs import data_of, open_run, train
-from seqwright.series_batches import Series
 from seqwright.tasks.forecaster import Forecaster, iterated
 from seqwright.tasks.forecasting import ForecastingTask
 

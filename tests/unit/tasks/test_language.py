@@ -11,13 +11,13 @@ import torch
 from torch import Tensor, nn
 
 from seqwright.batches import Place
+from seqwright.batches.text import DocumentBatches, StreamBatches, Text
 from seqwright.data.text import TextFiles, TextFilesSettings
 from seqwright.decoding.settings import DecodingSettings
 from seqwright.errors import DataError
 from seqwright.inputs.plain_text import PlainText, PlainTextSettings
 from seqwright.recipe import Recipe
 from seqwright.tasks.language import LanguageTask, TextBatches
-from seqwright.text_batches import DocumentBatches, StreamBatches, Text
 from seqwright.training.settings import TrainingSettings
 
 TRAIN = ["abba", "a cab", "", "bad cab", "abba", "dada", "a bad dad"]

@@ -12,7 +12,8 @@ import pytest
 import torch
 from torch import nn
 
-from seqwright.batches import Ids, PairBatches
+from seqwright.batches import Ids
+from seqwright.batches.pairs import PairBatches
 from seqwright.models.transformer import small
 from seqwright.objectives.next_token import NextToken
 from seqwright.training.checkpoint import newest_whole, read_checkpoint, read_mark, step_folder, steps_on_disk

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from seqwright.batches import Ids, Place, Rows, padded
-from seqwright.text_batches import DocumentBatches, Text
+from seqwright.batches.text import DocumentBatches, Text
 
 LeftOut = Literal["end", "middle"]
 

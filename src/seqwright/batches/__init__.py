@@ -1,0 +1,79 @@
+"""Batches: padding, what counts as real, length buckets, and an order that can be resumed anywhere.
+
+B batch · T time · N rows
+"""
+
+from collections.abc import Iterator, Sequence
+from typing import Any, NamedTuple, Protocol, TypeVar
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+KEPT_EPOCHS = 2  # whose plans and drawn rows stay: the batches of one step may reach over the end of an epoch
+Ids = NDArray[np.integer]
+BatchT_co = TypeVar("BatchT_co", covariant=True)
+
+
+class Padded(NamedTuple):
+    """Rows of different length as one tensor; `real_BT` is False at the padding."""
+
+    tokens_BT: Tensor
+    real_BT: Tensor
+
+
+def padded(rows: Sequence[Ids]) -> Padded:
+    """Rows of token ids, filled up with zeros at the right."""
+    length_B = np.fromiter((len(row) for row in rows), dtype=np.int64, count=len(rows))
+    real_BT = np.arange(length_B.max(initial=0)) < length_B[:, None]
+    tokens_BT = np.zeros(real_BT.shape, dtype=np.int64)
+    if real_BT.any():
+        tokens_BT[real_BT] = np.concatenate(rows)
+    return Padded(torch.from_numpy(tokens_BT), torch.from_numpy(real_BT))
+
+
+class Place(NamedTuple):
+    """A place in the endless order of batches: this batch of this epoch comes next."""
+
+    epoch: int = 0
+    batch: int = 0
+
+
+class Batches(Protocol[BatchT_co]):
+    """An endless order of batches, a pure function of the place: nothing is replayed to go on in the middle."""
+
+    def at(self, place: Place) -> BatchT_co:
+        """The batch at a place."""
+
+    def after(self, place: Place) -> Place:
+        """The place that follows."""
+
+    def in_epoch(self, epoch: int) -> int:
+        """How many batches an epoch has."""
+
+    def once(self) -> Iterator[BatchT_co]:
+        """Every example once, in a fixed order: for validation."""
+
+
+class Rows(Protocol):
+    """Token rows of a corpus. `length_N` plans the batches; `take` gives the rows as they are in an epoch."""
+
+    @property
+    def length_N(self) -> NDArray[np.int64]:
+        """The length of each row."""
+
+    def take(self, rows: NDArray[np.int64], epoch: int) -> list[Ids]:
+        """Some rows."""
+
+
+class InMemory:
+    """Token rows in a list."""
+
+    def __init__(self, rows: Sequence[NDArray[Any]]) -> None:
+        self.rows = rows
+        self.length_N = np.fromiter((len(row) for row in rows), dtype=np.int64, count=len(rows))
+
+    def take(self, rows: NDArray[np.int64], epoch: int) -> list[Ids]:
+        """Some rows, the same in every epoch."""
+        return [self.rows[index] for index in rows.tolist()]
