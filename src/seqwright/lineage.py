@@ -160,7 +160,7 @@ TASKS = {
     ),
 }
 USUAL_DATA = "files"
-TOKENIZERS = ("bpe", "unigram", "wordpiece", "words", "characters")
+TOKENIZERS = ("bpe", "unigram", "wordpiece", "words", "spaced", "characters")
 PAIR_TEXT = Kind("seqwright.inputs.pair_text", "PairText", "PairTextSettings", "translation")
 PLAIN_TEXT = Kind("seqwright.inputs.plain_text", "PlainText", "PlainTextSettings", "language")
 LABELLED_TEXT = Kind("seqwright.inputs.labelled_text", "LabelledText", "LabelledTextSettings", "classification")

@@ -23,6 +23,7 @@ class TextCard(NamedTuple):
     split: Literal["scattered", "end"] = "scattered"
     valid: str = ""  # a share of the training text, where no file is the validation part
     test: str = ""
+    stripped: bool = False  # of the spaces around each line, which were put there by the program that cut it into words
 
     def file(self, part: PartName) -> CardFile:
         """The file of a part that has one."""
@@ -57,6 +58,7 @@ TEXT_CARDS: Mapping[str, TextCard] = {
         ),
         unit="lines",
         documents="lines",
+        stripped=True,
     ),
     "tinyshakespeare": TextCard(
         Card(
@@ -161,11 +163,13 @@ class CardText:
 
     def texts(self, part: PartName) -> Iterator[str]:
         """Every document of a part in the order of the files."""
-        return self._files.texts(part)
+        texts = self._files.texts(part)
+        return (text.strip() for text in texts) if self.card.stripped else texts
 
     def fingerprint(self, part: PartName) -> str:
         """A sha256 of the contents; it does not depend on where the files lie."""
-        return self._files.fingerprint(part)
+        found = self._files.fingerprint(part)
+        return f"{found} stripped" if self.card.stripped else found
 
     def _located(self, part: PartName, share: str) -> str:
         """Where the file of a part lies; the share where it has none."""

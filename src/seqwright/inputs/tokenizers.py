@@ -3,7 +3,8 @@
 Decoding what was encoded gives the text back to the last space. Every space becomes "▁" and one more "▁" is put before
 the text. The text is cut into units: a word with the "▁" before it, a punctuation mark, a single digit, and where
 tokens can be pieces also a mark with its "▁" and a run of spaces. Each unit is encoded on its own, and decoding puts
-the pieces together again. Where tokens are characters, there are neither units nor a "▁" before the text.
+the pieces together again. Where tokens are characters, there are neither units nor a "▁" before the text; where they
+are `spaced`, a unit is whatever stands between spaces.
 
 A "<s>" that the user wrote is three units, "<", "s" and ">", and so never becomes the token "<s>".
 """
@@ -42,6 +43,7 @@ LETTERS = rf"▁?[^▁\s\p{{N}}\p{{P}}\p{{S}}]{{1,{LONGEST}}}"
 WHOLE_UNITS = rf"{LETTERS}|[\s\S]"
 # Only what can be spelled out of shorter pieces may also be a mark with its "▁", or a run of spaces.
 SPELLED_UNITS = rf"▁{{1,{LONGEST}}}(?=▁)|▁?[\p{{P}}\p{{S}}&&[^▁]]|{WHOLE_UNITS}"
+SPACED_UNITS = rf"▁?[^▁\s]{{1,{LONGEST}}}|[\s\S]"
 
 Numbers = NDArray[np.unsignedinteger[Any]]
 
@@ -78,6 +80,18 @@ class Tokenizer:
             )
         blank.model = learnt_model(units, settings)
         return cls(blank)
+
+    @classmethod
+    def of_words(cls, words: Sequence[str]) -> Self:
+        """A tokenizer of given words: one is whatever stands between white space, and the others are unknown."""
+        pieces = [*RESERVED, *(SPACE + word for word in words)]
+        library = tokenizers.Tokenizer(models.WordLevel({piece: i for i, piece in enumerate(pieces)}, RESERVED[UNKNOWN]))
+        single = [normalizers.Replace(Regex("[ \t-\r]+"), " "), normalizers.Replace(Regex("^ | $"), "")]
+        library.normalizer = normalizers.Sequence(
+            [*single, _normaliser(TokenizerSettings(kind="words", normalise="none"))]
+        )
+        library.pre_tokenizer = pre_tokenizers.Split(Regex("▁[^▁]+"), "isolated")
+        return cls(library)
 
     @classmethod
     def load(cls, path: Path) -> Self:
@@ -125,6 +139,18 @@ class Tokenizer:
     def pieces(self, ids: Iterable[int]) -> list[str]:
         """The tokens as the vocabulary spells them."""
         return [self._pieces[number] for number in ids]
+
+    def spellings(self) -> list[str]:
+        """Every token for a file in which white space stands between words, each another.
+
+        White space in a token is written as its bytes, a line feed as "<0x0A>", like in SentencePiece's vocabularies;
+        a space is "▁" already. Where all tokens are whole words with that "▁" before them, it is left off.
+        """
+        spelled = ["".join(map(_as_bytes, piece)) for piece in self._pieces]
+        own = spelled[len(RESERVED) :]
+        bare = [*RESERVED, *(piece.removeprefix(SPACE) or SPACE for piece in own)]
+        whole = all(piece.startswith(SPACE) for piece in own)
+        return bare if whole and len(set(bare)) == len(bare) else spelled
 
     def words(self, ids: Iterable[int]) -> list[tuple[str, list[int]]]:
         """Whole words with the positions of their pieces; punctuation marks and reserved tokens stand alone."""
@@ -179,7 +205,7 @@ def _kind(library: tokenizers.Tokenizer) -> Kind:
         case models.WordPiece():
             return "wordpiece"
         case models.WordLevel():
-            return "words"
+            return "words"  # or "spaced", which differs only in the units that the library's splitter finds
         case _:
             return "characters" if library.pre_tokenizer is None else "bpe"
 
@@ -189,6 +215,11 @@ def _one_word(before: str, text: str) -> bool:
     if text.startswith(SPACE):
         return False
     return not before.strip(SPACE) or not (_stands_alone(before[-1]) or _stands_alone(text[0]))
+
+
+def _as_bytes(character: str) -> str:
+    """White space as its bytes, any other character as it is."""
+    return "".join(f"<0x{byte:02X}>" for byte in character.encode()) if character.isspace() else character
 
 
 def _stands_alone(character: str) -> bool:
@@ -218,4 +249,5 @@ def _normaliser(settings: TokenizerSettings) -> normalizers.Normalizer:
 
 
 def _splitter(settings: TokenizerSettings) -> pre_tokenizers.PreTokenizer:
-    return pre_tokenizers.Split(Regex(WHOLE_UNITS if settings.kind == "words" else SPELLED_UNITS), "isolated")
+    units = {"words": WHOLE_UNITS, "spaced": SPACED_UNITS}.get(settings.kind, SPELLED_UNITS)
+    return pre_tokenizers.Split(Regex(units), "isolated")

@@ -26,14 +26,15 @@ CONTINUATION = "##"
 # A word ends after so many letters, so that scripts without spaces cannot make encoding slow.
 LONGEST = 100
 
-Kind = Literal["characters", "words", "bpe", "unigram", "wordpiece"]
+Kind = Literal["characters", "words", "spaced", "bpe", "unigram", "wordpiece"]
 
 
 class TokenizerSettings(Settings):
     """How text is cut into tokens."""
 
     kind: Kind = "bpe"
-    """What a token is: a character, a word, or a piece of a word learnt by BPE, unigram or WordPiece."""
+    """What a token is: a character, a word, whatever stands between spaces (for text that is cut into tokens already),
+    or a piece of a word learnt by BPE, unigram or WordPiece."""
     vocabulary: int = Field(default=8000, ge=5)
     """The largest number of different tokens; the most frequent ones stay."""
     normalise: Literal["none", "nfc", "nfkc", "nfd", "nfkd"] = "nfc"
@@ -50,7 +51,7 @@ def learnt_model(units: Counter[str], settings: TokenizerSettings) -> models.Mod
         case "characters":
             # The library spells fastest with a BPE that has no merges.
             return models.BPE(_frequent(units, settings), [], unk_token=RESERVED[UNKNOWN])
-        case "words":
+        case "words" | "spaced":
             return models.WordLevel(_frequent(units, settings), unk_token=RESERVED[UNKNOWN])
         case "bpe":
             return _learn_bpe(units, settings)

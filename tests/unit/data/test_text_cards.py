@@ -76,8 +76,8 @@ def test_a_corpus_with_two_files_has_them_as_parts(own: Path) -> None:
     put(own / "wikitext2", "valid.txt.gz", " = B = \n")
     data = corpus("wikitext2")
     assert {part: list(data.texts(part)) for part in data.parts()} == {
-        "train": [" = A = ", " ", " text "],
-        "valid": [" = B = "],
+        "train": ["= A =", "", "text"],
+        "valid": ["= B ="],
     }
     assert len(data.paths()) == 2
 

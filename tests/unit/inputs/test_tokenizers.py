@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from seqwright.errors import DataError, RunError, SettingError
 from seqwright.inputs.tokenizers import BEGIN, END, PAD, UNKNOWN, Kind, Tokenizer, TokenizerSettings
 
-KINDS: list[Kind] = ["characters", "words", "bpe", "unigram", "wordpiece"]
+KINDS: list[Kind] = ["characters", "words", "spaced", "bpe", "unigram", "wordpiece"]
 SPELLING: list[Kind] = ["characters", "bpe", "unigram", "wordpiece"]
 CORPUS = [
     "The quick brown fox jumps over the lazy dog.",
@@ -68,7 +68,7 @@ def test_decoding_gives_back_new_texts_over_known_characters(kind: Kind, text: s
 
 
 @pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize("text", ["", " ", "   ", " the", "the ", "the  dog", "  the   dog  . "])
+@pytest.mark.parametrize("text", ["", " ", "   ", " the", "the ", "the  dog", "  the   dog  "])
 def test_every_space_survives(kind: Kind, text: str) -> None:
     assert TRAINED[kind].decode(encoded(TRAINED[kind], text)) == text
 
@@ -117,10 +117,17 @@ def test_a_saved_tokenizer_comes_back_whole(kind: Kind, tmp_path: Path) -> None:
     loaded = Tokenizer.load(first)
     loaded.save(second)
     assert first.read_bytes() == second.read_bytes()
-    assert loaded.kind == kind
+    assert loaded.kind == TRAINED[kind].kind
     assert loaded.fingerprint() == TRAINED[kind].fingerprint()
     assert encoded(loaded, "The new dog, 17 <s>") == encoded(TRAINED[kind], "The new dog, 17 <s>")
     assert pickle.loads(pickle.dumps(loaded)).json() == loaded.json()
+
+
+def test_what_stands_between_spaces_is_one_token() -> None:
+    tokenizer = Tokenizer.train(["a <unk> @,@ 2,000 e.g. <s>"], TokenizerSettings(kind="spaced"))
+    ids = encoded(tokenizer, "2,000 <s> a new <unk>")
+    assert tokenizer.pieces(ids) == ["▁2,000", "▁<s>", "▁a", "<unk>", "▁<unk>"]  # only "new" was never seen
+    assert tokenizer.decode(ids) == "2,000 <s> a <unk> <unk>"
 
 
 def test_a_damaged_file_is_named(tmp_path: Path) -> None:
