@@ -13,11 +13,13 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
+from seqwright.batches.series import pasts
 from seqwright.batches.text import Text
-from seqwright.layers.gradients import gradient_norms
+from seqwright.layers.gradients import gradient_norms, gradient_norms_within
 from seqwright.layers.initialisation import initialise
 from seqwright.layers.recurrence import Cell, DeepTransition, GRUCell, LSTMCell, ReLUCell, RNNCell, UGRNNCell
 from seqwright.layers.scanning import Recurrent
+from seqwright.models.forecasters import RecurrentForecaster, RecurrentForecasterSettings
 from seqwright.models.rnn_lm import RecurrentLM, RecurrentLMSettings
 
 T, E, D, V = 5, 3, 2, 4
@@ -123,6 +125,39 @@ def test_the_norms_are_those_of_the_whole_jacobian(kind: Any) -> None:
             wanted_B = torch.linalg.svdvals(whole_jacobian(layer.directions()[0], x_BTE, first, k))[:, 0]
             torch.testing.assert_close(norm_LBK[place, :, k], wanted_B, rtol=0, atol=1e-9)
         x_BTE, _ = layer(x_BTE, (first,))
+
+
+def test_norms_from_several_last_steps_are_those_of_the_text_up_to_each() -> None:
+    torch.manual_seed(1)
+    stack = Recurrent(LSTMCell, inputs=E, width=D, layers=2, bidirectional=True).double()
+    x_BTE = torch.randn(3, T, E, dtype=torch.float64)
+    norm_LRK = gradient_norms(stack, x_BTE, last=[3, T])
+    assert norm_LRK.shape == (2, 6, 4)
+    torch.testing.assert_close(norm_LRK[:, 3:], gradient_norms(stack, x_BTE)[..., :4])
+    # Above the lowest layer, what is read also knows of later steps.
+    torch.testing.assert_close(norm_LRK[0, :3], gradient_norms(stack, x_BTE[:, :3])[0])
+
+
+def test_a_model_is_followed_layer_by_layer_while_it_reads_a_batch() -> None:
+    torch.manual_seed(1)
+    settings = RecurrentForecasterSettings(kind="rnn", width=D, layers=2, output="recurrent")
+    model = RecurrentForecaster(settings, channels=1, horizon=1).double()
+    past_BTC = torch.randn(3, T, 1, dtype=torch.float64)
+    first_RK, second_RK, output_RK = gradient_norms_within(
+        model, pasts(past_BTC, horizon=1), last=lambda steps: [steps]
+    )
+    torch.testing.assert_close(torch.stack([first_RK, second_RK]), gradient_norms(model.recurrent, past_BTC))
+    assert model.output is not None
+    said_BTD, _ = model.recurrent(past_BTC)
+    torch.testing.assert_close(output_RK, gradient_norms(model.output, said_BTD)[0])
+
+
+@pytest.mark.parametrize("a_h", [9.0, 0.1])
+def test_norms_stay_right_where_single_precision_ends(a_h: float) -> None:
+    """9^80 is 2e76, 0.1^80 is 1e-80; single precision holds 3e38 and 1e-45."""
+    rnn = an_rnn(A_x=torch.zeros(D, E), A_h=a_h * torch.eye(D)).float()
+    norm_K = gradient_norms(rnn, torch.zeros(1, 80, E)).flatten()
+    np.testing.assert_allclose(norm_K, a_h ** np.arange(81.0), rtol=1e-4)
 
 
 def whole_jacobian(cell: Cell[Any], x_BTE: Tensor, first: Any, k: int) -> Tensor:

@@ -125,6 +125,20 @@ def test_what_every_layer_says_can_be_heard() -> None:
     assert torch.equal(heard["layers.1.hidden"][0], said_BTD)
 
 
+def test_the_gates_of_the_way_back_are_heard_in_the_order_of_the_steps() -> None:
+    torch.manual_seed(1)
+    layer = RecurrentLayer(GRUCell(inputs=E, width=D), UGRNNCell(inputs=E, width=D)).double()
+    x_BTE = some(B, T, E)
+    with listen(layer) as heard:
+        layer(x_BTE, layer.start(B), LENGTH_B)
+    back = layer.directions()[1]
+    for row, length in ((row, length) for row, length in enumerate(LENGTH_B.tolist()) if length):
+        with listen(back) as alone:
+            back.stepped(x_BTE[row : row + 1, :length].flip(1), back.start(1))
+        found_TD = heard["cells.1.update_gate"][0][row, :length]
+        close(found_TD, alone["update_gate"][0][0].flip(0))
+
+
 def test_the_way_back_never_sees_the_padding() -> None:
     torch.manual_seed(1)
     layer = RecurrentLayer(LSTMCell(inputs=E, width=D), GRUCell(inputs=E, width=D)).double()

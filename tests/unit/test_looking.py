@@ -5,7 +5,7 @@ import pytest
 import torch
 from torch import Tensor, nn
 
-from seqwright.cli.looking import given_words, maps_of, written_words
+from seqwright.cli.looking_attention import given_words, maps_of, written_words
 from seqwright.inputs.tokenizers import Kind, Tokenizer, TokenizerSettings
 from seqwright.layers.taps import Tap, View, views
 from seqwright.models.transformer import Transformer, TransformerSettings
@@ -59,16 +59,17 @@ class Batch(NamedTuple):
 
 
 class Stepping(nn.Module):
-    """Looks at the source anew at each step, and has a gate: none of it is named as in a Transformer."""
+    """Looks at the source anew at each step, and has experts: none of it is named as in a Transformer."""
 
     def __init__(self) -> None:
         super().__init__()
-        self.gate = Tap(View("forget gate", rows="given", columns="units"))
+        self.gate = Tap(View("expert", rows="given", columns="experts"))
+        self.hidden = Tap(View("hidden state", rows="steps", columns="units"))
         self.silent = Tap()
         self.glance = Tap(View("glances", rows="wanted", columns="source"))
 
     def forward(self, batch: Batch) -> None:
-        self.silent(self.gate(batch.given_BTD.sigmoid()))
+        self.silent(self.hidden(self.gate(batch.given_BTD.sigmoid())))
         for step_B1D in batch.given_BTD.split(1, dim=1):
             self.glance((step_B1D @ batch.source_BSD.transpose(1, 2)).softmax(-1))
 
@@ -82,10 +83,10 @@ def test_a_model_says_itself_what_can_be_drawn_of_it() -> None:
         "wanted": [("Mai", [0, 1]), ("5", [2]), ("</s>", [3])],
     }
     maps = maps_of(Stepping(), batch, words)
-    assert list(maps) == ["glances", "forget gate"], "what is written against what is read comes first"
+    assert list(maps) == ["glances", "expert"], "what is written against what is read comes first, units not at all"
     glances, gate = maps.values()
     assert (glances.row_axis, glances.column_axis) == ("target word being written", "source word")
-    assert (gate.row_axis, gate.column_axis) == ("target word already written", "units")
+    assert (gate.row_axis, gate.column_axis) == ("target word already written", "experts")
     assert (list(gate.rows), list(gate.columns)) == (["<s>", "Mai", "5"], ["1", "2", "3"])
     assert list(glances.columns) == ["Sat", "May", "5", "</s>"]
     whole_TS = (batch.given_BTD @ batch.source_BSD.transpose(1, 2)).softmax(-1)[0].numpy()

@@ -1,137 +1,123 @@
-"""`look`: what attention looks at while a sentence is translated.
+"""`look`: what happens inside a run, drawn. Here is decided which picture it is; each is made in a module beside this.
 
-L layers · H heads · T rows · S columns
+Translation shows attention, a recurrent layer its units over the text; gradients and initialisations are asked for.
 """
 
-import re
-from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import NamedTuple
 
-import numpy as np
-import tokenizers
-import torch
-from rich.console import Console
-from torch import Tensor, nn
-
-from seqwright.batches.pairs import pairs
-from seqwright.cli.evaluating import decoding_settings
-from seqwright.cli.terminal import say, shown
-from seqwright.devices import home_of
-from seqwright.errors import DataError
-from seqwright.inputs.tokenizers import Tokenizer
-from seqwright.inputs.vocabularies import BEGIN, RESERVED, SPACE
-from seqwright.layers.taps import View, listen, views
-from seqwright.pictures import Array, save
-from seqwright.pictures.attention import AttentionMap, Looked, figures, merged
-from seqwright.pictures.page import attention_page
-from seqwright.pictures.terminal import heat_map
+from seqwright.cli.looking_texts import given_texts, picture_folder
+from seqwright.cli.terminal import command, say
+from seqwright.errors import DataError, RunError, SettingError
+from seqwright.layers.scanning import RecurrentLayer
+from seqwright.lineage import task_name
 from seqwright.runs import Run, open_run
-from seqwright.tasks.translator import Translation, Translator
-
-# What the tokens of a batch are to a reader; the axes of a model's views are named after them.
-AXES = {"source": "source word", "given": "target word already written", "wanted": "target word being written"}
-ALIGNMENT = ("wanted", "source")  # the view that comes first, where a model has it
-
-Words = list[tuple[str, list[int]]]  # each with the places of its tokens
 
 
-def look_at(folder: Path, text: str, beam: int | None, output: Path | None, which: str) -> None:
-    """Translate a sentence, draw every head, print the alignment."""
-    text = text.strip()
-    if not text:
-        raise DataError("there is nothing to look at: the sentence is blank")
-    run = open_run(folder, which=which, notice=say)
-    translation = Translator(run.model, run.inputs, decoding_settings(run, {"beam": beam}))([text])[0][0]
-    looked = looked_at(run, text, translation)
-    where = output or folder / "pictures" / _name(text)
-    where.mkdir(parents=True, exist_ok=True)
-    for name, figure in figures(looked).items():
-        save(figure, where / name)
-    (where / "attention.html").write_text(attention_page(looked), encoding="utf-8")
-    _print_first(looked)
-    print(f"\n{text}\n{translation.text}")
-    say(f"pictures: {shown(where)}/  (open attention.html in a browser)")
+class Wish(NamedTuple):
+    """What the user wants to see; nothing of it: what the run shows best."""
+
+    text: str | None = None
+    file: Path | None = None
+    units: bool = False
+    chosen: tuple[str, ...] = ()  # units by their names
+    rule: str | None = None
+    gradients: bool = False
+    beside: tuple[Path, ...] = ()  # further runs in the picture of the gradients
+    initialisations: bool = False
+    beam: int | None = None
+    output: Path | None = None
+    as_json: bool = False
+    which: str = "best"
+
+    @property
+    def of_units(self) -> bool:
+        """Whether single units are asked for."""
+        return self.units or bool(self.chosen) or self.rule is not None
 
 
-def _print_first(looked: Looked) -> None:
-    """The first map, the mean over layers and heads, for the terminal."""
-    name, first = next(iter(looked.maps.items()))
-    console = Console()
-    weights_TS = first.weights.mean(axis=(0, 1))
-    print(f"{name}\nrows: {first.row_axis}\ncolumns: {first.column_axis}\n")
-    console.print(heat_map(weights_TS, first.columns, first.rows, width=console.width, colour=console.is_terminal))
-
-
-@torch.inference_mode()
-def looked_at(run: Run, text: str, translation: Translation) -> Looked:
-    """What was heard in one forced pass over the tokens that were really decoded, sub-words merged into words."""
-    source, target, end = run.inputs.source, run.inputs.target, run.inputs.end
-    source_ids, written = source.encode([text])[0], written_words(target, translation.tokens)
-    batch = pairs([source_ids], [np.asarray(translation.tokens)], begin=run.inputs.begin, end=end)
-    words = {
-        "source": [*given_words(source, text), (RESERVED[end], [len(source_ids)])],
-        "given": [(RESERVED[BEGIN], [0]), *((word, [place + 1 for place in places]) for word, places in written)],
-        "wanted": [*written, (RESERVED[end], [len(translation.tokens)])],
-    }
-    maps = maps_of(run.model, batch.to(home_of(run.model)), words)
-    return Looked(text, translation.text, maps, title=run.recipe.name, score=translation.score)
-
-
-def given_words(tokenizer: Tokenizer, text: str) -> Words:
-    """The words of a text in the user's own characters, also those that the vocabulary lacks or spells otherwise."""
-    found = tokenizers.Tokenizer.from_str(tokenizer.json()).encode(text, add_special_tokens=False)
-    starts, ends = zip(*found.offsets, strict=True)
-    words: Words = []
-    spaces: list[int] = []  # that the vocabulary could not keep with the word they stand before
-    for spelled, places in tokenizer.words(found.ids):
-        after = places[-1] + 1
-        if after < len(starts) and tokenizer.kind != "characters" and not spelled.strip(SPACE):
-            spaces += places
-            continue
-        # Up to the next token: an accent that was joined with its letter belongs to no token.
-        end = max(ends[after - 1], starts[after]) if after < len(starts) else len(text)
-        word = text[starts[places[0]] : end]
-        words.append((word.strip() or word, [*spaces, *places]))
-        spaces = []
-    return words
-
-
-def written_words(tokenizer: Tokenizer, tokens: list[int]) -> Words:
-    """The words of decoded tokens, a lone space as a space."""
-    return [(word.replace(SPACE, " "), places) for word, places in tokenizer.words(tokens)]
-
-
-def maps_of(model: nn.Module, batch: Any, words: Mapping[str, Words]) -> dict[str, AttentionMap]:
-    """Every view of the model on a batch of one row; an axis that has no words is numbered."""
-    with listen(model) as heard:
-        model(batch)
-    maps = {}
-    for view, taps in sorted(views(model).items(), key=lambda item: (item[0].rows, item[0].columns) != ALIGNMENT):
-        weights_LHTS = np.stack([_weights(heard[tap]) for tap in taps])
-        rows, columns = (
-            words.get(axis) or [(str(place + 1), [place]) for place in range(size)]
-            for axis, size in zip((view.rows, view.columns), weights_LHTS.shape[-2:], strict=True)
+def look_at(folder: Path, wish: Wish) -> None:
+    """Draw what is asked for of a run, or say in a sentence why not."""
+    _refuse_contradictions(wish)
+    found = given_texts(wish.text, wish.file)
+    run, *others = (open_run(each, which=wish.which, notice=say) for each in (folder, *wish.beside))
+    task = task_name(run.recipe.data.kind)
+    if wish.beam is not None and task != "translation":
+        raise SettingError(f"--beam is for translation, and {folder} learnt {task}; leave it out")
+    if wish.gradients or wish.initialisations:
+        _draw_learning(run, others, found, wish)
+        return
+    if task == "forecasting":
+        raise RunError(
+            f"{folder} learnt forecasting and reads no text; see what it forecasts with `{_forecast(run)}`, or how "
+            "far back in time it is felt with --gradients"
         )
-        merged_LHTS = merged(weights_LHTS, [places for _, places in rows], [places for _, places in columns])
-        labels = [word for word, _ in rows], [word for word, _ in columns]
-        maps[view.name] = AttentionMap(merged_LHTS, *labels, *_axes(view))
-    return maps
+    if task not in {"translation", "language", "classification"}:
+        raise RunError(f"{folder} learnt {task}; look is for translation, language, classification and forecasting")
+    if not found:
+        raise DataError(f"there is nothing to look at: say a text that {folder} shall read")
+    where = picture_folder(run, wish.output, found[0] if wish.file is None else wish.file.stem)
+    if task == "translation" and not wish.of_units:
+        from seqwright.cli.looking_attention import draw_attention
+
+        if wish.file is not None:
+            raise SettingError("--file is for language models and classifiers; say the sentence to translate instead")
+        draw_attention(run, found[0], wish.beam, where)
+    else:
+        from seqwright.cli.looking_units import draw_chosen, draw_states
+
+        _require_units(run, "there are none to draw over a text")
+        if task == "translation":
+            raise RunError(f"{folder} learnt translation; single units are drawn for language models and classifiers")
+        if wish.of_units:
+            draw_chosen(run, found, wish.chosen, wish.rule, where, as_json=wish.as_json)
+        else:
+            draw_states(run, found, where)
 
 
-def _weights(calls: list[Tensor]) -> Array:
-    """The first row of the batch as heads × rows × columns; a model that goes step by step adds rows with each call."""
-    weights = torch.cat([call[0] for call in calls], dim=-2)
-    weights_HTS: Array = weights.reshape(-1, *weights.shape[-2:]).float().cpu().numpy()
-    return weights_HTS
+def _draw_learning(run: Run, others: list[Run], found: list[str], wish: Wish) -> None:
+    """What has to do with how a recurrent model learns."""
+    for each in (run, *others):
+        _require_units(each, "no gradient goes back through time in it")
+    if found and all(task_name(each.recipe.data.kind) == "forecasting" for each in (run, *others)):
+        raise SettingError(f"{run.folder} learnt forecasting and reads no text; leave it out, its own data serves")
+    where = wish.output or run.folder / "pictures"
+    if wish.gradients:
+        from seqwright.cli.looking_gradients import draw_gradients
+
+        draw_gradients([run, *others], found, where, as_json=wish.as_json)
+    else:
+        from seqwright.cli.looking_initialisations import draw_initialisations
+
+        draw_initialisations(run, found, where)
 
 
-def _axes(view: View) -> tuple[str, str]:
-    """What stands along the rows and the columns, told apart where it is the same."""
-    rows, columns = AXES.get(view.rows, view.rows), AXES.get(view.columns, view.columns)
-    return (rows, columns) if rows != columns else (f"{rows} that reads", f"{columns} that is read")
+def _require_units(run: Run, purpose: str) -> None:
+    """Refuse a model without recurrent layers."""
+    if any(isinstance(module, RecurrentLayer) for module in run.model.modules()):
+        return
+    instead = {
+        "language": f"; `{command('score', str(run.folder), 'TEXT')}` shows how surprising each token is to it",
+        "translation": f"; `{command('look', str(run.folder), 'TEXT')}` shows where its attention looks",
+        "forecasting": f"; `{_forecast(run)}` shows what it forecasts",
+    }
+    more = instead.get(task_name(run.recipe.data.kind), "")
+    raise RunError(
+        f"{run.folder} has a model of kind '{run.recipe.model.kind}', without recurrent units: {purpose}{more}"
+    )
 
 
-def _name(text: str) -> str:
-    """A folder name that still says which sentence it is."""
-    return re.sub(r"\W+", "-", text.lower()).strip("-")[:40] or "sentence"
+def _forecast(run: Run) -> str:
+    return command("forecast", str(run.folder), "--picture", "forecast.png")
+
+
+def _refuse_contradictions(wish: Wish) -> None:
+    """What cannot be in one picture, before anything is opened."""
+    asked = {"--gradients": wish.gradients, "--initialisations": wish.initialisations, "--units": wish.of_units}
+    given = [name for name, wanted in asked.items() if wanted]
+    if len(given) > 1:
+        raise SettingError(f"{' and '.join(given)} are different pictures; ask for one at a time")
+    if wish.beside and not wish.gradients:
+        raise SettingError("--with puts a further run into the picture of --gradients; add that")
+    if wish.as_json and not (wish.gradients or wish.rule is not None):
+        raise SettingError("--json gives the numbers of --gradients or of --rule; add one of them")

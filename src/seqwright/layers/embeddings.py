@@ -4,14 +4,33 @@ B batch · T time · V vocabulary · D width
 """
 
 import math
+from typing import NamedTuple, Protocol, runtime_checkable
 
 import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
 from seqwright.layers.positions import SinusoidalPositions
+from seqwright.layers.taps import Tap
 
 FEW = 64  # vectors
+
+
+class TokenVectors(NamedTuple):
+    """The vectors a model has for the tokens of one vocabulary."""
+
+    embedding_VD: Tensor
+    """One for each token, whatever stands around it."""
+    contextual: Tap
+    """Hears one for each token that is read, where it stands: what the last layer made of it."""
+
+
+@runtime_checkable
+class HasTokenVectors(Protocol):
+    """A model that has vectors for the tokens it reads."""
+
+    def token_vectors(self) -> dict[str, TokenVectors]:
+        """By what the tokens are: `tokens`, or `source` and `target`."""
 
 
 class TokenEmbedding(nn.Module):

@@ -43,6 +43,12 @@ def identity(weights: Weights) -> None:
     nn.init.zeros_(weights.bias_G)
 
 
+def too_wide(weights: Weights) -> None:
+    """Normal with deviation 1, as no recipe can have it: the sums of many such weights saturate tanh and the gates."""
+    for parameter in weights.parameters():
+        nn.init.normal_(parameter)
+
+
 WAYS: dict[Initialisation, Callable[[Weights], None]] = {
     "uniform": uniform,
     "xavier": xavier,
@@ -52,15 +58,16 @@ WAYS: dict[Initialisation, Callable[[Weights], None]] = {
 
 
 @torch.no_grad()
-def initialise(module: nn.Module, way: Initialisation, *, forget_bias: float = 1.0) -> None:
-    """Draw the weights of every cell in a module anew.
+def initialise(module: nn.Module, way: Initialisation | Callable[[Weights], None], *, forget_bias: float = 1.0) -> None:
+    """Draw the weights of every cell in a module anew, in a way that has a name or in any other.
 
     `forget_bias` is added to the bias of the gate that keeps the old state, so that at first it stands open
     (Gers et al. 2000; Jozefowicz et al. 2015): the forget gate of an LSTM, the update gate of a GRU or UGRNN.
     """
+    draw = way if callable(way) else WAYS[way]
     for weights in module.modules():
         if isinstance(weights, Weights):
-            WAYS[way](weights)
+            draw(weights)
             if weights.keeping is not None:
                 _blocks(weights, weights.bias_G)[weights.blocks.index(weights.keeping)].add_(forget_bias)
 

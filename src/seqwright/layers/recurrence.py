@@ -11,7 +11,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from seqwright.layers.taps import Tap
+from seqwright.layers.taps import Tap, View, heard_inside
 
 
 class Hidden(NamedTuple):
@@ -95,7 +95,7 @@ class Cell(nn.Module, Generic[StateT]):
 
         By the fused kernel, unless something is done or heard between the steps.
         """
-        if keep_BD is not None or not x_BTE.shape[1] or _listening(self):
+        if keep_BD is not None or not x_BTE.shape[1] or heard_inside(self):
             return self.stepped(x_BTE, state, length_B, keep_BD)
         return self.fused(x_BTE, state, length_B)
 
@@ -106,7 +106,7 @@ class Cell(nn.Module, Generic[StateT]):
         states = [state]
         for input_BG in self.project(x_BTE.transpose(0, 1)).unbind(0):
             states.append(self.advance(input_BG, states[-1], keep_BD))
-        for heard in _listening(self) if x_BTE.shape[1] else []:
+        for heard in heard_inside(self) if x_BTE.shape[1] else []:
             heard[-x_BTE.shape[1] :] = [torch.stack(heard[-x_BTE.shape[1] :], dim=1)]
         hidden_BTD = torch.stack([each.hidden_BD for each in states])[1:].transpose(0, 1)
         if length_B is None:
@@ -180,7 +180,7 @@ class UGRNNCell(Cell[Hidden]):
     def __init__(self, *, inputs: int, width: int) -> None:
         super().__init__()
         self.weights = Weights("update", "target", inputs=inputs, width=width, keeping="update")
-        self.update_gate = Tap()
+        self.update_gate = _gate("update")
 
     def start(self, batch: int) -> Hidden:
         """Zeros."""
@@ -208,7 +208,7 @@ class GRUCell(Cell[Hidden]):
     def __init__(self, *, inputs: int, width: int) -> None:
         super().__init__()
         self.weights = Weights("reset", "update", "target", inputs=inputs, width=width, keeping="update")
-        self.reset_gate, self.update_gate = Tap(), Tap()
+        self.reset_gate, self.update_gate = _gate("reset"), _gate("update")
 
     def start(self, batch: int) -> Hidden:
         """Zeros."""
@@ -240,7 +240,8 @@ class LSTMCell(Cell[LSTMState]):
     def __init__(self, *, inputs: int, width: int) -> None:
         super().__init__()
         self.weights = Weights("input", "forget", "target", "output", inputs=inputs, width=width, keeping="forget")
-        self.input_gate, self.forget_gate, self.output_gate = Tap(), Tap(), Tap()
+        self.memory = Tap(View("memory", rows="steps", columns="units"))  # hears tanh(c_t)
+        self.input_gate, self.forget_gate, self.output_gate = map(_gate, ("input", "forget", "output"))
 
     def start(self, batch: int) -> LSTMState:
         """Zeros."""
@@ -253,7 +254,7 @@ class LSTMCell(Cell[LSTMState]):
         f_BD = self.forget_gate(forget_BD.sigmoid())
         o_BD = self.output_gate(output_BD.sigmoid())
         c_BD = f_BD * state.memory_BD + i_BD * target_BD.tanh()
-        return LSTMState(o_BD * c_BD.tanh(), c_BD)
+        return LSTMState(o_BD * self.memory(c_BD.tanh()), c_BD)
 
     def fused(self, x_BTE: Tensor, state: LSTMState, length_B: Tensor | None = None) -> tuple[Tensor, LSTMState]:
         """`scan` by torch's kernel.
@@ -334,14 +335,13 @@ def _after(length_B: Tensor | None, hidden_BTD: Tensor, last_1BD: Tensor, first_
     return reached_BD.where(length_B.unsqueeze(1) > 0, first_BD)
 
 
+def _gate(name: str) -> Tap:
+    return Tap(View(f"{name} gate", rows="steps", columns="units"))
+
+
 def _seen(hidden_BD: Tensor, keep_BD: Tensor | None) -> Tensor:
     return hidden_BD if keep_BD is None else hidden_BD * keep_BD
 
 
 def _zeros(weights: Weights, batch: int) -> Tensor:
     return weights.bias_G.new_zeros(batch, weights.width)
-
-
-def _listening(module: nn.Module) -> list[list[Tensor]]:
-    """What the taps inside have heard so far; nothing where nobody listens."""
-    return [each.heard for each in module.modules() if isinstance(each, Tap) and each.heard is not None]

@@ -10,7 +10,7 @@ import torch
 from torch import Tensor, nn
 
 from seqwright.layers.recurrence import Cell, Hidden, LSTMState
-from seqwright.layers.taps import Tap
+from seqwright.layers.taps import Tap, View, heard_inside
 
 LayerState: TypeAlias = tuple[Hidden | LSTMState, ...]
 """The state of a layer's cell, or of its two: forwards, backwards."""
@@ -44,15 +44,15 @@ class VariationalDropout(nn.Module):
 class RecurrentLayer(nn.Module):
     """One cell taken through time, or two that go in opposite directions and are shown side by side.
 
-    With `residual`, what the layer read is added to what it says. The tap hears what the cells say; those of a cell
-    that goes backwards hear the last step first.
+    With `residual`, what the layer read is added to what it says. The tap hears what the cells say; all taps hear it in
+    the order of the steps, also those of a cell that goes backwards.
     """
 
     def __init__(self, *cells: Cell[Any], residual: bool = False) -> None:
         super().__init__()
         self.cells = nn.ModuleList(cells)
         self.residual = residual
-        self.hidden = Tap()
+        self.hidden = Tap(View("hidden state", rows="steps", columns="units"))
 
     def start(self, batch: int) -> LayerState:
         """The state before the first step."""
@@ -75,6 +75,8 @@ class RecurrentLayer(nn.Module):
             keep_BD = None if within is None else within.keep(x_BTE, before.hidden_BD.shape[1])
             read_BTE = turned(x_BTE, length_B) if backwards else x_BTE
             hidden_BTD, reached = cell.scan(read_BTE, before, length_B, keep_BD)
+            for heard in heard_inside(cell) if backwards and x_BTE.shape[1] else []:
+                heard[-1] = turned(heard[-1], length_B)
             said.append(turned(hidden_BTD, length_B) if backwards else hidden_BTD)
             after.append(reached)
         hidden_BTD = self.hidden(said[0] if len(said) == 1 else torch.cat(said, dim=-1))

@@ -13,7 +13,8 @@ class View(NamedTuple):
 
     These are the last two axes of the tensor; between them and the batch there may be heads. An axis is named after
     the tokens of the batch that stand along it (`source`, `given`, `wanted`), or after whatever else is numbered
-    there (`units`, `experts`). Taps of one view are the layers of one picture.
+    there (`experts`). Taps of one view are the layers of one picture. What has `units` along its columns is what a
+    recurrent layer does, and is drawn over the text that it reads.
     """
 
     name: str
@@ -62,6 +63,11 @@ def listen(model: nn.Module) -> Iterator[dict[str, list[Tensor]]]:
     finally:
         for tap in taps.values():
             tap.heard = None
+
+
+def heard_inside(module: nn.Module) -> list[list[Tensor]]:
+    """What each tap inside a module has heard so far; nothing where nobody listens."""
+    return [each.heard for each in module.modules() if isinstance(each, Tap) and each.heard is not None]
 
 
 def views(model: nn.Module) -> dict[View, list[str]]:

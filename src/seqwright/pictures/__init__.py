@@ -154,7 +154,7 @@ def save(figure: "Figure", path_stem: str | Path, formats: Sequence[str] = ("png
 
     unknown = [form for form in formats if form not in UNDATED]
     if unknown:
-        raise UserError(f"A picture cannot be saved as '{unknown[0]}'; choose among {', '.join(UNDATED)}.")
+        raise UserError(f"a picture cannot be saved as '{unknown[0]}'; choose among {', '.join(UNDATED)}")
     stem = Path(path_stem)
     stem.parent.mkdir(parents=True, exist_ok=True)
     paths = [stem.with_name(f"{stem.name}.{form}") for form in formats]

@@ -44,7 +44,7 @@ class AttentionMap:
     def __post_init__(self) -> None:
         shape = self.weights.shape
         if len(shape) != 4 or 0 in shape:
-            raise UserError(f"Attention weights have the shape {shape}; expected [layers, heads, rows, columns].")
+            raise UserError(f"attention weights have the shape {shape}; expected [layers, heads, rows, columns]")
         _check(self.weights, self.rows, self.columns)
 
 
@@ -63,7 +63,7 @@ class Looked:
 
     def __post_init__(self) -> None:
         if not self.maps:
-            raise UserError("There are no attention weights to draw; look at a model that has attention.")
+            raise UserError("there are no attention weights to draw; look at a model that has attention")
 
 
 def merged(weights_TS: Array, rows: Sequence[Sequence[int]], columns: Sequence[Sequence[int]]) -> Array:
@@ -73,7 +73,7 @@ def merged(weights_TS: Array, rows: Sequence[Sequence[int]], columns: Sequence[S
     `columns` hold the places of each word's pieces; layers and heads may stand in front.
     """
     if not all(rows) or not all(columns):
-        raise UserError("A word without pieces cannot be merged; give at least one place for each word.")
+        raise UserError("a word without pieces cannot be merged; give at least one place for each word")
     averaging_RT = np.zeros((len(rows), weights_TS.shape[-2]))
     for word, places in enumerate(rows):
         averaging_RT[word, list(places)] = 1 / len(places)
@@ -247,11 +247,11 @@ def _check(weights: Array, rows: Sequence[str], columns: Sequence[str]) -> None:
     found, expected = weights.shape[-2:], (len(rows), len(columns))
     if found != expected or 0 in expected:
         raise UserError(
-            f"Attention weights of {found[0]} rows and {found[-1]} columns were given with {expected[0]} row words and "
-            f"{expected[1]} column words; each row and each column needs one word."
+            f"attention weights of {found[0]} rows and {found[-1]} columns were given with {expected[0]} row words and "
+            f"{expected[1]} column words; each row and each column needs one word"
         )
     if not np.isfinite(weights).all():
-        raise UserError("Attention weights hold values that are not finite; only finite weights can be drawn.")
+        raise UserError("attention weights hold values that are not finite; only finite weights can be drawn")
 
 
 def _axes(figure: "Figure", left: float, top: float, width: float, height: float) -> "Axes":

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 LARGEST = 12.0  # inches: the side of the table where there are very many classes
 ROOMY = 0.62  # inches: the side of a cell in which a count and its share stand one above the other
 READABLE = 7 * POINT  # the least side of a cell with a label beside it
+MARGIN = 0.1  # inches around everything
 NUMBERED = 0.3  # inches: the least side of a cell with a number in it
 
 
@@ -32,7 +33,7 @@ def confusion_table(counts_CC: NDArray[np.integer[Any]], labels: Sequence[str], 
     if counts_CC.shape != (classes, classes) or not classes:
         raise UserError(
             f"a confusion table of the shape {counts_CC.shape} was given with {classes} labels; it needs a row and a "
-            "column for each label."
+            "column for each label"
         )
     side = min(ROOMY, LARGEST / classes)
     shown = [legible(label, 24) for label in labels] if side >= READABLE else []
@@ -54,6 +55,9 @@ def confusion_table(counts_CC: NDArray[np.integer[Any]], labels: Sequence[str], 
         bar.ax.set_yticklabels(["0", "0.5", "1"], fontsize=7)
         bar.set_label("share of the row", fontsize=7)
         bar.outline.set_linewidth(0.5)
+        figure.draw_without_rendering()
+        box = figure.get_tightbbox()  # a square table leaves something blank on two sides: it is cut off
+        figure.set_size_inches(box.width + MARGIN, box.height + MARGIN)
     return figure
 
 

@@ -36,8 +36,8 @@ def loss_curve(journal: Sequence[Mapping[str, Any]]) -> "Figure":
     train, valid = _lines(journal, "train"), _lines(journal, "valid")
     if not train and not valid:
         raise UserError(
-            "The journal holds no line with a step and the event 'train' or 'valid', so there is nothing to draw; "
-            "train until the first line is logged."
+            "the journal holds no line with a step and the event 'train' or 'valid', so there is nothing to draw; "
+            "train until the first line is logged"
         )
     groups = _score_groups(valid)
     pace = [name for name in ("rate", "norm") if series(train, name).steps.size]

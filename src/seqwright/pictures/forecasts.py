@@ -17,6 +17,7 @@ PAST, MODEL = INK[3], "#c8590a"  # blue and orange, told apart by colour-blind r
 LATEST, LEAST = 2, 20  # horizons of the past that are drawn, and the fewest steps of it
 FEW = 3  # steps ahead that are drawn as marks, since a line would be lost
 ROWS, COLUMNS = 3, 2
+WIDTH = 6.6  # inches: the legend needs them even above a single panel
 
 
 class Style(NamedTuple):
@@ -54,7 +55,7 @@ class Panel(NamedTuple):
 def panels_of(answers: Sequence[Mapping[str, Any]], most: int = ROWS * COLUMNS) -> list[Panel]:
     """Panels from the answers of an evaluation: some windows, evenly spaced, and their columns in turn."""
     if not answers:
-        raise UserError("The evaluation holds no answers, so there is nothing to draw; evaluate again.")
+        raise UserError("the evaluation holds no answers, so there is nothing to draw; evaluate again")
     columns = list(dict.fromkeys(str(answer["column"]) for answer in answers))
     windows = list(dict.fromkeys(int(answer["window"]) for answer in answers))
     places = np.unique(np.linspace(0, len(windows) - 1, min(most, len(windows))).round().astype(int)).tolist()
@@ -71,11 +72,11 @@ def panels_of(answers: Sequence[Mapping[str, Any]], most: int = ROWS * COLUMNS) 
 def forecast_picture(panels: Sequence[Panel]) -> "Figure":
     """The panels, two in a row, under one legend. Time is counted from the last known step, which is 0."""
     if not panels:
-        raise UserError("There is no series to draw; give at least one panel.")
+        raise UserError("there is no series to draw; give at least one panel")
     columns = min(COLUMNS, len(panels))
     rows = math.ceil(len(panels) / columns)
     with pen(panel.title for panel in panels):
-        figure = blank(3.2 * columns + (1.4 if columns == 1 else 0.2), 0.55 + 1.75 * rows, layout="constrained")
+        figure = blank(WIDTH, 0.55 + (2.2 if columns == 1 else 1.75) * rows, layout="constrained")
         grid = figure.subplots(rows, columns, squeeze=False)
         for axes, panel in zip(grid.flat, panels, strict=False):
             _draw(axes, panel)

@@ -20,8 +20,8 @@ PRECISION = 1000  # weights travel as whole thousandths: an eighth of the size, 
 def attention_page(looked: Looked) -> str:
     """The whole page, ready to be written to a file."""
     parts = {
-        "TITLE": _escaped(looked.title or "Attention"),
-        "SOURCE": _escaped(looked.source),
+        "TITLE": escaped(looked.title or "Attention"),
+        "SOURCE": escaped(looked.source),
         "TARGET": _target(looked),
         "STYLE": (FOLDER / "page.css").read_text(encoding="utf-8"),
         "DATA": _json({name: _packed(name, kind) for name, kind in looked.maps.items()}),
@@ -36,10 +36,10 @@ def _target(looked: Looked) -> str:
     if not looked.target:
         return ""
     score = "" if looked.score is None else f'<dt>Score</dt><dd class="number">{looked.score:.4g}</dd>'
-    return f'<dt>Output</dt><dd dir="auto">{_escaped(looked.target)}</dd>{score}'
+    return f'<dt>Output</dt><dd dir="auto">{escaped(looked.target)}</dd>{score}'
 
 
-def _escaped(text: str) -> str:
+def escaped(text: str) -> str:
     """Text as HTML; bytes that were never a character (a broken file name, say) become question marks."""
     return html.escape(text.encode("utf-8", "replace").decode("utf-8"))
 

@@ -79,8 +79,8 @@ def _check(weights_TS: Array, source_labels: Sequence[str], target_labels: Seque
     expected = (len(target_labels), len(source_labels))
     if weights_TS.shape != expected or 0 in expected:
         raise UserError(
-            f"Attention weights of the shape {weights_TS.shape} were given with {expected[0]} target and {expected[1]} "
-            "source words; each row and each column needs one word."
+            f"attention weights of the shape {weights_TS.shape} were given with {expected[0]} target and {expected[1]} "
+            "source words; each row and each column needs one word"
         )
 
 
@@ -131,12 +131,12 @@ def family_tree(rows: Iterable[tuple[int, str, str | None, bool]]) -> str:
     names = {member.name for member in members}
     for member in members:
         if member.parent is not None and member.parent not in names:
-            raise UserError(f"'{member.name}' is said to descend from '{member.parent}', which is not in the family.")
+            raise UserError(f"'{member.name}' is said to descend from '{member.parent}', which is not in the family")
     lines: list[str] = []
     _grow(lines, members, parent=None, above="")
     if len(lines) < len(members):
         raise UserError(
-            "Some of the family are their own ancestors; every line must lead back to a member without parent."
+            "some of the family are their own ancestors; every line must lead back to a member without parent"
         )
     return "\n".join(lines)
 

@@ -64,6 +64,9 @@ def test_each_series_has_its_panel_and_all_share_a_legend(count: int) -> None:
     ]
     assert all(axes.get_title(loc="left") == "price in $" for axes in drawn)
     assert sum(bool(axes.get_xlabel()) for axes in figure.axes) == min(count, 2)
+    figure.canvas.draw()
+    box = figure.legends[0].get_window_extent()
+    assert 0 <= box.x0 < box.x1 <= figure.bbox.width
 
 
 def test_panels_are_spread_over_windows_and_columns() -> None:

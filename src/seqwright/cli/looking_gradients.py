@@ -1,0 +1,83 @@
+"""`look --gradients`: how far back in time each recurrent layer of some runs is still felt, trained and at first.
+
+L layers · R rows · K steps back
+"""
+
+import json
+from collections import Counter
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+from rich.console import Console
+from rich.table import Table
+
+from seqwright.cli.looking_texts import passage_of, written
+from seqwright.cli.terminal import add_row, say, shown
+from seqwright.devices import home_of
+from seqwright.layers.gradients import gradient_norms_within
+from seqwright.lineage import task_name
+from seqwright.pictures import save
+from seqwright.pictures.gradients import Reach, gradient_picture
+from seqwright.runs import Run, model_of
+
+TOLD = (1, 2, 5, 10, 20, 50, 100)  # steps back that the table has
+
+
+def draw_gradients(runs: Sequence[Run], found: Sequence[str], where: Path, *, as_json: bool) -> None:
+    """Draw ‖∂h_t/∂h_{t-k}‖ against k of every layer of some runs, and print some of the numbers, or all as JSON."""
+    writers = [run for run in runs if task_name(run.recipe.data.kind) == "language"]
+    if not found and writers:
+        found = [written(writers[0])]
+        say(f"{writers[0].folder} writes the text itself, since there is none: {found[0][:60]!r} …")
+    reaches = [reach for run, name in zip(runs, names_of(runs), strict=True) for reach in reaches_of(run, name, found)]
+    paths = save(gradient_picture(reaches), where / "gradients")
+    if as_json:
+        for reach in reaches:
+            print(json.dumps(_fields(reach), ensure_ascii=False))
+    else:
+        _print(reaches)
+    say(f"drawn: {', '.join(map(shown, paths))}")
+
+
+def reaches_of(run: Run, name: str, found: Sequence[str]) -> list[Reach]:
+    """Every layer of a run, as it is and as it began."""
+    passage = passage_of(run, found)
+    say(f"{run.folder}: following the gradients through {passage.told}")
+    begun = model_of(run.recipe, run.inputs.sizes()).to(home_of(run.model)).eval()
+    return [
+        Reach(name, layer, trained, norm_RK.numpy())
+        for model, trained in ((run.model, True), (begun, False))
+        for layer, norm_RK in enumerate(gradient_norms_within(model, passage.batch, last=passage.last), start=1)
+    ]
+
+
+def names_of(runs: Sequence[Run]) -> list[str]:
+    """The names of the runs' folders, or their whole paths where two folders have the same name."""
+    count = Counter(run.folder.name for run in runs)
+    return [run.folder.name if count[run.folder.name] == 1 else str(run.folder) for run in runs]
+
+
+def _print(reaches: Sequence[Reach]) -> None:
+    """The medians at some distances."""
+    furthest = max(reach.norm_RK.shape[1] for reach in reaches) - 1
+    distances = [k for k in TOLD if k <= furthest]
+    deep = any(reach.layer > 1 for reach in reaches)
+    print("‖∂h_t/∂h_{t-k}‖, the median over the places t\n")
+    table = Table(box=None, pad_edge=False)
+    for heading in ("run", "weights", *(f"k = {k}" for k in distances)):
+        table.add_column(heading, no_wrap=True, overflow="ellipsis")
+    for reach in reaches:
+        median_K = np.median(reach.norm_RK, axis=0)
+        name = f"{reach.run}, layer {reach.layer}" if deep else reach.run
+        numbers = [f"{median_K[k]:.2g}" if k < len(median_K) else "" for k in distances]
+        add_row(table, name, "trained" if reach.trained else "at first", *numbers)
+    console = Console()
+    console.print(table, width=None if console.is_terminal else 120, crop=False)
+
+
+def _fields(reach: Reach) -> dict[str, object]:
+    shares = np.percentile(reach.norm_RK, (10, 50, 90), axis=0)
+    low, median, high = ([float(f"{value:.4g}") for value in row] for row in shares.tolist())
+    told = {"run": reach.run, "layer": reach.layer, "trained": reach.trained, "rows": len(reach.norm_RK)}
+    return {**told, "median": median, "low": low, "high": high}

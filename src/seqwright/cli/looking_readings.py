@@ -1,0 +1,255 @@
+"""What the units of a recurrent model do while it reads a text, and which of them follow a rule.
+
+T time, the tokens of a text · D width
+"""
+
+import re
+from collections.abc import Sequence
+from itertools import pairwise
+from typing import NamedTuple
+
+import numpy as np
+import tokenizers
+import torch
+from torch import Tensor
+
+from seqwright.batches import Ids, InMemory
+from seqwright.batches.labelled import labelled, shortened
+from seqwright.batches.text import StreamBatches
+from seqwright.cli.looking_texts import warn_of_unknown
+from seqwright.cli.terminal import say
+from seqwright.devices import home_of
+from seqwright.errors import SettingError
+from seqwright.inputs.tokenizers import Tokenizer
+from seqwright.layers.scanning import RecurrentLayer
+from seqwright.layers.taps import Tap, listen
+from seqwright.lineage import task_name
+from seqwright.pictures import Array
+from seqwright.runs import Run
+from seqwright.tasks.language import first_token
+
+AT_ONCE = 1024  # tokens of a text
+MOST_TOKENS = 20_000  # that are read in all
+HIDDEN, MEMORY = "hidden state", "memory"  # what a unit says, and what it keeps; all else are gates
+# Where a rule has groups, only they are on: the mark that closes a quotation is read outside of it.
+RULES = {
+    "quotes": r'("[^"]*)"|(“[^”]*)”',
+    "brackets": r"(\([^()]*)\)|(\[[^\[\]]*)\]|(\{[^{}]*)\}",
+    "digits": r"\d+",
+}
+
+
+class Layer(NamedTuple):
+    """A layer, or one direction of it: what was heard of its units, by name, tokens × units each."""
+
+    name: str  # "1"; "1b" on the way back
+    values: dict[str, Array]
+
+    @property
+    def spoken(self) -> str:
+        """`layer 1`, `layer 1 backwards`."""
+        return f"layer {self.name.removesuffix('b')}{' backwards' if self.name.endswith('b') else ''}"
+
+
+class Reading(NamedTuple):
+    """Texts as a model read them, token by token, a line each."""
+
+    pieces: list[str]  # the tokens as the text has them
+    on_T: Array  # the share of each token that the rule marks
+    layers: list[Layer]
+    bits: list[float]  # how surprising each token was; of a language model only
+
+
+class Unit(NamedTuple):
+    """One unit: `1:17` is number 17 of layer 1, `memory:1:17` the same in its memory."""
+
+    view: str
+    layer: Layer
+    number: int  # from 1
+
+    def __str__(self) -> str:
+        before = "" if self.view == HIDDEN else f"{self.view.replace(' ', '-')}:"
+        return f"{before}{self.layer.name}:{self.number}"
+
+    @property
+    def value_T(self) -> Array:
+        """What it was after each token."""
+        value_T: Array = self.layer.values[self.view][:, self.number - 1]
+        return value_T
+
+
+# ---------------------------------------------------------------------------------------------------- reading
+
+
+def read(run: Run, texts: Sequence[str], rule: re.Pattern[str] | None = None) -> Reading:
+    """The texts as the run reads them, each by itself, as many tokens as fit."""
+    warn_of_unknown(run, texts)
+    found: list[Reading] = []
+    left = MOST_TOKENS
+    for text in texts:
+        if left <= 0:
+            break
+        found.append(_read_one(run, text, rule, left))
+        left -= len(found[-1].pieces)
+    if left <= 0:
+        say(f"the first {MOST_TOKENS:,} tokens are read, no more")
+    return found[0] if len(found) == 1 else _joined(found)
+
+
+def _read_one(run: Run, text: str, rule: re.Pattern[str] | None, most: int) -> Reading:
+    ids, spans = tokens_of(run.inputs.tokenizer, text)
+    language = task_name(run.recipe.data.kind) == "language"
+    places: Ids = np.arange(len(ids))
+    if not language:
+        places = shortened(places, run.inputs.longest, run.inputs.left_out)
+    places = places[:most]
+    with listen(run.model) as heard:
+        bits = _surprises(run, ids[places]) if language else _classified(run, ids[places])
+    # The state after each token: a language model also has one before the first, a classifier one after the last.
+    layers = _layers(run, heard, slice(1, None) if language else slice(None, -1))
+    on_C = np.zeros(len(text)) if rule is None else marked(rule, text)
+    chosen = [spans[place] for place in places.tolist()]
+    on_T = np.array([on_C[first:after].mean() if after > first else 0.0 for first, after in chosen])
+    return Reading([text[first:after] for first, after in chosen], on_T, layers, bits)
+
+
+def tokens_of(tokenizer: Tokenizer, text: str) -> tuple[Ids, list[tuple[int, int]]]:
+    """The tokens of a text, and from where to where each of them stands in it: up to where the next begins."""
+    found = tokenizers.Tokenizer.from_str(tokenizer.json()).encode(text, add_special_tokens=False)
+    edges = [0, *(first for first, _ in found.offsets[1:]), len(text)]
+    return np.array(found.ids, dtype=np.int64), list(pairwise(edges))
+
+
+@torch.inference_mode()
+def _surprises(run: Run, ids: Ids) -> list[float]:
+    """-log₂ p of each token, the text read on from stretch to stretch."""
+    model, carry, bits = run.model, None, list[float]()
+    first = first_token(run.recipe, run.inputs)
+    stream = StreamBatches(InMemory([ids]), streams=1, segment=AT_ONCE, begin=first, end=run.inputs.end)
+    for batch in stream.once():
+        logp_BT, carry = model.log_probability(batch.to(home_of(model)), carry)  # type: ignore[operator]
+        bits += (-logp_BT[0].double() / np.log(2)).tolist()
+    return bits[:-1]  # without the end of the text
+
+
+@torch.inference_mode()
+def _classified(run: Run, ids: Ids) -> list[float]:
+    """Nothing: a classifier says of no token how surprising it is."""
+    run.model(labelled([ids], end=run.inputs.end).to(home_of(run.model)), None)
+    return []
+
+
+def _layers(run: Run, heard: dict[str, list[Tensor]], kept: slice) -> list[Layer]:
+    """What was heard, sorted by layer and direction."""
+    found = []
+    stack = [(name, layer) for name, layer in run.model.named_modules() if isinstance(layer, RecurrentLayer)]
+    for number, (name, layer) in enumerate(stack, start=1):
+        hidden = np.split(_values(heard[f"{name}.hidden"])[kept], len(layer.directions()), axis=1)
+        for way, (cell, hidden_TD) in enumerate(zip(layer.directions(), hidden, strict=True)):
+            taps = {inner: tap for inner, tap in cell.named_modules() if isinstance(tap, Tap) and tap.view is not None}
+            values = {
+                _spoken(inner, tap): _values(heard[f"{name}.cells.{way}.{inner}"])[kept] for inner, tap in taps.items()
+            }
+            found.append(Layer(f"{number}{'b' if way else ''}", {HIDDEN: hidden_TD, **values}))
+    return found
+
+
+def _spoken(inner: str, tap: Tap) -> str:
+    """The name of what a tap hears; of the further cells of a deep transition with their number."""
+    assert tap.view is not None
+    further = re.match(r"further\.(\d+)\.", inner)
+    return f"{tap.view.name} {int(further[1]) + 2}" if further else tap.view.name
+
+
+def _values(calls: list[Tensor]) -> Array:
+    """What the first row of each call was, one after another."""
+    value_TD: Array = torch.cat([call[0] for call in calls]).float().cpu().numpy()
+    return value_TD
+
+
+def _joined(several: Sequence[Reading]) -> Reading:
+    pieces = [piece for reading in several for piece in [*reading.pieces[:-1], f"{reading.pieces[-1]}\n"]]
+    layers = [
+        Layer(same[0].name, {view: np.concatenate([layer.values[view] for layer in same]) for view in same[0].values})
+        for same in zip(*(reading.layers for reading in several), strict=True)
+    ]
+    bits = [bit for reading in several for bit in reading.bits]
+    return Reading(pieces, np.concatenate([reading.on_T for reading in several]), layers, bits)
+
+
+# ---------------------------------------------------------------------------------------------------- rules
+
+
+def rule_of(wish: str) -> re.Pattern[str]:
+    """A rule by its name, or any regular expression."""
+    try:
+        return re.compile(RULES.get(wish, wish))
+    except re.error as error:
+        known = ", ".join(RULES)
+        raise SettingError(
+            f"--rule is '{wish}', which is no regular expression ({error}), nor one of the rules {known}"
+        ) from error
+
+
+def marked(rule: re.Pattern[str], text: str) -> Array:
+    """1 at the characters of a text that a rule marks: its matches, or only their groups where it has any."""
+    on_C = np.zeros(len(text))
+    for match in rule.finditer(text):
+        for group in range(1, rule.groups + 1) if rule.groups else (0,):
+            on_C[slice(*match.span(group))] = 1  # (-1, -1) where a group has no part in the match: an empty slice
+    return on_C
+
+
+def correlations(value_TD: Array, on_T: Array) -> Array:
+    """`r_D`: how each unit goes with a rule (Pearson; with a rule that is on or off, the point-biserial correlation).
+
+    A unit that never changes goes with nothing: 0.
+    """
+    value_TD = value_TD - value_TD.mean(axis=0)
+    on_T = on_T - on_T.mean()
+    size_D = np.sqrt((value_TD**2).sum(axis=0) * (on_T**2).sum())
+    r_D: Array = np.divide(on_T @ value_TD, size_D, out=np.zeros(len(size_D)), where=size_D > 0)
+    return r_D
+
+
+class Found(NamedTuple):
+    """A unit and how it goes with the rule."""
+
+    unit: Unit
+    correlation: float
+
+
+def followers(reading: Reading) -> list[Found]:
+    """Every unit of what the layers say and keep, those that go with the rule most, or most against it, first."""
+    found = [
+        Found(Unit(view, layer, number), float(r))
+        for layer in reading.layers
+        for view in (HIDDEN, MEMORY)
+        if view in layer.values
+        for number, r in enumerate(correlations(layer.values[view].astype(np.float64), reading.on_T), start=1)
+    ]
+    return sorted(found, key=lambda one: -abs(one.correlation))
+
+
+def unit_named(reading: Reading, wish: str) -> Unit:
+    """`17`, `1:17` or `memory:1:17`."""
+    *before, number = wish.split(":")
+    view = before[0].replace("-", " ") if len(before) > 1 else HIDDEN
+    name = before[-1] if before else reading.layers[0].name
+    if not before and len(reading.layers) > 1:
+        names = ", ".join(layer.name for layer in reading.layers)
+        raise SettingError(f"--unit is '{wish}', but there are the layers {names}; say which, as in 1:{number}")
+    layer = next((layer for layer in reading.layers if layer.name == name), None)
+    if layer is None or view not in layer.values or len(before) > 2:
+        known = [str(Unit(view, layer, 1)) for layer in reading.layers for view in layer.values]
+        raise SettingError(f"there is no unit '{wish}'; units are numbered from {', '.join(known)}")
+    width = layer.values[view].shape[1]
+    if not number.isdecimal() or not 1 <= int(number) <= width:
+        raise SettingError(f"there is no unit '{wish}'; {layer.spoken} has the units 1 to {width}")
+    return Unit(view, layer, int(number))
+
+
+def liveliest(layer: Layer, most: int) -> list[int]:
+    """The numbers of the units whose hidden state varies most over the text, in their order."""
+    deviation_D = layer.values[HIDDEN].std(axis=0)
+    return sorted((np.argsort(-deviation_D, kind="stable")[:most] + 1).tolist())

@@ -1,0 +1,172 @@
+"""`look` at a recurrent model: its units over a text, single units, and those that follow a rule."""
+
+import json
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+from rich.console import Console
+from rich.table import Table
+
+from seqwright.cli.looking_readings import (
+    HIDDEN,
+    MEMORY,
+    Found,
+    Reading,
+    Unit,
+    followers,
+    liveliest,
+    read,
+    rule_of,
+    unit_named,
+)
+from seqwright.cli.looking_texts import documents
+from seqwright.cli.terminal import add_row, say, shown
+from seqwright.errors import DataError
+from seqwright.lineage import task_name
+from seqwright.pictures import Array, save
+from seqwright.pictures.units import Course, Panel, coloured_text, state_map, unit_lines
+from seqwright.pictures.units_page import units_page
+from seqwright.runs import Run
+from seqwright.tasks.classifier import Classifier
+
+MOST_UNITS = 12  # of a layer in the map
+MOST_PIECES = 120  # tokens in the map
+FEW = 3  # units in one picture and in the terminal
+MANY = 10  # units on the page and in the table
+LETTERS, PAGE_TOKENS = 800, 2000  # of the text in a picture, and on the page
+LINES = 4  # of the text in the terminal, if they were full
+
+
+def draw_states(run: Run, found: Sequence[str], where: Path) -> None:
+    """Draw what the liveliest units of each layer do over a text, and how surprising it is or what it is taken for."""
+    texts = documents(run, found)
+    if len(texts) > 1:
+        say(f"{run.folder} reads each line by itself; the first of {len(texts):,} is looked at")
+    reading = read(run, texts[:1])
+    title = _title(run, texts[0])
+    count = min(len(reading.pieces), MOST_PIECES)
+    if count < len(reading.pieces):
+        say(f"the map shows the first {count} of {len(reading.pieces):,} tokens; --units colours longer texts")
+    for layer in reading.layers:
+        units = liveliest(layer, MOST_UNITS)
+        width = layer.values[HIDDEN].shape[1]
+        chosen = f", the {len(units)} of {width} units that vary most" if len(units) < width else ""
+        panels = [
+            Panel(f"{layer.spoken}: {view}", units, value_TD[:count, np.array(units) - 1].T, view in (HIDDEN, MEMORY))
+            for view, value_TD in layer.values.items()
+        ]
+        figure = state_map(panels, reading.pieces[:count], reading.bits[:count], title=f"{title}{chosen}")
+        save(figure, where / f"units-layer-{layer.name}")
+    _print_units(reading, _most_varying(reading))
+    surprisal = f": {np.mean(reading.bits):.2f} bits a token" if reading.bits else ""
+    print(f"{title}{surprisal}")
+    say(f"pictures: {shown(where)}/")
+
+
+def draw_chosen(
+    run: Run, found: Sequence[str], names: Sequence[str], wish: str | None, where: Path, *, as_json: bool
+) -> None:
+    """Draw the text in the colours of single units: those that are named, that follow a rule, or that vary most."""
+    rule = None if wish is None else rule_of(wish)
+    reading = read(run, documents(run, found), rule)
+    units = [unit_named(reading, name) for name in names]
+    ranked: list[Found] = []
+    if wish is not None:
+        _refuse_idle(reading, wish)
+        ranked = followers(reading)
+    units = units or [one.unit for one in ranked[:MANY]] or _most_varying(reading)
+    said = {str(unit): f", correlation {correlation:+.2f} with {wish}" for unit, correlation in ranked}
+    courses = [Course(f"{_spoken(unit)}{said.get(str(unit), '')}", unit.value_T) for unit in units]
+    first = _first_line(reading)
+    _draw_courses(run, reading, courses, first, where)
+    say(f"pictures: {shown(where)}/  (open units.html in a browser)")
+    if wish is not None:
+        _print_ranking(reading, ranked, wish, as_json=as_json)
+    if not as_json:
+        _print_units(reading, units[:FEW], first)
+
+
+def _draw_courses(run: Run, reading: Reading, courses: Sequence[Course], first: int, where: Path) -> None:
+    """The picture of some units and the page of more."""
+    where.mkdir(parents=True, exist_ok=True)
+    title = f"{run.recipe.name}: single units over the text"
+
+    def cut(part: slice, some: Sequence[Course]) -> tuple[list[str], Array, list[Course]]:
+        courses = [course._replace(value_T=course.value_T[part]) for course in some]
+        return reading.pieces[part], reading.on_T[part], courses
+
+    save(coloured_text(*cut(_stretch(reading, first, LETTERS), courses[:FEW]), title=title), where / "units")
+    page = units_page(*cut(slice(first, first + PAGE_TOKENS), courses), title=title)
+    (where / "units.html").write_text(page, encoding="utf-8")
+
+
+def _first_line(reading: Reading) -> int:
+    """The token with which the line begins in which the rule is on for the first time; 0 where there is no rule."""
+    first = int(reading.on_T.argmax())
+    return max((place + 1 for place in range(first) if reading.pieces[place].endswith("\n")), default=0)
+
+
+def _most_varying(reading: Reading) -> list[Unit]:
+    """Some units of the highest layer, on its way forwards."""
+    top = next(layer for layer in reversed(reading.layers) if not layer.name.endswith("b"))
+    return [Unit(HIDDEN, top, number) for number in liveliest(top, FEW)]
+
+
+def _stretch(reading: Reading, first: int, letters: int) -> slice:
+    """As many tokens as have so many letters, up to the end of a word if that is not far."""
+    ends = np.cumsum([len(piece) for piece in reading.pieces[first:]])
+    count = max(1, int((ends <= letters).sum()))
+    if count < len(ends):
+        spaces = [place for place in range(count // 2, count) if reading.pieces[first + place][-1:].isspace()]
+        count = spaces[-1] + 1 if spaces else count
+    return slice(first, first + count)
+
+
+def _refuse_idle(reading: Reading, wish: str) -> None:
+    """A rule that is never off, or never on, says nothing of any unit."""
+    if reading.on_T.min() == reading.on_T.max():
+        where = "nowhere" if not reading.on_T.any() else "everywhere"
+        raise DataError(f"the rule '{wish}' is on {where} in these {len(reading.pieces):,} tokens; give another text")
+
+
+def _print_ranking(reading: Reading, ranked: Sequence[Found], wish: str, *, as_json: bool) -> None:
+    on_T = reading.on_T >= 0.5
+    stretches = int((np.diff(on_T.astype(int), prepend=0) == 1).sum())
+    share = 100 * reading.on_T.mean()
+    say(f"{wish}: on at {share:.1f} % of {len(on_T):,} tokens, in {stretches:,} stretches; {len(ranked):,} units asked")
+    if as_json:
+        for unit, correlation in ranked[:MANY]:
+            print(json.dumps({"unit": str(unit), "correlation": round(correlation, 4)}))
+        return
+    table = Table("unit", "correlation", "mean where on", "where off", box=None, pad_edge=False)
+    for unit, correlation in ranked[:MANY]:
+        inside, outside = (unit.value_T[place].mean() if place.any() else np.nan for place in (on_T, ~on_T))
+        add_row(table, str(unit), f"{correlation:+.3f}", f"{inside:+.2f}", f"{outside:+.2f}")
+    Console().print(table)
+    print()
+
+
+def _print_units(reading: Reading, units: Sequence[Unit], first: int = 0) -> None:
+    """The beginning of the text in the colours of each unit, for the terminal."""
+    console = Console(highlight=False)
+    some = _stretch(reading, first, LINES * console.width)
+    if not console.is_terminal:
+        print("under each letter what the unit was after it: = about -1, - below 0, + above 0, # about 1\n")
+    for unit in units:
+        print(_spoken(unit))
+        console.print(
+            unit_lines(reading.pieces[some], unit.value_T[some], width=console.width, colour=console.is_terminal)
+        )
+
+
+def _spoken(unit: Unit) -> str:
+    return f"unit {unit}, {unit.layer.spoken}, {unit.view}"
+
+
+def _title(run: Run, text: str) -> str:
+    """The run, and what a classifier takes the text for."""
+    if task_name(run.recipe.data.kind) != "classification":
+        return run.recipe.name
+    (found,) = Classifier(run.model, run.inputs)([text])
+    return f"{run.recipe.name}: {found.label} ({100 * found.probability:.0f} %)"
