@@ -77,7 +77,7 @@ def main() -> None:
         [
             ["estimated in", f"{estimating.clock:.2f} s ({estimating.processor:.2f} s of the processor)"],
             ["asked, tokens a second", f"{tokens / asking.clock:,.0f} ({tokens / asking.processor:,.0f})"],
-            *([f"{n}-grams", f"{ngrams:,} in {size / 2**20:.1f} MiB"] for n, ngrams, size in storage),
+            *([f"{n}-grams", f"{ngrams:,} in {size / 2**20:.1f} MiB"] for n, ngrams, size, _, _ in storage),
             *([f"lmplz, {name}", f"{value:.3g}"] for name, value in theirs.items()),
             *([f"perplexity, {name}", f"{value:,.2f}"] for name, value in perplexities.items()),
         ],

@@ -9,6 +9,7 @@ G n-grams of an order · N words of an n-gram · V vocabulary
 import gzip
 import zlib
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from itertools import islice, repeat, takewhile
 from pathlib import Path
 from typing import NamedTuple
@@ -19,8 +20,9 @@ from seqwright.errors import DataError, SettingError
 from seqwright.models.ngram import Ngram, NgramSettings
 from seqwright.models.ngram_counts import Integers
 from seqwright.models.ngram_estimates import Estimate, Floats, Table
+from seqwright.whole_file import written_whole
 
-BEGIN, UNKNOWN, PADDING = "<s>", "<unk>", "<pad>"
+BEGIN, END, UNKNOWN, PADDING = "<s>", "</s>", "<unk>", "<pad>"
 AT_ONCE = 10_000  # lines
 ZERO = -99.0  # what stands for the logarithm of 0
 
@@ -43,23 +45,23 @@ class Section(NamedTuple):
 def write_arpa(model: Ngram, path: Path, pieces: Sequence[str]) -> None:
     """Write a model; `pieces` are the strings of its tokens, `<s>` that of the token which begins a text.
 
-    A path that ends in .gz is compressed. Maximum likelihood and add-k, which do not back off to shorter contexts,
-    have no such form.
+    A path that ends in .gz is compressed. Nine digits give every float32 back to the bit; a probability of 0 becomes
+    10^-99. Maximum likelihood and add-k, which do not back off to shorter contexts, have no such form.
     """
     _check_pieces(model, pieces)
     word_V = np.array(pieces, dtype=object)
     sizes = [storage.ngrams for storage in model.storage()]
     sizes[0] += 1  # <s>, which is only context
-    with gzip.open(path, "wt", encoding="utf-8") if path.suffix == ".gz" else path.open("w", encoding="utf-8") as file:
+    with written_whole(path) as file:
         file.write("\\data\\\n" + "".join(f"ngram {n}={size}\n" for n, size in enumerate(sizes, start=1)))
         for n in range(1, len(sizes) + 1):
             file.write(f"\n\\{n}-grams:\n")
             for tokens, logp, weight in _rows(model, n):
                 words = (" ".join(row) for row in word_V[tokens])
                 if n < len(sizes):
-                    lines = map("%.7g\t%s\t%.7g\n".__mod__, zip(logp, words, weight, strict=True))
+                    lines = map("%.9g\t%s\t%.9g\n".__mod__, zip(logp, words, weight, strict=True))
                 else:
-                    lines = map("%.7g\t%s\n".__mod__, zip(logp, words, strict=True))
+                    lines = map("%.9g\t%s\n".__mod__, zip(logp, words, strict=True))
                 file.writelines(lines)
         file.write("\n\\end\\\n")
 
@@ -71,22 +73,35 @@ def read_arpa(path: Path, pieces: Sequence[str]) -> FromArpa:
     """
     number = {piece.encode(): token for token, piece in enumerate(pieces)}
     if BEGIN.encode() not in number:
-        raise DataError(f"{path}: a text begins with '{BEGIN}' in ARPA files, which is not among the pieces.")
+        raise DataError(f"{path}: a text begins with '{BEGIN}' in ARPA files, which is not among the pieces")
     padding, begin, unknown = (number.get(piece.encode(), -1) for piece in (PADDING, BEGIN, UNKNOWN))
-    number.setdefault(b"<UNK>", unknown)
-    try:
-        with gzip.open(path) if path.suffix == ".gz" else path.open("rb") as file:
-            lines = Lines(path, file)
-            sizes = _sizes(lines)
-            sections = [_section(lines, n, size, number) for n, size in enumerate(sizes, start=1)]
-    except (OSError, EOFError, zlib.error) as error:
-        raise DataError(f"{path} cannot be read: {error}.") from error
+    number.setdefault(UNKNOWN.upper().encode(), unknown)
+    with _opened(path) as lines:
+        sizes = _sizes(lines)
+        sections = [_section(lines, n, size, number) for n, size in enumerate(sizes, start=1)]
     model = Ngram(NgramSettings(order=len(sizes)), vocabulary=len(pieces), padding=padding, begin=begin)
     known = [section.tokens_GN.min(axis=1, initial=0) >= 0 for section in sections]
     left_out = sum(int((~known_G).sum()) for known_G in known)
     kept = [Section(*(array[known_G] for array in section)) for section, known_G in zip(sections, known, strict=True)]
     model.adopt(_estimate(path, kept, model, unknown))
     return FromArpa(model, left_out)
+
+
+def read_words(path: Path) -> list[str]:
+    """The words that a file knows, in its order, without those that stand for something else: `<s>` and its like."""
+    with _opened(path) as lines:
+        left = _sizes(lines)[0]
+        _take_heading(lines, 1)
+        words: dict[bytes, None] = {}
+        while some := lines.take(min(left, AT_ONCE)):
+            left -= len(some)
+            words.update(dict.fromkeys(_columns(lines, some, 1)[1]))
+    for meaning in (PADDING, BEGIN, END, UNKNOWN, UNKNOWN.upper()):
+        words.pop(meaning.encode(), None)
+    try:
+        return [word.decode() for word in words]
+    except UnicodeDecodeError as error:
+        raise DataError(f"{path} has the word {error.object!r}, which is not UTF-8; convert the file") from error
 
 
 # ------------------------------------------------------------------------------------------------ writing
@@ -96,18 +111,18 @@ def _check_pieces(model: Ngram, pieces: Sequence[str]) -> None:
     if model.only_longest:
         raise SettingError(
             f"an ARPA file holds models that back off to shorter contexts, and {model.settings.smoothing} does not; "
-            "take stupid-backoff, kneser-ney or modified-kneser-ney."
+            "take stupid-backoff, kneser-ney or modified-kneser-ney"
         )
     if len(pieces) != model.vocabulary:
-        raise DataError(f"the model has {model.vocabulary} tokens, but {len(pieces)} pieces were given.")
+        raise DataError(f"the model has {model.vocabulary} tokens, but {len(pieces)} pieces were given")
     if pieces[model.begin] != BEGIN:
-        raise DataError(f"token {model.begin} begins a text and must be '{BEGIN}', not '{pieces[model.begin]}'.")
+        raise DataError(f"token {model.begin} begins a text and must be '{BEGIN}', not '{pieces[model.begin]}'")
     for token, piece in enumerate(pieces):
         if [piece.encode()] != piece.encode().split():
-            raise DataError(f"token {token} is {piece!r}, and a word of an ARPA file is neither empty nor has spaces.")
+            raise DataError(f"token {token} is {piece!r}, and a word of an ARPA file is neither empty nor has spaces")
     if len(set(pieces)) < len(pieces):
         twice = next(piece for token, piece in enumerate(pieces) if piece in pieces[:token])
-        raise DataError(f"two tokens are both '{twice}'; in an ARPA file they would be one word.")
+        raise DataError(f"two tokens are both '{twice}'; in an ARPA file they would be one word")
 
 
 def _rows(model: Ngram, n: int) -> Iterator[tuple[Integers, list[float], list[float]]]:
@@ -159,13 +174,30 @@ class Lines:
     def wrong(self, expected: str, line: bytes, back: int = 0) -> DataError:
         """What to raise about a line, `back` lines before the last one taken."""
         found = line.strip()[:100].decode(errors="replace")
-        return DataError(f"{self.path}:{self.place - back} has '{found}', expected {expected}.")
+        return DataError(f"{self.path}:{self.place - back} has '{found}', expected {expected}")
+
+
+@contextmanager
+def _opened(path: Path) -> Iterator[Lines]:
+    """The lines of a file, plain or .gz."""
+    try:
+        with gzip.open(path) if path.suffix == ".gz" else path.open("rb") as file:
+            yield Lines(path, file)
+    except (OSError, EOFError, zlib.error) as error:
+        raise DataError(f"{path} cannot be read: {error}") from error
+
+
+def _take_heading(lines: Lines, n: int) -> None:
+    """Go to where the n-grams of an order begin."""
+    heading = next(filter(None, lines), b"nothing more")
+    if heading != b"\\%d-grams:" % n:
+        raise lines.wrong(f"'\\{n}-grams:'", heading)
 
 
 def _sizes(lines: Lines) -> list[int]:
     """How many n-grams of each order the head of a file promises."""
     if not any(line == b"\\data\\" for line in lines):
-        raise DataError(f"{lines.path} is no ARPA file: it has no line '\\data\\'.")
+        raise DataError(f"{lines.path} is no ARPA file: it has no line '\\data\\'")
     sizes: list[int] = []
     for line in takewhile(bool, lines):
         order, _, size = line.removeprefix(b"ngram ").partition(b"=")
@@ -173,15 +205,13 @@ def _sizes(lines: Lines) -> list[int]:
             raise lines.wrong(f"'ngram {len(sizes) + 1}=NUMBER'", line)
         sizes.append(int(size))
     if not 1 <= len(sizes) <= 6:
-        raise DataError(f"{lines.path} has n-grams of {len(sizes)} orders; there are models of order 1 to 6.")
+        raise DataError(f"{lines.path} has n-grams of {len(sizes)} orders; there are models of order 1 to 6")
     return sizes
 
 
 def _section(lines: Lines, n: int, size: int, number: dict[bytes, int]) -> Section:
     """The n-grams of one order."""
-    heading = next(filter(None, lines), b"nothing more")
-    if heading != b"\\%d-grams:" % n:
-        raise lines.wrong(f"'\\{n}-grams:'", heading)
+    _take_heading(lines, n)
     parts = [Section(np.empty((0, n), dtype=np.int64), np.empty(0), np.empty(0))]
     left = size
     while some := lines.take(min(left, AT_ONCE)):
@@ -192,10 +222,10 @@ def _section(lines: Lines, n: int, size: int, number: dict[bytes, int]) -> Secti
             logp_G, weight_G = (np.array(column).astype(np.float64) * np.log(10) for column in (first, last))
         except ValueError as error:
             where = f"{lines.path}, line {lines.place - len(some) + 1} on"
-            raise DataError(f"{where}: a {n}-gram has numbers before and after its words; {error}.") from None
+            raise DataError(f"{where}: a {n}-gram has numbers before and after its words; {error}") from None
         parts.append(Section(tokens_GN, logp_G, weight_G))
     if left:
-        raise DataError(f"{lines.path} ends after {size - left} of {size} {n}-grams.")
+        raise DataError(f"{lines.path} ends after {size - left} of {size} {n}-grams")
     return Section(*(np.concatenate(arrays) for arrays in zip(*parts, strict=True)))
 
 
@@ -230,11 +260,11 @@ def _estimate(path: Path, sections: list[Section], model: Ngram, unknown: int) -
             wanted_G = context_G * model.vocabulary + token_G
             context_G = np.searchsorted(table.key_G, wanted_G)
             if not np.isin(wanted_G, table.key_G).all():
-                raise DataError(f"{path} has {n}-grams whose first {n - 1} words are not among its {n - 1}-grams.")
+                raise DataError(f"{path} has {n}-grams whose first {n - 1} words are not among its {n - 1}-grams")
         key_G = context_G * model.vocabulary + tokens_GN[:, -1]
         order_G = np.argsort(key_G)
         if (np.diff(key_G[order_G]) == 0).any():
-            raise DataError(f"{path} has a {n}-gram twice.")
+            raise DataError(f"{path} has a {n}-gram twice")
         tables.append(Table(key_G[order_G], logp_G[order_G], np.append(weight_V, 0.0)))
         weight_V = weight_G[order_G]
     return Estimate(base_V, tables)

@@ -75,17 +75,19 @@ class Tokenizer:
         for text in texts:
             units.update(unlearnt.units(text))
         if not units:
-            raise DataError(
-                "There is no text to train a tokenizer on: every line is empty; expected at least one word."
-            )
+            raise DataError("there is no text to train a tokenizer on: every line is empty; expected at least one word")
         blank.model = learnt_model(units, settings)
         return cls(blank)
 
     @classmethod
     def of_words(cls, words: Sequence[str]) -> Self:
-        """A tokenizer of given words: one is whatever stands between white space, and the others are unknown."""
-        pieces = [*RESERVED, *(SPACE + word for word in words)]
-        library = tokenizers.Tokenizer(models.WordLevel({piece: i for i, piece in enumerate(pieces)}, RESERVED[UNKNOWN]))
+        """A tokenizer of given words: one is whatever stands between white space, and the others are unknown.
+
+        Words are as `spellings` has them: "▁<s>" is that which a text spells "<s>".
+        """
+        pieces = [*RESERVED, *(SPACE + word.removeprefix(SPACE) for word in words)]
+        numbered = {piece: number for number, piece in enumerate(pieces)}
+        library = tokenizers.Tokenizer(models.WordLevel(numbered, unk_token=RESERVED[UNKNOWN]))
         single = [normalizers.Replace(Regex("[ \t-\r]+"), " "), normalizers.Replace(Regex("^ | $"), "")]
         library.normalizer = normalizers.Sequence(
             [*single, _normaliser(TokenizerSettings(kind="words", normalise="none"))]
@@ -97,18 +99,18 @@ class Tokenizer:
     def load(cls, path: Path) -> Self:
         """The tokenizer that `save` wrote."""
         if not path.is_file():
-            raise RunError(f"{path} is missing; expected the tokenizer that training wrote: restore it from a copy.")
+            raise RunError(f"{path} is missing; expected the tokenizer that training wrote: restore it from a copy")
         try:
             library = tokenizers.Tokenizer.from_str(path.read_text(encoding="utf-8"))
         except Exception as problem:  # the library raises bare exceptions
-            raise RunError(f"{path} cannot be read as a tokenizer ({problem}); restore the file from a copy.") from None
+            raise RunError(f"{path} cannot be read as a tokenizer ({problem}); restore the file from a copy") from None
         found = library.get_vocab()
         ours = all(found.get(piece) == number for number, piece in enumerate(RESERVED))
         whole = library.normalizer is not None and sorted(found.values()) == list(range(len(found)))
         if not ours or not whole or library.get_added_tokens_decoder():
             raise RunError(
                 f"{path} holds a tokenizer that Seqwright did not write: its first tokens must be"
-                f" {' '.join(RESERVED)}, and none may be missing; restore the file from a copy."
+                f" {' '.join(RESERVED)}, and none may be missing; restore the file from a copy"
             )
         return cls(library)
 
@@ -144,13 +146,13 @@ class Tokenizer:
         """Every token for a file in which white space stands between words, each another.
 
         White space in a token is written as its bytes, a line feed as "<0x0A>", like in SentencePiece's vocabularies;
-        a space is "▁" already. Where all tokens are whole words with that "▁" before them, it is left off.
+        a space is "▁" already. Where all tokens are whole words with that "▁" before them, it is left off, but for a
+        word that would then be a reserved token, or nothing.
         """
-        spelled = ["".join(map(_as_bytes, piece)) for piece in self._pieces]
-        own = spelled[len(RESERVED) :]
-        bare = [*RESERVED, *(piece.removeprefix(SPACE) or SPACE for piece in own)]
-        whole = all(piece.startswith(SPACE) for piece in own)
-        return bare if whole and len(set(bare)) == len(bare) else spelled
+        own = ["".join(map(_as_bytes, piece)) for piece in self._pieces[len(RESERVED) :]]
+        if all(piece.startswith(SPACE) for piece in own):
+            own = [piece if piece[1:] in {"", *RESERVED} else piece[1:] for piece in own]
+        return [*RESERVED, *own]
 
     def words(self, ids: Iterable[int]) -> list[tuple[str, list[int]]]:
         """Whole words with the positions of their pieces; punctuation marks and reserved tokens stand alone."""

@@ -74,12 +74,13 @@ class NgramTable(nn.Module):
     """The n-grams of one order from 2 on, sorted; n-gram g is `key_G[g] = context * vocabulary + token`.
 
     `weight_C` is what a context adds to the shorter one's logarithm for a token that was not seen after it; its last
-    entry is for contexts never seen, whose number is -1.
+    entry is for contexts never seen, whose number is -1. `pruned` is how many more n-grams the text had.
     """
 
     key_G: Tensor
     logp_G: Tensor
     weight_C: Tensor
+    pruned: Tensor
 
     def __init__(self, vocabulary: int, contexts: int) -> None:
         super().__init__()
@@ -87,6 +88,7 @@ class NgramTable(nn.Module):
         self.register_buffer("key_G", torch.empty(0, dtype=torch.int64))
         self.register_buffer("logp_G", torch.empty(0))
         self.register_buffer("weight_C", torch.zeros(contexts + 1))
+        self.register_buffer("pruned", torch.tensor(0))
 
     def place(self, context_Q: Tensor, token_Q: Tensor) -> Tensor:
         """The number of the n-gram of a context and a token, -1 where it was not seen."""
@@ -107,11 +109,13 @@ class NgramTable(nn.Module):
 
 
 class OrderStorage(NamedTuple):
-    """What the n-grams of one order take."""
+    """What the n-grams of one order take, how many were left out, and how many there could be: V^order."""
 
     order: int
     ngrams: int
     bytes: int
+    pruned: int
+    possible: int
 
 
 class Ngram(nn.Module):
@@ -192,14 +196,16 @@ class Ngram(nn.Module):
             table.key_G = torch.from_numpy(found.key_G).to(device)
             table.logp_G = torch.from_numpy(found.logp_G).float().to(device)
             table.weight_C = torch.from_numpy(found.weight_C).float().to(device)
+            table.pruned = torch.tensor(found.pruned, device=device)
 
     def storage(self) -> list[OrderStorage]:
         """How many n-grams of each order there are, and the bytes they take with what they weigh as contexts."""
-        found = [OrderStorage(1, int(self.base_V.isfinite().sum()), self.base_V.nbytes)]
+        found = [OrderStorage(1, int(self.base_V.isfinite().sum()), self.base_V.nbytes, 0, self.vocabulary)]
         for n in self._longer():
-            table = self.table(n)
+            table, possible = self.table(n), self.vocabulary**n
             found[-1] = found[-1]._replace(bytes=found[-1].bytes + table.weight_C.nbytes)
-            found.append(OrderStorage(n, len(table.key_G), table.key_G.nbytes + table.logp_G.nbytes))
+            size = table.key_G.nbytes + table.logp_G.nbytes
+            found.append(OrderStorage(n, len(table.key_G), size, int(table.pruned), possible))
         return found
 
     def _load_from_state_dict(self, state_dict: Mapping[str, Any], prefix: str, *rest: Any) -> None:

@@ -22,6 +22,8 @@ class Table(NamedTuple):
     weight_C: Floats
     """What is added to the shorter context's value of a token that was not seen after a context; the last entry is
     for contexts that were not seen themselves."""
+    pruned: int = 0
+    """How many more n-grams of the order the text had."""
 
 
 class Estimate(NamedTuple):
@@ -166,7 +168,8 @@ def pruned(estimate: Estimate, corpus: Corpus) -> Estimate:
         place_C = np.cumsum(stays_C) - 1
         key_G = table.key_G[kept_G]
         key_G = place_C[key_G // vocabulary] * vocabulary + key_G % vocabulary
-        tables.append(Table(key_G, table.logp_G[kept_G], table.weight_C[np.append(stays_C, True)]))
+        weight_C = table.weight_C[np.append(stays_C, True)]
+        tables.append(Table(key_G, table.logp_G[kept_G], weight_C, pruned=int((~kept_G).sum())))
         stays_C = kept_G
     return Estimate(estimate.base_V, tables)
 

@@ -10,6 +10,7 @@ from torch import Tensor
 from seqwright.batches import InMemory
 from seqwright.batches.text import StreamBatches, Text, texts
 from seqwright.models.ngram import Ngram, NgramSettings, OrderStorage
+from seqwright.training.weights import load_tensors, unique_tensors
 
 V = 11
 SMOOTHINGS = ["maximum-likelihood", "add-k", "stupid-backoff", "kneser-ney", "modified-kneser-ney"]
@@ -176,9 +177,9 @@ def test_storage_is_told_for_each_order() -> None:
     # <s>4 45 54 5</s> 4</s>;  <s>45 454 545 45</s> <s>4</s>
     # Each token has a probability and a weight, each bigram also a key, each trigram a key and a probability.
     assert model.storage() == [
-        OrderStorage(1, V - 2, V * 4 + (V + 1) * 4),
-        OrderStorage(2, 5, 5 * 12 + 6 * 4),
-        OrderStorage(3, 5, 5 * 12),
+        OrderStorage(1, V - 2, V * 4 + (V + 1) * 4, 0, V),
+        OrderStorage(2, 5, 5 * 12 + 6 * 4, 0, V**2),
+        OrderStorage(3, 5, 5 * 12, 0, V**3),
     ]
 
 
@@ -188,7 +189,11 @@ def test_pruning_leaves_out_what_occurs_too_seldom() -> None:
     model.observe(as_texts(rows))
     model.conclude()
     # Bigrams seen twice: <s> 4, 4 5, 5 6, 6 </s>, 7 </s>; trigrams seen three times: <s> 4 5.
-    assert [storage.ngrams for storage in model.storage()] == [V - 2, 5, 1]
+    # Of seven bigrams and six trigrams: also 5 7, <s> 7;  4 5 6, 5 6 </s>, 4 5 7, 5 7 </s>, <s> 7 </s>.
+    assert [(storage.ngrams, storage.pruned) for storage in model.storage()] == [(V - 2, 0), (5, 2), (1, 5)]
+    again = Ngram(model.settings, vocabulary=V)
+    load_tensors(again, unique_tensors(model))
+    assert again.storage() == model.storage()
     assert model.table(2).key_G.tolist() == [2 * V + 4, 4 * V + 5, 5 * V + 6, 6 * V + 3, 7 * V + 3]
     assert model.table(3).key_G.tolist() == [0 * V + 5]
 

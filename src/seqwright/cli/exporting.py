@@ -1,0 +1,72 @@
+"""`export`: what a run has learnt, as a file that other programs read."""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from seqwright.arpa import write_arpa
+from seqwright.cli.terminal import say, shown
+from seqwright.data.files import extension_of
+from seqwright.errors import DataError, RunError, SettingError, instead
+from seqwright.runs import Run, open_run
+from seqwright.tasks.vectors import WordVectors
+from seqwright.word2vec import write_word2vec
+
+
+def export_run(folder: Path, file: Path, to: str | None, side: str | None, which: str, *, yes: bool) -> None:
+    """Write the file in the format asked for, or in that which its name tells."""
+    form = FORMATS[_format(file, to)]
+    if file.is_dir():
+        raise DataError(f"{file} is a folder; name a file in it")
+    if file.exists() and not yes:
+        raise DataError(f"{file} exists; choose another name, or say --yes to replace it")
+    if side is not None and not form.sides:
+        raise SettingError("--side chooses between the vectors of two vocabularies; leave it out")
+    wrote = form.write(open_run(folder, which=which, notice=say), file, side)
+    say(f"wrote {wrote} to {shown(file)}")
+
+
+def _format(file: Path, to: str | None) -> str:
+    if to is not None:
+        if to not in FORMATS:
+            raise SettingError(f"there is no format '{to}'{instead(to, FORMATS)}")
+        return to
+    ending = extension_of(file)
+    for name, form in FORMATS.items():
+        if ending in form.endings:
+            return name
+    known = ", ".join(f"{' or '.join(form.endings)} for {name}" for name, form in FORMATS.items())
+    raise SettingError(f"what {file} shall hold cannot be told by its name; end it in {known}, or say it with --to")
+
+
+def _write_vectors(run: Run, file: Path, side: str | None) -> str:
+    vectors = WordVectors(run.model, run.inputs, side=side)
+    say("writing …")
+    write_word2vec(file, vectors.spellings, vectors.embedding_VD)
+    count, width = vectors.embedding_VD.shape
+    return f"{count:,} vectors of width {width}"
+
+
+def _write_ngrams(run: Run, file: Path, side: str | None) -> str:
+    if run.recipe.model.kind != "ngram":
+        raise RunError(f"{run.folder} is of kind {run.recipe.model.kind}, and an ARPA file holds n-grams; use word2vec")
+    if run.recipe.inputs.joined:
+        say("inputs.joined is true: the model has seen no text begin with <s>, as other programs let each begin")
+    model: Any = run.model
+    say("writing …")
+    write_arpa(model, file, run.inputs.tokenizer.spellings())
+    return f"{sum(order.ngrams for order in model.storage()):,} n-grams"
+
+
+class Format(NamedTuple):
+    """How a file of a format is called, what writes it and says what it wrote, and whether `--side` means something."""
+
+    endings: tuple[str, ...]
+    write: Callable[[Run, Path, str | None], str]
+    sides: bool
+
+
+FORMATS = {
+    "word2vec": Format((".vec", ".txt"), _write_vectors, sides=True),
+    "arpa": Format((".arpa",), _write_ngrams, sides=False),
+}

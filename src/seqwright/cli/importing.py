@@ -1,0 +1,92 @@
+"""`import`: a run folder from a model that another program made."""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from rich.console import Console
+
+from seqwright.arpa import read_arpa, read_words
+from seqwright.cli.cards import write_card
+from seqwright.cli.storage import storage_table
+from seqwright.cli.terminal import command, say, shown
+from seqwright.data.files import content_hash, extension_of, require_file
+from seqwright.errors import DataError, RunError, SettingError
+from seqwright.inputs.plain_text import PlainText
+from seqwright.inputs.tokenizers import Tokenizer
+from seqwright.inputs.vocabularies import RESERVED, SPACE
+from seqwright.lineage import task_name
+from seqwright.recipe import recipe_from
+from seqwright.runs import open_run, write_run
+
+
+def import_model(file: Path, run: Path | None, inputs: Path | None, *, yes: bool) -> None:
+    """Read the file, and write a run folder that is like one that was trained."""
+    reader = READERS.get(extension_of(file))
+    if reader is None:
+        raise SettingError(f"what {file} holds cannot be told by its name, expected one that ends in {_endings()}")
+    require_file(file)
+    folder = run or Path("runs") / file.name.split(".")[0]
+    if (folder / "resolved.toml").exists() and not yes:
+        raise RunError(f"{folder} is a run already; choose another folder with --run, or say --yes to replace it")
+    reader(file, folder, inputs)
+
+
+def _import_arpa(file: Path, folder: Path, inputs: Path | None) -> None:
+    say(f"reading {shown(file)} …")
+    text, spellings, settings = _inputs_of_words(file) if inputs is None else _inputs_of_run(inputs)
+    model, left_out = read_arpa(file, spellings)
+    plain = {
+        "description": f"n-grams that came from {file.name}, with the probabilities they have there",
+        "data": {"kind": "arpa", "file": file.name, "sha256": content_hash(file)},
+        "inputs": settings,
+        "model": {"kind": "ngram", "order": model.settings.order},
+    }
+    made = write_run(recipe_from(plain, name=folder.name), folder, text, model)
+    write_card(made)
+    if left_out:
+        say(f"left out {left_out:,} n-grams with words that the vocabulary of {inputs} lacks")
+    Console(stderr=True).print(storage_table(model))
+    say(f"imported: {shown(folder)}")
+    say(f'next: {command("score", shown(folder))} "…"')
+
+
+class Vocabulary(NamedTuple):
+    """A tokenizer, its tokens as a file spells them, and the settings that a recipe has for it."""
+
+    text: PlainText
+    spellings: list[str]
+    settings: dict[str, Any]
+
+
+def _inputs_of_words(file: Path) -> Vocabulary:
+    """Words as other programs have them: whatever stands between spaces, each line a text of its own."""
+    words = read_words(file)
+    pieces = [word for word in words if SPACE in word and word.removeprefix(SPACE) not in {"", *RESERVED}]
+    if pieces:
+        raise DataError(
+            f"{file} has words with '{SPACE}' in them, such as '{pieces[0]}', as tokenizers cut them; say with "
+            "--inputs which run has the tokenizer"
+        )
+    if not words:
+        raise DataError(f"{file} has no words beside <s> and its like")
+    tokenizer = Tokenizer.of_words(words)
+    settings = {"kind": "spaced", "vocabulary": tokenizer.size, "normalise": "none", "joined": False}
+    settings |= {"longest": 1_000_000}  # no line that is evaluated is left out for its length
+    return Vocabulary(PlainText(tokenizer), [*RESERVED, *words], settings)
+
+
+def _inputs_of_run(folder: Path) -> Vocabulary:
+    """The tokenizer of another run."""
+    other = open_run(folder, notice=say)
+    if task_name(other.recipe.data.kind) != "language":
+        raise RunError(f"{folder} is no language model; --inputs takes the tokenizer of one")
+    settings = other.recipe.inputs.model_dump(mode="json", exclude_none=True)
+    return Vocabulary(other.inputs, other.inputs.tokenizer.spellings(), settings)
+
+
+def _endings() -> str:
+    return " or ".join(f"{ending} (also {ending}.gz)" for ending in READERS)
+
+
+READERS: dict[str, Callable[[Path, Path, Path | None], None]] = {".arpa": _import_arpa, ".lm": _import_arpa}

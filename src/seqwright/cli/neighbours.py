@@ -1,0 +1,98 @@
+"""`neighbours`: the tokens whose vectors are nearest to a word's, and one word's vectors in several texts."""
+
+import json
+from itertools import combinations
+from pathlib import Path
+from typing import Any
+
+from rich.console import Console
+from rich.table import Column, Table
+from rich.text import Text
+
+from seqwright.cli.terminal import add_row, say
+from seqwright.errors import DataError, SettingError
+from seqwright.lineage import task_name
+from seqwright.runs import open_run
+from seqwright.tasks.language import first_token
+from seqwright.tasks.vectors import Neighbour, Word, WordVectors, cosine
+
+
+def show_neighbours(
+    folder: Path,
+    words: list[str],
+    *,
+    top: int,
+    analogy: bool,
+    texts: list[str],
+    side: str | None,
+    as_json: bool,
+    which: str,
+) -> None:
+    """Print what is nearest to each word, or to what an analogy asks for; or compare a word's places in texts."""
+    if top < 1:
+        raise SettingError(f"--top is {top}; ask for one neighbour or more")
+    if analogy and (len(words) != 3 or texts):
+        raise SettingError("--analogy takes three words and no --in, as in --analogy king man woman")
+    run = open_run(folder, which=which, notice=say)
+    language = task_name(run.recipe.data.kind) == "language"
+    first = {"first": first_token(run.recipe, run.inputs)} if language else {}
+    vectors = WordVectors(run.model, run.inputs, side=side, **first)
+    found = [vectors.word(word) for word in words]
+    for word in found:
+        if len(word.tokens) > 1:
+            pieces = " ".join(vectors.spellings[token] for token in word.tokens)
+            say(f"{word.text}: the mean of the vectors of {pieces}")
+    if texts:
+        for word in found:
+            _compare(vectors, word.text, texts, as_json=as_json)
+    elif analogy:
+        one, minus, plus = found
+        vector_D = one.vector_D - minus.vector_D + plus.vector_D
+        known = [token for word in found for token in word.tokens]
+        asked = f"{one.text} − {minus.text} + {plus.text}"
+        _print(vectors, Word(asked, known, vector_D), top, as_json=as_json)
+    else:
+        for word in found:
+            _print(vectors, word, top, as_json=as_json)
+
+
+def _print(vectors: WordVectors, word: Word, top: int, *, as_json: bool) -> None:
+    """The nearest tokens that are no part of the word itself."""
+    nearest = vectors.neighbours(word.vector_D, top=top, without=word.tokens)
+    if as_json:
+        tokens = [vectors.spellings[token] for token in word.tokens]
+        print(json.dumps({"word": word.text, "tokens": tokens, "neighbours": _plain(nearest)}, ensure_ascii=False))
+        return
+    table = _table(word.text, "cosine")
+    for neighbour in nearest:
+        add_row(table, neighbour.token, f"{neighbour.cosine:.4f}")
+    Console().print(table)
+
+
+def _compare(vectors: WordVectors, word: str, texts: list[str], *, as_json: bool) -> None:
+    """The cosine between a word's vectors at every two of its places: what the last layer says, and embeddings."""
+    found = vectors.occurrences(word, texts)
+    if len(found) < 2:
+        times = "once" if found else "nowhere"
+        raise DataError(f"'{word}' stands {times} in the texts; give --in texts that have it in two places or more")
+    table = _table(word, "contextual", "embedding")
+    for one, other in combinations(found, 2):
+        contextual, embedding = cosine(one.contextual_D, other.contextual_D), cosine(one.embedding_D, other.embedding_D)
+        if as_json:
+            cosines = {"contextual": round(contextual, 6), "embedding": round(embedding, 6)}
+            print(json.dumps({"word": word, "texts": [one.text + 1, other.text + 1], **cosines}))
+        else:
+            add_row(table, f"{one.text + 1} and {other.text + 1}", f"{contextual:.4f}", f"{embedding:.4f}")
+    if not as_json:
+        for number, text in enumerate(texts, start=1):
+            print(f"{number}  {text}")
+        Console().print(table)
+
+
+def _table(word: str, *columns: str) -> Table:
+    """A table under a word, shown as it is: rich would take "[red]" for a colour."""
+    return Table(Column(Text(word)), *columns, box=None, pad_edge=False)
+
+
+def _plain(nearest: list[Neighbour]) -> list[dict[str, Any]]:
+    return [{"token": neighbour.token, "cosine": round(neighbour.cosine, 6)} for neighbour in nearest]

@@ -1,0 +1,29 @@
+"""Text files for other programs: plain or .gz, and there only when they are whole."""
+
+import gzip
+import io
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TextIO
+
+from seqwright.errors import DataError
+
+
+@contextmanager
+def written_whole(path: Path) -> Iterator[TextIO]:
+    """A file to write text into; it appears when the block ends, in place of what was there, unless the block fails.
+
+    A path that ends in .gz is compressed. The same text is the same bytes.
+    """
+    aside = path.with_name(f".{path.name}.writing")
+    try:
+        with aside.open("wb") as plain:
+            packed = gzip.GzipFile("", "wb", 6, plain, mtime=0) if path.suffix == ".gz" else plain
+            with io.TextIOWrapper(packed, encoding="utf-8", newline="\n") as file:
+                yield file
+        aside.replace(path)
+    except OSError as error:
+        raise DataError(f"{path} cannot be written: {error.strerror or error}; choose another place") from error
+    finally:
+        aside.unlink(missing_ok=True)
