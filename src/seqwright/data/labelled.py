@@ -81,13 +81,13 @@ class LabelledFilesSettings(Settings):
     @model_validator(mode="after")
     def _fit_together(self) -> "LabelledFilesSettings":
         if self.train.endswith("%"):
-            raise SettingError(f"data.train is '{self.train}', expected a file: training takes what the shares leave.")
+            raise SettingError(f"data.train is '{self.train}', expected a file: training takes what the shares leave")
         if sum(share_of(part, given) or 0.0 for part, given in {"valid": self.valid, "test": self.test}.items()) >= 1:
             raise SettingError(
-                f"data.valid '{self.valid}' and data.test '{self.test}' leave nothing to train on: lower them."
+                f"data.valid '{self.valid}' and data.test '{self.test}' leave nothing to train on: lower them"
             )
         if self.labels is not None and len(set(self.labels)) < 2:
-            raise SettingError(f"data.labels names {len(set(self.labels))} label, expected two or more.")
+            raise SettingError(f"data.labels names {len(set(self.labels))} label, expected two or more")
         return self
 
 
@@ -115,8 +115,8 @@ class LabelledFiles:
             yield example
         if empty:
             raise DataError(
-                f"The {part} part is empty: nothing of {piece.source.path} falls into it; "
-                f"{self._unmet()}give more data, another share, or a file for this part."
+                f"the {part} part is empty: nothing of {piece.source.path} falls into it; "
+                f"{self._unmet()}give more data, another share, or a file for this part"
             )
 
     def fingerprint(self, part: PartName) -> str:
@@ -134,7 +134,7 @@ class LabelledFiles:
 
     def _slice(self, part: PartName) -> "_Slice":
         if part not in self._slices:
-            raise DataError(f"There is no {part} part: set data.{part} to a file, or to a share such as '10%'.")
+            raise DataError(f"there is no {part} part: set data.{part} to a file, or to a share such as '10%'")
         return self._slices[part]
 
     def _read(self, piece: "_Slice") -> Iterator[Example]:
@@ -181,7 +181,7 @@ def _source(name: str, settings: LabelledFilesSettings) -> LabelledTable | Label
         if settings.text is not None or settings.label is not None:
             raise SettingError(
                 f"data.text and data.label choose columns, but {path} is a folder, where each label has a folder of "
-                "its own: leave them out."
+                "its own: leave them out"
             )
         return LabelFolders(path)
     return LabelledTable(path, settings.text, settings.label)
@@ -201,19 +201,19 @@ def training_labels(data: LabelledData) -> dict[str, int]:
     texts = found.total()
     if not texts:
         raise DataError(
-            "No row of the training part has both a text and a label: see whether data.text and data.label mean the "
-            "right columns."
+            "no row of the training part has both a text and a label: see whether data.text and data.label mean the "
+            "right columns"
         )
     if len(found) == 1:
         raise DataError(
-            f"Every text of the training part has the label '{_short(next(iter(found)))}', expected two labels or "
-            "more: see whether data.label means the right column."
+            f"every text of the training part has the label '{_short(next(iter(found)))}', expected two labels or "
+            "more: see whether data.label means the right column"
         )
     if len(found) > MOST_LABELS or FEW_LABELS < len(found) > texts / 2:
         common = ", ".join(f"'{_short(label)}'" for label, _ in found.most_common(2))
         raise DataError(
-            f"The {texts:,} texts of the training part have {len(found):,} different labels, such as {common}: that "
-            "looks like another column; choose with data.text and data.label, as in data.text=2 data.label=1."
+            f"the {texts:,} texts of the training part have {len(found):,} different labels, such as {common}: that "
+            "looks like another column; choose with data.text and data.label, as in data.text=2 data.label=1"
         )
     return {label: found[label] for label in sorted(found, key=_order)}
 
@@ -227,7 +227,7 @@ def refuse_unknown_labels(part: PartName, counts: Mapping[str, int], known: Iter
         others = f" and {len(unknown) - 1:,} more labels" if len(unknown) > 1 else ""
         shown = ", ".join(f"'{_short(name)}'" for name in known[:6]) + (", …" if len(known) > 6 else "")
         raise DataError(
-            f"The {part} part has the label '{_short(label)}' ({count:,} text{'s' if count > 1 else ''}){others}, but "
+            f"the {part} part has the label '{_short(label)}' ({count:,} text{'s' if count > 1 else ''}){others}, but "
             f"training knew only {shown}: add such texts to the training part or leave them out of this one."
             f"{nearest(label, known)}"
         )

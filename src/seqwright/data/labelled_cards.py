@@ -38,7 +38,8 @@ LABELLED_CARDS: Mapping[str, LabelledCard] = {
     "sst2": LabelledCard(
         Card(
             name="sst2",
-            title="SST-2: sentences of film reviews, positive or negative, words separated by spaces, lower case",
+            title="SST-2: sentences of film reviews, positive or negative, words separated by spaces, lower case; the "
+            "published dev sentences are the test part, a tenth of the training ones the validation part",
             languages=("en",),
             licence="free for research",
             files=(
@@ -55,14 +56,15 @@ LABELLED_CARDS: Mapping[str, LabelledCard] = {
                     92057,
                 ),
             ),
-            parts={"train": "train.tsv", "valid": "dev.tsv"},
-            examples={"train": 6920, "valid": 872},
+            parts={"train": "train.tsv", "test": "dev.tsv"},
+            examples={"train": 6920, "test": 872},
             cite="Socher et al. 2013, Recursive Deep Models for Semantic Compositionality Over a Sentiment Treebank "
             "(EMNLP)",
         ),
         text=1,
         label=2,
         names={"0": "negative", "1": "positive"},
+        valid="10%",
     ),
     "imdb": LabelledCard(
         Card(

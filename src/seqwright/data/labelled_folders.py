@@ -51,11 +51,11 @@ class LabelFolders:
                 meant = self.path / found.path.parent.parent
                 raise DataError(
                     f"{self.path / found.path} lies too deep, expected a folder for each label with files in it: "
-                    f"perhaps '{meant}' was meant."
+                    f"perhaps '{meant}' was meant"
                 )
             yield Example(_decoded(found, self.path).strip(), found.path.parts[0])
         if empty:
-            raise DataError(f"{self.path} has no folder with files in it, expected one for each label.")
+            raise DataError(f"{self.path} has no folder with files in it, expected one for each label")
 
     def fingerprint(self) -> str:
         """Changes with the content and the names of the files."""
@@ -95,9 +95,9 @@ class LabelFolders:
                     if content is not None:
                         yield _Found(below, content.read())
         except (tarfile.TarError, EOFError, zlib.error, OSError) as error:
-            raise DataError(f"{archive} is a damaged archive ({error}): get it again.") from error
+            raise DataError(f"{archive} is a damaged archive ({error}): get it again") from error
         if not inside:
-            raise DataError(f"There is no folder '{self.inner}' in {archive}: see `tar tf {archive}` for what it has.")
+            raise DataError(f"there is no folder '{self.inner}' in {archive}: see `tar tf {archive}` for what it has")
 
 
 def _archive_in(path: Path) -> tuple[Path | None, PurePosixPath]:
@@ -121,7 +121,7 @@ def _content(path: Path) -> bytes:
     try:
         return path.read_bytes()
     except OSError as error:
-        raise DataError(f"{path} cannot be read ({error.strerror}): check its permissions.") from error
+        raise DataError(f"{path} cannot be read ({error.strerror}): check its permissions") from error
 
 
 def _decoded(found: _Found, folder: Path) -> str:
@@ -130,8 +130,8 @@ def _decoded(found: _Found, folder: Path) -> str:
     except UnicodeDecodeError as error:
         raise DataError(
             f"{folder / found.path} is not UTF-8 (at byte {error.start + 1}): convert it, or take it out if it is no "
-            "text."
+            "text"
         ) from error
     if "\0" in text:
-        raise DataError(f"{folder / found.path} holds a NUL byte, expected plain text: convert it, or take it out.")
+        raise DataError(f"{folder / found.path} holds a NUL byte, expected plain text: convert it, or take it out")
     return text

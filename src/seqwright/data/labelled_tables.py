@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from seqwright.data.files import content_hash, lines, require_file
-from seqwright.data.tables import Column, Row, csv_rows, tsv_rows
+from seqwright.data.tables import Column, Row, _semicolons, csv_rows, tsv_rows
 from seqwright.errors import DataError, SettingError, nearest
 
 # What people write above the two columns, the plainest first.
@@ -40,13 +40,11 @@ class LabelledTable:
         if self.form not in {"", ".txt", ".tsv", ".csv", ".jsonl"}:
             raise DataError(
                 f"{path} has the extension '{self.form}', expected .tsv, .csv or .jsonl (or these with .gz), a folder, "
-                "or a folder inside of a .tar.gz file: rename it if it is one of them."
+                "or a folder inside of a .tar.gz file: rename it if it is one of them"
             )
         asked = (text, label)
         if self.form == ".jsonl" and any(isinstance(column, int) for column in asked):
-            raise SettingError(
-                f"data.text and data.label are {asked}, but the values of {path} have names: give those."
-            )
+            raise SettingError(f"data.text and data.label are {asked}, but the values of {path} have names: give those")
 
     def examples(self) -> Iterator[Example]:
         """Every row in the order of the file; an empty line is a blank example."""
@@ -85,7 +83,7 @@ class LabelledTable:
                 separator = "comma" if self.form == ".csv" else "tab"
                 raise DataError(
                     f"{self.path}:{row.line} has {len(row.cells)} column{'s' if len(row.cells) > 1 else ''}, expected "
-                    f"at least {needed}, a text and a label separated by a {separator}."
+                    f"at least {needed}, a text and a label separated by a {separator}{_semicolons(row.cells)}"
                 )
             else:
                 yield Example("", "")
@@ -117,7 +115,7 @@ def layout_of(top: Row, path: Path, text: Column, label: Column) -> Layout:
     ]
     left, right = _filled(*places)
     if left == right:
-        raise SettingError(f"data.text and data.label both mean column {left + 1} of {path}: choose two columns.")
+        raise SettingError(f"data.text and data.label both mean column {left + 1} of {path}: choose two columns")
     return Layout(left, right, named)
 
 
@@ -159,9 +157,9 @@ def _record(line: str, where: str) -> dict[str, Any]:
     try:
         record = json.loads(line)
     except (ValueError, RecursionError) as error:
-        raise DataError(f"{where} is not valid JSON ({error}), expected one object a line.") from error
+        raise DataError(f"{where} is not valid JSON ({error}), expected one object a line") from error
     if not isinstance(record, dict):
-        raise DataError(f'{where} is no object, expected one such as {{"text": …, "label": …}}.')
+        raise DataError(f'{where} is no object, expected one such as {{"text": …, "label": …}}')
     return record
 
 
@@ -180,13 +178,13 @@ def _key(record: dict[str, Any], asked: Column, words: tuple[str, ...], name: st
 def _text(record: dict[str, Any], key: str, where: str) -> str:
     value = record[key]
     if not isinstance(value, str):
-        raise DataError(f"{where} has {json.dumps(value)[:30]} under '{key}', expected text in quotes.")
+        raise DataError(f"{where} has {json.dumps(value)[:30]} under '{key}', expected text in quotes")
     try:
         nul = b"\0" in value.encode()
     except UnicodeEncodeError as error:
-        raise DataError(f"{where} holds half a surrogate pair under '{key}', expected whole characters.") from error
+        raise DataError(f"{where} holds half a surrogate pair under '{key}', expected whole characters") from error
     if nul:  # JSON can spell out, as \u0000, what no line of a file may hold
-        raise DataError(f"{where} holds a NUL character under '{key}', expected plain text: remove it.")
+        raise DataError(f"{where} holds a NUL character under '{key}', expected plain text: remove it")
     return value
 
 
@@ -200,7 +198,7 @@ def _label(record: dict[str, Any], key: str, where: str) -> str:
     if isinstance(value, dict | list):
         raise DataError(
             f"{where} has {json.dumps(value)[:30]} under '{key}', expected one label, as text or a number: "
-            "several labels a text are not supported."
+            "several labels a text are not supported"
         )
     return json.dumps(value)
 

@@ -186,6 +186,8 @@ def _not_a_number(where: str, cell: str, name: str, *, first: bool) -> str:
         return f"{found} that is finite"
     if NUMBER.fullmatch(cell.replace(",", ".", 1)):
         return f"{found} with a decimal point: write {cell.replace(',', '.', 1)}"
+    if ";" in cell:
+        return f"{found}{_semicolons([cell])}"
     if first and any(mark in cell for mark in "-/:"):
         return f"{found}: if that is when the row was measured, set data.time={name}"
     return f"{found}: correct it, or choose other columns with data.columns"

@@ -259,7 +259,7 @@ def test_what_cannot_be_read_is_refused_with_a_sentence(
 
 
 def test_a_missing_file_is_told_with_the_nearest_name() -> None:
-    with pytest.raises(DataError, match=r"There is no file valit.tsv.*Did you mean 'valid.tsv'"):
+    with pytest.raises(DataError, match=r"there is no file valit.tsv.*Did you mean 'valid.tsv'"):
         read("valit.tsv")
 
 
@@ -271,8 +271,8 @@ def test_labels_are_counted_numbers_by_size_and_words_by_the_alphabet() -> None:
 @pytest.mark.parametrize(
     ("rows", "sentence"),
     [
-        ([("", "ham"), ("x", "")], "No row of the training part has both a text and a label"),
-        ([("x", "ham"), ("y", "ham")], "Every text of the training part has the label 'ham'"),
+        ([("", "ham"), ("x", "")], "no row of the training part has both a text and a label"),
+        ([("x", "ham"), ("y", "ham")], "every text of the training part has the label 'ham'"),
         ([("ham", f"message {n}") for n in range(30)], "30 different labels, such as 'message 0'.*data.text=2"),
         ([(f"{n}", f"label {n % 1001}") for n in range(9009)], "1,001 different labels"),
     ],
@@ -289,7 +289,7 @@ def test_a_small_table_may_have_almost_as_many_labels_as_texts() -> None:
 
 
 def test_a_label_that_training_lacks_is_refused() -> None:
-    with pytest.raises(DataError, match=r"The test part has the label 'spam ' \(3 texts\).*Did you mean 'spam'"):
+    with pytest.raises(DataError, match=r"the test part has the label 'spam ' \(3 texts\).*Did you mean 'spam'"):
         refuse_unknown_labels("test", {"ham": 9, "spam ": 3}, ["ham", "spam"])
     refuse_unknown_labels("test", {"ham": 9}, ["ham", "spam"])
 
@@ -307,7 +307,8 @@ def test_a_card_reads_the_files_of_seqwright_data(folder: Path, monkeypatch: pyt
     write("sst2/train.tsv", "a fine film\t1\na bore\t0\n")
     write("sst2/dev.tsv", "fine\t1\n")
     card = CardLabelled(LabelledCardSettings(name="sst2"))
-    assert card.parts() == ["train", "valid"]
+    assert card.parts() == ["train", "valid", "test"]
+    assert list(card.examples("test")) == [Example("fine", "positive")]
     assert list(card.examples("train")) == [Example("a fine film", "positive"), Example("a bore", "negative")]
     write("imdb/reviews.txt", "")
     Path("imdb").mkdir(exist_ok=True)

@@ -1,0 +1,233 @@
+"""The recipes that `new` writes, task by task: a commented text, and what of it depends on the user's data."""
+
+from collections.abc import Callable
+from itertools import islice
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from seqwright.data.examples import Pair
+from seqwright.data.first_look import text_and_label, time_and_values
+from seqwright.data.labelled import LabelledFiles, training_labels, usable
+from seqwright.data.labelled_folders import LabelFolders
+from seqwright.data.pairs import PairFiles
+from seqwright.data.series import SeriesFiles
+from seqwright.data.text import TextFiles
+from seqwright.errors import DataError, SettingError
+from seqwright.recipe import validated
+
+SMALL = 20_000  # pairs or texts: below, a small model or a small batch learns more from them
+WINDOWS = 64  # in a batch of a forecaster
+
+
+class FirstRecipe(NamedTuple):
+    """The text of a recipe, the data settings to put into it, and what the user should see of the data."""
+
+    text: str
+    values: dict[str, Any]  # what stands in the text in braces
+    data: dict[str, Any]
+    seen: str
+    remarks: list[str]
+
+
+TRANSLATION = """\
+# Try it: {check}, then {train}
+description = {description}
+
+[data]
+train = {files}{columns}
+valid = "5%"               # a share of the same file, or a file of its own
+test = "5%"                # held out until `seqwright eval`
+
+[inputs]
+kind = "bpe"               # or unigram, wordpiece, words, characters
+vocabulary = {vocabulary}          # at most; shared by both languages
+bpe_dropout = 0.1          # segments words anew each epoch: helps small data
+
+[model]
+size = "tiny"              # or base, big; every size setting can be given here
+dropout = 0.2              # less if there is much data
+
+[training]
+steps = {steps}
+tokens = 2048              # a batch; halve it if memory is short
+schedule = "inverse-sqrt"
+rate = 0.002
+warmup = 400
+"""
+
+
+def translation(files: list[Path], asked: dict[str, Any]) -> FirstRecipe:
+    """A Transformer for one table of pairs, or for two line-aligned files."""
+    if len(files) > 2:
+        raise DataError(f"--data was given {len(files)} times; give one file, or two line-aligned ones")
+    paths = [path.as_posix() for path in files]
+    data = {"train": paths[0] if len(paths) == 1 else paths, **asked}
+    try:
+        pairs = PairFiles(validated("data", data, "translation"))
+        some: list[Pair] = list(islice(pairs.pairs("train"), SMALL))
+    except (DataError, SettingError) as error:  # said by the names of our options
+        said = str(error).replace("data.source", "--source").replace("data.target", "--target")
+        raise type(error)(said) from error
+    values = {
+        "description": "Translation learnt from " + " and ".join(path.name for path in files),
+        "vocabulary": 4000 if len(some) < SMALL else 8000,
+        "steps": max(1000, len(some) // 2),
+    }
+    seen = f"the first pair reads:\n  {some[0].source}\n  {some[0].target}"
+    return FirstRecipe(TRANSLATION, values, data, seen, pairs.remarks())
+
+
+LANGUAGE = """\
+# Try it: {check}, then {train}
+description = {description}
+
+[data]
+kind = "text"
+train = {files}{columns}
+valid = "5%"               # a share of the same text, or a file of its own
+test = "5%"                # held out until `seqwright eval`
+documents = "lines"        # or paragraphs, files
+
+[inputs]
+kind = "bpe"               # or unigram, wordpiece, words, characters
+vocabulary = 4000          # at most
+joined = true              # false: every document is read on its own
+[model]
+kind = "lstm"              # or gru, ugrnn, rnn, mlp, ngram
+width = 256
+[objective]
+label_smoothing = 0.0
+[training]
+steps = 3000
+tokens = 2048              # a batch; halve it if memory is short
+schedule = "cosine"
+rate = 0.003
+"""
+
+
+def language(files: list[Path], asked: dict[str, Any]) -> FirstRecipe:
+    """A recurrent language model of a text."""
+    data = {"kind": "text", "train": _one(files, "a language model reads one text").as_posix(), **asked}
+    first = next(TextFiles(validated("data", data, "language")).texts("train"))
+    values = {"description": f"A language model of {files[0].name}"}
+    return FirstRecipe(LANGUAGE, values, data, f"the first line reads:\n  {first}", [])
+
+
+CLASSIFICATION = """\
+# Try it: {check}, then {train}
+description = {description}
+
+[data]
+kind = "labelled"
+train = {files}{columns}
+valid = "10%"              # a share of the same data, or a file of its own
+test = "10%"               # held out until `seqwright eval`
+
+[inputs]
+kind = "words"             # or characters; bpe where words have many forms or no spaces between them
+vocabulary = 10000         # at most
+lowercase = true
+longest = 400              # tokens of a text that are read, half of them from its end
+
+[model]
+kind = "lstm"              # or gru, ugrnn, rnn; it reads in both directions
+width = 64
+embedding = 64
+
+[training]
+epochs = {epochs}
+tokens = {tokens:<18}# a batch; small ones learn more from few texts
+schedule = "cosine"
+rate = 0.003
+warmup = 50
+validate_every = 100
+metric = "accuracy"        # chooses the best checkpoint; macro_f1 where a label is rare
+"""
+
+
+def classification(files: list[Path], asked: dict[str, Any]) -> FirstRecipe:
+    """A recurrent classifier for a table, or a folder for each label."""
+    path = _one(files, "a classifier learns from one table or folder")
+    found = {} if LabelFolders.fits(path) or not path.is_file() else text_and_label(path)
+    data = {"kind": "labelled", "train": path.as_posix(), **found, **asked}
+    labelled = LabelledFiles(validated("data", data, "classification"))
+    labels = training_labels(labelled)
+    texts, first = sum(labels.values()), next(usable(labelled.examples("train")))
+    values = {
+        "description": f"Labels learnt from {path.name}",
+        "epochs": min(40, max(4, 40_000 // texts)),
+        "tokens": 512 if texts < SMALL else 4096,
+    }
+    told = ", ".join(f"{label} {count:,}" for label, count in islice(labels.items(), 10))
+    seen = f"{texts:,} texts to train on ({told}{', …' if len(labels) > 10 else ''}), the first is '{first.label}':\n"
+    return FirstRecipe(CLASSIFICATION, values, data, f"{seen}  {_short(first.text)}", labelled.remarks())
+
+
+FORECASTING = """\
+# Try it: {check}, then {train}
+description = {description}
+
+[data]
+kind = "series"
+train = {files}{columns}
+history = {history:<17}# steps a forecast looks back; let them cover what repeats itself, as a day of hours
+horizon = {horizon:<17}# steps it says at once
+valid = "10%"              # the rows before the test part
+test = "10%"               # the last rows, held out until `seqwright eval`
+
+[inputs]
+kind = "standard"          # each column less its mean, over its deviation; or none
+
+[model]
+kind = "dense"             # one linear layer, quick and hard to beat; or mlp, rnn, ugrnn, gru, lstm
+
+[training]
+epochs = {epochs}
+tokens = {tokens:<18}# a batch, in values of the past
+schedule = "cosine"
+rate = 0.003
+warmup = 50
+validate_every = 100
+patience = 10              # validations without a better one, and it stops
+"""
+
+
+def forecasting(files: list[Path], asked: dict[str, Any]) -> FirstRecipe:
+    """A forecaster for a table of measurements, or for several with the same columns."""
+    found = time_and_values(files[0]) if files[0].is_file() else {}
+    if "columns" in found:
+        found["columns"] = [column for column in found["columns"] if column != asked.get("time")]
+    paths = [path.as_posix() for path in files]
+    data = {"kind": "series", "train": paths[0] if len(paths) == 1 else paths, **found, **asked}
+    table = SeriesFiles(validated("data", {**data, "history": 2, "horizon": 1}, "forecasting"))
+    rows, ending = sum(map(len, table.series("train"))), table.ending()
+    history = asked.get("history", min(96, max(8, rows // 20)))
+    values = {
+        "description": "A forecast of " + " and ".join(path.name for path in files),
+        "history": history,
+        "horizon": min(24, max(1, rows // 100)),
+        "epochs": min(100, max(10, 100_000 // rows)),
+        "tokens": WINDOWS * history * len(ending.columns),
+    }
+    step = f", {ending.rhythm.step} apart by '{ending.time}'" if ending.rhythm else ""
+    seen = f"{rows:,} rows to train on{step}; to forecast: {', '.join(ending.columns)}"
+    return FirstRecipe(FORECASTING, values, data, seen, table.remarks())
+
+
+FIRST_RECIPES: dict[str, Callable[[list[Path], dict[str, Any]], FirstRecipe]] = {
+    "translation": translation,
+    "language": language,
+    "classification": classification,
+    "forecasting": forecasting,
+}
+
+
+def _one(files: list[Path], why: str) -> Path:
+    if len(files) > 1:
+        raise SettingError(f"{why}; give --data once")
+    return files[0]
+
+
+def _short(text: str) -> str:
+    line = " ".join(text.split())
+    return line if len(line) <= 100 else f"{line[:99]}…"

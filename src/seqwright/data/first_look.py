@@ -1,0 +1,110 @@
+"""What the columns of a user's table probably are, from their names and from the first rows."""
+
+import json
+from collections.abc import Iterator
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+from seqwright.data.files import extension_of, lines
+from seqwright.data.labelled_tables import LABEL_WORDS, TEXT_WORDS
+from seqwright.data.series_tables import MISSING
+from seqwright.data.tables import Column, csv_rows, tsv_rows
+from seqwright.data.times import NUMBER
+
+LOOKED_AT = 2000  # rows
+FEW = 10  # with fewer rows, nothing can be told from them
+LONGEST_NAME = 40  # characters, that a column has
+TIME_WORDS = ("time", "date", "datetime", "timestamp", "day", "month", "year", "hour", "period", "when", "ds")
+
+
+def text_and_label(path: Path) -> dict[str, Column]:
+    """`{"text": "comment", "label": "stars"}`; nothing where it cannot be told, or where it need not be said.
+
+    The text is what is longest, the label what takes the fewest values, unless their names tell. The first line is a
+    header if it is short and no other row has the same label; without a header, columns have numbers.
+    """
+    top, columns = _columns(path)
+    if len(columns) < 2 or len(columns[0]) < FEW:
+        return {}
+    text = _place(top, TEXT_WORDS)
+    label = _place(top, LABEL_WORDS)
+    if text is None:
+        others = [place for place in range(len(columns)) if place != label]
+        text = max(others, key=lambda place: sum(map(len, columns[place])))
+    if label is None:
+        kinds = {place: len(set(column) - {""}) for place, column in enumerate(columns) if place != text}
+        repeated = {place: count for place, count in kinds.items() if 1 < count <= len(columns[0]) / 2}
+        if not repeated:
+            return {}
+        label = min(repeated, key=lambda place: repeated[place])
+    once = top[label].strip() not in {cell.strip() for cell in columns[label]}
+    if once and max(len(top[text]), len(top[label])) <= LONGEST_NAME:
+        return {"text": top[text].strip(), "label": top[label].strip()}
+    return {} if (text, label) == (0, 1) else {"text": text + 1, "label": label + 1}
+
+
+def time_and_values(path: Path) -> dict[str, Any]:
+    """`{"time": "date", "columns": ["load", "wind"]}`; columns only if not every other one holds numbers."""
+    top, columns = _columns(path)
+    header = not any(NUMBER.fullmatch(cell.strip()) for cell in top)
+    below = [column if header else [top[place], *column] for place, column in enumerate(columns)]
+    called: list[Column] = [cell.strip() if header else place + 1 for place, cell in enumerate(top)]
+    time = next((place for place, column in enumerate(below) if _is_time(top[place], column)), None)
+    values = [place for place, column in enumerate(below) if place != time and column and all(map(_is_value, column))]
+    found: dict[str, Any] = {} if time is None else {"time": called[time]}
+    named = [called[place] for place in values if called[place]]
+    others = [name for place, name in enumerate(called) if place != time and name]
+    return found if named == others or not named else {**found, "columns": named}
+
+
+def _columns(path: Path) -> tuple[list[str], list[list[str]]]:
+    """The cells of the first line, or the keys of the first object, and below each its values in the rows that follow.
+
+    What is wrong with the file is left for its reader to say.
+    """
+    if extension_of(path) not in {"", ".txt", ".tsv", ".csv", ".jsonl"}:
+        return [], []
+    rows = _records(path) if extension_of(path) == ".jsonl" else _table(path)
+    top = next(rows)
+    some = [row for row in islice(rows, LOOKED_AT) if len(row) == len(top)]
+    return top, [[row[place] for row in some] for place in range(len(top))]
+
+
+def _table(path: Path) -> Iterator[list[str]]:
+    reader = csv_rows if extension_of(path) == ".csv" else tsv_rows
+    return (row.cells for row in reader(lines(path), path))
+
+
+def _records(path: Path) -> Iterator[list[str]]:
+    keys: list[str] | None = None
+    for line in lines(path):
+        try:
+            record = json.loads(line)
+        except ValueError:
+            break
+        if not isinstance(record, dict):
+            break
+        if keys is None:
+            keys = list(record)
+            yield keys
+        yield [str(record.get(key, "")) for key in keys]
+    if keys is None:
+        yield []
+
+
+def _place(top: list[str], words: tuple[str, ...]) -> int | None:
+    folded = [cell.strip().casefold() for cell in top]
+    return next((folded.index(word) for word in words if word in folded), None)
+
+
+def _is_time(name: str, column: list[str]) -> bool:
+    """Whether a column is called like a time, or begins with something like a date."""
+    if name.strip().casefold() in TIME_WORDS:
+        return True
+    first = column[0].strip() if column else ""
+    return first[:1].isdigit() and not NUMBER.fullmatch(first) and any(mark in first for mark in "-/:.")
+
+
+def _is_value(cell: str) -> bool:
+    return cell.strip().casefold() in MISSING or NUMBER.fullmatch(cell.strip()) is not None

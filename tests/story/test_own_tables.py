@@ -1,0 +1,161 @@
+"""Somebody has a table of texts or of measurements: `new`, `check`, `train` and use; and what is wrong with tables."""
+
+import json
+import os
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from seqwright.__main__ import main
+from seqwright.recipe import read_recipe
+
+Answer = tuple[int, str, str]
+Say = Callable[..., Answer]
+QUICK = ["training.epochs=1", "training.threads=1", "training.device=cpu"]
+
+
+@pytest.fixture
+def say(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]) -> Say:
+    """Type a command in an empty folder; get its exit code, its answer and its remarks."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("SEQWRIGHT_CACHE", str(tmp_path / "cache"))
+
+    def typed(*words: str) -> Answer:
+        monkeypatch.setattr(sys, "argv", ["seqwright", *words])
+        code = 0
+        try:
+            main()
+        except SystemExit as end:
+            code = int(end.code or 0)
+        out, err = capfd.readouterr()
+        assert "Traceback" not in err
+        return code, out, err
+
+    return typed
+
+
+def refused(answer: Answer, *found: str) -> None:
+    """The answer is exit code 2 and one sentence with these words."""
+    code, _, err = answer
+    assert code == 2, err
+    sentence = err.strip().splitlines()[-1]
+    for words in found:
+        assert words in sentence
+
+
+def write(name: str, text: str) -> None:
+    Path(name).write_text(text, encoding="utf-8")
+
+
+def opinions(count: int = 60) -> str:
+    return "".join(f"film {n} was {('fine', 'a bore')[n % 2]},{('good', 'bad')[n % 2]}\n" for n in range(count))
+
+
+def hours(count: int = 240) -> str:
+    return "".join(f"2024-01-{1 + n // 24:02d} {n % 24:02d}:00,{n % 24},{n % 5}\n" for n in range(count))
+
+
+# ---------------------------------------------------------------------------------------------------- as it should be
+
+
+def test_texts_with_labels_become_a_classifier(say: Say) -> None:
+    write("mine.csv", "what they said,verdict\n" + opinions())
+    code, _, err = say("new", "classification", "--data", "mine.csv", "model.width=8", "data.valid=20%")
+    assert code == 0, err
+    assert "(bad 2" in err and "next: seqwright check mine.toml" in err  # noqa: PT018
+    recipe = read_recipe("mine.toml")
+    assert (recipe.data.text, recipe.data.label, recipe.data.valid) == ("what they said", "verdict", "20%")
+    assert recipe.model.width == 8
+    code, out, err = say("check", "mine.toml", "training.threads=1")
+    assert code == 0, err
+    assert "logistic regression over words" in out
+    assert say("train", "mine.toml", *QUICK)[0] == 0
+    code, out, err = say("classify", "runs/mine", "film 3 was fine", "--json")
+    assert json.loads(out)["label"] in {"good", "bad"}
+
+
+def test_a_table_of_measurements_becomes_a_forecaster(say: Say) -> None:
+    write("mine.csv", "when,load,wind\n" + hours())
+    code, _, err = say("new", "forecasting", "--data", "mine.csv", "data.horizon=3")
+    assert code == 0, err
+    assert "192 rows to train on, 1:00:00 apart by 'when'; to forecast: load, wind" in err
+    recipe = read_recipe("mine.toml")
+    assert (recipe.data.time, recipe.data.horizon, recipe.data.history) == ("when", 3, 9)
+    code, out, err = say("check", "mine.toml", "training.threads=1")
+    assert code == 0, err
+    assert "MSE to beat" in out
+    assert say("train", "mine.toml", *QUICK)[0] == 0
+    code, out, err = say("forecast", "runs/mine")
+    assert [line.split(",")[0] for line in out.splitlines()] == [
+        *("when", "2024-01-11 00:00", "2024-01-11 01:00", "2024-01-11 02:00")
+    ]
+
+
+def test_a_folder_for_each_label_needs_no_columns(say: Say) -> None:
+    for number in range(20):
+        folder = Path("mail", ("wanted", "unwanted")[number % 2])
+        folder.mkdir(parents=True, exist_ok=True)
+        write(str(folder / f"{number}.txt"), f"letter {number}")
+    code, _, err = say("new", "classification", "--data", "mail")
+    assert code == 0, err
+    assert read_recipe("mail.toml").data.train == "mail"
+
+
+def test_columns_that_cannot_be_found_are_asked_for(say: Say) -> None:
+    write("mine.csv", "".join(f"{n},film {n}\n" for n in range(40)))
+    refused(say("new", "classification", "--data", "mine.csv"), "different labels", "data.text", "data.label")
+    write("more.csv", "id,first,second\n" + "".join(f"{n},{n % 2},{n % 3}\n" for n in range(40)))
+    code, _, err = say("new", "classification", "--data", "more.csv", "data.text=first", "data.label=second")
+    assert code == 0, err
+    assert read_recipe("more.toml").data.label == "second"
+    refused(say("new", "classification", "--data", "more.csv", "-o", "b.toml", "--source", "id"), "data.text=")
+    refused(say("new", "classification", "--data", "more.csv", "-o", "b.toml", "model.widht=3"), "model.width")
+    assert not Path("b.toml").exists()
+
+
+@pytest.mark.skipif(sys.platform == "darwin", reason="macOS has no such names")
+def test_a_name_that_no_recipe_can_hold_is_refused(say: Say) -> None:
+    name = os.fsdecode(b"\xff.csv")
+    write(name, opinions())
+    refused(say("new", "classification", "--data", name, "-o", "mine.toml"), "not UTF-8", "rename the file")
+
+
+# ---------------------------------------------------------------------------------------------------- as it often is
+
+
+@pytest.mark.parametrize(
+    ("table", "settings", "found"),
+    [
+        ("", [], "mine.csv is empty, expected at least one line"),
+        ("text;label\nfine;good\n", [], "it has ';', so save the table with commas"),
+        ("text,label\n" + opinions(), ["data.label=mark"], "has no column 'mark' but 'text', 'label'"),
+        ("text,label\n" + "fine,good\nbetter,good\n" * 9, [], "has the label 'good', expected two labels or more"),
+        ("text,label\n" + ",good\n ,bad\n" * 9, [], "row of the training part has both a text and a label"),
+        ("text,label\n" + opinions(), ["data.test=other.csv"], "the label 'awful' (1 text), but training knew only"),
+    ],
+)
+def test_a_table_of_texts_that_cannot_be_used(say: Say, table: str, settings: list[str], found: str) -> None:
+    write("mine.csv", table)
+    write("other.csv", "text,label\nnever seen,awful\n")
+    write("mine.toml", '[data]\nkind = "labelled"\ntrain = "mine.csv"\n[inputs]\nkind = "words"\n')
+    refused(say("check", "mine.toml", "training.threads=1", *settings), found)
+
+
+@pytest.mark.parametrize(
+    ("table", "settings", "found"),
+    [
+        ("", [], "mine.csv is empty, expected at least one line"),
+        ("when;load\n2024-01-01;3\n", ["data.time=when"], "it has ';', so save the table with commas"),
+        ("when,load\n" + hours(), ["data.columns=wnd"], "has no column 'wnd'"),
+        ("when,load,wind\n2024-01-01,1,\n" + hours(), [], "mine.csv:2 has no value in column 'wind': fill it in"),
+        ("when,load,wind\n2024-01-01,1,NaN\n" + hours(), [], "mine.csv:2 has no value in column 'wind'"),
+        ("when,load,wind\n" + hours() + "2024-02-01 00:00,1,1\n", [], "mine.csv:242 is 21 days"),
+        ("when,load,wind\n" + hours(30), [], "too few for a window: data.history"),
+    ],
+)
+def test_a_table_of_measurements_that_cannot_be_used(say: Say, table: str, settings: list[str], found: str) -> None:
+    write("mine.csv", table)
+    write("mine.toml", '[data]\nkind = "series"\ntrain = "mine.csv"\n')
+    refused(say("check", "mine.toml", "training.threads=1", "data.time=when", *settings), found)
