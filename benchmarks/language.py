@@ -79,7 +79,7 @@ def judged(folder: Path) -> dict[str, Any]:
         if part != "train"
     }
     state = read_checkpoint(folder, last, ("model",)).state
-    batches = task.prepared(run.recipe, data, run.inputs).batches
+    batches = task.prepared(run.recipe, data, run.inputs).train
     return {
         "scores": {part: {score: every[score] for score in SCORES} for part, every in scores.items()},
         "parameters": size(run.model),

@@ -119,19 +119,22 @@ def test_layers_need_nothing_but_torch() -> None:
 
 
 def test_models_import_only_older_models() -> None:
-    """The order is that of `lineage.py`; a module with several members is as old as its first."""
+    """The order is that of the tree in `lineage.py`, and of its models where they are of one member.
+
+    A module with several members is as old as its first.
+    """
     age = {member.name: place for place, member in enumerate(LINEAGE)}
-    order: dict[str, int] = {}
-    for model in MODELS:
+    order: dict[str, tuple[int, int]] = {}
+    for place, model in enumerate(MODELS):
         module = model.module.removeprefix("seqwright.")
-        order[module] = min(age[model.member], order.get(module, len(age)))
+        order[module] = min((age[model.member], place), order.get(module, (len(age), 0)))
     mine = {path: f"models.{path.stem}" for path in source_files() if folder_of(path) == "models"}
     younger = [
         str(found)
         for found in IMPORTS
         if mine.get(found.path) in order
         and found.name.startswith("models.")
-        and order.get(found.name, -1) >= order[mine[found.path]]
+        and order.get(found.name, (-1, 0)) >= order[mine[found.path]]
     ]
     assert younger == []
 

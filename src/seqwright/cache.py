@@ -149,18 +149,10 @@ def tokenised_pairs(
     `key` names the content and the tokenizers. Pairs with a blank side are left out; of those with more than
     `longest` tokens on a side, `overlong` decides.
     """
-    settled = hashlib.sha256(f"{FORMAT} {key} {longest} {overlong}".encode()).hexdigest()[:32]
-    folder = cache_folder() / "tokens" / settled
-    if not (folder / "kept.json").exists():
-        aside = folder.with_name(f".{settled}.{os.getpid()}")
-        shutil.rmtree(aside, ignore_errors=True)
-        try:
-            with writing_to(folder.parent):
-                aside.mkdir()
-                _write(pairs, aside, source, target, longest, overlong, where, progress)
-                settle(aside, folder)
-        finally:
-            shutil.rmtree(aside, ignore_errors=True)
+    folder = kept_folder(
+        f"{FORMAT} {key} {longest} {overlong}",
+        lambda aside: _write(pairs, aside, source, target, longest, overlong, where, progress),
+    )
     kept = Kept(**json.loads((folder / "kept.json").read_text(encoding="utf-8")))
     source_rows, target_rows, source_text, target_text = (Ragged.mapped(folder / name) for name in NAMES)
     return TokenisedPairs(source_rows, target_rows, source_text, target_text, kept)
@@ -179,7 +171,24 @@ def writing_to(folder: Path) -> Iterator[None]:
         ) from error
 
 
-def settle(aside: Path, folder: Path) -> None:
+def kept_folder(key: str, write: Callable[[Path], None]) -> Path:
+    """The folder of the cache for a key: what `write` put into an empty one, `kept.json` last, now or earlier."""
+    settled = hashlib.sha256(key.encode()).hexdigest()[:32]
+    folder = cache_folder() / "tokens" / settled
+    if not (folder / "kept.json").exists():
+        aside = folder.with_name(f".{settled}.{os.getpid()}")
+        shutil.rmtree(aside, ignore_errors=True)
+        try:
+            with writing_to(folder.parent):
+                aside.mkdir()
+                write(aside)
+                _settle(aside, folder)
+        finally:
+            shutil.rmtree(aside, ignore_errors=True)
+    return folder
+
+
+def _settle(aside: Path, folder: Path) -> None:
     """Let the folder appear, unless another process was quicker with the same."""
     try:
         aside.rename(folder)

@@ -84,6 +84,8 @@ NGRAM = ("seqwright.models.ngram", "Ngram", "NgramSettings")
 MLP_LM = ("seqwright.models.mlp_lm", "MLPLM", "MLPLMSettings")
 RNN_LM = ("seqwright.models.rnn_lm", "RecurrentLM", "RecurrentLMSettings")
 CLASSIFIER = ("seqwright.models.classifier", "RecurrentClassifier", "RecurrentClassifierSettings")
+VECTOR_TO_SEQUENCE = ("seqwright.models.vector_to_sequence", "VectorToSequence", "VectorToSequenceSettings")
+TAGGER = ("seqwright.models.tagger", "RecurrentTagger", "RecurrentTaggerSettings")
 FORECASTERS = "seqwright.models.forecasters"
 RNN_FORECASTER = (FORECASTERS, "RecurrentForecaster", "RecurrentForecasterSettings")
 MODELS = (
@@ -93,10 +95,18 @@ MODELS = (
     Model("LSTM", "lstm", "language", *RNN_LM, LEARNT, "small_lstm"),
     Model("GRU", "gru", "language", *RNN_LM, LEARNT, "small_gru"),
     Model("UGRNN", "ugrnn", "language", *RNN_LM, LEARNT, "small_ugrnn"),
+    Model("RNN", "rnn", "description", *VECTOR_TO_SEQUENCE, LEARNT, "small_rnn"),
+    Model("LSTM", "lstm", "description", *VECTOR_TO_SEQUENCE, LEARNT, "small_lstm"),
+    Model("GRU", "gru", "description", *VECTOR_TO_SEQUENCE, LEARNT, "small_gru"),
+    Model("UGRNN", "ugrnn", "description", *VECTOR_TO_SEQUENCE, LEARNT, "small_ugrnn"),
     Model("RNN", "rnn", "classification", *CLASSIFIER, READING, "small_rnn"),
     Model("LSTM", "lstm", "classification", *CLASSIFIER, READING, "small_lstm"),
     Model("GRU", "gru", "classification", *CLASSIFIER, READING, "small_gru"),
     Model("UGRNN", "ugrnn", "classification", *CLASSIFIER, READING, "small_ugrnn"),
+    Model("RNN", "rnn", "tagging", *TAGGER, READING, "small_rnn"),
+    Model("LSTM", "lstm", "tagging", *TAGGER, READING, "small_lstm"),
+    Model("GRU", "gru", "tagging", *TAGGER, READING, "small_gru"),
+    Model("UGRNN", "ugrnn", "tagging", *TAGGER, READING, "small_ugrnn"),
     Model(
         "Perceptron", "dense", "forecasting", FORECASTERS, "DenseForecaster", "DenseSettings", GRADIENT, "small_dense"
     ),
@@ -152,11 +162,23 @@ TASKS = {
         "labelled",
         {"inputs": "bpe", "model": "lstm", "objective": "labels"},
     ),
+    "tagging": TaskKind(
+        "seqwright.tasks.tagging",
+        "TaggingTask",
+        "tagged",
+        {"inputs": "bpe", "model": "lstm", "objective": "labels"},
+    ),
     "forecasting": TaskKind(
         "seqwright.tasks.forecasting",
         "ForecastingTask",
         "series",
         {"inputs": "standard", "model": "lstm", "objective": "forecast"},
+    ),
+    "description": TaskKind(
+        "seqwright.tasks.description",
+        "DescriptionTask",
+        "described",
+        {"inputs": "characters", "model": "lstm", "objective": "next-token"},
     ),
 }
 USUAL_DATA = "files"
@@ -164,7 +186,9 @@ TOKENIZERS = ("bpe", "unigram", "wordpiece", "words", "spaced", "characters")
 PAIR_TEXT = Kind("seqwright.inputs.pair_text", "PairText", "PairTextSettings", "translation")
 PLAIN_TEXT = Kind("seqwright.inputs.plain_text", "PlainText", "PlainTextSettings", "language")
 LABELLED_TEXT = Kind("seqwright.inputs.labelled_text", "LabelledText", "LabelledTextSettings", "classification")
+TAGGED_TEXT = Kind("seqwright.inputs.tagged_text", "TaggedText", "TaggedTextSettings", "tagging")
 SCALED_SERIES = Kind("seqwright.inputs.scaled_series", "ScaledSeries", "ScaledSeriesSettings", "forecasting")
+VECTOR_TEXT = Kind("seqwright.inputs.vector_text", "VectorText", "VectorTextSettings", "description")
 TOYS = Kind("seqwright.data.toys", "Toy", "ToySettings", "translation")
 KINDS: dict[str, dict[str, tuple[Kind, ...]]] = {
     "data": {
@@ -175,6 +199,7 @@ KINDS: dict[str, dict[str, tuple[Kind, ...]]] = {
         "reverse": (TOYS,),
         "sort": (TOYS,),
         "text": (Kind("seqwright.data.text", "TextFiles", "TextFilesSettings", "language"),),
+        "arpa": (Kind("seqwright.data.imported", "ArpaFile", "ArpaFileSettings", "language"),),
         "text-card": (Kind("seqwright.data.text_cards", "CardText", "TextCardSettings", "language"),),
         "python": (Kind("seqwright.data.embedded_text", "PythonSource", "PythonSourceSettings", "language"),),
         "reference": (Kind("seqwright.data.embedded_text", "Reference", "ReferenceSettings", "language"),),
@@ -182,11 +207,16 @@ KINDS: dict[str, dict[str, tuple[Kind, ...]]] = {
         "labelled-card": (
             Kind("seqwright.data.labelled_cards", "CardLabelled", "LabelledCardSettings", "classification"),
         ),
+        "tagged": (Kind("seqwright.data.tagged", "TaggedFiles", "TaggedFilesSettings", "tagging"),),
+        "tagged-card": (Kind("seqwright.data.tagged_cards", "CardTagged", "TaggedCardSettings", "tagging"),),
+        "python-tokens": (Kind("seqwright.data.python_tokens", "PythonTokens", "PythonTokensSettings", "tagging"),),
         "series": (Kind("seqwright.data.series", "SeriesFiles", "SeriesFilesSettings", "forecasting"),),
         "waves": (Kind("seqwright.data.waves", "Waves", "WavesSettings", "forecasting"),),
+        "described": (Kind("seqwright.data.described", "DescribedFiles", "DescribedFilesSettings", "description"),),
+        "numbers": (Kind("seqwright.data.numbers", "Numbers", "NumbersSettings", "description"),),
     },
     "inputs": {
-        **dict.fromkeys(TOKENIZERS, (PAIR_TEXT, PLAIN_TEXT, LABELLED_TEXT)),
+        **dict.fromkeys(TOKENIZERS, (PAIR_TEXT, PLAIN_TEXT, LABELLED_TEXT, TAGGED_TEXT, VECTOR_TEXT)),
         **dict.fromkeys(("standard", "none"), (SCALED_SERIES,)),
     },
     "model": {
@@ -197,8 +227,12 @@ KINDS: dict[str, dict[str, tuple[Kind, ...]]] = {
         "next-token": (
             Kind("seqwright.objectives.next_token", "NextToken", "NextTokenSettings", "translation"),
             Kind("seqwright.objectives.next_token", "NextToken", "NextTokenSettings", "language"),
+            Kind("seqwright.objectives.next_token", "NextToken", "NextTokenSettings", "description"),
         ),
-        "labels": (Kind("seqwright.objectives.labels", "Labels", "LabelsSettings", "classification"),),
+        "labels": (
+            Kind("seqwright.objectives.labels", "Labels", "LabelsSettings", "classification"),
+            Kind("seqwright.objectives.labels", "Labels", "LabelsSettings", "tagging"),
+        ),
         "forecast": (Kind("seqwright.objectives.forecast", "Forecast", "ForecastSettings", "forecasting"),),
     },
     "training": {"": (Kind("seqwright.training.settings", "", "TrainingSettings"),)},

@@ -82,7 +82,7 @@ def _meant(path: Path) -> str:
 def read_recipe(where: str, overrides: Iterable[str] = ()) -> Recipe:
     """A recipe by file or shipped name, with `section.key=value` overrides."""
     name, text = recipe_text(where)
-    return recipe_from(_with_overrides(with_base(parsed(text, where), where), overrides), name=name)
+    return recipe_from(with_overrides(with_base(parsed(text, where), where), overrides), name=name)
 
 
 def parsed(text: str, where: str) -> dict[str, Any]:
@@ -167,7 +167,8 @@ def with_base(plain: dict[str, Any], where: str, heirs: tuple[str, ...] = ()) ->
     return merged
 
 
-def _with_overrides(plain: dict[str, Any], overrides: Iterable[str]) -> dict[str, Any]:
+def with_overrides(plain: dict[str, Any], overrides: Iterable[str]) -> dict[str, Any]:
+    """Plain values with others in their place, each told as `section.key=value`."""
     plain = {key: dict(value) if isinstance(value, dict) else value for key, value in plain.items()}
     for override in overrides:
         name, equals, text = override.partition("=")

@@ -24,7 +24,7 @@ from seqwright.objectives.objective import Objective
 from seqwright.recipe import Recipe, flattened, parsed, recipe_from, written
 from seqwright.tasks import Prepared
 from seqwright.training.checkpoint import STEP_FOLDER, newest_whole, read_checkpoint, read_mark, steps_on_disk
-from seqwright.training.counting import count
+from seqwright.training.counting import count, write_only_step
 from seqwright.training.distributed import World
 from seqwright.training.loop import fit
 from seqwright.training.reporter import Quiet, Reporter
@@ -125,8 +125,8 @@ def train(
         model = model_of(recipe, inputs.sizes()).to(device)
         reporter.say(f"{recipe.model.kind}: {parameters(model):,} parameters, {_sizes(inputs.sizes())}")
         if world.first:
-            write_beginning(recipe, folder, text, inputs, data)
-        metadata = {name: json.dumps(size) for name, size in inputs.sizes().items()}
+            write_beginning(recipe, folder, text, inputs, {part: data.fingerprint(part) for part in data.parts()})
+        metadata = _metadata(inputs)
         if "gradient" in model_row(recipe.model.kind, task_name(recipe.data.kind)).promises:
             used = fit(
                 model,
@@ -141,8 +141,9 @@ def train(
                 metadata=metadata,
             )
         else:
+            run = folder if world.first else None  # the others count for themselves
             used = count(
-                model, prepared.train, run=folder, evaluate=prepared.evaluate, reporter=reporter, metadata=metadata
+                model, prepared.train, run=run, evaluate=prepared.evaluate, reporter=reporter, metadata=metadata
             )
         return Run(folder, recipe, inputs, used.eval(), read_mark(folder, "last") or 0)
 
@@ -155,6 +156,11 @@ def refuse_unknown_metric(recipe: Recipe, prepared: Prepared) -> None:
         raise SettingError(
             f"training.metric is '{metric}', but validation gives {', '.join(known)}.{nearest(metric, known)}"
         )
+
+
+def _metadata(inputs: Any) -> dict[str, str]:
+    """What stands in a checkpoint beside the tensors: the sizes that the data decided."""
+    return {name: json.dumps(size) for name, size in inputs.sizes().items()}
 
 
 def _sizes(sizes: Mapping[str, Any]) -> str:
@@ -196,8 +202,17 @@ def clear(folder: Path) -> None:
                 path.unlink()
 
 
-def write_beginning(recipe: Recipe, folder: Path, text: str, inputs: Any, data: Any) -> None:
-    """Write what using the run will need, and what resuming it will be held against."""
+def write_run(recipe: Recipe, folder: Path, inputs: Any, model: nn.Module) -> Run:
+    """A run of a model that was learnt elsewhere, in place of one that may be in the folder."""
+    with locked(folder):
+        clear(folder)
+        write_beginning(recipe, folder, "", inputs, {})
+        write_only_step(model, folder, metadata=_metadata(inputs))
+    return Run(folder, recipe, inputs, model.eval(), 1)
+
+
+def write_beginning(recipe: Recipe, folder: Path, text: str, inputs: Any, sha256: Mapping[str, str]) -> None:
+    """Write what using the run will need, and what resuming it will be held against: also the sums of the data."""
     resumed = bool(steps_on_disk(folder))
     if not resumed:
         shutil.rmtree(folder / "inputs", ignore_errors=True)  # of a training that died before its first checkpoint
@@ -206,7 +221,7 @@ def write_beginning(recipe: Recipe, folder: Path, text: str, inputs: Any, data: 
         inputs.save(aside)
         aside.rename(folder / "inputs")
     resolved = recipe.resolved()
-    resolved["sha256"] = {part: data.fingerprint(part) for part in data.parts()}
+    resolved["sha256"] = dict(sha256)
     _replace(folder / "resolved.toml", written(resolved))
     if text and not resumed:
         _replace(folder / "recipe.toml", text)

@@ -1,9 +1,6 @@
 """The token cache of running text: the documents of a corpus tokenised once, into the files that `cache` maps."""
 
-import hashlib
 import json
-import os
-import shutil
 from array import array
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
@@ -13,8 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from seqwright.batches import Ids
-from seqwright.cache import Encode, Overlong, Ragged, RaggedWriter, settle, writing_to
-from seqwright.data.catalog import cache_folder
+from seqwright.cache import Encode, Overlong, Ragged, RaggedWriter, kept_folder
 from seqwright.errors import DataError
 from seqwright.metrics.language import Extent, extent
 
@@ -66,18 +62,10 @@ def tokenised_texts(
     progress: Callable[[int], None] = lambda count: None,
 ) -> TokenisedTexts:
     """The token rows of documents, from the cache where they are there already. `key` names content and tokenizer."""
-    settled = hashlib.sha256(f"texts {FORMAT} {key} {json.dumps(rules)}".encode()).hexdigest()[:32]
-    folder = cache_folder() / "tokens" / settled
-    if not (folder / "kept.json").exists():
-        aside = folder.with_name(f".{settled}.{os.getpid()}")
-        shutil.rmtree(aside, ignore_errors=True)
-        try:
-            with writing_to(folder.parent):
-                aside.mkdir()
-                _Writing(aside, rules, where, decode).write(texts, encode, progress)
-                settle(aside, folder)
-        finally:
-            shutil.rmtree(aside, ignore_errors=True)
+    folder = kept_folder(
+        f"texts {FORMAT} {key} {json.dumps(rules)}",
+        lambda aside: _Writing(aside, rules, where, decode).write(texts, encode, progress),
+    )
     counted, *others = json.loads((folder / "kept.json").read_text(encoding="utf-8"))
     number_N: NDArray[np.int64] = np.load(folder / "numbers.npy", mmap_mode="r")
     return TokenisedTexts(Ragged.mapped(folder / "text"), number_N, KeptTexts(Extent(*counted), *others))
@@ -104,9 +92,10 @@ class _Writing:
                     self.seen += 1
                 progress(self.seen)
         if not self.numbers:
+            long = f", {self.overlong:,} longer than inputs.longest = {self.rules.longest}" if self.overlong else ""
             raise DataError(
-                f"{self.where} has no usable document: {self.seen:,} read, {self.blank:,} blank, {self.overlong:,} "
-                f"longer than inputs.longest = {self.rules.longest} tokens; give it some text or raise that setting"
+                f"{self.where} has no usable document: {self.seen:,} read, {self.blank:,} blank{long}; give it some "
+                f"text{' or raise that setting' if long else ''}"
             )
         np.save(self.folder / "numbers.npy", np.asarray(self.numbers, dtype=np.int64))
         kept_texts = KeptTexts(self.extent, self.blank, self.overlong, self.cut)

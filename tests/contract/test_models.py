@@ -12,6 +12,7 @@ from safetensors.torch import load, save
 from torch import Tensor, nn
 
 from seqwright.decoding.stepper import reordered
+from seqwright.layers.embeddings import HasTokenVectors
 from seqwright.layers.taps import Tap, listen
 from seqwright.lineage import MODELS, Model
 from seqwright.training.weights import load_tensors, unique_tensors
@@ -25,6 +26,8 @@ def those_that(promise: str) -> pytest.MarkDecorator:
 
 
 every_model = pytest.mark.parametrize("row", MODELS, ids=NAMES.values())
+EMBEDDED = [row for row in MODELS if issubclass(row.load(row.thing), HasTokenVectors)]
+those_with_token_vectors = pytest.mark.parametrize("row", EMBEDDED, ids=[NAMES[row] for row in EMBEDDED])
 
 
 def small(row: Model, seed: int = 1) -> Any:
@@ -75,6 +78,13 @@ def full_rows(batch: Any) -> Tensor:
     known: Tensor = batch.given_BT[batch.real_BT]
     draw = torch.Generator().manual_seed(3)
     return known[torch.randint(len(known), batch.given_BT.shape, generator=draw)]
+
+
+def read_tokens(batch: Any, side: str) -> Tensor:
+    """The tokens of a batch that a model has vectors for: those of the source, or those it is given, or all."""
+    fields, names = batch._asdict(), ("source_BS",) if side == "source" else ("given_BT", "tokens_BT")
+    found: Tensor = next(fields[name] for name in names if name in fields)
+    return found
 
 
 def all_real(tokens_BT: Tensor) -> Tensor:
@@ -149,6 +159,28 @@ def test_every_tap_is_heard_and_weights_sum_to_one(row: Model) -> None:
         for weights in tensors if name.endswith("weights") else []:
             assert bool((weights >= 0).all())
             close(weights.sum(-1), torch.ones(weights.shape[:-1]))
+
+
+@those_with_token_vectors
+@torch.no_grad()
+def test_the_vectors_of_the_tokens_are_those_the_model_reads(row: Model) -> None:
+    """Another vector of a token that stands in the batch, and what the model says and makes of the tokens is other."""
+    model, batch = small(row), example(row)
+    before = logits(model, batch)
+    for side, vectors in model.token_vectors().items():
+        tokens_BT = read_tokens(batch, side)
+        assert int(tokens_BT.max()) < len(vectors.embedding_VD)
+        with listen(model):
+            logits(model, batch)
+            (heard_BTD,) = vectors.contextual.heard
+        assert heard_BTD.shape[:2] == tokens_BT.shape
+        kept = vectors.embedding_VD.clone()
+        vectors.embedding_VD[tokens_BT[0, 1]] += torch.randn(kept.shape[1], generator=torch.Generator().manual_seed(2))
+        with listen(model):
+            assert not torch.allclose(logits(model, batch), before)
+            (other_BTD,) = vectors.contextual.heard
+        assert not torch.allclose(other_BTD[0, 1], heard_BTD[0, 1])
+        vectors.embedding_VD.copy_(kept)
 
 
 @those_that("gradient")

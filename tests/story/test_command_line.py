@@ -290,6 +290,7 @@ def test_what_is_listed_is_listed_whole(say, monkeypatch: pytest.MonkeyPatch, tm
 
 VERBS = ["recipes", "lineage", "new", "check", "train", "eval", "translate", "look", "doctor"]
 VERBS += ["data list", "data show", "data get"]
+VERBS += ["neighbours", "export", "import"]
 
 
 @pytest.mark.parametrize("verb", VERBS)

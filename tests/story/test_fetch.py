@@ -324,7 +324,7 @@ def test_a_full_disk_is_told(host: Host, folder: Path) -> None:
     folder.mkdir()
     (folder / "train.de.gz.part").symlink_to("/dev/full")
     said = failure(card_of(host.address), folder)
-    assert f"The disk of {folder} is full" in said
+    assert f"the disk of {folder} is full" in said
     assert "300,007 bytes" in said
 
 
@@ -338,5 +338,5 @@ def test_a_folder_that_cannot_be_made_is_told(host: Host, folder: Path) -> None:
 def test_a_second_download_into_the_same_folder_is_refused(host: Host, folder: Path) -> None:
     folder.mkdir()
     with FileLock(folder / ".lock"):
-        assert "Another process is downloading" in failure(card_of(host.address), folder)
+        assert "another process is downloading" in failure(card_of(host.address), folder)
     assert host.asked == []

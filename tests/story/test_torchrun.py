@@ -10,7 +10,10 @@ from pathlib import Path
 import pytest
 from safetensors.torch import load_file
 
-RECIPE = """
+from seqwright.recipe import read_recipe
+from seqwright.runs import train
+
+PAIRS = """
 [data]
 kind = "reverse"
 symbols = 7
@@ -28,7 +31,21 @@ heads = 2
 encoder_layers = 1
 decoder_layers = 1
 feed_forward = 32
+"""
+TEXT = """
+[data]
+kind = "text"
+train = "some.txt"
+valid = "10%"
 
+[inputs]
+kind = "characters"
+
+[model]
+kind = "lstm"
+width = 16
+"""
+TRAINING = """
 [training]
 steps = 12
 accumulate = 4
@@ -45,27 +62,42 @@ threads = 1
 """
 
 
-def train(folder: Path, processes: int) -> Path:
-    """Train the recipe in so many processes, joined as torchrun joins them."""
+def started(*overrides: str) -> list[tuple[int, str]]:
+    """Train the recipe in two processes, joined as torchrun joins them: how each ended, and what it said."""
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
-    command = [sys.executable, "-m", "seqwright", "train", "small.toml", "--run", f"runs/{processes}"]
-    torchrun = {"WORLD_SIZE": str(processes), "MASTER_ADDR": "127.0.0.1", "MASTER_PORT": str(port)}
+    command = [sys.executable, "-m", "seqwright", "train", "small.toml", "--run", "runs/together", *overrides]
+    torchrun = {"WORLD_SIZE": "2", "MASTER_ADDR": "127.0.0.1", "MASTER_PORT": str(port), "OMP_NUM_THREADS": "1"}
     running = []
-    for rank in range(processes):
-        place = {"RANK": str(rank), "LOCAL_RANK": str(rank), **torchrun} if processes > 1 else {}
-        environment = {**os.environ, **place, "OMP_NUM_THREADS": "1"}
-        running.append(subprocess.Popen(command, cwd=folder, env=environment, stderr=subprocess.PIPE, text=True))
-    for process in running:
-        _, err = process.communicate(timeout=120)
-        assert process.returncode == 0, err
-    return folder / "runs" / str(processes)
+    for rank in ("0", "1"):
+        environment = {**os.environ, **torchrun, "RANK": rank, "LOCAL_RANK": rank}
+        running.append(subprocess.Popen(command, env=environment, stderr=subprocess.PIPE, text=True))
+    said = [process.communicate(timeout=120)[1] for process in running]
+    return [(process.returncode, err) for process, err in zip(running, said, strict=True)]
 
 
-def test_two_processes_train_as_one(tmp_path: Path) -> None:
-    (tmp_path / "small.toml").write_text(RECIPE, encoding="utf-8")
-    alone, together = train(tmp_path, 1), train(tmp_path, 2)
+@pytest.fixture(autouse=True)
+def _in_a_folder_of_its_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+
+
+def write(recipe: str) -> None:
+    words = ["to", "be", "or", "not", "that", "is", "the", "question"]
+    lines = [" ".join(words[i % n] for i in range(n, 2 * n)) for n in (3, 5, 7, 8)] * 20
+    Path("some.txt").write_text("".join(f"{n} {line}\n" for n, line in enumerate(lines)), encoding="utf-8")
+    Path("small.toml").write_text(recipe + TRAINING, encoding="utf-8")
+
+
+@pytest.mark.parametrize(
+    ("recipe", "overrides"), [(PAIRS, []), (TEXT, ["inputs.joined=false"])], ids=["pairs", "documents"]
+)
+def test_two_processes_train_as_one(recipe: str, overrides: list[str]) -> None:
+    write(recipe)
+    alone, together = Path("runs/alone"), Path("runs/together")
+    train(read_recipe("small.toml", overrides), alone)
+    for code, err in started(*overrides):
+        assert code == 0, err
     lines = [
         [json.loads(line) for line in (run / "journal.jsonl").read_text().splitlines()] for run in (alone, together)
     ]
@@ -75,3 +107,12 @@ def test_two_processes_train_as_one(tmp_path: Path) -> None:
     weights = [load_file(run / "step-000012" / "model.safetensors") for run in (alone, together)]
     for name, tensor in weights[0].items():
         assert (tensor - weights[1][name]).abs().max() < 1e-4
+
+
+def test_joined_text_is_refused_by_every_process_before_it_trains() -> None:
+    """Its state is carried from batch to batch: none of the processes may be left waiting for one that cannot go on."""
+    write(TEXT)
+    for code, err in started():
+        assert code == 2, err
+        assert "several processes cannot share; train in one, or keep the documents apart" in err
+        assert "Traceback" not in err

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from seqwright.lineage import KINDS
+from seqwright.lineage import KINDS, TASKS, chosen
 
 DOCS = Path(__file__).resolve().parents[2] / "docs"
 
@@ -21,6 +21,13 @@ def test_every_kind_of_every_section_is_on_the_page_of_settings(monkeypatch: pyt
             for kind in several if name else ():
                 fitting = [line for line in headings if f" {section}: " in line and kind.task in line]
                 assert len([line for line in fitting if _has(line, name)]) == 1, (section, name, kind.task)
+
+
+@pytest.mark.parametrize("task", TASKS)
+def test_a_section_that_names_no_kind_is_what_the_page_says(task: str) -> None:
+    for section, usual in TASKS[task].usual.items():
+        kind = chosen(section, None, task)
+        assert kind.load(kind.settings)().kind == usual
 
 
 def _has(heading: str, name: str) -> bool:

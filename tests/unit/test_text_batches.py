@@ -151,12 +151,13 @@ def test_the_streams_together_are_the_text_to_the_last_token(corpus: Corpus, str
 
 @given(corpora, st.integers(1, 6), st.integers(1, 8))
 def test_reading_once_is_one_row_from_beginning_to_end(corpus: Corpus, streams: int, segment: int) -> None:
-    batches = list(streams_of(corpus, streams, segment).once())
+    order = streams_of(corpus, streams, segment)
+    batches = list(order.once())
     assert column(batches, 0, "given_BT") == joined(corpus)[:-1]
     assert column(batches, 0, "wanted_BT") == joined(corpus)[1:]
     assert [batch.fresh_B.tolist() for batch in batches] == [[True], *[[False]] * (len(batches) - 1)]
     assert all(batch.real_BT.all() for batch in batches)
-    assert all(batch.real_BT.shape == (1, segment) for batch in batches[:-1])
+    assert all(batch.real_BT.shape == (1, order.streams * segment) for batch in batches[:-1])
 
 
 def test_streams_start_anew_only_with_an_epoch() -> None:

@@ -30,6 +30,11 @@ class Labelled(NamedTuple):
         return torch.ones_like(self.label_B, dtype=torch.bool)
 
     @property
+    def labels(self) -> Tensor:
+        """The number of the right class at each judged output."""
+        return self.label_B
+
+    @property
     def fresh_B(self) -> Tensor:
         """True where a row has nothing to do with the same row of the batch before: here everywhere."""
         return torch.ones_like(self.label_B, dtype=torch.bool)

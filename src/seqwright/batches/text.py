@@ -175,13 +175,18 @@ class StreamBatches:
         return _ceiling(_ceiling(self.positions, self.streams), self.segment)
 
     def once(self) -> Iterator[Text]:
-        """The whole text in one row, so that every token can be foretold from all before it."""
+        """The whole text in one row, so that every token can be foretold from all before it.
+
+        A batch has as many tokens as one of training, and so needs no more memory; all of them one after another, it
+        takes far fewer calls than segment by segment.
+        """
         return (traced.batch for traced in self.traced())
 
     def traced(self) -> Iterator[Traced]:
         """The batches of `once`, and which document stands where."""
-        for low in range(0, self.positions, self.segment):
-            high = min(low + self.segment, self.positions)
+        at_once = self.streams * self.segment
+        for low in range(0, self.positions, at_once):
+            high = min(low + at_once, self.positions)
             document_T = np.searchsorted(self.edge_N, np.arange(low + 1, high + 1), side="right")
             batch = _shifted([self._stretch(low, high, 0)], fresh=low == 0)
             yield Traced(batch, torch.from_numpy(document_T).unsqueeze(0))

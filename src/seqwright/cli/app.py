@@ -6,7 +6,7 @@ from typing import Annotated
 import typer
 
 from seqwright.cli.options import Beam, CardName, LengthPenalty, Overrides, RecipeName, RunFolder, Verb, Which
-from seqwright.cli.using import classify, forecast, generate, look, score, translate
+from seqwright.cli.using import bring, classify, export, forecast, generate, look, neighbours, score, tag, translate
 
 app = typer.Typer(
     name="seqwright",
@@ -55,32 +55,44 @@ def lineage() -> None:
 
 @app.command(cls=Verb)
 def new(
-    task: Annotated[str, typer.Argument(metavar="TASK", help="What to learn: translation or language.")],
+    task: Annotated[
+        str,
+        typer.Argument(metavar="TASK", help="What to learn: translation, language, classification or forecasting."),
+    ],
     data: Annotated[
         list[Path],
         typer.Option(
             metavar="FILE",
-            help="Your TSV, CSV or JSONL file, or for language any text; for two line-aligned files give the option "
-            "twice, the source first.",
+            help="Your TSV, CSV or JSONL file, for language any text, for classification also a folder with one for "
+            "each label; for two line-aligned files give the option twice, the source first.",
         ),
     ],
+    settings: Annotated[
+        list[str] | None,
+        typer.Argument(
+            metavar="SECTION.KEY=VALUE",
+            help="Settings of the recipe, as in data.text=review data.label=stars, or data.time=date.",
+        ),
+    ] = None,
     source: Annotated[
-        str | None, typer.Option(metavar="NAME", help="The column or key of the source, or a column's number.")
+        str | None,
+        typer.Option(metavar="NAME", help="For translation: the column or key of the source, or a column's number."),
     ] = None,
     target: Annotated[
-        str | None, typer.Option(metavar="NAME", help="The column or key of the target, or a column's number.")
+        str | None,
+        typer.Option(metavar="NAME", help="For translation: the column or key of the target, or a column's number."),
     ] = None,
     output: Annotated[
         Path | None, typer.Option("--output", "-o", metavar="FILE", help="Where to write the recipe.")
     ] = None,
 ) -> None:
-    """Write a commented recipe for your own file.
+    """Write a commented recipe for your own file. Its columns are looked for, and told.
 
-    Example: seqwright new translation --data mine.tsv
+    Example: seqwright new classification --data mine.csv data.label=stars
     """
     from seqwright.cli.beginning import write_new_recipe
 
-    write_new_recipe(task, data, output, source, target)
+    write_new_recipe(task, data, output, source, target, settings)
 
 
 @app.command(cls=Verb)
@@ -125,7 +137,7 @@ def evaluate(
         list[Path] | None,
         typer.Option(
             metavar="FILE",
-            help="Other pairs to evaluate on; for two line-aligned files give the option twice, the source first.",
+            help="Other data to evaluate on; for two line-aligned files give the option twice, the source first.",
         ),
     ] = None,
     beam: Beam = None,
@@ -133,7 +145,9 @@ def evaluate(
     which: Which = "best",
     json: Annotated[bool, typer.Option("--json", help="Print the scores as one JSON object.")] = False,
 ) -> None:
-    """Score a run: loss, perplexity, BLEU, chrF, exact match. Scores and translations go to its eval/ folder.
+    """Score a run as its task is scored: BLEU, perplexity, accuracy and F1, squared errors.
+
+    Scores, answers and pictures go to its eval/ folder.
 
     Example: seqwright eval runs/mine --beam 5
     """
@@ -142,8 +156,9 @@ def evaluate(
     evaluate_run(run, part, data or [], {"beam": beam, "length_penalty": length_penalty}, which, as_json=json)
 
 
-for verb in (translate, generate, score, classify, forecast, look):
+for verb in (translate, generate, score, classify, tag, forecast, look, neighbours, export):
     app.command(cls=Verb)(verb)
+app.command("import", cls=Verb)(bring)
 
 
 @data_app.command("list", cls=Verb)

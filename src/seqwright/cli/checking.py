@@ -14,16 +14,19 @@ from torch import nn
 from torch.optim import Optimizer
 
 from seqwright.batches import Batches, Place
+from seqwright.cli.storage import storage_table
 from seqwright.cli.terminal import add_row, command, say
 from seqwright.devices import computes_bfloat16, home_of
-from seqwright.lineage import task_of
+from seqwright.lineage import model_row, task_name, task_of
 from seqwright.objectives.objective import Objective, Part
 from seqwright.recipe import Recipe, read_recipe
 from seqwright.runs import data_of, device_of, model_of, objective_of, parameters, set_up_cpu
+from seqwright.training.counting import Counter, Stored
 from seqwright.training.schedule import expected_steps
 
 TIMED_BATCHES = 8
 FEW_ROWS, OVERFIT_STEPS = 8, 80
+COUNTED_TOKENS = 1_000_000  # enough to see how what is kept grows
 MANY_EPOCHS = 200  # passes over the training part, above which a model of any use has long stopped learning
 WORTHWHILE = 1.1  # a gain in speed that is told apart from noise
 
@@ -33,24 +36,57 @@ def check_recipe(where: str, overrides: list[str]) -> None:
     recipe = read_recipe(where, overrides)
     set_up_cpu(recipe)
     task, data = task_of(recipe.data.kind), data_of(recipe)
-    say("reading the data and learning the vocabulary …")
+    say("reading the data …")
     inputs = task.learnt_inputs(recipe, data)
     checked, batches = task.checked(recipe, data, inputs)
     table = Table(*checked.columns, box=None, pad_edge=False)
     for row in checked.rows:
         add_row(table, *row)
     Console().print(table)
-    timed, told = _timed(recipe, inputs, batches)
-    say("overfitting a few examples …")
-    first, last = _overfitted(recipe, inputs, batches)
-    by_heart = {"one batch overfitted": f"loss {first:.2f} → {last:.3f} in {OVERFIT_STEPS} steps"}
-    for name, value in {**checked.facts, **timed, **by_heart}.items():
+    descends = "gradient" in model_row(recipe.model.kind, task_name(recipe.data.kind)).promises
+    tried, told = (_descended if descends else _counted)(recipe, inputs, batches)
+    for name, value in {**checked.facts, **tried}.items():
         print(f"{name:<22}{value}")
-    if last > first / 4:
-        print("! the model does not even learn a few examples by heart: look at the data and the model's settings")
-    for remark in [*checked.remarks, *told]:
+    for remark in [*told, *checked.remarks]:
         print(f"! {remark}")
     print(f"ready: {command('train', where, *overrides)}")
+
+
+def _counted(recipe: Recipe, inputs: Any, batches: Batches[Any]) -> tuple[dict[str, str], list[str]]:
+    """How long counting will take and how what is kept grows with the order, from the text or enough of it; remarks."""
+    say("counting …")
+    model, whole = model_of(recipe, inputs.sizes()), batches.in_epoch(0)
+    assert isinstance(model, Counter), f"{recipe.model.kind} learns neither by descending nor by counting"
+    began, tokens, read = time.perf_counter(), 0, 0
+    while read < whole and tokens < COUNTED_TOKENS:
+        batch = batches.at(Place(0, read))
+        model.observe(batch)
+        tokens, read = tokens + batch.tokens, read + 1
+    model.conclude()
+    seconds = time.perf_counter() - began
+    if isinstance(model, Stored):
+        print()
+        Console().print(storage_table(model))
+        print()
+    facts = {
+        "counted": f"{tokens:,} tokens" + ("" if read == whole else f", {100 * read / whole:.1f} % of the text"),
+        "time": f"about {_clock(seconds * whole / read)} ({tokens / seconds:,.0f} tokens/s), validation not counted",
+        "memory": _memory(torch.device("cpu")),
+    }
+    more = ["the whole text has more n-grams, above all of the higher orders, than were counted here"]
+    return facts, more if read < whole else []
+
+
+def _descended(recipe: Recipe, inputs: Any, batches: Batches[Any]) -> tuple[dict[str, str], list[str]]:
+    """What training will take, and whether a few examples can be learnt by heart; remarks."""
+    facts, remarks = _timed(recipe, inputs, batches)
+    say("overfitting a few examples …")
+    first, last = _overfitted(recipe, inputs, batches)
+    facts["one batch overfitted"] = f"loss {first:.2f} → {last:.3f} in {OVERFIT_STEPS} steps"
+    if last > first / 4:
+        told = "the model does not even learn a few examples by heart: look at the data and the model's settings"
+        remarks.insert(0, told)
+    return facts, remarks
 
 
 def _timed(recipe: Recipe, inputs: Any, batches: Batches[Any]) -> tuple[dict[str, str], list[str]]:

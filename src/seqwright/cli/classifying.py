@@ -7,16 +7,15 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+from seqwright.cli.opening import opened_for
 from seqwright.cli.terminal import say
 from seqwright.cli.translating import some_lines
 from seqwright.data.files import require_file
-from seqwright.errors import DataError, RunError, SettingError
+from seqwright.errors import DataError, SettingError
 from seqwright.inputs.labelled_text import LabelledText
-from seqwright.lineage import task_name
 from seqwright.metrics.labels import confusion
 from seqwright.pictures import save
 from seqwright.pictures.confusion import confusion_table
-from seqwright.runs import Run, open_run
 from seqwright.tasks import Evaluation
 from seqwright.tasks.classifier import Classification, Classifier
 
@@ -29,7 +28,7 @@ def classify_texts(folder: Path, texts: list[str], file: Path | None, *, top: in
         raise SettingError(f"--top is {top}; ask for one label or more")
     if file is not None and file != Path("-"):
         require_file(file)
-    run = _opened(folder, which)
+    run = opened_for("classify", folder, which)
     classifier = Classifier(run.model, run.inputs)
     unknown: Counter[str] = Counter()
     row = 0
@@ -51,15 +50,6 @@ def draw_confusion(result: Evaluation, inputs: LabelledText, stem: Path) -> list
     numbers = {label: number for number, label in enumerate(labels)}
     said, true = ([numbers[answer[key]] for answer in answers] for key in ("predicted", "label"))
     return save(confusion_table(confusion(said, true, classes=len(labels)), labels), stem)
-
-
-def _opened(folder: Path, which: str) -> Run:
-    """A run of a classifier; any other is refused before anything is computed."""
-    run = open_run(folder, which=which, notice=say)
-    task = task_name(run.recipe.data.kind)
-    if task != "classification":
-        raise RunError(f"{folder} learnt {task}; classify is for a classifier, trained on labelled text")
-    return run
 
 
 def _blocks(texts: list[str], file: Path | None) -> Iterator[list[str]]:

@@ -1,13 +1,12 @@
 """`eval`: how good a run is, as a table and as files in its `eval/` folder."""
 
-import json
 from pathlib import Path
 from typing import Any, cast
 
 from rich.console import Console
 from rich.table import Table
 
-from seqwright.cli.terminal import add_row, say, shown
+from seqwright.cli.terminal import add_row, json_text, say, shown
 from seqwright.data.examples import PartName
 from seqwright.data.files import content_hash
 from seqwright.errors import SettingError
@@ -15,6 +14,9 @@ from seqwright.lineage import TASKS, task_name, task_of
 from seqwright.recipe import Recipe, validated
 from seqwright.runs import Run, data_of, open_run, resolved_of
 from seqwright.tasks import Evaluation
+
+# Tasks in which nothing is written that a search could find.
+UNSEARCHED = {"language", "classification", "tagging", "forecasting"}
 
 
 def evaluate_run(
@@ -27,11 +29,14 @@ def evaluate_run(
     recipe, files, task = run.recipe, [path.expanduser() for path in files], task_name(run.recipe.data.kind)
     if files:
         recipe = recipe._replace(data=validated("data", _only(files, recipe), task))
+    if task in UNSEARCHED and any(value is not None for value in decoding.values()):
+        raise SettingError(f"{shown(folder)} learnt {task}, where nothing is searched for; leave the beam out")
     data = data_of(recipe)
     chosen = _part(part, data.parts())
     settings = decoding_settings(run, decoding)
     subject = " and ".join(map(str, files)) if files else f"the {chosen} part"
-    say(f"{shown(folder)}, step {run.step:,}, on {subject}, {_search(settings)}")
+    searched = "" if task in UNSEARCHED else f", {_search(settings)}"
+    say(f"{shown(folder)}, step {run.step:,}, on {subject}{searched}")
     if not files:
         _warn_of_other_data(folder, data)
     result = task_of(recipe.data.kind).evaluated(recipe, data, run.inputs, run.model, chosen, settings)
@@ -40,7 +45,7 @@ def evaluate_run(
     name = _name(run, f"{files[0].stem}-{data.fingerprint(chosen)[:8]}" if files else chosen, settings, which)
     _write(folder / "eval", name, result, _circumstances(run, files, data, chosen, settings, which))
     if as_json:
-        print(json.dumps({**_rounded(result.scores), "groups": result.groups}))
+        print(json_text({**_rounded(result.scores), "groups": result.groups}))
     else:
         _print(task, result)
     say(f"written to {shown(folder / 'eval' / name)}.json")
@@ -81,7 +86,9 @@ def _name(run: Run, subject: str, settings: Any, which: str) -> str:
 
     The subject is a part, or the name of a file with the beginning of its sha256: it may be called like a part.
     """
-    name = f"{subject}-step-{run.step:06d}-beam-{settings.beam}"
+    name = f"{subject}-step-{run.step:06d}"
+    if task_name(run.recipe.data.kind) not in UNSEARCHED:
+        name += f"-beam-{settings.beam}"
     if settings.beam > 1 and settings.length_penalty != run.recipe.decoding.length_penalty:
         name += f"-penalty-{settings.length_penalty:g}"
     return name if which == "best" else f"{name}-{which}"
@@ -90,7 +97,7 @@ def _name(run: Run, subject: str, settings: Any, which: str) -> str:
 def _circumstances(run: Run, files: list[Path], data: Any, part: PartName, settings: Any, which: str) -> dict[str, Any]:
     """What was evaluated, and how: enough to do it again."""
     own = {"part": part, "sha256": data.fingerprint(part)}
-    other = {"files": [str(path) for path in files], "sha256": [content_hash(path) for path in files]}
+    other = {"files": [str(path) for path in files], "sha256": _hashes(files, data, part)}
     return {
         "evaluated": other if files else own,
         "checkpoint": which,
@@ -99,10 +106,19 @@ def _circumstances(run: Run, files: list[Path], data: Any, part: PartName, setti
     }
 
 
+def _hashes(files: list[Path], data: Any, part: PartName) -> list[str]:
+    """The sha256 of each file; of a folder, that of everything that is read of it."""
+    return [data.fingerprint(part) if path.is_dir() else content_hash(path) for path in files]
+
+
 def _only(files: list[Path], recipe: Recipe) -> dict[str, Any]:
     """Data settings in which every part is these files; how they are read is as in the recipe, if that reads files."""
     if len(files) > 2:
         raise SettingError(f"--data was given {len(files)} times; give one file, or two line-aligned ones")
+    if task_name(recipe.data.kind) == "classification" and len(files) == 1:
+        from seqwright.data.labelled_cards import other_files
+
+        return other_files(files[0], recipe.data)
     paths = str(files[0]) if len(files) == 1 else [str(path) for path in files]
     kind, reading = TASKS[task_name(recipe.data.kind)].files, {}
     if recipe.data.kind == kind and len(files) == 1:
@@ -131,6 +147,10 @@ def _drawn(task: str, result: Evaluation, run: Run, stem: Path) -> list[Path]:
             from seqwright.cli.classifying import draw_confusion
 
             return draw_confusion(result, run.inputs, stem)
+        case "tagging":
+            from seqwright.cli import tagging
+
+            return tagging.draw_confusion(result, run.inputs, stem)
         case "forecasting":
             from seqwright.cli.forecasting import draw_evaluation
 
@@ -140,11 +160,16 @@ def _drawn(task: str, result: Evaluation, run: Run, stem: Path) -> list[Path]:
 
 
 def _print(task: str, result: Evaluation) -> None:
-    """The scores as a table: of a forecaster beside those of simple forecasts, otherwise one a line."""
+    """The scores as a table: where there is something to beat, beside its scores, otherwise one a line."""
     if task == "forecasting":
         from seqwright.cli.forecasting import print_evaluation
 
         print_evaluation(result)
+        return
+    if task == "tagging":
+        from seqwright.cli import tagging
+
+        tagging.print_evaluation(result)
         return
     console = Console()
     table = Table("score", "value", "signature", box=None, pad_edge=False)
@@ -153,7 +178,8 @@ def _print(task: str, result: Evaluation) -> None:
     console.print(table)
     if result.groups:
         console.print()
-        groups = Table("kind", "exact", "share", box=None, pad_edge=False)
+        named = ("label", "right") if task == "classification" else ("kind", "exact")
+        groups = Table(*named, "share", box=None, pad_edge=False)
         for kind, (matched, count) in sorted(result.groups.items()):
             add_row(groups, kind, f"{matched}/{count}", f"{100 * matched / count:.1f} %")
         matched, count = (sum(group[i] for group in result.groups.values()) for i in (0, 1))
@@ -173,6 +199,6 @@ def _write(folder: Path, name: str, result: Evaluation, circumstances: dict[str,
         "signatures": result.signatures,
         "groups": result.groups,
     }
-    (folder / f"{name}.json").write_text(json.dumps(report, indent=1, ensure_ascii=False), encoding="utf-8")
-    lines = (json.dumps(answer, ensure_ascii=False) + "\n" for answer in result.answers)
+    (folder / f"{name}.json").write_text(json_text(report, indent=1), encoding="utf-8")
+    lines = (json_text(answer) + "\n" for answer in result.answers)
     (folder / f"{name}.jsonl").write_text("".join(lines), encoding="utf-8")

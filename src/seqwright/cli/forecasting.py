@@ -9,13 +9,13 @@ from typing import Any
 from rich.console import Console
 from rich.table import Table
 
+from seqwright.cli.opening import opened_for
 from seqwright.cli.terminal import add_row, say, shown
 from seqwright.data.series import Ending, ending_of
-from seqwright.errors import RunError, SettingError
-from seqwright.lineage import task_name
+from seqwright.errors import SettingError
 from seqwright.pictures import UNDATED, save
 from seqwright.pictures.forecasts import Panel, forecast_picture, panels_of
-from seqwright.runs import Run, data_of, open_run
+from seqwright.runs import Run, data_of
 from seqwright.tasks import Evaluation
 from seqwright.tasks.forecaster import Forecaster, baselines, iterated
 
@@ -28,10 +28,7 @@ def forecast_series(
     folder: Path, file: Path | None, steps: int | None, *, as_json: bool, picture: Path | None, which: str
 ) -> None:
     """Forecast on from the end of a file, or of the run's own data, and print a row for each step."""
-    run = open_run(folder, which=which, notice=say)
-    task = task_name(run.recipe.data.kind)
-    if task != "forecasting":
-        raise RunError(f"{folder} learnt {task}; forecast is for a model of time series")
+    run = opened_for("forecast", folder, which)
     steps = run.inputs.horizon if steps is None else steps
     if steps < 1:
         raise SettingError(f"--steps is {steps}; forecast at least 1")

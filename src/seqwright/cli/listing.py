@@ -8,6 +8,7 @@ from seqwright.cli.terminal import add_row, command
 from seqwright.data.catalog import CATALOG, Card, download_folder, located
 from seqwright.data.fetch import fetch
 from seqwright.data.labelled_cards import LABELLED_CARDS
+from seqwright.data.tagged_cards import TAGGED_CARDS
 from seqwright.data.text_cards import TEXT_CARDS, require_addresses
 from seqwright.errors import DataError, instead
 from seqwright.lineage import LINEAGE, USUAL_DATA, task_name, usual_kind
@@ -43,7 +44,8 @@ def every_card() -> dict[str, tuple[Card, str]]:
     """Every dataset by its name, and what its examples are."""
     texts = {name: (text.card, text.unit) for name, text in TEXT_CARDS.items()}
     labelled = {name: (labels.card, "texts") for name, labels in LABELLED_CARDS.items()}
-    return {name: (pairs, "pairs") for name, pairs in CATALOG.items()} | texts | labelled
+    tagged = {name: (each, "sentences") for name, each in TAGGED_CARDS.items()}
+    return {name: (pairs, "pairs") for name, pairs in CATALOG.items()} | texts | labelled | tagged
 
 
 def card_named(name: str) -> Card:

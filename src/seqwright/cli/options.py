@@ -15,7 +15,7 @@ class Verb(TyperCommand):
 
     def collect_usage_pieces(self, ctx: Any) -> list[str]:
         """`[OPTIONS] RUN [TEXT]...`."""
-        return [piece.strip("{}") for piece in super().collect_usage_pieces(ctx)]
+        return [piece.translate({ord("{"): "", ord("}"): ""}) for piece in super().collect_usage_pieces(ctx)]
 
     def format_options(self, ctx: Any, formatter: Any) -> None:
         """Arguments first, then options."""
@@ -73,6 +73,10 @@ NoRepeat = Annotated[int | None, typer.Option(metavar="N", help="Never write the
 Scores = Annotated[bool, typer.Option("--scores", help="Show the score before each result.")]
 JsonLines = Annotated[bool, typer.Option("--json", help="Print one JSON object for each result.")]
 Which = Annotated[str, typer.Option(metavar="best|last", help="The checkpoint to use.")]
+Side = Annotated[
+    str | None,
+    typer.Option(metavar="source|target", help="Whose vectors, where the two sides of a translation have their own."),
+]
 Beam = Annotated[
     int | None,
     typer.Option(metavar="N", help="How many hypotheses the search keeps; 1 takes the likeliest token each time."),

@@ -1,19 +1,18 @@
 """`score`: how surprising a text is to a language model, token by token."""
 
-import json
 import math
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 from rich.console import Console
 from rich.text import Text
 
-from seqwright.cli.language_runs import opened_language_run
-from seqwright.cli.terminal import say
-from seqwright.cli.translating import some_lines
-from seqwright.data.files import require_file
+from seqwright.cli.opening import opened_for
+from seqwright.cli.terminal import json_text, say
+from seqwright.cli.translating import asked, some_lines
 from seqwright.errors import DataError
+from seqwright.metrics.language import Extent, extent, language_scores
 from seqwright.tasks.language import first_token
 from seqwright.tasks.writer import Surprise, Writer
 
@@ -23,23 +22,30 @@ AT_ONCE = 64  # texts
 
 def score_texts(folder: Path, texts: list[str], file: Path | None, *, as_json: bool, which: str) -> None:
     """Print each text with its tokens coloured by surprisal, or as JSON; what all of them cost comes last."""
-    if texts and file is not None:
-        raise DataError("there are both texts and --file; give one of them")
-    if file is not None:
-        require_file(file)
-    run = opened_language_run(folder, which, "score")
+    texts, file = asked("score", texts, file)
+    run = opened_for("score", folder, which)
     writer = Writer(run.model, run.inputs, first=first_token(run.recipe, run.inputs))
     console = Console(highlight=False, soft_wrap=True)
-    bits = tokens = characters = count = 0.0
-    for surprise in _surprises(writer, some_lines(texts, file)):
-        print(_json(surprise)) if as_json else console.print(coloured(surprise))
-        bits, tokens = bits + math.fsum(surprise.bits), tokens + len(surprise.bits)
-        characters, count = characters + len(surprise.text), count + len(surprise.text.encode())
-    if tokens and not as_json:
+    bits, tokens, unknown, read, blank = 0.0, 0, 0, Extent(), 0
+    for block in some_lines(texts, file):
+        some = [line for line in block if line.strip()]
+        blank += len(block) - len(some)
+        for surprise in _surprises(writer, some):
+            print(_json(surprise)) if as_json else console.print(coloured(surprise))
+            bits, tokens = bits + math.fsum(surprise.bits), tokens + len(surprise.bits)
+            unknown, read = unknown + surprise.unknown, read.plus(extent(surprise.text))
+    if not tokens:
+        raise DataError("there is no text to score, only blank lines; give some")
+    if not as_json:
+        found = language_scores(bits * math.log(2), tokens, read)
         say(
-            f"{tokens:,.0f} tokens, {bits / tokens:.3f} bits each (perplexity {2 ** (bits / tokens):.2f}); "
-            f"{bits / max(characters, 1):.3f} bits a character, {bits / max(count, 1):.3f} a byte"
+            f"{tokens:,} tokens, {bits / tokens:.3f} bits each (perplexity {found['perplexity']:.2f}); "
+            f"{found['bits_per_character']:.3f} bits a character, {found['bits_per_byte']:.3f} a byte"
         )
+    if blank:
+        say(f"blank lines left out: {blank:,}")
+    if unknown:
+        say(f"unknown tokens: {unknown:,}; the model need not say what stands there, so the bits flatter")
 
 
 def coloured(surprise: Surprise) -> Text:
@@ -53,11 +59,9 @@ def coloured(surprise: Surprise) -> Text:
     return line.append(f"  {mean:.2f} bits a token", style="dim")
 
 
-def _surprises(writer: Writer, blocks: Iterable[list[str]]) -> Iterator[Surprise]:
-    for block in blocks:
-        some = [line for line in block if line.strip()]
-        for i in range(0, len(some), AT_ONCE):
-            yield from writer.surprises(some[i : i + AT_ONCE])
+def _surprises(writer: Writer, some: list[str]) -> Iterator[Surprise]:
+    for i in range(0, len(some), AT_ONCE):
+        yield from writer.surprises(some[i : i + AT_ONCE])
 
 
 def _json(surprise: Surprise) -> str:
@@ -65,4 +69,4 @@ def _json(surprise: Surprise) -> str:
         {"token": piece, "bits": round(bits, 4)} for piece, bits in zip(surprise.pieces, surprise.bits, strict=True)
     ]
     total = math.fsum(surprise.bits)
-    return json.dumps({"text": surprise.text, "bits": round(total, 4), "tokens": tokens}, ensure_ascii=False)
+    return json_text({"text": surprise.text, "bits": round(total, 4), "tokens": tokens})

@@ -3,9 +3,12 @@
 Nothing here imports torch: `doctor` must be able to say that it cannot be loaded.
 """
 
+import json
+import math
 import shlex
 import sys
 from pathlib import Path
+from typing import Any
 
 from rich.console import Console
 from rich.table import Table
@@ -32,6 +35,23 @@ def say(sentence: str) -> None:
 def command(*words: str) -> str:
     """A command as it can be typed, whatever spaces and quotes its words have."""
     return shlex.join(["seqwright", *words])
+
+
+def json_text(value: Any, indent: int | None = None) -> str:
+    """JSON as every reader takes it: a number that is infinite or none is null."""
+    return json.dumps(_finite(value), indent=indent, ensure_ascii=False, allow_nan=False)
+
+
+def _finite(value: Any) -> Any:
+    match value:
+        case float():
+            return value if math.isfinite(value) else None
+        case dict():
+            return {key: _finite(each) for key, each in value.items()}
+        case list() | tuple():
+            return [_finite(each) for each in value]
+        case _:
+            return value
 
 
 def add_row(table: Table, *cells: str, style: str | None = None) -> None:

@@ -5,14 +5,18 @@ import time
 from pathlib import Path
 
 import typer
+from rich.console import Console
 
+from seqwright.cli.cards import write_card
+from seqwright.cli.storage import storage_table
 from seqwright.cli.terminal import command, reporter, say, shown
 from seqwright.errors import RunError
 from seqwright.pictures import save
 from seqwright.pictures.curves import loss_curve
-from seqwright.recipe import Recipe, read_recipe, recipe_text
-from seqwright.runs import Run, parameters, train
+from seqwright.recipe import read_recipe, recipe_text
+from seqwright.runs import train
 from seqwright.training.checkpoint import steps_on_disk
+from seqwright.training.counting import Stored
 from seqwright.training.distributed import World
 from seqwright.training.interruption import Interrupted
 from seqwright.training.journal import Journal
@@ -40,8 +44,10 @@ def train_recipe(
         sys.exit(130)
     if World.rank_here():
         return
-    _write_card(trained)
+    write_card(trained)
     draw_curve(folder)
+    if isinstance(trained.model, Stored):
+        Console(stderr=True).print(storage_table(trained.model))
     say(f"trained to step {trained.step:,} in {_clock(time.monotonic() - began)}: {shown(folder)}")
     say(f"next: {command('eval', shown(folder))}")
 
@@ -62,23 +68,6 @@ def _make_sure(folder: Path, yes: bool) -> None:
         raise RunError(f"{folder} has a run of {steps:,} steps; --fresh deletes it: say --yes to confirm")
     if not typer.confirm(f"Delete the run of {steps:,} steps in {folder} and start over?"):
         raise typer.Exit(1)
-
-
-def _write_card(run: Run) -> None:
-    """A short text that says what the model is, for whoever finds the folder."""
-    valid = [line for line in Journal(run.folder / "journal.jsonl").lines() if line["event"] == "valid"]
-    best = next((line for line in valid if line["step"] == run.step), valid[-1] if valid else {})
-    scores = {name: value for name, value in best.items() if name not in {"step", "event", "epoch"}}
-    recipe: Recipe = run.recipe
-    rows = "\n".join(f"| {name} | {value:.4g} |" for name, value in scores.items())
-    text = (
-        f"# {recipe.name}\n\n{recipe.description}\n\n"
-        f"A {recipe.model.kind} with {parameters(run.model):,} parameters, trained for {run.step:,} steps by "
-        "Seqwright. Every setting stands in `resolved.toml`.\n\n"
-        f"| on the validation part, last step | |\n|---|---|\n{rows}\n\n"
-        f'Use it: `{command("translate", shown(run.folder))} "…"`\n'
-    )
-    (run.folder / "card.md").write_text(text, encoding="utf-8")
 
 
 def _clock(seconds: float) -> str:

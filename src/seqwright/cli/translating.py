@@ -10,10 +10,11 @@ from pathlib import Path
 from typing import Any
 
 from seqwright.cli.evaluating import decoding_settings
+from seqwright.cli.opening import opened_for
 from seqwright.cli.terminal import say
 from seqwright.data.files import lines, require_file
 from seqwright.errors import DataError, SettingError
-from seqwright.runs import Run, open_run
+from seqwright.runs import Run
 from seqwright.tasks.translator import Translation, Translator
 
 LINES_AT_ONCE = 512
@@ -32,8 +33,8 @@ def translate_texts(
     which: str,
 ) -> None:
     """Translate and print, a line for each sentence (for each candidate, where several are asked for)."""
-    texts, file = _asked(texts, file)
-    run = open_run(folder, which=which, notice=say)
+    texts, file = asked("translate", texts, file)
+    run = opened_for("translate", folder, which)
     translator = Translator(run.model, run.inputs, decoding_settings(run, decoding))
     row = 0
     unknown: Counter[str] = Counter()
@@ -69,16 +70,16 @@ def with_chance(chance: dict[str, Any], *, sample: bool, beam: int | None) -> di
     return {"beam": 1, **chance, "temperature": temperature}
 
 
-def _asked(texts: list[str], file: Path | None) -> tuple[list[str], Path | None]:
+def asked(verb: str, texts: list[str], file: Path | None) -> tuple[list[str], Path | None]:
     """Sentences, or a file, or neither for standard input, which is also called `-`."""
     if texts and file is not None:
-        raise DataError("there are both sentences and --file; give one of them")
+        raise DataError("there are both texts and --file; give one of them")
     if texts == ["-"] or file == Path("-"):
         return [], None
     if file is not None:
         require_file(file)
     if len(texts) == 1 and _is_file(texts[0]):
-        say(f"{texts[0]} is a file; to translate its lines use --file {shlex.quote(texts[0])}")
+        say(f"{texts[0]} is a file; to {verb} its lines use --file {shlex.quote(texts[0])}")
     return texts, file
 
 

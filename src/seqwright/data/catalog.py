@@ -164,7 +164,7 @@ class CardPairs:
                 )
         if self.settings.source == self.settings.target:
             raise SettingError(
-                f"data.source and data.target are both '{self.settings.source}', expected two of {', '.join(known)}."
+                f"data.source and data.target are both '{self.settings.source}', expected two of {', '.join(known)}"
             )
 
     def _located(self, part: PartName) -> tuple[str, str]:
@@ -176,6 +176,6 @@ class CardPairs:
             name, folder = self.card.name, download_folder(self.card)
             raise DataError(
                 f"{missing.path} of {name} is neither in $SEQWRIGHT_DATA/{name} nor in {folder}: "
-                f"run `seqwright data get {name}`."
+                f"run `seqwright data get {name}`"
             )
         return str(source), str(target)

@@ -72,7 +72,7 @@ class Dates:
         if self.languages.source == self.languages.target:
             raise SettingError(
                 f"data.source and data.target are both '{self.languages.source}', but a translation needs two "
-                "languages; change one of them."
+                "languages; change one of them"
             )
 
     @cached_property
@@ -125,7 +125,7 @@ class Dates:
         setting = "examples" if part == "train" else part
         raise SettingError(
             f"data.{setting} = {self._size(part)} asks for more different pairs of kind '{kind}' than are held out for "
-            "it; give a smaller number."
+            "it; give a smaller number"
         )
 
 

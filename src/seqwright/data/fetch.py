@@ -49,7 +49,7 @@ def _fetched(card: Card, file: CardFile, folder: Path, progress: Progress) -> Fe
     if own is not None and content_hash(own) != file.sha256:
         raise DownloadError(
             f"{own} has the sha256 {content_hash(own)}, expected {file.sha256}: "
-            "it is another edition or damaged, so replace it or move it out of $SEQWRIGHT_DATA."
+            "it is another edition or damaged, so replace it or move it out of $SEQWRIGHT_DATA"
         )
     path = own or folder / file.path
     here = own is not None or (path.is_file() and content_hash(path) == file.sha256)
@@ -62,9 +62,7 @@ def _fetched(card: Card, file: CardFile, folder: Path, progress: Progress) -> Fe
 def _download(file: CardFile, path: Path, progress: Progress) -> None:
     """Download into a `.part` file beside `path`; it takes that name once it is whole and its sha256 is right."""
     if urlsplit(file.address).scheme not in ("http", "https"):
-        raise DownloadError(
-            f"The address {file.address} is refused, expected one that begins with https:// or http://."
-        )
+        raise DownloadError(f"the address {file.address} is refused, expected one that begins with https:// or http://")
     part = path.with_name(path.name + ".part")
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -74,11 +72,11 @@ def _download(file: CardFile, path: Path, progress: Progress) -> None:
                 part.unlink()
                 raise DownloadError(
                     f"{file.address} has the sha256 {found}, expected {file.sha256}: it was damaged on the way or has "
-                    "changed since the card was written; the download is removed, the next try starts afresh."
+                    "changed since the card was written; the download is removed, the next try starts afresh"
                 )
             part.replace(path)
     except Timeout as error:
-        raise DownloadError(f"Another process is downloading into {path.parent}: wait until it is done.") from error
+        raise DownloadError(f"another process is downloading into {path.parent}: wait until it is done") from error
     except OSError as error:
         raise DownloadError(_disk_trouble(error, file, path.parent)) from error
 
@@ -106,7 +104,7 @@ def _received(file: CardFile, part: Path, progress: Progress) -> str:
     if here < file.size:
         raise DownloadError(
             f"{file.address} broke off after {here:,} of {file.size:,} bytes: run the same command again to go on "
-            "from there."
+            "from there"
         )
     _require_size(file, part, here)
     return digest.hexdigest()
@@ -124,7 +122,7 @@ def _require_size(file: CardFile, part: Path, found: int | None) -> None:
         part.unlink(missing_ok=True)
         raise DownloadError(
             f"{file.address} sends {found:,} bytes, expected {file.size:,}: "
-            "it has changed since the card was written, so the card's sha256 cannot hold."
+            "it has changed since the card was written, so the card's sha256 cannot hold"
         )
 
 
@@ -159,10 +157,10 @@ def _answer(address: str, start: int) -> http.client.HTTPResponse:
         if start and error.code == http.HTTPStatus.REQUESTED_RANGE_NOT_SATISFIABLE:
             return _answer(address, 0)
         hint = "the file has moved" if error.code in (404, 410) else "try again later"
-        raise DownloadError(f"The server answered {error.code} ({error.reason}) for {address}: {hint}.") from error
+        raise DownloadError(f"the server answered {error.code} ({error.reason}) for {address}: {hint}") from error
     except (OSError, http.client.HTTPException) as error:
         reason = error.reason if isinstance(error, urllib.error.URLError) else error
-        raise DownloadError(f"No answer from {address} ({reason}): check the network and try again.") from error
+        raise DownloadError(f"no answer from {address} ({reason}): check the network and try again") from error
     assert isinstance(response, http.client.HTTPResponse)
     return response
 
@@ -184,7 +182,7 @@ def _pieces(response: http.client.HTTPResponse) -> Iterator[bytes]:
 def _disk_trouble(error: OSError, file: CardFile, folder: Path) -> str:
     if error.errno == errno.ENOSPC:
         return (
-            f"The disk of {folder} is full, expected room for the {file.size:,} bytes of {file.path}: "
-            "make room and run the same command again to go on."
+            f"the disk of {folder} is full, expected room for the {file.size:,} bytes of {file.path}: "
+            "make room and run the same command again to go on"
         )
-    return f"{file.path} cannot be written into {folder} ({error.strerror}): check the folder and its permissions."
+    return f"{file.path} cannot be written into {folder} ({error.strerror}): check the folder and its permissions"

@@ -20,7 +20,7 @@ def share_of(part: str, files: object) -> float | None:
         return None
     match = _SHARE.fullmatch(files)
     if match is None or not 0 < float(match[1]) < 100:
-        raise SettingError(f"data.{part} is '{files}', expected a share above 0% and below 100%, such as '5%'.")
+        raise SettingError(f"data.{part} is '{files}', expected a share above 0% and below 100%, such as '5%'")
     return float(match[1]) / 100
 
 
@@ -43,7 +43,7 @@ def _content_hash(path: Path, size: int, changed: int) -> str:
         with path.open("rb") as file:
             return hashlib.file_digest(file, "sha256").hexdigest()
     except OSError as error:
-        raise DataError(f"{path} cannot be read ({error.strerror}): check its permissions.") from error
+        raise DataError(f"{path} cannot be read ({error.strerror}): check its permissions") from error
 
 
 def lines(path: Path) -> Iterator[str]:
@@ -59,25 +59,25 @@ def lines(path: Path) -> Iterator[str]:
                 if number == 1 and not raw.endswith(b"\n") and b"\r" in raw.removesuffix(b"\r"):
                     raise DataError(
                         f"{path} ends its lines with CR alone, as files of an old Mac do, expected LF or CR LF: "
-                        "convert the line endings."
+                        "convert the line endings"
                     )
                 yield _decoded(raw.removeprefix(codecs.BOM_UTF8) if number == 1 else raw, path, number)
     except (EOFError, zlib.error, gzip.BadGzipFile) as error:
-        raise DataError(f"{path} is a damaged gzip file after line {number} ({error}): get it again.") from error
+        raise DataError(f"{path} is a damaged gzip file after line {number} ({error}): get it again") from error
     except OSError as error:
-        raise DataError(f"{path} cannot be read ({error.strerror}): check its permissions and its disk.") from error
+        raise DataError(f"{path} cannot be read ({error.strerror}): check its permissions and its disk") from error
     if number == 0:
-        raise DataError(f"{path} is empty, expected at least one line.")
+        raise DataError(f"{path} is empty, expected at least one line")
 
 
 def _decoded(raw: bytes, path: Path, number: int) -> str:
     if b"\0" in raw:
-        raise DataError(f"{path}:{number} holds a NUL byte, expected plain text: save the file as UTF-8 text.")
+        raise DataError(f"{path}:{number} holds a NUL byte, expected plain text: save the file as UTF-8 text")
     try:
         return raw.removesuffix(b"\n").removesuffix(b"\r").decode()
     except UnicodeDecodeError as error:
         found = f"0x{raw[error.start]:02x} at byte {error.start + 1} of the line"
-        raise DataError(f"{path}:{number} is not UTF-8 ({found}): convert the file to UTF-8.") from error
+        raise DataError(f"{path}:{number} is not UTF-8 ({found}): convert the file to UTF-8") from error
 
 
 def _compressed(path: Path) -> bool:
@@ -92,9 +92,9 @@ def extension_of(path: Path) -> str:
 def require_file(path: Path) -> None:
     """Refuse what is not there, or is a folder."""
     if path.is_dir():
-        raise DataError(f"{path} is a folder, expected a file.")
+        raise DataError(f"{path} is a folder, expected a file")
     if not path.exists():
         beside = sorted(other.name for other in path.parent.iterdir()) if path.parent.is_dir() else []
         folder = path.absolute().parent
         looked = f"{folder}" if folder.is_dir() else f"{folder}, which is not there either"
-        raise DataError(f"There is no file {path}: it was looked for in {looked}.{nearest(path.name, beside)}")
+        raise DataError(f"there is no file {path}: it was looked for in {looked}.{nearest(path.name, beside)}")

@@ -49,17 +49,17 @@ class PairFilesSettings(Settings):
     @model_validator(mode="after")
     def _fit_together(self) -> "PairFilesSettings":
         if isinstance(self.train, str) and self.train.endswith("%"):
-            raise SettingError(f"data.train is '{self.train}', expected files: training takes what the shares leave.")
+            raise SettingError(f"data.train is '{self.train}', expected files: training takes what the shares leave")
         shares = [share_of("valid", self.valid) or 0.0, share_of("test", self.test) or 0.0]
         if sum(shares) >= 1:
             raise SettingError(
-                f"data.valid '{self.valid}' and data.test '{self.test}' leave nothing to train on: lower them."
+                f"data.valid '{self.valid}' and data.test '{self.test}' leave nothing to train on: lower them"
             )
         tables = [files for files in (self.train, self.valid, self.test) if _is_one_file(files)]
         if not tables and (self.source is not None or self.target is not None):
             raise SettingError(
                 "data.source and data.target choose columns, but line-aligned files have none: "
-                "leave them out and give the files in the order source, target."
+                "leave them out and give the files in the order source, target"
             )
         return self
 
@@ -108,7 +108,7 @@ class PairFiles:
 
     def _slice(self, part: PartName) -> "_Slice":
         if part not in self._slices:
-            raise DataError(f"There is no {part} part: set data.{part} to files, or to a share such as '5%'.")
+            raise DataError(f"there is no {part} part: set data.{part} to files, or to a share such as '5%'")
         return self._slices[part]
 
     def _read(self, part: PartName, piece: "_Slice") -> Iterator[Pair]:
@@ -125,8 +125,8 @@ class PairFiles:
             yield pair
         if empty:
             raise DataError(
-                f"The {part} part is empty: no pair of {piece.files[0]} falls into it; "
-                "give more data, another share, or files for this part."
+                f"the {part} part is empty: no pair of {piece.files[0]} falls into it; "
+                "give more data, another share, or files for this part"
             )
 
 
@@ -174,7 +174,7 @@ def aligned_pairs(source: Path, target: Path) -> Iterator[Pair]:
             ends = (number - 1, longer) if one is None else (longer, number - 1)
             raise DataError(
                 f"{source} has {ends[0]} lines but {target} has {ends[1]}: "
-                "line-aligned files need the same number, so look for a missing or a broken line."
+                "line-aligned files need the same number, so look for a missing or a broken line"
             )
         yield Pair(one, other)
 
@@ -185,6 +185,6 @@ def _reader(path: Path) -> Reader:
     if extension_of(path) not in readers:
         raise DataError(
             f"{path} has the extension '{extension_of(path)}', expected .tsv, .csv or .jsonl (or these with .gz): "
-            "rename it if it is one of them, or give two line-aligned files."
+            "rename it if it is one of them, or give two line-aligned files"
         )
     return readers[extension_of(path)]

@@ -61,7 +61,7 @@ def _table_pairs(rows: Iterator[Row], path: Path, source: Column, target: Column
         elif any(cell.strip() for cell in row.cells):
             raise DataError(
                 f"{path}:{row.line} has {len(row.cells)} column{'s' if len(row.cells) > 1 else ''}, expected at least "
-                f"{needed}, separated by a {separator}{_semicolons(row.cells) if separator == 'comma' else ''}."
+                f"{needed}, separated by a {separator}{_semicolons(row.cells) if separator == 'comma' else ''}"
             )
         else:
             yield Pair("", "")
@@ -80,7 +80,7 @@ def csv_rows(lines: Lines, path: Path) -> Iterator[Row]:
         for cells in reader:
             yield Row(reader.line_num, cells)
     except csv.Error as error:
-        raise DataError(f"{path}:{reader.line_num} is not valid CSV ({error}): check the quotes before it.") from error
+        raise DataError(f"{path}:{reader.line_num} is not valid CSV ({error}): check the quotes before it") from error
 
 
 def layout_of(top: Row, path: Path, source: Column, target: Column) -> Layout:
@@ -92,7 +92,7 @@ def layout_of(top: Row, path: Path, source: Column, target: Column) -> Layout:
     left = _column(path, header if named else [], source, ("source", 1))
     right = _column(path, header if named else [], target, ("target", 2))
     if left == right:
-        raise SettingError(f"data.source and data.target both mean column {left + 1} of {path}: choose two columns.")
+        raise SettingError(f"data.source and data.target both mean column {left + 1} of {path}: choose two columns")
     return Layout(left, right, named)
 
 
@@ -192,7 +192,7 @@ def json_pairs(lines: Lines, path: Path, source: Column, target: Column) -> Iter
 
 def _key(path: Path, asked: Column, usual: str) -> str:
     if isinstance(asked, int):
-        raise SettingError(f"data.{usual} is column {asked}, but the values of {path} have names: give the name.")
+        raise SettingError(f"data.{usual} is column {asked}, but the values of {path} have names: give the name")
     return usual if asked is None else asked
 
 
@@ -200,9 +200,9 @@ def _record(line: str, where: str) -> dict[str, object]:
     try:
         record = json.loads(line)
     except (ValueError, RecursionError) as error:
-        raise DataError(f"{where} is not valid JSON ({error}), expected one object a line.") from error
+        raise DataError(f"{where} is not valid JSON ({error}), expected one object a line") from error
     if not isinstance(record, dict):
-        raise DataError(f'{where} holds {_kind(record)}, expected an object such as {{"source": …, "target": …}}.')
+        raise DataError(f'{where} holds {_kind(record)}, expected an object such as {{"source": …, "target": …}}')
     return record
 
 
@@ -213,13 +213,13 @@ def _value(record: dict[str, object], key: str, where: str) -> str:
         raise DataError(f"{where} has no key '{key}' but {_listed(names)}: {_advice(names)}.{nearest(key, names)}")
     value = record[found]
     if not isinstance(value, str):
-        raise DataError(f"{where} holds {_kind(value)} under '{found}', expected text in quotes.")
+        raise DataError(f"{where} holds {_kind(value)} under '{found}', expected text in quotes")
     try:
         nul = b"\0" in value.encode()
     except UnicodeEncodeError as error:
-        raise DataError(f"{where} holds half a surrogate pair under '{found}', expected whole characters.") from error
+        raise DataError(f"{where} holds half a surrogate pair under '{found}', expected whole characters") from error
     if nul:  # JSON can spell out, as \u0000, what no line of a file may hold
-        raise DataError(f"{where} holds a NUL character under '{found}', expected plain text: remove it.")
+        raise DataError(f"{where} holds a NUL character under '{found}', expected plain text: remove it")
     return value
 
 

@@ -50,7 +50,7 @@ class Toy:
         if settings.shortest > settings.longest:
             raise SettingError(
                 f"data.shortest = {settings.shortest} is more than data.longest = {settings.longest}; swap them or "
-                "raise the latter."
+                "raise the latter"
             )
         self.settings = settings
 
@@ -88,7 +88,7 @@ class Toy:
         raise SettingError(
             f"data.{setting} = {self._size(part)} asks for more different sequences than there are of "
             f"{self.settings.shortest} to {self.settings.longest} out of {self.settings.symbols} symbols; make it "
-            "smaller, or raise data.symbols or data.longest."
+            "smaller, or raise data.symbols or data.longest"
         )
 
     def _drawn(self, random: Random) -> tuple[int, ...]:

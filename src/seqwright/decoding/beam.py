@@ -153,6 +153,6 @@ def largest(value_BN: Tensor, count: int, block: int = 64) -> tuple[Tensor, Tens
 
 def _check(width: int, n_best: int, alpha: float) -> None:
     if not 1 <= n_best <= width:
-        raise SettingError(f"n_best is {n_best} and the beam {width} wide; n_best must be from 1 to the width.")
+        raise SettingError(f"n_best is {n_best} and the beam {width} wide; n_best must be from 1 to the width")
     if alpha < 0:
-        raise SettingError(f"length_penalty is {alpha}; it must be 0 (none) or more.")
+        raise SettingError(f"length_penalty is {alpha}; it must be 0 (none) or more")

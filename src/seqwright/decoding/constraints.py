@@ -64,5 +64,5 @@ def limits(steps: int | Tensor, first_B: Tensor) -> Tensor:
     """How many tokens each row may choose at most, END among them, from one number or one a row."""
     limit_B = torch.as_tensor(steps, device=first_B.device).expand(len(first_B))
     if bool((limit_B < 1).any()):
-        raise SettingError(f"steps is {int(limit_B.min())}; decoding needs at least 1 step to choose a token.")
+        raise SettingError(f"steps is {int(limit_B.min())}; decoding needs at least 1 step to choose a token")
     return limit_B

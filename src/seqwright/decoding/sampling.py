@@ -75,7 +75,7 @@ def sample(
     and in any batch. The log-probabilities given back are the model's, before temperature, top-k and top-p.
     """
     if len(generators) != len(first_B):
-        raise SettingError(f"sample was given {len(generators)} generators for {len(first_B)} rows; give one a row.")
+        raise SettingError(f"sample was given {len(generators)} generators for {len(first_B)} rows; give one a row")
     limit_B = limits(steps, first_B)
     numbers = [
         torch.rand(limit, generator=generator, dtype=torch.float64)
@@ -113,7 +113,7 @@ def row_generators(seed: int, rows: Sequence[int], draws: int = 1) -> list[torch
 def with_temperature(logits_BV: Tensor, temperature: float) -> Tensor:
     """Logits of a distribution flatter (above 1) or sharper (below 1) than the model's."""
     if temperature <= 0:
-        raise SettingError(f"temperature is {temperature}; drawing needs one above 0 (greedy takes the most probable).")
+        raise SettingError(f"temperature is {temperature}; drawing needs one above 0 (greedy takes the most probable)")
     return logits_BV / temperature
 
 

@@ -44,10 +44,10 @@ class BPEDropout:
     def __init__(self, tokenizer: Tokenizer, probability: float) -> None:
         if tokenizer.kind != "bpe":
             raise SettingError(
-                f"BPE-dropout needs a tokenizer of kind 'bpe', but this one is of kind '{tokenizer.kind}'."
+                f"BPE-dropout needs a tokenizer of kind 'bpe', but this one is of kind '{tokenizer.kind}'"
             )
         if not 0 <= probability <= 1:
-            raise SettingError(f"The probability of BPE-dropout must lie between 0 and 1, but is {probability}.")
+            raise SettingError(f"the probability of BPE-dropout must lie between 0 and 1, but is {probability}")
         self.probability = probability
         self._tokenizer = tokenizer
         model = json.loads(tokenizer.json())["model"]

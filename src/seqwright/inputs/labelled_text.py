@@ -84,9 +84,9 @@ class LabelledText(NamedTuple):
             tokenizer = Tokenizer.load(folder / "text.json")
             return cls(tokenizer, counts, int(rest["longest"]), rest["left_out"])
         except OSError as error:
-            raise RunError(f"{path} is missing; expected the labels that training wrote: restore it.") from error
+            raise RunError(f"{path} is missing; expected the labels that training wrote: restore it") from error
         except (ValueError, KeyError, TypeError, AttributeError) as error:
-            raise RunError(f"{path} cannot be read as labels ({error}); restore the file from a copy.") from error
+            raise RunError(f"{path} cannot be read as labels ({error}); restore the file from a copy") from error
 
     def fingerprint(self) -> str:
         """Changes with the tokenizer and the labels."""

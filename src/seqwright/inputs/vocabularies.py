@@ -151,8 +151,8 @@ def _check_room(singles: Sequence[str], settings: TokenizerSettings) -> None:
     room = settings.vocabulary - len(RESERVED)
     if len(singles) > room:
         raise SettingError(
-            f"The text needs {len(singles)} tokens for single characters, but vocabulary = {settings.vocabulary} has"
-            f" room for {room}: raise vocabulary, or raise least (now {settings.least}) to leave out rare characters."
+            f"the text needs {len(singles)} tokens for single characters, but vocabulary = {settings.vocabulary} has"
+            f" room for {room}: raise vocabulary, or raise least (now {settings.least}) to leave out rare characters"
         )
 
 

@@ -56,7 +56,7 @@ class Errors:
 
 
 def naive_error(series: Sequence[Values]) -> Values:
-    """`unit_C`: the mean of |y_t - y_{t-1}| over all training series; 1 for a channel that never changes."""
+    """`unit_C`: how far a step is from the one before it, in the mean of all training series; 1 where it never is."""
     total_C = sum(np.abs(np.diff(values_TC, axis=0)).sum(0, dtype=np.float64) for values_TC in series)
     mean_C = np.asarray(total_C) / max(1, sum(len(values_TC) - 1 for values_TC in series))
     unit_C: Values = np.where(mean_C > 0, mean_C, 1.0)

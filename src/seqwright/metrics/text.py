@@ -69,7 +69,7 @@ def exact_match_by_kind(
     """Exact matches within each kind of sentence, kinds in alphabetical order."""
     _check_counts(hypotheses, references)
     if len(kinds) != len(references):
-        raise DataError(f"There are {len(kinds)} kinds for {len(references)} references; give one a sentence.")
+        raise DataError(f"there are {len(kinds)} kinds for {len(references)} references; give one a sentence")
     matches = {kind: Matches(0, 0) for kind in sorted(set(kinds))}
     for hypothesis, reference, kind in zip(hypotheses, references, kinds, strict=True):
         matched, total = matches[kind]
@@ -80,7 +80,7 @@ def exact_match_by_kind(
 def perplexity(negative_log_likelihood: float, count: int) -> float:
     """`exp(sum of negative log-likelihoods / number of tokens)`: among how many tokens the model seems to waver."""
     if count < 1:
-        raise DataError(f"Perplexity was asked for over {count} tokens; it needs at least one.")
+        raise DataError(f"perplexity was asked for over {count} tokens; it needs at least one")
     try:
         return math.exp(negative_log_likelihood / count)
     except OverflowError:
@@ -96,7 +96,7 @@ def _same(hypothesis: str, reference: str, lowercase: bool) -> bool:
 def _check_counts(hypotheses: Sequence[str], references: Sequence[str]) -> None:
     if len(hypotheses) != len(references):
         raise DataError(
-            f"There are {len(hypotheses)} hypotheses for {len(references)} references; give one for each sentence."
+            f"there are {len(hypotheses)} hypotheses for {len(references)} references; give one for each sentence"
         )
     if not references:
-        raise DataError("There are no sentences to score; give at least one hypothesis and its reference.")
+        raise DataError("there are no sentences to score; give at least one hypothesis and its reference")

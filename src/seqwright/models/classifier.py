@@ -3,48 +3,25 @@
 B batch · T time · E embedding · D width, of both directions together · C classes
 """
 
-from collections.abc import Callable
 from typing import Any, Literal
 
 import torch
-from pydantic import Field, PositiveInt
 from torch import Tensor, nn
 
 from seqwright.batches.labelled import Labelled, labelled
-from seqwright.layers.embeddings import TokenEmbedding
-from seqwright.layers.initialisation import Initialisation, initialise
-from seqwright.layers.recurrence import Cell, GRUCell, LSTMCell, RNNCell, UGRNNCell
-from seqwright.layers.scanning import Recurrent, RecurrentState, VariationalDropout
-from seqwright.settings import Settings
-
-CELLS: dict[str, Callable[..., Cell[Any]]] = {"rnn": RNNCell, "ugrnn": UGRNNCell, "gru": GRUCell, "lstm": LSTMCell}
+from seqwright.layers.embeddings import TokenEmbedding, TokenVectors
+from seqwright.layers.initialisation import initialise
+from seqwright.layers.scanning import RecurrentState, VariationalDropout
+from seqwright.layers.taps import Tap
+from seqwright.models.reading import ReadingSettings, WordDropout, recurrent_layers
 
 
-class RecurrentClassifierSettings(Settings):
+class RecurrentClassifierSettings(ReadingSettings):
     """A classifier that reads token by token and remembers in a state of fixed size."""
 
-    kind: Literal["rnn", "ugrnn", "gru", "lstm"] = "lstm"
-    width: PositiveInt = 128
-    """Width of the state of each layer, in each direction."""
-    embedding: PositiveInt = 128
-    """Width of the tokens' vectors."""
-    layers: PositiveInt = 1
-    """Recurrent layers, one above the other."""
-    bidirectional: bool = True
-    """Whether each layer also reads from the end to the beginning."""
     pooling: Literal["last", "mean", "max"] = "max"
     """How the states after each token become one vector: those after the last token in the direction of reading, the
     mean, or the largest value of each unit."""
-    dropout: float = Field(default=0.5, ge=0, lt=1)
-    """Share that is dropped, in training, of what goes from layer to layer and of the pooled vector."""
-    embedding_dropout: float = Field(default=0.2, ge=0, lt=1)
-    """Share of the tokens' vectors that is dropped in training: the same values at every token of a text."""
-    word_dropout: float = Field(default=0.1, ge=0, lt=1)
-    """Share of the tokens whose whole vector is dropped in training."""
-    initialisation: Initialisation = "orthogonal"
-    """How the cells' weights begin."""
-    forget_bias: float = 1.0
-    """Added at the beginning to the bias of the gate that keeps the old state, so that it stands open."""
 
 
 class RecurrentClassifier(nn.Module):
@@ -60,26 +37,24 @@ class RecurrentClassifier(nn.Module):
         super().__init__()
         self.settings = settings
         self.embedding = TokenEmbedding(vocabulary=vocabulary, width=settings.embedding)
-        self.word_dropout = nn.Dropout(settings.word_dropout)
+        self.word_dropout = WordDropout(settings.word_dropout)
         self.embedding_dropout = VariationalDropout(settings.embedding_dropout)
         self.dropout = nn.Dropout(settings.dropout)
-        self.recurrent = Recurrent(
-            CELLS[settings.kind],
-            inputs=settings.embedding,
-            width=settings.width,
-            layers=settings.layers,
-            bidirectional=settings.bidirectional,
-            between=self.dropout,
-        )
+        self.recurrent = recurrent_layers(settings, between=self.dropout)
+        self.contextual = Tap()
         self.output = nn.Linear(self.recurrent.width, classes)
         initialise(self.recurrent, settings.initialisation, forget_bias=settings.forget_bias)
 
     def forward(self, batch: Labelled, carry: None = None) -> tuple[Tensor, None]:
         """`logits_BC`: how well each class fits each text."""
-        x_BTE = self.embedding_dropout(self.embedding(batch.tokens_BT))
-        x_BTE = x_BTE * self.word_dropout(torch.ones_like(batch.real_BT, dtype=x_BTE.dtype)).unsqueeze(-1)
+        x_BTE = self.word_dropout(self.embedding_dropout(self.embedding(batch.tokens_BT)))
         h_BTD, state = self.recurrent(x_BTE, None, batch.real_BT)
+        h_BTD = self.contextual(h_BTD)
         return self.output(self.dropout(self._pooled(h_BTD, state, batch.real_BT))), carry
+
+    def token_vectors(self) -> dict[str, TokenVectors]:
+        """Its embeddings, and what the highest layer says, of both directions together."""
+        return {"tokens": TokenVectors(self.embedding.weight, self.contextual)}
 
     def _pooled(self, h_BTD: Tensor, state: RecurrentState, real_BT: Tensor) -> Tensor:
         """One vector for each text; the padding has no part in it."""

@@ -11,6 +11,7 @@ from pydantic import Field, PositiveInt
 from torch import Tensor, nn
 
 from seqwright.batches.text import Text, texts
+from seqwright.layers.embeddings import TokenVectors
 from seqwright.layers.taps import Tap
 from seqwright.settings import Settings
 
@@ -72,15 +73,19 @@ class MLPLM(nn.Module):
             assert carry is None or bool(batch.fresh_B.all()), "rows that go on need the rows they go on from"
         return self.read(batch.given_BT, batch.real_BT, state)
 
-    def first_carry(self, batch: Text) -> Window:
-        """What flows into the first batch of a training."""
-        return self.start(batch)
+    def first_carry(self, batch: Text) -> Window | None:
+        """What flows into a batch before which nothing was read; None where every row begins anew."""
+        return None if bool(batch.fresh_B.all()) else self.start(batch)
 
     def log_probability(self, batch: Text, carry: Window | None = None) -> tuple[Tensor, Window]:
         """`logp_BT` of every wanted token, 0 at padding."""
         logits_BTV, carry = self(batch, carry)
-        loss_BT = F.cross_entropy(logits_BTV.float().transpose(1, 2), batch.wanted_BT, reduction="none")
-        return -loss_BT.masked_fill(~batch.real_BT, 0.0), carry
+        loss = F.cross_entropy(logits_BTV.flatten(0, 1).float(), batch.wanted_BT.flatten(), reduction="none")
+        return -loss.view_as(batch.wanted_BT).masked_fill(~batch.real_BT, 0.0), carry
+
+    def token_vectors(self) -> dict[str, TokenVectors]:
+        """Its embeddings, and the hidden layer of the window that ends with a token."""
+        return {"tokens": TokenVectors(self.embedding_VE[: self.nothing], self.hidden)}
 
     def start(self, batch: Text) -> Window:
         """Nothing read yet."""

@@ -13,10 +13,11 @@ from pydantic import Field, NonNegativeInt, PositiveInt, model_validator
 from torch import Tensor, nn
 
 from seqwright.batches.text import Text, texts
-from seqwright.layers.embeddings import TokenEmbedding
+from seqwright.layers.embeddings import TokenEmbedding, TokenVectors
 from seqwright.layers.initialisation import Initialisation, initialise
 from seqwright.layers.recurrence import Cell, DeepTransition, GRUCell, LSTMCell, ReLUCell, RNNCell, UGRNNCell
 from seqwright.layers.scanning import Recurrent, RecurrentState, VariationalDropout
+from seqwright.layers.taps import Tap
 from seqwright.settings import Settings
 
 CELLS: dict[tuple[str, str], Callable[..., Cell[Any]]] = {
@@ -69,10 +70,11 @@ class RecurrentLM(nn.Module):
 
     With `tied`, v is the embedding's own matrix (Press & Wolf 2017; Inan et al. 2017), behind a projection where the
     state has another width than the embedding. Batches may go on from one another: truncated back-propagation through
-    time carries the state across their border, and no gradient.
+    time carries the state across their border, and no gradient. What the cells read is wider than e(x_t) by `beside`,
+    for models that give them more than the token (`read_vectors`).
     """
 
-    def __init__(self, settings: RecurrentLMSettings, *, vocabulary: int) -> None:
+    def __init__(self, settings: RecurrentLMSettings, *, vocabulary: int, beside: int = 0) -> None:
         super().__init__()
         self.settings = settings
         width, embedding = settings.width, settings.embedding or settings.width
@@ -84,13 +86,14 @@ class RecurrentLM(nn.Module):
         self.embedding = TokenEmbedding(vocabulary=vocabulary, width=embedding)
         self.recurrent = Recurrent(
             cell,
-            inputs=embedding,
+            inputs=embedding + beside,
             width=width,
             layers=settings.layers,
             residual=settings.residual,
             between=self.dropout,
             within=self.dropout if isinstance(self.dropout, VariationalDropout) else None,
         )
+        self.contextual = Tap()
         self.narrow = nn.Linear(width, embedding) if settings.tied and width != embedding else nn.Identity()
         self.output = None if settings.tied else nn.Linear(width, vocabulary)
         initialise(self.recurrent, settings.initialisation, forget_bias=settings.forget_bias)
@@ -99,15 +102,19 @@ class RecurrentLM(nn.Module):
         """The logits of every next token. Rows go on from `carry`, through which no gradient flows, or start anew."""
         return self.read(batch.given_BT, batch.real_BT, self.recurrent.carried(carry, batch.fresh_B))
 
-    def first_carry(self, batch: Text) -> RecurrentState:
-        """What flows into the first batch of a training."""
-        return self.start(batch)
+    def first_carry(self, batch: Text) -> RecurrentState | None:
+        """What flows into a batch before which nothing was read; None where every row begins anew."""
+        return None if bool(batch.fresh_B.all()) else self.start(batch)
 
     def log_probability(self, batch: Text, carry: RecurrentState | None = None) -> tuple[Tensor, RecurrentState]:
         """`logp_BT` of every wanted token, 0 at padding."""
         logits_BTV, carry = self(batch, carry)
-        loss_BT = F.cross_entropy(logits_BTV.float().transpose(1, 2), batch.wanted_BT, reduction="none")
-        return -loss_BT.masked_fill(~batch.real_BT, 0.0), carry
+        loss = F.cross_entropy(logits_BTV.flatten(0, 1).float(), batch.wanted_BT.flatten(), reduction="none")
+        return -loss.view_as(batch.wanted_BT).masked_fill(~batch.real_BT, 0.0), carry
+
+    def token_vectors(self) -> dict[str, TokenVectors]:
+        """Its embeddings, and what the highest layer says."""
+        return {"tokens": TokenVectors(self.embedding.weight, self.contextual)}
 
     def start(self, batch: Text) -> RecurrentState:
         """Nothing read yet."""
@@ -115,9 +122,17 @@ class RecurrentLM(nn.Module):
 
     def read(self, tokens_BT: Tensor, real_BT: Tensor, state: RecurrentState) -> tuple[Tensor, RecurrentState]:
         """Read tokens; the logits at t are for the token after t. Padding stands on the right."""
-        x_BTE = self.dropout(self.embedding(tokens_BT))
+        return self.read_vectors(self.vectors(tokens_BT), real_BT, state)
+
+    def vectors(self, tokens_BT: Tensor) -> Tensor:
+        """What the cells read of tokens."""
+        x_BTE: Tensor = self.dropout(self.embedding(tokens_BT))
+        return x_BTE
+
+    def read_vectors(self, x_BTE: Tensor, real_BT: Tensor, state: RecurrentState) -> tuple[Tensor, RecurrentState]:
+        """`read` of vectors in place of tokens."""
         h_BTD, state = self.recurrent(x_BTE, state, real_BT)
-        h_BTD = self.dropout(h_BTD)
+        h_BTD = self.dropout(self.contextual(h_BTD))
         logits_BTV = self.embedding.logits(self.narrow(h_BTD)) if self.output is None else self.output(h_BTD)
         return logits_BTV, state
 

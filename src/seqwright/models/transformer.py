@@ -12,7 +12,8 @@ from torch import Tensor, nn
 from seqwright.batches.pairs import Pairs, pairs
 from seqwright.layers.attention import Attention, KeysValues
 from seqwright.layers.blocks import DecoderBlock, EncoderBlock, PostNorm, PreNorm
-from seqwright.layers.embeddings import PositionedEmbedding, TokenEmbedding
+from seqwright.layers.embeddings import PositionedEmbedding, TokenEmbedding, TokenVectors
+from seqwright.layers.taps import Tap
 from seqwright.settings import Settings
 
 SIZES: dict[str, dict[str, int | float]] = {
@@ -106,6 +107,7 @@ class Transformer(nn.Module):
         pre_norm = residual is PreNorm
         self.encoder_norm = nn.LayerNorm(width) if pre_norm else nn.Identity()
         self.decoder_norm = nn.LayerNorm(width) if pre_norm else nn.Identity()
+        self.source_contextual, self.target_contextual = Tap(), Tap()
         for module in self.modules():
             if isinstance(module, nn.Linear):
                 nn.init.xavier_uniform_(module.weight)
@@ -125,8 +127,16 @@ class Transformer(nn.Module):
         x_BSD = self.source_embedding(source_BS, torch.arange(source_BS.shape[1], device=source_BS.device))
         for block in self.encoder:
             x_BSD = block(x_BSD, real_BS.unsqueeze(1))
-        memory_BSD: Tensor = self.encoder_norm(x_BSD)
+        memory_BSD: Tensor = self.source_contextual(self.encoder_norm(x_BSD))
         return memory_BSD
+
+    def token_vectors(self) -> dict[str, TokenVectors]:
+        """The embeddings of both sides, and what the last blocks of encoder and decoder make of them."""
+        source, target = self.source_embedding.tokens, self.target_embedding.tokens
+        return {
+            "source": TokenVectors(source.weight, self.source_contextual),
+            "target": TokenVectors(target.weight, self.target_contextual),
+        }
 
     def start(self, batch: Pairs) -> TransformerState:
         """The source read, nothing written yet."""
@@ -154,7 +164,7 @@ class Transformer(nn.Module):
         for block, before, source in zip(self.decoder, state.past, state.source, strict=True):
             x_BTD, now = block(x_BTD, before, source, allowed_BTC, state.source_real_BS.unsqueeze(1))
             past.append(now)
-        logits_BTV = self.target_embedding.tokens.logits(self.decoder_norm(x_BTD))
+        logits_BTV = self.target_embedding.tokens.logits(self.target_contextual(self.decoder_norm(x_BTD)))
         return logits_BTV, TransformerState(state.source, state.source_real_BS, tuple(past), past_real_BC)
 
     def step(self, tokens_B: Tensor, state: TransformerState) -> tuple[Tensor, TransformerState]:

@@ -30,7 +30,9 @@ class ForecastSettings(Settings):
 class Forecast(Objective):
     """The mean error over all values that are forecast, in the units the model sees.
 
-    Part: `loss`. Huber's error (Huber 1964) is e²/2 for |e| < δ, and δ (|e| - δ/2) beyond.
+        huber(e) = e²/2 where |e| < δ, and δ (|e| - δ/2) beyond     (Huber 1964)
+
+    Part: `loss`.
     """
 
     def __init__(self, settings: ForecastSettings | None = None) -> None:

@@ -1,6 +1,6 @@
-"""Saying the label: the objective of every classifier.
+"""Saying the label: the objective of every classifier, and of every tagger at each word.
 
-B batch · C classes
+N what is judged, texts or words · C classes
 """
 
 from typing import Annotated, Any, Literal
@@ -21,14 +21,16 @@ class LabelsSettings(Settings):
     label_smoothing: float = Field(default=0.0, ge=0, lt=1)
     """Share of the wanted probability that is spread evenly over the classes (Szegedy et al. 2016, section 7)."""
     weights: tuple[Annotated[float, Field(gt=0, allow_inf_nan=False)], ...] | None = None
-    """How much a text of each class counts in training, in the order of inputs/labels.json (numbers by size, words by
-    the alphabet): with [1.0, 5.0] a text of the second class counts five times. Left out: all alike."""
+    """How much a text of each class counts in training, or a word of each tag, in the order of inputs/labels.json or
+    inputs/tags.json: with [1.0, 5.0] one of the second class counts five times. Left out: all alike."""
 
 
 class Labels(Objective):
     """-Σ log p(label), with label smoothing and weights.
 
-        loss_b = w_label [(1-ε)(-log p(label)) + ε/C Σ_c (-log p(c))]
+        loss_n = w_label [(1-ε)(-log p(label)) + ε/C Σ_c (-log p(c))]
+
+    Only those outputs of the model count that the batch has a label for.
 
     Parts: `loss` is the plain negative log-likelihood, on the training part as on any other. With label smoothing or
     weights it is only reported, and what is learnt from is `smoothed`, or `weighted` where there are weights.
@@ -41,27 +43,28 @@ class Labels(Objective):
         self.learnt = "weighted" if self.weights else "smoothed" if self.label_smoothing else "loss"
 
     def counts(self, batch: Any) -> dict[str, int]:
-        """Every part counts texts."""
-        return dict.fromkeys(("loss", self.learnt), len(batch.label_B))
+        """Every part counts texts, or words."""
+        return dict.fromkeys(("loss", self.learnt), len(batch.labels))
 
     def forward(self, model: nn.Module, batch: Any, carry: Any) -> tuple[Loss, Any]:
-        """The loss over the texts of a batch."""
-        logits_BC, carry = model(batch, carry)
-        logp_BC = logits_BC.float().log_softmax(-1)
-        plain_B = -logp_BC.gather(1, batch.label_B.unsqueeze(1)).squeeze(1)
-        count = len(plain_B)
+        """The loss over what is judged in a batch."""
+        logits, carry = model(batch, carry)
+        logp_NC = logits[batch.judged].float().log_softmax(-1)
+        label_N = batch.labels
+        plain_N = -logp_NC.gather(1, label_N.unsqueeze(1)).squeeze(1)
+        count = len(plain_N)
         if self.learnt == "loss":
-            return Loss({"loss": Part(plain_B.sum(), count)}), carry
-        smoothed_B = (1 - self.label_smoothing) * plain_B - self.label_smoothing * logp_BC.mean(-1)
-        learnt = (smoothed_B * self._weights(batch.label_B, logp_BC.shape[1])).sum()
-        return Loss({"loss": Part(plain_B.detach().sum(), count, weight=0.0), self.learnt: Part(learnt, count)}), carry
+            return Loss({"loss": Part(plain_N.sum(), count)}), carry
+        smoothed_N = (1 - self.label_smoothing) * plain_N - self.label_smoothing * logp_NC.mean(-1)
+        learnt = (smoothed_N * self._weights(label_N, logp_NC.shape[1])).sum()
+        return Loss({"loss": Part(plain_N.detach().sum(), count, weight=0.0), self.learnt: Part(learnt, count)}), carry
 
-    def _weights(self, label_B: Tensor, classes: int) -> Tensor:
-        """How much each row counts."""
+    def _weights(self, label_N: Tensor, classes: int) -> Tensor:
+        """How much each of them counts."""
         if not self.weights:
-            return torch.ones_like(label_B)
+            return torch.ones_like(label_N)
         if len(self.weights) != classes:
             raise SettingError(
                 f"objective.weights has {len(self.weights)} numbers for {classes} classes; give one for each"
             )
-        return torch.tensor(self.weights, device=label_B.device)[label_B]
+        return torch.tensor(self.weights, device=label_N.device)[label_N]

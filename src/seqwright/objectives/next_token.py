@@ -37,7 +37,7 @@ class NextToken(Objective):
         self.label_smoothing, self.last = settings.label_smoothing, settings.last
 
     def start(self, model: Any, batch: Any) -> Any:
-        """What the model carries from batch to batch, before the first."""
+        """What the model carries into a batch before which nothing was read."""
         return model.first_carry(batch)
 
     def counts(self, batch: Any) -> dict[str, int]:

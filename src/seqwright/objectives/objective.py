@@ -38,7 +38,10 @@ class Objective(nn.Module):
     """
 
     def start(self, model: nn.Module, batch: Any) -> Any:
-        """The carry before the first batch: a NamedTuple of tensors (or of such), or None."""
+        """The carry into a batch before which nothing was read: a NamedTuple of tensors (or of such).
+
+        None where nothing flows into the batch: its rows all begin anew, or the objective carries nothing at all.
+        """
         return None
 
     @abstractmethod

@@ -5,11 +5,12 @@ import time
 from collections.abc import Callable, Iterator
 from itertools import islice
 from pathlib import Path
+from typing import Any
 
 import torch
 from torch import nn
 
-from seqwright.batches import Rows
+from seqwright.batches import Batches, Rows
 from seqwright.batches.pairs import PairBatches
 from seqwright.cache import Redrawn, TokenisedPairs, tokenised_pairs
 from seqwright.data.examples import Pair, PairData, PartName
@@ -180,8 +181,8 @@ def validation(
 
 
 @torch.inference_mode()
-def losses(model: nn.Module, batches: PairBatches) -> dict[str, float]:
-    """Mean negative log-likelihood a token, and its perplexity, over every pair."""
+def losses(model: nn.Module, batches: Batches[Any]) -> dict[str, float]:
+    """Mean negative log-likelihood a target token, and its perplexity, over every example."""
     objective, device = NextToken(), home_of(model)
     total, count = 0.0, 0
     for batch in batches.once():

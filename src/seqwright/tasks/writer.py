@@ -39,6 +39,7 @@ class Surprise(NamedTuple):
     text: str
     pieces: list[str]  # the tokens as the text has them
     bits: list[float]
+    unknown: int  # how many of the tokens stand for what the vocabulary lacks
 
 
 class Writer:
@@ -84,7 +85,7 @@ class Writer:
         logp_BT, _ = self.model.log_probability(batch, None)
         bits_BT = (-logp_BT.double() / torch.log(torch.tensor(2.0, dtype=torch.float64))).tolist()
         return [
-            Surprise(document, [*self._pieces(row.tolist()), ""], bits[: len(row) + 1])
+            Surprise(document, [*self._pieces(row.tolist()), ""], bits[: len(row) + 1], int((row == UNKNOWN).sum()))
             for document, row, bits in zip(documents, encoded, bits_BT, strict=True)
         ]
 

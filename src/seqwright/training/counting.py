@@ -1,7 +1,7 @@
 """`count`: the other way to learn. One pass over the data, no gradient; the same run folder as `fit` writes."""
 
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Protocol, runtime_checkable
 
@@ -23,6 +23,14 @@ class Counter(Protocol):
 
     def conclude(self) -> None:
         """Turn the counts into probabilities, after the last batch."""
+
+
+@runtime_checkable
+class Stored(Protocol):
+    """A model that says what its counts take."""
+
+    def storage(self) -> Sequence[Any]:
+        """For each length: its `order`, how many `ngrams`, their `bytes`, those `pruned`, and those `possible`."""
 
 
 def count(
@@ -49,10 +57,15 @@ def count(
     model.conclude()
     scores = {} if evaluate is None else evaluate(model)
     if run is not None:
-        state = {"place": (1, 0), "sums": {}, "best": {}, "seconds": time.monotonic() - began}
         Journal(run / "journal.jsonl").cut_back(0)
         Journal(run / "journal.jsonl").write({"step": 1, "event": "valid", "epoch": 1, **scores})
-        write_checkpoint(run, 1, Checkpoint({"model": unique_tensors(model)}, state), metadata or {})
-        for mark in ("last", "best"):
-            write_mark(run, mark, 1)
+        write_only_step(model, run, metadata=metadata or {}, seconds=time.monotonic() - began)
     return model
+
+
+def write_only_step(model: nn.Module, run: Path, *, metadata: Mapping[str, str], seconds: float = 0.0) -> None:
+    """The only checkpoint of a model that is learnt at once, or was learnt elsewhere."""
+    state = {"place": (1, 0), "sums": {}, "best": {}, "seconds": seconds}
+    write_checkpoint(run, 1, Checkpoint({"model": unique_tensors(model)}, state), metadata)
+    for mark in ("last", "best"):
+        write_mark(run, mark, 1)

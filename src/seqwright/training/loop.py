@@ -99,6 +99,11 @@ class Fitting:
                 f"training.accumulate is {settings.accumulate}, which {self.world.size} processes cannot share evenly; "
                 f"set it to a multiple of {self.world.size}"
             )
+        if self.world.size > 1 and self._start(batches.after(Place())) is not None:
+            raise SettingError(
+                "each batch goes on from the one before, which several processes cannot share; train in one, or keep "
+                "the documents apart with inputs.joined=false"
+            )
         both = nn.ModuleDict({"model": model, "objective": objective})
         self.parameters = {name: p for name, p in both.named_parameters() if p.requires_grad}
         self.optimizer = optimizer_for(self.parameters, settings)
@@ -186,10 +191,6 @@ class Fitting:
         self.optimizer.zero_grad(set_to_none=True)
         if self.step == 0:
             self.carry = self.objective.start(self.model, mine[0][1])
-        if self.carry is not None and self.world.size > 1:
-            raise SettingError(
-                "this objective carries state from batch to batch, which several processes cannot share; train in one"
-            )
         sums = dict.fromkeys(counts, 0.0)
         for index, batch in mine:
             torch.manual_seed(_seed(self.settings.seed, self.step, index))
@@ -211,9 +212,10 @@ class Fitting:
     def _refuse_nonsense(self, sums: Mapping[str, float], norm: float) -> None:
         """A weight that is not a number never comes back: stop before the update, the checkpoints are good."""
         if not all(map(math.isfinite, (*sums.values(), norm))):
+            clip = "set training.clip=1.0" if self.settings.clip is None else "lower training.clip"
             raise UserError(
-                f"the loss or its gradient is not a number at step {self.step}; lower training.rate or set "
-                "training.clip and start over with --fresh (the checkpoints before are untouched)"
+                f"the loss or its gradient is not a number at step {self.step}; {clip} or lower training.rate and "
+                "start over with --fresh (the checkpoints before are untouched)"
             )
 
     def _remember(self, sums: Mapping[str, float], counts: Mapping[str, float], norm: float, tokens: float) -> None:
@@ -299,13 +301,17 @@ class Fitting:
             self.average.restore(files["averages"])
         self.place, self.sums, self.best = Place(*state["place"]), state["sums"], state["best"]
         self.seconds = state["seconds"]
-        template = self.objective.start(self.model, self.batches.at(self.place).to(self.device))
-        self.carry = refilled(template, iter(tensor for _, tensor in sorted(files.get("carry", {}).items())))
+        tensors = iter(tensor for _, tensor in sorted(files.get("carry", {}).items()))
+        self.carry = refilled(self._start(self.place), tensors)
         if self.world.first:
             write_mark(self.run, "last", self.step)
             if self.best:
                 write_mark(self.run, "best", int(self.best["step"]))
         self.reporter.say(f"going on from step {self.step}")
+
+    def _start(self, place: Place) -> Any:
+        """What flows into the batch at a place where training begins there."""
+        return self.objective.start(self.model, self.batches.at(place).to(self.device))
 
     def _average(self) -> Average | None:
         match self.settings.average:

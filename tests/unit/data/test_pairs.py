@@ -223,7 +223,7 @@ def test_an_empty_side_is_told() -> None:
 @pytest.mark.parametrize("part", ["train", "valid", "test"])
 def test_a_missing_file_is_told_before_anything_is_read(part: str) -> None:
     files = {"train": write("train.tsv", tsv(WANTED))} | {part: "trian.tsv"}
-    with pytest.raises(DataError, match=r"There is no file trian\.tsv: .*\. Did you mean 'train\.tsv'\?"):
+    with pytest.raises(DataError, match=r"there is no file trian\.tsv: .*\. Did you mean 'train\.tsv'\?"):
         corpus(**files)
 
 
@@ -232,7 +232,7 @@ def test_a_missing_file_is_told_with_the_folder_it_was_looked_for_in(folder: Pat
     for name, where in (("mine.tsv", f"{folder}."), ("texts/mine.tsv", f"{folder / 'texts'}.")):
         with pytest.raises(DataError) as told:
             corpus(name)
-        assert f"There is no file {name}: it was looked for in {where}" in str(told.value)
+        assert f"there is no file {name}: it was looked for in {where}" in str(told.value)
     with pytest.raises(DataError, match=r"nowhere, which is not there either"):
         corpus("nowhere/mine.tsv")
 

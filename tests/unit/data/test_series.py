@@ -111,7 +111,7 @@ def test_missing_values_are_refused_or_filled_and_counted(write: Write) -> None:
         ("day,a\n2016-07-01,1\n", {}, r"mine\.csv:2 has '2016-07-01' in column 'day'.* set data\.time=day"),
         ("a\n1\n\n3\n", {}, r"mine\.csv:3 is blank"),
         ("a,b\n1,2\n3\n", {}, r"mine\.csv:3 has 1 column, expected at least 2"),
-        ("a;b\n1;2\n", {}, r"mine\.csv:2 has '1;2'"),
+        ("a;b\n1;2\n", {}, r"mine\.csv:2 has '1;2' .*it has ';', so save the table with commas"),
         ("a;b\n1;2\n", {"columns": "b"}, r"mine\.csv:1 has no column 'b' but 'a;b': it has ';'"),
         ("temperature\n1\n", {"columns": "temprature"}, r"has no column 'temprature'.* Did you mean 'temperature'\?"),
         ("a\n1\n", {"columns": 3}, r"mine\.csv:1 has 1 columns, but data\.columns asks for column 3"),

@@ -141,9 +141,9 @@ def test_on_files_that_are_not_the_runs_no_regression_learns_from_what_it_is_ask
 
 def test_a_part_with_a_label_that_training_lacks_is_refused() -> None:
     recipe, data, inputs = wired(test=write("test.tsv", [("the film", "so-so")]))
-    with pytest.raises(DataError, match="The test part has the label 'so-so'"):
+    with pytest.raises(DataError, match="the test part has the label 'so-so'"):
         ClassificationTask().evaluated(recipe, data, inputs, ByLength(), "test", None)
-    with pytest.raises(DataError, match="The test part has the label 'so-so'"):
+    with pytest.raises(DataError, match="the test part has the label 'so-so'"):
         ClassificationTask().checked(recipe, data, inputs)
 
 

@@ -10,14 +10,15 @@ import pytest
 import torch
 from torch import Tensor, nn
 
-from seqwright.batches import Place
+from seqwright.batches import InMemory, Place
 from seqwright.batches.text import DocumentBatches, StreamBatches, Text
 from seqwright.data.text import TextFiles, TextFilesSettings
 from seqwright.decoding.settings import DecodingSettings
 from seqwright.errors import DataError
 from seqwright.inputs.plain_text import PlainText, PlainTextSettings
+from seqwright.lineage import MODELS, Model
 from seqwright.recipe import Recipe
-from seqwright.tasks.language import LanguageTask, TextBatches
+from seqwright.tasks.language import LanguageTask, TextBatches, likelihood_of
 from seqwright.training.settings import TrainingSettings
 
 TRAIN = ["abba", "a cab", "", "bad cab", "abba", "dada", "a bad dad"]
@@ -159,6 +160,19 @@ def test_the_length_of_a_segment_does_not_change_the_scores(data: TextFiles, seg
         TASK.prepared(recipe_with(segment=length), data, inputs).evaluate(model_for(inputs)) for length in (5, segment)
     )
     assert one == pytest.approx(other, rel=1e-5)
+
+
+@pytest.mark.parametrize("row", [row for row in MODELS if row.task == "language"], ids=lambda row: row.kind)
+def test_how_much_is_read_at_once_does_not_change_the_likelihood(row: Model) -> None:
+    torch.manual_seed(1)
+    model = row.load(row.small)().eval()
+    corpus = InMemory([np.random.default_rng(length).integers(4, 13, length) for length in (31, 2, 0, 17, 5, 23)])
+    one, other = (
+        likelihood_of(model, StreamBatches(corpus, streams=streams, segment=3, begin=3, end=3), documents=6)
+        for streams in (1, 11)
+    )
+    assert one.tokens == other.tokens == 84
+    assert one.logp_N == pytest.approx(other.logp_N, rel=1e-5)
 
 
 @pytest.mark.parametrize("joined", [True, False])

@@ -270,7 +270,7 @@ def test_a_loss_that_is_no_number_is_refused_before_it_spoils_the_weights(tmp_pa
     model = line()
     watching = Watching(model)
     settings = TrainingSettings(schedule="constant", steps=9, save_every=2)
-    with pytest.raises(UserError, match=r"not a number at step 4; lower training\.rate"):
+    with pytest.raises(UserError, match=r"not a number at step 4; set training\.clip=1\.0 or lower training\.rate"):
         fit(
             model,
             TurningToNonsense(4, nonsense),

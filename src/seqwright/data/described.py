@@ -1,0 +1,174 @@
+"""Texts in the user's own files, each beside what it is to be written from: a label, or some numbers.
+
+Everything streams: it is read as often as it is asked for and never held in memory. A share such as `valid = "10%"` is
+cut from the training data by a hash, of the text where there are labels and otherwise of the numbers: the parts do not
+depend on the order of the rows, and never have a text, or the same numbers, in common.
+"""
+
+import hashlib
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Literal, NamedTuple, Protocol
+
+from pydantic import model_validator
+
+from seqwright.data.described_tables import NumberTable
+from seqwright.data.examples import PartName
+from seqwright.data.files import place_of, share_of
+from seqwright.data.labelled_tables import LabelledTable
+from seqwright.data.series_tables import Columns
+from seqwright.data.tables import Column
+from seqwright.errors import DataError, SettingError
+from seqwright.settings import Settings
+
+DescribedBy = Literal["digits", "label", "numbers"]
+
+
+class GivenText(NamedTuple):
+    """What is given, as a user would type it ("1234", "French", "0.5,-2"), and the text that is to be written."""
+
+    given: str
+    text: str
+    kind: str = ""  # a group to report scores by; empty where there are none
+
+
+class DescribedData(Protocol):
+    """Texts and what they are written from, which can be read again and again."""
+
+    @property
+    def described_by(self) -> DescribedBy:
+        """What is given: the digits of a number, a label, or numbers."""
+
+    def parts(self) -> list[PartName]:
+        """The parts that exist: always "train" and "valid", perhaps "test"."""
+
+    def examples(self, part: PartName) -> Iterator[GivenText]:
+        """Every example of a part in its fixed order, blank ones included."""
+
+    def fingerprint(self, part: PartName) -> str:
+        """A sha256 that changes whenever `examples(part)` would give something else."""
+
+    def remarks(self) -> list[str]:
+        """What the user should look at twice, a sentence each."""
+
+
+class DescribedFilesSettings(Settings):
+    """Texts with a label, or with some numbers, in files of the user's own."""
+
+    kind: Literal["described"] = "described"
+
+    train: str
+    """A .tsv, .csv or .jsonl file, plain or .gz, with a text in each row and what it is to be written from."""
+
+    valid: str = "10%"
+    """The same, or a share of the training data such as "10%"."""
+
+    test: str | None = None
+    """The same, or a share of the training data; without it there is no test part."""
+
+    text: Column = None
+    """Where the text stands: the name of a key or of a column in the header line, with or without capitals, or the
+    number of a column counted from 1. Left out: what is named "text" or a word like it ("sentence", "review",
+    "message"), or else the first column that is not the label's or a number's."""
+
+    label: Column = None
+    """Where the label stands that the text is written from, told in the same way: its vector has a one for the label
+    and zeros for all others. Left out, without `columns`: what is named "label" or a word like it ("class",
+    "category"), or else the second column, or the first where the text is the second."""
+
+    columns: Columns = None
+    """In place of a label: the columns with the numbers that the text is written from, as in ["height", "age"]. Each is
+    scaled by its mean and standard deviation in the training part."""
+
+    @model_validator(mode="after")
+    def _fit_together(self) -> "DescribedFilesSettings":
+        if self.train.endswith("%"):
+            raise SettingError(f"data.train is '{self.train}', expected a file: training takes what the shares leave")
+        if sum(share_of(part, given) or 0.0 for part, given in {"valid": self.valid, "test": self.test}.items()) >= 1:
+            raise SettingError(
+                f"data.valid '{self.valid}' and data.test '{self.test}' leave nothing to train on: lower them"
+            )
+        if self.label is not None and self.columns is not None:
+            raise SettingError("data.label and data.columns are both given, expected one: a label or numbers")
+        return self
+
+
+class DescribedFiles:
+    """Texts and what they are written from, read from the user's files (a `DescribedData`)."""
+
+    def __init__(self, settings: DescribedFilesSettings) -> None:
+        self.settings = settings
+        self.described_by: Literal["label", "numbers"] = "label" if settings.columns is None else "numbers"
+        self._slices = _slices(settings)
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """What the columns of numbers are called; none where there are labels."""
+        table = self._slices["train"].table
+        return table.columns() if isinstance(table, NumberTable) else ()
+
+    def parts(self) -> list[PartName]:
+        """The parts that exist, in the order train, valid, test."""
+        return list(self._slices)
+
+    def examples(self, part: PartName) -> Iterator[GivenText]:
+        """Every example of a part in the order of the file, blank ones included."""
+        piece = self._slice(part)
+        empty = True
+        for text, given in piece.table.examples():
+            if piece.low <= place_of(text if self.described_by == "label" else given) < piece.high:
+                empty = False
+                yield GivenText(given, text)
+        if empty:
+            raise DataError(
+                f"the {part} part is empty: nothing of {piece.table.path} falls into it; "
+                "give more data, another share, or a file for this part"
+            )
+
+    def fingerprint(self, part: PartName) -> str:
+        """A sha256 of the contents and of the settings that decide what `examples(part)` gives; paths do not count."""
+        piece = self._slice(part)
+        said = json.dumps([self.described_by, piece.table.fingerprint(), piece.low, piece.high])
+        return hashlib.sha256(said.encode()).hexdigest()
+
+    def remarks(self) -> list[str]:
+        """What the user should look at twice, a sentence each."""
+        tables = {piece.table.path: piece.table for piece in self._slices.values()}
+        return [remark for table in tables.values() for remark in table.remarks()]
+
+    def _slice(self, part: PartName) -> "_Slice":
+        if part not in self._slices:
+            raise DataError(f"there is no {part} part: set data.{part} to a file, or to a share such as '10%'")
+        return self._slices[part]
+
+
+class _Slice(NamedTuple):
+    """Those examples whose place, drawn from the text or the numbers, lies in [low, high)."""
+
+    table: LabelledTable | NumberTable
+    low: float = 0.0
+    high: float = 1.0
+
+
+def _slices(settings: DescribedFilesSettings) -> dict[PartName, _Slice]:
+    """Which stretch of which file makes each part."""
+    train = _table(settings.train, settings)
+    held_out: dict[PartName, _Slice] = {}
+    edge = 0.0
+    given: list[tuple[PartName, str | None]] = [("valid", settings.valid), ("test", settings.test)]
+    for part, name in given:
+        share = share_of(part, name)
+        if share is not None:
+            held_out[part] = _Slice(train, edge, edge + share)
+            edge += share
+        elif name is not None:
+            held_out[part] = _Slice(_table(name, settings))
+    return {"train": _Slice(train, low=edge), **held_out}
+
+
+def _table(name: str, settings: DescribedFilesSettings) -> LabelledTable | NumberTable:
+    path = Path(name).expanduser()
+    if settings.columns is None:
+        return LabelledTable(path, settings.text, settings.label)
+    return NumberTable(path, settings.text, settings.columns)

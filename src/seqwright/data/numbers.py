@@ -1,0 +1,137 @@
+"""Whole numbers and their names in words, "1234" and "one thousand, two hundred and thirty-four": no download.
+
+The words come from num2words, which knows some fifty languages. Numbers of every length take turns, since there are
+few short ones: in training they come again when all of their length have come, elsewhere none comes twice. What is
+tested was never trained on: each number belongs to one part, whatever the language or the seed, and to the same as in
+the dates corpus (`seqwright.data.dates_values`); those up to twenty always to the training part.
+"""
+
+import hashlib
+import json
+from collections.abc import Iterator
+from importlib.metadata import version
+from itertools import islice
+from typing import Literal
+
+from num2words import CONVERTER_CLASSES, num2words
+from pydantic import Field
+
+from seqwright.data.dates_values import Dice, part_of
+from seqwright.data.described import GivenText
+from seqwright.data.examples import PartName
+from seqwright.errors import DataError, SettingError, nearest
+from seqwright.settings import Settings
+
+FORMAT = 1  # another number whenever the same settings come to give other numbers
+
+
+class NumbersSettings(Settings):
+    """Numbers spelled out."""
+
+    kind: Literal["numbers"] = "numbers"
+    language: str = "en"
+    """The language they are spelled in: a code of num2words such as en, de, fr, ja or pt_BR."""
+    largest: int = Field(default=999_999, ge=99, le=999_999_999_999)
+    """The largest number; the smallest is 0."""
+    examples: int = Field(default=30_000, ge=1)
+    """How many numbers there are to train on, as many of one digit as of any other length."""
+    valid: int = Field(default=500, ge=1)
+    """How many there are to validate on."""
+    test: int = Field(default=1000, ge=0)
+    """How many there are to test on."""
+    seed: int = 1
+    """Another number gives other numbers; which ones are held out stays the same."""
+
+
+class Numbers:
+    """Numbers spelled out (a `DescribedData`); they are drawn once and kept, since the library takes its time."""
+
+    described_by: Literal["digits"] = "digits"
+
+    def __init__(self, settings: NumbersSettings) -> None:
+        self.settings = settings
+        self.largest = settings.largest
+        self._kept: dict[PartName, list[GivenText]] = {}
+        if settings.language not in CONVERTER_CLASSES:
+            known = sorted(CONVERTER_CLASSES)
+            raise SettingError(
+                f"data.language is '{settings.language}', which num2words does not know; it knows {', '.join(known)}."
+                f"{nearest(settings.language, known)}"
+            )
+        try:
+            self.spelled(settings.largest)
+        except Exception as error:  # the languages of the library answer what they cannot say in many ways
+            raise SettingError(
+                f"num2words has no words for data.largest = {settings.largest} in '{settings.language}'; "
+                "choose a smaller number or another language"
+            ) from error
+
+    def parts(self) -> list[PartName]:
+        """The parts that are not empty."""
+        return ["train", "valid", "test"] if self.settings.test else ["train", "valid"]
+
+    def examples(self, part: PartName) -> Iterator[GivenText]:
+        """Every number of a part and its words; fewer numbers of the same seed are the beginning of more."""
+        if part not in self.parts():
+            raise DataError(f"there is no {part} part: data.{part} is 0; set it to how many numbers it shall have")
+        if part not in self._kept:
+            numbers = list(islice(self._drawn(part), self._size(part)))
+            if len(numbers) < self._size(part):
+                raise SettingError(
+                    f"data.{'examples' if part == 'train' else part} = {self._size(part):,} asks for more than the "
+                    f"{len(numbers):,} numbers up to data.largest = {self.largest:,} that belong to the {part} part; "
+                    "give a smaller number or raise data.largest"
+                )
+            words = {number: self.spelled(number) for number in numbers}
+            self._kept[part] = [GivenText(str(number), words[number], _length_in_words(number)) for number in numbers]
+        return iter(self._kept[part])
+
+    def spelled(self, number: int) -> str:
+        """A number in words."""
+        return " ".join(str(num2words(number, lang=self.settings.language)).split())
+
+    def fingerprint(self, part: PartName) -> str:
+        """A sha256 of all that the numbers of a part and their words follow from."""
+        causes = [FORMAT, part, self.settings.model_dump(), version("num2words")]
+        return hashlib.sha256(json.dumps(causes, sort_keys=True).encode()).hexdigest()
+
+    def remarks(self) -> list[str]:
+        """Nothing is left to say of them."""
+        return []
+
+    def _size(self, part: PartName) -> int:
+        return {"train": self.settings.examples, "valid": self.settings.valid, "test": self.settings.test}[part]
+
+    def _drawn(self, part: PartName) -> Iterator[int]:
+        """The numbers of a part, one of each length in turn as long as there are any."""
+        dice = Dice(f"numbers {self.settings.seed} {part}")
+
+        def of_part(numbers: range) -> Iterator[int]:
+            return (number for number in shuffled(numbers, dice) if part_of([f"number {number}"]) == part)
+
+        ends = [0, *(10**digits for digits in range(1, len(str(self.largest)))), self.largest + 1]
+        turns = {numbers: of_part(numbers) for numbers in map(range, ends, ends[1:])}
+        while turns:
+            for numbers in list(turns):
+                number = next(turns[numbers], None)
+                if number is None and part == "train":
+                    turns[numbers] = of_part(numbers)
+                    number = next(turns[numbers], None)
+                if number is None:
+                    del turns[numbers]
+                else:
+                    yield number
+
+
+def _length_in_words(number: int) -> str:
+    digits = len(str(number))
+    return f"{digits} digit{'s' if digits > 1 else ''}"
+
+
+def shuffled(numbers: range, dice: Dice) -> Iterator[int]:
+    """Each of the numbers once, in an order drawn by chance as far as it is asked for (Fisher & Yates 1938)."""
+    moved: dict[int, int] = {}
+    for place in range(len(numbers)):
+        other = dice.between(place, len(numbers) - 1)
+        yield numbers[moved.get(other, other)]
+        moved[other] = moved.pop(place, place)

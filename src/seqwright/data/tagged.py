@@ -1,0 +1,193 @@
+"""Tagged text in the user's own files: one word a line, its tag in another column, a blank line between sentences.
+
+Everything streams: it is read as often as it is asked for and never held in memory. A share such as `valid = "10%"` is
+cut from the training data by a hash of the sentence, so the parts do not depend on the order of the sentences and never
+have one in common.
+"""
+
+import hashlib
+import json
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Annotated, Literal, NamedTuple, Protocol
+
+from pydantic import Field, model_validator
+
+from seqwright.data.examples import PartName
+from seqwright.data.files import place_of, share_of
+from seqwright.data.tagged_columns import ColumnFile, Sentence
+from seqwright.errors import DataError, SettingError, nearest
+from seqwright.settings import Settings
+
+MOST_TAGS = 1000
+FEW_TAGS = 20  # so many may stand before almost as many words: a file that somebody tries things out with
+ColumnNumber = Annotated[int, Field(ge=1)]
+
+
+class TaggedData(Protocol):
+    """Sentences with a tag for each word: they can be read again and again, part by part."""
+
+    def parts(self) -> list[PartName]:
+        """The parts that exist: always "train" and "valid", perhaps "test"."""
+
+    def sentences(self, part: PartName) -> Iterator[Sentence]:
+        """Every sentence of a part in its fixed order; none is empty."""
+
+    def fingerprint(self, part: PartName) -> str:
+        """A sha256 that changes whenever `sentences(part)` would give something else."""
+
+    def paths(self) -> list[Path]:
+        """Every file of the user's that is read, each once."""
+
+
+class TaggedFilesSettings(Settings):
+    """Tagged text in files of the user's own."""
+
+    kind: Literal["tagged"] = "tagged"
+
+    train: str
+    """A file in columns as the shared tasks of CoNLL have them, plain or .gz: one word a line, tabs or spaces between
+    the columns, a blank line between sentences. Lines with -DOCSTART- are skipped."""
+
+    valid: str = "10%"
+    """The same, or a share of the training data such as "10%"."""
+
+    test: str | None = None
+    """The same, or a share of the training data; without it there is no test part."""
+
+    token: ColumnNumber | None = None
+    """The column of the words, counted from 1. Left out: the first, or the second of a .conllu file."""
+
+    tag: ColumnNumber | None = None
+    """The column of the tags. Left out: the last, or the fourth of a .conllu file."""
+
+    @model_validator(mode="after")
+    def _fit_together(self) -> "TaggedFilesSettings":
+        if self.train.endswith("%"):
+            raise SettingError(f"data.train is '{self.train}', expected a file: training takes what the shares leave")
+        if sum(share_of(part, given) or 0.0 for part, given in {"valid": self.valid, "test": self.test}.items()) >= 1:
+            raise SettingError(
+                f"data.valid '{self.valid}' and data.test '{self.test}' leave nothing to train on: lower them"
+            )
+        if self.token is not None and self.token == self.tag:
+            raise SettingError(f"data.token and data.tag both mean column {self.token}: choose two columns")
+        return self
+
+
+class TaggedFiles:
+    """Tagged text read from the user's files (a `TaggedData`)."""
+
+    def __init__(self, settings: TaggedFilesSettings) -> None:
+        self.settings = settings
+        self._slices = _slices(settings)
+
+    def parts(self) -> list[PartName]:
+        """The parts that exist, in the order train, valid, test."""
+        return list(self._slices)
+
+    def paths(self) -> list[Path]:
+        """Every file that is read, each once."""
+        return list(dict.fromkeys(piece.source.path for piece in self._slices.values()))
+
+    def sentences(self, part: PartName) -> Iterator[Sentence]:
+        """Every sentence of a part in the order of the file."""
+        piece = self._slice(part)
+        empty = True
+        for sentence in piece.source.sentences():
+            if piece.low <= place_of(" ".join(sentence.words)) < piece.high:
+                empty = False
+                yield sentence
+        if empty:
+            raise DataError(
+                f"the {part} part is empty: no sentence of {piece.source.path} falls into it; give more data, another "
+                "share, or a file for this part"
+            )
+
+    def fingerprint(self, part: PartName) -> str:
+        """A sha256 of the contents and of the settings that decide what `sentences(part)` gives; paths do not count."""
+        piece = self._slice(part)
+        said = json.dumps([piece.source.fingerprint(), piece.low, piece.high])
+        return hashlib.sha256(said.encode()).hexdigest()
+
+    def _slice(self, part: PartName) -> "_Slice":
+        if part not in self._slices:
+            raise DataError(f"there is no {part} part: set data.{part} to a file, or to a share such as '10%'")
+        return self._slices[part]
+
+
+class _Slice(NamedTuple):
+    """Those sentences whose place, drawn from their words, lies in [low, high)."""
+
+    source: ColumnFile
+    low: float = 0.0
+    high: float = 1.0
+
+
+def _slices(settings: TaggedFilesSettings) -> dict[PartName, _Slice]:
+    """Which stretch of which file makes each part."""
+    train = _source(settings.train, settings)
+    held_out: dict[PartName, _Slice] = {}
+    edge = 0.0
+    given: list[tuple[PartName, str | None]] = [("valid", settings.valid), ("test", settings.test)]
+    for part, name in given:
+        share = share_of(part, name)
+        if share is not None:
+            held_out[part] = _Slice(train, edge, edge + share)
+            edge += share
+        elif name is not None:
+            held_out[part] = _Slice(_source(name, settings))
+    return {"train": _Slice(train, low=edge), **held_out}
+
+
+def _source(name: str, settings: TaggedFilesSettings) -> ColumnFile:
+    return ColumnFile(Path(name).expanduser(), settings.token, settings.tag)
+
+
+# What the tags are
+
+
+def training_tags(data: TaggedData) -> dict[str, int]:
+    """Every tag of the training part by the alphabet, with the number of its words."""
+    found = Counter(tag for sentence in data.sentences("train") for tag in sentence.tags)
+    words = found.total()
+    if len(found) == 1:
+        raise DataError(
+            f"every word of the training part has the tag '{_short(next(iter(found)))}', expected two tags or more: "
+            "see whether data.tag means the right column"
+        )
+    if len(found) > MOST_TAGS or FEW_TAGS < len(found) > words / 2:
+        common = ", ".join(f"'{_short(tag)}'" for tag, _ in found.most_common(2))
+        raise DataError(
+            f"the {words:,} words of the training part have {len(found):,} different tags, such as {common}: that "
+            "looks like another column; choose with data.token and data.tag, as in data.token=1 data.tag=2"
+        )
+    return dict(sorted(found.items()))
+
+
+def with_known_tags(data: TaggedData, part: PartName, known: Sequence[str]) -> Iterator[Sentence]:
+    """The sentences of a part up to the first with a tag which nobody could have learnt: that one is refused."""
+    knows = frozenset(known)
+    for sentence in data.sentences(part):
+        tag = next((tag for tag in sentence.tags if tag not in knows), None)
+        if tag is not None:
+            shown = ", ".join(f"'{_short(name)}'" for name in known[:6]) + (", …" if len(known) > 6 else "")
+            where = f", first in the sentence at {sentence.where}" if sentence.where else ""
+            raise DataError(
+                f"the {part} part has the tag '{_short(tag)}'{where}, but training knew only {shown}: add such "
+                f"sentences to the training part or leave them out of this one.{nearest(tag, known)}"
+            )
+        yield sentence
+
+
+def rare_tags(counts: Mapping[str, int]) -> list[str]:
+    """A remark on tags that a model can hardly learn."""
+    once = [tag for tag, count in counts.items() if count == 1]
+    if not once:
+        return []
+    shown = ", ".join(f"'{_short(tag)}'" for tag in once[:5]) + (", …" if len(once) > 5 else "")
+    return [f"tags that only one word of the training part has: {shown}; give more sentences with such words"]
+
+
+def _short(tag: str) -> str:
+    return tag if len(tag) <= 30 else f"{tag[:29]}…"

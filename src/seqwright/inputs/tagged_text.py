@@ -1,0 +1,118 @@
+"""Words ↔ token ids, tags ↔ numbers: one tokenizer, the names of the tags, and how a text is cut into words."""
+
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from itertools import islice
+from pathlib import Path
+from typing import NamedTuple
+
+from pydantic import Field
+
+from seqwright.batches import Ids
+from seqwright.batches.tagged import Stretch, TaggedBatches, TaggedRows, stretches
+from seqwright.errors import DataError, RunError, nearest
+from seqwright.inputs.tokenizers import END, Tokenizer, TokenizerSettings
+from seqwright.inputs.word_splits import CUTS, Split
+
+
+class TaggedTextSettings(TokenizerSettings):
+    """How words become tokens. Where `kind` is `spaced` each is one; a word of several is tagged at the first."""
+
+    longest: int = Field(default=512, ge=1)
+    """Most tokens that are read at once: a longer sentence is cut between words, and each stretch read on its own."""
+    split: Split = "marks"
+    """How a text that is typed is cut into words: between words and marks ("It", "'s", "fine", "."), as Python cuts its
+    source ("code"), or at spaces only."""
+
+
+class TaggedText(NamedTuple):
+    """The tokenizer of a run, each tag with the number of its training words, and how texts are cut."""
+
+    tokenizer: Tokenizer
+    counts: Mapping[str, int]
+    longest: int
+    split: Split
+
+    @property
+    def end(self) -> int:
+        """The token that closes every sentence."""
+        return END
+
+    @property
+    def tags(self) -> tuple[str, ...]:
+        """The names of the tags, by their numbers."""
+        return tuple(self.counts)
+
+    @classmethod
+    def learnt(cls, words: Iterable[str], counts: Mapping[str, int], settings: TaggedTextSettings) -> "TaggedText":
+        """A tokenizer trained on words, which are read once; `counts` are the tags and how many words have each."""
+        spaced = (_spaced(word, settings.kind) for word in words)
+        return cls(Tokenizer.train(spaced, settings), counts, settings.longest, settings.split)
+
+    def words(self, text: str) -> list[str]:
+        """A text that somebody typed, cut into words."""
+        return CUTS[self.split](text)
+
+    def encode(self, sentences: Sequence[Sequence[str]]) -> list[list[Ids]]:
+        """The token numbers of each word of each sentence."""
+        spaced = [_spaced(word, self.tokenizer.kind) for words in sentences for word in words]
+        encoded = iter(self.tokenizer.encode(spaced))
+        return [list(islice(encoded, len(words))) for words in sentences]
+
+    def stretches(self, tokens: Sequence[Ids], tags: Sequence[int] | None = None) -> list[Stretch]:
+        """A sentence, the tokens of each of its words given, as rows that a model reads."""
+        return list(stretches(tokens, tags, longest=self.longest))
+
+    def number(self, tag: str) -> int:
+        """The number of a tag."""
+        if tag not in self.counts:
+            known = self.tags
+            raise DataError(f"there is no tag '{tag}'; there are {', '.join(known)}.{nearest(tag, known)}")
+        return self.tags.index(tag)
+
+    def save(self, folder: Path) -> None:
+        """Write `text.json`, the tokenizer, and `tags.json`, the rest."""
+        folder.mkdir(parents=True, exist_ok=True)
+        self.tokenizer.save(folder / "text.json")
+        (folder / "tags.json").write_text(self._rest(), encoding="utf-8")
+
+    @classmethod
+    def load(cls, folder: Path) -> "TaggedText":
+        """Read what `save` wrote."""
+        path = folder / "tags.json"
+        try:
+            rest = json.loads(path.read_text(encoding="utf-8"))
+            counts = {str(tag): int(count) for tag, count in rest["tags"].items()}
+            longest, split = int(rest["longest"]), rest["split"]
+            CUTS[split]
+        except OSError as error:
+            raise RunError(f"{path} is missing; expected the tags that training wrote: restore it") from error
+        except (ValueError, KeyError, TypeError, AttributeError) as error:
+            raise RunError(f"{path} cannot be read as tags ({error}); restore the file from a copy") from error
+        return cls(Tokenizer.load(folder / "text.json"), counts, longest, split)
+
+    def fingerprint(self) -> str:
+        """Changes with the tokenizer, the tags, and what is read at once."""
+        return f"{self.tokenizer.fingerprint()} {self._rest()}"
+
+    def sizes(self) -> dict[str, int]:
+        """The sizes a model over this vocabulary and these classes is built with."""
+        return {"vocabulary": self.tokenizer.size, "classes": len(self.counts)}
+
+    def batches(
+        self, sentences: Sequence[tuple[Sequence[str], Sequence[str]]], *, tokens: int, seed: int = 1
+    ) -> TaggedBatches:
+        """Batches of (words, tags) that fit into memory; a recipe's go through the token cache instead."""
+        encoded = self.encode([words for words, _ in sentences])
+        numbers = [[self.number(tag) for tag in tags] for _, tags in sentences]
+        rows = [row for both in zip(encoded, numbers, strict=True) for row in self.stretches(*both)]
+        return TaggedBatches(TaggedRows.in_memory(rows), tokens=tokens, seed=seed, end=self.end)
+
+    def _rest(self) -> str:
+        rest = {"tags": dict(self.counts), "longest": self.longest, "split": self.split}
+        return json.dumps(rest, ensure_ascii=False, indent=1)
+
+
+def _spaced(word: str, kind: str) -> str:
+    """The word as it is encoded: among characters only a space tells where it begins."""
+    return f" {word}" if kind == "characters" else word

@@ -1,0 +1,66 @@
+"""What recurrent networks that read a text have in common: settings, layers, and what is dropped of what is read.
+
+B batch · T time · E embedding
+"""
+
+from collections.abc import Callable
+from typing import Any, Literal
+
+import torch.nn.functional as F
+from pydantic import Field, PositiveInt
+from torch import Tensor, nn
+
+from seqwright.layers.initialisation import Initialisation
+from seqwright.layers.recurrence import Cell, GRUCell, LSTMCell, RNNCell, UGRNNCell
+from seqwright.layers.scanning import Recurrent
+from seqwright.settings import Settings
+
+CELLS: dict[str, Callable[..., Cell[Any]]] = {"rnn": RNNCell, "ugrnn": UGRNNCell, "gru": GRUCell, "lstm": LSTMCell}
+
+
+class ReadingSettings(Settings):
+    """A network that reads token by token and remembers in a state of fixed size."""
+
+    kind: Literal["rnn", "ugrnn", "gru", "lstm"] = "lstm"
+    width: PositiveInt = 128
+    """Width of the state of each layer, in each direction."""
+    embedding: PositiveInt = 128
+    """Width of the tokens' vectors."""
+    layers: PositiveInt = 1
+    """Recurrent layers, one above the other."""
+    bidirectional: bool = True
+    """Whether each layer also reads from the end to the beginning."""
+    dropout: float = Field(default=0.5, ge=0, lt=1)
+    """Share that is dropped, in training, of what goes from layer to layer and of what the last one says."""
+    embedding_dropout: float = Field(default=0.2, ge=0, lt=1)
+    """Share of the tokens' vectors that is dropped in training: the same values at every token of a text."""
+    word_dropout: float = Field(default=0.1, ge=0, lt=1)
+    """Share of the tokens whose whole vector is dropped in training."""
+    initialisation: Initialisation = "orthogonal"
+    """How the cells' weights begin."""
+    forget_bias: float = 1.0
+    """Added at the beginning to the bias of the gate that keeps the old state, so that it stands open."""
+
+
+def recurrent_layers(settings: ReadingSettings, *, between: nn.Module) -> Recurrent:
+    """The layers that settings describe; `between` is applied to what goes from one to the next."""
+    return Recurrent(
+        CELLS[settings.kind],
+        inputs=settings.embedding,
+        width=settings.width,
+        layers=settings.layers,
+        bidirectional=settings.bidirectional,
+        between=between,
+    )
+
+
+class WordDropout(nn.Module):
+    """Dropout of whole vectors (Iyyer et al. 2015, section 2.3)."""
+
+    def __init__(self, share: float) -> None:
+        super().__init__()
+        self.share = share
+
+    def forward(self, x_BTE: Tensor) -> Tensor:
+        """The sequences, without a share of their vectors."""
+        return x_BTE * F.dropout(x_BTE.new_ones(x_BTE.shape[:2]), self.share, self.training).unsqueeze(-1)

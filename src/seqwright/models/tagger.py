@@ -1,0 +1,94 @@
+"""Tagging the words of a sentence: recurrent layers read it, and what they say at each word says its tag.
+
+B batch · T time · E embedding · D width, of both directions together · C classes, the tags
+"""
+
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from seqwright.batches.tagged import Stretch, Tagged, stretches, tagged
+from seqwright.layers.embeddings import TokenEmbedding, TokenVectors
+from seqwright.layers.initialisation import initialise
+from seqwright.layers.scanning import VariationalDropout
+from seqwright.layers.taps import Tap
+from seqwright.models.reading import ReadingSettings, WordDropout, recurrent_layers
+
+
+class RecurrentTaggerSettings(ReadingSettings):
+    """A tagger that reads token by token and remembers in a state of fixed size."""
+
+
+class RecurrentTagger(nn.Module):
+    """p(tag | sentence) of each word, from the states of recurrent layers when they read it.
+
+        h_t = [cell(e(x_t), h_{t-1}), cell'(e(x_t), h'_{t+1})]        p_t = softmax(W h_t + b)
+
+    In one direction it is the many-to-many network of the textbooks, a tag for each word from all before it; in both
+    (Schuster & Paliwal 1997) the words after it count too, as in Huang et al. 2015, section 2.2.
+
+    Differs from the paper: tags are chosen one by one and not as a sequence (no CRF), and there are no features beside
+    the tokens.
+    """
+
+    def __init__(self, settings: RecurrentTaggerSettings, *, vocabulary: int, classes: int) -> None:
+        super().__init__()
+        self.settings = settings
+        self.embedding = TokenEmbedding(vocabulary=vocabulary, width=settings.embedding)
+        self.word_dropout = WordDropout(settings.word_dropout)
+        self.embedding_dropout = VariationalDropout(settings.embedding_dropout)
+        self.dropout = nn.Dropout(settings.dropout)
+        self.recurrent = recurrent_layers(settings, between=self.dropout)
+        self.contextual = Tap()
+        self.output = nn.Linear(self.recurrent.width, classes)
+        initialise(self.recurrent, settings.initialisation, forget_bias=settings.forget_bias)
+
+    def forward(self, batch: Tagged, carry: None = None) -> tuple[Tensor, None]:
+        """`logits_BTC`: how well each tag fits at each token."""
+        x_BTE = self.word_dropout(self.embedding_dropout(self.embedding(batch.tokens_BT)))
+        h_BTD, _ = self.recurrent(x_BTE, None, batch.real_BT)
+        return self.output(self.dropout(self.contextual(h_BTD))), carry
+
+    def token_vectors(self) -> dict[str, TokenVectors]:
+        """Its embeddings, and what the highest layer says, of both directions together."""
+        return {"tokens": TokenVectors(self.embedding.weight, self.contextual)}
+
+
+def small_rnn() -> RecurrentTagger:
+    """Simple cells in one direction, for tests."""
+    return _small(kind="rnn", bidirectional=False)
+
+
+def small_ugrnn() -> RecurrentTagger:
+    """Update gate cells, for tests."""
+    return _small(kind="ugrnn")
+
+
+def small_gru() -> RecurrentTagger:
+    """Gated recurrent units, for tests."""
+    return _small(kind="gru")
+
+
+def small_lstm() -> RecurrentTagger:
+    """LSTM cells, for tests."""
+    return _small(kind="lstm")
+
+
+def _small(**settings: Any) -> RecurrentTagger:
+    chosen = RecurrentTaggerSettings(width=7, embedding=5, layers=2, dropout=0.1, **settings)
+    return RecurrentTagger(chosen, vocabulary=13, classes=3)
+
+
+small = small_lstm
+
+
+def example() -> Tagged:
+    """A batch for `small()`, with padding, and with words of several tokens."""
+    draw = torch.Generator().manual_seed(1)
+    rows: list[Stretch] = []
+    for lengths in ((1, 3, 2), (2,), (1, 1, 1, 1)):
+        words = [torch.randint(4, 13, (length,), generator=draw).numpy() for length in lengths]
+        tags = torch.randint(3, (len(words),), generator=draw).tolist()
+        rows += stretches(words, tags, longest=11)
+    return tagged(rows, end=3)

@@ -1,0 +1,130 @@
+"""Somebody has a table of labels and texts, trains on it and lets texts be written."""
+
+import json
+import sys
+from pathlib import Path
+
+import pytest
+
+from seqwright.__main__ import main
+from seqwright.recipe import recipe_from
+from seqwright.runs import train
+
+TEXTS = {"French": "bonjour", "German": "guten tag", "Czech": "dobry den"}
+RECIPE = """
+[data]
+kind = "described"
+train = "mine.tsv"
+valid = "mine.tsv"
+text = "greeting"
+label = "language"
+[model]
+kind = "gru"
+width = 32
+dropout = 0.0
+[training]
+steps = 120
+schedule = "constant"
+rate = 0.01
+warmup = 0
+"""
+
+
+@pytest.fixture(scope="module")
+def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with a table, a recipe and a run."""
+    folder = tmp_path_factory.mktemp("home")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.chdir(folder)
+        rows = ["language\tgreeting", *(f"{label}\t{text}" for label, text in TEXTS.items())]
+        Path("mine.tsv").write_text("\n".join(rows) + "\n")
+        Path("mine.toml").write_text(RECIPE)
+        assert typed("train", "mine.toml") == 0
+    return folder
+
+
+def typed(*words: str) -> int:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(sys, "argv", ["seqwright", *words])
+        try:
+            main()
+        except SystemExit as end:
+            return int(end.code or 0)
+    return 0
+
+
+@pytest.fixture
+def say(home: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]):
+    """Type a command in that folder; get what it prints and, where it was refused, the sentence."""
+    monkeypatch.chdir(home)
+
+    def said(*words: str) -> str:
+        code = typed(*words)
+        out, err = capsys.readouterr()
+        if code:
+            assert (code, out) == (2, "")
+            return err.strip().splitlines()[-1]
+        return out
+
+    return said
+
+
+def test_a_text_is_written_for_each_label_in_its_place(say) -> None:
+    found = say("generate", "runs/mine", "German", "French").splitlines()
+    assert found == [TEXTS["German"], TEXTS["French"]]
+
+
+def test_several_with_scores_are_the_best_of_a_beam(say) -> None:
+    lines = say("generate", "runs/mine", "Czech", "--beam", "4", "--n-best", "3", "--scores").splitlines()
+    scores, texts = zip(*(line.split("\t") for line in lines), strict=True)
+    assert texts[0] == TEXTS["Czech"]
+    assert len(set(texts)) == 3
+    assert sorted(map(float, scores), reverse=True) == list(map(float, scores))
+
+
+def test_json_says_what_was_given(say) -> None:
+    (found,) = map(json.loads, say("generate", "runs/mine", "French", "--json").splitlines())
+    assert (found["prompt"], found["text"], found["rank"], found["finished"]) == ("French", "bonjour", 1, True)
+
+
+def test_drawing_must_be_asked_for(say) -> None:
+    chosen = {say("generate", "runs/mine", "French") for _ in range(3)}
+    drawn = say("generate", "runs/mine", *["French"] * 20, "--temperature", "3", "--seed", "1").splitlines()
+    assert chosen == {"bonjour\n"}
+    assert len(set(drawn)) > 10
+
+
+def test_evaluation_takes_the_runs_own_data_and_other_files(say) -> None:
+    scores = json.loads(say("eval", "runs/mine", "--json"))
+    assert scores["exact"] == 100
+    assert set(scores) == {"loss", "perplexity", "exact", "chrf", "groups"}
+    Path("other.tsv").write_text("greeting\tlanguage\nbonjour\tFrench\ntag\tGerman\n")
+    assert json.loads(say("eval", "runs/mine", "--data", "other.tsv", "--json"))["exact"] == 50
+
+
+def test_a_look_before_training_finds_the_labels(say) -> None:
+    found = say("check", "mine.toml")
+    assert "one of Czech, French, German" in found
+    assert "ready: seqwright train mine.toml" in found
+
+
+def test_what_cannot_be_written_from_is_refused(say) -> None:
+    meant = say("generate", "runs/mine", "Fench")
+    assert "there is no label 'Fench', expected one of Czech, French, German. Did you mean 'French'?" in meant
+    assert "nothing was given to write from; this run wants one of Czech" in say("generate", "runs/mine")
+    assert "learnt description; score is for a language model" in say("score", "runs/mine", "bonjour")
+    Path("other.tsv").write_text("language\tgreeting\nDutch\thallo\n")
+    assert "there is no label 'Dutch'" in say("eval", "runs/mine", "--data", "other.tsv")
+
+
+def test_numbers_are_asked_for_where_numbers_were_learnt(say) -> None:
+    plain = {
+        "data": {"kind": "numbers", "largest": 99, "examples": 60, "valid": 2, "test": 2},
+        "model": {"width": 8},
+        "training": {"steps": 1},
+    }
+    train(recipe_from(plain), Path("runs/numbers"))
+    assert "'12a' was given, expected a whole number from 0 to 99, in digits alone" in say(
+        "generate", "runs/numbers", "7", "12a"
+    )
+    assert len(say("generate", "runs/numbers", "7", "12", "--longest", "5").splitlines()) == 2

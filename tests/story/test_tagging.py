@@ -1,0 +1,185 @@
+"""Somebody has a file of words with tags, trains on it, looks at the scores and tags new sentences."""
+
+import io
+import json
+import sys
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+from rich.console import Console
+
+from seqwright.__main__ import main
+from seqwright.cli.tagging import coloured, draw_confusion, print_evaluation, tag_texts
+from seqwright.errors import DataError, RunError
+from seqwright.recipe import recipe_from
+from seqwright.runs import data_of, open_run, train
+from seqwright.tasks.tagger import Tagging
+from seqwright.tasks.tagging import TaggingTask
+
+SENTENCES = ["Ada/B-per lives/O in/O New/B-loc York/I-loc ./O", "Bob/B-per saw/O Ada/B-per ./O", "in/O Rome/B-loc ,/O"]
+TINY: dict[str, dict[str, Any]] = {
+    "inputs": {"kind": "bpe", "vocabulary": 60},
+    "model": {"kind": "gru", "width": 16, "embedding": 16, "dropout": 0.0, "word_dropout": 0.0},
+    "training": {"steps": 60, "tokens": 256, "rate": 0.02, "schedule": "constant", "warmup": 0, "device": "cpu"},
+}
+
+
+def columns(sentences: list[str]) -> str:
+    return "\n".join("".join(pair.replace("/", "\t") + "\n" for pair in each.split()) for each in sentences)
+
+
+@pytest.fixture(scope="module")
+def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with a file and a run trained on it."""
+    folder = tmp_path_factory.mktemp("home")
+    (folder / "mine.conll").write_text(columns(SENTENCES * 5))
+    (folder / "valid.conll").write_text(columns(SENTENCES))
+    data = {"kind": "tagged", "train": str(folder / "mine.conll"), "valid": str(folder / "valid.conll")}
+    train(recipe_from({"data": data, **TINY}), folder / "run")
+    return folder
+
+
+def tag(folder: Path, *texts: str, **options: Any) -> None:
+    given: dict[str, Any] = {"file": None, "spaces": False, "as_json": False, "which": "best", **options}
+    tag_texts(folder, list(texts), given.pop("file"), **given)
+
+
+def test_entities_are_shown_with_their_tags(home: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    tag(home / "run", "Ada lives in New York.", "", "in Rome, Bob saw Ada.")
+    wanted = "Ada/B-per lives in New/B-loc York/I-loc .\n\nin Rome/B-loc , Bob/B-per saw Ada/B-per .\n"
+    assert capsys.readouterr().out == wanted
+
+
+def test_json_has_words_tags_and_entities(home: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    tag(home / "run", "Ada lives in New York.", as_json=True)
+    found = json.loads(capsys.readouterr().out)
+    assert found["text"] == "Ada lives in New York."
+    assert found["words"] == ["Ada", "lives", "in", "New", "York", "."]
+    assert found["tags"] == ["B-per", "O", "O", "B-loc", "I-loc", "O"]
+    assert len(found["probabilities"]) == 6
+    assert found["entities"] == [
+        {"type": "per", "text": "Ada", "begin": 0, "end": 1},
+        {"type": "loc", "text": "New York", "begin": 3, "end": 5},
+    ]
+
+
+def test_a_text_that_is_cut_already_stays_as_it_is(home: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    tag(home / "run", "Ada. saw", spaces=True, as_json=True)
+    assert json.loads(capsys.readouterr().out)["words"] == ["Ada.", "saw"]
+
+
+def test_a_file_and_standard_input_are_read_line_by_line(
+    home: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (home / "lines.txt").write_text("in Rome\n\nBob saw Ada\n")
+    tag(home / "run", file=home / "lines.txt")
+    from_file = capsys.readouterr().out
+    assert from_file.splitlines() == ["in Rome/B-loc", "", "Bob/B-per saw Ada/B-per"]
+    with (home / "lines.txt").open() as lines:
+        monkeypatch.setattr(sys, "stdin", lines)
+        tag(home / "run", "-")
+    assert capsys.readouterr().out == from_file
+
+
+def test_a_very_long_sentence_is_tagged_to_its_end(home: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    tag(home / "run", " ".join(["Bob saw Ada ."] * 900), as_json=True)
+    found = json.loads(capsys.readouterr().out)
+    assert len(found["words"]) == len(found["tags"]) == len(found["probabilities"]) == 3600
+    assert found["tags"].count("B-per") > 1500
+
+
+def test_words_that_the_vocabulary_lacks_are_named(home: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    tag(home / "run", "Ωmega saw ☃")
+    assert "the vocabulary lacks Ωmega ☃: the model knows such words only by what" in capsys.readouterr().err
+
+
+def test_types_have_colours_on_a_terminal(home: Path) -> None:
+    inputs = open_run(home / "run").inputs
+    screen = io.StringIO()
+    found = Tagging(["Ada", "saw", "Rome"], ["B-per", "O", "B-loc"], [1.0] * 3)
+    Console(file=screen, force_terminal=True, color_system="standard").print(coloured(found, inputs))
+    colours = [part.split("m")[0] for part in screen.getvalue().split("\x1b[")[1:]]
+    assert len({colour for colour in colours if colour.startswith("1;")}) == 2
+    other = SimpleNamespace(tags=("ADJ", "NOUN"))
+    assert str(coloured(Tagging(["old", "car"], ["ADJ", "NOUN"], [1.0] * 2), other)) == "old/ADJ car/NOUN"  # type: ignore[arg-type]
+
+
+def test_the_scores_stand_beside_what_has_to_be_beaten(home: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    run = open_run(home / "run")
+    result = TaggingTask().evaluated(run.recipe, data_of(run.recipe), run.inputs, run.model, "valid", None)
+    print_evaluation(result)
+    lines = [" ".join(line.split()) for line in capsys.readouterr().out.splitlines()]
+    assert lines[:3] == [
+        "accuracy precision recall F1",
+        "this run 100.00 100.00 100.00 100.00",
+        "the tag each word mostly has 100.00 100.00 100.00 100.00",
+    ]
+    assert lines[4:] == ["type precision recall F1 count", "loc 100.00 100.00 100.00 2", "per 100.00 100.00 100.00 3"]
+    paths = draw_confusion(result, run.inputs, home / "run" / "eval" / "tags")
+    assert [path.suffix for path in paths] == [".png", ".svg"]
+    assert all(path.stat().st_size > 1000 for path in paths)
+
+
+def typed(monkeypatch: pytest.MonkeyPatch, *words: str) -> int:
+    """Type a command; its exit code."""
+    monkeypatch.setattr(sys, "argv", ["seqwright", *words])
+    try:
+        main()
+    except SystemExit as end:
+        return int(end.code or 0)
+    return 0
+
+
+def test_the_verbs_take_a_tagger(
+    home: Path, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert typed(monkeypatch, "tag", str(home / "run"), "Ada saw Rome") == 0
+    assert capfd.readouterr().out.startswith("Ada/B-per saw Rome")
+    assert typed(monkeypatch, "eval", str(home / "run"), "--data", str(home / "mine.conll"), "--json") == 0
+    out, err = capfd.readouterr()
+    assert json.loads(out)["f1"] == 100
+    assert "there is no baseline to compare with" in err
+    assert len(list((home / "run" / "eval").glob("mine-*.png"))) == 1
+    recipe = home / "r.toml"
+    recipe.write_text(f'[data]\nkind = "tagged"\ntrain = {str(home / "mine.conll")!r}\nvalid = "40%"\n')
+    small = ("model.width=8", "model.embedding=8", "inputs.vocabulary=60", "training.threads=1")
+    assert typed(monkeypatch, "check", str(recipe), *small) == 0
+    assert "the tag that each word mostly has is right for" in capfd.readouterr().out
+
+
+def test_what_cannot_be_read_ends_with_one_sentence(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("r.toml").write_text('[data]\nkind = "tagged"\ntrain = "a.conll"\n')
+    for text, sentence in {
+        "a X\nb\n": "a.conll:2 has 1 column, expected at least 2",
+        "": "a.conll is empty",
+        "a X\nb X\n\n" * 30: "every word of the training part has the tag 'X'",
+    }.items():
+        Path("a.conll").write_text(text)
+        assert typed(monkeypatch, "train", "r.toml") == 2
+        err = capfd.readouterr().err
+        assert sentence in err
+        assert "Traceback" not in err
+
+
+def test_texts_and_a_file_at_once_are_refused(home: Path) -> None:
+    with pytest.raises(DataError, match="both texts and --file"):
+        tag(home / "run", "x", file=home / "mine.conll")
+    with pytest.raises(DataError, match="no file"):
+        tag(home / "run", file=home / "nowhere.txt")
+
+
+def test_only_taggers_tag(tmp_path: Path) -> None:
+    plain: dict[str, Any] = {
+        "data": {"kind": "copy", "examples": 50, "valid": 5, "test": 0},
+        "inputs": {"kind": "words"},
+        "model": {"size": "tiny", "width": 8, "heads": 2, "feed_forward": 8},
+        "training": {"steps": 1, "device": "cpu"},
+    }
+    train(recipe_from(plain), tmp_path / "run")
+    with pytest.raises(RunError, match=r"learnt translation; tag is for a tagger"):
+        tag(tmp_path / "run", "x")
