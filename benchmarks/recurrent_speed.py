@@ -42,8 +42,8 @@ class Loop(NamedTuple):
 def main() -> None:
     parser = options("recurrent_speed", __doc__)
     parser.add_argument("--threads", type=int, default=1, help="CPU threads (default: 1)")
-    parser.add_argument("--steps", type=int, default=20, help="steps of each in a round")
-    parser.add_argument("--rounds", type=int, default=9, help="rounds, after one that is not counted")
+    parser.add_argument("--steps", type=int, default=60, help="steps of each in a round")
+    parser.add_argument("--rounds", type=int, default=7, help="rounds, after one that is not counted")
     given = parser.parse_args()
     if given.quick:
         given.steps, given.rounds = 2, 1

@@ -94,6 +94,19 @@ def test_drawing_must_be_asked_for(say) -> None:
     assert len(set(drawn)) > 10
 
 
+def test_an_option_for_drawing_leaves_the_temperature_of_the_recipe(say) -> None:
+    words = ["French"] * 20
+    drawn = {say("generate", "runs/mine", *words, "--seed", "1", "--temperature", text) for text in ("1", "3")}
+    assert len(drawn) == 2
+    assert say("generate", "runs/mine", *words, "--seed", "1") in drawn  # the recipe has none: 1, the model's own
+    resolved = Path("runs/mine/resolved.toml")
+    before = resolved.read_text()
+    resolved.write_text(before.replace("temperature = 0.0", "temperature = 3.0"))
+    found = say("generate", "runs/mine", *words, "--seed", "1")
+    resolved.write_text(before)
+    assert found == say("generate", "runs/mine", *words, "--seed", "1", "--temperature", "3")
+
+
 def test_evaluation_takes_the_runs_own_data_and_other_files(say) -> None:
     scores = json.loads(say("eval", "runs/mine", "--json"))
     assert scores["exact"] == 100

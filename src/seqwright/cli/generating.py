@@ -17,7 +17,7 @@ from seqwright.tasks.describer import Describer
 from seqwright.tasks.language import first_token
 from seqwright.tasks.writer import Continuation, Writer
 
-BY_CHANCE = {"beam": 1, "temperature": 1.0}  # how a language model writes unless told otherwise
+BY_CHANCE = {"beam": 1, "temperature": 1.0}  # how a language model writes, and what drawing is where nobody says how
 
 
 def generate_texts(
@@ -25,10 +25,13 @@ def generate_texts(
 ) -> None:
     """Write on from each prompt, or write what it stands for; a single text that goes on is shown while it is."""
     run = opened_for("generate", folder, which)
-    if task_name(run.recipe.data.kind) == "description":
-        _describe(run, prompts, decoding_settings(run, decoding), scores=scores, as_json=as_json)
+    from_vectors = task_name(run.recipe.data.kind) == "description"
+    # What is written from a vector is chosen as the recipe says: drawn only if that does, or an option asks for it.
+    as_in_recipe = from_vectors and (run.recipe.decoding.temperature or "beam" not in decoding)
+    settings = decoding_settings(run, decoding if as_in_recipe else {**BY_CHANCE, **decoding})
+    if from_vectors:
+        _describe(run, prompts, settings, scores=scores, as_json=as_json)
     else:
-        settings = decoding_settings(run, {**BY_CHANCE, **decoding})
         _write_on(run, prompts or [""], settings, scores=scores, as_json=as_json)
     sys.stdout.flush()
 
@@ -61,7 +64,7 @@ def drawn_or_searched(chance: dict[str, Any], *, greedy: bool, beam: int | None)
     """The decoding settings: the likeliest with `--greedy` or `--beam`, by chance with options for it, else none."""
     given = {name: value for name, value in chance.items() if value is not None}
     if not greedy and beam is None:
-        return {**BY_CHANCE, **given} if given else {}
+        return {"beam": 1, **given} if given else {}
     if given:
         options = ", ".join(f"--{name.replace('_', '-')}" for name in given)
         search = "--greedy" if greedy else "--beam"

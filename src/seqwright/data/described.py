@@ -32,6 +32,11 @@ class GivenText(NamedTuple):
     text: str
     kind: str = ""  # a group to report scores by; empty where there are none
 
+    @property
+    def blank(self) -> bool:
+        """Whether there is no text, or nothing to write it from."""
+        return not self.text.strip() or not self.given.strip()
+
 
 class DescribedData(Protocol):
     """Texts and what they are written from, which can be read again and again."""

@@ -31,7 +31,7 @@ class NumbersSettings(Settings):
     kind: Literal["numbers"] = "numbers"
     language: str = "en"
     """The language they are spelled in: a code of num2words such as en, de, fr, ja or pt_BR."""
-    largest: int = Field(default=999_999, ge=99, le=999_999_999_999)
+    largest: int = Field(default=999_999, ge=99, le=999_999_999)
     """The largest number; the smallest is 0."""
     examples: int = Field(default=30_000, ge=1)
     """How many numbers there are to train on, as many of one digit as of any other length."""
@@ -58,13 +58,7 @@ class Numbers:
                 f"data.language is '{settings.language}', which num2words does not know; it knows {', '.join(known)}."
                 f"{nearest(settings.language, known)}"
             )
-        try:
-            self.spelled(settings.largest)
-        except Exception as error:  # the languages of the library answer what they cannot say in many ways
-            raise SettingError(
-                f"num2words has no words for data.largest = {settings.largest} in '{settings.language}'; "
-                "choose a smaller number or another language"
-            ) from error
+        self.spelled(settings.largest)  # so that it is refused at once
 
     def parts(self) -> list[PartName]:
         """The parts that are not empty."""
@@ -88,7 +82,14 @@ class Numbers:
 
     def spelled(self, number: int) -> str:
         """A number in words."""
-        return " ".join(str(num2words(number, lang=self.settings.language)).split())
+        try:
+            words = str(num2words(number, lang=self.settings.language))
+        except Exception as error:  # the languages of the library answer what they cannot say in many ways
+            raise SettingError(
+                f"num2words cannot say {number:,} in '{self.settings.language}'; lower data.largest, or choose another "
+                "data.language"
+            ) from error
+        return " ".join(words.split())
 
     def fingerprint(self, part: PartName) -> str:
         """A sha256 of all that the numbers of a part and their words follow from."""

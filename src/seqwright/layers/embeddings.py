@@ -47,7 +47,7 @@ class TokenEmbedding(nn.Module):
 
     def forward(self, token_BT: Tensor) -> Tensor:
         """The scaled vector of each token."""
-        return F.embedding(token_BT, self.weight) * self.scale
+        return F.embedding(token_BT, self.weight).mul_(self.scale)
 
     def logits(self, x_BTD: Tensor) -> Tensor:
         """How well each token of the vocabulary fits each vector."""

@@ -13,6 +13,7 @@ from pydantic import Field, NonNegativeInt, PositiveInt, model_validator
 from torch import Tensor, nn
 
 from seqwright.batches.text import Text, texts
+from seqwright.layers.dropout import Dropout
 from seqwright.layers.embeddings import TokenEmbedding, TokenVectors
 from seqwright.layers.initialisation import Initialisation, initialise
 from seqwright.layers.recurrence import Cell, DeepTransition, GRUCell, LSTMCell, ReLUCell, RNNCell, UGRNNCell
@@ -82,7 +83,7 @@ class RecurrentLM(nn.Module):
         if settings.transition:
             cell = partial(DeepTransition, cell, layers=settings.transition)
         variational = settings.dropout_kind == "variational"
-        self.dropout = VariationalDropout(settings.dropout) if variational else nn.Dropout(settings.dropout)
+        self.dropout = VariationalDropout(settings.dropout) if variational else Dropout(settings.dropout)
         self.embedding = TokenEmbedding(vocabulary=vocabulary, width=embedding)
         self.recurrent = Recurrent(
             cell,

@@ -81,12 +81,15 @@ class SmoothedCrossEntropy(Function):
         """The smoothed and the plain sum."""
         total_BT = logits_BTV.float().logsumexp(-1)  # in bfloat16 it would be rounded to two digits
         plain_BT = total_BT - logits_BTV.gather(-1, wanted_BT.unsqueeze(-1)).squeeze(-1).float()
-        even_BT = total_BT - logits_BTV.mean(-1, dtype=torch.float32)
         ctx.save_for_backward(logits_BTV, wanted_BT, real_BT)
         ctx.smoothing = smoothing
         plain = plain_BT[real_BT].sum()
+        smoothed = (1 - smoothing) * plain
+        if smoothing:  # otherwise the mean is a pass over the logits for nothing
+            even_BT = total_BT - logits_BTV.mean(-1, dtype=torch.float32)
+            smoothed = smoothed + smoothing * even_BT[real_BT].sum()
         ctx.mark_non_differentiable(plain)
-        return (1 - smoothing) * plain + smoothing * even_BT[real_BT].sum(), plain
+        return smoothed, plain
 
     @staticmethod
     def backward(ctx: Any, gradient: Tensor, _: Tensor) -> tuple[Tensor, None, None, None]:

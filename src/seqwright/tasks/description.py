@@ -88,7 +88,7 @@ class DescriptionTask:
                 {"given": example.given, "reference": example.text, "hypothesis": text}
                 for example, text in zip(examples, written, strict=True)
             ],
-            notes=[f"{part}: {tokens.sentence()}"],
+            notes=[f"{part}: {tokens.sentence()}" + (" of the loss" if tokens.overlong else "")],
         )
 
 
@@ -107,19 +107,14 @@ def learnt_vectors(data: Any) -> Vectors:
 
 def usable(data: DescribedData, part: PartName) -> Iterator[GivenText]:
     """The examples that have a text and something to write it from."""
-    return (example for example in data.examples(part) if not blank(example))
-
-
-def blank(example: GivenText) -> bool:
-    """Whether an example has no text, or nothing to write it from."""
-    return not example.text.strip() or not example.given.strip()
+    return (example for example in data.examples(part) if not example.blank)
 
 
 def coded(data: DescribedData, vectors: Vectors, part: PartName) -> tuple[Codes, int]:
     """The codes of the usable examples of a part, and how many others there are."""
     numbers, used, left_out = array("d"), 0, 0
     for example in data.examples(part):
-        if blank(example):
+        if example.blank:
             left_out += 1
             continue
         try:

@@ -46,12 +46,12 @@ class Found:
     def __init__(self, examples: Iterator[GivenText], training: set[bytes]) -> None:
         self.examples: set[bytes] = set()
         self.counts: Counter[str] = Counter()
-        for given, text, _ in examples:
+        for example in examples:
             self.counts["texts"] += 1
-            if not given.strip() or not text.strip():
+            if example.blank:
                 self.counts["blank"] += 1
                 continue
-            digest = hashlib.blake2b(f"{given}\n{text}".encode(), digest_size=8).digest()
+            digest = hashlib.blake2b(f"{example.given}\n{example.text}".encode(), digest_size=8).digest()
             self.counts["duplicates"] += digest in self.examples
             self.counts["shared"] += digest in training
             self.examples.add(digest)

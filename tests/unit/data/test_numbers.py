@@ -85,6 +85,8 @@ def test_shuffled_gives_each_number_once_and_every_order() -> None:
 def test_what_cannot_be_is_refused_in_a_sentence() -> None:
     with pytest.raises(SettingError, match=r"data\.language is 'eng', which num2words does not know.*Did you mean"):
         numbers(language="eng")
+    with pytest.raises(SettingError, match=r"num2words cannot say 999,999 in 'am'; lower data\.largest"):
+        numbers(language="am")
     with pytest.raises(SettingError, match=r"data\.test = 500 asks for more than the 8 numbers up to data\.largest"):
         next(numbers(largest=99, examples=50, valid=1, test=500).examples("test"))
     with pytest.raises(DataError, match=r"no test part: data\.test is 0"):

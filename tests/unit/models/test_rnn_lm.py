@@ -8,6 +8,7 @@ from torch import nn
 
 from seqwright.batches.text import Text
 from seqwright.layers.initialisation import initialise, saturated, spread
+from seqwright.layers.dropout import Dropout
 from seqwright.layers.recurrence import DeepTransition, ReLUCell, RNNCell, Weights
 from seqwright.layers.scanning import Recurrent, VariationalDropout
 from seqwright.layers.taps import listen
@@ -171,7 +172,7 @@ def test_the_settings_choose_what_is_built() -> None:
     assert isinstance(cell.first, ReLUCell)
     assert len(cell.further) == 2
     assert torch.equal(cell.first.weights.hidden_GD.detach(), torch.eye(7))
-    assert isinstance(model.dropout, nn.Dropout)
+    assert isinstance(model.dropout, Dropout)
     assert model.recurrent.within is None
     variational = small_gru()
     assert isinstance(variational.dropout, VariationalDropout)
