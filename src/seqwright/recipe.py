@@ -63,7 +63,8 @@ def recipe_text(where: str) -> tuple[str, str]:
         try:
             return path.stem, path.read_text(encoding="utf-8-sig")  # editors on Windows write a byte order mark
         except FileNotFoundError as error:
-            raise SettingError(f"the recipe {where} could not be read: {error.strerror}.{_meant(path)}") from error
+            meant = _meant(path)
+            raise SettingError(f"there is no recipe file {where}{f'.{meant}' if meant else ''}") from error
         except (OSError, UnicodeDecodeError) as error:
             raise SettingError(f"the recipe {where} could not be read: {_reason(error)}") from error
     known = shipped()

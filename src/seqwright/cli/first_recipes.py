@@ -77,6 +77,9 @@ def translation(files: list[Path], asked: dict[str, Any]) -> FirstRecipe:
     return FirstRecipe(TRANSLATION, values, data, seen, pairs.remarks())
 
 
+MOST_STEPS = 3000
+STEP = 8192  # characters that a step of 2,048 pieces reads
+
 LANGUAGE = """\
 # Try it: {check}, then {train}
 description = {description}
@@ -98,7 +101,8 @@ width = 256
 [objective]
 label_smoothing = 0.0
 [training]
-steps = 3000
+steps = {steps:<19}# updates
+validate_every = {validate_every}
 tokens = 2048              # a batch; halve it if memory is short
 schedule = "cosine"
 rate = 0.003
@@ -108,8 +112,15 @@ rate = 0.003
 def language(files: list[Path], asked: dict[str, Any]) -> FirstRecipe:
     """A recurrent language model of a text."""
     data = {"kind": "text", "train": _one(files, "a language model reads one text").as_posix(), **asked}
-    first = next(TextFiles(validated("data", data, "language")).texts("train"))
-    values = {"description": f"A language model of {files[0].name}"}
+    texts = TextFiles(validated("data", data, "language")).texts("train")
+    first = next(texts)
+    size = 0
+    for text in texts:
+        size += len(text)
+        if size > MOST_STEPS * STEP:
+            break
+    steps = min(MOST_STEPS, max(200, 20 * size // STEP))  # some twenty epochs of a small text
+    values = {"description": f"A language model of {files[0].name}", "steps": steps, "validate_every": steps // 10}
     return FirstRecipe(LANGUAGE, values, data, f"the first line reads:\n  {first}", [])
 
 
@@ -150,7 +161,8 @@ def classification(files: list[Path], asked: dict[str, Any]) -> FirstRecipe:
     path = _one(files, "a classifier learns from one table or folder")
     found = {} if LabelFolders.fits(path) or not path.is_file() else text_and_label(path)
     data = {"kind": "labelled", "train": path.as_posix(), **found, **asked}
-    labelled = LabelledFiles(validated("data", data, "classification"))
+    held_out = dict.fromkeys(("valid", "test"), "10%")  # as the recipe below has it
+    labelled = LabelledFiles(validated("data", {**held_out, **data}, "classification"))
     labels = training_labels(labelled)
     texts, first = sum(labels.values()), next(usable(labelled.examples("train")))
     values = {
@@ -159,8 +171,10 @@ def classification(files: list[Path], asked: dict[str, Any]) -> FirstRecipe:
         "tokens": 512 if texts < SMALL else 4096,
     }
     told = ", ".join(f"{label} {count:,}" for label, count in islice(labels.items(), 10))
-    seen = f"{texts:,} texts to train on ({told}{', …' if len(labels) > 10 else ''}), the first is '{first.label}':\n"
-    return FirstRecipe(CLASSIFICATION, values, data, f"{seen}  {_short(first.text)}", labelled.remarks())
+    columns = "".join(f"{name}: {data[name]}; " for name in ("text", "label") if name in data)
+    seen = f"{texts:,} texts to train on ({told}{', …' if len(labels) > 10 else ''})"
+    first_one = f"the first is '{first.label}':\n  {_short(first.text)}"
+    return FirstRecipe(CLASSIFICATION, values, data, f"{columns}{seen}, {first_one}", labelled.remarks())
 
 
 FORECASTING = """\

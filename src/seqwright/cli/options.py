@@ -54,7 +54,7 @@ Overrides = Annotated[
 RunFolder = Annotated[Path, typer.Argument(metavar="RUN", callback=_run_folder, help="A run folder, as in runs/mine.")]
 Texts = Annotated[
     list[str] | None,
-    typer.Argument(metavar="TEXT", help="Sentences; without any, or as -, standard input is read line by line."),
+    typer.Argument(metavar="TEXT", help="Texts; without any, or as -, standard input is read line by line."),
 ]
 CardName = Annotated[str, typer.Argument(metavar="NAME", help="The name of a dataset, as in multi30k.")]
 NBest = Annotated[int | None, typer.Option(metavar="N", help="Show N results for each text, the best first.")]
@@ -82,5 +82,5 @@ Beam = Annotated[
     typer.Option(metavar="N", help="How many hypotheses the search keeps; 1 takes the likeliest token each time."),
 ]
 LengthPenalty = Annotated[
-    float | None, typer.Option(metavar="X", help="How much beam search favours long translations; 0: not at all.")
+    float | None, typer.Option(metavar="X", help="How much beam search favours long texts; 0: not at all.")
 ]

@@ -155,7 +155,7 @@ class ScaledNumbers(NamedTuple):
         """The numbers as they were given."""
         cells = [cell.strip() for cell in given.split(",")]
         if len(cells) != self.size:
-            raise DataError(f"'{_short(given)}' has {len(cells)} of them, expected {self.wanted}")
+            raise DataError(f"'{_short(given)}' was given, expected {self.wanted}")
         for cell, column in zip(cells, self.columns, strict=True):
             if not _NUMBER.fullmatch(cell) or not math.isfinite(float(cell)):
                 raise DataError(f"'{_short(cell)}' was given for {column}, expected a number with a decimal point")

@@ -57,7 +57,7 @@ def test_numbers_are_scaled_by_what_they_were_learnt_from() -> None:
             "there is no label 'Frensh', expected one of Czech, English, French. Did you mean 'French'?",
         ),
         (LABELS, "", "there is no label ''"),
-        (NUMBERS, "1", "'1' has 1 of them, expected 2 numbers with commas between them: wind,degrees"),
+        (NUMBERS, "1", "'1' was given, expected 2 numbers with commas between them: wind,degrees"),
         (NUMBERS, "1,x", "'x' was given for degrees, expected a number"),
         (NUMBERS, "1,nan", "'nan' was given for degrees"),
         (NUMBERS, "1e999,1", "'1e999' was given for wind"),

@@ -7,8 +7,8 @@ from pydantic import ValidationError
 from torch import nn
 
 from seqwright.batches.text import Text
-from seqwright.layers.initialisation import initialise, saturated, spread
 from seqwright.layers.dropout import Dropout
+from seqwright.layers.initialisation import initialise, saturated, spread
 from seqwright.layers.recurrence import DeepTransition, ReLUCell, RNNCell, Weights
 from seqwright.layers.scanning import Recurrent, VariationalDropout
 from seqwright.layers.taps import listen
