@@ -54,7 +54,7 @@ def record(
     written = {
         "name": name,
         "question": (about or "").strip().split("\n", maxsplit=1)[0],
-        "command": shlex.join(["python", "-m", f"benchmarks.{name}", *sys.argv[1:]]),
+        "command": shlex.join(["python", "-m", f"benchmarks.{Path(sys.argv[0]).stem}", *sys.argv[1:]]),
         "date": datetime.now(UTC).date().isoformat(),
         "machine": machine(),
         "versions": versions(libraries),
