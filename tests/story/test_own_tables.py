@@ -3,12 +3,14 @@
 import json
 import os
 import sys
+import tomllib
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from seqwright.__main__ import main
+from seqwright.cli.beginning import write_new_recipe
 from seqwright.recipe import read_recipe
 
 Answer = tuple[int, str, str]
@@ -159,3 +161,12 @@ def test_a_table_of_measurements_that_cannot_be_used(say: Say, table: str, setti
     write("mine.csv", table)
     write("mine.toml", '[data]\nkind = "series"\ntrain = "mine.csv"\n')
     refused(say("check", "mine.toml", "training.threads=1", "data.time=when", *settings), found)
+
+
+def test_a_forecast_reaches_as_far_as_what_repeats_itself(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    rows = [f"2024-01-{1 + hour // 24:02} {hour % 24:02}:00,{10 + (hour % 24 - 12) ** 2}" for hour in range(24 * 28)]
+    Path("load.csv").write_text("\n".join(["date,load", *rows]) + "\n", encoding="utf-8")
+    write_new_recipe("forecasting", [Path("load.csv")], None)
+    written = tomllib.loads(Path("load.toml").read_text(encoding="utf-8"))["data"]
+    assert (written["horizon"], written["history"]) == (24, 48)

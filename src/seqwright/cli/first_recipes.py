@@ -13,6 +13,7 @@ from seqwright.data.pairs import PairFiles
 from seqwright.data.series import SeriesFiles
 from seqwright.data.text import TextFiles
 from seqwright.errors import DataError, SettingError
+from seqwright.metrics.forecasts import season
 from seqwright.recipe import validated
 
 SMALL = 20_000  # pairs or texts: below, a small model or a small batch learns more from them
@@ -214,16 +215,20 @@ def forecasting(files: list[Path], asked: dict[str, Any]) -> FirstRecipe:
     paths = [path.as_posix() for path in files]
     data = {"kind": "series", "train": paths[0] if len(paths) == 1 else paths, **found, **asked}
     table = SeriesFiles(validated("data", {**data, "history": 2, "horizon": 1}, "forecasting"))
-    rows, ending = sum(map(len, table.series("train"))), table.ending()
-    history = asked.get("history", min(96, max(8, rows // 20)))
+    series, ending = table.series("train"), table.ending()
+    rows = sum(map(len, series))
+    period = season(series, min(168, rows // 4))  # a week of hours at most
+    period = period if 20 * period <= rows else 1  # seen too seldom, or nothing repeats itself
+    history = asked.get("history", max(min(96, max(8, rows // 20)), 2 * period))
     values = {
         "description": "A forecast of " + " and ".join(path.name for path in files),
         "history": history,
-        "horizon": min(24, max(1, rows // 100)),
+        "horizon": period if period > 1 else min(24, max(1, rows // 100)),
         "epochs": min(100, max(10, 100_000 // rows)),
         "tokens": WINDOWS * history * len(ending.columns),
     }
     step = f", {ending.rhythm.step} apart by '{ending.time}'" if ending.rhythm else ""
+    step += f", much the same every {period} rows" if period > 1 else ""
     seen = f"{rows:,} rows to train on{step}; to forecast: {', '.join(ending.columns)}"
     return FirstRecipe(FORECASTING, values, data, seen, table.remarks())
 
