@@ -1,7 +1,7 @@
 """How well does each language model learn the same text, from counting to the LSTM, with one budget for all?
 
     python -m benchmarks.language wikitext2             perplexity per word; two hours on a core
-    python -m benchmarks.language names                 nats per character; a quarter of an hour
+    python -m benchmarks.language names                 nats per character; some minutes
     python -m benchmarks.language wikitext2 gru lstm    some of its recipes
 
 Each recipe is trained as a user would train it, into a run folder of its own; stopped at any moment, the same command

@@ -49,9 +49,7 @@ def main() -> None:
     given = parser.parse_args()
     torch.set_num_threads(1)
     data = CardText(TextCardSettings(name="wikitext2"))
-    train, valid = (
-        [line.replace("<unk>", "[unk]").split() for line in data.texts(part)] for part in ("train", "valid")
-    )
+    train, valid = words_of(data, "train"), words_of(data, "valid")
     if given.quick:
         train, valid, given.repetitions = train[:1000], valid[:300], 1
     pieces = [*RESERVED, *sorted({word for line in train for word in line})]

@@ -8,6 +8,7 @@ depend on the order of the rows, and never have a text, or the same numbers, in 
 import hashlib
 import json
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 from typing import Literal, NamedTuple, Protocol
 
@@ -15,11 +16,11 @@ from pydantic import model_validator
 
 from seqwright.data.described_tables import NumberTable
 from seqwright.data.examples import PartName
-from seqwright.data.files import place_of, share_of
 from seqwright.data.labelled_tables import LabelledTable
+from seqwright.data.pieces import piece_of, pieces_of, refuse_impossible_shares, some
 from seqwright.data.series_tables import Columns
 from seqwright.data.tables import Column
-from seqwright.errors import DataError, SettingError
+from seqwright.errors import SettingError
 from seqwright.settings import Settings
 
 DescribedBy = Literal["digits", "label", "numbers"]
@@ -88,12 +89,7 @@ class DescribedFilesSettings(Settings):
 
     @model_validator(mode="after")
     def _fit_together(self) -> "DescribedFilesSettings":
-        if self.train.endswith("%"):
-            raise SettingError(f"data.train is '{self.train}', expected a file: training takes what the shares leave")
-        if sum(share_of(part, given) or 0.0 for part, given in {"valid": self.valid, "test": self.test}.items()) >= 1:
-            raise SettingError(
-                f"data.valid '{self.valid}' and data.test '{self.test}' leave nothing to train on: lower them"
-            )
+        refuse_impossible_shares(self.train, self.valid, self.test)
         if self.label is not None and self.columns is not None:
             raise SettingError("data.label and data.columns are both given, expected one: a label or numbers")
         return self
@@ -105,71 +101,42 @@ class DescribedFiles:
     def __init__(self, settings: DescribedFilesSettings) -> None:
         self.settings = settings
         self.described_by: Literal["label", "numbers"] = "label" if settings.columns is None else "numbers"
-        self._slices = _slices(settings)
+        self._pieces = pieces_of(settings, partial(_table, settings=settings))
 
     @property
     def columns(self) -> tuple[str, ...]:
         """What the columns of numbers are called; none where there are labels."""
-        table = self._slices["train"].table
+        table = self._pieces["train"].source
         return table.columns() if isinstance(table, NumberTable) else ()
 
     def parts(self) -> list[PartName]:
         """The parts that exist, in the order train, valid, test."""
-        return list(self._slices)
+        return list(self._pieces)
 
     def examples(self, part: PartName) -> Iterator[GivenText]:
         """Every example of a part in the order of the file, blank ones included."""
-        piece = self._slice(part)
-        empty = True
-        for text, given in piece.table.examples():
-            if piece.low <= place_of(text if self.described_by == "label" else given) < piece.high:
-                empty = False
-                yield GivenText(given, text)
-        if empty:
-            raise DataError(
-                f"the {part} part is empty: nothing of {piece.table.path} falls into it; "
-                "give more data, another share, or a file for this part"
-            )
+        piece = piece_of(self._pieces, part)
+        held = (
+            GivenText(given, text)
+            for text, given in piece.source.examples()
+            if piece.holds(text if self.described_by == "label" else given)
+        )
+        return some(
+            held,
+            f"the {part} part is empty: nothing of {piece.source.path} falls into it; "
+            "give more data, another share, or a file for this part",
+        )
 
     def fingerprint(self, part: PartName) -> str:
         """A sha256 of the contents and of the settings that decide what `examples(part)` gives; paths do not count."""
-        piece = self._slice(part)
-        said = json.dumps([self.described_by, piece.table.fingerprint(), piece.low, piece.high])
+        piece = piece_of(self._pieces, part)
+        said = json.dumps([self.described_by, piece.source.fingerprint(), piece.low, piece.high])
         return hashlib.sha256(said.encode()).hexdigest()
 
     def remarks(self) -> list[str]:
         """What the user should look at twice, a sentence each."""
-        tables = {piece.table.path: piece.table for piece in self._slices.values()}
+        tables = {piece.source.path: piece.source for piece in self._pieces.values()}
         return [remark for table in tables.values() for remark in table.remarks()]
-
-    def _slice(self, part: PartName) -> "_Slice":
-        if part not in self._slices:
-            raise DataError(f"there is no {part} part: set data.{part} to a file, or to a share such as '10%'")
-        return self._slices[part]
-
-
-class _Slice(NamedTuple):
-    """Those examples whose place, drawn from the text or the numbers, lies in [low, high)."""
-
-    table: LabelledTable | NumberTable
-    low: float = 0.0
-    high: float = 1.0
-
-
-def _slices(settings: DescribedFilesSettings) -> dict[PartName, _Slice]:
-    """Which stretch of which file makes each part."""
-    train = _table(settings.train, settings)
-    held_out: dict[PartName, _Slice] = {}
-    edge = 0.0
-    given: list[tuple[PartName, str | None]] = [("valid", settings.valid), ("test", settings.test)]
-    for part, name in given:
-        share = share_of(part, name)
-        if share is not None:
-            held_out[part] = _Slice(train, edge, edge + share)
-            edge += share
-        elif name is not None:
-            held_out[part] = _Slice(_table(name, settings))
-    return {"train": _Slice(train, low=edge), **held_out}
 
 
 def _table(name: str, settings: DescribedFilesSettings) -> LabelledTable | NumberTable:

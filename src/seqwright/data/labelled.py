@@ -10,15 +10,16 @@ import json
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
+from functools import partial
 from pathlib import Path
-from typing import Literal, NamedTuple, Protocol
+from typing import Literal, Protocol
 
 from pydantic import Field, model_validator
 
 from seqwright.data.examples import PartName
-from seqwright.data.files import place_of, share_of
 from seqwright.data.labelled_folders import LabelFolders
 from seqwright.data.labelled_tables import Example, LabelledTable
+from seqwright.data.pieces import Piece, piece_of, pieces_of, refuse_impossible_shares, some
 from seqwright.data.tables import Column
 from seqwright.errors import DataError, SettingError, nearest
 from seqwright.settings import Settings
@@ -80,12 +81,7 @@ class LabelledFilesSettings(Settings):
 
     @model_validator(mode="after")
     def _fit_together(self) -> "LabelledFilesSettings":
-        if self.train.endswith("%"):
-            raise SettingError(f"data.train is '{self.train}', expected a file: training takes what the shares leave")
-        if sum(share_of(part, given) or 0.0 for part, given in {"valid": self.valid, "test": self.test}.items()) >= 1:
-            raise SettingError(
-                f"data.valid '{self.valid}' and data.test '{self.test}' leave nothing to train on: lower them"
-            )
+        refuse_impossible_shares(self.train, self.valid, self.test)
         if self.labels is not None and len(set(self.labels)) < 2:
             raise SettingError(f"data.labels names {len(set(self.labels))} label, expected two or more")
         return self
@@ -96,32 +92,28 @@ class LabelledFiles:
 
     def __init__(self, settings: LabelledFilesSettings) -> None:
         self.settings = settings
-        self._slices = _slices(settings)
+        self._pieces = pieces_of(settings, partial(_source, settings=settings))
 
     def parts(self) -> list[PartName]:
         """The parts that exist, in the order train, valid, test."""
-        return list(self._slices)
+        return list(self._pieces)
 
     def paths(self) -> list[Path]:
         """Every file or folder that is read, each once."""
-        return list(dict.fromkeys(piece.source.location for piece in self._slices.values()))
+        return list(dict.fromkeys(piece.source.location for piece in self._pieces.values()))
 
     def examples(self, part: PartName) -> Iterator[Example]:
         """Every example of a part in the order of the file, blank ones included."""
-        piece = self._slice(part)
-        empty = True
-        for example in self._read(piece):
-            empty = False
-            yield example
-        if empty:
-            raise DataError(
-                f"the {part} part is empty: nothing of {piece.source.path} falls into it; "
-                f"{self._unmet()}give more data, another share, or a file for this part"
-            )
+        piece = piece_of(self._pieces, part)
+        return some(
+            self._read(piece),
+            f"the {part} part is empty: nothing of {piece.source.path} falls into it; "
+            f"{self._unmet()}give more data, another share, or a file for this part",
+        )
 
     def fingerprint(self, part: PartName) -> str:
         """A sha256 of the contents and of the settings that decide what `examples(part)` gives; paths do not count."""
-        piece = self._slice(part)
+        piece = piece_of(self._pieces, part)
         said = json.dumps(
             [piece.source.fingerprint(), self.settings.labels, self.settings.names, piece.low, piece.high]
         )
@@ -129,50 +121,19 @@ class LabelledFiles:
 
     def remarks(self) -> list[str]:
         """What the user should look at twice, a sentence each."""
-        sources = {piece.source.path: piece.source for piece in self._slices.values()}
+        sources = {piece.source.path: piece.source for piece in self._pieces.values()}
         return [remark for source in sources.values() for remark in source.remarks()]
 
-    def _slice(self, part: PartName) -> "_Slice":
-        if part not in self._slices:
-            raise DataError(f"there is no {part} part: set data.{part} to a file, or to a share such as '10%'")
-        return self._slices[part]
-
-    def _read(self, piece: "_Slice") -> Iterator[Example]:
+    def _read(self, piece: Piece[LabelledTable | LabelFolders]) -> Iterator[Example]:
         examples, labels = piece.source.examples(), self.settings.labels
         if labels is not None:
             examples = (example for example in examples if example.label in labels)
-        if piece.low > 0 or piece.high < 1:
-            examples = (example for example in examples if piece.low <= place_of(example.text) < piece.high)
         names = self.settings.names
-        return (Example(text, names.get(label, label)) for text, label in examples)
+        return (Example(text, names.get(label, label)) for text, label in examples if piece.holds(text))
 
     def _unmet(self) -> str:
         labels = self.settings.labels
         return "" if labels is None else f"see whether it has the labels {', '.join(labels)} of data.labels, or "
-
-
-class _Slice(NamedTuple):
-    """Those examples whose place, drawn from the text, lies in [low, high)."""
-
-    source: LabelledTable | LabelFolders
-    low: float = 0.0
-    high: float = 1.0
-
-
-def _slices(settings: LabelledFilesSettings) -> dict[PartName, _Slice]:
-    """Which stretch of which file makes each part."""
-    train = _source(settings.train, settings)
-    held_out: dict[PartName, _Slice] = {}
-    edge = 0.0
-    given: list[tuple[PartName, str | None]] = [("valid", settings.valid), ("test", settings.test)]
-    for part, name in given:
-        share = share_of(part, name)
-        if share is not None:
-            held_out[part] = _Slice(train, edge, edge + share)
-            edge += share
-        elif name is not None:
-            held_out[part] = _Slice(_source(name, settings))
-    return {"train": _Slice(train, low=edge), **held_out}
 
 
 def _source(name: str, settings: LabelledFilesSettings) -> LabelledTable | LabelFolders:

@@ -9,13 +9,14 @@ import hashlib
 import json
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
+from functools import partial
 from pathlib import Path
-from typing import Annotated, Literal, NamedTuple, Protocol
+from typing import Annotated, Literal, Protocol
 
 from pydantic import Field, model_validator
 
 from seqwright.data.examples import PartName
-from seqwright.data.files import place_of, share_of
+from seqwright.data.pieces import piece_of, pieces_of, refuse_impossible_shares, some
 from seqwright.data.tagged_columns import ColumnFile, Sentence
 from seqwright.errors import DataError, SettingError, nearest
 from seqwright.settings import Settings
@@ -64,12 +65,7 @@ class TaggedFilesSettings(Settings):
 
     @model_validator(mode="after")
     def _fit_together(self) -> "TaggedFilesSettings":
-        if self.train.endswith("%"):
-            raise SettingError(f"data.train is '{self.train}', expected a file: training takes what the shares leave")
-        if sum(share_of(part, given) or 0.0 for part, given in {"valid": self.valid, "test": self.test}.items()) >= 1:
-            raise SettingError(
-                f"data.valid '{self.valid}' and data.test '{self.test}' leave nothing to train on: lower them"
-            )
+        refuse_impossible_shares(self.train, self.valid, self.test)
         if self.token is not None and self.token == self.tag:
             raise SettingError(f"data.token and data.tag both mean column {self.token}: choose two columns")
         return self
@@ -80,64 +76,31 @@ class TaggedFiles:
 
     def __init__(self, settings: TaggedFilesSettings) -> None:
         self.settings = settings
-        self._slices = _slices(settings)
+        self._pieces = pieces_of(settings, partial(_source, settings=settings))
 
     def parts(self) -> list[PartName]:
         """The parts that exist, in the order train, valid, test."""
-        return list(self._slices)
+        return list(self._pieces)
 
     def paths(self) -> list[Path]:
         """Every file that is read, each once."""
-        return list(dict.fromkeys(piece.source.path for piece in self._slices.values()))
+        return list(dict.fromkeys(piece.source.path for piece in self._pieces.values()))
 
     def sentences(self, part: PartName) -> Iterator[Sentence]:
         """Every sentence of a part in the order of the file."""
-        piece = self._slice(part)
-        empty = True
-        for sentence in piece.source.sentences():
-            if piece.low <= place_of(" ".join(sentence.words)) < piece.high:
-                empty = False
-                yield sentence
-        if empty:
-            raise DataError(
-                f"the {part} part is empty: no sentence of {piece.source.path} falls into it; give more data, another "
-                "share, or a file for this part"
-            )
+        piece = piece_of(self._pieces, part)
+        sentences = (each for each in piece.source.sentences() if piece.holds(" ".join(each.words)))
+        return some(
+            sentences,
+            f"the {part} part is empty: no sentence of {piece.source.path} falls into it; give more data, another "
+            "share, or a file for this part",
+        )
 
     def fingerprint(self, part: PartName) -> str:
         """A sha256 of the contents and of the settings that decide what `sentences(part)` gives; paths do not count."""
-        piece = self._slice(part)
+        piece = piece_of(self._pieces, part)
         said = json.dumps([piece.source.fingerprint(), piece.low, piece.high])
         return hashlib.sha256(said.encode()).hexdigest()
-
-    def _slice(self, part: PartName) -> "_Slice":
-        if part not in self._slices:
-            raise DataError(f"there is no {part} part: set data.{part} to a file, or to a share such as '10%'")
-        return self._slices[part]
-
-
-class _Slice(NamedTuple):
-    """Those sentences whose place, drawn from their words, lies in [low, high)."""
-
-    source: ColumnFile
-    low: float = 0.0
-    high: float = 1.0
-
-
-def _slices(settings: TaggedFilesSettings) -> dict[PartName, _Slice]:
-    """Which stretch of which file makes each part."""
-    train = _source(settings.train, settings)
-    held_out: dict[PartName, _Slice] = {}
-    edge = 0.0
-    given: list[tuple[PartName, str | None]] = [("valid", settings.valid), ("test", settings.test)]
-    for part, name in given:
-        share = share_of(part, name)
-        if share is not None:
-            held_out[part] = _Slice(train, edge, edge + share)
-            edge += share
-        elif name is not None:
-            held_out[part] = _Slice(_source(name, settings))
-    return {"train": _Slice(train, low=edge), **held_out}
 
 
 def _source(name: str, settings: TaggedFilesSettings) -> ColumnFile:
