@@ -6,14 +6,11 @@ B batch · T time · E embedding · D width, of both directions together · C cl
 from typing import Any, Literal
 
 import torch
-from torch import Tensor, nn
+from torch import Tensor
 
 from seqwright.batches.labelled import Labelled, labelled
-from seqwright.layers.embeddings import TokenEmbedding, TokenVectors
-from seqwright.layers.initialisation import initialise
-from seqwright.layers.scanning import RecurrentState, VariationalDropout
-from seqwright.layers.taps import Tap
-from seqwright.models.reading import ReadingSettings, WordDropout, recurrent_layers
+from seqwright.layers.scanning import RecurrentState
+from seqwright.models.reading import ReadingSettings, TextReader
 
 
 class RecurrentClassifierSettings(ReadingSettings):
@@ -24,7 +21,7 @@ class RecurrentClassifierSettings(ReadingSettings):
     mean, or the largest value of each unit."""
 
 
-class RecurrentClassifier(nn.Module):
+class RecurrentClassifier(TextReader):
     """p(class | text), from the states of recurrent layers that have read it.
 
         h_t = cell(e(x_t), h_{t-1})        p = softmax(W pool(h_1 … h_T) + b)
@@ -34,27 +31,13 @@ class RecurrentClassifier(nn.Module):
     """
 
     def __init__(self, settings: RecurrentClassifierSettings, *, vocabulary: int, classes: int) -> None:
-        super().__init__()
+        super().__init__(settings, vocabulary=vocabulary, classes=classes)
         self.settings = settings
-        self.embedding = TokenEmbedding(vocabulary=vocabulary, width=settings.embedding)
-        self.word_dropout = WordDropout(settings.word_dropout)
-        self.embedding_dropout = VariationalDropout(settings.embedding_dropout)
-        self.dropout = nn.Dropout(settings.dropout)
-        self.recurrent = recurrent_layers(settings, between=self.dropout)
-        self.contextual = Tap()
-        self.output = nn.Linear(self.recurrent.width, classes)
-        initialise(self.recurrent, settings.initialisation, forget_bias=settings.forget_bias)
 
     def forward(self, batch: Labelled, carry: None = None) -> tuple[Tensor, None]:
         """`logits_BC`: how well each class fits each text."""
-        x_BTE = self.word_dropout(self.embedding_dropout(self.embedding(batch.tokens_BT)))
-        h_BTD, state = self.recurrent(x_BTE, None, batch.real_BT)
-        h_BTD = self.contextual(h_BTD)
+        h_BTD, state = self.read(batch.tokens_BT, batch.real_BT)
         return self.output(self.dropout(self._pooled(h_BTD, state, batch.real_BT))), carry
-
-    def token_vectors(self) -> dict[str, TokenVectors]:
-        """Its embeddings, and what the highest layer says, of both directions together."""
-        return {"tokens": TokenVectors(self.embedding.weight, self.contextual)}
 
     def _pooled(self, h_BTD: Tensor, state: RecurrentState, real_BT: Tensor) -> Tensor:
         """One vector for each text; the padding has no part in it."""

@@ -1,6 +1,6 @@
 """What recurrent networks that read a text have in common: settings, layers, and what is dropped of what is read.
 
-B batch · T time · E embedding
+B batch · T time · E embedding · D width, of both directions together
 """
 
 from collections.abc import Callable
@@ -10,9 +10,11 @@ import torch.nn.functional as F
 from pydantic import Field, PositiveInt
 from torch import Tensor, nn
 
-from seqwright.layers.initialisation import Initialisation
+from seqwright.layers.embeddings import TokenEmbedding, TokenVectors
+from seqwright.layers.initialisation import Initialisation, initialise
 from seqwright.layers.recurrence import Cell, GRUCell, LSTMCell, RNNCell, UGRNNCell
-from seqwright.layers.scanning import Recurrent
+from seqwright.layers.scanning import Recurrent, RecurrentState, VariationalDropout
+from seqwright.layers.taps import Tap
 from seqwright.settings import Settings
 
 CELLS: dict[str, Callable[..., Cell[Any]]] = {"rnn": RNNCell, "ugrnn": UGRNNCell, "gru": GRUCell, "lstm": LSTMCell}
@@ -42,18 +44,6 @@ class ReadingSettings(Settings):
     """Added at the beginning to the bias of the gate that keeps the old state, so that it stands open."""
 
 
-def recurrent_layers(settings: ReadingSettings, *, between: nn.Module) -> Recurrent:
-    """The layers that settings describe; `between` is applied to what goes from one to the next."""
-    return Recurrent(
-        CELLS[settings.kind],
-        inputs=settings.embedding,
-        width=settings.width,
-        layers=settings.layers,
-        bidirectional=settings.bidirectional,
-        between=between,
-    )
-
-
 class WordDropout(nn.Module):
     """Dropout of whole vectors (Iyyer et al. 2015, section 2.3)."""
 
@@ -64,3 +54,38 @@ class WordDropout(nn.Module):
     def forward(self, x_BTE: Tensor) -> Tensor:
         """The sequences, without a share of their vectors."""
         return x_BTE * F.dropout(x_BTE.new_ones(x_BTE.shape[:2]), self.share, self.training).unsqueeze(-1)
+
+
+class TextReader(nn.Module):
+    """Tokens, recurrent layers that read them, and an output for each class; when it says something is left open.
+
+    h_t = cell(e(x_t), h_{t-1})
+    """
+
+    def __init__(self, settings: ReadingSettings, *, vocabulary: int, classes: int) -> None:
+        super().__init__()
+        self.embedding = TokenEmbedding(vocabulary=vocabulary, width=settings.embedding)
+        self.word_dropout = WordDropout(settings.word_dropout)
+        self.embedding_dropout = VariationalDropout(settings.embedding_dropout)
+        self.dropout = nn.Dropout(settings.dropout)
+        self.recurrent = Recurrent(
+            CELLS[settings.kind],
+            inputs=settings.embedding,
+            width=settings.width,
+            layers=settings.layers,
+            bidirectional=settings.bidirectional,
+            between=self.dropout,
+        )
+        self.contextual = Tap()
+        self.output = nn.Linear(self.recurrent.width, classes)
+        initialise(self.recurrent, settings.initialisation, forget_bias=settings.forget_bias)
+
+    def read(self, tokens_BT: Tensor, real_BT: Tensor) -> tuple[Tensor, RecurrentState]:
+        """What the highest layer says at each token, and the state after the last."""
+        x_BTE = self.word_dropout(self.embedding_dropout(self.embedding(tokens_BT)))
+        h_BTD, state = self.recurrent(x_BTE, None, real_BT)
+        return self.contextual(h_BTD), state
+
+    def token_vectors(self) -> dict[str, TokenVectors]:
+        """Its embeddings, and what the highest layer says, of both directions together."""
+        return {"tokens": TokenVectors(self.embedding.weight, self.contextual)}

@@ -6,21 +6,17 @@ B batch · T time · E embedding · D width, of both directions together · C cl
 from typing import Any
 
 import torch
-from torch import Tensor, nn
+from torch import Tensor
 
 from seqwright.batches.tagged import Stretch, Tagged, stretches, tagged
-from seqwright.layers.embeddings import TokenEmbedding, TokenVectors
-from seqwright.layers.initialisation import initialise
-from seqwright.layers.scanning import VariationalDropout
-from seqwright.layers.taps import Tap
-from seqwright.models.reading import ReadingSettings, WordDropout, recurrent_layers
+from seqwright.models.reading import ReadingSettings, TextReader
 
 
 class RecurrentTaggerSettings(ReadingSettings):
     """A tagger that reads token by token and remembers in a state of fixed size."""
 
 
-class RecurrentTagger(nn.Module):
+class RecurrentTagger(TextReader):
     """p(tag | sentence) of each word, from the states of recurrent layers when they read it.
 
         h_t = [cell(e(x_t), h_{t-1}), cell'(e(x_t), h'_{t+1})]        p_t = softmax(W h_t + b)
@@ -33,26 +29,13 @@ class RecurrentTagger(nn.Module):
     """
 
     def __init__(self, settings: RecurrentTaggerSettings, *, vocabulary: int, classes: int) -> None:
-        super().__init__()
+        super().__init__(settings, vocabulary=vocabulary, classes=classes)
         self.settings = settings
-        self.embedding = TokenEmbedding(vocabulary=vocabulary, width=settings.embedding)
-        self.word_dropout = WordDropout(settings.word_dropout)
-        self.embedding_dropout = VariationalDropout(settings.embedding_dropout)
-        self.dropout = nn.Dropout(settings.dropout)
-        self.recurrent = recurrent_layers(settings, between=self.dropout)
-        self.contextual = Tap()
-        self.output = nn.Linear(self.recurrent.width, classes)
-        initialise(self.recurrent, settings.initialisation, forget_bias=settings.forget_bias)
 
     def forward(self, batch: Tagged, carry: None = None) -> tuple[Tensor, None]:
         """`logits_BTC`: how well each tag fits at each token."""
-        x_BTE = self.word_dropout(self.embedding_dropout(self.embedding(batch.tokens_BT)))
-        h_BTD, _ = self.recurrent(x_BTE, None, batch.real_BT)
-        return self.output(self.dropout(self.contextual(h_BTD))), carry
-
-    def token_vectors(self) -> dict[str, TokenVectors]:
-        """Its embeddings, and what the highest layer says, of both directions together."""
-        return {"tokens": TokenVectors(self.embedding.weight, self.contextual)}
+        h_BTD, _ = self.read(batch.tokens_BT, batch.real_BT)
+        return self.output(self.dropout(h_BTD)), carry
 
 
 def small_rnn() -> RecurrentTagger:
