@@ -33,17 +33,21 @@ class Attention(nn.Module):
         head_h = softmax(Q_h K_h^T / sqrt(K)) V_h        MultiHead = Concat(head_1 … head_H) W^O
 
     Self-attention is `attention(x, x)`; cross-attention is `attention(x, memory)`. Decoding computes the
-    memory's keys and values once with `remember` and then only calls `recall`. `view` says who reads whom.
+    memory's keys and values once with `remember` and then only calls `recall`. `view` says who reads whom. GPT and
+    BERT add a bias to every projection, and drop a share of the weights in training.
     """
 
-    def __init__(self, *, width: int, heads: int, view: View | None = None) -> None:
+    def __init__(
+        self, *, width: int, heads: int, view: View | None = None, bias: bool = False, dropout: float = 0.0
+    ) -> None:
         super().__init__()
         if width % heads:
             raise ValueError(f"width {width} does not divide into {heads} heads")
         self.heads = heads
-        self.query = nn.Linear(width, width, bias=False)
-        self.key_value = nn.Linear(width, 2 * width, bias=False)
-        self.output = nn.Linear(width, width, bias=False)
+        self.dropout = dropout
+        self.query = nn.Linear(width, width, bias=bias)
+        self.key_value = nn.Linear(width, 2 * width, bias=bias)
+        self.output = nn.Linear(width, width, bias=bias)
         self.weights = Tap(view)
 
     def forward(self, x_BTD: Tensor, memory_BSD: Tensor, allowed_BTS: Tensor | None = None) -> Tensor:
@@ -55,12 +59,21 @@ class Attention(nn.Module):
         keys_BSD, values_BSD = self.key_value(memory_BSD).chunk(2, dim=-1)
         return KeysValues(self._split(keys_BSD), self._split(values_BSD))
 
-    def recall(self, x_BTD: Tensor, memory: KeysValues, allowed_BTS: Tensor | None = None) -> Tensor:
-        """What the queries of `x_BTD` read from a remembered memory."""
+    def recall(
+        self, x_BTD: Tensor, memory: KeysValues, allowed_BTS: Tensor | None = None, *, causal: bool = False
+    ) -> Tensor:
+        """What the queries of `x_BTD` read from a remembered memory.
+
+        `causal`, in place of `allowed_BTS`: each position of a memory made of `x_BTD` itself is read by itself and by
+        those after it; the fused kernel then skips the others.
+        """
         q_BHTK = self._split(self.query(x_BTD))
+        if causal and self.weights.listening:
+            allowed_BTS = not_later(x_BTD.shape[1], x_BTD.shape[1], x_BTD.device).unsqueeze(0)
         allowed_B1TS = None if allowed_BTS is None else allowed_BTS.unsqueeze(1)
         if not self.weights.listening:  # fused kernel: same result, but the weights never exist
-            read_BHTK = fused_attention(q_BHTK, *memory, allowed_B1TS)
+            dropped = self.dropout if self.training else 0.0
+            read_BHTK = fused_attention(q_BHTK, *memory, allowed_B1TS, dropped=dropped, causal=causal)
         else:
             score_BHTS = q_BHTK @ memory.keys_BHSK.transpose(-2, -1) / math.sqrt(q_BHTK.shape[-1])
             if allowed_B1TS is None:
@@ -68,7 +81,8 @@ class Attention(nn.Module):
             else:  # who may read nothing reads nothing, as the fused kernel has it
                 weight_BHTS = score_BHTS.masked_fill(~allowed_B1TS, -math.inf).softmax(dim=-1)
                 weight_BHTS = weight_BHTS.masked_fill(~allowed_B1TS, 0.0)
-            read_BHTK = self.weights(weight_BHTS) @ memory.values_BHSK
+            weight_BHTS = F.dropout(self.weights(weight_BHTS), self.dropout, self.training)
+            read_BHTK = weight_BHTS @ memory.values_BHSK
         read_BTD: Tensor = self.output(read_BHTK.transpose(1, 2).flatten(2))
         return read_BTD
 
@@ -77,10 +91,23 @@ class Attention(nn.Module):
         return x_BTD.view(batch, time, self.heads, width // self.heads).transpose(1, 2)
 
 
-def fused_attention(q_BHTK: Tensor, k_BHSK: Tensor, v_BHSK: Tensor, allowed_B1TS: Tensor | None) -> Tensor:
+def not_later(new: int, every: int, device: torch.device) -> Tensor:
+    """`order_TC`: True where the last `new` of `every` position may read a position, itself or an earlier one."""
+    return torch.ones(new, every, dtype=torch.bool, device=device).tril_(every - new)
+
+
+def fused_attention(
+    q_BHTK: Tensor,
+    k_BHSK: Tensor,
+    v_BHSK: Tensor,
+    allowed_B1TS: Tensor | None,
+    *,
+    dropped: float = 0.0,
+    causal: bool = False,
+) -> Tensor:
     """Torch's fused kernel. On a CPU its bfloat16 backward pass is eight times slower than float32's, so we widen."""
     if q_BHTK.device.type == "cpu" and q_BHTK.dtype is torch.bfloat16:
         with torch.autocast("cpu", enabled=False):
             q_BHTK, k_BHSK, v_BHSK = q_BHTK.float(), k_BHSK.float(), v_BHSK.float()
-            return F.scaled_dot_product_attention(q_BHTK, k_BHSK, v_BHSK, attn_mask=allowed_B1TS).bfloat16()
-    return F.scaled_dot_product_attention(q_BHTK, k_BHSK, v_BHSK, attn_mask=allowed_B1TS)
+            return F.scaled_dot_product_attention(q_BHTK, k_BHSK, v_BHSK, allowed_B1TS, dropped, causal).bfloat16()
+    return F.scaled_dot_product_attention(q_BHTK, k_BHSK, v_BHSK, allowed_B1TS, dropped, causal)

@@ -3,12 +3,17 @@
 B batch · T time · S source · C cached and new target positions · D width · F feed-forward
 """
 
+from typing import Literal
+
+import torch.nn.functional as F
 from torch import Tensor, nn
 
 from seqwright.layers.attention import Attention, KeysValues
-from seqwright.layers.taps import View
+from seqwright.layers.dropout import Dropout
+from seqwright.layers.taps import Tap, View
 
 READING = View("encoder self-attention", rows="source", columns="source")
+ITSELF = View("self-attention", rows="tokens", columns="tokens")
 WRITING = View("decoder self-attention", rows="wanted", columns="given")
 ALIGNING = View("cross-attention", rows="wanted", columns="source")
 
@@ -119,3 +124,73 @@ class DecoderBlock(nn.Module):
         x_BTD = self.around_source_attention.after(x_BTD, self.source_attention.recall(y_BTD, source, allowed_B1S))
         y_BTD = self.around_feed_forward.before(x_BTD)
         return self.around_feed_forward.after(x_BTD, self.feed_forward(y_BTD)), past
+
+
+class GELUFeedForward(nn.Module):
+    """GELU(x W₁ + b₁) W₂ + b₂ (Hendrycks & Gimpel 2016); GPT-2 has the approximation by a hyperbolic tangent."""
+
+    def __init__(self, *, width: int, inner: int, approximate: Literal["none", "tanh"] = "none") -> None:
+        super().__init__()
+        self.approximate = approximate
+        self.widen = nn.Linear(width, inner)
+        self.narrow = nn.Linear(inner, width)
+
+    def forward(self, x_BTD: Tensor) -> Tensor:
+        """The transformed positions."""
+        x: Tensor = self.narrow(F.gelu(self.widen(x_BTD), approximate=self.approximate))
+        return x
+
+
+class CausalBlock(nn.Module):
+    """A block of GPT-2: what each position reads of those before it, normalised first (Radford et al. 2019, 2.3).
+
+    x ← x + Attention(LayerNorm(x))        x ← x + FeedForward(LayerNorm(x))
+    """
+
+    def __init__(self, *, width: int, heads: int, inner: int, dropout: float, attention_dropout: float) -> None:
+        super().__init__()
+        self.attention_norm = nn.LayerNorm(width)
+        self.attention = Attention(width=width, heads=heads, view=ITSELF, bias=True, dropout=attention_dropout)
+        self.feed_forward_norm = nn.LayerNorm(width)
+        self.feed_forward = GELUFeedForward(width=width, inner=inner, approximate="tanh")
+        self.dropout = Dropout(dropout)
+        self.stream = Tap()
+
+    def forward(self, x_BTD: Tensor, past: KeysValues | None, allowed_BTC: Tensor | None) -> tuple[Tensor, KeysValues]:
+        """The positions' new vectors, and the past that the next positions will read.
+
+        `allowed_BTC` is True where position t may read position c of the past and of the new positions; without it
+        there is no past, and each reads itself and those before it.
+        """
+        y_BTD = self.attention_norm(x_BTD)
+        now = self.attention.remember(y_BTD)
+        past = now if past is None else past.extended(now)
+        read_BTD = self.attention.recall(y_BTD, past, allowed_BTC, causal=allowed_BTC is None)
+        x_BTD = x_BTD + self.dropout(read_BTD)
+        x_BTD = x_BTD + self.dropout(self.feed_forward(self.feed_forward_norm(x_BTD)))
+        return self.stream(x_BTD), past
+
+
+class BidirectionalBlock(nn.Module):
+    """A block of BERT: every position reads every other, normalised afterwards (Devlin et al. 2019, section 3).
+
+    x ← LayerNorm(x + Attention(x))        x ← LayerNorm(x + FeedForward(x))
+    """
+
+    def __init__(
+        self, *, width: int, heads: int, inner: int, dropout: float, attention_dropout: float, epsilon: float
+    ) -> None:
+        super().__init__()
+        self.attention = Attention(width=width, heads=heads, view=ITSELF, bias=True, dropout=attention_dropout)
+        self.attention_norm = nn.LayerNorm(width, eps=epsilon)
+        self.feed_forward = GELUFeedForward(width=width, inner=inner)
+        self.feed_forward_norm = nn.LayerNorm(width, eps=epsilon)
+        self.dropout = Dropout(dropout)
+        self.stream = Tap()
+
+    def forward(self, x_BTD: Tensor, allowed_BTS: Tensor | None) -> Tensor:
+        """`allowed_BTS` is True where position t may read position s; without it, everywhere."""
+        x_BTD = self.attention_norm(x_BTD + self.dropout(self.attention(x_BTD, x_BTD, allowed_BTS)))
+        x_BTD = self.feed_forward_norm(x_BTD + self.dropout(self.feed_forward(x_BTD)))
+        x: Tensor = self.stream(x_BTD)
+        return x

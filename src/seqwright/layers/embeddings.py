@@ -33,6 +33,14 @@ class HasTokenVectors(Protocol):
         """By what the tokens are: `tokens`, or `source` and `target`."""
 
 
+@runtime_checkable
+class HasLens(Protocol):
+    """A model over tokens whose every block can be asked what it would say if it were the last."""
+
+    def lens(self, stream_BTD: Tensor) -> Tensor:
+        """`logits_BTV` from what a block has made of each token, as its tap `stream` hears it."""
+
+
 class TokenEmbedding(nn.Module):
     """One vector per token, scaled by √D, and the same matrix as output projection (Vaswani et al. 2017, section 3.4).
 
@@ -51,10 +59,15 @@ class TokenEmbedding(nn.Module):
 
     def logits(self, x_BTD: Tensor) -> Tensor:
         """How well each token of the vocabulary fits each vector."""
-        if not torch.is_grad_enabled() and x_BTD.shape[:-1].numel() <= FEW:
-            # Decoding: for few vectors the same product is faster with the tall matrix on the left.
-            return (self.weight @ x_BTD.flatten(0, -2).T).T.view(*x_BTD.shape[:-1], -1)
-        return F.linear(x_BTD, self.weight)
+        return token_logits(x_BTD, self.weight)
+
+
+def token_logits(x_BTD: Tensor, weight_VD: Tensor) -> Tensor:
+    """How well each token, of which there is a vector, fits each vector of a text."""
+    if not torch.is_grad_enabled() and x_BTD.shape[:-1].numel() <= FEW:
+        # Decoding: for few vectors the same product is faster with the tall matrix on the left.
+        return (weight_VD @ x_BTD.flatten(0, -2).T).T.view(*x_BTD.shape[:-1], -1)
+    return F.linear(x_BTD, weight_VD)
 
 
 class PositionedEmbedding(nn.Module):

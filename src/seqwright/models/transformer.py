@@ -10,7 +10,7 @@ from pydantic import PositiveInt, field_validator, model_validator
 from torch import Tensor, nn
 
 from seqwright.batches.pairs import Pairs, pairs
-from seqwright.layers.attention import Attention, KeysValues
+from seqwright.layers.attention import Attention, KeysValues, not_later
 from seqwright.layers.blocks import DecoderBlock, EncoderBlock, PostNorm, PreNorm
 from seqwright.layers.embeddings import PositionedEmbedding, TokenEmbedding, TokenVectors
 from seqwright.layers.taps import Tap
@@ -156,8 +156,7 @@ class Transformer(nn.Module):
         """Read target tokens; the logits at t are for the token after t. Rows may hold padding anywhere."""
         position_BT = (state.past_real_BC.sum(1, keepdim=True) + real_BT.cumsum(1) - 1).clamp_min_(0)
         past_real_BC = torch.cat((state.past_real_BC, real_BT), dim=1)
-        new, every = real_BT.shape[1], past_real_BC.shape[1]
-        order_TC = torch.ones(new, every, dtype=torch.bool, device=tokens_BT.device).tril_(every - new)
+        order_TC = not_later(real_BT.shape[1], past_real_BC.shape[1], tokens_BT.device)
         allowed_BTC = past_real_BC.unsqueeze(1) & order_TC
         x_BTD = self.target_embedding(tokens_BT, position_BT)
         past: list[KeysValues] = []

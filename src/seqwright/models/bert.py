@@ -1,0 +1,164 @@
+"""BERT: a Transformer's encoder on its own (Devlin et al. 2019), and RoBERTa and DistilBERT over the same layers.
+
+B batch · T time · V vocabulary · D width
+"""
+
+from typing import Any, Literal
+
+import torch
+from pydantic import Field, NonNegativeInt, PositiveInt, model_validator
+from torch import Tensor, nn
+
+from seqwright.layers.blocks import BidirectionalBlock
+from seqwright.layers.dropout import Dropout
+from seqwright.layers.embeddings import TokenVectors
+from seqwright.layers.taps import Tap
+from seqwright.models.gpt import begin_small
+from seqwright.settings import Settings
+
+SIZES: dict[str, dict[str, int]] = {
+    "tiny": {"width": 128, "heads": 2, "layers": 2},
+    "mini": {"width": 256, "heads": 4, "layers": 4},
+    "small": {"width": 512, "heads": 8, "layers": 4},
+    "medium": {"width": 512, "heads": 8, "layers": 8},
+    "base": {"width": 768, "heads": 12, "layers": 12},
+    "large": {"width": 1024, "heads": 16, "layers": 24},
+}
+# What the children changed: RoBERTa (Liu et al. 2019) has no second segment and counts positions from 2, DistilBERT
+# (Sanh et al. 2019) has neither segments nor pooler, and half the layers.
+FAMILIES: dict[str, dict[str, Any]] = {
+    "bert": {"segments": 2, "first_position": 0, "pooler": True, "epsilon": 1e-12},
+    "roberta": {"segments": 1, "first_position": 2, "pooler": False, "epsilon": 1e-5},
+    "distilbert": {"segments": 0, "first_position": 0, "pooler": False, "epsilon": 1e-12},
+}
+
+
+class BertSettings(Settings):
+    """`size` fills in whatever is not given: base and large (Devlin et al. 2019, section 3), tiny to medium (Turc et
+    al. 2019, table 1); `kind` what else tells the families apart.
+    """
+
+    kind: Literal["bert", "roberta", "distilbert"] = "bert"
+    size: Literal["tiny", "mini", "small", "medium", "base", "large"] = "tiny"
+    """Named settings of the papers; every other key overrides them. A distilbert has half the layers."""
+    width: PositiveInt
+    """Width of every vector in the stream."""
+    heads: PositiveInt
+    """Attention heads; they share the width."""
+    layers: PositiveInt
+    """Blocks, one above the other."""
+    feed_forward: PositiveInt
+    """Inner width of the feed-forward sublayers; four times the width if not given."""
+    context: PositiveInt = 512
+    """Most tokens that can be read at once: there is a vector for each position."""
+    segments: NonNegativeInt
+    """Kinds of segment that have a vector: BERT tells the first text from the second."""
+    first_position: NonNegativeInt
+    """The number of the first position."""
+    pooler: bool
+    """Whether the vector of the first token goes through a layer of its own before it stands for the text."""
+    dropout: float = Field(default=0.1, ge=0, lt=1)
+    """Share of each sublayer's output, and of the embeddings, that is dropped in training."""
+    attention_dropout: float = Field(default=0.0, ge=0, lt=1)
+    """Share of the attention's weights that is dropped in training; BERT has 0.1, which is slow on a CPU."""
+    epsilon: float = Field(gt=0)
+    """Guards the normalisation against division by zero."""
+    weights: str | None = None
+    """A run to begin from: its body becomes this one's, and its tokenizer cuts the text."""
+    take: tuple[NonNegativeInt, ...] | None = None
+    """Which of the blocks of `weights` are taken, counted from 0, one for each layer: [0, 2, 4] is every second of six,
+    as DistilBERT begins. Left out: the first ones."""
+
+    @model_validator(mode="before")
+    @classmethod
+    def _fill_in_what_is_named(cls, given: Any) -> Any:
+        if not isinstance(given, dict):
+            return given
+        kind = str(given.get("kind", "bert"))
+        whole = {**FAMILIES.get(kind, {}), **SIZES.get(str(given.get("size", "tiny")), {})}
+        if kind == "distilbert":
+            whole["layers"] = max(1, whole.get("layers", 2) // 2)
+        whole |= given
+        if isinstance(given.get("take"), list):
+            whole["take"] = tuple(given["take"])
+        width = whole.get("width")
+        return {"feed_forward": 4 * width if isinstance(width, int) else width, **whole}
+
+    @model_validator(mode="after")
+    def _heads_share_the_width(self) -> "BertSettings":
+        if self.width % self.heads:
+            raise ValueError(f"width {self.width} does not divide into {self.heads} heads")
+        return self
+
+    @model_validator(mode="after")
+    def _every_layer_is_taken_from_a_block(self) -> "BertSettings":
+        if self.take is not None and (self.weights is None or len(set(self.take)) != self.layers):
+            raise ValueError(
+                f"take names {len(set(self.take))} blocks for {self.layers} layers"
+                if self.weights
+                else "take chooses blocks of weights, which is not given"
+            )
+        return self
+
+
+class Bert(nn.Module):
+    """A vector for each token, from all the others on both sides (Devlin et al. 2019, section 3).
+
+        x = LayerNorm(e(token) + e(position) + e(segment))      x ← block(x), several times
+
+    What it learns from, and what is said from its vectors, is for the models that have it as their body; one that says
+    nothing of a text as a whole leaves the pooler out.
+    """
+
+    def __init__(self, settings: BertSettings, *, vocabulary: int, pooled: bool = True) -> None:
+        super().__init__()
+        self.settings = settings
+        width = settings.width
+        self.tokens = nn.Embedding(vocabulary, width)
+        self.positions = nn.Embedding(settings.first_position + settings.context, width)
+        self.segments = nn.Embedding(settings.segments, width) if settings.segments else None
+        self.norm = nn.LayerNorm(width, eps=settings.epsilon)
+        self.dropout = Dropout(settings.dropout)
+        self.blocks = nn.ModuleList(
+            BidirectionalBlock(
+                width=width,
+                heads=settings.heads,
+                inner=settings.feed_forward,
+                dropout=settings.dropout,
+                attention_dropout=settings.attention_dropout,
+                epsilon=settings.epsilon,
+            )
+            for _ in range(settings.layers)
+        )
+        self.pooler = nn.Linear(width, width) if settings.pooler and pooled else None
+        self.embedded, self.contextual = Tap(), Tap()
+        begin_small(self)
+
+    def forward(self, tokens_BT: Tensor, real_BT: Tensor, segment_BT: Tensor) -> Tensor:
+        """`h_BTD`: what the last block makes of each token; padding has no part in it."""
+        time = tokens_BT.shape[1]
+        assert time <= self.settings.context, f"{time} tokens at once are too many"
+        position_T = torch.arange(time, device=tokens_BT.device) + self.settings.first_position
+        x_BTD = self.tokens(tokens_BT) + self.positions(position_T)
+        if self.segments is not None:
+            x_BTD = x_BTD + self.segments(segment_BT.clamp_max(self.settings.segments - 1))
+        x_BTD = self.embedded(self.dropout(self.norm(x_BTD)))
+        allowed_B1T = None if bool(real_BT.all()) else real_BT.unsqueeze(1)
+        for block in self.blocks:
+            x_BTD = block(x_BTD, allowed_B1T)
+        h_BTD: Tensor = self.contextual(x_BTD)
+        return h_BTD
+
+    def pooled(self, h_BTD: Tensor) -> Tensor:
+        """`p_BD`: the vector that stands for a whole text, tanh(W h₀ + b), or h₀ where there is no pooler."""
+        first_BD = h_BTD[:, 0]
+        return first_BD if self.pooler is None else self.pooler(first_BD).tanh()
+
+    def depths(self) -> dict[str, int]:
+        """The embeddings lie below all blocks."""
+        below = dict.fromkeys(("tokens", "positions", "segments", "norm"), 0)
+        return below | {f"blocks.{place}": place + 1 for place in range(self.settings.layers)}
+
+    def token_vectors(self) -> dict[str, TokenVectors]:
+        """Its embeddings, and what the last block makes of them."""
+        return {"tokens": TokenVectors(self.tokens.weight, self.contextual)}

@@ -1,0 +1,208 @@
+"""GPT-2: a Transformer's decoder on its own (Radford et al. 2018 and 2019; Brown et al. 2020).
+
+B batch · T time · C cached and new positions · V vocabulary · D width
+"""
+
+from typing import Any, Literal, NamedTuple
+
+import torch
+import torch.nn.functional as F
+from pydantic import Field, PositiveInt, model_validator
+from torch import Tensor, nn
+
+from seqwright.batches.text import PackedText, Text, texts
+from seqwright.layers.attention import KeysValues, not_later
+from seqwright.layers.blocks import CausalBlock
+from seqwright.layers.dropout import Dropout
+from seqwright.layers.embeddings import TokenVectors, token_logits
+from seqwright.layers.taps import Tap
+from seqwright.settings import Settings
+
+SIZES: dict[str, dict[str, int]] = {
+    "tiny": {"width": 128, "heads": 4, "layers": 4, "context": 256},
+    "mini": {"width": 256, "heads": 4, "layers": 4, "context": 256},
+    "small": {"width": 768, "heads": 12, "layers": 12, "context": 1024},
+    "medium": {"width": 1024, "heads": 16, "layers": 24, "context": 1024},
+    "large": {"width": 1280, "heads": 20, "layers": 36, "context": 1024},
+    "xl": {"width": 1600, "heads": 25, "layers": 48, "context": 1024},
+    "175b": {"width": 12288, "heads": 96, "layers": 96, "context": 2048},
+}
+DEVIATION = 0.02  # of the weights at the beginning
+
+
+class GPTSettings(Settings):
+    """`size` fills in whatever is not given: GPT-2's four (Radford et al. 2019, table 2), GPT-3's largest (Brown et al.
+    2020, table 2.1), and two for a laptop.
+    """
+
+    kind: Literal["gpt"] = "gpt"
+    size: Literal["tiny", "mini", "small", "medium", "large", "xl", "175b"] = "tiny"
+    """Named settings of the papers (small to xl, 175b) or for a laptop (tiny, mini); every other key overrides them."""
+    width: PositiveInt
+    """Width of every vector in the stream."""
+    heads: PositiveInt
+    """Attention heads; they share the width."""
+    layers: PositiveInt
+    """Blocks, one above the other."""
+    context: PositiveInt
+    """Most tokens that can be read at once: there is a vector for each position."""
+    feed_forward: PositiveInt
+    """Inner width of the feed-forward sublayers; four times the width if not given."""
+    dropout: float = Field(default=0.1, ge=0, lt=1)
+    """Share of each sublayer's output, and of the embeddings, that is dropped in training."""
+    attention_dropout: float = Field(default=0.0, ge=0, lt=1)
+    """Share of the attention's weights that is dropped in training; GPT-2 has 0.1, which is slow on a CPU."""
+    weights: str | None = None
+    """A run to begin from: its model becomes this one, or its body, and its tokenizer cuts the text."""
+
+    @model_validator(mode="before")
+    @classmethod
+    def _fill_in_the_size(cls, given: Any) -> Any:
+        if not isinstance(given, dict):
+            return given
+        whole = {**SIZES.get(str(given.get("size", "tiny")), {}), **given}
+        width = whole["width"]
+        return {"feed_forward": 4 * width if isinstance(width, int) else width, **whole}
+
+    @model_validator(mode="after")
+    def _heads_share_the_width(self) -> "GPTSettings":
+        if self.width % self.heads:
+            raise ValueError(f"width {self.width} does not divide into {self.heads} heads")
+        return self
+
+
+class GPTState(NamedTuple):
+    """What was read so far, as keys and values of each block, and which of it is no padding."""
+
+    past: tuple[KeysValues | None, ...]
+    past_real_BC: Tensor
+
+
+class GPT(nn.Module):
+    """p(next token | all before it) from blocks that read only what is before (Radford et al. 2019, section 2.3).
+
+        x = e(token) + e(position)      x ← block(x), several times      p = softmax(e LayerNorm(x))
+
+    The matrix of the tokens' vectors is also the output's. Weights begin with deviation 0.02, those that end in the
+    stream with 0.02/√(2 layers), so that it does not grow with the depth.
+    """
+
+    def __init__(self, settings: GPTSettings, *, vocabulary: int) -> None:
+        super().__init__()
+        self.settings, self.context = settings, settings.context
+        width = settings.width
+        self.tokens = nn.Embedding(vocabulary, width)
+        self.positions = nn.Embedding(settings.context, width)
+        self.dropout = Dropout(settings.dropout)
+        self.blocks = nn.ModuleList(
+            CausalBlock(
+                width=width,
+                heads=settings.heads,
+                inner=settings.feed_forward,
+                dropout=settings.dropout,
+                attention_dropout=settings.attention_dropout,
+            )
+            for _ in range(settings.layers)
+        )
+        self.norm = nn.LayerNorm(width)
+        self.contextual = Tap()
+        begin_small(self)
+        for name, parameter in self.named_parameters():
+            if name.endswith(("attention.output.weight", "feed_forward.narrow.weight")):
+                nn.init.normal_(parameter, std=DEVIATION / (2 * settings.layers) ** 0.5)
+
+    def forward(self, batch: Text | PackedText, carry: None = None) -> tuple[Tensor, None]:
+        """The logits of every next token."""
+        return self.logits(self.hidden(batch.given_BT, batch.real_BT, batch.document_BT)), carry
+
+    def first_carry(self, batch: Text | PackedText) -> None:
+        """Nothing flows from batch to batch."""
+
+    def log_probability(self, batch: Text | PackedText, carry: None = None) -> tuple[Tensor, None]:
+        """`logp_BT` of every wanted token, 0 at padding."""
+        logits_BTV, _ = self(batch, None)
+        loss = F.cross_entropy(logits_BTV.flatten(0, 1).float(), batch.wanted_BT.flatten(), reduction="none")
+        return -loss.view_as(batch.wanted_BT).masked_fill(~batch.real_BT, 0.0), carry
+
+    def hidden(self, tokens_BT: Tensor, real_BT: Tensor, document_BT: Tensor | None = None) -> Tensor:
+        """`h_BTD`: what the last block makes of each token. Padding stands on the right, where nobody reads it.
+
+        Where `document_BT` numbers the documents that share a row, none reads another and each begins at position 0.
+        """
+        time = tokens_BT.shape[1]
+        position_T = torch.arange(time, device=tokens_BT.device)
+        if document_BT is None:
+            return self._through(tokens_BT, position_T, None, (None,) * len(self.blocks))[0]
+        begins_BT = torch.ones_like(real_BT)
+        begins_BT[:, 1:] = document_BT[:, 1:] != document_BT[:, :-1]
+        first_BT = torch.where(begins_BT, position_T, 0).cummax(1).values
+        allowed_BTT = (first_BT.unsqueeze(2) == first_BT.unsqueeze(1)) & not_later(time, time, tokens_BT.device)
+        return self._through(tokens_BT, position_T - first_BT, allowed_BTT, (None,) * len(self.blocks))[0]
+
+    def logits(self, h_BTD: Tensor) -> Tensor:
+        """How well each token of the vocabulary fits after each vector."""
+        return token_logits(h_BTD, self.tokens.weight)
+
+    def lens(self, stream_BTD: Tensor) -> Tensor:
+        """What a block would say if it were the last."""
+        return self.logits(self.norm(stream_BTD))
+
+    def depths(self) -> dict[str, int]:
+        """The embeddings lie below all blocks."""
+        below = dict.fromkeys(("tokens", "positions"), 0)
+        return below | {f"blocks.{place}": place + 1 for place in range(self.settings.layers)}
+
+    def token_vectors(self) -> dict[str, TokenVectors]:
+        """Its embeddings, and what the last block makes of them."""
+        return {"tokens": TokenVectors(self.tokens.weight, self.contextual)}
+
+    def start(self, batch: Text) -> GPTState:
+        """Nothing read yet."""
+        return GPTState((None,) * len(self.blocks), batch.real_BT[:, :0])
+
+    def read(self, tokens_BT: Tensor, real_BT: Tensor, state: GPTState) -> tuple[Tensor, GPTState]:
+        """Read tokens; the logits at t are for the token after t. Rows may hold padding anywhere."""
+        position_BT = (state.past_real_BC.sum(1, keepdim=True) + real_BT.cumsum(1) - 1).clamp_min_(0)
+        past_real_BC = torch.cat((state.past_real_BC, real_BT), dim=1)
+        order_TC = not_later(real_BT.shape[1], past_real_BC.shape[1], tokens_BT.device)
+        allowed_BTC = past_real_BC.unsqueeze(1) & order_TC
+        h_BTD, past = self._through(tokens_BT, position_BT, allowed_BTC, state.past)
+        return self.logits(h_BTD), GPTState(past, past_real_BC)
+
+    def step(self, tokens_B: Tensor, state: GPTState) -> tuple[Tensor, GPTState]:
+        """`read` of one token in each row."""
+        tokens_B1 = tokens_B.unsqueeze(1)
+        logits_B1V, state = self.read(tokens_B1, torch.ones_like(tokens_B1, dtype=torch.bool), state)
+        return logits_B1V.squeeze(1), state
+
+    def _through(
+        self, tokens_BT: Tensor, position_BT: Tensor, allowed_BTC: Tensor | None, past: tuple[KeysValues | None, ...]
+    ) -> tuple[Tensor, tuple[KeysValues, ...]]:
+        """Through all blocks: the last one's vectors, normalised, and what later tokens will read."""
+        assert tokens_BT.shape[1] <= self.settings.context, f"{tokens_BT.shape[1]} tokens at once are too many"
+        x_BTD = self.dropout(self.tokens(tokens_BT) + self.positions(position_BT))
+        now: list[KeysValues] = []
+        for block, before in zip(self.blocks, past, strict=True):
+            x_BTD, after = block(x_BTD, before, allowed_BTC)
+            now.append(after)
+        return self.contextual(self.norm(x_BTD)), tuple(now)
+
+
+def begin_small(module: nn.Module) -> None:
+    """Every matrix drawn with deviation 0.02, no bias (Radford et al. 2018, section 4.1; Devlin et al. 2019)."""
+    for each in module.modules():
+        if isinstance(each, nn.Linear | nn.Embedding):
+            nn.init.normal_(each.weight, std=DEVIATION)
+        if isinstance(each, nn.Linear) and each.bias is not None:
+            nn.init.zeros_(each.bias)
+
+
+def small() -> GPT:
+    """A GPT of a few thousand parameters, for tests."""
+    return GPT(GPTSettings(width=8, heads=2, layers=3, context=19, feed_forward=32, dropout=0.1), vocabulary=13)
+
+
+def example() -> Text:
+    """A batch for `small()`, with padding."""
+    draw = torch.Generator().manual_seed(1)
+    return texts([torch.randint(4, 13, (length,), generator=draw).numpy() for length in (6, 2, 4)], begin=2, end=3)
