@@ -1,4 +1,4 @@
-"""`export`: what a run has learnt, as a file that other programs read."""
+"""`export`: what a run has learnt, as a file or a folder that other programs read."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -8,17 +8,21 @@ from seqwright.arpa import write_arpa
 from seqwright.cli.terminal import say, shown
 from seqwright.data.files import extension_of
 from seqwright.errors import DataError, RunError, SettingError, instead
+from seqwright.interchange.checkpoints import write_checkpoint
 from seqwright.runs import Run, open_run
 from seqwright.tasks.vectors import WordVectors
+from seqwright.training.weights import unique_tensors
 from seqwright.word2vec import write_word2vec
 
 
 def export_run(folder: Path, file: Path, to: str | None, side: str | None, which: str, *, yes: bool) -> None:
     """Write the file in the format asked for, or in that which its name tells."""
     form = FORMATS[_format(file, to)]
-    if file.is_dir():
+    if file.is_dir() and not form.folder:
         raise DataError(f"{file} is a folder; name a file in it")
-    if file.exists() and not yes:
+    if file.is_file() and form.folder:
+        raise DataError(f"{file} is a file; name a folder, since the model becomes several files")
+    if (any(file.iterdir()) if file.is_dir() else file.exists()) and not yes:
         raise DataError(f"{file} exists; choose another name, or say --yes to replace it")
     if side is not None and not form.sides:
         raise SettingError("--side chooses between the vectors of two vocabularies; leave it out")
@@ -35,7 +39,7 @@ def _format(file: Path, to: str | None) -> str:
     for name, form in FORMATS.items():
         if ending in form.endings:
             return name
-    known = ", ".join(f"{' or '.join(form.endings)} for {name}" for name, form in FORMATS.items())
+    known = ", ".join(f"{' or '.join(form.endings)} for {name}" for name, form in FORMATS.items() if form.endings)
     raise SettingError(f"what {file} shall hold cannot be told by its name; end it in {known}, or say it with --to")
 
 
@@ -58,15 +62,29 @@ def _write_ngrams(run: Run, file: Path, side: str | None) -> str:
     return f"{sum(order.ngrams for order in model.storage()):,} n-grams"
 
 
+def _write_checkpoint(run: Run, folder: Path, side: str | None) -> str:
+    inputs, task = run.inputs, run.recipe.task
+    labels = {"classification": "labels", "tagging": "tags"}
+    names = list(getattr(inputs, labels[task])) if task in labels else []
+    settings, tensors = run.recipe.model.model_dump(mode="json"), unique_tensors(run.model)
+    if task == "rating":  # the model says how far from the mean, and there what it says is the rating
+        mean, deviation = inputs.ratings.mean, inputs.ratings.deviation
+        tensors |= {name: tensors[name] * deviation for name in ("output.weight", "output.bias")}
+        tensors["output.bias"] = tensors["output.bias"] + mean
+    return write_checkpoint(folder, task, settings, tensors, inputs.tokenizer, names)
+
+
 class Format(NamedTuple):
     """How a file of a format is called, what writes it and says what it wrote, and whether `--side` means something."""
 
     endings: tuple[str, ...]
     write: Callable[[Run, Path, str | None], str]
     sides: bool
+    folder: bool = False  # whether it is several files
 
 
 FORMATS = {
     "word2vec": Format((".vec", ".txt"), _write_vectors, sides=True),
     "arpa": Format((".arpa",), _write_ngrams, sides=False),
+    "hf": Format((), _write_checkpoint, sides=False, folder=True),
 }

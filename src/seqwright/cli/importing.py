@@ -1,4 +1,4 @@
-"""`import`: a run folder from a model that another program made."""
+"""`import`: a run folder from a model that another program made: n-grams as ARPA, a checkpoint of `transformers`."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 from rich.console import Console
 
 from seqwright.arpa import read_arpa, read_words
-from seqwright.cli.cards import write_card
+from seqwright.cli.cards import verb_of, write_card
 from seqwright.cli.storage import storage_table
 from seqwright.cli.terminal import command, say, shown
 from seqwright.data.files import content_hash, extension_of, require_file
@@ -15,18 +15,23 @@ from seqwright.errors import DataError, RunError, SettingError
 from seqwright.inputs.plain_text import PlainText
 from seqwright.inputs.tokenizers import Tokenizer
 from seqwright.inputs.vocabularies import RESERVED, SPACE
-from seqwright.lineage import task_name
+from seqwright.interchange.checkpoints import read_checkpoint
+from seqwright.interchange.recipes import inputs_of, recipe_of
+from seqwright.interchange.weight_files import refuse_pickle
 from seqwright.recipe import recipe_from
-from seqwright.runs import open_run, write_run
+from seqwright.runs import model_of, open_run, parameters, write_run
+from seqwright.training.weights import load_tensors, unique_tensors
 
 
 def import_model(file: Path, run: Path | None, inputs: Path | None, *, yes: bool) -> None:
-    """Read the file, and write a run folder that is like one that was trained."""
-    reader = READERS.get(extension_of(file))
+    """Read the file or folder, and write a run folder that is like one that was trained."""
+    refuse_pickle(file)
+    reader = _import_checkpoint if file.is_dir() else READERS.get(extension_of(file))
     if reader is None:
-        raise SettingError(f"what {file} holds cannot be told by its name, expected one that ends in {_endings()}")
-    require_file(file)
-    folder = run or Path("runs") / file.name.split(".")[0]
+        raise SettingError(f"what {file} holds cannot be told by its name, expected a folder or {_endings()}")
+    if not file.is_dir():
+        require_file(file)
+    folder = run or Path("runs") / _name(file)
     if (folder / "resolved.toml").exists() and not yes:
         raise RunError(f"{folder} is a run already; choose another folder with --run, or say --yes to replace it")
     reader(file, folder, inputs)
@@ -49,6 +54,33 @@ def _import_arpa(file: Path, folder: Path, inputs: Path | None) -> None:
     Console(stderr=True).print(storage_table(model))
     say(f"imported: {shown(folder)}")
     say(f'next: {command("score", shown(folder))} "…"')
+
+
+def _import_checkpoint(path: Path, folder: Path, inputs: Path | None) -> None:
+    if inputs is not None:
+        raise SettingError("--inputs is for ARPA files; a checkpoint brings its own tokenizer, so leave it out")
+    say(f"reading {shown(path)} …")
+    checkpoint = read_checkpoint(path)
+    origin = _name(path) if path.is_dir() else f"{_name(path)}/{path.name}"
+    recipe = recipe_from(recipe_of(checkpoint, origin), name=folder.name)
+    text = inputs_of(checkpoint, recipe.inputs)
+    model = model_of(recipe, text.sizes())
+    shapes = {name: tensor.shape for name, tensor in unique_tensors(model).items()}
+    load_tensors(model, checkpoint.family.names(checkpoint.task).ours(checkpoint.tensors, shapes, str(path)))
+    made = write_run(recipe, folder, text, model)
+    write_card(made)
+    sizes = f"{parameters(model):,} parameters, {text.tokenizer.size:,} tokens"
+    say(f"a {recipe.model.kind} for {checkpoint.task}: {sizes}")
+    say(f"imported: {shown(folder)}")
+    say(f'next: {command(verb_of(made), shown(folder))} "…"')
+
+
+def _name(path: Path) -> str:
+    """What a run is called after the file, or after its folder where all such files have one name."""
+    whole = path.resolve()
+    if whole.is_dir():
+        return whole.name
+    return whole.parent.name if whole.suffix == ".safetensors" else whole.name.split(".")[0]
 
 
 class Vocabulary(NamedTuple):
@@ -79,14 +111,18 @@ def _inputs_of_words(file: Path) -> Vocabulary:
 def _inputs_of_run(folder: Path) -> Vocabulary:
     """The tokenizer of another run."""
     other = open_run(folder, notice=say)
-    if task_name(other.recipe.data.kind) != "language":
+    if other.recipe.task != "language":
         raise RunError(f"{folder} is no language model; --inputs takes the tokenizer of one")
     settings = other.recipe.inputs.model_dump(mode="json", exclude_none=True)
     return Vocabulary(other.inputs, other.inputs.tokenizer.spellings(), settings)
 
 
 def _endings() -> str:
-    return " or ".join(f"{ending} (also {ending}.gz)" for ending in READERS)
+    return f"a file that ends in {', '.join(READERS)}"
 
 
-READERS: dict[str, Callable[[Path, Path, Path | None], None]] = {".arpa": _import_arpa, ".lm": _import_arpa}
+READERS: dict[str, Callable[[Path, Path, Path | None], None]] = {
+    ".arpa": _import_arpa,
+    ".lm": _import_arpa,
+    ".safetensors": _import_checkpoint,
+}

@@ -43,3 +43,38 @@ class ArpaFile:
 
     def _refuse(self) -> NoReturn:
         raise DataError(f"the model came from {self.settings.file}, which has no text in it; give some with --data")
+
+
+class CheckpointSettings(Settings):
+    """A checkpoint of `transformers` that `seqwright import` made a run of; it holds a model and no examples."""
+
+    kind: Literal["text-checkpoint", "labelled-checkpoint", "tagged-checkpoint", "questions-checkpoint"]
+    file: str
+    """The name of its file or folder."""
+    sha256: str
+    """The sha256 of its weights."""
+
+
+class Checkpoint:
+    """Data of which nothing is known but the model that was made of it."""
+
+    def __init__(self, settings: CheckpointSettings) -> None:
+        self.settings = settings
+
+    def parts(self) -> list[PartName]:
+        """None: refused, whoever asks."""
+        self._refuse()
+
+    def fingerprint(self, part: PartName) -> str:
+        """Refused."""
+        self._refuse()
+
+    def paths(self) -> list[Path]:
+        """No file of the user's is read."""
+        return []
+
+    def _refuse(self) -> NoReturn:
+        raise DataError(
+            f"the model came from {self.settings.file}, which has no examples in it; give some with --data, or train a "
+            "recipe of your own with model.weights set to this run"
+        )

@@ -10,6 +10,7 @@ from typing import NamedTuple, final
 import numpy as np
 
 from seqwright.errors import SettingError
+from seqwright.inputs.own_tokenizers import OwnTokenizer
 from seqwright.inputs.tokenizers import UNKNOWN, Numbers, Tokenizer
 
 # Words whose merges are remembered; rarer ones that come later are worked out each time.
@@ -46,6 +47,8 @@ class BPEDropout:
             raise SettingError(
                 f"BPE-dropout needs a tokenizer of kind 'bpe', but this one is of kind '{tokenizer.kind}'"
             )
+        if not isinstance(tokenizer, OwnTokenizer):
+            raise SettingError("BPE-dropout needs a tokenizer that was learnt here, but this one is another program's")
         if not 0 <= probability <= 1:
             raise SettingError(f"the probability of BPE-dropout must lie between 0 and 1, but is {probability}")
         self.probability = probability

@@ -10,7 +10,7 @@ from pydantic import Field, model_validator
 from seqwright.batches import InMemory
 from seqwright.batches.pairs import PairBatches
 from seqwright.inputs.bpe_dropout import BPEDropout
-from seqwright.inputs.tokenizers import BEGIN, END, Numbers, Tokenizer, TokenizerSettings
+from seqwright.inputs.tokenizers import Numbers, Tokenizer, TokenizerSettings
 
 Draw = Callable[[str, random.Random], Numbers]
 
@@ -45,12 +45,12 @@ class PairText(NamedTuple):
     @property
     def begin(self) -> int:
         """The token every target begins with."""
-        return BEGIN
+        return self.target.begin
 
     @property
     def end(self) -> int:
         """The token that closes every sentence."""
-        return END
+        return self.target.end
 
     @property
     def shared(self) -> bool:

@@ -4,9 +4,9 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Literal, NamedTuple
 
-from pydantic import Field
+from pydantic import Field, model_validator
 
-from seqwright.inputs.tokenizers import BEGIN, END, Tokenizer, TokenizerSettings
+from seqwright.inputs.tokenizers import Tokenizer, TokenizerSettings
 
 
 class PlainTextSettings(TokenizerSettings):
@@ -14,14 +14,23 @@ class PlainTextSettings(TokenizerSettings):
 
     joined: bool = True
     """Whether all documents are joined into one text that is read on from batch to batch, or each is kept apart."""
+    packed: bool = False
+    """Kept apart: whether several documents share a row, in which none reads another; for models like gpt."""
     segment: int = Field(default=64, ge=1)
-    """Joined: how many tokens of the text a batch goes on, and the gradient goes back."""
+    """Joined: how many tokens of the text a batch goes on, and the gradient goes back, or the size of the windows that
+    a model like gpt reads. Packed: how many positions a row has."""
     longest: int = Field(default=1024, ge=1)
     """Kept apart: most tokens of a document."""
     overlong: Literal["drop", "cut", "refuse"] = "drop"
     """What happens to longer ones: left out and counted, cut off, or refused with an error."""
     blank: Literal["drop", "keep"] = "drop"
     """What happens to blank documents: left out and counted, or kept, as the usual counts of WikiText have them."""
+
+    @model_validator(mode="after")
+    def _only_what_is_apart_is_packed(self) -> "PlainTextSettings":
+        if self.packed and self.joined:
+            raise ValueError("packed is for documents that are kept apart; set joined = false beside it")
+        return self
 
 
 class PlainText(NamedTuple):
@@ -32,12 +41,12 @@ class PlainText(NamedTuple):
     @property
     def begin(self) -> int:
         """The token that stands before the text."""
-        return BEGIN
+        return self.tokenizer.begin
 
     @property
     def end(self) -> int:
         """The token that closes every document."""
-        return END
+        return self.tokenizer.end
 
     @classmethod
     def learnt(cls, texts: Iterable[str], settings: PlainTextSettings) -> "PlainText":

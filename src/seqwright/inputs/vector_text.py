@@ -11,7 +11,7 @@ from pydantic import Field
 from seqwright.batches import InMemory
 from seqwright.batches.described import DescribedBatches
 from seqwright.errors import RunError
-from seqwright.inputs.tokenizers import BEGIN, END, Tokenizer, TokenizerSettings
+from seqwright.inputs.tokenizers import Tokenizer, TokenizerSettings
 from seqwright.inputs.vectors import Codes, Vectors, from_plain
 from seqwright.inputs.vocabularies import Kind
 
@@ -37,17 +37,19 @@ class VectorText(NamedTuple):
     @property
     def begin(self) -> int:
         """The token every text begins with."""
-        return BEGIN
+        return self.tokenizer.begin
 
     @property
     def end(self) -> int:
         """The token that closes every text."""
-        return END
+        return self.tokenizer.end
 
     @classmethod
-    def learnt(cls, texts: Iterable[str], vectors: Vectors, settings: VectorTextSettings) -> "VectorText":
-        """A tokenizer trained on texts, which are read once."""
-        return cls(Tokenizer.train(texts, settings), vectors, settings.longest)
+    def learnt(
+        cls, texts: Iterable[str], vectors: Vectors, settings: VectorTextSettings, tokenizer: Tokenizer | None = None
+    ) -> "VectorText":
+        """A tokenizer trained on texts, which are read once, if none is given."""
+        return cls(tokenizer or Tokenizer.train(texts, settings), vectors, settings.longest)
 
     def codes(self, given: Sequence[str]) -> Codes:
         """The code of each thing that is given; what cannot be given is refused."""

@@ -43,6 +43,8 @@ class TokenizerSettings(Settings):
     """Whether capital letters become small ones."""
     least: int = Field(default=1, ge=1)
     """How often a character, a word or a pair of pieces must occur to become a token."""
+    tokenizer: str | None = None
+    """A run whose tokenizer is taken instead of training one; with model.weights it is that run's anyway."""
 
 
 def learnt_model(units: Counter[str], settings: TokenizerSettings) -> models.Model:

@@ -9,7 +9,6 @@ from typing import Any, Literal
 
 import numpy as np
 import pytest
-import tokenizers
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -142,13 +141,41 @@ def test_a_damaged_file_is_named(tmp_path: Path) -> None:
         Tokenizer.load(path)
 
 
-def test_a_tokenizer_of_another_make_is_refused(tmp_path: Path) -> None:
+def test_a_tokenizer_whose_reserved_tokens_are_not_the_first_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "tokenizer.json"
-    for names in (["<unk>", "<pad>", "<s>", "</s>"], ["<pad>", "<unk>", "<s>", "</s>"]):
-        foreign = {name: number for number, name in enumerate(names)}
-        tokenizers.Tokenizer(tokenizers.models.WordLevel(foreign, unk_token="<unk>")).save(str(path))
-        with pytest.raises(RunError, match="did not write"):
-            Tokenizer.load(path)
+    path.write_text(TRAINED["words"].json().replace('"<pad>"', '"<gap>"'), encoding="utf-8")
+    with pytest.raises(RunError, match=r"tokenizer\.json.*no tokenizer that Seqwright wrote"):
+        Tokenizer.load(path)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_further_special_tokens_come_last_and_are_found_in_no_text(kind: Kind, tmp_path: Path) -> None:
+    tokenizer = learnt(kind, [*CORPUS, "<mask> <to-fr>"], vocabulary=197)
+    special = tokenizer.with_special(["<mask>", "<to-fr>"])
+    size = tokenizer.size
+    assert (special.size, special.mask, tokenizer.mask) == (size + 2, size, None)
+    assert special.special == {"<pad>": 0, "<unk>": 1, "<s>": 2, "</s>": 3, "<mask>": size, "<to-fr>": size + 1}
+    special.save(tmp_path / "text.json")
+    text = "the dog<mask> <to-fr> jumps"
+    for each in (special, Tokenizer.load(tmp_path / "text.json"), pickle.loads(pickle.dumps(special))):
+        assert each.json() == special.json()
+        assert encoded(each, text) == encoded(tokenizer, text)
+        assert each.decode([*encoded(each, "the"), size, *encoded(each, "dog")]).split("<mask>")[0] == "the"
+        assert each.words([size, 3, size + 1]) == [("<mask>", [0]), ("</s>", [1]), ("<to-fr>", [2])]
+        assert each.unwritten() == [0, 1, 2, size, size + 1]
+        assert each.unknown_characters([text]) == tokenizer.unknown_characters([text])
+
+
+def test_learning_special_tokens_keeps_the_limit() -> None:
+    settings = TokenizerSettings(kind="bpe", vocabulary=97)
+    tokenizer = Tokenizer.train(CORPUS, settings, special=("<mask>",))
+    assert (tokenizer.size, tokenizer.mask) == (97, 96)
+    assert tokenizer.with_special(("<mask>",)).json() == tokenizer.json()
+
+
+def test_an_ordinary_token_cannot_become_special() -> None:
+    with pytest.raises(SettingError, match="'▁the' is an ordinary token"):
+        TRAINED["words"].with_special(["▁the"])
 
 
 @pytest.mark.parametrize("kind", KINDS)

@@ -1,0 +1,1 @@
+"""Checkpoints of other programs: the folders of Hugging Face's `transformers`, read and written."""

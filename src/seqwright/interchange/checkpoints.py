@@ -1,0 +1,209 @@
+"""A checkpoint as `transformers` writes it: a folder with config.json, its weights and its tokenizer."""
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import torch
+from torch import Tensor
+
+from seqwright.errors import DataError, RunError
+from seqwright.inputs.tokenizers import Tokenizer
+from seqwright.interchange.families import FAMILIES, Family, Head
+from seqwright.interchange.tokenizer_files import read_tokenizer, write_tokenizer
+from seqwright.interchange.weight_files import (
+    read_json,
+    read_tensors,
+    refuse_pickle,
+    weight_files,
+    write_json,
+    write_tensors,
+)
+
+CONFIG = "config.json"
+NEEDED = ("width", "heads", "layers", "context")
+REGRESSION, SEVERAL_LABELS = "regression", "multi_label_classification"
+
+
+class Checkpoint(NamedTuple):
+    """What was found in a folder: what it is for, our settings of the model, its tensors by their names there."""
+
+    family: Family
+    task: str
+    settings: dict[str, Any]
+    labels: list[str]  # of a classifier or a tagger
+    tokenizer: Tokenizer
+    tensors: dict[str, Tensor]
+    files: list[Path]
+
+
+def read_checkpoint(path: Path) -> Checkpoint:
+    """A folder, or the safetensors file in it."""
+    refuse_pickle(path)
+    if not path.exists():
+        raise DataError(f"there is no {path}; expected a folder with {CONFIG}, model.safetensors and a tokenizer")
+    folder = path if path.is_dir() else path.parent
+    config = read_json(folder / CONFIG)
+    family, task = _recognised(config, folder / CONFIG)
+    files = weight_files(folder) if path.is_dir() else [path]
+    tensors = _with_prefix(read_tensors(files), family)
+    labels = _labels(config, tensors, family.heads[task]) if task in {"classification", "tagging"} else []
+    if task == "classification" and (len(labels) == 1 or config.get("problem_type") == REGRESSION):
+        task, labels = "rating", []
+    settings = _settings(config, family, task, tensors, folder / CONFIG)
+    tokenizer = _fitting(read_tokenizer(folder, causal=task == "language"), tensors, family, folder)
+    return Checkpoint(family, task, settings, labels, tokenizer, tensors, files)
+
+
+def _recognised(config: Mapping[str, Any], where: Path) -> tuple[Family, str]:
+    """The family and the task of a model; what it computes otherwise than ours is refused."""
+    name = config.get("model_type")
+    family = FAMILIES.get(str(name))
+    if family is None:
+        raise DataError(f"{where} is of model_type '{name}'; those that can be imported are {', '.join(FAMILIES)}")
+    architecture = next(iter(config.get("architectures") or []), None)
+    task = family.task_of(architecture)
+    if task is None:
+        known = [family.bare, *dict.fromkeys(name for head in family.heads.values() for name in head.architectures)]
+        raise DataError(f"{where} is of the architecture {architecture}; those that can be imported are {_list(known)}")
+    for key, allowed in family.fixed.items():
+        if config.get(key) is not None and config[key] not in allowed:
+            raise DataError(f"{where} has {key} = {config[key]!r}; only {_list(map(repr, allowed))} can be imported")
+    if config.get("problem_type") == SEVERAL_LABELS:
+        raise DataError(
+            f"{where} gives a text several labels at once (problem_type); only one for each can be imported"
+        )
+    return family, task
+
+
+def _settings(
+    config: Mapping[str, Any], family: Family, task: str, tensors: Mapping[str, Tensor], where: Path
+) -> dict[str, Any]:
+    """Our settings of the model; what of it is there at all is told by the tensors."""
+    named = {ours: config[theirs] for ours, theirs in family.settings.items() if config.get(theirs) is not None}
+    missing = [family.settings[name] for name in NEEDED if name not in named]
+    if missing:
+        raise DataError(f"{where} lacks {', '.join(missing)}: get it again")
+    if family.kind == "roberta":  # the token of padding also stands in the count of positions
+        named["first_position"] = config.get("pad_token_id", 1) + 1
+        named["context"] -= named["first_position"]
+    head = family.heads[task]
+    if any("body.pooler.weight" in row.ours for row in family.body):
+        named["pooler"] = f"{family.prefix}pooler.dense.weight" in tensors
+    if task == "masking":
+        named["head"] = any(name in tensors for row in head.rows for name in row.theirs)
+    elif task != "language":
+        given = next((config[key] for key in family.head_dropouts if config.get(key) is not None), None)
+        named["head_dropout"] = config.get(family.settings["dropout"], 0.1) if given is None else given
+    return {"kind": family.kind, **named}
+
+
+def _with_prefix(tensors: dict[str, Tensor], family: Family) -> dict[str, Tensor]:
+    """A bare body is saved without the prefix that it has under a head."""
+    if any(name.startswith(family.prefix) for name in tensors):
+        return tensors
+    return {name if name in _head_names(family) else family.prefix + name: tensor for name, tensor in tensors.items()}
+
+
+def _head_names(family: Family) -> set[str]:
+    return {name for head in family.heads.values() for name in head.copies}
+
+
+def _labels(config: Mapping[str, Any], tensors: Mapping[str, Tensor], head: Head) -> list[str]:
+    """The names of the classes, by their numbers; the config need not name them."""
+    names = config.get("id2label") or {}
+    if names:
+        return [str(names[number]) for number in sorted(names, key=int)]
+    (output,) = (row.theirs[0] for row in head.rows if row.ours == ("output.bias",))
+    return [f"LABEL_{number}" for number in range(len(tensors.get(output, ())))]
+
+
+def _fitting(tokenizer: Tokenizer, tensors: Mapping[str, Tensor], family: Family, folder: Path) -> Tokenizer:
+    """The tokenizer with as many tokens as there are vectors; those nobody ever uses get a name."""
+    name = family.body[0].theirs[0]
+    if name not in tensors:
+        raise DataError(f"{folder} lacks {name}; such a model cannot be imported")
+    rows = len(tensors[name])
+    if tokenizer.size > rows:
+        raise DataError(
+            f"the tokenizer of {folder} has {tokenizer.size:,} tokens, but the weights have vectors for {rows:,}: they "
+            "do not belong together; get both from the same place"
+        )
+    return tokenizer.with_special([f"<unused-{number}>" for number in range(tokenizer.size, rows)])
+
+
+def write_checkpoint(
+    folder: Path,
+    task: str,
+    settings: Mapping[str, Any],
+    tensors: Mapping[str, Tensor],
+    tokenizer: Tokenizer,
+    labels: list[str],
+) -> str:
+    """Write a folder that `transformers` loads; the name of the class that it is there."""
+    family = next((family for family in FAMILIES.values() if family.kind == settings["kind"]), None)
+    if family is None or task not in family.heads:
+        known = _list(f"{family.kind} for {_list(family.heads)}" for family in FAMILIES.values())
+        raise RunError(f"a {settings['kind']} for {task} has no equal in transformers; those that have are {known}")
+    if settings.get("pooling", "first") != "first":
+        raise RunError(f"model.pooling is '{settings['pooling']}', which no classifier of transformers has")
+    pad = tokenizer.pad
+    if family.kind == "roberta" and pad is not None and pad + 1 != settings["first_position"]:
+        tensors, settings = _counted_from(pad + 1, tensors, settings)
+    theirs = family.names(task).theirs(tensors)
+    architecture = _architecture(family, task, settings)
+    if architecture == family.bare:
+        theirs = {name.removeprefix(family.prefix): tensor for name, tensor in theirs.items()}
+    folder.mkdir(parents=True, exist_ok=True)
+    write_tensors(theirs, folder)
+    config = {"architectures": [architecture], "model_type": family.model_type}
+    config |= _config(family, task, settings, tokenizer, labels)
+    write_json(folder / CONFIG, config)
+    segments = settings.get("segments", 0) > 1
+    write_tokenizer(tokenizer, folder, context=settings["context"], around=task != "language", segments=segments)
+    return architecture
+
+
+def _counted_from(
+    first: int, tensors: Mapping[str, Tensor], settings: Mapping[str, Any]
+) -> tuple[dict[str, Tensor], dict[str, Any]]:
+    """The same model with another number for its first position: there it is that of the token of padding, and one."""
+    position_PD = tensors["body.positions.weight"][settings["first_position"] :]
+    before_PD = position_PD.new_zeros(first, position_PD.shape[1])
+    moved = {**tensors, "body.positions.weight": torch.cat([before_PD, position_PD])}
+    return moved, {**settings, "first_position": first}
+
+
+def _architecture(family: Family, task: str, settings: Mapping[str, Any]) -> str:
+    """What the model is called there; BERT has a name of its own with and without the question what follows."""
+    if task == "masking" and not settings["head"]:
+        return family.bare
+    names = family.heads[task].architectures
+    return names[0] if task != "masking" or settings["pooler"] else names[-1]
+
+
+def _config(
+    family: Family, task: str, settings: Mapping[str, Any], tokenizer: Tokenizer, labels: list[str]
+) -> dict[str, Any]:
+    config = {theirs: settings[ours] for ours, theirs in family.settings.items()}
+    config |= {key: allowed[0] for key, allowed in family.fixed.items()}
+    config |= {"vocab_size": tokenizer.size, "bos_token_id": tokenizer.begin, "eos_token_id": tokenizer.end}
+    config["pad_token_id"] = tokenizer.pad
+    match family.kind:
+        case "gpt":
+            config["embd_pdrop"] = settings["dropout"]
+        case "roberta":
+            config["max_position_embeddings"] += settings["first_position"]
+            config["pad_token_id"] = settings["first_position"] - 1
+    config |= {key: settings["head_dropout"] for key in family.head_dropouts if "head_dropout" in settings}
+    if labels:
+        config["id2label"] = {str(number): label for number, label in enumerate(labels)}
+        config["label2id"] = {label: number for number, label in enumerate(labels)}
+    if task == "rating":
+        config |= {"id2label": {"0": "LABEL_0"}, "label2id": {"LABEL_0": 0}, "problem_type": REGRESSION}
+    return config
+
+
+def _list(names: Any) -> str:
+    *others, last = names
+    return f"{', '.join(others)} and {last}" if others else str(last)

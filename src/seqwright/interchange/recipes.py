@@ -1,0 +1,74 @@
+"""What a recipe says of a model that came from elsewhere, and what turns a user's texts into its tokens."""
+
+import hashlib
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from seqwright.data.files import content_hash
+from seqwright.inputs.labelled_text import LabelledText
+from seqwright.inputs.masked_text import MaskedText
+from seqwright.inputs.plain_text import PlainText
+from seqwright.inputs.question_text import QuestionText
+from seqwright.inputs.rated_text import RatedText, Ratings
+from seqwright.inputs.tagged_text import TaggedText
+from seqwright.interchange.checkpoints import Checkpoint
+
+# The kind of data and of objective that stand for each task.
+KINDS = {
+    "language": ("text-checkpoint", "next-token"),
+    "masking": ("text-checkpoint", "masked-token"),
+    "classification": ("labelled-checkpoint", "labels"),
+    "rating": ("labelled-checkpoint", "rating"),
+    "tagging": ("tagged-checkpoint", "labels"),
+    "questions": ("questions-checkpoint", "span"),
+}
+AROUND = 2  # tokens that stand before and after a text
+
+
+def recipe_of(checkpoint: Checkpoint, name: str) -> dict[str, Any]:
+    """A recipe in plain values."""
+    data, objective = KINDS[checkpoint.task]
+    context = int(checkpoint.settings["context"])
+    lengths: Mapping[str, dict[str, Any]] = {
+        "language": {"segment": context, "longest": context - 1},
+        "masking": {"longest": context, "examples": "pairs" if _asks_what_follows(checkpoint) else "sentences"},
+        "classification": {"longest": context - AROUND},
+        "rating": {"longest": context - AROUND},
+        "tagging": {"longest": context - AROUND},
+        "questions": _windows(context),
+    }
+    tokenizer = {"kind": checkpoint.tokenizer.kind, "vocabulary": checkpoint.tokenizer.size, "normalise": "none"}
+    sums = [content_hash(path) for path in checkpoint.files]
+    whole = sums[0] if len(sums) == 1 else hashlib.sha256("".join(sums).encode()).hexdigest()
+    return {
+        "description": f"a {checkpoint.family.kind} that came from {name}",
+        "data": {"kind": data, "file": name, "sha256": whole},
+        "inputs": {**tokenizer, **lengths[checkpoint.task]},
+        "model": checkpoint.settings,
+        "objective": {"kind": objective},
+    }
+
+
+def _asks_what_follows(checkpoint: Checkpoint) -> bool:
+    """Whether the model also says if the second text follows the first, as BERT does."""
+    return any(name.startswith("cls.seq_relationship.") for name in checkpoint.tensors)
+
+
+def _windows(context: int) -> dict[str, int]:
+    """The usual windows of a context, or smaller ones where the model reads less."""
+    longest = min(384, context)
+    return {"longest": longest, "question": longest // 6, "stride": longest // 3}
+
+
+def inputs_of(checkpoint: Checkpoint, settings: Any) -> Any:
+    """What a run has to turn texts into tokens; how many training texts had each label is not known."""
+    tokenizer, counts = checkpoint.tokenizer, dict.fromkeys(checkpoint.labels, 0)
+    makers: dict[str, Callable[[], Any]] = {
+        "language": lambda: PlainText(tokenizer),
+        "masking": lambda: MaskedText(tokenizer),
+        "classification": lambda: LabelledText.learnt((), counts, settings, tokenizer, begins=True),
+        "rating": lambda: RatedText.learnt((), Ratings(0.0, 1.0, 0.0, 0.0), settings, tokenizer, begins=True),
+        "tagging": lambda: TaggedText.learnt((), counts, settings, tokenizer, begins=True),
+        "questions": lambda: QuestionText.learnt((), settings, tokenizer, unanswerable=True),
+    }
+    return makers[checkpoint.task]()

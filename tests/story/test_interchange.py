@@ -1,0 +1,313 @@
+"""Checkpoints of Hugging Face on their way in and out: what is refused, and in which words."""
+
+import json
+import re
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+import tokenizers
+import torch
+from safetensors.torch import load_file, save_file
+
+from seqwright.__main__ import main as typed
+from seqwright.inputs.masked_text import MaskedText
+from seqwright.inputs.plain_text import PlainText
+from seqwright.inputs.tokenizers import Tokenizer, TokenizerSettings
+from seqwright.interchange.tokenizer_files import read_tokenizer
+from seqwright.recipe import recipe_from
+from seqwright.runs import model_of, open_run, write_run
+from seqwright.training.weights import unique_tensors
+
+Damage = Callable[[Path], object]
+TEXTS = ["the quick brown fox jumps over the lazy dog"] * 3
+SIZES = {"width": 12, "heads": 3, "layers": 2, "context": 17, "feed_forward": 19}
+
+
+def main(words: list[str]) -> int:
+    """Type a command; its exit code."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(sys, "argv", ["seqwright", *words])
+        try:
+            typed()
+        except SystemExit as end:
+            return int(end.code or 0)
+    return 0
+
+
+def made(kind: str, folder: Path, **settings: Any) -> None:
+    """A run of a few parameters that never saw a text."""
+    tokenizer = Tokenizer.train(TEXTS, TokenizerSettings(vocabulary=61), special=("<mask>",))
+    objective = "next-token" if kind in {"gpt", "lstm"} else "masked-token"
+    plain = {
+        "data": {"kind": "text", "train": "none.txt"},
+        "model": {"kind": kind, **settings},
+        "objective": {"kind": objective},
+    }
+    recipe = recipe_from(plain, name=folder.name)
+    inputs = PlainText(tokenizer) if objective == "next-token" else MaskedText(tokenizer)
+    write_run(recipe, folder, inputs, model_of(recipe, inputs.sizes()))
+
+
+@pytest.fixture(scope="module")
+def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with a GPT and a BERT, and both as other programs have them."""
+    folder = tmp_path_factory.mktemp("interchange")
+    for kind in ("gpt", "bert"):
+        made(kind, folder / "runs" / kind, **SIZES)
+        assert main(["export", str(folder / "runs" / kind), str(folder / kind), "--to", "hf"]) == 0
+    return folder
+
+
+@pytest.fixture
+def here(home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A copy of them, to be damaged."""
+    for name in ("gpt", "bert"):
+        shutil.copytree(home / name, tmp_path / name)
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def refused(capsys: pytest.CaptureFixture[str], *words: str) -> str:
+    """What is said when something is refused: one line, without a traceback, with exit code 2."""
+    capsys.readouterr()
+    assert main(list(words)) == 2
+    said = capsys.readouterr().err.strip().splitlines()[-1]
+    assert said.startswith(f"seqwright {words[0]}: ")
+    return said
+
+
+@pytest.mark.parametrize("kind", ["gpt", "bert"])
+def test_there_and_back_gives_the_same_numbers(kind: str, home: Path, here: Path) -> None:
+    assert main(["import", kind]) == 0
+    before, after = (open_run(root / "runs" / kind) for root in (home, here))
+    assert before.recipe.model.model_dump() == after.recipe.model.model_dump()
+    theirs = unique_tensors(after.model)
+    for name, tensor in unique_tensors(before.model).items():
+        assert torch.equal(tensor, theirs[name]), name
+    assert before.inputs.tokenizer.encode(TEXTS)[0].tolist() == after.inputs.tokenizer.encode(TEXTS)[0].tolist()
+    assert "imported" in (here / "runs" / kind / "card.md").read_text()
+
+
+def test_the_file_inside_the_folder_will_do_and_a_run_is_not_overwritten(
+    here: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["import", "gpt/model.safetensors"]) == 0
+    assert open_run(here / "runs" / "gpt").recipe.data.file == "gpt/model.safetensors"
+    assert "runs/gpt is a run already" in refused(capsys, "import", "gpt")
+    assert main(["import", "gpt", "--yes"]) == 0
+
+
+def test_weights_in_several_files_are_one_model(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    tensors = load_file(here / "gpt" / "model.safetensors")
+    names = sorted(tensors)
+    files = {name: f"model-0000{1 + place % 2}-of-00002.safetensors" for place, name in enumerate(names)}
+    for file in set(files.values()):
+        save_file({name: tensors[name] for name in names if files[name] == file}, here / "gpt" / file)
+    (here / "gpt" / "model.safetensors").unlink()
+    (here / "gpt" / "model.safetensors.index.json").write_text(json.dumps({"weight_map": files}))
+    assert main(["import", "gpt"]) == 0
+    found = unique_tensors(open_run(here / "runs" / "gpt").model)
+    assert torch.equal(found["tokens.weight"], tensors["transformer.wte.weight"])
+    (here / "gpt" / files[names[0]]).unlink()
+    assert "is missing, though model.safetensors.index.json names it" in refused(capsys, "import", "gpt", "--yes")
+
+
+def test_names_without_prefix_old_names_and_half_precision_are_read(here: Path) -> None:
+    path = here / "bert" / "model.safetensors"
+    tensors = load_file(path)
+    old = {name: tensor for name, tensor in tensors.items() if name.startswith("bert.")}
+    old = {
+        name.removeprefix("bert.").replace("LayerNorm.weight", "LayerNorm.gamma"): tensor.half()
+        for name, tensor in old.items()
+    }
+    old["embeddings.position_ids"] = torch.arange(17)
+    save_file(old, path)
+    assert main(["import", "bert"]) == 0
+    run = open_run(here / "runs" / "bert")
+    assert (run.recipe.model.head, run.recipe.model.pooler) == (False, True)
+    expected = tensors["bert.encoder.layer.1.output.LayerNorm.weight"].half().float()
+    assert torch.equal(unique_tensors(run.model)["body.blocks.1.feed_forward_norm.weight"], expected)
+
+
+def changed(file: str, **values: Any) -> Damage:
+    def damage(folder: Path) -> None:
+        plain = json.loads((folder / file).read_text())
+        plain = {name: value for name, value in {**plain, **values}.items() if value != "left out"}
+        (folder / file).write_text(json.dumps(plain))
+
+    return damage
+
+
+def tensors_changed(change: Callable[[dict[str, torch.Tensor]], object]) -> Damage:
+    def damage(folder: Path) -> None:
+        tensors = load_file(folder / "model.safetensors")
+        change(tensors)
+        save_file(tensors, folder / "model.safetensors")
+
+    return damage
+
+
+def cut_off(folder: Path) -> None:
+    path = folder / "model.safetensors"
+    path.write_bytes(path.read_bytes()[:-100])
+
+
+def pickled(folder: Path) -> None:
+    (folder / "model.safetensors").unlink()
+    torch.save({"a": torch.zeros(1)}, folder / "pytorch_model.bin")
+
+
+def more_tokens(folder: Path) -> None:
+    library = tokenizers.Tokenizer.from_file(str(folder / "tokenizer.json"))
+    library.add_tokens([f"new-{number}" for number in range(70)])
+    library.save(str(folder / "tokenizer.json"))
+
+
+WTE, BIAS = "transformer.wte.weight", "transformer.h.1.attn.c_attn.bias"
+DAMAGES: list[tuple[str, Damage, str]] = [
+    ("gpt", pickled, r"pytorch_model\.bin is a pickle, which can run any program .* convert it .* python -c"),
+    ("gpt", cut_off, r"model\.safetensors is damaged or cut off .*: get it again"),
+    ("gpt", lambda folder: (folder / "config.json").unlink(), r"there is no gpt/config\.json; expected the folder"),
+    ("gpt", lambda folder: (folder / "config.json").write_text("{"), r"config\.json cannot be read as JSON"),
+    ("gpt", lambda folder: (folder / "config.json").write_text("[]"), r"config\.json holds no JSON object, but list"),
+    ("gpt", lambda folder: (folder / "model.safetensors").unlink(), r"gpt has no model\.safetensors and no"),
+    ("gpt", lambda folder: (folder / "tokenizer.json").unlink(), r"gpt has no tokenizer: expected tokenizer\.json"),
+    ("gpt", lambda folder: (folder / "tokenizer.json").write_text("{}"), r"tokenizer\.json cannot be read as a tokeni"),
+    ("gpt", more_tokens, r"tokenizer of gpt has 131 tokens, but the weights have vectors for 61: they do not belong"),
+    ("gpt", changed("config.json", model_type="llama"), r"model_type 'llama'; those that can .* gpt2, bert, roberta"),
+    ("gpt", changed("config.json", architectures=["GPT2ForTokenClassification"]), r"architecture GPT2ForTokenClass"),
+    ("gpt", changed("config.json", activation_function="relu"), r"activation_function = 'relu'; only 'gelu_new' and"),
+    ("gpt", changed("config.json", layer_norm_epsilon=1e-6), r"layer_norm_epsilon = 1e-06; only 1e-05 can be"),
+    ("bert", changed("config.json", position_embedding_type="relative_key"), r"position_embedding_type = 'relative"),
+    ("gpt", changed("config.json", n_head="left out", n_layer=None), r"config\.json lacks n_head, n_layer: get it"),
+    (
+        "bert",
+        changed(
+            "config.json", architectures=["BertForSequenceClassification"], problem_type="multi_label_classification"
+        ),
+        r"config\.json gives a text several labels at once \(problem_type\); only one",
+    ),
+    ("gpt", changed("config.json", n_head=5), r"model: width 12 does not divide into 5 heads"),
+    ("gpt", changed("config.json", n_embd=18), r"wte\.weight \(61, 12\), but its settings make that \(61, 18\)"),
+    ("gpt", changed("config.json", n_layer=3), r"gpt lacks transformer\.h\.2\.ln_1\.weight, .* and 6 more; such"),
+    ("gpt", changed("config.json", n_layer=1), r"gpt has the unknown transformer\.h\.1\.attn\.c_attn\.bias, "),
+    ("gpt", tensors_changed(lambda tensors: tensors.pop(BIAS)), rf"gpt lacks {BIAS}; such a model cannot"),
+    ("gpt", tensors_changed(lambda tensors: tensors.pop(WTE)), rf"gpt lacks {WTE}; such a model cannot"),
+    ("gpt", tensors_changed(lambda tensors: tensors.update(extra=torch.zeros(2))), r"gpt has the unknown extra; such"),
+    (
+        "gpt",
+        tensors_changed(lambda tensors: tensors.update({"lm_head.weight": tensors[WTE] + 1})),
+        r"another lm_head\.weight than transformer\.wte\.weight; only models where they are one",
+    ),
+    (
+        "bert",
+        tensors_changed(lambda tensors: tensors.pop("cls.predictions.transform.dense.bias")),
+        r"bert lacks cls\.predictions\.transform\.dense\.bias; such",
+    ),
+]
+
+
+@pytest.mark.parametrize(("kind", "damage", "sentence"), DAMAGES)
+def test_what_cannot_be_imported_is_named(
+    kind: str, damage: Damage, sentence: str, here: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    damage(here / kind)
+    said = refused(capsys, "import", kind)
+    assert re.search(sentence, said), said
+    assert not (here / "runs" / kind).exists()
+
+
+def test_the_way_out_of_a_pickle_works(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = here / "gpt" / "model.safetensors"
+    tensors = load_file(path)
+    torch.save({**tensors, "lm_head.weight": tensors[WTE]}, here / "gpt" / "pytorch_model.bin")
+    path.unlink()
+    said = refused(capsys, "import", "gpt")
+    assert refused(capsys, "import", "gpt/pytorch_model.bin") == said
+    line = said.split('python -c "')[1].removesuffix('"')
+    subprocess.run([sys.executable, "-c", line], cwd=here / "gpt", check=True)
+    assert main(["import", "gpt"]) == 0
+    assert torch.equal(unique_tensors(open_run(here / "runs" / "gpt").model)["tokens.weight"], tensors[WTE])
+
+
+def test_vectors_that_no_token_has_get_names_that_no_text_has(here: Path) -> None:
+    def grown(tensors: dict[str, torch.Tensor]) -> None:
+        tensors[WTE] = torch.cat([tensors[WTE], torch.ones(3, 12)])
+
+    tensors_changed(grown)(here / "gpt")
+    assert main(["import", "gpt"]) == 0
+    run = open_run(here / "runs" / "gpt")
+    tokenizer = run.inputs.tokenizer
+    assert (tokenizer.size, tokenizer.pieces([61, 63])) == (64, ["<unused-61>", "<unused-63>"])
+    assert {61, 62, 63} <= set(tokenizer.unwritten())
+
+
+def test_options_that_mean_nothing_are_refused(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert "--inputs is for ARPA files" in refused(capsys, "import", "gpt", "--inputs", "runs/other")
+    (here / "model.onnx").touch()
+    assert "expected a folder or a file that ends in .arpa" in refused(capsys, "import", "model.onnx")
+    assert "there is no file nowhere.safetensors" in refused(capsys, "import", "nowhere.safetensors")
+    assert main(["import", "gpt"]) == 0
+    assert "gpt exists; choose another name" in refused(capsys, "export", "runs/gpt", "gpt", "--to", "hf")
+    (here / "file").touch()
+    assert "file is a file; name a folder" in refused(capsys, "export", "runs/gpt", "file", "--to", "hf")
+    made("lstm", here / "runs" / "lstm", width=8)
+    said = refused(capsys, "export", "runs/lstm", "lstm", "--to", "hf")
+    assert (
+        "a lstm for language has no equal in transformers; those that have are gpt for language, bert for masking, "
+        in said
+    )
+
+
+# ---------------------------------------------------------------------------------------------------- vocabularies
+
+
+def test_the_vocabulary_of_bert_is_a_file_of_lines(tmp_path: Path) -> None:
+    names = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", "the", "fox", "##es", "cafe", ","]
+    (tmp_path / "vocab.txt").write_text("\n".join(names) + "\n", encoding="utf-8")
+    tokenizer = read_tokenizer(tmp_path, causal=False)
+    assert tokenizer.pieces(tokenizer.encode(["The foxes, Café dog"])[0]) == [
+        "the",
+        "fox",
+        "##es",
+        ",",
+        "cafe",
+        "[UNK]",
+    ]
+    assert (tokenizer.begin, tokenizer.end, tokenizer.mask, tokenizer.size) == (2, 3, 4, 10)
+    (tmp_path / "tokenizer_config.json").write_text('{"do_lower_case": false}')
+    cased = read_tokenizer(tmp_path, causal=False)
+    assert cased.pieces(cased.encode(["The the"])[0]) == ["[UNK]", "the"]
+
+
+def test_the_vocabulary_of_gpt_2_is_two_files(tmp_path: Path) -> None:
+    pieces = ["t", "h", "e", "Ġ", "th", "the", "Ġthe", "<|endoftext|>"]
+    numbered = json.dumps({piece: number for number, piece in enumerate(pieces)})
+    merges = "#version: 0.2\nt h\nth e\nĠ the\n"
+    for first, second in (("vocab.json", "merges.txt"), ("encoder.json", "vocab.bpe")):
+        folder = tmp_path / first
+        folder.mkdir()
+        (folder / first).write_text(numbered, encoding="utf-8")
+        (folder / second).write_text(merges, encoding="utf-8")
+        tokenizer = read_tokenizer(folder, causal=True)
+        assert tokenizer.encode(["the the"])[0].tolist() == [5, 6]
+        assert (tokenizer.begin, tokenizer.end, tokenizer.mask) == (7, 7, None)
+        assert tokenizer.decode([7, 5, 6, 7]) == "the the"
+
+
+def test_letters_with_names_in_brackets_are_a_vocabulary(tmp_path: Path) -> None:
+    names = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", "A", "C", "[HEAVY]", "[HUMAN]"]
+    (tmp_path / "vocab.txt").write_text("\n".join(names), encoding="utf-8")
+    tokenizer = read_tokenizer(tmp_path, causal=True)
+    ids = tokenizer.encode(["[HEAVY][HUMAN]ACA"])[0].tolist()
+    assert ids == [7, 8, 5, 6, 5]
+    assert tokenizer.decode([*ids, tokenizer.end]) == "[HEAVY][HUMAN]ACA"
+    assert (tokenizer.end, tokenizer.unwritten()) == (2, [0, 1, 3, 4])
+    tokenizer.save(tmp_path / "text.json")
+    assert Tokenizer.load(tmp_path / "text.json").end == 2
+    assert read_tokenizer(tmp_path, causal=False).end == 3
