@@ -1,29 +1,36 @@
-"""Text files for other programs: plain or .gz, and there only when they are whole."""
+"""Files for other programs, text plain or .gz among them, which are there only when they are whole."""
 
 import gzip
 import io
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TextIO
+from typing import BinaryIO, TextIO
 
 from seqwright.errors import DataError
 
 
 @contextmanager
-def written_whole(path: Path) -> Iterator[TextIO]:
-    """A file to write text into; it appears when the block ends, in place of what was there, unless the block fails.
-
-    A path that ends in .gz is compressed. The same text is the same bytes.
-    """
+def bytes_whole(path: Path) -> Iterator[BinaryIO]:
+    """A file to write bytes into; it appears when the block ends, in place of what was there, unless it fails."""
     aside = path.with_name(f".{path.name}.writing")
     try:
-        with aside.open("wb") as plain:
-            packed = gzip.GzipFile("", "wb", 6, plain, mtime=0) if path.suffix == ".gz" else plain
-            with io.TextIOWrapper(packed, encoding="utf-8", newline="\n") as file:
-                yield file
+        with aside.open("wb") as file:
+            yield file
         aside.replace(path)
     except OSError as error:
         raise DataError(f"{path} cannot be written: {error.strerror or error}; choose another place") from error
     finally:
         aside.unlink(missing_ok=True)
+
+
+@contextmanager
+def written_whole(path: Path) -> Iterator[TextIO]:
+    """A file to write text into, as `bytes_whole`; a path that ends in .gz is compressed.
+
+    The same text is the same bytes.
+    """
+    with bytes_whole(path) as plain:
+        packed = gzip.GzipFile("", "wb", 6, plain, mtime=0) if path.suffix == ".gz" else plain
+        with io.TextIOWrapper(packed, encoding="utf-8", newline="\n") as file:
+            yield file

@@ -1,0 +1,177 @@
+"""What a model with masked words reads: two stretches of text of which one may follow the other, or full sentences.
+
+N examples · P pieces, sentences or parts of long ones
+"""
+
+from typing import NamedTuple, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from seqwright.batches import Ids, Rows
+
+UNASKED = -1  # whether the second stretch follows, where there is none
+
+
+class Sentences:
+    """The sentences of a corpus in their order; one of more than `most` tokens counts as several.
+
+    Each row of `rows` is a document in which `end` closes every sentence, and so cannot be a token of one.
+    """
+
+    def __init__(self, rows: Rows, *, end: int, most: int) -> None:
+        self.rows, self.end = rows, end
+        pieces: list[tuple[int, int, int]] = []
+        first = [0]
+        for document in range(len(rows.length_N)):
+            row = self._row(document)
+            begin = 0
+            for stop in np.flatnonzero(row == end).tolist():
+                pieces += [(document, low, min(low + most, stop)) for low in range(begin, stop, most)]
+                begin = stop + 1
+            first.append(len(pieces))
+        found = np.array(pieces, dtype=np.int64).reshape(-1, 3)
+        self.document_P, self.begin_P, self.stop_P = found.T
+        self.length_P: NDArray[np.int64] = self.stop_P - self.begin_P
+        self.before_P: NDArray[np.int64] = np.concatenate(([0], np.cumsum(self.length_P)))  # tokens, the ends left out
+        self.first = np.array(first)  # piece of each document; one more at the end
+
+    def __len__(self) -> int:
+        return len(self.length_P)
+
+    def tokens(self, first: int, stop: int) -> Ids:
+        """The tokens of some pieces of one document, from `first` up to but without `stop`."""
+        row = self._row(int(self.document_P[first]))[int(self.begin_P[first]) : int(self.stop_P[stop - 1])]
+        kept: Ids = row[row != self.end]
+        return kept
+
+    def count(self, first: int, stop: int) -> int:
+        """How many tokens those are."""
+        return int(self.before_P[stop] - self.before_P[first])
+
+    def after(self, piece: int) -> int:
+        """The first piece of the document after that of a piece."""
+        return int(self.first[int(self.document_P[piece]) + 1])
+
+    def reached(self, first: int, room: int) -> int:
+        """The piece after the last of the same document that begins within `room` tokens from the first."""
+        return min(int(np.searchsorted(self.before_P, int(self.before_P[first]) + room)), self.after(first))
+
+    def _row(self, document: int) -> Ids:
+        return self.rows.take(np.array([document]), 0)[0]
+
+
+class Drawn(NamedTuple):
+    """An example as it is read in an epoch."""
+
+    tokens: Ids
+    second: int  # where the second stretch begins; the length where there is none
+    follows: int  # 1 where the second follows the first in the text, 0 where not, UNASKED where there is none
+
+
+class Examples(Protocol):
+    """What is read, numbered; `length_N` is the most tokens that each can have, special ones included."""
+
+    @property
+    def length_N(self) -> NDArray[np.int64]:
+        """The greatest length of each example."""
+
+    def drawn(self, number: int, chance: np.random.Generator) -> Drawn:
+        """An example as chance has it."""
+
+
+class SentencePairs:
+    """`BEGIN A END B END`: half of the time B follows A, otherwise it is from another document.
+
+    (Devlin et al. 2019, section 3.1 and appendix A.2)
+
+    An example is as much of a document as fits, beginning with a sentence. A is its first sentences, as many as
+    chance says, at least one and not all. B is what follows, up to the end of the example, or just as much of what
+    follows a sentence that is drawn from all other documents. The next example begins with the first sentence that
+    this one does not hold whole. A document of one sentence cannot be asked about, and is left out.
+
+    Differs from the paper's own program: no example is made shorter on purpose, which it does with one in ten.
+    """
+
+    def __init__(self, sentences: Sentences, *, longest: int, begin: int) -> None:
+        self.sentences, self.begin = sentences, begin
+        spans: list[tuple[int, int, int]] = []
+        for low, high in zip(sentences.first[:-1].tolist(), sentences.first[1:].tolist(), strict=True):
+            spans += self._spans(low, high, longest - 3)
+        self.first_N, self.stop_N, count_N = np.array(spans, dtype=np.int64).reshape(-1, 3).T
+        self.length_N: NDArray[np.int64] = count_N + 3
+        self.left_out = int((np.diff(sentences.first) == 1).sum())  # documents
+
+    @staticmethod
+    def most(longest: int) -> int:
+        """The greatest length of a piece, so that two of them always fit."""
+        return (longest - 3) // 2
+
+    def drawn(self, number: int, chance: np.random.Generator) -> Drawn:
+        """The example with the cut between A and B, and B itself, as chance has it."""
+        first, stop = int(self.first_N[number]), int(self.stop_N[number])
+        tokens = self.sentences.tokens(first, stop)[: int(self.length_N[number]) - 3]
+        cut = int(chance.integers(first + 1, stop))
+        at = self.sentences.count(first, cut)
+        follows = int(chance.integers(2))
+        one, other = tokens[:at], tokens[at:]
+        if not follows:
+            elsewhere = self._elsewhere(first, chance)
+            other = self.sentences.tokens(elsewhere, self.sentences.reached(elsewhere, len(other)))[: len(other)]
+        end = self.sentences.end
+        return Drawn(np.concatenate(([self.begin], one, [end], other, [end])), len(one) + 2, follows)
+
+    def _spans(self, low: int, high: int, room: int) -> list[tuple[int, int, int]]:
+        """The examples of a document: its first piece, the one after the last, and how many tokens they are."""
+        spans, first = [], low
+        while first < high and high - low > 1:
+            first = min(first, high - 2)  # a sentence that is left alone takes the one before it again
+            stop = self.sentences.reached(first, room)
+            spans.append((first, stop, min(room, self.sentences.count(first, stop))))
+            cut = self.sentences.count(first, stop) > room  # of the last one only a part is read
+            first = stop - cut
+        return spans
+
+    def _elsewhere(self, first: int, chance: np.random.Generator) -> int:
+        """A sentence of another document, each with the same chance."""
+        after = self.sentences.after(first)
+        before = int(self.sentences.first[int(self.sentences.document_P[first])])
+        drawn = int(chance.integers(len(self.sentences) - (after - before)))
+        return drawn if drawn < before else drawn + after - before
+
+
+class FullSentences:
+    """`BEGIN s s s END`: as many sentences as fit, one after another; an END more stands between two documents.
+
+    (Liu et al. 2019, RoBERTa, section 4.2, FULL-SENTENCES)
+    """
+
+    def __init__(self, sentences: Sentences, *, longest: int, begin: int) -> None:
+        self.sentences, self.begin = sentences, begin
+        spans, first, length = [], 0, 2
+        for piece, count in enumerate(sentences.length_P.tolist()):
+            border = piece > first and sentences.document_P[piece] != sentences.document_P[piece - 1]
+            if piece > first and length + border + count > longest:
+                spans.append((first, piece, length))
+                first, length, border = piece, 2, False
+            length += border + count
+        if len(sentences):
+            spans.append((first, len(sentences), length))
+        self.first_N, self.stop_N, self.length_N = np.array(spans, dtype=np.int64).reshape(-1, 3).T
+        self.left_out = 0
+
+    @staticmethod
+    def most(longest: int) -> int:
+        """The greatest length of a piece."""
+        return longest - 2
+
+    def drawn(self, number: int, chance: np.random.Generator) -> Drawn:
+        """The example; chance has no part in it."""
+        first, stop = int(self.first_N[number]), int(self.stop_N[number])
+        parts: list[Ids] = [np.array([self.begin])]
+        while first < stop:
+            border = min(self.sentences.after(first), stop)
+            parts += [self.sentences.tokens(first, border), np.array([self.sentences.end])]
+            first = border
+        tokens = np.concatenate(parts)
+        return Drawn(tokens, len(tokens), UNASKED)

@@ -1,0 +1,102 @@
+"""`embed`: texts in, vectors out; printed, or written as NumPy's .npy or as JSON lines."""
+
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import cast
+
+import numpy as np
+from torch import Tensor
+
+from seqwright.cli.terminal import json_text, say, shown
+from seqwright.cli.translating import asked, some_lines
+from seqwright.errors import DataError, RunError, SettingError
+from seqwright.layers.embeddings import HasTokenVectors
+from seqwright.runs import Run, open_run
+from seqwright.tasks.embedder import Embedder, Pooling
+from seqwright.tasks.language import first_token
+from seqwright.whole_file import bytes_whole, written_whole
+
+ENDINGS = (".npy", ".jsonl")
+
+
+def embed_texts(
+    folder: Path,
+    texts: list[str],
+    file: Path | None,
+    *,
+    pooling: str,
+    normalise: bool,
+    output: Path | None,
+    yes: bool,
+    as_json: bool,
+    which: str,
+) -> None:
+    """Print each text's vector, its numbers with spaces between them or as JSON; or write them all into a file."""
+    if pooling not in {"mean", "first"}:
+        raise SettingError(f"--pooling is '{pooling}'; choose mean or first")
+    _refuse(output, as_json=as_json, yes=yes)
+    texts, file = asked("embed", texts, file)
+    embedder = _embedder(open_run(folder, which=which, notice=say), cast(Pooling, pooling))
+    vectors = _vectors(embedder, texts, file, normalise=normalise)
+    if output is None:
+        for text, vector_D in vectors:
+            print(_json(text, vector_D) if as_json else " ".join(f"{value:.6g}" for value in vector_D.tolist()))
+            sys.stdout.flush()
+    elif output.suffix == ".jsonl":
+        with written_whole(output) as lines:
+            count = sum(bool(lines.write(f"{_json(text, vector_D)}\n")) for text, vector_D in vectors)
+        say(f"wrote {count:,} vectors to {shown(output)}")
+    else:
+        every = [vector_D.numpy() for _, vector_D in vectors]
+        with bytes_whole(output) as plain:
+            np.save(plain, np.stack(every))
+        say(f"wrote {len(every):,} vectors of width {len(every[0])} to {shown(output)}")
+
+
+def _refuse(output: Path | None, *, as_json: bool, yes: bool) -> None:
+    """Refuse a file that cannot be written, before anything is computed."""
+    if output is None:
+        return
+    if as_json:
+        raise SettingError("--json prints and --output writes a file; give one of them (a .jsonl file has JSON lines)")
+    if output.suffix not in ENDINGS:
+        raise SettingError(f"--output is {output}; end its name in {' or '.join(ENDINGS)}")
+    if output.is_dir():
+        raise DataError(f"{output} is a folder; name a file in it")
+    if output.exists() and not yes:
+        raise DataError(f"{output} exists; choose another name, or say --yes to replace it")
+
+
+def _embedder(run: Run, pooling: Pooling) -> Embedder:
+    if not isinstance(run.model, HasTokenVectors):
+        raise RunError(f"{run.folder} is of kind {run.recipe.model.kind}, which has no vectors for what it reads")
+    running = run.recipe.task == "language"
+    return Embedder(
+        run.model,
+        run.inputs,
+        pooling=pooling,
+        context=run.recipe.model.model_dump().get("context"),
+        begin=first_token(run.recipe, run.inputs) if running else None,
+    )
+
+
+def _vectors(
+    embedder: Embedder, texts: list[str], file: Path | None, *, normalise: bool
+) -> Iterator[tuple[str, Tensor]]:
+    """Each text with its vector."""
+    number = 0
+    for some in some_lines(texts, file):
+        for place, (text, row) in enumerate(zip(some, embedder.encode(some), strict=True), start=number + 1):
+            if not text.strip():
+                raise DataError(f"text {place} is blank, and nothing has no vector; remove it")
+            if embedder.most is not None and len(row) > embedder.most:
+                say(f"text {place} has {len(row):,} tokens; the model reads {embedder.most:,}, the rest is left out")
+        yield from zip(some, embedder(some, normalise=normalise), strict=True)
+        number += len(some)
+    if not number:
+        raise DataError("there is no text; give some, or a file of them with --file")
+
+
+def _json(text: str, vector_D: Tensor) -> str:
+    return json_text({"text": text, "vector": [round(value, 6) for value in vector_D.tolist()]})

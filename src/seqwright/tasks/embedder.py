@@ -1,0 +1,83 @@
+"""Texts as vectors: what the last layer of a trained model makes of a whole text.
+
+B batch · T time · N texts · D width
+"""
+
+from collections.abc import Sequence
+from typing import Any, Literal
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor, nn
+
+from seqwright.batches import Ids
+from seqwright.errors import RunError, SettingError
+from seqwright.inputs.pair_text import PairText
+from seqwright.inputs.plain_text import PlainText
+from seqwright.inputs.prompt_text import PromptText
+from seqwright.inputs.tokenizers import Tokenizer
+from seqwright.layers.embeddings import HasTokenVectors
+from seqwright.layers.taps import listen
+from seqwright.tasks.reading import read_rows
+
+TOKENS_AT_ONCE = 8192
+MARKS = 2  # special tokens around a text
+
+Pooling = Literal["mean", "first"]
+
+
+class Embedder:
+    """A trained model that reads texts: `embedder(["…", "…"])` has a vector for each.
+
+    `mean` is that of the vectors of all tokens that are read, special ones included, as Sentence-BERT has it (Reimers
+    & Gurevych 2019, section 3); `first` is the vector of [CLS]. `context` is how many tokens the model reads at once,
+    `begin` what stands before a running text (`seqwright.tasks.language.first_token`).
+    """
+
+    def __init__(
+        self,
+        model: nn.Module,
+        inputs: Any,
+        *,
+        pooling: Pooling = "mean",
+        context: int | None = None,
+        begin: int | None = None,
+    ) -> None:
+        if not isinstance(model, HasTokenVectors):
+            raise RunError("the model has no vectors for what it reads; embed is for models that learn them")
+        self.model, self.inputs, self.pooling, self.begin = model.eval(), inputs, pooling, begin
+        self.tokenizer: Tokenizer = inputs.source if isinstance(inputs, PairText) else inputs.tokenizer
+        self.most = None if context is None else context - MARKS
+        self._contextual = next(iter(model.token_vectors().values())).contextual
+
+    def encode(self, texts: Sequence[str]) -> list[Ids]:
+        """The tokens of each text, all of them: only the first `most` can be read."""
+        return list(self.tokenizer.encode(list(texts)))
+
+    def __call__(self, texts: Sequence[str], *, normalise: bool = False) -> Tensor:
+        """`vector_ND`, each of length 1 where that is asked for."""
+        rows = [row[: self.most] for row in self.encode(texts)]
+        waiting = sorted(range(len(texts)), key=lambda n: len(rows[n]))
+        found: dict[int, Tensor] = {}
+        while waiting:
+            count = max(1, TOKENS_AT_ONCE // (len(rows[waiting[-1]]) + MARKS))
+            waiting, some = waiting[:-count], waiting[-count:]
+            found |= dict(zip(some, self._read([rows[n] for n in some]), strict=True))
+        vector_ND = torch.stack([found[n] for n in range(len(texts))])
+        return F.normalize(vector_ND, dim=1) if normalise else vector_ND
+
+    @torch.inference_mode()
+    def _read(self, rows: list[Ids]) -> Tensor:
+        with listen(self._contextual):  # to nothing else, so that the fused kernels serve
+            read = read_rows(self.model, self.inputs, rows, first=self.begin)
+            contextual_BTD = torch.cat(self._contextual.heard or [], dim=1).float().cpu()
+        if self.pooling == "first":
+            if not read.before or isinstance(self.inputs, PlainText | PromptText):
+                raise SettingError(
+                    "--pooling first is the vector of [CLS], which reads the whole text; this model has none: use mean"
+                )
+            return contextual_BTD[:, 0]
+        marks = contextual_BTD.shape[1] - max(map(len, rows))
+        length_B1 = torch.tensor([len(row) + marks for row in rows]).unsqueeze(1)
+        real_BT = torch.arange(contextual_BTD.shape[1]) < length_B1
+        return (contextual_BTD * real_BT.unsqueeze(-1)).sum(1) / length_B1

@@ -1,0 +1,137 @@
+"""A text with a hidden word is cut into the same tokens as without, but for the word; vectors do not mind company."""
+
+from typing import Any
+
+import pytest
+import tokenizers
+import torch
+from tokenizers import decoders, models, normalizers, pre_tokenizers, trainers
+from torch import Tensor, nn
+
+from seqwright.batches.masked import Masked
+from seqwright.errors import DataError
+from seqwright.inputs.foreign_tokenizers import ForeignTokenizer
+from seqwright.inputs.masked_text import MaskedText, MaskedTextSettings
+from seqwright.inputs.tokenizers import Tokenizer
+from seqwright.models.bert_heads import MaskedBert, MaskedBertSettings
+from seqwright.tasks.embedder import Embedder
+from seqwright.tasks.filler import Filler
+
+CORPUS = ["the cat sat on the mat, and the dog sat too.", "a cat (not a dog) is on the mat."] * 9
+
+
+def own(kind: str) -> Tokenizer:
+    return MaskedText.learnt(CORPUS, MaskedTextSettings.model_validate({"kind": kind, "vocabulary": 90})).tokenizer
+
+
+def bert() -> Tokenizer:
+    library = tokenizers.Tokenizer(models.WordPiece(unk_token="[UNK]"))
+    library.normalizer, library.pre_tokenizer = normalizers.BertNormalizer(), pre_tokenizers.BertPreTokenizer()
+    library.decoder = decoders.WordPiece()
+    names = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"]
+    library.train_from_iterator(
+        CORPUS, trainers.WordPieceTrainer(vocab_size=90, special_tokens=names, show_progress=False)
+    )
+    return ForeignTokenizer.checked(library)
+
+
+def roberta() -> Tokenizer:
+    library = tokenizers.Tokenizer(models.BPE())
+    library.pre_tokenizer, library.decoder = pre_tokenizers.ByteLevel(add_prefix_space=False), decoders.ByteLevel()
+    names = ["<s>", "<pad>", "</s>", "<unk>", "<mask>"]
+    alphabet = pre_tokenizers.ByteLevel.alphabet()
+    trainer = trainers.BpeTrainer(vocab_size=320, special_tokens=names, initial_alphabet=alphabet, show_progress=False)
+    library.train_from_iterator(CORPUS, trainer)
+    return ForeignTokenizer.checked(library)
+
+
+class Remembering(nn.Module):
+    """Keeps what it reads, and finds every token equally likely."""
+
+    def __init__(self, size: int) -> None:
+        super().__init__()
+        self.size = nn.Parameter(torch.zeros(size))
+        self.read: list[list[int]] = []
+
+    def both(self, batch: Masked) -> tuple[Tensor, None]:
+        self.read += [row[real].tolist() for row, real in zip(batch.tokens_BT, batch.real_BT, strict=True)]
+        return self.size.expand(int(batch.chosen_BT.sum()), -1), None
+
+
+TOKENIZERS: dict[str, Any] = {
+    **{kind: (lambda kind=kind: own(kind)) for kind in ("words", "bpe", "unigram", "wordpiece")},
+    "bert": bert,
+    "roberta": roberta,
+}
+
+
+@pytest.mark.parametrize("name", TOKENIZERS)
+@pytest.mark.parametrize(
+    ("before", "word", "after"),
+    [
+        ("the cat sat on the ", "mat", "."),
+        ("the ", "cat", " sat on the mat"),
+        ("a cat (not a ", "dog", ") is on the mat."),
+        ("the cat sat on the ", "mat", ", and the dog"),
+    ],
+)
+def test_the_other_words_are_read_as_if_the_word_were_there(name: str, before: str, word: str, after: str) -> None:
+    inputs = MaskedText(TOKENIZERS[name]())
+    whole = inputs.tokenizer.encode([before + word + after])[0].tolist()
+    [places] = [places for text, places in inputs.tokenizer.words(whole) if text == word]
+    model = Remembering(inputs.tokenizer.size)
+    Filler(model, inputs, context=99)([f"{before}<mask>{after}"])
+    expected = [*whole[: places[0]], inputs.mask, *whole[places[-1] + 1 :]]
+    assert model.read == [[inputs.begin, *expected, inputs.end]]
+
+
+def test_characters_are_hidden_one_by_one() -> None:
+    inputs = MaskedText(own("characters"))
+    model = Remembering(inputs.tokenizer.size)
+    Filler(model, inputs, context=99)(["the c___t sat"])
+    whole = inputs.tokenizer.encode(["the cat sat"])[0].tolist()
+    assert model.read == [[inputs.begin, *whole[:5], inputs.mask, *whole[6:], inputs.end]]
+
+
+def test_every_mask_has_the_candidates_of_its_own_place() -> None:
+    inputs = MaskedText(own("words"))
+    size = inputs.tokenizer.size
+    cat, dog = (int(inputs.tokenizer.encode([word])[0][0]) for word in ("cat", "dog"))
+
+    class Knowing(nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.weight = nn.Parameter(torch.zeros(1))
+
+        def both(self, batch: Masked) -> tuple[Tensor, None]:
+            logits_NV = torch.zeros(int(batch.chosen_BT.sum()), size)
+            logits_NV[0::2, cat], logits_NV[1::2, dog] = 9.0, 9.0
+            logits_NV[:, inputs.mask] = 99.0  # never a candidate
+            return logits_NV, None
+
+    found = Filler(Knowing(), inputs, context=99)(["a [MASK] and a ___", "<mask> or <mask>"], top=1)
+    assert [[candidates[0].text for candidates in masks] for masks in found] == [
+        ["a cat and a ___", "a [MASK] and a dog"],
+        ["cat or <mask>", "<mask> or dog"],
+    ]
+
+
+def test_a_text_longer_than_the_context_is_refused() -> None:
+    inputs = MaskedText(own("words"))
+    filler = Filler(Remembering(inputs.tokenizer.size), inputs, context=6)
+    assert len(filler(["the cat sat <mask>"])) == 1
+    with pytest.raises(DataError, match="has 7 tokens, special ones included; the model reads 6 at once"):
+        filler(["the cat sat <mask> the"])
+
+
+def test_a_vector_does_not_depend_on_the_other_texts() -> None:
+    torch.manual_seed(1)
+    inputs = MaskedText(own("bpe"))
+    settings = MaskedBertSettings.model_validate({"width": 12, "heads": 3, "context": 9})
+    embedder = Embedder(MaskedBert(settings, vocabulary=inputs.tokenizer.size), inputs, context=9)
+    texts = ["the cat sat on the mat, and the dog", "a dog", "the mat"]
+    together = embedder(texts)
+    assert together.shape == (3, 12)
+    for text, vector_D in zip(texts, together, strict=True):
+        torch.testing.assert_close(embedder([text])[0], vector_D, rtol=1e-5, atol=1e-6)
+    assert torch.linalg.vector_norm(embedder(texts, normalise=True), dim=1).tolist() == pytest.approx([1, 1, 1])
