@@ -1,0 +1,104 @@
+"""A list of guests, made up, and questions about them: question answering without a download.
+
+    Ada the baker came at noon. Boris from Lima left early. Carla with the grey parrot said little.
+    Which Boris was there? → Boris from Lima      Who is Elif? → (no answer)
+
+Who is what is drawn anew for every context, so that nothing can be learnt by heart: the model has to find the name of
+the question in the text, and the end of what is said of it. The context alone decides, by its hash, to which part its
+question belongs, so that no context is in two parts, whatever the seed.
+"""
+
+import hashlib
+import json
+from collections.abc import Iterator
+from itertools import count, islice
+from random import Random
+from typing import Literal
+
+from pydantic import Field
+
+from seqwright.data.examples import PartName
+from seqwright.data.files import place_of
+from seqwright.data.question_files import Answer, Question
+from seqwright.errors import DataError
+from seqwright.settings import Settings
+
+FORMAT = 1  # another number whenever the same settings come to give other questions
+HELD_OUT: dict[PartName, tuple[float, float]] = {"train": (0.2, 1.0), "valid": (0.0, 0.1), "test": (0.1, 0.2)}
+
+NAMES = ("Ada", "Boris", "Carla", "David", "Elif", "Felix", "Gina", "Hans")
+JOBS = ("baker", "cook", "doctor", "engineer", "farmer", "judge", "nurse", "painter", "pilot", "plumber", "singer")
+CITIES = ("Accra", "Athens", "Berlin", "Cairo", "Delhi", "Dublin", "Hanoi", "Lima", "Los Angeles", "New York", "Oslo")
+COLOURS = ("black", "brown", "grey", "spotted", "white")
+ANIMALS = ("cat", "dog", "goat", "goose", "hamster", "horse", "parrot", "rabbit", "tortoise")
+DEEDS = ("came at noon", "came late", "left early", "said little", "stayed long", "sang all evening", "was silent")
+QUESTIONS = ("Which {} was there?", "Who is {}?", "Which {} do you mean?")
+
+
+class GuestsSettings(Settings):
+    """Questions about guests who are made up."""
+
+    kind: Literal["guests"] = "guests"
+    examples: int = Field(default=20_000, ge=1)
+    """How many questions there are to train on."""
+    valid: int = Field(default=500, ge=1)
+    """How many there are to validate on."""
+    test: int = Field(default=1000, ge=0)
+    """How many there are to test on."""
+    guests: int = Field(default=3, ge=1, le=len(NAMES) - 1)
+    """How many guests a context tells of, a sentence each."""
+    unanswerable: float = Field(default=0.2, ge=0, lt=1)
+    """The share of questions about somebody who was not there."""
+    seed: int = 1
+    """Another number gives other questions; which contexts are held out stays the same."""
+
+
+class Guests:
+    """Questions about guests who are made up (a `QuestionData`)."""
+
+    def __init__(self, settings: GuestsSettings) -> None:
+        self.settings = settings
+
+    def parts(self) -> list[PartName]:
+        """The parts that are not empty."""
+        return ["train", "valid", "test"] if self.settings.test else ["train", "valid"]
+
+    def questions(self, part: PartName) -> Iterator[Question]:
+        """Every question of a part; fewer of the same seed are the beginning of more."""
+        if part not in self.parts():
+            raise DataError(f"there is no {part} part: data.{part} is 0; set it to how many questions it shall have")
+        settings, (low, high) = self.settings, HELD_OUT[part]
+        sizes = {"train": settings.examples, "valid": settings.valid, "test": settings.test}
+        drawn = (self._drawn(Random(f"guests {settings.seed} {part} {number}")) for number in count())
+        return islice((each for each in drawn if low <= place_of(each.context) < high), sizes[part])
+
+    def fingerprint(self, part: PartName) -> str:
+        """A sha256 of all that the questions of a part follow from."""
+        causes = [FORMAT, part, self.settings.model_dump()]
+        return hashlib.sha256(json.dumps(causes, sort_keys=True).encode()).hexdigest()
+
+    def remarks(self, part: PartName) -> list[str]:
+        """Nothing is left to say of them."""
+        return []
+
+    def _drawn(self, dice: Random) -> Question:
+        """A context with one question about it."""
+        absent, *names = dice.sample(NAMES, self.settings.guests + 1)
+        guests = [f"{name} {_described(dice)}" for name in names]
+        context = " ".join(f"{guest} {dice.choice(DEEDS)}." for guest in guests)
+        asked = dice.choice(QUESTIONS)
+        if dice.random() < self.settings.unanswerable:
+            return Question(asked.format(absent), context, ())
+        guest = dice.randrange(len(guests))
+        return Question(asked.format(names[guest]), context, (Answer(guests[guest], context.index(guests[guest])),))
+
+
+def _described(dice: Random) -> str:
+    """What tells a guest from others of the same name."""
+    match dice.randrange(3):
+        case 0:
+            return f"the {dice.choice(JOBS)}"
+        case 1:
+            return f"from {dice.choice(CITIES)}"
+        case _:
+            return f"with the {dice.choice(COLOURS)} {dice.choice(ANIMALS)}"

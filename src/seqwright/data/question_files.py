@@ -1,0 +1,277 @@
+"""From files to questions: SQuAD's JSON, tables with a question, its context and an answer in each row, and JSONL.
+
+A question that several rows ask of the same context is one, with the answers of all of them; for that the questions of
+a file are held in memory while it is used.
+"""
+
+import functools
+import hashlib
+import itertools
+import json
+import re
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from seqwright.data.files import content_hash, extension_of, lines, require_file
+from seqwright.data.tables import Column, csv_rows, tsv_rows
+from seqwright.errors import DataError, SettingError, nearest
+
+# What people write above each column, the plainest first.
+WORDS: Mapping[str, tuple[str, ...]] = {
+    "question": ("question", "query"),
+    "context": ("context", "passage", "paragraph", "document", "review", "text"),
+    "answer": ("answer", "answers", "answer_text", "human_ans_spans"),
+    "start": ("start", "answer_start", "begin", "human_ans_indices"),
+}
+NEEDED = ("question", "context", "answer")
+_NUMBER = re.compile(r"\d+")
+
+
+class Answer(NamedTuple):
+    """Characters of the context; `begin` is where they stand, or None where they stand nowhere in it."""
+
+    text: str
+    begin: int | None
+
+
+class Question(NamedTuple):
+    """A question about a context, with every right answer; one that cannot be answered has none.
+
+    `moved` of the answers did not stand where the file says, and were found elsewhere or with other spaces.
+    """
+
+    question: str
+    context: str
+    answers: tuple[Answer, ...]
+    name: str = ""
+    moved: int = 0
+
+    @property
+    def texts(self) -> list[str]:
+        """The right answers in words."""
+        return [answer.text for answer in self.answers]
+
+    @property
+    def lost(self) -> bool:
+        """Whether there are answers but none stands in the context, so that nothing can be learnt from it."""
+        return bool(self.answers) and all(answer.begin is None for answer in self.answers)
+
+
+class Columns(NamedTuple):
+    """Which columns or keys hold what, by name or by number from 1; None is the usual one."""
+
+    question: Column = None
+    context: Column = None
+    answer: Column = None
+    start: Column = None
+    no_answer: str = ""  # what is written where there is no answer
+
+
+class Raw(NamedTuple):
+    """A row as the file has it: what it asks, and each answer with the place that is said of it."""
+
+    question: str
+    context: str
+    answers: list[tuple[str, int | None]]
+    name: str
+    where: str
+
+
+class QuestionFile:
+    """Questions in one file; `.json` is read as SQuAD's, .csv, .tsv and .jsonl by their columns."""
+
+    def __init__(self, path: Path, columns: Columns) -> None:
+        self.path, self.columns = path, columns
+
+    def fingerprint(self) -> str:
+        """A sha256 of the content, and of what is read as what."""
+        said = json.dumps([content_hash(self.path), extension_of(self.path), self.columns])
+        return hashlib.sha256(said.encode()).hexdigest()
+
+    @functools.cached_property
+    def questions(self) -> list[Question]:
+        """Every question in the order of the file."""
+        require_file(self.path)
+        readers = {".json": self._squad, ".jsonl": self._records, ".csv": self._rows, ".tsv": self._rows}
+        form = extension_of(self.path)
+        if form not in readers:
+            raise DataError(
+                f"{self.path} has the extension '{form}', expected .json as SQuAD has it, .jsonl, .csv or .tsv (or "
+                "these with .gz): rename it if it is one of them"
+            )
+        return _joined(readers[form]())
+
+    def _squad(self) -> Iterator[Raw]:
+        try:
+            articles = json.loads("\n".join(lines(self.path)))["data"]
+            for article in articles:
+                for paragraph in article["paragraphs"]:
+                    context = _text(paragraph["context"])
+                    for asked in paragraph["qas"]:
+                        name = str(asked.get("id", ""))
+                        given = [] if asked.get("is_impossible") else asked["answers"]
+                        answers = [(_text(each["text"]), int(each["answer_start"])) for each in given]
+                        yield Raw(_text(asked["question"]), context, answers, name, f"{self.path}, question {name}")
+        except (ValueError, RecursionError) as error:
+            raise DataError(f"{self.path} is not valid JSON ({error}); JSON lines belong into a .jsonl file") from error
+        except (KeyError, TypeError, AttributeError) as error:
+            raise DataError(
+                f"{self.path} is not as SQuAD's JSON ({type(error).__name__}: {error}), expected "
+                '{"data": [{"paragraphs": [{"context": …, "qas": [{"id": …, "question": …, "answers": [{"text": …, '
+                '"answer_start": …}]}]}]}]}: write it so, or as .csv or .jsonl'
+            ) from error
+
+    def _rows(self) -> Iterator[Raw]:
+        rows = (csv_rows if extension_of(self.path) == ".csv" else tsv_rows)(lines(self.path), self.path)
+        top = next(rows)
+        header = [cell.strip() for cell in top.cells]
+        numbered = all(isinstance(self.columns[place], int) for place in range(len(NEEDED)))
+        place = {name: self._place(name, header, named=not numbered) for name in WORDS}
+        needed = [column for column in place.values() if column is not None]
+        for line, cells in itertools.chain([top], rows) if numbered else rows:
+            if not any(cell.strip() for cell in cells):
+                continue
+            where = f"{self.path}:{line}"
+            if len(cells) <= max(needed):
+                raise DataError(
+                    f"{where} has {len(cells)} columns, expected at least {max(needed) + 1}: see its quotes"
+                )
+            found = {name: None if column is None else cells[column] for name, column in place.items()}
+            yield self._raw(found, where)
+
+    def _place(self, name: str, header: list[str], *, named: bool) -> int | None:
+        """The place, from 0, of a column; None where there is none and none is needed."""
+        asked = self.columns[Columns._fields.index(name)]
+        if isinstance(asked, int):
+            return asked - 1
+        return _found(name, asked, header, f"{self.path}:1", "column") if named else None
+
+    def _records(self) -> Iterator[Raw]:
+        for number, line in enumerate(lines(self.path), 1):
+            if line.strip():
+                where = f"{self.path}:{number}"
+                yield self.record(line, where)
+
+    def record(self, line: str, where: str) -> Raw:
+        """A line of JSON."""
+        record = json_object(line, where)
+        keys = list(record)
+        found: dict[str, Any] = {}
+        for name in WORDS:
+            asked = self.columns[Columns._fields.index(name)]
+            if isinstance(asked, int):
+                raise SettingError(f"data.{name} is column {asked}, but the values of {self.path} have names: give one")
+            key = _found(name, asked, keys, where, "key")
+            found[name] = None if key is None else record[keys[key]]
+        return self._raw(found, where)._replace(name=str(record.get("id", "")))
+
+    def _raw(self, found: Mapping[str, Any], where: str) -> Raw:
+        """A row of named values."""
+        for name in ("question", "context"):
+            if not isinstance(found[name], str) or not found[name].strip():
+                raise DataError(f"{where} has no {name}: give it one, or leave the row out")
+        context = self._unmarked(found["context"])
+        answers = [(self._unmarked(text), begin) for text, begin in _answers(found["answer"], found["start"], where)]
+        return Raw(found["question"], context, [each for each in answers if each[0].strip()], "", where)
+
+    def _unmarked(self, text: str) -> str:
+        """A text without the mark for no answer: SubjQA has it behind every context, for annotators to choose it."""
+        nothing = self.columns.no_answer
+        return text.rstrip().removesuffix(nothing).rstrip() if nothing and text.rstrip().endswith(nothing) else text
+
+
+def json_object(line: str, where: str) -> dict[str, Any]:
+    """A line as an object of JSON."""
+    try:
+        record = json.loads(line)
+    except (ValueError, RecursionError) as error:
+        raise DataError(f"{where} is not valid JSON ({error}), expected one object a line") from error
+    if not isinstance(record, dict):
+        raise DataError(f'{where} is no object, expected one such as {{"question": …, "context": …}}')
+    return record
+
+
+def _found(name: str, asked: str | None, names: list[str], where: str, what: str) -> int | None:
+    """Which of the names is meant; the answer's place may be missing, the rest not."""
+    folded = [each.casefold() for each in names]
+    for word in WORDS[name] if asked is None else (asked.casefold(),):
+        if word in folded:
+            return folded.index(word)
+    if asked is None and name not in NEEDED:
+        return None
+    shown = ", ".join(f"'{each[:30]}'" for each in names[:8]) or "none at all"
+    raise DataError(
+        f"{where} has no {what} '{asked or name}' but {shown}: set data.{name} to the name of one of them."
+        f"{nearest(asked or name, names)}"
+    )
+
+
+def _answers(given: Any, start: Any, where: str) -> Iterator[tuple[str, int | None]]:
+    """The answers of a row: a text and its place, lists of both, or a list of {"text": …, "answer_start": …}."""
+    if isinstance(given, dict):  # as the datasets library keeps SQuAD
+        given, start = given.get("text"), given.get("answer_start", given.get("start"))
+    if isinstance(given, list) and all(isinstance(each, dict) for each in given):
+        start = [each.get("answer_start", each.get("start")) for each in given]
+        given = [each.get("text") for each in given]
+    texts = given if isinstance(given, list) else [] if given is None else [given]
+    starts = start if isinstance(start, list) else [start] * len(texts)
+    if len(starts) != len(texts) or not all(isinstance(text, str) for text in texts):
+        raise DataError(
+            f"{where} has the answer {json.dumps(given)[:40]} at {json.dumps(start)[:20]}, expected a text and its "
+            "place in the context, or as many places as texts"
+        )
+    for text, begin in zip(texts, starts, strict=True):
+        yield text, _number(begin, where)
+
+
+def _number(start: Any, where: str) -> int | None:
+    """A place: 547, "547", or SubjQA's "(547, 561)"; None where none is said."""
+    if start is None or isinstance(start, int) or not str(start).strip():
+        return start if isinstance(start, int) else None
+    found = _NUMBER.search(str(start))
+    if found is None:
+        raise DataError(
+            f"{where} has the place '{str(start)[:20]}', expected the number of the answer's first character in the "
+            "context, from 0"
+        )
+    return int(found[0])
+
+
+def _text(value: Any) -> str:
+    if not isinstance(value, str):
+        raise TypeError(f"{json.dumps(value)[:30]} is no text")
+    return value
+
+
+# Where answers stand
+
+
+def _joined(rows: Iterator[Raw]) -> list[Question]:
+    """One question for all rows that ask it of the same context, in the order in which each first comes."""
+    found: dict[tuple[str, str, str], Question] = {}
+    for row in rows:
+        answers, moved = [], 0
+        for text, said in row.answers:
+            answer = placed(row.context, text, said)
+            answers.append(answer)
+            moved += answer.begin is not None and said is not None and answer != (text, said)
+        key = (row.name, row.question, row.context)
+        before = found.get(key, Question(row.question, row.context, (), row.name))
+        found[key] = before._replace(answers=(*before.answers, *answers), moved=before.moved + moved)
+    return list(found.values())
+
+
+def placed(context: str, text: str, begin: int | None) -> Answer:
+    """An answer where it stands: at `begin`, else where the same characters are nearest to it, spaces not counted."""
+    text = text.strip()
+    if begin is not None and text and context.startswith(text, begin):
+        return Answer(text, begin)
+    place_K = [place for place, character in enumerate(context) if not character.isspace()]
+    dense, wanted = "".join(context[place] for place in place_K), "".join(text.split())
+    found = [match.start() for match in re.finditer(f"(?={re.escape(wanted)})", dense)] if wanted else []
+    if not found:
+        return Answer(text, None)
+    first = min(found, key=lambda place: abs(place_K[place] - (begin or 0)))
+    low, high = place_K[first], place_K[first + len(wanted) - 1] + 1
+    return Answer(context[low:high], low)

@@ -1,0 +1,84 @@
+"""Letting a trained model read texts as its task has it, so that one can listen to it.
+
+B batch · T time
+"""
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+
+from seqwright.batches import Ids
+from seqwright.batches.labelled import labelled
+from seqwright.batches.pairs import pairs
+from seqwright.batches.tagged import stretches, tagged
+from seqwright.batches.text import texts as running_text
+from seqwright.devices import home_of
+from seqwright.errors import RunError, SettingError
+from seqwright.inputs.labelled_text import LabelledText
+from seqwright.inputs.masked_text import MaskedText
+from seqwright.inputs.pair_text import PairText
+from seqwright.inputs.plain_text import PlainText
+from seqwright.inputs.prompt_text import PromptText
+from seqwright.inputs.question_text import QuestionText
+from seqwright.inputs.rated_text import RatedText
+from seqwright.inputs.tagged_text import TaggedText
+
+
+class Read(NamedTuple):
+    """What a model read: the rows with the tokens that stand before, between and after texts."""
+
+    tokens_BT: Tensor
+    before: int  # how many tokens stand before the text of each row
+
+
+@torch.inference_mode()
+def read_rows(
+    model: nn.Module, inputs: Any, rows: Sequence[Ids], *, first: int | None = None, side: str = "source"
+) -> Read:
+    """Let a model read rows of tokens; in a row of two texts the token that ends a text stands between them.
+
+    `first` is the token that stands before running text (`seqwright.tasks.language.first_token`). Of a translation the
+    source is read, and nothing is written.
+    """
+    here: Any = model.eval()
+    home = home_of(model)
+    match inputs:
+        case PairText() if side == "target":
+            raise SettingError("what a translation makes of its target depends on a source; choose --side source")
+        case PairText():
+            pair = pairs(rows, [row[:0] for row in rows], begin=inputs.begin, end=inputs.end)
+            here(pair.to(home), None)
+            return Read(pair.source_BS, 0)
+        case LabelledText() | RatedText():
+            text = labelled(rows, end=inputs.end, begin=inputs.begin)
+            here(text.to(home), None)
+            return Read(text.tokens_BT, int(inputs.begins))
+        case TaggedText():
+            words = [stretch for row in rows for stretch in stretches([row], longest=len(row))]
+            sentence = tagged(words, end=inputs.end, begin=inputs.begin)
+            here(sentence.to(home), None)
+            return Read(sentence.tokens_BT, int(inputs.begins))
+        case MaskedText() | QuestionText():
+            text = labelled(rows, end=inputs.tokenizer.end, begin=inputs.tokenizer.begin)
+            here.read(text.to(home))
+            return Read(text.tokens_BT, 1)
+        case PlainText() | PromptText():
+            begin = inputs.tokenizer.begin if first is None else first
+            running = running_text(rows, begin=begin, end=inputs.tokenizer.end)
+            here(running.to(home), None)
+            return Read(running.given_BT, 1)
+        case _:
+            raise RunError("the model reads no texts, so that there is nothing to listen to")
+
+
+def joined(texts: Sequence[Ids], inputs: Any) -> Ids:
+    """The tokens of one text, or of two with the end of the first between them; what asks for an answer comes last."""
+    parts: list[Ids] = [texts[0]]
+    for later in texts[1:]:
+        parts += [np.array([inputs.tokenizer.end]), later]
+    if isinstance(inputs, PromptText):
+        parts.append(np.array([inputs.marks.task]))
+    return np.concatenate(parts).astype(np.int64)

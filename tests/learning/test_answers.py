@@ -1,0 +1,57 @@
+"""A BERT from nothing learns within seconds to find what is asked for, wherever it stands, and to say that it does not.
+
+Each context has some of a city, a job and an animal among many letters; a question asks for one of the three. Contexts
+are longer than what is read at once, so that the answer is in some windows and not in others.
+"""
+
+import json
+from pathlib import Path
+from random import Random
+from typing import Any
+
+from seqwright.recipe import recipe_from
+from seqwright.runs import data_of, open_run, train
+from seqwright.tasks.answerer import Answerer
+from seqwright.tasks.questions import QuestionsTask
+
+THINGS = {
+    "city": ["from Lima", "from Oslo", "from Rome"],
+    "job": ["as cook", "as judge"],
+    "animal": ["a goat", "a cat"],
+}
+
+
+def write(path: Path, questions: int, seed: int) -> str:
+    """A third of the questions have no answer."""
+    draw = Random(seed)
+    with path.open("w") as file:
+        for _ in range(questions):
+            asked, *others = draw.sample(list(THINGS), 3)
+            told = [*others, asked] if draw.random() < 2 / 3 else others
+            words = [*draw.choices("bcdefghij", k=20 - len(told)), *told]
+            draw.shuffle(words)
+            found = {thing: draw.choice(THINGS[thing]) for thing in told}
+            context = " ".join(found.get(word, word) for word in words)
+            answer = found.get(asked, "")
+            file.write(json.dumps({"question": asked, "context": context, "answer": answer}) + "\n")
+    return str(path)
+
+
+def test_answers_are_found_in_windows_of_long_contexts(tmp_path: Path) -> None:
+    data = {"kind": "questions", "train": write(tmp_path / "a.jsonl", 800, 1)}
+    plain: dict[str, dict[str, Any]] = {
+        "data": {**data, "valid": write(tmp_path / "b.jsonl", 100, 2)},
+        "inputs": {"kind": "words", "longest": 20, "stride": 8, "question": 2, "answer": 3},
+        "model": {"kind": "bert", "width": 64, "heads": 2, "context": 20, "dropout": 0.0, "head_dropout": 0.0},
+        "training": {"steps": 200, "tokens": 1024, "rate": 0.002, "schedule": "linear", "warmup": 20, "device": "cpu"},
+    }
+    run = train(recipe_from(plain), tmp_path / "run")
+    result = QuestionsTask().evaluated(run.recipe, data_of(run.recipe), run.inputs, run.model, "valid", None)
+    assert result.scores["exact"] >= 95
+    assert result.scores["right_unanswerable"] >= 90
+    assert result.scores["silence_f1"] < 45
+    opened = open_run(tmp_path / "run", which="last")
+    asked = [("city", "b c d from Oslo e f"), ("animal", "b c d from Oslo e f"), ("job", "as cook " + "b c " * 40)]
+    again, before = (Answerer(each.model, each.inputs)(asked) for each in (opened, run))
+    assert again == before  # to the bit
+    assert [found.said() for found in again] == ["from Oslo", "", "as cook"]
