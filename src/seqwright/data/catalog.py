@@ -37,6 +37,12 @@ class Card:
     parts: Mapping[PartName, str]  # what the publisher calls each part
     examples: Mapping[PartName, int]
     cite: str
+    folder: str = ""  # its name, where several datasets lie in one; otherwise it is the dataset's own
+
+    @property
+    def home(self) -> str:
+        """The name of the folder that its files lie in."""
+        return self.folder or self.name
 
     def file(self, part: PartName, language: str) -> CardFile:
         """The file that holds one language of one part."""
@@ -93,7 +99,7 @@ def cache_folder() -> Path:
 
 def download_folder(card: Card) -> Path:
     """Where `seqwright data get` puts a dataset."""
-    return cache_folder() / "data" / card.name
+    return cache_folder() / "data" / card.home
 
 
 def provided(card: Card, file: CardFile) -> Path | None:
@@ -101,7 +107,7 @@ def provided(card: Card, file: CardFile) -> Path | None:
     folder = os.environ.get("SEQWRIGHT_DATA")
     if not folder:
         return None
-    path = Path(folder).expanduser() / card.name / file.path
+    path = Path(folder).expanduser() / card.home / file.path
     return path if path.is_file() else None
 
 

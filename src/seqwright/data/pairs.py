@@ -24,9 +24,9 @@ Files = str | tuple[str, str]
 
 
 class PairFilesSettings(Settings):
-    """A parallel corpus in files of the user's own."""
+    """A parallel corpus in files of the user's own: sentences and translations, or texts and summaries."""
 
-    kind: Literal["files"] = "files"
+    kind: Literal["files", "summaries"] = "files"
 
     train: Files
     """One .tsv, .csv or .jsonl file with both sides, or two files of which line n of one translates line n of the
@@ -177,6 +177,12 @@ def aligned_pairs(source: Path, target: Path) -> Iterator[Pair]:
                 "line-aligned files need the same number, so look for a missing or a broken line"
             )
         yield Pair(one, other)
+
+
+def file_pairs(path: Path) -> Iterator[Pair]:
+    """The pairs of one file that holds both sides, in the columns `source` and `target` or in the first two."""
+    require_file(path)
+    return _reader(path)(lines(path), path, None, None)
 
 
 def _reader(path: Path) -> Reader:

@@ -38,7 +38,7 @@ def bleu(
         raise SettingError(
             f"BLEU has no tokenizer '{tokenize}'; choose one of {', '.join(known)}.{nearest(tokenize, known)}"
         )
-    _check_counts(hypotheses, references)
+    check_counts(hypotheses, references)
     metric = BLEU(lowercase=lowercase, tokenize=tokenize)
     value = metric.corpus_score(hypotheses, [references]).score
     return Score(float(value), str(metric.get_signature()))
@@ -48,7 +48,7 @@ def chrf(hypotheses: Sequence[str], references: Sequence[str], *, lowercase: boo
     """Corpus chrF2 (Popović 2015): the F-score, recall counting double, of character n-grams up to six."""
     from sacrebleu.metrics.chrf import CHRF
 
-    _check_counts(hypotheses, references)
+    check_counts(hypotheses, references)
     metric = CHRF(lowercase=lowercase)
     value = metric.corpus_score(hypotheses, [references]).score
     return Score(float(value), str(metric.get_signature()))
@@ -56,7 +56,7 @@ def chrf(hypotheses: Sequence[str], references: Sequence[str], *, lowercase: boo
 
 def exact_match(hypotheses: Sequence[str], references: Sequence[str], *, lowercase: bool = False) -> Score:
     """The share of hypotheses that are their reference to the letter, but for spaces around the whole."""
-    _check_counts(hypotheses, references)
+    check_counts(hypotheses, references)
     matched = sum(
         _same(hypothesis, reference, lowercase) for hypothesis, reference in zip(hypotheses, references, strict=True)
     )
@@ -67,7 +67,7 @@ def exact_match_by_kind(
     hypotheses: Sequence[str], references: Sequence[str], kinds: Sequence[str], *, lowercase: bool = False
 ) -> dict[str, Matches]:
     """Exact matches within each kind of sentence, kinds in alphabetical order."""
-    _check_counts(hypotheses, references)
+    check_counts(hypotheses, references)
     if len(kinds) != len(references):
         raise DataError(f"there are {len(kinds)} kinds for {len(references)} references; give one a sentence")
     matches = {kind: Matches(0, 0) for kind in sorted(set(kinds))}
@@ -93,7 +93,8 @@ def _same(hypothesis: str, reference: str, lowercase: bool) -> bool:
     return hypothesis.strip() == reference.strip()
 
 
-def _check_counts(hypotheses: Sequence[str], references: Sequence[str]) -> None:
+def check_counts(hypotheses: Sequence[str], references: Sequence[str]) -> None:
+    """Refuse what cannot be scored: no texts, or not one reference for each."""
     if len(hypotheses) != len(references):
         raise DataError(
             f"there are {len(hypotheses)} hypotheses for {len(references)} references; give one for each sentence"

@@ -9,10 +9,12 @@ from typing import Any
 import numpy as np
 
 from seqwright.batches.pairs import PairBatches
+from seqwright.batches.prompted import PromptBatches
 from seqwright.cache import TokenisedPairs
 from seqwright.data.examples import Pair, PairData, PartName
 from seqwright.data.pairs import PairFiles
 from seqwright.inputs.pair_text import PairText
+from seqwright.inputs.prompt_text import PromptText
 from seqwright.recipe import Recipe
 from seqwright.tasks import Checked
 
@@ -24,6 +26,37 @@ def checked_pairs(
     recipe: Recipe, data: PairData, inputs: PairText, parts: dict[PartName, TokenisedPairs], batches: PairBatches
 ) -> Checked:
     """Lengths, blanks, duplicates, sources that training has too, characters the vocabulary lacks, full batches."""
+    rows, remarks = _looked_at(recipe, data, inputs, parts)
+    remarks += _alone(batches)
+    size = f"{inputs.source.size:,}" if inputs.shared else f"{inputs.source.size:,} and {inputs.target.size:,}"
+    return Checked(COLUMNS, rows, {"vocabulary": size, **_batch_facts(batches)}, remarks)
+
+
+def checked_prompts(
+    recipe: Recipe,
+    data: PairData,
+    inputs: PromptText,
+    parts: dict[PartName, TokenisedPairs],
+    batches: PromptBatches,
+) -> Checked:
+    """The same for texts whose answers follow in the same row."""
+    rows, remarks = _looked_at(recipe, data, inputs, parts)
+    learnt = int(parts["train"].target.length_N.sum()) + len(parts["train"].target)
+    length_N = batches.rows.length_N + 1
+    facts = {
+        "vocabulary": f"{inputs.tokenizer.size:,}",
+        "tokens a row": f"{length_N.mean():.1f}, at most {length_N.max():,} of the {recipe.model.context:,} that fit",
+        "learnt": f"the {100 * learnt / length_N.sum():.0f} % of the tokens that are answers",
+        "tokens a batch": f"{length_N.sum() / batches.in_epoch(0):,.0f}, of at most {batches.tokens:,}",
+        "padding": f"{100 * batches.padding():.1f} %",
+    }
+    return Checked(COLUMNS, rows, facts, remarks)
+
+
+def _looked_at(
+    recipe: Recipe, data: PairData, inputs: PairText | PromptText, parts: dict[PartName, TokenisedPairs]
+) -> tuple[list[tuple[str, ...]], list[str]]:
+    """A row of the table for each part, and the remarks."""
     rows: list[tuple[str, ...]] = []
     remarks = data.remarks() if isinstance(data, PairFiles) else []  # only files have columns and headers
     training: set[bytes] = set()
@@ -38,9 +71,7 @@ def checked_pairs(
         if unknown:
             common = " ".join(f"{character!r}×{count}" for character, count in unknown.most_common(5))
             remarks.append(f"characters of the {part} part that the vocabulary lacks: {len(unknown)} ({common})")
-    remarks += _alone(batches)
-    size = f"{inputs.source.size:,}" if inputs.shared else f"{inputs.source.size:,} and {inputs.target.size:,}"
-    return Checked(COLUMNS, rows, {"vocabulary": size, **_batch_facts(batches)}, remarks)
+    return rows, remarks
 
 
 class Found:

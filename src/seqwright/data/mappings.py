@@ -1,0 +1,146 @@
+"""Made-up mappings from sentences to sentences, to be found out from examples (Brown et al. 2020, section 2).
+
+    good cat man => bad cat man ; dog bad good => dog good bad ; cat dog bad =>
+
+Each prompt has a mapping of its own, some examples of it, and a question. There are the lectures' families:
+
+- *opposites*: a pair of words for every four, each replaced by the other;
+- *stars*: two words up to half of all, each replaced by `*`;
+- *copy* and *reverse*: the words as they are, from the first or from the last.
+
+Which words are opposites or starred is drawn for each prompt, so that nothing can be known before the examples. A hash
+of what is replaced by what decides the part that a mapping belongs to: no pairing of opposites and no set of starred
+words of the validation or the test part occurs in the training part. Copying and reversing are one mapping each and
+cannot be divided: they occur in training alone.
+
+In every sentence a word changes, if the mapping replaces any. The words of the question all occur in the examples, the
+question itself does not.
+"""
+
+import hashlib
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Literal, NamedTuple
+
+from pydantic import Field, model_validator
+
+from seqwright.data.dates_values import Dice
+from seqwright.data.examples import Pair, PartName
+from seqwright.settings import Settings
+
+FORMAT = 1  # of the prompts: another number whenever the same settings come to give others
+STAR = "*"
+WORDS = (
+    *("good", "bad", "black", "white", "large", "small", "early", "late"),
+    *("boy", "girl", "man", "woman", "horse", "cat", "dog", "book"),
+)
+FAMILIES = ("opposites", "stars")
+PLAIN = ("copy", "reverse")  # they replace nothing, and are only trained on
+TRAINED = (*PLAIN, "opposites", "opposites", "opposites", "stars", "stars")  # the harder, the oftener
+
+
+class MappingsSettings(Settings):
+    """Prompts with examples of a made-up mapping."""
+
+    kind: Literal["mappings"] = "mappings"
+    shots: int = Field(default=8, ge=1)
+    """How many examples stand before the question. In training each of them is a question too, with those before it."""
+    length: int = Field(default=3, ge=2, le=4)
+    """How many words a sentence has."""
+    words: int = Field(default=8, ge=5, le=len(WORDS))
+    """How many words, out of 16, the sentences of a prompt are made of."""
+    fewest: int = Field(default=5, ge=5, le=len(WORDS))
+    """How many they are at least in a training prompt: with fewer each comes oftener, and more is to be seen."""
+    examples: int = Field(default=40_000, ge=1)
+    """How many training prompts there are."""
+    valid: int = Field(default=400, ge=1)
+    """How many validation prompts there are."""
+    test: int = Field(default=1000, ge=0)
+    """How many test prompts there are."""
+    seed: int = 1
+    """Another number gives other prompts; which mappings are held out stays the same."""
+
+    @model_validator(mode="after")
+    def _fit_together(self) -> "MappingsSettings":
+        if not max(self.fewest, self.length + 2) <= self.words:
+            raise ValueError(
+                f"fewest = {self.fewest} and words = {self.words} for sentences of length = {self.length}; words must "
+                "not be less than fewest, and two more than the length"
+            )
+        return self
+
+
+class MadeUp(NamedTuple):
+    """A made-up mapping: its family, and what becomes of the words that change."""
+
+    family: str
+    becomes: Mapping[str, str]
+
+    def __call__(self, sentence: Sequence[str]) -> list[str]:
+        """The answer."""
+        return [self.becomes.get(word, word) for word in sentence][:: -1 if self.family == "reverse" else 1]
+
+    @property
+    def part(self) -> PartName:
+        """Where the mapping belongs, whatever the seed."""
+        if not self.becomes:
+            return "train"
+        key = json.dumps(sorted(self.becomes.items()))
+        tenth = int.from_bytes(hashlib.blake2b(key.encode(), digest_size=8).digest()) % 10
+        return "test" if tenth == 0 else "valid" if tenth == 1 else "train"
+
+
+class Mappings:
+    """Prompts drawn while they are read (a `PairData`, `turns` pairs of which make a prompt, the last its question)."""
+
+    def __init__(self, settings: MappingsSettings) -> None:
+        self.settings = settings
+        self.turns = settings.shots + 1
+
+    def parts(self) -> list[PartName]:
+        """The parts that are not empty."""
+        return ["train", "valid", "test"] if self.settings.test else ["train", "valid"]
+
+    def pairs(self, part: PartName) -> Iterator[Pair]:
+        """Every pair of every prompt of a part; fewer prompts of the same seed are the beginning of more."""
+        dice = Dice(f"mappings {self.settings.seed} {part}")
+        for _ in range(self._size(part)):
+            yield from self._prompt(part, dice)
+
+    def fingerprint(self, part: PartName) -> str:
+        """A sha256 of all that the pairs of a part follow from."""
+        causes = [FORMAT, part, self.settings.model_dump()]
+        return hashlib.sha256(json.dumps(causes, sort_keys=True).encode()).hexdigest()
+
+    def _prompt(self, part: PartName, dice: Dice) -> Iterator[Pair]:
+        settings = self.settings
+        fewest = max(settings.fewest, settings.length + 2) if part == "train" else settings.words
+        while True:
+            words = dice.some_of(WORDS, dice.between(fewest, settings.words))
+            mapping = made_up(dice, dice.one_of(TRAINED if part == "train" else FAMILIES), words)
+            if mapping.part == part:
+                break
+        sentences: list[list[str]] = []
+        for shot in range(self.turns):
+            seen = {word for sentence in sentences for word in sentence}
+            while True:
+                sentence = dice.some_of(words, settings.length)
+                changes = not mapping.becomes or any(word in mapping.becomes for word in sentence)
+                if changes and (shot < settings.shots or (seen.issuperset(sentence) and sentence not in sentences)):
+                    break
+            sentences.append(sentence)
+        for sentence in sentences:
+            yield Pair(" ".join(sentence), " ".join(mapping(sentence)), mapping.family)
+
+    def _size(self, part: PartName) -> int:
+        return {"train": self.settings.examples, "valid": self.settings.valid, "test": self.settings.test}[part]
+
+
+def made_up(dice: Dice, family: str, words: Sequence[str]) -> MadeUp:
+    """A mapping of a family over some words, which come in any order."""
+    if family == "opposites":
+        pairs = [words[i : i + 2] for i in range(0, len(words) // 4 * 2, 2)]
+        return MadeUp(family, {word: other for one, two in pairs for word, other in ((one, two), (two, one))})
+    if family == "stars":
+        return MadeUp(family, dict.fromkeys(words[: dice.between(2, len(words) // 2)], STAR))
+    return MadeUp(family, {})
