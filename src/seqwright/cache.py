@@ -256,7 +256,7 @@ class RaggedWriter:
         self.file = self.stem.with_suffix(".values").open("wb")
         return self
 
-    def add(self, row: Ids) -> None:
+    def add(self, row: NDArray[Any]) -> None:
         """Append a row."""
         self.kind = self.kind or row.dtype.str
         self.file.write(row.tobytes())

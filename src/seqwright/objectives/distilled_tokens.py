@@ -1,0 +1,99 @@
+"""Learning hidden words from another model: what else it would have said there (Sanh et al. 2019, DistilBERT).
+
+B batch · T time · D width · N hidden words · V vocabulary · K the teacher's likeliest tokens
+"""
+
+from typing import Any, Literal
+
+import torch
+import torch.nn.functional as F
+from pydantic import Field, model_validator
+from torch import Tensor, nn
+
+from seqwright.objectives.masked_token import masked_parts
+from seqwright.objectives.objective import Loss, Objective, Part
+from seqwright.settings import Settings
+
+
+class DistilledTokensSettings(Settings):
+    """Soft targets of a teacher at the hidden words, the words themselves, and the teacher's vectors. The weights are
+    DistilBERT's, but for the vectors, which cost a pass of the teacher over every batch.
+    """
+
+    kind: Literal["distilled-tokens"] = "distilled-tokens"
+    teacher: str
+    """A run that finds hidden words, with the same tokenizer; `seqwright distil` fills it in."""
+    temperature: float = Field(default=2.0, gt=0, allow_inf_nan=False)
+    """What the logits of both are divided by: the higher, the more the unlikely words tell."""
+    soft: float = Field(default=5.0, ge=0, allow_inf_nan=False)
+    """How much the teacher's probabilities count."""
+    words: float = Field(default=2.0, ge=0, allow_inf_nan=False)
+    """How much the hidden words count, and whether one text follows another where that is asked."""
+    hidden: float = Field(default=0.0, ge=0, allow_inf_nan=False)
+    """How much it counts that the last vectors point where the teacher's do; DistilBERT has 1. Above 0 the teacher
+    reads every batch that the student reads; otherwise it is asked only once, before."""
+
+    @model_validator(mode="after")
+    def _something_counts(self) -> "DistilledTokensSettings":
+        if not self.soft + self.words + self.hidden:
+            raise ValueError("soft, words and hidden are all 0, so that nothing would be learnt; raise one")
+        return self
+
+
+class DistilledTokens(Objective):
+    """soft · T² KL(teacher ‖ student) + words · (-log p(hidden word)) + hidden · (1 - cos(W h, h_teacher)).
+
+    (Sanh et al. 2019, section 2)
+
+    The first is over the teacher's likeliest tokens and one bucket for all others. W is learnt with the student where
+    its vectors are of another width than the teacher's, and there is none where they are not.
+
+    Differs from the paper: of the teacher's probabilities only the likeliest are kept one by one, so that they can be
+    computed once; and where the batch asks for a next sentence, that is learnt too.
+
+    Parts: `soft`; `loss`, the plain one of the words, and `next`, as in pretraining; `hidden`.
+    """
+
+    def __init__(
+        self, settings: DistilledTokensSettings, *, width: int | None = None, teacher_width: int | None = None
+    ) -> None:
+        super().__init__()
+        self.settings = settings
+        same = width is None or teacher_width is None or width == teacher_width or not settings.hidden
+        self.projection = None if same else nn.Linear(width, teacher_width, bias=False)  # type: ignore[arg-type]
+
+    def counts(self, batch: Any) -> dict[str, int]:
+        """Hidden words, texts of which a next sentence is asked, and tokens whose vectors are compared."""
+        words, asked = len(batch.likeliest_NK), int((batch.batch.next_B >= 0).sum())
+        counts = {"soft": words, "loss": words} | ({"next": asked} if asked else {})
+        return counts | ({"hidden": batch.tokens} if batch.hidden_BTD is not None else {})
+
+    def forward(self, model: Any, batch: Any, carry: Any) -> tuple[Loss, Any]:
+        """The loss over the hidden words of a batch, and over the vectors of all its tokens."""
+        h_BTD = model.read(batch.batch)
+        word_NV, next_B2 = model.said(h_BTD, batch.batch)
+        soft = bucketed_divergence(batch.probability_NK, batch.likeliest_NK, word_NV.float(), self.settings.temperature)
+        parts = {"soft": Part(soft, len(word_NV), self.settings.soft)}
+        plain = masked_parts(word_NV, next_B2, batch.batch)
+        parts |= {name: part._replace(weight=self.settings.words) for name, part in plain.items()}
+        if batch.hidden_BTD is not None:
+            projected_BTD = h_BTD if self.projection is None else self.projection(h_BTD)
+            same_BT = F.cosine_similarity(projected_BTD.float(), batch.hidden_BTD, dim=-1)
+            parts["hidden"] = Part((1 - same_BT)[batch.batch.real_BT].sum(), batch.tokens, self.settings.hidden)
+        return Loss(parts), carry
+
+
+def bucketed(probability_NV: Tensor, likeliest: int) -> tuple[Tensor, Tensor]:
+    """The likeliest tokens of each row, and their probabilities with that of all others together in a last column."""
+    found_NK, token_NK = probability_NV.topk(min(likeliest, probability_NV.shape[1] - 1), dim=-1)
+    rest_N1 = probability_NV.scatter(1, token_NK, 0.0).sum(-1, keepdim=True)
+    return token_NK, torch.cat((found_NK, rest_N1), dim=-1)
+
+
+def bucketed_divergence(probability_NK: Tensor, likeliest_NK: Tensor, logits_NV: Tensor, temperature: float) -> Tensor:
+    """T² Σ KL over the likeliest tokens and the bucket of all others; the teacher's probabilities are at T already."""
+    logp_NV = (logits_NV / temperature).log_softmax(-1)
+    rest_N1 = logp_NV.scatter(1, likeliest_NK, -torch.inf).logsumexp(-1, keepdim=True)
+    logp_NK = torch.cat((logp_NV.gather(1, likeliest_NK), rest_N1), dim=-1)
+    known_NK = probability_NK / probability_NK.sum(-1, keepdim=True)  # they were rounded
+    return temperature**2 * (torch.xlogy(known_NK, known_NK) - known_NK * logp_NK).sum()

@@ -1,0 +1,267 @@
+"""Learning from a teacher: what it says of the training part is computed once, kept in the cache, and looked up.
+
+B batch · T time · C classes · N texts, or hidden words · K likeliest tokens
+"""
+
+import hashlib
+import json
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+import torch
+from numpy.lib.format import open_memmap
+from numpy.typing import NDArray
+from rich.console import Console
+from rich.progress import track
+from torch import Tensor
+
+from seqwright.batches import Place, Rows
+from seqwright.batches.labelled import Labelled, LabelledBatches, Shortened
+from seqwright.batches.masked import Masked, MaskedBatches
+from seqwright.batches.taught import UNLABELLED, Joined, TaughtBatches, TaughtLabels, TaughtTokens
+from seqwright.cache import Ragged, RaggedWriter, kept_folder
+from seqwright.data.files import content_hash, lines
+from seqwright.data.labelled import LabelledData
+from seqwright.data.text import TextData
+from seqwright.devices import home_of
+from seqwright.errors import RunError, SettingError
+from seqwright.inputs.labelled_text import LabelledText
+from seqwright.inputs.masked_text import MaskedText
+from seqwright.objectives.distilled_tokens import bucketed
+from seqwright.recipe import Recipe
+from seqwright.tasks import Prepared
+from seqwright.tasks.classifier import said_of
+from seqwright.tasks.labelled_rows import token_rows
+from seqwright.text_cache import Rules, tokenised_texts
+
+FORMAT = 1
+BLOCK = 1024  # texts that the teacher is asked about between two words of progress
+LIKELIEST = 64  # tokens whose probabilities are kept one by one: all 30,000 of a vocabulary would be many gigabytes
+FIXED = 0  # the seed of which words are hidden: the same for every student, so that the teacher is asked once
+
+
+class Teacher(NamedTuple):
+    """The run that is learnt from; None where it is gone, which only matters if it has to be asked."""
+
+    name: str
+    sha256: str
+    run: Any | None
+
+    def asked(self) -> Any:
+        """The run, to be asked."""
+        if self.run is None:
+            raise RunError(
+                f"there is no run {self.name} any more, and what this teacher said is not in the cache; put it back"
+            )
+        return self.run
+
+
+class Lesson(NamedTuple):
+    """What training needs of the data, and what the objective is built with beside its settings."""
+
+    prepared: Prepared
+    sizes: dict[str, int]
+
+
+def taught(prepared: Prepared, recipe: Recipe, data: Any, inputs: Any, teacher: Teacher | None) -> Lesson:
+    """What was prepared, its batches with what the teacher says of them, if there is one."""
+    if teacher is None:
+        return Lesson(prepared, {})
+    if teacher.run is not None:
+        refuse_misfit(recipe, inputs, teacher)
+    of_task = _taught_labels if recipe.task == "classification" else _taught_tokens
+    return of_task(prepared, recipe, data, inputs, teacher)
+
+
+def refuse_misfit(recipe: Recipe, inputs: Any, teacher: Teacher) -> None:
+    """Refuse a teacher that says something else than the student learns to say."""
+    run = teacher.asked()
+    if run.recipe.task != recipe.task:
+        raise RunError(
+            f"the teacher {teacher.name} is for {run.recipe.task}, but the recipe is for {recipe.task}; choose a run "
+            "of that task, or another recipe"
+        )
+    if run.inputs.tokenizer.fingerprint() != inputs.tokenizer.fingerprint():
+        raise RunError(
+            f"the teacher {teacher.name} cuts text into other tokens than the student; set inputs.tokenizer to "
+            f"{teacher.name}, or model.weights to a run with the same tokenizer"
+        )
+    if recipe.task == "classification":
+        if run.inputs.labels != inputs.labels:
+            theirs, ours = (", ".join(some.labels) for some in (run.inputs, inputs))
+            raise RunError(
+                f"the teacher {teacher.name} knows the labels {theirs}, but the data has {ours}; data.names renames "
+                "labels, data.labels leaves some out"
+            )
+        if run.inputs.pairs != inputs.pairs:
+            theirs, ours = ("pairs of texts" if some.pairs else "single texts" for some in (run.inputs, inputs))
+            raise RunError(
+                f"the teacher {teacher.name} reads {theirs}, but the data has {ours}; choose another of them"
+            )
+    else:
+        if not run.recipe.model.head:
+            raise RunError(
+                f"the teacher {teacher.name} cannot say hidden words: it was imported without its output; choose one "
+                "that can"
+            )
+        if run.recipe.model.context < recipe.inputs.longest:
+            raise RunError(
+                f"the teacher {teacher.name} reads {run.recipe.model.context} tokens at once, but inputs.longest is "
+                f"{recipe.inputs.longest}; lower it"
+            )
+
+
+# ---------------------------------------------------------------------------------------------------- labels
+
+
+def _taught_labels(
+    prepared: Prepared, recipe: Recipe, data: LabelledData, inputs: LabelledText, teacher: Teacher
+) -> Lesson:
+    """Batches of labelled and unlabelled texts, with the teacher's logits of each class."""
+    own: Any = prepared.train
+    rows = _with_unlabelled(own.rows, recipe, inputs)
+    more = len(rows.length_N) - len(own.rows.length_N)
+    label_N = np.concatenate((own.label_N.numpy(), np.full(more, UNLABELLED)))
+    training = recipe.training
+    batches = LabelledBatches(
+        rows, label_N, tokens=training.tokens, seed=training.seed, end=inputs.end, begin=inputs.begin
+    )
+    logits_NC = teacher_logits(recipe, data, inputs, teacher, len(label_N))
+
+    def with_logits(batch: Labelled, number_B: NDArray[np.int64]) -> TaughtLabels:
+        return TaughtLabels(batch, torch.from_numpy(logits_NC[number_B]))
+
+    notes = [f"teacher: {teacher.name}", *([f"unlabelled: {more:,} texts"] if more else [])]
+    return Lesson(prepared._replace(train=TaughtBatches(batches, with_logits), notes=prepared.notes + notes), {})
+
+
+def teacher_logits(
+    recipe: Recipe, data: LabelledData, inputs: LabelledText, teacher: Teacher, texts: int
+) -> NDArray[np.float32]:
+    """`logits_NC` of the texts of the training part and of those without labels, mapped from the cache."""
+
+    def write(aside: Path) -> None:
+        run = teacher.asked()
+        rows = _with_unlabelled(token_rows(data, run.inputs, "train"), recipe, run.inputs)
+        classes = len(run.inputs.labels)
+        logits_NC = open_memmap(aside / "logits.npy", mode="w+", dtype=np.float32, shape=(texts, classes))
+        for low in _watched(range(0, texts, BLOCK), f"asking {teacher.name}"):
+            number_B = np.arange(low, min(low + BLOCK, texts))
+            logits_NC[number_B] = said_of(run.model, run.inputs, rows.take(number_B, 0), classes).numpy()
+        logits_NC.flush()
+        _close(aside, texts)
+
+    known = [data.fingerprint("train"), unlabelled_sum(recipe), inputs.tokenizer.fingerprint()]
+    folder = kept_folder(f"teacher's labels {FORMAT} {teacher.sha256} {json.dumps(known)}", write)
+    found: NDArray[np.float32] = np.load(folder / "logits.npy", mmap_mode="r")
+    return found
+
+
+def _with_unlabelled(rows: Rows, recipe: Recipe, inputs: LabelledText) -> Rows:
+    """Token rows, and after them those of the texts without labels, if there are any."""
+    files = unlabelled_files(recipe)
+    if not files:
+        return rows
+    if inputs.pairs:
+        raise SettingError("objective.unlabelled has single texts, but the labels are of pairs of texts; leave it out")
+    found = tokenised_texts(
+        (line for path in files for line in lines(path)),
+        key=f"unlabelled {unlabelled_sum(recipe)} {inputs.tokenizer.fingerprint()}",
+        encode=inputs.tokenizer.encode,
+        decode=lambda ids: inputs.tokenizer.decode(ids.tolist()),
+        rules=Rules(),
+        where="objective.unlabelled",
+    )
+    return Joined(rows, Shortened(found.rows, inputs.longest, inputs.left_out))
+
+
+def unlabelled_files(recipe: Recipe) -> list[Path]:
+    """The files of texts without labels."""
+    files = recipe.objective.model_dump().get("unlabelled") or ()
+    return [Path(name).expanduser() for name in ([files] if isinstance(files, str) else files)]
+
+
+def unlabelled_sum(recipe: Recipe) -> str:
+    """A sha256 of the texts without labels; nothing where there are none."""
+    sums = [content_hash(path) for path in unlabelled_files(recipe)]
+    return hashlib.sha256(json.dumps(sums).encode()).hexdigest() if sums else ""
+
+
+# ---------------------------------------------------------------------------------------------------- hidden words
+
+
+class Likeliest(NamedTuple):
+    """What a teacher says at the hidden words of each example; `row_N` says in which row an example stands."""
+
+    token: Ragged  # the likeliest tokens of each hidden word, one word after another
+    probability: Ragged  # theirs, and that of all others together
+    row_N: NDArray[np.int64]
+    tokens: int  # that are kept of each word
+
+    def of(self, number_B: NDArray[np.int64]) -> tuple[Tensor, Tensor]:
+        """`likeliest_NK` and `probability_NK` of the hidden words of some examples."""
+        rows = self.row_N[number_B]
+        token_N, probability_N = (np.concatenate(kept.take(rows, 0)) for kept in (self.token, self.probability))
+        token_NK = token_N.astype(np.int64).reshape(-1, self.tokens)
+        probability_NK = probability_N.astype(np.float32).reshape(-1, self.tokens + 1)
+        return torch.from_numpy(token_NK), torch.from_numpy(probability_NK)
+
+
+def _taught_tokens(prepared: Prepared, recipe: Recipe, data: TextData, inputs: MaskedText, teacher: Teacher) -> Lesson:
+    """Batches in which the same words are always hidden, with what the teacher finds likely there."""
+    own: Any = prepared.train
+    training, hidden = recipe.training, recipe.objective.hidden > 0
+    batches = MaskedBatches(own.examples, own.masks, tokens=training.tokens, seed=training.seed, fixed=FIXED)
+    likeliest = teacher_likeliest(recipe, data, inputs, teacher, batches)
+
+    @torch.no_grad()
+    def with_words(batch: Masked, number_B: NDArray[np.int64]) -> TaughtTokens:
+        model = teacher.asked().model if hidden else None
+        h_BTD = None if model is None else model.read(batch.to(home_of(model))).cpu()
+        return TaughtTokens(batch, *likeliest.of(number_B), h_BTD)
+
+    widths = {"width": recipe.model.width, "teacher_width": teacher.asked().recipe.model.width} if hidden else {}
+    notes = [*prepared.notes, f"teacher: {teacher.name}"]
+    return Lesson(prepared._replace(train=TaughtBatches(batches, with_words), notes=notes), widths)
+
+
+def teacher_likeliest(
+    recipe: Recipe, data: TextData, inputs: MaskedText, teacher: Teacher, batches: MaskedBatches
+) -> Likeliest:
+    """What the teacher finds likely at every hidden word of the training part, mapped from the cache."""
+    temperature = recipe.objective.temperature
+
+    @torch.inference_mode()
+    def write(aside: Path) -> None:
+        model, row_N = teacher.asked().model, np.zeros(len(batches.examples.length_N), dtype=np.int64)
+        with RaggedWriter(aside / "token") as tokens, RaggedWriter(aside / "probability") as probabilities:
+            for place in _watched([Place(0, i) for i in range(batches.in_epoch(0))], f"asking {teacher.name}"):
+                batch, number_B = batches.at(place), batches.numbers(place)
+                word_NV, _ = model.both(batch.to(home_of(model)))
+                token_NK, probability_NK = bucketed((word_NV.float() / temperature).softmax(-1).cpu(), LIKELIEST)
+                row_N[number_B] = np.arange(len(tokens.ends), len(tokens.ends) + len(number_B))
+                each = batch.chosen_BT.sum(1).tolist()
+                for token_K in torch.split(token_NK, each):
+                    tokens.add(token_K.numpy().astype(inputs.tokenizer.dtype).ravel())
+                for probability_K in torch.split(probability_NK, each):
+                    probabilities.add(probability_K.numpy().astype(np.float16).ravel())
+        np.save(aside / "rows.npy", row_N)
+        _close(aside, len(row_N))
+
+    reading = recipe.inputs.model_dump(mode="json", include={"longest", "examples", "masked", "share"})
+    known = [data.fingerprint("train"), inputs.fingerprint(), reading, temperature, LIKELIEST, FIXED]
+    folder = kept_folder(f"teacher's tokens {FORMAT} {teacher.sha256} {json.dumps(known)}", write)
+    token, probability = (Ragged.mapped(folder / name) for name in ("token", "probability"))
+    row_N: NDArray[np.int64] = np.load(folder / "rows.npy", mmap_mode="r")
+    return Likeliest(token, probability, row_N, min(LIKELIEST, inputs.tokenizer.size - 1))
+
+
+def _watched(some: Any, doing: str) -> Any:
+    """What is gone through, with a bar on standard error."""
+    return track(some, doing, console=Console(stderr=True), transient=True)
+
+
+def _close(aside: Path, count: int) -> None:
+    """Let a folder of the cache count as whole."""
+    (aside / "kept.json").write_text(json.dumps({"examples": count}), encoding="utf-8")
