@@ -5,9 +5,10 @@ import pytest
 import torch
 from torch import Tensor, nn
 
-from seqwright.cli.looking_attention import given_words, maps_of, written_words
+from seqwright.cli.looking.attention import maps_of
+from seqwright.cli.looking.rows import given_words, written_words
 from seqwright.inputs.tokenizers import Kind, Tokenizer, TokenizerSettings
-from seqwright.layers.taps import Tap, View, views
+from seqwright.layers.taps import Tap, View, listen, views
 from seqwright.models.transformer import Transformer, TransformerSettings
 
 TEXTS = ["Saturday, May 5, 1951", "May Day on a Saturday", "a day in May"]
@@ -82,7 +83,10 @@ def test_a_model_says_itself_what_can_be_drawn_of_it() -> None:
         "given": [("<s>", [0]), ("Mai", [1, 2]), ("5", [3])],
         "wanted": [("Mai", [0, 1]), ("5", [2]), ("</s>", [3])],
     }
-    maps = maps_of(Stepping(), batch, words)
+    model = Stepping()
+    with listen(model) as heard:
+        model(batch)
+    maps = maps_of(model, heard, words)
     assert list(maps) == ["glances", "expert"], "what is written against what is read comes first, units not at all"
     glances, gate = maps.values()
     assert (glances.row_axis, glances.column_axis) == ("target word being written", "source word")

@@ -9,10 +9,10 @@ import torch
 from numpy.testing import assert_allclose
 
 from seqwright.batches.text import texts
-from seqwright.cli import looking_texts
-from seqwright.cli.looking_gradients import draw_gradients, names_of, reaches_of
-from seqwright.cli.looking_initialisations import beginning, ways
-from seqwright.cli.looking_texts import documents, given_texts, last_steps, passage_of, written
+from seqwright.cli.looking import texts as looking_texts
+from seqwright.cli.looking.gradients import draw_gradients, names_of, reaches_of
+from seqwright.cli.looking.initialisations import beginning, ways
+from seqwright.cli.looking.texts import documents, given_texts, last_steps, passage_of, written
 from seqwright.errors import DataError
 from seqwright.inputs.plain_text import PlainText, PlainTextSettings
 from seqwright.layers.gradients import gradient_norms
@@ -102,17 +102,17 @@ def test_lines_are_one_text_where_texts_are_joined_and_many_where_not(
 ) -> None:
     file = tmp_path / "lines.txt"
     file.write_text("a cab\n\na bad dad\n")
-    found = given_texts(None, file)
+    found = given_texts((), file)
     assert documents(a_run(), found) == ["a cab\n\na bad dad"]
     apart = a_run(joined=False)
     assert documents(apart, found) == ["a cab", "a bad dad"]
     assert passage_of(apart, found).batch.given_BT.shape == (1, len("a bad dad") + 1)
     assert "the longest of 2 is looked at" in capsys.readouterr().err
     monkeypatch.setattr(looking_texts, "MOST_LETTERS", 3)
-    assert given_texts(None, file) == ["a cab"]
+    assert given_texts((), file) == ["a cab"]
     for text, other in ((" ", None), ("a", file)):
         with pytest.raises(DataError, match=r"blank|both a text and --file"):
-            given_texts(text, other)
+            given_texts((text,), other)
 
 
 # ------------------------------------------------------------------------------------------------ initialisations

@@ -9,8 +9,8 @@ import pytest
 import torch
 from numpy.testing import assert_allclose
 
-from seqwright.cli import looking_readings
-from seqwright.cli.looking_readings import (
+from seqwright.cli.looking import readings as looking_readings
+from seqwright.cli.looking.readings import (
     HIDDEN,
     RULES,
     Layer,
@@ -26,6 +26,7 @@ from seqwright.cli.looking_readings import (
 from seqwright.errors import SettingError
 from seqwright.inputs.labelled_text import LabelledText, LabelledTextSettings
 from seqwright.inputs.plain_text import PlainText, PlainTextSettings
+from seqwright.inputs.tagged_text import TaggedText, TaggedTextSettings
 from seqwright.recipe import recipe_from
 from seqwright.runs import Run, model_of
 from seqwright.tasks.writer import Writer
@@ -55,6 +56,17 @@ def a_classifier(longest: int = 50) -> Run:
     settings = LabelledTextSettings(kind="words", longest=longest)
     inputs = LabelledText.learnt(["a fine film or a dull one"], {"good": 1, "bad": 1}, settings)
     return Run(Path("runs/reviews"), recipe, inputs, model_of(recipe, inputs.sizes()).eval(), 0)
+
+
+def a_tagger() -> Run:
+    plain = {
+        "data": {"kind": "tagged", "train": "none.conll"},
+        "inputs": {"kind": "words"},
+        "model": {"kind": "gru", "width": 5, "embedding": 3, "bidirectional": True},
+    }
+    recipe = recipe_from(plain, name="names")
+    inputs = TaggedText.learnt(["anna", "lives", "in", "rome"], {"O": 2, "B-NAME": 2}, TaggedTextSettings(kind="words"))
+    return Run(Path("runs/names"), recipe, inputs, model_of(recipe, inputs.sizes()).eval(), 0)
 
 
 # ------------------------------------------------------------------------------------------------ reading
@@ -95,6 +107,19 @@ def test_a_classifier_is_read_in_both_directions() -> None:
     )
     assert (forwards < 1e-6).all(), "what follows is not known on the way there"
     assert (backwards > 1e-3).all(), "and on the way back it is"
+
+
+def test_a_tagger_is_read_as_it_tags() -> None:
+    run = a_tagger()
+    reading = read(run, ["anna lives in rome"])
+    assert reading.pieces == ["anna", " lives", " in", " rome"]
+    model: Any = run.model
+    (ids,) = run.inputs.tokenizer.encode(["anna lives in rome"])
+    tokens_BT = torch.from_numpy(np.append(ids, run.inputs.end).astype(np.int64)).unsqueeze(0)
+    with torch.no_grad():
+        h_BTD, _ = model.read(tokens_BT, torch.ones_like(tokens_BT, dtype=torch.bool))
+    both_TD = np.concatenate([layer.values[HIDDEN] for layer in reading.layers], axis=1)
+    assert_allclose(both_TD, h_BTD[0, :-1], atol=1e-6)
 
 
 def test_what_a_classifier_leaves_out_is_left_out_of_the_picture() -> None:

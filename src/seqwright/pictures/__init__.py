@@ -46,6 +46,15 @@ def ink() -> "LinearSegmentedColormap":
     return LinearSegmentedColormap.from_list("ink", INK)
 
 
+def blended(colours: Sequence[str], share: float) -> tuple[int, int, int]:
+    """The red, green and blue at a place between the first colour (0) and the last (1)."""
+    place = min(1.0, max(0.0, share)) * (len(colours) - 1)
+    lower = min(int(place), len(colours) - 2)
+    below, above = (bytes.fromhex(colours[number][1:]) for number in (lower, lower + 1))
+    red, green, blue = (round(a + (place - lower) * (b - a)) for a, b in zip(below, above, strict=True))
+    return red, green, blue
+
+
 def ceiling(weights_TS: Array) -> float:
     """The weight drawn darkest: 0.25, 0.5 or 1, so that pictures can be compared and faint maps can still be read.
 

@@ -4,25 +4,32 @@ T rows (who reads) · S columns (what is read) · H heads · L layers.
 """
 
 import math
-import textwrap
-import unicodedata
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from seqwright.errors import UserError
-from seqwright.pictures import DPI, POINT, Array, blank, ceiling, ink, legible, pen, save
+from seqwright.errors import SettingError, UserError
+from seqwright.pictures import POINT, Array, blank, ceiling, ink, legible, pen
+from seqwright.pictures.head_view import head_view
+from seqwright.pictures.layout import (
+    QUIET,
+    axes_at,
+    draw_bar,
+    frame,
+    heading_of,
+    tallest,
+    upright,
+    widest,
+    write_at,
+    write_heading,
+)
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
-    from matplotlib.transforms import Bbox
 
-__all__ = ["AttentionMap", "Looked", "alignment", "figures", "heads", "merged", "save"]
-
-QUIET = "#555555"  # the ink of what is said about an axis
 AXIS = 0.2  # inches: a line that says what stands along an axis
 CELL = 0.25  # inches: a line of 9 point letters and some air
 LARGEST = 30.0  # inches; beyond, cells shrink and only every n-th label is written
@@ -102,30 +109,30 @@ def alignment(
     above = [legible(label) for label in source_labels]
     beside = [legible(label) for label in target_labels]
     with pen([title, row_axis, column_axis, *above, *beside]):
-        word = _widest(above) + 0.12
+        word = widest(above) + 0.12
         # Few short words stay horizontal: wider cells are easier to read than a turned page.
         turned = word * columns > max(3.2, CELL * columns)
         cell_width = min(CELL, LARGEST / columns) if turned else max(CELL, word)
         cell_height = min(CELL, LARGEST / rows)
         width, height = cell_width * columns, cell_height * rows
         bar_height = min(1.2, max(0.6, height))  # lower, and its numbers would touch
-        left = _widest(beside) + 0.12 + AXIS * bool(row_axis)
-        heading = _heading(title, left + width + 0.4)
+        left = widest(beside) + 0.12 + AXIS * bool(row_axis)
+        heading = heading_of(title, left + width + 0.4)
         words_top = 0.08 + heading.height + AXIS * bool(column_axis)
-        top = words_top + (_tallest(above) + 0.1 if turned else 0.2)
+        top = words_top + (tallest(above) + 0.1 if turned else 0.2)
         figure = blank(
-            max(left + max(width + 0.55, _widest([column_axis], 8)), heading.width),
-            top + max(height, bar_height, _widest([row_axis], 8)) + 0.1,
+            max(left + max(width + 0.55, widest([column_axis], 8)), heading.width),
+            top + max(height, bar_height, widest([row_axis], 8)) + 0.1,
         )
-        axes = _axes(figure, left, top, width, height)
+        axes = axes_at(figure, left, top, width, height)
         # The hairline in the cell's own colour closes the gaps that some viewers show between cells.
         axes.pcolormesh(weights_TS, cmap=ink(), vmin=0, vmax=ceiling(weights_TS), edgecolors="face", linewidth=0.1)
         axes.invert_yaxis()
         _write_words(axes, above, beside, turned=turned, cell=(cell_width, cell_height))
-        _draw_bar(_axes(figure, left + width + 0.12, top, 0.09, bar_height), ceiling(weights_TS))
-        _write_heading(figure, heading)
-        _write(figure, left, words_top - AXIS, column_axis, fontsize=8, color=QUIET, va="top")
-        _write(figure, 0.05, top, row_axis, fontsize=8, color=QUIET, va="top", rotation=90)
+        draw_bar(axes_at(figure, left + width + 0.12, top, 0.09, bar_height), ceiling(weights_TS))
+        write_heading(figure, heading)
+        write_at(figure, left, words_top - AXIS, column_axis, fontsize=8, color=QUIET, va="top")
+        write_at(figure, 0.05, top, row_axis, fontsize=8, color=QUIET, va="top", rotation=90)
     return figure
 
 
@@ -136,21 +143,11 @@ def _write_words(axes: "Axes", above: list[str], beside: list[str], *, turned: b
     axes.set_xticks(np.arange(0, len(above), each_column) + 0.5, above[::each_column])
     axes.set_yticks(np.arange(0, len(beside), each_row) + 0.5, beside[::each_row])
     if turned:
-        texts, rotations = zip(*map(_upright, above[::each_column]), strict=True)
+        texts, rotations = zip(*map(upright, above[::each_column]), strict=True)
         axes.set_xticklabels(texts)
         for label, rotation in zip(axes.get_xticklabels(), rotations, strict=True):
             label.set_rotation(rotation)
-    _frame(axes)
-
-
-def _draw_bar(axes: "Axes", darkest: float) -> None:
-    """The colour bar: which ink is which weight."""
-    axes.imshow(np.linspace(0, 1, 256)[:, None], cmap=ink(), aspect="auto", origin="lower", extent=(0, 1, 0, darkest))
-    ticks = [0, darkest / 2, darkest]
-    axes.set_xticks([])
-    axes.set_yticks(ticks, [f"{tick:g}" for tick in ticks], fontsize=7)
-    axes.tick_params(length=2, pad=2, labelright=True, right=True, labelleft=False, left=False)
-    _frame(axes)
+    frame(axes)
 
 
 def heads(
@@ -178,31 +175,31 @@ def heads(
     if row_axis and column_axis:
         title = f"{title}\nrows: {row_axis}; columns: {column_axis}"
     with pen([title, *beside, *below]):
-        left = 0.6 + _widest(beside, 6.5)
-        heading = _heading(title, left + right * across)
+        left = 0.6 + widest(beside, 6.5)
+        heading = heading_of(title, left + right * across)
         top = 0.3 + heading.height
         bar_height = min(1.2, max(0.6, high))
         figure = blank(
             max(left + right * across + 0.4, heading.width),
-            top + max(down * layers + _tallest(below, 6.5), bar_height) + 0.1,
+            top + max(down * layers + tallest(below, 6.5), bar_height) + 0.1,
         )
         for layer, head in np.ndindex(layers, across):
-            axes = _axes(figure, left + right * head, top + down * layer, wide, high)
+            axes = axes_at(figure, left + right * head, top + down * layer, wide, high)
             axes.imshow(weights_LHTS[layer, head], cmap=ink(), vmin=0, vmax=1, aspect="auto")
             axes.set(xticks=[], yticks=[])
-            _frame(axes)
+            frame(axes)
         for layer in range(layers):
-            _write(figure, 0.08, top + down * layer + high / 2, f"layer {layer + 1}", fontsize=8, va="center")
+            write_at(figure, 0.08, top + down * layer + high / 2, f"layer {layer + 1}", fontsize=8, va="center")
             for row, word in enumerate(beside):
                 place = top + down * layer + cell * (row + 0.5)
-                _write(figure, left - 0.04, place, word, fontsize=6.5, ha="right", va="center")
+                write_at(figure, left - 0.04, place, word, fontsize=6.5, ha="right", va="center")
         for head in range(across):
-            _write(figure, left + right * head + wide / 2, top - 0.06, f"head {head + 1}", fontsize=8, ha="center")
-            for column, (word, rotation) in enumerate(map(_upright, below)):
+            write_at(figure, left + right * head + wide / 2, top - 0.06, f"head {head + 1}", fontsize=8, ha="center")
+            for column, (word, rotation) in enumerate(map(upright, below)):
                 place = left + right * head + cell * (column + 0.5), top + down * (layers - 1) + high + 0.04
-                _write(figure, *place, word, fontsize=6.5, rotation=rotation, ha="center", va="top")
-        _draw_bar(_axes(figure, left + right * across, top, 0.09, bar_height), 1.0)
-        _write_heading(figure, heading)
+                write_at(figure, *place, word, fontsize=6.5, rotation=rotation, ha="center", va="top")
+        draw_bar(axes_at(figure, left + right * across, top, 0.09, bar_height), 1.0)
+        write_heading(figure, heading)
     return figure
 
 
@@ -213,29 +210,57 @@ def _small_cell(layers: int, across: int, rows: int, columns: int) -> float:
     return min(CELL, panel / longer, LARGEST / (layers * rows), LARGEST / (across * columns))
 
 
-def figures(looked: Looked) -> dict[str, "Figure"]:
+class Choice(NamedTuple):
+    """Which layer is drawn by itself, and which head of it."""
+
+    layer: int | None = None  # from 1
+    head: int | None = None  # from 1
+
+    def __str__(self) -> str:
+        """`layer 3, head 5`."""
+        return ", ".join(f"{noun} {number}" for noun, number in self._asdict().items() if number is not None)
+
+
+def figures(looked: Looked, choice: Choice | None = None) -> dict[str, "Figure"]:
     """Every picture of what was looked at, by the name to save it under.
 
-    `cross-attention` is the mean over layers and heads, `cross-attention-layer-1` over the heads of one layer,
-    `cross-attention-heads` shows each.
+    `cross-attention` is the mean over layers and heads, `cross-attention-heads` shows each. Where a layer is chosen,
+    `cross-attention-layer-3` is the mean over its heads and `cross-attention-layer-3-lines` its head view; where a head
+    is, `cross-attention-layer-3-head-5` is that head.
     """
+    choice = choice or Choice()
     source, target = (legible(text, 200) if text else "" for text in (looked.source, looked.target))
     below = f"\n{looked.title}: {source}" if looked.title else f"\n{source}"
     below += f"\n→ {target}" if target else ""
     drawn = {}
-    for name, kind in looked.maps.items():
-        stem, words = name.replace(" ", "-"), (kind.columns, kind.rows)
-        axes = {"row_axis": kind.row_axis, "column_axis": kind.column_axis}
+    for name, kind in chosen_maps(looked.maps, choice).items():
         layers, across = kind.weights.shape[:2]
-        mean_LTS = kind.weights.mean(axis=1)
-        title = name + _mean_of(layer=layers, head=across) + below
-        drawn[stem] = alignment(mean_LTS.mean(axis=0), *words, title=title, **axes)
-        for layer in range(layers if layers > 1 else 0):
-            title = f"{name}, layer {layer + 1}" + _mean_of(head=across) + below
-            drawn[f"{stem}-layer-{layer + 1}"] = alignment(mean_LTS[layer], *words, title=title, **axes)
-        if across > 1:
-            drawn[f"{stem}-heads"] = heads(kind.weights, kind.rows, kind.columns, title=name + below, **axes)
+        stem, labels = name.replace(" ", "-"), {"row_axis": kind.row_axis, "column_axis": kind.column_axis}
+        if choice.layer is None:
+            whole_TS, title = kind.weights.mean(axis=(0, 1)), name + _mean_of(layer=layers, head=across) + below
+            drawn[stem] = alignment(whole_TS, kind.columns, kind.rows, title=title, **labels)
+            if across > 1:
+                drawn[f"{stem}-heads"] = heads(kind.weights, kind.rows, kind.columns, title=name + below, **labels)
+            continue
+        some = range(across) if choice.head is None else [choice.head - 1]
+        stem, title = f"{stem}-{choice}".replace(", ", "-").replace(" ", "-"), f"{name}, {choice}"
+        mean_TS, mean = kind.weights[choice.layer - 1, list(some)].mean(axis=0), _mean_of(head=len(some))
+        drawn[stem] = alignment(mean_TS, kind.columns, kind.rows, title=title + mean + below, **labels)
+        drawn[f"{stem}-lines"] = head_view(kind, choice.layer - 1, some, title=title + below)
     return drawn
+
+
+def chosen_maps(maps: dict[str, AttentionMap], choice: Choice) -> dict[str, AttentionMap]:
+    """The maps that have such a layer and such a head."""
+    found = {}
+    for name, kind in maps.items():
+        sizes = zip(choice, kind.weights.shape[:2], strict=True)
+        if all(number is None or 1 <= number <= size for number, size in sizes):
+            found[name] = kind
+    if not found:
+        layers, across = (max(kind.weights.shape[axis] for kind in maps.values()) for axis in (0, 1))
+        raise SettingError(f"there is no {choice}; there are {layers} layers of {across} heads, numbered from 1")
+    return found
 
 
 def _mean_of(**counts: int) -> str:
@@ -252,72 +277,3 @@ def _check(weights: Array, rows: Sequence[str], columns: Sequence[str]) -> None:
         )
     if not np.isfinite(weights).all():
         raise UserError("attention weights hold values that are not finite; only finite weights can be drawn")
-
-
-def _axes(figure: "Figure", left: float, top: float, width: float, height: float) -> "Axes":
-    """Axes placed in inches from the upper left corner of the figure."""
-    whole_width, whole_height = figure.get_size_inches()
-    bottom = whole_height - top - height
-    return figure.add_axes((left / whole_width, bottom / whole_height, width / whole_width, height / whole_height))
-
-
-def _write(figure: "Figure", left: float, top: float, text: str, **style: Any) -> None:
-    """Text placed in inches from the upper left corner of the figure."""
-    width, height = figure.get_size_inches()
-    figure.text(left / width, 1 - top / height, text, **style)
-
-
-def _frame(axes: "Axes") -> None:
-    for spine in axes.spines.values():
-        spine.set(visible=True, linewidth=0.5, edgecolor="#666666")
-
-
-def _upright(label: str) -> tuple[str, int]:
-    """A label for a narrow column: turned, or set downwards where the script is written so (Chinese, Japanese)."""
-    downwards = all(unicodedata.east_asian_width(letter) in "WF" for letter in label)
-    return ("\n".join(label), 0) if downwards else (label, 90)
-
-
-class Heading(NamedTuple):
-    """A title in lines: the first paragraph large, the others small below it; its size in inches."""
-
-    large: list[str]
-    small: list[str]
-    width: float
-    height: float
-
-
-def _heading(title: str, width: float) -> Heading:
-    """The title, its lines about `width` inches long, but never shorter than can be read with ease."""
-    large: list[str] = []
-    small: list[str] = []
-    for number, part in enumerate(title.split("\n")):
-        lines, letter, fewest = (small, 0.065, 64) if number else (large, 0.08, 54)
-        lines += textwrap.wrap(legible(part, 500), max(fewest, int(width / letter))) if part else []
-    height = 0.1 + 0.17 * len(large) + 0.14 * len(small) if large or small else 0.0
-    return Heading(large, small, 0.16 + max(_widest(large, 10), _widest(small, 8)), height)
-
-
-def _write_heading(figure: "Figure", heading: Heading) -> None:
-    for lines, top, size, colour in (
-        (heading.large, 0.08, 10, "black"),
-        (heading.small, 0.11 + 0.17 * len(heading.large), 8, QUIET),
-    ):
-        for number, line in enumerate(lines):
-            _write(figure, 0.08, top + number * size * 0.017, line, fontsize=size, color=colour, va="top")
-
-
-def _widest(texts: Sequence[str], size: float = 9) -> float:
-    """The width in inches of the widest of `texts`, measured with the fonts that will draw it."""
-    return max((box.width for box in _boxes(((text, 0) for text in texts), size)), default=0.0) / DPI
-
-
-def _tallest(labels: Sequence[str], size: float = 9) -> float:
-    """The height in inches that `labels` need when they are set upright."""
-    return max((box.height for box in _boxes(map(_upright, labels), size)), default=0.0) / DPI
-
-
-def _boxes(texts: Iterable[tuple[str, int]], size: float) -> "list[Bbox]":
-    figure = blank(1, 1)
-    written = [figure.text(0, 0, text, fontsize=size, rotation=rotation) for text, rotation in texts]
-    return [text.get_window_extent() for text in written]

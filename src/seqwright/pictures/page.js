@@ -7,16 +7,16 @@ const made = (tag, text, into) => {
   if (into) into.append(element);
   return element;
 };
-const state = { kind: Object.keys(data)[0], layer: "mean", head: "mean", chosen: null, kept: false };
+const state = { kind: Object.keys(data)[0], layer: "mean", heads: [], chosen: null, kept: false };
 let weights = [];  // the chosen map, rows x columns, between 0 and 1
+let lines = [];  // the same of each chosen head by itself
 let ceiling = 1;
 
 const range = count => [...Array(count).keys()];
 const visible = word => word.replaceAll("\n", "\u21b5").replaceAll("\t", "\u21e5").replace(/^ *$/, "\u2423");
 
-function weightsOf(kind, layer, head) {
+function weightsOf(kind, layer, heads) {
   const layers = layer === "mean" ? range(kind.layers) : [Number(layer)];
-  const heads = head === "mean" ? range(kind.heads) : [Number(head)];
   const width = kind.columns.length, size = kind.rows.length * width;
   const sum = new Float64Array(size);
   for (const l of layers) for (const h of heads) {
@@ -40,11 +40,36 @@ function shade(element, weight, top) {
   element.classList.toggle("strong", share > 0.55);
 }
 
-function fillSelect(select, count, noun) {
+function fillLayers(count) {
+  const select = at("layer");
   select.replaceChildren();
-  if (count > 1) made("option", `mean of all ${noun}s`, select).value = "mean";
+  if (count > 1) made("option", "mean of all layers", select).value = "mean";
   for (const number of range(count)) made("option", String(number + 1), select).value = String(number);
   select.parentElement.hidden = count === 1;
+}
+
+function headButtons(kind) {
+  const group = at("head");
+  group.replaceChildren();
+  at("choose-heads").hidden = kind.heads === 1;
+  for (const head of range(kind.heads)) {
+    const button = made("button", String(head + 1), group);
+    button.type = "button";
+    button.style.setProperty("--head", kind.colours[head]);
+    button.setAttribute("aria-label", `head ${head + 1}`);
+    button.addEventListener("click", () => {
+      const others = state.heads.filter(other => other !== head);
+      chooseHeads(others.length < state.heads.length ? others : [...others, head].sort((a, b) => a - b));
+    });
+    button.addEventListener("dblclick", () => chooseHeads([head]));
+  }
+}
+
+// No head is no picture: whoever lets go of the last one sees all again.
+function chooseHeads(heads) {
+  const kind = data[state.kind];
+  state.heads = heads.length ? heads : range(kind.heads);
+  drawShades(kind);
 }
 
 function wordButtons(group, words, side) {
@@ -104,6 +129,33 @@ function choose(here) {
     line.cells[0].classList.toggle("chosen", place === row);
   });
   at("told").textContent = told(here, kind);
+  drawLines(kind);
+}
+
+// A line for every weight of every chosen head, or of the chosen word; heads stay apart at the height of a word.
+function drawLines(kind) {
+  const canvas = at("lines"), scale = window.devicePixelRatio || 1, { width, height } = canvas.getBoundingClientRect();
+  [canvas.width, canvas.height] = [Math.round(width * scale), Math.round(height * scale)];
+  const brush = canvas.getContext("2d"), here = state.chosen, box = canvas.getBoundingClientRect();
+  const middles = side => [...at(side).children].map(button => {
+    const place = button.getBoundingClientRect();
+    return [place.top + place.height / 2 - box.top, place.height * 0.6];
+  });
+  const [rows, columns] = [middles("rows"), middles("columns")];
+  brush.scale(scale, scale);
+  brush.lineWidth = here ? 2 : 1.5;
+  state.heads.forEach((head, order) => {
+    const shift = (order + 0.5) / state.heads.length - 0.5;
+    brush.strokeStyle = kind.colours[head];
+    lines[order].forEach((line, row) => line.forEach((weight, column) => {
+      if (weight < 0.02 || here && (here.side === "rows" ? row : column) !== here.place) return;
+      brush.globalAlpha = Math.min(1, weight);
+      brush.beginPath();
+      brush.moveTo(0, rows[row][0] + shift * rows[row][1]);
+      brush.lineTo(width, columns[column][0] + shift * columns[column][1]);
+      brush.stroke();
+    }));
+  });
 }
 
 function told(here, kind) {
@@ -140,7 +192,8 @@ function drawMap(kind) {
 }
 
 function drawShades(kind) {
-  weights = weightsOf(kind, state.layer, state.head);
+  weights = weightsOf(kind, state.layer, state.heads);
+  lines = state.heads.map(head => weightsOf(kind, state.layer, [head]));
   ceiling = ceilingOf(weights);
   at("ceiling").textContent = String(ceiling);
   [...at("map").tBodies[0].rows].forEach((line, row) => weights[row].forEach((weight, column) => {
@@ -151,10 +204,12 @@ function drawShades(kind) {
   }));
   for (const button of at("heads").querySelectorAll("button"))
     button.setAttribute("aria-pressed", String(isShown(button.dataset)));
+  [...at("head").children].forEach((button, head) =>
+    button.setAttribute("aria-pressed", String(state.heads.includes(head))));
   choose(state.chosen);
 }
 
-const isShown = ({ layer, head }) => layer === state.layer && head === state.head;
+const isShown = ({ layer, head }) => layer === state.layer && state.heads.length === 1 && state.heads[0] === +head;
 
 function drawHeads(kind) {
   const grid = at("heads");
@@ -171,10 +226,10 @@ function drawHeads(kind) {
       Object.assign(button.dataset, { layer: String(layer), head: String(head) });
       button.setAttribute("aria-label", `layer ${layer + 1}, head ${head + 1}`);
       button.addEventListener("click", () => {
-        [at("layer").value, at("head").value] = [state.layer, state.head] = [String(layer), String(head)];
-        drawShades(kind);
+        at("layer").value = state.layer = String(layer);
+        chooseHeads([head]);
       });
-      drawSmall(made("canvas", undefined, button), weightsOf(kind, layer, head));
+      drawSmall(made("canvas", undefined, button), weightsOf(kind, layer, [head]));
     }
   }
 }
@@ -201,11 +256,13 @@ function show(name) {
     tab.tabIndex = tab.dataset.kind === name ? 0 : -1;
     if (tab.dataset.kind === name) at("panel").setAttribute("aria-labelledby", tab.id);
   }
-  fillSelect(at("layer"), kind.layers, "layer");
-  fillSelect(at("head"), kind.heads, "head");
-  [state.layer, state.head] = [at("layer").value, at("head").value];
-  at("rows-axis").textContent = `Rows: ${kind.axes.rows}`;
-  at("columns-axis").textContent = `Columns: ${kind.axes.columns}`;
+  fillLayers(kind.layers);
+  const { layer, head } = document.querySelector("main").dataset;  // what was asked for, where this kind has it
+  if (+layer < kind.layers) at("layer").value = layer;
+  [state.layer, state.heads] = [at("layer").value, +head < kind.heads ? [+head] : range(kind.heads)];
+  headButtons(kind);
+  at("rows-axis").textContent = kind.axes.rows;
+  at("columns-axis").textContent = kind.axes.columns;
   wordButtons(at("rows"), kind.rows, "rows");
   wordButtons(at("columns"), kind.columns, "columns");
   drawMap(kind);
@@ -229,8 +286,9 @@ Object.keys(data).forEach((name, place) => {
     next.focus();
   });
 });
-for (const which of ["layer", "head"])
-  at(which).addEventListener("change", event => { state[which] = event.target.value; drawShades(data[state.kind]); });
+at("layer").addEventListener("change", event => { state.layer = event.target.value; drawShades(data[state.kind]); });
+at("all-heads").addEventListener("click", () => chooseHeads([]));
+window.addEventListener("resize", () => drawLines(data[state.kind]));
 at("map").addEventListener("mouseover", event => {
   const place = event.target.dataset && event.target.dataset.place;
   if (!state.kept) choose(place ? { side: "rows", place: Number(place.split(" ")[0]) } : null);

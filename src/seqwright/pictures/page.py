@@ -1,7 +1,8 @@
 """One HTML file that shows where a model looked: it needs no network, no server and no other file.
 
-Hovering over a word, or reaching it with the arrow keys, shades the words it reads (after BertViz, Vig 2019). Every
-word of the user travels escaped, or inside JSON that cannot close its script element.
+Its head view is after BertViz (Vig 2019): lines from the words that read to those that are read, a colour for each
+head; hovering over a word, or reaching it with the arrow keys, leaves only its lines. Every word of the user travels
+escaped, or inside JSON that cannot close its script element.
 """
 
 import html
@@ -11,15 +12,21 @@ from typing import Any
 
 import numpy as np
 
-from seqwright.pictures.attention import AttentionMap, Looked
+from seqwright.pictures.attention import AttentionMap, Choice, Looked
+from seqwright.pictures.head_view import head_colours
 
 FOLDER = resources.files("seqwright") / "pictures"
 PRECISION = 1000  # weights travel as whole thousandths: an eighth of the size, and nobody sees the fourth digit
 
 
-def attention_page(looked: Looked) -> str:
-    """The whole page, ready to be written to a file."""
+def attention_page(looked: Looked, choice: Choice | None = None) -> str:
+    """The whole page, ready to be written to a file; it opens at the chosen layer and head."""
     parts = {
+        "CHOICE": "".join(
+            f' data-{noun}="{number - 1}"'
+            for noun, number in (choice or Choice())._asdict().items()
+            if number is not None
+        ),
         "TITLE": escaped(looked.title or "Attention"),
         "SOURCE": escaped(looked.source),
         "TARGET": _target(looked),
@@ -55,6 +62,7 @@ def _packed(name: str, kind: AttentionMap) -> dict[str, Any]:
         "columns": list(kind.columns),
         "layers": layers,
         "heads": heads,
+        "colours": head_colours(heads),
         "weights": thousandths,
     }
 
@@ -84,32 +92,38 @@ FRAME = """<!DOCTYPE html>
 <dl><dt>Input</dt><dd dir="auto">@@SOURCE@@</dd>@@TARGET@@</dl>
 </header>
 <noscript><p>The pictures below need JavaScript; nothing is fetched from anywhere.</p></noscript>
-<main hidden>
+<main hidden@@CHOICE@@>
 <div class="choices">
 <div role="tablist" aria-label="Kind of attention" id="kinds"></div>
 <label>Layer <select id="layer"></select></label>
-<label>Head <select id="head"></select></label>
 </div>
 <div role="tabpanel" id="panel" tabindex="-1">
-<section aria-labelledby="words-heading">
-<h2 id="words-heading">Words</h2>
 <p class="hint">Point at a word, or walk with the arrow keys, to see where the model looks;
 click or press Enter to keep it, again or Escape to let go.</p>
-<p class="side" id="rows-axis"></p><div class="words" id="rows" role="group" aria-labelledby="rows-axis"></div>
-<p class="side" id="columns-axis"></p><div class="words" id="columns" role="group" aria-labelledby="columns-axis"></div>
-<p id="told" role="status" aria-live="polite"></p>
-</section>
 <div class="pair">
+<section aria-labelledby="words-heading">
+<h2 id="words-heading">Head view</h2>
+<div id="choose-heads"><p class="side" id="head-axis">Heads: click to hide or show one, twice for it alone</p>
+<div class="swatches"><div id="head" role="group" aria-labelledby="head-axis"></div>
+<button type="button" id="all-heads">all</button></div></div>
+<p id="told" role="status" aria-live="polite"></p>
+<div class="scroll"><div class="view">
+<p class="side" id="rows-axis"></p><span></span><p class="side" id="columns-axis"></p>
+<div class="words" id="rows" role="group" aria-labelledby="rows-axis"></div>
+<canvas id="lines" aria-hidden="true"></canvas>
+<div class="words" id="columns" role="group" aria-labelledby="columns-axis"></div>
+</div></div>
+</section>
 <section aria-labelledby="map-heading">
 <h2 id="map-heading">Map</h2>
 <div class="scroll" tabindex="0" role="region" aria-labelledby="map-heading"><table id="map"></table></div>
 <p class="scale"><span>0</span><span class="ramp" aria-hidden="true"></span><span id="ceiling"></span></p>
 </section>
+</div>
 <section aria-labelledby="heads-heading" id="overview">
 <h2 id="heads-heading">All heads</h2>
 <div class="scroll"><div id="heads"></div></div>
 </section>
-</div>
 </div>
 </main>
 <script type="application/json" id="data">@@DATA@@</script>

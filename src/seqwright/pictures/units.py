@@ -11,7 +11,7 @@ from rich.cells import cell_len
 from rich.text import Text
 
 from seqwright.errors import UserError
-from seqwright.pictures import INK, Array, blank, ink, legible, pen
+from seqwright.pictures import INK, Array, blank, blended, ink, legible, pen
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -52,12 +52,7 @@ def signed() -> "LinearSegmentedColormap":
 
 def colour_of(value: float) -> tuple[int, int, int]:
     """The red, green and blue of a value, as `signed` has them."""
-    place = (min(1.0, max(-1.0, value)) + 1) / 2 * (len(SIGNED) - 1)
-    lower = min(int(place), len(SIGNED) - 2)
-    share = place - lower
-    below, above = (bytes.fromhex(SIGNED[number][1:]) for number in (lower, lower + 1))
-    red, green, blue = (round(a + share * (b - a)) for a, b in zip(below, above, strict=True))
-    return red, green, blue
+    return blended(SIGNED, (value + 1) / 2)
 
 
 def letters_on(value: float) -> str:
@@ -192,7 +187,7 @@ def coloured_text(pieces: Sequence[str], on_T: Array, courses: Sequence[Course],
             axes = figure.add_axes(box)
             axes.set(xlim=(0, width / letter_wide), ylim=(len(lines), 0))
             axes.set_axis_off()
-            _write_letters(axes, lines, course.value_T, on_T)
+            write_letters(axes, lines, course.value_T, on_T)
             heading = 1 - (above - 0.05) / whole_height
             figure.text(0.15 / whole_width, heading, legible(course.heading, 120), fontsize=8, color=QUIET)
         if title:
@@ -201,7 +196,8 @@ def coloured_text(pieces: Sequence[str], on_T: Array, courses: Sequence[Course],
     return figure
 
 
-def _write_letters(axes: "Axes", lines: Sequence[Sequence[Letter]], value_T: Array, on_T: Array) -> None:
+def write_letters(axes: "Axes", lines: Sequence[Sequence[Letter]], value_T: Array, on_T: Array) -> None:
+    """The letters on the colours of their tokens' values; the marked ones are underlined."""
     import matplotlib as mpl
 
     families = [MONO, *mpl.rcParams["font.family"]]

@@ -13,7 +13,7 @@ from matplotlib.transforms import Bbox
 from seqwright import pictures
 from seqwright.errors import UserError
 from seqwright.pictures import INK, Array, ceiling, legible, save
-from seqwright.pictures.attention import AttentionMap, Looked, alignment, figures, heads, merged
+from seqwright.pictures.attention import AttentionMap, Choice, Looked, alignment, figures, heads, merged
 
 SHORT = (["the", "dog", "sleeps", "."], ["der", "Hund", "schläft", "."])
 LONG = tuple(
@@ -291,14 +291,21 @@ def test_another_font_steps_in_for_what_the_standard_one_lacks(monkeypatch: pyte
 
 def test_every_picture_names_its_sentence_and_its_axes() -> None:
     kind = AttentionMap(softmax(2, 3, 5, 7), words(5), words(7, "s"), "word being written", "source word")
-    drawn = figures(Looked("May  5", "5. Mai", {"gate of words": kind}, title="a-run"))
-    assert list(drawn) == ["gate-of-words", "gate-of-words-layer-1", "gate-of-words-layer-2", "gate-of-words-heads"]
+    looked = Looked("May  5", "5. Mai", {"gate of words": kind}, title="a-run")
+    drawn = figures(looked) | figures(looked, Choice(2)) | figures(looked, Choice(2, 3))
+    assert list(drawn) == [
+        *("gate-of-words", "gate-of-words-heads"),
+        *("gate-of-words-layer-2", "gate-of-words-layer-2-lines"),
+        *("gate-of-words-layer-2-head-3", "gate-of-words-layer-2-head-3-lines"),
+    ]
     said = {name: {text for text, _ in written(figure)} for name, figure in drawn.items()}
     assert all({"a-run: May  5", "→ 5. Mai"} <= texts for texts in said.values())
     assert {"word being written", "source word"} <= said["gate-of-words"] & said["gate-of-words-layer-2"]
     assert "rows: word being written; columns: source word" in said["gate-of-words-heads"]
     assert "gate of words, mean of 2 layers and 3 heads" in said["gate-of-words"]
     assert "gate of words, layer 2, mean of 3 heads" in said["gate-of-words-layer-2"]
+    assert "gate of words, layer 2" in said["gate-of-words-layer-2-lines"]
+    assert "gate of words, layer 2, head 3" in said["gate-of-words-layer-2-head-3"]
 
 
 def test_every_picture_of_a_sentence_has_a_name() -> None:
@@ -306,14 +313,25 @@ def test_every_picture_of_a_sentence_has_a_name() -> None:
         "cross": AttentionMap(softmax(2, 3, 5, 7), words(5), words(7, "s")),
         "decoder": AttentionMap(softmax(1, 1, 5, 5), words(5), words(5)),
     }
-    drawn = figures(Looked("s", "t", maps, title="Sentence 1"))
-    assert list(drawn) == ["cross", "cross-layer-1", "cross-layer-2", "cross-heads", "decoder"]
-    mesh = drawn["cross-layer-2"].axes[0].collections[0].get_array()
-    np.testing.assert_allclose(np.asarray(mesh).reshape(5, 7), maps["cross"].weights[1].mean(axis=0))
-    np.testing.assert_allclose(
-        np.asarray(drawn["cross"].axes[0].collections[0].get_array()).reshape(5, 7),
-        maps["cross"].weights.mean(axis=(0, 1)),
-    )
+    looked = Looked("s", "t", maps, title="Sentence 1")
+    drawn = figures(looked)
+    assert list(drawn) == ["cross", "cross-heads", "decoder"]
+    drawn |= figures(looked, Choice(2)) | figures(looked, Choice(2, 3))
+    cross = maps["cross"].weights
+    for name, expected_TS in {
+        "cross": cross.mean(axis=(0, 1)),
+        "cross-layer-2": cross[1].mean(axis=0),
+        "cross-layer-2-head-3": cross[1, 2],
+    }.items():
+        mesh = drawn[name].axes[0].collections[0].get_array()
+        np.testing.assert_allclose(np.asarray(mesh).reshape(5, 7), expected_TS)
+
+
+@pytest.mark.parametrize("choice", [Choice(3), Choice(2, 4), Choice(0)])
+def test_a_layer_that_is_not_there_is_refused(choice: Choice) -> None:
+    maps = {"cross": AttentionMap(softmax(2, 3, 5, 7), words(5), words(7, "s"))}
+    with pytest.raises(UserError, match=f"there is no {choice}; there are 2 layers of 3 heads, numbered from 1"):
+        figures(Looked("s", "t", maps), choice)
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from seqwright.pictures import Array
-from seqwright.pictures.attention import AttentionMap, Looked
+from seqwright.pictures.attention import AttentionMap, Choice, Looked
 from seqwright.pictures.page import FOLDER, attention_page
 
 SCRIPT = (FOLDER / "page.js").read_text(encoding="utf-8")
@@ -116,6 +116,19 @@ def test_the_weights_arrive_to_the_thousandth() -> None:
         np.testing.assert_allclose(arrived, kind.weights, atol=0.0005001)
 
 
+def test_the_page_opens_at_the_chosen_layer_and_head() -> None:
+    given = looked(["a"], ["b"])
+    choices = {Choice(): {}, Choice(2): {"data-layer": "1"}, Choice(2, 3): {"data-layer": "1", "data-head": "2"}}
+    for choice, expected in choices.items():
+        (main,) = [attributes for tag, attributes in Reader(attention_page(given, choice)).elements if tag == "main"]
+        assert {name: value for name, value in main.items() if name.startswith("data")} == expected
+
+
+def test_every_head_has_a_colour_of_its_own() -> None:
+    packed = data_of(attention_page(looked(["a"], ["b"])))
+    assert [len(set(kind["colours"])) for kind in packed.values()] == [3, 5]
+
+
 def test_the_page_asks_the_network_for_nothing() -> None:
     text = attention_page(looked(["a"], ["b"]))
     assert not re.search(r"https?:|//[a-z]|@import|url\(|fetch\(|XMLHttpRequest|import\(", text)
@@ -125,7 +138,8 @@ def test_the_page_asks_the_network_for_nothing() -> None:
 
 
 def test_the_script_finds_every_element_it_names() -> None:
-    named = set(re.findall(r'at\("([a-z-]+)"\)', SCRIPT)) | {"rows", "columns", "layer", "head"}
+    named = set(re.findall(r'at\("([a-z-]+)"\)', SCRIPT)) | {"rows", "columns"}
+    assert {"layer", "head", "lines"} <= named
     reader = Reader(attention_page(looked(["a"], ["b"])))
     assert named <= {attributes.get("id") for _, attributes in reader.elements}
 

@@ -15,7 +15,6 @@ from seqwright.data.files import lines, require_file
 from seqwright.decoding.settings import DecodingSettings
 from seqwright.devices import home_of
 from seqwright.errors import DataError, RunError, SettingError
-from seqwright.lineage import task_name
 from seqwright.runs import Run, data_of
 from seqwright.tasks.forecasting import windows_of
 from seqwright.tasks.language import first_token
@@ -28,11 +27,11 @@ WRITTEN = 150  # tokens that a model writes where it is given none
 LONGEST = 600  # tokens of a text that a gradient is followed through
 
 
-def given_texts(text: str | None, file: Path | None) -> list[str]:
-    """What the user gave: one text, the lines of a file, or nothing."""
-    if text is not None and file is not None:
+def given_texts(texts: Sequence[str], file: Path | None) -> list[str]:
+    """What the user gave: texts, the lines of a file, or nothing."""
+    if texts and file is not None:
         raise DataError("there are both a text and --file; give one of them")
-    found = _first_lines(file) if file is not None else [each for each in (text,) if each is not None]
+    found = _first_lines(file) if file is not None else list(texts)
     if found and not any(line.strip() for line in found):
         raise DataError(f"there is nothing to look at: {file or 'the text'} is blank")
     return found
@@ -53,7 +52,7 @@ def _first_lines(file: Path) -> list[str]:
 
 def documents(run: Run, found: Sequence[str]) -> list[str]:
     """The lines as the model reads them: as one text where it learnt from running text, otherwise each by itself."""
-    if task_name(run.recipe.data.kind) == "language" and run.recipe.inputs.joined:
+    if run.recipe.task == "language" and run.recipe.inputs.joined:
         return ["\n".join(found)] if found else []
     return [text for text in found if text.strip()]
 
@@ -95,7 +94,7 @@ def last_steps(steps: int) -> list[int]:
 
 def passage_of(run: Run, found: Sequence[str]) -> Passage:
     """What a run reads while its gradients are followed or its weights begun anew: one text, or windows of a series."""
-    task, texts = task_name(run.recipe.data.kind), documents(run, found)
+    task, texts = run.recipe.task, documents(run, found)
     if task == "forecasting":
         windows = windows_of(run.recipe, data_of(run.recipe), run.inputs, "valid")
         chosen = np.unique(np.linspace(0, len(windows.first_M) - 1, ROWS).round().astype(np.int64))

@@ -8,7 +8,7 @@ import numpy as np
 from rich.console import Console
 from rich.table import Table
 
-from seqwright.cli.looking_readings import (
+from seqwright.cli.looking.readings import (
     HIDDEN,
     MEMORY,
     Found,
@@ -20,15 +20,14 @@ from seqwright.cli.looking_readings import (
     rule_of,
     unit_named,
 )
-from seqwright.cli.looking_texts import documents
+from seqwright.cli.looking.rows import verdict_on
+from seqwright.cli.looking.texts import documents
 from seqwright.cli.terminal import add_row, say, shown
 from seqwright.errors import DataError
-from seqwright.lineage import task_name
 from seqwright.pictures import Array, save
 from seqwright.pictures.units import Course, Panel, coloured_text, state_map, unit_lines
 from seqwright.pictures.units_page import units_page
 from seqwright.runs import Run
-from seqwright.tasks.classifier import Classifier
 
 MOST_UNITS = 12  # of a layer in the map
 MOST_PIECES = 120  # tokens in the map
@@ -166,7 +165,5 @@ def _spoken(unit: Unit) -> str:
 
 def _title(run: Run, text: str) -> str:
     """The run, and what a classifier takes the text for."""
-    if task_name(run.recipe.data.kind) != "classification":
-        return run.recipe.name
-    (found,) = Classifier(run.model, run.inputs)([text])
-    return f"{run.recipe.name}: {found.label} ({100 * found.probability:.0f} %)"
+    verdict = verdict_on(run, [text])
+    return f"{run.recipe.name}: {verdict}" if verdict else run.recipe.name

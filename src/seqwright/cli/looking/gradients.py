@@ -12,11 +12,10 @@ import numpy as np
 from rich.console import Console
 from rich.table import Table
 
-from seqwright.cli.looking_texts import passage_of, written
+from seqwright.cli.looking.texts import passage_of, written
 from seqwright.cli.terminal import add_row, say, shown
 from seqwright.devices import home_of
 from seqwright.layers.gradients import gradient_norms_within
-from seqwright.lineage import task_name
 from seqwright.pictures import save
 from seqwright.pictures.gradients import Reach, gradient_picture
 from seqwright.runs import Run, model_of
@@ -26,7 +25,7 @@ TOLD = (1, 2, 5, 10, 20, 50, 100)  # steps back that the table has
 
 def draw_gradients(runs: Sequence[Run], found: Sequence[str], where: Path, *, as_json: bool) -> None:
     """Draw ‖∂h_t/∂h_{t-k}‖ against k of every layer of some runs, and print some of the numbers, or all as JSON."""
-    writers = [run for run in runs if task_name(run.recipe.data.kind) == "language"]
+    writers = [run for run in runs if run.recipe.task == "language"]
     if not found and writers:
         found = [written(writers[0])]
         say(f"{writers[0].folder} writes the text itself, since there is none: {found[0][:60]!r} …")

@@ -6,14 +6,13 @@ from pathlib import Path
 import torch
 from torch import Tensor, nn
 
-from seqwright.cli.looking_texts import Passage, passage_of, written
+from seqwright.cli.looking.texts import Passage, passage_of, written
 from seqwright.cli.terminal import say, shown
 from seqwright.devices import home_of
 from seqwright.layers.gradients import gradient_norms_within
 from seqwright.layers.initialisation import WAYS, initialise, saturated, spread, too_wide
 from seqwright.layers.recurrence import Weights
 from seqwright.layers.taps import listen, views
-from seqwright.lineage import task_name
 from seqwright.pictures import save
 from seqwright.pictures.initialisations import Beginning, initialisation_picture
 from seqwright.runs import Run, model_of
@@ -24,7 +23,7 @@ Draw = Callable[[Weights], None]
 
 def draw_initialisations(run: Run, found: Sequence[str], where: Path) -> None:
     """Draw how saturated, how spread and how far-reaching the states are, the weights begun anew in each way."""
-    if not found and task_name(run.recipe.data.kind) == "language":
+    if not found and run.recipe.task == "language":
         found = [written(run)]
     passage = passage_of(run, found)
     say(f"{run.folder}: beginning anew, reading {passage.told}")

@@ -5,28 +5,26 @@ T time, the tokens of a text · D width
 
 import re
 from collections.abc import Sequence
-from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
-import tokenizers
 import torch
 from torch import Tensor
 
 from seqwright.batches import Ids, InMemory
-from seqwright.batches.labelled import labelled, shortened
+from seqwright.batches.labelled import shortened
 from seqwright.batches.text import StreamBatches
-from seqwright.cli.looking_texts import warn_of_unknown
+from seqwright.cli.looking.rows import tokens_of
+from seqwright.cli.looking.texts import warn_of_unknown
 from seqwright.cli.terminal import say
 from seqwright.devices import home_of
 from seqwright.errors import SettingError
-from seqwright.inputs.tokenizers import Tokenizer
 from seqwright.layers.scanning import RecurrentLayer
 from seqwright.layers.taps import Tap, listen
-from seqwright.lineage import task_name
 from seqwright.pictures import Array
 from seqwright.runs import Run
 from seqwright.tasks.language import first_token
+from seqwright.tasks.reading import read_rows
 
 AT_ONCE = 1024  # tokens of a text
 MOST_TOKENS = 20_000  # that are read in all
@@ -98,26 +96,23 @@ def read(run: Run, texts: Sequence[str], rule: re.Pattern[str] | None = None) ->
 
 def _read_one(run: Run, text: str, rule: re.Pattern[str] | None, most: int) -> Reading:
     ids, spans = tokens_of(run.inputs.tokenizer, text)
-    language = task_name(run.recipe.data.kind) == "language"
+    language = run.recipe.task == "language"
     places: Ids = np.arange(len(ids))
-    if not language:
+    if run.recipe.task == "classification":
         places = shortened(places, run.inputs.longest, run.inputs.left_out)
     places = places[:most]
     with listen(run.model) as heard:
-        bits = _surprises(run, ids[places]) if language else _classified(run, ids[places])
-    # The state after each token: a language model also has one before the first, a classifier one after the last.
+        if language:
+            bits = _surprises(run, ids[places])
+        else:  # says of no token how surprising it is
+            bits = []
+            read_rows(run.model, run.inputs, [ids[places]])
+    # The state after each token: a language model also has one before the first, the others one after the last.
     layers = _layers(run, heard, slice(1, None) if language else slice(None, -1))
     on_C = np.zeros(len(text)) if rule is None else marked(rule, text)
     chosen = [spans[place] for place in places.tolist()]
     on_T = np.array([on_C[first:after].mean() if after > first else 0.0 for first, after in chosen])
     return Reading([text[first:after] for first, after in chosen], on_T, layers, bits)
-
-
-def tokens_of(tokenizer: Tokenizer, text: str) -> tuple[Ids, list[tuple[int, int]]]:
-    """The tokens of a text, and from where to where each of them stands in it: up to where the next begins."""
-    found = tokenizers.Tokenizer.from_str(tokenizer.json()).encode(text, add_special_tokens=False)
-    edges = [0, *(first for first, _ in found.offsets[1:]), len(text)]
-    return np.array(found.ids, dtype=np.int64), list(pairwise(edges))
 
 
 @torch.inference_mode()
@@ -130,13 +125,6 @@ def _surprises(run: Run, ids: Ids) -> list[float]:
         logp_BT, carry = model.log_probability(batch.to(home_of(model)), carry)  # type: ignore[operator]
         bits += (-logp_BT[0].double() / np.log(2)).tolist()
     return bits[:-1]  # without the end of the text
-
-
-@torch.inference_mode()
-def _classified(run: Run, ids: Ids) -> list[float]:
-    """Nothing: a classifier says of no token how surprising it is."""
-    run.model(labelled([ids], end=run.inputs.end).to(home_of(run.model)), None)
-    return []
 
 
 def _layers(run: Run, heard: dict[str, list[Tensor]], kept: slice) -> list[Layer]:

@@ -1,0 +1,142 @@
+"""A text, or two, as the row of tokens that a model reads, with its words and pieces as the user wrote them."""
+
+from collections.abc import Sequence
+from itertools import pairwise
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from seqwright.batches import Ids
+from seqwright.cli.looking.texts import warn_of_unknown
+from seqwright.cli.opening import AROUND, context_of
+from seqwright.cli.terminal import say
+from seqwright.errors import DataError, SettingError
+from seqwright.inputs.tokenizers import Tokenizer
+from seqwright.inputs.vocabularies import SPACE
+from seqwright.layers.taps import listen
+from seqwright.runs import Run
+from seqwright.tasks.classifier import Classifier
+from seqwright.tasks.filler import HOLE, Filler
+from seqwright.tasks.language import first_token
+from seqwright.tasks.reading import Read, joined, read_rows
+
+Words = list[tuple[str, list[int]]]  # each with the places of its tokens
+Heard = dict[str, list[Any]]
+
+
+class Row(NamedTuple):
+    """What a model read of some texts: every token of the row, those that begin and end texts included."""
+
+    tokens: Ids
+    words: Words
+    pieces: list[str]  # the text of each token
+    heard: Heard  # what passed the model's taps
+
+
+def row_of(run: Run, texts: Sequence[str], most: int) -> Row:
+    """Let the run read one text, or two in a row, as many tokens as can be shown."""
+    refuse_number(run, texts)
+    warn_of_unknown(run, [HOLE.sub("", text) for text in texts])
+    room = min(most, (context_of(run) or most + AROUND) - AROUND)
+    parts: list[Part] = []
+    for text in texts:
+        parts.append(_part(run, text))
+        if len(parts[-1].tokens) > room:
+            say(f"the first {room:,} of {len(parts[-1].tokens):,} tokens of the text are looked at")
+        parts[-1] = parts[-1].first(room)
+        room = max(1, room - len(parts[-1].tokens))
+    first = first_token(run.recipe, run.inputs) if run.recipe.task == "language" else None
+    with listen(run.model) as heard:
+        tokens = joined([part.tokens for part in parts], run.inputs)
+        read = read_rows(run.model, run.inputs, [tokens], first=first)
+    return _laid_out(run.inputs.tokenizer, read, parts, heard)
+
+
+class Part(NamedTuple):
+    """A text as tokens, the words they spell, and the text of each."""
+
+    tokens: Ids
+    words: Words
+    pieces: list[str]
+
+    def first(self, count: int) -> "Part":
+        """The same of so many tokens from the beginning."""
+        words = [(word, places) for word, places in self.words if places[-1] < count]
+        return Part(self.tokens[:count], words, self.pieces[:count])
+
+
+def _part(run: Run, text: str) -> Part:
+    tokenizer: Tokenizer = run.inputs.tokenizer
+    if run.recipe.task == "masking" and HOLE.search(text):  # as `fill` reads it
+        tokens = Filler(run.model, run.inputs, context=run.recipe.model.context).encoded(text)[1:-1]
+        pieces = [written_words(tokenizer, [token])[0][0] for token in tokens.tolist()]
+        return Part(tokens, written_words(tokenizer, tokens.tolist()), pieces)
+    tokens, spans = tokens_of(tokenizer, text)
+    if not len(tokens):
+        raise DataError(f"there is nothing to look at: the vocabulary of {run.folder} has no token for {text!r}")
+    return Part(tokens, given_words(tokenizer, text), [text[begin:end] for begin, end in spans])
+
+
+def _laid_out(tokenizer: Tokenizer, read: Read, parts: Sequence[Part], heard: Heard) -> Row:
+    """The texts at their places in the row, and the names of the special tokens around them."""
+    tokens = read.tokens_BT[0].cpu().numpy()
+    names = {number: name for name, number in tokenizer.special.items()}
+    pieces = [names.get(token, "") for token in tokens.tolist()]
+    words: Words = []
+    first = read.before
+    for part in parts:
+        pieces[first : first + len(part.tokens)] = part.pieces
+        words += [(word, [first + place for place in places]) for word, places in part.words]
+        first += len(part.tokens) + 1
+    taken = {place for _, places in words for place in places}
+    words += [(pieces[place], [place]) for place in range(len(tokens)) if place not in taken]
+    return Row(tokens, sorted(words, key=lambda word: word[1][0]), pieces, heard)
+
+
+def verdict_on(run: Run, texts: Sequence[str]) -> str:
+    """What a classifier takes a text, or a pair of texts, for; nothing where the run is none."""
+    if run.recipe.task != "classification":
+        return ""
+    (found,) = Classifier(run.model, run.inputs)(texts[:1], texts[1:] or None)
+    return f"{found.label} ({100 * found.probability:.0f} %)"
+
+
+def refuse_number(run: Run, texts: Sequence[str]) -> None:
+    """Two texts are for runs that read two, one for the others."""
+    two = run.recipe.task == "questions" or (run.recipe.task in {"classification", "rating"} and run.inputs.pairs)
+    if len(texts) == 1 + two or (len(texts) == 2 and run.recipe.task == "masking"):
+        return
+    if two:
+        raise SettingError(f"{run.folder} reads two texts at a time, and there are {len(texts)}; give two")
+    raise SettingError(f"{run.folder} reads one text at a time, and there are {len(texts)}; give one, in quotes")
+
+
+def tokens_of(tokenizer: Tokenizer, text: str) -> tuple[Ids, list[tuple[int, int]]]:
+    """The tokens of a text, and from where to where each of them stands in it: up to where the next begins."""
+    ids, spans = tokenizer.placed(text)
+    edges = [0, *(begin for begin, _ in spans[1:]), len(text)]
+    return ids.astype(np.int64), list(pairwise(edges))
+
+
+def given_words(tokenizer: Tokenizer, text: str) -> Words:
+    """The words of a text in the user's own characters, also those that the vocabulary lacks or spells otherwise."""
+    ids, spans = tokenizer.placed(text)
+    starts, ends = zip(*spans, strict=True)
+    words: Words = []
+    spaces: list[int] = []  # that the vocabulary could not keep with the word they stand before
+    for spelled, places in tokenizer.words(ids.tolist()):
+        after = places[-1] + 1
+        if after < len(starts) and tokenizer.kind != "characters" and not spelled.strip(SPACE):
+            spaces += places
+            continue
+        # Up to the next token: an accent that was joined with its letter belongs to no token.
+        end = max(ends[after - 1], starts[after]) if after < len(starts) else len(text)
+        word = text[starts[places[0]] : end]
+        words.append((word.strip() or word, [*spaces, *places]))
+        spaces = []
+    return words
+
+
+def written_words(tokenizer: Tokenizer, tokens: list[int]) -> Words:
+    """The words of tokens as the vocabulary spells them, a lone space as a space."""
+    return [(word.replace(SPACE, " "), places) for word, places in tokenizer.words(tokens)]

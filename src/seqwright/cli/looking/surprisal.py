@@ -1,0 +1,41 @@
+"""`look --surprisal`: how surprising each token of a text is to a language model, as a picture."""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+from rich.console import Console
+
+from seqwright.cli.looking.texts import documents, warn_of_unknown
+from seqwright.cli.scoring import coloured
+from seqwright.cli.terminal import command, say, shown
+from seqwright.errors import RunError
+from seqwright.pictures import save
+from seqwright.pictures.surprisal import surprisal_page, surprisal_picture
+from seqwright.runs import Run
+from seqwright.tasks.language import first_token
+from seqwright.tasks.writer import Writer
+
+DRAWN = 300  # tokens in the picture
+
+
+def draw_surprisal(run: Run, found: Sequence[str], where: Path) -> None:
+    """Draw a text in shades of red with a bar for each token, and print it in the same colours."""
+    if run.recipe.task != "language":
+        raise RunError(f"{run.folder} learnt {run.recipe.task}; surprisal is what a language model says of a text")
+    texts = documents(run, found)
+    if len(texts) > 1:
+        say(f"{run.folder} reads each line by itself; the first of {len(texts):,} is looked at")
+    warn_of_unknown(run, texts[:1])
+    writer = Writer(run.model, run.inputs, first=first_token(run.recipe, run.inputs))
+    (surprise,) = writer.surprises(texts[:1])
+    names = {number: name for name, number in run.inputs.tokenizer.special.items()}
+    pieces, bits = [*surprise.pieces[:-1], names[run.inputs.end]], surprise.bits
+    title = f"{run.recipe.name}: {np.mean(bits):.2f} bits a token"
+    if len(pieces) > DRAWN:
+        say(f"the picture shows the first {DRAWN} of {len(pieces):,} tokens, the page all")
+    save(surprisal_picture(pieces[:DRAWN], bits[:DRAWN], title=title), where / "surprisal")
+    (where / "surprisal.html").write_text(surprisal_page(pieces, bits, title=title), encoding="utf-8")
+    Console(highlight=False, soft_wrap=True).print(coloured(surprise))
+    numbers = command("score", str(run.folder), "TEXT", "--json")
+    say(f"pictures: {shown(where)}/  (open surprisal.html in a browser; `{numbers}` prints the numbers)")

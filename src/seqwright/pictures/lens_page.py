@@ -1,0 +1,63 @@
+"""One HTML file with the logit lens: it needs no network, no script and no other file."""
+
+from collections.abc import Sequence
+
+from seqwright.pictures import INK, blended
+from seqwright.pictures.lens import Lens, Said, letters_on, spelled
+from seqwright.pictures.page import escaped
+
+
+def lens_page(lens: Lens, *, title: str = "", text: str = "") -> str:
+    """A table of layers and tokens; pointing at a cell shows the likeliest tokens with their probabilities."""
+    layers = reversed(list(zip(lens.layers, lens.said, strict=True)))
+    rows = [
+        *([_words(lens.wanted_axis, lens.wanted)] if lens.wanted else []),
+        *(f'<tr><th scope="row">{escaped(name)}</th>{"".join(map(_cell, said))}</tr>' for name, said in layers),
+        _words(lens.given_axis, lens.given),
+    ]
+    return FRAME.format(title=escaped(title or "Logit lens"), text=escaped(text), style=STYLE, rows="\n".join(rows))
+
+
+def _words(axis: str, tokens: Sequence[str]) -> str:
+    cells = "".join(f'<td class="word">{escaped(spelled(token))}</td>' for token in tokens)
+    return f'<tr class="words"><th scope="row">{escaped(axis)}</th>{cells}</tr>'
+
+
+def _cell(said: Said) -> str:
+    red, green, blue = blended(INK, said.probability)
+    style = f"background:rgb({red},{green},{blue});color:{letters_on(said.probability)}"
+    told = "\n".join(f"{probability:.3f}  {token}" for token, probability in said.likeliest)
+    mark = ' class="right"' if said.right else ""
+    return f'<td{mark} style="{style}" title="{escaped(told)}">{escaped(spelled(said.token))}</td>'
+
+
+STYLE = """
+body { font: 15px/1.5 system-ui, sans-serif; margin: 2rem; background: white; color: #1d2129; }
+h1 { font-size: 1.3rem; margin: 0; } p { margin: .4rem 0; color: #5b6472; }
+.scroll { overflow-x: auto; } table { border-collapse: separate; border-spacing: 2px; font-size: 13px; }
+th { font-weight: 400; text-align: right; padding-right: .6rem; white-space: nowrap; position: sticky; left: 0;
+  background: white; }
+td { text-align: center; padding: .1rem .45rem; white-space: pre; border-radius: 3px; border: 2px solid transparent; }
+.words th { color: #5b6472; } .right { border-color: #e8710a; }
+"""
+
+FRAME = """<!DOCTYPE html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<meta http-equiv="Content-Security-Policy" content="default-src 'none'; style-src 'unsafe-inline'">
+<title>{title}</title>
+<style>{style}</style>
+</head>
+<body>
+<h1 dir="auto">{title}</h1>
+<p dir="auto">{text}</p>
+<p>Each cell is the likeliest token if that layer were the last, the darker the surer; framed where it is right. Point
+at a cell to see the next likeliest.</p>
+<div class="scroll"><table>
+{rows}
+</table></div>
+</body>
+</html>
+"""
