@@ -27,7 +27,8 @@ class Fixed(nn.Module):
 
 def batch() -> Labelled:
     tokens_BT = torch.zeros(B, 3, dtype=torch.int64)
-    return Labelled(tokens_BT, torch.ones(B, 3, dtype=torch.bool), torch.tensor([0, 1, 2, 3, 4, 0, 0]))
+    label_B = torch.tensor([0, 1, 2, 3, 4, 0, 0])
+    return Labelled(tokens_BT, torch.ones(B, 3, dtype=torch.bool), label_B, torch.zeros_like(tokens_BT))
 
 
 def descended(settings: LabelsSettings) -> tuple[dict[str, Any], Tensor]:

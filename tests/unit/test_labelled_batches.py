@@ -25,7 +25,7 @@ def seen(batch: Labelled) -> list[tuple[int, int, int]]:
     """(which text, how long, label) of each row."""
     return [
         (int(tokens_T[0]) - 4, int(real_T.sum()) - 1, int(label))
-        for tokens_T, real_T, label in zip(*batch, strict=True)
+        for tokens_T, real_T, label in zip(batch.tokens_BT, batch.real_BT, batch.label_B, strict=True)
     ]
 
 

@@ -4,25 +4,30 @@ B batch · T time · N texts
 """
 
 from collections.abc import Iterator, Sequence
-from typing import Literal, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from seqwright.batches import Ids, Place, Rows, padded
+from seqwright.batches import Ids, Padded, Place, Rows, begun, padded, segments
 from seqwright.batches.text import DocumentBatches, Text
 
 LeftOut = Literal["end", "middle"]
 
 
 class Labelled(NamedTuple):
-    """A batch of texts, each closed by its end, with padding on the right; `label_B` numbers the class of each."""
+    """A batch of texts, each closed by its end, with padding on the right; `label_B` numbers the class of each.
+
+    A row may hold two texts: `segment_BT` is 0 at the first and 1 at the second. Where texts are rated, `label_B` holds
+    their ratings.
+    """
 
     tokens_BT: Tensor
     real_BT: Tensor
     label_B: Tensor
+    segment_BT: Tensor
 
     @property
     def judged(self) -> Tensor:
@@ -49,10 +54,16 @@ class Labelled(NamedTuple):
         return Labelled(*(tensor.to(device, non_blocking=True) for tensor in self))
 
 
-def labelled(rows: Sequence[Ids], labels: Sequence[int] | None = None, *, end: int) -> Labelled:
-    """Rows of token ids as a batch, each closed by `end`; without labels, what is needed to ask for them."""
-    tokens_BT, real_BT = padded([np.append(row, end) for row in rows])
-    return Labelled(tokens_BT, real_BT, torch.tensor(labels or [0] * len(rows), dtype=torch.int64))
+def labelled(
+    rows: Sequence[Ids], labels: Sequence[int] | None = None, *, end: int, begin: int | None = None
+) -> Labelled:
+    """Rows of token ids as a batch, each closed by `end` and perhaps opened by `begin`.
+
+    In a row of two texts there is an `end` between them. Without labels, what is needed to ask for them.
+    """
+    tokens_BT, real_BT = begun(padded([np.append(row, end) for row in rows]), begin)
+    label_B = torch.tensor(labels or [0] * len(rows), dtype=torch.int64)
+    return Labelled(tokens_BT, real_BT, label_B, segments(tokens_BT, end))
 
 
 def shortened(row: Ids, longest: int, left_out: LeftOut) -> Ids:
@@ -70,16 +81,49 @@ class Shortened:
 
     def __init__(self, rows: Rows, longest: int, left_out: LeftOut) -> None:
         self.rows, self.longest, self.left_out = rows, longest, left_out
+        self.whole_N: NDArray[np.int64] = rows.length_N
         self.length_N: NDArray[np.int64] = np.minimum(rows.length_N, longest)
 
     @property
     def cut(self) -> int:
         """How many rows were longer."""
-        return int((self.rows.length_N > self.longest).sum())
+        return int((self.whole_N > self.longest).sum())
 
     def take(self, rows: NDArray[np.int64], epoch: int) -> list[Ids]:
         """Some rows."""
         return [shortened(row, self.longest, self.left_out) for row in self.rows.take(rows, epoch)]
+
+
+def paired(first: Ids, second: Ids, longest: int, left_out: LeftOut, *, end: int) -> Ids:
+    """Two texts in a row with an `end` between them, shortened to `longest` tokens together: the longer one first."""
+    kept, other = _shares(len(first), len(second), longest)
+    parts = (shortened(first, int(kept), left_out), [end], shortened(second, int(other), left_out))
+    return np.concatenate(parts).astype(np.int64)
+
+
+class ShortenedPairs:
+    """The rows of a corpus of two texts each, as `paired` has them."""
+
+    def __init__(self, first: Rows, second: Rows, longest: int, left_out: LeftOut, *, end: int) -> None:
+        self.first, self.second, self.longest, self.left_out, self.end = first, second, longest, left_out, end
+        self.whole_N: NDArray[np.int64] = first.length_N + second.length_N
+        self.length_N: NDArray[np.int64] = np.minimum(self.whole_N, longest) + 1
+
+    @property
+    def cut(self) -> int:
+        """How many rows were longer."""
+        return int((self.whole_N > self.longest).sum())
+
+    def take(self, rows: NDArray[np.int64], epoch: int) -> list[Ids]:
+        """Some rows."""
+        both = zip(self.first.take(rows, epoch), self.second.take(rows, epoch), strict=True)
+        return [paired(one, other, self.longest, self.left_out, end=self.end) for one, other in both]
+
+
+def _shares(first: int, second: int, longest: int) -> tuple[int, int]:
+    """How many tokens of each are read: the shorter stays whole as long as it has no more than half of the room."""
+    kept = min(first, max(longest - second, (longest + 1) // 2))
+    return kept, min(second, longest - kept)
 
 
 class LabelledBatches:
@@ -88,13 +132,20 @@ class LabelledBatches:
     Which texts stand together is for `DocumentBatches` to say; here they get their labels.
     """
 
-    def __init__(self, rows: Rows, label_N: NDArray[np.int64], *, tokens: int, seed: int, end: int) -> None:
+    def __init__(
+        self, rows: Rows, label_N: NDArray[Any], *, tokens: int, seed: int, end: int, begin: int | None = None
+    ) -> None:
         self.rows, self.label_N, self.tokens = rows, torch.from_numpy(label_N), tokens
+        self.begin, self.end = begin, end
         self._texts = DocumentBatches(rows, tokens=tokens, seed=seed, begin=end, end=end)
 
     def at(self, place: Place) -> Labelled:
         """The batch at a place."""
-        return self._batch(self._texts.at(place), torch.from_numpy(self._texts.plan(place.epoch)[place.batch]))
+        return self._batch(self._texts.at(place), torch.from_numpy(self.numbers(place)))
+
+    def numbers(self, place: Place) -> NDArray[np.int64]:
+        """The numbers of the texts at a place, row by row."""
+        return self._texts.plan(place.epoch)[place.batch]
 
     def after(self, place: Place) -> Place:
         """The place that follows, perhaps in the next epoch."""
@@ -114,4 +165,5 @@ class LabelledBatches:
         return self._texts.padding(epoch)
 
     def _batch(self, text: Text, number_B: Tensor) -> Labelled:
-        return Labelled(text.wanted_BT, text.real_BT, self.label_N[number_B])
+        tokens_BT, real_BT = begun(Padded(text.wanted_BT, text.real_BT), self.begin)
+        return Labelled(tokens_BT, real_BT, self.label_N[number_B], segments(tokens_BT, self.end))

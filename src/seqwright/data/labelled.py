@@ -2,7 +2,7 @@
 
 Everything streams: it is read as often as it is asked for and never held in memory. A share such as `valid = "10%"` is
 cut from the training data by a hash of the text, so the parts do not depend on the order of the rows and never have a
-text in common.
+text in common. Of pairs of texts, it is the first text's.
 """
 
 import hashlib
@@ -26,6 +26,7 @@ from seqwright.settings import Settings
 
 MOST_LABELS = 1000
 _NUMBER = re.compile(r"-?\d+(\.\d+)?")
+_RATING = re.compile(r"[-+]?(\d+(\.\d*)?|\.\d+)([eE][-+]?\d{1,2})?")
 FEW_LABELS = 20  # so many may stand before almost as many texts: a table that somebody tries things out with
 
 
@@ -72,6 +73,11 @@ class LabelledFilesSettings(Settings):
     label: Column = None
     """Where the label stands, told in the same way. Left out: what is named "label" or a word like it ("class",
     "category", "sentiment"), or else the second column, or the first where the text is the second."""
+
+    second: Column = None
+    """Where a second text stands, if the label is of two texts together, told in the same way. Left out: what is named
+    "sentence2" beside a "sentence1", or another such pair ("text1" and "text2", "question1" and "question2", "premise"
+    and "hypothesis"); a table without it has single texts."""
 
     labels: tuple[str, ...] | None = None
     """Read only what has one of these labels. Left out: everything."""
@@ -129,7 +135,11 @@ class LabelledFiles:
         if labels is not None:
             examples = (example for example in examples if example.label in labels)
         names = self.settings.names
-        return (Example(text, names.get(label, label)) for text, label in examples if piece.holds(text))
+        return (
+            example._replace(label=names.get(example.label, example.label))
+            for example in examples
+            if piece.holds(example.text)
+        )
 
     def _unmet(self) -> str:
         labels = self.settings.labels
@@ -139,21 +149,32 @@ class LabelledFiles:
 def _source(name: str, settings: LabelledFilesSettings) -> LabelledTable | LabelFolders:
     path = Path(name).expanduser()
     if LabelFolders.fits(path):
-        if settings.text is not None or settings.label is not None:
+        if any(column is not None for column in (settings.text, settings.label, settings.second)):
+            chosen = "data.text and data.label" if settings.second is None else "data.text, data.label and data.second"
             raise SettingError(
-                f"data.text and data.label choose columns, but {path} is a folder, where each label has a folder of "
+                f"{chosen} choose columns, but {path} is a folder, where each label has a folder of "
                 "its own: leave them out"
             )
         return LabelFolders(path)
-    return LabelledTable(path, settings.text, settings.label)
+    return LabelledTable(path, settings.text, settings.label, settings.second)
 
 
 # What the labels are
 
 
 def usable(examples: Iterable[Example]) -> Iterator[Example]:
-    """The examples that have a text and a label."""
-    return (example for example in examples if example.text.strip() and example.label)
+    """The examples that have a text and a label, and if there are two texts, both."""
+    return (example for example in examples if not is_blank(example))
+
+
+def is_blank(example: Example) -> bool:
+    """Whether it lacks a text or the label."""
+    return not (example.text.strip() and example.label and (example.second is None or example.second.strip()))
+
+
+def of_pairs(data: LabelledData) -> bool:
+    """Whether the labels are of two texts together."""
+    return next((example.second is not None for example in data.examples("train") if not is_blank(example)), False)
 
 
 def training_labels(data: LabelledData) -> dict[str, int]:
@@ -177,6 +198,17 @@ def training_labels(data: LabelledData) -> dict[str, int]:
             "looks like another column; choose with data.text and data.label, as in data.text=2 data.label=1"
         )
     return {label: found[label] for label in sorted(found, key=_order)}
+
+
+def rating_of(example: Example, part: PartName) -> float:
+    """The label as a number, for those who learn ratings."""
+    if not _RATING.fullmatch(example.label):
+        raise DataError(
+            f"the {part} part has the label '{_short(example.label)}', for '{_short(example.text)}', where a rating "
+            "must be a number such as 3.5: see whether data.label means the right column; classes are learnt with "
+            "objective.kind=labels"
+        )
+    return float(example.label)
 
 
 def refuse_unknown_labels(part: PartName, counts: Mapping[str, int], known: Iterable[str]) -> None:

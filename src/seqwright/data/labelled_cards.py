@@ -12,6 +12,7 @@ from seqwright.data.examples import PartName
 from seqwright.data.labelled import LabelledFiles, LabelledFilesSettings
 from seqwright.data.labelled_folders import LabelFolders
 from seqwright.data.labelled_tables import Example
+from seqwright.data.tables import Column
 from seqwright.errors import DataError, nearest
 from seqwright.settings import Settings
 
@@ -20,8 +21,9 @@ class LabelledCard(NamedTuple):
     """A public corpus of labelled text, and how it is read; a part without a path of its own is a share of another."""
 
     card: Card  # its `parts` are paths of files, or of folders inside of them
-    text: int | None = None  # the column, from 1
-    label: int | None = None
+    text: Column = None  # the column, from 1 or by name
+    label: Column = None
+    second: Column = None
     names: Mapping[str, str] = {}  # what the labels of the files mean
     valid: str = ""  # a share of the training data, where no file is the validation part
     test: str = ""
@@ -30,6 +32,22 @@ class LabelledCard(NamedTuple):
         """The file that a part is, or lies in."""
         path = self.card.parts[part]
         return next(file for file in self.card.files if path == file.path or path.startswith(f"{file.path}/"))
+
+
+def _glue(folder: str, *, train: tuple[str, int, int], dev: tuple[str, int, int], **known: str) -> Card:
+    """A task of GLUE (Wang et al. 2019); each file's sha256, its size and its examples."""
+    paths = {"train": f"{folder}/train.tsv", "dev": f"{folder}/dev.tsv"}
+    return Card(
+        name=known["name"],
+        title=f"{known['title']}; the published dev part is the test part, a tenth of training the validation part",
+        languages=("en",),
+        licence=known["licence"],
+        files=(CardFile(paths["train"], "", *train[:2]), CardFile(paths["dev"], "", *dev[:2])),
+        parts={"train": paths["train"], "test": paths["dev"]},
+        examples={"train": train[2], "test": dev[2]},
+        cite=f"{known['cite']}; in GLUE: Wang et al. 2019 (ICLR)",
+        folder="glue",
+    )
 
 
 _SST2_ADDRESS = "https://raw.githubusercontent.com/clairett/pytorch-sentiment-classification/master/data/SST2"
@@ -112,6 +130,67 @@ LABELLED_CARDS: Mapping[str, LabelledCard] = {
         valid="10%",
         test="20%",
     ),
+    "cola": LabelledCard(
+        _glue(
+            "CoLA",
+            name="cola",
+            title="CoLA: sentences from books on grammar, acceptable English or not",
+            licence="free for research",
+            cite="Warstadt, Singh and Bowman 2019, Neural Network Acceptability Judgments (TACL)",
+            train=("cb368ebeb9f27d7ad03720d27ddc95687a311bdb100781a2fe59a5f5b1bc0624", 428590, 8551),
+            dev=("8c013e21dc39957cac37378d87bebe225b694a0d5fe13eded66c2856628833fd", 53717, 1043),
+        ),
+        text=4,
+        label=2,
+        names={"0": "unacceptable", "1": "acceptable"},
+        valid="10%",
+    ),
+    "rte": LabelledCard(
+        _glue(
+            "RTE",
+            name="rte",
+            title="RTE: whether a first text entails a second",
+            licence="free for research",
+            cite="Dagan et al. 2006; Bar Haim et al. 2006; Giampiccolo et al. 2007; Bentivogli et al. 2009",
+            train=("41e3a9b063433392343fad9e962cf2f58b681c78d8f71592f4186f0837246c5c", 846226, 2490),
+            dev=("80230dfa1347282e7b532b06a1004a76a710087541189bf874223ddf0e3819fb", 90343, 277),
+        ),
+        text="sentence1",
+        label="label",
+        second="sentence2",
+        valid="10%",
+    ),
+    "mrpc": LabelledCard(
+        _glue(
+            "MRPC",
+            name="mrpc",
+            title="MRPC: whether two sentences of the news say the same",
+            licence="Microsoft Research, for research",
+            cite="Dolan and Brockett 2005, Automatically Constructing a Corpus of Sentential Paraphrases (IWP)",
+            train=("15d9c71e62d662b1cc9237e2015047cad4c1f62552d49858a9bce2b944d79897", 941468, 3668),
+            dev=("9e8f284788040f7c9ecde2e1b3c07237c756f926bd9ef8548ef5d34b56f69f17", 105616, 408),
+        ),
+        text="#1 String",
+        label="Quality",
+        second="#2 String",
+        names={"0": "different", "1": "equivalent"},
+        valid="10%",
+    ),
+    "stsb": LabelledCard(
+        _glue(
+            "STS-B",
+            name="stsb",
+            title="STS-B: how alike in meaning two sentences are, from 0 to 5",
+            licence="CC BY-SA 4.0",
+            cite="Cer et al. 2017, SemEval-2017 Task 1: Semantic Textual Similarity",
+            train=("41c4d978b6162abdcada7e49a982211954cca5459c228db478af333124b257a2", 984099, 5749),
+            dev=("fe7dc0632a5033562f3cadff991f6e8d9b9b6311861660e78c3c82eb7db67f59", 276928, 1500),
+        ),
+        text="sentence1",
+        label="score",
+        second="sentence2",
+        valid="10%",
+    ),
 }
 
 
@@ -131,7 +210,8 @@ class LabelledCardSettings(Settings):
     kind: Literal["labelled-card"] = "labelled-card"
 
     name: str
-    """The dataset's name in the catalogue: "sst2", "imdb" or "sms_spam"."""
+    """The dataset's name in the catalogue: "sst2", "imdb", "sms_spam"; of GLUE "cola", "rte", "mrpc", and "stsb", whose
+    labels are numbers."""
 
 
 class CardLabelled:
@@ -151,6 +231,7 @@ class CardLabelled:
                 test=test or None,
                 text=self.card.text,
                 label=self.card.label,
+                second=self.card.second,
                 names=dict(self.card.names),
             )
         )
@@ -181,7 +262,7 @@ class CardLabelled:
         if path is None:
             remedy = f"run `seqwright data get {card.name}`" if file.address else "put it there"
             raise DataError(
-                f"{file.path} of {card.name} is neither in $SEQWRIGHT_DATA/{card.name} nor in {download_folder(card)}: "
+                f"{file.path} of {card.name} is neither in $SEQWRIGHT_DATA/{card.home} nor in {download_folder(card)}: "
                 f"{remedy}"
             )
         return str(path) + card.parts[part].removeprefix(file.path)
@@ -192,5 +273,7 @@ def other_files(path: Path, known: LabelledFilesSettings | LabelledCardSettings)
     read_as = labelled_card(known.name) if isinstance(known, LabelledCardSettings) else known
     plain: dict[str, Any] = {"kind": "labelled", **dict.fromkeys(("train", "valid", "test"), str(path))}
     plain["names"] = dict(read_as.names)
-    columns = {} if LabelFolders.fits(path) else {"text": read_as.text, "label": read_as.label}
+    columns = {"text": read_as.text, "label": read_as.label, "second": read_as.second}
+    if LabelFolders.fits(path):
+        columns = {}
     return plain | {name: column for name, column in columns.items() if column is not None}

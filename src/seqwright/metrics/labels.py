@@ -1,4 +1,4 @@
-"""Scores of labels: accuracy, F1, and which label was taken for which.
+"""Scores of labels: accuracy, F1, Matthews correlation, and which label was taken for which.
 
 C classes: rows are what is true, columns what was said
 """
@@ -60,6 +60,19 @@ def micro_f1(counts_CC: Counts) -> float:
     """F1 over the answers of all classes together. With one answer for each text, it is the accuracy."""
     right, said, true = np.trace(counts_CC), counts_CC.sum(), counts_CC.sum()
     return float(100 * 2 * right / (said + true))
+
+
+def matthews(counts_CC: Counts) -> float:
+    """Matthews correlation of what was said and what is true, from -100 to 100 (Gorodkin 2004, equation 8).
+
+        R = (n Σ right - Σ said true) / √((n² - Σ said²) (n² - Σ true²))
+
+    For two classes it is the φ coefficient (Matthews 1975). Who always says the same is worth 0.
+    """
+    right, said_C, true_C = float(np.trace(counts_CC)), counts_CC.sum(0, dtype=float), counts_CC.sum(1, dtype=float)
+    count = said_C.sum()
+    spread = (count**2 - said_C @ said_C) * (count**2 - true_C @ true_C)
+    return float(100 * (count * right - said_C @ true_C) / np.sqrt(spread)) if spread > 0 else 0.0
 
 
 def _percent(part_C: Counts, whole_C: Counts) -> NDArray[np.float64]:

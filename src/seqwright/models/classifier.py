@@ -27,10 +27,11 @@ class RecurrentClassifier(TextReader):
         h_t = cell(e(x_t), h_{t-1})        p = softmax(W pool(h_1 … h_T) + b)
 
     Pooled by `last` it is the many-to-one network of the textbooks, by `max` that of Conneau et al. 2017, section 3.2.
-    Values of vectors are dropped as in Gal & Ghahramani 2016, whole words as in Iyyer et al. 2015, section 2.3.
+    Values of vectors are dropped as in Gal & Ghahramani 2016, whole words as in Iyyer et al. 2015, section 2.3. Without
+    `classes` it has one output, which is a rating.
     """
 
-    def __init__(self, settings: RecurrentClassifierSettings, *, vocabulary: int, classes: int) -> None:
+    def __init__(self, settings: RecurrentClassifierSettings, *, vocabulary: int, classes: int = 1) -> None:
         super().__init__(settings, vocabulary=vocabulary, classes=classes)
         self.settings = settings
 
@@ -69,6 +70,11 @@ def small_gru() -> RecurrentClassifier:
 def small_lstm() -> RecurrentClassifier:
     """LSTM cells, for tests."""
     return _small(RecurrentClassifierSettings(**SMALL, kind="lstm", pooling="max"))
+
+
+def small_rater() -> RecurrentClassifier:
+    """LSTM cells that rate, for tests."""
+    return RecurrentClassifier(RecurrentClassifierSettings(**SMALL), vocabulary=13)
 
 
 SMALL: dict[str, Any] = {"width": 7, "embedding": 5, "layers": 2, "dropout": 0.1}

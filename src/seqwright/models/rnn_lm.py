@@ -133,9 +133,22 @@ class RecurrentLM(nn.Module):
     def read_vectors(self, x_BTE: Tensor, real_BT: Tensor, state: RecurrentState) -> tuple[Tensor, RecurrentState]:
         """`read` of vectors in place of tokens."""
         h_BTD, state = self.recurrent(x_BTE, state, real_BT)
-        h_BTD = self.dropout(self.contextual(h_BTD))
-        logits_BTV = self.embedding.logits(self.narrow(h_BTD)) if self.output is None else self.output(h_BTD)
-        return logits_BTV, state
+        return self.logits(self.dropout(self.contextual(h_BTD))), state
+
+    def hidden(self, tokens_BT: Tensor, real_BT: Tensor) -> Tensor:
+        """`h_BTD`: what the highest layer says at each token of texts that are read from the beginning."""
+        said_BTD, _ = self.recurrent(self.vectors(tokens_BT), None, real_BT)
+        h_BTD: Tensor = self.dropout(self.contextual(said_BTD))
+        return h_BTD
+
+    def logits(self, h_BTD: Tensor) -> Tensor:
+        """How well each token of the vocabulary fits after each vector."""
+        logits_BTV: Tensor = self.embedding.logits(self.narrow(h_BTD)) if self.output is None else self.output(h_BTD)
+        return logits_BTV
+
+    def depths(self) -> dict[str, int]:
+        """The embeddings lie below all layers."""
+        return {"embedding": 0} | {f"recurrent.layers.{place}": place + 1 for place in range(self.settings.layers)}
 
     def step(self, tokens_B: Tensor, state: RecurrentState) -> tuple[Tensor, RecurrentState]:
         """`read` of one token in each row."""

@@ -49,15 +49,19 @@ class Labels(Objective):
     def forward(self, model: nn.Module, batch: Any, carry: Any) -> tuple[Loss, Any]:
         """The loss over what is judged in a batch."""
         logits, carry = model(batch, carry)
+        return self.loss_of(logits, batch), carry
+
+    def loss_of(self, logits: Tensor, batch: Any) -> Loss:
+        """The loss of what a model said of a batch."""
         logp_NC = logits[batch.judged].float().log_softmax(-1)
         label_N = batch.labels
         plain_N = -logp_NC.gather(1, label_N.unsqueeze(1)).squeeze(1)
         count = len(plain_N)
         if self.learnt == "loss":
-            return Loss({"loss": Part(plain_N.sum(), count)}), carry
+            return Loss({"loss": Part(plain_N.sum(), count)})
         smoothed_N = (1 - self.label_smoothing) * plain_N - self.label_smoothing * logp_NC.mean(-1)
         learnt = (smoothed_N * self._weights(label_N, logp_NC.shape[1])).sum()
-        return Loss({"loss": Part(plain_N.detach().sum(), count, weight=0.0), self.learnt: Part(learnt, count)}), carry
+        return Loss({"loss": Part(plain_N.detach().sum(), count, weight=0.0), self.learnt: Part(learnt, count)})
 
     def _weights(self, label_N: Tensor, classes: int) -> Tensor:
         """How much each of them counts."""

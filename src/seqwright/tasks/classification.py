@@ -5,7 +5,7 @@ B batch · C classes · N texts
 
 from array import array
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from itertools import islice
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -15,20 +15,29 @@ import torch
 from numpy.typing import NDArray
 from torch import nn
 
-from seqwright.batches.labelled import LabelledBatches, Shortened
+from seqwright.batches.labelled import LabelledBatches
 from seqwright.data.examples import PartName
-from seqwright.data.labelled import LabelledData, rare_labels, refuse_unknown_labels, training_labels, usable
+from seqwright.data.labelled import LabelledData, is_blank, rare_labels, refuse_unknown_labels, training_labels
 from seqwright.devices import home_of
 from seqwright.errors import DataError
 from seqwright.inputs.labelled_text import LabelledText
-from seqwright.metrics.labels import Counts, accuracy, class_scores, confusion, macro_f1
+from seqwright.inputs.tokenizers import Tokenizer
+from seqwright.metrics.labels import Counts, accuracy, class_scores, confusion, macro_f1, matthews
 from seqwright.recipe import Recipe
 from seqwright.tasks import Checked, Evaluation, Prepared
 from seqwright.tasks.classifier import Classifier
 from seqwright.tasks.labelled_check import checked_labels
-from seqwright.tasks.translation import Waiting
+from seqwright.tasks.labelled_rows import (
+    TokenRows,
+    every_text,
+    read_texts,
+    reading_of,
+    seconds_of,
+    texts_of,
+    token_rows,
+    words_of,
+)
 from seqwright.tasks.word_baseline import WordBaseline
-from seqwright.text_cache import Rules, tokenised_texts
 
 FEW_CLASSES = 20  # up to so many, the F1 of each is shown
 MOST_TEXTS = 50_000  # that the logistic regression learns from
@@ -37,10 +46,10 @@ MOST_TEXTS = 50_000  # that the logistic regression learns from
 class ClassificationTask:
     """See `seqwright.tasks.Task`."""
 
-    def learnt_inputs(self, recipe: Recipe, data: LabelledData) -> LabelledText:
-        """The tokenizer and the labels of the training part."""
-        counts = training_labels(data)
-        return LabelledText.learnt(texts_of(data, "train"), counts, recipe.inputs)
+    def learnt_inputs(self, recipe: Recipe, data: LabelledData, tokenizer: Tokenizer | None = None) -> LabelledText:
+        """The tokenizer, if none is given, and the labels of the training part."""
+        counts, reading = training_labels(data), reading_of(recipe, data)
+        return LabelledText.learnt(every_text(data, "train"), counts, recipe.inputs, tokenizer, **reading)
 
     def loaded_inputs(self, folder: Path) -> LabelledText:
         """The tokenizer and the labels of a run."""
@@ -51,7 +60,7 @@ class ClassificationTask:
         train, valid = (tokenised(data, inputs, part) for part in ("train", "valid"))
         notes = [f"train: {train.sentence(inputs)}", f"valid: {valid.sentence(inputs)}", *rare_labels(inputs.counts)]
         notes += [f"valid: to beat: {baselines(data, inputs, 'valid', train, valid).sentence()}"]
-        names = ("loss", "accuracy", "macro_f1", *(["f1"] if len(inputs.labels) == 2 else []))
+        names = ("loss", "accuracy", "macro_f1", *(["f1", "matthews"] if len(inputs.labels) == 2 else []))
         return Prepared(
             batches_of(recipe, inputs, train), validation(recipe, inputs, valid), names, frozenset({"loss"}), notes
         )
@@ -73,24 +82,25 @@ class ClassificationTask:
             raise DataError(f"the data has no {part} part; it has {', '.join(data.parts())}: choose one with --part")
         tokens = tokenised(data, inputs, part)
         texts, wanted = list(texts_of(data, part)), tokens.label_N.tolist()
-        logp_NC = Classifier(model, inputs).log_probabilities(texts)
+        seconds = list(seconds_of(data, part)) if inputs.pairs else None
+        logp_NC = Classifier(model, inputs).log_probabilities(texts, seconds)
         said, labels = logp_NC.argmax(-1).tolist(), inputs.labels
         counts_CC = confusion(said, wanted, classes=len(labels))
         to_beat = baselines(data, inputs, part, tokenised(data, inputs, "train"), tokens)
         loss = -float(logp_NC[range(len(wanted)), wanted].mean())
-        answers = zip(texts, wanted, said, logp_NC.exp().tolist(), strict=True)
+        answers = zip(read_texts(texts, seconds), wanted, said, logp_NC.exp().tolist(), strict=True)
         return Evaluation(
             scores={"loss": loss, **scores_of(counts_CC, inputs), **each_f1(counts_CC, inputs), **to_beat.scores()},
             signatures=signatures(inputs, to_beat),
             groups={label: (int(counts_CC[i, i]), int(counts_CC[i].sum())) for i, label in enumerate(labels)},
             answers=[
                 {
-                    "text": text,
+                    **read,
                     "label": labels[true],
                     "predicted": labels[found],
                     "probabilities": {label: round(p, 4) for label, p in zip(labels, probability_C, strict=True)},
                 }
-                for text, true, found, probability_C in answers
+                for read, true, found, probability_C in answers
             ],
             notes=[f"{part}: {tokens.sentence(inputs)}", *to_beat.notes],
         )
@@ -99,7 +109,7 @@ class ClassificationTask:
 class TokenisedLabels(NamedTuple):
     """A part as token rows, each with the number of its label."""
 
-    rows: Shortened
+    rows: TokenRows
     label_N: NDArray[np.int64]
     blank: int  # texts without a word or without a label, which were left out
 
@@ -110,46 +120,32 @@ class TokenisedLabels(NamedTuple):
             f"{label} {count:,}" for label, count in zip(inputs.labels[:FEW_CLASSES], count_C, strict=False)
         )
         more = ", …" if len(inputs.labels) > FEW_CLASSES else ""
-        told = f"{len(self.label_N):,} texts ({told}{more})"
+        told = f"{len(self.label_N):,} {'pairs of texts' if inputs.pairs else 'texts'} ({told}{more})"
         told += f"; {self.blank:,} without text or label were left out" if self.blank else ""
         cut, longest = self.rows.cut, self.rows.longest
         told += f"; of {cut:,} with over {longest:,} tokens the {self.rows.left_out} is not read" if cut else ""
         return told
 
 
-def texts_of(data: LabelledData, part: PartName) -> Iterator[str]:
-    """The texts of a part that can be used."""
-    return (example.text for example in usable(data.examples(part)))
-
-
 def tokenised(data: LabelledData, inputs: LabelledText, part: PartName) -> TokenisedLabels:
     """A part as token rows, from the cache where it is there, and its labels."""
     labels, blank, found = array("q"), 0, Counter[str]()
     numbers = {label: number for number, label in enumerate(inputs.labels)}
-    for text, label in data.examples(part):
-        if text.strip() and label:
-            found[label] += 1
-            labels.append(numbers.get(label, -1))
-        else:
+    for example in data.examples(part):
+        if is_blank(example):
             blank += 1
+        else:
+            found[example.label] += 1
+            labels.append(numbers.get(example.label, -1))
     refuse_unknown_labels(part, found, inputs.labels)
-    texts = tokenised_texts(
-        texts_of(data, part),
-        key=f"labelled {data.fingerprint(part)} {inputs.tokenizer.fingerprint()}",
-        encode=inputs.tokenizer.encode,
-        decode=lambda ids: inputs.tokenizer.decode(ids.tolist()),
-        rules=Rules(),
-        where=f"the {part} part",
-        progress=Waiting(f"tokenising the {part} part"),
-    )
-    rows = Shortened(texts.rows, inputs.longest, inputs.left_out)
-    return TokenisedLabels(rows, np.asarray(labels, dtype=np.int64), blank)
+    return TokenisedLabels(token_rows(data, inputs, part), np.asarray(labels, dtype=np.int64), blank)
 
 
 def batches_of(recipe: Recipe, inputs: LabelledText, part: TokenisedLabels) -> LabelledBatches:
     """The batches of a part."""
+    training = recipe.training
     return LabelledBatches(
-        part.rows, part.label_N, tokens=recipe.training.tokens, seed=recipe.training.seed, end=inputs.end
+        part.rows, part.label_N, tokens=training.tokens, seed=training.seed, end=inputs.end, begin=inputs.begin
     )
 
 
@@ -180,6 +176,7 @@ def scores_of(counts_CC: Counts, inputs: LabelledText) -> dict[str, float]:
     scores = {"accuracy": accuracy(counts_CC), "macro_f1": macro_f1(counts_CC)}
     if len(inputs.labels) == 2:
         scores["f1"] = class_scores(counts_CC)[inputs.number(inputs.rarest)].f1
+        scores["matthews"] = matthews(counts_CC)
     return scores
 
 
@@ -224,8 +221,8 @@ def baselines(
         return Baselines(inputs.majority, always, {}, [note])
     step = -(-len(train.label_N) // MOST_TEXTS)
     some: Sequence[int] = train.label_N[::step].tolist()
-    regression = WordBaseline(islice(texts_of(data, "train"), 0, None, step), some, classes=len(inputs.labels))
-    counts_CC = confusion(regression(texts_of(data, part)), asked.label_N.tolist(), classes=len(inputs.labels))
+    regression = WordBaseline(islice(words_of(data, "train"), 0, None, step), some, classes=len(inputs.labels))
+    counts_CC = confusion(regression(words_of(data, part)), asked.label_N.tolist(), classes=len(inputs.labels))
     return Baselines(inputs.majority, always, scores_of(counts_CC, inputs), [])
 
 
@@ -238,6 +235,7 @@ def signatures(inputs: LabelledText, to_beat: Baselines) -> dict[str, str]:
         "accuracy": "right answers, which is micro F1 too",
         "macro_f1": "mean over the labels",
         "f1": rarer,
+        "matthews": "Matthews correlation, from -100 to 100" if rarer else "",
         "majority_accuracy": f"to beat: always '{inputs.majority}'",
         **{name: regression for name in to_beat.scores() if name.startswith("words_")},
     }

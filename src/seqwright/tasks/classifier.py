@@ -9,9 +9,10 @@ from typing import NamedTuple
 import torch
 from torch import Tensor, nn
 
+from seqwright.batches import Ids
 from seqwright.batches.labelled import labelled
 from seqwright.devices import home_of
-from seqwright.inputs.labelled_text import LabelledText
+from seqwright.inputs.labelled_text import LabelledText, ReadTexts
 
 TOKENS_AT_ONCE = 8192
 
@@ -33,13 +34,13 @@ class Classifier:
     def __init__(self, model: nn.Module, inputs: LabelledText) -> None:
         self.model = model.eval()
         self.inputs = inputs
-        self.device = home_of(model)
 
-    def __call__(self, texts: Sequence[str]) -> list[Classification]:
-        """The likeliest label of each text, and the probabilities of all."""
-        filled = [place for place, text in enumerate(texts) if text.strip()]
+    def __call__(self, texts: Sequence[str], seconds: Sequence[str] | None = None) -> list[Classification]:
+        """The likeliest label of each text, or pair of texts, and the probabilities of all."""
+        filled = filled_places(texts, seconds)
         results = [NOTHING] * len(texts)
-        probability_NC = self.log_probabilities([texts[place] for place in filled]).exp()
+        others = None if seconds is None else [seconds[place] for place in filled]
+        probability_NC = self.log_probabilities([texts[place] for place in filled], others).exp()
         for place, probability_C in zip(filled, probability_NC.tolist(), strict=True):
             # Between equals the order of the labels decides, as everywhere.
             ranked = sorted(zip(self.inputs.labels, probability_C, strict=True), key=lambda pair: -pair[1])
@@ -47,15 +48,27 @@ class Classifier:
         return results
 
     @torch.inference_mode()
-    def log_probabilities(self, texts: Sequence[str]) -> Tensor:
+    def log_probabilities(self, texts: Sequence[str], seconds: Sequence[str] | None = None) -> Tensor:
         """`logp_NC`: log p(label | text) of every label for every text, in double precision."""
-        encoded = self.inputs.encode(list(texts))
-        logp_NC = torch.zeros(len(texts), len(self.inputs.labels), dtype=torch.float64)
-        waiting = sorted(range(len(texts)), key=lambda place: len(encoded[place]))
-        while waiting:
-            count = max(1, TOKENS_AT_ONCE // (len(encoded[waiting[-1]]) + 1))
-            waiting, rows = waiting[:-count], waiting[-count:]
-            batch = labelled([encoded[place] for place in rows], end=self.inputs.end).to(self.device)
-            logits_BC, _ = self.model(batch, None)
-            logp_NC[rows] = logits_BC.double().log_softmax(-1).cpu()
-        return logp_NC
+        logits_NC = said_of(self.model, self.inputs, self.inputs.encode(texts, seconds), len(self.inputs.labels))
+        return logits_NC.log_softmax(-1)
+
+
+def filled_places(texts: Sequence[str], seconds: Sequence[str] | None) -> list[int]:
+    """Which texts, or pairs of texts, are not blank."""
+    both = zip(texts, texts if seconds is None else seconds, strict=True)
+    return [place for place, (text, second) in enumerate(both) if text.strip() and second.strip()]
+
+
+@torch.inference_mode()
+def said_of(model: nn.Module, inputs: ReadTexts, rows: Sequence[Ids], outputs: int) -> Tensor:
+    """`said_NC`: what a model says of token rows, those of like length together, in double precision."""
+    said_NC = torch.zeros(len(rows), outputs, dtype=torch.float64)
+    waiting = sorted(range(len(rows)), key=lambda place: len(rows[place]))
+    while waiting:
+        count = max(1, TOKENS_AT_ONCE // (len(rows[waiting[-1]]) + 1))
+        waiting, some = waiting[:-count], waiting[-count:]
+        batch = labelled([rows[place] for place in some], end=inputs.end, begin=inputs.begin)
+        said_BC, _ = model(batch.to(home_of(model)), None)
+        said_NC[some] = said_BC.double().cpu()
+    return said_NC

@@ -1,12 +1,13 @@
-"""What a classifier has to beat: logistic regression over the words of a text, whatever their order.
+"""What a classifier has to beat: logistic regression over the words of a text, whatever their order; a rater, linear.
 
 B texts · V words · C classes · N words of all texts in a line
 """
 
 import re
+from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from typing import NamedTuple
+from typing import NamedTuple, final
 
 import numpy as np
 import torch
@@ -27,15 +28,15 @@ class Bag(NamedTuple):
     share_N: Tensor
 
 
-class WordBaseline:
-    """Multinomial logistic regression (Cox 1958) over which words occur.
+class WordModel(ABC):
+    """A linear model over which words occur.
 
-        p = softmax(W x + b)        x_v = idf_v where the word v occurs, scaled to length 1
+        W x + b        x_v = idf_v where the word v occurs, scaled to length 1
 
     Fitted by L-BFGS from zero in double precision: the same texts always give the same weights.
     """
 
-    def __init__(self, texts: Iterable[str], labels: Sequence[int], *, classes: int) -> None:
+    def __init__(self, texts: Iterable[str | set[str]], wanted_B: Tensor, *, outputs: int) -> None:
         found = [words(text) for text in texts]
         often = Counter(word for one in found for word in one)
         # The most frequent ones that occur in two texts or more; between equals the alphabet decides.
@@ -43,17 +44,20 @@ class WordBaseline:
         self.numbers = {word: number for number, word in enumerate(known[:MOST_WORDS])}
         frequency_V = torch.tensor([often[word] for word in self.numbers], dtype=torch.float64)
         self.idf_V = 1 + torch.log((1 + len(found)) / (1 + frequency_V))
-        self.weight_VC = torch.zeros(max(1, len(self.numbers)), classes, dtype=torch.float64)
-        self.bias_C = torch.zeros(classes, dtype=torch.float64)
-        self._fit(self._bag(found), torch.tensor(labels))
+        self.weight_VC = torch.zeros(max(1, len(self.numbers)), outputs, dtype=torch.float64)
+        self.bias_C = torch.zeros(outputs, dtype=torch.float64)
+        self._fit(self._bag(found), wanted_B)
 
     @torch.no_grad()
-    def __call__(self, texts: Iterable[str]) -> list[int]:
-        """The number of the likeliest class of each text."""
-        answers: list[int] = self._logits(self._bag([words(text) for text in texts])).argmax(-1).tolist()
-        return answers
+    def said(self, texts: Iterable[str | set[str]]) -> Tensor:
+        """`said_BC`: what it says of each text."""
+        return self._logits(self._bag([words(text) for text in texts]))
 
-    def _fit(self, bag: Bag, label_B: Tensor) -> None:
+    @abstractmethod
+    def _loss(self, said_BC: Tensor, wanted_B: Tensor) -> Tensor:
+        """What is to be small, summed over the texts."""
+
+    def _fit(self, bag: Bag, wanted_B: Tensor) -> None:
         self.weight_VC.requires_grad_()
         self.bias_C.requires_grad_()
         descent = torch.optim.LBFGS(
@@ -62,8 +66,8 @@ class WordBaseline:
 
         def loss() -> Tensor:
             descent.zero_grad()
-            nll = F.cross_entropy(self._logits(bag), label_B, reduction="sum")
-            total = (nll + 0.5 * PENALTY * self.weight_VC.square().sum()) / len(label_B)
+            error = self._loss(self._logits(bag), wanted_B)
+            total = (error + 0.5 * PENALTY * self.weight_VC.square().sum()) / len(wanted_B)
             total.backward()  # type: ignore[no-untyped-call]
             return total
 
@@ -85,6 +89,38 @@ class WordBaseline:
         return sum_BC + self.bias_C
 
 
-def words(text: str) -> set[str]:
-    """The different words and marks of a text, in small letters."""
-    return set(WORD.findall(text.lower()))
+@final
+class WordBaseline(WordModel):
+    """Multinomial logistic regression (Cox 1958) over which words occur: p = softmax(W x + b)."""
+
+    def __init__(self, texts: Iterable[str | set[str]], labels: Sequence[int], *, classes: int) -> None:
+        super().__init__(texts, torch.tensor(labels), outputs=classes)
+
+    def __call__(self, texts: Iterable[str | set[str]]) -> list[int]:
+        """The number of the likeliest class of each text."""
+        answers: list[int] = self.said(texts).argmax(-1).tolist()
+        return answers
+
+    def _loss(self, said_BC: Tensor, wanted_B: Tensor) -> Tensor:
+        return F.cross_entropy(said_BC, wanted_B, reduction="sum")
+
+
+@final
+class WordRating(WordModel):
+    """Ridge regression (Hoerl & Kennard 1970) over which words occur: W x + b, as near to the ratings as it can be."""
+
+    def __init__(self, texts: Iterable[str | set[str]], ratings: Sequence[float]) -> None:
+        super().__init__(texts, torch.tensor(ratings, dtype=torch.float64), outputs=1)
+
+    def __call__(self, texts: Iterable[str | set[str]]) -> list[float]:
+        """The rating of each text."""
+        answers: list[float] = self.said(texts).squeeze(1).tolist()
+        return answers
+
+    def _loss(self, said_BC: Tensor, wanted_B: Tensor) -> Tensor:
+        return 0.5 * (said_BC.squeeze(1) - wanted_B).square().sum()
+
+
+def words(text: str | set[str]) -> set[str]:
+    """The different words and marks of a text, in small letters; or those that were found already."""
+    return text if isinstance(text, set) else set(WORD.findall(text.lower()))

@@ -33,7 +33,7 @@ from seqwright.training.checkpoint import (
 from seqwright.training.distributed import World
 from seqwright.training.interruption import Interrupted, Interruption
 from seqwright.training.journal import Journal
-from seqwright.training.optimizer import optimizer_for, optimizer_tensors, restore_optimizer
+from seqwright.training.optimizer import layer_scales, optimizer_for, optimizer_tensors, restore_optimizer
 from seqwright.training.reporter import Quiet, Reporter
 from seqwright.training.schedule import expected_steps, learning_rate
 from seqwright.training.settings import TrainingSettings
@@ -106,7 +106,7 @@ class Fitting:
             )
         both = nn.ModuleDict({"model": model, "objective": objective})
         self.parameters = {name: p for name, p in both.named_parameters() if p.requires_grad}
-        self.optimizer = optimizer_for(self.parameters, settings)
+        self.optimizer = optimizer_for(self.parameters, settings, self._scales())
         self.average = self._average()
         self.called: nn.Module = torch.compile(model, dynamic=True) if settings.compile else model  # type: ignore[assignment]
         self.step, self.place = 0, Place()
@@ -164,7 +164,7 @@ class Fitting:
         self.step += 1
         self._refuse_nonsense(sums, norm)
         for group in self.optimizer.param_groups:
-            group["lr"] = self.rate(self.step)
+            group["lr"] = self.rate(self.step) * group["scale"]
         self.optimizer.step()
         self.objective.after_step(self.model)
         if self.average is not None:
@@ -312,6 +312,10 @@ class Fitting:
     def _start(self, place: Place) -> Any:
         """What flows into the batch at a place where training begins there."""
         return self.objective.start(self.model, self.batches.at(place).to(self.device))
+
+    def _scales(self) -> dict[str, float] | None:
+        decay = self.settings.layer_decay
+        return None if decay is None else layer_scales(self.model, self.parameters, decay)
 
     def _average(self) -> Average | None:
         match self.settings.average:

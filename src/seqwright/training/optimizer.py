@@ -1,22 +1,61 @@
 """Adam over the parameters of a model and its objective, saved and loaded by parameter name."""
 
 from collections.abc import Mapping
+from typing import Any, Protocol, runtime_checkable
 
 import torch
 from torch import Tensor, nn
 
-from seqwright.errors import RunError
+from seqwright.errors import RunError, SettingError
 from seqwright.training.settings import TrainingSettings
 
 
-def optimizer_for(parameters: Mapping[str, nn.Parameter], settings: TrainingSettings) -> torch.optim.Optimizer:
-    """Adam (Kingma & Ba 2015), or AdamW whose decay spares vectors (norms and biases)."""
+@runtime_checkable
+class HasDepths(Protocol):
+    """A model whose layers lie one above the other."""
+
+    def depths(self) -> dict[str, int]:
+        """How many layers lie below each part, by how the names of its parameters begin; what is not named is the head,
+        which lies above them all.
+        """
+
+
+def optimizer_for(
+    parameters: Mapping[str, nn.Parameter], settings: TrainingSettings, scales: Mapping[str, float] | None = None
+) -> torch.optim.Optimizer:
+    """Adam (Kingma & Ba 2015), or AdamW whose decay spares vectors (norms and biases).
+
+    Parameters of one `scale`, by which their learning rate is multiplied, are a group.
+    """
     kind = torch.optim.AdamW if settings.optimizer == "adamw" else torch.optim.Adam
-    matrices = [p for p in parameters.values() if p.dim() > 1]
-    vectors = [p for p in parameters.values() if p.dim() <= 1]
     decay = settings.decay if settings.optimizer == "adamw" else 0.0
-    groups = [{"params": matrices, "weight_decay": decay}, {"params": vectors, "weight_decay": 0.0}]
-    return kind([g for g in groups if g["params"]], lr=0.0, betas=settings.betas, eps=settings.epsilon, fused=True)
+    groups: dict[tuple[bool, float], dict[str, Any]] = {}
+    for vector in (False, True):
+        for name, parameter in parameters.items():
+            if vector == (parameter.dim() <= 1):
+                scale = 1.0 if scales is None else scales[name]
+                alike = {"params": [], "weight_decay": 0.0 if vector else decay, "scale": scale}
+                groups.setdefault((vector, scale), alike)["params"].append(parameter)
+    return kind(list(groups.values()), lr=0.0, betas=settings.betas, eps=settings.epsilon, fused=True)
+
+
+def layer_scales(model: nn.Module, parameters: Mapping[str, nn.Parameter], decay: float) -> dict[str, float]:
+    """decay^(layers above) for each parameter (Howard & Ruder 2018, section 3.2; Clark et al. 2020, appendix B).
+
+    The names are as `Fitting` has them, `model.` or `objective.` first; an objective belongs to the head.
+    """
+    if not isinstance(model, HasDepths):
+        raise SettingError(
+            f"training.layer_decay is {decay}, but a model of the class {type(model).__name__} has no layers to tell "
+            "apart: leave it out"
+        )
+    depths = {f"model.{start}.": depth for start, depth in model.depths().items()}
+    head = 1 + max(depths.values())
+
+    def depth(name: str) -> int:
+        return next((depth for start, depth in depths.items() if f"{name}.".startswith(start)), head)
+
+    return {name: decay ** (head - depth(name)) for name in parameters}
 
 
 def optimizer_tensors(optimizer: torch.optim.Optimizer, parameters: Mapping[str, nn.Parameter]) -> dict[str, Tensor]:

@@ -27,6 +27,13 @@ def cosine(step: int, *, warmup: int, steps: int) -> float:
     return 0.5 * (1 + math.cos(math.pi * done))
 
 
+def linear(step: int, *, warmup: int, steps: int) -> float:
+    """Linear to 1 over the warm-up, then linear down to 0 at the last step (Devlin et al. 2019, appendix A.2)."""
+    if step <= warmup:
+        return step / max(warmup, 1)
+    return 1 - min(1.0, (step - warmup) / max(1, steps - warmup))
+
+
 def constant(step: int, *, warmup: int) -> float:
     """Linear to 1 over the warm-up, then 1."""
     return min(1.0, step / max(warmup, 1))
@@ -40,8 +47,8 @@ def expected_steps(settings: TrainingSettings, batches: Batches[Any]) -> int:
 
 
 def learning_rate(settings: TrainingSettings, *, steps: int, width: int | None = None) -> Callable[[int], float]:
-    """The schedule that the settings name, times their rate; `cosine` ends at `steps`, `noam` asks for the width."""
-    rate, warmup = settings.rate, settings.warmup
+    """The schedule that the settings name, times their rate; cosine and linear end at `steps`, noam needs a width."""
+    rate, warmup, lowest = settings.rate, settings.warmup, settings.lowest
     match settings.schedule:
         case "noam":
             if width is None:
@@ -50,6 +57,13 @@ def learning_rate(settings: TrainingSettings, *, steps: int, width: int | None =
         case "inverse-sqrt":
             return lambda step: rate * inverse_sqrt(step, warmup=warmup)
         case "cosine":
-            return lambda step: rate * cosine(step, warmup=warmup, steps=steps)
+            return lambda step: rate * _above(lowest, cosine(step, warmup=warmup, steps=steps), step, warmup)
+        case "linear":
+            return lambda step: rate * _above(lowest, linear(step, warmup=warmup, steps=steps), step, warmup)
         case "constant":
             return lambda step: rate * constant(step, warmup=warmup)
+
+
+def _above(lowest: float, share: float, step: int, warmup: int) -> float:
+    """A share that falls to 0 after the warm-up made to fall to `lowest`."""
+    return share if step <= warmup else lowest + (1 - lowest) * share

@@ -27,6 +27,9 @@ class TrainingSettings(Settings):
     """adam is the paper's; adamw lets `decay` act on the weights directly."""
     rate: float = Field(default=1.0, gt=0, allow_inf_nan=False)
     """Highest learning rate; under the noam schedule a factor (1.0 is the paper's)."""
+    layer_decay: float | None = Field(default=None, gt=0, le=1)
+    """Fine-tuning: what the learning rate is multiplied with for each layer that lies above a parameter, so that the
+    lower ones, which know more of language than of the task, change less. Left out: all learn alike."""
     betas: tuple[Share, Share] = (0.9, 0.98)
     """Adam's memory of the gradient and of its square."""
     epsilon: float = Field(default=1e-9, gt=0)
@@ -35,10 +38,12 @@ class TrainingSettings(Settings):
     """Weight decay of the matrices, with adamw."""
     clip: float | None = Field(default=None, gt=0)
     """Largest norm of the gradient; longer ones are shortened to it. The norm is logged either way."""
-    schedule: Literal["noam", "inverse-sqrt", "cosine", "constant"] = "noam"
-    """How the learning rate changes after the warm-up."""
+    schedule: Literal["noam", "inverse-sqrt", "cosine", "linear", "constant"] = "noam"
+    """How the learning rate changes after the warm-up; linear is BERT's, down to 0 at the last step."""
     warmup: int = Field(default=4000, ge=0)
     """Steps over which the learning rate rises linearly."""
+    lowest: Share = 0.0
+    """The share of the rate that cosine and linear come down to; others do not come down to a fixed one."""
 
     average: Literal["none", "ema", "last"] = "none"
     """Weights that are evaluated and used: the last ones, an exponential moving average, or the mean of the

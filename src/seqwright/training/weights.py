@@ -1,6 +1,7 @@
 """The tensors of a module by name, each once however often it is shared."""
 
-from collections.abc import Mapping
+import re
+from collections.abc import Mapping, Sequence
 
 import torch
 from torch import Tensor, nn
@@ -37,3 +38,67 @@ def load_tensors(module: nn.Module, tensors: Mapping[str, Tensor]) -> None:
             )
         else:
             tensor.copy_(tensors[name])
+
+
+BODY = "body."
+BLOCK = re.compile(r"(.*blocks\.)(\d+)(\..*)")
+
+
+@torch.no_grad()
+def transferred(
+    source: nn.Module, target: nn.Module, where: str, blocks: Sequence[int] | None = None
+) -> list[str]:
+    """Copy into a module what another one has learnt, tensor by tensor; what became of the rest, a sentence each.
+
+    A tensor is the same if it has the same name; the whole of a language model, or the body of a model with a head,
+    may become the `body` of another. All of a body must be found. Where the target knows more tokens than the source,
+    the rows of the new ones stay as they are. `blocks` are those of the source's that become the target's, in order.
+    """
+    found, own = unique_tensors(source), unique_tensors(target)
+    if blocks is not None:
+        found = _chosen_blocks(found, blocks, where)
+    left = set(found)
+    new: list[str] = []
+    for name, tensor in own.items():
+        theirs = next((each for each in (name, name.removeprefix(BODY), BODY + name) if each in found), None)
+        if theirs is None:
+            new.append(name)
+            continue
+        left.discard(theirs)
+        given = found[theirs]
+        if given.shape[1:] != tensor.shape[1:] or (given.shape != tensor.shape and len(given) > len(tensor)):
+            raise RunError(
+                f"{theirs} of {where} is {tuple(given.shape)}, but {name} must be {tuple(tensor.shape)}; leave the "
+                "sizes out of [model], so that they are taken from there"
+            )
+        tensor[: len(given)].copy_(given) if tensor.dim() else tensor.copy_(given)
+    lacking = [name for name in new if name.startswith(BODY)]
+    if lacking or len(new) == len(own):
+        raise RunError(f"{where} lacks {_some(lacking or new)}; it is of another model, so it cannot be gone on from")
+    notes = [f"weights from {where}: {len(own) - len(new)} tensors"]
+    notes += [f"new, learnt from the beginning: {_some(new)}"] if new else []
+    return notes + ([f"not used: {_some(sorted(left))}"] if left else [])
+
+
+def _chosen_blocks(tensors: Mapping[str, Tensor], blocks: Sequence[int], where: str) -> dict[str, Tensor]:
+    """Tensors of some blocks only, and of what is in none; the blocks numbered anew, as they are wanted."""
+    place = {block: number for number, block in enumerate(blocks)}
+    split = {name: BLOCK.fullmatch(name) for name in tensors}
+    there = {int(found[2]) for found in split.values() if found}
+    if not there >= set(blocks):
+        raise RunError(
+            f"model.take is {list(blocks)}, but the blocks of {where} are 0 to {max(there)}"
+            if there
+            else f"model.take is given, but {where} has no blocks to choose from; leave it out"
+        )
+    kept: dict[str, Tensor] = {}
+    for name, found in split.items():
+        if found is None:
+            kept[name] = tensors[name]
+        elif int(found[2]) in place:
+            kept[f"{found[1]}{place[int(found[2])]}{found[3]}"] = tensors[name]
+    return kept
+
+
+def _some(names: list[str]) -> str:
+    return ", ".join(names[:6]) + (f" and {len(names) - 6} more" if len(names) > 6 else "")

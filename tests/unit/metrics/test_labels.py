@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from seqwright.errors import DataError
-from seqwright.metrics.labels import accuracy, class_scores, confusion, macro_f1, micro_f1
+from seqwright.metrics.labels import accuracy, class_scores, confusion, macro_f1, matthews, micro_f1
 
 #            said:  cat dog cow
 WORKED = np.array([[5, 3, 0], [2, 3, 1], [0, 2, 11]])
@@ -42,6 +42,30 @@ def test_scores_agree_with_counting_one_by_one() -> None:
 
 def test_micro_f1_is_the_accuracy() -> None:
     assert micro_f1(WORKED) == pytest.approx(accuracy(WORKED))
+
+
+def test_matthews_correlation_of_two_classes_is_the_formula_of_1975() -> None:
+    true_no, false_yes, false_no, true_yes = 17, 5, 3, 11
+    product = (true_yes + false_yes) * (true_yes + false_no) * (true_no + false_yes) * (true_no + false_no)
+    wanted = 100 * (true_yes * true_no - false_yes * false_no) / product**0.5
+    assert matthews(np.array([[true_no, false_yes], [false_no, true_yes]])) == pytest.approx(wanted)
+
+
+def test_matthews_correlation_of_many_classes_is_that_of_the_indicators() -> None:
+    """cov(X, Y) / √(cov(X, X) cov(Y, Y)) over one row of 0 and 1 for each answer."""
+    draw = random.Random(5)
+    true = [draw.randrange(4) for _ in range(97)]
+    said = [label if draw.random() < 0.5 else draw.randrange(4) for label in true]
+    x, y = np.eye(4)[said], np.eye(4)[true]
+    x, y = x - x.mean(0), y - y.mean(0)
+    wanted = 100 * (x * y).sum() / np.sqrt((x * x).sum() * (y * y).sum())
+    assert matthews(confusion(said, true, classes=4)) == pytest.approx(wanted)
+
+
+def test_always_the_same_answer_is_worth_nothing_to_matthews() -> None:
+    assert matthews(confusion(said=[1, 1, 1], true=[0, 1, 1], classes=2)) == 0
+    assert matthews(confusion(said=[0, 1, 1], true=[0, 1, 1], classes=2)) == pytest.approx(100)
+    assert matthews(confusion(said=[1, 0, 0], true=[0, 1, 1], classes=2)) == pytest.approx(-100)
 
 
 def test_a_class_that_is_never_said_has_no_precision_and_counts() -> None:

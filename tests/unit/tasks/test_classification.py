@@ -14,7 +14,7 @@ from seqwright.data.labelled import LabelledFiles, LabelledFilesSettings, traini
 from seqwright.errors import DataError
 from seqwright.inputs.labelled_text import LabelledText, LabelledTextSettings
 from seqwright.models.classifier import RecurrentClassifier, RecurrentClassifierSettings
-from seqwright.objectives.labels import Labels
+from seqwright.objectives.labels import Labels, LabelsSettings
 from seqwright.recipe import Recipe
 from seqwright.tasks import Evaluation
 from seqwright.tasks.classification import ClassificationTask
@@ -56,7 +56,8 @@ def wired(**settings: Any) -> tuple[Recipe, LabelledFiles, LabelledText]:
     data_settings = LabelledFilesSettings(**chosen | settings)
     inputs = LabelledTextSettings(kind="words")
     training = TrainingSettings(tokens=512, steps=60, schedule="constant", rate=0.02, warmup=0, validate_every=60)
-    recipe = Recipe("reviews", "", data_settings, inputs, None, None, training, None)
+    model, objective = RecurrentClassifierSettings(), LabelsSettings()
+    recipe = Recipe("reviews", "", data_settings, inputs, model, objective, training, None)
     data = LabelledFiles(data_settings)
     return recipe, data, ClassificationTask().learnt_inputs(recipe, data)
 
@@ -76,7 +77,7 @@ class ByLength(nn.Module):
 def test_a_small_network_learns_it() -> None:
     recipe, data, inputs = wired()
     prepared = ClassificationTask().prepared(recipe, data, inputs)
-    assert prepared.scores == ("loss", "accuracy", "macro_f1", "f1")
+    assert prepared.scores == ("loss", "accuracy", "macro_f1", "f1", "matthews")
     assert prepared.lower_is_better == {"loss"}
     torch.manual_seed(1)
     model = RecurrentClassifier(RecurrentClassifierSettings(kind="gru", width=8, embedding=8), **inputs.sizes())
@@ -212,11 +213,11 @@ def test_texts_without_a_known_word_are_answered_too() -> None:
 def test_a_line_has_as_many_labels_as_asked_for() -> None:
     _, _, inputs = wired()
     found = Classifier(ByLength(), inputs)(["a b c d e f g h i"])[0]
-    label, probability, other, rest = _line("x", found, 2, as_json=False).split("\t")
+    label, probability, other, rest = _line({"text": "x"}, found, 2, as_json=False).split("\t")
     assert (label, other) == ("good", "bad")
     assert float(probability) + float(rest) == pytest.approx(1, abs=2e-4)
-    assert _line("x", found, 1, as_json=False) == f"good\t{found.probability:.4f}"
-    assert '"label": "good"' in _line("x", found, 1, as_json=True)
+    assert _line({"text": "x"}, found, 1, as_json=False) == f"good\t{found.probability:.4f}"
+    assert '"label": "good"' in _line({"text": "x"}, found, 1, as_json=True)
 
 
 def test_the_confusion_of_an_evaluation_is_drawn(tmp_path: Path) -> None:

@@ -1,0 +1,78 @@
+"""Saying the label, or the rating, and beside it the next word of the text itself (Radford et al. 2018, section 3.2).
+
+B batch · T time · V vocabulary
+"""
+
+from typing import Any, Literal, Protocol, runtime_checkable
+
+from pydantic import Field
+from torch import Tensor, nn
+
+from seqwright.errors import SettingError
+from seqwright.objectives.labels import Labels, LabelsSettings
+from seqwright.objectives.next_token import SmoothedCrossEntropy
+from seqwright.objectives.objective import Loss, Objective, Part
+from seqwright.objectives.rating import Rating, RatingSettings
+
+
+class LabelsAndWordsSettings(LabelsSettings):
+    """Cross-entropy of the label and, as an auxiliary loss, of the text's tokens."""
+
+    kind: Literal["labels-and-words"] = "labels-and-words"  # type: ignore[assignment]
+    words: float = Field(default=0.5, gt=0, allow_inf_nan=False)
+    """How much the auxiliary loss counts: the paper's λ."""
+
+
+class RatingAndWordsSettings(RatingSettings):
+    """Squared error of the rating and, as an auxiliary loss, the cross-entropy of the text's tokens."""
+
+    kind: Literal["rating-and-words"] = "rating-and-words"  # type: ignore[assignment]
+    words: float = Field(default=0.5, gt=0, allow_inf_nan=False)
+    """How much the auxiliary loss counts: the paper's λ."""
+
+
+@runtime_checkable
+class SaysWords(Protocol):
+    """A classifier whose body is a language model."""
+
+    def with_words(self, batch: Any) -> tuple[Tensor, Tensor]:
+        """`logits_BC` of the classes, and `logits_BTV` of the token after each token."""
+
+
+class LabelsAndWords(Objective):
+    """L₃ = L₂ + λ L₁ (Radford et al. 2018, equation 5): the label's loss, and the language model's on the same text.
+
+    Each is a mean of its own, over the texts and over their tokens but the first. The model is a classifier whose body
+    is a language model.
+    """
+
+    def __init__(self, settings: LabelsAndWordsSettings | RatingAndWordsSettings | None = None) -> None:
+        super().__init__()
+        settings = settings or LabelsAndWordsSettings()
+        self.words = settings.words
+        self.label: Labels | Rating = Rating() if isinstance(settings, RatingAndWordsSettings) else Labels(settings)
+
+    def start(self, model: nn.Module, batch: Any) -> None:
+        """Nothing flows from batch to batch; a model without words is refused before anything is learnt."""
+        if not isinstance(model, SaysWords):
+            raise SettingError(
+                "the auxiliary loss is that of a language model, which this model is not: choose model.kind=gpt or "
+                "lstm-lm, or objective.kind=labels (for numbers, rating)"
+            )
+
+    def counts(self, batch: Any) -> dict[str, int]:
+        """The label's counts, and tokens that another stands before."""
+        return {**self.label.counts(batch), "words": int(batch.real_BT[:, 1:].sum())}
+
+    def forward(self, model: Any, batch: Any, carry: Any) -> tuple[Loss, Any]:
+        """The loss over the texts and over their tokens."""
+        said_BC, logits_BTV = model.with_words(batch)
+        parts = self.label.loss_of(said_BC, batch).parts
+        return Loss({**parts, "words": Part(*words_loss(logits_BTV, batch), weight=self.words)}), carry
+
+
+def words_loss(logits_BTV: Tensor, batch: Any) -> tuple[Tensor, int]:
+    """-Σ log p(token | those before it) over a batch of texts, and how many tokens that are."""
+    wanted_BT, real_BT = batch.tokens_BT[:, 1:], batch.real_BT[:, 1:]
+    loss, _ = SmoothedCrossEntropy.apply(logits_BTV[:, :-1], wanted_BT, real_BT, 0.0)  # type: ignore[no-untyped-call]
+    return loss, int(real_BT.sum())

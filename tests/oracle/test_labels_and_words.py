@@ -1,0 +1,105 @@
+"""The rating's loss and GPT-1's two losses, against sums over single texts and single tokens."""
+
+import math
+from typing import Any
+
+import pytest
+import torch
+from torch import Tensor, nn
+
+from seqwright.batches.labelled import Labelled, labelled
+from seqwright.errors import SettingError
+from seqwright.models import lm_classifier
+from seqwright.models.classifier import small_lstm
+from seqwright.objectives.labels import Labels
+from seqwright.objectives.labels_and_words import (
+    LabelsAndWords,
+    LabelsAndWordsSettings,
+    RatingAndWordsSettings,
+)
+from seqwright.objectives.rating import Rating
+
+DRAW = torch.Generator().manual_seed(3)
+
+
+class Said(nn.Module):
+    """Says the same of every batch."""
+
+    def __init__(self, said: Tensor) -> None:
+        super().__init__()
+        self.said = nn.Parameter(said)
+
+    def forward(self, batch: Any, carry: None) -> tuple[Tensor, None]:
+        return self.said, carry
+
+
+def rated() -> Labelled:
+    rows = [torch.randint(4, 13, (length,), generator=DRAW).numpy() for length in (4, 1, 5)]
+    batch = labelled(rows, end=3, begin=2)
+    return batch._replace(label_B=torch.tensor([0.5, -1.25, 2.0]))
+
+
+def words_by_hand(logits_BTV: Tensor, batch: Labelled) -> tuple[float, int]:
+    """-log p of each real token but the first of a row, by softmax in double precision, one by one."""
+    total, count = 0.0, 0
+    for row in range(len(batch.tokens_BT)):
+        for place in range(1, int(batch.real_BT[row].sum())):
+            scores = [math.exp(float(score)) for score in logits_BTV[row, place - 1].double()]
+            total -= math.log(scores[int(batch.tokens_BT[row, place])] / sum(scores))
+            count += 1
+    return total, count
+
+
+@torch.no_grad()
+def test_the_loss_of_ratings_is_the_squared_error() -> None:
+    batch = rated()
+    loss, _ = Rating()(Said(torch.tensor([[1.0], [-1.0], [0.5]])), batch, None)
+    assert float(loss.parts["loss"].sum) == pytest.approx(0.5**2 + 0.25**2 + 1.5**2)
+    assert Rating().counts(batch) == {"loss": 3} == {name: part.over for name, part in loss.parts.items()}
+
+
+@pytest.mark.parametrize("small", [lm_classifier.small_gpt, lm_classifier.small_lstm])
+@torch.no_grad()
+def test_the_auxiliary_loss_is_that_of_every_token_of_the_texts(small: Any) -> None:
+    torch.manual_seed(1)
+    model, batch = small().eval(), lm_classifier.example()
+    objective = LabelsAndWords(LabelsAndWordsSettings(words=0.3, label_smoothing=0.1))
+    loss, _ = objective(model, batch, None)
+    logits_BC, logits_BTV = model.with_words(batch)
+    total, count = words_by_hand(logits_BTV, batch)
+    assert float(loss.parts["words"].sum) == pytest.approx(total, rel=1e-5)
+    assert loss.parts["words"].over == count
+    assert objective.counts(batch) == {name: part.over for name, part in loss.parts.items()}
+    label_loss = float((-logits_BC.log_softmax(1)).gather(1, batch.label_B.unsqueeze(1)).sum())
+    assert float(loss.parts["loss"].sum) == pytest.approx(label_loss, rel=1e-5)
+
+
+@torch.no_grad()
+def test_the_whole_is_the_labels_mean_and_a_share_of_the_words_mean() -> None:
+    """Radford et al. 2018, equation 5: L₃ = L₂ + λ L₁."""
+    torch.manual_seed(1)
+    model, batch = lm_classifier.small_gpt().eval(), lm_classifier.example()
+    objective = LabelsAndWords()
+    loss, _ = objective(model, batch, None)
+    logits_BC, logits_BTV = model.with_words(batch)
+    total, count = words_by_hand(logits_BTV, batch)
+    wanted = float(nn.functional.cross_entropy(logits_BC, batch.label_B)) + 0.5 * total / count
+    assert float(loss.total(objective.counts(batch))) == pytest.approx(wanted, rel=1e-5)
+    alone, _ = Labels()(model, batch, None)
+    assert torch.equal(loss.parts["loss"].sum, alone.parts["loss"].sum)
+
+
+@torch.no_grad()
+def test_ratings_have_the_auxiliary_loss_too() -> None:
+    torch.manual_seed(1)
+    model, batch = lm_classifier.small_gpt_rater().eval(), rated()
+    loss, _ = LabelsAndWords(RatingAndWordsSettings())(model, batch, None)
+    said_B1, logits_BTV = model.with_words(batch)
+    error = sum((float(said) - float(true)) ** 2 for said, true in zip(said_B1[:, 0], batch.label_B, strict=True))
+    assert float(loss.parts["loss"].sum) == pytest.approx(error, rel=1e-5)
+    assert float(loss.parts["words"].sum) == pytest.approx(words_by_hand(logits_BTV, batch)[0], rel=1e-5)
+
+
+def test_a_model_that_says_no_words_is_refused() -> None:
+    with pytest.raises(SettingError, match=r"auxiliary loss is that of a language model.*model.kind=gpt"):
+        LabelsAndWords().start(small_lstm(), lm_classifier.example())

@@ -1,0 +1,208 @@
+"""Pairs, ratings and fine-tuning as users type them, and what they get wrong: one clear sentence, exit code 2."""
+
+import json
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+import torch
+
+from seqwright.__main__ import main
+from seqwright.recipe import read_recipe
+from seqwright.runs import open_run
+
+Say = Callable[..., tuple[int, str, str]]
+FEW = ["training.steps=2", "training.validate_every=2", "training.tokens=256", "training.threads=1"]
+TEXT = "".join(f"the cat sat on mat {i} and the dog barked\n" for i in range(40))
+PAIRS = "premise\thypothesis\tlabel\n" + "".join(
+    f"the cat sat {i}\tthe {('cat', 'dog')[i % 2]} sat\t{('yes', 'no')[i % 2]}\n" for i in range(40)
+)
+SCORES = PAIRS.replace("label", "score").replace("yes", "4.5").replace("no", "0.5")
+LANGUAGE = """
+[data]
+kind = "text"
+train = "text.txt"
+[inputs]
+kind = "words"
+segment = 16
+[model]
+kind = "gpt"
+width = 16
+heads = 2
+layers = 1
+context = 32
+"""
+TUNED = """
+[data]
+kind = "labelled"
+train = "{table}"
+valid = "30%"
+[model]
+kind = "gpt"
+weights = "runs/language"
+[objective]
+kind = "{goal}-and-words"
+"""
+
+
+def typed(*words: str) -> int:
+    """The exit code of a command."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(sys, "argv", ["seqwright", *words])
+        try:
+            main()
+        except SystemExit as end:
+            return int(end.code or 0)
+    return 0
+
+
+@pytest.fixture
+def say(capfd: pytest.CaptureFixture[str]) -> Say:
+    """Type a command; get its exit code, what it printed and what it complained of."""
+
+    def said(*words: str) -> tuple[int, str, str]:
+        code = typed(*words)
+        out, err = capfd.readouterr()
+        assert "Traceback" not in err
+        return code, out, err
+
+    return said
+
+
+@pytest.fixture(scope="module")
+def runs(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A language model, and the same fine-tuned to label and to rate pairs."""
+    folder = tmp_path_factory.mktemp("runs")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.chdir(folder)
+        for name, text in {
+            "text.txt": TEXT,
+            "pairs.tsv": PAIRS,
+            "scores.tsv": SCORES,
+            "language.toml": LANGUAGE,
+        }.items():
+            Path(name).write_text(text)
+        Path("labels.toml").write_text(TUNED.format(table="pairs.tsv", goal="labels"))
+        Path("rating.toml").write_text(TUNED.format(table="scores.tsv", goal="rating"))
+        Path("plain.toml").write_text('[data]\nkind = "labelled"\ntrain = "pairs.tsv"\nvalid = "30%"\n')
+        for recipe in ("language", "labels", "rating"):
+            assert typed("train", f"{recipe}.toml", *FEW) == 0
+    return folder
+
+
+@pytest.fixture(autouse=True)
+def at_home(runs: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where the runs are."""
+    monkeypatch.chdir(runs)
+
+
+def refused(answer: tuple[int, str, str], *found: str) -> None:
+    """The answer is exit code 2, nothing printed, and one sentence with these words."""
+    code, out, err = answer
+    assert code == 2, err
+    assert out == ""
+    sentence = err.strip().splitlines()[-1]
+    assert sentence.startswith("seqwright")
+    for words in found:
+        assert words in sentence
+
+
+def test_a_fine_tuned_run_has_the_sizes_and_the_tokenizer_of_the_one_it_began_from() -> None:
+    before, after = open_run(Path("runs/language")), open_run(Path("runs/labels"))
+    assert (after.recipe.model.width, after.recipe.model.context) == (16, 32)
+    assert after.inputs.tokenizer.fingerprint() == before.inputs.tokenizer.fingerprint()
+    assert after.inputs.pairs
+    assert after.inputs.longest == 29  # of 32, beside a beginning and two ends
+
+
+def test_pairs_are_classified_from_the_command_line_and_from_a_file(say: Say) -> None:
+    code, out, err = say("classify", "runs/labels", "the cat sat", "--second", "the dog sat", "--top", "2")
+    assert code == 0, err
+    assert {out.split("\t")[0], out.split("\t")[2]} == {"yes", "no"}
+    Path("asked.tsv").write_text("the cat sat\tthe dog sat\n\nthe cat\tthe cat\n")
+    code, out, err = say("classify", "runs/labels", "--file", "asked.tsv", "--json")
+    assert code == 0, err
+    first, blank, last = map(json.loads, out.splitlines())
+    assert (first["text"], first["second"]) == ("the cat sat", "the dog sat")
+    assert blank["label"] is None
+    assert last["label"] in {"yes", "no"}
+    assert say("classify", "runs/labels", "the cat sat\tthe dog sat")[0] == 0
+
+
+def test_ratings_are_numbers(say: Say) -> None:
+    code, out, err = say("classify", "runs/rating", "the cat sat", "--second", "the dog sat")
+    assert code == 0, err
+    assert -10 < float(out) < 10
+    code, out, err = say("classify", "runs/rating", "the cat sat\tthe dog sat", "--json")
+    assert json.loads(out).keys() == {"text", "second", "rating"}
+    code, out, err = say("eval", "runs/rating", "--json")
+    assert code == 0, err
+    assert {"loss", "mse", "pearson", "spearman", "mean_mse", "words_pearson"} <= json.loads(out).keys()
+    assert list(Path("runs/rating/eval").glob("*.png"))
+    assert say("eval", "runs/rating", "--data", "scores.tsv")[0] == 0
+
+
+def test_checking_knows_pairs_and_ratings(say: Say) -> None:
+    code, out, err = say("check", "rating.toml")
+    assert code == 0, err
+    assert "pairs of texts rated from 0.5 to 4.5" in " ".join(out.split())
+
+
+def test_new_recipes_find_the_pairs(say: Say) -> None:
+    code, _, err = say("new", "classification", "--data", "pairs.tsv", "-o", "new-pairs.toml")
+    assert code == 0, err
+    recipe = read_recipe("new-pairs.toml")
+    assert (recipe.data.text, recipe.data.second, recipe.data.label) == ("premise", "hypothesis", "label")
+    code, _, err = say("new", "rating", "--data", "scores.tsv", "-o", "new-scores.toml", "model.width=4")
+    assert code == 0, err
+    assert "rated from 0.5 to 4.5" in err
+    assert read_recipe("new-scores.toml").task == "rating"
+    refused(say("new", "rating", "--data", "pairs.tsv", "-o", "x.toml"), "the label 'yes'", "must be a number")
+
+
+def test_layer_wise_rates_and_frozen_bodies_are_settings(say: Say) -> None:
+    settings = ["model.frozen=true", "training.layer_decay=0.9", "training.schedule=linear", "training.warmup=0"]
+    assert say("train", "labels.toml", "--run", "runs/frozen", *FEW, *settings)[0] == 0
+    before, after = open_run(Path("runs/language")), open_run(Path("runs/frozen"))
+    body = dict(after.model.body.named_parameters())  # type: ignore[union-attr]
+    for name, parameter in before.model.named_parameters():
+        assert torch.equal(parameter, body[name])
+
+
+@pytest.mark.parametrize(
+    ("words", "found"),
+    [
+        (["classify", "runs/labels", "lonely"], ["text 1 is a single one, 'lonely'", "--second"]),
+        (["classify", "runs/labels", "a", "--second", "b", "--second", "c"], ["1 texts and 2 times --second"]),
+        (["classify", "runs/rating", "a\tb", "--top", "2"], ["--top is 2", "one number"]),
+        (["classify", "runs/language", "a"], ["learnt language", "use generate"]),
+        (["train", "rating.toml", "--run", "runs/x", "data.train=pairs.tsv"], ["the label 'no'", "must be a number"]),
+        (
+            ["train", "labels.toml", "--run", "runs/x", "data.second=hypotesis"],
+            ["no column 'hypotesis'", "hypothesis'?"],
+        ),
+        (["train", "labels.toml", "--run", "runs/x", "inputs.longest=30"], ["the model reads 32 tokens", "longest=29"]),
+        (["train", "labels.toml", "--run", "runs/x", "model.weights=runs/none"], ["model.weights", "there is no run"]),
+        (["train", "labels.toml", "--run", "runs/x", "model.width=24"], ["leave the sizes out of [model]"]),
+        (["train", "labels.toml", "--run", "runs/x", "training.metric=matthew"], ["Did you mean 'matthews'?"]),
+        (["train", "labels.toml", "--run", "runs/x", "objective.kind=span"], ["objective.kind 'span'"]),
+        (["train", "plain.toml", "--run", "runs/x", "training.layer_decay=0.9"], ["layer_decay", "leave it out"]),
+    ],
+)
+def test_what_cannot_be_is_refused(say: Say, words: list[str], found: list[str]) -> None:
+    refused(say(*words, *(FEW if words[0] == "train" else [])), *found)
+
+
+def test_an_auxiliary_loss_needs_a_language_model(say: Say) -> None:
+    Path("lstm.toml").write_text(TUNED.format(table="pairs.tsv", goal="labels").replace('"gpt"', '"lstm"'))
+    text = Path("lstm.toml").read_text().replace('weights = "runs/language"\n', "")
+    Path("lstm.toml").write_text(text)
+    refused(say("train", "lstm.toml", "--run", "runs/x", *FEW), "auxiliary loss", "model.kind=gpt")
+
+
+def test_a_label_that_training_lacks_is_refused(say: Say) -> None:
+    Path("other.tsv").write_text("premise\thypothesis\tlabel\na cat\ta dog\tmaybe\n")
+    refused(say("eval", "runs/labels", "--data", "other.tsv"), "the label 'maybe'", "training knew only 'no', 'yes'")
+    Path("single.tsv").write_text("text\tlabel\na cat\tyes\n")
+    refused(say("eval", "runs/labels", "--data", "single.tsv"), "has single texts, but the training part has pairs")

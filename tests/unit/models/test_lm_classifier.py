@@ -1,0 +1,128 @@
+"""A language model that classifies: from its last real token, with its own weights as body, frozen or not."""
+
+from typing import Any
+
+import pytest
+import torch
+
+from seqwright.batches.labelled import labelled
+from seqwright.models import lm_classifier
+from seqwright.models.bert import BertSettings
+from seqwright.models.bert_heads import BertClassifier, BertTextSettings
+from seqwright.models.gpt import GPT, GPTSettings
+from seqwright.models.lm_classifier import (
+    GPTClassifierSettings,
+    LanguageModelClassifier,
+    RecurrentLMClassifierSettings,
+    example,
+    small_gpt,
+    small_lstm,
+)
+from seqwright.models.rnn_lm import RecurrentLM, RecurrentLMSettings
+from seqwright.objectives.labels import Labels
+from seqwright.training.loop import fit
+from seqwright.training.settings import TrainingSettings
+from seqwright.training.weights import transferred, unique_tensors
+
+SIZES: dict[str, Any] = {"width": 8, "layers": 2}
+
+
+class Same:
+    """One batch again and again."""
+
+    def at(self, place: Any) -> Any:
+        return example()
+
+    def after(self, place: Any) -> Any:
+        return place._replace(batch=place.batch + 1)
+
+    def in_epoch(self, epoch: int) -> int:
+        return 1000
+
+
+@pytest.mark.parametrize("small", [small_gpt, small_lstm])
+@torch.no_grad()
+def test_the_class_is_said_from_the_last_real_token(small: Any) -> None:
+    model, batch = small().eval(), example()
+    said_BC, _ = model(batch, None)
+    for row, length in enumerate(batch.real_BT.sum(1).tolist()):
+        h_1TD = model.body.hidden(batch.tokens_BT[row : row + 1, :length], batch.real_BT[row : row + 1, :length])
+        torch.testing.assert_close(said_BC[row], model.head(h_1TD[0, -1]), rtol=0, atol=1e-6)
+
+
+@pytest.mark.parametrize("small", [small_gpt, small_lstm])
+@torch.no_grad()
+def test_the_words_are_those_of_the_language_model_alone(small: Any) -> None:
+    model, batch = small().eval(), example()
+    said_BC, words_BTV = model.with_words(batch)
+    assert torch.equal(said_BC, model(batch, None)[0])
+    length_B = batch.real_BT.sum(1).tolist()
+    if isinstance(model.body, RecurrentLM):
+        alone_BTV, _ = model.body.read(batch.tokens_BT, batch.real_BT, model.body.recurrent.start(len(length_B)))
+    else:
+        alone_BTV = model.body.logits(model.body.hidden(batch.tokens_BT, batch.real_BT))
+    for row, length in enumerate(length_B):
+        torch.testing.assert_close(words_BTV[row, :length], alone_BTV[row, :length], rtol=0, atol=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("language_model", "settings"),
+    [
+        (
+            GPT(GPTSettings(**SIZES, heads=2, context=9), vocabulary=13),
+            GPTClassifierSettings(**SIZES, heads=2, context=9),
+        ),
+        (RecurrentLM(RecurrentLMSettings(**SIZES), vocabulary=13), RecurrentLMClassifierSettings(**SIZES)),
+    ],
+)
+def test_a_language_model_becomes_the_body(language_model: Any, settings: Any) -> None:
+    model = LanguageModelClassifier(settings, vocabulary=13, classes=2)
+    notes = transferred(language_model, model, "runs/lm")
+    assert any("new, learnt from the beginning: head.weight, head.bias" in note for note in notes)
+    theirs, mine = unique_tensors(language_model), unique_tensors(model.body)
+    assert theirs.keys() == mine.keys()
+    assert all(torch.equal(theirs[name], mine[name]) for name in theirs)
+
+
+@pytest.mark.parametrize("kind", ["gpt", "lstm-lm", "bert"])
+def test_a_frozen_body_does_not_change_and_the_head_does(kind: str) -> None:
+    torch.manual_seed(1)
+    model: Any
+    if kind == "bert":
+        model = BertClassifier(BertTextSettings(**SIZES, heads=2, context=19, frozen=True), vocabulary=13, classes=3)
+    else:
+        chosen = GPTClassifierSettings(**SIZES, heads=2, context=19, frozen=True)
+        other = RecurrentLMClassifierSettings(**SIZES, frozen=True)
+        model = LanguageModelClassifier(chosen if kind == "gpt" else other, vocabulary=13, classes=3)
+    before = {name: tensor.clone() for name, tensor in unique_tensors(model).items()}
+    settings = TrainingSettings(steps=3, schedule="constant", rate=0.1, warmup=0, optimizer="adamw", decay=0.1)
+    fit(model, Labels(), Same(), settings=settings)  # type: ignore[arg-type]
+    changed = {name for name, tensor in unique_tensors(model).items() if not torch.equal(tensor, before[name])}
+    assert changed
+    assert not any(name.startswith("body.") for name in changed)
+    model.train()
+    assert not any(module.training for module in model.body.modules())
+
+
+def test_a_rater_has_one_output() -> None:
+    for small in (lm_classifier.small_gpt_rater, lm_classifier.small_lstm_rater):
+        assert small()(example(), None)[0].shape == (4, 1)
+
+
+def test_the_layers_of_every_body_are_known() -> None:
+    bert = BertClassifier(BertTextSettings(**SIZES, heads=2), vocabulary=13, classes=2)
+    assert isinstance(bert.settings, BertSettings)
+    for model in (small_gpt(), small_lstm(), bert):
+        names = {name for name, _ in model.named_parameters()}
+        for start, depth in model.depths().items():
+            assert any(name.startswith(f"{start}.") for name in names)
+            assert (depth == 0) == (".0" not in start and ".1" not in start)
+
+
+def test_two_texts_are_read_as_one() -> None:
+    """`labelled` of a row that holds an end: the last token is the second text's end."""
+    batch = labelled([torch.tensor([5, 6, 3, 7]).numpy()], end=3, begin=2)
+    assert batch.tokens_BT.tolist() == [[2, 5, 6, 3, 7, 3]]
+    model = small_gpt().eval()
+    changed = batch._replace(tokens_BT=torch.tensor([[2, 5, 6, 3, 8, 3]]))
+    assert not torch.allclose(model(batch, None)[0], model(changed, None)[0])
