@@ -66,7 +66,7 @@ def judged(folder: Path) -> tuple[dict[str, Any], dict[str, Any]]:
     """The scores of a run on both parts, its size and how long it took; and what it has to beat on the test part."""
     run, last = open_run(folder), read_mark(folder, "last")
     assert last is not None
-    task, data = task_of(run.recipe.data.kind), data_of(run.recipe)
+    task, data = task_of(run.recipe.task), data_of(run.recipe)
     valid, test = (
         task.evaluated(run.recipe, data, run.inputs, run.model, part, None).scores for part in ("valid", "test")
     )

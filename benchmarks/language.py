@@ -72,7 +72,7 @@ def judged(folder: Path) -> dict[str, Any]:
     """The scores of a run on every part it was not trained on, its size, what it read and how long it took."""
     run, last = open_run(folder), read_mark(folder, "last")
     assert last is not None
-    task, data = task_of(run.recipe.data.kind), data_of(run.recipe)
+    task, data = task_of(run.recipe.task), data_of(run.recipe)
     scores = {
         part: task.evaluated(run.recipe, data, run.inputs, run.model, part, None).scores
         for part in data.parts()

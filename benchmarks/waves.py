@@ -82,7 +82,7 @@ def judged(folder: Path) -> tuple[dict[str, Any], dict[str, Any]]:
     """The scores of a run on the validation and on the test part, its size and how long it took; those to beat."""
     run, last = open_run(folder), read_mark(folder, "last")
     assert last is not None
-    task, data = task_of(run.recipe.data.kind), data_of(run.recipe)
+    task, data = task_of(run.recipe.task), data_of(run.recipe)
     parts = {
         part: task.evaluated(run.recipe, data, run.inputs, run.model, part, None).scores for part in ("valid", "test")
     }

@@ -33,6 +33,21 @@ def padded(rows: Sequence[Ids]) -> Padded:
     return Padded(torch.from_numpy(tokens_BT), torch.from_numpy(real_BT))
 
 
+def segments(tokens_BT: Tensor, end: int) -> Tensor:
+    """Which text each token belongs to where each is closed by `end`: 0 the first, 1 whatever comes after."""
+    ends_BT = (tokens_BT == end).long()
+    return (ends_BT.cumsum(1) - ends_BT).clamp_max_(1)
+
+
+def begun(batch: Padded, begin: int | None) -> Padded:
+    """Rows with a token before each, if there is one."""
+    if begin is None:
+        return batch
+    first_B1 = torch.full((len(batch.tokens_BT), 1), begin)
+    real_BT = torch.cat((torch.ones_like(first_B1, dtype=torch.bool), batch.real_BT), dim=1)
+    return Padded(torch.cat((first_B1, batch.tokens_BT), dim=1), real_BT)
+
+
 class Place(NamedTuple):
     """A place in the endless order of batches: this batch of this epoch comes next."""
 

@@ -11,7 +11,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from seqwright.batches import Ids, InMemory, Place, Rows, padded
+from seqwright.batches import Ids, InMemory, Place, Rows, begun, padded
 from seqwright.batches.text import DocumentBatches
 
 
@@ -77,12 +77,13 @@ def stretches(tokens: Sequence[Ids], tags: Sequence[int] | None = None, *, longe
         used += length
 
 
-def tagged(rows: Sequence[Stretch], *, end: int) -> Tagged:
-    """Stretches as a batch, each closed by `end`."""
-    tokens_BT, real_BT = padded([np.append(row.tokens, end) for row in rows])
+def tagged(rows: Sequence[Stretch], *, end: int, begin: int | None = None) -> Tagged:
+    """Stretches as a batch, each closed by `end` and perhaps opened by `begin`."""
+    tokens_BT, real_BT = begun(padded([np.append(row.tokens, end) for row in rows]), begin)
+    before = 0 if begin is None else 1
     first_BT, tag_BT = torch.zeros_like(real_BT), torch.zeros_like(tokens_BT)
     for number, row in enumerate(rows):
-        first_W = torch.from_numpy(np.cumsum(row.length_W, dtype=np.int64) - row.length_W)
+        first_W = torch.from_numpy(before + np.cumsum(row.length_W, dtype=np.int64) - row.length_W)
         first_BT[number, first_W] = True
         tag_BT[number, first_W] = torch.from_numpy(row.tag_W.astype(np.int64))
     return Tagged(tokens_BT, real_BT, first_BT, tag_BT)
@@ -118,8 +119,8 @@ class TaggedBatches:
     Which of them stand together is for `DocumentBatches` to say.
     """
 
-    def __init__(self, rows: TaggedRows, *, tokens: int, seed: int, end: int) -> None:
-        self.rows, self.tokens, self.end = rows, tokens, end
+    def __init__(self, rows: TaggedRows, *, tokens: int, seed: int, end: int, begin: int | None = None) -> None:
+        self.rows, self.tokens, self.end, self.begin = rows, tokens, end, begin
         self._order = DocumentBatches(rows.tokens, tokens=tokens, seed=seed, begin=end, end=end)
 
     def at(self, place: Place) -> Tagged:
@@ -149,4 +150,4 @@ class TaggedBatches:
         return self._order.padding(epoch)
 
     def _batch(self, number_B: NDArray[np.int64], epoch: int) -> Tagged:
-        return tagged(self.rows.take(number_B, epoch), end=self.end)
+        return tagged(self.rows.take(number_B, epoch), end=self.end, begin=self.begin)

@@ -9,7 +9,7 @@ from typing import NamedTuple, TypeAlias
 import torch
 from torch import Tensor
 
-from seqwright.decoding.constraints import NEVER, Constraints, limits
+from seqwright.decoding.constraints import NEVER, Constraints, Stopped, limits
 from seqwright.decoding.scoring import Hypothesis, penalty
 from seqwright.decoding.stepper import Prefix, StateT, Stepper, opened, reordered, repeated
 from seqwright.errors import SettingError
@@ -30,6 +30,8 @@ def beam_search(
     length_penalty: float = 0.6,
     shortest: int = 0,
     no_repeat: int = 0,
+    repetition_penalty: float = 1.0,
+    stopped: Stopped | None = None,
     forbidden: Sequence[int] = (),
     prefix: Prefix | None = None,
     n_best: int = 1,
@@ -37,28 +39,26 @@ def beam_search(
     """The `n_best` best continuations of each row among those that a beam of `width` meets, best first.
 
     Each step extends the `width` live hypotheses of a row by every token and looks at the 2·`width` best of the
-    results. Among the best `width`, those that chose END are finished; the best `width` that did not live on.
+    results. Among the best `width`, those that chose END or are stopped are finished; the best `width` others live on.
     The score is log-probability / lp(length) (Wu et al. 2016, section 7). Where fewer than `n_best` are finished
     after `steps` tokens (one number, or one a row; END counts), the best live ones follow as unfinished.
     A row has fewer than `n_best` only where the model gives no more of them a probability above 0.
     """
     _check(width, n_best, length_penalty)
-    constraints = Constraints(end, forbidden, shortest, no_repeat)
+    constraints = Constraints(end, forbidden, shortest, no_repeat, repetition_penalty, stopped)
     row_B, limit_B = torch.arange(len(first_B), device=first_B.device), limits(steps, first_B)
     beam = _first_beam(constraints.given_text(prefix, first_B), width)
     logits_RV, state = repeated(opened(model, state, first_B, prefix), width)
     floor_B = beam.total_BW.new_full((len(first_B),), NEVER)  # the n_best-th finished score: the one to beat
     best: Hypotheses = [[] for _ in first_B]
     while True:
-        logp_RV = constraints.log_probability(logits_RV, beam.text_BWT.flatten(0, 1), beam.length)
-        beam = _extended(beam, logp_RV, 2 * width)
-        ended_BW = beam.text_BWT[..., -1] == end
+        beam = _extended(beam, logits_RV, constraints, 2 * width)
+        ended_BW = constraints.over(beam.chosen_BWT, row_B.unsqueeze(1).expand_as(beam.total_BW))
         better_BW = ended_BW & (beam.total_BW / penalty(beam.length, length_penalty) > floor_B.unsqueeze(1))
         for i, w in better_BW[:, :width].nonzero().tolist():
             ranked = best[int(row_B[i])]
-            ranked.append(beam.hypothesis(i, w, length_penalty, finished=True))
-            ranked.sort(key=lambda hypothesis: -hypothesis.score)
-            del ranked[n_best:]
+            ranked.append(beam.hypothesis(i, w, length_penalty, end, finished=True))
+            ranked[:] = sorted(ranked, key=lambda hypothesis: -hypothesis.score)[:n_best]
             if len(ranked) == n_best:
                 floor_B[i] = ranked[-1].score
 
@@ -71,7 +71,7 @@ def beam_search(
             ranked = best[int(row_B[i])]
             for w in range(n_best - len(ranked)):
                 if beam.total_BW[i, w] > NEVER:
-                    ranked.append(beam.hypothesis(i, w, length_penalty, finished=False))
+                    ranked.append(beam.hypothesis(i, w, length_penalty, end, finished=False))
         if bool(over_B.all()):
             return [ranked or [Hypothesis([], [], NEVER, finished=False)] for ranked in best]
         row_B, limit_B, floor_B, beam = reordered((row_B, limit_B, floor_B, beam), (~over_B).nonzero().flatten())
@@ -84,7 +84,7 @@ def beam_search(
 class _Beam(NamedTuple):
     """The hypotheses of each row, best first."""
 
-    total_BW: Tensor  # log-probability; minus infinity where there is none
+    total_BW: Tensor  # what it is ranked by: log-probability, less what is taken off for repetition; or NEVER
     text_BWT: Tensor  # tokens: as much of the prefix as the rules look at, then the chosen ones
     logp_BWT: Tensor  # log-probability of each chosen token
     parent_BW: Tensor  # the row of the state that the hypothesis grew from
@@ -94,11 +94,16 @@ class _Beam(NamedTuple):
         """How many tokens have been chosen."""
         return self.logp_BWT.shape[-1]
 
-    def hypothesis(self, i: int, w: int, alpha: float, *, finished: bool) -> Hypothesis:
+    @property
+    def chosen_BWT(self) -> Tensor:
+        """The tokens that have been chosen, without the prefix."""
+        return self.text_BWT[..., self.text_BWT.shape[-1] - self.length :]
+
+    def hypothesis(self, i: int, w: int, alpha: float, end: int, *, finished: bool) -> Hypothesis:
         """The w-th hypothesis of the i-th row, for the caller."""
-        chosen = self.text_BWT[i, w, self.text_BWT.shape[-1] - self.length :].tolist()
         score = float(self.total_BW[i, w] / penalty(self.length, alpha))
-        return Hypothesis(chosen[:-1] if finished else chosen, self.logp_BWT[i, w].tolist(), score, finished)
+        chosen, logp_T = self.chosen_BWT[i, w].tolist(), self.logp_BWT[i, w]
+        return Hypothesis.of(chosen, logp_T.tolist(), score, end=end, finished=finished)
 
 
 def _first_beam(text_BT: Tensor, width: int) -> _Beam:
@@ -110,26 +115,30 @@ def _first_beam(text_BT: Tensor, width: int) -> _Beam:
     return _Beam(total_BW, text_BWT, total_BW.new_empty(*total_BW.shape, 0), parent_BW)
 
 
-def _extended(beam: _Beam, logp_RV: Tensor, count: int) -> _Beam:
+def _extended(beam: _Beam, logits_RV: Tensor, constraints: Constraints, count: int) -> _Beam:
     """The `count` best hypotheses of each row that are one token longer."""
-    (B, W), V = beam.total_BW.shape, logp_RV.shape[1]
+    (B, W), V = beam.total_BW.shape, logits_RV.shape[1]
+    text_RT = beam.text_BWT.flatten(0, 1)
+    logp_RV = constraints.log_probability(logits_RV, text_RT, beam.length)
     # The best of a row are among the best of each of its hypotheses: no sum is made for the rest of the vocabulary.
-    logp_RC, token_RC = largest(logp_RV, min(count, V))
-    C = logp_RC.shape[1]
-    total_BN = (beam.total_BW.unsqueeze(-1) + logp_RC.view(B, W, C)).flatten(1)
+    preferred_RC, token_RC = largest(constraints.preferred(logits_RV, logp_RV, text_RT), min(count, V))
+    C = preferred_RC.shape[1]
+    total_BN = (beam.total_BW.unsqueeze(-1) + preferred_RC.view(B, W, C)).flatten(1)
     total_BC, place_BC = total_BN.topk(min(count, W * C))
     place_BC = place_BC + torch.arange(0, B * W * C, W * C, device=place_BC.device).unsqueeze(1)
-    parent_BC, token_BC, logp_BC = place_BC // C, token_RC.flatten()[place_BC], logp_RC.flatten()[place_BC]
-    text_BCT = torch.cat([beam.text_BWT.flatten(0, 1)[parent_BC], token_BC.unsqueeze(-1)], dim=-1)
+    parent_BC, token_BC = place_BC // C, token_RC.flatten()[place_BC]
+    logp_BC = logp_RV[parent_BC, token_BC]
+    text_BCT = torch.cat([text_RT[parent_BC], token_BC.unsqueeze(-1)], dim=-1)
     logp_BCT = torch.cat([beam.logp_BWT.flatten(0, 1)[parent_BC], logp_BC.unsqueeze(-1)], dim=-1)
     return _Beam(total_BC, text_BCT, logp_BCT, parent_BC)
 
 
 def _live(beam: _Beam, ended_BW: Tensor, width: int) -> _Beam:
     """The `width` best hypotheses of each row that have not ended; their order stays."""
-    # Of the 2·width, at most one from each of the width parents has ended: enough are left.
+    # Of the 2·width, at most one from each of the width parents has chosen END: enough are left, but for the stopped.
     place_BW = ended_BW.long().argsort(dim=1, stable=True)[:, :width]
     row_B1 = torch.arange(len(place_BW), device=place_BW.device).unsqueeze(1)
+    beam = beam._replace(total_BW=beam.total_BW.masked_fill(ended_BW, NEVER))
     return _Beam(*(part[row_B1, place_BW] for part in beam))
 
 

@@ -4,13 +4,14 @@ B batch · T time · V vocabulary
 """
 
 import hashlib
+import math
 from collections.abc import Callable, Sequence
 
 import torch
 from torch import Tensor
 from torch.nn.utils.rnn import pad_sequence
 
-from seqwright.decoding.constraints import NEVER, Constraints, limits
+from seqwright.decoding.constraints import NEVER, Constraints, Stopped, limits
 from seqwright.decoding.scoring import Hypothesis
 from seqwright.decoding.stepper import Prefix, StateT, Stepper, opened, reordered
 from seqwright.errors import SettingError
@@ -29,6 +30,8 @@ def greedy(
     steps: int | Tensor,
     shortest: int = 0,
     no_repeat: int = 0,
+    repetition_penalty: float = 1.0,
+    stopped: Stopped | None = None,
     forbidden: Sequence[int] = (),
     prefix: Prefix | None = None,
     tell: Tell | None = None,
@@ -38,7 +41,7 @@ def greedy(
     def most_probable(logp_BV: Tensor, row_B: Tensor, chosen: int) -> Tensor:
         return logp_BV.argmax(-1)
 
-    constraints = Constraints(end, forbidden, shortest, no_repeat)
+    constraints = Constraints(end, forbidden, shortest, no_repeat, repetition_penalty, stopped)
     return _written(
         model,
         state,
@@ -63,16 +66,19 @@ def sample(
     temperature: float = 1.0,
     top_k: int = 0,
     top_p: float = 1.0,
+    min_p: float = 0.0,
     shortest: int = 0,
     no_repeat: int = 0,
+    repetition_penalty: float = 1.0,
+    stopped: Stopped | None = None,
     forbidden: Sequence[int] = (),
     prefix: Prefix | None = None,
     tell: Tell | None = None,
 ) -> list[Hypothesis]:
-    """A continuation of each row drawn token by token, after temperature, then top-k, then top-p.
+    """A continuation of each row drawn token by token, after temperature, then top-k, then top-p, then min-p.
 
     Each row draws from a generator of its own, one number a token, so a row is continued in the same way alone
-    and in any batch. The log-probabilities given back are the model's, before temperature, top-k and top-p.
+    and in any batch. The log-probabilities given back are the model's, before all of these.
     """
     if len(generators) != len(first_B):
         raise SettingError(f"sample was given {len(generators)} generators for {len(first_B)} rows; give one a row")
@@ -85,9 +91,9 @@ def sample(
 
     def by_chance(logp_BV: Tensor, row_B: Tensor, chosen: int) -> Tensor:
         logits_BV = only_top_p(only_top_k(with_temperature(logp_BV, temperature), top_k), top_p)
-        return drawn(logits_BV, number_BT[row_B.cpu(), chosen])
+        return drawn(only_min_p(logits_BV, min_p), number_BT[row_B.cpu(), chosen])
 
-    constraints = Constraints(end, forbidden, shortest, no_repeat)
+    constraints = Constraints(end, forbidden, shortest, no_repeat, repetition_penalty, stopped)
     return _written(
         model,
         state,
@@ -136,6 +142,13 @@ def only_top_p(logits_BV: Tensor, p: float) -> Tensor:
     return torch.full_like(logits_BV, NEVER).scatter(-1, best.indices, best.values.masked_fill(enough_BV, NEVER))
 
 
+def only_min_p(logits_BV: Tensor, p: float) -> Tensor:
+    """Only tokens at least p times as probable as the most probable (Nguyen et al. 2024, section 3); 0 keeps all."""
+    if p <= 0:
+        return logits_BV
+    return logits_BV.masked_fill(logits_BV < logits_BV.amax(-1, keepdim=True) + math.log(p), NEVER)
+
+
 def drawn(logits_BV: Tensor, number_B: Tensor) -> Tensor:
     """The token whose share of the line from 0 to 1 holds the number, when each has its probability as its share."""
     reach_BV = logits_BV.cpu().double().softmax(-1).cumsum(-1)  # not every device has float64
@@ -164,15 +177,19 @@ def _written(
     found: dict[int, Hypothesis] = {}
     while True:
         logp_BV = constraints.log_probability(logits_BV, text_BT, logp_BT.shape[1])
-        token_B = choose(logp_BV, row_B, logp_BT.shape[1])
+        token_B = choose(constraints.preferred(logits_BV, logp_BV, text_BT), row_B, logp_BT.shape[1])
         text_BT = torch.cat([text_BT, token_B.unsqueeze(1)], dim=1)
         logp_BT = torch.cat([logp_BT, logp_BV.gather(1, token_B.unsqueeze(1))], dim=1)
         if tell is not None:
             for row, token in zip(row_B.tolist(), token_B.tolist(), strict=True):
                 tell(row, token)
-        over_B = (token_B == constraints.end) | (logp_BT.shape[1] >= limit_B)
+        ended_B = constraints.over(text_BT[:, given:], row_B)
+        over_B = ended_B | (logp_BT.shape[1] >= limit_B)
         for i in over_B.nonzero().flatten().tolist():
-            found[int(row_B[i])] = _hypothesis(text_BT[i, given:].tolist(), logp_BT[i].tolist(), constraints.end)
+            chosen, total = text_BT[i, given:].tolist(), logp_BT[i].tolist()
+            found[int(row_B[i])] = Hypothesis.of(
+                chosen, total, sum(total), end=constraints.end, finished=bool(ended_B[i])
+            )
         if len(found) == len(first_B):
             return [found[row] for row in range(len(first_B))]
         if bool(over_B.any()):
@@ -180,9 +197,3 @@ def _written(
             row_B, limit_B, text_BT, logp_BT = reordered((row_B, limit_B, text_BT, logp_BT), live_B)
             token_B, state = reordered((token_B, state), live_B)
         logits_BV, state = model.step(token_B, state)
-
-
-def _hypothesis(tokens: list[int], log_probabilities: list[float], end: int) -> Hypothesis:
-    """A continuation that was compared with no other: its score is its log-probability."""
-    finished = tokens[-1] == end
-    return Hypothesis(tokens[:-1] if finished else tokens, log_probabilities, sum(log_probabilities), finished)

@@ -18,7 +18,14 @@ class Hypothesis(NamedTuple):
     tokens: list[int]
     log_probabilities: list[float]  # one for each chosen token, as the model gave them
     score: float  # what it was ranked by
-    finished: bool  # END was chosen
+    finished: bool  # END was chosen, or a stop string written
+
+    @classmethod
+    def of(
+        cls, chosen: list[int], log_probabilities: list[float], score: float, *, end: int, finished: bool
+    ) -> "Hypothesis":
+        """What was chosen, END perhaps last."""
+        return cls(chosen[:-1] if chosen[-1] == end else chosen, log_probabilities, score, finished)
 
     @property
     def log_probability(self) -> float:

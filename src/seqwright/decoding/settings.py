@@ -3,15 +3,18 @@
 B batch · T time
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from typing import Annotated, Any
 
 from pydantic import Field, model_validator
 from torch import Tensor
 
 from seqwright.decoding.beam import Hypotheses, beam_search
-from seqwright.decoding.constraints import limits
+from seqwright.decoding.constraints import Stopped, limits
 from seqwright.decoding.sampling import Tell, greedy, row_generators, sample
 from seqwright.decoding.stepper import Prefix, StateT, Stepper, repeated
+from seqwright.decoding.stopping import stops_in
+from seqwright.errors import SettingError
 from seqwright.settings import Settings
 
 
@@ -28,6 +31,10 @@ class DecodingSettings(Settings):
     """How many tokens are chosen at most, the end counted; unset: twice the source and ten more."""
     no_repeat: int = Field(default=0, ge=0)
     """No n-gram of this size comes twice in a text; 0 allows all."""
+    repetition_penalty: float = Field(default=1.0, gt=0, allow_inf_nan=False)
+    """What the logits of tokens that the text already holds are divided by; 1: none, 1.2 is usual."""
+    stop: tuple[Annotated[str, Field(min_length=1)], ...] = ()
+    """Writing ends where one of these strings has been written, and the text before it."""
     n_best: int = Field(default=1, ge=1)
     """How many hypotheses, or samples, each row is given."""
     temperature: float = Field(default=0.0, ge=0)
@@ -36,6 +43,8 @@ class DecodingSettings(Settings):
     """Draw only from the k most probable tokens; 0 draws from all."""
     top_p: float = Field(default=1.0, gt=0, le=1)
     """Draw only from the most probable tokens that together reach this probability."""
+    min_p: float = Field(default=0.0, ge=0, le=1)
+    """Draw only from tokens at least this many times as probable as the most probable one; 0 draws from all."""
     seed: int = Field(default=0, ge=0)
     """What chance begins with: the same seed draws the same text for the same row."""
 
@@ -54,6 +63,10 @@ class DecodingSettings(Settings):
         return 2 * source_B + 10 if self.longest is None else source_B.new_full(source_B.shape, self.longest)
 
 
+TextOf = Callable[[int, list[int]], str]
+"""What tokens say that a row, by its number, has chosen."""
+
+
 def decoded(
     model: Stepper[StateT],
     state: StateT,
@@ -66,86 +79,45 @@ def decoded(
     prefix: Prefix | None = None,
     rows: Sequence[int] | None = None,
     tell: Tell | None = None,
+    text_of: TextOf | None = None,
 ) -> Hypotheses:
     """The `n_best` continuations of each row as the settings want them; samples in the order they were drawn.
 
     `rows` are the numbers of the examples in the whole data, which samples are seeded from; unset: 0, 1, 2, ….
-    `tell` hears every token as it is chosen, but not in beam search, which may take them back.
+    `tell` hears every token as it is chosen, but not in beam search, which may take them back. `text_of` is what stop
+    strings are looked for in; those of a hypothesis that met one are among its tokens.
     """
+    draws = settings.n_best if settings.temperature else 1
+    rows = range(len(first_B)) if rows is None else rows
+    # Every sample is a row of its own with a generator of its own.
+    first_B, limit_B, prefix, state = repeated((first_B, limits(steps, first_B), prefix, state), draws)
+    rules: dict[str, Any] = {
+        "first_B": first_B,
+        "end": end,
+        "steps": limit_B,
+        "shortest": settings.shortest,
+        "no_repeat": settings.no_repeat,
+        "repetition_penalty": settings.repetition_penalty,
+        "stopped": _stopped(settings.stop, text_of, draws),
+        "forbidden": forbidden,
+        "prefix": prefix,
+    }
     if settings.temperature:
-        return _sampled(
-            model,
-            state,
-            settings,
-            first_B=first_B,
-            end=end,
-            limit_B=limits(steps, first_B),
-            forbidden=forbidden,
-            prefix=prefix,
-            rows=rows,
-            tell=tell,
-        )
+        rules |= {"temperature": settings.temperature, "top_k": settings.top_k}
+        rules |= {"top_p": settings.top_p, "min_p": settings.min_p}
+        generators = row_generators(settings.seed, rows, draws)
+        samples = sample(model, state, **rules, generators=generators, tell=tell)
+        return [samples[i : i + draws] for i in range(0, len(samples), draws)]
     if settings.beam == 1:
-        alone = greedy(
-            model,
-            state,
-            first_B=first_B,
-            end=end,
-            steps=steps,
-            shortest=settings.shortest,
-            no_repeat=settings.no_repeat,
-            forbidden=forbidden,
-            prefix=prefix,
-            tell=tell,
-        )
-        return [[hypothesis] for hypothesis in alone]
-    return beam_search(
-        model,
-        state,
-        first_B=first_B,
-        end=end,
-        width=settings.beam,
-        steps=steps,
-        length_penalty=settings.length_penalty,
-        shortest=settings.shortest,
-        no_repeat=settings.no_repeat,
-        forbidden=forbidden,
-        prefix=prefix,
-        n_best=settings.n_best,
-    )
+        return [[hypothesis] for hypothesis in greedy(model, state, **rules, tell=tell)]
+    best, alpha = settings.n_best, settings.length_penalty
+    return beam_search(model, state, **rules, width=settings.beam, length_penalty=alpha, n_best=best)
 
 
-def _sampled(
-    model: Stepper[StateT],
-    state: StateT,
-    settings: DecodingSettings,
-    *,
-    first_B: Tensor,
-    end: int,
-    limit_B: Tensor,
-    forbidden: Sequence[int],
-    prefix: Prefix | None,
-    rows: Sequence[int] | None,
-    tell: Tell | None,
-) -> Hypotheses:
-    """`n_best` samples of each row: every sample is a row of its own with a generator of its own."""
-    draws = settings.n_best
-    generators = row_generators(settings.seed, range(len(first_B)) if rows is None else rows, draws)
-    first_B, limit_B, prefix, state = repeated((first_B, limit_B, prefix, state), draws)
-    samples = sample(
-        model,
-        state,
-        first_B=first_B,
-        end=end,
-        steps=limit_B,
-        generators=generators,
-        temperature=settings.temperature,
-        top_k=settings.top_k,
-        top_p=settings.top_p,
-        shortest=settings.shortest,
-        no_repeat=settings.no_repeat,
-        forbidden=forbidden,
-        prefix=prefix,
-        tell=tell,
-    )
-    return [samples[i : i + draws] for i in range(0, len(samples), draws)]
+def _stopped(stops: Sequence[str], text_of: TextOf | None, draws: int) -> Stopped | None:
+    """Whether what a row has chosen says a stop string; the draws of a row follow each other."""
+    if not stops:
+        return None
+    if text_of is None:
+        raise SettingError("decoding.stop is set, but what is decoded here is no text; leave it out")
+    return lambda row, tokens: stops_in(text_of(row // draws, tokens), stops)

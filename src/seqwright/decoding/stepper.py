@@ -4,7 +4,7 @@ B batch · T time · V vocabulary
 """
 
 from collections.abc import Callable
-from typing import Any, NamedTuple, Protocol, TypeAlias, TypeVar, cast
+from typing import Any, NamedTuple, Protocol, TypeAlias, TypeVar, cast, runtime_checkable
 
 import torch
 from torch import Tensor
@@ -30,6 +30,13 @@ class Stepper(Protocol[StateT]):
 
     def step(self, tokens_B: Tensor, state: StateT, /) -> tuple[Tensor, StateT]:
         """`logits_BV` of what follows one more token: `read` with T = 1."""
+
+
+@runtime_checkable
+class HasContext(Protocol):
+    """A model that can read no more than so many tokens, such as one with a vector for each position."""
+
+    context: int
 
 
 def reordered(state: StateT, rows_B: Tensor) -> StateT:

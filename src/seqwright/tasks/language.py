@@ -12,20 +12,21 @@ import torch
 from numpy.typing import NDArray
 from torch import nn
 
+from seqwright.batches.packed import PackedBatches
 from seqwright.batches.text import DocumentBatches, StreamBatches
+from seqwright.batches.windows import WindowBatches
 from seqwright.data.examples import PartName
 from seqwright.data.text import TextData
 from seqwright.devices import home_of
-from seqwright.errors import DataError
+from seqwright.errors import DataError, SettingError
 from seqwright.inputs.plain_text import PlainText
-from seqwright.inputs.tokenizers import UNKNOWN
+from seqwright.inputs.tokenizers import Tokenizer
+from seqwright.lineage import model_row
 from seqwright.metrics.language import language_scores
 from seqwright.recipe import Recipe
 from seqwright.tasks import Checked, Evaluation, Prepared
-from seqwright.tasks.text_check import checked_texts
+from seqwright.tasks.text_check import TextBatches, checked_texts
 from seqwright.text_cache import Rules, TokenisedTexts, tokenised_texts
-
-TextBatches = DocumentBatches | StreamBatches
 
 SCORES = ("loss", "perplexity", "bits_per_character", "bits_per_byte", "word_perplexity")
 SIGNATURES = {
@@ -40,9 +41,9 @@ SIGNATURES = {
 class LanguageTask:
     """See `seqwright.tasks.Task`."""
 
-    def learnt_inputs(self, recipe: Recipe, data: TextData) -> PlainText:
-        """The tokenizer learnt from the training part."""
-        return PlainText.learnt(data.texts("train"), recipe.inputs)
+    def learnt_inputs(self, recipe: Recipe, data: TextData, tokenizer: Tokenizer | None = None) -> PlainText:
+        """The tokenizer learnt from the training part, or a given one."""
+        return PlainText(tokenizer or Tokenizer.train(data.texts("train"), recipe.inputs))
 
     def loaded_inputs(self, folder: Path) -> PlainText:
         """The tokenizer of a run."""
@@ -50,6 +51,7 @@ class LanguageTask:
 
     def prepared(self, recipe: Recipe, data: TextData, inputs: PlainText) -> Prepared:
         """Both parts tokenised; batches of the one, judgement on the other."""
+        require_room(recipe)
         train, valid = (tokenised(recipe, data, inputs, part) for part in ("train", "valid"))
         notes = [f"train: {train.kept.sentence()}", f"valid: {valid.kept.sentence()}"]
         batches = batches_of(recipe, inputs, train)
@@ -57,6 +59,7 @@ class LanguageTask:
 
     def checked(self, recipe: Recipe, data: TextData, inputs: PlainText) -> tuple[Checked, TextBatches]:
         """Every part tokenised and looked at."""
+        require_room(recipe)
         parts = {part: tokenised(recipe, data, inputs, part) for part in data.parts()}
         batches = batches_of(recipe, inputs, parts["train"])
         return checked_texts(recipe, data, inputs, parts, batches), batches
@@ -78,7 +81,7 @@ class LanguageTask:
                 {"text": text, "tokens": length, "log_probability": round(logp, 4)}
                 for text, length, logp in zip(kept_texts(data, part, tokens), length_N, likelihood.logp_N, strict=True)
             ],
-            notes=[f"{part}: {tokens.kept.sentence()}", *_unknown(tokens)],
+            notes=[f"{part}: {tokens.kept.sentence()}", *_unknown(tokens, inputs.tokenizer)],
         )
 
 
@@ -97,13 +100,41 @@ def tokenised(recipe: Recipe, data: TextData, inputs: PlainText, part: PartName)
 
 
 def batches_of(recipe: Recipe, inputs: PlainText, part: TokenisedTexts) -> TextBatches:
-    """The batches of a part: streams where documents are joined, otherwise a row for each."""
+    """The batches of a part: of joined documents windows or streams, as the model reads; otherwise a row for each, or
+    for several.
+    """
     segment, tokens, seed = recipe.inputs.segment, recipe.training.tokens, recipe.training.seed
+    begin, end = first_token(recipe, inputs), inputs.end
+    if recipe.inputs.joined and "windows" in _promises(recipe):
+        return WindowBatches(part.rows, tokens=tokens, segment=segment, seed=seed, begin=begin, end=end)
     if recipe.inputs.joined:
         streams = max(1, tokens // segment)
-        first = first_token(recipe, inputs)
-        return StreamBatches(part.rows, streams=streams, segment=segment, seed=seed, begin=first, end=inputs.end)
-    return DocumentBatches(part.rows, tokens=tokens, seed=seed, begin=inputs.begin, end=inputs.end)
+        return StreamBatches(part.rows, streams=streams, segment=segment, seed=seed, begin=begin, end=end)
+    if recipe.inputs.packed:
+        return PackedBatches(part.rows, tokens=tokens, segment=segment, seed=seed, begin=begin, end=end)
+    return DocumentBatches(part.rows, tokens=tokens, seed=seed, begin=begin, end=end)
+
+
+def _promises(recipe: Recipe) -> frozenset[str]:
+    return model_row(recipe.model.kind, "language").promises
+
+
+def require_room(recipe: Recipe) -> None:
+    """Refuse rows that the model cannot read: several documents in one, or more tokens than it has positions for."""
+    inputs, promises = recipe.inputs, _promises(recipe)
+    if inputs.packed and "packs" not in promises:
+        raise SettingError(
+            f"inputs.packed is true, but a model of the kind '{recipe.model.kind}' cannot keep documents in a row "
+            "apart; set inputs.packed=false"
+        )
+    if "windows" not in promises:
+        return
+    context = recipe.model.context
+    limit = f"but the model reads at most model.context = {context} tokens at once; lower the one or raise the other"
+    if (inputs.joined or inputs.packed) and inputs.segment > context:
+        raise SettingError(f"inputs.segment is {inputs.segment}, {limit}")
+    if not inputs.joined and inputs.longest + 1 > context:
+        raise SettingError(f"inputs.longest is {inputs.longest} and one token begins each document, {limit}")
 
 
 def first_token(recipe: Recipe, inputs: PlainText) -> int:
@@ -157,8 +188,8 @@ def kept_texts(data: TextData, part: PartName, tokens: TokenisedTexts) -> Iterat
     return (text for number, text in enumerate(data.texts(part)) if number in kept)
 
 
-def _unknown(tokens: TokenisedTexts) -> list[str]:
-    count = int((tokens.rows.values == UNKNOWN).sum())
+def _unknown(tokens: TokenisedTexts, tokenizer: Tokenizer) -> list[str]:
+    count = tokenizer.unknowns(tokens.rows.values)
     if not count:
         return []
     share = 100 * count / len(tokens.rows.values)

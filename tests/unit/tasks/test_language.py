@@ -11,14 +11,16 @@ import torch
 from torch import Tensor, nn
 
 from seqwright.batches import InMemory, Place
-from seqwright.batches.text import DocumentBatches, StreamBatches, Text
+from seqwright.batches.text import DocumentBatches, PackedText, StreamBatches, Text
 from seqwright.data.text import TextFiles, TextFilesSettings
 from seqwright.decoding.settings import DecodingSettings
 from seqwright.errors import DataError
 from seqwright.inputs.plain_text import PlainText, PlainTextSettings
 from seqwright.lineage import MODELS, Model
+from seqwright.models.rnn_lm import RecurrentLMSettings
 from seqwright.recipe import Recipe
-from seqwright.tasks.language import LanguageTask, TextBatches, likelihood_of
+from seqwright.tasks.language import LanguageTask, likelihood_of
+from seqwright.tasks.text_check import TextBatches
 from seqwright.training.settings import TrainingSettings
 
 TRAIN = ["abba", "a cab", "", "bad cab", "abba", "dada", "a bad dad"]
@@ -76,7 +78,7 @@ def data(tmp_path: Path) -> TextFiles:
 def recipe_with(tokens: int = 12, **inputs: Any) -> Recipe:
     settings = PlainTextSettings.model_validate({"kind": "characters", "segment": 3, **inputs})
     training = TrainingSettings(tokens=tokens)
-    return Recipe("test", "", None, settings, None, None, training, DecodingSettings())
+    return Recipe("test", "", None, settings, RecurrentLMSettings(), None, training, DecodingSettings())
 
 
 def model_for(inputs: PlainText) -> Drifting:
@@ -87,7 +89,7 @@ def tokens_of(inputs: PlainText, text: str) -> list[int]:
     return [int(token) for token in inputs.tokenizer.encode([text])[0]]
 
 
-def an_epoch(batches: TextBatches) -> list[Text]:
+def an_epoch(batches: TextBatches) -> list[Text | PackedText]:
     return [batches.at(Place(0, number)) for number in range(batches.in_epoch(0))]
 
 

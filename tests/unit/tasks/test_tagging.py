@@ -11,10 +11,11 @@ from torch import Tensor, nn
 
 from seqwright.batches.tagged import Tagged
 from seqwright.data.tagged import TaggedFiles, TaggedFilesSettings
+from seqwright.decoding.settings import DecodingSettings
 from seqwright.errors import DataError
 from seqwright.inputs.tagged_text import TaggedText, TaggedTextSettings
 from seqwright.models.tagger import RecurrentTagger, RecurrentTaggerSettings
-from seqwright.objectives.labels import Labels
+from seqwright.objectives.labels import Labels, LabelsSettings
 from seqwright.recipe import Recipe
 from seqwright.tasks.tag_baseline import TagBaseline
 from seqwright.tasks.tagged_rows import tokenised
@@ -67,7 +68,9 @@ def wired(inputs: dict[str, Any] | None = None, **settings: Any) -> tuple[Recipe
     data_settings = TaggedFilesSettings(**files | settings)
     chosen = TaggedTextSettings.model_validate({"kind": "spaced", **(inputs or {})})
     training = TrainingSettings(tokens=256, steps=60, schedule="constant", rate=0.02, warmup=0, validate_every=60)
-    recipe = Recipe("people", "", data_settings, chosen, None, None, training, None)
+    recipe = Recipe(
+        "people", "", data_settings, chosen, RecurrentTaggerSettings(), LabelsSettings(), training, DecodingSettings()
+    )
     data = TaggedFiles(data_settings)
     return recipe, data, TaggingTask().learnt_inputs(recipe, data)
 

@@ -1,0 +1,117 @@
+"""Batches of packed documents: several in a row so that hardly any padding is left, and none reads another.
+
+B batch · T time · N documents · R rows
+"""
+
+from collections.abc import Iterator, Sequence
+from functools import lru_cache
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+
+from seqwright.batches import KEPT_EPOCHS, Ids, Place, Rows, padded
+from seqwright.batches.text import PackedText, Traced, cut_by_length
+
+Numbers = NDArray[np.int64]
+Packed = list[Numbers]
+"""Of each row of a batch the documents that stand in it."""
+
+
+def packed_texts(rows: Sequence[Sequence[Ids]], *, begin: int, end: int) -> PackedText:
+    """Each row several documents: `begin x begin y` is given, `x end y end` is wanted, `document_BT` is 1 … 2 …."""
+    given_BT, real_BT = padded([_one_by_one([([begin], text) for text in row]) for row in rows])
+    wanted_BT, _ = padded([_one_by_one([(text, [end]) for text in row]) for row in rows])
+    lengths = [[len(text) + 1 for text in row] for row in rows]
+    document_BT, _ = padded([np.repeat(np.arange(1, len(row) + 1), row) for row in lengths])
+    return PackedText(given_BT, wanted_BT, real_BT, torch.ones(len(rows), dtype=torch.bool), document_BT)
+
+
+def _one_by_one(parts: Sequence[tuple[Sequence[int] | Ids, Sequence[int] | Ids]]) -> Ids:
+    return np.concatenate([one for both in parts for one in both]).astype(np.int64)
+
+
+def best_fit(length_N: Numbers, size: int) -> Packed:
+    """Rows of at most `size` positions: longest first, each where it leaves the least room, else in a new row.
+
+    Best-fit decreasing (Johnson 1973), which Ding et al. 2024 (section 3) pack documents with. What is longer than a
+    row has one of its own. Of equal lengths the first comes first.
+    """
+    rows: list[list[int]] = []
+    by_room: list[list[int]] = [[] for _ in range(size)]  # the rows that have so much room left
+    rooms = 0  # bit r is 1 where `by_room[r]` has a row: the least that is enough is then one operation away
+    for number in np.argsort(-length_N, kind="stable").tolist():
+        length = int(length_N[number])
+        enough = rooms >> length
+        if enough:
+            room = length + (enough & -enough).bit_length() - 1
+            row = by_room[room].pop()
+            rooms ^= (not by_room[room]) << room
+        else:
+            room, row = size, len(rows)
+            rows.append([])
+        rows[row].append(number)
+        if room > length:
+            by_room[room - length].append(row)
+            rooms |= 1 << (room - length)
+    return [np.array(row) for row in rows]
+
+
+class PackedBatches:
+    """Documents packed into rows of `segment` positions, at most `tokens` positions a batch with padding.
+
+    Each epoch shuffles the documents (which decides among equals), packs them, cuts the rows into batches as
+    `DocumentBatches` does documents, and shuffles those; all from (seed, epoch).
+    """
+
+    def __init__(self, rows: Rows, *, tokens: int, segment: int, seed: int, begin: int, end: int) -> None:
+        self.rows = rows
+        self.tokens, self.segment, self.seed, self.begin, self.end = tokens, segment, seed, begin, end
+        self._remembered = lru_cache(KEPT_EPOCHS)(self._planned)
+
+    def at(self, place: Place) -> PackedText:
+        """The batch at a place."""
+        return self._batch(self.plan(place.epoch)[place.batch], place.epoch)
+
+    def after(self, place: Place) -> Place:
+        """The place that follows, perhaps in the next epoch."""
+        last = place.batch + 1 == self.in_epoch(place.epoch)
+        return Place(place.epoch + 1, 0) if last else Place(place.epoch, place.batch + 1)
+
+    def in_epoch(self, epoch: int) -> int:
+        """How many batches an epoch has; nearly the same in each."""
+        return len(self.plan(epoch))
+
+    def once(self) -> Iterator[PackedText]:
+        """Every document once, packed in a fixed way."""
+        return (traced.batch for traced in self.traced())
+
+    def traced(self) -> Iterator[Traced[PackedText]]:
+        """The batches of `once`, and which document stands where."""
+        for packed in self._packed(np.arange(len(self.rows.length_N))):
+            document_BT, _ = padded([np.repeat(row, self.rows.length_N[row] + 1) for row in packed])
+            yield Traced(self._batch(packed, 0), document_BT)
+
+    def plan(self, epoch: int) -> list[Packed]:
+        """Which documents stand in which row of which batch of an epoch."""
+        return self._remembered(epoch)
+
+    def padding(self, epoch: int = 0) -> float:
+        """The share of all positions in an epoch's batches that is padding."""
+        length_N = self.rows.length_N + 1
+        every = sum(len(packed) * max(int(length_N[row].sum()) for row in packed) for packed in self.plan(epoch))
+        return 1 - int(length_N.sum()) / every
+
+    def _planned(self, epoch: int) -> list[Packed]:
+        order = np.random.default_rng((self.seed, epoch))
+        batches = self._packed(order.permutation(len(self.rows.length_N)))
+        return [batches[i] for i in order.permutation(len(batches))]
+
+    def _packed(self, numbers: Numbers) -> list[Packed]:
+        length_N = self.rows.length_N[numbers] + 1
+        rows = best_fit(length_N, self.segment)
+        length_R = np.array([length_N[row].sum() for row in rows])
+        return [[numbers[rows[i]] for i in some] for some in cut_by_length(length_R, self.tokens)]
+
+    def _batch(self, packed: Packed, epoch: int) -> PackedText:
+        return packed_texts([self.rows.take(row, epoch) for row in packed], begin=self.begin, end=self.end)
