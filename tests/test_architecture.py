@@ -26,6 +26,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "decoding": {"errors", "settings"},
     "metrics": {"errors", "settings"},
     "pictures": {"errors", "settings"},
+    "interchange": {"data.files", "errors", "inputs"},
     "tasks": {
         "batches",
         "cache",
@@ -36,6 +37,7 @@ MAY_IMPORT: dict[str, set[str]] = {
         "errors",
         "inputs",
         "layers",
+        "lineage",
         "metrics",
         "objectives",
         "recipe",

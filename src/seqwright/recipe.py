@@ -15,12 +15,14 @@ import tomlkit
 from pydantic import ValidationError
 
 from seqwright.errors import SettingError, closest
-from seqwright.lineage import KINDS, chosen, kinds_of, task_name, usual_kind
+from seqwright.lineage import DISTILLED, KINDS, chosen, kinds_of, task_name, usual_kind
 from seqwright.settings import Settings
 
 SECTIONS = tuple(KINDS)
 FORMAT = 1
 WORDS = ("name", "description", "base")
+OF_THE_BEGINNING = frozenset({"weights", "take"})  # of a model: where it began, which is no one else's matter
+TOKENIZER_KEYS = frozenset({"kind", "vocabulary", "normalise", "lowercase", "least"})  # what decides a tokenizer
 
 
 class Recipe(NamedTuple):
@@ -34,6 +36,11 @@ class Recipe(NamedTuple):
     objective: Any
     training: Any
     decoding: Any
+
+    @property
+    def task(self) -> str:
+        """What it is for."""
+        return task_name(self.data.kind, self.objective.kind)
 
     def resolved(self) -> dict[str, Any]:
         """Every setting with its value, defaults included, as plain TOML values."""
@@ -80,10 +87,19 @@ def _meant(path: Path) -> str:
     return f" Did you mean '{known[close]}'?" if close else ""
 
 
-def read_recipe(where: str, overrides: Iterable[str] = ()) -> Recipe:
-    """A recipe by file or shipped name, with `section.key=value` overrides."""
+def read_recipe(
+    where: str, overrides: Iterable[str] = (), *, run: Path | None = None, teacher: str | None = None
+) -> Recipe:
+    """A recipe by file or shipped name, with `section.key=value` overrides.
+
+    `run` is the folder it is trained into: if that was begun already, the one its weights came from is not needed.
+    `teacher` is a run that it is to be distilled from.
+    """
     name, text = recipe_text(where)
-    return recipe_from(with_overrides(with_base(parsed(text, where), where), overrides), name=name)
+    plain = with_overrides(with_base(parsed(text, where), where), overrides)
+    plain = plain if teacher is None else with_teacher(plain, teacher)
+    begun = (run or Path("runs") / str(plain.get("name", name))) / "resolved.toml"
+    return recipe_from(with_weights(plain, begun), name=name)
 
 
 def parsed(text: str, where: str) -> dict[str, Any]:
@@ -108,9 +124,14 @@ def recipe_from(plain: dict[str, Any], *, name: str = "run") -> Recipe:
             raise SettingError(f"'{word}' must be text, not {plain[word]!r}")
     if plain.get("format", FORMAT) != FORMAT:
         raise SettingError(f"the recipe has format {plain['format']}; this version reads format {FORMAT}")
-    task = task_name(plain.get("data", {}).get("kind"))
+    task = _task(plain)
     sections = {section: validated(section, plain.get(section, {}), task) for section in SECTIONS}
     return Recipe(plain.get("name", name), plain.get("description", ""), **sections)
+
+
+def _task(plain: Mapping[str, Any]) -> str:
+    """What plain values are for."""
+    return task_name(plain.get("data", {}).get("kind"), plain.get("objective", {}).get("kind"))
 
 
 def validated(section: str, given: dict[str, Any], task: str, called: Mapping[str, str] | None = None) -> Any:
@@ -155,10 +176,10 @@ def with_base(plain: dict[str, Any], where: str, heirs: tuple[str, ...] = ()) ->
     name, text = recipe_text(base)
     under = with_base(parsed(text, name), base, (*heirs, base))
     merged = {**under, **plain}
-    task = task_name(under.get("data", {}).get("kind"))
-    data = plain.get("data", {}).get("kind")
-    if data is not None and task_name(data) != task:
-        raise SettingError(f"'{base}' is for {task} and {where} for {task_name(data)}; choose another base, or none")
+    task = _task(under)
+    own = _task({section: {**under.get(section, {}), **plain.get(section, {})} for section in ("data", "objective")})
+    if own != task:
+        raise SettingError(f"'{base}' is for {task} and {where} for {own}; choose another base, or none")
     for section in SECTIONS:
         above, below = plain.get(section, {}), under.get(section, {})
         kind = below.get("kind", usual_kind(section, task))
@@ -166,6 +187,56 @@ def with_base(plain: dict[str, Any], where: str, heirs: tuple[str, ...] = ()) ->
         if chosen(section, above.get("kind", kind), task) == chosen(section, kind, task):
             merged[section] = {**below, **above}
     return merged
+
+
+def with_teacher(plain: dict[str, Any], teacher: str) -> dict[str, Any]:
+    """What the recipe says, but to be learnt from a teacher, and with its tokenizer."""
+    task = _task(plain)
+    if task not in DISTILLED:
+        raise SettingError(f"the recipe is for {task}, which cannot be distilled; {' and '.join(DISTILLED)} can")
+    objective = {**plain.get("objective", {}), "kind": DISTILLED[task], "teacher": teacher}
+    inputs = {key: value for key, value in plain.get("inputs", {}).items() if key not in TOKENIZER_KEYS}
+    if "weights" not in plain.get("model", {}):
+        inputs["tokenizer"] = teacher
+    return {**plain, "objective": objective, "inputs": inputs}
+
+
+def with_weights(plain: dict[str, Any], begun: Path) -> dict[str, Any]:
+    """What the recipe says, over what the run says whose weights it begins from: its model and its tokenizer."""
+    weights = plain.get("model", {}).get("weights")
+    where = weights or plain.get("inputs", {}).get("tokenizer")
+    if not isinstance(where, str):
+        return plain
+    path = begun if begun.is_file() else Path(where).expanduser() / "resolved.toml"
+    if not path.is_file():
+        setting = "model.weights" if weights else "inputs.tokenizer"
+        raise SettingError(f"{setting} is '{where}', where there is no run; `seqwright train` or `import` makes one")
+    other = parsed(path.read_text(encoding="utf-8"), str(path))
+    return _inherited(plain, other) if weights else {**plain, "inputs": _same_tokenizer(plain, other, where)}
+
+
+def _inherited(plain: dict[str, Any], other: dict[str, Any]) -> dict[str, Any]:
+    """Plain values with the model and the tokenizer of another run, as far as they leave them open."""
+    task, model = _task(plain), plain["model"]
+    kind = chosen("model", model.get("kind", other["model"]["kind"]), task)
+    known: type[Settings] = kind.load(kind.settings)
+    kept = known.model_fields.keys() - OF_THE_BEGINNING
+    body = {key: value for key, value in other["model"].items() if key in kept}
+    inputs = _same_tokenizer(plain, other, model["weights"])
+    return {**plain, "model": {**body, **model}, "inputs": inputs}
+
+
+def _same_tokenizer(plain: dict[str, Any], other: dict[str, Any], where: str) -> dict[str, Any]:
+    """The inputs of a recipe, cut into tokens as another run's are."""
+    given = plain.get("inputs", {})
+    theirs = {key: value for key, value in other["inputs"].items() if key in TOKENIZER_KEYS}
+    for key, value in given.items():
+        if key in theirs and theirs[key] != value:
+            raise SettingError(
+                f"inputs.{key} is {value!r}, but the tokenizer comes from {where}, where it is {theirs[key]!r}; "
+                f"leave inputs.{key} out"
+            )
+    return {**theirs, **given}
 
 
 def with_overrides(plain: dict[str, Any], overrides: Iterable[str]) -> dict[str, Any]:

@@ -3,11 +3,12 @@
 Using a model needs the run folder and nothing else; training and evaluating also need the data.
 """
 
+import hashlib
 import json
 import os
 import shutil
 import warnings
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -17,19 +18,28 @@ from filelock import FileLock, Timeout
 from torch import nn
 
 from seqwright.batches import Batches
+from seqwright.data.files import content_hash
 from seqwright.devices import keep_freed_memory
 from seqwright.errors import RunError, SettingError, nearest
-from seqwright.lineage import chosen, model_row, task_name, task_of
+from seqwright.lineage import chosen, model_row, task_of
 from seqwright.objectives.objective import Objective
 from seqwright.recipe import Recipe, flattened, parsed, recipe_from, written
 from seqwright.tasks import Prepared
-from seqwright.training.checkpoint import STEP_FOLDER, newest_whole, read_checkpoint, read_mark, steps_on_disk
+from seqwright.tasks.distillation import Teacher, taught, unlabelled_sum
+from seqwright.training.checkpoint import (
+    STEP_FOLDER,
+    newest_whole,
+    read_checkpoint,
+    read_mark,
+    step_folder,
+    steps_on_disk,
+)
 from seqwright.training.counting import count, write_only_step
 from seqwright.training.distributed import World
 from seqwright.training.loop import fit
 from seqwright.training.reporter import Quiet, Reporter
 from seqwright.training.schedule import expected_steps, learning_rate
-from seqwright.training.weights import load_tensors
+from seqwright.training.weights import load_tensors, transferred
 
 MAY_CHANGE = {"description", "name", "training.steps", "training.epochs", "training.threads", "training.device"}
 MAY_CHANGE |= {"training.keep", "training.patience"}
@@ -56,17 +66,73 @@ def data_of(recipe: Recipe) -> Any:
 
 def model_of(recipe: Recipe, sizes: Mapping[str, Any]) -> nn.Module:
     """A new model, its weights drawn from the recipe's seed."""
-    kind = chosen("model", recipe.model.kind, task_name(recipe.data.kind))
+    kind = chosen("model", recipe.model.kind, recipe.task)
     torch.manual_seed(recipe.training.seed)
     model: nn.Module = kind.load(kind.thing)(recipe.model, **sizes)
     return model
 
 
-def objective_of(recipe: Recipe) -> Objective:
-    """The objective a recipe names."""
-    kind = chosen("objective", recipe.objective.kind, task_name(recipe.data.kind))
-    objective: Objective = kind.load(kind.thing)(recipe.objective)
+def weights_of(recipe: Recipe) -> str | None:
+    """The run whose weights a recipe begins from."""
+    weights: str | None = recipe.model.model_dump().get("weights")
+    return weights
+
+
+def taken_blocks(recipe: Recipe) -> Sequence[int] | None:
+    """Which blocks of that run a recipe takes, if it chooses."""
+    blocks: Sequence[int] | None = recipe.model.model_dump().get("take")
+    return blocks
+
+
+def source_of(recipe: Recipe) -> Run | None:
+    """The run that a recipe takes its weights or its tokenizer from."""
+    where = weights_of(recipe) or recipe.inputs.model_dump().get("tokenizer")
+    return None if where is None else opened_beside(Path(where).expanduser())
+
+
+def opened_beside(folder: Path) -> Run:
+    """Another run, opened while one is trained, which keeps the number of threads it has."""
+    threads = torch.get_num_threads()
+    run = open_run(folder)
+    torch.set_num_threads(threads)
+    return run
+
+
+def objective_of(recipe: Recipe, sizes: Mapping[str, int] | None = None) -> Objective:
+    """The objective a recipe names; what it learns itself is drawn from the recipe's seed."""
+    kind = chosen("objective", recipe.objective.kind, recipe.task)
+    torch.manual_seed(recipe.training.seed)
+    objective: Objective = kind.load(kind.thing)(recipe.objective, **(sizes or {}))
     return objective
+
+
+def teacher_of(recipe: Recipe, folder: Path) -> Teacher | None:
+    """The run that a recipe is to be distilled from; a student that was begun may outlive it."""
+    where: str | None = recipe.objective.model_dump().get("teacher")
+    if where is None:
+        return None
+    path = Path(where).expanduser()
+    before = resolved_of(folder).get("sha256", {}).get("teacher") if steps_on_disk(folder) else None
+    if before is not None and not path.is_dir():
+        return Teacher(where, before, None)
+    run = opened_beside(path)
+    return Teacher(where, sum_of(run), run)
+
+
+def sum_of(run: Run) -> str:
+    """A sha256 of everything that decides what a run says: its model's settings, its weights, its inputs."""
+    step = step_folder(run.folder, run.step)
+    weights = [path for name in ("averages", "model") if (path := step / f"{name}.safetensors").exists()][:1]
+    files = [*weights, *sorted(path for path in (run.folder / "inputs").rglob("*") if path.is_file())]
+    said = json.dumps([run.recipe.model.model_dump(mode="json"), *map(content_hash, files)])
+    return hashlib.sha256(said.encode()).hexdigest()
+
+
+def sums_of(recipe: Recipe, data: Any, teacher: Teacher | None) -> dict[str, str]:
+    """A sha256 of each thing that is learnt from."""
+    sums = {part: data.fingerprint(part) for part in data.parts()}
+    more = {} if teacher is None else {"teacher": teacher.sha256, "unlabelled": unlabelled_sum(recipe)}
+    return sums | {name: known for name, known in more.items() if known}
 
 
 def device_of(recipe: Recipe) -> torch.device:
@@ -108,7 +174,7 @@ def train(
     """Train a recipe into a run folder, going on where an earlier training stopped. `text` is the recipe as written."""
     reporter = reporter or Quiet()
     set_up_cpu(recipe)
-    task, data, device = task_of(recipe.data.kind), data_of(recipe), device_of(recipe)
+    task, data, device = task_of(recipe.task), data_of(recipe), device_of(recipe)
     world = World.from_environment(device)
     with locked(folder) if world.first else nullcontext():  # under torchrun only one process writes
         if fresh and world.first:
@@ -116,21 +182,29 @@ def train(
         world.told_by_first(True)  # the others wait until the folder is as it shall be
         refuse_changes(recipe, folder)
         known = bool(steps_on_disk(folder))
-        refuse_other_data(folder, data)
-        inputs = task.loaded_inputs(folder / "inputs") if known else task.learnt_inputs(recipe, data)
-        prepared = task.prepared(recipe, data, inputs)
+        teacher = teacher_of(recipe, folder)
+        sha256 = sums_of(recipe, data, teacher)
+        refuse_other_data(folder, sha256)
+        source = None if known else source_of(recipe)
+        tokenizer = None if source is None else source.inputs.tokenizer
+        inputs = task.loaded_inputs(folder / "inputs") if known else task.learnt_inputs(recipe, data, tokenizer)
+        prepared, sizes = taught(task.prepared(recipe, data, inputs), recipe, data, inputs, teacher)
         refuse_unknown_metric(recipe, prepared)
         for note in prepared.notes:
             reporter.say(note)
         model = model_of(recipe, inputs.sizes()).to(device)
+        if source is not None and weights_of(recipe) is not None:
+            for note in transferred(source.model, model, str(source.folder), taken_blocks(recipe)):
+                reporter.say(note)
+            sha256["weights"] = content_hash(source.folder / f"step-{source.step:06d}" / "model.safetensors")
         reporter.say(f"{recipe.model.kind}: {parameters(model):,} parameters, {_sizes(inputs.sizes())}")
         if world.first:
-            write_beginning(recipe, folder, text, inputs, {part: data.fingerprint(part) for part in data.parts()})
+            write_beginning(recipe, folder, text, inputs, sha256)
         metadata = _metadata(inputs)
-        if "gradient" in model_row(recipe.model.kind, task_name(recipe.data.kind)).promises:
+        if "gradient" in model_row(recipe.model.kind, recipe.task).promises:
             used = fit(
                 model,
-                objective_of(recipe).to(device),
+                objective_of(recipe, sizes).to(device),
                 prepared.train,
                 settings=recipe.training,
                 rate=rate_of(recipe, prepared.train),
@@ -221,7 +295,7 @@ def write_beginning(recipe: Recipe, folder: Path, text: str, inputs: Any, sha256
         inputs.save(aside)
         aside.rename(folder / "inputs")
     resolved = recipe.resolved()
-    resolved["sha256"] = dict(sha256)
+    resolved["sha256"] = {**(resolved_of(folder).get("sha256", {}) if resumed else {}), **sha256}
     _replace(folder / "resolved.toml", written(resolved))
     if text and not resumed:
         _replace(folder / "recipe.toml", text)
@@ -249,12 +323,12 @@ def refuse_changes(recipe: Recipe, folder: Path) -> None:
         )
 
 
-def refuse_other_data(folder: Path, data: Any) -> None:
+def refuse_other_data(folder: Path, sha256: Mapping[str, str]) -> None:
     """The data of a resumed run must be what it was: its place in it would mean nothing."""
     if not steps_on_disk(folder):
         return
     before = resolved_of(folder).get("sha256", {})
-    changed = [part for part in data.parts() if part in before and before[part] != data.fingerprint(part)]
+    changed = [part for part, found in sha256.items() if part in before and before[part] != found]
     if changed:
         raise RunError(
             f"the data of {folder} changed since it was begun ({', '.join(changed)}); put it back, choose another "
@@ -282,7 +356,7 @@ def open_run(folder: Path, *, which: str = "best", notice: Callable[[str], None]
     plain = resolved_of(folder)
     plain.pop("sha256", None)
     recipe = recipe_from(plain, name=folder.name)
-    inputs = task_of(recipe.data.kind).loaded_inputs(folder / "inputs")
+    inputs = task_of(recipe.task).loaded_inputs(folder / "inputs")
     step, files = _weights(folder, which, notice)
     model = model_of(recipe, inputs.sizes())
     load_tensors(model, files.get("averages") or files["model"])

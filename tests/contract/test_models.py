@@ -11,10 +11,12 @@ import torch
 from safetensors.torch import load, save
 from torch import Tensor, nn
 
+from seqwright.batches.packed import packed_texts
+from seqwright.batches.text import PackedText, texts
 from seqwright.decoding.stepper import reordered
 from seqwright.layers.embeddings import HasTokenVectors
 from seqwright.layers.taps import Tap, listen
-from seqwright.lineage import MODELS, Model
+from seqwright.lineage import MODELS, Model, chosen
 from seqwright.training.weights import load_tensors, unique_tensors
 
 NAMES = {row: f"{row.task}-{row.kind}" for row in MODELS}
@@ -36,7 +38,7 @@ def small(row: Model, seed: int = 1) -> Any:
 
 
 def example(row: Model) -> Any:
-    return row.load("example")()
+    return row.load(row.example)()
 
 
 @torch.no_grad()
@@ -186,8 +188,10 @@ def test_the_vectors_of_the_tokens_are_those_the_model_reads(row: Model) -> None
 @those_that("gradient")
 def test_every_parameter_learns(row: Model) -> None:
     model, batch = small(row).train(), example(row)
-    said = model(batch, None)[0][batch.judged]
-    (said * torch.randn(said.shape, generator=torch.Generator().manual_seed(5))).sum().backward()
+    kind = chosen("objective", None, row.task)
+    objective = kind.load(kind.thing)()
+    loss, _ = objective(model, batch, objective.start(model, batch))
+    loss.total(objective.counts(batch)).backward()
     still = [name for name, p in model.named_parameters() if p.grad is None or not bool(p.grad.any())]
     assert still == []
 
@@ -332,3 +336,41 @@ def test_every_tensor_of_a_state_has_a_row_for_each_row(row: Model) -> None:
     for t in range(2):
         assert {len(leaf) for leaf in leaves(state)} == {len(tokens_BT)}
         _, state = model.step(tokens_BT[:, t], state)
+
+
+# ------------------------------------------------------------------------------------------------ those that pack
+
+
+def documents(batch: Any) -> list[Any]:
+    """The rows of a batch without what stands before and after them."""
+    return [given[real][1:].numpy() for given, real in zip(batch.given_BT, batch.real_BT, strict=True)]
+
+
+def packed(batch: Any, rows: list[list[Any]]) -> PackedText:
+    """Documents in the rows of a batch that packs them, begun and ended as in another batch."""
+    return packed_texts(rows, begin=int(batch.given_BT[0, 0]), end=int(batch.wanted_BT[0, batch.real_BT[0]][-1]))
+
+
+@those_that("packs")
+def test_a_packed_document_is_read_as_if_it_stood_alone(row: Model) -> None:
+    model, batch = small(row), example(row)
+    first, second, third = documents(batch)
+    alone = [logits(model, packed(batch, [[text]])) for text in (first, second, third)]
+    for text, wanted in zip((first, second, third), alone, strict=True):
+        apart = texts([text], begin=int(batch.given_BT[0, 0]), end=1)
+        close(logits(model, apart), wanted)
+    together = logits(model, packed(batch, [[third, first, second], [second, third]]))
+    close(together, torch.cat([alone[n] for n in (2, 0, 1, 1, 2)]))
+
+
+@those_that("packs")
+@torch.no_grad()
+def test_another_document_in_the_row_changes_nothing(row: Model) -> None:
+    model, batch = small(row), example(row)
+    first, second, third = documents(batch)
+    one, other = (packed(batch, [[first, text, second]]) for text in (third, third[::-1].copy()))
+    assert not torch.equal(one.given_BT, other.given_BT)
+    for number in (1, 2, 3):
+        here = one.document_BT == number
+        before, after = model(one, None)[0][here], model(other, None)[0][here]
+        assert torch.equal(before, after) == (number != 2)

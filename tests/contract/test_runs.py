@@ -19,8 +19,24 @@ from seqwright.runs import data_of, model_of, open_run, train
 FEW = {"examples": 60, "valid": 10, "test": 0}
 SMALL: dict[str, dict[str, Any]] = {
     "translation": {"data": {"kind": "reverse", **FEW}, "inputs": {"kind": "words"}, "model": {"size": "tiny"}},
+    "prompting": {
+        "data": {"kind": "reverse", **FEW},
+        "inputs": {"kind": "words", "longest": 16},
+        "objective": {"kind": "answer"},
+    },
     "language": {"data": {"kind": "text", "train": "text.txt"}, "inputs": {"kind": "characters"}},
+    "masking": {
+        "data": {"kind": "text", "train": "text.txt"},
+        "inputs": {"kind": "characters", "examples": "sentences"},
+        "model": {"pooler": False},
+        "objective": {"kind": "masked-token"},
+    },
     "classification": {"data": {"kind": "labelled", "train": "labelled.tsv"}, "inputs": {"kind": "characters"}},
+    "rating": {
+        "data": {"kind": "labelled", "train": "rated.tsv"},
+        "inputs": {"kind": "characters"},
+        "objective": {"kind": "rating"},
+    },
     "tagging": {"data": {"kind": "tagged", "train": "tagged.conll"}, "inputs": {"kind": "characters"}},
     "forecasting": {"data": {"kind": "waves", "history": 20, **FEW}},
     "description": {"data": {"kind": "numbers", **FEW}},
@@ -35,6 +51,7 @@ def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
     files = {
         "text.txt": "".join(f"{line}\n" for line in lines),
         "labelled.tsv": "".join(f"{line}\t{'odd' if n % 2 else 'even'}\n" for n, line in enumerate(lines)),
+        "rated.tsv": "text1\ttext2\tscore\n" + "".join(f"{line}\t{n} times\t{n / 8}\n" for n, line in enumerate(lines)),
         "tagged.conll": "\n".join(
             "".join(f"{word} {'NUMBER' if word.isdigit() else 'WORD'}\n" for word in line.split()) for line in lines
         ),
@@ -59,7 +76,7 @@ def test_a_saved_and_reopened_model_scores_to_the_same_bit(
     small = SMALL[row.task]
     recipe = recipe_from({**small, "model": {"kind": row.kind, **small.get("model", {})}, "training": TRAINING})
     trained = train(recipe, tmp_path / "run")
-    prepared = task_of(recipe.data.kind).prepared(recipe, data_of(recipe), trained.inputs)
+    prepared = task_of(recipe.task).prepared(recipe, data_of(recipe), trained.inputs)
     batch = prepared.train.at(Place(0, 0))
     wanted = said(trained.model, batch)
     assert not torch.equal(said(model_of(recipe, trained.inputs.sizes()).eval(), batch)[0], wanted[0])

@@ -195,7 +195,6 @@ def _untouched(trained: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]
 @pytest.mark.parametrize(
     ("command", "found"),
     [
-        ("generate runs/pairs 1", ["learnt translation", "use translate"]),
         ("score runs/pairs 1", ["learnt translation", "use translate"]),
         ("translate runs/characters the", ["learnt language", "use generate or score"]),
         ("classify runs/characters the", ["learnt language", "use generate or score"]),

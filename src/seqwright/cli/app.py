@@ -5,8 +5,32 @@ from typing import Annotated
 
 import typer
 
-from seqwright.cli.options import Beam, CardName, LengthPenalty, Overrides, RecipeName, RunFolder, Verb, Which
-from seqwright.cli.using import bring, classify, export, forecast, generate, look, neighbours, score, tag, translate
+from seqwright.cli.options import (
+    Beam,
+    CardName,
+    LengthPenalty,
+    Overrides,
+    RecipeName,
+    RunFolder,
+    TeacherFolder,
+    Verb,
+    Which,
+)
+from seqwright.cli.using import (
+    answer,
+    bring,
+    classify,
+    export,
+    forecast,
+    generate,
+    neighbours,
+    prompt,
+    score,
+    tag,
+    translate,
+)
+from seqwright.cli.using_encoders import embed, fill
+from seqwright.cli.using_pictures import look
 
 app = typer.Typer(
     name="seqwright",
@@ -57,7 +81,9 @@ def lineage() -> None:
 def new(
     task: Annotated[
         str,
-        typer.Argument(metavar="TASK", help="What to learn: translation, language, classification or forecasting."),
+        typer.Argument(
+            metavar="TASK", help="What to learn: translation, language, classification, rating or forecasting."
+        ),
     ],
     data: Annotated[
         list[Path],
@@ -126,6 +152,30 @@ def train(
     train_recipe(recipe, overrides or [], run, fresh=fresh, yes=yes, tensorboard=tensorboard)
 
 
+@app.command(cls=Verb)
+def distil(
+    teacher: TeacherFolder,
+    recipe: RecipeName,
+    overrides: Overrides = None,
+    run: Annotated[
+        Path | None, typer.Option(metavar="FOLDER", help="The run folder.  [default: runs/NAME-distilled]")
+    ] = None,
+    fresh: Annotated[bool, typer.Option("--fresh", help="Start over; asks before it deletes.")] = False,
+    yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")] = False,
+    tensorboard: Annotated[bool, typer.Option("--tensorboard", help="Also write TensorBoard events.")] = False,
+) -> None:
+    """Train a smaller model to say what a larger one says: a classifier, or one that finds hidden words.
+
+    The recipe is the student's; its tokenizer is the teacher's, which is asked once and whose answers are kept. More
+    texts, without labels, help: objective.unlabelled=texts.txt.
+
+    Example: seqwright distil runs/mine mine.toml model.weights=runs/mine model.layers=3 'model.take=[0,2,4]'
+    """
+    from seqwright.cli.training import distil_recipe
+
+    distil_recipe(teacher, recipe, overrides or [], run, fresh=fresh, yes=yes, tensorboard=tensorboard)
+
+
 @app.command("eval", cls=Verb)
 def evaluate(
     run: RunFolder,
@@ -156,8 +206,9 @@ def evaluate(
     evaluate_run(run, part, data or [], {"beam": beam, "length_penalty": length_penalty}, which, as_json=json)
 
 
-for verb in (translate, generate, score, classify, tag, forecast, look, neighbours, export):
+for verb in (translate, generate, prompt, score, fill, embed, classify, tag, answer, forecast, look, neighbours):
     app.command(cls=Verb)(verb)
+app.command(cls=Verb)(export)
 app.command("import", cls=Verb)(bring)
 
 

@@ -2,14 +2,14 @@
 
 from seqwright.cli.storage import storage_markdown
 from seqwright.cli.terminal import command, shown
-from seqwright.lineage import task_name
 from seqwright.runs import Run, parameters
 from seqwright.training.counting import Stored
 from seqwright.training.journal import Journal
 
 VERBS = {"translation": "translate", "language": "generate", "classification": "classify", "tagging": "tag"}
-VERBS |= {"forecasting": "forecast"}
+VERBS |= {"rating": "classify", "forecasting": "forecast", "questions": "answer", "prompting": "generate"}
 WITHOUT_TEXT = {"forecast", "eval"}
+IMPORTED = {"text-checkpoint", "labelled-checkpoint", "tagged-checkpoint", "questions-checkpoint"}
 
 
 def write_card(run: Run) -> None:
@@ -17,19 +17,26 @@ def write_card(run: Run) -> None:
     parts = [f"# {run.recipe.name}", run.recipe.description, _nature(run), _scores(run)]
     if isinstance(run.model, Stored):
         parts.append(f"What it keeps grows with the order:\n\n{storage_markdown(run.model)}")
-    verb = VERBS.get(task_name(run.recipe.data.kind), "eval")
+    verb = verb_of(run)
     use = command(verb, shown(run.folder)) + ("" if verb in WITHOUT_TEXT else ' "…"')
+    use += ' --context "…"' if verb == "answer" else ""
     parts.append(f"Use it: `{use}`")
     (run.folder / "card.md").write_text("\n\n".join(filter(None, parts)) + "\n", encoding="utf-8")
+
+
+def verb_of(run: Run) -> str:
+    """The verb that uses what a run has learnt."""
+    if run.recipe.task == "masking":
+        return "fill" if run.recipe.model.head else "embed"
+    return VERBS.get(run.recipe.task, "eval")
 
 
 def _nature(run: Run) -> str:
     kind, settings = run.recipe.model.kind, "Every setting stands in `resolved.toml`."
     if isinstance(run.model, Stored):
         return f"A model of kind {kind}, which has counts in place of parameters. {settings}"
-    return (
-        f"A {kind} with {parameters(run.model):,} parameters, trained for {run.step:,} steps by Seqwright. {settings}"
-    )
+    made = "imported" if run.recipe.data.kind in IMPORTED else f"trained for {run.step:,} steps by Seqwright"
+    return f"A {kind} with {parameters(run.model):,} parameters, {made}. {settings}"
 
 
 def _scores(run: Run) -> str:

@@ -17,10 +17,10 @@ from seqwright.batches import Batches, Place
 from seqwright.cli.storage import storage_table
 from seqwright.cli.terminal import add_row, command, say
 from seqwright.devices import computes_bfloat16, home_of
-from seqwright.lineage import model_row, task_name, task_of
+from seqwright.lineage import DISTILLED, model_row, task_of
 from seqwright.objectives.objective import Objective, Part
-from seqwright.recipe import Recipe, read_recipe
-from seqwright.runs import data_of, device_of, model_of, objective_of, parameters, set_up_cpu
+from seqwright.recipe import Recipe, read_recipe, validated
+from seqwright.runs import data_of, device_of, model_of, objective_of, parameters, set_up_cpu, source_of
 from seqwright.training.counting import Counter, Stored
 from seqwright.training.schedule import expected_steps
 
@@ -34,16 +34,19 @@ WORTHWHILE = 1.1  # a gain in speed that is told apart from noise
 def check_recipe(where: str, overrides: list[str]) -> None:
     """Print what was found, remarks last; nothing is written but the token cache."""
     recipe = read_recipe(where, overrides)
+    if recipe.task in DISTILLED and recipe.objective.kind == DISTILLED[recipe.task]:  # look without asking the teacher
+        recipe = recipe._replace(objective=validated("objective", {}, recipe.task))
     set_up_cpu(recipe)
-    task, data = task_of(recipe.data.kind), data_of(recipe)
+    task, data = task_of(recipe.task), data_of(recipe)
     say("reading the data …")
-    inputs = task.learnt_inputs(recipe, data)
+    source = source_of(recipe)
+    inputs = task.learnt_inputs(recipe, data, None if source is None else source.inputs.tokenizer)
     checked, batches = task.checked(recipe, data, inputs)
     table = Table(*checked.columns, box=None, pad_edge=False)
     for row in checked.rows:
         add_row(table, *row)
     Console().print(table)
-    descends = "gradient" in model_row(recipe.model.kind, task_name(recipe.data.kind)).promises
+    descends = "gradient" in model_row(recipe.model.kind, recipe.task).promises
     tried, told = (_descended if descends else _counted)(recipe, inputs, batches)
     for name, value in {**checked.facts, **tried}.items():
         print(f"{name:<22}{value}")

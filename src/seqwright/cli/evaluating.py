@@ -10,13 +10,13 @@ from seqwright.cli.terminal import add_row, json_text, say, shown
 from seqwright.data.examples import PartName
 from seqwright.data.files import content_hash
 from seqwright.errors import SettingError
-from seqwright.lineage import TASKS, task_name, task_of
+from seqwright.lineage import TASKS, task_of
 from seqwright.recipe import Recipe, validated
 from seqwright.runs import Run, data_of, open_run, resolved_of
 from seqwright.tasks import Evaluation
 
 # Tasks in which nothing is written that a search could find.
-UNSEARCHED = {"language", "classification", "tagging", "forecasting"}
+UNSEARCHED = {"language", "masking", "classification", "rating", "tagging", "questions", "forecasting"}
 
 
 def evaluate_run(
@@ -26,7 +26,7 @@ def evaluate_run(
     if files and part is not None:
         raise SettingError("--part chooses from the run's own data and --data brings other pairs; give one of them")
     run = open_run(folder, which=which, notice=say)
-    recipe, files, task = run.recipe, [path.expanduser() for path in files], task_name(run.recipe.data.kind)
+    recipe, files, task = run.recipe, [path.expanduser() for path in files], run.recipe.task
     if files:
         recipe = recipe._replace(data=validated("data", _only(files, recipe), task))
     if task in UNSEARCHED and any(value is not None for value in decoding.values()):
@@ -39,7 +39,7 @@ def evaluate_run(
     say(f"{shown(folder)}, step {run.step:,}, on {subject}{searched}")
     if not files:
         _warn_of_other_data(folder, data)
-    result = task_of(recipe.data.kind).evaluated(recipe, data, run.inputs, run.model, chosen, settings)
+    result = task_of(recipe.task).evaluated(recipe, data, run.inputs, run.model, chosen, settings)
     for note in result.notes:
         say(f"{subject}: {note.removeprefix(f'{chosen}: ')}")
     name = _name(run, f"{files[0].stem}-{data.fingerprint(chosen)[:8]}" if files else chosen, settings, which)
@@ -67,7 +67,7 @@ def decoding_settings(run: Run, given: dict[str, Any]) -> Any:
             say(f"searching with a beam of {wanted}: so many candidates need so wide a beam")
             merged["beam"] = wanted
     options = {name: f"--{name.replace('_', '-')}" for name in changes}
-    return validated("decoding", merged, task_name(run.recipe.data.kind), options)
+    return validated("decoding", merged, run.recipe.task, options)
 
 
 def _warn_of_other_data(folder: Path, data: Any) -> None:
@@ -87,7 +87,7 @@ def _name(run: Run, subject: str, settings: Any, which: str) -> str:
     The subject is a part, or the name of a file with the beginning of its sha256: it may be called like a part.
     """
     name = f"{subject}-step-{run.step:06d}"
-    if task_name(run.recipe.data.kind) not in UNSEARCHED:
+    if run.recipe.task not in UNSEARCHED:
         name += f"-beam-{settings.beam}"
     if settings.beam > 1 and settings.length_penalty != run.recipe.decoding.length_penalty:
         name += f"-penalty-{settings.length_penalty:g}"
@@ -115,12 +115,17 @@ def _only(files: list[Path], recipe: Recipe) -> dict[str, Any]:
     """Data settings in which every part is these files; how they are read is as in the recipe, if that reads files."""
     if len(files) > 2:
         raise SettingError(f"--data was given {len(files)} times; give one file, or two line-aligned ones")
-    if task_name(recipe.data.kind) == "classification" and len(files) == 1:
+    if recipe.task in {"classification", "rating"} and len(files) == 1:
         from seqwright.data.labelled_cards import other_files
 
         return other_files(files[0], recipe.data)
+    if recipe.task == "questions" and len(files) == 1:
+        from seqwright.data.question_cards import other_questions
+
+        return other_questions(files[0], recipe.data)
     paths = str(files[0]) if len(files) == 1 else [str(path) for path in files]
-    kind, reading = TASKS[task_name(recipe.data.kind)].files, {}
+    summaries = recipe.data.kind in {"summaries", "summaries-card"}
+    kind, reading = "summaries" if summaries else TASKS[recipe.task].files, {}
     if recipe.data.kind == kind and len(files) == 1:
         reading = recipe.data.model_dump(exclude={"kind", "train", "valid", "test"}, exclude_none=True)
     return {"kind": kind, **reading, "train": paths, "valid": paths, "test": paths}
@@ -147,6 +152,10 @@ def _drawn(task: str, result: Evaluation, run: Run, stem: Path) -> list[Path]:
             from seqwright.cli.classifying import draw_confusion
 
             return draw_confusion(result, run.inputs, stem)
+        case "rating":
+            from seqwright.cli.classifying import draw_ratings
+
+            return draw_ratings(result, stem)
         case "tagging":
             from seqwright.cli import tagging
 
@@ -170,6 +179,11 @@ def _print(task: str, result: Evaluation) -> None:
         from seqwright.cli import tagging
 
         tagging.print_evaluation(result)
+        return
+    if task == "questions":
+        from seqwright.cli import answering
+
+        answering.print_evaluation(result)
         return
     console = Console()
     table = Table("score", "value", "signature", box=None, pad_edge=False)

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 from seqwright.data.examples import Pair
 from seqwright.data.first_look import text_and_label, time_and_values
-from seqwright.data.labelled import LabelledFiles, training_labels, usable
+from seqwright.data.labelled import LabelledFiles, rating_of, training_labels, usable
 from seqwright.data.labelled_folders import LabelFolders
 from seqwright.data.pairs import PairFiles
 from seqwright.data.series import SeriesFiles
@@ -172,10 +172,38 @@ def classification(files: list[Path], asked: dict[str, Any]) -> FirstRecipe:
         "tokens": 512 if texts < SMALL else 4096,
     }
     told = ", ".join(f"{label} {count:,}" for label, count in islice(labels.items(), 10))
-    columns = "".join(f"{name}: {data[name]}; " for name in ("text", "label") if name in data)
+    columns = "".join(f"{name}: {data[name]}; " for name in ("text", "second", "label") if name in data)
     seen = f"{texts:,} texts to train on ({told}{', …' if len(labels) > 10 else ''})"
     first_one = f"the first is '{first.label}':\n  {_short(first.text)}"
     return FirstRecipe(CLASSIFICATION, values, data, f"{columns}{seen}, {first_one}", labelled.remarks())
+
+
+RATING = CLASSIFICATION.replace(
+    "[training]", '[objective]\nkind = "rating"            # numbers in place of classes\n\n[training]'
+).replace(
+    'metric = "accuracy"        # chooses the best checkpoint; macro_f1 where a label is rare',
+    'metric = "pearson"         # chooses the best checkpoint; or spearman, mse',
+)
+
+
+def rating(files: list[Path], asked: dict[str, Any]) -> FirstRecipe:
+    """A recurrent network that rates the texts of a table."""
+    path = _one(files, "ratings are learnt from one table")
+    found = text_and_label(path) if path.is_file() else {}
+    data = {"kind": "labelled", "train": path.as_posix(), **found, **asked}
+    held_out = dict.fromkeys(("valid", "test"), "10%")  # as the recipe has it
+    labelled = LabelledFiles(validated("data", {**held_out, **data}, "rating"))
+    rated = [rating_of(example, "train") for example in usable(labelled.examples("train"))]
+    first = next(usable(labelled.examples("train")))
+    values = {
+        "description": f"Ratings learnt from {path.name}",
+        "epochs": min(40, max(4, 40_000 // len(rated))),
+        "tokens": 512 if len(rated) < SMALL else 4096,
+    }
+    columns = "".join(f"{name}: {data[name]}; " for name in ("text", "second", "label") if name in data)
+    seen = f"{len(rated):,} texts to train on, rated from {min(rated):g} to {max(rated):g}"
+    first_one = f"the first is rated {rated[0]:g}:\n  {_short(first.text)}"
+    return FirstRecipe(RATING, values, data, f"{columns}{seen}, {first_one}", labelled.remarks())
 
 
 FORECASTING = """\
@@ -237,6 +265,7 @@ FIRST_RECIPES: dict[str, Callable[[list[Path], dict[str, Any]], FirstRecipe]] = 
     "translation": translation,
     "language": language,
     "classification": classification,
+    "rating": rating,
     "forecasting": forecasting,
 }
 

@@ -10,10 +10,10 @@ from rich.console import Console
 from rich.table import Table
 
 from seqwright.cli.opening import opened_for
-from seqwright.cli.terminal import add_row, say, shown
+from seqwright.cli.terminal import add_row, picture_formats, say, shown
 from seqwright.data.series import Ending, ending_of
 from seqwright.errors import SettingError
-from seqwright.pictures import UNDATED, save
+from seqwright.pictures import save
 from seqwright.pictures.forecasts import Panel, forecast_picture, panels_of
 from seqwright.runs import Run, data_of
 from seqwright.tasks import Evaluation
@@ -33,14 +33,14 @@ def forecast_series(
     if steps < 1:
         raise SettingError(f"--steps is {steps}; forecast at least 1")
     if picture is not None:
-        _formats(picture)  # refused before anything is computed
+        picture_formats(picture)  # refused before anything is computed
     ending = _ending(run, file)
     values_NC = Forecaster(run.model, run.inputs)(ending.values_TC[None], steps)[0]
     if steps > run.inputs.horizon:
         say(f"the model forecasts {run.inputs.horizon} at once: beyond that it goes on from its own forecasts")
     if picture is not None:
         figure = forecast_picture(_panels(run, ending, values_NC, steps))
-        paths = save(figure, picture.with_suffix(""), _formats(picture))
+        paths = save(figure, picture.with_suffix(""), picture_formats(picture))
         say(f"drawn: {', '.join(map(shown, paths))}")
     _print(ending, values_NC, as_json=as_json)  # last: whoever reads it may stop listening
 
@@ -71,17 +71,6 @@ def _print(ending: Ending, values_NC: Any, *, as_json: bool) -> None:
 
 
 # ---------------------------------------------------------------------------------------------------- pictures
-
-
-def _formats(picture: Path) -> tuple[str, ...]:
-    """What to save: the form of the ending of its name, or PNG and SVG where it has none."""
-    form = picture.suffix.lower()[1:]
-    if not form:
-        return ("png", "svg")
-    if form not in UNDATED:
-        known = " or ".join(f".{known}" for known in UNDATED)
-        raise SettingError(f"--picture is '{picture}'; end it in {known}, or give no ending for PNG and SVG")
-    return (form,)
 
 
 def _panels(run: Run, ending: Ending, values_NC: Any, steps: int) -> list[Panel]:

@@ -1,53 +1,100 @@
-"""`generate`: a language model goes on with a text, or a text is written from a number, a label or the like."""
+"""`generate`: a language model goes on with a text, or answers it, or a text is written from a number or a label."""
 
 import json
 import sys
-from collections.abc import Sized
+from collections.abc import Iterable, Iterator, Sized
 from pathlib import Path
 from typing import Any
 
 from seqwright.cli.evaluating import decoding_settings
 from seqwright.cli.opening import opened_for
+from seqwright.cli.prompting import answered
 from seqwright.cli.terminal import say
+from seqwright.cli.translating import asked, some_lines
 from seqwright.errors import DataError, SettingError
-from seqwright.inputs.tokenizers import UNKNOWN
-from seqwright.lineage import task_name
 from seqwright.runs import Run
 from seqwright.tasks.describer import Describer
 from seqwright.tasks.language import first_token
-from seqwright.tasks.writer import Continuation, Writer
+from seqwright.tasks.writer import LONGEST, Continuation, Writer
 
 BY_CHANCE = {"beam": 1, "temperature": 1.0}  # how a language model writes, and what drawing is where nobody says how
 
 
 def generate_texts(
-    folder: Path, prompts: list[str], decoding: dict[str, Any], *, scores: bool, as_json: bool, which: str
+    folder: Path,
+    texts: list[str],
+    file: Path | None,
+    decoding: dict[str, Any],
+    *,
+    scores: bool,
+    as_json: bool,
+    which: str,
 ) -> None:
     """Write on from each prompt, or write what it stands for; a single text that goes on is shown while it is."""
+    blocks = _blocks(texts, file)
     run = opened_for("generate", folder, which)
-    from_vectors = task_name(run.recipe.data.kind) == "description"
-    # What is written from a vector is chosen as the recipe says: drawn only if that does, or an option asks for it.
-    as_in_recipe = from_vectors and (run.recipe.decoding.temperature or "beam" not in decoding)
+    task = run.recipe.task
+    # What is written to something is chosen as the recipe says: drawn only if that does, or an option asks for it.
+    as_in_recipe = task != "language" and (run.recipe.decoding.temperature or "beam" not in decoding)
     settings = decoding_settings(run, decoding if as_in_recipe else {**BY_CHANCE, **decoding})
-    if from_vectors:
-        _describe(run, prompts, settings, scores=scores, as_json=as_json)
+    if task in {"prompting", "translation"}:
+        for found in answered(run, blocks, settings):
+            _print(found, scores=scores, as_json=as_json)
+    elif task == "description":
+        given = [text for block in blocks for text in block]
+        _describe(run, given if texts or file else [], settings, scores=scores, as_json=as_json)
     else:
-        _write_on(run, prompts or [""], settings, scores=scores, as_json=as_json)
+        _write_on(run, blocks, settings, scores=scores, as_json=as_json)
     sys.stdout.flush()
 
 
-def _write_on(run: Run, prompts: list[str], settings: Any, *, scores: bool, as_json: bool) -> None:
-    openings = [_usable(run.inputs, prompt) for prompt in prompts]
+def _blocks(texts: list[str], file: Path | None) -> Iterator[list[str]]:
+    """The prompts, as many at once as there are; without any, one from nothing."""
+    given, file = asked("generate", texts, file)
+    if file is not None or texts == ["-"]:
+        return some_lines([], file)
+    return iter([given or [""]])  # whole: a prompt may have several lines
+
+
+def _write_on(run: Run, blocks: Iterator[list[str]], settings: Any, *, scores: bool, as_json: bool) -> None:
     writer = Writer(run.model, run.inputs, settings, first=first_token(run.recipe, run.inputs))
-    watched = len(openings) == 1 and settings.beam == 1 and settings.n_best == 1 and not (scores or as_json)
-    if watched:
-        print(openings[0], end="", flush=True)
-        (candidates,) = writer(openings, tell=lambda text: print(text, end="", flush=True))
-        print(flush=True)
-        if not candidates[0].finished:
-            say(f"stopped after {len(candidates[0].tokens)} tokens; --longest allows more")
-        return
-    _print(writer(openings), scores=scores, as_json=as_json)
+    watched = settings.beam == 1 and settings.n_best == 1 and not (scores or as_json)
+    row, unfinished = 0, Unfinished(writer)
+    for block in blocks:
+        openings = [_usable(run.inputs, prompt) for prompt in block]
+        if watched and len(openings) == 1:
+            found = writer(openings, first_row=row, tell=lambda text: print(text, end="", flush=True))
+            print(flush=True)
+        else:
+            found = writer(openings, first_row=row)
+            _print(found, scores=scores, as_json=as_json)
+            sys.stdout.flush()
+        row += len(openings)
+        unfinished.add(candidate for candidates in found for candidate in candidates)
+    unfinished.tell()
+
+
+class Unfinished:
+    """Counts texts that did not come to an end, and why."""
+
+    def __init__(self, writer: Writer) -> None:
+        self.writer, self.full, self.longest = writer, 0, 0
+
+    def add(self, candidates: Iterable[Continuation]) -> None:
+        """Look at some texts."""
+        for candidate in candidates:
+            if not candidate.finished:
+                full = len(candidate.tokens) == self.writer.room(candidate.prompt)
+                self.full, self.longest = self.full + full, self.longest + (not full)
+
+    def tell(self) -> None:
+        """Say what was found."""
+        if self.full:
+            full = f"texts that stopped because they filled the model's context of {self.writer.context:,} tokens"
+            say(f"{full}: {self.full}; begin with less to get more")
+        if self.longest:
+            most = self.writer.settings.longest or LONGEST
+            say(f"texts that stopped after {most} tokens: {self.longest}; --longest allows more")
 
 
 def _describe(run: Run, given: list[str], settings: Any, *, scores: bool, as_json: bool) -> None:
@@ -82,7 +129,7 @@ def _usable(inputs: Any, opening: str) -> str:
             f"the text has {' '.join(map(repr, unknown))}, which {_is(unknown)} not in the model's vocabulary; leave "
             f"{'it' if len(unknown) == 1 else 'them'} out"
         )
-    foreign = [word for word in opening.split() if UNKNOWN in inputs.tokenizer.encode([word])[0]]
+    foreign = [word for word in opening.split() if inputs.tokenizer.unknowns(inputs.tokenizer.encode([word])[0])]
     if foreign:
         say(f"the vocabulary lacks {' '.join(map(repr, foreign))}: the model reads on as after an unknown word")
     return opening if inputs.tokenizer.kind == "characters" else opening.rstrip(" ")

@@ -8,6 +8,8 @@ from seqwright.cli.terminal import add_row, command
 from seqwright.data.catalog import CATALOG, Card, download_folder, located
 from seqwright.data.fetch import fetch
 from seqwright.data.labelled_cards import LABELLED_CARDS
+from seqwright.data.question_cards import QUESTION_CARDS
+from seqwright.data.summary_cards import SUMMARY_CARDS
 from seqwright.data.tagged_cards import TAGGED_CARDS
 from seqwright.data.text_cards import TEXT_CARDS, require_addresses
 from seqwright.errors import DataError, instead
@@ -22,11 +24,12 @@ def list_recipes() -> None:
     for name, path in shipped().items():
         plain = with_base(parsed(path.read_text(encoding="utf-8"), name), name)
         data, model = plain.get("data", {}), plain.get("model", {})
+        task = task_name(data.get("kind"), plain.get("objective", {}).get("kind"))
         add_row(
             table,
             name,
             data.get("name", data.get("kind", USUAL_DATA)),
-            model.get("kind", usual_kind("model", task_name(data.get("kind")))),
+            model.get("kind", usual_kind("model", task)),
             plain.get("description", ""),
         )
     Console().print(table)
@@ -45,7 +48,10 @@ def every_card() -> dict[str, tuple[Card, str]]:
     texts = {name: (text.card, text.unit) for name, text in TEXT_CARDS.items()}
     labelled = {name: (labels.card, "texts") for name, labels in LABELLED_CARDS.items()}
     tagged = {name: (each, "sentences") for name, each in TAGGED_CARDS.items()}
-    return {name: (pairs, "pairs") for name, pairs in CATALOG.items()} | texts | labelled | tagged
+    questions = {name: (each.card, "questions") for name, each in QUESTION_CARDS.items()}
+    summaries = {name: (each.card, "texts with summaries") for name, each in SUMMARY_CARDS.items()}
+    pairs = {name: (each, "pairs") for name, each in CATALOG.items()}
+    return pairs | texts | labelled | tagged | questions | summaries
 
 
 def card_named(name: str) -> Card:

@@ -9,9 +9,9 @@ from rich.console import Console
 from rich.table import Column, Table
 from rich.text import Text
 
+from seqwright.cli.opening import refuse_overlong
 from seqwright.cli.terminal import add_row, say
 from seqwright.errors import DataError, SettingError
-from seqwright.lineage import task_name
 from seqwright.runs import open_run
 from seqwright.tasks.language import first_token
 from seqwright.tasks.vectors import Neighbour, Word, WordVectors, cosine
@@ -34,7 +34,7 @@ def show_neighbours(
     if analogy and (len(words) != 3 or texts):
         raise SettingError("--analogy takes three words and no --in, as in --analogy king man woman")
     run = open_run(folder, which=which, notice=say)
-    language = task_name(run.recipe.data.kind) == "language"
+    language = run.recipe.task == "language"
     first = {"first": first_token(run.recipe, run.inputs)} if language else {}
     vectors = WordVectors(run.model, run.inputs, side=side, **first)
     found = [vectors.word(word) for word in words]
@@ -43,6 +43,7 @@ def show_neighbours(
             pieces = " ".join(vectors.spellings[token] for token in word.tokens)
             say(f"{word.text}: the mean of the vectors of {pieces}")
     if texts:
+        refuse_overlong(run, texts)
         for word in found:
             _compare(vectors, word.text, texts, as_json=as_json)
     elif analogy:

@@ -1,20 +1,24 @@
 """Opening a run for a verb; of one that learnt something else it is said which verb to use."""
 
+from collections.abc import Sequence
 from pathlib import Path
 
 from seqwright.cli.terminal import say
-from seqwright.errors import RunError
-from seqwright.lineage import task_name
+from seqwright.errors import DataError, RunError
 from seqwright.runs import Run, open_run
 
+AROUND = 3  # tokens that may stand before, between and after two texts
 LANGUAGE_MODEL = "a language model, trained on running text"
 # What each verb is for, and the tasks whose runs it can use.
 USES: dict[str, tuple[str, set[str]]] = {
-    "translate": ("a translator, trained on pairs", {"translation"}),
-    "generate": (LANGUAGE_MODEL, {"language", "description"}),
+    "translate": ("a translator, trained on pairs", {"translation", "prompting"}),
+    "generate": ("a model that writes text", {"language", "prompting", "description", "translation"}),
     "score": (LANGUAGE_MODEL, {"language"}),
-    "classify": ("a classifier, trained on labelled text", {"classification"}),
+    "prompt": (LANGUAGE_MODEL, {"language", "prompting"}),
+    "fill": ("a BERT, trained to find hidden words", {"masking"}),
+    "classify": ("a classifier, trained on labelled text", {"classification", "rating"}),
     "tag": ("a tagger, trained on words with tags", {"tagging"}),
+    "answer": ("a model that answers questions about a text", {"questions"}),
     "forecast": ("a model of time series", {"forecasting"}),
 }
 
@@ -22,9 +26,24 @@ USES: dict[str, tuple[str, set[str]]] = {
 def opened_for(verb: str, folder: Path, which: str) -> Run:
     """A run that the verb can use; any other is refused before anything is computed."""
     run = open_run(folder, which=which, notice=say)
-    task = task_name(run.recipe.data.kind)
+    task = run.recipe.task
     purpose, tasks = USES[verb]
     if task not in tasks:
         fitting = " or ".join(other for other, (_, known) in USES.items() if task in known)
         raise RunError(f"{folder} learnt {task}; {verb} is for {purpose}: use {fitting}")
     return run
+
+
+def context_of(run: Run) -> int | None:
+    """Most tokens that the model of a run reads at once; None where there is no limit."""
+    known = "context" in type(run.recipe.model).model_fields
+    return int(run.recipe.model.context) if known else None
+
+
+def refuse_overlong(run: Run, texts: Sequence[str]) -> None:
+    """Refuse a text that the model cannot read whole, with the tokens around it."""
+    context = context_of(run)
+    for number, text in enumerate(texts if context is not None else (), start=1):
+        length = len(run.inputs.tokenizer.encode([text])[0])
+        if context is not None and length + AROUND > context:
+            raise DataError(f"text {number} has {length:,} tokens; {run.folder} reads {context - AROUND:,}: shorten it")

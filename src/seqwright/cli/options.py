@@ -52,6 +52,9 @@ Overrides = Annotated[
     typer.Argument(metavar="SECTION.KEY=VALUE", help="Settings in place of the recipe's, as in training.steps=2000."),
 ]
 RunFolder = Annotated[Path, typer.Argument(metavar="RUN", callback=_run_folder, help="A run folder, as in runs/mine.")]
+TeacherFolder = Annotated[
+    Path, typer.Argument(metavar="TEACHER", callback=_run_folder, help="The run to learn from, as in runs/mine.")
+]
 Texts = Annotated[
     list[str] | None,
     typer.Argument(metavar="TEXT", help="Texts; without any, or as -, standard input is read line by line."),
@@ -66,10 +69,21 @@ TopP = Annotated[
     float | None,
     typer.Option(metavar="X", help="When drawing: only from the likeliest that make up this share, as in 0.9."),
 ]
+MinP = Annotated[
+    float | None,
+    typer.Option(metavar="X", help="When drawing: only tokens at least X times as likely as the likeliest, as in 0.1."),
+]
 Seed = Annotated[int | None, typer.Option(metavar="N", help="When drawing: the same number draws the same texts.")]
 Shortest = Annotated[int | None, typer.Option(metavar="N", help="Write at least N tokens.")]
 Longest = Annotated[int | None, typer.Option(metavar="N", help="Write at most N tokens, the end included.")]
 NoRepeat = Annotated[int | None, typer.Option(metavar="N", help="Never write the same N tokens in a row twice.")]
+RepetitionPenalty = Annotated[
+    float | None, typer.Option(metavar="X", help="Above 1: less of what the text holds already; 1.2 is usual.")
+]
+Stop = Annotated[
+    list[str] | None,
+    typer.Option(metavar="TEXT", help="End before this text where it is written; can be given several times."),
+]
 Scores = Annotated[bool, typer.Option("--scores", help="Show the score before each result.")]
 JsonLines = Annotated[bool, typer.Option("--json", help="Print one JSON object for each result.")]
 Which = Annotated[str, typer.Option(metavar="best|last", help="The checkpoint to use.")]

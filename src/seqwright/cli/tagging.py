@@ -12,7 +12,6 @@ from seqwright.cli.opening import opened_for
 from seqwright.cli.terminal import add_row, json_text, say
 from seqwright.cli.translating import asked, some_lines
 from seqwright.inputs.tagged_text import TaggedText
-from seqwright.inputs.tokenizers import UNKNOWN
 from seqwright.metrics.tags import OUTSIDE, entities, mark_entities, parted
 from seqwright.pictures import save
 from seqwright.pictures.confusion import confusion_table
@@ -86,7 +85,7 @@ def print_evaluation(result: Evaluation) -> None:
 def _unknown(inputs: TaggedText, sentences: list[list[str]]) -> Iterator[str]:
     """The words that have something in them which the vocabulary lacks."""
     for words, encoded in zip(sentences, inputs.encode(sentences), strict=True):
-        yield from (word for word, tokens in zip(words, encoded, strict=True) if UNKNOWN in tokens)
+        yield from (word for word, tokens in zip(words, encoded, strict=True) if inputs.tokenizer.unknowns(tokens))
 
 
 def _json(text: str, found: Tagging, inputs: TaggedText) -> str:

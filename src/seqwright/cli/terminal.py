@@ -14,6 +14,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from seqwright.errors import SettingError
 from seqwright.training.reporter import Bar, Lines, Quiet, Reporter
 
 
@@ -65,3 +66,16 @@ def shown(path: Path) -> str:
         return str(path.resolve().relative_to(Path.cwd()))
     except ValueError:
         return str(path)
+
+
+def picture_formats(picture: Path) -> tuple[str, ...]:
+    """What to save: the form of the ending of its name, or PNG and SVG where it has none."""
+    from seqwright.pictures import UNDATED
+
+    form = picture.suffix.lower()[1:]
+    if not form:
+        return ("png", "svg")
+    if form not in UNDATED:
+        known = " or ".join(f".{known}" for known in UNDATED)
+        raise SettingError(f"--picture is '{picture}'; end it in {known}, or give no ending for PNG and SVG")
+    return (form,)

@@ -1,4 +1,4 @@
-"""`train`: a recipe into a run folder."""
+"""`train` and `distil`: a recipe into a run folder."""
 
 import sys
 import time
@@ -24,11 +24,26 @@ from seqwright.training.reporter import Both
 from seqwright.training.tensorboard import TensorBoard
 
 
+def distil_recipe(
+    teacher: Path, where: str, overrides: list[str], run: Path | None, *, fresh: bool, yes: bool, tensorboard: bool
+) -> None:
+    """Train, with a teacher; by default not into the folder of the recipe without one."""
+    folder = run or Path("runs") / f"{Path(where).stem}-distilled"
+    train_recipe(where, overrides, folder, fresh=fresh, yes=yes, tensorboard=tensorboard, teacher=str(teacher))
+
+
 def train_recipe(
-    where: str, overrides: list[str], run: Path | None, *, fresh: bool, yes: bool, tensorboard: bool
+    where: str,
+    overrides: list[str],
+    run: Path | None,
+    *,
+    fresh: bool,
+    yes: bool,
+    tensorboard: bool,
+    teacher: str | None = None,
 ) -> None:
     """Train, and say what to do next."""
-    recipe = read_recipe(where, overrides)
+    recipe = read_recipe(where, overrides, run=None if fresh else run, teacher=teacher)
     folder = run or Path("runs") / recipe.name
     if fresh:
         _make_sure(folder, yes)

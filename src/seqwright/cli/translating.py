@@ -11,11 +11,12 @@ from typing import Any
 
 from seqwright.cli.evaluating import decoding_settings
 from seqwright.cli.opening import opened_for
+from seqwright.cli.prompting import answerer_of
 from seqwright.cli.terminal import say
 from seqwright.data.files import lines, require_file
 from seqwright.errors import DataError, SettingError
 from seqwright.runs import Run
-from seqwright.tasks.translator import Translation, Translator
+from seqwright.tasks.translator import Translation
 
 LINES_AT_ONCE = 512
 MOST_TOKENS = 4096  # attention to so long a line needs gigabytes
@@ -35,7 +36,7 @@ def translate_texts(
     """Translate and print, a line for each sentence (for each candidate, where several are asked for)."""
     texts, file = asked("translate", texts, file)
     run = opened_for("translate", folder, which)
-    translator = Translator(run.model, run.inputs, decoding_settings(run, decoding))
+    translator = answerer_of(run, decoding_settings(run, decoding))
     row = 0
     unknown: Counter[str] = Counter()
     prefix = _usable_prefix(run, prefix)

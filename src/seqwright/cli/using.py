@@ -10,13 +10,16 @@ from seqwright.cli.options import (
     JsonLines,
     LengthPenalty,
     Longest,
+    MinP,
     NBest,
     NoRepeat,
+    RepetitionPenalty,
     RunFolder,
     Scores,
     Seed,
     Shortest,
     Side,
+    Stop,
     Temperature,
     Texts,
     TopK,
@@ -38,10 +41,13 @@ def translate(
     temperature: Temperature = None,
     top_k: TopK = None,
     top_p: TopP = None,
+    min_p: MinP = None,
     seed: Seed = None,
     shortest: Shortest = None,
     longest: Longest = None,
     no_repeat: NoRepeat = None,
+    repetition_penalty: RepetitionPenalty = None,
+    stop: Stop = None,
     prefix: Annotated[str, typer.Option(metavar="TEXT", help="Begin every translation with this.")] = "",
     scores: Scores = False,
     json: JsonLines = False,
@@ -60,8 +66,10 @@ def translate(
         "shortest": shortest,
         "longest": longest,
         "no_repeat": no_repeat,
+        "repetition_penalty": repetition_penalty,
+        "stop": stop or None,
     }
-    chance = {"temperature": temperature, "top_k": top_k, "top_p": top_p, "seed": seed}
+    chance = {"temperature": temperature, "top_k": top_k, "top_p": top_p, "min_p": min_p, "seed": seed}
     decoding |= with_chance(chance, sample=sample, beam=beam)
     translate_texts(run, texts or [], file, decoding, prefix=prefix, scores=scores, as_json=json, which=which)
 
@@ -72,13 +80,17 @@ def generate(
         list[str] | None,
         typer.Argument(
             metavar="TEXT",
-            help="How the texts begin; without any, from nothing. Or the number, label or numbers (as in 1.5,2) that "
-            "texts are written from, where the run learnt that.",
+            help="How the texts begin; without any, from nothing. Or texts to answer, or the number, label or numbers "
+            "(as in 1.5,2) that texts are written from, where the run learnt that. As -, standard input is read.",
         ),
+    ] = None,
+    file: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="A file of beginnings, one a line, plain or .gz.")
     ] = None,
     temperature: Temperature = None,
     top_k: TopK = None,
     top_p: TopP = None,
+    min_p: MinP = None,
     seed: Seed = None,
     greedy: Annotated[bool, typer.Option("--greedy", help="Take the likeliest token each time.")] = False,
     beam: Beam = None,
@@ -87,15 +99,22 @@ def generate(
     shortest: Shortest = None,
     longest: Longest = None,
     no_repeat: NoRepeat = None,
+    repetition_penalty: RepetitionPenalty = None,
+    stop: Stop = None,
     scores: Scores = False,
     json: JsonLines = False,
     which: Which = "best",
 ) -> None:
-    """Let a language model go on with a text, drawn by chance; it is shown while it is written.
+    """Let a language model go on with texts, drawn by chance; a single one is shown while it is written.
 
-    A run that writes texts from numbers or labels is given those, and chooses as its recipe says.
+    A run that answers texts (with a translation or a summary), or that writes them from numbers or labels, is given
+    those, and chooses as its recipe says.
 
     Example: seqwright generate runs/mine "Once upon a time" --temperature 0.8 --longest 300
+
+    Example: seqwright generate runs/mine --file beginnings.txt --min-p 0.1 --stop "." --json
+
+    Example: seqwright generate runs/dialogsum-gpt "$(cat dialogue.txt)" --beam 4
 
     Example: seqwright generate runs/numbers-gru 1234 56
     """
@@ -107,10 +126,58 @@ def generate(
         "shortest": shortest,
         "longest": longest,
         "no_repeat": no_repeat,
+        "repetition_penalty": repetition_penalty,
+        "stop": stop or None,
     }
-    chance = {"temperature": temperature, "top_k": top_k, "top_p": top_p, "seed": seed}
+    chance = {"temperature": temperature, "top_k": top_k, "top_p": top_p, "min_p": min_p, "seed": seed}
     decoding |= drawn_or_searched(chance, greedy=greedy, beam=beam)
-    generate_texts(run, texts or [], decoding, scores=scores, as_json=json, which=which)
+    generate_texts(run, texts or [], file, decoding, scores=scores, as_json=json, which=which)
+
+
+def prompt(
+    run: RunFolder,
+    examples: Annotated[
+        Path,
+        typer.Option(metavar="FILE", help="Examples: a .tsv, .csv or .jsonl file of texts and their answers."),
+    ],
+    texts: Annotated[list[str] | None, typer.Argument(metavar="TEXT", help="What is asked after the examples.")] = None,
+    answers: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="Questions with right answers, to measure the accuracy; such a file too."),
+    ] = None,
+    shots: Annotated[
+        int | None,
+        typer.Option(metavar="N", help="Give N examples.  [default: all; of --answers 0, 1, 2, 4 and 8]"),
+    ] = None,
+    template: Annotated[
+        str | None,
+        typer.Option(metavar="FORM", help="How an example is written.  [default: {input} => {output}]"),
+    ] = None,
+    between: Annotated[
+        str | None, typer.Option(metavar="TEXT", help="What stands between examples.  [default: a line feed]")
+    ] = None,
+    longest: Longest = None,
+    seed: Annotated[
+        int, typer.Option(metavar="N", help="Of --answers: the same number draws the same examples for a question.")
+    ] = 0,
+    picture: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Draw the accuracy over the examples, as .png or .svg.")
+    ] = None,
+    json: Annotated[bool, typer.Option("--json", help="Print one JSON object for each answer or number.")] = False,
+    which: Which = "best",
+) -> None:
+    """Ask a language model something after examples of it; nothing is learnt from them but what is meant.
+
+    With --answers, how many questions are answered right after 0, 1, 2, 4, … examples, drawn anew for each.
+
+    Example: seqwright prompt runs/mappings-gpt --examples opposites.tsv "good cat night"
+
+    Example: seqwright prompt runs/mine --examples capitals.csv --answers more.csv --picture shots.png
+    """
+    from seqwright.cli.few_shots import Wish, prompt_run
+
+    wish = Wish(texts or [], examples, answers, shots, template, between, longest, seed, picture, json, which)
+    prompt_run(run, wish)
 
 
 def score(
@@ -134,18 +201,26 @@ def score(
 def classify(
     run: RunFolder,
     texts: Texts = None,
-    file: Annotated[Path | None, typer.Option(metavar="FILE", help="A file of texts, one a line.")] = None,
+    second: Annotated[
+        list[str] | None,
+        typer.Option(metavar="TEXT", help="The second text, where the run learnt pairs; as often as there are texts."),
+    ] = None,
+    file: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="A file of texts, one a line; of a pair, a tab between the two.")
+    ] = None,
     top: Annotated[int, typer.Option(metavar="N", help="Show the N likeliest labels of each text.")] = 1,
     json: Annotated[bool, typer.Option("--json", help="Print one JSON object for each text.")] = False,
     which: Which = "best",
 ) -> None:
-    """Say the label of each text, with its probability.
+    """Say the label of each text or pair of texts, with its probability; where ratings were learnt, the number.
 
     Example: seqwright classify runs/mine "A film to fall asleep in." --top 2
+
+    Example: seqwright classify runs/glue-stsb "A man plays a flute." --second "Somebody makes music."
     """
     from seqwright.cli.classifying import classify_texts
 
-    classify_texts(run, texts or [], file, top=top, as_json=json, which=which)
+    classify_texts(run, texts or [], second or [], file, top=top, as_json=json, which=which)
 
 
 def tag(
@@ -165,6 +240,51 @@ def tag(
     from seqwright.cli.tagging import tag_texts
 
     tag_texts(run, texts or [], file, spaces=spaces, as_json=json, which=which)
+
+
+def answer(
+    run: RunFolder,
+    questions: Annotated[
+        list[str] | None,
+        typer.Argument(
+            metavar="QUESTION", help="Questions; without any, or as -, standard input is read line by line."
+        ),
+    ] = None,
+    context: Annotated[str | None, typer.Option(metavar="TEXT", help="The text to find the answers in.")] = None,
+    context_file: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="A file that holds this text, plain or .gz.")
+    ] = None,
+    file: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE", help='A file of questions, one a line; or of JSON lines, {"question": …, "context": …}.'
+        ),
+    ] = None,
+    top: Annotated[int, typer.Option(metavar="N", help="Show the N best answers that do not overlap.")] = 1,
+    threshold: Annotated[
+        float | None,
+        typer.Option(metavar="X", help="Answer only what lies this far above saying nothing; below 0: more often."),
+    ] = None,
+    json: Annotated[bool, typer.Option("--json", help="Print one JSON object for each question.")] = False,
+    which: Which = "best",
+) -> None:
+    """Find the answer to a question in a text: its own words, with their probability, or that it has none.
+
+    Example: seqwright answer runs/mine "When did it begin?" --context-file article.txt --top 3
+    """
+    from seqwright.cli.answering import answer_questions
+
+    answer_questions(
+        run,
+        questions or [],
+        context,
+        context_file,
+        file,
+        top=top,
+        threshold=threshold,
+        as_json=json,
+        which=which,
+    )
 
 
 def forecast(
@@ -217,18 +337,22 @@ def neighbours(
 
 def export(
     run: RunFolder,
-    file: Annotated[Path, typer.Argument(metavar="FILE", help="The file to write; .gz at its end compresses it.")],
+    file: Annotated[
+        Path, typer.Argument(metavar="FILE", help="The file to write, .gz at its end compresses it; for hf a folder.")
+    ],
     to: Annotated[
         str | None,
-        typer.Option(metavar="word2vec|arpa", help="The format.  [default: word2vec for .vec, .txt; arpa for .arpa]"),
+        typer.Option(
+            metavar="word2vec|arpa|hf", help="The format.  [default: word2vec for .vec, .txt; arpa for .arpa]"
+        ),
     ] = None,
     side: Side = None,
     yes: Annotated[bool, typer.Option("--yes", "-y", help="Replace a file that is there.")] = False,
     which: Which = "best",
 ) -> None:
-    """Write what a run has learnt for other programs: word vectors, or an n-gram model as ARPA.
+    """Write what a run has learnt for other programs: word vectors, n-grams as ARPA, GPT and BERT for transformers (hf).
 
-    Example: seqwright export runs/mine mine.vec
+    Example: seqwright export runs/mine mine-hf --to hf
     """
     from seqwright.cli.exporting import export_run
 
@@ -236,7 +360,14 @@ def export(
 
 
 def bring(
-    file: Annotated[Path, typer.Argument(metavar="FILE", help="An n-gram model as ARPA: .arpa or .lm, plain or .gz.")],
+    file: Annotated[
+        Path,
+        typer.Argument(
+            metavar="FILE",
+            help="An n-gram model as ARPA: .arpa or .lm, plain or .gz; or a GPT-2, BERT, RoBERTa or DistilBERT of "
+            "Hugging Face: its folder with config.json, model.safetensors and a tokenizer.",
+        ),
+    ],
     run: Annotated[Path | None, typer.Option(metavar="FOLDER", help="The run folder.  [default: runs/NAME]")] = None,
     inputs: Annotated[
         Path | None,
@@ -244,73 +375,10 @@ def bring(
     ] = None,
     yes: Annotated[bool, typer.Option("--yes", "-y", help="Replace a run that is there.")] = False,
 ) -> None:
-    """Make a run folder of a model that another program made, such as lmplz of KenLM or SRILM.
+    """Make a run folder of a model that another program made: Hugging Face's transformers, KenLM's lmplz, SRILM.
 
-    Example: seqwright import lm.arpa.gz --run runs/lm
+    Example: seqwright import all-MiniLM-L6-v2 --run runs/minilm
     """
     from seqwright.cli.importing import import_model
 
     import_model(file, run, inputs, yes=yes)
-
-
-UnitNames = Annotated[
-    list[str] | None,
-    typer.Option(metavar="LAYER:N", help="This unit, as in 1:17 or memory:1:17; can be given several times."),
-]
-Rule = Annotated[
-    str | None,
-    typer.Option(
-        metavar="RULE", help="The units that follow this rule: quotes, brackets, digits, or any regular expression."
-    ),
-]
-Gradients = Annotated[
-    bool, typer.Option("--gradients", help="How far back in time a recurrent layer is felt, trained and at first.")
-]
-Beside = Annotated[
-    list[Path] | None,
-    typer.Option("--with", metavar="RUN", help="Another run in the picture of --gradients; several times for more."),
-]
-Initialisations = Annotated[
-    bool, typer.Option("--initialisations", help="What each way to begin the weights does to a recurrent model.")
-]
-
-
-def look(
-    run: RunFolder,
-    text: Annotated[
-        str | None, typer.Argument(metavar="TEXT", help="A text for the model to read, or a sentence to translate.")
-    ] = None,
-    file: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="A file to read instead, plain or .gz; not for translation.")
-    ] = None,
-    units: Annotated[bool, typer.Option("--units", help="Colour the text by single recurrent units.")] = False,
-    unit: UnitNames = None,
-    rule: Rule = None,
-    gradients: Gradients = False,
-    beside: Beside = None,
-    initialisations: Initialisations = False,
-    beam: Beam = None,
-    output: Annotated[
-        Path | None,
-        typer.Option("--output", "-o", metavar="FOLDER", help="Where to put the pictures.  [default: RUN/pictures]"),
-    ] = None,
-    json: Annotated[
-        bool, typer.Option("--json", help="Print the numbers of --gradients or --rule as JSON, one object a line.")
-    ] = False,
-    which: Which = "best",
-) -> None:
-    """Draw what happens inside a model while it reads or writes a text.
-
-    Of a translation it shows what attention looks at, of a recurrent model what its units do. Pictures are PNG and
-    SVG, some with an HTML page, and there is something to see in the terminal.
-
-    Example: seqwright look runs/mine "Guten Morgen."
-
-    Example: seqwright look runs/mine --file book.txt --rule quotes
-
-    Example: seqwright look runs/names-rnn --with runs/names-lstm --gradients
-    """
-    from seqwright.cli.looking import Wish, look_at
-
-    asked = Wish(text, file, units, tuple(unit or ()), rule, gradients, tuple(beside or ()), initialisations)
-    look_at(run, asked._replace(beam=beam, output=output, as_json=json, which=which))

@@ -118,7 +118,7 @@ class DescribedFiles:
         piece = piece_of(self._pieces, part)
         held = (
             GivenText(given, text)
-            for text, given in piece.source.examples()
+            for text, given, _ in piece.source.examples()
             if piece.holds(text if self.described_by == "label" else given)
         )
         return some(

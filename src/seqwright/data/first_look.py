@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from seqwright.data.files import extension_of, lines
-from seqwright.data.labelled_tables import LABEL_WORDS, TEXT_WORDS
+from seqwright.data.labelled_tables import LABEL_WORDS, PAIR_WORDS, TEXT_WORDS
 from seqwright.data.series_tables import MISSING
 from seqwright.data.tables import Column, csv_rows, tsv_rows
 from seqwright.data.times import NUMBER
@@ -22,9 +22,13 @@ def text_and_label(path: Path) -> dict[str, Column]:
     """`{"text": "comment", "label": "stars"}`; nothing where it cannot be told, or where it need not be said.
 
     The text is what is longest, the label what takes the fewest values, unless their names tell. The first line is a
-    header if it is short and no other row has the same label; without a header, columns have numbers.
+    header if it is short and no other row has the same label; without a header, columns have numbers. Two texts whose
+    names belong together are a pair, `{"text": "premise", "label": "verdict", "second": "hypothesis"}`.
     """
     top, columns = _columns(path)
+    pair = next((words for words in PAIR_WORDS if None not in (_place(top, words[:1]), _place(top, words[1:]))), None)
+    if pair is not None:
+        return _labelled_pair(top, columns, pair)
     if len(columns) < 2 or len(columns[0]) < FEW:
         return {}
     text = _place(top, TEXT_WORDS)
@@ -42,6 +46,21 @@ def text_and_label(path: Path) -> dict[str, Column]:
     if once and max(len(top[text]), len(top[label])) <= LONGEST_NAME:
         return {"text": top[text].strip(), "label": top[label].strip()}
     return {} if (text, label) == (0, 1) else {"text": text + 1, "label": label + 1}
+
+
+def _labelled_pair(top: list[str], columns: list[list[str]], pair: tuple[str, str]) -> dict[str, Column]:
+    """The columns of two texts and of their label: the one of a usual name, or else that with the fewest values."""
+    names = [cell.strip() for cell in top]
+    folded = [name.casefold() for name in names]
+    first, second = (folded.index(word) for word in pair)
+    label = _place(top, LABEL_WORDS)
+    if label is None:
+        kinds = {place: len(set(column)) for place, column in enumerate(columns) if place not in {first, second}}
+        several = {place: count for place, count in kinds.items() if count > 1}
+        if not several:
+            return {}
+        label = min(several, key=lambda place: several[place])
+    return {"text": names[first], "label": names[label], "second": names[second]}
 
 
 def time_and_values(path: Path) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""Running text in the user's own files, plain or .gz: each line, each paragraph or each file is a document.
+"""Running text in the user's own files, plain or .gz: each line, paragraph, article or file is a document.
 
 Lines and paragraphs stream, as often as they are asked for, so a corpus may be larger than the machine. A share such
 as `valid = "5%"` is cut from the training text: scattered, by a hash of the document, so that no document of one part
@@ -7,9 +7,10 @@ is in another; or off its end, so that one long text can be split too.
 
 import hashlib
 import json
+import re
 from collections.abc import Iterable, Iterator
 from functools import cached_property
-from itertools import groupby
+from itertools import chain, groupby, pairwise
 from pathlib import Path
 from typing import Literal, NamedTuple, Protocol
 
@@ -21,7 +22,8 @@ from seqwright.errors import DataError, SettingError
 from seqwright.settings import Settings
 
 Files = str | tuple[str, ...]
-Form = Literal["lines", "paragraphs", "files"]
+Form = Literal["lines", "paragraphs", "articles", "files"]
+TITLE = re.compile(r"= [^=](.*[^=])? =")  # of an article of WikiText; that of a section is = = Section = =
 
 
 class TextData(Protocol):
@@ -55,7 +57,8 @@ class TextFilesSettings(Settings):
     """Files in the same form, or a share of the training text; without it there is no test part."""
 
     documents: Form = "lines"
-    """What stands for itself: each line, each paragraph (blank lines are between them), or each file."""
+    """What stands for itself: each line, each paragraph (blank lines are between them), each article (it begins with
+    its title between blank lines, ` = Title = `, as in WikiText), or each file."""
 
     split: Literal["scattered", "end"] = "scattered"
     """Where a share is taken from: documents from all over the text, or its end; there a document is cut in two
@@ -198,6 +201,24 @@ def _documents(found: Iterable[_Line], form: Form) -> Iterator[str]:
         for (_, blank), some in groupby(found, key=lambda line: (line.file, not line.text.strip())):
             if not blank:
                 yield "\n".join(line.text for line in some)
+    elif form == "articles":
+        yield from _articles(found)
     else:
         for _, some in groupby(found, key=lambda line: line.file):
             yield "".join(f"{line.text}\n" for line in some)
+
+
+def _articles(found: Iterable[_Line]) -> Iterator[str]:
+    """Lines from one title to the next. What only looks like a title, in a formula, has no blank lines around it."""
+    article: list[str] = []
+    file, blank = 0, True
+    for line, following in pairwise(chain(found, [_Line("", -1, 0)])):
+        alone = (blank or line.file != file) and not following.text.strip()
+        if article and (line.file != file or (alone and TITLE.fullmatch(line.text.strip()))):
+            yield "\n".join(article)
+            article = []
+        if article or line.text.strip():
+            article.append(line.text)
+        file, blank = line.file, not line.text.strip()
+    if article:
+        yield "\n".join(article)

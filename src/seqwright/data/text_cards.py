@@ -136,6 +136,10 @@ class TextCardSettings(Settings):
     name: str
     """The dataset's name in the catalogue: "wikitext2", "tinyshakespeare" or "names"."""
 
+    documents: Form | None = None
+    """What stands for itself, as in files of your own; left out: as the card says. The articles of WikiText-2, whose
+    card gives lines, are "articles"."""
+
 
 class CardText:
     """A corpus of the catalogue (a `TextData`)."""
@@ -148,7 +152,7 @@ class CardText:
                 train=self._located("train", ""),
                 valid=self._located("valid", self.card.valid),
                 test=self._located("test", self.card.test) or None,
-                documents=self.card.documents,
+                documents=settings.documents or self.card.documents,
                 split=self.card.split,
             )
         )
@@ -164,7 +168,7 @@ class CardText:
     def texts(self, part: PartName) -> Iterator[str]:
         """Every document of a part in the order of the files."""
         texts = self._files.texts(part)
-        return (text.strip() for text in texts) if self.card.stripped else texts
+        return map(_stripped, texts) if self.card.stripped else texts
 
     def fingerprint(self, part: PartName) -> str:
         """A sha256 of the contents; it does not depend on where the files lie."""
@@ -185,3 +189,8 @@ class CardText:
                 f"{remedy}"
             )
         return str(path)
+
+
+def _stripped(text: str) -> str:
+    """A text without the spaces around each of its lines."""
+    return "\n".join(line.strip() for line in text.split("\n"))

@@ -11,7 +11,7 @@ from pydantic import Field
 from seqwright.batches import Ids
 from seqwright.batches.tagged import Stretch, TaggedBatches, TaggedRows, stretches
 from seqwright.errors import DataError, RunError, nearest
-from seqwright.inputs.tokenizers import END, Tokenizer, TokenizerSettings
+from seqwright.inputs.tokenizers import Tokenizer, TokenizerSettings
 from seqwright.inputs.word_splits import CUTS, Split
 
 
@@ -32,11 +32,17 @@ class TaggedText(NamedTuple):
     counts: Mapping[str, int]
     longest: int
     split: Split
+    begins: bool = False
+
+    @property
+    def begin(self) -> int | None:
+        """The token that stands before every sentence, if the model reads one there."""
+        return self.tokenizer.begin if self.begins else None
 
     @property
     def end(self) -> int:
         """The token that closes every sentence."""
-        return END
+        return self.tokenizer.end
 
     @property
     def tags(self) -> tuple[str, ...]:
@@ -44,10 +50,19 @@ class TaggedText(NamedTuple):
         return tuple(self.counts)
 
     @classmethod
-    def learnt(cls, words: Iterable[str], counts: Mapping[str, int], settings: TaggedTextSettings) -> "TaggedText":
-        """A tokenizer trained on words, which are read once; `counts` are the tags and how many words have each."""
+    def learnt(
+        cls,
+        words: Iterable[str],
+        counts: Mapping[str, int],
+        settings: TaggedTextSettings,
+        tokenizer: Tokenizer | None = None,
+        *,
+        begins: bool = False,
+    ) -> "TaggedText":
+        """A tokenizer trained on words, if none is given; `counts` are the tags and how many words have each."""
         spaced = (_spaced(word, settings.kind) for word in words)
-        return cls(Tokenizer.train(spaced, settings), counts, settings.longest, settings.split)
+        tokenizer = tokenizer or Tokenizer.train(spaced, settings)
+        return cls(tokenizer, counts, settings.longest, settings.split, begins)
 
     def words(self, text: str) -> list[str]:
         """A text that somebody typed, cut into words."""
@@ -55,7 +70,7 @@ class TaggedText(NamedTuple):
 
     def encode(self, sentences: Sequence[Sequence[str]]) -> list[list[Ids]]:
         """The token numbers of each word of each sentence."""
-        spaced = [_spaced(word, self.tokenizer.kind) for words in sentences for word in words]
+        spaced = [self.tokenizer.opening + word for words in sentences for word in words]
         encoded = iter(self.tokenizer.encode(spaced))
         return [list(islice(encoded, len(words))) for words in sentences]
 
@@ -83,13 +98,13 @@ class TaggedText(NamedTuple):
         try:
             rest = json.loads(path.read_text(encoding="utf-8"))
             counts = {str(tag): int(count) for tag, count in rest["tags"].items()}
-            longest, split = int(rest["longest"]), rest["split"]
+            longest, split, begins = int(rest["longest"]), rest["split"], bool(rest.get("begins"))
             CUTS[split]
         except OSError as error:
             raise RunError(f"{path} is missing; expected the tags that training wrote: restore it") from error
         except (ValueError, KeyError, TypeError, AttributeError) as error:
             raise RunError(f"{path} cannot be read as tags ({error}); restore the file from a copy") from error
-        return cls(Tokenizer.load(folder / "text.json"), counts, longest, split)
+        return cls(Tokenizer.load(folder / "text.json"), counts, longest, split, begins)
 
     def fingerprint(self) -> str:
         """Changes with the tokenizer, the tags, and what is read at once."""
@@ -106,10 +121,11 @@ class TaggedText(NamedTuple):
         encoded = self.encode([words for words, _ in sentences])
         numbers = [[self.number(tag) for tag in tags] for _, tags in sentences]
         rows = [row for both in zip(encoded, numbers, strict=True) for row in self.stretches(*both)]
-        return TaggedBatches(TaggedRows.in_memory(rows), tokens=tokens, seed=seed, end=self.end)
+        return TaggedBatches(TaggedRows.in_memory(rows), tokens=tokens, seed=seed, end=self.end, begin=self.begin)
 
     def _rest(self) -> str:
         rest = {"tags": dict(self.counts), "longest": self.longest, "split": self.split}
+        rest |= {"begins": True} if self.begins else {}
         return json.dumps(rest, ensure_ascii=False, indent=1)
 
 

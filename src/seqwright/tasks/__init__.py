@@ -56,8 +56,8 @@ class Checked(NamedTuple):
 class Task(Protocol):
     """The wiring of one kind of data."""
 
-    def learnt_inputs(self, recipe: Recipe, data: Any) -> Inputs:
-        """Inputs newly learnt from the training part."""
+    def learnt_inputs(self, recipe: Recipe, data: Any, tokenizer: Any = None) -> Inputs:
+        """Inputs newly learnt from the training part, but for a tokenizer that comes from another run."""
 
     def loaded_inputs(self, folder: Path) -> Inputs:
         """Inputs that `save` wrote."""

@@ -13,8 +13,8 @@ from torch import nn
 from seqwright.batches.described import vectors_alone
 from seqwright.decoding.scoring import Hypothesis
 from seqwright.decoding.settings import DecodingSettings, decoded
+from seqwright.decoding.stopping import before_stop
 from seqwright.devices import home_of
-from seqwright.inputs.tokenizers import PAD, UNKNOWN
 from seqwright.inputs.vector_text import VectorText
 from seqwright.inputs.vectors import Values
 from seqwright.tasks.writer import Continuation
@@ -58,14 +58,15 @@ class Describer:
             first_B=torch.full((len(rows),), self.inputs.begin, device=self.device),
             end=self.inputs.end,
             steps=self.settings.longest or self.inputs.longest + 1,
-            forbidden=(PAD, UNKNOWN, self.inputs.begin),
+            forbidden=self.inputs.tokenizer.unwritten(),
             rows=rows,
+            text_of=lambda row, tokens: self.inputs.tokenizer.decode(tokens),
         )
 
     def _continuation(self, given: str, hypothesis: Hypothesis) -> Continuation:
         return Continuation(
             given,
-            self.inputs.tokenizer.decode(hypothesis.tokens),
+            before_stop(self.inputs.tokenizer.decode(hypothesis.tokens), self.settings.stop),
             hypothesis.score,
             hypothesis.log_probability,
             hypothesis.tokens,

@@ -18,6 +18,7 @@ from seqwright.data.described import DescribedData, GivenText
 from seqwright.data.examples import PartName
 from seqwright.decoding.settings import DecodingSettings
 from seqwright.errors import DataError
+from seqwright.inputs.tokenizers import Tokenizer
 from seqwright.inputs.vector_text import VectorText
 from seqwright.inputs.vectors import Codes, Digits, KnownLabels, ScaledNumbers, Vectors
 from seqwright.metrics.text import chrf, exact_match, exact_match_by_kind
@@ -35,10 +36,10 @@ SIGNATURES = {"loss": "nats a token, ends included", "perplexity": "a token, end
 class DescriptionTask:
     """See `seqwright.tasks.Task`."""
 
-    def learnt_inputs(self, recipe: Recipe, data: DescribedData) -> VectorText:
-        """The tokenizer, and how vectors are made, learnt from the training part."""
+    def learnt_inputs(self, recipe: Recipe, data: DescribedData, tokenizer: Tokenizer | None = None) -> VectorText:
+        """The tokenizer, if none is given, and how vectors are made, learnt from the training part."""
         texts = (example.text for example in usable(data, "train"))
-        return VectorText.learnt(texts, learnt_vectors(data), recipe.inputs)
+        return VectorText.learnt(texts, learnt_vectors(data), recipe.inputs, tokenizer)
 
     def loaded_inputs(self, folder: Path) -> VectorText:
         """The tokenizer and the vectors of a run."""

@@ -34,7 +34,7 @@ COLUMNS = ("part", "series", "steps", "windows")
 class ForecastingTask:
     """See `seqwright.tasks.Task`."""
 
-    def learnt_inputs(self, recipe: Recipe, data: SeriesData) -> ScaledSeries:
+    def learnt_inputs(self, recipe: Recipe, data: SeriesData, tokenizer: None = None) -> ScaledSeries:
         """The scale of the training part, and what else is known of it."""
         series, history, horizon = data.series("train"), data.history, data.horizon
         period = recipe.inputs.season

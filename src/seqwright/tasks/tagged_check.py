@@ -8,7 +8,7 @@ from seqwright.batches.tagged import TaggedBatches
 from seqwright.data.examples import PartName
 from seqwright.data.tagged import TaggedData, rare_tags
 from seqwright.inputs.tagged_text import TaggedText
-from seqwright.inputs.tokenizers import UNKNOWN
+from seqwright.inputs.tokenizers import Tokenizer
 from seqwright.metrics.tags import entities, mark_entities, parted
 from seqwright.tasks import Checked
 from seqwright.tasks.tagged_rows import TokenisedTags
@@ -31,7 +31,7 @@ def checked_tags(
         seen = Seen(data, part, training, marked=marked)
         training = training or seen
         rows.append(_row(part, seen, tokens))
-        remarks += _remarks(part, seen, tokens)
+        remarks += _remarks(part, seen, tokens, inputs.tokenizer)
         facts[f"{'entities' if marked else 'tags'} of {part}"] = _listed(seen.kinds)
     facts |= {
         "vocabulary": f"{inputs.tokenizer.size:,}",
@@ -84,7 +84,7 @@ def _listed(kinds: Counter[str]) -> str:
     return (told or "none") + (", …" if len(kinds) > FEW_KINDS else "")
 
 
-def _remarks(part: PartName, seen: Seen, tokens: TokenisedTags) -> list[str]:
+def _remarks(part: PartName, seen: Seen, tokens: TokenisedTags, tokenizer: Tokenizer) -> list[str]:
     remarks, counts, sentences = [], seen.counts, len(tokens.end_M)
     if counts["shared"]:
         share = 100 * counts["shared"] / sentences
@@ -94,7 +94,7 @@ def _remarks(part: PartName, seen: Seen, tokens: TokenisedTags) -> list[str]:
             f"entities of the {part} part that begin with I instead of B: {counts['begun inside']:,}; they count as "
             "entities, as in IOB1, but see whether the tags are right"
         )
-    unknown = int((tokens.tokens.values == UNKNOWN).sum())
+    unknown = tokenizer.unknowns(tokens.tokens.values)
     if unknown:
         share = 100 * unknown / len(tokens.tokens.values)
         remarks.append(f"tokens of the {part} part that the vocabulary lacks: {share:.2g} %")

@@ -42,7 +42,7 @@ class Tagger:
         while waiting:
             count = max(1, TOKENS_AT_ONCE // (len(rows[waiting[-1]][1].tokens) + 1))
             waiting, some = waiting[:-count], waiting[-count:]
-            batch = tagged([rows[place][1] for place in some], end=self.inputs.end)
+            batch = tagged([rows[place][1] for place in some], end=self.inputs.end, begin=self.inputs.begin)
             logp_N, tag_N = log_probabilities(self.model, batch).max(-1)
             said = zip((self.inputs.tags[tag] for tag in tag_N.tolist()), logp_N.exp().tolist(), strict=True)
             for place in some:

@@ -16,6 +16,8 @@ from seqwright.data.examples import PartName
 from seqwright.data.tagged import TaggedData, rare_tags, training_tags
 from seqwright.errors import DataError
 from seqwright.inputs.tagged_text import TaggedText
+from seqwright.inputs.tokenizers import Tokenizer
+from seqwright.lineage import model_row
 from seqwright.metrics.labels import Counts, accuracy, confusion, macro_f1
 from seqwright.metrics.tags import Found, entity_counts, mark_entities, parted, together
 from seqwright.recipe import Recipe
@@ -40,12 +42,14 @@ SIGNATURES = {
 class TaggingTask:
     """See `seqwright.tasks.Task`."""
 
-    def learnt_inputs(self, recipe: Recipe, data: TaggedData) -> TaggedText:
-        """The tokenizer and the tags of the training part."""
+    def learnt_inputs(self, recipe: Recipe, data: TaggedData, tokenizer: Tokenizer | None = None) -> TaggedText:
+        """The tokenizer, if none is given, and the tags of the training part."""
         counts = training_tags(data)
         order = sorted(counts, key=lambda tag: parted(tag)[::-1]) if mark_entities(counts) else list(counts)
         words = (word for sentence in data.sentences("train") for word in sentence.words)
-        return TaggedText.learnt(words, {tag: counts[tag] for tag in order}, recipe.inputs)
+        ordered = {tag: counts[tag] for tag in order}
+        begins = "begins" in model_row(recipe.model.kind, recipe.task).promises
+        return TaggedText.learnt(words, ordered, recipe.inputs, tokenizer, begins=begins)
 
     def loaded_inputs(self, folder: Path) -> TaggedText:
         """The tokenizer and the tags of a run."""
@@ -96,7 +100,8 @@ class TaggingTask:
 
 def batches_of(recipe: Recipe, inputs: TaggedText, part: TokenisedTags) -> TaggedBatches:
     """The batches of a part."""
-    return TaggedBatches(part.rows, tokens=recipe.training.tokens, seed=recipe.training.seed, end=inputs.end)
+    training = recipe.training
+    return TaggedBatches(part.rows, tokens=training.tokens, seed=training.seed, end=inputs.end, begin=inputs.begin)
 
 
 # ---------------------------------------------------------------------------------------------------- scores

@@ -4,7 +4,9 @@ import hashlib
 from collections import Counter
 from collections.abc import Iterator
 
+from seqwright.batches.packed import PackedBatches
 from seqwright.batches.text import DocumentBatches, StreamBatches
+from seqwright.batches.windows import WindowBatches
 from seqwright.data.examples import PartName
 from seqwright.data.text import TextData
 from seqwright.inputs.plain_text import PlainText
@@ -12,6 +14,7 @@ from seqwright.recipe import Recipe
 from seqwright.tasks import Checked
 from seqwright.text_cache import TokenisedTexts
 
+TextBatches = DocumentBatches | PackedBatches | StreamBatches | WindowBatches
 COLUMNS = (
     *("part", "documents", "blank", "duplicates", "in train"),
     *("tokens", "tokens a document", "longest", "characters a token"),
@@ -23,7 +26,7 @@ def checked_texts(
     data: TextData,
     inputs: PlainText,
     parts: dict[PartName, TokenisedTexts],
-    batches: DocumentBatches | StreamBatches,
+    batches: TextBatches,
 ) -> Checked:
     """Lengths, blanks, duplicates, documents that training has too, characters the vocabulary lacks."""
     rows: list[tuple[str, ...]] = []
@@ -40,8 +43,14 @@ def checked_texts(
             common = " ".join(f"{character!r}×{count}" for character, count in unknown.most_common(5))
             remarks.append(f"characters of the {part} part that the vocabulary lacks: {len(unknown)} ({common})")
     facts = {"vocabulary": f"{inputs.tokenizer.size:,}", "padding": f"{100 * batches.padding():.1f} %"}
-    if isinstance(batches, StreamBatches):
-        facts["streams"] = f"{batches.streams:,} of {batches.positions // batches.streams:,} tokens"
+    match batches:
+        case StreamBatches():
+            facts["streams"] = f"{batches.streams:,} of {batches.positions // batches.streams:,} tokens"
+        case WindowBatches():
+            facts["windows"] = f"{len(batches.plan(0)):,} of {batches.segment:,} tokens, cut anew each epoch"
+        case PackedBatches():
+            packed = sum(map(len, batches.plan(0)))
+            facts["documents a row"] = f"{len(batches.rows.length_N) / packed:.1f}"
     return Checked(COLUMNS, rows, facts, remarks)
 
 

@@ -18,11 +18,13 @@ from seqwright.decoding.settings import DecodingSettings
 from seqwright.devices import home_of
 from seqwright.errors import DataError
 from seqwright.inputs.pair_text import PairText
-from seqwright.metrics.text import bleu, chrf, exact_match, exact_match_by_kind, perplexity
+from seqwright.inputs.tokenizers import Tokenizer
+from seqwright.metrics.text import exact_match_by_kind, perplexity
 from seqwright.objectives.next_token import NextToken
 from seqwright.recipe import Recipe
 from seqwright.tasks import Checked, Evaluation, Prepared
 from seqwright.tasks.pair_check import checked_pairs
+from seqwright.tasks.pair_scores import score_names, scored
 from seqwright.tasks.translator import Translator
 
 VALIDATION_PAIRS = 1000  # pairs decoded for the scores at each validation
@@ -31,8 +33,10 @@ VALIDATION_PAIRS = 1000  # pairs decoded for the scores at each validation
 class TranslationTask:
     """See `seqwright.tasks.Task`."""
 
-    def learnt_inputs(self, recipe: Recipe, data: PairData) -> PairText:
-        """Tokenizers learnt from the training part."""
+    def learnt_inputs(self, recipe: Recipe, data: PairData, tokenizer: Tokenizer | None = None) -> PairText:
+        """Tokenizers learnt from the training part, or one that is given for both sides."""
+        if tokenizer is not None:
+            return PairText(tokenizer, tokenizer)
         return PairText.learnt(TrainingPairs(data), recipe.inputs)
 
     def loaded_inputs(self, folder: Path) -> PairText:
@@ -44,7 +48,7 @@ class TranslationTask:
         train, valid = (tokenised(recipe, data, inputs, part) for part in ("train", "valid"))
         notes = [f"train: {train.kept.sentence()}", f"valid: {valid.kept.sentence()}"]
         batches = batches_of(recipe, inputs, train, redrawn=True)
-        scores = ("loss", "perplexity", "bleu", "chrf", "exact")
+        scores = ("loss", "perplexity", *score_names(recipe))
         lower = frozenset({"loss", "perplexity"})
         return Prepared(batches, validation(recipe, data, inputs, valid), scores, lower, notes)
 
@@ -68,18 +72,15 @@ class TranslationTask:
             raise DataError(f"the data has no {part} part; it has {', '.join(data.parts())}: choose one with --part")
         pairs = list(usable(data.pairs(part)))
         found = [candidates[0] for candidates in Translator(model, inputs, decoding)([pair.source for pair in pairs])]
-        texts, wanted, lowercase = [t.text for t in found], [p.target for p in pairs], recipe.inputs.lowercase
-        scored = {
-            "bleu": bleu(texts, wanted, lowercase=lowercase),
-            "chrf": chrf(texts, wanted, lowercase=lowercase),
-            "exact": exact_match(texts, wanted, lowercase=lowercase),
-        }
+        texts, wanted = [t.text for t in found], [p.target for p in pairs]
+        scores = scored(recipe, texts, wanted)
         rows = tokenised(recipe, data, inputs, part)
         batches = batches_of(recipe, inputs, rows, redrawn=False)
-        groups = exact_match_by_kind(texts, wanted, [pair.kind for pair in pairs], lowercase=lowercase)
+        kinds = [pair.kind for pair in pairs]
+        groups = exact_match_by_kind(texts, wanted, kinds, lowercase=recipe.inputs.lowercase)
         return Evaluation(
-            scores={**losses(model, batches), **{name: score.value for name, score in scored.items()}},
-            signatures={name: score.signature for name, score in scored.items()},
+            scores={**losses(model, batches), **{name: score.value for name, score in scores.items()}},
+            signatures={name: score.signature for name, score in scores.items()},
             groups={kind: (m.matched, m.total) for kind, m in groups.items() if kind},
             answers=[
                 {"source": pair.source, "reference": pair.target, "hypothesis": t.text, "score": round(t.score, 4)}
@@ -166,16 +167,10 @@ def validation(
     some = list(islice(usable(data.pairs("valid")), VALIDATION_PAIRS))
     sources, wanted = [pair.source for pair in some], [pair.target for pair in some]
     greedy = recipe.decoding.model_copy(update={"beam": 1, "n_best": 1, "temperature": 0.0})
-    lowercase = recipe.inputs.lowercase
 
     def evaluate(model: nn.Module) -> dict[str, float]:
         found = Translator(model, inputs, greedy).best(sources)
-        return {
-            **losses(model, batches),
-            "bleu": bleu(found, wanted, lowercase=lowercase).value,
-            "chrf": chrf(found, wanted, lowercase=lowercase).value,
-            "exact": exact_match(found, wanted, lowercase=lowercase).value,
-        }
+        return losses(model, batches) | {name: score.value for name, score in scored(recipe, found, wanted).items()}
 
     return evaluate
 

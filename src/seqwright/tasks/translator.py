@@ -14,9 +14,9 @@ from seqwright.batches.pairs import pairs, sources
 from seqwright.decoding.scoring import Hypothesis, target_log_probability
 from seqwright.decoding.settings import DecodingSettings, decoded
 from seqwright.decoding.stepper import Prefix
+from seqwright.decoding.stopping import before_stop
 from seqwright.devices import home_of
 from seqwright.inputs.pair_text import PairText
-from seqwright.inputs.tokenizers import PAD, UNKNOWN
 
 TOKENS_AT_ONCE = 2048  # source tokens in a decoding batch: more does not go faster on a CPU
 
@@ -95,9 +95,10 @@ class Translator:
             first_B=torch.full((len(rows),), self.inputs.begin, device=self.device),
             end=self.inputs.end,
             steps=self.settings.steps(batch.source_real_BS.sum(1)),
-            forbidden=(PAD, UNKNOWN, self.inputs.begin),
+            forbidden=self.inputs.target.unwritten(),
             prefix=Prefix(*(tensor.to(self.device) for tensor in padded(forced))) if prefix else None,
             rows=rows,
+            text_of=lambda row, tokens: self.inputs.target.decode(tokens),
         )
 
     def _ranked(self, candidates: list[Translation]) -> list[Translation]:
@@ -114,7 +115,7 @@ class Translator:
         if prefix:
             tokens = [*self.inputs.target.encode([prefix])[0].tolist(), *tokens]
         return Translation(
-            self.inputs.target.decode(tokens),
+            before_stop(self.inputs.target.decode(tokens), self.settings.stop),
             hypothesis.score,
             hypothesis.log_probability,
             tokens,

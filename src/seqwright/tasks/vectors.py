@@ -10,18 +10,13 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from seqwright.batches.labelled import labelled
-from seqwright.batches.pairs import pairs
-from seqwright.batches.text import texts as running_text
-from seqwright.devices import home_of
 from seqwright.errors import DataError, RunError, SettingError, instead, nearest
-from seqwright.inputs.labelled_text import LabelledText
 from seqwright.inputs.pair_text import PairText
-from seqwright.inputs.plain_text import PlainText
-from seqwright.inputs.tokenizers import BEGIN, UNKNOWN, Numbers, Tokenizer
-from seqwright.inputs.vocabularies import CONTINUATION, RESERVED, SPACE
+from seqwright.inputs.tokenizers import Tokenizer
+from seqwright.inputs.vocabularies import CONTINUATION, SPACE
 from seqwright.layers.embeddings import HasTokenVectors, TokenVectors
 from seqwright.layers.taps import listen
+from seqwright.tasks.reading import read_rows
 
 
 class Word(NamedTuple):
@@ -40,11 +35,18 @@ class Neighbour(NamedTuple):
 
 
 class Occurrence(NamedTuple):
-    """A word where it stands: the number of its text, its embedding, and what the last layer made of it there."""
+    """A word where it stands: the number of its text, its embedding, and what the last layer made of it there.
+
+    `layer_LD` is what each block made of it, the lowest first; of a model without blocks only what the last layer did.
+    `begin` and `end` are where it stands among the characters of the text.
+    """
 
     text: int
     embedding_D: Tensor
     contextual_D: Tensor
+    layer_LD: Tensor
+    begin: int
+    end: int
 
 
 class WordVectors:
@@ -55,10 +57,11 @@ class WordVectors:
     (`seqwright.tasks.language.first_token`).
     """
 
-    def __init__(self, model: nn.Module, inputs: Any, *, side: str | None = None, first: int = BEGIN) -> None:
-        self.model, self.inputs, self.first = model.eval(), inputs, first
+    def __init__(self, model: nn.Module, inputs: Any, *, side: str | None = None, first: int | None = None) -> None:
+        self.model, self.inputs = model.eval(), inputs
         self.side, self._found = _chosen(model, side)
         self.tokenizer: Tokenizer = getattr(inputs, self.side) if isinstance(inputs, PairText) else inputs.tokenizer
+        self.first = self.tokenizer.begin if first is None else first
         self.embedding_VD = self._found.embedding_VD.detach().float().cpu()
         self.spellings = self.tokenizer.spellings()
 
@@ -70,36 +73,43 @@ class WordVectors:
     def neighbours(self, vector_D: Tensor, *, top: int = 10, without: Collection[int] = ()) -> list[Neighbour]:
         """The tokens whose vectors have nearly the same direction, the nearest first; `without` some."""
         cosine_V = F.cosine_similarity(self.embedding_VD.double(), vector_D.double(), dim=1)
-        cosine_V[[*range(len(RESERVED)), *without]] = -torch.inf
+        cosine_V[[*self.tokenizer.special.values(), *without]] = -torch.inf
         best = cosine_V.topk(min(top, int(cosine_V.isfinite().sum())))
         pairs_found = zip(best.indices.tolist(), best.values.tolist(), strict=True)
         return [Neighbour(self.spellings[token], cosine) for token, cosine in pairs_found]
 
     @torch.inference_mode()
     def occurrences(self, word: str, texts: Sequence[str]) -> list[Occurrence]:
-        """Every place where a word stands in some texts; of several tokens both vectors are the mean."""
-        rows = self.tokenizer.encode(list(texts))
-        batch, before = _read(self.inputs, rows, self.side, self.first)
-        with listen(self.model):
-            self.model(batch.to(home_of(self.model)), None)
+        """Every place where a word stands in some texts; of several tokens every vector is the mean."""
+        placed = [self.tokenizer.placed(text) for text in texts]
+        rows = [ids for ids, _ in placed]
+        with listen(self.model) as heard:
+            read = read_rows(self.model, self.inputs, rows, first=self.first, side=self.side)
             contextual_BTD = torch.cat(self._found.contextual.heard or [], dim=1).float().cpu()
-        asked = [spelled for spelled, _ in self.tokenizer.words(self._tokens(word))]
+        streams = [torch.cat(calls, dim=1).float().cpu() for name, calls in heard.items() if name.endswith("stream")]
+        layer_BLTD = torch.stack(streams or [contextual_BTD], dim=1)
+        asked = [spelled.strip(SPACE) for spelled, _ in self.tokenizer.words(self._tokens(word))]
         found = []
-        for number, row in enumerate(rows):
+        for number, (row, spans) in enumerate(placed):
             for places in _places(self.tokenizer.words(row.tolist()), asked):
                 some = self._without_space(places, row[places].tolist())
-                contextual_D = contextual_BTD[number, [before + place for place in some]].mean(0)
-                found.append(Occurrence(number, self.embedding_VD[row[some].tolist()].mean(0), contextual_D))
+                there = [read.before + place for place in some]
+                embedding_D = self.embedding_VD[row[some].tolist()].mean(0)
+                contextual_D, layer_LD = contextual_BTD[number, there].mean(0), layer_BLTD[number][:, there].mean(1)
+                begin, end = _trimmed(texts[number], spans[some[0]][0], spans[some[-1]][1])
+                found.append(Occurrence(number, embedding_D, contextual_D, layer_LD, begin, end))
         return found
 
     def _tokens(self, text: str) -> list[int]:
         """The tokens of a word, without a space that would stand alone before it."""
         if text.startswith((SPACE, CONTINUATION)) and text in self.spellings:
             return [self.spellings.index(text)]
-        tokens = self.tokenizer.encode([text])[0].tolist()
+        tokens = self.tokenizer.encode([self.tokenizer.opening + text])[0].tolist()
         tokens = self._without_space(tokens, tokens)
-        if not tokens or UNKNOWN in tokens:
-            known = [spelled.lstrip(SPACE) for spelled in self.spellings[len(RESERVED) :]]
+        if (not tokens or self.tokenizer.unknowns(tokens)) and text in self.spellings:
+            return [self.spellings.index(text)]  # a word that never has a space before it
+        if not tokens or self.tokenizer.unknowns(tokens):
+            known = [spelled.lstrip(SPACE) for spelled in self.spellings if spelled not in self.tokenizer.special]
             raise DataError(f"'{text}' is not in the model's vocabulary.{nearest(text, known)}")
         return tokens
 
@@ -128,25 +138,15 @@ def _chosen(model: nn.Module, side: str | None) -> tuple[str, TokenVectors]:
     return side, found[side]
 
 
-def _read(inputs: Any, rows: list[Numbers], side: str, first: int) -> tuple[Any, int]:
-    """A batch in which a model reads some rows, and how many tokens stand before each row."""
-    match inputs:
-        case PairText() if side == "target":
-            raise SettingError("what a translation makes of its target depends on a source; choose --side source")
-        case PairText():
-            nothing = [row[:0] for row in rows]
-            return pairs(rows, nothing, begin=inputs.begin, end=inputs.end), 0
-        case LabelledText():
-            return labelled(rows, end=inputs.end), 0
-        case PlainText():
-            return running_text(rows, begin=first, end=inputs.end), 1
-        case _:
-            raise RunError("vectors in a text are there for language models, classifiers and translation only")
-
-
 def _places(words: list[tuple[str, list[int]]], asked: list[str]) -> Iterator[list[int]]:
     """The tokens of every place where the asked words stand one after the other."""
     for start in range(len(words) - len(asked) + 1):
         some = words[start : start + len(asked)]
-        if [spelled for spelled, _ in some] == asked:
+        if [spelled.strip(SPACE) for spelled, _ in some] == asked:
             yield [place for _, places in some for place in places]
+
+
+def _trimmed(text: str, begin: int, end: int) -> tuple[int, int]:
+    """A stretch of a text without the spaces around it, which some tokenizers count to a word."""
+    word = text[begin:end]
+    return begin + len(word) - len(word.lstrip()), end - len(word) + len(word.rstrip())
