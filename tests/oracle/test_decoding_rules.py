@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 import torch
 from hypothesis import given
+from hypothesis import settings as hypothesis
 from hypothesis import strategies as st
 from torch import Tensor
 
@@ -72,6 +73,7 @@ def said(tokens: list[int]) -> str:
 # Min-p
 
 
+@hypothesis(max_examples=60, deadline=None)
 @given(st.lists(st.floats(-20, 20), min_size=2, max_size=9), st.floats(0.001, 1))
 def test_min_p_keeps_what_is_likely_beside_the_likeliest(logits: list[float], p: float) -> None:
     kept = only_min_p(torch.tensor([logits], dtype=torch.float64), p)[0]
@@ -209,6 +211,7 @@ def test_stop_strings_without_text_are_refused() -> None:
         decoded(model, model.start(3), DecodingSettings(stop=("a",)), first_B=torch.zeros(3).long(), end=END, steps=2)
 
 
+@hypothesis(max_examples=60, deadline=None)
 @given(st.text("abc", max_size=12), st.lists(st.text("abc", min_size=1, max_size=4), max_size=3))
 def test_what_is_told_early_is_never_taken_back(text: str, stops: list[str]) -> None:
     """A reader is shown `sure` after each letter; when a stop string comes, it must not have seen any of it."""

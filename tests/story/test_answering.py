@@ -147,6 +147,23 @@ def test_the_verbs_take_such_a_run(
     assert "where nothing is searched for" in capfd.readouterr().err
 
 
+def test_a_first_recipe_fits_the_table(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    many = [("Who is Ada?", f"{number} {TEXT}", "Ada the baker" if number % 2 else "") for number in range(60)]
+    Path("mine.tsv").write_text(table([*many, ("Who?", "nobody", "Eve")]).replace("question\t", "asked\t"))
+    assert typed(monkeypatch, "new", "questions", "--data", "mine.tsv") == 2
+    assert "mine.tsv:1 has no column 'question' but 'asked', 'context', 'answer'" in capfd.readouterr().err
+    assert typed(monkeypatch, "new", "questions", "--data", "mine.tsv", "data.question=asked") == 0
+    said = capfd.readouterr().err
+    assert "questions to train on" in said
+    assert "of 1 questions no answer stands in the context" in said
+    small = ("inputs.kind=words", "inputs.longest=40", "inputs.stride=20", "inputs.question=10", "model.width=8")
+    assert typed(monkeypatch, "check", "mine.toml", *small, "training.threads=1") == 0
+    assert "to beat" in capfd.readouterr().out
+
+
 def test_what_cannot_be_read_ends_with_one_sentence(
     tmp_path: Path, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:

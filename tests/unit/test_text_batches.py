@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 import torch
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
@@ -84,6 +84,7 @@ def test_a_batch_of_text_moves_whole() -> None:
 # Documents kept apart
 
 
+@settings(deadline=None)
 @given(corpora, st.integers(1, 30), st.integers(0, 3))
 def test_every_document_is_a_row_once_an_epoch(corpus: Corpus, tokens: int, epoch: int) -> None:
     order = documents_of(corpus, tokens)
@@ -92,6 +93,7 @@ def test_every_document_is_a_row_once_an_epoch(corpus: Corpus, tokens: int, epoc
         assert all(batch.fresh_B.all() for batch in batches)
 
 
+@settings(deadline=None)
 @given(corpora, st.integers(1, 30))
 def test_a_batch_of_documents_stays_within_the_budget(corpus: Corpus, tokens: int) -> None:
     for batch in an_epoch(documents_of(corpus, tokens)):
@@ -138,6 +140,7 @@ def test_streams_read_stretches_of_the_joined_text() -> None:
     assert all(batch.real_BT.all() for batch in batches)
 
 
+@settings(deadline=None)
 @given(corpora, st.integers(1, 6), st.integers(1, 8))
 def test_the_streams_together_are_the_text_to_the_last_token(corpus: Corpus, streams: int, segment: int) -> None:
     order = streams_of(corpus, streams, segment)
@@ -149,6 +152,7 @@ def test_the_streams_together_are_the_text_to_the_last_token(corpus: Corpus, str
     assert all(batch.given_BT.shape[1] <= segment for batch in batches)
 
 
+@settings(deadline=None)
 @given(corpora, st.integers(1, 6), st.integers(1, 8))
 def test_reading_once_is_one_row_from_beginning_to_end(corpus: Corpus, streams: int, segment: int) -> None:
     order = streams_of(corpus, streams, segment)
@@ -237,6 +241,7 @@ def test_streams_read_mapped_rows(tmp_path: Path) -> None:
 # Which document a token belongs to
 
 
+@settings(deadline=None)
 @given(corpora, st.integers(1, 30))
 def test_every_wanted_token_is_traced_to_its_document(corpus: Corpus, size: int) -> None:
     for order in (documents_of(corpus, size), streams_of(corpus, 3, size)):

@@ -7,7 +7,7 @@ from itertools import chain, pairwise
 import numpy as np
 import pytest
 import torch
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from seqwright.batches import InMemory, Place
@@ -77,6 +77,7 @@ def test_windows_are_cut_from_the_joined_text() -> None:
     assert all(batch.real_BT.all() and batch.fresh_B.all() for batch in batches)
 
 
+@settings(max_examples=60, deadline=None)
 @given(corpora, st.integers(1, 12), st.integers(1, 5), st.integers(0, 3))
 def test_every_token_is_wanted_once_an_epoch_after_the_one_before_it(
     corpus: Corpus, tokens: int, segment: int, epoch: int
@@ -104,6 +105,7 @@ def test_each_epoch_cuts_elsewhere_and_in_another_order() -> None:
     assert windows_in(an_epoch(other, 3)) != epochs[3]
 
 
+@settings(max_examples=60, deadline=None)
 @given(corpora, st.integers(1, 12), st.integers(1, 5))
 def test_each_wanted_token_of_a_window_is_traced_to_its_document(corpus: Corpus, tokens: int, segment: int) -> None:
     numbered = [n for n, row in enumerate(corpus) for _ in [*row, END]]
@@ -140,6 +142,7 @@ def test_documents_share_a_row_and_are_numbered_in_it() -> None:
     assert batch.fresh_B.tolist() == [True, True]
 
 
+@settings(max_examples=60, deadline=None)
 @given(corpora, st.integers(1, 30), st.integers(1, 12), st.integers(0, 3))
 def test_every_document_stands_whole_in_one_row_once_an_epoch(
     corpus: Corpus, tokens: int, segment: int, epoch: int
@@ -160,6 +163,7 @@ def test_every_document_stands_whole_in_one_row_once_an_epoch(
         assert sorted(found) == sorted([*document, END] for document in corpus)
 
 
+@settings(max_examples=60, deadline=None)
 @given(st.lists(st.integers(1, 9), min_size=1, max_size=30), st.integers(1, 9))
 def test_packing_is_best_fit_decreasing(lengths: list[int], size: int) -> None:
     """By the book: longest first, into the row that is left with the least room, else into a new one."""
@@ -175,6 +179,7 @@ def test_packing_is_best_fit_decreasing(lengths: list[int], size: int) -> None:
     assert sorted(size - sum(lengths[number] for number in row) for row in packed) == sorted(room)
 
 
+@settings(max_examples=60, deadline=None)
 @given(corpora, st.integers(1, 30), st.integers(1, 12))
 def test_each_wanted_token_of_a_packed_row_is_traced_to_its_document(corpus: Corpus, tokens: int, segment: int) -> None:
     found: dict[int, list[int]] = {}

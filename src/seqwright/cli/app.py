@@ -82,7 +82,8 @@ def new(
     task: Annotated[
         str,
         typer.Argument(
-            metavar="TASK", help="What to learn: translation, language, classification, rating or forecasting."
+            metavar="TASK",
+            help="What to learn: translation, language, classification, rating, questions or forecasting.",
         ),
     ],
     data: Annotated[

@@ -10,6 +10,7 @@ from seqwright.data.first_look import text_and_label, time_and_values
 from seqwright.data.labelled import LabelledFiles, rating_of, training_labels, usable
 from seqwright.data.labelled_folders import LabelFolders
 from seqwright.data.pairs import PairFiles
+from seqwright.data.questions import QuestionFiles
 from seqwright.data.series import SeriesFiles
 from seqwright.data.text import TextFiles
 from seqwright.errors import DataError, SettingError
@@ -206,6 +207,54 @@ def rating(files: list[Path], asked: dict[str, Any]) -> FirstRecipe:
     return FirstRecipe(RATING, values, data, f"{columns}{seen}, {first_one}", labelled.remarks())
 
 
+QUESTIONS = """\
+# Try it: {check}, then {train}
+description = {description}
+
+[data]
+kind = "questions"
+train = {files}{columns}
+valid = "10%"              # a share of the contexts, or a file of its own
+test = "10%"               # held out until `seqwright eval`
+
+[inputs]
+longest = 256              # tokens that are read at once: the question and a window of its context
+stride = 160               # so much further on begins the next window of a longer context
+answer = 30                # most tokens of an answer
+
+[model]
+kind = "bert"
+# weights = "runs/BERT"    # a pretrained one, as `seqwright import` makes it: without it little is learnt from a few
+                           # thousand questions
+
+[training]
+epochs = {epochs}
+tokens = 4096              # a batch; halve it if memory is short
+optimizer = "adamw"
+schedule = "linear"
+rate = 1e-4
+warmup = 50
+clip = 1.0
+validate_every = 200
+metric = "f1"              # chooses the best checkpoint
+"""
+
+
+def questions(files: list[Path], asked: dict[str, Any]) -> FirstRecipe:
+    """A BERT that finds answers in the contexts of a table, or of SQuAD's JSON."""
+    path = _one(files, "questions are read from one file")
+    data = {"kind": "questions", "train": path.as_posix(), **asked}
+    held_out = dict.fromkeys(("valid", "test"), "10%")  # as the recipe has it
+    table = QuestionFiles(validated("data", {**held_out, **data}, "questions"))
+    some = list(table.questions("train"))
+    values = {"description": f"Questions learnt from {path.name}", "epochs": min(20, max(2, 20_000 // len(some)))}
+    silent, lost = sum(not each.answers for each in some), sum(each.lost for each in some)
+    seen = f"{len(some):,} questions to train on, {silent:,} without an answer; the first is:\n  "
+    seen += f"{_short(some[0].question)}\n  {_short(' / '.join(some[0].texts)) or '(no answer)'}"
+    told = f"of {lost:,} questions no answer stands in the context: they are judged, not learnt from"
+    return FirstRecipe(QUESTIONS, values, data, seen, [told] if lost else [])
+
+
 FORECASTING = """\
 # Try it: {check}, then {train}
 description = {description}
@@ -266,6 +315,7 @@ FIRST_RECIPES: dict[str, Callable[[list[Path], dict[str, Any]], FirstRecipe]] = 
     "language": language,
     "classification": classification,
     "rating": rating,
+    "questions": questions,
     "forecasting": forecasting,
 }
 

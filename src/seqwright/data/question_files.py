@@ -9,7 +9,7 @@ import hashlib
 import itertools
 import json
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -73,9 +73,8 @@ class Raw(NamedTuple):
 
     question: str
     context: str
-    answers: list[tuple[str, int | None]]
+    answers: Sequence[tuple[str, int | None]]
     name: str
-    where: str
 
 
 class QuestionFile:
@@ -100,7 +99,7 @@ class QuestionFile:
                 f"{self.path} has the extension '{form}', expected .json as SQuAD has it, .jsonl, .csv or .tsv (or "
                 "these with .gz): rename it if it is one of them"
             )
-        return _joined(readers[form]())
+        return _joined(_usable(row, self.path) for row in readers[form]())
 
     def _squad(self) -> Iterator[Raw]:
         try:
@@ -112,7 +111,7 @@ class QuestionFile:
                         name = str(asked.get("id", ""))
                         given = [] if asked.get("is_impossible") else asked["answers"]
                         answers = [(_text(each["text"]), int(each["answer_start"])) for each in given]
-                        yield Raw(_text(asked["question"]), context, answers, name, f"{self.path}, question {name}")
+                        yield Raw(_text(asked["question"]), context, answers, name)
         except (ValueError, RecursionError) as error:
             raise DataError(f"{self.path} is not valid JSON ({error}); JSON lines belong into a .jsonl file") from error
         except (KeyError, TypeError, AttributeError) as error:
@@ -173,7 +172,7 @@ class QuestionFile:
                 raise DataError(f"{where} has no {name}: give it one, or leave the row out")
         context = self._unmarked(found["context"])
         answers = [(self._unmarked(text), begin) for text, begin in _answers(found["answer"], found["start"], where)]
-        return Raw(found["question"], context, [each for each in answers if each[0].strip()], "", where)
+        return Raw(found["question"], context, [each for each in answers if each[0].strip()], "")
 
     def _unmarked(self, text: str) -> str:
         """A text without the mark for no answer: SubjQA has it behind every context, for annotators to choose it."""
@@ -242,6 +241,17 @@ def _text(value: Any) -> str:
     if not isinstance(value, str):
         raise TypeError(f"{json.dumps(value)[:30]} is no text")
     return value
+
+
+def _usable(row: Raw, path: Path) -> Raw:
+    """A row that can be read; JSON can spell out what is no text."""
+    where = f"{path}{f', question {row.name},' if row.name else ''}"
+    for what, text in (("question", row.question), ("context", row.context)):
+        if not text.strip():
+            raise DataError(f"{where} has a blank {what}: fill it in, or leave the question out")
+        if any("\ud800" <= character <= "\udfff" for character in text):
+            raise DataError(f"{where} has half a surrogate pair in its {what}, expected whole characters")
+    return row
 
 
 # Where answers stand

@@ -6,18 +6,18 @@ from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 from pydantic import Field, model_validator
 
 from seqwright.batches import Ids
 from seqwright.batches.questions import AROUND
 from seqwright.errors import RunError, SettingError
-from seqwright.inputs.tokenizers import Tokenizer, TokenizerSettings
+from seqwright.inputs.tokenizers import Kind, Tokenizer, TokenizerSettings
 
 
 class QuestionTextSettings(TokenizerSettings):
     """How questions and contexts become tokens. A context that is too long is read in windows that overlap."""
 
+    kind: Kind = "wordpiece"
     longest: int = Field(default=384, ge=8)
     """Most tokens that are read at once: the question, a window of the context and the three tokens around them."""
     stride: int = Field(default=128, ge=1)
@@ -43,11 +43,11 @@ class PlacedTokens(NamedTuple):
     """The tokens of a context, and where each stands in it: characters from `begin_T` up to but without `end_T`."""
 
     tokens: Ids
-    begin_T: NDArray[np.uint32]
-    end_T: NDArray[np.uint32]
+    begin_T: Ids
+    end_T: Ids
 
     def tokens_of(self, begin: int, end: int) -> tuple[int, int] | None:
-        """The first and the last token that some characters have a part in, if any; white space alone counts for none."""
+        """The first and the last token that some characters have a part in, if any; white space has no part."""
         some = np.flatnonzero((self.begin_T < end) & (self.end_T > begin) & (self.begin_T < self.end_T))
         return (int(some[0]), int(some[-1])) if len(some) else None
 
@@ -98,13 +98,13 @@ class QuestionText(NamedTuple):
         path = folder / "questions.json"
         try:
             rest = json.loads(path.read_text(encoding="utf-8"))
-            sizes = [int(rest[name]) for name in ("longest", "stride", "question", "answer")]
+            longest, stride, question, answer = (int(rest[name]) for name in cls._fields[1:-1])
             unanswerable = bool(rest["unanswerable"])
         except OSError as error:
             raise RunError(f"{path} is missing; expected the settings that training wrote: restore it") from error
         except (ValueError, KeyError, TypeError) as error:
             raise RunError(f"{path} cannot be read as settings ({error}); restore the file from a copy") from error
-        return cls(Tokenizer.load(folder / "text.json"), *sizes, unanswerable)
+        return cls(Tokenizer.load(folder / "text.json"), longest, stride, question, answer, unanswerable)
 
     def fingerprint(self) -> str:
         """Changes with the tokenizer and with how much of a question is read; how contexts are cut is not kept."""

@@ -6,6 +6,7 @@ from itertools import islice
 from pathlib import Path
 from typing import NamedTuple
 
+import numpy as np
 from pydantic import Field
 
 from seqwright.batches import Ids
@@ -69,9 +70,10 @@ class TaggedText(NamedTuple):
         return CUTS[self.split](text)
 
     def encode(self, sentences: Sequence[Sequence[str]]) -> list[list[Ids]]:
-        """The token numbers of each word of each sentence."""
+        """The token numbers of each word of each sentence; what the tokenizer makes nothing of is an unknown one."""
         spaced = [self.tokenizer.opening + word for words in sentences for word in words]
-        encoded = iter(self.tokenizer.encode(spaced))
+        nothing = np.array([self.end if self.tokenizer.unknown is None else self.tokenizer.unknown])
+        encoded = (ids if len(ids) else nothing.astype(ids.dtype) for ids in self.tokenizer.encode(spaced))
         return [list(islice(encoded, len(words))) for words in sentences]
 
     def stretches(self, tokens: Sequence[Ids], tags: Sequence[int] | None = None) -> list[Stretch]:

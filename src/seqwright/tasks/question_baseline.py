@@ -11,5 +11,5 @@ _SENTENCE = re.compile(r".+?(?:[.!?。！？]+[\"')\]»”]*(?=\s|$)|(?=\n)|$)",
 def likeliest_sentence(question: str, context: str) -> str:
     """The sentence of the context with most words of the question; among equals the first."""
     words = set(normalised(question).split())
-    sentences = [found.strip() for found in _SENTENCE.findall(context) if found.strip()] or [context.strip()]
+    sentences: list[str] = [found.strip() for found in _SENTENCE.findall(context) if found.strip()] or [context.strip()]
     return max(sentences, key=lambda sentence: len(words & set(normalised(sentence).split())))

@@ -22,7 +22,7 @@ from seqwright.data.tagged_columns import Sentence
 from seqwright.inputs.tagged_text import TaggedText
 from seqwright.tasks.translation import Waiting
 
-FORMAT = 1
+FORMAT = 2
 BLOCK = 2048  # sentences tokenised at a time
 
 

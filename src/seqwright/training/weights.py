@@ -45,9 +45,7 @@ BLOCK = re.compile(r"(.*blocks\.)(\d+)(\..*)")
 
 
 @torch.no_grad()
-def transferred(
-    source: nn.Module, target: nn.Module, where: str, blocks: Sequence[int] | None = None
-) -> list[str]:
+def transferred(source: nn.Module, target: nn.Module, where: str, blocks: Sequence[int] | None = None) -> list[str]:
     """Copy into a module what another one has learnt, tensor by tensor; what became of the rest, a sentence each.
 
     A tensor is the same if it has the same name; the whole of a language model, or the body of a model with a head,

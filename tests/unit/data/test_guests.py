@@ -19,6 +19,7 @@ def test_answers_are_what_the_context_says_of_the_one_asked_for() -> None:
             continue
         ((text, begin),) = question.answers
         assert text.split()[0] == name
+        assert begin is not None
         assert question.context[begin : begin + len(text)] == text
         assert question.context.split().count(name) == 1
     assert 0.12 < silent / 400 < 0.28

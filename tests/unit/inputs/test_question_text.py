@@ -1,5 +1,7 @@
 """Contexts as tokens, and back to the same characters, for tokenizers of every kind."""
 
+from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -52,11 +54,10 @@ def byte_level() -> QuestionText:
     return QuestionText(ForeignTokenizer.checked(library), 64, 16, 8, 30, unanswerable=False)
 
 
-KINDS = {
-    **{
-        kind: (lambda kind=kind: own(kind)) for kind in ("bpe", "unigram", "wordpiece", "words", "spaced", "characters")
-    },
-    "lowercase": lambda: own("bpe", lowercase=True),
+OWN: tuple[Kind, ...] = ("bpe", "unigram", "wordpiece", "words", "spaced", "characters")
+KINDS: dict[str, Callable[[], QuestionText]] = {
+    **{kind: partial(own, kind) for kind in OWN},
+    "lowercase": partial(own, "bpe", lowercase=True),
     "bert": bert,
     "bytes": byte_level,
 }

@@ -4,10 +4,13 @@ import json
 from pathlib import Path
 
 import pytest
+import tokenizers
+from tokenizers import models, normalizers, pre_tokenizers
 
 from seqwright.batches import Place
 from seqwright.errors import DataError, RunError
 from seqwright.inputs.tagged_text import TaggedText, TaggedTextSettings
+from seqwright.inputs.tokenizers import Tokenizer
 from seqwright.inputs.word_splits import cut_as_code, cut_at_marks
 
 SENTENCES = [(["It", "'s", "@Ada", "."], ["O", "O", "B-per", "O"]), (["don't", "2017"], ["O", "B-year"])]
@@ -104,3 +107,16 @@ def test_code_is_cut_as_python_cuts_it(text: str, wanted: str) -> None:
 )
 def test_the_recipe_says_how_texts_are_cut(split: str, wanted: list[str]) -> None:
     assert inputs(split=split).words("a. b") == wanted
+
+
+def test_a_word_that_a_tokenizer_makes_nothing_of_is_an_unknown_one(tmp_path: Path) -> None:
+    """BERT's leaves control characters out, and people tweet them; every word must have a token to be tagged at."""
+    numbered = {name: number for number, name in enumerate(["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", "ada"])}
+    library = tokenizers.Tokenizer(models.WordPiece(numbered, unk_token="[UNK]"))
+    library.normalizer = normalizers.BertNormalizer()
+    library.pre_tokenizer = pre_tokenizers.BertPreTokenizer()
+    library.add_special_tokens(["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"])
+    library.save(str(tmp_path / "tokenizer.json"))
+    tokenizer = Tokenizer.load(tmp_path / "tokenizer.json")
+    found = TaggedText.learnt([], {"O": 2}, TaggedTextSettings(), tokenizer)
+    assert [ids.tolist() for ids in found.encode([["Ada", "\u200d\x07"]])[0]] == [[5], [1]]

@@ -12,6 +12,7 @@ from torch import Tensor, nn
 
 from seqwright.batches import InMemory, Place
 from seqwright.batches.text import DocumentBatches, PackedText, StreamBatches, Text
+from seqwright.batches.windows import WindowBatches
 from seqwright.data.text import TextFiles, TextFilesSettings
 from seqwright.decoding.settings import DecodingSettings
 from seqwright.errors import DataError
@@ -169,10 +170,13 @@ def test_how_much_is_read_at_once_does_not_change_the_likelihood(row: Model) -> 
     torch.manual_seed(1)
     model = row.load(row.small)().eval()
     corpus = InMemory([np.random.default_rng(length).integers(4, 13, length) for length in (31, 2, 0, 17, 5, 23)])
-    one, other = (
-        likelihood_of(model, StreamBatches(corpus, streams=streams, segment=3, begin=3, end=3), documents=6)
-        for streams in (1, 11)
-    )
+
+    def batches(rows: int) -> TextBatches:
+        if "windows" in row.promises:
+            return WindowBatches(corpus, tokens=3 * rows, segment=3, seed=1, begin=3, end=3)
+        return StreamBatches(corpus, streams=rows, segment=3, begin=3, end=3)
+
+    one, other = (likelihood_of(model, batches(rows), documents=6) for rows in (1, 11))
     assert one.tokens == other.tokens == 84
     assert one.logp_N == pytest.approx(other.logp_N, rel=1e-5)
 

@@ -39,7 +39,7 @@ class Finder(nn.Module):
 
 
 def inputs_of(*texts: str, unanswerable: bool = True, **sizes: int) -> QuestionText:
-    given = {"longest": 48, "stride": 16, "question": 8, **sizes}
+    given: dict[str, Any] = {"longest": 48, "stride": 16, "question": 8, **sizes}
     settings = QuestionTextSettings(kind="spaced", vocabulary=400, **given)
     return QuestionText.learnt([LONG, *texts], settings, unanswerable=unanswerable)
 
@@ -123,7 +123,7 @@ ROWS = (
 
 
 def recipe(**sections: Any) -> Recipe:
-    plain = {
+    plain: dict[str, dict[str, Any]] = {
         "data": {"kind": "questions", "train": "a.csv"},
         "inputs": {"kind": "words", "longest": 48, "stride": 16, "question": 8},
         "model": {"kind": "bert", "width": 8, "heads": 2, "layers": 1, "context": 48},

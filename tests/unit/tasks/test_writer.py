@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 import torch
 from hypothesis import given
+from hypothesis import settings as hypothesis
 from hypothesis import strategies as st
 from torch import nn
 
@@ -86,6 +87,7 @@ def test_a_stop_string_is_cut_off_and_ends_the_text() -> None:
         assert one.finished
 
 
+@hypothesis(max_examples=60, deadline=None)
 @given(st.integers(1, 60), st.integers(2, 13))
 def test_windows_show_every_token_once_and_half_of_what_was_before(tokens: int, context: int) -> None:
     windows = list(reading_windows(tokens, context))
