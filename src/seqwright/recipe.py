@@ -92,7 +92,7 @@ def read_recipe(
 ) -> Recipe:
     """A recipe by file or shipped name, with `section.key=value` overrides.
 
-    `run` is the folder it is trained into: if that was begun already, the one its weights came from is not needed.
+    `run` is the folder it is trained into: if that was begun already, the one its weights came from may be gone.
     `teacher` is a run that it is to be distilled from.
     """
     name, text = recipe_text(where)
@@ -207,8 +207,9 @@ def with_weights(plain: dict[str, Any], begun: Path) -> dict[str, Any]:
     where = weights or plain.get("inputs", {}).get("tokenizer")
     if not isinstance(where, str):
         return plain
-    path = begun if begun.is_file() else Path(where).expanduser() / "resolved.toml"
-    if not path.is_file():
+    beginnings = (Path(where).expanduser() / "resolved.toml", begun)
+    path = next((each for each in beginnings if each.is_file()), None)
+    if path is None:
         setting = "model.weights" if weights else "inputs.tokenizer"
         raise SettingError(f"{setting} is '{where}', where there is no run; `seqwright train` or `import` makes one")
     other = parsed(path.read_text(encoding="utf-8"), str(path))

@@ -196,7 +196,7 @@ def train(
         if source is not None and weights_of(recipe) is not None:
             for note in transferred(source.model, model, str(source.folder), taken_blocks(recipe)):
                 reporter.say(note)
-            sha256["weights"] = content_hash(source.folder / f"step-{source.step:06d}" / "model.safetensors")
+            sha256["weights"] = sum_of(source)
         reporter.say(f"{recipe.model.kind}: {parameters(model):,} parameters, {_sizes(inputs.sizes())}")
         if world.first:
             write_beginning(recipe, folder, text, inputs, sha256)

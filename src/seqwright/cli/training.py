@@ -43,7 +43,7 @@ def train_recipe(
     teacher: str | None = None,
 ) -> None:
     """Train, and say what to do next."""
-    recipe = read_recipe(where, overrides, run=None if fresh else run, teacher=teacher)
+    recipe = read_recipe(where, overrides, run=run, teacher=teacher)
     folder = run or Path("runs") / recipe.name
     if fresh:
         _make_sure(folder, yes)

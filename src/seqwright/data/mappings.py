@@ -49,7 +49,7 @@ class MappingsSettings(Settings):
     """How many words a sentence has."""
     words: int = Field(default=8, ge=5, le=len(WORDS))
     """How many words, out of 16, the sentences of a prompt are made of."""
-    fewest: int = Field(default=5, ge=5, le=len(WORDS))
+    fewest: int = Field(default=4, ge=4, le=len(WORDS))
     """How many they are at least in a training prompt: with fewer each comes oftener, and more is to be seen."""
     examples: int = Field(default=40_000, ge=1)
     """How many training prompts there are."""
@@ -114,7 +114,7 @@ class Mappings:
 
     def _prompt(self, part: PartName, dice: Dice) -> Iterator[Pair]:
         settings = self.settings
-        fewest = max(settings.fewest, settings.length + 2) if part == "train" else settings.words
+        fewest = max(settings.fewest, settings.length + 1) if part == "train" else settings.words
         while True:
             words = dice.some_of(WORDS, dice.between(fewest, settings.words))
             mapping = made_up(dice, dice.one_of(TRAINED if part == "train" else FAMILIES), words)

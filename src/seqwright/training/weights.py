@@ -41,6 +41,7 @@ def load_tensors(module: nn.Module, tensors: Mapping[str, Tensor]) -> None:
 
 
 BODY = "body."
+OF_TOKENS = ("tokens.weight", "embedding.weight", "bias_V")  # what has a row for each token
 BLOCK = re.compile(r"(.*blocks\.)(\d+)(\..*)")
 
 
@@ -49,27 +50,35 @@ def transferred(source: nn.Module, target: nn.Module, where: str, blocks: Sequen
     """Copy into a module what another one has learnt, tensor by tensor; what became of the rest, a sentence each.
 
     A tensor is the same if it has the same name; the whole of a language model, or the body of a model with a head,
-    may become the `body` of another. All of a body must be found. Where the target knows more tokens than the source,
-    the rows of the new ones stay as they are. `blocks` are those of the source's that become the target's, in order.
+    may become the `body` of another. All of a body must be found; an output for other classes is new. Where the target
+    knows more tokens than the source, the rows of the new ones stay as they are. `blocks` are those of the source's that
+    become the target's, in order.
     """
     found, own = unique_tensors(source), unique_tensors(target)
     if blocks is not None:
         found = _chosen_blocks(found, blocks, where)
-    left = set(found)
+    left, headed = set(found), any(name.startswith(BODY) for name in own)
     new: list[str] = []
     for name, tensor in own.items():
         theirs = next((each for each in (name, name.removeprefix(BODY), BODY + name) if each in found), None)
         if theirs is None:
             new.append(name)
             continue
-        left.discard(theirs)
         given = found[theirs]
-        if given.shape[1:] != tensor.shape[1:] or (given.shape != tensor.shape and len(given) > len(tensor)):
+        grown = name.endswith(OF_TOKENS) and given.shape[1:] == tensor.shape[1:] and len(given) < len(tensor)
+        if given.shape == tensor.shape:
+            tensor.copy_(given)
+        elif grown:
+            tensor[: len(given)].copy_(given)
+        elif headed and not name.startswith(BODY):  # an output for other classes
+            new.append(name)
+            continue
+        else:
             raise RunError(
                 f"{theirs} of {where} is {tuple(given.shape)}, but {name} must be {tuple(tensor.shape)}; leave the "
                 "sizes out of [model], so that they are taken from there"
             )
-        tensor[: len(given)].copy_(given) if tensor.dim() else tensor.copy_(given)
+        left.discard(theirs)
     lacking = [name for name in new if name.startswith(BODY)]
     if lacking or len(new) == len(own):
         raise RunError(f"{where} lacks {_some(lacking or new)}; it is of another model, so it cannot be gone on from")

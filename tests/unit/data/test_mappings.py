@@ -106,7 +106,7 @@ def test_the_words_of_a_prompt_are_as_many_as_was_asked_for() -> None:
     def numbers(part: PartName, **settings: Any) -> set[int]:
         return {len({w for pair in each for w in pair.source.split()}) for each in prompts(part, shots=40, **settings)}
 
-    assert numbers("train") == {5, 6, 7, 8}
+    assert numbers("train") == {4, 5, 6, 7, 8}
     assert numbers("train", fewest=7) == {7, 8}
     assert numbers("test") == {8}
 
@@ -125,5 +125,5 @@ def test_the_fingerprint_follows_the_settings() -> None:
 
 
 def test_sentences_that_do_not_fit_the_words_are_refused() -> None:
-    with pytest.raises(SettingError, match=r"fewest = 5 and words = 5 for sentences of length = 4"):
+    with pytest.raises(SettingError, match=r"fewest = 4 and words = 5 for sentences of length = 4"):
         recipe_from({"data": {"kind": "mappings", "words": 5, "length": 4}})

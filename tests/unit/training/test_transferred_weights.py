@@ -71,6 +71,14 @@ def test_new_tokens_keep_their_own_vectors() -> None:
     assert torch.equal(found[5:], before[5:])
 
 
+def test_an_output_for_other_classes_is_new() -> None:
+    source, target = drawn(WithHead(classes=2), 1), drawn(WithHead(classes=3), 2)
+    before = copies(target)
+    notes = transferred(source, target, "runs/x")
+    assert torch.equal(unique_tensors(target)["output.weight"], before["output.weight"])
+    assert "new, learnt from the beginning: output.weight, output.bias" in notes
+
+
 @pytest.mark.parametrize(
     ("source", "complaint"),
     [
