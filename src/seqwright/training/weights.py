@@ -51,7 +51,7 @@ def transferred(source: nn.Module, target: nn.Module, where: str, blocks: Sequen
 
     A tensor is the same if it has the same name; the whole of a language model, or the body of a model with a head,
     may become the `body` of another. All of a body must be found; an output for other classes is new. Where the target
-    knows more tokens than the source, the rows of the new ones stay as they are. `blocks` are those of the source's that
+    knows more tokens than the source, the rows of the new ones stay as they are. `blocks` are those of the source that
     become the target's, in order.
     """
     found, own = unique_tensors(source), unique_tensors(target)
