@@ -63,7 +63,9 @@ def main() -> None:
     parser.add_argument("--runs", type=Path, default=REPOSITORY / "runs" / "glue", help="where the run folders are")
     given = parser.parse_args()
     rows: dict[str, tuple[Sequence[str], list[str]]] = {}
-    if given.only != ["imported"]:
+    if given.only == ["imported"]:
+        given.pretrained = None
+    else:
         own = ["training.threads=1", f"training.rate={given.rate}", FIRST]
         rows["scratch"] = (list(TASKS), [*own, *same_model(given.pretrained)])
         rows["frozen"] = (list(TASKS), [f"model.weights={given.pretrained}", "training.threads=1", *FROZEN])

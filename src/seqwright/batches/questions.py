@@ -1,6 +1,6 @@
 """Batches of questions: each row is a question and a window of its context, `begin question end context end`.
 
-B batch · T time · N rows, the windows
+B batch · T time · M questions · N rows, the windows
 """
 
 from collections.abc import Iterator, Sequence
@@ -54,7 +54,7 @@ class Asked(NamedTuple):
 
 
 class Window(NamedTuple):
-    """A question and some tokens in a row of its context; `first` to `last` is the answer in them, if it is there."""
+    """A question and some tokens in a row of its context; `answer` are the first and the last of it, if it is there."""
 
     question: Ids
     context: Ids
@@ -89,8 +89,8 @@ def asked(rows: Sequence[Window], *, begin: int, end: int) -> Asked:
 class QuestionRows:
     """The windows of questions, cut from the tokens of questions and contexts when they are asked for.
 
-    `context_M` is the number of each question's context, `first_M` and `last_M` those of its answer's tokens in the
-    context, -1 where there is none. Of the windows, `question_N` says whose each is, `begin_N` and `count_N` which
+    `context_M` is the number of each question's context, `answer_M2` those of its answer's first and last token in the
+    context, below 0 where there is none. Of the windows, `question_N` says whose each is, `begin_N` and `count_N` which
     tokens of the context it has.
     """
 
@@ -124,7 +124,7 @@ class QuestionRows:
         for number, question, context, (begin, count) in zip(number_B.tolist(), questions, contexts, cuts, strict=True):
             first, last = self.answer_M2[number].tolist()
             inside = begin <= first and last < begin + count
-            answer = (first - begin, last - begin) if inside else None  # -1 is in no window
+            answer = (first - begin, last - begin) if inside else None  # below 0 is in no window
             windows.append(Window(question, context[begin : begin + count], answer))
         return windows
 

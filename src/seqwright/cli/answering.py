@@ -20,7 +20,7 @@ from seqwright.tasks import Evaluation
 from seqwright.tasks.answerer import Answered, Answerer
 
 NOTHING = "(no answer)"
-FEWER = 64  # questions answered at a time
+AT_ONCE = 64  # questions answered at a time
 
 
 class Asked(NamedTuple):
@@ -86,7 +86,7 @@ def _blocks(questions: list[str], file: Path | None, context: str | None) -> Ite
     for some in [questions] if questions else some_lines([], file):
         block = [_asked(text, context, number + place) for place, text in enumerate(some, start=1)]
         number += len(some)
-        yield from (block[low : low + FEWER] for low in range(0, len(block), FEWER))
+        yield from (block[low : low + AT_ONCE] for low in range(0, len(block), AT_ONCE))
 
 
 def _asked(text: str, context: str | None, number: int) -> Asked:

@@ -149,10 +149,9 @@ class QuestionFile:
     def _records(self) -> Iterator[Raw]:
         for number, line in enumerate(lines(self.path), 1):
             if line.strip():
-                where = f"{self.path}:{number}"
-                yield self.record(line, where)
+                yield self._record(line, f"{self.path}:{number}")
 
-    def record(self, line: str, where: str) -> Raw:
+    def _record(self, line: str, where: str) -> Raw:
         """A line of JSON."""
         record = json_object(line, where)
         keys = list(record)

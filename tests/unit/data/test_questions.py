@@ -154,7 +154,11 @@ def test_another_file_is_read_as_the_one_trained_on(tmp_path: Path) -> None:
         ("a.jsonl", '{"question": "A?", "context": "b", "answer": 3}\n', "a.jsonl:1 has the answer 3"),
         ("a.json", '{"question": "A?"}\n', "a.json is not as SQuAD's JSON"),
         ("a.json", '{"question": "A?"}\n{"question": "B?"}\n', "JSON lines belong into a .jsonl file"),
-        ("a.jsonl", '{"question": "A\\ud800?", "context": "b", "answer": "b"}\n', "half a surrogate pair in its question"),
+        (
+            "a.jsonl",
+            '{"question": "A\\ud800?", "context": "b", "answer": "b"}\n',
+            "half a surrogate pair in its question",
+        ),
         ("a.json", SQUAD.replace("ASKED", " "), "a.json, question 7, has a blank question"),
         ("a.txt", "A?\n", "has the extension '.txt'"),
         ("a.csv", "question,context,answer\n", "the train part is empty"),
