@@ -6,15 +6,13 @@ Using a model needs the run folder and nothing else; training and evaluating als
 import hashlib
 import json
 import os
-import shutil
 import warnings
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, nullcontext
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import torch
-from filelock import FileLock, Timeout
 from torch import nn
 
 from seqwright.batches import Batches
@@ -23,29 +21,17 @@ from seqwright.devices import keep_freed_memory
 from seqwright.errors import RunError, SettingError, nearest
 from seqwright.lineage import chosen, model_row, task_of
 from seqwright.objectives.objective import Objective
-from seqwright.recipe import Recipe, flattened, parsed, recipe_from, written
+from seqwright.recipe import Recipe, recipe_from
+from seqwright.run_folders import clear, locked, refuse_changes, refuse_other_data, resolved_of, write_beginning
 from seqwright.tasks import Prepared
 from seqwright.tasks.distillation import Teacher, taught, unlabelled_sum
-from seqwright.training.checkpoint import (
-    STEP_FOLDER,
-    newest_whole,
-    read_checkpoint,
-    read_mark,
-    step_folder,
-    steps_on_disk,
-)
+from seqwright.training.checkpoint import newest_whole, read_checkpoint, read_mark, step_folder, steps_on_disk
 from seqwright.training.counting import count, write_only_step
 from seqwright.training.distributed import World
 from seqwright.training.loop import fit
 from seqwright.training.reporter import Quiet, Reporter
 from seqwright.training.schedule import expected_steps, learning_rate
 from seqwright.training.weights import load_tensors, transferred
-
-MAY_CHANGE = {"description", "name", "training.steps", "training.epochs", "training.threads", "training.device"}
-MAY_CHANGE |= {"training.keep", "training.patience"}
-MAY_CHANGE |= {"data.train", "data.valid", "data.test"}  # where the data lies may; what it is may not, by its sha256
-OURS = {"recipe.toml", "resolved.toml", "inputs", "journal.jsonl", "pace.jsonl", "card.md", "best", "last"}
-OURS |= {"eval", "pictures", "tensorboard"}
 
 
 class Run(NamedTuple):
@@ -241,39 +227,7 @@ def _sizes(sizes: Mapping[str, Any]) -> str:
     return ", ".join(f"{name.replace('_', ' ')} {size:,}" for name, size in sizes.items() if not isinstance(size, bool))
 
 
-# ---------------------------------------------------------------------------------------------------- the folder
-
-
-@contextmanager
-def locked(folder: Path) -> Iterator[None]:
-    """Hold the folder's lock: one writer at a time."""
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-        lock = FileLock(folder / "lock", timeout=0)
-        lock.acquire()
-    except Timeout as error:
-        raise RunError(
-            f"another training is writing to {folder}; wait for it or choose another folder with --run"
-        ) from error
-    except PermissionError as error:
-        raise RunError(f"{folder} cannot be written to: {error.strerror}; choose another folder with --run") from error
-    except (FileExistsError, NotADirectoryError) as error:
-        raise RunError(f"{folder} cannot be a run folder: {error.strerror}; choose another with --run") from error
-    try:
-        yield
-    finally:
-        lock.release()
-
-
-def clear(folder: Path) -> None:
-    """Remove what an earlier training left, and nothing else that may lie there."""
-    for path in folder.iterdir():
-        half_written = path.name.startswith(".") and path.name.endswith(".writing")
-        if path.name in OURS or STEP_FOLDER.fullmatch(path.name) or half_written:
-            if path.is_dir():
-                shutil.rmtree(path)
-            else:
-                path.unlink()
+# ---------------------------------------------------------------------------------------------------- using it
 
 
 def write_run(recipe: Recipe, folder: Path, inputs: Any, model: nn.Module) -> Run:
@@ -283,65 +237,6 @@ def write_run(recipe: Recipe, folder: Path, inputs: Any, model: nn.Module) -> Ru
         write_beginning(recipe, folder, "", inputs, {})
         write_only_step(model, folder, metadata=_metadata(inputs))
     return Run(folder, recipe, inputs, model.eval(), 1)
-
-
-def write_beginning(recipe: Recipe, folder: Path, text: str, inputs: Any, sha256: Mapping[str, str]) -> None:
-    """Write what using the run will need, and what resuming it will be held against: also the sums of the data."""
-    resumed = bool(steps_on_disk(folder))
-    if not resumed:
-        shutil.rmtree(folder / "inputs", ignore_errors=True)  # of a training that died before its first checkpoint
-        aside = folder / ".inputs.writing"
-        shutil.rmtree(aside, ignore_errors=True)
-        inputs.save(aside)
-        aside.rename(folder / "inputs")
-    resolved = recipe.resolved()
-    resolved["sha256"] = {**(resolved_of(folder).get("sha256", {}) if resumed else {}), **sha256}
-    _replace(folder / "resolved.toml", written(resolved))
-    if text and not resumed:
-        _replace(folder / "recipe.toml", text)
-
-
-def refuse_changes(recipe: Recipe, folder: Path) -> None:
-    """A run that is resumed must be the run that was begun."""
-    if not steps_on_disk(folder):
-        return
-    before, now = flattened(resolved_of(folder)), flattened(recipe.resolved())
-    changed = [
-        f"{name} was {before.get(name)!r} and is {now.get(name)!r}"
-        for name in sorted(before.keys() | now.keys())
-        if not name.startswith("sha256") and name not in MAY_CHANGE and before.get(name) != now.get(name)
-    ]
-    if changed:
-        raise RunError(
-            f"{folder} was begun with other settings: {'; '.join(changed)}. Put them back, choose another folder "
-            "with --run, or start over with --fresh"
-        )
-    if now["training.steps"] < max(steps_on_disk(folder)) and now["training.steps"] != before["training.steps"]:
-        raise RunError(
-            f"{folder} has already trained {max(steps_on_disk(folder)):,} steps; training.steps = "
-            f"{now['training.steps']:,} cannot be fewer"
-        )
-
-
-def refuse_other_data(folder: Path, sha256: Mapping[str, str]) -> None:
-    """The data of a resumed run must be what it was: its place in it would mean nothing."""
-    if not steps_on_disk(folder):
-        return
-    before = resolved_of(folder).get("sha256", {})
-    changed = [part for part, found in sha256.items() if part in before and before[part] != found]
-    if changed:
-        raise RunError(
-            f"the data of {folder} changed since it was begun ({', '.join(changed)}); put it back, choose another "
-            "folder with --run, or start over with --fresh"
-        )
-
-
-def resolved_of(folder: Path) -> dict[str, Any]:
-    """The settings a run was trained with."""
-    try:
-        return parsed((folder / "resolved.toml").read_text(encoding="utf-8"), str(folder / "resolved.toml"))
-    except OSError as error:
-        raise RunError(f"{folder} is not a run folder: it has no resolved.toml; train one first") from error
 
 
 def open_run(folder: Path, *, which: str = "best", notice: Callable[[str], None] = warnings.warn) -> Run:
@@ -382,9 +277,3 @@ def _weights(folder: Path, which: str, notice: Callable[[str], None]) -> tuple[i
         raise complaint
     notice(f"{complaint}; using step {found[0]} instead")
     return found[0], found[1].files
-
-
-def _replace(path: Path, text: str) -> None:
-    aside = path.with_name(f".{path.name}.writing")
-    aside.write_text(text, encoding="utf-8")
-    aside.replace(path)

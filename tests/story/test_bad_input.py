@@ -246,7 +246,7 @@ def test_a_run_folder_that_is_a_file(say):
 
 
 def test_two_trainings_never_share_a_folder(say):
-    from seqwright.runs import locked
+    from seqwright.run_folders import locked
 
     write("a.tsv", numbers())
     with locked(Path("runs/r")):

@@ -16,7 +16,8 @@ from seqwright.batches.masked import MaskedBatches
 from seqwright.batches.taught import Joined
 from seqwright.errors import DataError, RunError, SettingError
 from seqwright.recipe import read_recipe, recipe_from, written
-from seqwright.runs import data_of, model_of, objective_of, open_run, resolved_of, teacher_of, train
+from seqwright.run_folders import resolved_of
+from seqwright.runs import data_of, model_of, objective_of, open_run, teacher_of, train
 from seqwright.tasks import distillation
 from seqwright.tasks.classification import ClassificationTask
 from seqwright.tasks.classifier import Classifier

@@ -12,7 +12,8 @@ from seqwright.data.files import content_hash
 from seqwright.errors import SettingError
 from seqwright.lineage import TASKS, task_of
 from seqwright.recipe import Recipe, validated
-from seqwright.runs import Run, data_of, open_run, resolved_of
+from seqwright.run_folders import resolved_of
+from seqwright.runs import Run, data_of, open_run
 from seqwright.tasks import Evaluation
 
 # Tasks in which nothing is written that a search could find.

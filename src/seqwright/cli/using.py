@@ -350,7 +350,7 @@ def export(
     yes: Annotated[bool, typer.Option("--yes", "-y", help="Replace a file that is there.")] = False,
     which: Which = "best",
 ) -> None:
-    """Write what a run has learnt for other programs: word vectors, n-grams as ARPA, GPT and BERT for transformers (hf).
+    """Write what a run has learnt for other programs: word vectors, n-grams as ARPA, GPT and BERT as hf.
 
     Example: seqwright export runs/mine mine-hf --to hf
     """

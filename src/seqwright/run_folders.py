@@ -1,0 +1,127 @@
+"""A run folder on disk: one writer at a time, what is begun in it, and that a resumed run is the one that was begun."""
+
+import shutil
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from filelock import FileLock, Timeout
+
+from seqwright.errors import RunError
+from seqwright.recipe import SECTIONS, Recipe, flattened, parsed, written
+from seqwright.training.checkpoint import STEP_FOLDER, steps_on_disk
+
+MAY_CHANGE = {"description", "name", "training.steps", "training.epochs", "training.threads", "training.device"}
+MAY_CHANGE |= {"training.keep", "training.patience"}
+MAY_CHANGE |= {"data.train", "data.valid", "data.test"}  # where the data lies may; what it is may not, by its sha256
+OURS = {"recipe.toml", "resolved.toml", "inputs", "journal.jsonl", "pace.jsonl", "card.md", "best", "last"}
+OURS |= {"eval", "pictures", "tensorboard"}
+
+
+@contextmanager
+def locked(folder: Path) -> Iterator[None]:
+    """Hold the folder's lock: one writer at a time."""
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        lock = FileLock(folder / "lock", timeout=0)
+        lock.acquire()
+    except Timeout as error:
+        raise RunError(
+            f"another training is writing to {folder}; wait for it or choose another folder with --run"
+        ) from error
+    except PermissionError as error:
+        raise RunError(f"{folder} cannot be written to: {error.strerror}; choose another folder with --run") from error
+    except (FileExistsError, NotADirectoryError) as error:
+        raise RunError(f"{folder} cannot be a run folder: {error.strerror}; choose another with --run") from error
+    try:
+        yield
+    finally:
+        lock.release()
+
+
+def clear(folder: Path) -> None:
+    """Remove what an earlier training left, and nothing else that may lie there."""
+    for path in folder.iterdir():
+        half_written = path.name.startswith(".") and path.name.endswith(".writing")
+        if path.name in OURS or STEP_FOLDER.fullmatch(path.name) or half_written:
+            if path.is_dir():
+                shutil.rmtree(path)
+            else:
+                path.unlink()
+
+
+def write_beginning(recipe: Recipe, folder: Path, text: str, inputs: Any, sha256: Mapping[str, str]) -> None:
+    """Write what using the run will need, and what resuming it will be held against: also the sums of the data."""
+    resumed = bool(steps_on_disk(folder))
+    if not resumed:
+        shutil.rmtree(folder / "inputs", ignore_errors=True)  # of a training that died before its first checkpoint
+        aside = folder / ".inputs.writing"
+        shutil.rmtree(aside, ignore_errors=True)
+        inputs.save(aside)
+        aside.rename(folder / "inputs")
+    resolved = recipe.resolved()
+    resolved["sha256"] = {**(resolved_of(folder).get("sha256", {}) if resumed else {}), **sha256}
+    _replace(folder / "resolved.toml", written(resolved))
+    if text and not resumed:
+        _replace(folder / "recipe.toml", text)
+
+
+def refuse_changes(recipe: Recipe, folder: Path) -> None:
+    """A run that is resumed must be the run that was begun."""
+    if not steps_on_disk(folder):
+        return
+    before, now = flattened(resolved_of(folder)), flattened(recipe.resolved())
+    # What the version that began the run did not know has its usual value.
+    before = {name: value for name, value in usual_settings(recipe).items() if now.get(name) == value} | before
+    changed = [
+        f"{name} was {before.get(name)!r} and is {now.get(name)!r}"
+        for name in sorted(before.keys() | now.keys())
+        if not name.startswith("sha256") and name not in MAY_CHANGE and before.get(name) != now.get(name)
+    ]
+    if changed:
+        raise RunError(
+            f"{folder} was begun with other settings: {'; '.join(changed)}. Put them back, choose another folder "
+            "with --run, or start over with --fresh"
+        )
+    if now["training.steps"] < max(steps_on_disk(folder)) and now["training.steps"] != before["training.steps"]:
+        raise RunError(
+            f"{folder} has already trained {max(steps_on_disk(folder)):,} steps; training.steps = "
+            f"{now['training.steps']:,} cannot be fewer"
+        )
+
+
+def usual_settings(recipe: Recipe) -> dict[str, Any]:
+    """The value of every setting of a recipe that may be left out."""
+    classes = {section: type(getattr(recipe, section)) for section in SECTIONS}
+    plain = {
+        section: each.model_construct().model_dump(mode="json", exclude_none=True) for section, each in classes.items()
+    }
+    return flattened(plain)
+
+
+def refuse_other_data(folder: Path, sha256: Mapping[str, str]) -> None:
+    """The data of a resumed run must be what it was: its place in it would mean nothing."""
+    if not steps_on_disk(folder):
+        return
+    before = resolved_of(folder).get("sha256", {})
+    changed = [part for part, found in sha256.items() if part in before and before[part] != found]
+    if changed:
+        raise RunError(
+            f"the data of {folder} changed since it was begun ({', '.join(changed)}); put it back, choose another "
+            "folder with --run, or start over with --fresh"
+        )
+
+
+def resolved_of(folder: Path) -> dict[str, Any]:
+    """The settings a run was trained with."""
+    try:
+        return parsed((folder / "resolved.toml").read_text(encoding="utf-8"), str(folder / "resolved.toml"))
+    except OSError as error:
+        raise RunError(f"{folder} is not a run folder: it has no resolved.toml; train one first") from error
+
+
+def _replace(path: Path, text: str) -> None:
+    aside = path.with_name(f".{path.name}.writing")
+    aside.write_text(text, encoding="utf-8")
+    aside.replace(path)

@@ -1,0 +1,35 @@
+"""That a resumed run is the run that was begun."""
+
+from pathlib import Path
+
+import pytest
+
+from seqwright.errors import RunError
+from seqwright.recipe import Recipe, parsed, read_recipe, written
+from seqwright.run_folders import refuse_changes
+
+
+def begun(folder: Path, recipe: Recipe, *, without: str = "") -> Path:
+    """A folder with a checkpoint, begun by a version that did not know a setting of training."""
+    (folder / "step-000005").mkdir(parents=True)
+    plain = parsed(written(recipe.resolved()), "a recipe")
+    plain["training"].pop(without, None)
+    (folder / "resolved.toml").write_text(written(plain), encoding="utf-8")
+    return folder
+
+
+def test_a_setting_that_an_older_version_did_not_know_has_its_usual_value(tmp_path: Path) -> None:
+    recipe = read_recipe("copy", ["training.steps=9"])
+    refuse_changes(recipe, begun(tmp_path / "run", recipe, without="lowest"))
+
+
+def test_another_value_than_the_usual_one_is_a_change(tmp_path: Path) -> None:
+    folder = begun(tmp_path / "run", read_recipe("copy", ["training.steps=9"]), without="lowest")
+    with pytest.raises(RunError, match=r"training\.lowest was None and is 0\.1"):
+        refuse_changes(read_recipe("copy", ["training.steps=9", "training.lowest=0.1"]), folder)
+
+
+def test_a_setting_that_was_left_out_and_is_given_is_a_change(tmp_path: Path) -> None:
+    folder = begun(tmp_path / "run", read_recipe("copy", ["training.steps=9"]))
+    with pytest.raises(RunError, match=r"training\.layer_decay was None and is 0\.5"):
+        refuse_changes(read_recipe("copy", ["training.steps=9", "training.layer_decay=0.5"]), folder)
