@@ -22,8 +22,8 @@ class Masked(NamedTuple):
 
     `tokens_BT` is what the model reads, `wanted_BT` what stood there before words were hidden; `chosen_BT` is True
     where one was chosen to be found. Padding stands on the right, where `real_BT` is False. `segment_BT` is 1 in the
-    second stretch of a text, 0 in the first. `next_B` is 1 where the second stretch follows the first, 0 where it does not,
-    and negative where nobody asks.
+    second stretch of a text, 0 in the first. `next_B` is 1 where the second stretch follows the first, 0 where it does
+    not, and negative where nobody asks.
     """
 
     tokens_BT: Tensor
