@@ -12,6 +12,7 @@ any moment, the same command goes on from there. At the end teacher and student 
 alone on one thread.
 """
 
+import os
 import statistics
 import subprocess
 import sys
@@ -74,7 +75,7 @@ def main() -> None:
     teacher = open_run(given.teacher)
     home = given.runs / f"distillation{'-quick' if given.quick else ''}"
     home.mkdir(parents=True, exist_ok=True)
-    texts = unlabelled(home / "sentences.txt", 200 if given.quick else SENTENCES)
+    texts = unlabelled(Path(os.path.relpath(home)) / "sentences.txt", 200 if given.quick else SENTENCES)
     (home / "student.toml").write_text(written(STUDENT), encoding="utf-8")
     layers = list(range(0, teacher.recipe.model.layers, 2))
     begun = [f"model.weights={given.weights or given.teacher}", f"model.layers={len(layers)}", f"model.take={layers}"]
