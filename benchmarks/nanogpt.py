@@ -5,8 +5,8 @@
 
 The recipe: 4 layers, 4 heads, width 128, context 64, 12 windows a batch, 2,000 steps, no dropout. nanoGPT's `train.py`
 is run as its README says, on the same text with the same split; its two estimates of the loss, before and after, are
-taken off its time. Ours is trained by `seqwright train shakespeare-nanogpt`, which multiplies matrices in bfloat16, as
-nanoGPT does on a GPU but not on a CPU; how long it takes in float32 is told beside it. All take turns, each in a
+taken off its time. Ours is trained by `seqwright train shakespeare-nanogpt`, with twice its learning rate and in
+bfloat16, which nanoGPT has on a GPU but not on a CPU; what float32 takes is told beside it. All take turns, each in a
 process of its own on one thread. Losses are nats a character over the whole validation part, read in windows of 64
 that follow each other. `shakespeare-gpt` is what we would rather train in the time that nanoGPT takes.
 """

@@ -38,6 +38,7 @@ SMALL: dict[str, dict[str, Any]] = {
         "objective": {"kind": "rating"},
     },
     "tagging": {"data": {"kind": "tagged", "train": "tagged.conll"}, "inputs": {"kind": "characters"}},
+    "questions": {"data": {"kind": "guests", **FEW}, "inputs": {"kind": "characters"}},
     "forecasting": {"data": {"kind": "waves", "history": 20, **FEW}},
     "description": {"data": {"kind": "numbers", **FEW}},
 }
