@@ -55,6 +55,12 @@ class Place(NamedTuple):
     batch: int = 0
 
 
+def following(place: Place, in_epoch: int) -> Place:
+    """The place after another, where an epoch has so many batches."""
+    last = place.batch + 1 == in_epoch
+    return Place(place.epoch + 1, 0) if last else Place(place.epoch, place.batch + 1)
+
+
 class Batches(Protocol[BatchT_co]):
     """An endless order of batches, a pure function of the place: nothing is replayed to go on in the middle."""
 

@@ -10,7 +10,7 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from seqwright.batches import KEPT_EPOCHS, Ids, Place, Rows, padded
+from seqwright.batches import KEPT_EPOCHS, Ids, Place, Rows, following, padded
 from seqwright.batches.text import PackedText, Traced, cut_by_length
 
 Numbers = NDArray[np.int64]
@@ -75,8 +75,7 @@ class PackedBatches:
 
     def after(self, place: Place) -> Place:
         """The place that follows, perhaps in the next epoch."""
-        last = place.batch + 1 == self.in_epoch(place.epoch)
-        return Place(place.epoch + 1, 0) if last else Place(place.epoch, place.batch + 1)
+        return following(place, self.in_epoch(place.epoch))
 
     def in_epoch(self, epoch: int) -> int:
         """How many batches an epoch has; nearly the same in each."""

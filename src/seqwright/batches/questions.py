@@ -12,7 +12,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from seqwright.batches import KEPT_EPOCHS, Ids, Place, Rows, padded
+from seqwright.batches import KEPT_EPOCHS, Ids, Place, Rows, following, padded
 from seqwright.batches.text import cut_by_length
 
 AROUND = 3  # `begin`, and an `end` behind the question and behind the context
@@ -162,8 +162,7 @@ class QuestionBatches:
 
     def after(self, place: Place) -> Place:
         """The place that follows, perhaps in the next epoch."""
-        last = place.batch + 1 == self.in_epoch(place.epoch)
-        return Place(place.epoch + 1, 0) if last else Place(place.epoch, place.batch + 1)
+        return following(place, self.in_epoch(place.epoch))
 
     def in_epoch(self, epoch: int) -> int:
         """How many batches an epoch has; nearly the same in each."""

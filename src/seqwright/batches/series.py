@@ -14,7 +14,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from seqwright.batches import KEPT_EPOCHS, Place
+from seqwright.batches import KEPT_EPOCHS, Place, following
 
 Values = NDArray[np.floating[Any]]
 
@@ -83,8 +83,7 @@ class WindowBatches:
 
     def after(self, place: Place) -> Place:
         """The place that follows, perhaps in the next epoch."""
-        last = place.batch + 1 == self.in_epoch(place.epoch)
-        return Place(place.epoch + 1, 0) if last else Place(place.epoch, place.batch + 1)
+        return following(place, self.in_epoch(place.epoch))
 
     def in_epoch(self, epoch: int) -> int:
         """How many batches an epoch has; the same in each."""

@@ -13,7 +13,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from seqwright.batches import KEPT_EPOCHS, BatchT_co, Ids, Place, Rows, padded
+from seqwright.batches import KEPT_EPOCHS, BatchT_co, Ids, Place, Rows, following, padded
 
 
 class Text(NamedTuple):
@@ -123,8 +123,7 @@ class DocumentBatches:
 
     def after(self, place: Place) -> Place:
         """The place that follows, perhaps in the next epoch."""
-        last = place.batch + 1 == self.in_epoch(place.epoch)
-        return Place(place.epoch + 1, 0) if last else Place(place.epoch, place.batch + 1)
+        return following(place, self.in_epoch(place.epoch))
 
     def in_epoch(self, epoch: int) -> int:
         """How many batches an epoch has; nearly the same in each."""
@@ -228,8 +227,7 @@ class StreamBatches:
 
     def after(self, place: Place) -> Place:
         """The place that follows, perhaps in the next epoch."""
-        last = place.batch + 1 == self.in_epoch(place.epoch)
-        return Place(place.epoch + 1, 0) if last else Place(place.epoch, place.batch + 1)
+        return following(place, self.in_epoch(place.epoch))
 
     def in_epoch(self, epoch: int) -> int:
         """How many batches an epoch has; the same in each."""

@@ -9,7 +9,7 @@ from functools import lru_cache
 import numpy as np
 from numpy.typing import NDArray
 
-from seqwright.batches import KEPT_EPOCHS, Place, Rows, padded
+from seqwright.batches import KEPT_EPOCHS, Place, Rows, following, padded
 from seqwright.batches.text import JoinedText, Text, Traced, ceiling, shifted
 
 Edges = NDArray[np.int64]
@@ -36,8 +36,7 @@ class WindowBatches:
 
     def after(self, place: Place) -> Place:
         """The place that follows, perhaps in the next epoch."""
-        last = place.batch + 1 == self.in_epoch(place.epoch)
-        return Place(place.epoch + 1, 0) if last else Place(place.epoch, place.batch + 1)
+        return following(place, self.in_epoch(place.epoch))
 
     def in_epoch(self, epoch: int) -> int:
         """How many batches an epoch has; the same in each, or one more."""
