@@ -27,7 +27,7 @@ from benchmarks.record import REPOSITORY, options, record, show
 from seqwright.data.files import place_of
 from seqwright.data.labelled_cards import CardLabelled, LabelledCardSettings
 from seqwright.data.sentences import sentences
-from seqwright.lineage import task_of
+from seqwright.kinds import task_of
 from seqwright.recipe import written
 from seqwright.runs import Run, data_of, open_run, parameters
 from seqwright.tasks.classifier import Classifier

@@ -23,7 +23,7 @@ from torch import nn
 
 from benchmarks.record import REPOSITORY, options, record, show
 from seqwright.arpa import write_arpa
-from seqwright.lineage import task_of
+from seqwright.kinds import task_of
 from seqwright.models.ngram import Ngram
 from seqwright.runs import Run, data_of, open_run, parameters
 from seqwright.training.checkpoint import read_checkpoint, read_mark

@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.record import REPOSITORY, options, record, show
-from seqwright.lineage import task_of
+from seqwright.kinds import task_of
 from seqwright.recipe import shipped
 from seqwright.runs import data_of, open_run, parameters
 from seqwright.training.checkpoint import read_checkpoint, read_mark

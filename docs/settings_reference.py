@@ -9,7 +9,7 @@ from pydantic import ValidationError
 from pydantic.fields import FieldInfo
 from pydantic_core import PydanticUndefined
 
-from seqwright.lineage import KINDS, TASKS, Kind, usual_kind
+from seqwright.kinds import KINDS, TASKS, Kind, usual_kind
 from seqwright.settings import Settings
 
 INTRODUCTION = """# Settings

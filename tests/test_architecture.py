@@ -142,7 +142,7 @@ def test_models_import_only_older_models() -> None:
 
 
 def test_objectives_and_training_call_the_models_they_are_given() -> None:
-    """Said twice, since it carries so much: also `tasks` and `runs` name no model, they ask `lineage.py`."""
+    """Said twice, since it carries so much: also `tasks` and `runs` name no model, they ask `kinds.py`."""
     those = {"objectives", "training", "tasks", "runs", "decoding", "cli", "serving"}
     assert [str(found) for found in IMPORTS if folder_of(found.path) in those and within(found.name, {"models"})] == []
 
@@ -153,7 +153,9 @@ def test_nothing_imports_what_sits_on_top() -> None:
     assert [str(found) for found in wrong if folder_of(found.path) not in above] == []
 
 
-@pytest.mark.parametrize("module", ["seqwright", "seqwright.errors", "seqwright.lineage", "seqwright.recipe"])
+@pytest.mark.parametrize(
+    "module", ["seqwright", "seqwright.errors", "seqwright.lineage", "seqwright.kinds", "seqwright.recipe"]
+)
 def test_asking_what_there_is_does_not_import_torch(module: str) -> None:
     code = f"import sys, {module}; sys.exit('torch' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0

@@ -15,7 +15,7 @@ import tomlkit
 from pydantic import ValidationError
 
 from seqwright.errors import SettingError, closest
-from seqwright.lineage import DISTILLED, KINDS, chosen, kinds_of, task_name, usual_kind
+from seqwright.kinds import DISTILLED, KINDS, chosen, kinds_of, task_name, usual_kind
 from seqwright.settings import Settings
 
 SECTIONS = tuple(KINDS)

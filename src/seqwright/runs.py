@@ -19,7 +19,8 @@ from seqwright.batches import Batches
 from seqwright.data.files import content_hash
 from seqwright.devices import keep_freed_memory
 from seqwright.errors import RunError, SettingError, nearest
-from seqwright.lineage import chosen, model_row, task_of
+from seqwright.kinds import chosen, task_of
+from seqwright.lineage import model_row
 from seqwright.objectives.objective import Objective
 from seqwright.recipe import Recipe, recipe_from
 from seqwright.run_folders import clear, locked, refuse_changes, refuse_other_data, resolved_of, write_beginning

@@ -14,9 +14,10 @@ from torch import Tensor, nn
 from seqwright.batches.packed import packed_texts
 from seqwright.batches.text import PackedText, texts
 from seqwright.decoding.stepper import reordered
+from seqwright.kinds import chosen
 from seqwright.layers.embeddings import HasTokenVectors
 from seqwright.layers.taps import Tap, listen
-from seqwright.lineage import MODELS, Model, chosen
+from seqwright.lineage import MODELS, Model
 from seqwright.training.weights import load_tensors, unique_tensors
 
 NAMES = {row: f"{row.task}-{row.kind}" for row in MODELS}

@@ -12,7 +12,8 @@ import torch
 from torch import Tensor
 
 from seqwright.batches import Place
-from seqwright.lineage import MODELS, Model, task_of
+from seqwright.kinds import task_of
+from seqwright.lineage import MODELS, Model
 from seqwright.recipe import recipe_from
 from seqwright.runs import data_of, model_of, open_run, train
 

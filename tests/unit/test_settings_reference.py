@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from seqwright.lineage import KINDS, TASKS, chosen
+from seqwright.kinds import KINDS, TASKS, chosen
 
 DOCS = Path(__file__).resolve().parents[2] / "docs"
 

@@ -17,7 +17,8 @@ from seqwright.batches import Batches, Place
 from seqwright.cli.storage import storage_table
 from seqwright.cli.terminal import add_row, command, say
 from seqwright.devices import computes_bfloat16, home_of
-from seqwright.lineage import DISTILLED, model_row, task_of
+from seqwright.kinds import DISTILLED, task_of
+from seqwright.lineage import model_row
 from seqwright.objectives.objective import Objective, Part
 from seqwright.recipe import Recipe, read_recipe, validated
 from seqwright.runs import data_of, device_of, model_of, objective_of, parameters, set_up_cpu, source_of

@@ -10,7 +10,7 @@ from seqwright.cli.terminal import add_row, json_text, say, shown
 from seqwright.data.examples import PartName
 from seqwright.data.files import content_hash
 from seqwright.errors import SettingError
-from seqwright.lineage import TASKS, task_of
+from seqwright.kinds import TASKS, task_of
 from seqwright.recipe import Recipe, validated
 from seqwright.run_folders import resolved_of
 from seqwright.runs import Run, data_of, open_run

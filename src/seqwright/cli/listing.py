@@ -13,7 +13,8 @@ from seqwright.data.summary_cards import SUMMARY_CARDS
 from seqwright.data.tagged_cards import TAGGED_CARDS
 from seqwright.data.text_cards import TEXT_CARDS, require_addresses
 from seqwright.errors import DataError, instead
-from seqwright.lineage import LINEAGE, USUAL_DATA, task_name, usual_kind
+from seqwright.kinds import USUAL_DATA, task_name, usual_kind
+from seqwright.lineage import LINEAGE
 from seqwright.pictures.terminal import Member, family_tree
 from seqwright.recipe import parsed, shipped, with_base
 

@@ -1,0 +1,202 @@
+"""Which class each `kind` of a recipe means, for each task.
+
+Nothing here imports torch: classes are named and only loaded when asked for.
+"""
+
+from importlib import import_module
+from typing import Any, NamedTuple
+
+from seqwright.errors import SettingError, nearest
+from seqwright.lineage import MODELS
+
+
+class Kind(NamedTuple):
+    """A class that a recipe's section can choose, its settings, and the task it is for; no task: for every one."""
+
+    module: str
+    thing: str
+    settings: str
+    task: str = ""
+
+    def load(self, name: str) -> Any:
+        """Something from the module."""
+        return getattr(import_module(self.module), name)
+
+
+class TaskKind(NamedTuple):
+    """The kind of data that is a user's own files, and what a recipe means that names no kind in the other sections.
+
+    Where the wiring of a task is, its name says: `tasks/rating.py` has the class RatingTask.
+    """
+
+    files: str
+    usual: dict[str, str]
+
+
+TASKS = {
+    "translation": TaskKind("files", {"inputs": "bpe", "model": "transformer", "objective": "next-token"}),
+    "language": TaskKind("text", {"inputs": "bpe", "model": "lstm", "objective": "next-token"}),
+    "prompting": TaskKind("files", {"inputs": "bpe", "model": "gpt", "objective": "answer"}),
+    "masking": TaskKind("text", {"inputs": "wordpiece", "model": "bert", "objective": "masked-token"}),
+    "classification": TaskKind("labelled", {"inputs": "bpe", "model": "lstm", "objective": "labels"}),
+    "rating": TaskKind("labelled", {"inputs": "bpe", "model": "lstm", "objective": "rating"}),
+    "tagging": TaskKind("tagged", {"inputs": "bpe", "model": "lstm", "objective": "labels"}),
+    "questions": TaskKind("questions", {"inputs": "wordpiece", "model": "bert", "objective": "span"}),
+    "forecasting": TaskKind("series", {"inputs": "standard", "model": "lstm", "objective": "forecast"}),
+    "description": TaskKind("described", {"inputs": "characters", "model": "lstm", "objective": "next-token"}),
+}
+USUAL_DATA = "files"
+DISTILLED = {"classification": "distilled-labels", "masking": "distilled-tokens"}  # what is learnt from a teacher
+CHECKPOINT = ("seqwright.data.imported", "Checkpoint", "CheckpointSettings")
+TOKENIZERS = ("bpe", "unigram", "wordpiece", "words", "spaced", "characters")
+PAIR_TEXT = Kind("seqwright.inputs.pair_text", "PairText", "PairTextSettings", "translation")
+PROMPT_TEXT = Kind("seqwright.inputs.prompt_text", "PromptText", "PromptTextSettings", "prompting")
+PLAIN_TEXT = Kind("seqwright.inputs.plain_text", "PlainText", "PlainTextSettings", "language")
+MASKED_TEXT = Kind("seqwright.inputs.masked_text", "MaskedText", "MaskedTextSettings", "masking")
+LABELLED_TEXT = Kind("seqwright.inputs.labelled_text", "LabelledText", "LabelledTextSettings", "classification")
+RATED_TEXT = Kind("seqwright.inputs.rated_text", "RatedText", "LabelledTextSettings", "rating")
+LABELS_AND_WORDS = "seqwright.objectives.labels_and_words"
+TAGGED_TEXT = Kind("seqwright.inputs.tagged_text", "TaggedText", "TaggedTextSettings", "tagging")
+QUESTION_TEXT = Kind("seqwright.inputs.question_text", "QuestionText", "QuestionTextSettings", "questions")
+SCALED_SERIES = Kind("seqwright.inputs.scaled_series", "ScaledSeries", "ScaledSeriesSettings", "forecasting")
+VECTOR_TEXT = Kind("seqwright.inputs.vector_text", "VectorText", "VectorTextSettings", "description")
+
+
+def _pairs(module: str, thing: str, settings: str) -> tuple[Kind, ...]:
+    """Texts with what is to be said to them, which teach an encoder and a decoder, or a language model."""
+    return Kind(module, thing, settings, "translation"), Kind(module, thing, settings, "prompting")
+
+
+TOYS = _pairs("seqwright.data.toys", "Toy", "ToySettings")
+
+
+def _running_text(module: str, thing: str, settings: str) -> tuple[Kind, ...]:
+    """Text that teaches to say the next word, or words that were hidden."""
+    return Kind(module, thing, settings, "language"), Kind(module, thing, settings, "masking")
+
+
+def _labelled_text(module: str, thing: str, settings: str) -> tuple[Kind, ...]:
+    """Texts with labels, which may be numbers."""
+    return Kind(module, thing, settings, "classification"), Kind(module, thing, settings, "rating")
+
+
+KINDS: dict[str, dict[str, tuple[Kind, ...]]] = {
+    "data": {
+        "files": _pairs("seqwright.data.pairs", "PairFiles", "PairFilesSettings"),
+        "card": _pairs("seqwright.data.catalog", "CardPairs", "CardPairsSettings"),
+        "dates": _pairs("seqwright.data.dates", "Dates", "DatesSettings"),
+        "copy": TOYS,
+        "reverse": TOYS,
+        "sort": TOYS,
+        "mappings": (Kind("seqwright.data.mappings", "Mappings", "MappingsSettings", "prompting"),),
+        "summaries": _pairs("seqwright.data.pairs", "PairFiles", "PairFilesSettings"),
+        "summaries-card": _pairs("seqwright.data.summary_cards", "CardSummaries", "SummaryCardSettings"),
+        "text": _running_text("seqwright.data.text", "TextFiles", "TextFilesSettings"),
+        "arpa": (Kind("seqwright.data.imported", "ArpaFile", "ArpaFileSettings", "language"),),
+        "text-card": _running_text("seqwright.data.text_cards", "CardText", "TextCardSettings"),
+        "python": _running_text("seqwright.data.embedded_text", "PythonSource", "PythonSourceSettings"),
+        "reference": _running_text("seqwright.data.embedded_text", "Reference", "ReferenceSettings"),
+        "labelled": _labelled_text("seqwright.data.labelled", "LabelledFiles", "LabelledFilesSettings"),
+        "labelled-card": _labelled_text("seqwright.data.labelled_cards", "CardLabelled", "LabelledCardSettings"),
+        "tagged": (Kind("seqwright.data.tagged", "TaggedFiles", "TaggedFilesSettings", "tagging"),),
+        "tagged-card": (Kind("seqwright.data.tagged_cards", "CardTagged", "TaggedCardSettings", "tagging"),),
+        "python-tokens": (Kind("seqwright.data.python_tokens", "PythonTokens", "PythonTokensSettings", "tagging"),),
+        "questions": (Kind("seqwright.data.questions", "QuestionFiles", "QuestionFilesSettings", "questions"),),
+        "questions-card": (
+            Kind("seqwright.data.question_cards", "CardQuestions", "QuestionCardSettings", "questions"),
+        ),
+        "guests": (Kind("seqwright.data.guests", "Guests", "GuestsSettings", "questions"),),
+        "text-checkpoint": _running_text(*CHECKPOINT),
+        "labelled-checkpoint": (Kind(*CHECKPOINT, "classification"), Kind(*CHECKPOINT, "rating")),
+        "tagged-checkpoint": (Kind(*CHECKPOINT, "tagging"),),
+        "questions-checkpoint": (Kind(*CHECKPOINT, "questions"),),
+        "series": (Kind("seqwright.data.series", "SeriesFiles", "SeriesFilesSettings", "forecasting"),),
+        "waves": (Kind("seqwright.data.waves", "Waves", "WavesSettings", "forecasting"),),
+        "described": (Kind("seqwright.data.described", "DescribedFiles", "DescribedFilesSettings", "description"),),
+        "numbers": (Kind("seqwright.data.numbers", "Numbers", "NumbersSettings", "description"),),
+    },
+    "inputs": {
+        **dict.fromkeys(
+            TOKENIZERS,
+            (
+                *(PAIR_TEXT, PROMPT_TEXT, PLAIN_TEXT, MASKED_TEXT, LABELLED_TEXT, RATED_TEXT, TAGGED_TEXT),
+                *(QUESTION_TEXT, VECTOR_TEXT),
+            ),
+        ),
+        **dict.fromkeys(("standard", "none"), (SCALED_SERIES,)),
+    },
+    "model": {
+        kind: tuple(Kind(m.module, m.thing, m.settings, m.task) for m in MODELS if m.kind == kind)
+        for kind in dict.fromkeys(model.kind for model in MODELS)
+    },
+    "objective": {
+        "next-token": (
+            Kind("seqwright.objectives.next_token", "NextToken", "NextTokenSettings", "translation"),
+            Kind("seqwright.objectives.next_token", "NextToken", "NextTokenSettings", "language"),
+            Kind("seqwright.objectives.next_token", "NextToken", "NextTokenSettings", "description"),
+        ),
+        "answer": (Kind("seqwright.objectives.answer", "Answer", "AnswerSettings", "prompting"),),
+        "labels": (
+            Kind("seqwright.objectives.labels", "Labels", "LabelsSettings", "classification"),
+            Kind("seqwright.objectives.labels", "Labels", "LabelsSettings", "tagging"),
+        ),
+        "labels-and-words": (Kind(LABELS_AND_WORDS, "LabelsAndWords", "LabelsAndWordsSettings", "classification"),),
+        "rating": (Kind("seqwright.objectives.rating", "Rating", "RatingSettings", "rating"),),
+        "rating-and-words": (Kind(LABELS_AND_WORDS, "LabelsAndWords", "RatingAndWordsSettings", "rating"),),
+        "masked-token": (Kind("seqwright.objectives.masked_token", "MaskedToken", "MaskedTokenSettings", "masking"),),
+        "distilled-labels": (
+            Kind(
+                "seqwright.objectives.distilled_labels", "DistilledLabels", "DistilledLabelsSettings", "classification"
+            ),
+        ),
+        "distilled-tokens": (
+            Kind("seqwright.objectives.distilled_tokens", "DistilledTokens", "DistilledTokensSettings", "masking"),
+        ),
+        "span": (Kind("seqwright.objectives.span", "Span", "SpanSettings", "questions"),),
+        "forecast": (Kind("seqwright.objectives.forecast", "Forecast", "ForecastSettings", "forecasting"),),
+    },
+    "training": {"": (Kind("seqwright.training.settings", "", "TrainingSettings"),)},
+    "decoding": {"": (Kind("seqwright.decoding.settings", "", "DecodingSettings"),)},
+}
+
+
+def task_name(data_kind: Any, objective_kind: Any = None) -> str:
+    """What a kind of data is for; where it serves several tasks the objective decides, and without one it is the first.
+
+    The same text teaches a model to say the next word, or words that were hidden.
+    """
+    chosen("data", data_kind)
+    tasks = [kind.task for kind in KINDS["data"][USUAL_DATA if data_kind is None else data_kind]]
+    return next((task for task in tasks if objective_kind in kinds_of("objective", task)), tasks[0])
+
+
+def task_of(task: str) -> Any:
+    """The wiring of a task."""
+    return getattr(import_module(f"seqwright.tasks.{task}"), f"{task.capitalize()}Task")()
+
+
+def kinds_of(section: str, task: str = "") -> dict[str, Kind]:
+    """The kinds that a section of a recipe can choose from: all, or those for a task."""
+    found: dict[str, Kind] = {}
+    for name, several in KINDS[section].items():
+        fitting = [kind for kind in several if not task or kind.task in {"", task}]
+        found |= {name: fitting[0]} if fitting else {}
+    return found
+
+
+def chosen(section: str, kind: Any, task: str = "") -> Kind:
+    """The class that `kind` means in a section of a recipe for a task; for data, which decides the task, say none."""
+    kinds = kinds_of(section, task)
+    if "" in kinds:  # a section without kinds
+        return kinds[""]
+    name = kind if kind is not None else usual_kind(section, task)
+    if not isinstance(name, str) or name not in kinds:
+        known = f"there {'is' if len(kinds) == 1 else 'are'} {', '.join(kinds)}"
+        purpose = f" for {task}" if isinstance(name, str) and name in KINDS[section] else ""
+        raise SettingError(f"there is no {section}.kind '{name}'{purpose}; {known}.{nearest(str(name), list(kinds))}")
+    return kinds[name]
+
+
+def usual_kind(section: str, task: str) -> str | None:
+    """The kind where a recipe names none."""
+    return USUAL_DATA if section == "data" else TASKS[task].usual.get(section)
