@@ -1,6 +1,7 @@
 """`tag`: texts in, each word with its tag out; and what `eval` shows of a tagger."""
 
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -27,7 +28,7 @@ def tag_texts(folder: Path, texts: list[str], file: Path | None, *, spaces: bool
     """Print each text with the tags of its words, a line each."""
     texts, file = asked("tag", texts, file)
     run = opened_for("tag", folder, which)
-    inputs: TaggedText = run.inputs._replace(split="spaces") if spaces else run.inputs
+    inputs: TaggedText = replace(run.inputs, split="spaces") if spaces else run.inputs
     tagger, console = Tagger(run.model, inputs), Console(highlight=False, soft_wrap=True)
     unknown: dict[str, None] = {}
     # A text stays as it is, though it has several lines; of a file or of standard input each line is one.

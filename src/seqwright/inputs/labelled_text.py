@@ -1,16 +1,16 @@
 """Texts ↔ token ids, labels ↔ numbers: one tokenizer, the names of the labels, and how long texts are shortened."""
 
-import json
 from collections.abc import Iterable, Mapping, Sequence
-from pathlib import Path
-from typing import Literal, NamedTuple, Protocol
+from dataclasses import dataclass
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 from pydantic import Field
 
 from seqwright.batches import Ids, InMemory
 from seqwright.batches.labelled import LabelledBatches, LeftOut, paired, shortened
-from seqwright.errors import DataError, RunError, nearest
+from seqwright.errors import DataError, nearest
+from seqwright.inputs.text_inputs import TextInputs
 from seqwright.inputs.tokenizers import Tokenizer, TokenizerSettings
 
 
@@ -25,25 +25,46 @@ class LabelledTextSettings(TokenizerSettings):
     as of its end are read (Sun et al. 2019, section 5.3.1)."""
 
 
-class LabelledText(NamedTuple):
-    """The tokenizer of a run, each label with the number of its training texts, and how long texts are shortened."""
+@dataclass(frozen=True)
+class ReadText(TextInputs):
+    """The tokenizer of a run that reads texts, or pairs of texts, and how long ones are shortened."""
 
-    tokenizer: Tokenizer
-    counts: Mapping[str, int]
     longest: int
     left_out: LeftOut
-    begins: bool = False
-    pairs: bool = False  # whether labels are of two texts together
+    begins: bool  # whether the model reads a token before every text
+    pairs: bool  # whether what is known of texts is known of two together
 
     @property
     def begin(self) -> int | None:
         """The token that stands before every text, if the model reads one there."""
         return self.tokenizer.begin if self.begins else None
 
-    @property
-    def end(self) -> int:
-        """The token that closes every text."""
-        return self.tokenizer.end
+    def encode(self, texts: Sequence[str], seconds: Sequence[str] | None = None) -> list[Ids]:
+        """The token numbers of each text, or pair of texts, as far as they are read, without the last end."""
+        rows = self.tokenizer.encode(texts)
+        if not self.pairs:
+            return [shortened(row, self.longest, self.left_out) for row in rows]
+        assert seconds is not None, "a pair has a second text"
+        both = zip(rows, self.tokenizer.encode(seconds), strict=True)
+        return [paired(one, other, self.longest, self.left_out, end=self.end) for one, other in both]
+
+    def rest(self) -> dict[str, Any]:
+        """How texts are read."""
+        return {"longest": self.longest, "left_out": self.left_out, "begins": self.begins, "pairs": self.pairs}
+
+
+def reading(rest: Mapping[str, Any]) -> dict[str, Any]:
+    """How texts are read, from a `rest`; the oldest run folders do not say all."""
+    flags = {name: bool(rest.get(name)) for name in ("begins", "pairs")}
+    return {"longest": int(rest["longest"]), "left_out": rest["left_out"], **flags}
+
+
+@dataclass(frozen=True)
+class LabelledText(ReadText):
+    """How the texts of a run are read, and each label with the number of its training texts."""
+
+    rest_file: ClassVar[str] = "labels.json"
+    counts: Mapping[str, int]
 
     @property
     def labels(self) -> tuple[str, ...]:
@@ -74,11 +95,7 @@ class LabelledText(NamedTuple):
     ) -> "LabelledText":
         """A tokenizer trained on texts, if none is given; `counts` are the labels and how many texts have each."""
         tokenizer = tokenizer or Tokenizer.train(texts, settings)
-        return cls(tokenizer, counts, longest or settings.longest, settings.left_out, begins, pairs)
-
-    def encode(self, texts: Sequence[str], seconds: Sequence[str] | None = None) -> list[Ids]:
-        """The token numbers of each text, or pair of texts, as far as they are read, without the last end."""
-        return encoded(self, texts, seconds)
+        return cls(tokenizer, longest or settings.longest, settings.left_out, begins, pairs, counts)
 
     def number(self, label: str) -> int:
         """The number of a label."""
@@ -87,34 +104,19 @@ class LabelledText(NamedTuple):
             raise DataError(f"there is no label '{label}'; there are {', '.join(known)}.{nearest(label, known)}")
         return self.labels.index(label)
 
-    def save(self, folder: Path) -> None:
-        """Write `text.json`, the tokenizer, and `labels.json`, the rest."""
-        folder.mkdir(parents=True, exist_ok=True)
-        self.tokenizer.save(folder / "text.json")
-        (folder / "labels.json").write_text(self._rest(), encoding="utf-8")
+    def rest(self) -> dict[str, Any]:
+        """The labels, and how texts are read."""
+        return {"labels": dict(self.counts), **super().rest()}
 
     @classmethod
-    def load(cls, folder: Path) -> "LabelledText":
-        """Read what `save` wrote."""
-        path = folder / "labels.json"
-        try:
-            rest = json.loads(path.read_text(encoding="utf-8"))
-            counts = {str(label): int(count) for label, count in rest["labels"].items()}
-            tokenizer = Tokenizer.load(folder / "text.json")
-            flags = bool(rest.get("begins")), bool(rest.get("pairs"))
-            return cls(tokenizer, counts, int(rest["longest"]), rest["left_out"], *flags)
-        except OSError as error:
-            raise RunError(f"{path} is missing; expected the labels that training wrote: restore it") from error
-        except (ValueError, KeyError, TypeError, AttributeError) as error:
-            raise RunError(f"{path} cannot be read as labels ({error}); restore the file from a copy") from error
-
-    def fingerprint(self) -> str:
-        """Changes with the tokenizer and the labels."""
-        return f"{self.tokenizer.fingerprint()} {self._rest()}"
+    def with_rest(cls, tokenizer: Tokenizer, rest: Mapping[str, Any]) -> "LabelledText":
+        """Inputs from a tokenizer and a `rest`."""
+        counts = {str(label): int(count) for label, count in rest["labels"].items()}
+        return cls(tokenizer, **reading(rest), counts=counts)
 
     def sizes(self) -> dict[str, int]:
         """The sizes a model over this vocabulary and these classes is built with."""
-        return {"vocabulary": self.tokenizer.size, "classes": len(self.counts)}
+        return {**super().sizes(), "classes": len(self.counts)}
 
     def batches(self, examples: Sequence[Sequence[str]], *, tokens: int, seed: int = 1) -> LabelledBatches:
         """Batches of (text, label), or (text, label, second text), in memory; a recipe's go through the token cache."""
@@ -122,47 +124,3 @@ class LabelledText(NamedTuple):
         rows = InMemory(self.encode([example[0] for example in examples], seconds))
         label_N = np.array([self.number(example[1]) for example in examples], dtype=np.int64)
         return LabelledBatches(rows, label_N, tokens=tokens, seed=seed, end=self.end, begin=self.begin)
-
-    def _rest(self) -> str:
-        rest = {"labels": dict(self.counts), "longest": self.longest, "left_out": self.left_out}
-        rest |= {"begins": True} if self.begins else {}
-        rest |= {"pairs": True} if self.pairs else {}
-        return json.dumps(rest, ensure_ascii=False, indent=1)
-
-
-class ReadTexts(Protocol):
-    """Inputs that make a row of tokens of a text, or of two."""
-
-    @property
-    def tokenizer(self) -> Tokenizer:
-        """What cuts texts into tokens."""
-
-    @property
-    def longest(self) -> int:
-        """Most tokens that are read."""
-
-    @property
-    def left_out(self) -> LeftOut:
-        """What of a longer text is not."""
-
-    @property
-    def begin(self) -> int | None:
-        """The token before every row, if there is one."""
-
-    @property
-    def end(self) -> int:
-        """The token after every text."""
-
-    @property
-    def pairs(self) -> bool:
-        """Whether a row is of two texts."""
-
-
-def encoded(inputs: ReadTexts, texts: Sequence[str], seconds: Sequence[str] | None) -> list[Ids]:
-    """The token numbers of each text, or pair of texts, as far as they are read, without the last end."""
-    rows, longest, left_out = inputs.tokenizer.encode(texts), inputs.longest, inputs.left_out
-    if not inputs.pairs:
-        return [shortened(row, longest, left_out) for row in rows]
-    assert seconds is not None, "a pair has a second text"
-    both = zip(rows, inputs.tokenizer.encode(seconds), strict=True)
-    return [paired(one, other, longest, left_out, end=inputs.end) for one, other in both]

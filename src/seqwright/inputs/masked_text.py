@@ -1,8 +1,8 @@
 """Running text some of whose words are hidden ↔ token ids: one tokenizer with a mask, and how documents become rows."""
 
 from collections.abc import Iterable, Sequence
-from pathlib import Path
-from typing import Literal, NamedTuple
+from dataclasses import dataclass
+from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,6 +11,7 @@ from pydantic import Field
 from seqwright.batches import Ids
 from seqwright.batches.masks import Masks, TokenMasks, WordMasks
 from seqwright.errors import RunError
+from seqwright.inputs.text_inputs import TextInputs
 from seqwright.inputs.tokenizers import Kind, Tokenizer, TokenizerSettings
 
 MASK = "<mask>"
@@ -33,20 +34,14 @@ class MaskedTextSettings(TokenizerSettings):
     """How much of the text is hidden."""
 
 
-class MaskedText(NamedTuple):
+@dataclass(frozen=True)
+class MaskedText(TextInputs):
     """The tokenizer of a run; one of its special tokens is the mask."""
-
-    tokenizer: Tokenizer
 
     @property
     def begin(self) -> int:
         """The token that stands before the text, [CLS]."""
         return self.tokenizer.begin
-
-    @property
-    def end(self) -> int:
-        """The token that closes each stretch of text, [SEP]."""
-        return self.tokenizer.end
 
     @property
     def mask(self) -> int:
@@ -88,21 +83,3 @@ class MaskedText(NamedTuple):
         ordinary_V = np.ones(self.tokenizer.size, dtype=np.bool_)
         ordinary_V[list(self.tokenizer.special.values())] = False
         return ordinary_V
-
-    def save(self, folder: Path) -> None:
-        """Write `text.json`."""
-        folder.mkdir(parents=True, exist_ok=True)
-        self.tokenizer.save(folder / "text.json")
-
-    @classmethod
-    def load(cls, folder: Path) -> "MaskedText":
-        """Read what `save` wrote."""
-        return cls(Tokenizer.load(folder / "text.json"))
-
-    def fingerprint(self) -> str:
-        """Changes with the tokenizer."""
-        return self.tokenizer.fingerprint()
-
-    def sizes(self) -> dict[str, int]:
-        """The sizes a model over this vocabulary is built with."""
-        return {"vocabulary": self.tokenizer.size}

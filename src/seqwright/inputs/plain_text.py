@@ -1,11 +1,12 @@
 """Running text ↔ token ids: one tokenizer, and how documents become rows."""
 
 from collections.abc import Iterable
-from pathlib import Path
-from typing import Literal, NamedTuple
+from dataclasses import dataclass
+from typing import Literal
 
 from pydantic import Field, model_validator
 
+from seqwright.inputs.text_inputs import TextInputs
 from seqwright.inputs.tokenizers import Tokenizer, TokenizerSettings
 
 
@@ -33,40 +34,16 @@ class PlainTextSettings(TokenizerSettings):
         return self
 
 
-class PlainText(NamedTuple):
+@dataclass(frozen=True)
+class PlainText(TextInputs):
     """The tokenizer of a run."""
-
-    tokenizer: Tokenizer
 
     @property
     def begin(self) -> int:
         """The token that stands before the text."""
         return self.tokenizer.begin
 
-    @property
-    def end(self) -> int:
-        """The token that closes every document."""
-        return self.tokenizer.end
-
     @classmethod
     def learnt(cls, texts: Iterable[str], settings: PlainTextSettings) -> "PlainText":
         """A tokenizer trained on documents, which are read once."""
         return cls(Tokenizer.train(texts, settings))
-
-    def save(self, folder: Path) -> None:
-        """Write `text.json`."""
-        folder.mkdir(parents=True, exist_ok=True)
-        self.tokenizer.save(folder / "text.json")
-
-    @classmethod
-    def load(cls, folder: Path) -> "PlainText":
-        """Read what `save` wrote."""
-        return cls(Tokenizer.load(folder / "text.json"))
-
-    def fingerprint(self) -> str:
-        """Changes with the tokenizer."""
-        return self.tokenizer.fingerprint()
-
-    def sizes(self) -> dict[str, int]:
-        """The sizes a model over this vocabulary is built with."""
-        return {"vocabulary": self.tokenizer.size}

@@ -1,14 +1,13 @@
 """Prompts and answers ↔ token ids: one tokenizer for both, with a special token that names the task."""
 
-import json
-from collections.abc import Iterable, Sequence
-from pathlib import Path
-from typing import Literal, NamedTuple
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar, Literal
 
 from pydantic import Field
 
 from seqwright.batches.prompted import Marks
-from seqwright.errors import RunError
+from seqwright.inputs.text_inputs import TextInputs
 from seqwright.inputs.tokenizers import Tokenizer, TokenizerSettings
 
 
@@ -25,10 +24,11 @@ class PromptTextSettings(TokenizerSettings):
     asked later is cut in the same way."""
 
 
-class PromptText(NamedTuple):
+@dataclass(frozen=True)
+class PromptText(TextInputs):
     """The tokenizer of a run, and the name of the token that asks for an answer."""
 
-    tokenizer: Tokenizer
+    rest_file: ClassVar[str] = "task.json"
     task: str
 
     @property
@@ -56,31 +56,13 @@ class PromptText(NamedTuple):
         """A tokenizer of another run, which learns the name of the task."""
         return cls(tokenizer.with_special((task,)), task)
 
-    def save(self, folder: Path) -> None:
-        """Write `text.json` and `task.json`."""
-        folder.mkdir(parents=True, exist_ok=True)
-        self.tokenizer.save(folder / "text.json")
-        (folder / "task.json").write_text(json.dumps({"task": self.task}, ensure_ascii=False), encoding="utf-8")
+    def rest(self) -> dict[str, Any]:
+        """The task."""
+        return {"task": self.task}
 
     @classmethod
-    def load(cls, folder: Path) -> "PromptText":
-        """Read what `save` wrote."""
-        tokenizer, path = Tokenizer.load(folder / "text.json"), folder / "task.json"
-        try:
-            task = json.loads(path.read_text(encoding="utf-8"))["task"]
-        except (OSError, ValueError, KeyError, TypeError) as error:
-            raise RunError(f"{path} does not name the task ({error}); restore the file from a copy") from error
-        if task not in tokenizer.special:
-            raise RunError(
-                f"{path} names the task {task!r}, but the tokenizer beside it has only {' '.join(tokenizer.special)}; "
-                "restore both from a copy"
-            )
-        return cls(tokenizer, task)
-
-    def fingerprint(self) -> str:
-        """Changes with the tokenizer and with the task."""
-        return f"{self.tokenizer.fingerprint()} {self.task}"
-
-    def sizes(self) -> dict[str, int]:
-        """The sizes a model over this vocabulary is built with."""
-        return {"vocabulary": self.tokenizer.size}
+    def with_rest(cls, tokenizer: Tokenizer, rest: Mapping[str, Any]) -> "PromptText":
+        """Inputs from a tokenizer and a `rest`."""
+        if rest["task"] not in tokenizer.special:
+            raise ValueError(f"it names {rest['task']!r}, and the tokenizer has only {' '.join(tokenizer.special)}")
+        return cls(tokenizer, rest["task"])

@@ -1,16 +1,16 @@
 """Questions and contexts ↔ token ids, and back to the characters of the answer: one tokenizer and its windows."""
 
-import json
-from collections.abc import Iterable, Sequence
-from pathlib import Path
-from typing import NamedTuple
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 from pydantic import Field, model_validator
 
 from seqwright.batches import Ids
 from seqwright.batches.questions import AROUND
-from seqwright.errors import RunError, SettingError
+from seqwright.errors import SettingError
+from seqwright.inputs.text_inputs import TextInputs
 from seqwright.inputs.tokenizers import Kind, Tokenizer, TokenizerSettings
 
 
@@ -52,10 +52,11 @@ class PlacedTokens(NamedTuple):
         return (int(some[0]), int(some[-1])) if len(some) else None
 
 
-class QuestionText(NamedTuple):
+@dataclass(frozen=True)
+class QuestionText(TextInputs):
     """The tokenizer of a run, how much is read at once, and whether there were questions without an answer."""
 
-    tokenizer: Tokenizer
+    rest_file: ClassVar[str] = "questions.json"
     longest: int
     stride: int
     question: int
@@ -86,37 +87,19 @@ class QuestionText(NamedTuple):
         begin_T, end_T = np.array(trimmed, dtype=np.uint32).reshape(-1, 2).T
         return PlacedTokens(tokens, begin_T, end_T)
 
-    def save(self, folder: Path) -> None:
-        """Write `text.json`, the tokenizer, and `questions.json`, the rest."""
-        folder.mkdir(parents=True, exist_ok=True)
-        self.tokenizer.save(folder / "text.json")
-        (folder / "questions.json").write_text(self._rest(), encoding="utf-8")
+    def rest(self) -> dict[str, Any]:
+        """How much is read at once, and whether there were questions without an answer."""
+        return {name: value for name, value in vars(self).items() if name != "tokenizer"}
 
     @classmethod
-    def load(cls, folder: Path) -> "QuestionText":
-        """Read what `save` wrote."""
-        path = folder / "questions.json"
-        try:
-            rest = json.loads(path.read_text(encoding="utf-8"))
-            longest, stride, question, answer = (int(rest[name]) for name in cls._fields[1:-1])
-            unanswerable = bool(rest["unanswerable"])
-        except OSError as error:
-            raise RunError(f"{path} is missing; expected the settings that training wrote: restore it") from error
-        except (ValueError, KeyError, TypeError) as error:
-            raise RunError(f"{path} cannot be read as settings ({error}); restore the file from a copy") from error
-        return cls(Tokenizer.load(folder / "text.json"), longest, stride, question, answer, unanswerable)
+    def with_rest(cls, tokenizer: Tokenizer, rest: Mapping[str, Any]) -> "QuestionText":
+        """Inputs from a tokenizer and a `rest`."""
+        sizes = {name: int(rest[name]) for name in ("longest", "stride", "question", "answer")}
+        return cls(tokenizer, **sizes, unanswerable=bool(rest["unanswerable"]))
 
     def fingerprint(self) -> str:
         """Changes with the tokenizer and with how much of a question is read; how contexts are cut is not kept."""
         return f"{self.tokenizer.fingerprint()} {self.question}"
-
-    def sizes(self) -> dict[str, int]:
-        """The sizes a model over this vocabulary is built with."""
-        return {"vocabulary": self.tokenizer.size}
-
-    def _rest(self) -> str:
-        rest = {name: value for name, value in self._asdict().items() if name != "tokenizer"}
-        return json.dumps(rest, indent=1)
 
 
 def _trimmed(text: str, begin: int, end: int) -> tuple[int, int]:

@@ -1,17 +1,17 @@
 """Words ↔ token ids, tags ↔ numbers: one tokenizer, the names of the tags, and how a text is cut into words."""
 
-import json
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from itertools import islice
-from pathlib import Path
-from typing import NamedTuple
+from typing import Any, ClassVar
 
 import numpy as np
 from pydantic import Field
 
 from seqwright.batches import Ids
 from seqwright.batches.tagged import Stretch, TaggedBatches, TaggedRows, stretches
-from seqwright.errors import DataError, RunError, nearest
+from seqwright.errors import DataError, nearest
+from seqwright.inputs.text_inputs import TextInputs
 from seqwright.inputs.tokenizers import Tokenizer, TokenizerSettings
 from seqwright.inputs.word_splits import CUTS, Split
 
@@ -26,10 +26,11 @@ class TaggedTextSettings(TokenizerSettings):
     source ("code"), or at spaces only."""
 
 
-class TaggedText(NamedTuple):
+@dataclass(frozen=True)
+class TaggedText(TextInputs):
     """The tokenizer of a run, each tag with the number of its training words, and how texts are cut."""
 
-    tokenizer: Tokenizer
+    rest_file: ClassVar[str] = "tags.json"
     counts: Mapping[str, int]
     longest: int
     split: Split
@@ -39,11 +40,6 @@ class TaggedText(NamedTuple):
     def begin(self) -> int | None:
         """The token that stands before every sentence, if the model reads one there."""
         return self.tokenizer.begin if self.begins else None
-
-    @property
-    def end(self) -> int:
-        """The token that closes every sentence."""
-        return self.tokenizer.end
 
     @property
     def tags(self) -> tuple[str, ...]:
@@ -87,34 +83,22 @@ class TaggedText(NamedTuple):
             raise DataError(f"there is no tag '{tag}'; there are {', '.join(known)}.{nearest(tag, known)}")
         return self.tags.index(tag)
 
-    def save(self, folder: Path) -> None:
-        """Write `text.json`, the tokenizer, and `tags.json`, the rest."""
-        folder.mkdir(parents=True, exist_ok=True)
-        self.tokenizer.save(folder / "text.json")
-        (folder / "tags.json").write_text(self._rest(), encoding="utf-8")
+    def rest(self) -> dict[str, Any]:
+        """The tags, and how texts are cut."""
+        rest: dict[str, Any] = {"tags": dict(self.counts), "longest": self.longest, "split": self.split}
+        return rest | ({"begins": True} if self.begins else {})
 
     @classmethod
-    def load(cls, folder: Path) -> "TaggedText":
-        """Read what `save` wrote."""
-        path = folder / "tags.json"
-        try:
-            rest = json.loads(path.read_text(encoding="utf-8"))
-            counts = {str(tag): int(count) for tag, count in rest["tags"].items()}
-            longest, split, begins = int(rest["longest"]), rest["split"], bool(rest.get("begins"))
-            CUTS[split]
-        except OSError as error:
-            raise RunError(f"{path} is missing; expected the tags that training wrote: restore it") from error
-        except (ValueError, KeyError, TypeError, AttributeError) as error:
-            raise RunError(f"{path} cannot be read as tags ({error}); restore the file from a copy") from error
-        return cls(Tokenizer.load(folder / "text.json"), counts, longest, split, begins)
-
-    def fingerprint(self) -> str:
-        """Changes with the tokenizer, the tags, and what is read at once."""
-        return f"{self.tokenizer.fingerprint()} {self._rest()}"
+    def with_rest(cls, tokenizer: Tokenizer, rest: Mapping[str, Any]) -> "TaggedText":
+        """Inputs from a tokenizer and a `rest`."""
+        counts = {str(tag): int(count) for tag, count in rest["tags"].items()}
+        if rest["split"] not in CUTS:
+            raise ValueError(f"there is no way '{rest['split']}' to cut a text into words")
+        return cls(tokenizer, counts, int(rest["longest"]), rest["split"], bool(rest.get("begins")))
 
     def sizes(self) -> dict[str, int]:
         """The sizes a model over this vocabulary and these classes is built with."""
-        return {"vocabulary": self.tokenizer.size, "classes": len(self.counts)}
+        return {**super().sizes(), "classes": len(self.counts)}
 
     def batches(
         self, sentences: Sequence[tuple[Sequence[str], Sequence[str]]], *, tokens: int, seed: int = 1
@@ -124,11 +108,6 @@ class TaggedText(NamedTuple):
         numbers = [[self.number(tag) for tag in tags] for _, tags in sentences]
         rows = [row for both in zip(encoded, numbers, strict=True) for row in self.stretches(*both)]
         return TaggedBatches(TaggedRows.in_memory(rows), tokens=tokens, seed=seed, end=self.end, begin=self.begin)
-
-    def _rest(self) -> str:
-        rest = {"tags": dict(self.counts), "longest": self.longest, "split": self.split}
-        rest |= {"begins": True} if self.begins else {}
-        return json.dumps(rest, ensure_ascii=False, indent=1)
 
 
 def _spaced(word: str, kind: str) -> str:

@@ -12,7 +12,7 @@ from torch import Tensor, nn
 from seqwright.batches import Ids
 from seqwright.batches.labelled import labelled
 from seqwright.devices import home_of
-from seqwright.inputs.labelled_text import LabelledText, ReadTexts
+from seqwright.inputs.labelled_text import LabelledText, ReadText
 
 TOKENS_AT_ONCE = 8192
 
@@ -61,7 +61,7 @@ def filled_places(texts: Sequence[str], seconds: Sequence[str] | None) -> list[i
 
 
 @torch.inference_mode()
-def said_of(model: nn.Module, inputs: ReadTexts, rows: Sequence[Ids], outputs: int) -> Tensor:
+def said_of(model: nn.Module, inputs: ReadText, rows: Sequence[Ids], outputs: int) -> Tensor:
     """`said_NC`: what a model says of token rows, those of like length together, in double precision."""
     said_NC = torch.zeros(len(rows), outputs, dtype=torch.float64)
     waiting = sorted(range(len(rows)), key=lambda place: len(rows[place]))

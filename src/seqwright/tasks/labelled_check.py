@@ -9,7 +9,7 @@ from seqwright.batches.labelled import LabelledBatches
 from seqwright.data.examples import PartName
 from seqwright.data.labelled import LabelledData, is_blank, rare_labels
 from seqwright.data.labelled_tables import Example
-from seqwright.inputs.labelled_text import LabelledText, ReadTexts
+from seqwright.inputs.labelled_text import LabelledText, ReadText
 from seqwright.tasks import Checked
 from seqwright.tasks.labelled_rows import TokenRows
 
@@ -30,7 +30,7 @@ def checked_labels(
 
 def checked_texts(
     data: LabelledData,
-    inputs: ReadTexts,
+    inputs: ReadText,
     parts: Mapping[PartName, TokenRows],
     batches: LabelledBatches,
     *,

@@ -8,7 +8,7 @@ from seqwright.batches.labelled import Shortened, ShortenedPairs
 from seqwright.data.examples import PartName
 from seqwright.data.labelled import LabelledData, of_pairs, usable
 from seqwright.errors import DataError, SettingError
-from seqwright.inputs.labelled_text import ReadTexts
+from seqwright.inputs.labelled_text import ReadText
 from seqwright.lineage import model_row
 from seqwright.recipe import Recipe
 from seqwright.tasks.translation import Waiting
@@ -74,7 +74,7 @@ def read_texts(texts: Sequence[str], seconds: Sequence[str] | None) -> list[dict
     return [{"text": text, "second": second} for text, second in zip(texts, seconds, strict=True)]
 
 
-def token_rows(data: LabelledData, inputs: ReadTexts, part: PartName) -> TokenRows:
+def token_rows(data: LabelledData, inputs: ReadText, part: PartName) -> TokenRows:
     """A part as token rows, from the cache where it is there."""
     refuse_other_number_of_texts(data, inputs, part)
     first = _cached(texts_of(data, part), "labelled", data, inputs, part)
@@ -84,7 +84,7 @@ def token_rows(data: LabelledData, inputs: ReadTexts, part: PartName) -> TokenRo
     return ShortenedPairs(first, second, inputs.longest, inputs.left_out, end=inputs.end)
 
 
-def refuse_other_number_of_texts(data: LabelledData, inputs: ReadTexts, part: PartName) -> None:
+def refuse_other_number_of_texts(data: LabelledData, inputs: ReadText, part: PartName) -> None:
     """Refuse single texts where two belong together, and the other way round."""
     example = next(usable(data.examples(part)), None)
     if example is not None and inputs.pairs and example.second is None:
@@ -98,7 +98,7 @@ def refuse_other_number_of_texts(data: LabelledData, inputs: ReadTexts, part: Pa
         )
 
 
-def _cached(texts: Iterator[str], what: str, data: LabelledData, inputs: ReadTexts, part: PartName) -> Any:
+def _cached(texts: Iterator[str], what: str, data: LabelledData, inputs: ReadText, part: PartName) -> Any:
     found = tokenised_texts(
         texts,
         key=f"{what} {data.fingerprint(part)} {inputs.tokenizer.fingerprint()}",

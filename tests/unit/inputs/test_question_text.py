@@ -109,11 +109,11 @@ def test_a_run_reads_what_training_wrote(tmp_path: Path, kind: str) -> None:
     inputs = KINDS[kind]()
     inputs.save(tmp_path)
     loaded = QuestionText.load(tmp_path)
-    assert loaded[1:] == inputs[1:]
+    assert loaded.rest() == inputs.rest()
     assert loaded.fingerprint() == inputs.fingerprint()
     assert loaded.sizes() == {"vocabulary": inputs.tokenizer.size}
     (tmp_path / "questions.json").write_text("{}")
-    with pytest.raises(RunError, match=r"questions.json cannot be read as settings"):
+    with pytest.raises(RunError, match=r"questions.json cannot be read as questions"):
         QuestionText.load(tmp_path)
     (tmp_path / "questions.json").unlink()
     with pytest.raises(RunError, match=r"questions.json is missing"):

@@ -91,7 +91,7 @@ def test_inputs_are_the_same_after_saving(vectors: Vectors, tmp_path: Path) -> N
 def test_inputs_that_are_damaged_are_refused(content: str, tmp_path: Path) -> None:
     VectorText.learnt(["abc"], DIGITS, VectorTextSettings(kind="characters")).save(tmp_path)
     (tmp_path / "vectors.json").write_text(content)
-    with pytest.raises(RunError, match="does not say how vectors are made"):
+    with pytest.raises(RunError, match="cannot be read as vectors"):
         VectorText.load(tmp_path)
     (tmp_path / "vectors.json").unlink()
     with pytest.raises(RunError, match=r"vectors\.json is missing"):
