@@ -11,6 +11,7 @@ from torch import nn
 
 from seqwright.batches import Batches
 from seqwright.data.examples import PartName
+from seqwright.errors import DataError
 from seqwright.recipe import Recipe
 
 
@@ -72,3 +73,9 @@ class Task(Protocol):
         self, recipe: Recipe, data: Any, inputs: Any, model: nn.Module, part: PartName, decoding: Any
     ) -> Evaluation:
         """The full judgement of a model on a part."""
+
+
+def refuse_missing_part(data: Any, part: PartName) -> None:
+    """A part that the data does not have cannot be judged on."""
+    if part not in data.parts():
+        raise DataError(f"the data has no {part} part; it has {', '.join(data.parts())}: choose one with --part")

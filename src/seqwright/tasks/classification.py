@@ -19,17 +19,20 @@ from seqwright.batches.labelled import LabelledBatches
 from seqwright.data.examples import PartName
 from seqwright.data.labelled import LabelledData, is_blank, rare_labels, refuse_unknown_labels, training_labels
 from seqwright.devices import home_of
-from seqwright.errors import DataError
 from seqwright.inputs.labelled_text import LabelledText
 from seqwright.inputs.tokenizers import Tokenizer
 from seqwright.metrics.labels import Counts, accuracy, class_scores, confusion, macro_f1, matthews
 from seqwright.recipe import Recipe
-from seqwright.tasks import Checked, Evaluation, Prepared
+from seqwright.tasks import Checked, Evaluation, Prepared, refuse_missing_part
 from seqwright.tasks.classifier import Classifier
 from seqwright.tasks.labelled_check import checked_labels
 from seqwright.tasks.labelled_rows import (
+    MOST_TEXTS,
+    NOT_HERE,
     TokenRows,
+    cut_note,
     every_text,
+    learnable,
     read_texts,
     reading_of,
     seconds_of,
@@ -37,10 +40,9 @@ from seqwright.tasks.labelled_rows import (
     token_rows,
     words_of,
 )
-from seqwright.tasks.word_baseline import WordBaseline
+from seqwright.tasks.word_baseline import ToBeat, WordBaseline
 
 FEW_CLASSES = 20  # up to so many, the F1 of each is shown
-MOST_TEXTS = 50_000  # that the logistic regression learns from
 
 
 class ClassificationTask:
@@ -59,7 +61,7 @@ class ClassificationTask:
         """Both parts tokenised; batches of the one, judgement on the other."""
         train, valid = (tokenised(data, inputs, part) for part in ("train", "valid"))
         notes = [f"train: {train.sentence(inputs)}", f"valid: {valid.sentence(inputs)}", *rare_labels(inputs.counts)]
-        notes += [f"valid: to beat: {baselines(data, inputs, 'valid', train, valid).sentence()}"]
+        notes += [f"valid: to beat: {baselines(data, inputs, 'valid', train, valid).sentence}"]
         names = ("loss", "accuracy", "macro_f1", *(["f1", "matthews"] if len(inputs.labels) == 2 else []))
         return Prepared(
             batches_of(recipe, inputs, train), validation(recipe, inputs, valid), names, frozenset({"loss"}), notes
@@ -72,14 +74,13 @@ class ClassificationTask:
         to_beat = baselines(data, inputs, "valid", parts["train"], parts["valid"])
         checked = checked_labels(data, inputs, {part: tokens.rows for part, tokens in parts.items()}, batches)
         notes = {f"{part} part": tokens.sentence(inputs) for part, tokens in parts.items()}
-        return checked._replace(facts={**notes, **checked.facts, "to beat": to_beat.sentence()}), batches
+        return checked._replace(facts={**notes, **checked.facts, "to beat": to_beat.sentence}), batches
 
     def evaluated(
         self, recipe: Recipe, data: LabelledData, inputs: LabelledText, model: nn.Module, part: PartName, decoding: Any
     ) -> Evaluation:
         """Loss, accuracy, F1, what has to be beaten, and what the model took each text for."""
-        if part not in data.parts():
-            raise DataError(f"the data has no {part} part; it has {', '.join(data.parts())}: choose one with --part")
+        refuse_missing_part(data, part)
         tokens = tokenised(data, inputs, part)
         texts, wanted = list(texts_of(data, part)), tokens.label_N.tolist()
         seconds = list(seconds_of(data, part)) if inputs.pairs else None
@@ -90,7 +91,7 @@ class ClassificationTask:
         loss = -float(logp_NC[range(len(wanted)), wanted].mean())
         answers = zip(read_texts(texts, seconds), wanted, said, logp_NC.exp().tolist(), strict=True)
         return Evaluation(
-            scores={"loss": loss, **scores_of(counts_CC, inputs), **each_f1(counts_CC, inputs), **to_beat.scores()},
+            scores={"loss": loss, **scores_of(counts_CC, inputs), **each_f1(counts_CC, inputs), **to_beat.scores},
             signatures=signatures(inputs, to_beat),
             groups={label: (int(counts_CC[i, i]), int(counts_CC[i].sum())) for i, label in enumerate(labels)},
             answers=[
@@ -122,9 +123,7 @@ class TokenisedLabels(NamedTuple):
         more = ", …" if len(inputs.labels) > FEW_CLASSES else ""
         told = f"{len(self.label_N):,} {'pairs of texts' if inputs.pairs else 'texts'} ({told}{more})"
         told += f"; {self.blank:,} without text or label were left out" if self.blank else ""
-        cut, longest = self.rows.cut, self.rows.longest
-        told += f"; of {cut:,} with over {longest:,} tokens the {self.rows.left_out} is not read" if cut else ""
-        return told
+        return told + cut_note(self.rows)
 
 
 def tokenised(data: LabelledData, inputs: LabelledText, part: PartName) -> TokenisedLabels:
@@ -190,43 +189,25 @@ def each_f1(counts_CC: Counts, inputs: LabelledText) -> dict[str, float]:
 # ---------------------------------------------------------------------------------------------------- to beat
 
 
-class Baselines(NamedTuple):
-    """How good it is to know nothing of a text, or only its words."""
-
-    majority: str
-    majority_accuracy: float
-    words: dict[str, float]  # the scores of the logistic regression, none where it has nothing to learn from
-    notes: list[str]
-
-    def scores(self) -> dict[str, float]:
-        """Everything by the name it is reported under."""
-        return {"majority_accuracy": self.majority_accuracy} | {f"words_{k}": v for k, v in self.words.items()}
-
-    def sentence(self) -> str:
-        """Both in words."""
-        told = f"always saying '{self.majority}' is right for {self.majority_accuracy:.1f} %"
-        if self.words:
-            told += f", logistic regression over words for {self.words['accuracy']:.1f} %"
-        return told
-
-
 def baselines(
     data: LabelledData, inputs: LabelledText, part: PartName, train: TokenisedLabels, asked: TokenisedLabels
-) -> Baselines:
+) -> ToBeat:
     """The most frequent label of training, and a logistic regression that learnt from the training part."""
     majority_N = np.full(len(asked.label_N), inputs.number(inputs.majority))
     always = accuracy(confusion(majority_N.tolist(), asked.label_N.tolist(), classes=len(inputs.labels)))
-    if part != "train" and data.fingerprint("train") == data.fingerprint(part):
-        note = "there is no logistic regression to compare with: the data it would learn from is not here"
-        return Baselines(inputs.majority, always, {}, [note])
+    told = f"always saying '{inputs.majority}' is right for {always:.1f} %"
+    scores = {"majority_accuracy": always}
+    if not learnable(data, part):
+        return ToBeat(scores, told, [f"there is no logistic regression to compare with: {NOT_HERE}"])
     step = -(-len(train.label_N) // MOST_TEXTS)
     some: Sequence[int] = train.label_N[::step].tolist()
     regression = WordBaseline(islice(words_of(data, "train"), 0, None, step), some, classes=len(inputs.labels))
     counts_CC = confusion(regression(words_of(data, part)), asked.label_N.tolist(), classes=len(inputs.labels))
-    return Baselines(inputs.majority, always, scores_of(counts_CC, inputs), [])
+    scores |= {f"words_{name}": score for name, score in scores_of(counts_CC, inputs).items()}
+    return ToBeat(scores, f"{told}, logistic regression over words for {scores['words_accuracy']:.1f} %", [])
 
 
-def signatures(inputs: LabelledText, to_beat: Baselines) -> dict[str, str]:
+def signatures(inputs: LabelledText, to_beat: ToBeat) -> dict[str, str]:
     """How the scores were made."""
     regression = "to beat: logistic regression over words"
     rarer = f"of '{inputs.rarest}', the rarer label" if len(inputs.labels) == 2 else ""
@@ -237,6 +218,6 @@ def signatures(inputs: LabelledText, to_beat: Baselines) -> dict[str, str]:
         "f1": rarer,
         "matthews": "Matthews correlation, from -100 to 100" if rarer else "",
         "majority_accuracy": f"to beat: always '{inputs.majority}'",
-        **{name: regression for name in to_beat.scores() if name.startswith("words_")},
+        **{name: regression for name in to_beat.scores if name.startswith("words_")},
     }
     return {name: text for name, text in told.items() if text}

@@ -23,7 +23,7 @@ from seqwright.inputs.vector_text import VectorText
 from seqwright.inputs.vectors import Codes, Digits, KnownLabels, ScaledNumbers, Vectors
 from seqwright.metrics.text import chrf, exact_match, exact_match_by_kind
 from seqwright.recipe import Recipe
-from seqwright.tasks import Checked, Evaluation, Prepared
+from seqwright.tasks import Checked, Evaluation, Prepared, refuse_missing_part
 from seqwright.tasks.describer import Describer
 from seqwright.tasks.description_check import checked_descriptions
 from seqwright.tasks.translation import Waiting, losses
@@ -73,8 +73,7 @@ class DescriptionTask:
         decoding: DecodingSettings,
     ) -> Evaluation:
         """Loss, perplexity, exact match and chrF, and what the model wrote for each thing given."""
-        if part not in data.parts():
-            raise DataError(f"the data has no {part} part; it has {', '.join(data.parts())}: choose one with --part")
+        refuse_missing_part(data, part)
         tokens, examples = tokenised(recipe, data, inputs, part), list(usable(data, part))
         written = Describer(model, inputs, decoding).best([example.given for example in examples])
         wanted, lowercase = [example.text for example in examples], recipe.inputs.lowercase

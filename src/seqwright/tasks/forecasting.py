@@ -20,7 +20,7 @@ from seqwright.inputs.scaled_series import Scale, ScaledSeries
 from seqwright.metrics.forecasts import Errors, LeastSquares, naive_error, season
 from seqwright.objectives.forecast import Forecast
 from seqwright.recipe import Recipe
-from seqwright.tasks import Checked, Evaluation, Prepared
+from seqwright.tasks import Checked, Evaluation, Prepared, refuse_missing_part
 from seqwright.tasks.forecaster import baselines
 
 SCORES = ("loss", "mse", "mae", "mase")
@@ -92,8 +92,7 @@ class ForecastingTask:
         self, recipe: Recipe, data: SeriesData, inputs: ScaledSeries, model: nn.Module, part: PartName, decoding: Any
     ) -> Evaluation:
         """The errors of the model and of the simple forecasts, and some windows with what each said of them."""
-        if part not in data.parts():
-            raise DataError(f"the data has no {part} part; it has {', '.join(data.parts())}: choose one with --part")
+        refuse_missing_part(data, part)
         renamed = _taken_for(data, inputs)
         batches = windows_of(recipe, data, inputs, part)
         judgement = judged(model, batches, inputs, Forecast(recipe.objective))

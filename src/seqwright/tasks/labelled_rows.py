@@ -16,6 +16,8 @@ from seqwright.tasks.word_baseline import words
 from seqwright.text_cache import Rules, tokenised_texts
 
 TokenRows = Shortened | ShortenedPairs
+MOST_TEXTS = 50_000  # that a regression over words learns from
+NOT_HERE = "the data it would learn from is not here"
 
 
 def reading_of(recipe: Recipe, data: LabelledData) -> dict[str, Any]:
@@ -65,6 +67,16 @@ def words_of(data: LabelledData, part: PartName) -> Iterator[set[str]]:
         else:
             second = words(example.second)
             yield (first ^ second) | {f"both {word}" for word in first & second}
+
+
+def cut_note(rows: TokenRows) -> str:
+    """What follows in a sentence about texts if some were too long to be read whole."""
+    return f"; of {rows.cut:,} with over {rows.longest:,} tokens the {rows.left_out} is not read" if rows.cut else ""
+
+
+def learnable(data: LabelledData, part: PartName) -> bool:
+    """Whether the training part is there, for a regression; of a run that was moved it may be only what is judged."""
+    return part == "train" or data.fingerprint("train") != data.fingerprint(part)
 
 
 def read_texts(texts: Sequence[str], seconds: Sequence[str] | None) -> list[dict[str, str]]:

@@ -18,13 +18,13 @@ from seqwright.batches.windows import WindowBatches
 from seqwright.data.examples import PartName
 from seqwright.data.text import TextData
 from seqwright.devices import home_of
-from seqwright.errors import DataError, SettingError
+from seqwright.errors import SettingError
 from seqwright.inputs.plain_text import PlainText
 from seqwright.inputs.tokenizers import Tokenizer
 from seqwright.lineage import model_row
 from seqwright.metrics.language import language_scores
 from seqwright.recipe import Recipe
-from seqwright.tasks import Checked, Evaluation, Prepared
+from seqwright.tasks import Checked, Evaluation, Prepared, refuse_missing_part
 from seqwright.tasks.text_check import TextBatches, checked_texts
 from seqwright.text_cache import Rules, TokenisedTexts, tokenised_texts
 
@@ -68,8 +68,7 @@ class LanguageTask:
         self, recipe: Recipe, data: TextData, inputs: PlainText, model: nn.Module, part: PartName, decoding: Any
     ) -> Evaluation:
         """Perplexities and bits, and what each document costs; how a model would write plays no role."""
-        if part not in data.parts():
-            raise DataError(f"the data has no {part} part; it has {', '.join(data.parts())}: choose one with --part")
+        refuse_missing_part(data, part)
         tokens = tokenised(recipe, data, inputs, part)
         likelihood = likelihood_of(model, batches_of(recipe, inputs, tokens), len(tokens.rows))
         length_N = (tokens.rows.length_N + 1).tolist()

@@ -21,7 +21,7 @@ from seqwright.inputs.masked_text import MaskedText
 from seqwright.inputs.tokenizers import Tokenizer
 from seqwright.metrics.text import perplexity
 from seqwright.recipe import Recipe
-from seqwright.tasks import Checked, Evaluation, Prepared
+from seqwright.tasks import Checked, Evaluation, Prepared, refuse_missing_part
 from seqwright.tasks.masking_check import checked_sentences
 from seqwright.text_cache import Rules, TokenisedTexts, tokenised_texts
 
@@ -76,8 +76,7 @@ class MaskingTask:
         """How well the words are found that are hidden of a part, and what is said at each."""
         if not recipe.model.head:
             raise RunError("the model was imported without the output that says hidden words; embed can use it")
-        if part not in data.parts():
-            raise DataError(f"the data has no {part} part; it has {', '.join(data.parts())}: choose one with --part")
+        refuse_missing_part(data, part)
         read = examples_of(recipe, data, inputs, part)
         answers: list[dict[str, Any]] = []
         batches = batches_of(recipe, inputs, read.examples, seed=FIXED)

@@ -18,13 +18,13 @@ from seqwright.data.examples import PairData, PartName
 from seqwright.data.mappings import Mappings
 from seqwright.decoding.settings import DecodingSettings
 from seqwright.devices import home_of
-from seqwright.errors import DataError, SettingError
+from seqwright.errors import SettingError
 from seqwright.inputs.prompt_text import PromptText
 from seqwright.inputs.tokenizers import Tokenizer
 from seqwright.metrics.text import exact_match_by_kind, perplexity
 from seqwright.objectives.answer import Answer
 from seqwright.recipe import Recipe
-from seqwright.tasks import Checked, Evaluation, Prepared
+from seqwright.tasks import Checked, Evaluation, Prepared, refuse_missing_part
 from seqwright.tasks.few_shot import Question, accuracy_by_shots, answered_in_turns, doubling
 from seqwright.tasks.pair_check import checked_prompts
 from seqwright.tasks.pair_scores import score_names, scored
@@ -72,14 +72,13 @@ class PromptingTask:
         decoding: DecodingSettings,
     ) -> Evaluation:
         """Loss and perplexity of the answers, what was written against what was wanted, and every answer."""
-        if part not in data.parts():
-            raise DataError(f"the data has no {part} part; it has {', '.join(data.parts())}: choose one with --part")
+        refuse_missing_part(data, part)
         asked = list(questions(data, part))
         pairs, shots = [question.pair for question in asked], [question.shots for question in asked]
         prompter = Prompter(model, inputs, decoding, longest=recipe.inputs.longest)
         found = [candidates[0] for candidates in prompter([pair.source for pair in pairs], shots=shots)]
         texts, wanted = [answer.text for answer in found], [pair.target for pair in pairs]
-        scores, rows = scored(recipe, texts, wanted), tokenised(recipe, data, inputs, part)
+        scores, rows = scored(recipe, pairs, texts), tokenised(recipe, data, inputs, part)
         fewer = accuracy_by_shots(answered_in_turns(prompter), asked, doubling(turns_of(data) - 1)[:-1])
         kinds = [pair.kind for pair in pairs]
         groups = exact_match_by_kind(texts, wanted, kinds, lowercase=recipe.inputs.lowercase)
@@ -109,6 +108,8 @@ def task_token(recipe: Recipe) -> str:
             return f"<to-{recipe.data.target}>"
         case "summaries" | "summaries-card":
             return "<summarize>"
+        case "pronunciations" | "pronunciations-card":
+            return "<pronounce>"
         case "files":
             return "<answer>"
         case "mappings":
@@ -174,7 +175,7 @@ def validation(
 
     def evaluate(model: nn.Module) -> dict[str, float]:
         found = answered_in_turns(Prompter(model, inputs, greedy, longest=recipe.inputs.longest))(some)
-        return losses(model, batches) | {name: score.value for name, score in scored(recipe, found, wanted).items()}
+        return losses(model, batches) | {name: score.value for name, score in scored(recipe, some, found).items()}
 
     return evaluate
 

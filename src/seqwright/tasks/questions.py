@@ -12,13 +12,13 @@ from seqwright.batches.questions import QuestionBatches
 from seqwright.data.examples import PartName
 from seqwright.data.question_files import Question
 from seqwright.data.questions import QuestionData, require_questions
-from seqwright.errors import DataError, SettingError
+from seqwright.errors import SettingError
 from seqwright.inputs.question_text import QuestionText
 from seqwright.inputs.tokenizers import Tokenizer
 from seqwright.metrics.answers import answer_scores, best_threshold, score_of
 from seqwright.objectives.span import span_losses
 from seqwright.recipe import Recipe
-from seqwright.tasks import Checked, Evaluation, Prepared
+from seqwright.tasks import Checked, Evaluation, Prepared, refuse_missing_part
 from seqwright.tasks.answerer import Answered, Reading, span_logits
 from seqwright.tasks.question_baseline import likeliest_sentence
 from seqwright.tasks.question_check import checked_questions
@@ -83,8 +83,7 @@ class QuestionsTask:
         self, recipe: Recipe, data: QuestionData, inputs: QuestionText, model: nn.Module, part: PartName, decoding: Any
     ) -> Evaluation:
         """Loss, exact match and F1, what has to be beaten, and the answer to every question."""
-        if part not in data.parts():
-            raise DataError(f"the data has no {part} part; it has {', '.join(data.parts())}: choose one with --part")
+        refuse_missing_part(data, part)
         tokens, questions = tokenised(data, inputs, part), list(data.questions(part))
         given = answers_of(model, recipe, questions, inputs, tokens)
         said, right = [each.said() for each in given.answers], [question.texts for question in questions]

@@ -23,11 +23,15 @@ from seqwright.inputs.rated_text import RatedText, Ratings
 from seqwright.inputs.tokenizers import Tokenizer
 from seqwright.metrics.ratings import pearson, spearman, squared_error
 from seqwright.recipe import Recipe
-from seqwright.tasks import Checked, Evaluation, Prepared
+from seqwright.tasks import Checked, Evaluation, Prepared, refuse_missing_part
 from seqwright.tasks.labelled_check import checked_texts
 from seqwright.tasks.labelled_rows import (
+    MOST_TEXTS,
+    NOT_HERE,
     TokenRows,
+    cut_note,
     every_text,
+    learnable,
     read_texts,
     reading_of,
     seconds_of,
@@ -36,9 +40,8 @@ from seqwright.tasks.labelled_rows import (
     words_of,
 )
 from seqwright.tasks.rater import Rater
-from seqwright.tasks.word_baseline import WordRating
+from seqwright.tasks.word_baseline import ToBeat, WordRating
 
-MOST_TEXTS = 50_000  # that the regression over words learns from
 LOWER = frozenset({"loss", "mse"})
 REGRESSION = "to beat: ridge regression over words"
 SIGNATURES = {
@@ -67,7 +70,7 @@ class RatingTask:
         """Both parts tokenised; batches of the one, judgement on the other."""
         train, valid = (tokenised(data, inputs, part) for part in ("train", "valid"))
         notes = [f"train: {train.sentence(inputs)}", f"valid: {valid.sentence(inputs)}"]
-        notes += [f"valid: to beat: {baselines(data, inputs, 'valid', train, valid).sentence()}"]
+        notes += [f"valid: to beat: {baselines(data, inputs, 'valid', train, valid).sentence}"]
         names = ("loss", "mse", "pearson", "spearman")
         return Prepared(batches_of(recipe, inputs, train), validation(recipe, inputs, valid), names, LOWER, notes)
 
@@ -79,15 +82,14 @@ class RatingTask:
         rows = {part: tokens.rows for part, tokens in parts.items()}
         checked = checked_texts(data, inputs, rows, batches, uncertain=lambda texts: "")
         notes = {f"{part} part": tokens.sentence(inputs) for part, tokens in parts.items()}
-        facts = {**notes, **checked.facts, "to beat": to_beat.sentence()}
+        facts = {**notes, **checked.facts, "to beat": to_beat.sentence}
         return checked._replace(facts=facts, remarks=[*data.remarks(), *checked.remarks]), batches
 
     def evaluated(
         self, recipe: Recipe, data: LabelledData, inputs: RatedText, model: nn.Module, part: PartName, decoding: Any
     ) -> Evaluation:
         """Squared error, correlations, what has to be beaten, and what the model said of each text."""
-        if part not in data.parts():
-            raise DataError(f"the data has no {part} part; it has {', '.join(data.parts())}: choose one with --part")
+        refuse_missing_part(data, part)
         tokens = tokenised(data, inputs, part)
         texts, true = list(texts_of(data, part)), tokens.rating_N.tolist()
         seconds = list(seconds_of(data, part)) if inputs.pairs else None
@@ -95,7 +97,7 @@ class RatingTask:
         to_beat = baselines(data, inputs, part, tokenised(data, inputs, "train"), tokens)
         answers = zip(read_texts(texts, seconds), true, said, strict=True)
         return Evaluation(
-            scores={**scores_of(said, true, inputs), **to_beat.scores()},
+            scores={**scores_of(said, true, inputs), **to_beat.scores},
             signatures=SIGNATURES,
             groups={},
             answers=[
@@ -118,9 +120,7 @@ class TokenisedRatings(NamedTuple):
         told = f"{len(self.rating_N):,} {'pairs of texts' if inputs.pairs else 'texts'} rated from "
         told += f"{low:g} to {high:g}, {mean:.2f} in the mean"
         told += f"; {self.blank:,} without text or rating were left out" if self.blank else ""
-        cut, longest = self.rows.cut, self.rows.longest
-        told += f"; of {cut:,} with over {longest:,} tokens the {self.rows.left_out} is not read" if cut else ""
-        return told
+        return told + cut_note(self.rows)
 
 
 def training_ratings(data: LabelledData) -> Ratings:
@@ -195,35 +195,18 @@ def scores_of(said: list[float], true: list[float], inputs: RatedText) -> dict[s
 # ---------------------------------------------------------------------------------------------------- to beat
 
 
-class Baselines(NamedTuple):
-    """How good it is to know nothing of a text, or only its words."""
-
-    mean_mse: float
-    words: dict[str, float]  # the scores of the regression, none where it has nothing to learn from
-    notes: list[str]
-
-    def scores(self) -> dict[str, float]:
-        """Everything by the name it is reported under."""
-        return {"mean_mse": self.mean_mse} | {f"words_{name}": score for name, score in self.words.items()}
-
-    def sentence(self) -> str:
-        """Both in words."""
-        told = f"always saying the mean has a squared error of {self.mean_mse:.3f}"
-        if self.words:
-            told += f", ridge regression over words {self.words['mse']:.3f} (Pearson {self.words['pearson']:.1f})"
-        return told
-
-
 def baselines(
     data: LabelledData, inputs: RatedText, part: PartName, train: TokenisedRatings, asked: TokenisedRatings
-) -> Baselines:
+) -> ToBeat:
     """The mean rating of training, and a ridge regression that learnt from the training part."""
     true = asked.rating_N.tolist()
     always = squared_error([inputs.ratings.mean] * len(true), true)
-    if part != "train" and data.fingerprint("train") == data.fingerprint(part):
-        note = "there is no regression to compare with: the data it would learn from is not here"
-        return Baselines(always, {}, [note])
+    told, scores = f"always saying the mean has a squared error of {always:.3f}", {"mean_mse": always}
+    if not learnable(data, part):
+        return ToBeat(scores, told, [f"there is no regression to compare with: {NOT_HERE}"])
     step = -(-len(train.rating_N) // MOST_TEXTS)
     regression = WordRating(islice(words_of(data, "train"), 0, None, step), train.rating_N[::step].tolist())
-    scores = scores_of(regression(words_of(data, part)), true, inputs)
-    return Baselines(always, {name: score for name, score in scores.items() if name != "loss"}, [])
+    words = scores_of(regression(words_of(data, part)), true, inputs)
+    scores |= {f"words_{name}": score for name, score in words.items() if name != "loss"}
+    told += f", ridge regression over words {words['mse']:.3f} (Pearson {words['pearson']:.1f})"
+    return ToBeat(scores, told, [])

@@ -14,14 +14,13 @@ from torch import nn
 from seqwright.batches.tagged import TaggedBatches
 from seqwright.data.examples import PartName
 from seqwright.data.tagged import TaggedData, rare_tags, training_tags
-from seqwright.errors import DataError
 from seqwright.inputs.tagged_text import TaggedText
 from seqwright.inputs.tokenizers import Tokenizer
 from seqwright.lineage import model_row
 from seqwright.metrics.labels import Counts, accuracy, confusion, macro_f1
 from seqwright.metrics.tags import Found, entity_counts, mark_entities, parted, together
 from seqwright.recipe import Recipe
-from seqwright.tasks import Checked, Evaluation, Prepared
+from seqwright.tasks import Checked, Evaluation, Prepared, refuse_missing_part
 from seqwright.tasks.tag_baseline import TagBaseline
 from seqwright.tasks.tagged_check import checked_tags
 from seqwright.tasks.tagged_rows import TokenisedTags, tokenised
@@ -81,8 +80,7 @@ class TaggingTask:
         self, recipe: Recipe, data: TaggedData, inputs: TaggedText, model: nn.Module, part: PartName, decoding: Any
     ) -> Evaluation:
         """Loss, accuracy, F1 over all and by type, what has to be beaten, and the tags of every sentence."""
-        if part not in data.parts():
-            raise DataError(f"the data has no {part} part; it has {', '.join(data.parts())}: choose one with --part")
+        refuse_missing_part(data, part)
         tokens = tokenised(data, inputs, part)
         found = answers_of(model, batches_of(recipe, inputs, tokens), tokens)
         true, said = (in_sentences(tag_W, tokens, inputs) for tag_W in (tokens.tag_W, found.said_W))

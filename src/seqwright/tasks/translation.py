@@ -16,13 +16,12 @@ from seqwright.cache import Redrawn, TokenisedPairs, tokenised_pairs
 from seqwright.data.examples import Pair, PairData, PartName
 from seqwright.decoding.settings import DecodingSettings
 from seqwright.devices import home_of
-from seqwright.errors import DataError
 from seqwright.inputs.pair_text import PairText
 from seqwright.inputs.tokenizers import Tokenizer
 from seqwright.metrics.text import exact_match_by_kind, perplexity
 from seqwright.objectives.next_token import NextToken
 from seqwright.recipe import Recipe
-from seqwright.tasks import Checked, Evaluation, Prepared
+from seqwright.tasks import Checked, Evaluation, Prepared, refuse_missing_part
 from seqwright.tasks.pair_check import checked_pairs
 from seqwright.tasks.pair_scores import score_names, scored
 from seqwright.tasks.translator import Translator
@@ -68,8 +67,7 @@ class TranslationTask:
         decoding: DecodingSettings,
     ) -> Evaluation:
         """Loss, perplexity, BLEU, chrF and exact match, and what the model said to each source."""
-        if part not in data.parts():
-            raise DataError(f"the data has no {part} part; it has {', '.join(data.parts())}: choose one with --part")
+        refuse_missing_part(data, part)
         pairs = list(usable(data.pairs(part)))
         found = [candidates[0] for candidates in Translator(model, inputs, decoding)([pair.source for pair in pairs])]
         texts, wanted = [t.text for t in found], [p.target for p in pairs]

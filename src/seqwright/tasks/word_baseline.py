@@ -20,6 +20,14 @@ STEPS = 100  # of L-BFGS, most of them not needed
 PENALTY = 1.0  # of the squared weights, as in -Σ log p + ½ ‖W‖²
 
 
+class ToBeat(NamedTuple):
+    """How good it is to know nothing of a text, or only its words."""
+
+    scores: dict[str, float]  # by the names they are reported under
+    sentence: str
+    notes: list[str]
+
+
 class Bag(NamedTuple):
     """Which words occur in some texts: those of all texts in a line, where each text begins, how much each counts."""
 
