@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from seqwright.pictures import INK, blended
 from seqwright.pictures.lens import Lens, Said, letters_on, spelled
-from seqwright.pictures.page import escaped
+from seqwright.pictures.still_page import escaped, still_page
 
 
 def lens_page(lens: Lens, *, title: str = "", text: str = "") -> str:
@@ -15,7 +15,8 @@ def lens_page(lens: Lens, *, title: str = "", text: str = "") -> str:
         *(f'<tr><th scope="row">{escaped(name)}</th>{"".join(map(_cell, said))}</tr>' for name, said in layers),
         _words(lens.given_axis, lens.given),
     ]
-    return FRAME.format(title=escaped(title or "Logit lens"), text=escaped(text), style=STYLE, rows="\n".join(rows))
+    table = "\n".join(['<div class="scroll"><table>', *rows, "</table></div>"])
+    return still_page(title or "Logit lens", f'<p dir="auto">{escaped(text)}</p>\n{HINT}\n{table}', STYLE)
 
 
 def _words(axis: str, tokens: Sequence[str]) -> str:
@@ -41,23 +42,5 @@ td { text-align: center; padding: .1rem .45rem; white-space: pre; border-radius:
 .words th { color: #5b6472; } .right { border-color: #e8710a; }
 """
 
-FRAME = """<!DOCTYPE html>
-<html lang="en">
-<head>
-<meta charset="utf-8">
-<meta name="viewport" content="width=device-width, initial-scale=1">
-<meta http-equiv="Content-Security-Policy" content="default-src 'none'; style-src 'unsafe-inline'">
-<title>{title}</title>
-<style>{style}</style>
-</head>
-<body>
-<h1 dir="auto">{title}</h1>
-<p dir="auto">{text}</p>
-<p>Each cell is the likeliest token if that layer were the last, the darker the surer; framed where it is right. Point
-at a cell to see the next likeliest.</p>
-<div class="scroll"><table>
-{rows}
-</table></div>
-</body>
-</html>
-"""
+HINT = """<p>Each cell is the likeliest token if that layer were the last, the darker the surer; framed where it is
+right. Point at a cell to see the next likeliest.</p>"""

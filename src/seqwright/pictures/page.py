@@ -5,7 +5,6 @@ head; hovering over a word, or reaching it with the arrow keys, leaves only its 
 escaped, or inside JSON that cannot close its script element.
 """
 
-import html
 import json
 from importlib import resources
 from typing import Any
@@ -14,6 +13,7 @@ import numpy as np
 
 from seqwright.pictures.attention import AttentionMap, Choice, Looked
 from seqwright.pictures.head_view import head_colours
+from seqwright.pictures.still_page import escaped
 
 FOLDER = resources.files("seqwright") / "pictures"
 PRECISION = 1000  # weights travel as whole thousandths: an eighth of the size, and nobody sees the fourth digit
@@ -44,11 +44,6 @@ def _target(looked: Looked) -> str:
         return ""
     score = "" if looked.score is None else f'<dt>Score</dt><dd class="number">{looked.score:.4g}</dd>'
     return f'<dt>Output</dt><dd dir="auto">{escaped(looked.target)}</dd>{score}'
-
-
-def escaped(text: str) -> str:
-    """Text as HTML; bytes that were never a character (a broken file name, say) become question marks."""
-    return html.escape(text.encode("utf-8", "replace").decode("utf-8"))
 
 
 def _packed(name: str, kind: AttentionMap) -> dict[str, Any]:

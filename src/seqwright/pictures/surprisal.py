@@ -11,7 +11,7 @@ import numpy as np
 from seqwright.errors import UserError
 from seqwright.pictures import Array, blank, legible, pen
 from seqwright.pictures.layout import QUIET, axes_at, heading_of, tallest, widest, write_at, write_heading
-from seqwright.pictures.page import escaped
+from seqwright.pictures.still_page import escaped, still_page
 from seqwright.pictures.units import LETTER, SIGNED, colour_of, letters_on, lines_of, signed, write_letters
 
 if TYPE_CHECKING:
@@ -80,10 +80,10 @@ def surprisal_page(pieces: Sequence[str], bits: Sequence[float], *, title: str =
         style = f"background:rgb({red},{green},{blue});color:{letters_on(share)}"
         shown = escaped("↵\n" if piece == "\n" else piece)
         spans.append(f'<span style="{style}" title="{cost:.2f} bits, p = {2**-cost:.3g}">{shown}</span>')
-    mean = f"{float(np.mean(bits)):.2f}"
-    ramp = ", ".join(SIGNED[len(SIGNED) // 2 :])
-    parts = {"title": escaped(title or "Surprisal"), "style": STYLE, "ramp": ramp, "most": f"{MOST_BITS:g}"}
-    return FRAME.format(spans="".join(spans), mean=mean, count=f"{len(bits):,}", **parts)
+    ramp = f"background:linear-gradient(to right, {', '.join(SIGNED[len(SIGNED) // 2 :])})"
+    hint = f"""<p class="hint">{len(bits):,} tokens, {float(np.mean(bits)):.2f} bits each. 0 <span class="ramp"
+style="{ramp}"></span> {MOST_BITS:g} bits; point at a token to see its own.</p>"""
+    return still_page(title or "Surprisal", f'{hint}\n<p class="text" dir="auto">{"".join(spans)}</p>', STYLE)
 
 
 STYLE = """
@@ -94,22 +94,4 @@ h1 { font-size: 1.3rem; } .hint { color: #5b6472; font-size: .9rem; }
   overflow-wrap: anywhere; }
 span { padding: 2px 0; border-radius: 2px; }
 .ramp { display: inline-block; width: 8rem; height: .7rem; border: 1px solid #d5dae1; vertical-align: middle; }
-"""
-
-FRAME = """<!DOCTYPE html>
-<html lang="en">
-<head>
-<meta charset="utf-8">
-<meta name="viewport" content="width=device-width, initial-scale=1">
-<meta http-equiv="Content-Security-Policy" content="default-src 'none'; style-src 'unsafe-inline'">
-<title>{title}</title>
-<style>{style}</style>
-</head>
-<body>
-<h1 dir="auto">{title}</h1>
-<p class="hint">{count} tokens, {mean} bits each. 0 <span class="ramp"
-style="background:linear-gradient(to right, {ramp})"></span> {most} bits; point at a token to see its own.</p>
-<p class="text" dir="auto">{spans}</p>
-</body>
-</html>
 """

@@ -3,14 +3,14 @@
 from collections.abc import Sequence
 
 from seqwright.pictures import Array
-from seqwright.pictures.page import escaped
+from seqwright.pictures.still_page import escaped, still_page
 from seqwright.pictures.units import Course, colour_of, letters_on
 
 
 def units_page(pieces: Sequence[str], on_T: Array, courses: Sequence[Course], *, title: str = "") -> str:
     """The text once for each unit; pointing at a token shows the value, what a rule marks is underlined."""
-    sections = "\n".join(_section(pieces, on_T, course) for course in courses)
-    return FRAME.format(title=escaped(title or "Units"), style=STYLE, sections=sections)
+    sections = (_section(pieces, on_T, course) for course in courses)
+    return still_page(title or "Units", "\n".join([HINT, *sections]), STYLE)
 
 
 def _section(pieces: Sequence[str], on_T: Array, course: Course) -> str:
@@ -33,20 +33,5 @@ span { padding: 1px 0 2px; } .on { border-bottom: 2px solid black; }
 .hint { font: inherit; font-size: .9rem; background: none; padding: 0; }
 """
 
-FRAME = """<!DOCTYPE html>
-<html lang="en">
-<head>
-<meta charset="utf-8">
-<meta name="viewport" content="width=device-width, initial-scale=1">
-<meta http-equiv="Content-Security-Policy" content="default-src 'none'; style-src 'unsafe-inline'">
-<title>{title}</title>
-<style>{style}</style>
-</head>
-<body>
-<h1 dir="auto">{title}</h1>
-<p class="hint">Each token stands on the colour of what the unit was after it: blue below zero, red above, white at
-zero. Point at a token to see the number; what the rule marks is underlined.</p>
-{sections}
-</body>
-</html>
-"""
+HINT = """<p class="hint">Each token stands on the colour of what the unit was after it: blue below zero, red above,
+white at zero. Point at a token to see the number; what the rule marks is underlined.</p>"""
