@@ -4,7 +4,7 @@ B batch · T time · V vocabulary · D width
 """
 
 import math
-from typing import NamedTuple, Protocol, runtime_checkable
+from typing import Any, NamedTuple, Protocol, runtime_checkable
 
 import torch
 import torch.nn.functional as F
@@ -31,6 +31,14 @@ class HasTokenVectors(Protocol):
 
     def token_vectors(self) -> dict[str, TokenVectors]:
         """By what the tokens are: `tokens`, or `source` and `target`."""
+
+
+@runtime_checkable
+class HasSentenceVectors(Protocol):
+    """A model that reads a whole sentence into one vector before it says anything."""
+
+    def sentence_vectors(self, batch: Any) -> Tensor:
+        """`vector_BD` of each source of a batch."""
 
 
 @runtime_checkable
