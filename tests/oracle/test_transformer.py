@@ -41,7 +41,8 @@ def copy_attention(ours: nn.Module, theirs: nn.MultiheadAttention) -> None:
     theirs.out_proj.bias.zero_()
 
 
-def copy_feed_forward(ours: FeedForward, layer: nn.TransformerEncoderLayer | nn.TransformerDecoderLayer) -> None:
+def copy_feed_forward(ours: nn.Module, layer: nn.TransformerEncoderLayer | nn.TransformerDecoderLayer) -> None:
+    assert isinstance(ours, FeedForward)
     layer.linear1.load_state_dict(ours.widen.state_dict())
     layer.linear2.load_state_dict(ours.narrow.state_dict())
 
@@ -82,7 +83,7 @@ def real(length: int, *lengths: int) -> Tensor:
 
 @RESIDUALS
 def test_an_encoder_block_is_torchs_encoder_layer(residual: Residual) -> None:
-    ours = EncoderBlock(width=D, heads=H, inner=F, dropout=0.0, residual=residual)
+    ours = EncoderBlock(FeedForward(width=D, inner=F), width=D, heads=H, dropout=0.0, residual=residual)
     shaken(ours)
     theirs = encoder_layer(residual)
     copy_encoder_block(ours, theirs)
@@ -94,7 +95,7 @@ def test_an_encoder_block_is_torchs_encoder_layer(residual: Residual) -> None:
 
 @RESIDUALS
 def test_a_decoder_block_is_torchs_decoder_layer(residual: Residual) -> None:
-    ours = DecoderBlock(width=D, heads=H, inner=F, dropout=0.0, residual=residual)
+    ours = DecoderBlock(FeedForward(width=D, inner=F), width=D, heads=H, dropout=0.0, residual=residual)
     shaken(ours)
     theirs = decoder_layer(residual)
     copy_decoder_block(ours, theirs)

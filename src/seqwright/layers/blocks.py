@@ -19,14 +19,17 @@ ALIGNING = View("cross-attention", rows="wanted", columns="source")
 
 
 class FeedForward(nn.Module):
-    """max(0, x W₁ + b₁) W₂ + b₂, the same at every position (Vaswani et al. 2017, section 3.3)."""
+    """max(0, x W₁ + b₁) W₂ + b₂, the same at every position (Vaswani et al. 2017, section 3.3).
+
+    It is told which positions are real, as other layers in its place need to know (`Experts`), and computes all.
+    """
 
     def __init__(self, *, width: int, inner: int) -> None:
         super().__init__()
         self.widen = nn.Linear(width, inner)
         self.narrow = nn.Linear(inner, width)
 
-    def forward(self, x_BTD: Tensor) -> Tensor:
+    def forward(self, x_BTD: Tensor, real_BT: Tensor | None = None) -> Tensor:
         """The transformed positions."""
         x: Tensor = self.narrow(self.widen(x_BTD).relu_())
         return x
@@ -76,14 +79,20 @@ class PreNorm(nn.Module):
 
 
 class EncoderBlock(nn.Module):
-    """Self-attention, then feed-forward (Vaswani et al. 2017, figure 1, left)."""
+    """Self-attention, then the feed-forward it is given (Vaswani et al. 2017, figure 1, left)."""
 
     def __init__(
-        self, *, width: int, heads: int, inner: int, dropout: float, residual: type[PostNorm] | type[PreNorm]
+        self,
+        feed_forward: nn.Module,
+        *,
+        width: int,
+        heads: int,
+        dropout: float,
+        residual: type[PostNorm] | type[PreNorm],
     ) -> None:
         super().__init__()
         self.attention = Attention(width=width, heads=heads, view=READING)
-        self.feed_forward = FeedForward(width=width, inner=inner)
+        self.feed_forward = feed_forward
         self.around_attention = residual(width=width, dropout=dropout)
         self.around_feed_forward = residual(width=width, dropout=dropout)
 
@@ -92,29 +101,44 @@ class EncoderBlock(nn.Module):
         y_BSD = self.around_attention.before(x_BSD)
         x_BSD = self.around_attention.after(x_BSD, self.attention(y_BSD, y_BSD, allowed_B1S))
         y_BSD = self.around_feed_forward.before(x_BSD)
-        return self.around_feed_forward.after(x_BSD, self.feed_forward(y_BSD))
+        return self.around_feed_forward.after(x_BSD, self.feed_forward(y_BSD, allowed_B1S.squeeze(1)))
 
 
 class DecoderBlock(nn.Module):
-    """Self-attention to the past, attention to the source, feed-forward (Vaswani et al. 2017, figure 1, right)."""
+    """Self-attention to the past, attention to the source, then the feed-forward it is given (Vaswani et al. 2017,
+    figure 1, right).
+    """
 
     def __init__(
-        self, *, width: int, heads: int, inner: int, dropout: float, residual: type[PostNorm] | type[PreNorm]
+        self,
+        feed_forward: nn.Module,
+        *,
+        width: int,
+        heads: int,
+        dropout: float,
+        residual: type[PostNorm] | type[PreNorm],
     ) -> None:
         super().__init__()
         self.attention = Attention(width=width, heads=heads, view=WRITING)
         self.source_attention = Attention(width=width, heads=heads, view=ALIGNING)
-        self.feed_forward = FeedForward(width=width, inner=inner)
+        self.feed_forward = feed_forward
         self.around_attention = residual(width=width, dropout=dropout)
         self.around_source_attention = residual(width=width, dropout=dropout)
         self.around_feed_forward = residual(width=width, dropout=dropout)
 
     def forward(
-        self, x_BTD: Tensor, past: KeysValues | None, source: KeysValues, allowed_BTC: Tensor, allowed_B1S: Tensor
+        self,
+        x_BTD: Tensor,
+        past: KeysValues | None,
+        source: KeysValues,
+        allowed_BTC: Tensor,
+        allowed_B1S: Tensor,
+        real_BT: Tensor | None = None,
     ) -> tuple[Tensor, KeysValues]:
         """The positions' new vectors, and the past that the next positions will read.
 
-        `allowed_BTC` is True where target position t may read position c of the past and of the new positions.
+        `allowed_BTC` is True where target position t may read position c of the past and of the new positions. Without
+        `real_BT` all new positions are real.
         """
         y_BTD = self.around_attention.before(x_BTD)
         now = self.attention.remember(y_BTD)
@@ -123,7 +147,7 @@ class DecoderBlock(nn.Module):
         y_BTD = self.around_source_attention.before(x_BTD)
         x_BTD = self.around_source_attention.after(x_BTD, self.source_attention.recall(y_BTD, source, allowed_B1S))
         y_BTD = self.around_feed_forward.before(x_BTD)
-        return self.around_feed_forward.after(x_BTD, self.feed_forward(y_BTD)), past
+        return self.around_feed_forward.after(x_BTD, self.feed_forward(y_BTD, real_BT)), past
 
 
 class GELUFeedForward(nn.Module):

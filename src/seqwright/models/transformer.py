@@ -3,18 +3,22 @@
 B batch · S source · T target · C cached and new target positions · V vocabulary · D width
 """
 
-from typing import Any, Literal, NamedTuple
+from collections.abc import Callable
+from typing import Any, Literal, NamedTuple, TypeAlias
 
 import torch
 from pydantic import PositiveInt, field_validator, model_validator
 from torch import Tensor, nn
 
-from seqwright.batches.pairs import Pairs, pairs
+from seqwright.batches.pairs import Pairs
 from seqwright.layers.attention import Attention, KeysValues, not_later
-from seqwright.layers.blocks import DecoderBlock, EncoderBlock, PostNorm, PreNorm
+from seqwright.layers.blocks import DecoderBlock, EncoderBlock, FeedForward, PostNorm, PreNorm
 from seqwright.layers.embeddings import PositionedEmbedding, TokenEmbedding, TokenVectors
 from seqwright.layers.taps import Tap
+from seqwright.models.pair_example import SMALL, example
 from seqwright.settings import Settings
+
+__all__ = ["SIZES", "Transformer", "TransformerSettings", "TransformerState", "example", "small"]
 
 SIZES: dict[str, dict[str, int | float]] = {
     "tiny": {"width": 128, "heads": 4, "encoder_layers": 2, "decoder_layers": 2, "feed_forward": 512, "dropout": 0.1},
@@ -22,6 +26,8 @@ SIZES: dict[str, dict[str, int | float]] = {
     "big": {"width": 1024, "heads": 16, "encoder_layers": 6, "decoder_layers": 6, "feed_forward": 4096, "dropout": 0.3},
 }
 RESIDUALS = {"post-norm": PostNorm, "pre-norm": PreNorm}
+FeedForwards: TypeAlias = Callable[[Literal["encoder", "decoder"], int], nn.Module]
+"""The feed-forward sublayer of each block: of which stack, and at which place in it."""
 
 
 class TransformerSettings(Settings):
@@ -79,11 +85,18 @@ class Transformer(nn.Module):
     """Encoder and decoder of attention and feed-forward blocks (Vaswani et al. 2017, figure 1).
 
     Where source and target share a vocabulary, the two embeddings and the output projection are one matrix
-    (section 3.4); otherwise the target's embedding and the output projection are.
+    (section 3.4); otherwise the target's embedding and the output projection are. `feed_forwards` may put another
+    layer in the place of the feed-forward of a block.
     """
 
     def __init__(
-        self, settings: TransformerSettings, *, source_vocabulary: int, target_vocabulary: int, shared: bool = True
+        self,
+        settings: TransformerSettings,
+        *,
+        source_vocabulary: int,
+        target_vocabulary: int,
+        shared: bool = True,
+        feed_forwards: FeedForwards | None = None,
     ) -> None:
         super().__init__()
         if shared and source_vocabulary != target_vocabulary:
@@ -94,16 +107,20 @@ class Transformer(nn.Module):
         block: dict[str, Any] = {
             "width": width,
             "heads": settings.heads,
-            "inner": settings.feed_forward,
             "dropout": dropout,
             "residual": residual,
         }
+        inside = feed_forwards or (lambda stack, place: FeedForward(width=width, inner=settings.feed_forward))
         target = TokenEmbedding(vocabulary=target_vocabulary, width=width)
         source = target if shared else TokenEmbedding(vocabulary=source_vocabulary, width=width)
         self.source_embedding = PositionedEmbedding(source, width=width, dropout=dropout)
         self.target_embedding = PositionedEmbedding(target, width=width, dropout=dropout)
-        self.encoder = nn.ModuleList(EncoderBlock(**block) for _ in range(settings.encoder_layers))
-        self.decoder = nn.ModuleList(DecoderBlock(**block) for _ in range(settings.decoder_layers))
+        self.encoder = nn.ModuleList(
+            EncoderBlock(inside("encoder", place), **block) for place in range(settings.encoder_layers)
+        )
+        self.decoder = nn.ModuleList(
+            DecoderBlock(inside("decoder", place), **block) for place in range(settings.decoder_layers)
+        )
         pre_norm = residual is PreNorm
         self.encoder_norm = nn.LayerNorm(width) if pre_norm else nn.Identity()
         self.decoder_norm = nn.LayerNorm(width) if pre_norm else nn.Identity()
@@ -161,7 +178,7 @@ class Transformer(nn.Module):
         x_BTD = self.target_embedding(tokens_BT, position_BT)
         past: list[KeysValues] = []
         for block, before, source in zip(self.decoder, state.past, state.source, strict=True):
-            x_BTD, now = block(x_BTD, before, source, allowed_BTC, state.source_real_BS.unsqueeze(1))
+            x_BTD, now = block(x_BTD, before, source, allowed_BTC, state.source_real_BS.unsqueeze(1), real_BT)
             past.append(now)
         logits_BTV = self.target_embedding.tokens.logits(self.target_contextual(self.decoder_norm(x_BTD)))
         return logits_BTV, TransformerState(state.source, state.source_real_BS, tuple(past), past_real_BC)
@@ -178,12 +195,4 @@ def small() -> Transformer:
     settings = TransformerSettings(
         width=8, heads=2, encoder_layers=2, decoder_layers=3, feed_forward=13, dropout=0.1, block="pre-norm"
     )
-    return Transformer(settings, source_vocabulary=17, target_vocabulary=11, shared=False)
-
-
-def example() -> Pairs:
-    """A batch for `small()`, with padding on both sides."""
-    draw = torch.Generator().manual_seed(1)
-    source = [torch.randint(4, 17, (length,), generator=draw).numpy() for length in (5, 2, 7)]
-    target = [torch.randint(4, 11, (length,), generator=draw).numpy() for length in (6, 3, 1)]
-    return pairs(source, target, begin=2, end=3)
+    return Transformer(settings, **SMALL)

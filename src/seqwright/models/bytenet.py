@@ -1,0 +1,220 @@
+"""ByteNet (Kalchbrenner et al. 2016, "Neural Machine Translation in Linear Time").
+
+B batch · S columns of the source · T target · V vocabulary · C channels inside a block · D width, twice C ·
+P inputs that a window holds
+"""
+
+from typing import Literal, NamedTuple
+
+import torch
+import torch.nn.functional as F
+from pydantic import Field, NonNegativeInt, PositiveInt
+from torch import Tensor, nn
+
+from seqwright.batches.pairs import Pairs
+from seqwright.layers.convolution import CausalConvolution, Convolution
+from seqwright.layers.dropout import Dropout
+from seqwright.layers.embeddings import TokenVectors
+from seqwright.layers.taps import Tap
+from seqwright.models.pair_example import SMALL, example
+from seqwright.settings import Settings
+
+__all__ = ["ByteNet", "ByteNetSettings", "example", "small"]
+
+
+class ByteNetSettings(Settings):
+    """Dilated convolutions: one stack reads the source, another is unfolded over what it made of it.
+
+    The paper's network for English and German has 800 channels and six sets on each side.
+    """
+
+    kind: Literal["bytenet"] = "bytenet"
+    channels: PositiveInt = 96
+    """Channels of the dilated convolutions, d in the paper; the stream between the blocks is twice as wide."""
+    encoder_sets: PositiveInt = 2
+    """Sets of blocks that read the source, one block for each dilation."""
+    decoder_sets: PositiveInt = 2
+    """Sets of blocks that write the target."""
+    dilations: tuple[PositiveInt, ...] = Field(default=(1, 2, 4, 8, 16), min_length=1)
+    """How far apart the convolutions of a set read, block by block."""
+    kernel: PositiveInt = 3
+    """Positions that a convolution reads."""
+    stretch: float = Field(default=1.2, ge=1, allow_inf_nan=False)
+    """Columns that are made for each token of the source, a in the paper: how much longer a target may be."""
+    extra: NonNegativeInt = 0
+    """Columns that are made beside those, b in the paper."""
+    dropout: float = Field(default=0.1, ge=0, lt=1)
+    """Share of each block's output that is dropped in training."""
+
+
+class ByteNetState(NamedTuple):
+    """What the decoder is unfolded over, the windows of its layers, and how many tokens each row has read."""
+
+    source_BSD: Tensor
+    windows: tuple[Tensor, ...]
+    read_B: Tensor
+
+
+class ReceptiveField(NamedTuple):
+    """How many positions a position sees: columns of the source, and tokens of the target, itself among them."""
+
+    source: int
+    target: int
+
+
+class Bottleneck(nn.Module):
+    """What stands around the convolution of a block (section 3.6, figure 3 left: residual block with ReLUs).
+
+    x + W₂ ReLU(LN(convolution(ReLU(LN(W₁ ReLU(LN(x)))))))
+    """
+
+    def __init__(self, *, channels: int, dropout: float) -> None:
+        super().__init__()
+        self.wide_norm, self.narrow = nn.LayerNorm(2 * channels), nn.Linear(2 * channels, channels)
+        self.narrow_norm = nn.LayerNorm(channels)
+        self.said_norm, self.widen = nn.LayerNorm(channels), nn.Linear(channels, 2 * channels)
+        self.dropout = Dropout(dropout)
+
+    def before(self, x_BTD: Tensor) -> Tensor:
+        """What the convolution reads."""
+        return self.narrow_norm(self.narrow(self.wide_norm(x_BTD).relu())).relu()  # type: ignore[no-any-return]
+
+    def after(self, x_BTD: Tensor, said_BTC: Tensor) -> Tensor:
+        """The stream with what the convolution said."""
+        x: Tensor = x_BTD + self.dropout(self.widen(self.said_norm(said_BTC).relu()))
+        return x
+
+
+class SourceBlock(nn.Module):
+    """A block of the encoder, which sees both sides."""
+
+    def __init__(self, *, channels: int, kernel: int, dilation: int, dropout: float) -> None:
+        super().__init__()
+        self.around = Bottleneck(channels=channels, dropout=dropout)
+        self.convolution = Convolution(inputs=channels, outputs=channels, kernel=kernel, dilation=dilation)
+
+    def forward(self, x_BSD: Tensor, real_BS: Tensor) -> Tensor:
+        """The columns' new vectors."""
+        return self.around.after(x_BSD, self.convolution(self.around.before(x_BSD), real_BS))
+
+
+class TargetBlock(nn.Module):
+    """A block of the decoder, whose convolution is masked: it sees only what is before (section 3.4)."""
+
+    def __init__(self, *, channels: int, kernel: int, dilation: int, dropout: float) -> None:
+        super().__init__()
+        self.around = Bottleneck(channels=channels, dropout=dropout)
+        self.convolution = CausalConvolution(inputs=channels, outputs=channels, kernel=kernel, dilation=dilation)
+
+    def forward(self, x_BTD: Tensor, window_BPC: Tensor, length_B: Tensor | None) -> tuple[Tensor, Tensor]:
+        """The positions' new vectors, and the window that the next positions will read."""
+        said_BTC, window_BPC = self.convolution(self.around.before(x_BTD), window_BPC, length_B)
+        return self.around.after(x_BTD, said_BTC), window_BPC
+
+
+class ByteNet(nn.Module):
+    """The decoder is stacked on the encoder and unfolded over its columns, one for each token that is written.
+
+        |t̂| = a |s| + b        x_t = e(t_t) + W LN(encoder(s))_t        p(t_{t+1}) = softmax(U ReLU(LN(decoder(x)_t)))
+
+    The encoder makes |t̂| columns, those after the source's end from nothing but what is before them; a target that goes
+    on beyond is written without any (section 3.2, dynamic unfolding). Time is linear in the lengths, and there is no
+    attention: what belongs together has to come within the field that the dilated convolutions see.
+
+    Differs from the paper: the stacks' outputs are normalised before they are used, and blocks drop a share in
+    training.
+    """
+
+    def __init__(
+        self, settings: ByteNetSettings, *, source_vocabulary: int, target_vocabulary: int, shared: bool = True
+    ) -> None:
+        super().__init__()
+        if shared and source_vocabulary != target_vocabulary:
+            raise ValueError(f"a shared vocabulary has one size, not {source_vocabulary} and {target_vocabulary}")
+        self.settings = settings
+        width = 2 * settings.channels
+        self.target_words = nn.Embedding(target_vocabulary, width)
+        self.source_words = self.target_words if shared else nn.Embedding(source_vocabulary, width)
+        common = {"channels": settings.channels, "kernel": settings.kernel, "dropout": settings.dropout}
+        self.encoder = nn.ModuleList(
+            SourceBlock(**common, dilation=dilation)  # type: ignore[arg-type]
+            for dilation in settings.dilations * settings.encoder_sets
+        )
+        self.decoder = nn.ModuleList(
+            TargetBlock(**common, dilation=dilation)  # type: ignore[arg-type]
+            for dilation in settings.dilations * settings.decoder_sets
+        )
+        self.source_norm, self.join = nn.LayerNorm(width), nn.Linear(width, width)
+        self.target_norm, self.output = nn.LayerNorm(width), nn.Linear(width, target_vocabulary)
+        self.source_contextual, self.target_contextual = Tap(), Tap()
+
+    def receptive_field(self) -> ReceptiveField:
+        """1 + Σ (kernel-1) · dilation over the blocks of each stack."""
+        once = (self.settings.kernel - 1) * sum(self.settings.dilations)
+        return ReceptiveField(1 + self.settings.encoder_sets * once, 1 + self.settings.decoder_sets * once)
+
+    def forward(self, batch: Pairs, carry: None = None) -> tuple[Tensor, None]:
+        """The logits of every next target token, given the source and the target tokens before it."""
+        logits_BTV, _ = self.read(batch.given_BT, batch.real_BT, self.start(batch))
+        return logits_BTV, carry
+
+    def first_carry(self, batch: Pairs) -> None:
+        """Nothing flows from batch to batch."""
+
+    def token_vectors(self) -> dict[str, TokenVectors]:
+        """The vectors of both sides, and what the last blocks of encoder and decoder make of them."""
+        return {
+            "source": TokenVectors(self.source_words.weight, self.source_contextual),
+            "target": TokenVectors(self.target_words.weight, self.target_contextual),
+        }
+
+    def start(self, batch: Pairs) -> ByteNetState:
+        """The source read, nothing written yet."""
+        real_BS = batch.source_real_BS
+        rows, before = real_BS.shape
+        length_B = real_BS.sum(1)
+        columns_B = (self.settings.stretch * length_B.double()).long() + self.settings.extra
+        more = max(int(columns_B.max()) - before, 0)
+        x_BSD = self.source_words(batch.source_BS).masked_fill(~real_BS.unsqueeze(-1), 0.0)
+        x_BSD = F.pad(x_BSD, (0, 0, 0, more))
+        made_BS = torch.arange(before + more, device=real_BS.device) < columns_B.unsqueeze(1)
+        for block in self.encoder:
+            x_BSD = block(x_BSD, made_BS)
+        x_BSD = self.source_norm(x_BSD)
+        self.source_contextual(x_BSD[:, :before])
+        source_BSD = self.join(x_BSD).float().masked_fill(~made_BS.unsqueeze(-1), 0.0)
+        windows = tuple(block.convolution.start(rows) for block in self.decoder if isinstance(block, TargetBlock))
+        return ByteNetState(source_BSD, windows, torch.zeros_like(length_B))
+
+    def read(self, tokens_BT: Tensor, real_BT: Tensor, state: ByteNetState) -> tuple[Tensor, ByteNetState]:
+        """Read target tokens; the logits at t are for the token after t. Padding stands on the right."""
+        length_B = real_BT.sum(1)
+        moved_B = None if bool(real_BT.all()) else length_B
+        place_BT = state.read_B.unsqueeze(1) + torch.arange(tokens_BT.shape[1], device=tokens_BT.device)
+        x_BTD = self.target_words(tokens_BT) + columns_at(state.source_BSD, place_BT)
+        windows = []
+        for block, window_BPC in zip(self.decoder, state.windows, strict=True):
+            x_BTD, after_BPC = block(x_BTD, window_BPC, moved_B)
+            windows.append(after_BPC)
+        logits_BTV = self.output(self.target_contextual(self.target_norm(x_BTD)).relu())
+        return logits_BTV, ByteNetState(state.source_BSD, tuple(windows), state.read_B + length_B)
+
+    def step(self, tokens_B: Tensor, state: ByteNetState) -> tuple[Tensor, ByteNetState]:
+        """`read` of one token in each row."""
+        tokens_B1 = tokens_B.unsqueeze(1)
+        logits_B1V, state = self.read(tokens_B1, torch.ones_like(tokens_B1, dtype=torch.bool), state)
+        return logits_B1V.squeeze(1), state
+
+
+def columns_at(source_BSD: Tensor, place_BT: Tensor) -> Tensor:
+    """The columns at some places; zeros after the last."""
+    columns = source_BSD.shape[1]
+    index_BT1 = place_BT.clamp_max(columns - 1).unsqueeze(-1)
+    found_BTD = source_BSD.gather(1, index_BT1.expand(-1, -1, source_BSD.shape[2]))
+    return found_BTD.masked_fill((place_BT >= columns).unsqueeze(-1), 0.0)
+
+
+def small() -> ByteNet:
+    """A ByteNet of a few thousand parameters, for tests; two vocabularies, so that mixing them up shows."""
+    settings = ByteNetSettings(channels=5, encoder_sets=1, decoder_sets=2, dilations=(1, 2), dropout=0.1)
+    return ByteNet(settings, **SMALL)

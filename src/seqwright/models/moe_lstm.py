@@ -1,0 +1,137 @@
+"""A language model with experts between two LSTM layers (Shazeer et al. 2017, "Outrageously Large Neural Networks").
+
+B batch · T time · V vocabulary · D width
+"""
+
+from typing import Literal, NamedTuple
+
+import torch
+import torch.nn.functional as F
+from pydantic import Field, PositiveInt, model_validator
+from torch import Tensor, nn
+
+from seqwright.batches.text import Text, texts
+from seqwright.layers.dropout import Dropout
+from seqwright.layers.embeddings import TokenEmbedding, TokenVectors
+from seqwright.layers.experts import Experts
+from seqwright.layers.initialisation import initialise
+from seqwright.layers.recurrence import LSTMCell
+from seqwright.layers.scanning import Recurrent, RecurrentState
+from seqwright.layers.taps import Tap, View
+from seqwright.settings import Settings
+
+
+class MoELSTMSettings(Settings):
+    """Many experts of which each token uses a few, so that the model has more parameters than it computes with.
+
+    The paper's have width 512, experts of 1024 and 4 of 4 to 4096 experts chosen.
+    """
+
+    kind: Literal["moe-lstm"] = "moe-lstm"
+    width: PositiveInt = 192
+    """Width of the tokens' vectors, of both LSTM layers and of what the experts read and say."""
+    experts: PositiveInt = 16
+    """Experts there are."""
+    chosen: PositiveInt = 2
+    """Experts that each token uses."""
+    expert_width: PositiveInt = 256
+    """Inner width of each expert."""
+    dropout: float = Field(default=0.1, ge=0, lt=1)
+    """Share of each layer's output that is dropped in training."""
+
+    @model_validator(mode="after")
+    def _no_more_are_chosen_than_there_are(self) -> "MoELSTMSettings":
+        if self.chosen > self.experts:
+            raise ValueError(f"chosen is {self.chosen}, but there are only {self.experts} experts")
+        return self
+
+
+class MoELSTMState(NamedTuple):
+    """The state of the LSTM below the experts and of the one above."""
+
+    below: RecurrentState
+    above: RecurrentState
+
+
+class MoELSTM(nn.Module):
+    """p(next token | all before it): embedding, LSTM, experts, LSTM, softmax (section 5.1 and appendix C.1).
+
+        x ← x + LSTM(x)        x ← x + σ(Σ_i G(x)_i E_i(x))        x ← x + LSTM(x)        p = softmax(e x)
+
+    The layer of experts has no memory: it is the same at every position.
+
+    Differs from the paper: the matrix of the tokens' vectors is also the output's.
+    """
+
+    def __init__(self, settings: MoELSTMSettings, *, vocabulary: int) -> None:
+        super().__init__()
+        self.settings = settings
+        width = settings.width
+        self.embedding = TokenEmbedding(vocabulary=vocabulary, width=width)
+        self.below = Recurrent(LSTMCell, inputs=width, width=width)
+        self.experts = Experts(
+            width=width,
+            inner=settings.expert_width,
+            experts=settings.experts,
+            chosen=settings.chosen,
+            view=View("expert use", rows="tokens", columns="experts"),
+        )
+        self.above = Recurrent(LSTMCell, inputs=width, width=width)
+        self.dropout = Dropout(settings.dropout)
+        self.contextual = Tap()
+        for recurrent in (self.below, self.above):
+            initialise(recurrent, "orthogonal", forget_bias=1.0)
+
+    def forward(self, batch: Text, carry: MoELSTMState | None = None) -> tuple[Tensor, MoELSTMState]:
+        """The logits of every next token. Rows go on from `carry`, through which no gradient flows, or start anew."""
+        below, above = carry or (None, None)
+        state = MoELSTMState(self.below.carried(below, batch.fresh_B), self.above.carried(above, batch.fresh_B))
+        return self.read(batch.given_BT, batch.real_BT, state)
+
+    def first_carry(self, batch: Text) -> MoELSTMState | None:
+        """What flows into a batch before which nothing was read; None where every row begins anew."""
+        return None if bool(batch.fresh_B.all()) else self.start(batch)
+
+    def log_probability(self, batch: Text, carry: MoELSTMState | None = None) -> tuple[Tensor, MoELSTMState]:
+        """`logp_BT` of every wanted token, 0 at padding."""
+        logits_BTV, carry = self(batch, carry)
+        loss = F.cross_entropy(logits_BTV.flatten(0, 1).float(), batch.wanted_BT.flatten(), reduction="none")
+        return -loss.view_as(batch.wanted_BT).masked_fill(~batch.real_BT, 0.0), carry
+
+    def token_vectors(self) -> dict[str, TokenVectors]:
+        """Its embeddings, and what the highest layer says."""
+        return {"tokens": TokenVectors(self.embedding.weight, self.contextual)}
+
+    def start(self, batch: Text) -> MoELSTMState:
+        """Nothing read yet."""
+        rows = len(batch.given_BT)
+        return MoELSTMState(self.below.start(rows), self.above.start(rows))
+
+    def read(self, tokens_BT: Tensor, real_BT: Tensor, state: MoELSTMState) -> tuple[Tensor, MoELSTMState]:
+        """Read tokens; the logits at t are for the token after t. Padding stands on the right."""
+        x_BTD = self.dropout(self.embedding(tokens_BT))
+        said_BTD, below = self.below(x_BTD, state.below, real_BT)
+        x_BTD = x_BTD + self.dropout(said_BTD)
+        x_BTD = x_BTD + self.dropout(self.experts(x_BTD, real_BT).sigmoid())
+        said_BTD, above = self.above(x_BTD, state.above, real_BT)
+        x_BTD = x_BTD + self.dropout(said_BTD)
+        return self.embedding.logits(self.contextual(x_BTD)), MoELSTMState(below, above)
+
+    def step(self, tokens_B: Tensor, state: MoELSTMState) -> tuple[Tensor, MoELSTMState]:
+        """`read` of one token in each row."""
+        tokens_B1 = tokens_B.unsqueeze(1)
+        logits_B1V, state = self.read(tokens_B1, torch.ones_like(tokens_B1, dtype=torch.bool), state)
+        return logits_B1V.squeeze(1), state
+
+
+def small() -> MoELSTM:
+    """A few small experts, for tests; their gate prefers some, which it does not at first."""
+    model = MoELSTM(MoELSTMSettings(width=7, experts=3, chosen=2, expert_width=5, dropout=0.1), vocabulary=13)
+    nn.init.normal_(model.experts.gate.mean_DE)
+    return model
+
+
+def example() -> Text:
+    """A batch for `small()`, with padding."""
+    draw = torch.Generator().manual_seed(1)
+    return texts([torch.randint(4, 13, (length,), generator=draw).numpy() for length in (6, 2, 4)], begin=2, end=3)

@@ -1,0 +1,116 @@
+"""A Transformer with experts: the feed-forward of some blocks is a mixture of many (Lepikhin et al. 2021, GShard).
+
+B batch · T target · V vocabulary
+"""
+
+from typing import Literal
+
+from pydantic import PositiveInt, model_validator
+from torch import Tensor, nn
+
+from seqwright.batches.pairs import Pairs
+from seqwright.layers.blocks import FeedForward
+from seqwright.layers.embeddings import TokenVectors
+from seqwright.layers.experts import Experts
+from seqwright.layers.taps import View
+from seqwright.models.pair_example import SMALL, example
+from seqwright.models.transformer import Transformer, TransformerSettings, TransformerState
+
+__all__ = ["MoETransformer", "MoETransformerSettings", "example", "small"]
+
+READ = {"encoder": "source", "decoder": "wanted"}  # what stands at the positions of each stack
+
+
+class MoETransformerSettings(TransformerSettings):
+    """A Transformer's settings, and those of the experts; `feed_forward` is the inner width of each."""
+
+    kind: Literal["moe-transformer"] = "moe-transformer"  # type: ignore[assignment]
+    experts: PositiveInt = 8
+    """Experts there are in each block that has any."""
+    chosen: PositiveInt = 2
+    """Experts that each position uses."""
+    every: PositiveInt = 2
+    """Every so many blocks one has experts, counted from the last: 1 is all, 2 every other one."""
+
+    @model_validator(mode="after")
+    def _no_more_are_chosen_than_there_are(self) -> "MoETransformerSettings":
+        if self.chosen > self.experts:
+            raise ValueError(f"chosen is {self.chosen}, but there are only {self.experts} experts")
+        return self
+
+
+class MoETransformer(nn.Module):
+    """The Transformer with a layer of experts in place of the feed-forward of every other block (section 2.2).
+
+        y = Σ_i G(x)_i E_i(x),  E_i(x) = max(0, x W₁ + b₁) W₂ + b₂
+
+    Differs from the paper: the gate is the noisy one of Shazeer et al. 2017, an expert takes as many positions as
+    choose it, and the use of the experts is balanced by that paper's two losses (objective `balanced-next-token`).
+    """
+
+    def __init__(
+        self, settings: MoETransformerSettings, *, source_vocabulary: int, target_vocabulary: int, shared: bool = True
+    ) -> None:
+        super().__init__()
+        self.settings = settings
+
+        def inside(stack: Literal["encoder", "decoder"], place: int) -> nn.Module:
+            width, inner = settings.width, settings.feed_forward
+            layers = settings.encoder_layers if stack == "encoder" else settings.decoder_layers
+            if (layers - 1 - place) % settings.every:
+                return FeedForward(width=width, inner=inner)
+            # A picture of its own for each block: the experts of one have nothing to do with those of another.
+            view = View(f"expert use of {stack} block {place + 1}", rows=READ[stack], columns="experts")
+            experts, chosen = settings.experts, settings.chosen
+            return Experts(width=width, inner=inner, experts=experts, chosen=chosen, view=view)
+
+        self.transformer = Transformer(
+            settings,
+            source_vocabulary=source_vocabulary,
+            target_vocabulary=target_vocabulary,
+            shared=shared,
+            feed_forwards=inside,
+        )
+
+    def forward(self, batch: Pairs, carry: None = None) -> tuple[Tensor, None]:
+        """The logits of every next target token, given the source and the target tokens before it."""
+        return self.transformer.forward(batch, carry)
+
+    def first_carry(self, batch: Pairs) -> None:
+        """Nothing flows from batch to batch."""
+
+    def token_vectors(self) -> dict[str, TokenVectors]:
+        """Those of the Transformer."""
+        return self.transformer.token_vectors()
+
+    def start(self, batch: Pairs) -> TransformerState:
+        """The source read, nothing written yet."""
+        return self.transformer.start(batch)
+
+    def read(self, tokens_BT: Tensor, real_BT: Tensor, state: TransformerState) -> tuple[Tensor, TransformerState]:
+        """Read target tokens; the logits at t are for the token after t. Rows may hold padding anywhere."""
+        return self.transformer.read(tokens_BT, real_BT, state)
+
+    def step(self, tokens_B: Tensor, state: TransformerState) -> tuple[Tensor, TransformerState]:
+        """`read` of one token in each row."""
+        return self.transformer.step(tokens_B, state)
+
+
+def small() -> MoETransformer:
+    """A few small experts, for tests; their gates prefer some, which they do not at first."""
+    settings = MoETransformerSettings(
+        width=8,
+        heads=2,
+        encoder_layers=2,
+        decoder_layers=3,
+        feed_forward=13,
+        dropout=0.1,
+        block="pre-norm",
+        experts=3,
+        chosen=2,
+    )
+    model = MoETransformer(settings, **SMALL)
+    for layer in model.modules():
+        if isinstance(layer, Experts):
+            nn.init.normal_(layer.gate.mean_DE)
+    return model
