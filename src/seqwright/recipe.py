@@ -6,7 +6,7 @@ Strict: what is not known is refused, and the nearest known name offered.
 import json
 import re
 import tomllib
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from importlib import resources
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -88,16 +88,16 @@ def _meant(path: Path) -> str:
 
 
 def read_recipe(
-    where: str, overrides: Iterable[str] = (), *, run: Path | None = None, teacher: str | None = None
+    where: str, overrides: Iterable[str] = (), *, run: Path | None = None, teachers: Sequence[str] = ()
 ) -> Recipe:
     """A recipe by file or shipped name, with `section.key=value` overrides.
 
     `run` is the folder it is trained into: if that was begun already, the one its weights came from may be gone.
-    `teacher` is a run that it is to be distilled from.
+    `teachers` are runs that it is to be distilled from.
     """
     name, text = recipe_text(where)
     plain = with_overrides(with_base(parsed(text, where), where), overrides)
-    plain = plain if teacher is None else with_teacher(plain, teacher)
+    plain = with_teachers(plain, teachers) if teachers else plain
     begun = (run or Path("runs") / str(plain.get("name", name))) / "resolved.toml"
     return recipe_from(with_weights(plain, begun), name=name)
 
@@ -189,12 +189,16 @@ def with_base(plain: dict[str, Any], where: str, heirs: tuple[str, ...] = ()) ->
     return merged
 
 
-def with_teacher(plain: dict[str, Any], teacher: str) -> dict[str, Any]:
-    """What the recipe says, but to be learnt from a teacher, and with its tokenizer."""
+def with_teachers(plain: dict[str, Any], teachers: Sequence[str]) -> dict[str, Any]:
+    """What the recipe says, but to be learnt from teachers, and with the tokenizer of the first."""
     task = _task(plain)
     if task not in DISTILLED:
         raise SettingError(f"the recipe is for {task}, which cannot be distilled; {' and '.join(DISTILLED)} can")
+    teacher, *others = teachers
     objective = {**plain.get("objective", {}), "kind": DISTILLED[task], "teacher": teacher}
+    if others and task != "classification":
+        raise SettingError(f"there are {len(teachers)} teachers, but for {task} there can be one; leave --with out")
+    objective |= {"others": others} if others else {}
     inputs = {key: value for key, value in plain.get("inputs", {}).items() if key not in TOKENIZER_KEYS}
     if "weights" not in plain.get("model", {}):
         inputs["tokenizer"] = teacher

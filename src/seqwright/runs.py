@@ -93,17 +93,26 @@ def objective_of(recipe: Recipe, sizes: Mapping[str, int] | None = None) -> Obje
     return objective
 
 
-def teacher_of(recipe: Recipe, folder: Path) -> Teacher | None:
-    """The run that a recipe is to be distilled from; a student that was begun may outlive it."""
-    where: str | None = recipe.objective.model_dump().get("teacher")
-    if where is None:
-        return None
-    path = Path(where).expanduser()
-    before = resolved_of(folder).get("sha256", {}).get("teacher") if steps_on_disk(folder) else None
-    if before is not None and not path.is_dir():
-        return Teacher(where, before, None)
-    run = opened_beside(path)
-    return Teacher(where, sum_of(run), run)
+def teachers_of(recipe: Recipe, folder: Path) -> list[Teacher]:
+    """The runs that a recipe is to be distilled from; a student that was begun may outlive them."""
+    settings = recipe.objective.model_dump()
+    if settings.get("teacher") is None:
+        return []
+    known = resolved_of(folder).get("sha256", {}) if steps_on_disk(folder) else {}
+    teachers = []
+    for number, where in enumerate([settings["teacher"], *settings.get("others", ())], start=1):
+        path, before = Path(where).expanduser(), known.get(teacher_key(number))
+        if before is not None and not path.is_dir():
+            teachers.append(Teacher(where, before, None))
+        else:
+            run = opened_beside(path)
+            teachers.append(Teacher(where, sum_of(run), run))
+    return teachers
+
+
+def teacher_key(number: int) -> str:
+    """Under which name the sha256 of a teacher stands in `resolved.toml`."""
+    return "teacher" if number == 1 else f"teacher {number}"
 
 
 def sum_of(run: Run) -> str:
@@ -115,10 +124,11 @@ def sum_of(run: Run) -> str:
     return hashlib.sha256(said.encode()).hexdigest()
 
 
-def sums_of(recipe: Recipe, data: Any, teacher: Teacher | None) -> dict[str, str]:
+def sums_of(recipe: Recipe, data: Any, teachers: Sequence[Teacher]) -> dict[str, str]:
     """A sha256 of each thing that is learnt from."""
     sums = {part: data.fingerprint(part) for part in data.parts()}
-    more = {} if teacher is None else {"teacher": teacher.sha256, "unlabelled": unlabelled_sum(recipe)}
+    more = {teacher_key(number): teacher.sha256 for number, teacher in enumerate(teachers, start=1)}
+    more |= {"unlabelled": unlabelled_sum(recipe)} if teachers else {}
     return sums | {name: known for name, known in more.items() if known}
 
 
@@ -169,13 +179,13 @@ def train(
         world.told_by_first(True)  # the others wait until the folder is as it shall be
         refuse_changes(recipe, folder)
         known = bool(steps_on_disk(folder))
-        teacher = teacher_of(recipe, folder)
-        sha256 = sums_of(recipe, data, teacher)
+        teachers = teachers_of(recipe, folder)
+        sha256 = sums_of(recipe, data, teachers)
         refuse_other_data(folder, sha256)
         source = None if known else source_of(recipe)
         tokenizer = None if source is None else source.inputs.tokenizer
         inputs = task.loaded_inputs(folder / "inputs") if known else task.learnt_inputs(recipe, data, tokenizer)
-        prepared, sizes = taught(task.prepared(recipe, data, inputs), recipe, data, inputs, teacher)
+        prepared, sizes = taught(task.prepared(recipe, data, inputs), recipe, data, inputs, teachers)
         refuse_unknown_metric(recipe, prepared)
         for note in prepared.notes:
             reporter.say(note)

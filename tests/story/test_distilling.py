@@ -17,7 +17,7 @@ from seqwright.batches.taught import Joined
 from seqwright.errors import DataError, RunError, SettingError
 from seqwright.recipe import read_recipe, recipe_from, written
 from seqwright.run_folders import resolved_of
-from seqwright.runs import data_of, model_of, objective_of, open_run, teacher_of, train
+from seqwright.runs import data_of, model_of, objective_of, open_run, teachers_of, train
 from seqwright.tasks import distillation
 from seqwright.tasks.classification import ClassificationTask
 from seqwright.tasks.classifier import Classifier
@@ -76,7 +76,7 @@ def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def student(home: Path, *overrides: str, recipe: str = "student.toml", teacher: str = "teacher") -> Any:
-    return read_recipe(str(home / recipe), overrides, run=home / "nowhere", teacher=str(home / teacher))
+    return read_recipe(str(home / recipe), overrides, run=home / "nowhere", teachers=[str(home / teacher)])
 
 
 def typed(monkeypatch: pytest.MonkeyPatch, *words: str) -> int:
@@ -91,11 +91,10 @@ def typed(monkeypatch: pytest.MonkeyPatch, *words: str) -> int:
 
 def lesson(home: Path, recipe: Any, task: Any) -> Any:
     """The batches of a student, as training has them."""
-    teacher = teacher_of(recipe, home / "nowhere")
-    assert teacher is not None
+    teachers = teachers_of(recipe, home / "nowhere")
     data = data_of(recipe)
-    inputs = task.learnt_inputs(recipe, data, teacher.asked().inputs.tokenizer)
-    return taught(task.prepared(recipe, data, inputs), recipe, data, inputs, teacher).prepared.train
+    inputs = task.learnt_inputs(recipe, data, teachers[0].asked().inputs.tokenizer)
+    return taught(task.prepared(recipe, data, inputs), recipe, data, inputs, teachers).prepared.train
 
 
 # ---------------------------------------------------------------------------------------------------- labels
@@ -127,6 +126,36 @@ def test_what_is_looked_up_is_what_the_teacher_says(home: Path) -> None:
     assert (seen, without) == (220, 100)
 
 
+def test_of_several_teachers_the_mean_is_learnt(home: Path, tmp_path: Path) -> None:
+    """Said by hand: the mean of what two classifiers think probable of the same texts."""
+    first = open_run(home / "teacher")
+    sooner = first.recipe.training.model_copy(update={"steps": 2})
+    inputs = first.recipe.inputs.model_copy(update={"longest": first.inputs.longest})
+    second = train(first.recipe._replace(training=sooner, inputs=inputs), tmp_path / "second")
+    teachers = [str(home / "teacher"), str(tmp_path / "second")]
+    recipe = read_recipe(str(home / "student.toml"), run=tmp_path / "run", teachers=teachers)
+    differ = 0.0
+    for taught_batch in lesson(home, recipe, ClassificationTask()).once():
+        batch = taught_batch.batch
+        texts = [
+            first.inputs.tokenizer.decode(tokens_T[real_T].tolist()[:-1])
+            for tokens_T, real_T in zip(batch.tokens_BT, batch.real_BT, strict=True)
+        ]
+        one_BC, other_BC = (Classifier(run.model, run.inputs).log_probabilities(texts).exp() for run in (first, second))
+        differ = max(differ, float((one_BC - other_BC).abs().max()))
+        found_BC = taught_batch.logits_BC.double().softmax(-1)
+        torch.testing.assert_close(found_BC, (one_BC + other_BC) / 2, rtol=0, atol=1e-5)
+    assert differ > 0.05  # so that one of them alone would be noticed
+    train(recipe, tmp_path / "run")
+    sums = resolved_of(tmp_path / "run")["sha256"]
+    assert sums["teacher"] != sums["teacher 2"]
+
+
+def test_words_have_one_teacher(home: Path) -> None:
+    with pytest.raises(SettingError, match="there are 2 teachers, but for masking there can be one"):
+        read_recipe(str(home / "words.toml"), run=home / "nowhere", teachers=[str(home / "words-teacher")] * 2)
+
+
 def test_the_teacher_is_asked_once(home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("SEQWRIGHT_CACHE", str(tmp_path / "cache"))
     train(student(home, "training.steps=1"), tmp_path / "one")
@@ -140,7 +169,7 @@ def test_a_student_that_was_stopped_goes_on_to_the_same_bytes_without_its_teache
     shutil.copytree(home / "teacher", tmp_path / "teacher")
 
     def recipe(run: str) -> Any:
-        return read_recipe(str(home / "student.toml"), run=tmp_path / run, teacher=str(tmp_path / "teacher"))
+        return read_recipe(str(home / "student.toml"), run=tmp_path / run, teachers=[str(tmp_path / "teacher")])
 
     class Impatient(Quiet):
         def step(self, step: int, loss: float, speed: float) -> None:
@@ -182,8 +211,8 @@ def test_a_teacher_that_changed_is_noticed(home: Path, tmp_path: Path) -> None:
     shutil.copytree(home / "teacher", tmp_path / "teacher")
 
     def recipe() -> Any:
-        given = ["training.steps=2"]
-        return read_recipe(str(home / "student.toml"), given, run=tmp_path / "run", teacher=str(tmp_path / "teacher"))
+        given, teachers = ["training.steps=2"], [str(tmp_path / "teacher")]
+        return read_recipe(str(home / "student.toml"), given, run=tmp_path / "run", teachers=teachers)
 
     train(recipe(), tmp_path / "run")
     labels = tmp_path / "teacher" / "inputs" / "labels.json"
@@ -197,7 +226,7 @@ def test_every_second_block_of_the_teacher_can_be_the_beginning(home: Path, tmp_
     bert = tmp_path / "bert.toml"
     bert.write_text((home / "student.toml").read_text().replace('kind = "gru"\nwidth = 8', ""))
     given = [*model, "training.steps=1", "training.rate=1e-12"]
-    recipe = read_recipe(str(bert), given, run=tmp_path / "run", teacher=str(home / "teacher"))
+    recipe = read_recipe(str(bert), given, run=tmp_path / "run", teachers=[str(home / "teacher")])
     found, wanted = train(recipe, tmp_path / "run").model, open_run(home / "teacher").model
     pairs = {"blocks.0": "blocks.0", "blocks.1": "blocks.2"}
     there = dict(wanted.named_parameters())

@@ -158,6 +158,10 @@ def distil(
     teacher: TeacherFolder,
     recipe: RecipeName,
     overrides: Overrides = None,
+    beside: Annotated[
+        list[Path] | None,
+        typer.Option("--with", metavar="RUN", help="A further teacher of classes; the mean of all is learnt."),
+    ] = None,
     run: Annotated[
         Path | None, typer.Option(metavar="FOLDER", help="The run folder.  [default: runs/NAME-distilled]")
     ] = None,
@@ -174,7 +178,8 @@ def distil(
     """
     from seqwright.cli.training import distil_recipe
 
-    distil_recipe(teacher, recipe, overrides or [], run, fresh=fresh, yes=yes, tensorboard=tensorboard)
+    teachers = [teacher, *(beside or [])]
+    distil_recipe(teachers, recipe, overrides or [], run, fresh=fresh, yes=yes, tensorboard=tensorboard)
 
 
 @app.command("eval", cls=Verb)

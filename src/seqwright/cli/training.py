@@ -2,6 +2,7 @@
 
 import sys
 import time
+from collections.abc import Sequence
 from pathlib import Path
 
 import typer
@@ -25,11 +26,19 @@ from seqwright.training.tensorboard import TensorBoard
 
 
 def distil_recipe(
-    teacher: Path, where: str, overrides: list[str], run: Path | None, *, fresh: bool, yes: bool, tensorboard: bool
+    teachers: Sequence[Path],
+    where: str,
+    overrides: list[str],
+    run: Path | None,
+    *,
+    fresh: bool,
+    yes: bool,
+    tensorboard: bool,
 ) -> None:
-    """Train, with a teacher; by default not into the folder of the recipe without one."""
+    """Train, with teachers; by default not into the folder of the recipe without one."""
     folder = run or Path("runs") / f"{Path(where).stem}-distilled"
-    train_recipe(where, overrides, folder, fresh=fresh, yes=yes, tensorboard=tensorboard, teacher=str(teacher))
+    named = [*map(str, teachers)]
+    train_recipe(where, overrides, folder, fresh=fresh, yes=yes, tensorboard=tensorboard, teachers=named)
 
 
 def train_recipe(
@@ -40,10 +49,10 @@ def train_recipe(
     fresh: bool,
     yes: bool,
     tensorboard: bool,
-    teacher: str | None = None,
+    teachers: Sequence[str] = (),
 ) -> None:
     """Train, and say what to do next."""
-    recipe = read_recipe(where, overrides, run=run, teacher=teacher)
+    recipe = read_recipe(where, overrides, run=run, teachers=teachers)
     folder = run or Path("runs") / recipe.name
     if fresh:
         _make_sure(folder, yes)

@@ -19,6 +19,8 @@ class DistilledLabelsSettings(Settings):
     kind: Literal["distilled-labels"] = "distilled-labels"
     teacher: str
     """A run that classifies the same texts into the same labels; `seqwright distil` fills it in."""
+    others: tuple[str, ...] = ()
+    """Further teachers: what is learnt is the mean of the probabilities that all of them give."""
     temperature: float = Field(default=2.0, gt=0, allow_inf_nan=False)
     """What the logits of both are divided by: the higher, the more the small probabilities tell."""
     soft: float = Field(default=1.0, ge=0, allow_inf_nan=False)

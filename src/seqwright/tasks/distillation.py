@@ -5,6 +5,8 @@ B batch · T time · C classes · N texts, or hidden words · K likeliest tokens
 
 import hashlib
 import json
+import math
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -64,14 +66,17 @@ class Lesson(NamedTuple):
     sizes: dict[str, int]
 
 
-def taught(prepared: Prepared, recipe: Recipe, data: Any, inputs: Any, teacher: Teacher | None) -> Lesson:
-    """What was prepared, its batches with what the teacher says of them, if there is one."""
-    if teacher is None:
+def taught(prepared: Prepared, recipe: Recipe, data: Any, inputs: Any, teachers: Sequence[Teacher]) -> Lesson:
+    """What was prepared, its batches with what the teachers say of them, if there are any."""
+    if not teachers:
         return Lesson(prepared, {})
-    if teacher.run is not None:
-        refuse_misfit(recipe, inputs, teacher)
-    of_task = _taught_labels if recipe.task == "classification" else _taught_tokens
-    return of_task(prepared, recipe, data, inputs, teacher)
+    for teacher in teachers:
+        if teacher.run is not None:
+            refuse_misfit(recipe, inputs, teacher)
+    if recipe.task == "classification":
+        return _taught_labels(prepared, recipe, data, inputs, teachers)
+    (teacher,) = teachers
+    return _taught_tokens(prepared, recipe, data, inputs, teacher)
 
 
 def refuse_misfit(recipe: Recipe, inputs: Any, teacher: Teacher) -> None:
@@ -116,9 +121,9 @@ def refuse_misfit(recipe: Recipe, inputs: Any, teacher: Teacher) -> None:
 
 
 def _taught_labels(
-    prepared: Prepared, recipe: Recipe, data: LabelledData, inputs: LabelledText, teacher: Teacher
+    prepared: Prepared, recipe: Recipe, data: LabelledData, inputs: LabelledText, teachers: Sequence[Teacher]
 ) -> Lesson:
-    """Batches of labelled and unlabelled texts, with the teacher's logits of each class."""
+    """Batches of labelled and unlabelled texts, with what the teachers say of each class."""
     own: Any = prepared.train
     rows = _with_unlabelled(own.rows, recipe, inputs)
     more = len(rows.length_N) - len(own.rows.length_N)
@@ -127,13 +132,20 @@ def _taught_labels(
     batches = LabelledBatches(
         rows, label_N, tokens=training.tokens, seed=training.seed, end=inputs.end, begin=inputs.begin
     )
-    logits_NC = teacher_logits(recipe, data, inputs, teacher, len(label_N))
+    said = [teacher_logits(recipe, data, inputs, teacher, len(label_N)) for teacher in teachers]
 
     def with_logits(batch: Labelled, number_B: NDArray[np.int64]) -> TaughtLabels:
-        return TaughtLabels(batch, torch.from_numpy(logits_NC[number_B]))
+        return TaughtLabels(batch, mean_logits([torch.from_numpy(logits_NC[number_B]) for logits_NC in said]))
 
-    notes = [f"teacher: {teacher.name}", *([f"unlabelled: {more:,} texts"] if more else [])]
+    notes = [*(f"teacher: {teacher.name}" for teacher in teachers), *([f"unlabelled: {more:,} texts"] if more else [])]
     return Lesson(prepared._replace(train=TaughtBatches(batches, with_logits), notes=prepared.notes + notes), {})
+
+
+def mean_logits(said: Sequence[Tensor]) -> Tensor:
+    """`logits_BC` of the mean of several probabilities; those of one are left as they are."""
+    if len(said) == 1:
+        return said[0]
+    return torch.stack([logits_BC.log_softmax(-1) for logits_BC in said]).logsumexp(0) - math.log(len(said))
 
 
 def teacher_logits(
