@@ -44,6 +44,16 @@ MAY_IMPORT: dict[str, set[str]] = {
         "settings",
     },
 }
+# Sits on `runs` as `cli` does, which alone imports it: rows are trained, judged and drawn.
+MAY_IMPORT["comparison"] = MAY_IMPORT["tasks"] | {
+    "kinds",
+    "pictures",
+    "run_folders",
+    "runs",
+    "tasks",
+    "training",
+    "whole_file",
+}
 # These sit on top of everything: nothing but themselves and `__main__` imports them.
 TOP = {"cli", "serving"}
 
@@ -151,6 +161,11 @@ def test_nothing_imports_what_sits_on_top() -> None:
     above = TOP | {"__main__"}
     wrong = [found for found in IMPORTS if found.ours and within(found.name, TOP)]
     assert [str(found) for found in wrong if folder_of(found.path) not in above] == []
+
+
+def test_only_the_command_line_imports_comparisons() -> None:
+    wrong = [found for found in IMPORTS if found.ours and within(found.name, {"comparison"})]
+    assert [str(found) for found in wrong if folder_of(found.path) not in {"comparison", "cli"}] == []
 
 
 @pytest.mark.parametrize(

@@ -55,6 +55,7 @@ PLAIN_TEXT = Kind("seqwright.inputs.plain_text", "PlainText", "PlainTextSettings
 MASKED_TEXT = Kind("seqwright.inputs.masked_text", "MaskedText", "MaskedTextSettings", "masking")
 LABELLED_TEXT = Kind("seqwright.inputs.labelled_text", "LabelledText", "LabelledTextSettings", "classification")
 RATED_TEXT = Kind("seqwright.inputs.rated_text", "RatedText", "LabelledTextSettings", "rating")
+BALANCED = "seqwright.objectives.balanced_next_token"
 LABELS_AND_WORDS = "seqwright.objectives.labels_and_words"
 TAGGED_TEXT = Kind("seqwright.inputs.tagged_text", "TaggedText", "TaggedTextSettings", "tagging")
 QUESTION_TEXT = Kind("seqwright.inputs.question_text", "QuestionText", "QuestionTextSettings", "questions")
@@ -91,6 +92,10 @@ KINDS: dict[str, dict[str, tuple[Kind, ...]]] = {
         "mappings": (Kind("seqwright.data.mappings", "Mappings", "MappingsSettings", "prompting"),),
         "summaries": _pairs("seqwright.data.pairs", "PairFiles", "PairFilesSettings"),
         "summaries-card": _pairs("seqwright.data.summary_cards", "CardSummaries", "SummaryCardSettings"),
+        "pronunciations": _pairs("seqwright.data.pairs", "PairFiles", "PairFilesSettings"),
+        "pronunciations-card": _pairs(
+            "seqwright.data.pronunciation_cards", "CardPronunciations", "PronunciationCardSettings"
+        ),
         "text": _running_text("seqwright.data.text", "TextFiles", "TextFilesSettings"),
         "arpa": (Kind("seqwright.data.imported", "ArpaFile", "ArpaFileSettings", "language"),),
         "text-card": _running_text("seqwright.data.text_cards", "CardText", "TextCardSettings"),
@@ -134,6 +139,10 @@ KINDS: dict[str, dict[str, tuple[Kind, ...]]] = {
             Kind("seqwright.objectives.next_token", "NextToken", "NextTokenSettings", "translation"),
             Kind("seqwright.objectives.next_token", "NextToken", "NextTokenSettings", "language"),
             Kind("seqwright.objectives.next_token", "NextToken", "NextTokenSettings", "description"),
+        ),
+        "balanced-next-token": (
+            Kind(BALANCED, "BalancedNextToken", "BalancedNextTokenSettings", "translation"),
+            Kind(BALANCED, "BalancedNextToken", "BalancedNextTokenSettings", "language"),
         ),
         "answer": (Kind("seqwright.objectives.answer", "Answer", "AnswerSettings", "prompting"),),
         "labels": (

@@ -30,6 +30,7 @@ LINEAGE = (
     Member(1997, "LSTM", "Hochreiter & Schmidhuber 1997", "RNN"),
     Member(2014, "GRU", "Cho et al. 2014", "LSTM"),
     Member(2017, "UGRNN", "Collins et al. 2017", "GRU"),
+    Member(2014, "RNN encoder-decoder", "Cho et al. 2014", "GRU"),
     Member(2014, "Seq2seq", "Sutskever et al. 2014", "LSTM"),
     Member(2015, "Attentional RNN", "Bahdanau et al. 2015", "Seq2seq"),
     Member(2016, "GNMT", "Wu et al. 2016", "Attentional RNN"),
@@ -38,6 +39,7 @@ LINEAGE = (
     Member(2017, "ConvS2S", "Gehring et al. 2017", "ByteNet"),
     Member(2017, "Mixture of experts", "Shazeer et al. 2017", "Attentional RNN"),
     Member(2017, "Transformer", "Vaswani et al. 2017", "Attentional RNN"),
+    Member(2021, "GShard", "Lepikhin et al. 2021", "Transformer"),
     Member(2018, "GPT", "Radford et al. 2018", "Transformer"),
     Member(2019, "GPT-2", "Radford et al. 2019", "GPT"),
     Member(2018, "ULMFiT", "Howard & Ruder 2018", "LSTM"),
@@ -84,12 +86,23 @@ GRADIENT = frozenset({"gradient"})
 READING = GRADIENT | {"pads"}
 LEARNT = READING | {"steps"}
 TRANSFORMER = ("seqwright.models.transformer", "Transformer", "TransformerSettings")
+BYTENET = ("seqwright.models.bytenet", "ByteNet", "ByteNetSettings")
+CONVS2S = ("seqwright.models.convs2s", "ConvS2S", "ConvS2SSettings")
+MOE_LSTM = ("seqwright.models.moe_lstm", "MoELSTM", "MoELSTMSettings")
+MOE_TRANSFORMER = ("seqwright.models.moe_transformer", "MoETransformer", "MoETransformerSettings")
 NGRAM = ("seqwright.models.ngram", "Ngram", "NgramSettings")
 MLP_LM = ("seqwright.models.mlp_lm", "MLPLM", "MLPLMSettings")
 RNN_LM = ("seqwright.models.rnn_lm", "RecurrentLM", "RecurrentLMSettings")
 CLASSIFIER = ("seqwright.models.classifier", "RecurrentClassifier", "RecurrentClassifierSettings")
 VECTOR_TO_SEQUENCE = ("seqwright.models.vector_to_sequence", "VectorToSequence", "VectorToSequenceSettings")
 TAGGER = ("seqwright.models.tagger", "RecurrentTagger", "RecurrentTaggerSettings")
+SEQ2SEQ = ("seqwright.models.seq2seq", "Seq2Seq", "Seq2SeqSettings")
+CONTEXT_RNN = ("seqwright.models.context_rnn", "ContextRNN", "ContextRNNSettings")
+ATTENTIONAL_RNN = "seqwright.models.attentional_rnn"
+BAHDANAU = (ATTENTIONAL_RNN, "Bahdanau", "BahdanauSettings")
+GNMT = ("seqwright.models.gnmt", "GNMT", "GNMTSettings")
+DEEP_ATT = ("seqwright.models.deep_att", "DeepAtt", "DeepAttSettings")
+LUONG = (ATTENTIONAL_RNN, "Luong", "LuongSettings")
 FORECASTERS = "seqwright.models.forecasters"
 GPT = ("seqwright.models.gpt", "GPT", "GPTSettings")
 BERT_HEADS = "seqwright.models.bert_heads"
@@ -133,7 +146,17 @@ MODELS = (
     Model("LSTM", "lstm", "forecasting", *RNN_FORECASTER, GRADIENT, "small_lstm"),
     Model("GRU", "gru", "forecasting", *RNN_FORECASTER, GRADIENT, "small_gru"),
     Model("UGRNN", "ugrnn", "forecasting", *RNN_FORECASTER, GRADIENT, "small_ugrnn"),
+    Model("ByteNet", "bytenet", "translation", *BYTENET, LEARNT),
+    Model("ConvS2S", "convs2s", "translation", *CONVS2S, LEARNT),
+    Model("RNN encoder-decoder", "context-rnn", "translation", *CONTEXT_RNN, LEARNT),
+    Model("Seq2seq", "seq2seq", "translation", *SEQ2SEQ, LEARNT),
+    Model("Attentional RNN", "bahdanau", "translation", *BAHDANAU, LEARNT, "small_bahdanau"),
+    Model("Attentional RNN", "luong", "translation", *LUONG, LEARNT, "small_luong"),
+    Model("GNMT", "gnmt", "translation", *GNMT, LEARNT),
+    Model("Deep-Att", "deep-att", "translation", *DEEP_ATT, LEARNT),
+    Model("Mixture of experts", "moe-lstm", "language", *MOE_LSTM, LEARNT),
     Model("Transformer", "transformer", "translation", *TRANSFORMER, LEARNT),
+    Model("GShard", "moe-transformer", "translation", *MOE_TRANSFORMER, LEARNT),
     Model("GPT-2", "gpt", "language", *GPT, LEARNT | {"windows", "packs"}),
     Model("GPT-2", "gpt", "prompting", *GPT, LEARNT),
     Model("BERT", "bert", "masking", *MASKED_BERT, "small_masked_bert", "masked_example"),

@@ -16,7 +16,7 @@ MAY_CHANGE = {"description", "name", "training.steps", "training.epochs", "train
 MAY_CHANGE |= {"training.keep", "training.patience"}
 MAY_CHANGE |= {"data.train", "data.valid", "data.test"}  # where the data lies may; what it is may not, by its sha256
 OURS = {"recipe.toml", "resolved.toml", "inputs", "journal.jsonl", "pace.jsonl", "card.md", "best", "last"}
-OURS |= {"eval", "pictures", "tensorboard"}
+OURS |= {"eval", "pictures", "alignments", "tensorboard"}
 
 
 @contextmanager
@@ -71,24 +71,30 @@ def refuse_changes(recipe: Recipe, folder: Path) -> None:
     """A run that is resumed must be the run that was begun."""
     if not steps_on_disk(folder):
         return
-    before, now = flattened(resolved_of(folder)), flattened(recipe.resolved())
-    # What the version that began the run did not know has its usual value.
-    before = {name: value for name, value in usual_settings(recipe).items() if now.get(name) == value} | before
-    changed = [
-        f"{name} was {before.get(name)!r} and is {now.get(name)!r}"
-        for name in sorted(before.keys() | now.keys())
-        if not name.startswith("sha256") and name not in MAY_CHANGE and before.get(name) != now.get(name)
-    ]
+    changed = changed_settings(recipe, folder)
     if changed:
         raise RunError(
             f"{folder} was begun with other settings: {'; '.join(changed)}. Put them back, choose another folder "
             "with --run, or start over with --fresh"
         )
-    if now["training.steps"] < max(steps_on_disk(folder)) and now["training.steps"] != before["training.steps"]:
+    before, steps = resolved_of(folder)["training"]["steps"], recipe.training.steps
+    if steps < max(steps_on_disk(folder)) and steps != before:
         raise RunError(
-            f"{folder} has already trained {max(steps_on_disk(folder)):,} steps; training.steps = "
-            f"{now['training.steps']:,} cannot be fewer"
+            f"{folder} has already trained {max(steps_on_disk(folder)):,} steps; training.steps = {steps:,} cannot be "
+            "fewer"
         )
+
+
+def changed_settings(recipe: Recipe, folder: Path) -> list[str]:
+    """What a recipe says otherwise than the run that was begun with it, of what may not change."""
+    before, now = flattened(resolved_of(folder)), flattened(recipe.resolved())
+    # What the version that began the run did not know has its usual value.
+    before = {name: value for name, value in usual_settings(recipe).items() if now.get(name) == value} | before
+    return [
+        f"{name} was {before.get(name)!r} and is {now.get(name)!r}"
+        for name in sorted(before.keys() | now.keys())
+        if not name.startswith("sha256") and name not in MAY_CHANGE and before.get(name) != now.get(name)
+    ]
 
 
 def usual_settings(recipe: Recipe) -> dict[str, Any]:

@@ -9,13 +9,25 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
+import numpy as np
 import pytest
 import torch
 from torch import Tensor, nn
 
 from seqwright.batches import Place
-from seqwright.decoding import beam_search, greedy, reordered, row_generators, sample, target_log_probability
-from seqwright.models.transformer import example, small
+from seqwright.decoding import (
+    Ensemble,
+    Rules,
+    beam_search,
+    greedy,
+    reordered,
+    row_generators,
+    sample,
+)
+from seqwright.decoding.ensemble import Average
+from seqwright.errors import SettingError
+from seqwright.models.pair_example import example
+from seqwright.models.transformer import small
 from seqwright.training.checkpoint import read_mark
 from seqwright.training.counting import count
 
@@ -133,19 +145,19 @@ def test_a_counted_model_is_searched_like_any_other() -> None:
     model, first_B = counted(), torch.tensor([BEGIN, 3])
     state = model.start(Text(first_B[:, None]))
     best, from_three = beam_search(
-        model, state, first_B=first_B, end=END, width=4, steps=5, n_best=3, length_penalty=0.0
+        model, state, Rules(END), first_B=first_B, width=4, steps=5, n_best=3, length_penalty=0.0
     )
     assert [one.tokens for one in best] in ([[2, 3], [2], [3]], [[2, 3], [3], [2]])
     assert [math.exp(one.log_probability) for one in best] == pytest.approx([1 / 2, 1 / 4, 1 / 4])
     assert [one.tokens for one in from_three] == [[]]
-    assert [one.tokens for one in greedy(model, state, first_B=first_B, end=END, steps=5)] == [[2, 3], []]
+    assert [one.tokens for one in greedy(model, state, Rules(END), first_B=first_B, steps=5)] == [[2, 3], []]
 
 
 def test_a_counted_model_is_sampled_like_any_other() -> None:
     model, rows = counted(), 400
     first_B = torch.full((rows,), BEGIN)
     state = model.start(Text(first_B[:, None]))
-    found = sample(model, state, first_B=first_B, end=END, steps=5, generators=row_generators(1, range(rows)))
+    found = sample(model, state, Rules(END), first_B=first_B, steps=5, generators=row_generators(1, range(rows)))
     texts = [tuple(one.tokens) for one in found]
     assert set(texts) == {(2,), (2, 3), (3,)}
     assert texts.count((2, 3)) / rows == pytest.approx(1 / 2, abs=0.08)
@@ -157,63 +169,77 @@ def test_a_counted_model_is_sampled_like_any_other() -> None:
 # ------------------------------------------------------------------------------------------------ an ensemble
 
 
-class Ensemble:
-    """Several Steppers as one: their probabilities' logarithms are averaged, their states stand side by side."""
-
-    def __init__(self, *members: Any) -> None:
-        self.members = members
-
-    def start(self, batch: Any) -> tuple[Any, ...]:
-        return tuple(member.start(batch) for member in self.members)
-
-    def read(self, tokens_BT: Tensor, real_BT: Tensor, state: tuple[Any, ...]) -> tuple[Tensor, tuple[Any, ...]]:
-        both = [member.read(tokens_BT, real_BT, own) for member, own in zip(self.members, state, strict=True)]
-        logp = torch.stack([logits.log_softmax(-1) for logits, _ in both]).mean(0)
-        return logp, tuple(own for _, own in both)
-
-    def step(self, tokens_B: Tensor, state: tuple[Any, ...]) -> tuple[Tensor, tuple[Any, ...]]:
-        tokens_B1 = tokens_B.unsqueeze(1)
-        logp_B1V, state = self.read(tokens_B1, torch.ones_like(tokens_B1, dtype=torch.bool), state)
-        return logp_B1V.squeeze(1), state
-
-
 def transformer(seed: int) -> Any:
     torch.manual_seed(seed)
     return small().eval()
 
 
+def started(model: Any) -> Any:
+    return model.start([example()] * len(model.members)) if isinstance(model, Ensemble) else model.start(example())
+
+
 def searched(model: Any) -> list[list[list[int]]]:
-    found = beam_search(
-        model, model.start(example()), first_B=torch.full((3,), 2), end=3, width=4, steps=6, n_best=3, forbidden=(0, 2)
-    )
+    rules, first_B = Rules(3, forbidden=(0, 2)), torch.full((3,), 2)
+    found = beam_search(model, started(model), rules, first_B=first_B, width=4, steps=6, n_best=3)
     return [[one.tokens for one in row] for row in found]
 
 
-def test_a_model_beside_itself_says_what_it_says_alone() -> None:
+def sampled(model: Any) -> list[list[int]]:
+    generators = row_generators(5, range(3))
+    found = sample(model, started(model), Rules(3), first_B=torch.full((3,), 2), steps=6, generators=generators)
+    return [one.tokens for one in found]
+
+
+AVERAGES: list[Average] = ["probabilities", "log-probabilities"]
+
+
+@pytest.mark.parametrize("average", AVERAGES)
+def test_a_model_beside_itself_says_what_it_says_alone(average: Average) -> None:
     model = transformer(1)
-    assert searched(Ensemble(model, model)) == searched(model)
+    twice = Ensemble([model, model], average)
+    assert searched(twice) == searched(model)
+    assert sampled(twice) == sampled(model)
+    plainly = [
+        [one.tokens for one in greedy(each, started(each), Rules(3), first_B=torch.full((3,), 2), steps=6)]
+        for each in (twice, model)
+    ]
+    assert plainly[0] == plainly[1]
 
 
-def test_an_ensemble_is_searched_by_the_mean_of_its_members() -> None:
-    one, other, batch = transformer(1), transformer(2), example()
-    both = Ensemble(one, other)
-    assert searched(both) not in (searched(one), searched(other))
-    hypotheses = beam_search(both, both.start(batch), first_B=torch.full((3,), 2), end=3, width=4, steps=6)
+@pytest.mark.parametrize("average", AVERAGES)
+def test_an_ensemble_is_searched_by_the_mean_of_its_members(average: Average) -> None:
+    """Each log-probability of what was found is computed again from the members, one after the other, in NumPy."""
+    members, batch = [transformer(1), transformer(2), transformer(3)], example()
+    every = Ensemble(members, average)
+    assert searched(every) not in [searched(member) for member in members]
+    hypotheses = beam_search(every, started(every), Rules(3), first_B=torch.full((3,), 2), width=4, steps=6)
     for row, (best,) in enumerate(hypotheses):
         chosen = [*best.tokens, 3] if best.finished else best.tokens
-        given_1T, wanted_1T = torch.tensor([[2, *chosen[:-1]]]), torch.tensor([chosen])
-        real_1T = torch.ones_like(given_1T, dtype=torch.bool)
+        given_1T = torch.tensor([[2, *chosen[:-1]]])
         alone = type(batch)(*(tensor[[row]] for tensor in batch))
-        state = both.start(alone)
-        found_1T = target_log_probability(both, state, given_1T, wanted_1T, real_1T)
-        assert best.log_probabilities == pytest.approx(found_1T[0].tolist(), abs=1e-4)
+        said = [
+            np.exp(member.read(given_1T, torch.ones_like(given_1T).bool(), member.start(alone))[0][0].detach().numpy())
+            for member in members
+        ]
+        shares = [odds / odds.sum(-1, keepdims=True) for odds in said]
+        mean = np.mean(shares, axis=0) if average == "probabilities" else np.prod(shares, axis=0) ** (1 / 3)
+        mean /= mean.sum(-1, keepdims=True)
+        wanted = [math.log(mean[place, token]) for place, token in enumerate(chosen)]
+        assert best.log_probabilities == pytest.approx(wanted, abs=1e-4)
 
 
 @torch.no_grad()
 def test_the_state_of_an_ensemble_is_reordered_whole() -> None:
-    both, batch = Ensemble(transformer(1), transformer(2)), example()
+    both, batch = Ensemble([transformer(1), transformer(2)]), example()
     given_BT, rows = batch.given_BT[:, :2], torch.tensor([2, 0])
-    _, state = both.read(given_BT, torch.ones_like(given_BT, dtype=torch.bool), both.start(batch))
+    _, state = both.read(given_BT, torch.ones_like(given_BT, dtype=torch.bool), started(both))
     straight_BV, _ = both.step(batch.given_BT[:, 2], state)
     moved_BV, _ = both.step(batch.given_BT[rows, 2], reordered(state, rows))
     torch.testing.assert_close(moved_BV, straight_BV[rows], rtol=0, atol=1e-5)
+
+
+def test_an_ensemble_of_nothing_and_an_unknown_mean_are_refused_in_words() -> None:
+    with pytest.raises(SettingError, match="no members"):
+        Ensemble([])
+    with pytest.raises(SettingError, match="average is 'median'; choose probabilities or log-probabilities"):
+        Ensemble([transformer(1)], "median")  # type: ignore[arg-type]

@@ -6,15 +6,21 @@ from typing import Annotated
 import typer
 
 from seqwright.cli.options import (
+    RULES,
+    AverageOf,
     Beam,
+    Beside,
     CardName,
+    CoveragePenalty,
     LengthPenalty,
     Overrides,
     RecipeName,
     RunFolder,
     TeacherFolder,
+    Unknown,
     Verb,
     Which,
+    chosen_settings,
 )
 from seqwright.cli.using import (
     answer,
@@ -27,9 +33,9 @@ from seqwright.cli.using import (
     prompt,
     score,
     tag,
-    translate,
 )
 from seqwright.cli.using_encoders import embed, fill
+from seqwright.cli.using_pairs import align, translate
 from seqwright.cli.using_pictures import look
 
 app = typer.Typer(
@@ -184,6 +190,7 @@ def distil(
 
 @app.command("eval", cls=Verb)
 def evaluate(
+    context: typer.Context,
     run: RunFolder,
     part: Annotated[
         str | None,
@@ -196,8 +203,12 @@ def evaluate(
             help="Other data to evaluate on; for two line-aligned files give the option twice, the source first.",
         ),
     ] = None,
+    beside: Beside = None,
+    average: AverageOf = None,
     beam: Beam = None,
     length_penalty: LengthPenalty = None,
+    coverage_penalty: CoveragePenalty = None,
+    unknown: Unknown = None,
     which: Which = "best",
     json: Annotated[bool, typer.Option("--json", help="Print the scores as one JSON object.")] = False,
 ) -> None:
@@ -206,13 +217,42 @@ def evaluate(
     Scores, answers and pictures go to its eval/ folder.
 
     Example: seqwright eval runs/mine --beam 5
+
+    Example: seqwright eval runs/mine --with runs/other --with runs/third
     """
     from seqwright.cli.evaluating import evaluate_run
+    from seqwright.cli.joining import Company
 
-    evaluate_run(run, part, data or [], {"beam": beam, "length_penalty": length_penalty}, which, as_json=json)
+    decoding = {"beam": beam, **chosen_settings(context, RULES)}
+    evaluate_run(run, part, data or [], decoding, which, Company.asked(beside, average), as_json=json)
 
 
-for verb in (translate, generate, prompt, score, fill, embed, classify, tag, answer, forecast, look, neighbours):
+@app.command(cls=Verb)
+def compare(
+    comparison: Annotated[
+        str, typer.Argument(metavar="FILE", help="A comparison, as in ladder.toml, or the name of one that ships.")
+    ],
+    runs: Annotated[
+        Path, typer.Option(metavar="FOLDER", help="Where the folder of the comparison is, with all its runs.")
+    ] = Path("runs"),
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Measure and show what would be trained, and how long; train nothing.")
+    ] = False,
+    json: Annotated[bool, typer.Option("--json", help="Print everything that was found as one JSON object.")] = False,
+) -> None:
+    """Train recipes under one budget, judge them alike, and write one table.
+
+    What is trained or judged already is left as it is, so the same command goes on after an interruption. The table
+    goes to runs/NAME as HTML, with curves and alignments, as Markdown and as JSON.
+
+    Example: seqwright compare mine.toml --dry-run
+    """
+    from seqwright.cli.comparing import compare_rows
+
+    compare_rows(comparison, runs, dry_run=dry_run, as_json=json)
+
+
+for verb in (translate, align, generate, prompt, score, fill, embed, classify, tag, answer, forecast, look, neighbours):
     app.command(cls=Verb)(verb)
 app.command(cls=Verb)(export)
 app.command("import", cls=Verb)(bring)
@@ -251,6 +291,34 @@ def data_get(name: CardName) -> None:
     from seqwright.cli.listing import get_data
 
     get_data(name)
+
+
+@app.command(cls=Verb)
+def complexity(
+    sizes: Annotated[
+        str, typer.Option(metavar="N,N,…", help="The lengths to measure, at the least width.")
+    ] = "64,128,256,512,1024,2048",
+    widths: Annotated[
+        str, typer.Option(metavar="N,N,…", help="The widths to measure, at the greatest length.")
+    ] = "64,128,256,512",
+    kernel: Annotated[int, typer.Option(metavar="K", help="How many places a convolution reads at once.")] = 3,
+    backward: Annotated[bool, typer.Option("--backward", help="Time the way back too, as in training.")] = False,
+    seconds: Annotated[float, typer.Option(metavar="X", help="How long to measure, about.")] = 40,
+    output: Annotated[
+        Path, typer.Option("--output", "-o", metavar="FOLDER", help="Where to put the numbers and the pictures.")
+    ] = Path("complexity"),
+    json: Annotated[bool, typer.Option("--json", help="Print all numbers as one JSON object.")] = False,
+) -> None:
+    """Measure what a layer of each kind costs: self-attention, recurrent, convolution.
+
+    Time and memory against the length of a text and the width of its vectors, with the exponents that fit, beside what
+    the famous table says (Vaswani et al. 2017, table 1). Writes complexity.json, .png and .svg.
+
+    Example: seqwright complexity --sizes 256,512,1024,2048 --backward
+    """
+    from seqwright.cli.complexity import measure_layers
+
+    measure_layers(sizes, widths, kernel=kernel, backward=backward, seconds=seconds, output=output, as_json=json)
 
 
 @app.command(cls=Verb)

@@ -25,7 +25,7 @@ def embed_texts(
     texts: list[str],
     file: Path | None,
     *,
-    pooling: str,
+    pooling: str | None,
     normalise: bool,
     output: Path | None,
     yes: bool,
@@ -33,11 +33,11 @@ def embed_texts(
     which: str,
 ) -> None:
     """Print each text's vector, its numbers with spaces between them or as JSON; or write them all into a file."""
-    if pooling not in {"mean", "first"}:
-        raise SettingError(f"--pooling is '{pooling}'; choose mean or first")
+    if pooling not in {None, "mean", "first", "thought"}:
+        raise SettingError(f"--pooling is '{pooling}'; choose mean, first or thought")
     _refuse(output, as_json=as_json, yes=yes)
     texts, file = asked("embed", texts, file)
-    embedder = _embedder(open_run(folder, which=which, notice=say), cast(Pooling, pooling))
+    embedder = _embedder(open_run(folder, which=which, notice=say), cast(Pooling | None, pooling))
     vectors = _vectors(embedder, texts, file, normalise=normalise)
     if output is None:
         for text, vector_D in vectors:
@@ -68,7 +68,7 @@ def _refuse(output: Path | None, *, as_json: bool, yes: bool) -> None:
         raise DataError(f"{output} exists; choose another name, or say --yes to replace it")
 
 
-def _embedder(run: Run, pooling: Pooling) -> Embedder:
+def _embedder(run: Run, pooling: Pooling | None) -> Embedder:
     if not isinstance(run.model, HasTokenVectors):
         raise RunError(f"{run.folder} is of kind {run.recipe.model.kind}, which has no vectors for what it reads")
     running = run.recipe.task == "language"

@@ -6,6 +6,7 @@ from typing import Any, cast
 from rich.console import Console
 from rich.table import Table
 
+from seqwright.cli.joining import Company
 from seqwright.cli.terminal import add_row, json_text, say, shown
 from seqwright.data.examples import PartName
 from seqwright.data.files import content_hash
@@ -21,30 +22,46 @@ UNSEARCHED = {"language", "masking", "classification", "rating", "tagging", "que
 
 
 def evaluate_run(
-    folder: Path, part: str | None, files: list[Path], decoding: dict[str, Any], which: str, *, as_json: bool
+    folder: Path,
+    part: str | None,
+    files: list[Path],
+    decoding: dict[str, Any],
+    which: str,
+    company: Company | None = None,
+    *,
+    as_json: bool,
 ) -> None:
-    """Evaluate a run, print the scores, write them down."""
+    """Evaluate a run, alone or in company, print the scores, write them down."""
     if files and part is not None:
         raise SettingError("--part chooses from the run's own data and --data brings other pairs; give one of them")
-    run = open_run(folder, which=which, notice=say)
+    company = company or Company()
+    run, *others = company.opened(open_run(folder, which=which, notice=say), which)
     recipe, files, task = run.recipe, [path.expanduser() for path in files], run.recipe.task
     if files:
-        recipe = recipe._replace(data=validated("data", _only(files, recipe), task))
+        recipe = recipe._replace(data=validated("data", only_files(files, recipe), task))
     if task in UNSEARCHED and any(value is not None for value in decoding.values()):
         raise SettingError(f"{shown(folder)} learnt {task}, where nothing is searched for; leave the beam out")
     data = data_of(recipe)
-    chosen = _part(part, data.parts())
+    chosen = chosen_part(part, data.parts())
     settings = decoding_settings(run, decoding)
     subject = " and ".join(map(str, files)) if files else f"the {chosen} part"
     searched = "" if task in UNSEARCHED else f", {_search(settings)}"
-    say(f"{shown(folder)}, step {run.step:,}, on {subject}{searched}")
+    subjects = ", ".join(f"{shown(each.folder)}, step {each.step:,}" for each in (run, *others))
+    say(f"{subjects}, on {subject}{searched}")
     if not files:
         _warn_of_other_data(folder, data)
-    result = task_of(recipe.task).evaluated(recipe, data, run.inputs, run.model, chosen, settings)
+    if others:
+        from seqwright.tasks.translation import evaluated_together
+
+        result = evaluated_together(recipe, data, company.translator([run, *others], settings), chosen)
+    else:
+        result = task_of(recipe.task).evaluated(recipe, data, run.inputs, run.model, chosen, settings)
     for note in result.notes:
         say(f"{subject}: {note.removeprefix(f'{chosen}: ')}")
     name = _name(run, f"{files[0].stem}-{data.fingerprint(chosen)[:8]}" if files else chosen, settings, which)
-    _write(folder / "eval", name, result, _circumstances(run, files, data, chosen, settings, which))
+    name += company.named
+    circumstances = _circumstances(run, files, data, chosen, settings, which) | company.circumstances(others)
+    _write(folder / "eval", name, result, circumstances)
     if as_json:
         print(json_text({**_rounded(result.scores), "groups": result.groups}))
     else:
@@ -92,6 +109,10 @@ def _name(run: Run, subject: str, settings: Any, which: str) -> str:
         name += f"-beam-{settings.beam}"
     if settings.beam > 1 and settings.length_penalty != run.recipe.decoding.length_penalty:
         name += f"-penalty-{settings.length_penalty:g}"
+    if settings.beam > 1 and settings.coverage_penalty != run.recipe.decoding.coverage_penalty:
+        name += f"-coverage-{settings.coverage_penalty:g}"
+    if settings.unknown != run.recipe.decoding.unknown:
+        name += f"-unknown-{settings.unknown}"
     return name if which == "best" else f"{name}-{which}"
 
 
@@ -112,7 +133,7 @@ def _hashes(files: list[Path], data: Any, part: PartName) -> list[str]:
     return [data.fingerprint(part) if path.is_dir() else content_hash(path) for path in files]
 
 
-def _only(files: list[Path], recipe: Recipe) -> dict[str, Any]:
+def only_files(files: list[Path], recipe: Recipe) -> dict[str, Any]:
     """Data settings in which every part is these files; how they are read is as in the recipe, if that reads files."""
     if len(files) > 2:
         raise SettingError(f"--data was given {len(files)} times; give one file, or two line-aligned ones")
@@ -125,14 +146,15 @@ def _only(files: list[Path], recipe: Recipe) -> dict[str, Any]:
 
         return other_questions(files[0], recipe.data)
     paths = str(files[0]) if len(files) == 1 else [str(path) for path in files]
-    summaries = recipe.data.kind in {"summaries", "summaries-card"}
-    kind, reading = "summaries" if summaries else TASKS[recipe.task].files, {}
+    own = recipe.data.kind.removesuffix("-card")
+    kind, reading = own if own in {"summaries", "pronunciations"} else TASKS[recipe.task].files, {}
     if recipe.data.kind == kind and len(files) == 1:
         reading = recipe.data.model_dump(exclude={"kind", "train", "valid", "test"}, exclude_none=True)
     return {"kind": kind, **reading, "train": paths, "valid": paths, "test": paths}
 
 
-def _part(asked: str | None, there: list[PartName]) -> PartName:
+def chosen_part(asked: str | None, there: list[PartName]) -> PartName:
+    """The part that is asked for; by default what was kept for tests, if anything was."""
     if asked is None:
         return "test" if "test" in there else "valid"
     if asked not in {"train", "valid", "test"}:
@@ -143,7 +165,10 @@ def _part(asked: str | None, there: list[PartName]) -> PartName:
 def _search(settings: Any) -> str:
     if settings.temperature:
         return f"sampled at temperature {settings.temperature}"
-    return "greedy" if settings.beam == 1 else f"beam {settings.beam}, length penalty {settings.length_penalty}"
+    if settings.beam == 1:
+        return "greedy"
+    coverage = f", coverage penalty {settings.coverage_penalty}" if settings.coverage_penalty else ""
+    return f"beam {settings.beam}, length penalty {settings.length_penalty}{coverage}"
 
 
 def _drawn(task: str, result: Evaluation, run: Run, stem: Path) -> list[Path]:

@@ -8,6 +8,7 @@ from seqwright.cli.terminal import add_row, command
 from seqwright.data.catalog import CATALOG, Card, download_folder, located
 from seqwright.data.fetch import fetch
 from seqwright.data.labelled_cards import LABELLED_CARDS
+from seqwright.data.pronunciation_cards import PRONUNCIATION_CARDS
 from seqwright.data.question_cards import QUESTION_CARDS
 from seqwright.data.summary_cards import SUMMARY_CARDS
 from seqwright.data.tagged_cards import TAGGED_CARDS
@@ -51,8 +52,9 @@ def every_card() -> dict[str, tuple[Card, str]]:
     tagged = {name: (each, "sentences") for name, each in TAGGED_CARDS.items()}
     questions = {name: (each.card, "questions") for name, each in QUESTION_CARDS.items()}
     summaries = {name: (each.card, "texts with summaries") for name, each in SUMMARY_CARDS.items()}
+    pronounced = {name: (each, "pronunciations") for name, each in PRONUNCIATION_CARDS.items()}
     pairs = {name: (each, "pairs") for name, each in CATALOG.items()}
-    return pairs | texts | labelled | tagged | questions | summaries
+    return pairs | texts | labelled | tagged | questions | summaries | pronounced
 
 
 def card_named(name: str) -> Card:

@@ -12,6 +12,7 @@ LANGUAGE_MODEL = "a language model, trained on running text"
 # What each verb is for, and the tasks whose runs it can use.
 USES: dict[str, tuple[str, set[str]]] = {
     "translate": ("a translator, trained on pairs", {"translation", "prompting"}),
+    "align": ("a translator with attention, trained on pairs", {"translation"}),
     "generate": ("a model that writes text", {"language", "prompting", "description", "translation"}),
     "score": (LANGUAGE_MODEL, {"language"}),
     "prompt": (LANGUAGE_MODEL, {"language", "prompting"}),
@@ -29,7 +30,8 @@ def opened_for(verb: str, folder: Path, which: str) -> Run:
     task = run.recipe.task
     purpose, tasks = USES[verb]
     if task not in tasks:
-        fitting = " or ".join(other for other, (_, known) in USES.items() if task in known)
+        *others, last = (other for other, (_, known) in USES.items() if task in known)
+        fitting = f"{', '.join(others)} or {last}" if others else last
         raise RunError(f"{folder} learnt {task}; {verb} is for {purpose}: use {fitting}")
     return run
 

@@ -1,6 +1,7 @@
 """What the verbs have in common: how their help looks, and the arguments and options that several of them take."""
 
 import shlex
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -42,6 +43,10 @@ def _run_folder(folder: Path) -> Path:
     if meant:
         raise RunError(f"there is no run {folder}{meant}")
     return folder
+
+
+def _run_folders(folders: list[Path] | None) -> list[Path]:
+    return [_run_folder(folder) for folder in folders or ()]
 
 
 RecipeName = Annotated[
@@ -98,3 +103,38 @@ Beam = Annotated[
 LengthPenalty = Annotated[
     float | None, typer.Option(metavar="X", help="How much beam search favours long texts; 0: not at all.")
 ]
+CoveragePenalty = Annotated[
+    float | None,
+    typer.Option(metavar="X", help="How much beam search minds what is left out of the source, as in 0.2; 0: none."),
+]
+Unknown = Annotated[
+    str | None,
+    typer.Option(
+        metavar="never|keep|copy|dictionary",
+        help="Unknown words: never written, kept, or replaced by the source word or what `align` learnt of it.",
+    ),
+]
+Beside = Annotated[
+    list[Path] | None,
+    typer.Option(
+        "--with",
+        metavar="RUN",
+        callback=_run_folders,
+        help="Another run to decide together with; several times for more.",
+    ),
+]
+AverageOf = Annotated[
+    str | None,
+    typer.Option(metavar="probabilities|log-probabilities", help="What is averaged.  [default: probabilities]"),
+]
+
+# Options that are settings of [decoding], under their names there: rules of every search, and of drawing by chance.
+RULES = ["n_best", "length_penalty", "coverage_penalty", "shortest", "longest", "no_repeat", "repetition_penalty"]
+RULES += ["unknown", "stop"]
+CHANCE = ["temperature", "top_k", "top_p", "min_p", "seed"]
+
+
+def chosen_settings(context: typer.Context, names: Sequence[str]) -> dict[str, Any]:
+    """What the command line says of each of these settings that the verb has; None where it says nothing."""
+    there = {name: context.params[name] for name in names if name in context.params}
+    return {name: None if value in ((), []) else value for name, value in there.items()}

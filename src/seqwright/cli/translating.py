@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from seqwright.cli.evaluating import decoding_settings
+from seqwright.cli.joining import Company
 from seqwright.cli.opening import opened_for
 from seqwright.cli.prompting import answerer_of
 from seqwright.cli.terminal import say
@@ -27,6 +28,7 @@ def translate_texts(
     texts: list[str],
     file: Path | None,
     decoding: dict[str, Any],
+    company: Company,
     *,
     prefix: str,
     scores: bool,
@@ -35,8 +37,9 @@ def translate_texts(
 ) -> None:
     """Translate and print, a line for each sentence (for each candidate, where several are asked for)."""
     texts, file = asked("translate", texts, file)
-    run = opened_for("translate", folder, which)
-    translator = answerer_of(run, decoding_settings(run, decoding))
+    run, *others = company.opened(opened_for("translate", folder, which), which)
+    settings = decoding_settings(run, decoding)
+    translator = company.translator([run, *others], settings) if others else answerer_of(run, settings)
     row = 0
     unknown: Counter[str] = Counter()
     prefix = _usable_prefix(run, prefix)

@@ -6,6 +6,8 @@ from typing import Annotated
 import typer
 
 from seqwright.cli.options import (
+    CHANCE,
+    RULES,
     Beam,
     JsonLines,
     LengthPenalty,
@@ -25,56 +27,12 @@ from seqwright.cli.options import (
     TopK,
     TopP,
     Which,
+    chosen_settings,
 )
 
 
-def translate(
-    run: RunFolder,
-    texts: Texts = None,
-    file: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="A file of sentences, one a line, plain or .gz.")
-    ] = None,
-    beam: Beam = None,
-    n_best: NBest = None,
-    length_penalty: LengthPenalty = None,
-    sample: Annotated[bool, typer.Option("--sample", help="Draw by chance instead of searching.")] = False,
-    temperature: Temperature = None,
-    top_k: TopK = None,
-    top_p: TopP = None,
-    min_p: MinP = None,
-    seed: Seed = None,
-    shortest: Shortest = None,
-    longest: Longest = None,
-    no_repeat: NoRepeat = None,
-    repetition_penalty: RepetitionPenalty = None,
-    stop: Stop = None,
-    prefix: Annotated[str, typer.Option(metavar="TEXT", help="Begin every translation with this.")] = "",
-    scores: Scores = False,
-    json: JsonLines = False,
-    which: Which = "best",
-) -> None:
-    """Translate sentences, a file, or standard input.
-
-    Example: seqwright translate runs/mine "Guten Morgen." --beam 5 --scores
-    """
-    from seqwright.cli.translating import translate_texts, with_chance
-
-    decoding = {
-        "beam": beam,
-        "n_best": n_best,
-        "length_penalty": length_penalty,
-        "shortest": shortest,
-        "longest": longest,
-        "no_repeat": no_repeat,
-        "repetition_penalty": repetition_penalty,
-        "stop": stop or None,
-    }
-    chance = {"temperature": temperature, "top_k": top_k, "top_p": top_p, "min_p": min_p, "seed": seed}
-    decoding |= with_chance(chance, sample=sample, beam=beam)
-    translate_texts(run, texts or [], file, decoding, prefix=prefix, scores=scores, as_json=json, which=which)
-
-
 def generate(
+    context: typer.Context,
     run: RunFolder,
     texts: Annotated[
         list[str] | None,
@@ -120,17 +78,8 @@ def generate(
     """
     from seqwright.cli.generating import drawn_or_searched, generate_texts
 
-    decoding = {
-        "n_best": n_best,
-        "length_penalty": length_penalty,
-        "shortest": shortest,
-        "longest": longest,
-        "no_repeat": no_repeat,
-        "repetition_penalty": repetition_penalty,
-        "stop": stop or None,
-    }
-    chance = {"temperature": temperature, "top_k": top_k, "top_p": top_p, "min_p": min_p, "seed": seed}
-    decoding |= drawn_or_searched(chance, greedy=greedy, beam=beam)
+    decoding = chosen_settings(context, RULES)
+    decoding |= drawn_or_searched(chosen_settings(context, CHANCE), greedy=greedy, beam=beam)
     generate_texts(run, texts or [], file, decoding, scores=scores, as_json=json, which=which)
 
 

@@ -36,8 +36,13 @@ def embed(
         Path | None, typer.Option(metavar="FILE", help="A file of texts, one a line, plain or .gz.")
     ] = None,
     pooling: Annotated[
-        str, typer.Option(metavar="mean|first", help="The mean of all tokens' vectors, or that of BERT's [CLS].")
-    ] = "mean",
+        str | None,
+        typer.Option(
+            metavar="mean|first|thought",
+            help="The mean of all tokens' vectors, that of BERT's [CLS], or the thought vector.  [default: thought "
+            "where there is one, else mean]",
+        ),
+    ] = None,
     normalise: Annotated[bool, typer.Option("--normalise", help="Make every vector of length 1.")] = False,
     output: Annotated[
         Path | None,
@@ -50,6 +55,7 @@ def embed(
     """Turn each text into one vector: what the last layer of a model makes of it.
 
     Any run will do whose model learns vectors for what it reads: BERT, GPT, a recurrent language model or classifier.
+    Of a translation it is what the encoder makes of the source: its thought vector, or the mean of its vectors.
 
     Example: seqwright embed runs/wikitext2-bert --file sentences.txt --output vectors.npy
     """

@@ -19,6 +19,9 @@ ReadFile = Annotated[
     Path | None,
     typer.Option(metavar="FILE", help="A file to read instead, plain or .gz; for --surprisal, --word and units."),
 ]
+TreeOption = Annotated[
+    bool, typer.Option("--beam-tree", help="What beam search kept, dropped and finished, step by step.")
+]
 LensOption = Annotated[
     bool, typer.Option("--lens", help="What each layer of a gpt or a masked bert would say if it were the last.")
 ]
@@ -37,7 +40,11 @@ Gradients = Annotated[
 ]
 Beside = Annotated[
     list[Path] | None,
-    typer.Option("--with", metavar="RUN", help="Another run in the picture of --gradients; several times for more."),
+    typer.Option(
+        "--with",
+        metavar="RUN",
+        help="Another run beside this one, in a picture of alignments or of --gradients; several times for more.",
+    ),
 ]
 Initialisations = Annotated[
     bool, typer.Option("--initialisations", help="What each way to begin the weights does to a recurrent model.")
@@ -52,6 +59,7 @@ def look(
         int | None, typer.Option(metavar="N", help="Attention of this layer, with lines between the words.")
     ] = None,
     head: Annotated[int | None, typer.Option(metavar="N", help="Only this head of the layer.")] = None,
+    tree: TreeOption = False,
     lens: LensOption = False,
     surprisal: Annotated[
         bool, typer.Option("--surprisal", help="How surprising each token is to a language model.")
@@ -72,7 +80,7 @@ def look(
     ] = None,
     json: Annotated[
         bool,
-        typer.Option("--json", help="Print the numbers of --lens, --word, --gradients or --rule, an object a line."),
+        typer.Option("--json", help="Print the numbers of --lens, --word, --gradients, --rule or an alignment."),
     ] = False,
     which: Which = "best",
 ) -> None:
@@ -80,6 +88,10 @@ def look(
 
     Of a Transformer, a GPT or a BERT it shows what attention looks at, of a recurrent model what its units do. Pictures
     are PNG and SVG, some with an HTML page, and there is something to see in the terminal.
+
+    Example: seqwright look runs/mine "Ein Hund schläft." --beam 5 --beam-tree
+
+    Example: seqwright look runs/mine "Ein Hund schläft." --with runs/other
 
     Example: seqwright look runs/minilm "The cat sat because it was tired." --layer 3
 
@@ -95,6 +107,6 @@ def look(
     from seqwright.pictures.attention import Choice
 
     asked = Wish(tuple(texts or ()), file, Choice(layer, head), lens, surprisal, word)
-    asked = asked._replace(units=units, chosen=tuple(unit or ()), rule=rule, gradients=gradients)
+    asked = asked._replace(units=units, chosen=tuple(unit or ()), rule=rule, gradients=gradients, tree=tree)
     asked = asked._replace(beside=tuple(beside or ()), initialisations=initialisations, beam=beam, output=output)
     look_at(run, asked._replace(as_json=json, which=which))

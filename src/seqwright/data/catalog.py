@@ -129,7 +129,8 @@ class CardPairsSettings(Settings):
     """The language to translate from, such as "de"."""
 
     target: str
-    """The language to translate into, such as "en"."""
+    """The language to translate into, such as "en"; the source's own is for an autoencoder, which says what it
+    read."""
 
 
 class CardPairs:
@@ -168,10 +169,6 @@ class CardPairs:
                     f"data.{side} is '{language}', but {self.card.name} has only {', '.join(known)}."
                     f"{nearest(language, known)}"
                 )
-        if self.settings.source == self.settings.target:
-            raise SettingError(
-                f"data.source and data.target are both '{self.settings.source}', expected two of {', '.join(known)}"
-            )
 
     def _located(self, part: PartName) -> tuple[str, str]:
         """The source and the target file of a part."""

@@ -45,7 +45,7 @@ class DatesSettings(Settings):
     source: str = "en"
     """The language to translate from: a locale of the CLDR such as en, fr, ja or pt_BR."""
     target: str = "de"
-    """The language to translate into."""
+    """The language to translate into; the source's own is for an autoencoder, which says what it read."""
     examples: int = Field(default=40_000, ge=1)
     """How many training pairs there are."""
     valid: int = Field(default=500, ge=1)
@@ -69,11 +69,6 @@ class Dates:
     def __init__(self, settings: DatesSettings) -> None:
         self.settings = settings
         self.languages = Languages(_locale("source", settings.source), _locale("target", settings.target))
-        if self.languages.source == self.languages.target:
-            raise SettingError(
-                f"data.source and data.target are both '{self.languages.source}', but a translation needs two "
-                "languages; change one of them"
-            )
 
     @cached_property
     def _readings(self) -> dict[str, list[Reading[Any]]]:

@@ -16,6 +16,7 @@ from pydantic import model_validator
 
 from seqwright.data.examples import Pair, PartName
 from seqwright.data.files import content_hash, extension_of, lines, place_of, require_file, share_of
+from seqwright.data.pronunciations import pronunciation_pairs
 from seqwright.data.tables import Column, Reader, csv_pairs, csv_rows, json_pairs, table_remarks, tsv_pairs, tsv_rows
 from seqwright.errors import DataError, SettingError
 from seqwright.settings import Settings
@@ -24,13 +25,15 @@ Files = str | tuple[str, str]
 
 
 class PairFilesSettings(Settings):
-    """A parallel corpus in files of the user's own: sentences and translations, or texts and summaries."""
+    """A parallel corpus in files of the user's own: sentences and translations, texts and summaries, or words and
+    their sounds in pronouncing dictionaries.
+    """
 
-    kind: Literal["files", "summaries"] = "files"
+    kind: Literal["files", "summaries", "pronunciations"] = "files"
 
     train: Files
     """One .tsv, .csv or .jsonl file with both sides, or two files of which line n of one translates line n of the
-    other; each may be compressed (.gz)."""
+    other; each may be compressed (.gz). Of pronunciations one file, each line a word and its sounds."""
 
     valid: Files = "5%"
     """Files in the same forms, or a share of the training file such as "5%"."""
@@ -55,6 +58,8 @@ class PairFilesSettings(Settings):
             raise SettingError(
                 f"data.valid '{self.valid}' and data.test '{self.test}' leave nothing to train on: lower them"
             )
+        if self.kind == "pronunciations":
+            self._require_dictionaries()
         tables = [files for files in (self.train, self.valid, self.test) if _is_one_file(files)]
         if not tables and (self.source is not None or self.target is not None):
             raise SettingError(
@@ -62,6 +67,12 @@ class PairFilesSettings(Settings):
                 "leave them out and give the files in the order source, target"
             )
         return self
+
+    def _require_dictionaries(self) -> None:
+        if any(isinstance(files, tuple) for files in (self.train, self.valid, self.test)):
+            raise SettingError("a pronouncing dictionary is one file, each line a word and its sounds; give one a part")
+        if self.source is not None or self.target is not None:
+            raise SettingError("data.source and data.target choose columns, but a pronouncing dictionary has none")
 
 
 class PairFiles:
@@ -74,7 +85,7 @@ class PairFiles:
             for path in piece.files:
                 require_file(path)
             if len(piece.files) == 1:
-                _reader(piece.files[0])
+                self._reader(piece.files[0])
 
     def parts(self) -> list[PartName]:
         """The parts that exist, in the order train, valid, test."""
@@ -92,7 +103,7 @@ class PairFiles:
         """A sha256 of the contents and of the settings that decide what `pairs(part)` gives; paths do not count."""
         piece = self._slice(part)
         columns = [self.settings.source, self.settings.target] if len(piece.files) == 1 else []
-        forms = [[extension_of(path) if columns else "", content_hash(path)] for path in piece.files]
+        forms = [[self._form(path) if columns else "", content_hash(path)] for path in piece.files]
         said = json.dumps([forms, columns, piece.low, piece.high])
         return hashlib.sha256(said.encode()).hexdigest()
 
@@ -101,10 +112,17 @@ class PairFiles:
         remarks = []
         rows_of = {".tsv": tsv_rows, ".csv": csv_rows}
         for path in dict.fromkeys(piece.files[0] for piece in self._slices.values() if len(piece.files) == 1):
-            if extension_of(path) in rows_of:
-                rows = rows_of[extension_of(path)](lines(path), path)
+            if self._form(path) in rows_of:
+                rows = rows_of[self._form(path)](lines(path), path)
                 remarks += table_remarks(rows, path, self.settings.source, self.settings.target)
         return remarks
+
+    def _form(self, path: Path) -> str:
+        """What a file that holds both sides is: a dictionary, or what its extension says."""
+        return "dictionary" if self.settings.kind == "pronunciations" else extension_of(path)
+
+    def _reader(self, path: Path) -> Reader:
+        return pronunciation_pairs if self.settings.kind == "pronunciations" else _reader(path)
 
     def _slice(self, part: PartName) -> "_Slice":
         if part not in self._slices:
@@ -116,7 +134,7 @@ class PairFiles:
             pairs = aligned_pairs(*piece.files)
         else:
             path = piece.files[0]
-            pairs = _reader(path)(lines(path), path, self.settings.source, self.settings.target)
+            pairs = self._reader(path)(lines(path), path, self.settings.source, self.settings.target)
         if piece.low > 0 or piece.high < 1:
             pairs = (pair for pair in pairs if piece.low <= place_of(pair.source) < piece.high)
         empty = True

@@ -33,6 +33,9 @@ class ToySettings(Settings):
     """The fewest symbols in a sequence."""
     longest: int = Field(default=10, ge=1)
     """The most symbols in a sequence."""
+    held_out_longest: int | None = Field(default=None, ge=1)
+    """The most symbols in a validation or a test sequence, where it is another number than `longest`: longer than any
+    in training shows whether the rule was learnt."""
     examples: int = Field(default=10_000, ge=1)
     """How many training pairs there are."""
     valid: int = Field(default=200, ge=1)
@@ -47,11 +50,12 @@ class Toy:
     """Pairs for a toy task, drawn while they are read; every length is equally likely."""
 
     def __init__(self, settings: ToySettings) -> None:
-        if settings.shortest > settings.longest:
-            raise SettingError(
-                f"data.shortest = {settings.shortest} is more than data.longest = {settings.longest}; swap them or "
-                "raise the latter"
-            )
+        for name, most in (("longest", settings.longest), ("held_out_longest", settings.held_out_longest)):
+            if most is not None and settings.shortest > most:
+                raise SettingError(
+                    f"data.shortest = {settings.shortest} is more than data.{name} = {most}; swap them or raise the "
+                    "latter"
+                )
         self.settings = settings
 
     def parts(self) -> list[PartName]:
@@ -66,7 +70,7 @@ class Toy:
 
     def fingerprint(self, part: PartName) -> str:
         """A sha256 of all that the pairs of a part follow from."""
-        causes = [FORMAT, part, self.settings.model_dump()]
+        causes = [FORMAT, part, self.settings.model_dump(exclude_none=True)]
         return hashlib.sha256(json.dumps(causes, sort_keys=True).encode()).hexdigest()
 
     def _sequences(self, part: PartName) -> Iterator[tuple[int, ...]]:
@@ -81,21 +85,25 @@ class Toy:
 
     def _new(self, part: PartName, random: Random, seen: set[tuple[int, ...]]) -> tuple[int, ...]:
         for _ in range(TRIES):
-            sequence = self._drawn(random)
+            sequence = self._drawn(random, self._longest(part))
             if _part_of(sequence) == part and sequence not in seen:
                 return sequence
         setting = "examples" if part == "train" else part
         raise SettingError(
             f"data.{setting} = {self._size(part)} asks for more different sequences than there are of "
-            f"{self.settings.shortest} to {self.settings.longest} out of {self.settings.symbols} symbols; make it "
+            f"{self.settings.shortest} to {self._longest(part)} out of {self.settings.symbols} symbols; make it "
             "smaller, or raise data.symbols or data.longest"
         )
 
-    def _drawn(self, random: Random) -> tuple[int, ...]:
+    def _drawn(self, random: Random, longest: int) -> tuple[int, ...]:
         # Of all that a Random can do, only random() is promised to give the same numbers in every Python.
         settings = self.settings
-        length = settings.shortest + int(random.random() * (settings.longest - settings.shortest + 1))
+        length = settings.shortest + int(random.random() * (longest - settings.shortest + 1))
         return tuple(int(random.random() * settings.symbols) for _ in range(length))
+
+    def _longest(self, part: PartName) -> int:
+        held_out = self.settings.held_out_longest
+        return self.settings.longest if part == "train" or held_out is None else held_out
 
     def _size(self, part: PartName) -> int:
         return {"train": self.settings.examples, "valid": self.settings.valid, "test": self.settings.test}[part]

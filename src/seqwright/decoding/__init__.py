@@ -1,8 +1,12 @@
 """From a model to sequences: greedy, sampling and beam search, one code for every left-to-right model."""
 
 from seqwright.decoding.beam import Hypotheses, beam_search
-from seqwright.decoding.constraints import with_repetition_penalty
+from seqwright.decoding.beam_tree import BeamTree, Growth, Node
+from seqwright.decoding.coverage import Aligns, Coverage
+from seqwright.decoding.ensemble import Ensemble
+from seqwright.decoding.rules import Rules, with_repetition_penalty
 from seqwright.decoding.sampling import (
+    Chance,
     drawn,
     greedy,
     only_min_p,
@@ -18,10 +22,18 @@ from seqwright.decoding.stepper import Prefix, State, Stepper, reordered, repeat
 from seqwright.decoding.stopping import before_stop, stops_in, sure
 
 __all__ = [
+    "Aligns",
+    "BeamTree",
+    "Chance",
+    "Coverage",
     "DecodingSettings",
+    "Ensemble",
+    "Growth",
     "Hypotheses",
     "Hypothesis",
+    "Node",
     "Prefix",
+    "Rules",
     "State",
     "Stepper",
     "beam_search",

@@ -1,15 +1,17 @@
 """Beam search: the best continuations of each row, the same code for every model.
 
-B batch · T time · V vocabulary · W beam · R = B·W hypotheses in a line · N any long axis · C the largest of it
+B batch · T time · S source · V vocabulary · W beam · R = B·W hypotheses in a line
+N any long axis · C the largest of it
 """
 
-from collections.abc import Sequence
 from typing import NamedTuple, TypeAlias
 
 import torch
 from torch import Tensor
 
-from seqwright.decoding.constraints import NEVER, Constraints, Stopped, limits
+from seqwright.decoding.beam_tree import Growth, Watch
+from seqwright.decoding.coverage import Coverage, attention_of
+from seqwright.decoding.rules import NEVER, Rules, limits
 from seqwright.decoding.scoring import Hypothesis, penalty
 from seqwright.decoding.stepper import Prefix, StateT, Stepper, opened, reordered, repeated
 from seqwright.errors import SettingError
@@ -22,69 +24,75 @@ Hypotheses: TypeAlias = list[list[Hypothesis]]
 def beam_search(
     model: Stepper[StateT],
     state: StateT,
+    rules: Rules,
     *,
     first_B: Tensor,
-    end: int,
     width: int,
     steps: int | Tensor,
     length_penalty: float = 0.6,
-    shortest: int = 0,
-    no_repeat: int = 0,
-    repetition_penalty: float = 1.0,
-    stopped: Stopped | None = None,
-    forbidden: Sequence[int] = (),
+    coverage: Coverage | None = None,
     prefix: Prefix | None = None,
     n_best: int = 1,
+    watch: Watch | None = None,
 ) -> Hypotheses:
     """The `n_best` best continuations of each row among those that a beam of `width` meets, best first.
 
     Each step extends the `width` live hypotheses of a row by every token and looks at the 2·`width` best of the
     results. Among the best `width`, those that chose END or are stopped are finished; the best `width` others live on.
-    The score is log-probability / lp(length) (Wu et al. 2016, section 7). Where fewer than `n_best` are finished
-    after `steps` tokens (one number, or one a row; END counts), the best live ones follow as unfinished.
-    A row has fewer than `n_best` only where the model gives no more of them a probability above 0.
+    The score is log-probability / lp(length), plus the coverage penalty where there is one (Wu et al. 2016, section 7).
+    Where fewer than `n_best` are finished after `steps` tokens (one number, or one a row; END counts), the best live
+    ones follow as unfinished. A row has fewer than `n_best` only where the model gives no more of them a probability.
     """
     _check(width, n_best, length_penalty)
-    constraints = Constraints(end, forbidden, shortest, no_repeat, repetition_penalty, stopped)
     row_B, limit_B = torch.arange(len(first_B), device=first_B.device), limits(steps, first_B)
-    beam = _first_beam(constraints.given_text(prefix, first_B), width)
-    logits_RV, state = repeated(opened(model, state, first_B, prefix), width)
+    beam = _first_beam(rules.given_text(prefix, first_B), width)
+    logits_RV, state, looked_RS = repeated(_opened(model, state, first_B, prefix, coverage), width)
     floor_B = beam.total_BW.new_full((len(first_B),), NEVER)  # the n_best-th finished score: the one to beat
     best: Hypotheses = [[] for _ in first_B]
     while True:
-        beam = _extended(beam, logits_RV, constraints, 2 * width)
-        ended_BW = constraints.over(beam.chosen_BWT, row_B.unsqueeze(1).expand_as(beam.total_BW))
-        better_BW = ended_BW & (beam.total_BW / penalty(beam.length, length_penalty) > floor_B.unsqueeze(1))
+        beam = _extended(beam, logits_RV, rules, 2 * width).scored(length_penalty, coverage, looked_RS)
+        ended_BW = rules.over(beam.chosen_BWT, row_B.unsqueeze(1).expand_as(beam.total_BW))
+        if watch is not None:
+            watch(beam.growth(row_B, ended_BW, width))
+        better_BW = ended_BW & (beam.score_BW > floor_B.unsqueeze(1))
         for i, w in better_BW[:, :width].nonzero().tolist():
             ranked = best[int(row_B[i])]
-            ranked.append(beam.hypothesis(i, w, length_penalty, end, finished=True))
+            ranked.append(beam.hypothesis(i, w, rules.end, finished=True))
             ranked[:] = sorted(ranked, key=lambda hypothesis: -hypothesis.score)[:n_best]
             if len(ranked) == n_best:
                 floor_B[i] = ranked[-1].score
-
         beam = _live(beam, ended_BW, width)
-        # A live hypothesis can only lose: its log-probability, at most 0, falls with each token, and lp is largest
-        # at the limit. So none grown from it scores above total / lp(limit): not above the floor, the row is over.
+        # A live hypothesis can only lose: its log-probability, at most 0, falls with each token, lp is largest at the
+        # limit, coverage only takes off. So none scores above total / lp(limit): not above the floor, the row is over.
         full_B = beam.length >= limit_B
         over_B = full_B | (beam.total_BW[:, 0] / penalty(limit_B, length_penalty) <= floor_B)
         for i in full_B.nonzero().flatten().tolist():
-            ranked = best[int(row_B[i])]
-            for w in range(n_best - len(ranked)):
-                if beam.total_BW[i, w] > NEVER:
-                    ranked.append(beam.hypothesis(i, w, length_penalty, end, finished=False))
+            best[int(row_B[i])] += beam.unfinished(i, n_best - len(best[int(row_B[i])]), rules.end)
         if bool(over_B.all()):
             return [ranked or [Hypothesis([], [], NEVER, finished=False)] for ranked in best]
         row_B, limit_B, floor_B, beam = reordered((row_B, limit_B, floor_B, beam), (~over_B).nonzero().flatten())
         parent_R = beam.parent_BW.flatten()
         if not torch.equal(parent_R, torch.arange(len(logits_RV), device=parent_R.device)):
-            state = reordered(state, parent_R)
+            state, looked_RS = reordered((state, looked_RS), parent_R)
         logits_RV, state = model.step(beam.text_BWT[..., -1].flatten(), state)
+        if looked_RS is not None:
+            looked_RS = looked_RS + attention_of(model, state)
+
+
+def _opened(
+    model: Stepper[StateT], state: StateT, first_B: Tensor, prefix: Prefix | None, coverage: Coverage | None
+) -> tuple[Tensor, StateT, Tensor | None]:
+    """The logits of the first choice and the state before it; where coverage counts, also where was looked so far."""
+    if coverage is None:
+        return (*opened(model, state, first_B, prefix), None)
+    return coverage.opened(model, state, first_B, prefix)
 
 
 class _Beam(NamedTuple):
     """The hypotheses of each row, best first."""
 
-    total_BW: Tensor  # what it is ranked by: log-probability, less what is taken off for repetition; or NEVER
+    total_BW: Tensor  # what lives on by it: log-probability, less what is taken off for repetition; or NEVER
+    score_BW: Tensor  # what it is ranked by among those of other lengths
     text_BWT: Tensor  # tokens: as much of the prefix as the rules look at, then the chosen ones
     logp_BWT: Tensor  # log-probability of each chosen token
     parent_BW: Tensor  # the row of the state that the hypothesis grew from
@@ -99,11 +107,26 @@ class _Beam(NamedTuple):
         """The tokens that have been chosen, without the prefix."""
         return self.text_BWT[..., self.text_BWT.shape[-1] - self.length :]
 
-    def hypothesis(self, i: int, w: int, alpha: float, end: int, *, finished: bool) -> Hypothesis:
+    def scored(self, alpha: float, coverage: Coverage | None, looked_RS: Tensor | None) -> "_Beam":
+        """The same hypotheses, with their scores."""
+        score_BW = self.total_BW / penalty(self.length, alpha)
+        if coverage is not None and looked_RS is not None:
+            score_BW = score_BW + coverage.penalty(looked_RS)[self.parent_BW]
+        return self._replace(score_BW=score_BW)
+
+    def growth(self, row_B: Tensor, ended_BW: Tensor, width: int) -> Growth:
+        """The hypotheses, for who watches."""
+        token_BW, logp_BW = self.text_BWT[..., -1], self.logp_BWT[..., -1]
+        return Growth(row_B, self.parent_BW % width, token_BW, logp_BW, self.score_BW, ended_BW)
+
+    def unfinished(self, i: int, count: int, end: int) -> list[Hypothesis]:
+        """The best of the i-th row, as far as they have a probability above 0."""
+        return [self.hypothesis(i, w, end, finished=False) for w in range(count) if self.total_BW[i, w] > NEVER]
+
+    def hypothesis(self, i: int, w: int, end: int, *, finished: bool) -> Hypothesis:
         """The w-th hypothesis of the i-th row, for the caller."""
-        score = float(self.total_BW[i, w] / penalty(self.length, alpha))
         chosen, logp_T = self.chosen_BWT[i, w].tolist(), self.logp_BWT[i, w]
-        return Hypothesis.of(chosen, logp_T.tolist(), score, end=end, finished=finished)
+        return Hypothesis.of(chosen, logp_T.tolist(), float(self.score_BW[i, w]), end=end, finished=finished)
 
 
 def _first_beam(text_BT: Tensor, width: int) -> _Beam:
@@ -112,16 +135,16 @@ def _first_beam(text_BT: Tensor, width: int) -> _Beam:
     total_BW[:, 0] = 0.0
     text_BWT = text_BT.unsqueeze(1).expand(-1, width, -1)
     parent_BW = torch.arange(total_BW.numel(), device=text_BT.device).view_as(total_BW)
-    return _Beam(total_BW, text_BWT, total_BW.new_empty(*total_BW.shape, 0), parent_BW)
+    return _Beam(total_BW, total_BW, text_BWT, total_BW.new_empty(*total_BW.shape, 0), parent_BW)
 
 
-def _extended(beam: _Beam, logits_RV: Tensor, constraints: Constraints, count: int) -> _Beam:
+def _extended(beam: _Beam, logits_RV: Tensor, rules: Rules, count: int) -> _Beam:
     """The `count` best hypotheses of each row that are one token longer."""
     (B, W), V = beam.total_BW.shape, logits_RV.shape[1]
     text_RT = beam.text_BWT.flatten(0, 1)
-    logp_RV = constraints.log_probability(logits_RV, text_RT, beam.length)
+    logp_RV = rules.log_probability(logits_RV, text_RT, beam.length)
     # The best of a row are among the best of each of its hypotheses: no sum is made for the rest of the vocabulary.
-    preferred_RC, token_RC = largest(constraints.preferred(logits_RV, logp_RV, text_RT), min(count, V))
+    preferred_RC, token_RC = largest(rules.preferred(logits_RV, logp_RV, text_RT), min(count, V))
     C = preferred_RC.shape[1]
     total_BN = (beam.total_BW.unsqueeze(-1) + preferred_RC.view(B, W, C)).flatten(1)
     total_BC, place_BC = total_BN.topk(min(count, W * C))
@@ -130,7 +153,7 @@ def _extended(beam: _Beam, logits_RV: Tensor, constraints: Constraints, count: i
     logp_BC = logp_RV[parent_BC, token_BC]
     text_BCT = torch.cat([text_RT[parent_BC], token_BC.unsqueeze(-1)], dim=-1)
     logp_BCT = torch.cat([beam.logp_BWT.flatten(0, 1)[parent_BC], logp_BC.unsqueeze(-1)], dim=-1)
-    return _Beam(total_BC, text_BCT, logp_BCT, parent_BC)
+    return _Beam(total_BC, total_BC, text_BCT, logp_BCT, parent_BC)
 
 
 def _live(beam: _Beam, ended_BW: Tensor, width: int) -> _Beam:

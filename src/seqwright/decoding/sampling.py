@@ -6,12 +6,13 @@ B batch · T time · V vocabulary
 import hashlib
 import math
 from collections.abc import Callable, Sequence
+from typing import NamedTuple
 
 import torch
 from torch import Tensor
 from torch.nn.utils.rnn import pad_sequence
 
-from seqwright.decoding.constraints import NEVER, Constraints, Stopped, limits
+from seqwright.decoding.rules import NEVER, Rules, limits
 from seqwright.decoding.scoring import Hypothesis
 from seqwright.decoding.stepper import Prefix, StateT, Stepper, opened, reordered
 from seqwright.errors import SettingError
@@ -20,19 +21,31 @@ Tell = Callable[[int, int], None]
 """Is told of each token as it is chosen: the number of its row, and the token."""
 
 
+class Chance(NamedTuple):
+    """What is drawn from: the model's probabilities after temperature, then top-k, then top-p, then min-p."""
+
+    temperature: float = 1.0
+    top_k: int = 0
+    top_p: float = 1.0
+    min_p: float = 0.0
+
+    def left(self, logits_BV: Tensor) -> Tensor:
+        """Logits of what may be drawn, minus infinity elsewhere."""
+        logits_BV = only_top_k(with_temperature(logits_BV, self.temperature), self.top_k)
+        return only_min_p(only_top_p(logits_BV, self.top_p), self.min_p)
+
+
+OWN_CHANCE = Chance()  # the model's own probabilities
+
+
 @torch.inference_mode()
 def greedy(
     model: Stepper[StateT],
     state: StateT,
+    rules: Rules,
     *,
     first_B: Tensor,
-    end: int,
     steps: int | Tensor,
-    shortest: int = 0,
-    no_repeat: int = 0,
-    repetition_penalty: float = 1.0,
-    stopped: Stopped | None = None,
-    forbidden: Sequence[int] = (),
     prefix: Prefix | None = None,
     tell: Tell | None = None,
 ) -> list[Hypothesis]:
@@ -41,44 +54,27 @@ def greedy(
     def most_probable(logp_BV: Tensor, row_B: Tensor, chosen: int) -> Tensor:
         return logp_BV.argmax(-1)
 
-    constraints = Constraints(end, forbidden, shortest, no_repeat, repetition_penalty, stopped)
-    return _written(
-        model,
-        state,
-        most_probable,
-        constraints=constraints,
-        first_B=first_B,
-        limit_B=limits(steps, first_B),
-        prefix=prefix,
-        tell=tell,
-    )
+    limit_B = limits(steps, first_B)
+    return _written(model, state, most_probable, rules, first_B=first_B, limit_B=limit_B, prefix=prefix, tell=tell)
 
 
 @torch.inference_mode()
 def sample(
     model: Stepper[StateT],
     state: StateT,
+    rules: Rules,
+    chance: Chance = OWN_CHANCE,
     *,
     first_B: Tensor,
-    end: int,
     steps: int | Tensor,
     generators: Sequence[torch.Generator],
-    temperature: float = 1.0,
-    top_k: int = 0,
-    top_p: float = 1.0,
-    min_p: float = 0.0,
-    shortest: int = 0,
-    no_repeat: int = 0,
-    repetition_penalty: float = 1.0,
-    stopped: Stopped | None = None,
-    forbidden: Sequence[int] = (),
     prefix: Prefix | None = None,
     tell: Tell | None = None,
 ) -> list[Hypothesis]:
-    """A continuation of each row drawn token by token, after temperature, then top-k, then top-p, then min-p.
+    """A continuation of each row drawn token by token.
 
     Each row draws from a generator of its own, one number a token, so a row is continued in the same way alone
-    and in any batch. The log-probabilities given back are the model's, before all of these.
+    and in any batch. The log-probabilities given back are the model's, before anything is left out.
     """
     if len(generators) != len(first_B):
         raise SettingError(f"sample was given {len(generators)} generators for {len(first_B)} rows; give one a row")
@@ -90,20 +86,9 @@ def sample(
     number_BT = pad_sequence(numbers, batch_first=True)
 
     def by_chance(logp_BV: Tensor, row_B: Tensor, chosen: int) -> Tensor:
-        logits_BV = only_top_p(only_top_k(with_temperature(logp_BV, temperature), top_k), top_p)
-        return drawn(only_min_p(logits_BV, min_p), number_BT[row_B.cpu(), chosen])
+        return drawn(chance.left(logp_BV), number_BT[row_B.cpu(), chosen])
 
-    constraints = Constraints(end, forbidden, shortest, no_repeat, repetition_penalty, stopped)
-    return _written(
-        model,
-        state,
-        by_chance,
-        constraints=constraints,
-        first_B=first_B,
-        limit_B=limit_B,
-        prefix=prefix,
-        tell=tell,
-    )
+    return _written(model, state, by_chance, rules, first_B=first_B, limit_B=limit_B, prefix=prefix, tell=tell)
 
 
 def row_generators(seed: int, rows: Sequence[int], draws: int = 1) -> list[torch.Generator]:
@@ -161,8 +146,8 @@ def _written(
     model: Stepper[StateT],
     state: StateT,
     choose: Callable[[Tensor, Tensor, int], Tensor],
+    rules: Rules,
     *,
-    constraints: Constraints,
     first_B: Tensor,
     limit_B: Tensor,
     prefix: Prefix | None,
@@ -170,26 +155,25 @@ def _written(
 ) -> list[Hypothesis]:
     """One continuation of each row, with `choose(logp_BV, row_B, chosen)` as the pen; finished rows leave the batch."""
     logits_BV, state = opened(model, state, first_B, prefix)
-    text_BT = constraints.given_text(prefix, first_B)
+    text_BT = rules.given_text(prefix, first_B)
     given = text_BT.shape[1]
     logp_BT = logits_BV.new_empty(len(first_B), 0, dtype=torch.float32)
     row_B = torch.arange(len(first_B), device=first_B.device)
     found: dict[int, Hypothesis] = {}
     while True:
-        logp_BV = constraints.log_probability(logits_BV, text_BT, logp_BT.shape[1])
-        token_B = choose(constraints.preferred(logits_BV, logp_BV, text_BT), row_B, logp_BT.shape[1])
+        logp_BV = rules.log_probability(logits_BV, text_BT, logp_BT.shape[1])
+        token_B = choose(rules.preferred(logits_BV, logp_BV, text_BT), row_B, logp_BT.shape[1])
         text_BT = torch.cat([text_BT, token_B.unsqueeze(1)], dim=1)
         logp_BT = torch.cat([logp_BT, logp_BV.gather(1, token_B.unsqueeze(1))], dim=1)
         if tell is not None:
             for row, token in zip(row_B.tolist(), token_B.tolist(), strict=True):
                 tell(row, token)
-        ended_B = constraints.over(text_BT[:, given:], row_B)
+        ended_B = rules.over(text_BT[:, given:], row_B)
         over_B = ended_B | (logp_BT.shape[1] >= limit_B)
         for i in over_B.nonzero().flatten().tolist():
             chosen, total = text_BT[i, given:].tolist(), logp_BT[i].tolist()
-            found[int(row_B[i])] = Hypothesis.of(
-                chosen, total, sum(total), end=constraints.end, finished=bool(ended_B[i])
-            )
+            finished = bool(ended_B[i])
+            found[int(row_B[i])] = Hypothesis.of(chosen, total, sum(total), end=rules.end, finished=finished)
         if len(found) == len(first_B):
             return [found[row] for row in range(len(first_B))]
         if bool(over_B.any()):

@@ -1,17 +1,19 @@
 """How a recipe says what to choose from the model's probabilities, and the one function that obeys it.
 
-B batch · T time
+B batch · T time · S source
 """
 
 from collections.abc import Callable, Sequence
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 from pydantic import Field, model_validator
 from torch import Tensor
 
 from seqwright.decoding.beam import Hypotheses, beam_search
-from seqwright.decoding.constraints import Stopped, limits
-from seqwright.decoding.sampling import Tell, greedy, row_generators, sample
+from seqwright.decoding.beam_tree import Watch
+from seqwright.decoding.coverage import Coverage
+from seqwright.decoding.rules import Rules, Stopped, limits
+from seqwright.decoding.sampling import Chance, Tell, greedy, row_generators, sample
 from seqwright.decoding.stepper import Prefix, StateT, Stepper, repeated
 from seqwright.decoding.stopping import stops_in
 from seqwright.errors import SettingError
@@ -25,6 +27,8 @@ class DecodingSettings(Settings):
     """How many hypotheses the search keeps; 1 takes the most probable token each time."""
     length_penalty: float = Field(default=0.6, ge=0)
     """How much beam search favours long hypotheses (GNMT's alpha); 0 compares log-probabilities as they are."""
+    coverage_penalty: float = Field(default=0.0, ge=0, allow_inf_nan=False)
+    """How much beam search lowers hypotheses that left out some of the source (GNMT's beta); 0: not at all."""
     shortest: int = Field(default=0, ge=0)
     """How many tokens are chosen before the end may be."""
     longest: int | None = Field(default=None, ge=1)
@@ -33,6 +37,9 @@ class DecodingSettings(Settings):
     """No n-gram of this size comes twice in a text; 0 allows all."""
     repetition_penalty: float = Field(default=1.0, gt=0, allow_inf_nan=False)
     """What the logits of tokens that the text already holds are divided by; 1: none, 1.2 is usual."""
+    unknown: Literal["never", "keep", "copy", "dictionary"] = "never"
+    """What becomes of unknown words in a translation: never written, written as such, or replaced through the
+    alignment by the source word (copy) or by its translation, where `seqwright align` has learnt one (dictionary)."""
     stop: tuple[Annotated[str, Field(min_length=1)], ...] = ()
     """Writing ends where one of these strings has been written, and the text before it."""
     n_best: int = Field(default=1, ge=1)
@@ -77,41 +84,54 @@ def decoded(
     steps: int | Tensor,
     forbidden: Sequence[int] = (),
     prefix: Prefix | None = None,
+    source_real_BS: Tensor | None = None,
     rows: Sequence[int] | None = None,
     tell: Tell | None = None,
     text_of: TextOf | None = None,
+    watch: Watch | None = None,
 ) -> Hypotheses:
     """The `n_best` continuations of each row as the settings want them; samples in the order they were drawn.
 
     `rows` are the numbers of the examples in the whole data, which samples are seeded from; unset: 0, 1, 2, ….
-    `tell` hears every token as it is chosen, but not in beam search, which may take them back. `text_of` is what stop
-    strings are looked for in; those of a hypothesis that met one are among its tokens.
+    `tell` hears every token as it is chosen, but not in beam search, which may take them back and which `watch` is
+    shown instead. `text_of` is what stop strings are looked for in; those of a hypothesis that met one are among its
+    tokens. `source_real_BS`, True where the source is no padding, is what a coverage penalty needs.
     """
+    coverage = _coverage(settings, source_real_BS)
     draws = settings.n_best if settings.temperature else 1
     rows = range(len(first_B)) if rows is None else rows
     # Every sample is a row of its own with a generator of its own.
     first_B, limit_B, prefix, state = repeated((first_B, limits(steps, first_B), prefix, state), draws)
-    rules: dict[str, Any] = {
-        "first_B": first_B,
-        "end": end,
-        "steps": limit_B,
-        "shortest": settings.shortest,
-        "no_repeat": settings.no_repeat,
-        "repetition_penalty": settings.repetition_penalty,
-        "stopped": _stopped(settings.stop, text_of, draws),
-        "forbidden": forbidden,
-        "prefix": prefix,
-    }
+    stopped = _stopped(settings.stop, text_of, draws)
+    rules = Rules(end, forbidden, settings.shortest, settings.no_repeat, settings.repetition_penalty, stopped)
+    where: dict[str, Any] = {"first_B": first_B, "steps": limit_B, "prefix": prefix}
     if settings.temperature:
-        rules |= {"temperature": settings.temperature, "top_k": settings.top_k}
-        rules |= {"top_p": settings.top_p, "min_p": settings.min_p}
+        chance = Chance(settings.temperature, settings.top_k, settings.top_p, settings.min_p)
         generators = row_generators(settings.seed, rows, draws)
-        samples = sample(model, state, **rules, generators=generators, tell=tell)
+        samples = sample(model, state, rules, chance, **where, generators=generators, tell=tell)
         return [samples[i : i + draws] for i in range(0, len(samples), draws)]
     if settings.beam == 1:
-        return [[hypothesis] for hypothesis in greedy(model, state, **rules, tell=tell)]
-    best, alpha = settings.n_best, settings.length_penalty
-    return beam_search(model, state, **rules, width=settings.beam, length_penalty=alpha, n_best=best)
+        return [[hypothesis] for hypothesis in greedy(model, state, rules, **where, tell=tell)]
+    return beam_search(
+        model,
+        state,
+        rules,
+        **where,
+        width=settings.beam,
+        length_penalty=settings.length_penalty,
+        coverage=coverage,
+        n_best=settings.n_best,
+        watch=watch,
+    )
+
+
+def _coverage(settings: DecodingSettings, source_real_BS: Tensor | None) -> Coverage | None:
+    """What beam search shall hold against a hypothesis; settings for translations are refused where there is none."""
+    if source_real_BS is None and (settings.coverage_penalty or settings.unknown != "never"):
+        name = "coverage_penalty" if settings.coverage_penalty else "unknown"
+        raise SettingError(f"decoding.{name} is set, but nothing is translated here; leave it out")
+    weight = settings.coverage_penalty
+    return Coverage(weight, source_real_BS) if weight and source_real_BS is not None else None
 
 
 def _stopped(stops: Sequence[str], text_of: TextOf | None, draws: int) -> Stopped | None:

@@ -10,7 +10,8 @@ from pydantic import Field, model_validator
 from seqwright.batches import InMemory
 from seqwright.batches.pairs import PairBatches
 from seqwright.inputs.bpe_dropout import BPEDropout
-from seqwright.inputs.tokenizers import Numbers, Tokenizer, TokenizerSettings
+from seqwright.inputs.dictionary import Dictionary, load_dictionary
+from seqwright.inputs.tokenizers import Kind, Numbers, Tokenizer, TokenizerSettings
 
 Draw = Callable[[str, random.Random], Numbers]
 
@@ -20,6 +21,8 @@ class PairTextSettings(TokenizerSettings):
 
     shared: bool = True
     """One vocabulary for both sides, learnt from both; otherwise one each."""
+    source_kind: Kind | None = None
+    """What a token of the source is, where it is something else than of the target; then there are two vocabularies."""
     bpe_dropout: float = Field(default=0.0, ge=0, lt=1)
     """Chance to leave out a merge in training, drawn anew each epoch (Provilkov et al. 2020); 0.1 helps small data."""
     longest: int = Field(default=256, ge=1)
@@ -28,19 +31,28 @@ class PairTextSettings(TokenizerSettings):
     """What happens to longer ones: left out and counted, cut off, or refused with an error."""
 
     @model_validator(mode="after")
-    def _only_bpe_drops(self) -> "PairTextSettings":
-        if self.bpe_dropout and self.kind != "bpe":
+    def _two_kinds_are_not_shared(self) -> "PairTextSettings":
+        if self.shared and self.source_kind not in {None, self.kind}:
             raise ValueError(
-                f"bpe_dropout is {self.bpe_dropout}, but the kind is {self.kind}; set it to 0 or choose bpe"
+                f"source_kind is {self.source_kind} and the kind {self.kind}, which cannot share a vocabulary; set "
+                "shared = false"
             )
+        return self
+
+    @model_validator(mode="after")
+    def _only_bpe_drops(self) -> "PairTextSettings":
+        other = next((kind for kind in (self.kind, self.source_kind) if kind not in {None, "bpe"}), None)
+        if self.bpe_dropout and other:
+            raise ValueError(f"bpe_dropout is {self.bpe_dropout}, but the kind is {other}; set it to 0 or choose bpe")
         return self
 
 
 class PairText(NamedTuple):
-    """The tokenizers of a run; the same object twice where the vocabulary is shared."""
+    """The tokenizers of a run, the same object twice where the vocabulary is shared; and its dictionary, if any."""
 
     source: Tokenizer
     target: Tokenizer
+    dictionary: Dictionary | None = None
 
     @property
     def begin(self) -> int:
@@ -63,22 +75,25 @@ class PairText(NamedTuple):
         if settings.shared:
             both = Tokenizer.train((text for pair in pairs for text in pair[:2]), settings)
             return cls(both, both)
-        source = Tokenizer.train((pair[0] for pair in pairs), settings)
+        kind = settings.source_kind or settings.kind
+        source = Tokenizer.train((pair[0] for pair in pairs), settings.model_copy(update={"kind": kind}))
         return cls(source, Tokenizer.train((pair[1] for pair in pairs), settings))
 
     def save(self, folder: Path) -> None:
         """Write `source.json` and `target.json`, or one `shared.json`."""
         folder.mkdir(parents=True, exist_ok=True)
-        for name, tokenizer in {"shared": self.source}.items() if self.shared else self._asdict().items():
+        both = {"source": self.source, "target": self.target}
+        for name, tokenizer in ({"shared": self.source} if self.shared else both).items():
             tokenizer.save(folder / f"{name}.json")
 
     @classmethod
     def load(cls, folder: Path) -> "PairText":
-        """Read what `save` wrote."""
+        """Read what `save` wrote, and the dictionary that was learnt later, if one was."""
         if (folder / "shared.json").exists():
             both = Tokenizer.load(folder / "shared.json")
-            return cls(both, both)
-        return cls(Tokenizer.load(folder / "source.json"), Tokenizer.load(folder / "target.json"))
+            return cls(both, both, load_dictionary(folder))
+        source, target = (Tokenizer.load(folder / f"{side}.json") for side in ("source", "target"))
+        return cls(source, target, load_dictionary(folder))
 
     def fingerprint(self) -> str:
         """Changes with either tokenizer."""

@@ -5,6 +5,7 @@ and settings hold only inside `with pen(...)`. matplotlib is imported when the f
 """
 
 import functools
+import io
 import unicodedata
 import warnings
 from collections.abc import Iterable, Iterator, Sequence
@@ -159,14 +160,31 @@ def _draws(font_path: str, letter: str) -> bool:
 
 def save(figure: "Figure", path_stem: str | Path, formats: Sequence[str] = ("png", "svg")) -> list[Path]:
     """Write the figure as `path_stem` + each format and give the paths; the same figure makes the same bytes."""
-    import matplotlib as mpl
-
     unknown = [form for form in formats if form not in UNDATED]
     if unknown:
         raise UserError(f"a picture cannot be saved as '{unknown[0]}'; choose among {', '.join(UNDATED)}")
     stem = Path(path_stem)
     stem.parent.mkdir(parents=True, exist_ok=True)
     paths = [stem.with_name(f"{stem.name}.{form}") for form in formats]
+    with _printing():
+        for path, form in zip(paths, formats, strict=True):
+            figure.savefig(path, format=form, dpi=DPI, metadata=UNDATED[form], facecolor="white")
+    return paths
+
+
+def svg_of(figure: "Figure") -> str:
+    """The figure as an SVG element that can stand inside an HTML page."""
+    text = io.StringIO()
+    with _printing():
+        figure.savefig(text, format="svg", metadata=UNDATED["svg"], facecolor="white")
+    return text.getvalue()[text.getvalue().index("<svg") :]
+
+
+@contextmanager
+def _printing() -> Iterator[None]:
+    """Inside, the same figure makes the same bytes."""
+    import matplotlib as mpl
+
     # Text stays text in an SVG: it can be searched, edited, and is set in the reader's fonts.
     settings: dict[str, Any] = {
         "svg.fonttype": "none",
@@ -175,6 +193,4 @@ def save(figure: "Figure", path_stem: str | Path, formats: Sequence[str] = ("png
         "font.sans-serif": [FONT],
     }
     with mpl.rc_context(settings), quiet():  # type: ignore[arg-type]
-        for path, form in zip(paths, formats, strict=True):
-            figure.savefig(path, format=form, dpi=DPI, metadata=UNDATED[form], facecolor="white")
-    return paths
+        yield

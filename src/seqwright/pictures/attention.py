@@ -1,9 +1,8 @@
-"""Pictures of attention weights: one alignment, all heads at a glance, sub-words merged into words.
+"""Pictures of attention weights: one alignment, all heads at a glance.
 
 T rows (who reads) · S columns (what is read) · H heads · L layers.
 """
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
@@ -11,10 +10,10 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from seqwright.errors import SettingError, UserError
-from seqwright.pictures import POINT, Array, blank, ceiling, ink, legible, pen
+from seqwright.pictures import POINT, Array, blank, ink, legible, pen
+from seqwright.pictures.alignments import CELL, LARGEST, alignment, check_words
 from seqwright.pictures.head_view import head_view
 from seqwright.pictures.layout import (
-    QUIET,
     axes_at,
     draw_bar,
     frame,
@@ -27,12 +26,7 @@ from seqwright.pictures.layout import (
 )
 
 if TYPE_CHECKING:
-    from matplotlib.axes import Axes
     from matplotlib.figure import Figure
-
-AXIS = 0.2  # inches: a line that says what stands along an axis
-CELL = 0.25  # inches: a line of 9 point letters and some air
-LARGEST = 30.0  # inches; beyond, cells shrink and only every n-th label is written
 
 
 @dataclass(frozen=True)
@@ -52,7 +46,7 @@ class AttentionMap:
         shape = self.weights.shape
         if len(shape) != 4 or 0 in shape:
             raise UserError(f"attention weights have the shape {shape}; expected [layers, heads, rows, columns]")
-        _check(self.weights, self.rows, self.columns)
+        check_words(self.weights, self.rows, self.columns)
 
 
 @dataclass(frozen=True)
@@ -73,83 +67,6 @@ class Looked:
             raise UserError("there are no attention weights to draw; look at a model that has attention")
 
 
-def merged(weights_TS: Array, rows: Sequence[Sequence[int]], columns: Sequence[Sequence[int]]) -> Array:
-    """Weights between words from weights between their pieces (Clark et al. 2019, section 4.1).
-
-    What is read adds up over the pieces of a word, who reads is averaged, so each row still sums to one. `rows` and
-    `columns` hold the places of each word's pieces; layers and heads may stand in front.
-    """
-    if not all(rows) or not all(columns):
-        raise UserError("a word without pieces cannot be merged; give at least one place for each word")
-    averaging_RT = np.zeros((len(rows), weights_TS.shape[-2]))
-    for word, places in enumerate(rows):
-        averaging_RT[word, list(places)] = 1 / len(places)
-    summing_SC = np.zeros((weights_TS.shape[-1], len(columns)))
-    for word, places in enumerate(columns):
-        summing_SC[list(places), word] = 1
-    result: Array = averaging_RT @ weights_TS @ summing_SC
-    return result
-
-
-def alignment(
-    weights_TS: Array,
-    source_labels: Sequence[str],
-    target_labels: Sequence[str],
-    *,
-    title: str = "",
-    row_axis: str = "",
-    column_axis: str = "",
-) -> "Figure":
-    """One alignment matrix, source on top and target at the left (in the manner of Bahdanau et al. 2015, figure 3).
-
-    Differs from the paper: zero is white, and the darkest weight is 0.25, 0.5 or 1 as the colour bar says.
-    """
-    _check(weights_TS, target_labels, source_labels)
-    rows, columns = weights_TS.shape
-    above = [legible(label) for label in source_labels]
-    beside = [legible(label) for label in target_labels]
-    with pen([title, row_axis, column_axis, *above, *beside]):
-        word = widest(above) + 0.12
-        # Few short words stay horizontal: wider cells are easier to read than a turned page.
-        turned = word * columns > max(3.2, CELL * columns)
-        cell_width = min(CELL, LARGEST / columns) if turned else max(CELL, word)
-        cell_height = min(CELL, LARGEST / rows)
-        width, height = cell_width * columns, cell_height * rows
-        bar_height = min(1.2, max(0.6, height))  # lower, and its numbers would touch
-        left = widest(beside) + 0.12 + AXIS * bool(row_axis)
-        heading = heading_of(title, left + width + 0.4)
-        words_top = 0.08 + heading.height + AXIS * bool(column_axis)
-        top = words_top + (tallest(above) + 0.1 if turned else 0.2)
-        figure = blank(
-            max(left + max(width + 0.55, widest([column_axis], 8)), heading.width),
-            top + max(height, bar_height, widest([row_axis], 8)) + 0.1,
-        )
-        axes = axes_at(figure, left, top, width, height)
-        # The hairline in the cell's own colour closes the gaps that some viewers show between cells.
-        axes.pcolormesh(weights_TS, cmap=ink(), vmin=0, vmax=ceiling(weights_TS), edgecolors="face", linewidth=0.1)
-        axes.invert_yaxis()
-        _write_words(axes, above, beside, turned=turned, cell=(cell_width, cell_height))
-        draw_bar(axes_at(figure, left + width + 0.12, top, 0.09, bar_height), ceiling(weights_TS))
-        write_heading(figure, heading)
-        write_at(figure, left, words_top - AXIS, column_axis, fontsize=8, color=QUIET, va="top")
-        write_at(figure, 0.05, top, row_axis, fontsize=8, color=QUIET, va="top", rotation=90)
-    return figure
-
-
-def _write_words(axes: "Axes", above: list[str], beside: list[str], *, turned: bool, cell: tuple[float, float]) -> None:
-    """Words on top and at the left: every one, or every n-th where a cell is lower than a line."""
-    each_column, each_row = (max(1, math.ceil(10 * POINT / side)) for side in cell)
-    axes.tick_params(length=0, pad=3, labeltop=True, labelbottom=False, labelsize=9)
-    axes.set_xticks(np.arange(0, len(above), each_column) + 0.5, above[::each_column])
-    axes.set_yticks(np.arange(0, len(beside), each_row) + 0.5, beside[::each_row])
-    if turned:
-        texts, rotations = zip(*map(upright, above[::each_column]), strict=True)
-        axes.set_xticklabels(texts)
-        for label, rotation in zip(axes.get_xticklabels(), rotations, strict=True):
-            label.set_rotation(rotation)
-    frame(axes)
-
-
 def heads(
     weights_LHTS: Array,
     row_labels: Sequence[str],
@@ -164,7 +81,7 @@ def heads(
     Words are written at the left and at the bottom where they can be read, else not at all. What they are stands in
     the title.
     """
-    _check(weights_LHTS, row_labels, column_labels)
+    check_words(weights_LHTS, row_labels, column_labels)
     layers, across, rows, columns = weights_LHTS.shape
     cell = _small_cell(layers, across, rows, columns)
     readable = cell >= 7.5 * POINT
@@ -266,14 +183,3 @@ def chosen_maps(maps: dict[str, AttentionMap], choice: Choice) -> dict[str, Atte
 def _mean_of(**counts: int) -> str:
     many = [f"{count} {noun}s" for noun, count in counts.items() if count > 1]
     return f", mean of {' and '.join(many)}" if many else ""
-
-
-def _check(weights: Array, rows: Sequence[str], columns: Sequence[str]) -> None:
-    found, expected = weights.shape[-2:], (len(rows), len(columns))
-    if found != expected or 0 in expected:
-        raise UserError(
-            f"attention weights of {found[0]} rows and {found[-1]} columns were given with {expected[0]} row words and "
-            f"{expected[1]} column words; each row and each column needs one word"
-        )
-    if not np.isfinite(weights).all():
-        raise UserError("attention weights hold values that are not finite; only finite weights can be drawn")

@@ -11,27 +11,31 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from seqwright.batches import Ids
+from seqwright.batches.pairs import sources
+from seqwright.devices import home_of
 from seqwright.errors import RunError, SettingError
 from seqwright.inputs.pair_text import PairText
 from seqwright.inputs.plain_text import PlainText
 from seqwright.inputs.prompt_text import PromptText
 from seqwright.inputs.tokenizers import Tokenizer
-from seqwright.layers.embeddings import HasTokenVectors
+from seqwright.layers.embeddings import HasSentenceVectors, HasTokenVectors
 from seqwright.layers.taps import listen
 from seqwright.tasks.reading import read_rows
 
 TOKENS_AT_ONCE = 8192
 MARKS = 2  # special tokens around a text
 
-Pooling = Literal["mean", "first"]
+Pooling = Literal["mean", "first", "thought"]
 
 
 class Embedder:
     """A trained model that reads texts: `embedder(["…", "…"])` has a vector for each.
 
     `mean` is that of the vectors of all tokens that are read, special ones included, as Sentence-BERT has it (Reimers
-    & Gurevych 2019, section 3); `first` is the vector of [CLS]. `context` is how many tokens the model reads at once,
-    `begin` what stands before a running text (`seqwright.tasks.language.first_token`).
+    & Gurevych 2019, section 3); `first` is the vector of [CLS]; `thought` is the one vector into which a translation
+    without attention reads its source (Sutskever et al. 2014). Left out: thought where the model has one, else mean.
+    `context` is how many tokens the model reads at once, `begin` what stands before a running text
+    (`seqwright.tasks.language.first_token`).
     """
 
     def __init__(
@@ -39,13 +43,20 @@ class Embedder:
         model: nn.Module,
         inputs: Any,
         *,
-        pooling: Pooling = "mean",
+        pooling: Pooling | None = None,
         context: int | None = None,
         begin: int | None = None,
     ) -> None:
         if not isinstance(model, HasTokenVectors):
             raise RunError("the model has no vectors for what it reads; embed is for models that learn them")
-        self.model, self.inputs, self.pooling, self.begin = model.eval(), inputs, pooling, begin
+        thinks = isinstance(model, HasSentenceVectors)
+        if pooling == "thought" and not thinks:
+            raise SettingError(
+                "--pooling thought is the vector between an encoder and a decoder without attention, as seq2seq has "
+                "it; this model has none: use mean"
+            )
+        self.pooling = pooling or ("thought" if thinks else "mean")
+        self.model, self.inputs, self.begin = model.eval(), inputs, begin
         self.tokenizer: Tokenizer = inputs.source if isinstance(inputs, PairText) else inputs.tokenizer
         self.most = None if context is None else context - MARKS
         self._contextual = next(iter(model.token_vectors().values())).contextual
@@ -68,6 +79,10 @@ class Embedder:
 
     @torch.inference_mode()
     def _read(self, rows: list[Ids]) -> Tensor:
+        if self.pooling == "thought":
+            thinking: Any = self.model
+            vector_BD: Tensor = thinking.sentence_vectors(sources(rows, end=self.inputs.end).to(home_of(self.model)))
+            return vector_BD.float().cpu()
         with listen(self._contextual):  # to nothing else, so that the fused kernels serve
             read = read_rows(self.model, self.inputs, rows, first=self.begin)
             contextual_BTD = torch.cat(self._contextual.heard or [], dim=1).float().cpu()

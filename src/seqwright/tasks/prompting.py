@@ -27,7 +27,7 @@ from seqwright.recipe import Recipe
 from seqwright.tasks import Checked, Evaluation, Prepared, refuse_missing_part
 from seqwright.tasks.few_shot import Question, accuracy_by_shots, answered_in_turns, doubling
 from seqwright.tasks.pair_check import checked_prompts
-from seqwright.tasks.pair_scores import score_names, scored
+from seqwright.tasks.pair_scores import LOWER_IS_BETTER, score_names, scored
 from seqwright.tasks.prompter import Prompter
 from seqwright.tasks.translation import VALIDATION_PAIRS, TrainingPairs, Waiting, usable
 
@@ -53,8 +53,7 @@ class PromptingTask:
         notes += [f"train: {train.kept.sentence()}", f"valid: {valid.kept.sentence()}"]
         batches = batches_of(recipe, data, inputs, train)
         scores = ("loss", "perplexity", *score_names(recipe))
-        lower = frozenset({"loss", "perplexity"})
-        return Prepared(batches, validation(recipe, data, inputs, valid), scores, lower, notes)
+        return Prepared(batches, validation(recipe, data, inputs, valid), scores, LOWER_IS_BETTER, notes)
 
     def checked(self, recipe: Recipe, data: PairData, inputs: PromptText) -> tuple[Checked, PromptBatches]:
         """Every part tokenised and looked at."""
@@ -170,12 +169,12 @@ def validation(
     """Loss on the whole validation part, greedy scores on its first pairs."""
     batches = batches_of(recipe, data, inputs, part)
     some = list(islice(questions(data, "valid"), VALIDATION_PAIRS))
-    wanted = [question.pair.target for question in some]
+    asked = [question.pair for question in some]
     greedy = recipe.decoding.model_copy(update={"beam": 1, "n_best": 1, "temperature": 0.0})
 
     def evaluate(model: nn.Module) -> dict[str, float]:
         found = answered_in_turns(Prompter(model, inputs, greedy, longest=recipe.inputs.longest))(some)
-        return losses(model, batches) | {name: score.value for name, score in scored(recipe, some, found).items()}
+        return losses(model, batches) | {name: score.value for name, score in scored(recipe, asked, found).items()}
 
     return evaluate
 

@@ -23,7 +23,7 @@ from seqwright.objectives.next_token import NextToken
 from seqwright.recipe import Recipe
 from seqwright.tasks import Checked, Evaluation, Prepared, refuse_missing_part
 from seqwright.tasks.pair_check import checked_pairs
-from seqwright.tasks.pair_scores import score_names, scored
+from seqwright.tasks.pair_scores import LOWER_IS_BETTER, score_names, scored
 from seqwright.tasks.translator import Translator
 
 VALIDATION_PAIRS = 1000  # pairs decoded for the scores at each validation
@@ -48,8 +48,7 @@ class TranslationTask:
         notes = [f"train: {train.kept.sentence()}", f"valid: {valid.kept.sentence()}"]
         batches = batches_of(recipe, inputs, train, redrawn=True)
         scores = ("loss", "perplexity", *score_names(recipe))
-        lower = frozenset({"loss", "perplexity"})
-        return Prepared(batches, validation(recipe, data, inputs, valid), scores, lower, notes)
+        return Prepared(batches, validation(recipe, data, inputs, valid), scores, LOWER_IS_BETTER, notes)
 
     def checked(self, recipe: Recipe, data: PairData, inputs: PairText) -> tuple[Checked, PairBatches]:
         """Every part tokenised and looked at."""
@@ -68,24 +67,41 @@ class TranslationTask:
     ) -> Evaluation:
         """Loss, perplexity, BLEU, chrF and exact match, and what the model said to each source."""
         refuse_missing_part(data, part)
-        pairs = list(usable(data.pairs(part)))
-        found = [candidates[0] for candidates in Translator(model, inputs, decoding)([pair.source for pair in pairs])]
-        texts, wanted = [t.text for t in found], [p.target for p in pairs]
-        scores = scored(recipe, texts, wanted)
         rows = tokenised(recipe, data, inputs, part)
-        batches = batches_of(recipe, inputs, rows, redrawn=False)
-        kinds = [pair.kind for pair in pairs]
-        groups = exact_match_by_kind(texts, wanted, kinds, lowercase=recipe.inputs.lowercase)
-        return Evaluation(
-            scores={**losses(model, batches), **{name: score.value for name, score in scores.items()}},
-            signatures={name: score.signature for name, score in scores.items()},
-            groups={kind: (m.matched, m.total) for kind, m in groups.items() if kind},
-            answers=[
-                {"source": pair.source, "reference": pair.target, "hypothesis": t.text, "score": round(t.score, 4)}
-                for pair, t in zip(pairs, found, strict=True)
-            ],
-            notes=[f"{part}: {rows.kept.sentence()}" + (" of the loss" if rows.kept.overlong else "")],
-        )
+        loss = losses(model, batches_of(recipe, inputs, rows, redrawn=False))
+        note = f"{part}: {rows.kept.sentence()}" + (" of the loss" if rows.kept.overlong else "")
+        return judged(recipe, data, part, Translator(model, inputs, decoding), loss)._replace(notes=[note])
+
+
+def evaluated_together(recipe: Recipe, data: PairData, translator: Translator, part: PartName) -> Evaluation:
+    """As `TranslationTask.evaluated`, of an ensemble on the data of its first run; the loss is over all pairs."""
+    refuse_missing_part(data, part)
+    pairs = list(usable(data.pairs(part)))
+    targets = [pair.target for pair in pairs]
+    total = -sum(translator.score([pair.source for pair in pairs], targets))
+    count = sum(len(ids) + 1 for ids in translator.inputs.target.encode(targets))
+    return judged(recipe, data, part, translator, {"loss": total / count, "perplexity": perplexity(total, count)})
+
+
+def judged(
+    recipe: Recipe, data: PairData, part: PartName, translator: Translator, loss: dict[str, float]
+) -> Evaluation:
+    """BLEU, chrF and exact match of the best translations of a part, beside the loss."""
+    pairs = list(usable(data.pairs(part)))
+    found = [candidates[0] for candidates in translator([pair.source for pair in pairs])]
+    texts, wanted = [t.text for t in found], [p.target for p in pairs]
+    scores = scored(recipe, pairs, texts)
+    groups = exact_match_by_kind(texts, wanted, [pair.kind for pair in pairs], lowercase=recipe.inputs.lowercase)
+    return Evaluation(
+        scores={**loss, **{name: score.value for name, score in scores.items()}},
+        signatures={name: score.signature for name, score in scores.items()},
+        groups={kind: (m.matched, m.total) for kind, m in groups.items() if kind},
+        answers=[
+            {"source": pair.source, "reference": pair.target, "hypothesis": t.text, "score": round(t.score, 4)}
+            for pair, t in zip(pairs, found, strict=True)
+        ],
+        notes=[f"{part}: {len(pairs):,} pairs"],
+    )
 
 
 class TrainingPairs:
@@ -163,12 +179,14 @@ def validation(
     """Loss on the whole validation part, greedy scores on its first pairs."""
     batches = batches_of(recipe, inputs, part, redrawn=False)
     some = list(islice(usable(data.pairs("valid")), VALIDATION_PAIRS))
-    sources, wanted = [pair.source for pair in some], [pair.target for pair in some]
-    greedy = recipe.decoding.model_copy(update={"beam": 1, "n_best": 1, "temperature": 0.0})
+    sources = [pair.source for pair in some]
+    # A dictionary is learnt after training, from the alignments of the model that training made.
+    unknown = {"unknown": "copy"} if recipe.decoding.unknown == "dictionary" else {}
+    greedy = recipe.decoding.model_copy(update={"beam": 1, "n_best": 1, "temperature": 0.0, **unknown})
 
     def evaluate(model: nn.Module) -> dict[str, float]:
         found = Translator(model, inputs, greedy).best(sources)
-        return losses(model, batches) | {name: score.value for name, score in scored(recipe, found, wanted).items()}
+        return losses(model, batches) | {name: score.value for name, score in scored(recipe, some, found).items()}
 
     return evaluate
 

@@ -4,19 +4,28 @@ B batch · T target
 """
 
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from pathlib import Path
+from typing import Any, NamedTuple, Protocol, Self
 
+import numpy as np
 import torch
 from torch import nn
 
 from seqwright.batches import padded
-from seqwright.batches.pairs import pairs, sources
+from seqwright.batches.pairs import Pairs, pairs, sources
+from seqwright.decoding.beam_tree import BeamTree, Watch
+from seqwright.decoding.coverage import Aligns
+from seqwright.decoding.ensemble import Average, Ensemble
 from seqwright.decoding.scoring import Hypothesis, target_log_probability
 from seqwright.decoding.settings import DecodingSettings, decoded
 from seqwright.decoding.stepper import Prefix
 from seqwright.decoding.stopping import before_stop
 from seqwright.devices import home_of
+from seqwright.errors import RunError, SettingError
 from seqwright.inputs.pair_text import PairText
+from seqwright.inputs.tokenizers import Tokenizer
+from seqwright.tasks.alignments import Aligner, Attentive, alignment_taps
+from seqwright.tasks.unknown_words import replaced
 
 TOKENS_AT_ONCE = 2048  # source tokens in a decoding batch: more does not go faster on a CPU
 
@@ -35,35 +44,82 @@ class Translation(NamedTuple):
 NOTHING = Translation("", 0.0, 0.0, [], [], True)
 
 
+class Trained(Protocol):
+    """A run that learnt to translate, as `open_run` gives it."""
+
+    @property
+    def folder(self) -> Path:
+        """Its folder, by which it is named."""
+
+    @property
+    def model(self) -> nn.Module:
+        """What it learnt."""
+
+    @property
+    def inputs(self) -> Any:
+        """Its `PairText`."""
+
+
 class Translator:
     """A trained model with its inputs and decoding settings: `translator(["…", "…"])`."""
 
     def __init__(self, model: nn.Module, inputs: PairText, settings: DecodingSettings | None = None) -> None:
-        self.model: Any = model.eval()
         self.inputs = inputs
         self.settings = settings or DecodingSettings()
         several = self.settings.n_best > 1 and not self.settings.temperature
         # A text may be found in several segmentations: with all that the beam holds, others can take their places.
         self._search = self.settings.model_copy(update={"n_best": self.settings.beam}) if several else self.settings
         self.device = home_of(model)
+        self._sides = [inputs]  # of each model that takes part
+        self.model: Any = self._attentive(model.eval())
+        self._aligner = self._aligner_of(model)
 
-    def __call__(self, sentences: Sequence[str], *, prefix: str = "", first_row: int = 0) -> list[list[Translation]]:
+    @classmethod
+    def together(
+        cls, runs: Sequence[Trained], settings: DecodingSettings | None = None, average: Average = "probabilities"
+    ) -> Self:
+        """Several runs as one: what they expect is averaged at each token. They must write the same vocabulary.
+
+        Alignments are those of the first run.
+        """
+        first, *others = runs
+        translator = cls(first.model, first.inputs, settings)
+        for other in others:
+            refuse_other_vocabulary(first, other)
+        if others:
+            members = [translator.model, *(run.model.to(translator.device).eval() for run in others)]
+            translator.model = Ensemble(members, average)
+            translator._sides += [run.inputs for run in others]
+        return translator
+
+    def __call__(
+        self, sentences: Sequence[str], *, prefix: str = "", first_row: int = 0, watch: Watch | None = None
+    ) -> list[list[Translation]]:
         """For each sentence its `n_best` candidates, best first. A blank sentence has the blank translation alone.
 
         The candidates of beam search are different texts, fewer than `n_best` where it met no more; samples may be
         equal. Every candidate is made to begin with `prefix`. `first_row` numbers the sentences where they are a
-        part of more: samples are drawn from (seed, number).
+        part of more: samples are drawn from (seed, number). `watch` is shown the steps of beam search.
         """
         results = [[NOTHING] for _ in sentences]
-        encoded = self.inputs.source.encode(list(sentences))
-        waiting = sorted((i for i, text in enumerate(sentences) if text.strip()), key=lambda i: len(encoded[i]))
+        lengths = [len(ids) for ids in self.inputs.source.encode(list(sentences))]
+        waiting = sorted((i for i, text in enumerate(sentences) if text.strip()), key=lambda i: lengths[i])
         while waiting:
-            count = max(1, TOKENS_AT_ONCE // (len(encoded[waiting[-1]]) + 1))
+            count = max(1, TOKENS_AT_ONCE // (lengths[waiting[-1]] + 1))
             waiting, rows = waiting[:-count], waiting[-count:]
-            hypotheses = self._decoded([encoded[i] for i in rows], prefix, [first_row + i for i in rows])
-            for i, candidates in zip(rows, hypotheses, strict=True):
-                results[i] = self._ranked([self._translation(candidate, prefix) for candidate in candidates])
+            texts = [sentences[i] for i in rows]
+            hypotheses = self._decoded(texts, prefix, [first_row + i for i in rows], watch)
+            for i, found in zip(rows, self._translations(texts, hypotheses, prefix), strict=True):
+                results[i] = self._ranked(found)
         return results
+
+    def tree(self, sentence: str) -> tuple[list[Translation], BeamTree]:
+        """The candidates for a sentence, and which hypotheses beam search kept, dropped and finished for them."""
+        if self.settings.beam == 1 or not sentence.strip():
+            raise SettingError("only a beam search of something grows a tree; give a sentence and a beam above 1")
+        tree = BeamTree(self.settings.beam)
+        (candidates,) = self([sentence], watch=tree)
+        return candidates, tree
 
     def best(self, sentences: Sequence[str]) -> list[str]:
         """The best translation of each sentence."""
@@ -72,33 +128,51 @@ class Translator:
     @torch.inference_mode()
     def score(self, sentences: Sequence[str], translations: Sequence[str]) -> list[float]:
         """Log p(translation | sentence) for each pair, the end included."""
-        encoded = self.inputs.source.encode(list(sentences)), self.inputs.target.encode(list(translations))
         scores: list[float] = []
         for i in range(0, len(sentences), 64):
-            rows = slice(i, i + 64)
-            batch = pairs(encoded[0][rows], encoded[1][rows], begin=self.inputs.begin, end=self.inputs.end).to(
-                self.device
-            )
-            state = self.model.start(batch)
-            logp_BT = target_log_probability(self.model, state, batch.given_BT, batch.wanted_BT, batch.real_BT)
-            scores += logp_BT.sum(1).tolist()
+            some = slice(i, i + 64)
+            batches = self._batches(sentences[some], translations[some])
+            state = self._started(batches)
+            _, _, given_BT, wanted_BT, real_BT = batches[0]
+            scores += target_log_probability(self.model, state, given_BT, wanted_BT, real_BT).sum(1).tolist()
         return scores
 
+    def _batches(self, sentences: Sequence[str], translations: Sequence[str] | None = None) -> list[Pairs]:
+        """A batch for each model that takes part, each of which may cut the source otherwise."""
+        found: list[Pairs] = []
+        for inputs in self._sides:
+            read = inputs.source.encode(list(sentences))
+            if translations is None:
+                found.append(sources(read, end=inputs.end))
+            else:
+                written = self.inputs.target.encode(list(translations))
+                found.append(pairs(read, written, begin=inputs.begin, end=inputs.end))
+        return [batch.to(self.device) for batch in found]
+
+    def _started(self, batches: list[Pairs]) -> Any:
+        return self.model.start(batches if len(batches) > 1 else batches[0])
+
     @torch.inference_mode()
-    def _decoded(self, encoded: list[Any], prefix: str, rows: list[int]) -> list[list[Hypothesis]]:
-        batch = sources(encoded, end=self.inputs.end).to(self.device)
+    def _decoded(
+        self, sentences: list[str], prefix: str, rows: list[int], watch: Watch | None
+    ) -> list[list[Hypothesis]]:
+        batches = self._batches(sentences)
         forced = self.inputs.target.encode([prefix] * len(rows)) if prefix else []
+        target = self.inputs.target
+        real_BS = batches[0].source_real_BS
         return decoded(
             self.model,
-            self.model.start(batch),
+            self._started(batches),
             self._search,
             first_B=torch.full((len(rows),), self.inputs.begin, device=self.device),
             end=self.inputs.end,
-            steps=self.settings.steps(batch.source_real_BS.sum(1)),
-            forbidden=self.inputs.target.unwritten(),
+            steps=self.settings.steps(real_BS.sum(1)),
+            forbidden=[token for token in target.unwritten() if not self._says_unknown or token != target.unknown],
             prefix=Prefix(*(tensor.to(self.device) for tensor in padded(forced))) if prefix else None,
+            source_real_BS=real_BS,
             rows=rows,
-            text_of=lambda row, tokens: self.inputs.target.decode(tokens),
+            text_of=lambda row, tokens: target.decode(tokens),
+            watch=watch,
         )
 
     def _ranked(self, candidates: list[Translation]) -> list[Translation]:
@@ -110,15 +184,82 @@ class Translator:
             by_text.setdefault(candidate.text, candidate)
         return list(by_text.values())[: self.settings.n_best]
 
-    def _translation(self, hypothesis: Hypothesis, prefix: str) -> Translation:
-        tokens = hypothesis.tokens
-        if prefix:
-            tokens = [*self.inputs.target.encode([prefix])[0].tolist(), *tokens]
-        return Translation(
-            before_stop(self.inputs.target.decode(tokens), self.settings.stop),
-            hypothesis.score,
-            hypothesis.log_probability,
-            tokens,
-            hypothesis.log_probabilities,
-            hypothesis.finished,
+    def _translations(
+        self, sentences: Sequence[str], hypotheses: Sequence[Sequence[Hypothesis]], prefix: str
+    ) -> list[list[Translation]]:
+        """The hypotheses of each sentence as text, unknown words replaced where that is asked for."""
+        forced = self.inputs.target.encode([prefix])[0].tolist() if prefix else []
+        found = [
+            [
+                Translation(
+                    self.inputs.target.decode([*forced, *each.tokens]),
+                    each.score,
+                    each.log_probability,
+                    [*forced, *each.tokens],
+                    each.log_probabilities,
+                    each.finished,
+                )
+                for each in several
+            ]
+            for several in hypotheses
+        ]
+        self._replace_unknown(sentences, found)
+        stops = self.settings.stop
+        return [[each._replace(text=before_stop(each.text, stops)) for each in several] for several in found]
+
+    def _replace_unknown(self, sentences: Sequence[str], found: list[list[Translation]]) -> None:
+        """Give translations that have unknown words another text."""
+        if self._aligner is None:
+            return
+        unknown = self.inputs.target.unknown
+        places = [(i, n) for i, several in enumerate(found) for n, each in enumerate(several) if unknown in each.tokens]
+        read = self.inputs.source.encode([sentences[i] for i, _ in places])
+        weights = self._aligner(read, [np.array(found[i][n].tokens) for i, n in places])
+        dictionary = self.inputs.dictionary if self.settings.unknown == "dictionary" else None
+        for (i, n), weights_TS in zip(places, weights, strict=True):
+            text = replaced(self.inputs, sentences[i], found[i][n].tokens, weights_TS, dictionary)
+            found[i][n] = found[i][n]._replace(text=text)
+
+    @property
+    def _says_unknown(self) -> bool:
+        return self.settings.unknown != "never"
+
+    def _attentive(self, model: Any) -> Any:
+        """The model, listened to where a search needs to know where it looks and it does not remember that itself."""
+        wanted = self.settings.coverage_penalty and self.settings.beam > 1
+        return Attentive(model) if wanted and not isinstance(model, Aligns) and alignment_taps(model) else model
+
+    def _aligner_of(self, model: nn.Module) -> Aligner | None:
+        """What finds the source of unknown words, where they are to be replaced."""
+        if self.settings.unknown not in {"copy", "dictionary"}:
+            return None
+        if self.settings.unknown == "dictionary" and self.inputs.dictionary is None:
+            raise SettingError(
+                "decoding.unknown is 'dictionary', but the run has learnt none; learn one with `seqwright align RUN`, "
+                "or set it to 'copy'"
+            )
+        return Aligner(model, self.inputs)
+
+
+def refuse_other_vocabulary(one: Trained, other: Trained) -> None:
+    """Runs that write different tokens under the same number cannot be averaged."""
+    mine, theirs = one.inputs.target, other.inputs.target
+    difference = _difference(mine, theirs)
+    if difference:
+        raise RunError(
+            f"{one.folder} and {other.folder} write different vocabularies: {difference}; runs that are joined need "
+            "the same one for the target: train them on the same data with the same [inputs]"
         )
+
+
+def _difference(mine: Tokenizer, theirs: Tokenizer) -> str:
+    """What differs between two vocabularies, in a few words; nothing where they are the same."""
+    if mine.kind != theirs.kind:
+        return f"the tokens are of kind '{mine.kind}' and '{theirs.kind}'"
+    if mine.size != theirs.size:
+        return f"they have {mine.size:,} and {theirs.size:,} tokens"
+    pieces = zip(mine.pieces(range(mine.size)), theirs.pieces(range(theirs.size)), strict=True)
+    for number, (one, other) in enumerate(pieces):
+        if one != other:
+            return f"token {number} is '{one}' and '{other}'"
+    return "" if mine.special == theirs.special else "their special tokens are not the same"

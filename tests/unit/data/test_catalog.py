@@ -152,12 +152,16 @@ def test_missing_files_are_told_with_the_command_that_gets_them(places: tuple[Pa
     assert "`seqwright data get multi30k`" in str(told.value)
 
 
+def test_a_language_can_be_its_own_target_for_an_autoencoder(places: tuple[Path, Path]) -> None:
+    put(places[0], "de", "Hund")
+    assert list(corpus("de", "de").pairs("valid")) == [Pair("Hund val", "Hund val")]
+
+
 @pytest.mark.parametrize(
     ("source", "target", "said"),
     [
         ("ger", "en", "data.source is 'ger', but multi30k has only en, de, fr, cs."),
         ("de", "csc", "data.target is 'csc', but multi30k has only en, de, fr, cs. Did you mean 'cs'?"),
-        ("de", "de", "data.source and data.target are both 'de'"),
     ],
 )
 def test_languages_that_do_not_fit_are_told(source: str, target: str, said: str) -> None:

@@ -345,9 +345,10 @@ def test_an_unknown_locale_is_named() -> None:
         Dates(DatesSettings(source="de_D"))
 
 
-def test_translating_a_language_into_itself_is_refused() -> None:
-    with pytest.raises(SettingError, match="both 'pt_BR'"):
-        Dates(DatesSettings(source="pt_BR", target="pt-BR"))
+def test_a_language_can_be_its_own_target_for_an_autoencoder() -> None:
+    pairs = list(Dates(DatesSettings(source="pt_BR", target="pt-BR", valid=80)).pairs("valid"))
+    assert all(pair.source == pair.target for pair in pairs)
+    assert len({pair.kind for pair in pairs}) > 5
 
 
 def test_the_fingerprint_follows_the_part_and_every_setting() -> None:

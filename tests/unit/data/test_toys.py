@@ -58,6 +58,14 @@ def test_lengths_and_symbols_keep_to_their_bounds_and_reach_them() -> None:
     assert {symbol for sequence in sequences for symbol in sequence} == set("0123456")
 
 
+def test_held_out_sequences_can_be_longer_than_all_in_training() -> None:
+    settings = ToySettings(symbols=50, longest=3, held_out_longest=5, examples=2000)
+    lengths = {part: {len(source.split()) for source in sources(settings, part)} for part in PARTS}
+    assert lengths == {"train": {1, 2, 3}, "valid": {1, 2, 3, 4, 5}, "test": {1, 2, 3, 4, 5}}
+    with pytest.raises(SettingError, match=r"data\.shortest = 7 is more than data\.held_out_longest = 5"):
+        Toy(ToySettings(shortest=7, held_out_longest=5))
+
+
 def test_the_seed_alone_decides_and_fewer_pairs_are_the_beginning_of_more() -> None:
     many = sources(ToySettings(examples=500), "train")
     assert sources(ToySettings(examples=83), "train") == many[:83]
@@ -96,6 +104,7 @@ def test_the_fingerprint_follows_the_part_and_every_setting() -> None:
         {"symbols": 7},
         {"shortest": 2},
         {"longest": 7},
+        {"held_out_longest": 7},
         {"examples": 7},
         {"valid": 7},
         {"test": 7},
@@ -103,5 +112,5 @@ def test_the_fingerprint_follows_the_part_and_every_setting() -> None:
     ]
     settings = [ToySettings(), *(ToySettings.model_validate(change) for change in changes)]
     prints = [Toy(each).fingerprint(part) for each in settings for part in PARTS]
-    assert len(set(prints)) == 9 * 3
+    assert len(set(prints)) == 10 * 3
     assert Toy(ToySettings()).fingerprint("train") == prints[0]

@@ -13,7 +13,8 @@ from matplotlib.transforms import Bbox
 from seqwright import pictures
 from seqwright.errors import UserError
 from seqwright.pictures import INK, Array, ceiling, legible, save
-from seqwright.pictures.attention import AttentionMap, Choice, Looked, alignment, figures, heads, merged
+from seqwright.pictures.alignments import alignment
+from seqwright.pictures.attention import AttentionMap, Choice, Looked, figures, heads
 
 SHORT = (["the", "dog", "sleeps", "."], ["der", "Hund", "schläft", "."])
 LONG = tuple(
@@ -53,27 +54,6 @@ def assert_nothing_collides(figure: Figure) -> None:
         across = min(first.x1, second.x1) - max(first.x0, second.x0)
         down = min(first.y1, second.y1) - max(first.y0, second.y0)
         assert across <= 0.5 or down <= 0.5, f"{one} runs into {other}"
-
-
-# Merging
-
-
-def test_keys_add_up_and_queries_are_averaged() -> None:
-    weights_TS = np.array([[0.1, 0.2, 0.7], [0.3, 0.3, 0.4]])
-    np.testing.assert_allclose(merged(weights_TS, [[0, 1]], [[0, 1], [2]]), [[0.45, 0.55]])
-
-
-def test_merged_rows_still_sum_to_one_under_layers_and_heads() -> None:
-    weights_LHTS = softmax(2, 3, 5, 7)
-    result = merged(weights_LHTS, [[0], [1, 2], [3, 4]], [[0, 1, 2], [3], [4, 5], [6]])
-    assert result.shape == (2, 3, 3, 4)
-    np.testing.assert_allclose(result.sum(axis=-1), 1)
-    assert result[1, 2, 1, 2] == pytest.approx(weights_LHTS[1, 2, 1:3, 4:6].sum() / 2)
-
-
-def test_a_word_without_pieces_is_refused() -> None:
-    with pytest.raises(UserError, match="without pieces"):
-        merged(softmax(2, 3), [[0], []], [[0, 1, 2]])
 
 
 # Labels, scale and ink

@@ -9,7 +9,7 @@ import pytest
 import torch
 from torch import Tensor, nn
 
-from seqwright.decoding import beam_search
+from seqwright.decoding import Rules, beam_search
 from seqwright.decoding.settings import DecodingSettings
 from seqwright.inputs.pair_text import PairText, PairTextSettings
 from seqwright.inputs.tokenizers import END, PAD, UNKNOWN
@@ -52,12 +52,11 @@ def found_by_the_search(model: Any, inputs: PairText) -> list[tuple[str, float]]
     (row,) = beam_search(
         model,
         torch.zeros(1, 1),
+        Rules(inputs.end, forbidden=(PAD, UNKNOWN, inputs.begin)),
         first_B=torch.tensor([inputs.begin]),
-        end=inputs.end,
         width=WIDTH,
         steps=STEPS,
         n_best=WIDTH,
-        forbidden=(PAD, UNKNOWN, inputs.begin),
     )
     return [(inputs.target.decode(hypothesis.tokens), hypothesis.score) for hypothesis in row]
 

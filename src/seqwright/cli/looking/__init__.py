@@ -17,6 +17,7 @@ from seqwright.runs import Run, open_run
 READING = {"translation", "language", "classification", "rating", "tagging", "masking", "questions", "prompting"}
 # Of these, recurrent models are looked into unit by unit.
 UNITS = {"language", "classification", "tagging"}
+NUMBERS = "--json gives the numbers of --lens, --word, --gradients, --rule or an alignment; ask for one of them"
 
 
 class Wish(NamedTuple):
@@ -32,7 +33,8 @@ class Wish(NamedTuple):
     chosen: tuple[str, ...] = ()  # units by their names
     rule: str | None = None
     gradients: bool = False
-    beside: tuple[Path, ...] = ()  # further runs in the picture of the gradients
+    tree: bool = False  # of beam search
+    beside: tuple[Path, ...] = ()  # further runs in the same picture
     initialisations: bool = False
     beam: int | None = None
     output: Path | None = None
@@ -49,6 +51,7 @@ class Wish(NamedTuple):
         """The pictures that are asked for, by their options."""
         wanted = {
             "--layer": self.choice.layer is not None,
+            "--beam-tree": self.tree,
             "--lens": self.lens,
             "--surprisal": self.surprisal,
             "--word": self.word is not None,
@@ -67,6 +70,10 @@ def look_at(folder: Path, wish: Wish) -> None:
     task = run.recipe.task
     if wish.beam is not None and task != "translation":
         raise SettingError(f"--beam is for translation, and {folder} learnt {task}; leave it out")
+    if wish.beside and task != "translation" and not wish.gradients:
+        raise SettingError(f"--with is for alignments of translations and for --gradients; {folder} learnt {task}")
+    if wish.as_json and task != "translation" and not wish.asked:
+        raise SettingError(NUMBERS)
     if wish.gradients or wish.initialisations:
         _draw_learning(run, others, found, wish)
         return
@@ -79,10 +86,10 @@ def look_at(folder: Path, wish: Wish) -> None:
         raise RunError(f"{folder} learnt {task}; look is for {', '.join(sorted(READING))} and forecasting")
     if not found:
         raise DataError(f"there is nothing to look at: say a text that {folder} shall read")
-    _draw_read(run, found, wish)
+    _draw_read(run, others, found, wish)
 
 
-def _draw_read(run: Run, found: list[str], wish: Wish) -> None:
+def _draw_read(run: Run, others: list[Run], found: list[str], wish: Wish) -> None:
     """What can be seen while a text is read or translated."""
     about = wish.word or (found[0] if wish.file is None else wish.file.stem)
     where = picture_folder(run, wish.output, about)
@@ -90,6 +97,11 @@ def _draw_read(run: Run, found: list[str], wish: Wish) -> None:
         from seqwright.cli.looking.words import draw_word
 
         draw_word(run, wish.word, found, where, as_json=wish.as_json)
+    elif wish.tree:
+        from seqwright.cli.looking.beam_trees import draw_beam_tree
+
+        _refuse_file(wish)
+        draw_beam_tree(run, found, wish.beam, where)
     elif wish.surprisal:
         from seqwright.cli.looking.surprisal import draw_surprisal
 
@@ -100,12 +112,16 @@ def _draw_read(run: Run, found: list[str], wish: Wish) -> None:
         _refuse_file(wish)
         draw_lens(run, found, where, as_json=wish.as_json)
     elif wish.choice.layer is not None or (_attends(run) and not wish.of_units):
-        from seqwright.cli.looking.attention import draw_attention
+        from seqwright.cli.looking.attention import draw_alignments, draw_attention
 
         _refuse_file(wish)
-        if not _attends(run):
-            raise RunError(f"{run.folder} has a model of kind '{run.recipe.model.kind}', without attention")
-        draw_attention(run, found, wish.beam, wish.choice, where)
+        for each in (run, *others):
+            if not _attends(each):
+                raise RunError(f"{each.folder} has a model of kind '{each.recipe.model.kind}', without attention")
+        if others:
+            draw_alignments([run, *others], found, wish.beam, where, as_json=wish.as_json)
+        else:
+            draw_attention(run, found, wish.beam, wish.choice, where, as_json=wish.as_json)
     else:
         from seqwright.cli.looking.units import draw_chosen, draw_states
 
@@ -174,9 +190,10 @@ def _refuse_contradictions(wish: Wish) -> None:
         raise SettingError(f"{' and '.join(wish.asked)} are different pictures; ask for one at a time")
     if wish.choice.head is not None and wish.choice.layer is None:
         raise SettingError("--head is one of a layer's; say also which --layer")
-    if wish.beside and not wish.gradients:
-        raise SettingError("--with puts a further run into the picture of --gradients; add that")
-    if wish.as_json and not (wish.gradients or wish.rule is not None or wish.lens or wish.word is not None):
-        raise SettingError("--json gives the numbers of --lens, --word, --gradients or --rule; add one of them")
+    if wish.beside and wish.asked not in ([], ["--gradients"]):
+        raise SettingError(f"--with is for alignments side by side and for --gradients, not for {wish.asked[0]}")
+    without = {"--layer", "--beam-tree", "--surprisal", "--initialisations"}.intersection(wish.asked)
+    if wish.as_json and (without or (wish.of_units and wish.rule is None)):
+        raise SettingError(NUMBERS)
     if len(wish.texts) > 1 and (wish.surprisal or wish.of_units or wish.gradients or wish.initialisations):
         raise SettingError(f"there are {len(wish.texts)} texts, and {wish.asked[0]} is of one; put it in quotes")

@@ -5,6 +5,7 @@ L layers · H heads · T rows · S columns
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import torch
@@ -13,12 +14,17 @@ from torch import Tensor, nn
 
 from seqwright.batches.pairs import pairs
 from seqwright.cli.evaluating import decoding_settings
-from seqwright.cli.looking.rows import Heard, Words, given_words, refuse_number, row_of, verdict_on, written_words
-from seqwright.cli.terminal import say, shown
+from seqwright.cli.looking.rows import Heard, refuse_number, row_of, verdict_on
+from seqwright.cli.terminal import json_text, say, shown
 from seqwright.devices import home_of
+from seqwright.errors import RunError, SettingError
+from seqwright.inputs.words import Words, given_words, written_words
 from seqwright.layers.taps import View, listen, views
-from seqwright.pictures import Array, save
-from seqwright.pictures.attention import AttentionMap, Choice, Looked, chosen_maps, figures, merged
+from seqwright.metrics.alignments import merged, quality
+from seqwright.pictures import Array, legible, save
+from seqwright.pictures.alignments import Panel, side_by_side
+from seqwright.pictures.alignments_page import alignments_page
+from seqwright.pictures.attention import AttentionMap, Choice, Looked, chosen_maps, figures
 from seqwright.pictures.page import attention_page
 from seqwright.pictures.terminal import heat_map
 from seqwright.runs import Run
@@ -35,13 +41,12 @@ AXES = {
 ALIGNMENT = ("wanted", "source")  # the view that comes first, where a model has it
 
 
-def draw_attention(run: Run, texts: Sequence[str], beam: int | None, choice: Choice, where: Path) -> None:
+def draw_attention(
+    run: Run, texts: Sequence[str], beam: int | None, choice: Choice, where: Path, *, as_json: bool
+) -> None:
     """Translate a sentence or read a text, draw its attention, print where it looks on the whole."""
     if run.recipe.task == "translation":
-        refuse_number(run, texts)
-        text = texts[0].strip()
-        translation = Translator(run.model, run.inputs, decoding_settings(run, {"beam": beam}))([text])[0][0]
-        looked = looked_at(run, text, translation)
+        looked = translated_and_looked_at(run, texts, beam)
     else:
         row = row_of(run, texts, MOST_TOKENS)
         maps = maps_of(run.model, row.heard, {"tokens": row.words})
@@ -51,9 +56,66 @@ def draw_attention(run: Run, texts: Sequence[str], beam: int | None, choice: Cho
     for name, figure in drawn.items():
         save(figure, where / name)
     (where / "attention.html").write_text(attention_page(looked, choice), encoding="utf-8")
-    _print_first(looked, choice)
-    print("\n" + "\n".join(text for text in (looked.source, looked.target) if text))
+    found = alignment_of(looked)
+    if as_json:
+        if found is None:
+            raise SettingError(
+                f"{run.folder} translates nothing: --json gives the numbers of an alignment; leave it out"
+            )
+        print(json_text(_numbers(run, looked, found)))
+    else:
+        _print_first(looked, choice)
+        print("\n" + "\n".join(text for text in (looked.source, looked.target) if text))
+        if found is not None:
+            print(quality(mean_of(found)))
     say(f"pictures: {shown(where)}/  (open attention.html in a browser)")
+
+
+def draw_alignments(runs: Sequence[Run], texts: Sequence[str], beam: int | None, where: Path, *, as_json: bool) -> None:
+    """Translate a sentence with each run, draw their alignments side by side, print how sharp and whole they are."""
+    panels: list[Panel] = []
+    for run in runs:
+        if run.recipe.task != "translation":
+            raise RunError(f"{run.folder} learnt {run.recipe.task}; alignments side by side are drawn for translation")
+        looked = translated_and_looked_at(run, texts, beam)
+        found = alignment_of(looked)
+        if found is None:
+            raise RunError(f"{run.folder} does not look at its source while it translates; leave it out")
+        weights_TS = mean_of(found)
+        caption = shown(run.folder), f"→ {legible(looked.target, 80)}", str(quality(weights_TS))
+        panels.append(Panel(weights_TS, found.columns, found.rows, caption))
+        print(json_text(_numbers(run, looked, found)) if as_json else "\n".join((*caption, "")))
+    title, source = "alignments, mean over layers and heads", texts[0].strip()
+    labels = {"row_axis": AXES["wanted"], "column_axis": AXES["source"]}
+    save(side_by_side(panels, title=f"{title}\n{legible(source, 200)}", **labels), where / "alignments")
+    (where / "alignments.html").write_text(alignments_page(panels, title=title, source=source), encoding="utf-8")
+    say(f"pictures: {shown(where)}/  (open alignments.html in a browser)")
+
+
+def translated_and_looked_at(run: Run, texts: Sequence[str], beam: int | None) -> Looked:
+    """What was looked at for the best translation of a sentence."""
+    refuse_number(run, texts)
+    text = texts[0].strip()
+    translation = Translator(run.model, run.inputs, decoding_settings(run, {"beam": beam}))([text])[0][0]
+    return looked_at(run, text, translation)
+
+
+def alignment_of(looked: Looked) -> AttentionMap | None:
+    """The map from what is written to the source, where there is one."""
+    axes = AXES["wanted"], AXES["source"]
+    return next((each for each in looked.maps.values() if (each.row_axis, each.column_axis) == axes), None)
+
+
+def mean_of(found: AttentionMap) -> Array:
+    """The mean of a map over layers and heads."""
+    mean_TS: Array = found.weights.mean(axis=(0, 1))
+    return mean_TS
+
+
+def _numbers(run: Run, looked: Looked, found: AttentionMap) -> dict[str, Any]:
+    """What --json says of an alignment."""
+    numbers = {name: round(value, 4) for name, value in quality(mean_of(found))._asdict().items()}
+    return {"run": str(run.folder), "source": looked.source, "translation": looked.target, **numbers}
 
 
 def _print_first(looked: Looked, choice: Choice) -> None:

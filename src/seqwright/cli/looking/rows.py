@@ -12,7 +12,7 @@ from seqwright.cli.opening import AROUND, context_of
 from seqwright.cli.terminal import say
 from seqwright.errors import DataError, SettingError
 from seqwright.inputs.tokenizers import Tokenizer
-from seqwright.inputs.vocabularies import SPACE
+from seqwright.inputs.words import Words, given_words, written_words
 from seqwright.layers.taps import listen
 from seqwright.runs import Run
 from seqwright.tasks.classifier import Classifier
@@ -20,7 +20,6 @@ from seqwright.tasks.filler import HOLE, Filler
 from seqwright.tasks.language import first_token
 from seqwright.tasks.reading import Read, joined, read_rows
 
-Words = list[tuple[str, list[int]]]  # each with the places of its tokens
 Heard = dict[str, list[Any]]
 
 
@@ -116,27 +115,3 @@ def tokens_of(tokenizer: Tokenizer, text: str) -> tuple[Ids, list[tuple[int, int
     ids, spans = tokenizer.placed(text)
     edges = [0, *(begin for begin, _ in spans[1:]), len(text)]
     return ids.astype(np.int64), list(pairwise(edges))
-
-
-def given_words(tokenizer: Tokenizer, text: str) -> Words:
-    """The words of a text in the user's own characters, also those that the vocabulary lacks or spells otherwise."""
-    ids, spans = tokenizer.placed(text)
-    starts, ends = zip(*spans, strict=True)
-    words: Words = []
-    spaces: list[int] = []  # that the vocabulary could not keep with the word they stand before
-    for spelled, places in tokenizer.words(ids.tolist()):
-        after = places[-1] + 1
-        if after < len(starts) and tokenizer.kind != "characters" and not spelled.strip(SPACE):
-            spaces += places
-            continue
-        # Up to the next token: an accent that was joined with its letter belongs to no token.
-        end = max(ends[after - 1], starts[after]) if after < len(starts) else len(text)
-        word = text[starts[places[0]] : end]
-        words.append((word.strip() or word, [*spaces, *places]))
-        spaces = []
-    return words
-
-
-def written_words(tokenizer: Tokenizer, tokens: list[int]) -> Words:
-    """The words of tokens as the vocabulary spells them, a lone space as a space."""
-    return [(word.replace(SPACE, " "), places) for word, places in tokenizer.words(tokens)]

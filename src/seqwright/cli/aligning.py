@@ -1,0 +1,129 @@
+"""`align`: which words of a run's pairs belong together, as the model's attention has it."""
+
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator
+from itertools import islice
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from seqwright.cli.evaluating import chosen_part, only_files
+from seqwright.cli.opening import opened_for
+from seqwright.cli.terminal import json_text, say, shown
+from seqwright.data.alignments import alignment_line, read_alignments
+from seqwright.data.examples import Pair
+from seqwright.errors import DataError, RunError, SettingError
+from seqwright.inputs.dictionary import learnt_dictionary, save_dictionary, spelled
+from seqwright.metrics.alignments import Gold, Link, Quality, alignment_scores, mean_quality
+from seqwright.recipe import validated
+from seqwright.runs import Run, data_of
+from seqwright.tasks import refuse_missing_part
+from seqwright.tasks.alignments import Aligner
+from seqwright.tasks.translation import Waiting
+
+AT_ONCE = 256  # pairs aligned before the next are read
+
+
+class Wish(NamedTuple):
+    """What is to be aligned, and where it goes."""
+
+    part: str | None = None
+    files: tuple[Path, ...] = ()
+    gold: Path | None = None
+    output: Path | None = None
+    as_json: bool = False
+    which: str = "best"
+
+
+def align_run(folder: Path, wish: Wish) -> None:
+    """Align the pairs of a part, write their links, and learn a dictionary if they are those it was trained on."""
+    if wish.files and wish.part is not None:
+        raise SettingError("--part chooses from the run's own data and --data brings other pairs; give one of them")
+    gold = None if wish.gold is None else [Gold(*links) for links in read_alignments(wish.gold)]
+    run = opened_for("align", folder, wish.which)
+    recipe = run.recipe
+    if wish.files:
+        recipe = recipe._replace(data=validated("data", only_files(list(wish.files), recipe), recipe.task))
+    data = data_of(recipe)
+    part = chosen_part(wish.part or (None if gold or wish.files else "train"), data.parts())
+    refuse_missing_part(data, part)
+    name = wish.files[0].stem if wish.files else part
+    path = wish.output or folder / "alignments" / f"{name}.txt"
+    found = Found(run)
+    found.add(data.pairs(part), Waiting(f"aligning {name}"))
+    scores: dict[str, Any] = mean_quality(found.qualities)._asdict()
+    if gold is not None and wish.gold is not None:
+        _refuse_unfitting(wish.gold, gold, found.sizes)
+        scores |= alignment_scores(found.links, gold)._asdict()
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text("".join(f"{alignment_line(links)}\n" for links in found.links), encoding="utf-8")
+    _print({"pairs": len(found.links), **scores}, as_json=wish.as_json)
+    say(f"alignments: {shown(path)}")
+    if found.left_out:
+        longest = recipe.inputs.longest
+        say(f"{found.left_out:,} pairs have a blank side, or more than {longest} tokens on one: their line is blank")
+    if part == "train" and not wish.files:
+        written = save_dictionary(learnt_dictionary(found.together), folder / "inputs")
+        say(f"dictionary: {shown(written)}, {len(found.together):,} words; use it with --unknown dictionary")
+
+
+class Found:
+    """What was found in all pairs so far."""
+
+    def __init__(self, run: Run) -> None:
+        self.inputs, self.longest = run.inputs, run.recipe.inputs.longest
+        try:
+            self.aligner = Aligner(run.model, run.inputs)
+        except SettingError as error:
+            raise RunError(f"{run.folder} has a model of kind '{run.recipe.model.kind}': {error}") from error
+        self.links: list[frozenset[Link]] = []
+        self.sizes: list[tuple[int, int]] = []  # how many words each side has
+        self.qualities: list[Quality] = []
+        self.together: dict[str, Counter[str]] = defaultdict(Counter)
+        self.left_out = 0
+
+    def add(self, pairs: Iterable[Pair], waiting: Waiting) -> None:
+        """Align some more pairs."""
+        for some in _blocks(iter(pairs)):
+            usable = [place for place, pair in enumerate(some) if self._fits(pair)]
+            aligned = dict(zip(usable, self.aligner.pairs([some[place] for place in usable]), strict=True))
+            self.left_out += len(some) - len(usable)
+            for place, pair in enumerate(some):
+                self.sizes.append((len(pair.source.split()), len(pair.target.split())))
+                self.links.append(aligned[place].links if place in aligned else frozenset())
+            for each in aligned.values():
+                self.qualities.append(each.quality)
+                for source, target in each.words:
+                    self.together[spelled(self.inputs.source, source)][spelled(self.inputs.target, target)] += 1
+            waiting(len(self.links))
+
+    def _fits(self, pair: Pair) -> bool:
+        sides = zip(self.inputs[:2], (pair.source, pair.target), strict=True)
+        return all(text.strip() and len(tokens.encode([text])[0]) <= self.longest for tokens, text in sides)
+
+
+def _blocks(pairs: Iterator[Pair]) -> Iterator[list[Pair]]:
+    while some := list(islice(pairs, AT_ONCE)):
+        yield some
+
+
+def _refuse_unfitting(path: Path, gold: list[Gold], sizes: list[tuple[int, int]]) -> None:
+    """Gold alignments must be of these pairs, word for word."""
+    if len(gold) != len(sizes):
+        raise DataError(f"{path} has {len(gold):,} lines for {len(sizes):,} pairs; expected one for each")
+    for number, (each, (sources, targets)) in enumerate(zip(gold, sizes, strict=True), start=1):
+        for source, target in sorted(each.possible):
+            if source >= sources or target >= targets:
+                raise DataError(
+                    f"{path}:{number}: there is a link {source}-{target}, but the pair has {sources} source words and "
+                    f"{targets} target words, which are counted from 0: is it of another text?"
+                )
+
+
+def _print(scores: dict[str, Any], *, as_json: bool) -> None:
+    if as_json:
+        print(json_text({name: value if isinstance(value, int) else round(value, 4) for name, value in scores.items()}))
+        return
+    width = max(map(len, scores))
+    for name, value in scores.items():
+        shown_value = f"{value:,}" if isinstance(value, int) else f"{value:.3f}"
+        print(f"{name.replace('_', ' '):<{width}}  {shown_value}{' bits' if name == 'entropy' else ''}")

@@ -1,0 +1,168 @@
+"""`complexity`: what a layer of each kind costs, measured, beside what the table of theory says."""
+
+import os
+import platform
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import torch
+from rich.console import Console
+from rich.progress import BarColumn, Progress, TextColumn
+from rich.table import Table
+
+from seqwright import complexity
+from seqwright.cli.terminal import add_row, json_text, say, shown
+from seqwright.complexity import Exponents, Kind, Point
+from seqwright.errors import DataError, SettingError
+from seqwright.pictures import save
+from seqwright.pictures.complexity import Curve, Panel, complexity_picture
+
+NAMES = {"length": "n, length of the text", "width": "d, width of the vectors"}
+WEIGHTS = 16  # bytes that self-attention needs at once for each pair of places, where its weights are kept
+
+
+class Wish(NamedTuple):
+    """What is to be measured, and where it is written."""
+
+    lengths: tuple[int, ...]
+    widths: tuple[int, ...]
+    kernel: int
+    backward: bool
+    seconds: float
+    output: Path
+    as_json: bool
+
+
+def measure_layers(
+    lengths: str, widths: str, *, kernel: int, backward: bool, seconds: float, output: Path, as_json: bool
+) -> None:
+    """Measure every kind of layer, print the exponents, write the numbers and draw them."""
+    wish = Wish(_sizes("--sizes", lengths), _sizes("--widths", widths), kernel, backward, seconds, output, as_json)
+    _refuse(wish)
+    points = _measured(wish)
+    found = complexity.exponents(points, wish.lengths, wish.widths, kernel)
+    kinds = complexity.kinds(kernel)
+    report = _report(wish, points, found)
+    output.mkdir(parents=True, exist_ok=True)
+    (output / "complexity.json").write_text(json_text(report, indent=1) + "\n", encoding="utf-8")
+    paths = save(complexity_picture(_panels(kinds, points, found, backward=backward)), output / "complexity")
+    if as_json:
+        print(json_text(report))
+    else:
+        _print(kinds, found, max(wish.lengths))
+    rounds = min(point.rounds for point in points)
+    if rounds < 3:
+        say(
+            f"there was time for {rounds} round{'s' * (rounds > 1)} only: give more with --seconds for steadier numbers"
+        )
+    say(f"written: {', '.join(map(shown, [output / 'complexity.json', *paths]))}")
+
+
+def _sizes(option: str, text: str) -> tuple[int, ...]:
+    """Different sizes in rising order."""
+    parts = [part.strip() for part in text.split(",")]
+    if not all(part.isdigit() and int(part) for part in parts):
+        raise SettingError(f"{option} is '{text}'; expected whole numbers above 0 with commas, as in 64,128,256")
+    return tuple(sorted({int(part) for part in parts}))
+
+
+def _refuse(wish: Wish) -> None:
+    """Refuse what cannot be measured, before anything is."""
+    if len(wish.lengths) < 2 and len(wish.widths) < 2:
+        raise SettingError("--sizes and --widths have one value each; give at least two of one, since one has no slope")
+    if wish.kernel < 2:
+        raise SettingError(f"--kernel is {wish.kernel}; a convolution that mixes places reads at least 2")
+    if not wish.seconds > 0:
+        raise SettingError(f"--seconds is {wish.seconds:g}; give more than 0, as in 40")
+    if wish.output.exists() and not wish.output.is_dir():
+        raise DataError(f"{wish.output} is a file; --output names a folder")
+    there = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    needed = WEIGHTS * max(wish.lengths) ** 2
+    if needed > there / 2:
+        raise SettingError(
+            f"--sizes ends at {max(wish.lengths):,}, where the weights of self-attention take {needed / 1e9:,.0f} GB, "
+            f"and this machine has {there / 1e9:,.0f}: leave out the greatest"
+        )
+
+
+def _measured(wish: Wish) -> list[Point]:
+    """The measurement, with a bar where somebody watches."""
+    console = Console(stderr=True)
+    if not console.is_terminal:
+        say(f"measuring for about {wish.seconds:g} seconds")
+    columns = (TextColumn("measuring"), BarColumn(), TextColumn("{task.percentage:.0f} %"))
+    with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as bar:
+        task = bar.add_task("measuring", total=1.0)
+        return complexity.measured(
+            wish.lengths,
+            wish.widths,
+            kernel=wish.kernel,
+            backward=wish.backward,
+            seconds=wish.seconds,
+            progress=lambda share: bar.update(task, completed=share),
+        )
+
+
+def _report(wish: Wish, points: Sequence[Point], found: Sequence[Exponents]) -> dict[str, Any]:
+    """All numbers, and on what they were measured."""
+    return {
+        "machine": {"processor": platform.processor() or platform.machine(), "torch": torch.__version__, "threads": 1},
+        "work": "forward and backward" if wish.backward else "forward",
+        "kernel": wish.kernel,
+        "exponents": [each._asdict() for each in found],
+        "points": [each._asdict() for each in points],
+    }
+
+
+def _panels(
+    kinds: Sequence[Kind], points: Sequence[Point], found: Sequence[Exponents], *, backward: bool
+) -> list[Panel]:
+    """Milliseconds and megabytes, each against length and width."""
+    panels = []
+    spent = f"forward{' and backward' * backward}, milliseconds"
+    for quantity, label in (("time", spent), ("memory", "kept for the way back, MB")):
+        for size in dict.fromkeys(each.size for each in found):
+            curves = []
+            for kind in kinds:
+                line = complexity.along([point for point in points if point.kind == kind.name], size)
+                fit = next(each for each in found if (each.kind, each.size) == (kind.name, size))
+                term = kind.time if quantity == "time" else kind.memory
+                curves.append(
+                    Curve(
+                        kind.name,
+                        [getattr(point, size) for point in line],
+                        [1e3 * point.seconds if quantity == "time" else point.bytes / 1e6 for point in line],
+                        [term(point.length, point.width) for point in line],
+                        fit.time_measured if quantity == "time" else fit.memory_measured,
+                    )
+                )
+            panels.append(Panel(label, f"{NAMES[size]}{_fixed(points, size)}", curves))
+    return panels
+
+
+def _fixed(points: Sequence[Point], size: str) -> str:
+    """What the other size is meanwhile."""
+    if size == "length":
+        return f", at d = {min(point.width for point in points)}"
+    return f", at n = {max(point.length for point in points):,}"
+
+
+def _print(kinds: Sequence[Kind], found: Sequence[Exponents], longest: int) -> None:
+    """The table of theory, and below it the exponents that were measured."""
+    console = Console()
+    theory = Table("layer", "operations", "steps", "path", box=None, pad_edge=False)
+    for kind in kinds:
+        add_row(theory, kind.name, kind.grows, f"{kind.steps(longest):,}", f"{kind.path(longest):,}")
+    console.print(theory)
+    print(f"\nsteps one after another, and the longest path between two places, at n = {longest:,}\n")
+    table = Table("layer", "power of", "time", "table", "counted", "memory", "table", box=None, pad_edge=False)
+    for kind, each in ((kind, each) for kind in kinds for each in found if each.kind == kind.name):
+        times = (f"{each.time_measured:.2f}", f"{each.time_expected:.0f}", f"{each.time_counted:.2f}")
+        memory = (f"{each.memory_measured:.2f}", f"{each.memory_expected:.0f}")
+        add_row(table, kind.name, "n" if each.size == "length" else "d", *times, *memory)
+    console.print(table)
+    print(
+        "\nmeasured; by the term of the table; and by all multiplications of our layer at these sizes, where\n"
+        "self-attention also has 4 · n · d² for its projections"
+    )

@@ -1,0 +1,52 @@
+"""Scores of pronunciations: which share of the words is wrong, and which share of the sounds.
+
+A word may have several pronunciations, and any of them is right.
+"""
+
+from collections.abc import Sequence
+
+from seqwright.errors import DataError
+from seqwright.metrics.text import Score, check_counts
+
+NAMES = ("word_error", "phoneme_error")
+
+
+def pronunciation_errors(
+    words: Sequence[str], said: Sequence[str], references: Sequence[str], *, lowercase: bool = False
+) -> dict[str, Score]:
+    """The word error and the phoneme error, in percent, of what was said to each word, one reference a row.
+
+    The rows of one word are its pronunciations; it counts once, with what was said first. The phoneme error is the sum
+    of the edit distances to the nearest pronunciation of each word, over the sum of the lengths of these.
+    """
+    check_counts(said, references)
+    if len(words) != len(references):
+        raise DataError(f"there are {len(words)} words for {len(references)} references; give one for each")
+    right: dict[str, list[list[str]]] = {}
+    first: dict[str, list[str]] = {}
+    for word, hypothesis, reference in zip(words, said, references, strict=True):
+        right.setdefault(word, []).append(_sounds(reference, lowercase))
+        first.setdefault(word, _sounds(hypothesis, lowercase))
+    wrong = sum(first[word] not in right[word] for word in right)
+    edits = length = 0
+    for word, pronunciations in right.items():
+        distance, size = min((edit_distance(first[word], each), len(each)) for each in pronunciations)
+        edits, length = edits + distance, length + size
+    signature = f"words:{len(right)}|nrefs:any|case:{'lc' if lowercase else 'mixed'}"
+    values = (100 * wrong / len(right), 100 * edits / max(1, length))
+    return {name: Score(value, f"{name}|{signature}") for name, value in zip(NAMES, values, strict=True)}
+
+
+def edit_distance(one: Sequence[str], other: Sequence[str]) -> int:
+    """How many insertions, deletions and replacements turn one row into the other (Levenshtein 1966)."""
+    above = list(range(len(other) + 1))
+    for i, left in enumerate(one, 1):
+        row = [i]
+        for j, right in enumerate(other, 1):
+            row.append(min(above[j] + 1, row[-1] + 1, above[j - 1] + (left != right)))
+        above = row
+    return above[-1]
+
+
+def _sounds(text: str, lowercase: bool) -> list[str]:
+    return (text.lower() if lowercase else text).split()

@@ -1,0 +1,106 @@
+"""Pronouncing dictionaries, the user's own and that of the catalogue, read from files that are made here."""
+
+import hashlib
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from seqwright.data.catalog import located
+from seqwright.data.examples import Pair
+from seqwright.data.pairs import PairFiles, PairFilesSettings
+from seqwright.data.pronunciation_cards import (
+    PRONUNCIATION_CARDS,
+    CardPronunciations,
+    PronunciationCardSettings,
+    pronunciation_card,
+)
+from seqwright.errors import DataError, SettingError
+
+OWN = """\
+;;; a remark # of two
+HELLO  HH AH0 L OW1
+HELLO(1)  HH EH0 L OW1
+
+don't\tD OW1 N T # the usual one
+#HASH  HH AE1 SH
+"""
+
+
+def own(folder: Path, text: str = OWN, **settings: Any) -> PairFiles:
+    path = folder / "mine.dict"
+    path.write_text(text, encoding="utf-8")
+    return PairFiles(PairFilesSettings(kind="pronunciations", train=str(path), valid=str(path), **settings))
+
+
+def test_words_and_sounds_are_told_apart_and_remarks_left_out(tmp_path: Path) -> None:
+    assert list(own(tmp_path).pairs("train")) == [
+        Pair("HELLO", "HH AH0 L OW1"),
+        Pair("HELLO", "HH EH0 L OW1"),
+        Pair("don't", "D OW1 N T"),
+        Pair("#HASH", "HH AE1 SH"),
+    ]
+    assert own(tmp_path).remarks() == []
+
+
+def test_the_pronunciations_of_a_word_fall_into_one_part(tmp_path: Path) -> None:
+    path = tmp_path / "mine.dict"
+    path.write_text("".join(f"W{n}  A B\nW{n}(1)  A C\n" for n in range(60)), encoding="utf-8")
+    data = PairFiles(PairFilesSettings(kind="pronunciations", train=str(path), valid="30%"))
+    train, valid = ([pair.source for pair in data.pairs(part)] for part in ("train", "valid"))
+    assert len(train) + len(valid) == 120
+    assert not set(train) & set(valid)
+
+
+@pytest.mark.parametrize(
+    ("text", "settings", "said"),
+    [
+        ("HELLO\n", {}, r"mine\.dict:1 has the word 'HELLO' without sounds"),
+        (OWN, {"source": 2}, "a pronouncing dictionary has none"),
+        (OWN, {"test": ("a", "b")}, "a pronouncing dictionary is one file"),
+    ],
+)
+def test_what_is_no_dictionary_is_told(tmp_path: Path, text: str, settings: dict[str, Any], said: str) -> None:
+    with pytest.raises((DataError, SettingError), match=said):
+        list(own(tmp_path, text, **settings).pairs("train"))
+
+
+def test_the_form_of_a_file_is_part_of_its_fingerprint(tmp_path: Path) -> None:
+    path = tmp_path / "mine.tsv"
+    path.write_text("a\tb c\n", encoding="utf-8")
+    prints = {
+        PairFiles(PairFilesSettings(kind=kind, train=str(path), valid=str(path))).fingerprint("train")
+        for kind in ("files", "pronunciations")
+    }
+    assert len(prints) == 2
+
+
+def test_no_word_of_a_card_is_in_two_parts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SEQWRIGHT_DATA", str(tmp_path))
+    (tmp_path / "cmudict").mkdir()
+    train, valid = (tmp_path / "cmudict" / file.path for file in pronunciation_card("cmudict").files)
+    train.write_text("A  EY\nB  B IY\nA  AH\nC  S IY\n", encoding="utf-8")
+    valid.write_text("A  AA\n", encoding="utf-8")
+    data = CardPronunciations(PronunciationCardSettings(name="cmudict"))
+    assert [pair.source for pair in data.pairs("train")] == ["B", "C"]
+    before = data.fingerprint("train")
+    valid.write_text("C  SH\n", encoding="utf-8")
+    assert CardPronunciations(PronunciationCardSettings(name="cmudict")).fingerprint("train") != before
+    valid.unlink()
+    monkeypatch.setenv("SEQWRIGHT_CACHE", str(tmp_path / "cache"))
+    with pytest.raises(DataError, match=r"train-dev-1-21 of cmudict is neither in .*`seqwright data get cmudict`"):
+        CardPronunciations(PronunciationCardSettings(name="cmudict"))
+    with pytest.raises(DataError, match=r"no card 'cmu' of pronunciations"):
+        pronunciation_card("cmu")
+
+
+def test_the_published_files_are_as_the_card_says() -> None:
+    card = PRONUNCIATION_CARDS["cmudict"]
+    for (part, published), file in zip(card.parts.items(), card.files, strict=True):
+        assert file.path == published
+        path = located(card, file)
+        if path is None:
+            pytest.skip("CMUdict is not on this machine")
+        content = path.read_bytes()
+        assert (len(content), hashlib.sha256(content).hexdigest()) == (file.size, file.sha256)
+        assert content.count(b"\n") == card.examples[part]

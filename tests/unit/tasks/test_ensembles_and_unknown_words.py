@@ -1,0 +1,215 @@
+"""Translators of several runs, unknown words replaced through the alignment, and models that are listened to."""
+
+from collections import Counter
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+import pytest
+import torch
+from torch import Tensor, nn
+
+from seqwright.batches.pairs import pairs
+from seqwright.decoding.coverage import Aligns
+from seqwright.decoding.settings import DecodingSettings
+from seqwright.errors import RunError, SettingError
+from seqwright.inputs.dictionary import learnt_dictionary, load_dictionary, save_dictionary
+from seqwright.inputs.pair_text import PairText, PairTextSettings
+from seqwright.layers.taps import Tap, View
+from seqwright.models.pair_example import example
+from seqwright.models.transformer import Transformer, TransformerSettings, small
+from seqwright.tasks.alignments import Aligner, Attentive, alignment_taps
+from seqwright.tasks.translator import Translator
+
+PAIRS = [("ein Hund schläft", "a dog sleeps"), ("eine Katze schläft", "a cat sleeps")] * 2
+OTHER = [("ein Hund schläft", "a dog sleeps"), ("eine Katze rennt", "a cat runs")] * 2
+
+
+class Made(NamedTuple):
+    folder: Path
+    model: nn.Module
+    inputs: PairText
+
+
+def made(name: str, seed: int, inputs: PairText) -> Made:
+    torch.manual_seed(seed)
+    settings = TransformerSettings(width=8, heads=2, encoder_layers=1, decoder_layers=2, feed_forward=13, dropout=0.0)
+    sizes: dict[str, Any] = dict(inputs.sizes())
+    return Made(Path(name), Transformer(settings, **sizes), inputs)
+
+
+def learnt(pairs: Any = PAIRS, **settings: Any) -> PairText:
+    return PairText.learnt(pairs, PairTextSettings(kind="words", shared=False, **settings))
+
+
+# ------------------------------------------------------------------------------------------------ ensembles
+
+
+@pytest.mark.parametrize("settings", [{}, {"beam": 3, "n_best": 3}, {"temperature": 1.0, "n_best": 2}])
+def test_a_run_with_itself_translates_as_alone(settings: dict[str, Any]) -> None:
+    run, decoding = made("one", 1, learnt()), DecodingSettings(longest=7, **settings)
+    alone = Translator(run.model, run.inputs, decoding)(["ein Hund", "Katze schläft ein"])
+    twice = Translator.together([run, run], decoding)(["ein Hund", "Katze schläft ein"])
+    assert [[each.tokens for each in row] for row in twice] == [[each.tokens for each in row] for row in alone]
+    assert twice[1][0].score == pytest.approx(alone[1][0].score, abs=1e-5)
+
+
+def test_sources_may_be_cut_otherwise_and_the_score_is_of_the_mean() -> None:
+    """Words and characters on the source side, the same words on the target side."""
+    first = made("words", 1, learnt())
+    characters = PairText.learnt(PAIRS, PairTextSettings(kind="characters", shared=False))
+    second = made("characters", 2, PairText(characters.source, first.inputs.target))
+    sentences, targets = ["ein Hund", "Katze"], ["a dog", "a cat sleeps"]
+    together = Translator.together([first, second]).score(sentences, targets)
+    for row, (sentence, target) in enumerate(zip(sentences, targets, strict=True)):
+        shares = []
+        for run in (first, second):
+            read, written = run.inputs.source.encode([sentence]), run.inputs.target.encode([target])
+            batch = pairs(read, written, begin=run.inputs.begin, end=run.inputs.end)
+            logits_BTV = run.model.eval()(batch)[0].detach()
+            shares.append(logits_BTV.softmax(-1).gather(-1, batch.wanted_BT.unsqueeze(-1)).squeeze(-1).numpy())
+        assert together[row] == pytest.approx(float(np.log(np.mean(shares, axis=0)).sum()), abs=1e-4)
+
+
+def test_runs_of_different_vocabularies_are_named_with_what_differs() -> None:
+    one, other = made("runs/one", 1, learnt()), made("runs/other", 1, learnt(OTHER))
+    with pytest.raises(RunError, match=r"runs/one and runs/other write different vocabularies: they have \d+ and \d+"):
+        Translator.together([one, other])
+    letters = made("runs/letters", 1, PairText.learnt(PAIRS, PairTextSettings(kind="characters")))
+    with pytest.raises(RunError, match="of kind 'words' and 'characters'"):
+        Translator.together([one, letters])
+    swapped = made("runs/swapped", 1, learnt([(a, b.replace("dog", "hog")) for a, b in PAIRS]))
+    with pytest.raises(RunError, match=r"token \d+ is '▁\w+' and '▁\w+'"):
+        Translator.together([one, swapped])
+
+
+# ------------------------------------------------------------------------------------------------ unknown words
+
+
+class Pointer(nn.Module):
+    """Writes the target that it was made with, looking at the source places that it was made with."""
+
+    def __init__(self, tokens: list[int], looks: list[int], vocabulary: int) -> None:
+        super().__init__()
+        self.weights = Tap(View("cross-attention", rows="wanted", columns="source"))
+        self.tokens, self.looks, self.vocabulary = tokens, looks, vocabulary
+        self.home = nn.Parameter(torch.zeros(1))
+
+    def forward(self, batch: Any, carry: None = None) -> tuple[Tensor, None]:
+        S = batch.source_BS.shape[1]
+        places_T = torch.tensor(self.looks)[: batch.given_BT.shape[1]]
+        self.weights(nn.functional.one_hot(places_T, S).float().expand(len(batch.source_BS), -1, -1))
+        return torch.zeros(*batch.given_BT.shape, self.vocabulary), carry
+
+    def start(self, batch: Any) -> Tensor:
+        return torch.zeros(len(batch.source_BS), 1, dtype=torch.long)
+
+    def step(self, tokens_B: Tensor, state: Tensor) -> tuple[Tensor, Tensor]:
+        wanted_B = torch.tensor(self.tokens)[state[:, 0]]
+        return 9.0 * nn.functional.one_hot(wanted_B, self.vocabulary).float(), state + 1
+
+
+def pointer(inputs: PairText) -> Pointer:
+    """Of "Otto sieht Zürich ." it makes "<unk> dog <unk> </s>", looking at Otto, at sieht and at Zürich."""
+    unknown = inputs.target.unknown
+    assert unknown is not None
+    dog = inputs.target.encode(["dog"])[0].tolist()
+    return Pointer([unknown, *dog, unknown, inputs.end], [0, 1, 2, 3], inputs.target.size)
+
+
+SENTENCE = "Otto sieht Zürich"
+
+
+@pytest.mark.parametrize("settings", [{}, {"beam": 2}])
+@pytest.mark.parametrize(
+    ("unknown", "text"),
+    [("keep", "<unk> dog <unk>"), ("copy", "Otto dog Zürich"), ("dictionary", "Otto dog Zurich")],
+)
+def test_unknown_words_become_what_they_look_at(unknown: Any, text: str, settings: dict[str, Any]) -> None:
+    inputs = learnt()._replace(dictionary={"Zürich": "Zurich", "sieht": "sees"})
+    translator = Translator(pointer(inputs), inputs, DecodingSettings(unknown=unknown, **settings))
+    assert translator.best([SENTENCE, "", SENTENCE]) == [text, "", text]
+
+
+def test_unknown_words_are_never_written_unless_asked_for() -> None:
+    inputs = learnt()
+    (found,) = Translator(pointer(inputs), inputs)([SENTENCE])
+    assert inputs.target.unknown not in found[0].tokens
+
+
+def test_the_dictionary_spells_words_as_the_vocabulary_does() -> None:
+    inputs = learnt(lowercase=True)._replace(dictionary={"zürich": "zurich"})
+    translator = Translator(pointer(inputs), inputs, DecodingSettings(unknown="dictionary"))
+    assert translator.best([SENTENCE]) == ["Otto dog zurich"]
+
+
+def test_what_unknown_words_cannot_be_replaced_by_is_said_in_words() -> None:
+    inputs = learnt()
+    with pytest.raises(SettingError, match="the run has learnt none; learn one with `seqwright align RUN`"):
+        Translator(pointer(inputs), inputs, DecodingSettings(unknown="dictionary"))
+    blind = nn.Linear(1, 1)
+    with pytest.raises(SettingError, match="no attention from the target to the source"):
+        Translator(blind, inputs, DecodingSettings(unknown="copy"))
+
+
+def test_a_dictionary_is_what_was_seen_together_most(tmp_path: Path) -> None:
+    together = {"Hund": Counter(dog=2, hound=1), "der": Counter(the=3), "alle": Counter(b=1, a=1)}
+    entries = list(learnt_dictionary(together))
+    assert entries == [("Hund", "dog", 2), ("alle", "a", 1), ("der", "the", 3)]
+    save_dictionary(entries, tmp_path)
+    assert load_dictionary(tmp_path) == {"Hund": "dog", "alle": "a", "der": "the"}
+    assert load_dictionary(tmp_path / "elsewhere") is None
+    (tmp_path / "dictionary.tsv").write_text("Hund\tdog\t2\nKatze cat\n")
+    with pytest.raises(RunError, match=r"dictionary\.tsv:2: expected a source word, a tab and a target word"):
+        load_dictionary(tmp_path)
+
+
+# ------------------------------------------------------------------------------------------------ listening
+
+
+@torch.no_grad()
+def test_a_model_that_is_listened_to_says_the_same_and_where_it_looked() -> None:
+    torch.manual_seed(1)
+    model, batch = small().eval(), example()
+    listened = Attentive(model)
+    assert isinstance(listened, Aligns)
+    assert len(alignment_taps(model)) == 3
+    targets = [row[real].numpy()[:-1] for row, real in zip(batch.wanted_BT, batch.real_BT, strict=True)]
+    sources = [row[real].numpy()[:-1] for row, real in zip(batch.source_BS, batch.source_real_BS, strict=True)]
+
+    class Ends(NamedTuple):
+        begin: int = 2
+        end: int = 3
+
+    inputs: Any = Ends()
+    whole = Aligner(model, inputs)(sources, targets)
+    state = listened.start(batch)
+    logits_BTV, after = listened.read(batch.given_BT, batch.real_BT, state)
+    torch.testing.assert_close(logits_BTV, model.read(batch.given_BT, batch.real_BT, model.start(batch))[0])
+    weight_BS = listened.attention_of(after)
+    assert weight_BS is not None
+    for row, weights_TS in enumerate(whole):
+        np.testing.assert_allclose(weights_TS.sum(-1), 1, atol=1e-5)
+        np.testing.assert_allclose(weight_BS[row, : weights_TS.shape[1]], weights_TS[-1], atol=1e-5)
+        assert weight_BS[row, weights_TS.shape[1] :].sum() == 0
+    for place in range(2):
+        logits_BV, state = listened.step(batch.given_BT[:, place], state)
+        torch.testing.assert_close(logits_BV, logits_BTV[:, place], rtol=0, atol=1e-5)
+        looked_BS = listened.attention_of(state)
+        assert looked_BS is not None
+        for row, weights_TS in enumerate(whole):
+            np.testing.assert_allclose(looked_BS[row, : weights_TS.shape[1]], weights_TS[min(place, 1)], atol=1e-5)
+    assert looked_BS is not None
+    _, later = listened.read(batch.given_BT[:, 2:3], torch.tensor([[True], [False], [True]]), state)
+    assert later.weight_BS is not None
+    assert torch.equal(later.weight_BS[1], looked_BS[1])
+    assert not torch.equal(later.weight_BS[0], looked_BS[0])
+
+
+def test_a_transformer_is_searched_with_coverage_and_without_it_as_it_is() -> None:
+    run = made("one", 3, learnt())
+    plain = Translator(run.model, run.inputs, DecodingSettings(beam=3, longest=6))
+    assert plain.model is run.model
+    covered = Translator(run.model, run.inputs, DecodingSettings(beam=3, longest=6, coverage_penalty=0.5))
+    ((one,), (other,)) = plain(["ein Hund"]), covered(["ein Hund"])
+    assert other[0].score < one[0].score
