@@ -1,0 +1,92 @@
+"""`compare`: several recipes or runs under one budget, in one table."""
+
+import sys
+from pathlib import Path
+
+from rich.console import Console
+from rich.table import Table as Drawn
+from rich.text import Text
+
+from seqwright.cli.terminal import command, json_text, say, shown
+from seqwright.comparison.page import written_page
+from seqwright.comparison.plan import Plan, planned
+from seqwright.comparison.results import results
+from seqwright.comparison.settings import read_comparison
+from seqwright.comparison.stages import Progress, Stages, Stopped, spoken
+from seqwright.comparison.table import Table, markdown, tabled
+from seqwright.whole_file import written_whole
+
+
+def compare_rows(where: str, runs: Path, *, dry_run: bool, as_json: bool) -> None:
+    """Do what is missing, write the table, show it."""
+    settings, path = read_comparison(where)
+    plan = planned(settings, path, runs)
+    stages = Stages(plan, say)
+    try:
+        if dry_run:
+            _print_plan(plan, stages.prospects(), stages.outcome.failures)
+            sys.exit(1 if stages.outcome.failures else 0)
+        outcome = stages.go()
+    except Stopped:
+        say(f"stopped; what was trained is saved, and {command('compare', where)} goes on from there")
+        sys.exit(130)
+    found = results(plan, outcome, stages.records)
+    table = tabled(found)
+    files = {"json": json_text(found, indent=1), "md": markdown(found, table)}
+    files["html"] = written_page(plan, found, table)
+    for form, text in files.items():
+        with written_whole(plan.folder / f"table.{form}") as file:
+            file.write(text)
+    if as_json:
+        print(json_text(found))
+    else:
+        _print(table)
+    say(f"written to {shown(plan.folder)}/table.html, .md and .json")
+    for name, sentence in outcome.failures.items():
+        say(f"seqwright compare: row '{name}' is missing: {sentence}")
+    if outcome.failures:
+        sys.exit(1)
+
+
+def _print(table: Table) -> None:
+    """The scores, below them what they cost, and how the numbers were made."""
+    console = Console()
+    for columns in (slice(1, table.judging), slice(table.judging, None)):
+        drawn = Drawn(box=None, pad_edge=False, padding=(0, 1, 0, 0))
+        drawn.add_column("", no_wrap=True)
+        for title in table.titles[columns]:
+            drawn.add_column(title, justify="right")
+        for row in table.rows:
+            drawn.add_row(
+                *(Text(cell.text, "bold" if cell.best else "", no_wrap=True) for cell in row[:1] + row[columns])
+            )
+        console.print(drawn)
+        console.print()
+    for note in table.notes:
+        console.print(Text(note, style="dim"))
+
+
+def _print_plan(plan: Plan, prospects: list[Progress], failures: dict[str, str]) -> None:
+    """Every trial, what is there, and how long the rest will take."""
+    console = Console()
+    drawn = Drawn("row", "run", "parameters", "steps left", "time", box=None, pad_edge=False, padding=(0, 2, 0, 0))
+    for progress in prospects:
+        folders = " + ".join(shown(folder) for folder in progress.trial.folders)
+        size = progress.measured.get("parameters")
+        cells = [progress.title, folders, f"{size:,}" if size else "", *_left(progress)]
+        drawn.add_row(*map(Text, cells))
+    console.print(drawn)
+    for name, sentence in failures.items():
+        console.print(Text(f"row '{name}' cannot be trained: {sentence}"))
+    left = sum(progress.seconds for progress in prospects)
+    console.print(f"{spoken(left)} of training in all" if left else "everything is trained", highlight=False)
+
+
+def _left(progress: Progress) -> tuple[str, str]:
+    if not progress.trial.trained:
+        return "", "only judged"
+    if not progress.steps:
+        return "0", "trained"
+    if not progress.measured["descends"]:
+        return "", "by counting"
+    return f"{progress.steps:,}", spoken(progress.seconds)

@@ -1,0 +1,260 @@
+"""What is done to one row, each in a process of its own: measure it, train it, judge it.
+
+Each function is given plain settings and gives plain numbers, so that they can go from process to process.
+"""
+
+import json
+import sys
+import time
+from collections.abc import Mapping
+from functools import reduce
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+import torch
+from torch import nn
+
+from seqwright.batches import Batches, Place
+from seqwright.data.examples import PartName
+from seqwright.kinds import task_of
+from seqwright.lineage import model_row
+from seqwright.metrics.language import Extent, extent, language_scores
+from seqwright.recipe import Recipe, recipe_from, validated, written
+from seqwright.runs import (
+    Run,
+    data_of,
+    device_of,
+    model_of,
+    objective_of,
+    open_run,
+    parameters,
+    rate_of,
+    set_up_cpu,
+    source_of,
+    train,
+)
+from seqwright.tasks import refuse_missing_part
+from seqwright.tasks.pair_scores import scored
+from seqwright.tasks.translation import usable
+from seqwright.tasks.translator import Translator
+from seqwright.training.checkpoint import read_checkpoint, read_mark
+from seqwright.training.flops import counted
+from seqwright.training.journal import Journal
+from seqwright.training.loop import fit
+from seqwright.training.reporter import Bar, Lines, Quiet, Reporter
+from seqwright.training.schedule import expected_steps
+
+WARMING, TRIED = 3, 30  # steps before the clock starts, and steps that are timed
+PATIENCE = 20.0  # seconds after which fewer timed steps will do
+SAMPLED = 200  # batches whose tokens are counted
+COUNTED = 8  # batches whose operations are counted
+
+
+def measured(resolved: Mapping[str, Any], *, timed: bool) -> dict[str, Any]:
+    """Size, tokens a step, operations a token and, if `timed`, the pace of a recipe, from real batches."""
+    recipe = recipe_from(dict(resolved))
+    set_up_cpu(recipe)
+    task, data, device = task_of(recipe.task), data_of(recipe), device_of(recipe)
+    source = source_of(recipe)
+    inputs = task.learnt_inputs(recipe, data, None if source is None else source.inputs.tokenizer)
+    batches = task.prepared(recipe, data, inputs).train
+    model = model_of(recipe, inputs.sizes())
+    descends = "gradient" in model_row(recipe.model.kind, recipe.task).promises
+    found: dict[str, Any] = {"parameters": parameters(model), "descends": descends}
+    if not descends:
+        return found
+    tokens, places = tokens_of(batches), spread(batches, COUNTED)
+    found |= {"flops_per_token": flops_per_token(model, objective_of(recipe), batches, places)}
+    found |= {"steps_in_epochs": expected_steps(recipe.training, batches)}
+    found |= {"tokens_per_step": tokens * recipe.training.accumulate}
+    return found | ({"seconds_per_step": _pace(recipe, model.to(device), batches)} if timed else {})
+
+
+def spread(batches: Batches[Any], most: int) -> list[Place]:
+    """Places evenly spread over the first epoch."""
+    count = batches.in_epoch(0)
+    return [Place(0, int(index)) for index in np.unique(np.linspace(0, count - 1, min(most, count)).round())]
+
+
+def tokens_of(batches: Batches[Any]) -> float:
+    """The mean number of real tokens in a batch."""
+    return float(np.mean([batches.at(place).tokens for place in spread(batches, SAMPLED)]))
+
+
+def flops_per_token(model: nn.Module, objective: Any, batches: Batches[Any], places: list[Place]) -> float:
+    """Operations of the forward and the backward pass over real batches, by their real tokens: padding costs too."""
+    flops = tokens = 0
+    model.train()
+    objective.train()
+    for place in places:
+        batch = batches.at(place)
+
+        def step(batch: Any = batch) -> None:
+            loss, _ = objective(model, batch, objective.start(model, batch))
+            loss.total(objective.counts(batch)).backward()
+
+        flops, tokens = flops + counted(step), tokens + batch.tokens
+    model.zero_grad(set_to_none=True)
+    return flops / tokens
+
+
+class Enough(Exception):  # noqa: N818 - it is not an error
+    """So many steps were timed."""
+
+
+class Stopwatch(Quiet):
+    """Times steps of a training, and ends it."""
+
+    def __init__(self) -> None:
+        self.times: list[float] = []
+
+    def step(self, step: int, loss: float, speed: float) -> None:
+        """A step is done."""
+        self.times.append(time.monotonic())
+        timed = len(self.times) - WARMING
+        if timed >= TRIED or (timed > WARMING and self.times[-1] - self.times[0] > PATIENCE):
+            raise Enough
+
+    def pace(self) -> float:
+        """Seconds a step."""
+        kept = self.times[min(WARMING, len(self.times) - 2) :]
+        return (kept[-1] - kept[0]) / (len(kept) - 1)
+
+
+def _pace(recipe: Recipe, model: nn.Module, batches: Batches[Any]) -> float:
+    """Seconds a step takes, from steps that are thrown away."""
+    watch, steps = Stopwatch(), WARMING + TRIED + 1
+    settings = recipe.training.model_copy(update={"steps": steps, "epochs": None, "average": "none"})
+    try:
+        objective = objective_of(recipe).to(device_of(recipe))
+        fit(model, objective, batches, settings=settings, rate=rate_of(recipe, batches), reporter=watch)
+    except Enough:
+        pass
+    return watch.pace()
+
+
+# ---------------------------------------------------------------------------------------------------- training
+
+
+class Cores(Quiet):
+    """How many cores were busy on the mean while a training went on."""
+
+    def __init__(self) -> None:
+        self.began = self.busy = (0.0, 0.0)
+        self.steps = 0
+
+    def begin(self, step: int, steps: int) -> None:
+        """The clocks start."""
+        self.began = time.process_time(), time.monotonic()
+
+    def step(self, step: int, loss: float, speed: float) -> None:
+        """A step is done."""
+        self.steps += 1
+
+    def end(self) -> None:
+        """The clocks stop."""
+        self.busy = time.process_time() - self.began[0], time.monotonic() - self.began[1]
+
+    def mean(self) -> float:
+        """CPU seconds in a second; where there was nothing left to do, as many as may be used."""
+        return self.busy[0] / self.busy[1] if self.steps else float(torch.get_num_threads())
+
+
+def trained(resolved: Mapping[str, Any], folder: str, reporter: Reporter, cores: Cores) -> dict[str, Any]:
+    """Train a recipe into its folder, from where it stopped."""
+    run = train(recipe_from(dict(resolved)), Path(folder), text=written(dict(resolved)), reporter=reporter)
+    return {**costs(run.folder), "parameters": parameters(run.model), "cores": cores.mean()}
+
+
+def costs(folder: Path) -> dict[str, Any]:
+    """What the training of a run took, from its own books: steps, seconds without validation, real tokens."""
+    step = read_mark(folder, "last") or 0
+    seconds = float(read_checkpoint(folder, step, ("model",)).state["seconds"])
+    lines = Journal(folder / "journal.jsonl").lines()
+    tokens = sum(int(line.get("tokens", 0)) for line in lines if line["event"] == "train")
+    return {"steps": step, "best": read_mark(folder, "best") or step, "seconds": seconds, "tokens": tokens}
+
+
+def speaking() -> Reporter:
+    """A progress bar where somebody watches, plain lines where not."""
+    from rich.console import Console
+
+    console = Console(stderr=True)
+    return Bar(console) if console.is_terminal else Lines()
+
+
+# ---------------------------------------------------------------------------------------------------- judging
+
+
+def judged(job: Mapping[str, Any]) -> dict[str, Any]:
+    """The scores of a run, or of several together, on a part; what they said to each example goes to a file."""
+    runs = [open_run(Path(folder)) for folder in job["folders"]]
+    torch.set_num_threads(job["threads"])
+    recipe = runs[0].recipe._replace(data=validated("data", job["data"], job["task"]))
+    decoding, data = validated("decoding", job["decoding"], job["task"]), data_of(recipe)
+    part: PartName = job["part"] or ("test" if "test" in data.parts() else "valid")
+    refuse_missing_part(data, part)
+    found = {"part": part, "sha256": data.fingerprint(part), "parameters": sum(parameters(run.model) for run in runs)}
+    if job["task"] == "translation":
+        judgement = translated(recipe, runs, data, part, decoding)
+    else:
+        task, run = task_of(job["task"]), runs[0]
+        result = task.evaluated(recipe, data, run.inputs, run.model, part, decoding)
+        judgement = Judgement(result.scores, result.signatures, result.answers, {})
+    if len(runs) == 1:
+        found["training"] = costs(runs[0].folder)
+    with Path(job["answers"]).open("w", encoding="utf-8") as file:
+        file.writelines(json.dumps(answer, ensure_ascii=False) + "\n" for answer in judgement.answers)
+    told = {"scores": judgement.scores, "signatures": judgement.signatures, "examples": len(judgement.answers)}
+    return {**found, **told, **judgement.speed}
+
+
+class Judgement(NamedTuple):
+    """Scores, how they were made, what was said to each example, and how fast."""
+
+    scores: dict[str, float]
+    signatures: dict[str, str]
+    answers: list[dict[str, Any]]
+    speed: dict[str, Any]
+
+
+def translated(recipe: Recipe, runs: list[Run], data: Any, part: PartName, decoding: Any) -> Judgement:
+    """A part translated by one run, or by several together.
+
+    What the wanted texts cost is told by the word and by the byte, ends included, whatever the tokens are.
+    """
+    pairs = list(usable(data.pairs(part)))
+    sources, wanted = [pair.source for pair in pairs], [pair.target for pair in pairs]
+    translator = Translator.together(runs, decoding)
+    translator(sources[:WARMING])
+    began = time.monotonic()
+    found = [candidates[0] for candidates in translator(sources)]
+    seconds, tokens = time.monotonic() - began, sum(len(best.tokens) + best.finished for best in found)
+    scores = scored(recipe, pairs, [best.text for best in found])
+    whole = reduce(Extent.plus, map(extent, wanted))
+    costs = language_scores(-sum(translator.score(sources, wanted)), 1, whole)
+    answers = zip(sources, wanted, found, strict=True)
+    return Judgement(
+        scores={name: score.value for name, score in scores.items()}
+        | {name: costs[name] for name in ("word_perplexity", "bits_per_byte")},
+        signatures={
+            **{name: score.signature for name, score in scores.items()},
+            "word_perplexity": "words between white space, each end is one; comparable whatever the tokens are",
+        },
+        answers=[{"source": read, "reference": text, "hypothesis": best.text} for read, text, best in answers],
+        speed={"decoding": {"tokens": tokens, "seconds": seconds}},
+    )
+
+
+def peak_memory() -> int:
+    """The most memory in bytes that this process has held."""
+    status = Path("/proc/self/status")
+    if status.exists():  # getrusage would also count what the process that started this one held
+        lines = status.read_text(encoding="utf-8").splitlines()
+        peak = [line.split()[1] for line in lines if line.startswith("VmHWM")]
+        if peak:
+            return 1024 * int(peak[0])
+    import resource
+
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * (1 if sys.platform == "darwin" else 1024)

@@ -1,0 +1,52 @@
+"""What a comparison has found so far, on disk: one JSON file for each trial, one entry for each thing done to it.
+
+An entry stands with the settings that made it. What was made by others than those of today is done again.
+"""
+
+import json
+from pathlib import Path
+from typing import Any
+
+from seqwright.whole_file import written_whole
+
+Found = dict[str, Any]
+
+
+class Records:
+    """The folder of the records of a comparison."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+
+    def found(self, name: str, stage: str, made_by: Any) -> Found | None:
+        """What a stage of a trial found under the same settings, if it did."""
+        entry = self._read(name).get(stage)
+        same = entry is not None and entry["made_by"] == _plain(made_by)
+        return dict(entry["found"]) if entry is not None and same else None
+
+    def keep(self, name: str, stage: str, made_by: Any, found: Found) -> None:
+        """Write down what a stage found."""
+        self.folder.mkdir(parents=True, exist_ok=True)
+        entries = {**self._read(name), stage: {"made_by": _plain(made_by), "found": found}}
+        with written_whole(self.path(name)) as file:
+            json.dump(entries, file, indent=1, ensure_ascii=False)
+
+    def path(self, name: str) -> Path:
+        """The file of a trial."""
+        return self.folder / f"{name}.json"
+
+    def answers(self, name: str) -> Path:
+        """The file with what a trial said to each example."""
+        return self.folder / f"{name}.jsonl"
+
+    def _read(self, name: str) -> dict[str, Any]:
+        try:
+            entries: dict[str, Any] = json.loads(self.path(name).read_text(encoding="utf-8"))
+        except (FileNotFoundError, json.JSONDecodeError):
+            return {}
+        return entries
+
+
+def _plain(value: Any) -> Any:
+    """A value as it comes back from JSON."""
+    return json.loads(json.dumps(value))

@@ -1,0 +1,177 @@
+"""What a comparison found, as one plain structure: what the JSON holds and the tables are made from."""
+
+import json
+import math
+import statistics
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from seqwright.comparison.plan import Plan, Row
+from seqwright.comparison.records import Found, Records
+from seqwright.comparison.stages import Outcome
+from seqwright.metrics.significance import Confidence, Ratio, ratio_confidence, text_confidence
+from seqwright.tasks.pair_scores import LOWER_IS_BETTER
+
+# The scores that are shown, the one that decides first; of other tasks the first few that their evaluation gives.
+SHOWN = {
+    "translation": ("bleu", "chrf", "word_perplexity"),
+    "language": ("bits_per_byte", "word_perplexity", "perplexity"),
+    "classification": ("accuracy", "macro_f1", "loss"),
+    "forecasting": ("mse", "mae", "mase"),
+}
+MOST_SHOWN = 4
+LOWER = {"word_perplexity", "bits_per_byte", "bits_per_character", "mse", "mae", "mase"} | LOWER_IS_BETTER
+UNSEEN = ("loss", "perplexity")  # of a task that is not listed above: they depend on its tokens
+TRAINING = ("steps", "tokens", "flops")
+COSTS = ("training_seconds", "energy_wh", "tokens_per_second", "decoding_tokens_per_second", "memory_bytes")
+
+
+def results(plan: Plan, outcome: Outcome, records: Records) -> dict[str, Any]:
+    """Everything, row by row; a row that failed stands only among the failures."""
+    rows = [row for row in plan.rows if row.name not in outcome.failures]
+    judged = {row.name: [outcome.judged[trial.name] for trial in row.trials] for row in rows}
+    first = next(iter(judged.values()))[0] if judged else {}
+    names = shown_scores(plan.task, first["scores"]) if judged else []
+    sure = confidence(plan, rows, judged, records, names[0]) if names else {}
+    settings = plan.settings
+    return {
+        "name": settings.name,
+        "description": settings.description,
+        "task": plan.task,
+        "part": first.get("part"),
+        "examples": first.get("examples"),
+        "baseline": plan.baseline,
+        "seeds": list(settings.seeds),
+        "budget": settings.budget.model_dump(exclude_none=True) if settings.budget else None,
+        "threads": plan.threads,
+        "watts_per_core": settings.watts_per_core,
+        "resamples": settings.resamples,
+        "decoding": plan.decoding.model_dump(mode="json", exclude_none=True) if "decoding" in first else None,
+        "signatures": {name: text for name, text in first.get("signatures", {}).items() if name in names},
+        "shown": names,
+        "lower_is_better": [name for name in names if name in LOWER],
+        "rows": [_row(plan, outcome, row, judged[row.name], sure.get(row.name, {})) for row in rows],
+        "failures": dict(outcome.failures),
+    }
+
+
+def shown_scores(task: str, scores: dict[str, float]) -> list[str]:
+    """The scores of the table, the one that decides first."""
+    usual = [name for name in SHOWN.get(task, ()) if name in scores]
+    decisive = SHOWN.get(task, ("",))[0] in scores
+    return usual if decisive else [name for name in scores if name not in UNSEEN][:MOST_SHOWN]
+
+
+def _row(plan: Plan, outcome: Outcome, row: Row, judged: list[Found], sure: dict[str, Confidence]) -> dict[str, Any]:
+    names = judged[0]["scores"]
+    scores = {name: _over([found["scores"][name] for found in judged]) for name in names}
+    for name, given in sure.items():
+        scores[name] |= {"interval": given.interval, "p": given.p}
+    return {
+        "name": row.name,
+        "model": None if row.members else row.recipe.model.kind,
+        "recipe": None if row.members else row.recipe.description,
+        "members": list(row.members),
+        "parameters": judged[0]["parameters"],
+        "scores": scores,
+        "training": {name: _over(values) for name, values in _costs(plan, outcome, row, judged, TRAINING).items()},
+        "cost": {name: _over(values) for name, values in _costs(plan, outcome, row, judged, COSTS).items()},
+    }
+
+
+def _over(values: list[float]) -> dict[str, Any]:
+    """Mean and standard deviation over the seeds, and each."""
+    deviation = statistics.stdev(values) if len(values) > 1 else None
+    return {"mean": statistics.fmean(values), "deviation": deviation, "each": values}
+
+
+# ---------------------------------------------------------------------------------------------------- costs
+
+
+def _costs(
+    plan: Plan, outcome: Outcome, row: Row, judged: list[Found], wanted: Sequence[str]
+) -> dict[str, list[float]]:
+    """What each trial of a row took, as far as it is known of all of them."""
+    each = [_cost(plan, outcome, row, number) for number in range(len(row.trials))]
+    for cost, found in zip(each, judged, strict=True):
+        if "decoding" in found:
+            cost["decoding_tokens_per_second"] = found["decoding"]["tokens"] / found["decoding"]["seconds"]
+    return {name: [cost[name] for cost in each] for name in wanted if all(name in cost for cost in each)}
+
+
+def _cost(plan: Plan, outcome: Outcome, row: Row, number: int) -> dict[str, float]:
+    """What training a trial took; an ensemble took what its members took together."""
+    if row.members:
+        members = [each for each in plan.rows if each.name in row.members]
+        parts = [_cost(plan, outcome, member, min(number, len(member.trials) - 1)) for member in members]
+        summed = ("tokens", "flops", "training_seconds", "energy_wh")
+        return {name: sum(part[name] for part in parts) for name in summed if all(name in part for part in parts)}
+    trial, measured = row.trials[number], outcome.measured.get(row.name, {})
+    trained = outcome.trained.get(trial.name)
+    books = trained or outcome.judged[trial.name]["training"]
+    cost: dict[str, float] = {"training_seconds": books["seconds"]}
+    if books["tokens"]:
+        cost |= {"steps": books["steps"], "tokens": books["tokens"]}
+        cost["tokens_per_second"] = books["tokens"] / books["seconds"]
+    if books["tokens"] and measured.get("descends"):
+        cost["flops"] = measured["flops_per_token"] * books["tokens"]
+    if trained is not None:
+        cost["memory_bytes"] = trained["memory"]
+        cost["energy_wh"] = trained["seconds"] * trained["cores"] * plan.settings.watts_per_core / 3600
+    return cost
+
+
+# ---------------------------------------------------------------------------------------------------- confidence
+
+
+def confidence(
+    plan: Plan, rows: list[Row], judged: dict[str, list[Found]], records: Records, decisive: str
+) -> dict[str, dict[str, Confidence]]:
+    """How sure the scores of the first seed are, and whether they differ from the baseline's."""
+    first = sorted(rows, key=lambda row: row.name != plan.baseline)
+    if first[0].name != plan.baseline:  # it failed
+        return {}
+    answers = {row.name: read_answers(records, row.trials[0].name) for row in first}
+    resamples = plan.settings.resamples
+    if decisive == "bleu":
+        texts = {name: [answer["hypothesis"] for answer in given] for name, given in answers.items()}
+        references = [answer["reference"] for answer in answers[plan.baseline]]
+        lowercase = bool(first[0].recipe.inputs.lowercase)
+        return text_confidence(texts, references, lowercase=lowercase, resamples=resamples)
+    if decisive not in RATIOS:
+        return {}
+    ratios = {name: RATIOS[decisive](given) for name, given in answers.items()}
+    alike = len({len(ratio.sum_N) for ratio in ratios.values()}) == 1
+    scores = {row.name: judged[row.name][0]["scores"][decisive] for row in first}
+    if not alike or not all(math.isclose(ratios[name].value, scores[name], rel_tol=1e-3) for name in ratios):
+        return {}  # some examples were left out, so they do not add up to the score
+    return {name: {decisive: sure} for name, sure in ratio_confidence(ratios, resamples=resamples).items()}
+
+
+def read_answers(records: Records, name: str) -> list[dict[str, Any]]:
+    """What a trial said to each example."""
+    return [json.loads(line) for line in records.answers(name).read_text(encoding="utf-8").splitlines()]
+
+
+def _accuracy(answers: list[dict[str, Any]]) -> Ratio:
+    right_N = np.array([100.0 * (answer["label"] == answer["predicted"]) for answer in answers])
+    return Ratio(right_N, np.ones(len(answers)))
+
+
+def _bits_per_byte(answers: list[dict[str, Any]]) -> Ratio:
+    bits_N = np.array([-answer["log_probability"] / math.log(2) for answer in answers])
+    return Ratio(bits_N, np.array([float(len(answer["text"].encode())) for answer in answers]))
+
+
+def _mean_squared_error(answers: list[dict[str, Any]]) -> Ratio:
+    errors = [np.subtract(answer["forecast"], answer["truth"]) for answer in answers]
+    return Ratio(np.array([float((e**2).sum()) for e in errors]), np.array([float(e.size) for e in errors]))
+
+
+RATIOS: dict[str, Callable[[list[dict[str, Any]]], Ratio]] = {
+    "accuracy": _accuracy,
+    "bits_per_byte": _bits_per_byte,
+    "mse": _mean_squared_error,
+}

@@ -1,0 +1,193 @@
+"""The table of a comparison as words: what the terminal, Markdown and the page show, and what they say below it."""
+
+import math
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+TITLES = {"bleu": "BLEU", "chrf": "chrF", "word_perplexity": "perplexity a word", "bits_per_byte": "bits a byte"}
+TITLES |= {"perplexity": "perplexity a token", "macro_f1": "macro F1", "mse": "MSE", "mae": "MAE", "mase": "MASE"}
+NOTHING = "–"
+FRACTIONS = {"loss", "bits_per_byte", "bits_per_character", "mse", "mae", "mase"}  # small numbers
+
+
+class Cell(NamedTuple):
+    """What stands in a place of the table, and whether no other row is better."""
+
+    text: str
+    best: bool = False
+
+
+class Table(NamedTuple):
+    """Titles, rows of cells, the number of columns before those that say what a row cost, and the sentences below."""
+
+    titles: list[str]
+    rows: list[list[Cell]]
+    judging: int
+    notes: list[str]
+
+
+def tabled(found: dict[str, Any]) -> Table:
+    """The table of what was found."""
+    columns: dict[str, list[Cell]] = {"": [Cell(row["name"]) for row in found["rows"]]}
+    for number, name in enumerate(found["shown"]):
+        arrow = "↓" if name in found["lower_is_better"] else "↑"
+        columns[f"{spoken_score(name)} {arrow}"] = _score_cells(found, name)
+        if number == 0:
+            columns |= _confidence_columns(found, name)
+    judging = len(_filled(columns))
+    columns["parameters"] = [Cell(magnitude(row["parameters"])) for row in found["rows"]]
+    columns["training FLOPs"] = _cells(found, "training", "flops", scientific)
+    columns["training time"] = _cells(found, "cost", "training_seconds", duration)
+    columns["tokens/s training"] = _cells(found, "cost", "tokens_per_second", thousands)
+    columns["tokens/s decoding"] = _cells(found, "cost", "decoding_tokens_per_second", thousands)
+    columns["peak memory"] = _cells(found, "cost", "memory_bytes", lambda size: f"{size / 2**30:.2f} GiB")
+    columns["energy"] = _cells(found, "cost", "energy_wh", _watt_hours)
+    kept = _filled(columns)
+    rows = [list(cells) for cells in zip(*kept.values(), strict=True)]
+    return Table(list(kept), rows, judging, notes(found))
+
+
+def _filled(columns: dict[str, list[Cell]]) -> dict[str, list[Cell]]:
+    """The columns in which anything stands."""
+    return {title: cells for title, cells in columns.items() if any(cell.text != NOTHING for cell in cells)}
+
+
+def _score_cells(found: dict[str, Any], name: str) -> list[Cell]:
+    scores = [row["scores"][name] for row in found["rows"]]
+    means = [score["mean"] for score in scores]
+    best, worst = sorted((min(means), max(means)), reverse=name not in found["lower_is_better"])
+    return [Cell(spread(score, name), score["mean"] == best != worst) for score in scores]
+
+
+def _confidence_columns(found: dict[str, Any], name: str) -> dict[str, list[Cell]]:
+    scores = [row["scores"][name] for row in found["rows"]]
+    ps = [score.get("p") for score in scores]
+    return {
+        "95 %": [
+            Cell(f"±{score['interval']:.{decimals(score['mean'], name)}f}" if "interval" in score else NOTHING)
+            for score in scores
+        ],
+        "p": [Cell(NOTHING if p is None else f"{p:.3f}") for p in ps],
+    }
+
+
+def _cells(found: dict[str, Any], group: str, name: str, form: Callable[[float], str]) -> list[Cell]:
+    return [Cell(form(row[group][name]["mean"]) if name in row[group] else NOTHING) for row in found["rows"]]
+
+
+def spread(value: dict[str, Any], name: str) -> str:
+    """A score: `28.31`, or of several seeds `28.31 ± 0.20`."""
+    mean, deviation, digits = value["mean"], value["deviation"], decimals(value["mean"], name)
+    return f"{mean:.{digits}f}" + ("" if deviation is None else f" ± {deviation:.{digits}f}")
+
+
+# ---------------------------------------------------------------------------------------------------- words
+
+
+def spoken_score(name: str) -> str:
+    """A score as the table calls it."""
+    return TITLES.get(name, name.replace("_", " "))
+
+
+def decimals(value: float, name: str) -> int:
+    """How many digits of a score say something after the point."""
+    if name not in FRACTIONS:
+        return 2
+    return 3 if abs(value) >= 1 or not value else 3 - math.floor(math.log10(abs(value)))
+
+
+def magnitude(count: float) -> str:
+    """`9.0 M`."""
+    for size, letter in ((1e9, "G"), (1e6, "M"), (1e3, "k")):
+        if count >= size:
+            return f"{count / size:.1f} {letter}"
+    return f"{count:.0f}"
+
+
+def scientific(count: float) -> str:
+    """`1.23e15`."""
+    mantissa, _, exponent = f"{count:.2e}".partition("e")
+    return f"{mantissa}e{int(exponent)}"
+
+
+def thousands(count: float) -> str:
+    """`12,300`: three digits that say something."""
+    digits = max(0, math.floor(math.log10(count)) - 2) if count >= 1 else 0
+    return f"{round(count, -digits):,.0f}"
+
+
+def duration(seconds: float) -> str:
+    """`24.9 min`, or seconds where they are few."""
+    return f"{seconds / 60:.1f} min" if seconds >= 60 else f"{seconds:.1f} s"
+
+
+def _watt_hours(energy: float) -> str:
+    return f"{energy:.1f} Wh" if energy >= 1 else f"{1000 * energy:.0f} mWh"
+
+
+def notes(found: dict[str, Any]) -> list[str]:
+    """How the numbers were made and what they take for granted."""
+    said = [_judging(found), _budget(found)]
+    names, several = found["shown"], len(found["seeds"]) > 1
+    if several:
+        seeds = ", ".join(map(str, found["seeds"]))
+        said.append(f"Mean ± standard deviation over the seeds {seeds}; interval and p are those of the first seed.")
+    if any("interval" in row["scores"][name] for row in found["rows"] for name in names):
+        said.append(
+            f"95 %: half of the bootstrap interval over {found['resamples']:,} resamples of the examples; p: how often "
+            f"resampling alone makes so large a difference to '{found['baseline']}' (paired bootstrap, Koehn 2004)."
+        )
+    said += [f"{spoken_score(name)}: {text}." for name, text in found["signatures"].items()]
+    said.append(
+        "Training FLOPs: two for each multiplication and addition in products of matrices and convolutions, forwards "
+        "and backwards, counted in the graph of real batches and scaled by the tokens learnt from."
+    )
+    if any("energy_wh" in row["cost"] for row in found["rows"]):
+        said.append(
+            f"Training time is without validation. Energy: training time × busy cores × {found['watts_per_core']:g} W, "
+            "an estimate of what the cores alone draw. Peak memory is that of the training process, libraries included."
+        )
+    if any(row["members"] for row in found["rows"]):
+        said.append("An ensemble costs in training what its members cost together.")
+    return said + [f"{name} is missing: {sentence}." for name, sentence in found["failures"].items()]
+
+
+def _judging(found: dict[str, Any]) -> str:
+    """On what, and how."""
+    said = f"Judged on the {found['part']} part" if found["part"] else "Nothing could be judged"
+    decoding = found["decoding"]
+    if decoding is None:
+        return f"{said}; {_threads(found)}."
+    search = "greedy" if decoding["beam"] == 1 else f"beam {decoding['beam']}, length penalty "
+    search += "" if decoding["beam"] == 1 else f"{decoding['length_penalty']:g}"
+    return f"{said}, {found['examples']:,} examples, {search}; {_threads(found)}."
+
+
+def _threads(found: dict[str, Any]) -> str:
+    count = found["threads"]
+    return f"{count} thread{'' if count == 1 else 's'}, one row after the other"
+
+
+def _budget(found: dict[str, Any]) -> str:
+    match found["budget"]:
+        case {"minutes": minutes}:
+            return f"Each row was given {minutes:g} minutes of training, turned into steps by the pace measured before."
+        case {"tokens": tokens}:
+            return f"Each row was given {tokens:,} tokens to learn from."
+        case _:
+            return "Each row was trained as its recipe says."
+
+
+def markdown(found: dict[str, Any], table: Table) -> str:
+    """The table as Markdown."""
+    lines = [f"# {found['name']}", "", *([found["description"], ""] if found["description"] else [])]
+    lines += ["| " + " | ".join(_escaped(title) for title in table.titles) + " |"]
+    lines += ["|" + "|".join([" :-- ", *[" --: "] * (len(table.titles) - 1)]) + "|"]
+    for row in table.rows:
+        cells = (f"**{_escaped(cell.text)}**" if cell.best else _escaped(cell.text) for cell in row)
+        lines.append("| " + " | ".join(cells) + " |")
+    return "\n".join([*lines, "", *(f"- {note}" for note in table.notes), ""])
+
+
+def _escaped(text: str) -> str:
+    return text.replace("|", "\\|").replace("\n", " ")

@@ -1,0 +1,56 @@
+"""The process that does one job of a comparison: `python -m seqwright.comparison.work`, the job as JSON on its input.
+
+Its input stays open for as long as the process that started it lives. Where it ends, the job saves and stops: nothing
+is left behind that would hold the lock of a run folder.
+"""
+
+import json
+import os
+import signal
+import sys
+import threading
+from pathlib import Path
+from typing import Any
+
+from seqwright.errors import UserError
+
+INTERRUPTED = 130
+
+
+def main() -> None:
+    """Do the job, and write what was found, or the sentence that says why not, where the job says."""
+    job = json.loads(sys.stdin.readline())
+    threading.Thread(target=_stop_when_left_alone, daemon=True).start()
+    try:
+        found = _done(job)
+    except UserError as error:
+        found = {"error": str(error)}
+    Path(job["found"]).write_text(json.dumps(found), encoding="utf-8")
+
+
+def _done(job: dict[str, Any]) -> dict[str, Any]:
+    from seqwright.comparison.measuring import Cores, judged, measured, peak_memory, speaking, trained
+    from seqwright.training.interruption import Interrupted
+    from seqwright.training.reporter import Both
+
+    try:
+        match job["stage"]:
+            case "measured":
+                return measured(job["recipe"], timed=job["timed"])
+            case "trained":
+                cores = Cores()
+                found = trained(job["recipe"], job["folder"], Both(speaking(), cores), cores)
+                return {**found, "memory": peak_memory()}
+            case _:
+                return {**judged(job), "memory": peak_memory()}
+    except (Interrupted, KeyboardInterrupt):
+        sys.exit(INTERRUPTED)
+
+
+def _stop_when_left_alone() -> None:
+    sys.stdin.read()
+    os.kill(os.getpid(), signal.SIGTERM)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,178 @@
+"""A comparison from file to table, all in this process; that it works in processes of its own is a story."""
+
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from seqwright.comparison import stages, work
+from seqwright.comparison.page import written_page
+from seqwright.comparison.plan import Plan, planned
+from seqwright.comparison.results import results
+from seqwright.comparison.settings import read_comparison
+from seqwright.comparison.stages import Outcome, Stages
+from seqwright.comparison.table import markdown, tabled
+from seqwright.errors import UserError
+from seqwright.metrics.text import bleu
+
+TRANSLATION = """
+description = "a | b <c>"
+baseline = "narrow"
+seeds = [1, 2]
+threads = 1
+resamples = 50
+data = { examples = 60, valid = 5, test = 7, symbols = 7, longest = 4 }
+training = { steps = 5, tokens = 120, warmup = 1, log_every = 2 }
+[[rows]]
+recipe = "reverse"
+name = "narrow"
+model = { width = 8, heads = 2, feed_forward = 16, encoder_layers = 1, decoder_layers = 1 }
+[[rows]]
+recipe = "reverse"
+name = "wide"
+model = { width = 16, heads = 2, feed_forward = 16, encoder_layers = 1, decoder_layers = 1 }
+[[rows]]
+name = "both"
+ensemble = ["narrow", "wide"]
+"""
+
+
+@pytest.fixture
+def jobs(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """The stages that were really done, here and not in a process of their own."""
+    seen: list[str] = []
+
+    def done(job: dict[str, Any]) -> dict[str, Any]:
+        seen.append(job["stage"])
+        found: dict[str, Any] = json.loads(json.dumps(work._done(json.loads(json.dumps(job)))))
+        return found
+
+    monkeypatch.setattr(stages, "done", done)
+    return seen
+
+
+def plan_of(folder: Path, text: str) -> Plan:
+    path = folder / "mine.toml"
+    path.write_text(text, encoding="utf-8")
+    return planned(*read_comparison(str(path)), folder / "runs")
+
+
+def compared(plan: Plan) -> tuple[Outcome, dict[str, Any]]:
+    process = Stages(plan, lambda sentence: None)
+    outcome = process.go()
+    return outcome, results(plan, outcome, process.records)
+
+
+def test_translations_are_compared_and_nothing_is_done_twice(jobs: list[str], tmp_path: Path) -> None:
+    plan = plan_of(tmp_path, TRANSLATION)
+    _, found = compared(plan)
+    assert sorted(jobs) == ["judged"] * 6 + ["measured"] * 2 + ["trained"] * 4
+    assert [row["name"] for row in found["rows"]] == ["narrow", "wide", "both"]
+    narrow, wide, both = found["rows"]
+    lines = (plan.folder / "records" / "wide-seed-1.jsonl").read_text(encoding="utf-8").splitlines()
+    answers = [json.loads(line) for line in lines]
+    score = bleu([answer["hypothesis"] for answer in answers], [answer["reference"] for answer in answers])
+    assert wide["scores"]["bleu"]["each"][0] == pytest.approx(score.value)
+    assert narrow["scores"]["bleu"]["p"] is None
+    assert 0 < wide["scores"]["bleu"]["p"] <= 1
+    assert both["parameters"] == narrow["parameters"] + wide["parameters"]
+    assert both["training"]["flops"]["mean"] == pytest.approx(
+        narrow["training"]["flops"]["mean"] + wide["training"]["flops"]["mean"]
+    )
+    assert wide["training"]["steps"]["each"] == [5, 5]
+    assert wide["cost"]["energy_wh"]["mean"] > 0
+    jobs.clear()
+    assert compared(plan)[1] == found
+    assert jobs == []
+    assert compared(plan_of(tmp_path, TRANSLATION + "[decoding]\nbeam = 2\n"))[1]["decoding"]["beam"] == 2
+    assert jobs == ["judged"] * 6
+
+
+def test_the_table_and_the_page_say_what_was_found(jobs: list[str], tmp_path: Path) -> None:
+    plan = plan_of(tmp_path, TRANSLATION)
+    _, found = compared(plan)
+    table = tabled(found)
+    assert table.titles[:6] == ["", "BLEU ↑", "95 %", "p", "chrF ↑", "perplexity a word ↓"]
+    assert {"parameters", "training FLOPs", "tokens/s training", "tokens/s decoding", "peak memory", "energy"} <= set(
+        table.titles
+    )
+    text = markdown(found, table)
+    assert len([line for line in text.splitlines() if line.startswith("|")]) == 2 + 3
+    assert "10 W" in text
+    page = written_page(plan, found, table)
+    assert "a | b &lt;c&gt;" in page
+    assert page.count("data:image/png;base64,") == 1 + 2  # curves, and the alignments of the two rows that attend
+    assert re.search(r'(src|href)="(?!data:)', page) is None
+
+
+def test_a_row_that_fails_is_told_and_the_others_go_on(jobs: list[str], tmp_path: Path) -> None:
+    bad = TRANSLATION.replace("model = { width = 16", 'training.metric = "blue"\nmodel = { width = 16')
+    outcome, found = compared(plan_of(tmp_path, bad))
+    assert list(outcome.failures) == ["wide", "both"]
+    assert "Did you mean 'bleu'" in outcome.failures["wide"]
+    assert outcome.failures["both"] == "its member 'wide' has failed"
+    assert [row["name"] for row in found["rows"]] == ["narrow"]
+    assert any("wide is missing" in note for note in tabled(found).notes)
+
+
+def test_what_was_begun_for_another_budget_is_not_gone_on_with(jobs: list[str], tmp_path: Path) -> None:
+    one = TRANSLATION.partition('[[rows]]\nrecipe = "reverse"\nname = "wide"')[0].replace("[1, 2]", "[1]")
+    compared(plan_of(tmp_path, one))
+    outcome, _ = compared(plan_of(tmp_path, one.replace("steps = 5", "steps = 9")))
+    assert "training.steps was 5 and is 9" in outcome.failures["narrow"]
+    assert "delete it to train it anew" in outcome.failures["narrow"]
+
+
+def test_a_budget_of_tokens_is_what_is_learnt_from(jobs: list[str], tmp_path: Path) -> None:
+    one = TRANSLATION.partition('[[rows]]\nrecipe = "reverse"\nname = "wide"')[0].replace("[1, 2]", "[1]")
+    _, found = compared(plan_of(tmp_path, "budget = { tokens = 1500 }\n" + one))
+    assert found["rows"][0]["training"]["tokens"]["mean"] == pytest.approx(1500, rel=0.15)
+
+
+def test_language_models_and_a_run_that_is_there(jobs: list[str], tmp_path: Path) -> None:
+    (tmp_path / "text.txt").write_text("".join(f"{'ab' * (i % 7)} {i}\n" for i in range(200)), encoding="utf-8")
+    recipe = f"""
+inputs = {{ kind = "characters", joined = false }}
+data = {{ kind = "text", train = "{tmp_path}/text.txt", valid = "10%", test = "10%" }}
+"""
+    (tmp_path / "pairs.toml").write_text(recipe + 'model = { kind = "ngram", order = 2, smoothing = "add-k" }')
+    training = 'training = { steps = 4, schedule = "constant" }'
+    (tmp_path / "lstm.toml").write_text(recipe + f'model = {{ kind = "lstm", width = 4 }}\n{training}')
+    rows = '[[rows]]\nrecipe = "pairs.toml"\n[[rows]]\nrecipe = "lstm.toml"\n'
+    shared = "threads = 1\nresamples = 40\nbudget = { minutes = 0.001 }\n"
+    _, found = compared(plan_of(tmp_path, shared + rows))
+    assert found["shown"][0] == "bits_per_byte"
+    pairs, lstm = found["rows"]
+    assert "flops" not in pairs["training"]
+    assert "flops" in lstm["training"]
+    assert lstm["scores"]["bits_per_byte"]["interval"] > 0
+    run = f'[[rows]]\nrun = "{tmp_path}/runs/mine/lstm-seed-1"\nname = "again"\n'
+    again = compared(plan_of(tmp_path, shared + rows + run))[1]["rows"][2]
+    assert again["scores"]["bits_per_byte"]["each"] == lstm["scores"]["bits_per_byte"]["each"]
+    assert again["training"]["flops"] == lstm["training"]["flops"]
+    assert "memory_bytes" not in again["cost"]
+
+
+def test_forecasters(jobs: list[str], tmp_path: Path) -> None:
+    text = """
+threads = 1
+resamples = 40
+data = { examples = 60, valid = 11, test = 13 }
+training = { epochs = 1 }
+[[rows]]
+recipe = "waves-dense"
+[[rows]]
+recipe = "waves-lstm"
+"""
+    _, found = compared(plan_of(tmp_path, text))
+    assert found["shown"] == ["mse", "mae", "mase"]
+    assert found["lower_is_better"] == found["shown"]
+    assert all(row["scores"]["mse"]["interval"] > 0 for row in found["rows"])
+
+
+def test_a_process_that_dies_is_a_sentence(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("sys.executable", "false")
+    with pytest.raises(UserError, match="its process ended with code 1"):
+        stages.done({"stage": "measured"})
