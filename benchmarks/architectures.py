@@ -1,0 +1,193 @@
+"""How many tokens a CPU-second does each architecture write, next to JoeyNMT's recurrent decoder?
+
+    python -m benchmarks.architectures
+
+Every model of the ladder from the thought vector to the Transformer, in the sizes of its recipe but with random weights
+and one vocabulary (ByteNet, which writes letters, with its own), translates the same batch on one thread with as many
+steps as asked for, no more and no fewer, greedily and by beam search; all take turns within one process. CPU-seconds
+are those of the whole process, the reading of the source included. Where JoeyNMT is installed (2.3 says that it needs
+an old protobuf; `pip install --no-deps joeynmt` and what it then misses will do), its RNN with Bahdanau's attention
+stands beside ours: GRUs of the same widths, a bidirectional encoder, input feeding.
+"""
+
+import statistics
+import time
+from argparse import Namespace
+from collections.abc import Callable
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+import torch
+
+from benchmarks.record import options, record, show
+from seqwright.batches import Ids
+from seqwright.batches.pairs import sources
+from seqwright.decoding import DecodingSettings, decoded
+from seqwright.devices import keep_freed_memory
+from seqwright.inputs.tokenizers import BEGIN, END, PAD, UNKNOWN
+from seqwright.recipe import read_recipe
+from seqwright.runs import model_of, parameters
+
+RECIPES = {
+    "LSTM, thought vector": "multi30k-de-en-lstm",
+    "context GRU": "multi30k-de-en-context-gru",
+    "Bahdanau": "multi30k-de-en-bahdanau",
+    "Luong": "multi30k-de-en-luong",
+    "GNMT": "multi30k-de-en-gnmt",
+    "Deep-Att": "multi30k-de-en-deep-att",
+    "ByteNet": "multi30k-de-en-bytenet",
+    "ConvS2S": "multi30k-de-en-convs2s",
+    "mixture of experts": "multi30k-de-en-moe",
+    "Transformer": "multi30k-de-en",
+}
+JOEY = "JoeyNMT, Bahdanau"
+VOCABULARY, LETTERS = 5000, 120
+SHORTEST, LONGEST = 15, 25  # tokens in a source sentence, every length equally likely
+BEAMS = {"greedy": 1, "beam 5": 5}
+MARK = 3.0  # times JoeyNMT's speed, in beam search
+
+Decode = Callable[[list[Ids], int], int]  # sources, width of the beam → how many tokens were written
+
+
+def main() -> None:
+    parser = options("architectures", __doc__)
+    parser.add_argument("--batch", type=int, default=32, help="sentences in a batch")
+    parser.add_argument("--steps", type=int, default=40, help="tokens of each translation")
+    parser.add_argument("--repetitions", type=int, default=5, help="measurements of each, in turns")
+    given = parser.parse_args()
+    if given.quick:
+        given.batch, given.steps, given.repetitions = 4, 6, 1
+    torch.set_num_threads(1)
+    keep_freed_memory()
+    decoders: dict[str, Decode] = {}
+    sizes: dict[str, int] = {}
+    for name, recipe in RECIPES.items():
+        decoders[name], sizes[name] = ours(recipe, given.steps)
+    peer = joey(given.steps)
+    if peer is None:
+        print("JoeyNMT is not installed: it is left out")
+    else:
+        decoders[JOEY], sizes[JOEY] = peer
+    report(given, sizes, measured(decoders, given))
+
+
+def ours(recipe: str, steps: int) -> tuple[Decode, int]:
+    """The decoding of a recipe's model, and how many parameters it has."""
+    settings = read_recipe(recipe)
+    size = LETTERS if settings.inputs.kind == "characters" else VOCABULARY
+    model: Any = model_of(settings, {"source_vocabulary": size, "target_vocabulary": size, "shared": True})
+    model.eval()
+
+    @torch.inference_mode()
+    def decode(rows: list[Ids], beam: int) -> int:
+        state = model.start(sources([row % (size - 4) + 4 for row in rows], end=END))
+        found = decoded(
+            model,
+            state,
+            DecodingSettings(beam=beam, shortest=steps, longest=steps),
+            first_B=torch.full((len(rows),), BEGIN),
+            end=END,
+            steps=steps,
+            forbidden=(PAD, UNKNOWN, BEGIN),
+        )
+        return sum(len(hypotheses[0].log_probabilities) for hypotheses in found)
+
+    return decode, parameters(model)
+
+
+def joey(steps: int) -> tuple[Decode, int] | None:
+    """JoeyNMT's decoding of a model like our Bahdanau, and its parameters; nothing where it is not installed."""
+    try:
+        from joeynmt.batch import Batch
+        from joeynmt.model import build_model
+        from joeynmt.search import search
+        from joeynmt.vocabulary import Vocabulary
+    except ImportError:
+        return None
+    special: dict[str, Any] = {"lang_tags": [], "sep_token": None, "sep_id": None}
+    for number, name in enumerate(("unk", "pad", "bos", "eos")):
+        special |= {f"{name}_token": f"<{name}>", f"{name}_id": number}
+    words = Vocabulary([f"t{number}" for number in range(VOCABULARY - 4)], SimpleNamespace(**special))
+    settings = read_recipe(RECIPES["Bahdanau"]).model
+    side = {"type": "recurrent", "rnn_type": settings.cell, "num_layers": settings.layers, "dropout": 0.0}
+    embeddings = {"embeddings": {"embedding_dim": settings.token_width, "dropout": 0.0}}
+    encoder = {**side, **embeddings, "hidden_size": settings.width // 2, "bidirectional": True}
+    decoder = {**side, **embeddings, "hidden_size": settings.width, "attention": "bahdanau", "input_feeding": True}
+    decoder |= {"init_hidden": "bridge", "hidden_dropout": 0.0}
+    model = build_model({"encoder": encoder, "decoder": decoder, "tied_embeddings": True}, words, words).eval()
+
+    def decode(rows: list[Ids], beam: int) -> int:
+        batch = sources([row % (VOCABULARY - 4) + 4 for row in rows], end=special["eos_id"])
+        source_BS = batch.source_BS.masked_fill(~batch.source_real_BS, special["pad_id"])
+        given = Batch(
+            src=source_BS,
+            src_length=batch.source_real_BS.sum(1),
+            src_prompt_mask=None,
+            trg=None,
+            trg_prompt_mask=None,
+            indices=torch.arange(len(rows)),
+            device=torch.device("cpu"),
+            pad_index=special["pad_id"],
+            eos_index=special["eos_id"],
+            is_train=False,
+        )
+        found, _, _ = search(
+            model, given, max_output_length=steps, beam_size=beam, beam_alpha=0.6, min_output_length=steps
+        )
+        return int(found.size)
+
+    return decode, parameters(model)
+
+
+def measured(decoders: dict[str, Decode], given: Namespace) -> dict[str, dict[str, list[float]]]:
+    """Tokens a CPU-second of each decoder, in each search, in each repetition; all take turns."""
+    draw = np.random.default_rng(1)
+    lengths = sorted(draw.integers(SHORTEST, LONGEST + 1, given.batch).tolist(), reverse=True)  # as JoeyNMT wants them
+    rows = [draw.integers(4, VOCABULARY, size) for size in lengths]
+    speeds: dict[str, dict[str, list[float]]] = {name: {search: [] for search in BEAMS} for name in decoders}
+    for name, decode in decoders.items():  # to warm up, and to see that all write as much as asked for
+        found = decode(rows, 1)
+        assert found == given.batch * given.steps, f"{name} wrote {found} tokens"
+    for _ in range(given.repetitions):
+        for search, beam in BEAMS.items():
+            for name, decode in decoders.items():
+                began = time.process_time()
+                tokens = decode(rows, beam)
+                speeds[name][search].append(tokens / (time.process_time() - began))
+    return speeds
+
+
+def report(given: Namespace, sizes: dict[str, int], speeds: dict[str, dict[str, list[float]]]) -> None:
+    """The table, and the record."""
+    numbers: dict[str, Any] = {
+        name: {
+            "parameters": sizes[name],
+            **{
+                search: {"best": round(max(each), 1), "median": round(statistics.median(each), 1)}
+                for search, each in of_search.items()
+            },
+        }
+        for name, of_search in speeds.items()
+    }
+    if JOEY in numbers:
+        numbers["Bahdanau beside JoeyNMT"] = {
+            search: round(numbers["Bahdanau"][search]["median"] / numbers[JOEY][search]["median"], 2)
+            for search in BEAMS
+        }
+    told = []
+    for name in speeds:
+        cells = [f"{numbers[name][search]['median']:,.0f} ({numbers[name][search]['best']:,.0f})" for search in BEAMS]
+        told.append([name, f"{sizes[name]:,}", *cells])
+    show(["architecture", "parameters", *BEAMS], told)
+    print("tokens a CPU-second, median (best)")
+    if JOEY in numbers:
+        print(f"Bahdanau beside JoeyNMT: {numbers['Bahdanau beside JoeyNMT']}; mark in beam search: {MARK}")
+    settings = {name: read_recipe(recipe).model.model_dump(mode="json") for name, recipe in RECIPES.items()}
+    settings |= {"batch": given.batch, "steps": given.steps, "repetitions": given.repetitions}
+    libraries = ["torch", *(["joeynmt"] if JOEY in numbers else [])]
+    record("architectures", __doc__, given, threads=1, libraries=libraries, settings=settings, numbers=numbers)
+
+
+if __name__ == "__main__":
+    main()
