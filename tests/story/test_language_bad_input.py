@@ -196,9 +196,9 @@ def _untouched(trained: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]
     ("command", "found"),
     [
         ("score runs/pairs 1", ["learnt translation", "use translate"]),
-        ("translate runs/characters the", ["learnt language", "use generate or score"]),
-        ("classify runs/characters the", ["learnt language", "use generate or score"]),
-        ("forecast runs/characters", ["learnt language", "use generate or score"]),
+        ("translate runs/characters the", ["learnt language", "use generate, score or prompt"]),
+        ("classify runs/characters the", ["learnt language", "use generate, score or prompt"]),
+        ("forecast runs/characters", ["learnt language", "use generate, score or prompt"]),
         ("generate runs/character the", ["Did you mean 'runs/characters'?"]),
         ("generate runs/characters Ω☃", ["'Ω' '☃'", "vocabulary", "leave them out"]),
         ("generate runs/characters a --beam 3 --temperature 0.8", ["--temperature", "--beam does not draw"]),

@@ -13,7 +13,7 @@ from seqwright.decoding.beam_tree import Growth, Watch
 from seqwright.decoding.coverage import Coverage, attention_of
 from seqwright.decoding.rules import NEVER, Rules, limits
 from seqwright.decoding.scoring import Hypothesis, penalty
-from seqwright.decoding.stepper import Prefix, StateT, Stepper, opened, reordered, repeated
+from seqwright.decoding.stepper import Prefix, State, StateT, Stepper, moved, opened, reordered, repeated
 from seqwright.errors import SettingError
 
 Hypotheses: TypeAlias = list[list[Hypothesis]]
@@ -47,6 +47,7 @@ def beam_search(
     row_B, limit_B = torch.arange(len(first_B), device=first_B.device), limits(steps, first_B)
     beam = _first_beam(rules.given_text(prefix, first_B), width)
     logits_RV, state, looked_RS = repeated(_opened(model, state, first_B, prefix, coverage), width)
+    first: State = state
     floor_B = beam.total_BW.new_full((len(first_B),), NEVER)  # the n_best-th finished score: the one to beat
     best: Hypotheses = [[] for _ in first_B]
     while True:
@@ -70,10 +71,12 @@ def beam_search(
             best[int(row_B[i])] += beam.unfinished(i, n_best - len(best[int(row_B[i])]), rules.end)
         if bool(over_B.all()):
             return [ranked or [Hypothesis([], [], NEVER, finished=False)] for ranked in best]
+        within = not bool(over_B.any())
         row_B, limit_B, floor_B, beam = reordered((row_B, limit_B, floor_B, beam), (~over_B).nonzero().flatten())
         parent_R = beam.parent_BW.flatten()
         if not torch.equal(parent_R, torch.arange(len(logits_RV), device=parent_R.device)):
-            state, looked_RS = reordered((state, looked_RS), parent_R)
+            state, first = moved(state, first, parent_R, within=within)
+            looked_RS = reordered(looked_RS, parent_R)
         logits_RV, state = model.step(beam.text_BWT[..., -1].flatten(), state)
         if looked_RS is not None:
             looked_RS = looked_RS + attention_of(model, state)

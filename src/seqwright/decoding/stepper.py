@@ -44,6 +44,25 @@ def reordered(state: StateT, rows_B: Tensor) -> StateT:
     return _each(state, lambda leaf: leaf.index_select(0, rows_B))
 
 
+def moved(state: StateT, first: State, rows_B: Tensor, *, within: bool) -> tuple[StateT, State]:
+    """`reordered`, for hypotheses that began in the same state: what of it no step has touched need not be moved.
+
+    `first` is the state in which the hypotheses of each row began, all alike. A tensor that is still the very one of
+    `first`, such as the keys of a source, is the same for all of them, and where they change places `within` their row
+    only, it stays as it is. The second result is the `first` of the next time.
+    """
+    if isinstance(state, tuple):
+        firsts = first if isinstance(first, tuple) and len(first) == len(state) else (None,) * len(state)
+        parts = [moved(part, began, rows_B, within=within) for part, began in zip(state, firsts, strict=True)]
+        named: Any = type(state)
+        after: Any = tuple(part for part, _ in parts)
+        return (after if named is tuple else named(*after)), tuple(began for _, began in parts)
+    if state is None or (within and state is first):
+        return state, first
+    leaf = cast(Tensor, state).index_select(0, rows_B)
+    return cast(StateT, leaf), leaf if state is first else None
+
+
 def repeated(state: StateT, times: int) -> StateT:
     """The state with each row `times` times in a row: 0 0 1 1 2 2."""
     return _each(state, lambda leaf: leaf.repeat_interleave(times, dim=0))

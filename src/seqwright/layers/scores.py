@@ -88,7 +88,7 @@ class AdditiveScore(Score):
 
     def score(self, query_BTQ: Tensor, prepared: Tensor) -> Tensor:
         """V over the tanh of both shares."""
-        score_BTS: Tensor = self.vector(_sums(self.of_query(query_BTQ), prepared).tanh()).squeeze(-1)
+        score_BTS: Tensor = self.vector(_sums(self.of_query(query_BTQ), prepared).tanh_()).squeeze(-1)
         return score_BTS
 
 
@@ -115,7 +115,7 @@ class MLPScore(Score):
 
     def score(self, query_BTQ: Tensor, prepared: Tensor) -> Tensor:
         """The rest of the perceptron."""
-        hidden_BTSA = self.second(_sums(self.of_query(query_BTQ), prepared).relu()).relu()
+        hidden_BTSA = self.second(_sums(self.of_query(query_BTQ), prepared).relu_()).relu()
         score_BTS: Tensor = self.vector(hidden_BTSA).squeeze(-1)
         return score_BTS
 

@@ -1,9 +1,9 @@
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import torch
 from torch import Tensor
 
-from seqwright.decoding.stepper import Prefix, opened, reordered, repeated
+from seqwright.decoding.stepper import Prefix, moved, opened, reordered, repeated
 
 
 class Inner(NamedTuple):
@@ -29,6 +29,22 @@ def first_values(state: Outer) -> list[list[float]]:
 def test_every_tensor_of_a_nested_state_is_reordered() -> None:
     state = reordered(a_state(), torch.tensor([2, 0, 0, 1]))
     assert first_values(state) == [[2, 0, 0, 1], [2, 0, 0, 1], [12, 10, 10, 11]]
+
+
+def test_what_no_step_has_touched_is_not_moved_among_the_hypotheses_of_a_row() -> None:
+    source_RS, other_RS, read_R = torch.arange(8.0).view(4, 2), torch.zeros(4, 1), torch.arange(4)
+    first: Any = (source_RS, (other_RS, None))
+    state = (source_RS, (other_RS + 1, read_R))  # a step gave the second anew, and the third for the first time
+    within = torch.tensor([1, 0, 3, 3])
+    (source, (other, read)), first = moved(state, first, within, within=True)
+    assert source is source_RS
+    assert other.tolist() == [[1.0]] * 4
+    assert read.tolist() == [1, 0, 3, 3]
+    (source, (_, read)), first = moved((source, (other, read)), first, torch.tensor([3, 2]), within=False)
+    assert source.tolist() == source_RS[[3, 2]].tolist()  # a row has left: now it is moved, once
+    assert read.tolist() == [3, 3]
+    again = moved((source, (other[:2], read)), first, torch.tensor([1, 0]), within=True)[0]
+    assert again[0] is source
 
 
 def test_a_reordered_state_is_made_of_the_same_named_tuples() -> None:
