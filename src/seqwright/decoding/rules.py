@@ -62,11 +62,12 @@ class Rules(NamedTuple):
         return over_BW | torch.tensor(stopped, device=over_BW.device).view_as(over_BW)
 
     def given_text(self, prefix: Prefix | None, first_B: Tensor) -> Tensor:
-        """The text before the first choice, as far as the rules look at it: the prefix, moved to the right."""
+        """The text before the first choice, as far as the rules look at it: what a prefix says, moved to the right."""
         if prefix is None or (not self.no_repeat and self.repetition_penalty == 1):
             return first_B.new_empty(len(first_B), 0)
-        text_BT = prefix.tokens_BT.masked_fill(~prefix.real_BT, NOTHING)
-        return text_BT.gather(1, prefix.real_BT.long().argsort(dim=1, stable=True))
+        said_BT = prefix.real_BT if prefix.said_BT is None else prefix.said_BT
+        text_BT = prefix.tokens_BT.masked_fill(~said_BT, NOTHING)
+        return text_BT.gather(1, said_BT.long().argsort(dim=1, stable=True))
 
 
 def _forbid_repeats(logp_BV: Tensor, text_BT: Tensor, size: int) -> None:

@@ -101,7 +101,11 @@ class Prompter:
     def _decoded(self, encoded: list[Ids], forced: list[int], rows: list[int]) -> list[list[Hypothesis]]:
         marks = self.inputs.marks
         asked = [np.append(ids, [marks.task, *forced]) for ids in encoded]
-        prefix = Prefix(*(tensor.to(self.device) for tensor in padded(asked)))
+        tokens_BT, real_BT = (tensor.to(self.device) for tensor in padded(asked))
+        length_B1 = real_BT.sum(1, keepdim=True)
+        # Words of the question may be said in the answer; only what the answer is made to begin with is said already.
+        said_BT = real_BT & (torch.arange(real_BT.shape[1], device=self.device) >= length_B1 - len(forced))
+        prefix = Prefix(tokens_BT, real_BT, said_BT)
         room_B = self.context - prefix.real_BT.sum(1)  # the last token that is written need not be read
         return decoded(
             self.model,

@@ -288,6 +288,15 @@ def test_the_prefix_counts_for_repeats() -> None:
     assert len(found[0].tokens) == 5
 
 
+def test_a_question_does_not_count_as_said() -> None:
+    """Of the second row the last token is what the answer begins with, and counts."""
+    tokens_BT, real_BT = torch.tensor([[3, 4, 5], [6, 7, 2]]), torch.tensor([[True] * 3, [True, True, False]])
+    prefix = Prefix(tokens_BT, real_BT, torch.tensor([[False] * 3, [False, True, False]]))
+    rules = Rules(END, no_repeat=1)
+    logp_BV = rules.log_probability(torch.zeros(2, V), rules.given_text(prefix, begins(2)), chosen=0)
+    assert [set(row.isinf().nonzero().flatten().tolist()) for row in logp_BV] == [set(), {7}]
+
+
 def test_a_text_with_nothing_left_to_say_ends_before_its_shortest_length(model: TinyGRU) -> None:
     (one,) = greedy(
         model, model.start(sources(1)), Rules(END, [0], shortest=50, no_repeat=1), first_B=begins(1), steps=99
