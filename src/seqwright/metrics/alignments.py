@@ -124,7 +124,7 @@ class AlignmentScores(NamedTuple):
 def alignment_scores(found: Sequence[frozenset[Link]], gold: Sequence[Gold]) -> AlignmentScores:
     """The alignment error rate over all sentences (Och & Ney 2003, section 4.1), A found, S sure, P possible.
 
-    AER = 1 - (|A ∩ S| + |A ∩ P|) / (|A| + |S|)      precision = |A ∩ P| / |A|      recall = |A ∩ S| / |S|
+    AER = 1 - (#(A ∩ S) + #(A ∩ P)) / (#A + #S)      precision = #(A ∩ P) / #A      recall = #(A ∩ S) / #S
     """
     if len(found) != len(gold):
         raise DataError(f"there are {len(found)} alignments for {len(gold)} gold ones; give one a sentence")
