@@ -115,7 +115,7 @@ class TargetBlock(nn.Module):
 class ByteNet(nn.Module):
     """The decoder is stacked on the encoder and unfolded over its columns, one for each token that is written.
 
-        columns = a · S + b        x_t = e(t_t) + W LN(encoder(s))_t        p(t_{t+1}) = softmax(U ReLU(LN(decoder(x)_t)))
+        columns = a S + b        x_t = e(t_t) + W LN(encoder(s))_t        p(t_{t+1}) = softmax(U ReLU(LN(decoder(x)_t)))
 
     The encoder makes as many columns, those after the source's end from nothing but what is before them; a target that
     goes on beyond is written without any (section 3.2, dynamic unfolding). Time is linear in the lengths, and there is
