@@ -9,6 +9,7 @@ part too. A run folder that is there already is gone on with, or only judged whe
 """
 
 import json
+import os
 import shlex
 import subprocess
 import sys
@@ -40,7 +41,8 @@ def main() -> None:
     settings: dict[str, Any] = before.get("settings", {})
     settings[folder.name] = tomllib.loads((folder / "resolved.toml").read_text(encoding="utf-8"))
     show(["run", "part", "minutes", "scores"], [row(name, numbers) for name, numbers in found.items()])
-    record(NAME, __doc__, given, threads=1, libraries=["torch", "tokenizers"], settings=settings, numbers=found)
+    threads = found[folder.name]["threads"]
+    record(NAME, __doc__, given, threads=threads, libraries=["torch", "tokenizers"], settings=settings, numbers=found)
 
 
 def earlier(folder: Path) -> dict[str, Any]:
@@ -59,6 +61,7 @@ def judged(folder: Path, part: str | None) -> dict[str, Any]:
     said = subprocess.run([sys.executable, "-m", "seqwright", *words], check=True, stdout=subprocess.PIPE)
     return {
         "part": part,
+        "threads": run.recipe.training.threads or os.cpu_count(),
         "parameters": parameters(run.model),
         "steps": last,
         "best_step": run.step,
