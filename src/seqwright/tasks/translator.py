@@ -23,7 +23,7 @@ from seqwright.decoding.stopping import before_stop
 from seqwright.devices import home_of
 from seqwright.errors import RunError, SettingError
 from seqwright.inputs.pair_text import PairText
-from seqwright.inputs.tokenizers import Tokenizer
+from seqwright.inputs.tokenizers import Numbers, Tokenizer
 from seqwright.tasks.alignments import Aligner, Attentive, alignment_taps
 from seqwright.tasks.unknown_words import replaced
 
@@ -102,13 +102,15 @@ class Translator:
         part of more: samples are drawn from (seed, number). `watch` is shown the steps of beam search.
         """
         results = [[NOTHING] for _ in sentences]
-        lengths = [len(ids) for ids in self.inputs.source.encode(list(sentences))]
+        read = self._read(sentences)
+        lengths = [len(ids) for ids in read[0]]
         waiting = sorted((i for i, text in enumerate(sentences) if text.strip()), key=lambda i: lengths[i])
         while waiting:
             count = max(1, TOKENS_AT_ONCE // (lengths[waiting[-1]] + 1))
             waiting, rows = waiting[:-count], waiting[-count:]
             texts = [sentences[i] for i in rows]
-            hypotheses = self._decoded(texts, prefix, [first_row + i for i in rows], watch)
+            batches = [sources([ids[i] for i in rows], end=self.inputs.end) for ids in read]
+            hypotheses = self._decoded(batches, prefix, [first_row + i for i in rows], watch)
             for i, found in zip(rows, self._translations(texts, hypotheses, prefix), strict=True):
                 results[i] = self._ranked(found)
         return results
@@ -131,35 +133,29 @@ class Translator:
         scores: list[float] = []
         for i in range(0, len(sentences), 64):
             some = slice(i, i + 64)
-            batches = self._batches(sentences[some], translations[some])
+            written = self.inputs.target.encode(list(translations[some]))
+            begin, end = self.inputs.begin, self.inputs.end
+            batches = [pairs(ids, written, begin=begin, end=end) for ids in self._read(sentences[some])]
             state = self._started(batches)
-            _, _, given_BT, wanted_BT, real_BT = batches[0]
+            _, _, given_BT, wanted_BT, real_BT = batches[0].to(self.device)
             scores += target_log_probability(self.model, state, given_BT, wanted_BT, real_BT).sum(1).tolist()
         return scores
 
-    def _batches(self, sentences: Sequence[str], translations: Sequence[str] | None = None) -> list[Pairs]:
-        """A batch for each model that takes part, each of which may cut the source otherwise."""
-        found: list[Pairs] = []
-        for inputs in self._sides:
-            read = inputs.source.encode(list(sentences))
-            if translations is None:
-                found.append(sources(read, end=inputs.end))
-            else:
-                written = self.inputs.target.encode(list(translations))
-                found.append(pairs(read, written, begin=inputs.begin, end=inputs.end))
-        return [batch.to(self.device) for batch in found]
+    def _read(self, sentences: Sequence[str]) -> list[list[Numbers]]:
+        """The token numbers of each sentence, for each model that takes part: they may cut the source differently."""
+        return [inputs.source.encode(list(sentences)) for inputs in self._sides]
 
     def _started(self, batches: list[Pairs]) -> Any:
-        return self.model.start(batches if len(batches) > 1 else batches[0])
+        there = [batch.to(self.device) for batch in batches]
+        return self.model.start(there if len(there) > 1 else there[0])
 
     @torch.inference_mode()
     def _decoded(
-        self, sentences: list[str], prefix: str, rows: list[int], watch: Watch | None
+        self, batches: list[Pairs], prefix: str, rows: list[int], watch: Watch | None
     ) -> list[list[Hypothesis]]:
-        batches = self._batches(sentences)
         forced = self.inputs.target.encode([prefix] * len(rows)) if prefix else []
         target = self.inputs.target
-        real_BS = batches[0].source_real_BS
+        real_BS = batches[0].source_real_BS.to(self.device)
         return decoded(
             self.model,
             self._started(batches),
