@@ -39,7 +39,7 @@ def torchs_own(model: VectorToSequence, kind: Callable[..., nn.RNNBase]) -> nn.R
 
 def first_state(model: VectorToSequence, vector_X: Tensor) -> Tensor:
     """h_0 of each layer, and for an LSTM c_0 after it: (layers · tensors, D)."""
-    weight, bias = model.bridge.weight, model.bridge.bias
+    weight, bias = model.bridge.linear.weight, model.bridge.linear.bias
     sums = [sum((float(w) * float(x) for w, x in zip(row, vector_X, strict=True)), 0.0) for row in weight]
     return (torch.tensor(sums) + bias).tanh().view(-1, D)
 

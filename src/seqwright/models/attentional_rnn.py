@@ -3,7 +3,7 @@
 B batch · S source · T target · H heads · E embedding · D width · C context width
 """
 
-from typing import Literal, NamedTuple, TypeVar
+from typing import Literal, NamedTuple, TypeVar, Unpack
 
 import torch
 from pydantic import PositiveInt, model_validator
@@ -21,14 +21,20 @@ from seqwright.layers.alignment import (
     Whole,
     last_weight,
 )
-from seqwright.layers.attending import AttendingLayer, AttendingState, join_heard, lengths, reached
+from seqwright.layers.attending import AttendingLayer, join_heard, lengths, reached
 from seqwright.layers.bridging import Bridge
 from seqwright.layers.deep_output import DeepOutput
 from seqwright.layers.initialisation import initialise
 from seqwright.layers.recurrence import Hidden, LSTMState
 from seqwright.layers.scanning import Recurrent, RecurrentState
 from seqwright.layers.scores import ScoreName, score_named
-from seqwright.models.encoder_decoder import EncoderDecoder, EncoderDecoderSettings
+from seqwright.models.encoder_decoder import (
+    AttendingStack,
+    EncoderDecoder,
+    EncoderDecoderSettings,
+    StackState,
+    Vocabularies,
+)
 from seqwright.models.pair_example import SMALL, example
 from seqwright.models.reading import CELLS
 
@@ -101,15 +107,7 @@ class BahdanauSettings(AttentionalSettings):
     """The cells of every layer; the paper's are gru."""
 
 
-class BahdanauState(NamedTuple):
-    """The source, the layer that looks at it, and the layers above."""
-
-    source: Remembered
-    attending: AttendingState
-    above: RecurrentState
-
-
-class Bahdanau(EncoderDecoder[BahdanauState]):
+class Bahdanau(AttendingStack):
     """Joint learning to align and translate (Bahdanau et al. 2015, section 3 and appendix A.2).
 
         h = [→h; ←h]        s_0 = tanh(W_s ←h_1)
@@ -121,17 +119,9 @@ class Bahdanau(EncoderDecoder[BahdanauState]):
     appendix prints s_{i-1}; the output is `tied` unless told otherwise.
     """
 
-    def __init__(
-        self, settings: BahdanauSettings, *, source_vocabulary: int, target_vocabulary: int, shared: bool = True
-    ) -> None:
+    def __init__(self, settings: BahdanauSettings, **sizes: Unpack[Vocabularies]) -> None:
         width, embedding = settings.width, settings.token_width
-        super().__init__(
-            settings,
-            source_vocabulary=source_vocabulary,
-            target_vocabulary=target_vocabulary,
-            shared=shared,
-            said=embedding,
-        )
+        super().__init__(settings, said=embedding, **sizes)
         cell, alignment = CELLS[settings.cell], settings.alignment()
         self.encoder = settings.encoder(self.dropout)
         self.attending = AttendingLayer(cell(inputs=embedding, width=width), alignment)
@@ -141,15 +131,15 @@ class Bahdanau(EncoderDecoder[BahdanauState]):
         self.deep_output = DeepOutput(state=width, token=embedding, context=context, output=embedding)
         initialise(self, settings.initialisation, forget_bias=settings.forget_bias)
 
-    def start(self, batch: Pairs) -> BahdanauState:
+    def start(self, batch: Pairs) -> StackState:
         """The source read, nothing written yet."""
         h_BSD, after = self.encoder(self.source_vectors(batch.source_BS), None, batch.source_real_BS)
         memory_BSD = self.dropout(self.source_contextual(h_BSD))
         source = self.attending.alignment.remember(memory_BSD, batch.source_real_BS)
         (lowest,), *above = self.first(after[-1][1].hidden_BD)  # what reads backwards ends at the first word
-        return BahdanauState(source, self.attending.start(lowest, source), tuple(above))
+        return StackState(source, self.attending.start(lowest, source), tuple(above))
 
-    def read(self, tokens_BT: Tensor, real_BT: Tensor, state: BahdanauState) -> tuple[Tensor, BahdanauState]:
+    def read(self, tokens_BT: Tensor, real_BT: Tensor, state: StackState) -> tuple[Tensor, StackState]:
         """Read target tokens; the logits at t are for the token after t. Padding stands on the right."""
         x_BTE = self.target_vectors(tokens_BT)
         attended, attending = self.attending(x_BTE, state.attending, state.source, real_BT)
@@ -158,11 +148,7 @@ class Bahdanau(EncoderDecoder[BahdanauState]):
             s_BTD, above = self.above(s_BTD, above, real_BT)
             s_BTD = self.dropout(s_BTD)
         said_BTE = self.deep_output(s_BTD, x_BTE, attended.context_BTC)
-        return self.logits(said_BTE), BahdanauState(state.source, attending, above)
-
-    def attention_of(self, state: BahdanauState) -> Tensor:
-        """`weight_BS`: where the last token read was looked for, the mean over the heads."""
-        return state.attending.weight_BS
+        return self.logits(said_BTE), StackState(state.source, attending, above)
 
 
 class LuongSettings(AttentionalSettings):
@@ -198,17 +184,9 @@ class Luong(EncoderDecoder[LuongState]):
     unless told otherwise.
     """
 
-    def __init__(
-        self, settings: LuongSettings, *, source_vocabulary: int, target_vocabulary: int, shared: bool = True
-    ) -> None:
+    def __init__(self, settings: LuongSettings, **sizes: Unpack[Vocabularies]) -> None:
         width, embedding = settings.width, settings.token_width
-        super().__init__(
-            settings,
-            source_vocabulary=source_vocabulary,
-            target_vocabulary=target_vocabulary,
-            shared=shared,
-            said=width,
-        )
+        super().__init__(settings, said=width, **sizes)
         self.settings = settings
         self.alignment = settings.alignment()
         self.encoder = settings.encoder(self.dropout)

@@ -3,7 +3,7 @@
 B batch · S source · T target · E embedding · D width
 """
 
-from typing import Literal, NamedTuple
+from typing import Literal, NamedTuple, Unpack
 
 import torch
 from pydantic import PositiveInt
@@ -14,7 +14,7 @@ from seqwright.layers.bridging import Bridge
 from seqwright.layers.deep_output import DeepOutput
 from seqwright.layers.initialisation import initialise
 from seqwright.layers.scanning import Recurrent, RecurrentState
-from seqwright.models.encoder_decoder import EncoderDecoder, EncoderDecoderSettings
+from seqwright.models.encoder_decoder import EncoderDecoder, EncoderDecoderSettings, Vocabularies
 from seqwright.models.pair_example import SMALL, example
 from seqwright.models.reading import CELLS
 
@@ -49,17 +49,9 @@ class ContextRNN(EncoderDecoder[ContextRNNState]):
     layers, of which the lowest is fed; the output is `tied` unless told otherwise.
     """
 
-    def __init__(
-        self, settings: ContextRNNSettings, *, source_vocabulary: int, target_vocabulary: int, shared: bool = True
-    ) -> None:
+    def __init__(self, settings: ContextRNNSettings, **sizes: Unpack[Vocabularies]) -> None:
         width, embedding = settings.width, settings.token_width
-        super().__init__(
-            settings,
-            source_vocabulary=source_vocabulary,
-            target_vocabulary=target_vocabulary,
-            shared=shared,
-            said=embedding,
-        )
+        super().__init__(settings, said=embedding, **sizes)
         self.encoder, self.decoder = (
             Recurrent(CELLS[settings.cell], inputs=inputs, width=width, layers=settings.layers, between=self.dropout)
             for inputs in (embedding, embedding + width)

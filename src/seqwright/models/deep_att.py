@@ -3,61 +3,38 @@
 B batch · S source · T target · E embedding · D width · G the gates of a cell and its target side by side, D each
 """
 
-from typing import Any, Literal, NamedTuple
+from typing import ClassVar, Literal, Unpack
 
 import torch
-from pydantic import PositiveInt, model_validator
+from pydantic import PositiveInt
 from torch import Tensor, nn
 
 from seqwright.batches.pairs import Pairs
-from seqwright.layers.alignment import Alignment, Everywhere, Remembered, Whole
-from seqwright.layers.attending import AttendingLayer, AttendingState, lengths
+from seqwright.layers.alignment import Alignment, Everywhere, Whole
+from seqwright.layers.attending import AttendingLayer, lengths
 from seqwright.layers.fast_forward import FastForwardLayer, half, joined
 from seqwright.layers.initialisation import initialise
-from seqwright.layers.recurrence import Hidden, LSTMState
 from seqwright.layers.scores import AdditiveScore
-from seqwright.models.encoder_decoder import EncoderDecoder, EncoderDecoderSettings
+from seqwright.models.encoder_decoder import AttendingStack, DeepSettings, StackState, Vocabularies
 from seqwright.models.pair_example import SMALL, example
 from seqwright.models.reading import CELLS
 
 __all__ = ["DeepAtt", "DeepAttSettings", "example", "small"]
 
-SIZES: dict[str, dict[str, int | float]] = {
-    "tiny": {"width": 128, "encoder_layers": 3, "decoder_layers": 3},
-    "paper": {"width": 512, "embedding": 256, "encoder_layers": 9, "decoder_layers": 7, "dropout": 0.1},
-}
 
-
-class DeepAttSettings(EncoderDecoderSettings):
+class DeepAttSettings(DeepSettings):
     """`size` fills in whatever is not given (paper: Zhou et al. 2016, section 4.2)."""
 
+    sizes: ClassVar[dict[str, dict[str, int | float]]] = {
+        "tiny": {"width": 128, "encoder_layers": 3, "decoder_layers": 3},
+        "paper": {"width": 512, "embedding": 256, "encoder_layers": 9, "decoder_layers": 7, "dropout": 0.1},
+    }
     kind: Literal["deep-att"] = "deep-att"
-    size: Literal["tiny", "paper"] = "tiny"
-    """Named settings: those of the paper, or for a laptop; every other key overrides them."""
-    width: PositiveInt
-    """Width of every layer."""
     encoder_layers: PositiveInt
     """Layers in each of the encoder's two columns."""
-    decoder_layers: PositiveInt
-    """Layers that write the target; the first looks into the source."""
-
-    @model_validator(mode="before")
-    @classmethod
-    def _fill_in_the_size(cls, given: Any) -> Any:
-        if isinstance(given, dict):
-            return {**SIZES.get(str(given.get("size", "tiny")), {}), **given}
-        return given
 
 
-class DeepAttState(NamedTuple):
-    """The source, the layer that looks at it, and each layer above."""
-
-    source: Remembered
-    attending: AttendingState
-    above: tuple[Hidden | LSTMState, ...]
-
-
-class DeepAtt(EncoderDecoder[DeepAttState]):
+class DeepAtt(AttendingStack):
     """Two interleaved columns read, one column writes, and linear paths lead through all of them (section 3.2).
 
         f^k_t = W^k [Half(f^{k-1}_t); h^{k-1}_t], f¹_t = W¹ x_t        h^k_t = cell(f^k_t, h^k_{t-1} or h^k_{t+1})
@@ -72,17 +49,9 @@ class DeepAtt(EncoderDecoder[DeepAttState]):
     is `tied` unless told otherwise.
     """
 
-    def __init__(
-        self, settings: DeepAttSettings, *, source_vocabulary: int, target_vocabulary: int, shared: bool = True
-    ) -> None:
+    def __init__(self, settings: DeepAttSettings, **sizes: Unpack[Vocabularies]) -> None:
         width, embedding = settings.width, settings.token_width
-        super().__init__(
-            settings,
-            source_vocabulary=source_vocabulary,
-            target_vocabulary=target_vocabulary,
-            shared=shared,
-            said=width,
-        )
+        super().__init__(settings, said=width, **sizes)
         cell = CELLS[settings.cell]
         first = cell(inputs=embedding, width=width)
         gates = len(first.weights.bias_G)
@@ -102,7 +71,7 @@ class DeepAtt(EncoderDecoder[DeepAttState]):
         )
         initialise(self, settings.initialisation, forget_bias=settings.forget_bias)
 
-    def start(self, batch: Pairs) -> DeepAttState:
+    def start(self, batch: Pairs) -> StackState:
         """The source read, nothing written yet."""
         real_BS, rows = batch.source_real_BS, len(batch.source_BS)
         x_BSE, length_B = self.source_vectors(batch.source_BS), lengths(real_BS)
@@ -117,20 +86,16 @@ class DeepAtt(EncoderDecoder[DeepAttState]):
         memory_BSD = self.source_contextual(self.interface(torch.cat((*hidden, *given), dim=-1)))
         source = self.attending.alignment.remember(memory_BSD, real_BS)
         first = self.attending.start(self.attending.cell.start(rows), source)
-        return DeepAttState(source, first, tuple(layer.start(rows) for layer in layers_of(self.above)))
+        return StackState(source, first, tuple(layer.start(rows) for layer in layers_of(self.above)))
 
-    def read(self, tokens_BT: Tensor, real_BT: Tensor, state: DeepAttState) -> tuple[Tensor, DeepAttState]:
+    def read(self, tokens_BT: Tensor, real_BT: Tensor, state: StackState) -> tuple[Tensor, StackState]:
         """Read target tokens; the logits at t are for the token after t. Padding stands on the right."""
         attended, attending = self.attending(self.target_vectors(tokens_BT), state.attending, state.source, real_BT)
         f_BTG, h_BTD, length_B, above = attended.input_BTG, attended.hidden_BTD, lengths(real_BT), []
         for layer, before in zip(layers_of(self.above), state.above, strict=True):
             f_BTG, h_BTD, reached = layer(joined(f_BTG, self.dropout(h_BTD)), before, length_B)
             above.append(reached)
-        return self.logits(h_BTD), DeepAttState(state.source, attending, tuple(above))
-
-    def attention_of(self, state: DeepAttState) -> Tensor:
-        """`weight_BS`: where the last token read was looked for."""
-        return state.attending.weight_BS
+        return self.logits(h_BTD), StackState(state.source, attending, tuple(above))
 
 
 def layers_of(column: nn.Module) -> list[FastForwardLayer]:

@@ -4,13 +4,15 @@ B batch · S source · T target · V vocabulary · E embedding · D width
 """
 
 from abc import abstractmethod
-from typing import Generic, Literal, TypeVar
+from typing import Any, ClassVar, Generic, Literal, NamedTuple, Required, TypedDict, TypeVar
 
 import torch
-from pydantic import Field, PositiveInt
+from pydantic import Field, PositiveInt, model_validator
 from torch import Tensor, nn
 
 from seqwright.batches.pairs import Pairs
+from seqwright.layers.alignment import Remembered
+from seqwright.layers.attending import AttendingState
 from seqwright.layers.dropout import Dropout
 from seqwright.layers.embeddings import TokenEmbedding, TokenVectors
 from seqwright.layers.initialisation import Initialisation
@@ -45,6 +47,43 @@ class EncoderDecoderSettings(Settings):
         return self.embedding or self.width
 
 
+class DeepSettings(EncoderDecoderSettings):
+    """Deep stacks whose sizes have names; `size` fills in whatever is not given."""
+
+    sizes: ClassVar[dict[str, dict[str, int | float]]]  # what the names mean
+    size: Literal["tiny", "paper"] = "tiny"
+    """Named settings: those of the paper, or for a laptop; every other key overrides them."""
+    width: PositiveInt
+    """Width of every layer."""
+    encoder_layers: PositiveInt
+    """Layers that read the source."""
+    decoder_layers: PositiveInt
+    """Layers that write the target; the first looks into the source."""
+
+    @model_validator(mode="before")
+    @classmethod
+    def _fill_in_the_size(cls, given: Any) -> Any:
+        if isinstance(given, dict):
+            return {**cls.sizes.get(str(given.get("size", "tiny")), {}), **given}
+        return given
+
+
+class Vocabularies(TypedDict, total=False):
+    """The sizes that a model of sentence pairs is built with."""
+
+    source_vocabulary: Required[int]
+    target_vocabulary: Required[int]
+    shared: bool
+
+
+class StackState(NamedTuple):
+    """The source, the layer that looks at it, and each layer above."""
+
+    source: Remembered
+    attending: AttendingState
+    above: tuple[Any, ...]
+
+
 class EncoderDecoder(nn.Module, Generic[StateT]):
     """p(target | source), written token by token; how the one is read for the other is left open.
 
@@ -56,10 +95,10 @@ class EncoderDecoder(nn.Module, Generic[StateT]):
         self,
         settings: EncoderDecoderSettings,
         *,
+        said: int,
         source_vocabulary: int,
         target_vocabulary: int,
-        shared: bool,
-        said: int,
+        shared: bool = True,
     ) -> None:
         super().__init__()
         if shared and source_vocabulary != target_vocabulary:
@@ -120,3 +159,11 @@ class EncoderDecoder(nn.Module, Generic[StateT]):
             "source": TokenVectors(self.source_embedding.weight, self.source_contextual),
             "target": TokenVectors(self.target_embedding.weight, self.target_contextual),
         }
+
+
+class AttendingStack(EncoderDecoder[StackState]):
+    """A decoder whose lowest layer looks into the source."""
+
+    def attention_of(self, state: StackState) -> Tensor:
+        """`weight_BS`: where the last token read was looked for, the mean over the heads."""
+        return state.attending.weight_BS

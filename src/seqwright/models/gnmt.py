@@ -3,61 +3,40 @@
 B batch · S source · T target · E embedding · D width
 """
 
-from typing import Any, Literal, NamedTuple
+from typing import ClassVar, Literal, Unpack
 
 import torch
-from pydantic import PositiveInt, model_validator
+from pydantic import PositiveInt
 from torch import Tensor, nn
 
 from seqwright.batches.pairs import Pairs
-from seqwright.layers.alignment import Alignment, Everywhere, Remembered, Whole
-from seqwright.layers.attending import AttendingLayer, AttendingState, lengths
+from seqwright.layers.alignment import Alignment, Everywhere, Whole
+from seqwright.layers.attending import AttendingLayer, lengths
 from seqwright.layers.initialisation import initialise
-from seqwright.layers.scanning import LayerState, Recurrent, RecurrentLayer
+from seqwright.layers.scanning import Recurrent, RecurrentLayer
 from seqwright.layers.scores import AdditiveScore
-from seqwright.models.encoder_decoder import EncoderDecoder, EncoderDecoderSettings
+from seqwright.models.encoder_decoder import AttendingStack, DeepSettings, StackState, Vocabularies
 from seqwright.models.pair_example import SMALL, example
 from seqwright.models.reading import CELLS
 
 __all__ = ["GNMT", "GNMTSettings", "example", "small"]
 
-SIZES: dict[str, dict[str, int | float]] = {
-    "tiny": {"width": 256, "encoder_layers": 4, "decoder_layers": 4},
-    "paper": {"width": 1024, "encoder_layers": 8, "decoder_layers": 8},
-}
 UNCHANGED = 2  # layers at the bottom of either stack that have no residual connection
 
 
-class GNMTSettings(EncoderDecoderSettings):
+class GNMTSettings(DeepSettings):
     """`size` fills in whatever is not given (paper: Wu et al. 2016, sections 3 and 8.2)."""
 
+    sizes: ClassVar[dict[str, dict[str, int | float]]] = {
+        "tiny": {"width": 256, "encoder_layers": 4, "decoder_layers": 4},
+        "paper": {"width": 1024, "encoder_layers": 8, "decoder_layers": 8},
+    }
     kind: Literal["gnmt"] = "gnmt"
-    size: Literal["tiny", "paper"] = "tiny"
-    """Named settings: those of the paper, or for a laptop; every other key overrides them."""
-    width: PositiveInt
-    """Width of every layer, and of each direction of the encoder's first."""
     encoder_layers: PositiveInt
-    """Layers that read the source; the first reads in both directions."""
-    decoder_layers: PositiveInt
-    """Layers that write the target; the first looks into the source."""
-
-    @model_validator(mode="before")
-    @classmethod
-    def _fill_in_the_size(cls, given: Any) -> Any:
-        if isinstance(given, dict):
-            return {**SIZES.get(str(given.get("size", "tiny")), {}), **given}
-        return given
+    """Layers that read the source; the first reads in both directions, each as wide as a layer."""
 
 
-class GNMTState(NamedTuple):
-    """The source, the layer that looks at it, and each layer above."""
-
-    source: Remembered
-    attending: AttendingState
-    above: tuple[LayerState, ...]
-
-
-class GNMT(EncoderDecoder[GNMTState]):
+class GNMT(AttendingStack):
     """Deep stacks with residual connections, and one attention for all layers of the decoder (section 3, figure 1).
 
         encoder:   x¹ = [→LSTM; ←LSTM](e(source))        x^l = LSTM(x^{l-1}) + x^{l-1}, the sum from the third layer on
@@ -71,17 +50,9 @@ class GNMT(EncoderDecoder[GNMTState]):
     is not clipped or quantised (section 6); the output is `tied` unless told otherwise.
     """
 
-    def __init__(
-        self, settings: GNMTSettings, *, source_vocabulary: int, target_vocabulary: int, shared: bool = True
-    ) -> None:
+    def __init__(self, settings: GNMTSettings, **sizes: Unpack[Vocabularies]) -> None:
         width, embedding = settings.width, settings.token_width
-        super().__init__(
-            settings,
-            source_vocabulary=source_vocabulary,
-            target_vocabulary=target_vocabulary,
-            shared=shared,
-            said=width,
-        )
+        super().__init__(settings, said=width, **sizes)
         cell = CELLS[settings.cell]
         self.both_ways = Recurrent(cell, inputs=embedding, width=width, bidirectional=True)
         self.encoder = Recurrent(
@@ -101,16 +72,16 @@ class GNMT(EncoderDecoder[GNMTState]):
         )
         initialise(self, settings.initialisation, forget_bias=settings.forget_bias)
 
-    def start(self, batch: Pairs) -> GNMTState:
+    def start(self, batch: Pairs) -> StackState:
         """The source read, nothing written yet."""
         real_BS, rows = batch.source_real_BS, len(batch.source_BS)
         x_BSD, _ = self.both_ways(self.source_vectors(batch.source_BS), None, real_BS)
         x_BSD, _ = self.encoder(self.dropout(x_BSD))  # which goes forwards only, and padding comes last
         source = self.attending.alignment.remember(self.dropout(self.source_contextual(x_BSD)), real_BS)
         first = self.attending.start(self.attending.cell.start(rows), source)
-        return GNMTState(source, first, tuple(layer.start(rows) for layer in self.stack()))
+        return StackState(source, first, tuple(layer.start(rows) for layer in self.stack()))
 
-    def read(self, tokens_BT: Tensor, real_BT: Tensor, state: GNMTState) -> tuple[Tensor, GNMTState]:
+    def read(self, tokens_BT: Tensor, real_BT: Tensor, state: StackState) -> tuple[Tensor, StackState]:
         """Read target tokens; the logits at t are for the token after t. Padding stands on the right."""
         attended, attending = self.attending(self.target_vectors(tokens_BT), state.attending, state.source, real_BT)
         y_BTD, length_B, above = attended.hidden_BTD, lengths(real_BT), []
@@ -119,15 +90,11 @@ class GNMT(EncoderDecoder[GNMTState]):
             said_BTD, reached = layer(read_BTD, before, length_B)
             y_BTD = said_BTD + y_BTD if place >= UNCHANGED else said_BTD
             above.append(reached)
-        return self.logits(y_BTD), GNMTState(state.source, attending, tuple(above))
+        return self.logits(y_BTD), StackState(state.source, attending, tuple(above))
 
     def stack(self) -> list[RecurrentLayer]:
         """The layers above the one that looks, from the lowest."""
         return [layer for layer in self.above if isinstance(layer, RecurrentLayer)]
-
-    def attention_of(self, state: GNMTState) -> Tensor:
-        """`weight_BS`: where the last token read was looked for."""
-        return state.attending.weight_BS
 
 
 def small() -> GNMT:

@@ -3,7 +3,7 @@
 B batch · S source · T target · E embedding · D width
 """
 
-from typing import Literal
+from typing import Literal, Unpack
 
 import torch
 from pydantic import PositiveInt
@@ -12,7 +12,7 @@ from torch import Tensor
 from seqwright.batches.pairs import Pairs
 from seqwright.layers.initialisation import initialise
 from seqwright.layers.scanning import Recurrent, RecurrentState, turned
-from seqwright.models.encoder_decoder import EncoderDecoder, EncoderDecoderSettings
+from seqwright.models.encoder_decoder import EncoderDecoder, EncoderDecoderSettings, Vocabularies
 from seqwright.models.pair_example import SMALL, example
 from seqwright.models.reading import CELLS
 
@@ -40,16 +40,8 @@ class Seq2Seq(EncoderDecoder[RecurrentState]):
     Differs from the paper: the paper's output matrix is one of its own, which is `tied = false` here.
     """
 
-    def __init__(
-        self, settings: Seq2SeqSettings, *, source_vocabulary: int, target_vocabulary: int, shared: bool = True
-    ) -> None:
-        super().__init__(
-            settings,
-            source_vocabulary=source_vocabulary,
-            target_vocabulary=target_vocabulary,
-            shared=shared,
-            said=settings.width,
-        )
+    def __init__(self, settings: Seq2SeqSettings, **sizes: Unpack[Vocabularies]) -> None:
+        super().__init__(settings, said=settings.width, **sizes)
         self.settings = settings
         self.encoder, self.decoder = (
             Recurrent(

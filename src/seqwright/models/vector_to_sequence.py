@@ -3,12 +3,13 @@
 B batch · T time · V vocabulary · E embedding · D width · X numbers of the vector
 """
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import torch
 from torch import Tensor, nn
 
 from seqwright.batches.described import Described, described
+from seqwright.layers.bridging import Bridge
 from seqwright.layers.embeddings import TokenVectors
 from seqwright.layers.scanning import RecurrentState
 from seqwright.models.rnn_lm import RecurrentLM, RecurrentLMSettings
@@ -43,8 +44,7 @@ class VectorToSequence(nn.Module):
         super().__init__()
         self.settings = settings
         self.language = RecurrentLM(settings, vocabulary=vocabulary, beside=inputs if settings.fed else 0)
-        tensors = sum(len(cell) for layer in self.language.recurrent.start(0) for cell in layer)
-        self.bridge = nn.Linear(inputs, tensors * settings.width)
+        self.bridge = Bridge(self.language.recurrent, inputs=inputs)
 
     def forward(self, batch: Described, carry: None = None) -> tuple[Tensor, None]:
         """The logits of every next token, given the vector and the tokens before it."""
@@ -60,14 +60,7 @@ class VectorToSequence(nn.Module):
 
     def start(self, batch: Described) -> VectorToSequenceState:
         """The vector seen, nothing written yet."""
-        first_BD = self.bridge(batch.vector_BX).tanh().to(batch.vector_BX.dtype)  # a state stays in full precision
-        parts = iter(first_BD.split(self.settings.width, dim=1))
-
-        def filled(cell: Any) -> Any:
-            return type(cell)(*(next(parts) for _ in cell))
-
-        layers = tuple(tuple(filled(cell) for cell in layer) for layer in self.language.recurrent.start(0))
-        return VectorToSequenceState(layers, batch.vector_BX if self.settings.fed else None)
+        return VectorToSequenceState(self.bridge(batch.vector_BX), batch.vector_BX if self.settings.fed else None)
 
     def read(
         self, tokens_BT: Tensor, real_BT: Tensor, state: VectorToSequenceState
