@@ -12,7 +12,6 @@ from pathlib import Path
 
 import pytest
 
-from seqwright.__main__ import main
 from seqwright.data.catalog import card
 
 WORDS = {
@@ -52,24 +51,6 @@ def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
     lines = [f"{' '.join(row)}\t{' '.join(WORDS[word] for word in row)}" for row in rows]
     (folder / "mine.tsv").write_text("\n".join(lines) + "\n", encoding="utf-8")
     return folder
-
-
-@pytest.fixture
-def say(home: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]):
-    """Type a command; get its exit code, output and complaints."""
-
-    def typed(*words: str) -> tuple[int, str, str]:
-        monkeypatch.chdir(home)
-        monkeypatch.setattr(sys, "argv", ["seqwright", *words])
-        code = 0
-        try:
-            main()
-        except SystemExit as end:
-            code = int(end.code or 0)
-        out, err = capfd.readouterr()
-        return code, out, err
-
-    return typed
 
 
 @pytest.fixture(scope="module")

@@ -5,7 +5,6 @@ import json
 import math
 import os
 import random
-import sys
 import tomllib
 from collections.abc import Callable
 from pathlib import Path
@@ -14,7 +13,6 @@ from typing import Any
 import numpy as np
 import pytest
 
-from seqwright.__main__ import main
 from seqwright.cli import checking
 from seqwright.recipe import recipe_from
 from seqwright.runs import open_run, train
@@ -65,24 +63,6 @@ def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
     finally:
         os.chdir(before)
     return folder
-
-
-@pytest.fixture
-def say(home: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]) -> Say:
-    """Type a command; get its exit code, output and complaints."""
-
-    def typed(*words: str) -> tuple[int, str, str]:
-        monkeypatch.chdir(home)
-        monkeypatch.setattr(sys, "argv", ["seqwright", *words])
-        code = 0
-        try:
-            main()
-        except SystemExit as end:
-            code = int(end.code or 0)
-        out, err = capfd.readouterr()
-        return code, out, err
-
-    return typed
 
 
 def refused(said: tuple[int, str, str], *expected: str) -> None:

@@ -1,13 +1,11 @@
 """Several runs at once, alignments and the tree of a search, from the command line."""
 
 import json
-import sys
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
-from seqwright.__main__ import main
 from seqwright.recipe import recipe_from
 from seqwright.runs import train
 
@@ -37,24 +35,6 @@ def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
         }
         train(recipe_from(plain, name=name), folder / "runs" / name)
     return folder
-
-
-@pytest.fixture
-def say(home: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]) -> Say:
-    """Type a command; get its exit code, output and complaints."""
-
-    def typed(*words: str) -> tuple[int, str, str]:
-        monkeypatch.chdir(home)
-        monkeypatch.setattr(sys, "argv", ["seqwright", *words])
-        code = 0
-        try:
-            main()
-        except SystemExit as end:
-            code = int(end.code or 0)
-        told = capfd.readouterr()
-        return code, told.out, told.err
-
-    return typed
 
 
 def test_runs_translate_together(say: Say) -> None:
