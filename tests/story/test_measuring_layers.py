@@ -25,7 +25,7 @@ def test_the_table_the_numbers_and_the_pictures(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    assert told("complexity", "--sizes", "16,4,8", "--widths", "4", "--seconds", "0.1", "-o", "here") == 0
+    assert told("complexity", "--sizes", "16,4,8", "--widths", "4", "--seconds", "0.0001", "-o", "here") == 0
     said = capsys.readouterr()
     for name in ("self-attention", "self-attention, weights kept", "LSTM", "RNN", "convolution"):
         assert name in said.out
