@@ -4,10 +4,11 @@
 
 Every model of the ladder from the thought vector to the Transformer, in the sizes of its recipe but with random weights
 and one vocabulary (ByteNet, which writes letters, with its own), translates the same batch on one thread with as many
-steps as asked for, no more and no fewer, greedily and by beam search; all take turns within one process. CPU-seconds
-are those of the whole process, the reading of the source included. Where JoeyNMT is installed (2.3 says that it needs
-an old protobuf; `pip install --no-deps joeynmt` and what it then misses will do), its RNN with Bahdanau's attention
-stands beside ours: GRUs of the same widths, a bidirectional encoder, input feeding.
+steps as asked for, no more and no fewer, greedily and by beam search, in float32 and, where the processor has
+instructions for it, in bfloat16 (`translate --precision`); all take turns within one process. CPU-seconds are those of
+the whole process, the reading of the source included. Where JoeyNMT is installed (2.3 says that it needs an old
+protobuf; `pip install --no-deps joeynmt` and what it then misses will do), its RNN with Bahdanau's attention stands
+beside ours: GRUs of the same widths, a bidirectional encoder, input feeding; float32, for on a CPU it offers no other.
 """
 
 import statistics
@@ -24,7 +25,7 @@ from benchmarks.record import options, record, show
 from seqwright.batches import Ids
 from seqwright.batches.pairs import sources
 from seqwright.decoding import DecodingSettings, decoded
-from seqwright.devices import keep_freed_memory
+from seqwright.devices import Precision, computes_bfloat16, in_precision, keep_freed_memory
 from seqwright.inputs.tokenizers import BEGIN, END, PAD, UNKNOWN
 from seqwright.recipe import read_recipe
 from seqwright.runs import model_of, parameters
@@ -44,10 +45,13 @@ RECIPES = {
 JOEY = "JoeyNMT, Bahdanau"
 VOCABULARY, LETTERS = 5000, 120
 SHORTEST, LONGEST = 15, 25  # tokens in a source sentence, every length equally likely
-BEAMS = {"greedy": 1, "beam 5": 5}
+WAYS: dict[str, tuple[int, Precision]] = {"greedy": (1, "float32"), "beam 5": (5, "float32")}
+if computes_bfloat16(torch.device("cpu")):
+    WAYS |= {"greedy, bfloat16": (1, "bfloat16"), "beam 5, bfloat16": (5, "bfloat16")}
 MARK = 3.0  # times JoeyNMT's speed, in beam search
 
 Decode = Callable[[list[Ids], int], int]  # sources, width of the beam → how many tokens were written
+Decoders = dict[Precision, Decode]
 
 
 def main() -> None:
@@ -60,7 +64,7 @@ def main() -> None:
         given.batch, given.steps, given.repetitions = 4, 6, 1
     torch.set_num_threads(1)
     keep_freed_memory()
-    decoders: dict[str, Decode] = {}
+    decoders: dict[str, Decoders] = {}
     sizes: dict[str, int] = {}
     for name, recipe in RECIPES.items():
         decoders[name], sizes[name] = ours(recipe, given.steps)
@@ -68,16 +72,23 @@ def main() -> None:
     if peer is None:
         print("JoeyNMT is not installed: it is left out")
     else:
-        decoders[JOEY], sizes[JOEY] = peer
+        decoders[JOEY], sizes[JOEY] = {"float32": peer[0]}, peer[1]
     report(given, sizes, measured(decoders, given))
 
 
-def ours(recipe: str, steps: int) -> tuple[Decode, int]:
-    """The decoding of a recipe's model, and how many parameters it has."""
+def ours(recipe: str, steps: int) -> tuple[Decoders, int]:
+    """The decoding of a recipe's model in each precision, and how many parameters it has."""
     settings = read_recipe(recipe)
     size = LETTERS if settings.inputs.kind == "characters" else VOCABULARY
     model: Any = model_of(settings, {"source_vocabulary": size, "target_vocabulary": size, "shared": True})
     model.eval()
+    precisions = {precision for _, precision in WAYS.values()}
+    decoders = {precision: our_decoder(in_precision(model, precision), size, steps) for precision in precisions}
+    return decoders, parameters(model)
+
+
+def our_decoder(model: Any, size: int, steps: int) -> Decode:
+    """The decoding of a model that writes `size` tokens."""
 
     @torch.inference_mode()
     def decode(rows: list[Ids], beam: int) -> int:
@@ -93,7 +104,7 @@ def ours(recipe: str, steps: int) -> tuple[Decode, int]:
         )
         return sum(len(hypotheses[0].log_probabilities) for hypotheses in found)
 
-    return decode, parameters(model)
+    return decode
 
 
 def joey(steps: int) -> tuple[Decode, int] | None:
@@ -140,21 +151,23 @@ def joey(steps: int) -> tuple[Decode, int] | None:
     return decode, parameters(model)
 
 
-def measured(decoders: dict[str, Decode], given: Namespace) -> dict[str, dict[str, list[float]]]:
+def measured(decoders: dict[str, Decoders], given: Namespace) -> dict[str, dict[str, list[float]]]:
     """Tokens a CPU-second of each decoder, in each search, in each repetition; all take turns."""
     draw = np.random.default_rng(1)
     lengths = sorted(draw.integers(SHORTEST, LONGEST + 1, given.batch).tolist(), reverse=True)  # as JoeyNMT wants them
     rows = [draw.integers(4, VOCABULARY, size) for size in lengths]
-    speeds: dict[str, dict[str, list[float]]] = {name: {search: [] for search in BEAMS} for name in decoders}
-    for name, decode in decoders.items():  # to warm up, and to see that all write as much as asked for
-        found = decode(rows, 1)
-        assert found == given.batch * given.steps, f"{name} wrote {found} tokens"
+    speeds: dict[str, dict[str, list[float]]] = {name: {} for name in decoders}
+    for name, several in decoders.items():  # to warm up, and to see that all write as much as asked for
+        for decode in several.values():
+            found = decode(rows, 1)
+            assert found == given.batch * given.steps, f"{name} wrote {found} tokens"
     for _ in range(given.repetitions):
-        for search, beam in BEAMS.items():
-            for name, decode in decoders.items():
-                began = time.process_time()
-                tokens = decode(rows, beam)
-                speeds[name][search].append(tokens / (time.process_time() - began))
+        for way, (beam, precision) in WAYS.items():
+            for name, several in decoders.items():
+                if precision in several:
+                    began = time.process_time()
+                    tokens = several[precision](rows, beam)
+                    speeds[name].setdefault(way, []).append(tokens / (time.process_time() - began))
     return speeds
 
 
@@ -164,22 +177,23 @@ def report(given: Namespace, sizes: dict[str, int], speeds: dict[str, dict[str, 
         name: {
             "parameters": sizes[name],
             **{
-                search: {"best": round(max(each), 1), "median": round(statistics.median(each), 1)}
-                for search, each in of_search.items()
+                way: {"best": round(max(each), 1), "median": round(statistics.median(each), 1)}
+                for way, each in of_way.items()
             },
         }
-        for name, of_search in speeds.items()
+        for name, of_way in speeds.items()
     }
     if JOEY in numbers:
         numbers["Bahdanau beside JoeyNMT"] = {
-            search: round(numbers["Bahdanau"][search]["median"] / numbers[JOEY][search]["median"], 2)
-            for search in BEAMS
+            way: round(numbers["Bahdanau"][way]["median"] / numbers[JOEY][way.split(",")[0]]["median"], 2)
+            for way in WAYS
         }
     told = []
     for name in speeds:
-        cells = [f"{numbers[name][search]['median']:,.0f} ({numbers[name][search]['best']:,.0f})" for search in BEAMS]
+        there = (numbers[name].get(way) for way in WAYS)
+        cells = [f"{found['median']:,.0f} ({found['best']:,.0f})" if found else "" for found in there]
         told.append([name, f"{sizes[name]:,}", *cells])
-    show(["architecture", "parameters", *BEAMS], told)
+    show(["architecture", "parameters", *WAYS], told)
     print("tokens a CPU-second, median (best)")
     if JOEY in numbers:
         print(f"Bahdanau beside JoeyNMT: {numbers['Bahdanau beside JoeyNMT']}; mark in beam search: {MARK}")

@@ -1,10 +1,15 @@
 """Where tensors are, and what is fast there."""
 
+import copy
 import ctypes
 import sys
+from typing import Literal, TypeVar
 
 import torch
 from torch import nn
+
+Precision = Literal["float32", "bfloat16"]
+ModuleT = TypeVar("ModuleT", bound=nn.Module)
 
 
 def home_of(module: nn.Module) -> torch.device:
@@ -17,6 +22,16 @@ def computes_bfloat16(device: torch.device) -> bool:
     if device.type == "cpu":
         return bool(torch.cpu._is_avx512_bf16_supported() or torch.cpu._is_amx_tile_supported())
     return device.type == "cuda" and torch.cuda.is_bf16_supported()
+
+
+def in_precision(model: ModuleT, precision: Precision) -> ModuleT:
+    """The model itself, or a copy whose weights are rounded to bfloat16, where that is faster.
+
+    A model that has counted instead of learnt has nothing to round.
+    """
+    if precision == "float32" or not computes_bfloat16(home_of(model)) or not any(True for _ in model.parameters()):
+        return model
+    return copy.deepcopy(model).bfloat16()
 
 
 def keep_freed_memory() -> bool:

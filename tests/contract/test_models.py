@@ -4,6 +4,7 @@ A batch is a NamedTuple of tensors whose names end in their shape, so it can be 
 Left-to-right models are given `given_BT` and `real_BT`. An example has three rows or more, and five positions or more.
 """
 
+from copy import deepcopy
 from typing import Any
 
 import pytest
@@ -14,6 +15,7 @@ from torch import Tensor, nn
 from seqwright.batches.packed import packed_texts
 from seqwright.batches.text import PackedText, texts
 from seqwright.decoding.stepper import reordered
+from seqwright.devices import computes_bfloat16, in_precision
 from seqwright.kinds import chosen
 from seqwright.layers.embeddings import HasTokenVectors
 from seqwright.layers.taps import Tap, listen
@@ -295,6 +297,21 @@ def test_the_future_is_hidden(row: Model) -> None:
         changed_BTV, _ = model.read(other_BT, all_real(other_BT), model.start(batch))
         close(changed_BTV[:, :t], whole_BTV[:, :t], by=1e-6)
         assert bool(((changed_BTV[:, t] - whole_BTV[:, t]).abs().amax(-1) > 1e-4).all())
+
+
+@those_that("steps")
+@torch.inference_mode()
+def test_rounded_to_bfloat16_it_says_nearly_the_same_and_leaves_the_model_alone(row: Model) -> None:
+    model, batch = small(row), example(row)
+    before = [parameter.clone() for parameter in model.parameters()]
+    rounded = in_precision(model, "bfloat16") if computes_bfloat16(torch.device("cpu")) else deepcopy(model).bfloat16()
+    assert all(each.dtype == torch.bfloat16 for each in rounded.parameters())
+    assert all(map(torch.equal, before, model.parameters()))
+    state, exact = rounded.start(batch), model.start(batch)
+    for token_B in full_rows(batch).unbind(1):
+        logits_BV, state = rounded.step(token_B, state)
+        wanted_BV, exact = model.step(token_B, exact)
+        close(logits_BV.float(), wanted_BV.float(), by=0.1 * max(1.0, float(wanted_BV.abs().max())))
 
 
 @those_that("steps")

@@ -5,7 +5,9 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+import torch
 
+from seqwright.devices import computes_bfloat16
 from seqwright.recipe import recipe_from
 from seqwright.runs import train
 
@@ -60,6 +62,24 @@ def test_runs_are_evaluated_together(say: Say, home: Path) -> None:
     assert report["with"] == {"two": 2}
     assert report["average"] == "log-probabilities"
     assert report["scores"]["loss"] == json.loads(out)["loss"]
+
+
+def test_a_run_translates_in_bfloat16(say: Say, home: Path) -> None:
+    asked = ("translate", "runs/one", "ein Hund rennt .", "--beam", "3", "--json")
+    exact, rounded = (json.loads(say(*asked, "--precision", name)[1]) for name in ("float32", "bfloat16"))
+    assert json.loads(say(*asked)[1]) == exact
+    if computes_bfloat16(torch.device("cpu")):
+        assert rounded["log_probability"] != exact["log_probability"]
+    assert rounded["log_probability"] == pytest.approx(exact["log_probability"], rel=0.05)
+    code, out, _ = say("eval", "runs/one", "--with", "runs/two", "--precision", "bfloat16", "--json")
+    assert code == 0
+    report = json.loads((home / "runs/one/eval/test-step-000002-beam-1-bfloat16-with-two.json").read_text())
+    assert report["decoding"]["precision"] == "bfloat16"
+    assert json.loads(out)["bleu"] == report["scores"]["bleu"]
+    code, _, err = say(*asked, "--precision", "half")
+    assert code == 2
+    assert "--precision" in err
+    assert "'bfloat16'" in err
 
 
 def test_alignments_are_written_measured_and_learnt_from(say: Say, home: Path) -> None:

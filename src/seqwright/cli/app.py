@@ -12,6 +12,7 @@ from seqwright.cli.options import (
     Beside,
     CardName,
     CoveragePenalty,
+    Digits,
     LengthPenalty,
     Overrides,
     RecipeName,
@@ -209,6 +210,7 @@ def evaluate(
     length_penalty: LengthPenalty = None,
     coverage_penalty: CoveragePenalty = None,
     unknown: Unknown = None,
+    precision: Digits = None,
     which: Which = "best",
     json: Annotated[bool, typer.Option("--json", help="Print the scores as one JSON object.")] = False,
 ) -> None:

@@ -113,6 +113,8 @@ def _name(run: Run, subject: str, settings: Any, which: str) -> str:
         name += f"-coverage-{settings.coverage_penalty:g}"
     if settings.unknown != run.recipe.decoding.unknown:
         name += f"-unknown-{settings.unknown}"
+    if settings.precision != run.recipe.decoding.precision:
+        name += f"-{settings.precision}"
     return name if which == "best" else f"{name}-{which}"
 
 

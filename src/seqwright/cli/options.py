@@ -114,6 +114,14 @@ Unknown = Annotated[
         help="Unknown words: never written, kept, or replaced by the source word or what `align` learnt of it.",
     ),
 ]
+Digits = Annotated[
+    str | None,
+    typer.Option(
+        "--precision",
+        metavar="float32|bfloat16",
+        help="bfloat16 is faster where the processor has instructions for it, and rounds.",
+    ),
+]
 Beside = Annotated[
     list[Path] | None,
     typer.Option(
@@ -130,7 +138,7 @@ AverageOf = Annotated[
 
 # Options that are settings of [decoding], under their names there: rules of every search, and of drawing by chance.
 RULES = ["n_best", "length_penalty", "coverage_penalty", "shortest", "longest", "no_repeat", "repetition_penalty"]
-RULES += ["unknown", "stop"]
+RULES += ["unknown", "stop", "precision"]
 CHANCE = ["temperature", "top_k", "top_p", "min_p", "seed"]
 
 

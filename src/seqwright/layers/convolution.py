@@ -52,7 +52,7 @@ class CausalConvolution(nn.Module):
 
     def start(self, batch: int) -> Tensor:
         """`window_BPC` before the first position."""
-        return torch.zeros(batch, self.past, self.inputs, device=self.filters.bias.device)
+        return self.filters.bias.new_zeros(batch, self.past, self.inputs)
 
     def forward(self, x_BTC: Tensor, window_BPC: Tensor, length_B: Tensor | None = None) -> tuple[Tensor, Tensor]:
         """What is said at each position, and the window after each row's `length_B` first ones (None: all)."""

@@ -54,12 +54,12 @@ class NoisyTopK(nn.Module):
     def forward(self, x_ND: Tensor) -> Choice:
         """The choice of each position, in full precision: half of it would let neighbours change places."""
         with torch.autocast(x_ND.device.type, enabled=False):
-            mean_NE = x_ND.float() @ self.mean_DE
+            mean_NE = x_ND.float() @ self.mean_DE.float()
             if not self.training:
                 largest_NK, expert_NK = mean_NE.topk(self.chosen, dim=-1)
                 used_NE = torch.zeros_like(mean_NE).scatter(1, expert_NK, 1.0)
                 return Choice(expert_NK, largest_NK.softmax(-1), used_NE)
-            deviation_NE = F.softplus(x_ND.float() @ self.noise_DE) + QUIETEST
+            deviation_NE = F.softplus(x_ND.float() @ self.noise_DE.float()) + QUIETEST
             score_NE = mean_NE + deviation_NE * torch.randn_like(mean_NE)
             largest_NK, expert_NK = score_NE.topk(self.chosen, dim=-1)
             return Choice(expert_NK, largest_NK.softmax(-1), self._probability(mean_NE, deviation_NE, score_NE))
@@ -118,7 +118,7 @@ class Experts(nn.Module):
         given = torch.split(x_ND[position_R], share)
         # An expert without a position computes nothing, yet has a gradient: zeros, as the optimizer wants it.
         said_RD = torch.cat([expert(part_RD) for expert, part_RD in zip(self.experts, given, strict=True)])
-        weighted_RD = said_RD * choice.weight_NK.flatten()[order_R].unsqueeze(-1)
+        weighted_RD = said_RD * choice.weight_NK.flatten()[order_R].unsqueeze(-1).to(x_ND.dtype)
         return weighted_RD.new_zeros(len(x_ND), said_RD.shape[1]).index_add(0, position_R, weighted_RD)
 
 

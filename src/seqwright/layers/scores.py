@@ -72,7 +72,8 @@ class BilinearScore(Score):
 class AdditiveScore(Score):
     """vᵀ tanh(W [h; s]) (Bahdanau et al. 2015, appendix A.1.2; Luong et al. 2015, section 3.1, "concat").
 
-    W [h; s] is W_h h + W_s s: the first once for a sentence, the second once for a query.
+    W [h; s] is W_h h + W_s s: the first once for a sentence, the second once for a query. tanh(x) is taken as
+    2σ(2x) - 1, which on a CPU is several times faster: half of a decoder's time would go into the tanh.
     """
 
     def __init__(self, *, query: int, memory: int, inner: int) -> None:
@@ -82,14 +83,14 @@ class AdditiveScore(Score):
         self.vector = nn.Linear(inner, 1, bias=False)
 
     def prepare(self, memory_BSD: Tensor) -> Tensor:
-        """W_h h."""
-        prepared_BSA: Tensor = self.of_memory(memory_BSD)
+        """2 W_h h."""
+        prepared_BSA: Tensor = 2 * self.of_memory(memory_BSD)
         return prepared_BSA
 
     def score(self, query_BTQ: Tensor, prepared: Tensor) -> Tensor:
-        """V over the tanh of both shares."""
-        score_BTS: Tensor = self.vector(_sums(self.of_query(query_BTQ), prepared).tanh_()).squeeze(-1)
-        return score_BTS
+        """2 vᵀ σ(2 W [h; s]) - vᵀ 1."""
+        score_BTS: Tensor = self.vector(_sums(2 * self.of_query(query_BTQ), prepared).sigmoid_()).squeeze(-1)
+        return 2 * score_BTS - self.vector.weight.sum()
 
 
 class MLPScore(Score):

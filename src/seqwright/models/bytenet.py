@@ -182,7 +182,7 @@ class ByteNet(nn.Module):
             x_BSD = block(x_BSD, made_BS)
         x_BSD = self.source_norm(x_BSD)
         self.source_contextual(x_BSD[:, :before])
-        source_BSD = self.join(x_BSD).float().masked_fill(~made_BS.unsqueeze(-1), 0.0)
+        source_BSD = self.join(x_BSD).to(self.join.bias.dtype).masked_fill(~made_BS.unsqueeze(-1), 0.0)
         windows = tuple(block.convolution.start(rows) for block in self.decoder if isinstance(block, TargetBlock))
         return ByteNetState(source_BSD, windows, torch.zeros_like(length_B))
 

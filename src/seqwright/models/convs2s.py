@@ -118,8 +118,8 @@ class MultiStepAttention(nn.Module):
         d_BTE = (self.query(h_BTD) + g_BTE) * HALF
         score_BTS = d_BTE @ state.keys_BSE.to(d_BTE.dtype).mT
         weight_BTS = score_BTS.float().masked_fill(~state.source_real_BS.unsqueeze(1), -math.inf).softmax(dim=-1)
-        many_B11 = state.source_real_BS.sum(1).view(-1, 1, 1)
-        c_BTE = self.weights(weight_BTS).to(d_BTE.dtype) @ state.values_BSE.to(d_BTE.dtype) * many_B11.sqrt()
+        root_B11 = state.source_real_BS.sum(1).view(-1, 1, 1).sqrt().to(d_BTE.dtype)
+        c_BTE = self.weights(weight_BTS).to(d_BTE.dtype) @ state.values_BSE.to(d_BTE.dtype) * root_B11
         read_BTD: Tensor = (h_BTD + self.output(c_BTE)) * HALF
         return read_BTD
 

@@ -60,7 +60,8 @@ class VectorToSequence(nn.Module):
 
     def start(self, batch: Described) -> VectorToSequenceState:
         """The vector seen, nothing written yet."""
-        return VectorToSequenceState(self.bridge(batch.vector_BX), batch.vector_BX if self.settings.fed else None)
+        vector_BX = batch.vector_BX.to(self.bridge.linear.weight.dtype)
+        return VectorToSequenceState(self.bridge(vector_BX), vector_BX if self.settings.fed else None)
 
     def read(
         self, tokens_BT: Tensor, real_BT: Tensor, state: VectorToSequenceState

@@ -14,7 +14,7 @@ from seqwright.batches.described import vectors_alone
 from seqwright.decoding.scoring import Hypothesis
 from seqwright.decoding.settings import DecodingSettings, decoded
 from seqwright.decoding.stopping import before_stop
-from seqwright.devices import home_of
+from seqwright.devices import home_of, in_precision
 from seqwright.inputs.vector_text import VectorText
 from seqwright.inputs.vectors import Values
 from seqwright.tasks.writer import Continuation
@@ -26,9 +26,9 @@ class Describer:
     """A model that writes a text for what it is given: `describer(["1234", "56"])`."""
 
     def __init__(self, model: nn.Module, inputs: VectorText, settings: DecodingSettings | None = None) -> None:
-        self.model: Any = model.eval()
         self.inputs = inputs
         self.settings = settings or DecodingSettings()
+        self.model: Any = in_precision(model.eval(), self.settings.precision)
         self.device = home_of(model)
 
     def __call__(self, given: Sequence[str]) -> list[list[Continuation]]:

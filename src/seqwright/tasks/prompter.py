@@ -18,7 +18,7 @@ from seqwright.decoding.scoring import Hypothesis
 from seqwright.decoding.settings import DecodingSettings, decoded
 from seqwright.decoding.stepper import Prefix
 from seqwright.decoding.stopping import before_stop
-from seqwright.devices import home_of
+from seqwright.devices import home_of, in_precision
 from seqwright.errors import DataError
 from seqwright.inputs.prompt_text import PromptText
 from seqwright.tasks.translator import NOTHING, Translation
@@ -33,9 +33,9 @@ class Prompter:
         self, model: nn.Module, inputs: PromptText, settings: DecodingSettings | None = None, *, longest: int
     ) -> None:
         """`longest` is what training read at most of a text (`inputs.longest`), and the longest answer."""
-        self.model: Any = model.eval()
-        self.inputs, self.longest = inputs, min(longest, self.context - 3)  # some room is for the answer
         self.settings = settings or DecodingSettings()
+        self.model: Any = in_precision(model.eval(), self.settings.precision)
+        self.inputs, self.longest = inputs, min(longest, self.context - 3)  # some room is for the answer
         self.device = home_of(model)
 
     @property

@@ -20,7 +20,7 @@ from seqwright.decoding.scoring import Hypothesis, target_log_probability
 from seqwright.decoding.settings import DecodingSettings, decoded
 from seqwright.decoding.stepper import Prefix
 from seqwright.decoding.stopping import before_stop
-from seqwright.devices import home_of
+from seqwright.devices import home_of, in_precision
 from seqwright.errors import RunError, SettingError
 from seqwright.inputs.pair_text import PairText
 from seqwright.inputs.tokenizers import Numbers, Tokenizer
@@ -71,7 +71,7 @@ class Translator:
         self._search = self.settings.model_copy(update={"n_best": self.settings.beam}) if several else self.settings
         self.device = home_of(model)
         self._sides = [inputs]  # of each model that takes part
-        self.model: Any = self._attentive(model.eval())
+        self.model: Any = in_precision(self._attentive(model.eval()), self.settings.precision)
         self._aligner = self._aligner_of(model)
 
     @classmethod
@@ -87,7 +87,9 @@ class Translator:
         for other in others:
             refuse_other_vocabulary(first, other)
         if others:
-            members = [translator.model, *(run.model.to(translator.device).eval() for run in others)]
+            precision = translator.settings.precision
+            others_there = (run.model.to(translator.device).eval() for run in others)
+            members = [translator.model, *(in_precision(model, precision) for model in others_there)]
             translator.model = Ensemble(members, average)
             translator._sides += [run.inputs for run in others]
         return translator

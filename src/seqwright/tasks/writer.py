@@ -19,7 +19,7 @@ from seqwright.decoding.scoring import Hypothesis
 from seqwright.decoding.settings import DecodingSettings, decoded
 from seqwright.decoding.stepper import HasContext, Prefix
 from seqwright.decoding.stopping import IN_PARTS, before_stop, sure
-from seqwright.devices import home_of
+from seqwright.devices import home_of, in_precision
 from seqwright.errors import DataError
 from seqwright.inputs.plain_text import PlainText
 from seqwright.inputs.tokenizers import Tokenizer
@@ -56,9 +56,9 @@ class Writer:
         self, model: nn.Module, inputs: PlainText, settings: DecodingSettings | None = None, *, first: int | None = None
     ) -> None:
         """`first` is the token that stands before a text (`seqwright.tasks.language.first_token`)."""
-        self.model: Any = model.eval()
         self.inputs, self.first = inputs, inputs.begin if first is None else first
         self.settings = settings or DecodingSettings()
+        self.model: Any = in_precision(model.eval(), self.settings.precision)
         self.device = home_of(model)
 
     @property
