@@ -2,10 +2,11 @@
 
     python -m benchmarks.scores wikitext2-bert
     python -m benchmarks.scores subjqa-bert --run runs/subjqa-minilm model.weights=runs/minilm
+    python -m benchmarks.scores sst2-bert --run runs/student --teacher runs/one --teacher runs/two model.layers=3
 
-The checkpoint that is best on the validation part is judged on the test part; where there is none, on the validation
-part too. A run folder that is there already is gone on with, or only judged where its training is over; in
-`results/scores.json` the rows of other runs stay.
+The checkpoint that is best on the validation part is judged, or the last, on the test part; where there is none, on the
+validation part too. A run with teachers is trained by `seqwright distil`. A run folder that is there already is gone on
+with, or only judged where its training is over; in `results/scores.json` the rows of other runs stay.
 """
 
 import json
@@ -31,13 +32,20 @@ def main() -> None:
     parser.add_argument("settings", nargs="*", metavar="KEY=VALUE", help="as `seqwright train` takes them")
     parser.add_argument("--run", type=Path, help="the run folder (default: runs/RECIPE)")
     parser.add_argument("--part", help="the part that is judged (default: test, where there is one, else valid)")
+    parser.add_argument("--which", choices=["best", "last"], default="best", help="the checkpoint that is judged")
+    parser.add_argument("--teacher", action="append", default=[], metavar="RUN", help="one to distil; several times")
     given = parser.parse_intermixed_args()
     folder = given.run or Path("runs") / f"{Path(given.recipe).stem}{'-quick' if given.quick else ''}"
-    training = ["train", given.recipe, "--run", str(folder), *given.settings, *(QUICK if given.quick else [])]
+    training = ["train", given.recipe]
+    if given.teacher:
+        first, *others = given.teacher
+        training = ["distil", first, given.recipe, *(word for other in others for word in ("--with", other))]
+    training += ["--run", str(folder), *given.settings, *(QUICK if given.quick else [])]
     subprocess.run([sys.executable, "-m", "seqwright", *training], check=True)
     before = earlier(given.results or REPOSITORY / ("runs/quick" if given.quick else "results"))
     found: dict[str, Any] = before.get("numbers", {})
-    found[folder.name] = {"training": shlex.join(["seqwright", *training]), **judged(folder, given.part)}
+    how = shlex.join(["seqwright", *training])
+    found[folder.name] = {"training": how, **judged(folder, given.part, given.which)}
     settings: dict[str, Any] = before.get("settings", {})
     settings[folder.name] = tomllib.loads((folder / "resolved.toml").read_text(encoding="utf-8"))
     show(["run", "part", "minutes", "scores"], [row(name, numbers) for name, numbers in found.items()])
@@ -52,19 +60,19 @@ def earlier(folder: Path) -> dict[str, Any]:
     return known
 
 
-def judged(folder: Path, part: str | None) -> dict[str, Any]:
+def judged(folder: Path, part: str | None, which: str) -> dict[str, Any]:
     """The scores as `seqwright eval` gives them, size and time."""
-    run, last = open_run(folder), read_mark(folder, "last")
+    run, last = open_run(folder, which=which), read_mark(folder, "last")
     assert last is not None
     part = part or ("test" if "test" in data_of(run.recipe).parts() else "valid")
-    words = ["eval", str(folder), "--part", part, "--json"]
+    words = ["eval", str(folder), "--part", part, "--which", which, "--json"]
     said = subprocess.run([sys.executable, "-m", "seqwright", *words], check=True, stdout=subprocess.PIPE)
     return {
         "part": part,
         "threads": run.recipe.training.threads or os.cpu_count(),
         "parameters": parameters(run.model),
         "steps": last,
-        "best_step": run.step,
+        f"{which}_step": run.step,
         "training_minutes": round(read_checkpoint(folder, last, ("model",)).state["seconds"] / 60, 2),
         "scores": json.loads(said.stdout),
     }
