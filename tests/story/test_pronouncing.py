@@ -72,6 +72,20 @@ def test_validation_and_evaluation_count_wrong_words(home: Path, capsys: pytest.
     assert json.loads(capsys.readouterr().out)["word_error"] == 50.0
 
 
+def test_what_moves_each_sound_is_drawn_though_there_is_no_attention(
+    home: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert told("look", "runs/mine", "kat") == 0
+    said = capsys.readouterr().out
+    assert "gradients to the source" in said
+    assert "diagonality" in said
+    assert (home / "runs/mine/pictures/kat/gradients-to-the-source.png").stat().st_size > 1000
+    assert told("look", "runs/mine", "kat", "--with", "runs/mine", "--json") == 0
+    one, other = map(json.loads, capsys.readouterr().out.splitlines())
+    assert one == other
+    assert 0 < one["entropy"] < 2
+
+
 def test_the_thought_vectors_of_words(home: Path) -> None:
     assert told("embed", "runs/mine", "KAT", "kat", "BOO", "--output", "vectors.npy") == 0
     vectors = np.load(home / "vectors.npy")

@@ -1,6 +1,7 @@
 """`look`: what happens inside a run, drawn. Here is decided which picture it is; each is made in a module beside this.
 
-A model with attention shows what it looks at, a recurrent one its units over the text; all else is asked for.
+A model with attention shows what it looks at, a translator without it what moves each word, any other recurrent model
+its units over the text; all else is asked for.
 """
 
 from pathlib import Path
@@ -137,8 +138,11 @@ def _draw_read(run: Run, others: list[Run], found: list[str], wish: Wish) -> Non
 
 
 def _attends(run: Run) -> bool:
-    """Whether something of the model can be drawn as weights between what it reads and writes."""
-    return any(view.columns != "units" for view in views(run.model))
+    """Whether something of the model can be drawn as weights between what it reads and writes.
+
+    Of a translation it always can: without attention, by gradients.
+    """
+    return run.recipe.task == "translation" or any(view.columns != "units" for view in views(run.model))
 
 
 def _draw_learning(run: Run, others: list[Run], found: list[str], wish: Wish) -> None:

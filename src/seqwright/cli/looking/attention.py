@@ -28,6 +28,8 @@ from seqwright.pictures.attention import AttentionMap, Choice, Looked, chosen_ma
 from seqwright.pictures.page import attention_page
 from seqwright.pictures.terminal import heat_map
 from seqwright.runs import Run
+from seqwright.tasks.alignments import alignment_taps
+from seqwright.tasks.influence import influence
 from seqwright.tasks.translator import Translation, Translator
 
 MOST_TOKENS = 120  # of a text that is read
@@ -39,6 +41,7 @@ AXES = {
     "tokens": "word",
 }
 ALIGNMENT = ("wanted", "source")  # the view that comes first, where a model has it
+INFLUENCE = View("gradients to the source", *ALIGNMENT)  # where a model has none
 
 
 def draw_attention(
@@ -79,8 +82,7 @@ def draw_alignments(runs: Sequence[Run], texts: Sequence[str], beam: int | None,
             raise RunError(f"{run.folder} learnt {run.recipe.task}; alignments side by side are drawn for translation")
         looked = translated_and_looked_at(run, texts, beam)
         found = alignment_of(looked)
-        if found is None:
-            raise RunError(f"{run.folder} does not look at its source while it translates; leave it out")
+        assert found is not None, "every translation has an alignment"
         weights_TS = mean_of(found)
         caption = shown(run.folder), f"→ {legible(looked.target, 80)}", str(quality(weights_TS))
         panels.append(Panel(weights_TS, found.columns, found.rows, caption))
@@ -129,9 +131,11 @@ def _print_first(looked: Looked, choice: Choice) -> None:
     console.print(heat_map(weights_TS, first.columns, first.rows, width=console.width, colour=console.is_terminal))
 
 
-@torch.inference_mode()
 def looked_at(run: Run, text: str, translation: Translation) -> Looked:
-    """What was heard in one forced pass over the tokens that were really decoded, sub-words merged into words."""
+    """What was heard in one forced pass over the tokens that were really decoded, sub-words merged into words.
+
+    Of a model without attention it is what each word of the source moves.
+    """
     source, target, end = run.inputs.source, run.inputs.target, run.inputs.end
     source_ids, written = source.encode([text])[0], written_words(target, translation.tokens)
     batch = pairs([source_ids], [np.asarray(translation.tokens)], begin=run.inputs.begin, end=end)
@@ -141,9 +145,14 @@ def looked_at(run: Run, text: str, translation: Translation) -> Looked:
         "given": [(begin, [0]), *((word, [place + 1 for place in places]) for word, places in written)],
         "wanted": [*written, (target.pieces([end])[0], [len(translation.tokens)])],
     }
-    with listen(run.model) as heard:
-        run.model(batch.to(home_of(run.model)))
-    maps = maps_of(run.model, heard, words)
+    batch = batch.to(home_of(run.model))
+    if alignment_taps(run.model):
+        with torch.inference_mode(), listen(run.model) as heard:
+            run.model(batch)
+        maps = maps_of(run.model, heard, words)
+    else:
+        weights_LHTS = influence(run.model, batch).unsqueeze(0).cpu().numpy()
+        maps = {INFLUENCE.name: map_of(INFLUENCE, weights_LHTS, words)}
     return Looked(text, translation.text, maps, title=run.recipe.name, score=translation.score)
 
 
@@ -152,15 +161,19 @@ def maps_of(model: nn.Module, heard: Heard, words: Mapping[str, Words]) -> dict[
     maps = {}
     found = {view: taps for view, taps in views(model).items() if view.columns != "units"}
     for view, taps in sorted(found.items(), key=lambda item: (item[0].rows, item[0].columns) != ALIGNMENT):
-        weights_LHTS = np.stack([_weights(heard[tap]) for tap in taps])
-        rows, columns = (
-            words.get(axis) or [(str(place + 1), [place]) for place in range(size)]
-            for axis, size in zip((view.rows, view.columns), weights_LHTS.shape[-2:], strict=True)
-        )
-        merged_LHTS = merged(weights_LHTS, [places for _, places in rows], [places for _, places in columns])
-        labels = [word for word, _ in rows], [word for word, _ in columns]
-        maps[view.name] = AttentionMap(merged_LHTS, *labels, *_axes(view))
+        maps[view.name] = map_of(view, np.stack([_weights(heard[tap]) for tap in taps]), words)
     return maps
+
+
+def map_of(view: View, weights_LHTS: Array, words: Mapping[str, Words]) -> AttentionMap:
+    """Weights between words from those between tokens."""
+    rows, columns = (
+        words.get(axis) or [(str(place + 1), [place]) for place in range(size)]
+        for axis, size in zip((view.rows, view.columns), weights_LHTS.shape[-2:], strict=True)
+    )
+    merged_LHTS = merged(weights_LHTS, [places for _, places in rows], [places for _, places in columns])
+    labels = [word for word, _ in rows], [word for word, _ in columns]
+    return AttentionMap(merged_LHTS, *labels, *_axes(view))
 
 
 def _weights(calls: list[Tensor]) -> Array:
