@@ -2,6 +2,7 @@
 
 import copy
 import ctypes
+import os
 import sys
 from typing import Literal, TypeVar
 
@@ -15,6 +16,12 @@ ModuleT = TypeVar("ModuleT", bound=nn.Module)
 def home_of(module: nn.Module) -> torch.device:
     """Where a module's tensors are; a module without any is at home on the CPU."""
     return next((tensor.device for tensor in module.state_dict().values()), torch.device("cpu"))
+
+
+def cores() -> int:
+    """How many cores this process may use: fewer than there are where it was confined to some."""
+    there = len(os.sched_getaffinity(0)) if sys.platform.startswith("linux") else os.cpu_count()
+    return there or 1
 
 
 def computes_bfloat16(device: torch.device) -> bool:

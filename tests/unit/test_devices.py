@@ -24,3 +24,11 @@ print(resource.getrusage(resource.RUSAGE_SELF).ru_minflt - before)
 def test_freed_memory_is_used_again_without_asking_the_system_for_it():
     told = subprocess.run([sys.executable, "-c", FAULTS], capture_output=True, text=True, check=True)
     assert int(told.stdout) < 1000, "15 times 8 tensors of 4,096 pages each"
+
+
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="only Linux says to which cores a process is confined")
+def test_only_the_cores_that_may_be_used_are_counted():
+    confined = "import os; os.sched_setaffinity(0, {min(os.sched_getaffinity(0))})"
+    code = f"{confined}; from seqwright.devices import cores; print(cores())"
+    told = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert told.stdout == "1\n"

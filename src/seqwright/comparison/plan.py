@@ -1,11 +1,11 @@
 """What a comparison will do: its rows as recipes that differ in what shall be compared and in nothing else."""
 
-import os
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from seqwright.comparison.settings import Budget, ComparisonSettings, RowSettings, slug
+from seqwright.devices import cores
 from seqwright.errors import RunError, SettingError, UserError
 from seqwright.recipe import Recipe, flattened, recipe_from, validated, with_base, with_weights
 from seqwright.run_folders import changed_settings, resolved_of
@@ -65,7 +65,7 @@ class Plan(NamedTuple):
 def planned(settings: ComparisonSettings, where: Path, runs: Path = Path("runs")) -> Plan:
     """The plan of a comparison that stands in a file; refuses rows that cannot be compared."""
     folder = runs / settings.name
-    threads = settings.threads or os.cpu_count() or 1
+    threads = settings.threads or cores()
     rows: dict[str, Row] = {}
     for given in settings.rows:
         try:

@@ -94,7 +94,7 @@ class ComparisonSettings(Settings):
     part: Literal["train", "valid", "test"] | None = None
     """The part of the data that decides; by default test, or valid where there is no test."""
     threads: int | None = Field(default=None, ge=1)
-    """CPU threads of every row; by default one for each core."""
+    """CPU threads of every row; by default one for each core it may use."""
     watts_per_core: float = Field(default=10.0, gt=0, allow_inf_nan=False)
     """What a busy core is taken to draw, for the estimate of energy."""
     resamples: int = Field(default=1000, ge=40)
