@@ -1,12 +1,15 @@
 """What a comparison has found so far, on disk: one JSON file for each trial, one entry for each thing done to it.
 
-An entry stands with the settings that made it. What was made by others than those of today is done again.
+An entry stands with the settings that made it. What was made by others than those of today is done again; a setting
+that the version before did not know had its usual value.
 """
 
 import json
+from collections.abc import Collection, Mapping
 from pathlib import Path
 from typing import Any
 
+from seqwright.recipe import flattened
 from seqwright.whole_file import written_whole
 
 Found = dict[str, Any]
@@ -18,13 +21,21 @@ class Records:
     def __init__(self, folder: Path) -> None:
         self.folder = folder
 
-    def found(self, name: str, stage: str, made_by: Any) -> Found | None:
-        """What a stage of a trial found under the same settings, if it did."""
-        entry = self._read(name).get(stage)
-        same = entry is not None and entry["made_by"] == _plain(made_by)
-        return dict(entry["found"]) if entry is not None and same else None
+    def found(
+        self, name: str, stage: str, made_by: Found, usual: Mapping[str, Any], regardless: Collection[str] = ()
+    ) -> Found | None:
+        """What a stage of a trial found under the same settings, if it did.
 
-    def keep(self, name: str, stage: str, made_by: Any, found: Found) -> None:
+        `usual` are the values of settings that may be left out, `regardless` names some that make no difference.
+        """
+        entry = self._read(name).get(stage)
+        if entry is None:
+            return None
+        before, now = ({**usual, **flattened(each)} for each in (entry["made_by"], _plain(made_by)))
+        changed = {key for key in before.keys() | now.keys() if before.get(key) != now.get(key)}
+        return dict(entry["found"]) if changed <= {*regardless} else None
+
+    def keep(self, name: str, stage: str, made_by: Found, found: Found) -> None:
         """Write down what a stage found."""
         self.folder.mkdir(parents=True, exist_ok=True)
         entries = {**self._read(name), stage: {"made_by": _plain(made_by), "found": found}}

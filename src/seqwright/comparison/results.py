@@ -24,7 +24,7 @@ SHOWN = {
 MOST_SHOWN = 4
 LOWER = {"word_perplexity", "bits_per_byte", "bits_per_character", "mse", "mae", "mase"} | LOWER_IS_BETTER
 UNSEEN = ("loss", "perplexity")  # of a task that is not listed above: they depend on its tokens
-TRAINING = ("steps", "tokens", "flops")
+TRAINING = ("steps", "tokens", "flops", "cores")
 COSTS = ("training_seconds", "energy_wh", "tokens_per_second", "decoding_tokens_per_second", "memory_bytes")
 
 
@@ -118,7 +118,7 @@ def _cost(plan: Plan, outcome: Outcome, row: Row, number: int) -> dict[str, floa
     if books["tokens"] and measured.get("descends"):
         cost["flops"] = measured["flops_per_token"] * books["tokens"]
     if trained is not None:
-        cost["memory_bytes"] = trained["memory"]
+        cost |= {"memory_bytes": trained["memory"], "cores": trained["cores"]}
         cost["energy_wh"] = trained["seconds"] * trained["cores"] * plan.settings.watts_per_core / 3600
     return cost
 

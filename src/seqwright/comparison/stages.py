@@ -15,6 +15,7 @@ from seqwright.comparison.plan import Plan, Row, Trial, refuse_another_beginning
 from seqwright.comparison.records import Found, Records
 from seqwright.errors import UserError
 from seqwright.recipe import Recipe
+from seqwright.run_folders import usual_settings
 from seqwright.training.checkpoint import read_mark, step_folder, steps_on_disk
 from seqwright.training.interruption import Interruption
 
@@ -88,12 +89,12 @@ class Stages:
     def _measure(self, row: Row, title: str) -> None:
         trial = row.trials[0]
         resolved = trial.recipe.resolved()
-        made_by = {"recipe": resolved, "timed": trial.trained}
-        found = self.records.found(trial.name, "measured", made_by)
+        made_by = {**resolved, "timed": trial.trained}
+        found = self.records.found(trial.name, "measured", made_by, usual_settings(trial.recipe))
         if found is None:
             self.say(f"{title}: measuring")
             try:
-                found = done({"stage": "measured", **made_by})
+                found = done({"stage": "measured", "recipe": resolved, "timed": trial.trained})
             except UserError as error:
                 if trial.trained:
                     self._failures[row.name] = str(error)
@@ -118,8 +119,10 @@ class Stages:
 
     def _trained(self, trial: Trial, recipe: Recipe) -> Found | None:
         """What training found, if it is over and the run is still there."""
-        there = steps_on_disk(trial.folders[0])
-        return self.records.found(trial.name, "trained", recipe.resolved()) if there else None
+        if not steps_on_disk(trial.folders[0]):
+            return None
+        usual = usual_settings(recipe)
+        return self.records.found(trial.name, "trained", recipe.resolved(), usual, regardless=["training.threads"])
 
     def _attempt(self, progress: Progress, title: str, left: float) -> None:
         """Train and judge a trial; what the user can cause stops this row and no other."""
@@ -153,7 +156,8 @@ class Stages:
         }
         made_by = {**asked, "of": [_identity(folder) for folder in trial.folders]}
         answers = self.records.answers(trial.name)
-        found = self.records.found(trial.name, "judged", made_by) if answers.is_file() else None
+        usual = usual_settings(trial.recipe)
+        found = self.records.found(trial.name, "judged", made_by, usual) if answers.is_file() else None
         if found is None:
             self.say(f"{title}: judging")
             folders = [str(folder) for folder in trial.folders]

@@ -144,8 +144,9 @@ def notes(found: dict[str, Any]) -> list[str]:
     )
     if any("energy_wh" in row["cost"] for row in found["rows"]):
         said.append(
-            f"Training time is without validation. Energy: training time × busy cores × {found['watts_per_core']:g} W, "
-            "an estimate of what the cores alone draw. Peak memory is that of the training process, libraries included."
+            "Training time is without validation. Energy: training time × busy cores"
+            f"{_busy(found)} × {found['watts_per_core']:g} W, an estimate of what the cores alone draw. "
+            "Peak memory is that of the training process, libraries included."
         )
     if any(row["members"] for row in found["rows"]):
         said.append("An ensemble costs in training what its members cost together.")
@@ -165,7 +166,16 @@ def _judging(found: dict[str, Any]) -> str:
 
 def _threads(found: dict[str, Any]) -> str:
     count = found["threads"]
-    return f"{count} thread{'' if count == 1 else 's'}, one row after the other"
+    return f"{count} thread{'' if count == 1 else 's'}"
+
+
+def _busy(found: dict[str, Any]) -> str:
+    """How many cores were busy, from row to row."""
+    known = [row["training"]["cores"]["mean"] for row in found["rows"] if "cores" in row["training"]]
+    if not known:
+        return ""
+    least, most = f"{min(known):.1f}", f"{max(known):.1f}"
+    return f" ({least if least == most else f'{least} to {most}'})"
 
 
 def _budget(found: dict[str, Any]) -> str:

@@ -90,6 +90,22 @@ def test_translations_are_compared_and_nothing_is_done_twice(jobs: list[str], tm
     assert jobs == ["judged"] * 6
 
 
+def test_other_threads_and_settings_that_were_not_known_train_nothing_anew(jobs: list[str], tmp_path: Path) -> None:
+    one = TRANSLATION.partition('[[rows]]\nrecipe = "reverse"\nname = "wide"')[0].replace("[1, 2]", "[1]")
+    plan = plan_of(tmp_path, one)
+    compared(plan)
+    path = plan.folder / "records" / "narrow-seed-1.json"
+    entries = json.loads(path.read_text(encoding="utf-8"))
+    for entry in entries.values():
+        del entry["made_by"]["decoding"]["precision"]  # as an older version wrote it
+    path.write_text(json.dumps(entries), encoding="utf-8")
+    jobs.clear()
+    compared(plan)
+    assert jobs == []
+    compared(plan_of(tmp_path, one.replace("threads = 1", "threads = 2")))
+    assert jobs == ["measured", "judged"]
+
+
 def test_the_table_and_the_page_say_what_was_found(jobs: list[str], tmp_path: Path) -> None:
     plan = plan_of(tmp_path, TRANSLATION)
     _, found = compared(plan)
