@@ -39,6 +39,14 @@ def options(name: str, about: str | None) -> argparse.ArgumentParser:
     return parser
 
 
+def _said(words: list[str]) -> list[str]:
+    """What the command line says, but for where the numbers go."""
+    if "--results" not in words:
+        return words
+    place = words.index("--results")
+    return words[:place] + words[place + 2 :]
+
+
 def record(
     name: str,
     about: str | None,
@@ -54,7 +62,7 @@ def record(
     written = {
         "name": name,
         "question": (about or "").strip().split("\n", maxsplit=1)[0],
-        "command": shlex.join(["python", "-m", f"benchmarks.{Path(sys.argv[0]).stem}", *sys.argv[1:]]),
+        "command": shlex.join(["python", "-m", f"benchmarks.{Path(sys.argv[0]).stem}", *_said(sys.argv[1:])]),
         "date": datetime.now(UTC).date().isoformat(),
         "machine": machine(),
         "versions": versions(libraries),
