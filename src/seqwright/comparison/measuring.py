@@ -157,14 +157,16 @@ class Cores(Quiet):
         self.busy = time.process_time() - self.began[0], time.monotonic() - self.began[1]
 
     def mean(self) -> float:
-        """CPU seconds in a second; where there was nothing left to do, as many as may be used."""
+        """CPU seconds in a second; of what goes in no steps, as many as may be used."""
         return self.busy[0] / self.busy[1] if self.steps else float(torch.get_num_threads())
 
 
 def trained(resolved: Mapping[str, Any], folder: str, reporter: Reporter, cores: Cores) -> dict[str, Any]:
-    """Train a recipe into its folder, from where it stopped."""
+    """Train a recipe into its folder, from where it stopped; memory and cores are known where something was left."""
+    before = read_mark(Path(folder), "last")
     run = train(recipe_from(dict(resolved)), Path(folder), text=written(dict(resolved)), reporter=reporter)
-    return {**costs(run.folder), "parameters": parameters(run.model), "cores": cores.mean()}
+    found = {**costs(run.folder), "parameters": parameters(run.model)}
+    return found if found["steps"] == before else {**found, "cores": cores.mean(), "memory": peak_memory()}
 
 
 def costs(folder: Path) -> dict[str, Any]:

@@ -117,7 +117,7 @@ def _cost(plan: Plan, outcome: Outcome, row: Row, number: int) -> dict[str, floa
         cost["tokens_per_second"] = books["tokens"] / books["seconds"]
     if books["tokens"] and measured.get("descends"):
         cost["flops"] = measured["flops_per_token"] * books["tokens"]
-    if trained is not None:
+    if trained is not None and "cores" in trained:
         cost |= {"memory_bytes": trained["memory"], "cores": trained["cores"]}
         cost["energy_wh"] = trained["seconds"] * trained["cores"] * plan.settings.watts_per_core / 3600
     return cost

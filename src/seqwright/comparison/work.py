@@ -39,8 +39,7 @@ def _done(job: dict[str, Any]) -> dict[str, Any]:
                 return measured(job["recipe"], timed=job["timed"])
             case "trained":
                 cores = Cores()
-                found = trained(job["recipe"], job["folder"], Both(speaking(), cores), cores)
-                return {**found, "memory": peak_memory()}
+                return trained(job["recipe"], job["folder"], Both(speaking(), cores), cores)
             case _:
                 return {**judged(job), "memory": peak_memory()}
     except (Interrupted, KeyboardInterrupt):
