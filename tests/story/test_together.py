@@ -82,6 +82,12 @@ def test_a_run_translates_in_bfloat16(say: Say, home: Path) -> None:
     assert "'bfloat16'" in err
 
 
+def test_words_that_the_vocabulary_lacks_are_named_whole(say: Say) -> None:
+    said = say("translate", "runs/one", "ein Hundschläft rennt .")[2]
+    assert "the vocabulary lacks 'Hundschläft'×1" in said
+    assert "lacks" not in say("translate", "runs/one", "ein Hund rennt .")[2]
+
+
 def test_alignments_are_written_measured_and_learnt_from(say: Say, home: Path) -> None:
     code, _, err = say("translate", "runs/one", "Otto", "--unknown", "dictionary")
     assert code == 2

@@ -3,6 +3,7 @@
 import sys
 from pathlib import Path
 
+from rich.cells import cell_len
 from rich.console import Console
 from rich.table import Table as Drawn
 from rich.text import Text
@@ -53,12 +54,13 @@ def _print(table: Table) -> None:
     console = Console()
     for columns in (slice(1, table.judging), slice(table.judging, None)):
         drawn = Drawn(box=None, pad_edge=False, padding=(0, 1, 0, 0))
-        drawn.add_column("", no_wrap=True)
-        for title in table.titles[columns]:
-            drawn.add_column(title, justify="right")
+        drawn.add_column("", overflow="fold")  # a name may break, a number may not
+        for number, title in enumerate(table.titles[columns], start=columns.start):
+            widest = max((cell_len(row[number].text) for row in table.rows), default=0)
+            drawn.add_column(title, justify="right", min_width=widest)
         for row in table.rows:
             drawn.add_row(
-                *(Text(cell.text, "bold" if cell.best else "", no_wrap=True) for cell in row[:1] + row[columns])
+                row[0].text, *(Text(cell.text, "bold" if cell.best else "", no_wrap=True) for cell in row[columns])
             )
         console.print(drawn)
         console.print()
@@ -69,7 +71,10 @@ def _print(table: Table) -> None:
 def _print_plan(plan: Plan, prospects: list[Progress], failures: dict[str, str]) -> None:
     """Every trial, what is there, and how long the rest will take."""
     console = Console()
-    drawn = Drawn("row", "run", "parameters", "steps left", "time", box=None, pad_edge=False, padding=(0, 2, 0, 0))
+    drawn = Drawn("row", box=None, pad_edge=False, padding=(0, 2, 0, 0))
+    drawn.add_column("run", overflow="fold")
+    for title in ("parameters", "steps left", "time"):
+        drawn.add_column(title, no_wrap=True)
     for progress in prospects:
         folders = " + ".join(shown(folder) for folder in progress.trial.folders)
         size = progress.measured.get("parameters")
@@ -79,7 +84,10 @@ def _print_plan(plan: Plan, prospects: list[Progress], failures: dict[str, str])
     for name, sentence in failures.items():
         console.print(Text(f"row '{name}' cannot be trained: {sentence}"))
     left = sum(progress.seconds for progress in prospects)
-    console.print(f"{spoken(left)} of training in all" if left else "everything is trained", highlight=False)
+    if any(progress.steps for progress in prospects) or failures:
+        console.print(f"{spoken(left)} of training in all", highlight=False)
+    else:
+        console.print("everything is trained")
 
 
 def _left(progress: Progress) -> tuple[str, str]:

@@ -90,7 +90,7 @@ def _measured(wish: Wish) -> list[Point]:
     """The measurement, with a bar where somebody watches."""
     console = Console(stderr=True)
     if not console.is_terminal:
-        say(f"measuring for about {wish.seconds:g} seconds")
+        say(f"measuring for about {wish.seconds:g} s")
     columns = (TextColumn("measuring"), BarColumn(), TextColumn("{task.percentage:.0f} %"))
     with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as bar:
         task = bar.add_task("measuring", total=1.0)

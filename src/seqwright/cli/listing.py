@@ -1,10 +1,11 @@
 """`recipes`, `lineage`, `data list`, `data get`: what there is."""
 
 from rich.console import Console
+from rich.padding import Padding
 from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TimeRemainingColumn, TransferSpeedColumn
-from rich.table import Table
+from rich.text import Text
 
-from seqwright.cli.terminal import add_row, command
+from seqwright.cli.terminal import command
 from seqwright.data.catalog import CATALOG, Card, download_folder, located
 from seqwright.data.fetch import fetch
 from seqwright.data.labelled_cards import LABELLED_CARDS
@@ -15,34 +16,29 @@ from seqwright.data.tagged_cards import TAGGED_CARDS
 from seqwright.data.text_cards import TEXT_CARDS, require_addresses
 from seqwright.errors import DataError, instead
 from seqwright.kinds import USUAL_DATA, task_name, usual_kind
-from seqwright.lineage import LINEAGE
+from seqwright.lineage import LINEAGE, MODELS
 from seqwright.pictures.terminal import Member, family_tree
 from seqwright.recipe import parsed, shipped, with_base
 
 
 def list_recipes() -> None:
-    """A table of the recipes that ship."""
-    table = Table("recipe", "data", "model", "what it does", box=None, pad_edge=False)
+    """The recipes that ship: name, data and model, and what each does."""
+    console = Console()
     for name, path in shipped().items():
         plain = with_base(parsed(path.read_text(encoding="utf-8"), name), name)
         data, model = plain.get("data", {}), plain.get("model", {})
         task = task_name(data.get("kind"), plain.get("objective", {}).get("kind"))
-        add_row(
-            table,
-            name,
-            data.get("name", data.get("kind", USUAL_DATA)),
-            model.get("kind", usual_kind("model", task)),
-            plain.get("description", ""),
-        )
-    Console().print(table)
-    Console().print(
-        "\nseqwright train NAME trains one; its settings can be overridden: training.steps=2000", style="dim"
-    )
+        source, kind = data.get("name", data.get("kind", USUAL_DATA)), model.get("kind", usual_kind("model", task))
+        console.print(Text.assemble((name, "bold"), f"  {source} · {kind}"), soft_wrap=True)
+        console.print(Padding(Text(plain.get("description", ""), "dim"), (0, 0, 0, 4)))
+    console.print("\nseqwright train NAME trains one; its settings can be overridden: training.steps=2000", style="dim")
 
 
 def draw_lineage() -> None:
     """The family tree, with what lives here marked."""
-    print(family_tree([Member(m.year, m.name, m.parent or None, m.here) for m in LINEAGE]))
+    kinds = {m.name: ", ".join(dict.fromkeys(row.kind for row in MODELS if row.member == m.name)) for m in LINEAGE}
+    print(family_tree([Member(m.year, m.name, m.parent or None, m.here, kinds[m.name]) for m in LINEAGE]))
+    print("\nafter each name: what a recipe calls it, as in model.kind = 'gnmt'")
 
 
 def every_card() -> dict[str, tuple[Card, str]]:

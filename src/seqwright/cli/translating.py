@@ -16,6 +16,7 @@ from seqwright.cli.prompting import answerer_of
 from seqwright.cli.terminal import say
 from seqwright.data.files import lines, require_file
 from seqwright.errors import DataError, SettingError
+from seqwright.inputs.tokenizers import Tokenizer
 from seqwright.runs import Run
 from seqwright.tasks.translator import Translation
 
@@ -45,7 +46,7 @@ def translate_texts(
     prefix = _usable_prefix(run, prefix)
     for block in some_lines(texts, file):
         some, refusal = _short_enough(run, block, row)
-        unknown += run.inputs.source.unknown_characters(some)
+        unknown += _unknown(run, some)
         for source, candidates in zip(some, translator(some, prefix=prefix, first_row=row), strict=True):
             for place, candidate in enumerate(candidates, start=1):
                 print(_line(source, candidate, place, scores=scores, as_json=as_json))
@@ -150,8 +151,18 @@ def _usable_prefix(run: Run, prefix: str) -> str:
     return prefix.rstrip()
 
 
+def _unknown(run: Run, lines: list[str]) -> Counter[str]:
+    """What the vocabulary lacks of some lines, and how often: whole words where it is one of words, else characters."""
+    source: Tokenizer = run.inputs.source
+    if source.kind not in {"words", "spaced"}:
+        return source.unknown_characters(lines)
+    words = Counter(word for line in lines for word in line.split())
+    read = zip(words.items(), source.encode(list(words)), strict=True)
+    return Counter({word: count for (word, count), ids in read if source.unknowns(ids)})
+
+
 def _warn_of_unknown(unknown: Counter[str]) -> None:
-    """Name the characters that the model has never seen, once for all lines."""
+    """Name the words or characters that the model has never seen, once for all lines."""
     if unknown:
         some = " ".join(f"{character!r}×{count}" for character, count in unknown.most_common(8))
         more = " …" if len(unknown) > 8 else ""

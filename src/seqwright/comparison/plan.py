@@ -65,6 +65,8 @@ class Plan(NamedTuple):
 def planned(settings: ComparisonSettings, where: Path, runs: Path = Path("runs")) -> Plan:
     """The plan of a comparison that stands in a file; refuses rows that cannot be compared."""
     folder = runs / settings.name
+    if (folder / "resolved.toml").is_file():
+        raise SettingError(f"{folder} is a run; give the comparison in {where} another name, as in name = 'which-one'")
     threads = settings.threads or cores()
     rows: dict[str, Row] = {}
     for given in settings.rows:

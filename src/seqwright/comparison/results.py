@@ -74,6 +74,7 @@ def _row(plan: Plan, outcome: Outcome, row: Row, judged: list[Found], sure: dict
         "model": None if row.members else row.recipe.model.kind,
         "recipe": None if row.members else row.recipe.description,
         "members": list(row.members),
+        "trained": all(trial.trained for trial in row.trials),
         "parameters": judged[0]["parameters"],
         "scores": scores,
         "training": {name: _over(values) for name, values in _costs(plan, outcome, row, judged, TRAINING).items()},

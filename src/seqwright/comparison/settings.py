@@ -55,7 +55,7 @@ class RowSettings(Settings):
     def _of_one_kind(self) -> "RowSettings":
         given = [kind for kind in ("recipe", "run", "ensemble") if getattr(self, kind) is not None]
         if len(given) != 1:
-            found = "both " + " and ".join(given) if given else "neither"
+            found = " and ".join(given) if given else "none of them"
             raise ValueError(f"a row has a recipe, a run or an ensemble, and this one {found}")
         if self.recipe is None and self.sections():
             raise ValueError(f"only a recipe can be set; leave {', '.join(self.sections())} out of this row")
@@ -128,11 +128,11 @@ def read_comparison(where: str) -> tuple[ComparisonSettings, Path]:
     except FileNotFoundError as error:
         close = closest(path.stem, known)
         raise SettingError(
-            f"there is no comparison file {where}" + (f". Did you mean '{close}'?" if close else "")
+            f"there is no comparison file '{where}'" + (f". Did you mean '{close}'?" if close else "")
         ) from error
     except (OSError, UnicodeDecodeError) as error:
         reason = error.strerror if isinstance(error, OSError) else "it is not UTF-8"
-        raise SettingError(f"the comparison {where} could not be read: {reason}") from error
+        raise SettingError(f"the comparison '{where}' could not be read: {reason}") from error
     except tomllib.TOMLDecodeError as error:
         raise SettingError(f"{where} is not valid TOML: {error}") from error
     settings = _validated(plain, where)
@@ -172,7 +172,9 @@ def _refuse_wrong_names(settings: ComparisonSettings, where: str) -> None:
     folders = [slug(name) for name in names]
     for number, name in enumerate(names):
         if folders.index(folders[number]) < number:
-            raise SettingError(f"two rows are called '{name}' in {where}; give one of them another name")
+            other = names[folders.index(folders[number])]
+            alike = f"rows '{other}' and '{name}' would have one folder" if other != name else f"two rows are '{name}'"
+            raise SettingError(f"{alike} in {where}; give one of them another name")
     if settings.baseline is not None and settings.baseline not in names:
         raise SettingError(_no_row("baseline", settings.baseline, names, where))
     if len(set(settings.seeds)) < len(settings.seeds):

@@ -128,6 +128,9 @@ def _watt_hours(energy: float) -> str:
 def notes(found: dict[str, Any]) -> list[str]:
     """How the numbers were made and what they take for granted."""
     said = [_judging(found), _budget(found)]
+    judged_only = [row["name"] for row in found["rows"] if not row["trained"] and not row["members"]]
+    if judged_only:
+        said.append(f"Runs that were there are judged as they are, whatever they were given: {', '.join(judged_only)}.")
     names, several = found["shown"], len(found["seeds"]) > 1
     if several:
         seeds = ", ".join(map(str, found["seeds"]))
@@ -174,7 +177,7 @@ def _busy(found: dict[str, Any]) -> str:
     known = [row["training"]["cores"]["mean"] for row in found["rows"] if "cores" in row["training"]]
     if not known:
         return ""
-    least, most = f"{min(known):.1f}", f"{max(known):.1f}"
+    least, most = f"{min(known):.2g}", f"{max(known):.2g}"
     return f" ({least if least == most else f'{least} to {most}'})"
 
 

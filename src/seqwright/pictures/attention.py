@@ -176,7 +176,7 @@ def chosen_maps(maps: dict[str, AttentionMap], choice: Choice) -> dict[str, Atte
             found[name] = kind
     if not found:
         layers, across = (max(kind.weights.shape[axis] for kind in maps.values()) for axis in (0, 1))
-        raise SettingError(f"there is no {choice}; there are {layers} layers of {across} heads, numbered from 1")
+        raise SettingError(f"there is no {choice}; layers go from 1 to {layers}, heads from 1 to {across}")
     return found
 
 

@@ -1,7 +1,7 @@
 """Pictures for the terminal: a heat map of attention and the family tree of the models, made of characters."""
 
 from collections.abc import Iterable, Iterator, Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from rich.cells import cell_len
 from rich.color import Color
@@ -24,6 +24,7 @@ class Member(NamedTuple):
     name: str
     parent: str | None
     available: bool
+    kinds: str = ""  # what it is called in recipes
 
 
 def heat_map(
@@ -121,8 +122,8 @@ def _padded(label: str, cells: int, *, right: bool = False) -> str:
     return space + label if right else label + space
 
 
-def family_tree(rows: Iterable[tuple[int, str, str | None, bool]]) -> str:
-    """Who descends from whom, by year: each row is (year, name, parent or None, available).
+def family_tree(rows: Iterable[tuple[Any, ...]]) -> str:
+    """Who descends from whom, by year: each row is (year, name, parent or None, available, kinds or nothing).
 
     1948  n-gram
     2003  └── mlp-lm
@@ -146,7 +147,7 @@ def _grow(lines: list[str], members: list[Member], *, parent: str | None, above:
     for child in children:
         last = child is children[-1]
         branch = "" if parent is None else "└── " if last else "├── "
-        absent = "" if child.available else "  (not here yet)"
-        lines.append(f"{child.year:>4}  {above}{branch}{legible(child.name)}{absent}")
+        more = (f"  {child.kinds}" if child.kinds else "") if child.available else "  (not here yet)"
+        lines.append(f"{child.year:>4}  {above}{branch}{legible(child.name)}{more}")
         below = "" if parent is None else "    " if last else "│   "
         _grow(lines, members, parent=child.name, above=above + below)

@@ -71,7 +71,7 @@ class Translator:
         self._search = self.settings.model_copy(update={"n_best": self.settings.beam}) if several else self.settings
         self.device = home_of(model)
         self._sides = [inputs]  # of each model that takes part
-        self.model: Any = in_precision(self._attentive(model.eval()), self.settings.precision)
+        self.model: Any = self._attentive(in_precision(model.eval(), self.settings.precision))
         self._aligner = self._aligner_of(model)
 
     @classmethod
@@ -233,8 +233,13 @@ class Translator:
             return None
         if self.settings.unknown == "dictionary" and self.inputs.dictionary is None:
             raise SettingError(
-                "decoding.unknown is 'dictionary', but the run has learnt none; learn one with `seqwright align RUN`, "
-                "or set it to 'copy'"
+                "unknown words shall be looked up (unknown = 'dictionary'), but the run has learnt no dictionary; "
+                "learn one with `seqwright align RUN`, or set it to 'copy'"
+            )
+        if not alignment_taps(model):
+            raise SettingError(
+                f"unknown is '{self.settings.unknown}', which needs to know where the model looks, and this one has no "
+                "attention to its source; set it to 'never' or 'keep'"
             )
         return Aligner(model, self.inputs)
 

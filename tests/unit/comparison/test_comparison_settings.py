@@ -33,11 +33,11 @@ def refusal(folder: Path, text: str) -> str:
         ("sedes = [1]\n" + ROWS, "there is no setting 'sedes' in .* Did you mean 'seeds'"),
         ("seeds = [1, 1]\n" + ROWS, "seeds has a number twice"),
         ('baseline = "wild"\n' + ROWS, "baseline: there is no row 'wild' .* Did you mean 'wide'"),
-        (ROWS + '[[rows]]\nrecipe = "reverse"\nname = "Wide"\n', "two rows are called 'Wide'"),
+        (ROWS + '[[rows]]\nrecipe = "reverse"\nname = "Wide"\n', "rows 'wide' and 'Wide' would have one folder"),
         (ROWS + '[[rows]]\nrun = "runs/none"\n', "row 'none': there is no run runs/none"),
         (ROWS + '[[rows]]\nrecipe = "revers"\n', "row 'revers': there is no recipe 'revers'.* Did you mean 'reverse'"),
-        (ROWS + '[[rows]]\nname = "x"\n', "row 3: a row has a recipe, a run or an ensemble, and this one neither"),
-        (ROWS + '[[rows]]\nrecipe = "reverse"\nrun = "a"\n', "and this one both recipe and run"),
+        (ROWS + '[[rows]]\nname = "x"\n', "row 3: a row has a recipe, a run or an ensemble, and this one none of them"),
+        (ROWS + '[[rows]]\nrecipe = "reverse"\nrun = "a"\n', "and this one recipe and run"),
         (ROWS + '[[rows]]\nrecipe = "copy"\n', "rows 'reverse' and 'copy' differ in data.kind"),
         (ROWS + '[[rows]]\nrecipe = "waves-dense"\n', "'reverse' is for translation and 'waves-dense' for forecasting"),
         (ROWS + '[[rows]]\nensemble = ["reverse", "widest"]\n', "there is no row 'widest' .* Did you mean 'wide'"),
@@ -57,7 +57,7 @@ def test_a_mistake_is_one_sentence(text: str, sentence: str, tmp_path: Path) -> 
 
 
 def test_a_missing_file_offers_one_that_ships(tmp_path: Path) -> None:
-    with pytest.raises(SettingError, match=r"there is no comparison file wave\. Did you mean 'waves'"):
+    with pytest.raises(SettingError, match=r"there is no comparison file 'wave'\. Did you mean 'waves'"):
         read_comparison("wave")
 
 

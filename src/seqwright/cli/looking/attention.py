@@ -53,7 +53,7 @@ def draw_attention(
     else:
         row = row_of(run, texts, MOST_TOKENS)
         maps = maps_of(run.model, row.heard, {"tokens": row.words})
-        looked = Looked(" · ".join(texts), verdict_on(run, texts), maps, title=run.recipe.name)
+        looked = Looked(" · ".join(texts), verdict_on(run, texts), maps, title=run.folder.name)
     drawn = figures(looked, choice)
     where.mkdir(parents=True, exist_ok=True)
     for name, figure in drawn.items():
@@ -84,7 +84,8 @@ def draw_alignments(runs: Sequence[Run], texts: Sequence[str], beam: int | None,
         found = alignment_of(looked)
         assert found is not None, "every translation has an alignment"
         weights_TS = mean_of(found)
-        caption = shown(run.folder), f"→ {legible(looked.target, 80)}", str(quality(weights_TS))
+        of_gradients = "" if alignment_taps(run.model) else f" ({INFLUENCE.name}: it has no attention)"
+        caption = f"{shown(run.folder)}{of_gradients}", f"→ {legible(looked.target, 80)}", str(quality(weights_TS))
         panels.append(Panel(weights_TS, found.columns, found.rows, caption))
         print(json_text(_numbers(run, looked, found)) if as_json else "\n".join((*caption, "")))
     title, source = "alignments, mean over layers and heads", texts[0].strip()
@@ -153,7 +154,7 @@ def looked_at(run: Run, text: str, translation: Translation) -> Looked:
     else:
         weights_LHTS = influence(run.model, batch).unsqueeze(0).cpu().numpy()
         maps = {INFLUENCE.name: map_of(INFLUENCE, weights_LHTS, words)}
-    return Looked(text, translation.text, maps, title=run.recipe.name, score=translation.score)
+    return Looked(text, translation.text, maps, title=run.folder.name, score=translation.score)
 
 
 def maps_of(model: nn.Module, heard: Heard, words: Mapping[str, Words]) -> dict[str, AttentionMap]:

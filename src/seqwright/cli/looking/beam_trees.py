@@ -32,9 +32,9 @@ def draw_beam_tree(run: Run, texts: Sequence[str], beam: int | None, where: Path
     twigs, best = twigs_of(run, tree), tree.path(tree.winner())
     says = [run.inputs.target.decode([tree.nodes[n].token for n in tree.path(i)]) for i in range(len(twigs))]
     title = f"beam search, {wanted} wide, length penalty {settings.length_penalty:g}"
-    below = f"\n{run.recipe.name}: {legible(text, 200)}\n→ {legible(found[0].text, 200)}"
+    below = f"\n{run.folder.name}: {legible(text, 200)}\n→ {legible(found[0].text, 200)}"
     save(beam_tree(twigs, best, title=title + below), where / "beam-tree")
-    page = beam_tree_page(twigs, best, says, title=f"{run.recipe.name}: {title}", source=text)
+    page = beam_tree_page(twigs, best, says, title=f"{run.folder.name}: {title}", source=text)
     (where / "beam-tree.html").write_text(page, encoding="utf-8")
     finished = [number for number, twig in enumerate(twigs) if twig.fate == "finished"]
     for number in sorted(finished, key=lambda number: -twigs[number].score)[:MOST] or best[-1:]:

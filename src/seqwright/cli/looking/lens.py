@@ -31,7 +31,7 @@ def draw_lens(run: Run, texts: Sequence[str], where: Path, *, as_json: bool) -> 
     """Draw what every layer would say at every token, and print it, or all as JSON."""
     lens = lens_of(run, texts)
     text = " · ".join(texts)
-    title = f"{run.recipe.name}: what each layer would say if it were the last"
+    title = f"{run.folder.name}: what each layer would say if it were the last"
     few = lens.first(DRAWN)
     save(lens_table(few, title=f"{title}\n{text}"), where / "lens")
     (where / "lens.html").write_text(lens_page(lens, title=title, text=text), encoding="utf-8")

@@ -31,7 +31,7 @@ def draw_surprisal(run: Run, found: Sequence[str], where: Path) -> None:
     (surprise,) = writer.surprises(texts[:1])
     names = {number: name for name, number in run.inputs.tokenizer.special.items()}
     pieces, bits = [*surprise.pieces[:-1], names[run.inputs.end]], surprise.bits
-    title = f"{run.recipe.name}: {np.mean(bits):.2f} bits a token"
+    title = f"{run.folder.name}: {np.mean(bits):.2f} bits a token"
     if len(pieces) > DRAWN:
         say(f"the picture shows the first {DRAWN} of {len(pieces):,} tokens, the page all")
     save(surprisal_picture(pieces[:DRAWN], bits[:DRAWN], title=title), where / "surprisal")

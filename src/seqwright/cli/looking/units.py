@@ -89,7 +89,7 @@ def draw_chosen(
 def _draw_courses(run: Run, reading: Reading, courses: Sequence[Course], first: int, where: Path) -> None:
     """The picture of some units and the page of more."""
     where.mkdir(parents=True, exist_ok=True)
-    title = f"{run.recipe.name}: single units over the text"
+    title = f"{run.folder.name}: single units over the text"
 
     def cut(part: slice, some: Sequence[Course]) -> tuple[list[str], Array, list[Course]]:
         courses = [course._replace(value_T=course.value_T[part]) for course in some]
@@ -166,4 +166,4 @@ def _spoken(unit: Unit) -> str:
 def _title(run: Run, text: str) -> str:
     """The run, and what a classifier takes the text for."""
     verdict = verdict_on(run, [text])
-    return f"{run.recipe.name}: {verdict}" if verdict else run.recipe.name
+    return f"{run.folder.name}: {verdict}" if verdict else run.folder.name

@@ -42,7 +42,7 @@ def draw_word(run: Run, word: str, texts: Sequence[str], where: Path, *, as_json
     cosine_LNN = cosines(found)
     layers = [EMBEDDING, *(f"layer {number}" for number in range(1, len(cosine_LNN)))]
     sentences = [_sentence(texts[each.text], each) for each in found]
-    title = f"{word}: how alike its vectors are at {len(found)} places (cosine)\n{run.recipe.name}"
+    title = f"{word}: how alike its vectors are at {len(found)} places (cosine)\n{run.folder.name}"
     paths = save(similarity_picture(cosine_LNN, layers, sentences, title=title), where / "word")
     if as_json:
         for one, other in combinations(range(len(found)), 2):
