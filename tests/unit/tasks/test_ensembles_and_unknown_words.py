@@ -145,10 +145,10 @@ def test_the_dictionary_spells_words_as_the_vocabulary_does() -> None:
 
 def test_what_unknown_words_cannot_be_replaced_by_is_said_in_words() -> None:
     inputs = learnt()
-    with pytest.raises(SettingError, match="the run has learnt none; learn one with `seqwright align RUN`"):
+    with pytest.raises(SettingError, match="the run has learnt no dictionary; learn one with `seqwright align RUN`"):
         Translator(pointer(inputs), inputs, DecodingSettings(unknown="dictionary"))
     blind = nn.Linear(1, 1)
-    with pytest.raises(SettingError, match="no attention from the target to the source"):
+    with pytest.raises(SettingError, match="unknown is .copy., .* this one has no attention to its source"):
         Translator(blind, inputs, DecodingSettings(unknown="copy"))
 
 
