@@ -310,7 +310,7 @@ def test_every_picture_of_a_sentence_has_a_name() -> None:
 @pytest.mark.parametrize("choice", [Choice(3), Choice(2, 4), Choice(0)])
 def test_a_layer_that_is_not_there_is_refused(choice: Choice) -> None:
     maps = {"cross": AttentionMap(softmax(2, 3, 5, 7), words(5), words(7, "s"))}
-    with pytest.raises(UserError, match=f"there is no {choice}; there are 2 layers of 3 heads, numbered from 1"):
+    with pytest.raises(UserError, match=f"there is no {choice}; layers go from 1 to 2, heads from 1 to 3"):
         figures(Looked("s", "t", maps), choice)
 
 
