@@ -200,7 +200,7 @@ def test_a_word_is_compared_in_several_texts(say: Say, home: Path) -> None:
         (("runs/gru", "--with", "runs/none", "--gradients"), "there is no run runs/none"),
         (("runs/gru", TEXT, "--lens"), "have no output over words to look through"),
         (("runs/gru", TEXT, "--layer", "1"), "a model of kind 'gru', without attention"),
-        (("runs/gpt", TEXT, "--layer", "3"), "there is no layer 3; there are 2 layers of 2 heads"),
+        (("runs/gpt", TEXT, "--layer", "3"), "there is no layer 3; layers go from 1 to 2, heads from 1 to 2"),
         (("runs/gpt", TEXT, "--head", "1"), "--head is one of a layer's; say also which --layer"),
         (("runs/gpt", TEXT, "--lens", "--surprisal"), "--lens and --surprisal are different pictures"),
         (("runs/gpt", "--file", "mine.txt"), "--file is for --surprisal, --word and recurrent units"),

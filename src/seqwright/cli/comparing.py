@@ -17,6 +17,8 @@ from seqwright.comparison.stages import Progress, Stages, Stopped, spoken
 from seqwright.comparison.table import Table, markdown, tabled
 from seqwright.whole_file import written_whole
 
+NAMED = 24  # columns of the terminal that are kept for a name
+
 
 def compare_rows(where: str, runs: Path, *, dry_run: bool, as_json: bool) -> None:
     """Do what is missing, write the table, show it."""
@@ -54,7 +56,8 @@ def _print(table: Table) -> None:
     console = Console()
     for columns in (slice(1, table.judging), slice(table.judging, None)):
         drawn = Drawn(box=None, pad_edge=False, padding=(0, 1, 0, 0))
-        drawn.add_column("", overflow="fold")  # a name may break, a number may not
+        longest = max((cell_len(word) for row in table.rows for word in row[0].text.split()), default=0)
+        drawn.add_column("", min_width=min(longest, NAMED), overflow="fold")  # a name may break, a number may not
         for number, title in enumerate(table.titles[columns], start=columns.start):
             widest = max((cell_len(row[number].text) for row in table.rows), default=0)
             drawn.add_column(title, justify="right", min_width=widest)

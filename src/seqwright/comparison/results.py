@@ -24,8 +24,8 @@ SHOWN = {
 MOST_SHOWN = 4
 LOWER = {"word_perplexity", "bits_per_byte", "bits_per_character", "mse", "mae", "mase"} | LOWER_IS_BETTER
 UNSEEN = ("loss", "perplexity")  # of a task that is not listed above: they depend on its tokens
-TRAINING = ("steps", "tokens", "flops", "cores")
-COSTS = ("training_seconds", "energy_wh", "tokens_per_second", "decoding_tokens_per_second", "memory_bytes")
+TRAINING = ("steps", "tokens", "flops")
+COSTS = ("training_seconds", "cores", "energy_wh", "tokens_per_second", "decoding_tokens_per_second", "memory_bytes")
 
 
 def results(plan: Plan, outcome: Outcome, records: Records) -> dict[str, Any]:

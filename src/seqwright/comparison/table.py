@@ -174,7 +174,7 @@ def _threads(found: dict[str, Any]) -> str:
 
 def _busy(found: dict[str, Any]) -> str:
     """How many cores were busy, from row to row."""
-    known = [row["training"]["cores"]["mean"] for row in found["rows"] if "cores" in row["training"]]
+    known = [row["cost"]["cores"]["mean"] for row in found["rows"] if "cores" in row["cost"]]
     if not known:
         return ""
     least, most = f"{min(known):.2g}", f"{max(known):.2g}"

@@ -148,7 +148,7 @@ def test_what_unknown_words_cannot_be_replaced_by_is_said_in_words() -> None:
     with pytest.raises(SettingError, match="the run has learnt no dictionary; learn one with `seqwright align RUN`"):
         Translator(pointer(inputs), inputs, DecodingSettings(unknown="dictionary"))
     blind = nn.Linear(1, 1)
-    with pytest.raises(SettingError, match="unknown is .copy., .* this one has no attention to its source"):
+    with pytest.raises(SettingError, match=r"unknown is .copy., .* this one has no attention to its source"):
         Translator(blind, inputs, DecodingSettings(unknown="copy"))
 
 
