@@ -1,6 +1,7 @@
 """`compare`: several recipes or runs under one budget, in one table."""
 
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 from rich.cells import cell_len
@@ -54,21 +55,41 @@ def compare_rows(where: str, runs: Path, *, dry_run: bool, as_json: bool) -> Non
 def _print(table: Table) -> None:
     """The scores, below them what they cost, and how the numbers were made."""
     console = Console()
-    for columns in (slice(1, table.judging), slice(table.judging, None)):
+    for columns in _fitting(table, console.width):
         drawn = Drawn(box=None, pad_edge=False, padding=(0, 1, 0, 0))
-        longest = max((cell_len(word) for row in table.rows for word in row[0].text.split()), default=0)
-        drawn.add_column("", min_width=min(longest, NAMED), overflow="fold")  # a name may break, a number may not
-        for number, title in enumerate(table.titles[columns], start=columns.start):
-            widest = max((cell_len(row[number].text) for row in table.rows), default=0)
-            drawn.add_column(title, justify="right", min_width=widest)
+        drawn.add_column("", width=_name_width(table), overflow="fold")
+        for number in columns:
+            drawn.add_column(table.titles[number], justify="right", width=_width(table, number))
         for row in table.rows:
-            drawn.add_row(
-                row[0].text, *(Text(cell.text, "bold" if cell.best else "", no_wrap=True) for cell in row[columns])
-            )
+            cells = [Text(row[number].text, "bold" if row[number].best else "", no_wrap=True) for number in columns]
+            drawn.add_row(row[0].text, *cells)
         console.print(drawn)
         console.print()
     for note in table.notes:
         console.print(Text(note, style="dim"))
+
+
+def _fitting(table: Table, width: int) -> Iterator[list[int]]:
+    """The columns that stand side by side, by number: the scores, then the costs, as many of each as fit."""
+    for group in (range(1, table.judging), range(table.judging, len(table.titles))):
+        beside: list[int] = []
+        for number in group:
+            taken = _name_width(table) + 1 + sum(_width(table, each) + 1 for each in (*beside, number))
+            if beside and taken > width:
+                yield beside
+                beside = []
+            beside.append(number)
+        yield beside
+
+
+def _width(table: Table, number: int) -> int:
+    """What a column needs: its title may break between words, its numbers may not."""
+    words = (cell_len(word) for word in table.titles[number].split())
+    return max(*words, 1, *(cell_len(row[number].text) for row in table.rows))
+
+
+def _name_width(table: Table) -> int:
+    return min(NAMED, max((cell_len(row[0].text) for row in table.rows), default=0))
 
 
 def _print_plan(plan: Plan, prospects: list[Progress], failures: dict[str, str]) -> None:
