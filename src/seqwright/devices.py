@@ -32,7 +32,7 @@ def computes_bfloat16(device: torch.device) -> bool:
 
 
 def in_precision(model: ModuleT, precision: Precision) -> ModuleT:
-    """The model itself, or a copy whose weights are rounded to bfloat16, where that is faster.
+    """The model itself, or a copy whose weights are rounded to bfloat16, where the device has instructions for it.
 
     A model that has counted instead of learnt has nothing to round.
     """

@@ -14,9 +14,9 @@ def say(
     home: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ) -> Callable[..., tuple[int, str, str]]:
     """Type a command in the `home` of a story; get its exit code, output and complaints."""
+    monkeypatch.chdir(home)
 
     def typed(*words: str) -> tuple[int, str, str]:
-        monkeypatch.chdir(home)
         monkeypatch.setattr(sys, "argv", ["seqwright", *words])
         code = 0
         try:
@@ -24,6 +24,7 @@ def say(
         except SystemExit as end:
             code = int(end.code or 0)
         out, err = capfd.readouterr()
+        assert "Traceback" not in err
         return code, out, err
 
     return typed

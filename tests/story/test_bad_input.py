@@ -11,7 +11,6 @@ from pathlib import Path
 
 import pytest
 
-from seqwright.__main__ import main
 from seqwright.recipe import read_recipe
 
 TINY = [
@@ -29,22 +28,15 @@ TINY = [
 
 
 @pytest.fixture
-def say(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]):
+def home(tmp_path: Path) -> Path:
+    """An empty folder."""
+    return tmp_path
+
+
+@pytest.fixture
+def say(say):
     """Type a command in an empty folder; get its exit code and complaints."""
-    monkeypatch.chdir(tmp_path)
-
-    def typed(*words: str) -> tuple[int, str]:
-        monkeypatch.setattr(sys, "argv", ["seqwright", *words])
-        code = 0
-        try:
-            main()
-        except SystemExit as end:
-            code = int(end.code or 0)
-        err = capfd.readouterr().err
-        assert "Traceback" not in err
-        return code, err
-
-    return typed
+    return lambda *words: say(*words)[::2]
 
 
 def refused(answer: tuple[int, str], *found: str) -> None:

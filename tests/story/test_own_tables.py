@@ -9,7 +9,6 @@ from pathlib import Path
 
 import pytest
 
-from seqwright.__main__ import main
 from seqwright.cli.beginning import write_new_recipe
 from seqwright.recipe import read_recipe
 
@@ -19,23 +18,10 @@ QUICK = ["training.epochs=1", "training.threads=1", "training.device=cpu"]
 
 
 @pytest.fixture
-def say(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]) -> Say:
-    """Type a command in an empty folder; get its exit code, its answer and its remarks."""
-    monkeypatch.chdir(tmp_path)
+def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """An empty folder."""
     monkeypatch.setenv("SEQWRIGHT_CACHE", str(tmp_path / "cache"))
-
-    def typed(*words: str) -> Answer:
-        monkeypatch.setattr(sys, "argv", ["seqwright", *words])
-        code = 0
-        try:
-            main()
-        except SystemExit as end:
-            code = int(end.code or 0)
-        out, err = capfd.readouterr()
-        assert "Traceback" not in err
-        return code, out, err
-
-    return typed
+    return tmp_path
 
 
 def refused(answer: Answer, *found: str) -> None:

@@ -80,6 +80,8 @@ def test_what_moves_each_sound_is_drawn_though_there_is_no_attention(
     assert "gradients to the source" in said
     assert "diagonality" in said
     assert (home / "runs/mine/pictures/kat/gradients-to-the-source.png").stat().st_size > 1000
+    assert told("look", "runs/mine", "kat", "--with", "runs/mine") == 0
+    assert capsys.readouterr().out.count("runs/mine (gradients to the source: it has no attention)") == 2
     assert told("look", "runs/mine", "kat", "--with", "runs/mine", "--json") == 0
     one, other = map(json.loads, capsys.readouterr().out.splitlines())
     assert one == other

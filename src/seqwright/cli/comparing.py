@@ -62,7 +62,7 @@ def _print(table: Table) -> None:
             drawn.add_column(table.titles[number], justify="right", width=_width(table, number))
         for row in table.rows:
             cells = [Text(row[number].text, "bold" if row[number].best else "", no_wrap=True) for number in columns]
-            drawn.add_row(row[0].text, *cells)
+            drawn.add_row(Text(row[0].text), *cells)  # no markup
         console.print(drawn)
         console.print()
     for note in table.notes:
@@ -79,7 +79,8 @@ def _fitting(table: Table, width: int) -> Iterator[list[int]]:
                 yield beside
                 beside = []
             beside.append(number)
-        yield beside
+        if beside:
+            yield beside
 
 
 def _width(table: Table, number: int) -> int:

@@ -129,7 +129,7 @@ def _usable(inputs: Any, opening: str) -> str:
             f"the text has {' '.join(map(repr, unknown))}, which {_is(unknown)} not in the model's vocabulary; leave "
             f"{'it' if len(unknown) == 1 else 'them'} out"
         )
-    foreign = [word for word in opening.split() if inputs.tokenizer.unknowns(inputs.tokenizer.encode([word])[0])]
+    foreign = inputs.tokenizer.unknown_words([opening])
     if foreign:
         say(f"the vocabulary lacks {' '.join(map(repr, foreign))}: the model reads on as after an unknown word")
     return opening if inputs.tokenizer.kind == "characters" else opening.rstrip(" ")

@@ -114,7 +114,7 @@ Unknown = Annotated[
         help="Unknown words: never written, kept, or replaced by the source word or what `align` learnt of it.",
     ),
 ]
-Digits = Annotated[
+PrecisionOf = Annotated[
     str | None,
     typer.Option(
         "--precision",

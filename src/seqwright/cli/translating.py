@@ -154,11 +154,7 @@ def _usable_prefix(run: Run, prefix: str) -> str:
 def _unknown(run: Run, lines: list[str]) -> Counter[str]:
     """What the vocabulary lacks of some lines, and how often: whole words where it is one of words, else characters."""
     source: Tokenizer = run.inputs.source
-    if source.kind not in {"words", "spaced"}:
-        return source.unknown_characters(lines)
-    words = Counter(word for line in lines for word in line.split())
-    read = zip(words.items(), source.encode(list(words)), strict=True)
-    return Counter({word: count for (word, count), ids in read if source.unknowns(ids)})
+    return source.unknown_words(lines) if source.kind in {"words", "spaced"} else source.unknown_characters(lines)
 
 
 def _warn_of_unknown(unknown: Counter[str]) -> None:

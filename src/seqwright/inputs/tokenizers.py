@@ -188,6 +188,12 @@ class Tokenizer(ABC):
         """How many of the tokens stand for what the vocabulary lacks."""
         return 0 if self.unknown is None else int(np.count_nonzero(np.asarray(ids) == self.unknown))
 
+    def unknown_words(self, texts: Iterable[str]) -> Counter[str]:
+        """The words between white space that the vocabulary lacks or has only in part, with how often they occur."""
+        words = Counter(word for text in texts for word in text.split())
+        read = zip(words.items(), self.encode(list(words)), strict=True)
+        return Counter({word: count for (word, count), ids in read if self.unknowns(ids)})
+
     def unwritten(self) -> list[int]:
         """The tokens that a text which is written never has: the special ones, but for the one that ends it."""
         return [number for number in self.special.values() if number != self.end]

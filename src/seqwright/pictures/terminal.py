@@ -1,7 +1,7 @@
 """Pictures for the terminal: a heat map of attention and the family tree of the models, made of characters."""
 
 from collections.abc import Iterable, Iterator, Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from rich.cells import cell_len
 from rich.color import Color
@@ -122,13 +122,13 @@ def _padded(label: str, cells: int, *, right: bool = False) -> str:
     return space + label if right else label + space
 
 
-def family_tree(rows: Iterable[tuple[Any, ...]]) -> str:
-    """Who descends from whom, by year: each row is (year, name, parent or None, available, kinds or nothing).
+def family_tree(members: Iterable[Member]) -> str:
+    """Who descends from whom, by year.
 
     1948  n-gram
     2003  └── mlp-lm
     """
-    members = sorted((Member(*row) for row in rows), key=lambda member: member.year)
+    members = sorted(members, key=lambda member: member.year)
     names = {member.name for member in members}
     for member in members:
         if member.parent is not None and member.parent not in names:

@@ -7,14 +7,15 @@ from typing import Any
 
 import pytest
 
+from seqwright.cli.comparing import _print
 from seqwright.comparison import stages, work
 from seqwright.comparison.page import written_page
 from seqwright.comparison.plan import Plan, planned
 from seqwright.comparison.results import results
 from seqwright.comparison.settings import read_comparison
 from seqwright.comparison.stages import Outcome, Stages
-from seqwright.comparison.table import markdown, tabled
-from seqwright.errors import UserError
+from seqwright.comparison.table import Cell, Table, markdown, tabled
+from seqwright.errors import SettingError, UserError
 from seqwright.metrics.text import bleu
 
 TRANSLATION = """
@@ -116,11 +117,34 @@ def test_the_table_and_the_page_say_what_was_found(jobs: list[str], tmp_path: Pa
     )
     text = markdown(found, table)
     assert len([line for line in text.splitlines() if line.startswith("|")]) == 2 + 3
-    assert "10 W" in text
+    assert re.search(r"busy cores \(\d.*\) × 10 W", text)
+    assert "judged as they are" not in text
+    found["rows"][0]["trained"] = False
+    assert any("judged as they are, whatever they were given: narrow" in note for note in tabled(found).notes)
     page = written_page(plan, found, table)
     assert "a | b &lt;c&gt;" in page
     assert page.count("data:image/png;base64,") == 1 + 2  # curves, and the alignments of the two rows that attend
     assert re.search(r'(src|href)="(?!data:)', page) is None
+
+
+def test_a_narrow_terminal_breaks_the_table_but_no_number(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    titles = ["", "BLEU ↑", "95 %", "training FLOPs", "tokens/s training", "peak memory"]
+    cells = ["a row [bold]whose name[/bold] is rather long", "28.31", "±1.53", "1.23e15", "123,456", "12.34 GiB"]
+    monkeypatch.setenv("COLUMNS", "40")
+    _print(Table(titles, [[Cell(text) for text in cells]], 3, []))
+    said = capsys.readouterr().out
+    assert all(text in said for text in cells[1:])
+    assert "[bold]" in said
+    assert max(map(len, said.splitlines())) <= 40
+
+
+def test_a_comparison_does_not_move_into_a_run(tmp_path: Path) -> None:
+    (tmp_path / "runs" / "mine").mkdir(parents=True)
+    (tmp_path / "runs" / "mine" / "resolved.toml").touch()
+    with pytest.raises(SettingError, match=r"runs/mine is a run; give the comparison in .*mine\.toml another name"):
+        plan_of(tmp_path, TRANSLATION)
 
 
 def test_a_row_that_fails_is_told_and_the_others_go_on(jobs: list[str], tmp_path: Path) -> None:

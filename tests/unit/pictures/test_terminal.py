@@ -1,3 +1,5 @@
+from typing import Any
+
 import numpy as np
 import pytest
 from rich.cells import cell_len
@@ -6,7 +8,7 @@ from rich.style import Style
 
 from seqwright.errors import UserError
 from seqwright.pictures import Array
-from seqwright.pictures.terminal import family_tree, heat_map, shortened
+from seqwright.pictures.terminal import Member, family_tree, heat_map, shortened
 
 WEIGHTS = np.array([[1.0, 0.0, 0.0], [0.25, 0.5, 0.25]])
 
@@ -112,8 +114,8 @@ def test_words_that_do_not_fit_the_weights_are_refused() -> None:
 
 
 def test_the_family_is_drawn_by_year() -> None:
-    rows = [
-        (2017, "transformer", "seq2seq", True),
+    rows: list[tuple[Any, ...]] = [
+        (2017, "transformer", "seq2seq", True, "transformer, moe"),
         (1948, "n-gram", None, True),
         (2018, "gpt", "transformer", True),
         (2016, "bytenet", "seq2seq", False),
@@ -121,12 +123,12 @@ def test_the_family_is_drawn_by_year() -> None:
         (2017, "convs2s", "bytenet", True),
         (1969, "image", None, True),
     ]
-    assert family_tree(rows).split("\n") == [
+    assert family_tree([Member(*row) for row in rows]).split("\n") == [
         "1948  n-gram",
         "2014  └── seq2seq",
         "2016      ├── bytenet  (not here yet)",
         "2017      │   └── convs2s",
-        "2017      └── transformer",
+        "2017      └── transformer  transformer, moe",
         "2018          └── gpt",
         "1969  image",
     ]
@@ -134,9 +136,15 @@ def test_the_family_is_drawn_by_year() -> None:
 
 def test_an_unknown_parent_is_named() -> None:
     with pytest.raises(UserError, match=r"'gpt' .* 'transfromer'"):
-        family_tree([(2018, "gpt", "transfromer", True)])
+        family_tree([Member(2018, "gpt", "transfromer", available=True)])
 
 
 def test_nobody_is_their_own_ancestor() -> None:
     with pytest.raises(UserError, match="own ancestors"):
-        family_tree([(1948, "n-gram", None, True), (2000, "a", "b", True), (2001, "b", "a", True)])
+        family_tree(
+            [
+                Member(1948, "n-gram", None, available=True),
+                Member(2000, "a", "b", available=True),
+                Member(2001, "b", "a", available=True),
+            ]
+        )
