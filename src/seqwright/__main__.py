@@ -2,6 +2,8 @@
 
 import sys
 
+import typer
+
 from seqwright.errors import UserError
 
 
@@ -10,7 +12,13 @@ def main() -> None:
     from seqwright.cli.app import app
 
     try:
-        app()
+        sys.exit(app(prog_name="seqwright", standalone_mode=False))
+    except typer.TyperException as error:
+        print(_about_words(error), file=sys.stderr)
+        sys.exit(2)
+    except typer.Abort:
+        print("seqwright: aborted", file=sys.stderr)
+        sys.exit(1)
     except UserError as error:
         print(f"seqwright{_verb()}: {error}", file=sys.stderr)
         sys.exit(2)
@@ -20,6 +28,17 @@ def main() -> None:
             f"seqwright{_verb()}: {where}: {error.strerror or error}; check the disk and permissions", file=sys.stderr
         )
         sys.exit(2)
+
+
+def _about_words(error: typer.TyperException) -> str:
+    """What is wrong with the words that were typed, and where to look; the help itself where there were none."""
+    found = error.format_message()
+    if "\n" in found:
+        return found
+    context = getattr(error, "ctx", None)
+    place = context.command_path if context else f"seqwright{_verb()}"
+    sentence = f"{place}: {found[0].lower()}{found[1:].rstrip('.')}"
+    return sentence if sentence.endswith("?") else f"{sentence}; see {place} --help"
 
 
 def _verb() -> str:

@@ -284,6 +284,29 @@ def test_every_help_text_can_be_read(say, verb: str):
         assert f"Example: seqwright {verb}" in out
 
 
+@pytest.mark.parametrize(
+    ("words", "found"),
+    [
+        (["trian"], "seqwright: no such command 'trian'. Did you mean 'train'?"),
+        (["data", "gett"], "seqwright data: no such command 'gett'. Did you mean 'get'?"),
+        (["translate"], "seqwright translate: missing argument 'RUN'; see seqwright translate --help"),
+        (["translate", "runs/x", "--beam"], "seqwright translate: option '--beam' requires an argument; see seqwright"),
+        (["translate", "runs/x", "--beam", "wide"], "seqwright translate: invalid value for '--beam': "),
+        (["--loud"], "seqwright: no such option: --loud; see seqwright --help"),
+    ],
+)
+def test_words_that_no_verb_knows_get_one_sentence(say, words: list[str], found: str):
+    code, out, err = say(*words)
+    assert (code, out, err.count("\n")) == (2, "", 1)
+    assert err.startswith(found)
+
+
+def test_no_words_at_all_get_the_help(say):
+    code, _, err = say()
+    assert code == 2
+    assert err.startswith("Usage: seqwright [OPTIONS] COMMAND")
+
+
 def test_help_costs_next_to_nothing():
     """Processor time, which does not depend on what else the machine does; much is left to a slow one."""
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
