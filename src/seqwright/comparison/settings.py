@@ -138,6 +138,7 @@ def read_comparison(where: str) -> tuple[ComparisonSettings, Path]:
     settings = _validated(plain, where)
     settings = settings.model_copy(update={"name": settings.name or path.stem})
     _refuse_wrong_names(settings, where)
+    _refuse_unfair(settings, where)
     return settings, path
 
 
@@ -191,6 +192,18 @@ def _refuse_wrong_names(settings: ComparisonSettings, where: str) -> None:
         for member in row.ensemble or ():
             if member not in singles:
                 raise SettingError(_no_row(f"ensemble of row '{row.title}'", member, singles, where))
+
+
+def _refuse_unfair(settings: ComparisonSettings, where: str) -> None:
+    """Seeds and threads are those of the comparison, alike for all."""
+    places = {"": settings.training} | {f"row '{row.title}': ": row.training for row in settings.rows}
+    for key, instead in (("seed", "seeds = [3]"), ("threads", "threads = 2")):
+        for place, training in places.items():
+            if key in training:
+                raise SettingError(
+                    f"{place}training.{key} is set, but all rows have the same in a comparison; leave it out, and say "
+                    f"{instead} above the rows ({where})"
+                )
 
 
 def _no_row(setting: str, name: str, names: list[str], where: str) -> str:

@@ -3,9 +3,9 @@
 A task wires `data`, `inputs`, `batches`, `decoding` and `metrics`; `runs` asks it and knows none of them.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from pathlib import Path
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol, TypeVar
 
 from torch import nn
 
@@ -13,6 +13,10 @@ from seqwright.batches import Batches
 from seqwright.data.examples import PartName
 from seqwright.errors import DataError
 from seqwright.recipe import Recipe
+
+ExampleT = TypeVar("ExampleT")
+
+VALIDATED = 1000  # examples decoded for the scores at each validation
 
 
 class Inputs(Protocol):
@@ -79,3 +83,11 @@ def refuse_missing_part(data: Any, part: PartName) -> None:
     """A part that the data does not have cannot be judged on."""
     if part not in data.parts():
         raise DataError(f"the data has no {part} part; it has {', '.join(data.parts())}: choose one with --part")
+
+
+def sample(examples: Iterable[ExampleT], most: int = VALIDATED) -> list[ExampleT]:
+    """All examples; of more than `most`, that many at even distances, for neighbours in a file are often alike."""
+    found = list(examples)
+    if len(found) <= most:
+        return found
+    return [found[place * len(found) // most] for place in range(most)]

@@ -5,7 +5,6 @@ N examples · K numbers of a code
 
 from array import array
 from collections.abc import Callable, Iterator
-from itertools import islice
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -23,13 +22,12 @@ from seqwright.inputs.vector_text import VectorText
 from seqwright.inputs.vectors import Codes, Digits, KnownLabels, ScaledNumbers, Vectors
 from seqwright.metrics.text import chrf, exact_match, exact_match_by_kind
 from seqwright.recipe import Recipe
-from seqwright.tasks import Checked, Evaluation, Prepared, refuse_missing_part
+from seqwright.tasks import Checked, Evaluation, Prepared, refuse_missing_part, sample
 from seqwright.tasks.describer import Describer
 from seqwright.tasks.description_check import checked_descriptions
 from seqwright.tasks.translation import Waiting, losses
 from seqwright.text_cache import Rules, tokenised_texts
 
-VALIDATION_TEXTS = 1000  # texts written for the scores at each validation
 SIGNATURES = {"loss": "nats a token, ends included", "perplexity": "a token, ends included"}
 
 
@@ -175,9 +173,9 @@ def batches_of(recipe: Recipe, inputs: VectorText, part: TokenisedDescriptions) 
 def validation(
     recipe: Recipe, data: DescribedData, inputs: VectorText, part: TokenisedDescriptions
 ) -> Callable[[nn.Module], dict[str, float]]:
-    """Loss on the whole validation part, greedy scores on its first examples."""
+    """Loss on the whole validation part, greedy scores on a sample of it."""
     batches = batches_of(recipe, inputs, part)
-    some = list(islice(usable(data, "valid"), VALIDATION_TEXTS))
+    some = sample(usable(data, "valid"))
     given, wanted = [example.given for example in some], [example.text for example in some]
     greedy = recipe.decoding.model_copy(update={"beam": 1, "n_best": 1, "temperature": 0.0})
     lowercase = recipe.inputs.lowercase

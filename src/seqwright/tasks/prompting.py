@@ -24,12 +24,12 @@ from seqwright.inputs.tokenizers import Tokenizer
 from seqwright.metrics.text import exact_match_by_kind, perplexity
 from seqwright.objectives.answer import Answer
 from seqwright.recipe import Recipe
-from seqwright.tasks import Checked, Evaluation, Prepared, refuse_missing_part
+from seqwright.tasks import Checked, Evaluation, Prepared, refuse_missing_part, sample
 from seqwright.tasks.few_shot import Question, accuracy_by_shots, answered_in_turns, doubling
 from seqwright.tasks.pair_check import checked_prompts
 from seqwright.tasks.pair_scores import LOWER_IS_BETTER, score_names, scored
 from seqwright.tasks.prompter import Prompter
-from seqwright.tasks.translation import VALIDATION_PAIRS, TrainingPairs, Waiting, usable
+from seqwright.tasks.translation import TrainingPairs, Waiting, usable
 
 
 class PromptingTask:
@@ -166,9 +166,9 @@ def questions(data: PairData, part: PartName) -> Iterator[Question]:
 def validation(
     recipe: Recipe, data: PairData, inputs: PromptText, part: TokenisedPairs
 ) -> Callable[[nn.Module], dict[str, float]]:
-    """Loss on the whole validation part, greedy scores on its first pairs."""
+    """Loss on the whole validation part, greedy scores on a sample of it."""
     batches = batches_of(recipe, data, inputs, part)
-    some = list(islice(questions(data, "valid"), VALIDATION_PAIRS))
+    some = sample(questions(data, "valid"))
     asked = [question.pair for question in some]
     greedy = recipe.decoding.model_copy(update={"beam": 1, "n_best": 1, "temperature": 0.0})
 

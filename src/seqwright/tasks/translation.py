@@ -3,7 +3,6 @@
 import sys
 import time
 from collections.abc import Callable, Iterator
-from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -21,12 +20,10 @@ from seqwright.inputs.tokenizers import Tokenizer
 from seqwright.metrics.text import exact_match_by_kind, perplexity
 from seqwright.objectives.next_token import NextToken
 from seqwright.recipe import Recipe
-from seqwright.tasks import Checked, Evaluation, Prepared, refuse_missing_part
+from seqwright.tasks import Checked, Evaluation, Prepared, refuse_missing_part, sample
 from seqwright.tasks.pair_check import checked_pairs
 from seqwright.tasks.pair_scores import LOWER_IS_BETTER, score_names, scored
 from seqwright.tasks.translator import Translator
-
-VALIDATION_PAIRS = 1000  # pairs decoded for the scores at each validation
 
 
 class TranslationTask:
@@ -176,9 +173,9 @@ class Waiting:
 def validation(
     recipe: Recipe, data: PairData, inputs: PairText, part: TokenisedPairs
 ) -> Callable[[nn.Module], dict[str, float]]:
-    """Loss on the whole validation part, greedy scores on its first pairs."""
+    """Loss on the whole validation part, greedy scores on a sample of it."""
     batches = batches_of(recipe, inputs, part, redrawn=False)
-    some = list(islice(usable(data.pairs("valid")), VALIDATION_PAIRS))
+    some = sample(usable(data.pairs("valid")))
     sources = [pair.source for pair in some]
     # A dictionary is learnt after training, from the alignments of the model that training made.
     unknown = {"unknown": "copy"} if recipe.decoding.unknown == "dictionary" else {}

@@ -45,6 +45,8 @@ def refusal(folder: Path, text: str) -> str:
         (ROWS + '[[rows]]\nrecipe = "reverse"\nname = "y"\nmodle.width = 3\n', "'row 3.modle' .* Did you mean 'model'"),
         ("decoding.baem = 3\n" + ROWS, "there is no setting 'decoding.baem'. Did you mean 'decoding.beam'"),
         ('[decoding]\nbeam = 3\n[[rows]]\nrecipe = "waves-dense"\n', "forecasting searches for nothing"),
+        ("training.seed = 3\n" + ROWS, r"training.seed is set, but all rows .* say seeds = \[3\] above the rows"),
+        (ROWS + "training.threads = 3\n", "row 'wide': training.threads is set, but all rows .* say threads = 2"),
         ("seeds = [1]\n", "has no rows"),
         ("seeds = [\n", "is not valid TOML"),
     ],
