@@ -44,7 +44,7 @@ class PostNorm(nn.Module):
     def __init__(self, *, width: int, dropout: float) -> None:
         super().__init__()
         self.norm = nn.LayerNorm(width)
-        self.dropout = nn.Dropout(dropout)
+        self.dropout = Dropout(dropout)
 
     def before(self, x_BTD: Tensor) -> Tensor:
         """`x` itself."""
@@ -65,7 +65,7 @@ class PreNorm(nn.Module):
     def __init__(self, *, width: int, dropout: float) -> None:
         super().__init__()
         self.norm = nn.LayerNorm(width)
-        self.dropout = nn.Dropout(dropout)
+        self.dropout = Dropout(dropout)
 
     def before(self, x_BTD: Tensor) -> Tensor:
         """The normalised stream."""

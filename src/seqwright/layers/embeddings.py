@@ -10,6 +10,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
+from seqwright.layers.dropout import Dropout
 from seqwright.layers.positions import SinusoidalPositions
 from seqwright.layers.taps import Tap
 
@@ -88,7 +89,7 @@ class PositionedEmbedding(nn.Module):
         super().__init__()
         self.tokens = tokens
         self.positions = SinusoidalPositions(width=width)
-        self.dropout = nn.Dropout(dropout)
+        self.dropout = Dropout(dropout)
 
     def forward(self, token_BT: Tensor, position_BT: Tensor) -> Tensor:
         """The vectors that enter the first block."""
