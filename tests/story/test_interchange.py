@@ -15,17 +15,19 @@ import torch
 from safetensors.torch import load_file, save_file
 
 from seqwright.__main__ import main as typed
+from seqwright.inputs.labelled_text import LabelledText
 from seqwright.inputs.masked_text import MaskedText
 from seqwright.inputs.plain_text import PlainText
 from seqwright.inputs.tokenizers import Tokenizer, TokenizerSettings
 from seqwright.interchange.tokenizer_files import read_tokenizer
 from seqwright.recipe import recipe_from
 from seqwright.runs import model_of, open_run, write_run
+from seqwright.tasks.language import first_token
 from seqwright.training.weights import unique_tensors
 
 Damage = Callable[[Path], object]
 TEXTS = ["the quick brown fox jumps over the lazy dog"] * 3
-SIZES = {"width": 12, "heads": 3, "layers": 2, "context": 17, "feed_forward": 19}
+SIZES: dict[str, Any] = {"width": 12, "heads": 3, "layers": 2, "context": 17, "feed_forward": 19}
 
 
 def main(words: list[str]) -> int:
@@ -39,17 +41,28 @@ def main(words: list[str]) -> int:
     return 0
 
 
-def made(kind: str, folder: Path, **settings: Any) -> None:
+def made(kind: str, folder: Path, *, joined: bool = True, **settings: Any) -> None:
     """A run of a few parameters that never saw a text."""
     tokenizer = Tokenizer.train(TEXTS, TokenizerSettings(vocabulary=61), special=("<mask>",))
     objective = "next-token" if kind in {"gpt", "lstm"} else "masked-token"
     plain = {
         "data": {"kind": "text", "train": "none.txt"},
+        "inputs": {} if joined else {"joined": False, "longest": 16},
         "model": {"kind": kind, **settings},
         "objective": {"kind": objective},
     }
     recipe = recipe_from(plain, name=folder.name)
     inputs = PlainText(tokenizer) if objective == "next-token" else MaskedText(tokenizer)
+    write_run(recipe, folder, inputs, model_of(recipe, inputs.sizes()))
+
+
+def made_classifier(folder: Path, *, pairs: bool) -> None:
+    """The same for a RoBERTa that classifies texts, or pairs of them."""
+    tokenizer = Tokenizer.train(TEXTS, TokenizerSettings(vocabulary=61), special=("<mask>",))
+    plain = {"data": {"kind": "labelled", "train": "none.tsv"}, "model": {"kind": "roberta", **SIZES}}
+    recipe = recipe_from(plain, name=folder.name)
+    counts = {"no": 1, "yes": 1}
+    inputs = LabelledText.learnt((), counts, recipe.inputs, tokenizer, longest=13, begins=True, pairs=pairs)
     write_run(recipe, folder, inputs, model_of(recipe, inputs.sizes()))
 
 
@@ -132,6 +145,69 @@ def test_names_without_prefix_old_names_and_half_precision_are_read(here: Path) 
     assert (run.recipe.model.head, run.recipe.model.pooler) == (False, True)
     expected = tensors["bert.encoder.layer.1.output.LayerNorm.weight"].half().float()
     assert torch.equal(unique_tensors(run.model)["body.blocks.1.feed_forward_norm.weight"], expected)
+
+
+@pytest.mark.parametrize("task", ["masking", "classification"])
+def test_a_pooler_that_nothing_reads_is_left_out_and_that_is_said(
+    task: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """As in roberta-base and most that were made from it."""
+    monkeypatch.chdir(tmp_path)
+    made("roberta", Path("mine"), **SIZES) if task == "masking" else made_classifier(Path("mine"), pairs=False)
+    assert main(["export", "mine", "theirs", "--to", "hf"]) == 0
+    path = tmp_path / "theirs" / "model.safetensors"
+    idle = {"roberta.pooler.dense.weight": torch.ones(12, 12), "roberta.pooler.dense.bias": torch.ones(12)}
+    save_file({**load_file(path), **idle}, path)
+    assert main(["import", "theirs"]) == 0
+    said = capsys.readouterr().err
+    assert "left out, since nothing reads them under this head: roberta.pooler.dense." in said
+    before, after = (unique_tensors(open_run(Path(run)).model) for run in ("mine", "runs/theirs"))
+    assert before.keys() == after.keys()
+    assert all(torch.equal(tensor, after[name]) for name, tensor in before.items() if "positions" not in name)
+
+
+def test_a_masked_bert_whose_pooler_lies_idle_is_read(here: Path) -> None:
+    path = here / "bert" / "model.safetensors"
+    tensors = load_file(path)
+    save_file({name: t for name, t in tensors.items() if not name.startswith("cls.seq_relationship")}, path)
+    assert main(["import", "bert"]) == 0
+    assert open_run(here / "runs" / "bert").recipe.model.pooler is False
+
+
+def test_pairs_come_back_as_pairs_and_others_can_be_called_so(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    made_classifier(Path("mine"), pairs=True)
+    assert main(["export", "mine", "theirs", "--to", "hf"]) == 0
+    assert main(["import", "theirs"]) == 0
+    inputs = open_run(Path("runs/theirs")).inputs
+    assert (inputs.pairs, inputs.longest) == (True, 17 - 3)
+    capsys.readouterr()
+    assert main(["classify", "runs/theirs", "the fox", "--second", "the dog"]) == 0
+    assert capsys.readouterr().out.split()[0] in {"no", "yes"}
+    made_classifier(Path("single"), pairs=False)
+    assert main(["export", "single", "theirs", "--to", "hf", "--yes"]) == 0
+    for words, pairs in (([], False), (["--pairs"], True)):
+        assert main(["import", "theirs", "--yes", *words]) == 0
+        assert open_run(Path("runs/theirs")).inputs.pairs is pairs
+    made("gpt", Path("gpt"), **SIZES)
+    assert main(["export", "gpt", "gpt-hf", "--to", "hf"]) == 0
+    said = refused(capsys, "import", "gpt-hf", "--pairs")
+    assert said.endswith("--pairs is for classifiers and raters, and this is a gpt for language; leave it out")
+
+
+@pytest.mark.parametrize("joined", [True, False])
+def test_what_stands_before_a_text_comes_back_as_it_was(
+    joined: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    made("gpt", Path("mine"), joined=joined, **SIZES)
+    assert main(["export", "mine", "theirs", "--to", "hf"]) == 0
+    assert main(["import", "theirs"]) == 0
+    before, after = (open_run(Path(run)) for run in ("mine", "runs/theirs"))
+    assert first_token(before.recipe, before.inputs) == first_token(after.recipe, after.inputs)
+    assert after.recipe.inputs.joined is joined
 
 
 def changed(file: str, **values: Any) -> Damage:

@@ -27,7 +27,7 @@ def test_the_longer_text_is_shortened_first(lengths: tuple[int, int], longest: i
     first, second = (list(range(start, start + length)) for start, length in zip((10, 50), lengths, strict=True))
     one, other = cut_one_by_one(first, second, longest)
     wanted = [*shortened(np.array(first), one, left_out), END, *shortened(np.array(second), other, left_out)]
-    row = paired(np.array(first, dtype=np.uint16), np.array(second, dtype=np.uint16), longest, left_out, end=END)
+    row = paired(np.array(first, dtype=np.uint16), np.array(second, dtype=np.uint16), longest, left_out, between=[END])
     assert row.tolist() == wanted
 
 
@@ -35,7 +35,7 @@ def rows(longest: int) -> ShortenedPairs:
     lengths = [(2, 5), (1, 1), (6, 2), (3, 4), (9, 1)]
     first = InMemory([np.full(one, 10 + number) for number, (one, _) in enumerate(lengths)])
     second = InMemory([np.full(other, 20 + number) for number, (_, other) in enumerate(lengths)])
-    return ShortenedPairs(first, second, longest, "end", end=END)
+    return ShortenedPairs(first, second, longest, "end", between=[END])
 
 
 def test_the_lengths_are_those_of_the_rows() -> None:
@@ -65,7 +65,7 @@ def test_ratings_stand_where_labels_do() -> None:
 
 
 def test_asking_and_training_read_the_same_row() -> None:
-    row = paired(np.array([7, 8]), np.array([9]), 10, "end", end=END)
+    row = paired(np.array([7, 8]), np.array([9]), 10, "end", between=[END])
     batch = labelled([row], end=END, begin=BEGIN)
     assert batch.tokens_BT.tolist() == [[BEGIN, 7, 8, END, 9, END]]
     assert batch.segment_BT.tolist() == [[0, 0, 0, 0, 1, 1]]

@@ -94,20 +94,20 @@ class Shortened:
         return [shortened(row, self.longest, self.left_out) for row in self.rows.take(rows, epoch)]
 
 
-def paired(first: Ids, second: Ids, longest: int, left_out: LeftOut, *, end: int) -> Ids:
-    """Two texts in a row with an `end` between them, shortened to `longest` tokens together: the longer one first."""
+def paired(first: Ids, second: Ids, longest: int, left_out: LeftOut, *, between: Sequence[int]) -> Ids:
+    """Two texts in a row with marks between them, shortened to `longest` tokens together: the longer one first."""
     kept, other = _shares(len(first), len(second), longest)
-    parts = (shortened(first, int(kept), left_out), [end], shortened(second, int(other), left_out))
+    parts = (shortened(first, int(kept), left_out), between, shortened(second, int(other), left_out))
     return np.concatenate(parts).astype(np.int64)
 
 
 class ShortenedPairs:
     """The rows of a corpus of two texts each, as `paired` has them."""
 
-    def __init__(self, first: Rows, second: Rows, longest: int, left_out: LeftOut, *, end: int) -> None:
-        self.first, self.second, self.longest, self.left_out, self.end = first, second, longest, left_out, end
+    def __init__(self, first: Rows, second: Rows, longest: int, left_out: LeftOut, *, between: Sequence[int]) -> None:
+        self.first, self.second, self.longest, self.left_out, self.between = first, second, longest, left_out, between
         self.whole_N: NDArray[np.int64] = first.length_N + second.length_N
-        self.length_N: NDArray[np.int64] = np.minimum(self.whole_N, longest) + 1
+        self.length_N: NDArray[np.int64] = np.minimum(self.whole_N, longest) + len(between)
 
     @property
     def cut(self) -> int:
@@ -117,7 +117,7 @@ class ShortenedPairs:
     def take(self, rows: NDArray[np.int64], epoch: int) -> list[Ids]:
         """Some rows."""
         both = zip(self.first.take(rows, epoch), self.second.take(rows, epoch), strict=True)
-        return [paired(one, other, self.longest, self.left_out, end=self.end) for one, other in both]
+        return [paired(one, other, self.longest, self.left_out, between=self.between) for one, other in both]
 
 
 def _shares(first: int, second: int, longest: int) -> tuple[int, int]:

@@ -10,6 +10,7 @@ from seqwright.data.files import extension_of
 from seqwright.errors import DataError, RunError, SettingError, instead
 from seqwright.interchange.checkpoints import write_checkpoint
 from seqwright.runs import Run, open_run
+from seqwright.tasks.language import first_token
 from seqwright.tasks.vectors import WordVectors
 from seqwright.training.weights import unique_tensors
 from seqwright.word2vec import write_word2vec
@@ -64,6 +65,8 @@ def _write_ngrams(run: Run, file: Path, side: str | None) -> str:
 
 def _write_checkpoint(run: Run, folder: Path, side: str | None) -> str:
     inputs, task = run.inputs, run.recipe.task
+    first = first_token(run.recipe, inputs) if task == "language" else inputs.tokenizer.begin
+    task = "language" if task == "prompting" else task  # there it is a language model like any other
     labels = {"classification": "labels", "tagging": "tags"}
     names = list(getattr(inputs, labels[task])) if task in labels else []
     settings, tensors = run.recipe.model.model_dump(mode="json"), unique_tensors(run.model)
@@ -71,7 +74,8 @@ def _write_checkpoint(run: Run, folder: Path, side: str | None) -> str:
         mean, deviation = inputs.ratings.mean, inputs.ratings.deviation
         tensors |= {name: tensors[name] * deviation for name in ("output.weight", "output.bias")}
         tensors["output.bias"] = tensors["output.bias"] + mean
-    return write_checkpoint(folder, task, settings, tensors, inputs.tokenizer, names)
+    pairs = bool(getattr(inputs, "pairs", False))
+    return write_checkpoint(folder, task, settings, tensors, inputs.tokenizer, labels=names, pairs=pairs, first=first)
 
 
 class Format(NamedTuple):

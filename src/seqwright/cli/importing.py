@@ -23,8 +23,11 @@ from seqwright.runs import model_of, open_run, parameters, write_run
 from seqwright.training.weights import load_tensors, unique_tensors
 
 
-def import_model(file: Path, run: Path | None, inputs: Path | None, *, yes: bool) -> None:
-    """Read the file or folder, and write a run folder that is like one that was trained."""
+def import_model(file: Path, run: Path | None, inputs: Path | None, *, pairs: bool = False, yes: bool) -> None:
+    """Read the file or folder, and write a run folder that is like one that was trained.
+
+    `pairs` says that a classifier or a rater reads two texts.
+    """
     refuse_pickle(file)
     reader = _import_checkpoint if file.is_dir() else READERS.get(extension_of(file))
     if reader is None:
@@ -34,10 +37,11 @@ def import_model(file: Path, run: Path | None, inputs: Path | None, *, yes: bool
     folder = run or Path("runs") / _name(file)
     if (folder / "resolved.toml").exists() and not yes:
         raise RunError(f"{folder} is a run already; choose another folder with --run, or say --yes to replace it")
-    reader(file, folder, inputs)
+    reader(file, folder, inputs, pairs)
 
 
-def _import_arpa(file: Path, folder: Path, inputs: Path | None) -> None:
+def _import_arpa(file: Path, folder: Path, inputs: Path | None, pairs: bool) -> None:
+    _refuse_pairs(pairs, "n-grams")
     say(f"reading {shown(file)} …")
     text, spellings, settings = _inputs_of_words(file) if inputs is None else _inputs_of_run(inputs)
     model, left_out = read_arpa(file, spellings)
@@ -56,11 +60,14 @@ def _import_arpa(file: Path, folder: Path, inputs: Path | None) -> None:
     say(f'next: {command("score", shown(folder))} "…"')
 
 
-def _import_checkpoint(path: Path, folder: Path, inputs: Path | None) -> None:
+def _import_checkpoint(path: Path, folder: Path, inputs: Path | None, pairs: bool) -> None:
     if inputs is not None:
         raise SettingError("--inputs is for ARPA files; a checkpoint brings its own tokenizer, so leave it out")
     say(f"reading {shown(path)} …")
     checkpoint = read_checkpoint(path)
+    if checkpoint.task not in {"classification", "rating"}:
+        _refuse_pairs(pairs, f"a {checkpoint.family.kind} for {checkpoint.task}")
+    checkpoint = checkpoint._replace(pairs=checkpoint.pairs or pairs)
     origin = _name(path) if path.is_dir() else f"{_name(path)}/{path.name}"
     recipe = recipe_from(recipe_of(checkpoint, origin), name=folder.name)
     text = inputs_of(checkpoint, recipe.inputs)
@@ -69,10 +76,17 @@ def _import_checkpoint(path: Path, folder: Path, inputs: Path | None) -> None:
     load_tensors(model, checkpoint.family.names(checkpoint.task).ours(checkpoint.tensors, shapes, str(path)))
     made = write_run(recipe, folder, text, model)
     write_card(made)
+    if checkpoint.idle:
+        say(f"left out, since nothing reads them under this head: {', '.join(checkpoint.idle)}")
     sizes = f"{parameters(model):,} parameters, {text.tokenizer.size:,} tokens"
     say(f"a {recipe.model.kind} for {checkpoint.task}: {sizes}")
     say(f"imported: {shown(folder)}")
     say(f'next: {command(verb_of(made), shown(folder))} "…"')
+
+
+def _refuse_pairs(pairs: bool, what: str) -> None:
+    if pairs:
+        raise SettingError(f"--pairs is for classifiers and raters, and this is {what}; leave it out")
 
 
 def _name(path: Path) -> str:
@@ -121,7 +135,7 @@ def _endings() -> str:
     return f"a file that ends in {', '.join(READERS)}"
 
 
-READERS: dict[str, Callable[[Path, Path, Path | None], None]] = {
+READERS: dict[str, Callable[[Path, Path, Path | None, bool], None]] = {
     ".arpa": _import_arpa,
     ".lm": _import_arpa,
     ".safetensors": _import_checkpoint,

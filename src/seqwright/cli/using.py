@@ -324,6 +324,9 @@ def bring(
         Path | None,
         typer.Option(metavar="RUN", help="The run whose tokenizer cut the text, where the words are its pieces."),
     ] = None,
+    pairs: Annotated[
+        bool, typer.Option("--pairs", help="What is classified or rated are pairs of texts, as in MNLI or STS-B.")
+    ] = False,
     yes: Annotated[bool, typer.Option("--yes", "-y", help="Replace a run that is there.")] = False,
 ) -> None:
     """Make a run folder of a model that another program made: Hugging Face's transformers, KenLM's lmplz, SRILM.
@@ -332,4 +335,4 @@ def bring(
     """
     from seqwright.cli.importing import import_model
 
-    import_model(file, run, inputs, yes=yes)
+    import_model(file, run, inputs, pairs=pairs, yes=yes)

@@ -31,6 +31,8 @@ class ForeignTokenizer(Tokenizer):
         plain = json.loads(library.to_str())
         super().__init__(library, special, end=_closing(plain["post_processor"]))
         self.kind = _kind(library.model)
+        one, two = (library.num_special_tokens_to_add(is_pair) for is_pair in (False, True))
+        self.between = max(1, two - one)  # RoBERTa has two
         self._bytes = _bytes_as_letters() if _has(plain["pre_tokenizer"], "ByteLevel") else None
         self._as_written = {token.content for token in library.get_added_tokens_decoder().values()}
         self._spells_bytes = self._bytes is not None or bool(plain["model"].get("byte_fallback"))

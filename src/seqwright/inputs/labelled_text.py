@@ -39,6 +39,11 @@ class ReadText(TextInputs):
         """The token that stands before every text, if the model reads one there."""
         return self.tokenizer.begin if self.begins else None
 
+    @property
+    def between(self) -> list[int]:
+        """What stands between two texts: one `end`, or as many as the tokenizer of another program puts there."""
+        return [self.end] * self.tokenizer.between
+
     def encode(self, texts: Sequence[str], seconds: Sequence[str] | None = None) -> list[Ids]:
         """The token numbers of each text, or pair of texts, as far as they are read, without the last end."""
         rows = self.tokenizer.encode(texts)
@@ -46,7 +51,7 @@ class ReadText(TextInputs):
             return [shortened(row, self.longest, self.left_out) for row in rows]
         assert seconds is not None, "a pair has a second text"
         both = zip(rows, self.tokenizer.encode(seconds), strict=True)
-        return [paired(one, other, self.longest, self.left_out, end=self.end) for one, other in both]
+        return [paired(one, other, self.longest, self.left_out, between=self.between) for one, other in both]
 
     def rest(self) -> dict[str, Any]:
         """How texts are read."""

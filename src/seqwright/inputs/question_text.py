@@ -77,8 +77,10 @@ class QuestionText(TextInputs):
         return cls(tokenizer or Tokenizer.train(texts, settings), *sizes, unanswerable)
 
     def encode_questions(self, questions: Sequence[str]) -> list[Ids]:
-        """The token numbers of each question as far as they are read."""
-        return [ids[: self.question] for ids in self.tokenizer.encode([each.strip() for each in questions])]
+        """The token numbers of each question as far as they are read, and all ends behind it but the last."""
+        ends = np.array([self.end] * (self.tokenizer.between - 1), dtype=self.tokenizer.dtype)
+        encoded = self.tokenizer.encode([each.strip() for each in questions])
+        return [np.concatenate((ids[: self.question - len(ends)], ends)) for ids in encoded]
 
     def encode_context(self, context: str) -> PlacedTokens:
         """A context as tokens; white space at the borders of a token is not counted among its characters."""

@@ -77,6 +77,7 @@ class Tokenizer(ABC):
         self.begin: int = roles["begin"]
         self.end: int = roles["end"]
         self.unknown, self.mask, self.pad = roles["unknown"], roles["mask"], roles["pad"]
+        self.between = 1  # how many ends stand between two texts
 
     # ------------------------------------------------------------------------------------------------ where from
 

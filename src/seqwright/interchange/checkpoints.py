@@ -22,6 +22,7 @@ from seqwright.interchange.weight_files import (
 
 CONFIG = "config.json"
 NEEDED = ("width", "heads", "layers", "context")
+PAIRS = "text_pairs"  # in a config of ours: that what is classified or rated are two texts
 REGRESSION, SEVERAL_LABELS = "regression", "multi_label_classification"
 
 
@@ -32,8 +33,11 @@ class Checkpoint(NamedTuple):
     task: str
     settings: dict[str, Any]
     labels: list[str]  # of a classifier or a tagger
+    pairs: bool  # whether what is classified or rated are two texts, as far as the config says it
+    first: int | None  # the token that stands before a text that is written on, as far as the config says it
     tokenizer: Tokenizer
     tensors: dict[str, Tensor]
+    idle: list[str]  # tensors that nothing reads under this head
     files: list[Path]
 
 
@@ -51,8 +55,21 @@ def read_checkpoint(path: Path) -> Checkpoint:
     if task == "classification" and (len(labels) == 1 or config.get("problem_type") == REGRESSION):
         task, labels = "rating", []
     settings = _settings(config, family, task, tensors, folder / CONFIG)
+    idle = [name for name in tensors if name.startswith(f"{family.prefix}pooler.") and not settings.get("pooler", True)]
+    tensors = {name: tensor for name, tensor in tensors.items() if name not in idle}
     tokenizer = _fitting(read_tokenizer(folder, causal=task == "language"), tensors, family, folder)
-    return Checkpoint(family, task, settings, labels, tokenizer, tensors, files)
+    return Checkpoint(
+        family=family,
+        task=task,
+        settings=settings,
+        labels=labels,
+        pairs=bool(config.get(PAIRS)),
+        first=config.get("bos_token_id"),
+        tokenizer=tokenizer,
+        tensors=tensors,
+        idle=idle,
+        files=files,
+    )
 
 
 def _recognised(config: Mapping[str, Any], where: Path) -> tuple[Family, str]:
@@ -88,14 +105,28 @@ def _settings(
         named["first_position"] = config.get("pad_token_id", 1) + 1
         named["context"] -= named["first_position"]
     head = family.heads[task]
-    if any("body.pooler.weight" in row.ours for row in family.body):
-        named["pooler"] = f"{family.prefix}pooler.dense.weight" in tensors
     if task == "masking":
         named["head"] = any(name in tensors for row in head.rows for name in row.theirs)
-    elif task != "language":
+    if any("body.pooler.weight" in row.ours for row in family.body):
+        named["pooler"] = _reads_pooler(family, task, tensors, bare=named.get("head") is False)
+    if task not in {"language", "masking"}:
         given = next((config[key] for key in family.head_dropouts if config.get(key) is not None), None)
         named["head_dropout"] = config.get(family.settings["dropout"], 0.1) if given is None else given
     return {"kind": family.kind, **named}
+
+
+def _reads_pooler(family: Family, task: str, tensors: Mapping[str, Tensor], *, bare: bool) -> bool:
+    """Whether there is a pooler in the body that something reads; under many heads it lies idle, and is left out."""
+    pooler = f"{family.prefix}pooler.dense.weight"
+    rows = family.heads[task].rows
+    match task:
+        case "masking":
+            reading = bare or any(row.theirs[0] in tensors for row in rows if "follows.weight" in row.ours)
+        case "classification" | "rating":
+            reading = any(pooler in row.theirs for row in rows)
+        case _:
+            reading = False
+    return reading and pooler in tensors
 
 
 def _with_prefix(tensors: dict[str, Tensor], family: Family) -> dict[str, Tensor]:
@@ -138,9 +169,15 @@ def write_checkpoint(
     settings: Mapping[str, Any],
     tensors: Mapping[str, Tensor],
     tokenizer: Tokenizer,
+    *,
     labels: list[str],
+    pairs: bool,
+    first: int | None,
 ) -> str:
-    """Write a folder that `transformers` loads; the name of the class that it is there."""
+    """Write a folder that `transformers` loads; the name of the class that it is there.
+
+    `first` is the token that stands before a text.
+    """
     family = next((family for family in FAMILIES.values() if family.kind == settings["kind"]), None)
     if family is None or task not in family.heads:
         known = _list(f"{family.kind} for {_list(family.heads)}" for family in FAMILIES.values())
@@ -156,8 +193,9 @@ def write_checkpoint(
         theirs = {name.removeprefix(family.prefix): tensor for name, tensor in theirs.items()}
     folder.mkdir(parents=True, exist_ok=True)
     write_tensors(theirs, folder)
-    config = {"architectures": [architecture], "model_type": family.model_type}
+    config: dict[str, Any] = {"architectures": [architecture], "model_type": family.model_type}
     config |= _config(family, task, settings, tokenizer, labels)
+    config |= {"bos_token_id": first} | ({PAIRS: True} if pairs else {})
     write_json(folder / CONFIG, config)
     segments = settings.get("segments", 0) > 1
     write_tokenizer(tokenizer, folder, context=settings["context"], around=task != "language", segments=segments)
@@ -187,8 +225,7 @@ def _config(
 ) -> dict[str, Any]:
     config = {theirs: settings[ours] for ours, theirs in family.settings.items()}
     config |= {key: allowed[0] for key, allowed in family.fixed.items()}
-    config |= {"vocab_size": tokenizer.size, "bos_token_id": tokenizer.begin, "eos_token_id": tokenizer.end}
-    config["pad_token_id"] = tokenizer.pad
+    config |= {"vocab_size": tokenizer.size, "eos_token_id": tokenizer.end, "pad_token_id": tokenizer.pad}
     match family.kind:
         case "gpt":
             config["embd_pdrop"] = settings["dropout"]

@@ -13,12 +13,11 @@ Rows = tuple[Row, ...]
 
 
 class Head(NamedTuple):
-    """What stands on a body for a task: how the whole is called there, its tensors, what repeats another or is idle."""
+    """What stands on a body for a task: how the whole is called there, its tensors, and what repeats another."""
 
     architectures: tuple[str, ...]  # the first is what is written
     rows: Rows = ()
     copies: Mapping[str, str] = {}
-    useless: tuple[str, ...] = ()
 
 
 class Family(NamedTuple):
@@ -38,7 +37,7 @@ class Family(NamedTuple):
     def names(self, task: str) -> Names:
         """The table of a task."""
         head = self.heads[task]
-        return Names(self.body + head.rows, head.copies, self.useless + head.useless)
+        return Names(self.body + head.rows, head.copies, self.useless)
 
     def task_of(self, architecture: str | None) -> str | None:
         """The task of what is called so there; of a bare body, or where nothing is said, the first."""
@@ -108,11 +107,6 @@ def _encoder(prefix: str) -> Rows:
     )
 
 
-def _idle_pooler(prefix: str) -> tuple[str, ...]:
-    """What some checkpoints have though their head does not read it."""
-    return f"{prefix}pooler.dense.weight", f"{prefix}pooler.dense.bias"
-
-
 ENCODER_SETTINGS = {
     "width": "hidden_size",
     "heads": "num_attention_heads",
@@ -155,12 +149,8 @@ def _bert() -> Family:
             "masking": Head(("BertForPreTraining", "BertForMaskedLM"), masking, copies),
             "classification": Head(("BertForSequenceClassification",), pooler + layer("output", "classifier")),
             "rating": Head(("BertForSequenceClassification",), pooler + layer("output", "classifier")),
-            "tagging": Head(
-                ("BertForTokenClassification",), layer("output", "classifier"), useless=_idle_pooler("bert.")
-            ),
-            "questions": Head(
-                ("BertForQuestionAnswering",), layer("output", "qa_outputs"), useless=_idle_pooler("bert.")
-            ),
+            "tagging": Head(("BertForTokenClassification",), layer("output", "classifier")),
+            "questions": Head(("BertForQuestionAnswering",), layer("output", "qa_outputs")),
         },
         bare="BertModel",
         head_dropouts=("classifier_dropout",),
@@ -190,12 +180,8 @@ def _roberta() -> Family:
             "masking": Head(("RobertaForMaskedLM",), masking, copies),
             "classification": Head(("RobertaForSequenceClassification",), text),
             "rating": Head(("RobertaForSequenceClassification",), text),
-            "tagging": Head(
-                ("RobertaForTokenClassification",), layer("output", "classifier"), useless=_idle_pooler("roberta.")
-            ),
-            "questions": Head(
-                ("RobertaForQuestionAnswering",), layer("output", "qa_outputs"), useless=_idle_pooler("roberta.")
-            ),
+            "tagging": Head(("RobertaForTokenClassification",), layer("output", "classifier")),
+            "questions": Head(("RobertaForQuestionAnswering",), layer("output", "qa_outputs")),
         },
         bare="RobertaModel",
         head_dropouts=("classifier_dropout",),

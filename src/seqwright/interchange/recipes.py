@@ -23,17 +23,18 @@ KINDS = {
     "questions": ("questions-checkpoint", "span"),
 }
 AROUND = 2  # tokens that stand before and after a text
+UNKNOWN = Ratings(0.0, 1.0, 0.0, 0.0)  # what a rater says is the rating
 
 
 def recipe_of(checkpoint: Checkpoint, name: str) -> dict[str, Any]:
     """A recipe in plain values."""
     data, objective = KINDS[checkpoint.task]
-    context = int(checkpoint.settings["context"])
+    context, marks = int(checkpoint.settings["context"]), AROUND + checkpoint.pairs * checkpoint.tokenizer.between
     lengths: Mapping[str, dict[str, Any]] = {
-        "language": {"segment": context, "longest": context - 1},
+        "language": {"segment": context, "longest": context - 1, "joined": _is_joined(checkpoint)},
         "masking": {"longest": context, "examples": "pairs" if _asks_what_follows(checkpoint) else "sentences"},
-        "classification": {"longest": context - AROUND},
-        "rating": {"longest": context - AROUND},
+        "classification": {"longest": context - marks},
+        "rating": {"longest": context - marks},
         "tagging": {"longest": context - AROUND},
         "questions": _windows(context),
     }
@@ -49,6 +50,12 @@ def recipe_of(checkpoint: Checkpoint, name: str) -> dict[str, Any]:
     }
 
 
+def _is_joined(checkpoint: Checkpoint) -> bool:
+    """Whether a text begins with the end of the one before, as in GPT-2, or with a token of its own."""
+    tokenizer = checkpoint.tokenizer
+    return checkpoint.first != tokenizer.begin or tokenizer.begin == tokenizer.end
+
+
 def _asks_what_follows(checkpoint: Checkpoint) -> bool:
     """Whether the model also says if the second text follows the first, as BERT does."""
     return any(name.startswith("cls.seq_relationship.") for name in checkpoint.tensors)
@@ -62,12 +69,12 @@ def _windows(context: int) -> dict[str, int]:
 
 def inputs_of(checkpoint: Checkpoint, settings: Any) -> Any:
     """What a run has to turn texts into tokens; how many training texts had each label is not known."""
-    tokenizer, counts = checkpoint.tokenizer, dict.fromkeys(checkpoint.labels, 0)
+    tokenizer, counts, pairs = checkpoint.tokenizer, dict.fromkeys(checkpoint.labels, 0), checkpoint.pairs
     makers: dict[str, Callable[[], Any]] = {
         "language": lambda: PlainText(tokenizer),
         "masking": lambda: MaskedText(tokenizer),
-        "classification": lambda: LabelledText.learnt((), counts, settings, tokenizer, begins=True),
-        "rating": lambda: RatedText.learnt((), Ratings(0.0, 1.0, 0.0, 0.0), settings, tokenizer, begins=True),
+        "classification": lambda: LabelledText.learnt((), counts, settings, tokenizer, begins=True, pairs=pairs),
+        "rating": lambda: RatedText.learnt((), UNKNOWN, settings, tokenizer, begins=True, pairs=pairs),
         "tagging": lambda: TaggedText.learnt((), counts, settings, tokenizer, begins=True),
         "questions": lambda: QuestionText.learnt((), settings, tokenizer, unanswerable=True),
     }

@@ -50,7 +50,7 @@ class ClassificationTask:
 
     def learnt_inputs(self, recipe: Recipe, data: LabelledData, tokenizer: Tokenizer | None = None) -> LabelledText:
         """The tokenizer, if none is given, and the labels of the training part."""
-        counts, reading = training_labels(data), reading_of(recipe, data)
+        counts, reading = training_labels(data), reading_of(recipe, data, tokenizer)
         return LabelledText.learnt(every_text(data, "train"), counts, recipe.inputs, tokenizer, **reading)
 
     def loaded_inputs(self, folder: Path) -> LabelledText:

@@ -9,6 +9,7 @@ from seqwright.data.examples import PartName
 from seqwright.data.labelled import LabelledData, of_pairs, usable
 from seqwright.errors import DataError, SettingError
 from seqwright.inputs.labelled_text import ReadText
+from seqwright.inputs.tokenizers import Tokenizer
 from seqwright.lineage import model_row
 from seqwright.recipe import Recipe
 from seqwright.tasks.translation import Waiting
@@ -20,10 +21,11 @@ MOST_TEXTS = 50_000  # that a regression over words learns from
 NOT_HERE = "the data it would learn from is not here"
 
 
-def reading_of(recipe: Recipe, data: LabelledData) -> dict[str, Any]:
+def reading_of(recipe: Recipe, data: LabelledData, tokenizer: Tokenizer | None) -> dict[str, Any]:
     """How the inputs of a recipe read: one text or two, with a token before them or not, and how much of them."""
     begins, pairs = "begins" in model_row(recipe.model.kind, recipe.task).promises, of_pairs(data)
-    return {"begins": begins, "pairs": pairs, "longest": longest_of(recipe, marks=1 + begins + pairs)}
+    between = 1 if tokenizer is None else tokenizer.between
+    return {"begins": begins, "pairs": pairs, "longest": longest_of(recipe, marks=1 + begins + pairs * between)}
 
 
 def longest_of(recipe: Recipe, *, marks: int) -> int:
@@ -93,7 +95,7 @@ def token_rows(data: LabelledData, inputs: ReadText, part: PartName) -> TokenRow
     if not inputs.pairs:
         return Shortened(first, inputs.longest, inputs.left_out)
     second = _cached(seconds_of(data, part), "labelled second", data, inputs, part)
-    return ShortenedPairs(first, second, inputs.longest, inputs.left_out, end=inputs.end)
+    return ShortenedPairs(first, second, inputs.longest, inputs.left_out, between=inputs.between)
 
 
 def refuse_other_number_of_texts(data: LabelledData, inputs: ReadText, part: PartName) -> None:

@@ -59,7 +59,7 @@ class RatingTask:
 
     def learnt_inputs(self, recipe: Recipe, data: LabelledData, tokenizer: Tokenizer | None = None) -> RatedText:
         """The tokenizer, if none is given, and what is known of the ratings of the training part."""
-        ratings, reading = training_ratings(data), reading_of(recipe, data)
+        ratings, reading = training_ratings(data), reading_of(recipe, data, tokenizer)
         return RatedText.learnt(every_text(data, "train"), ratings, recipe.inputs, tokenizer, **reading)
 
     def loaded_inputs(self, folder: Path) -> RatedText:

@@ -2,6 +2,7 @@
 
 import pickle
 from collections import Counter
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -10,9 +11,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tokenizers import AddedToken, Regex, decoders, models, normalizers, pre_tokenizers, processors, trainers
 
+from seqwright.batches.questions import Window, asked
 from seqwright.errors import RunError, SettingError
 from seqwright.inputs.bpe_dropout import BPEDropout
 from seqwright.inputs.foreign_tokenizers import ForeignTokenizer
+from seqwright.inputs.labelled_text import LabelledText, LabelledTextSettings
+from seqwright.inputs.question_text import QuestionText, QuestionTextSettings
 from seqwright.inputs.tokenizers import Tokenizer
 
 CORPUS = ["the quick brown fox jumps over the lazy dog.", "the dog, a lazy one, slept until 23:10", "naïve café 猫"] * 5
@@ -195,3 +199,24 @@ def test_a_file_without_a_token_that_begins_a_text_is_refused(tmp_path: Path) ->
 def test_bpe_dropout_is_for_tokenizers_that_were_learnt_here() -> None:
     with pytest.raises(SettingError, match="another program's"):
         BPEDropout(LOADED["gpt2"], 0.1)
+
+
+def test_what_stands_between_two_texts_is_what_the_file_puts_there() -> None:
+    """RoBERTa has two ends there; a tokenizer that puts nothing between texts gets one."""
+    library = sentencepiece()
+    library.post_processor = processors.RobertaProcessing(("</s>", 2), ("<s>", 1))
+    roberta = ForeignTokenizer.checked(library)
+    assert (roberta.between, ForeignTokenizer.checked(bert()).between) == (2, 1)
+    assert ForeignTokenizer.checked(gpt2()).between == 1
+    settings_of_pairs = LabelledTextSettings(longest=50)
+    pairs = LabelledText.learnt((), {"a": 1, "b": 1}, settings_of_pairs, roberta, begins=True, pairs=True)
+    first, second = "the quick fox", "the lazy dog"
+    (row,) = pairs.encode([first], [second])
+    assert [roberta.begin, *row.tolist(), roberta.end] == library.encode(first, second).ids
+    sizes = QuestionTextSettings(longest=60, question=30, stride=10)
+    asking = QuestionText.learnt((), sizes, roberta, unanswerable=True)
+    (question,), context = asking.encode_questions([first]), asking.encode_context(second)
+    batch = asked([Window(question, context.tokens)], begin=roberta.begin, end=roberta.end)
+    assert batch.tokens_BT[0].tolist() == library.encode(first, second).ids
+    (cut,) = replace(asking, question=3).encode_questions([first])
+    assert cut.tolist() == [*question[:2], roberta.end]
