@@ -38,6 +38,7 @@ def compare_rows(where: str, runs: Path, *, dry_run: bool, as_json: bool) -> Non
     table = tabled(found)
     files = {"json": json_text(found, indent=1), "md": markdown(found, table)}
     files["html"] = written_page(plan, found, table)
+    plan.folder.mkdir(parents=True, exist_ok=True)
     for form, text in files.items():
         with written_whole(plan.folder / f"table.{form}") as file:
             file.write(text)

@@ -99,6 +99,8 @@ def _trained(settings: ComparisonSettings, given: RowSettings, where: Path, fold
         merged = with_base(plain, str(where))
         merged.pop("base"), merged.pop("name", None)
         recipe = recipe_from(with_weights(merged, folder / name / "resolved.toml"), name=name)
+        if recipe.objective.model_dump().get("teacher") is not None:
+            raise SettingError("it has a teacher, whom no comparison asks; distil it first and give its folder as run")
         trials.append(Trial(name, seed, recipe, (folder / name,), True))
     return Row(given.title, tuple(trials))
 
@@ -107,7 +109,8 @@ def _opened(settings: ComparisonSettings, given: RowSettings) -> Row:
     run = Path(str(given.run)).expanduser()
     plain = resolved_of(run)
     plain.pop("sha256", None)
-    recipe = recipe_from({**plain, "data": {**plain["data"], **settings.data}}, name=run.name)
+    data = settings.data if "kind" in settings.data else {**plain["data"], **settings.data}
+    recipe = recipe_from({**plain, "data": data}, name=run.name)
     return Row(given.title, (Trial(slug(given.title), None, recipe, (run,), False),))
 
 

@@ -35,6 +35,11 @@ class Records:
         changed = {key for key in before.keys() | now.keys() if before.get(key) != now.get(key)}
         return dict(entry["found"]) if changed <= {*regardless} else None
 
+    def measured_before(self, name: str) -> Found:
+        """Cores and memory of a training that is over: they are known only to the process that trained."""
+        found: Found = self._read(name).get("trained", {}).get("found", {})
+        return {key: found[key] for key in ("cores", "memory") if key in found}
+
     def keep(self, name: str, stage: str, made_by: Found, found: Found) -> None:
         """Write down what a stage found."""
         self.folder.mkdir(parents=True, exist_ok=True)

@@ -11,7 +11,7 @@ import numpy as np
 from seqwright.comparison.plan import Plan, Row
 from seqwright.comparison.records import Found, Records
 from seqwright.comparison.stages import Outcome
-from seqwright.metrics.significance import Confidence, Ratio, ratio_confidence, text_confidence
+from seqwright.metrics.significance import FEWEST, Confidence, Ratio, ratio_confidence, text_confidence
 from seqwright.tasks.pair_scores import LOWER_IS_BETTER
 
 # The scores that are shown, the one that decides first; of other tasks the first few that their evaluation gives.
@@ -22,6 +22,7 @@ SHOWN = {
     "forecasting": ("mse", "mae", "mase"),
 }
 MOST_SHOWN = 4
+SAMPLED = {"mse"}  # scores whose intervals may be those of some of the examples, evenly spread
 LOWER = {"word_perplexity", "bits_per_byte", "bits_per_character", "mse", "mae", "mase"} | LOWER_IS_BETTER
 UNSEEN = ("loss", "perplexity")  # of a task that is not listed above: they depend on its tokens
 TRAINING = ("steps", "tokens", "flops")
@@ -84,7 +85,7 @@ def _row(plan: Plan, outcome: Outcome, row: Row, judged: list[Found], sure: dict
 
 def _over(values: list[float]) -> dict[str, Any]:
     """Mean and standard deviation over the seeds, and each."""
-    deviation = statistics.stdev(values) if len(values) > 1 else None
+    deviation = statistics.stdev(values) if len(values) > 1 and all(map(math.isfinite, values)) else None
     return {"mean": statistics.fmean(values), "deviation": deviation, "each": values}
 
 
@@ -135,6 +136,8 @@ def confidence(
     if first[0].name != plan.baseline:  # it failed
         return {}
     answers = {row.name: read_answers(records, row.trials[0].name) for row in first}
+    if min(map(len, answers.values())) < FEWEST:
+        return {}
     resamples = plan.settings.resamples
     if decisive == "bleu":
         texts = {name: [answer["hypothesis"] for answer in given] for name, given in answers.items()}
@@ -146,14 +149,16 @@ def confidence(
     ratios = {name: RATIOS[decisive](given) for name, given in answers.items()}
     alike = len({len(ratio.sum_N) for ratio in ratios.values()}) == 1
     scores = {row.name: judged[row.name][0]["scores"][decisive] for row in first}
-    if not alike or not all(math.isclose(ratios[name].value, scores[name], rel_tol=1e-3) for name in ratios):
+    whole = all(math.isclose(ratios[name].value, scores[name], rel_tol=1e-3) for name in ratios)
+    if not alike or not (whole or decisive in SAMPLED):
         return {}  # some examples were left out, so they do not add up to the score
     return {name: {decisive: sure} for name, sure in ratio_confidence(ratios, resamples=resamples).items()}
 
 
 def read_answers(records: Records, name: str) -> list[dict[str, Any]]:
     """What a trial said to each example."""
-    return [json.loads(line) for line in records.answers(name).read_text(encoding="utf-8").splitlines()]
+    lines = records.answers(name).read_text(encoding="utf-8").split("\n")  # texts have other ends of lines in them
+    return [json.loads(line) for line in lines if line]
 
 
 def _accuracy(answers: list[dict[str, Any]]) -> Ratio:

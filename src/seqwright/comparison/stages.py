@@ -20,6 +20,7 @@ from seqwright.training.checkpoint import read_mark, step_folder, steps_on_disk
 from seqwright.training.interruption import Interruption
 
 Say = Callable[[str], None]
+IMMATERIAL = frozenset({"name", "description", "training.keep", "training.patience"})  # settings that cost nothing
 
 
 class Stopped(Exception):  # noqa: N818 - it is not an error: the user asked for it
@@ -90,7 +91,7 @@ class Stages:
         trial = row.trials[0]
         resolved = trial.recipe.resolved()
         made_by = {**resolved, "timed": trial.trained}
-        found = self.records.found(trial.name, "measured", made_by, usual_settings(trial.recipe))
+        found = self.records.found(trial.name, "measured", made_by, usual_settings(trial.recipe), IMMATERIAL)
         if found is None:
             self.say(f"{title}: measuring")
             try:
@@ -101,7 +102,8 @@ class Stages:
                     self.say(f"{title}: {error}")
                     return
                 found = {"descends": False}  # a run whose data is gone can still be judged on other data
-            self.records.keep(trial.name, "measured", made_by, found)
+            else:
+                self.records.keep(trial.name, "measured", made_by, found)
         self.outcome.measured[row.name] = found
 
     def _progress(self, trial: Trial) -> Progress:
@@ -121,8 +123,8 @@ class Stages:
         """What training found, if it is over and the run is still there."""
         if not steps_on_disk(trial.folders[0]):
             return None
-        usual = usual_settings(recipe)
-        return self.records.found(trial.name, "trained", recipe.resolved(), usual, regardless=["training.threads"])
+        alike = IMMATERIAL | {"training.threads"}
+        return self.records.found(trial.name, "trained", recipe.resolved(), usual_settings(recipe), regardless=alike)
 
     def _attempt(self, progress: Progress, title: str, left: float) -> None:
         """Train and judge a trial; what the user can cause stops this row and no other."""
@@ -137,7 +139,7 @@ class Stages:
                 if found is None:
                     self.say(f"{title}: training, {_work(progress)}; {spoken(left)} left in all")
                     job = {"recipe": recipe.resolved(), "folder": str(trial.folders[0])}
-                    found = done({"stage": "trained", **job})
+                    found = self.records.measured_before(trial.name) | done({"stage": "trained", **job})
                     self.records.keep(trial.name, "trained", recipe.resolved(), found)
                 self.outcome.trained[trial.name] = found
             self.outcome.judged[trial.name] = self._judge(trial, title)

@@ -4,9 +4,12 @@ import math
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
+from seqwright.metrics.significance import FEWEST
+
 TITLES = {"bleu": "BLEU", "chrf": "chrF", "word_perplexity": "perplexity a word", "bits_per_byte": "bits a byte"}
 TITLES |= {"perplexity": "perplexity a token", "macro_f1": "macro F1", "mse": "MSE", "mae": "MAE", "mase": "MASE"}
 NOTHING = "–"
+HUGE = 1e5  # from where on a score is told in powers of ten
 FRACTIONS = {"loss", "bits_per_byte", "bits_per_character", "mse", "mae", "mase"}  # small numbers
 
 
@@ -78,7 +81,8 @@ def _cells(found: dict[str, Any], group: str, name: str, form: Callable[[float],
 def spread(value: dict[str, Any], name: str) -> str:
     """A score: `28.31`, or of several seeds `28.31 ± 0.20`."""
     mean, deviation, digits = value["mean"], value["deviation"], decimals(value["mean"], name)
-    return f"{mean:.{digits}f}" + ("" if deviation is None else f" ± {deviation:.{digits}f}")
+    form = ".4g" if abs(mean) >= HUGE else f".{digits}f"
+    return f"{mean:{form}}" + ("" if deviation is None else f" ± {deviation:{form}}")
 
 
 # ---------------------------------------------------------------------------------------------------- words
@@ -140,6 +144,8 @@ def notes(found: dict[str, Any]) -> list[str]:
             f"95 %: half of the bootstrap interval over {found['resamples']:,} resamples of the examples; p: how often "
             f"resampling alone makes so large a difference to '{found['baseline']}' (paired bootstrap, Koehn 2004)."
         )
+    elif (found["examples"] or FEWEST) < FEWEST:
+        said.append(f"No intervals and no p: {found['examples']} examples are too few to be drawn again.")
     said += [f"{spoken_score(name)}: {text}." for name, text in found["signatures"].items()]
     said.append(
         "Training FLOPs: two for each multiplication and addition in products of matrices and convolutions, forwards "
@@ -162,9 +168,18 @@ def _judging(found: dict[str, Any]) -> str:
     decoding = found["decoding"]
     if decoding is None:
         return f"{said}; {_threads(found)}."
-    search = "greedy" if decoding["beam"] == 1 else f"beam {decoding['beam']}, length penalty "
-    search += "" if decoding["beam"] == 1 else f"{decoding['length_penalty']:g}"
-    return f"{said}, {found['examples']:,} examples, {search}; {_threads(found)}."
+    return f"{said}, {found['examples']:,} examples, {_search(decoding)}; {_threads(found)}."
+
+
+def _search(decoding: dict[str, Any]) -> str:
+    if decoding.get("temperature"):
+        return f"sampled at temperature {decoding['temperature']:g}"
+    unknown = {"copy": ", unknown words copied", "dictionary": ", unknown words translated by the dictionary"}
+    replaced = unknown.get(decoding.get("unknown", ""), "")
+    if decoding["beam"] == 1:
+        return f"greedy{replaced}"
+    coverage = f", coverage penalty {decoding['coverage_penalty']:g}" if decoding.get("coverage_penalty") else ""
+    return f"beam {decoding['beam']}, length penalty {decoding['length_penalty']:g}{coverage}{replaced}"
 
 
 def _threads(found: dict[str, Any]) -> str:

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from seqwright.metrics.text import check_counts
 
 SEED = 12345  # sacreBLEU's own
+FEWEST = 20  # examples: what fewer of them say when they are drawn again is nothing
 
 
 class Confidence(NamedTuple):

@@ -7,14 +7,15 @@ from typing import Any
 
 import pytest
 
-from seqwright.cli.comparing import _print
+from seqwright.cli.comparing import _print, compare_rows
 from seqwright.comparison import stages, work
 from seqwright.comparison.page import written_page
 from seqwright.comparison.plan import Plan, planned
-from seqwright.comparison.results import results
+from seqwright.comparison.records import Records
+from seqwright.comparison.results import _over, read_answers, results
 from seqwright.comparison.settings import read_comparison
 from seqwright.comparison.stages import Outcome, Stages
-from seqwright.comparison.table import Cell, Table, markdown, tabled
+from seqwright.comparison.table import Cell, Table, _judging, markdown, spread, tabled
 from seqwright.errors import SettingError, UserError
 from seqwright.metrics.text import bleu
 
@@ -24,7 +25,7 @@ baseline = "narrow"
 seeds = [1, 2]
 threads = 1
 resamples = 50
-data = { examples = 60, valid = 5, test = 7, symbols = 7, longest = 4 }
+data = { examples = 60, valid = 5, test = 24, symbols = 7, longest = 4 }
 training = { steps = 5, tokens = 120, warmup = 1, log_every = 2 }
 [[rows]]
 recipe = "reverse"
@@ -38,6 +39,7 @@ model = { width = 16, heads = 2, feed_forward = 16, encoder_layers = 1, decoder_
 name = "both"
 ensemble = ["narrow", "wide"]
 """
+ONE = TRANSLATION.partition('[[rows]]\nrecipe = "reverse"\nname = "wide"')[0].replace("[1, 2]", "[1]")
 
 
 @pytest.fixture
@@ -55,6 +57,7 @@ def jobs(monkeypatch: pytest.MonkeyPatch) -> list[str]:
 
 
 def plan_of(folder: Path, text: str) -> Plan:
+    folder.mkdir(exist_ok=True)
     path = folder / "mine.toml"
     path.write_text(text, encoding="utf-8")
     return planned(*read_comparison(str(path)), folder / "runs")
@@ -92,8 +95,7 @@ def test_translations_are_compared_and_nothing_is_done_twice(jobs: list[str], tm
 
 
 def test_other_threads_and_settings_that_were_not_known_train_nothing_anew(jobs: list[str], tmp_path: Path) -> None:
-    one = TRANSLATION.partition('[[rows]]\nrecipe = "reverse"\nname = "wide"')[0].replace("[1, 2]", "[1]")
-    plan = plan_of(tmp_path, one)
+    plan = plan_of(tmp_path, ONE)
     compared(plan)
     path = plan.folder / "records" / "narrow-seed-1.json"
     entries = json.loads(path.read_text(encoding="utf-8"))
@@ -103,8 +105,87 @@ def test_other_threads_and_settings_that_were_not_known_train_nothing_anew(jobs:
     jobs.clear()
     compared(plan)
     assert jobs == []
-    compared(plan_of(tmp_path, one.replace("threads = 1", "threads = 2")))
+    compared(plan_of(tmp_path, ONE.replace("threads = 1", "threads = 2")))
     assert jobs == ["measured", "judged"]
+
+
+def test_another_description_measures_and_trains_nothing_anew(jobs: list[str], tmp_path: Path) -> None:
+    row = '[[rows]]\nrecipe = "mine-too.toml"\nname = "narrow"\n'
+    (tmp_path / "mine-too.toml").write_text('base = "reverse"\ndescription = "one"\nmodel = { width = 16 }\n')
+    text = ONE.partition("[[rows]]")[0] + row
+    _, before = compared(plan_of(tmp_path, text))
+    jobs.clear()
+    (tmp_path / "mine-too.toml").write_text('base = "reverse"\ndescription = "two"\nmodel = { width = 16 }\n')
+    _, after = compared(plan_of(tmp_path, text))
+    assert jobs == []
+    assert (before["rows"][0]["recipe"], after["rows"][0]["recipe"]) == ("one", "two")
+    assert before["rows"][0]["cost"] == after["rows"][0]["cost"]
+
+
+def test_few_examples_give_no_interval_and_that_is_said(jobs: list[str], tmp_path: Path) -> None:
+    _, found = compared(plan_of(tmp_path, ONE.replace("test = 24", "test = 7")))
+    assert "interval" not in found["rows"][0]["scores"]["bleu"]
+    assert "No intervals and no p: 7 examples are too few to be drawn again." in tabled(found).notes
+
+
+def test_answers_may_have_every_end_of_line_in_them(tmp_path: Path) -> None:
+    records = Records(tmp_path)
+    given = [{"hypothesis": "a\u0085b\u2028c\nd\re"}, {"hypothesis": ""}]
+    records.answers("x").write_text("".join(json.dumps(each, ensure_ascii=False) + "\n" for each in given))
+    assert read_answers(records, "x") == given
+
+
+def test_perplexities_beyond_all_bounds_have_no_deviation_and_few_digits() -> None:
+    assert _over([float("inf"), 3.0])["deviation"] is None
+    assert spread({"mean": 1.5e120, "deviation": None}, "word_perplexity") == "1.5e+120"
+    assert spread({"mean": 275.9, "deviation": 1.25}, "word_perplexity") == "275.90 ± 1.25"
+
+
+@pytest.mark.parametrize(
+    ("decoding", "said"),
+    [
+        ({"beam": 1}, "greedy;"),
+        ({"beam": 1, "temperature": 0.5}, "sampled at temperature 0.5;"),
+        (
+            {"beam": 3, "length_penalty": 0.6, "coverage_penalty": 0.2},
+            "beam 3, length penalty 0.6, coverage penalty 0.2;",
+        ),
+        ({"beam": 1, "unknown": "copy"}, "greedy, unknown words copied;"),
+    ],
+)
+def test_how_rows_were_decoded_is_said(decoding: dict[str, Any], said: str) -> None:
+    found = {"part": "test", "examples": 5, "threads": 1, "decoding": decoding}
+    assert _judging(found) == f"Judged on the test part, 5 examples, {said} 1 thread."
+
+
+def test_where_every_row_fails_a_table_says_why(
+    jobs: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    data = 'data = { kind = "text", train = "nowhere.txt" }\nmodel = { kind = "ngram", order = 2 }\n'
+    Path("lost.toml").write_text(data)
+    Path("mine.toml").write_text('threads = 1\n[[rows]]\nrecipe = "lost.toml"\n')
+    with pytest.raises(SystemExit) as end:
+        compare_rows("mine.toml", Path("runs"), dry_run=False, as_json=False)
+    assert end.value.code == 1
+    assert "row 'lost' is missing: there is no file nowhere.txt" in capsys.readouterr().err
+    assert "lost is missing" in Path("runs/mine/table.md").read_text()
+
+
+def test_a_run_is_judged_on_data_of_another_kind(jobs: list[str], tmp_path: Path) -> None:
+    compared(plan_of(tmp_path, ONE))
+    (tmp_path / "pairs.tsv").write_text("".join(f"a b {i % 5}\t{i % 5} b a\n" for i in range(40)))
+    run = f'[[rows]]\nrun = "{tmp_path}/runs/mine/narrow-seed-1"\n'
+    data = f'data = {{ kind = "files", train = "{tmp_path}/pairs.tsv", valid = "50%" }}\npart = "valid"\nthreads = 1\n'
+    outcome, found = compared(plan_of(tmp_path / "other", data + run))
+    assert outcome.failures == {}
+    assert found["rows"][0]["scores"]["bleu"]["mean"] >= 0
+
+
+def test_a_row_with_a_teacher_is_refused_in_a_sentence(tmp_path: Path) -> None:
+    row = '[[rows]]\nrecipe = "sst2-bert"\nobjective = { kind = "distilled-labels", teacher = "runs/x" }\n'
+    with pytest.raises(SettingError, match="row 'sst2-bert': it has a teacher, whom no comparison asks; distil it"):
+        plan_of(tmp_path, row)
 
 
 def test_the_table_and_the_page_say_what_was_found(jobs: list[str], tmp_path: Path) -> None:
@@ -158,16 +239,14 @@ def test_a_row_that_fails_is_told_and_the_others_go_on(jobs: list[str], tmp_path
 
 
 def test_what_was_begun_for_another_budget_is_not_gone_on_with(jobs: list[str], tmp_path: Path) -> None:
-    one = TRANSLATION.partition('[[rows]]\nrecipe = "reverse"\nname = "wide"')[0].replace("[1, 2]", "[1]")
-    compared(plan_of(tmp_path, one))
-    outcome, _ = compared(plan_of(tmp_path, one.replace("steps = 5", "steps = 9")))
+    compared(plan_of(tmp_path, ONE))
+    outcome, _ = compared(plan_of(tmp_path, ONE.replace("steps = 5", "steps = 9")))
     assert "training.steps was 5 and is 9" in outcome.failures["narrow"]
     assert "delete it to train it anew" in outcome.failures["narrow"]
 
 
 def test_a_budget_of_tokens_is_what_is_learnt_from(jobs: list[str], tmp_path: Path) -> None:
-    one = TRANSLATION.partition('[[rows]]\nrecipe = "reverse"\nname = "wide"')[0].replace("[1, 2]", "[1]")
-    _, found = compared(plan_of(tmp_path, "budget = { tokens = 1500 }\n" + one))
+    _, found = compared(plan_of(tmp_path, "budget = { tokens = 1500 }\n" + ONE))
     assert found["rows"][0]["training"]["tokens"]["mean"] == pytest.approx(1500, rel=0.15)
 
 
@@ -175,7 +254,7 @@ def test_language_models_and_a_run_that_is_there(jobs: list[str], tmp_path: Path
     (tmp_path / "text.txt").write_text("".join(f"{'ab' * (i % 7)} {i}\n" for i in range(200)), encoding="utf-8")
     recipe = f"""
 inputs = {{ kind = "characters", joined = false }}
-data = {{ kind = "text", train = "{tmp_path}/text.txt", valid = "10%", test = "10%" }}
+data = {{ kind = "text", train = "{tmp_path}/text.txt", valid = "10%", test = "20%" }}
 """
     (tmp_path / "pairs.toml").write_text(recipe + 'model = { kind = "ngram", order = 2, smoothing = "add-k" }')
     training = 'training = { steps = 4, schedule = "constant" }'
@@ -199,7 +278,7 @@ def test_forecasters(jobs: list[str], tmp_path: Path) -> None:
     text = """
 threads = 1
 resamples = 40
-data = { examples = 60, valid = 11, test = 13 }
+data = { examples = 60, valid = 11, test = 23 }
 training = { epochs = 1 }
 [[rows]]
 recipe = "waves-dense"
