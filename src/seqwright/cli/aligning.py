@@ -93,7 +93,9 @@ class Found:
             for each in aligned.values():
                 self.qualities.append(each.quality)
                 for source, target in each.words:
-                    self.together[spelled(self.inputs.source, source)][spelled(self.inputs.target, target)] += 1
+                    entry = spelled(self.inputs.source, source), spelled(self.inputs.target, target)
+                    if all(entry):  # white space is a word of its own in some vocabularies, and no dictionary's
+                        self.together[entry[0]][entry[1]] += 1
             waiting(len(self.links))
 
     def _fits(self, pair: Pair) -> bool:

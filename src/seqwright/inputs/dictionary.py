@@ -42,7 +42,9 @@ def load_dictionary(folder: Path) -> Dictionary | None:
     if not path.is_file():
         return None
     entries: dict[str, str] = {}
-    for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), start=1):
+    for number, line in enumerate(path.read_text(encoding="utf-8").split("\n"), start=1):
+        if not line:
+            continue
         words = line.split("\t")
         if len(words) not in {2, 3} or not all(words):
             raise RunError(

@@ -132,15 +132,21 @@ class Translator:
     @torch.inference_mode()
     def score(self, sentences: Sequence[str], translations: Sequence[str]) -> list[float]:
         """Log p(translation | sentence) for each pair, the end included."""
-        scores: list[float] = []
-        for i in range(0, len(sentences), 64):
-            some = slice(i, i + 64)
-            written = self.inputs.target.encode(list(translations[some]))
-            begin, end = self.inputs.begin, self.inputs.end
-            batches = [pairs(ids, written, begin=begin, end=end) for ids in self._read(sentences[some])]
+        scores = [0.0] * len(sentences)
+        written, read = self.inputs.target.encode(list(translations)), self._read(sentences)
+        begin, end = self.inputs.begin, self.inputs.end
+        waiting = sorted(range(len(sentences)), key=lambda i: max(len(written[i]), len(read[0][i])))
+        while waiting:
+            longest = max(len(written[waiting[-1]]), len(read[0][waiting[-1]])) + 1
+            count = max(1, TOKENS_AT_ONCE // longest)
+            waiting, rows = waiting[:-count], waiting[-count:]
+            some = [written[i] for i in rows]
+            batches = [pairs([ids[i] for i in rows], some, begin=begin, end=end) for ids in read]
             state = self._started(batches)
             _, _, given_BT, wanted_BT, real_BT = batches[0].to(self.device)
-            scores += target_log_probability(self.model, state, given_BT, wanted_BT, real_BT).sum(1).tolist()
+            found_B = target_log_probability(self.model, state, given_BT, wanted_BT, real_BT).sum(1)
+            for i, score in zip(rows, found_B.tolist(), strict=True):
+                scores[i] = score
         return scores
 
     def _read(self, sentences: Sequence[str]) -> list[list[Numbers]]:

@@ -9,6 +9,8 @@ learns to write (PosUnk_d); the dictionary comes from that attention over the tr
 """
 
 from collections.abc import Sequence
+from itertools import pairwise
+from unicodedata import category
 
 import numpy as np
 
@@ -24,20 +26,42 @@ def replaced(
 ) -> str:
     """The text of the tokens with a word of the sentence, or its translation, for each unknown one.
 
-    `weights_TS` is how much each token looks at each of the sentence's, the ends last.
+    Where words are cut into pieces, an unknown piece makes its whole word unknown. `weights_TS` is how much each token
+    looks at each of the sentence's, the ends last.
     """
     words = given_words(inputs.source, sentence)
     rows = [(str(place), [place]) for place in range(len(tokens))]
     weights_TS = between_words(weights_TS, rows, words)[:, :-1]
+    read = [inputs.target.decode(tokens[:place]) for place in range(len(tokens) + 1)]
+    pieces = [after[len(before) :] for before, after in pairwise(read)]
+    unknown = [token == inputs.target.unknown for token in tokens]
     text, done = "", 0
-    for place, token in enumerate(tokens):
-        whole = inputs.target.decode(tokens[: place + 1])
-        piece, done = whole[done:], len(whole)
-        if token == inputs.target.unknown:
-            word = words[int(np.argmax(weights_TS[place]))][0]
-            piece = piece[: len(piece) - len(piece.lstrip())] + translated(inputs, word, dictionary)
-        text += piece
-    return text
+    for place in np.flatnonzero(unknown).tolist():
+        if place < done:
+            continue
+        begin, end = _word_around(pieces, unknown, place, done)
+        looked_S = sum(weights_TS[at] for at in range(begin, end) if unknown[at])
+        before = pieces[begin][: len(pieces[begin]) - len(pieces[begin].lstrip())]
+        word = words[int(np.argmax(looked_S))][0]
+        text += "".join(pieces[done:begin]) + before + translated(inputs, word, dictionary)
+        done = end
+    return text + "".join(pieces[done:])
+
+
+def _word_around(pieces: Sequence[str], unknown: Sequence[bool], place: int, least: int) -> tuple[int, int]:
+    """Where the word begins and ends that a piece stands in: at spaces and at marks."""
+
+    def goes_on(at: int) -> bool:
+        piece = pieces[at].strip()
+        # Chinese and its like put no spaces between words: there a piece is a word as good as any.
+        return unknown[at] or (piece.isalnum() and not any(category(letter) == "Lo" for letter in piece))
+
+    begin, end = place, place + 1
+    while begin > least and not pieces[begin][:1].isspace() and goes_on(begin - 1):
+        begin -= 1
+    while end < len(pieces) and not pieces[end][:1].isspace() and goes_on(end):
+        end += 1
+    return begin, end
 
 
 def translated(inputs: PairText, word: str, dictionary: Dictionary | None) -> str:

@@ -20,6 +20,7 @@ from seqwright.models.pair_example import example
 from seqwright.models.transformer import Transformer, TransformerSettings, small
 from seqwright.tasks.alignments import Aligner, Attentive, alignment_taps
 from seqwright.tasks.translator import Translator
+from seqwright.tasks.unknown_words import replaced
 
 PAIRS = [("ein Hund schläft", "a dog sleeps"), ("eine Katze schläft", "a cat sleeps")] * 2
 OTHER = [("ein Hund schläft", "a dog sleeps"), ("eine Katze rennt", "a cat runs")] * 2
@@ -131,6 +132,20 @@ def test_unknown_words_become_what_they_look_at(unknown: Any, text: str, setting
     assert translator.best([SENTENCE, "", SENTENCE]) == [text, "", text]
 
 
+def test_a_word_with_an_unknown_piece_is_replaced_once() -> None:
+    pairs = [("der Otto", "the Smith"), ("Zürich", "Smart , the math")] * 5
+    inputs = PairText.learnt(pairs, PairTextSettings(kind="bpe", vocabulary=60))
+    unknown = inputs.target.unknown
+    assert unknown is not None
+    tokens = inputs.target.encode(["the Smxxth ,"])[0].tolist()  # x is a letter that nobody has seen
+    assert tokens.count(unknown) == 2
+    places = len(inputs.source.encode(["der Zürich"])[0])
+    weights_TS = np.zeros((len(tokens), places + 1))
+    weights_TS[:, 0] = 1.0  # "der"
+    weights_TS[[index for index, token in enumerate(tokens) if token == unknown], places - 1] = 2.0
+    assert replaced(inputs, "der Zürich", tokens, weights_TS, None) == "the Zürich ,"
+
+
 def test_unknown_words_are_never_written_unless_asked_for() -> None:
     inputs = learnt()
     (found,) = Translator(pointer(inputs), inputs)([SENTENCE])
@@ -159,6 +174,8 @@ def test_a_dictionary_is_what_was_seen_together_most(tmp_path: Path) -> None:
     save_dictionary(entries, tmp_path)
     assert load_dictionary(tmp_path) == {"Hund": "dog", "alle": "a", "der": "the"}
     assert load_dictionary(tmp_path / "elsewhere") is None
+    save_dictionary([("a\u0085b", "c\u2028d", 1)], tmp_path)
+    assert load_dictionary(tmp_path) == {"a\u0085b": "c\u2028d"}
     (tmp_path / "dictionary.tsv").write_text("Hund\tdog\t2\nKatze cat\n")
     with pytest.raises(RunError, match=r"dictionary\.tsv:2: expected a source word, a tab and a target word"):
         load_dictionary(tmp_path)
