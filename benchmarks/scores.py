@@ -3,6 +3,7 @@
     python -m benchmarks.scores wikitext2-bert
     python -m benchmarks.scores subjqa-bert --run runs/subjqa-minilm model.weights=runs/minilm
     python -m benchmarks.scores sst2-bert --run runs/student --teacher runs/one --teacher runs/two model.layers=3
+    python -m benchmarks.scores cmudict-transformer --processes 2 training.threads=1
 
 The checkpoint that is best on the validation part is judged, or the last, on the test part; where there is none, on the
 validation part too. A run with teachers is trained by `seqwright distil`. A run folder that is there already is gone on
@@ -34,6 +35,7 @@ def main() -> None:
     parser.add_argument("--part", help="the part that is judged (default: test, where there is one, else valid)")
     parser.add_argument("--which", choices=["best", "last"], default="best", help="the checkpoint that is judged")
     parser.add_argument("--teacher", action="append", default=[], metavar="RUN", help="one to distil; several times")
+    parser.add_argument("--processes", type=int, default=1, help="train in so many, under torchrun")
     given = parser.parse_intermixed_args()
     folder = given.run or Path("runs") / f"{Path(given.recipe).stem}{'-quick' if given.quick else ''}"
     training = ["train", given.recipe]
@@ -41,11 +43,13 @@ def main() -> None:
         first, *others = given.teacher
         training = ["distil", first, given.recipe, *(word for other in others for word in ("--with", other))]
     training += ["--run", str(folder), *given.settings, *(QUICK if given.quick else [])]
-    subprocess.run([sys.executable, "-m", "seqwright", *training], check=True)
+    several = ["--standalone", "--nproc-per-node", str(given.processes), "-m", "--"] if given.processes > 1 else []
+    started = ["torch.distributed.run", *several, "seqwright"] if several else ["seqwright"]
+    subprocess.run([sys.executable, "-m", *started, *training], check=True)
     before = earlier(given.results or REPOSITORY / ("runs/quick" if given.quick else "results"))
     found: dict[str, Any] = before.get("numbers", {})
-    how = shlex.join(["seqwright", *training])
-    found[folder.name] = {"training": how, **judged(folder, given.part, given.which)}
+    how = shlex.join([*(["torchrun", *several] if several else []), "seqwright", *training])
+    found[folder.name] = {"training": how, "processes": given.processes, **judged(folder, given.part, given.which)}
     settings: dict[str, Any] = before.get("settings", {})
     settings[folder.name] = tomllib.loads((folder / "resolved.toml").read_text(encoding="utf-8"))
     show(["run", "part", "minutes", "scores"], [row(name, numbers) for name, numbers in found.items()])

@@ -226,6 +226,8 @@ def _inherited(plain: dict[str, Any], other: dict[str, Any]) -> dict[str, Any]:
     kind = chosen("model", model.get("kind", other["model"]["kind"]), task)
     known: type[Settings] = kind.load(kind.settings)
     kept = known.model_fields.keys() - OF_THE_BEGINNING
+    if model.get("kind", other["model"]["kind"]) != other["model"]["kind"]:
+        kept -= known.told_by_kind
     body = {key: value for key, value in other["model"].items() if key in kept}
     inputs = _same_tokenizer(plain, other, model["weights"])
     return {**plain, "model": {**body, **model}, "inputs": inputs}

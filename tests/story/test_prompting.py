@@ -9,8 +9,10 @@ from typing import Any
 import pytest
 
 from seqwright.__main__ import main
+from seqwright.decoding.settings import DecodingSettings
 from seqwright.recipe import recipe_from
 from seqwright.runs import open_run, train
+from seqwright.tasks.prompter import Prompter
 
 Say = Callable[..., tuple[int, str, str]]
 NUMBERS = {"one": "un", "two": "deux", "three": "trois", "four": "quatre"}
@@ -77,7 +79,30 @@ def test_the_answer_alone_is_written(say: Say) -> None:
 def test_a_text_is_read_as_far_as_in_training_and_that_is_said(say: Say) -> None:
     code, _, err = say("generate", "gpt", " ".join(["two"] * 30))
     assert code == 0
-    assert "texts read only up to 8 tokens, as in training: 1" in err
+    assert "texts read only up to 8 tokens: 1" in err
+
+
+def test_blank_lines_stay_blank_and_nothing_at_all_is_refused(home: Path, say: Say) -> None:
+    (home / "blank.txt").write_text("\n\ntwo three\n\n")
+    assert say("generate", "gpt", "--file", "blank.txt")[:2] == (0, "\n\ndeux trois\n\n")
+    (home / "nothing.txt").write_text("\n\n")
+    code, out, err = say("generate", "gpt", "--file", "nothing.txt")
+    assert (code, out) == (2, "")
+    assert err.endswith("seqwright generate: nothing was given to answer; give a text\n")
+
+
+def test_a_text_leaves_room_for_its_answer(home: Path) -> None:
+    run = open_run(home / "gpt")
+    assert Prompter(run.model, run.inputs, longest=8).longest == 8
+    assert Prompter(run.model, run.inputs, longest=24).longest == 24 - 2 - 24 // 4
+    assert Prompter(run.model, run.inputs, DecodingSettings(longest=3), longest=24).longest == 24 - 2 - 3
+
+
+def test_other_programs_read_it_as_a_language_model(home: Path, say: Say) -> None:
+    assert say("export", "gpt", "theirs", "--to", "hf")[0] == 0
+    config = json.loads((home / "theirs" / "config.json").read_text())
+    tokenizer = open_run(home / "gpt").inputs.tokenizer
+    assert (config["architectures"], config["bos_token_id"]) == (["GPT2LMHeadModel"], tokenizer.begin)
 
 
 def test_an_encoder_and_a_decoder_answer_whole_texts_too(say: Say) -> None:

@@ -326,3 +326,23 @@ def test_a_shipped_recipe_is_short_described_and_reads_back_as_itself(name: str)
 
 def test_some_recipes_ship() -> None:
     assert shipped()
+
+
+# ------------------------------------------------------------------------------------------------ beginnings
+
+
+def test_a_size_that_the_kind_does_not_have_is_refused_by_name() -> None:
+    text = '[data]\nkind = "text"\ntrain = "x.txt"\n[model]\nkind = "gpt"\nsize = "base"\n'
+    assert "model.size" in complaint(text)
+
+
+def test_another_kind_of_encoder_takes_over_its_sizes_but_not_what_its_kind_says() -> None:
+    bert = '[data]\nkind = "text"\ntrain = "x.txt"\n[model]\nkind = "bert"\nwidth = 24\nlayers = 3\nheads = 2\n'
+    before = read(bert + '[objective]\nkind = "masked-token"\n', name="bert.toml")
+    Path("run").mkdir()
+    Path("run/resolved.toml").write_text(written(before.resolved()))
+    text = '[data]\nkind = "labelled"\ntrain = "x.tsv"\n[model]\nweights = "run"\n'
+    same, other = read(text), read(text, "model.kind=distilbert")
+    assert (same.model.kind, same.model.segments, same.model.pooler) == ("bert", 2, True)
+    assert (other.model.kind, other.model.segments, other.model.pooler) == ("distilbert", 0, False)
+    assert (other.model.width, other.model.layers) == (24, 3)

@@ -23,16 +23,23 @@ def answered(run: Run, blocks: Iterator[list[str]], settings: Any) -> Iterator[l
     """The answers to each block of texts; what the user should know of them is said at the end."""
     answerer = answerer_of(run, settings)
     row = cut = unfinished = 0
-    for block in blocks:
-        if not any(text.strip() for text in block):
-            raise DataError("nothing was given to answer; give a text")
+    blank: list[str] = []  # what came before the first text
+    for some in blocks:
+        block = [*blank, *some]
+        if row == 0 and not any(text.strip() for text in block):
+            blank = block
+            continue
+        blank = []
         found = answerer(block, first_row=row)
         yield [[Continuation(text, *each) for each in several] for text, several in zip(block, found, strict=True)]
         sys.stdout.flush()
         row += len(block)
         cut += answerer.cut(block) if isinstance(answerer, Prompter) else 0
         unfinished += sum(not candidate.finished for candidates in found for candidate in candidates)
-    if cut:
-        say(f"texts read only up to {run.recipe.inputs.longest} tokens, as in training: {cut}")
+    if row == 0:
+        raise DataError("nothing was given to answer; give a text")
+    if cut and isinstance(answerer, Prompter):
+        say(f"texts read only up to {answerer.longest} tokens: {cut}")
     if unfinished:
-        say(f"answers that did not come to an end: {unfinished}; --longest allows more tokens")
+        room = f", as far as the context of {answerer.context} has room" if isinstance(answerer, Prompter) else ""
+        say(f"answers that did not come to an end: {unfinished}; --longest allows more tokens{room}")

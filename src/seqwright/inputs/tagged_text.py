@@ -20,7 +20,8 @@ class TaggedTextSettings(TokenizerSettings):
     """How words become tokens. Where `kind` is `spaced` each is one; a word of several is tagged at the first."""
 
     longest: int = Field(default=512, ge=1)
-    """Most tokens that are read at once: a longer sentence is cut between words, and each stretch read on its own."""
+    """Most tokens that are read at once: a longer sentence is cut between words, and each stretch read on its own; by
+    default fewer if the model's context is too short for so many."""
     split: Split = "marks"
     """How a text that is typed is cut into words: between words and marks ("It", "'s", "fine", "."), as Python cuts its
     source ("code"), or at spaces only."""
@@ -54,12 +55,13 @@ class TaggedText(TextInputs):
         settings: TaggedTextSettings,
         tokenizer: Tokenizer | None = None,
         *,
+        longest: int | None = None,
         begins: bool = False,
     ) -> "TaggedText":
         """A tokenizer trained on words, if none is given; `counts` are the tags and how many words have each."""
         spaced = (_spaced(word, settings.kind) for word in words)
         tokenizer = tokenizer or Tokenizer.train(spaced, settings)
-        return cls(tokenizer, counts, settings.longest, settings.split, begins)
+        return cls(tokenizer, counts, longest or settings.longest, settings.split, begins)
 
     def words(self, text: str) -> list[str]:
         """A text that somebody typed, cut into words."""

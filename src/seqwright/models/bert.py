@@ -38,6 +38,8 @@ class BertSettings(Settings):
     al. 2019, table 1); `kind` what else tells the families apart.
     """
 
+    told_by_kind = frozenset(FAMILIES["bert"])
+
     kind: Literal["bert", "roberta", "distilbert"] = "bert"
     size: Literal["tiny", "mini", "small", "medium", "base", "large"] = "tiny"
     """Named settings of the papers; every other key overrides them. A distilbert has half the layers."""

@@ -61,7 +61,7 @@ class GPTSettings(Settings):
         if not isinstance(given, dict):
             return given
         whole = {**SIZES.get(str(given.get("size", "tiny")), {}), **given}
-        width = whole["width"]
+        width = whole.get("width")
         return {"feed_forward": 4 * width if isinstance(width, int) else width, **whole}
 
     @model_validator(mode="after")

@@ -35,7 +35,9 @@ class Prompter:
         """`longest` is what training read at most of a text (`inputs.longest`), and the longest answer."""
         self.settings = settings or DecodingSettings()
         self.model: Any = in_precision(model.eval(), self.settings.precision)
-        self.inputs, self.longest = inputs, min(longest, self.context - 3)  # some room is for the answer
+        self.inputs, self.longest_answer = inputs, self.settings.longest or longest + 1
+        room = min(self.longest_answer, self.context // 4)  # for the answer, however long the text is
+        self.longest = min(longest, self.context - 2 - room)
         self.device = home_of(model)
 
     @property
@@ -75,7 +77,7 @@ class Prompter:
         return [candidates[0].text for candidates in self(texts)]
 
     def cut(self, texts: Sequence[str]) -> int:
-        """How many texts are longer than what training read, and so are not read to their end."""
+        """How many texts are longer than what is read, and so are not read to their end."""
         return sum(len(ids) > self.longest for ids in self.inputs.tokenizer.encode(list(texts)))
 
     def _encoded(self, texts: Sequence[str], shots: Sequence[Sequence[Pair]]) -> list[Ids]:
@@ -113,7 +115,7 @@ class Prompter:
             self.settings,
             first_B=torch.full((len(rows),), marks.begin, device=self.device),
             end=marks.end,
-            steps=room_B.clamp(min=1, max=self.settings.longest or self.longest + 1),
+            steps=room_B.clamp(min=1, max=self.longest_answer),
             forbidden=self.inputs.tokenizer.unwritten(),
             prefix=prefix,
             rows=rows,

@@ -21,6 +21,7 @@ from seqwright.metrics.labels import Counts, accuracy, confusion, macro_f1
 from seqwright.metrics.tags import Found, entity_counts, mark_entities, parted, together
 from seqwright.recipe import Recipe
 from seqwright.tasks import Checked, Evaluation, Prepared, refuse_missing_part
+from seqwright.tasks.labelled_rows import longest_of
 from seqwright.tasks.tag_baseline import TagBaseline
 from seqwright.tasks.tagged_check import checked_tags
 from seqwright.tasks.tagged_rows import TokenisedTags, tokenised
@@ -48,7 +49,8 @@ class TaggingTask:
         words = (word for sentence in data.sentences("train") for word in sentence.words)
         ordered = {tag: counts[tag] for tag in order}
         begins = "begins" in model_row(recipe.model.kind, recipe.task).promises
-        return TaggedText.learnt(words, ordered, recipe.inputs, tokenizer, begins=begins)
+        longest = longest_of(recipe, marks=1 + begins)
+        return TaggedText.learnt(words, ordered, recipe.inputs, tokenizer, longest=longest, begins=begins)
 
     def loaded_inputs(self, folder: Path) -> TaggedText:
         """The tokenizer and the tags of a run."""

@@ -12,8 +12,9 @@ from torch import Tensor, nn
 from seqwright.batches.tagged import Tagged
 from seqwright.data.tagged import TaggedFiles, TaggedFilesSettings
 from seqwright.decoding.settings import DecodingSettings
-from seqwright.errors import DataError
+from seqwright.errors import DataError, SettingError
 from seqwright.inputs.tagged_text import TaggedText, TaggedTextSettings
+from seqwright.models.bert_heads import BertHeadSettings
 from seqwright.models.tagger import RecurrentTagger, RecurrentTaggerSettings
 from seqwright.objectives.labels import Labels, LabelsSettings
 from seqwright.recipe import Recipe
@@ -239,3 +240,12 @@ def test_on_files_that_are_not_the_runs_nothing_learns_from_what_it_is_asked() -
     result = TaggingTask().evaluated(recipe, data, inputs, ByToken(len(inputs.tags)), "test", None)
     assert not any(score.startswith("baseline") for score in result.scores)
     assert any("there is no baseline" in note for note in result.notes)
+
+
+def test_no_more_is_read_at_once_than_the_model_can() -> None:
+    recipe, data, _ = wired()
+    short = recipe._replace(model=BertHeadSettings.model_validate({"width": 8, "heads": 2, "layers": 1, "context": 9}))
+    assert TaggingTask().learnt_inputs(short, data).longest == 9 - 2
+    told = recipe._replace(model=short.model, inputs=TaggedTextSettings(kind="spaced", longest=8))
+    with pytest.raises(SettingError, match=r"inputs.longest is 8, but the model reads 9 tokens, 2 marks among them"):
+        TaggingTask().learnt_inputs(told, data)
