@@ -12,6 +12,7 @@ from torch import Tensor, nn
 
 from seqwright.batches.pairs import Pairs
 from seqwright.layers.blocks import DecoderBlock, EncoderBlock, FeedForward, PostNorm, PreNorm
+from seqwright.layers.dropout import Dropout
 from seqwright.layers.embeddings import PositionedEmbedding, TokenEmbedding
 from seqwright.layers.positions import SinusoidalPositions
 from seqwright.models.transformer import Transformer, TransformerSettings
@@ -188,7 +189,7 @@ def test_dropout_acts_on_what_a_sublayer_adds(residual: Residual) -> None:
     torch.manual_seed(3)
     found_BTD = around.after(x_BTD, change_BTD)
     torch.manual_seed(3)
-    sum_BTD = x_BTD + nn.functional.dropout(change_BTD, 0.4)
+    sum_BTD = x_BTD + Dropout(0.4)(change_BTD)
     wanted_BTD = sum_BTD if residual is PreNorm else nn.functional.layer_norm(sum_BTD, (D,))
     torch.testing.assert_close(found_BTD, wanted_BTD, rtol=0, atol=1e-6)
     assert not torch.allclose(found_BTD, around.eval().after(x_BTD, change_BTD))
@@ -202,14 +203,14 @@ def test_dropout_acts_on_the_sum_of_embedding_and_position() -> None:
     found_BTD = embedding(token_BT, torch.arange(T))
     torch.manual_seed(3)
     summed_BTD = tokens.weight[token_BT] * math.sqrt(D) + papers_positions(T, D).float()
-    torch.testing.assert_close(found_BTD, nn.functional.dropout(summed_BTD, 0.4), rtol=0, atol=1e-5)
+    torch.testing.assert_close(found_BTD, Dropout(0.4)(summed_BTD), rtol=0, atol=1e-5)
 
 
 def test_every_dropout_of_the_model_is_the_settings() -> None:
     """Two embeddings; two sublayers a block of the encoder, three a block of the decoder."""
     settings = TransformerSettings.model_validate({"size": "tiny", "dropout": 0.3})
     model = Transformer(settings, source_vocabulary=V, target_vocabulary=V)
-    assert [module.p for module in model.modules() if isinstance(module, nn.Dropout)] == [0.3] * (2 + 2 * 2 + 2 * 3)
+    assert [module.share for module in model.modules() if isinstance(module, Dropout)] == [0.3] * (2 + 2 * 2 + 2 * 3)
 
 
 @pytest.mark.parametrize("width", [12, 7, 512])
