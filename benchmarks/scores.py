@@ -43,12 +43,21 @@ def main() -> None:
         first, *others = given.teacher
         training = ["distil", first, given.recipe, *(word for other in others for word in ("--with", other))]
     training += ["--run", str(folder), *given.settings, *(QUICK if given.quick else [])]
-    several = ["--standalone", "--nproc-per-node", str(given.processes), "-m", "--"] if given.processes > 1 else []
-    started = ["torch.distributed.run", *several, "seqwright"] if several else ["seqwright"]
-    subprocess.run([sys.executable, "-m", *started, *training], check=True)
+    command = ["seqwright", *training]
+    if given.processes > 1:
+        command = [
+            "torch.distributed.run",
+            "--standalone",
+            "--nproc-per-node",
+            str(given.processes),
+            "-m",
+            "--",
+            *command,
+        ]
+    subprocess.run([sys.executable, "-m", *command], check=True)
     before = earlier(given.results or REPOSITORY / ("runs/quick" if given.quick else "results"))
     found: dict[str, Any] = before.get("numbers", {})
-    how = shlex.join([*(["torchrun", *several] if several else []), "seqwright", *training])
+    how = shlex.join(command).replace("torch.distributed.run", "torchrun")
     found[folder.name] = {"training": how, "processes": given.processes, **judged(folder, given.part, given.which)}
     settings: dict[str, Any] = before.get("settings", {})
     settings[folder.name] = tomllib.loads((folder / "resolved.toml").read_text(encoding="utf-8"))

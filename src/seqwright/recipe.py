@@ -42,6 +42,11 @@ class Recipe(NamedTuple):
         """What it is for."""
         return task_name(self.data.kind, self.objective.kind)
 
+    @property
+    def taught(self) -> bool:
+        """Whether it learns from a teacher."""
+        return getattr(self.objective, "teacher", None) is not None
+
     def resolved(self) -> dict[str, Any]:
         """Every setting with its value, defaults included, as plain TOML values."""
         plain: dict[str, Any] = {"format": FORMAT, "name": self.name, "description": self.description}

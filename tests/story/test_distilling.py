@@ -14,6 +14,7 @@ from seqwright.__main__ import main
 from seqwright.batches import InMemory, Place
 from seqwright.batches.masked import MaskedBatches
 from seqwright.batches.taught import Joined
+from seqwright.comparison.measuring import measured
 from seqwright.errors import DataError, RunError, SettingError
 from seqwright.recipe import read_recipe, recipe_from, written
 from seqwright.run_folders import resolved_of
@@ -107,6 +108,11 @@ def test_a_student_learns_from_texts_alone(home: Path, tmp_path: Path) -> None:
     examples = list(data_of(run.recipe).examples("valid"))
     said = [found.label for found in Classifier(run.model, run.inputs)([example.text for example in examples])]
     assert np.mean([one == example.label for one, example in zip(said, examples, strict=True)]) >= 0.95
+
+
+def test_a_comparison_knows_the_size_of_a_student_without_asking_its_teacher(home: Path) -> None:
+    found = measured(student(home).resolved(), timed=False)
+    assert (found["descends"], found["parameters"] > 0) == (False, True)
 
 
 def test_what_is_looked_up_is_what_the_teacher_says(home: Path) -> None:

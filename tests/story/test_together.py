@@ -111,6 +111,14 @@ def test_alignments_are_written_measured_and_learnt_from(say: Say, home: Path) -
     assert (home / "test.txt").read_text().splitlines() == lines
 
 
+def test_a_run_of_letters_can_be_opened_after_its_dictionary_was_learnt(say: Say, home: Path) -> None:
+    assert say("align", "runs/letters")[0] == 0
+    entries = (home / "runs/letters/inputs/dictionary.tsv").read_text().splitlines()
+    assert entries
+    assert all(word.strip() for entry in entries for word in entry.split("\t"))
+    assert say("translate", "runs/letters", "ein Hund", "--unknown", "dictionary")[0] == 0
+
+
 def test_alignments_of_several_runs_stand_side_by_side(say: Say, home: Path) -> None:
     code, out, _ = say("look", "runs/one", "eine Katze rennt .", "--with", "runs/two", "--beam", "2", "-o", "beside")
     assert code == 0

@@ -45,7 +45,7 @@ def evaluate_run(
     chosen = chosen_part(part, data.parts())
     settings = decoding_settings(run, decoding)
     subject = " and ".join(map(str, files)) if files else f"the {chosen} part"
-    searched = "" if task in UNSEARCHED else f", {_search(settings)}"
+    searched = "" if task in UNSEARCHED else f", {settings.in_words()}"
     subjects = ", ".join(f"{shown(each.folder)}, step {each.step:,}" for each in (run, *others))
     say(f"{subjects}, on {subject}{searched}")
     if not files:
@@ -162,15 +162,6 @@ def chosen_part(asked: str | None, there: list[PartName]) -> PartName:
     if asked not in {"train", "valid", "test"}:
         raise SettingError(f"--part is '{asked}'; choose one of {', '.join(there)}")
     return cast(PartName, asked)
-
-
-def _search(settings: Any) -> str:
-    if settings.temperature:
-        return f"sampled at temperature {settings.temperature}"
-    if settings.beam == 1:
-        return "greedy"
-    coverage = f", coverage penalty {settings.coverage_penalty}" if settings.coverage_penalty else ""
-    return f"beam {settings.beam}, length penalty {settings.length_penalty}{coverage}"
 
 
 def _drawn(task: str, result: Evaluation, run: Run, stem: Path) -> list[Path]:

@@ -60,8 +60,8 @@ def measured(resolved: Mapping[str, Any], *, timed: bool) -> dict[str, Any]:
     inputs = task.learnt_inputs(recipe, data, None if source is None else source.inputs.tokenizer)
     batches = task.prepared(recipe, data, inputs).train
     model = model_of(recipe, inputs.sizes())
-    taught = recipe.objective.model_dump().get("teacher") is not None  # whose batches only its teacher can make
-    descends = "gradient" in model_row(recipe.model.kind, recipe.task).promises and not taught
+    # What a student learns from only its teacher can make.
+    descends = "gradient" in model_row(recipe.model.kind, recipe.task).promises and not recipe.taught
     found: dict[str, Any] = {"parameters": parameters(model), "descends": descends}
     if not descends:
         return found

@@ -99,7 +99,7 @@ def _trained(settings: ComparisonSettings, given: RowSettings, where: Path, fold
         merged = with_base(plain, str(where))
         merged.pop("base"), merged.pop("name", None)
         recipe = recipe_from(with_weights(merged, folder / name / "resolved.toml"), name=name)
-        if recipe.objective.model_dump().get("teacher") is not None:
+        if recipe.taught:
             raise SettingError("it has a teacher, whom no comparison asks; distil it first and give its folder as run")
         trials.append(Trial(name, seed, recipe, (folder / name,), True))
     return Row(given.title, tuple(trials))

@@ -4,6 +4,7 @@ import math
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
+from seqwright.decoding.settings import DecodingSettings
 from seqwright.metrics.significance import FEWEST
 
 TITLES = {"bleu": "BLEU", "chrf": "chrF", "word_perplexity": "perplexity a word", "bits_per_byte": "bits a byte"}
@@ -168,18 +169,8 @@ def _judging(found: dict[str, Any]) -> str:
     decoding = found["decoding"]
     if decoding is None:
         return f"{said}; {_threads(found)}."
-    return f"{said}, {found['examples']:,} examples, {_search(decoding)}; {_threads(found)}."
-
-
-def _search(decoding: dict[str, Any]) -> str:
-    if decoding.get("temperature"):
-        return f"sampled at temperature {decoding['temperature']:g}"
-    unknown = {"copy": ", unknown words copied", "dictionary": ", unknown words translated by the dictionary"}
-    replaced = unknown.get(decoding.get("unknown", ""), "")
-    if decoding["beam"] == 1:
-        return f"greedy{replaced}"
-    coverage = f", coverage penalty {decoding['coverage_penalty']:g}" if decoding.get("coverage_penalty") else ""
-    return f"beam {decoding['beam']}, length penalty {decoding['length_penalty']:g}{coverage}{replaced}"
+    search = DecodingSettings.model_validate(decoding).in_words()
+    return f"{said}, {found['examples']:,} examples, {search}; {_threads(found)}."
 
 
 def _threads(found: dict[str, Any]) -> str:

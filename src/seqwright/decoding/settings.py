@@ -67,6 +67,17 @@ class DecodingSettings(Settings):
             raise ValueError(f"shortest is {self.shortest} and longest only {self.longest}; raise longest")
         return self
 
+    def in_words(self) -> str:
+        """How texts are searched for: `beam 5, length penalty 0.6`."""
+        if self.temperature:
+            return f"sampled at temperature {self.temperature:g}"
+        replaced = {"copy": ", unknown words copied", "dictionary": ", unknown words translated by the dictionary"}
+        unknown = replaced.get(self.unknown, "")
+        if self.beam == 1:
+            return f"greedy{unknown}"
+        coverage = f", coverage penalty {self.coverage_penalty:g}" if self.coverage_penalty else ""
+        return f"beam {self.beam}, length penalty {self.length_penalty:g}{coverage}{unknown}"
+
     def steps(self, source_B: Tensor) -> Tensor:
         """How many tokens each row may choose at most, from the length of its source."""
         return 2 * source_B + 10 if self.longest is None else source_B.new_full(source_B.shape, self.longest)

@@ -101,7 +101,7 @@ class QuestionText(TextInputs):
 
     def fingerprint(self) -> str:
         """Changes with the tokenizer and with how much of a question is read; how contexts are cut is not kept."""
-        return f"{self.tokenizer.fingerprint()} {self.question}"
+        return f"{self.tokenizer.fingerprint()} {self.question} {self.tokenizer.between}"
 
 
 def _trimmed(text: str, begin: int, end: int) -> tuple[int, int]:

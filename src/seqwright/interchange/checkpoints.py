@@ -172,7 +172,7 @@ def write_checkpoint(
     *,
     labels: list[str],
     pairs: bool,
-    first: int | None,
+    first: int,
 ) -> str:
     """Write a folder that `transformers` loads; the name of the class that it is there.
 

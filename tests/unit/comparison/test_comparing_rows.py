@@ -17,6 +17,7 @@ from seqwright.comparison.settings import read_comparison
 from seqwright.comparison.stages import Outcome, Stages
 from seqwright.comparison.table import Cell, Table, _judging, markdown, spread, tabled
 from seqwright.errors import SettingError, UserError
+from seqwright.metrics.significance import FEWEST
 from seqwright.metrics.text import bleu
 
 TRANSLATION = """
@@ -120,6 +121,20 @@ def test_another_description_measures_and_trains_nothing_anew(jobs: list[str], t
     assert jobs == []
     assert (before["rows"][0]["recipe"], after["rows"][0]["recipe"]) == ("one", "two")
     assert before["rows"][0]["cost"] == after["rows"][0]["cost"]
+
+
+def test_what_only_training_knew_is_kept_where_nothing_is_left_to_train(jobs: list[str], tmp_path: Path) -> None:
+    plan = plan_of(tmp_path, ONE)
+    _, before = compared(plan)
+    path = plan.folder / "records" / "narrow-seed-1.json"
+    entries = json.loads(path.read_text(encoding="utf-8"))
+    entries["trained"]["made_by"]["data"]["examples"] = "as if the data had lain elsewhere"
+    path.write_text(json.dumps(entries), encoding="utf-8")
+    jobs.clear()
+    _, after = compared(plan)
+    assert jobs == ["trained"]
+    for name in ("memory_bytes", "cores", "energy_wh"):
+        assert before["rows"][0]["cost"][name]["mean"] == pytest.approx(after["rows"][0]["cost"][name]["mean"])
 
 
 def test_few_examples_give_no_interval_and_that_is_said(jobs: list[str], tmp_path: Path) -> None:
@@ -289,6 +304,18 @@ recipe = "waves-lstm"
     assert found["shown"] == ["mse", "mae", "mase"]
     assert found["lower_is_better"] == found["shown"]
     assert all(row["scores"]["mse"]["interval"] > 0 for row in found["rows"])
+
+
+def test_the_interval_of_many_windows_is_that_of_a_sample(
+    jobs: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("seqwright.tasks.forecasting.VALUES_KEPT", 30 * 60)
+    text = "threads = 1\nresamples = 40\ndata = { examples = 60, valid = 11, test = 90 }\ntraining = { epochs = 1 }\n"
+    plan = plan_of(tmp_path, text + '[[rows]]\nrecipe = "waves-dense"\n')
+    _, found = compared(plan)
+    answers = (plan.folder / "records" / "waves-dense-seed-1.jsonl").read_text().splitlines()
+    assert FEWEST <= len(answers) < 90
+    assert found["rows"][0]["scores"]["mse"]["interval"] > 0
 
 
 def test_a_process_that_dies_is_a_sentence(monkeypatch: pytest.MonkeyPatch) -> None:

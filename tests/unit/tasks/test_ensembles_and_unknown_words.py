@@ -60,7 +60,7 @@ def test_sources_may_be_cut_otherwise_and_the_score_is_of_the_mean() -> None:
     first = made("words", 1, learnt())
     characters = PairText.learnt(PAIRS, PairTextSettings(kind="characters", shared=False))
     second = made("characters", 2, PairText(characters.source, first.inputs.target))
-    sentences, targets = ["ein Hund", "Katze"], ["a dog", "a cat sleeps"]
+    sentences, targets = ["Katze schläft", "Katze", "ein Hund"], ["a cat sleeps", "a", "a dog"]
     together = Translator.together([first, second]).score(sentences, targets)
     for row, (sentence, target) in enumerate(zip(sentences, targets, strict=True)):
         shares = []
