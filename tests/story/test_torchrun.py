@@ -62,13 +62,17 @@ threads = 1
 """
 
 
-def started(*overrides: str) -> list[tuple[int, str]]:
-    """Train the recipe in two processes, joined as torchrun joins them: how each ended, and what it said."""
+def started(*overrides: str, run: str = "together", here: int = 2) -> list[tuple[int, str]]:
+    """Train the recipe in two processes, joined as torchrun joins them: how each ended, and what it said.
+
+    They are told that so many of them are on this machine.
+    """
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
-    command = [sys.executable, "-m", "seqwright", "train", "small.toml", "--run", "runs/together", *overrides]
-    torchrun = {"WORLD_SIZE": "2", "MASTER_ADDR": "127.0.0.1", "MASTER_PORT": str(port), "OMP_NUM_THREADS": "1"}
+    command = [sys.executable, "-m", "seqwright", "train", "small.toml", "--run", f"runs/{run}", *overrides]
+    torchrun = {"WORLD_SIZE": "2", "LOCAL_WORLD_SIZE": str(here), "OMP_NUM_THREADS": "1"}
+    torchrun |= {"MASTER_ADDR": "127.0.0.1", "MASTER_PORT": str(port)}
     running = []
     for rank in ("0", "1"):
         environment = {**os.environ, **torchrun, "RANK": rank, "LOCAL_RANK": rank}
@@ -107,6 +111,16 @@ def test_two_processes_train_as_one(recipe: str, overrides: list[str]) -> None:
     weights = [load_file(run / "step-000012" / "model.safetensors") for run in (alone, together)]
     for name, tensor in weights[0].items():
         assert (tensor - weights[1][name]).abs().max() < 1e-4
+
+
+def test_on_two_machines_it_is_the_same_to_the_bit() -> None:
+    """There the gradients are sent, here they are added up in memory that both processes see."""
+    write(PAIRS)
+    for run, here in (("here", 2), ("apart", 1)):
+        for code, err in started(run=run, here=here):
+            assert code == 0, err
+    ends = [Path("runs", run, "step-000012", "model.safetensors").read_bytes() for run in ("here", "apart")]
+    assert ends[0] == ends[1]
 
 
 def test_joined_text_is_refused_by_every_process_before_it_trains() -> None:

@@ -31,7 +31,7 @@ class FeedForward(nn.Module):
 
     def forward(self, x_BTD: Tensor, real_BT: Tensor | None = None) -> Tensor:
         """The transformed positions."""
-        x: Tensor = self.narrow(self.widen(x_BTD).relu_())
+        x: Tensor = self.narrow(self.widen(x_BTD).relu())
         return x
 
 

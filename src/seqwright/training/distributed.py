@@ -5,11 +5,13 @@ the result do not depend on the number of processes. Alone, nothing happens here
 """
 
 import os
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Mapping
 
 import torch
 import torch.distributed as dist
 from torch import Tensor, nn
+
+from seqwright.training.sums import Sums, sums_of
 
 
 class World:
@@ -17,6 +19,7 @@ class World:
 
     def __init__(self, rank: int = 0, size: int = 1) -> None:
         self.rank, self.size = rank, size
+        self._sums: Sums | None = None
 
     @classmethod
     def from_environment(cls, device: torch.device) -> "World":
@@ -46,26 +49,34 @@ class World:
         """Whether the micro-batch with this index is this process's."""
         return index % self.size == self.rank
 
-    def summed(self, numbers: dict[str, float]) -> dict[str, float]:
+    def summed(self, numbers: Mapping[str, float]) -> dict[str, float]:
         """The numbers added up over all processes; each has the same names."""
+        return self.summing(numbers)()
+
+    def summing(self, numbers: Mapping[str, float]) -> Callable[[], dict[str, float]]:
+        """Begin to add the numbers up and go on at once; what comes back waits for the sums and gives them."""
         if self.size == 1:
-            return numbers
-        tensor = torch.tensor([numbers[name] for name in sorted(numbers)], dtype=torch.float64)
-        dist.all_reduce(tensor)
-        return dict(zip(sorted(numbers), tensor.tolist(), strict=True))
+            return lambda: dict(numbers)
+        names = sorted(numbers)
+        tensor = torch.tensor([numbers[name] for name in names], dtype=torch.float64)
+        pending = dist.all_reduce(tensor, async_op=True)
+
+        def sums() -> dict[str, float]:
+            pending.wait()
+            return dict(zip(names, tensor.tolist(), strict=True))
+
+        return sums
 
     def add_gradients(self, parameters: Iterable[nn.Parameter]) -> None:
         """Replace each gradient by its sum over all processes."""
         if self.size == 1:
             return
         parameters = list(parameters)
-        for parameter in parameters:
-            if parameter.grad is None:
-                parameter.grad = torch.zeros_like(parameter)
         flat = torch.cat([_gradient(parameter).flatten() for parameter in parameters])
-        dist.all_reduce(flat)
+        self._sums = self._sums or sums_of(flat, self.rank, self.size)
+        flat = self._sums.added(flat)
         for parameter, part in zip(parameters, torch.split(flat, [p.numel() for p in parameters]), strict=True):
-            _gradient(parameter).copy_(part.view_as(parameter))
+            parameter.grad = part.view_as(parameter)
 
     def told_by_first(self, flag: bool) -> bool:
         """What the first process says; also a point where all wait for it."""
@@ -77,5 +88,4 @@ class World:
 
 
 def _gradient(parameter: nn.Parameter) -> Tensor:
-    assert parameter.grad is not None
-    return parameter.grad
+    return torch.zeros_like(parameter) if parameter.grad is None else parameter.grad

@@ -7,6 +7,7 @@ Everything that decides the next update stands in the checkpoint, and before eac
 import hashlib
 import math
 import time
+from collections import defaultdict
 from collections.abc import Callable, Collection, Mapping
 from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
@@ -158,8 +159,9 @@ class Fitting:
         began = time.monotonic()
         mine = self._next_batches()
         counted = [self.objective.counts(batch) for _, batch in mine]
-        counts = self.world.summed({name: sum(c[name] for c in counted) for name in counted[0]})
-        sums = self._gradients(mine, counts)
+        counts = {name: sum(c[name] for c in counted) for name in counted[0]}
+        totals = self.world.summing({**counts, "tokens": sum(batch.tokens for _, batch in mine)})
+        sums = self._gradients(mine, totals)
         norm = self._clipped_norm()
         self.step += 1
         self._refuse_nonsense(sums, norm)
@@ -169,12 +171,11 @@ class Fitting:
         self.objective.after_step(self.model)
         if self.average is not None:
             self.average.follow(self.model, self.step)
-        tokens = self.world.summed({"tokens": float(sum(batch.tokens for _, batch in mine))})["tokens"]
-        self._remember(sums, counts, norm, tokens)
+        self._remember(sums, totals(), norm)
         took = time.monotonic() - began
         self.seconds += took
-        first = next(iter(sums))
-        self.reporter.step(self.step, sums[first] / max(counts[first], 1), tokens / took)
+        first = next(iter(counts))
+        self.reporter.step(self.step, sums[first] / max(totals()[first], 1), totals()["tokens"] / took)
 
     def _next_batches(self) -> list[tuple[int, Any]]:
         """This process's share of the step's micro-batches, each with its number."""
@@ -184,23 +185,27 @@ class Fitting:
             self.place = self.batches.after(self.place)
         return [(i, self.batches.at(p).to(self.device)) for i, p in enumerate(places) if self.world.mine(i)]
 
-    def _gradients(self, mine: list[tuple[int, Any]], counts: Mapping[str, float]) -> dict[str, float]:
-        """Leave the gradient of the whole step in the parameters; the sum of each part of the loss."""
+    def _gradients(self, mine: list[tuple[int, Any]], totals: Callable[[], Mapping[str, float]]) -> dict[str, float]:
+        """Leave the gradient of the whole step in the parameters; the sum of each part of the loss.
+
+        `totals` are the counts of all processes: asked for after the forward pass, they need no waiting.
+        """
         self.model.train()
         self.objective.train()
         self.optimizer.zero_grad(set_to_none=True)
         if self.step == 0:
             self.carry = self.objective.start(self.model, mine[0][1])
-        sums = dict.fromkeys(counts, 0.0)
+        sums: dict[str, float] = defaultdict(float)
         for index, batch in mine:
             torch.manual_seed(_seed(self.settings.seed, self.step, index))
             with self._precision():
                 loss, self.carry = self.objective(self.called, batch, self.carry)
-            loss.total(counts).backward()
+            loss.total(totals()).backward()
             for name, part in loss.parts.items():
                 sums[name] += float(part.sum.detach())
+        all_sums = self.world.summing(sums)
         self.world.add_gradients(self.parameters.values())
-        return self.world.summed(sums)
+        return all_sums()
 
     def _clipped_norm(self) -> float:
         gradients = [p.grad for p in self.parameters.values() if p.grad is not None]
@@ -218,10 +223,10 @@ class Fitting:
                 "start over with --fresh (the checkpoints before are untouched)"
             )
 
-    def _remember(self, sums: Mapping[str, float], counts: Mapping[str, float], norm: float, tokens: float) -> None:
+    def _remember(self, sums: Mapping[str, float], counts: Mapping[str, float], norm: float) -> None:
         new = {f"{name}.sum": value for name, value in sums.items()}
         new |= {f"{name}.count": counts[name] for name in sums}
-        new |= {"norm.sum": norm, "norm.count": 1, "tokens": tokens}
+        new |= {"norm.sum": norm, "norm.count": 1, "tokens": counts["tokens"]}
         self.sums = {name: self.sums.get(name, 0.0) + value for name, value in new.items()}
 
     def _log(self) -> None:
