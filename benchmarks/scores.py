@@ -45,15 +45,8 @@ def main() -> None:
     training += ["--run", str(folder), *given.settings, *(QUICK if given.quick else [])]
     command = ["seqwright", *training]
     if given.processes > 1:
-        command = [
-            "torch.distributed.run",
-            "--standalone",
-            "--nproc-per-node",
-            str(given.processes),
-            "-m",
-            "--",
-            *command,
-        ]
+        torchrun = ["torch.distributed.run", "--standalone", "--nproc-per-node", str(given.processes)]
+        command = [*torchrun, "-m", "--", *command]
     subprocess.run([sys.executable, "-m", *command], check=True)
     before = earlier(given.results or REPOSITORY / ("runs/quick" if given.quick else "results"))
     found: dict[str, Any] = before.get("numbers", {})

@@ -46,6 +46,7 @@ MAY_IMPORT: dict[str, set[str]] = {
 }
 # Sits on `runs` as `cli` does, which alone imports it: rows are trained, judged and drawn.
 MAY_IMPORT["comparison"] = MAY_IMPORT["tasks"] | {
+    "__version__",
     "kinds",
     "pictures",
     "run_folders",

@@ -45,7 +45,7 @@ class Recipe(NamedTuple):
     @property
     def taught(self) -> bool:
         """Whether it learns from a teacher."""
-        return getattr(self.objective, "teacher", None) is not None
+        return "teacher" in type(self.objective).model_fields
 
     def resolved(self) -> dict[str, Any]:
         """Every setting with its value, defaults included, as plain TOML values."""

@@ -2,12 +2,17 @@
 
 import json
 import math
+import os
+import platform
 import statistics
 from collections.abc import Callable, Sequence
+from datetime import UTC, datetime
+from importlib.metadata import version
 from typing import Any
 
 import numpy as np
 
+from seqwright import __version__
 from seqwright.comparison.plan import Plan, Row
 from seqwright.comparison.records import Found, Records
 from seqwright.comparison.stages import Outcome
@@ -40,6 +45,7 @@ def results(plan: Plan, outcome: Outcome, records: Records) -> dict[str, Any]:
     return {
         "name": settings.name,
         "description": settings.description,
+        "made": made(),
         "task": plan.task,
         "part": first.get("part"),
         "examples": first.get("examples"),
@@ -55,6 +61,18 @@ def results(plan: Plan, outcome: Outcome, records: Records) -> dict[str, Any]:
         "lower_is_better": [name for name in names if name in LOWER],
         "rows": [_row(plan, outcome, row, judged[row.name], sure.get(row.name, {})) for row in rows],
         "failures": dict(outcome.failures),
+    }
+
+
+def made() -> dict[str, Any]:
+    """When the table was made, with what and on what."""
+    return {
+        "date": datetime.now(UTC).date().isoformat(),
+        "system": f"{platform.system()} {platform.machine()}",
+        "cores": os.cpu_count(),
+        "python": platform.python_version(),
+        "torch": version("torch"),
+        "seqwright": __version__,
     }
 
 

@@ -9,16 +9,16 @@ from collections.abc import Callable, Iterable, Mapping
 
 import torch
 import torch.distributed as dist
-from torch import Tensor, nn
+from torch import nn
 
-from seqwright.training.sums import Sums, sums_of
+from seqwright.training.sums import SentSums, Sums, way_to_add
 
 
 class World:
     """The processes that train together; `World()` is one process alone."""
 
-    def __init__(self, rank: int = 0, size: int = 1) -> None:
-        self.rank, self.size = rank, size
+    def __init__(self, rank: int = 0, size: int = 1, *, one_machine: bool = False) -> None:
+        self.rank, self.size, self.one_machine = rank, size, one_machine
         self._sums: Sums | None = None
 
     @classmethod
@@ -28,7 +28,8 @@ class World:
             return cls()
         if not dist.is_initialized():
             dist.init_process_group("cpu:gloo,cuda:nccl" if device.type == "cuda" else "gloo")
-        return cls(dist.get_rank(), dist.get_world_size())
+        here = int(os.environ.get("LOCAL_WORLD_SIZE", "1"))
+        return cls(dist.get_rank(), dist.get_world_size(), one_machine=here == dist.get_world_size())
 
     @staticmethod
     def rank_here() -> int:
@@ -55,8 +56,9 @@ class World:
 
     def summing(self, numbers: Mapping[str, float]) -> Callable[[], dict[str, float]]:
         """Begin to add the numbers up and go on at once; what comes back waits for the sums and gives them."""
+        numbers = dict(numbers)
         if self.size == 1:
-            return lambda: dict(numbers)
+            return lambda: numbers
         names = sorted(numbers)
         tensor = torch.tensor([numbers[name] for name in names], dtype=torch.float64)
         pending = dist.all_reduce(tensor, async_op=True)
@@ -68,15 +70,18 @@ class World:
         return sums
 
     def add_gradients(self, parameters: Iterable[nn.Parameter]) -> None:
-        """Replace each gradient by its sum over all processes."""
+        """Replace each gradient by its sum over all processes; a parameter that none of them used has none."""
         if self.size == 1:
             return
         parameters = list(parameters)
-        flat = torch.cat([_gradient(parameter).flatten() for parameter in parameters])
-        self._sums = self._sums or sums_of(flat, self.rank, self.size)
-        flat = self._sums.added(flat)
-        for parameter, part in zip(parameters, torch.split(flat, [p.numel() for p in parameters]), strict=True):
-            parameter.grad = part.view_as(parameter)
+        used = [float(parameter.grad is not None) for parameter in parameters]
+        gradients = [torch.zeros_like(p) if p.grad is None else p.grad for p in parameters]
+        flat = torch.cat([*(g.flatten() for g in gradients), gradients[0].new_tensor(used)])
+        if self._sums is None:
+            self._sums = way_to_add(flat, self.rank, self.size) if self.one_machine else SentSums()
+        *sums, users = torch.split(self._sums.added(flat), [*(p.numel() for p in parameters), len(parameters)])
+        for parameter, gradient, somebody in zip(parameters, sums, users.tolist(), strict=True):
+            parameter.grad = gradient.view_as(parameter) if somebody else None
 
     def told_by_first(self, flag: bool) -> bool:
         """What the first process says; also a point where all wait for it."""
@@ -85,7 +90,3 @@ class World:
         tensor = torch.tensor([int(flag)])
         dist.broadcast(tensor, src=0)
         return bool(tensor.item())
-
-
-def _gradient(parameter: nn.Parameter) -> Tensor:
-    return torch.zeros_like(parameter) if parameter.grad is None else parameter.grad

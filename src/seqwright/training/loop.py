@@ -159,9 +159,10 @@ class Fitting:
         began = time.monotonic()
         mine = self._next_batches()
         counted = [self.objective.counts(batch) for _, batch in mine]
-        counts = {name: sum(c[name] for c in counted) for name in counted[0]}
-        totals = self.world.summing({**counts, "tokens": sum(batch.tokens for _, batch in mine)})
+        here = {name: sum(c[name] for c in counted) for name in counted[0]}
+        totals = self.world.summing({**here, "tokens": sum(batch.tokens for _, batch in mine)})
         sums = self._gradients(mine, totals)
+        counts = totals()
         norm = self._clipped_norm()
         self.step += 1
         self._refuse_nonsense(sums, norm)
@@ -171,11 +172,11 @@ class Fitting:
         self.objective.after_step(self.model)
         if self.average is not None:
             self.average.follow(self.model, self.step)
-        self._remember(sums, totals(), norm)
+        self._remember(sums, counts, norm)
         took = time.monotonic() - began
         self.seconds += took
-        first = next(iter(counts))
-        self.reporter.step(self.step, sums[first] / max(totals()[first], 1), totals()["tokens"] / took)
+        first = next(iter(here))
+        self.reporter.step(self.step, sums[first] / max(counts[first], 1), counts["tokens"] / took)
 
     def _next_batches(self) -> list[tuple[int, Any]]:
         """This process's share of the step's micro-batches, each with its number."""
@@ -188,7 +189,7 @@ class Fitting:
     def _gradients(self, mine: list[tuple[int, Any]], totals: Callable[[], Mapping[str, float]]) -> dict[str, float]:
         """Leave the gradient of the whole step in the parameters; the sum of each part of the loss.
 
-        `totals` are the counts of all processes: asked for after the forward pass, they need no waiting.
+        `totals` are the counts of all processes: they are there, mostly, when the forward pass is done.
         """
         self.model.train()
         self.objective.train()

@@ -1,11 +1,13 @@
 """A comparison from file to table, all in this process; that it works in processes of its own is a story."""
 
 import json
+import os
 import re
 from pathlib import Path
 from typing import Any
 
 import pytest
+import torch
 
 from seqwright.cli.comparing import _print, compare_rows
 from seqwright.comparison import stages, work
@@ -304,6 +306,39 @@ recipe = "waves-lstm"
     assert found["shown"] == ["mse", "mae", "mase"]
     assert found["lower_is_better"] == found["shown"]
     assert all(row["scores"]["mse"]["interval"] > 0 for row in found["rows"])
+
+
+def test_classifiers_with_two_seeds(jobs: list[str], tmp_path: Path) -> None:
+    lines = [f"{'good' if i % 3 else 'bad'} film {i}\t{'yes' if i % 3 else 'no'}\n" for i in range(150)]
+    (tmp_path / "films.tsv").write_text("".join(lines), encoding="utf-8")
+    text = """
+threads = 1
+resamples = 40
+seeds = [1, 2]
+budget = { tokens = 3000 }
+[[rows]]
+recipe = "films.toml"
+[[rows]]
+name = "GRU"
+recipe = "films.toml"
+model.kind = "gru"
+"""
+    recipe = f"""
+data = {{ kind = "labelled", train = "{tmp_path}/films.tsv", valid = "10%", test = "20%" }}
+inputs = {{ kind = "words" }}
+model = {{ kind = "lstm", width = 8 }}
+"""
+    (tmp_path / "films.toml").write_text(recipe, encoding="utf-8")
+    _, found = compared(plan_of(tmp_path, text))
+    assert found["shown"] == ["accuracy", "macro_f1", "loss"]
+    for row in found["rows"]:
+        accuracy = row["scores"]["accuracy"]
+        assert len(accuracy["each"]) == 2
+        assert accuracy["deviation"] is not None
+        assert row["training"]["flops"]["mean"] > 0
+        assert row["cost"]["energy_wh"]["mean"] > 0
+    assert found["made"]["torch"] == torch.__version__
+    assert found["made"]["cores"] == os.cpu_count()
 
 
 def test_the_interval_of_many_windows_is_that_of_a_sample(
