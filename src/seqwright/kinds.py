@@ -149,6 +149,10 @@ KINDS: dict[str, dict[str, tuple[Kind, ...]]] = {
             Kind("seqwright.objectives.labels", "Labels", "LabelsSettings", "classification"),
             Kind("seqwright.objectives.labels", "Labels", "LabelsSettings", "tagging"),
         ),
+        "r-drop": (
+            Kind("seqwright.objectives.r_drop", "RDrop", "RDropSettings", "classification"),
+            Kind("seqwright.objectives.r_drop", "RDrop", "RDropSettings", "tagging"),
+        ),
         "labels-and-words": (Kind(LABELS_AND_WORDS, "LabelsAndWords", "LabelsAndWordsSettings", "classification"),),
         "rating": (Kind("seqwright.objectives.rating", "Rating", "RatingSettings", "rating"),),
         "rating-and-words": (Kind(LABELS_AND_WORDS, "LabelsAndWords", "RatingAndWordsSettings", "rating"),),

@@ -1,0 +1,77 @@
+"""R-Drop's two losses, against torch's own cross-entropy and divergence."""
+
+from typing import Any
+
+import pytest
+import torch
+import torch.nn.functional as F
+from torch import Tensor, nn
+
+from seqwright.batches.labelled import Labelled
+from seqwright.errors import SettingError
+from seqwright.models import bert_heads
+from seqwright.models.bert_heads import BertClassifier, BertTextSettings
+from seqwright.objectives.r_drop import RDrop, RDropSettings
+
+B, C = 7, 5
+
+
+class Undecided(nn.Module):
+    """Says one thing in every odd pass and another in every even one."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        draw = torch.Generator().manual_seed(1)
+        self.logits_2BC = nn.Parameter(3 * torch.randn(2, B, C, generator=draw))
+        self.passes = 0
+
+    def forward(self, batch: Any, carry: Any) -> tuple[Tensor, Any]:
+        self.passes += 1
+        return self.logits_2BC[(self.passes + 1) % 2], carry
+
+
+def batch() -> Labelled:
+    tokens_BT = torch.zeros(B, 3, dtype=torch.int64)
+    label_B = torch.tensor([0, 1, 2, 3, 4, 0, 0])
+    return Labelled(tokens_BT, torch.ones(B, 3, dtype=torch.bool), label_B, torch.zeros_like(tokens_BT))
+
+
+def paper(logits_2BC: Tensor, alpha: float, smoothing: float = 0.0) -> Tensor:
+    """Liang et al. 2021, equation 4, as a mean over the texts."""
+    first_BC, second_BC = logits_2BC.log_softmax(-1)
+    said = sum(F.cross_entropy(logits_BC, batch().label_B, label_smoothing=smoothing) for logits_BC in logits_2BC)
+    there = F.kl_div(second_BC, first_BC, reduction="batchmean", log_target=True)
+    back = F.kl_div(first_BC, second_BC, reduction="batchmean", log_target=True)
+    return torch.as_tensor(said) + alpha / 2 * (there + back)
+
+
+@pytest.mark.parametrize("smoothing", [0.0, 0.2])
+def test_the_loss_is_half_of_the_papers(smoothing: float) -> None:
+    model, objective = Undecided(), RDrop(RDropSettings(agreement=3.0, label_smoothing=smoothing))
+    loss, _ = objective(model, batch(), None)
+    assert objective.counts(batch()) == {name: part.over for name, part in loss.parts.items()}
+    total = loss.total(objective.counts(batch()))
+    total.backward()
+    logits_2BC = model.logits_2BC.detach().clone().requires_grad_()
+    wanted = paper(logits_2BC, 3.0, smoothing) / 2
+    wanted.backward()
+    torch.testing.assert_close(total, wanted)
+    torch.testing.assert_close(model.logits_2BC.grad, logits_2BC.grad)
+    plain = sum(F.cross_entropy(logits_BC, batch().label_B) for logits_BC in model.logits_2BC) / 2
+    torch.testing.assert_close(loss.parts["loss"].sum / B, torch.as_tensor(plain))
+
+
+def test_passes_that_agree_are_not_apart() -> None:
+    model = bert_heads.small_bert_classifier().eval()
+    loss, _ = RDrop()(model, bert_heads.text_example(), None)
+    assert float(loss.parts["apart"].sum.detach()) == 0
+    loss, _ = RDrop()(model.train(), bert_heads.text_example(), None)
+    assert float(loss.parts["apart"].sum.detach()) > 0
+
+
+def test_a_model_that_drops_nothing_is_refused() -> None:
+    settings = {**bert_heads.SMALL, "dropout": 0.0, "head_dropout": 0.0}
+    model = BertClassifier(BertTextSettings(**settings), vocabulary=13, classes=3)
+    with pytest.raises(SettingError, match=r"this model drops nothing: set model\.dropout=0\.1"):
+        RDrop().start(model, bert_heads.text_example())
+    RDrop().start(bert_heads.small_bert_classifier(), bert_heads.text_example())
