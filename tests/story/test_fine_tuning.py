@@ -206,3 +206,10 @@ def test_a_label_that_training_lacks_is_refused(say: Say) -> None:
     refused(say("eval", "runs/labels", "--data", "other.tsv"), "the label 'maybe'", "training knew only 'no', 'yes'")
     Path("single.tsv").write_text("text\tlabel\na cat\tyes\n")
     refused(say("eval", "runs/labels", "--data", "single.tsv"), "has single texts, but the training part has pairs")
+
+
+def test_a_label_that_no_judged_text_has_is_shown_without_a_share(say: Say) -> None:
+    Path("agreed.tsv").write_text("premise\thypothesis\tlabel\nthe cat sat 1\tthe cat sat\tyes\n")
+    code, out, _ = say("eval", "runs/labels", "--data", "agreed.tsv")
+    assert code == 0
+    assert ["no", "0/0", "–"] in [line.split() for line in out.splitlines()]

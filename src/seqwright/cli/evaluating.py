@@ -214,7 +214,7 @@ def _print(task: str, result: Evaluation) -> None:
         named = ("label", "right") if task == "classification" else ("kind", "exact")
         groups = Table(*named, "share", box=None, pad_edge=False)
         for kind, (matched, count) in sorted(result.groups.items()):
-            add_row(groups, kind, f"{matched}/{count}", f"{100 * matched / count:.1f} %")
+            add_row(groups, kind, f"{matched}/{count}", f"{100 * matched / count:.1f} %" if count else "–")
         matched, count = (sum(group[i] for group in result.groups.values()) for i in (0, 1))
         add_row(groups, "all", f"{matched}/{count}", f"{100 * matched / count:.1f} %", style="bold")
         console.print(groups)
