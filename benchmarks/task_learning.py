@@ -1,35 +1,64 @@
-"""How well a GPT that was taught by `text <task> answer` does beside an encoder and a decoder, in equal time.
+"""How well a GPT that was fine-tuned on `text <task> answer` does beside the same from nothing, and an encoder-decoder.
 
-    python -m benchmarks.task_learning                     all four recipes, 20 minutes each on one thread
-    python -m benchmarks.task_learning dialogsum-gpt       some of them; the numbers of the others stay
+    python -m benchmarks.task_learning                          all six, 15 to 35 minutes each on one thread
+    python -m benchmarks.task_learning dialogsum-gpt-tuned      some of them; the numbers of the others stay
 
 DialogSum: ROUGE on the 500 dialogues of the validation part (the checkpoint is chosen by the loss on them; there is no
 other part), beside what the first 30 words of a dialogue would score. Multi30k English to French: BLEU and chrF on the
-1,000 sentences of test_2016, in lower case. All are trained from nothing, each into a run folder of its own; stopped at
-any moment, the same command goes on from there.
+1,000 sentences of test_2016, in lower case. The GPT that is fine-tuned has first read English and French: the articles
+of WikiText-2 and the sentences of Tatoeba, each language apart, no sentence beside its translation
+(`$SEQWRIGHT_DATA/tatoeba/fra-eng_2019-04.zip`). The others are trained from nothing. Each has a run folder of its own;
+stopped at any moment, the same command goes on from there.
 """
 
 import json
+import os
 import subprocess
 import sys
 import tomllib
+import zipfile
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 from benchmarks.record import REPOSITORY, options, record, show
 from seqwright.data.examples import PartName
+from seqwright.data.files import place_of
+from seqwright.data.text_cards import CardText, TextCardSettings
 from seqwright.metrics.summaries import rouge
-from seqwright.recipe import read_recipe
+from seqwright.recipe import read_recipe, written
 from seqwright.runs import data_of, open_run, parameters
 from seqwright.training.checkpoint import read_checkpoint, read_mark
 
 NAME = "task_learning"
 PARTS: dict[str, PartName] = {
+    "dialogsum-gpt-tuned": "valid",
     "dialogsum-gpt": "valid",
     "dialogsum-transformer": "valid",
+    "multi30k-en-fr-gpt-tuned": "test",
     "multi30k-en-fr-gpt": "test",
     "multi30k-en-fr": "test",
 }
+PRETRAINING: dict[str, Any] = {
+    "data": {"kind": "text", "valid": "1%"},
+    "inputs": {"kind": "bpe", "vocabulary": 8000, "segment": 256},
+    "model": {"kind": "gpt", "width": 160, "heads": 5, "layers": 5, "context": 520, "dropout": 0.0},
+    "training": {
+        "steps": 2000,
+        "tokens": 2048,
+        "optimizer": "adamw",
+        "decay": 0.01,
+        "schedule": "cosine",
+        "rate": 0.002,
+        "warmup": 200,
+        "clip": 1.0,
+        "validate_every": 1000,
+        "save_every": 500,
+        "threads": 1,
+        "precision": "bfloat16",
+    },
+}
+TOGETHER = 30  # sentences of Tatoeba in a document
 QUICK = ["training.steps=3", "training.validate_every=3", "training.save_every=3"]
 FIRST_WORDS = 30
 
@@ -44,8 +73,9 @@ def main() -> None:
     settings: dict[str, Any] = before.get("settings", {})
     for name in given.recipes or PARTS:
         run = given.runs / f"{name}{'-quick' if given.quick else ''}"
-        seqwright("train", name, "--run", str(run), *(QUICK if given.quick else []))
-        found[name] = judged(run, PARTS[name])
+        begun = [f"model.weights={pretrained(given.runs, given.quick)}"] if name.endswith("-tuned") else []
+        seqwright("train", name, "--run", str(run), *begun, *(QUICK if given.quick else []))
+        found[name] = {**judged(run, PARTS[name]), "command": f"python -m benchmarks.{NAME} {name}"}
         settings[name] = tomllib.loads((run / "resolved.toml").read_text(encoding="utf-8"))
         if name.startswith("dialogsum"):
             found["first words of a dialogue"] = first_words()
@@ -66,6 +96,30 @@ def earlier(folder: Path) -> dict[str, Any]:
     path = folder / f"{NAME}.json"
     known: dict[str, Any] = json.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
     return known
+
+
+def pretrained(runs: Path, quick: bool) -> Path:
+    """A GPT that has read English and French, trained if it is not there yet."""
+    run = runs / f"task-learning-gpt{'-quick' if quick else ''}"
+    run.parent.mkdir(parents=True, exist_ok=True)
+    text, recipe = run.with_suffix(".txt"), run.with_suffix(".toml")
+    if not text.exists():
+        articles = CardText(TextCardSettings(name="wikitext2")).texts("train")
+        documents = sorted({*(line.strip() for line in articles if line.strip()), *tatoeba()}, key=place_of)
+        text.write_text("".join(f"{document}\n" for document in documents[: 2000 if quick else None]), encoding="utf-8")
+    data = {**PRETRAINING["data"], "train": os.path.relpath(text)}
+    recipe.write_text(written({**PRETRAINING, "data": data}), encoding="utf-8")
+    seqwright("train", str(recipe), "--run", str(run), *(QUICK if quick else []))
+    return run
+
+
+def tatoeba() -> Iterator[str]:
+    """Documents of some sentences each, in English and in French, in an order that tears translations apart."""
+    with zipfile.ZipFile(Path(os.environ["SEQWRIGHT_DATA"]) / "tatoeba" / "fra-eng_2019-04.zip") as archive:
+        pairs = [line.split("\t") for line in archive.read("fra-eng/fra.txt").decode("utf-8").splitlines()]
+    for sentences in zip(*pairs, strict=True):
+        each = sorted(set(sentences), key=place_of)
+        yield from (" ".join(each[start : start + TOGETHER]) for start in range(0, len(each), TOGETHER))
 
 
 def judged(folder: Path, part: PartName) -> dict[str, Any]:
