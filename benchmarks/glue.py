@@ -82,7 +82,7 @@ def main() -> None:
     table = [cells(row, scores) for row, scores in found.items()]
     show(("", *(cell.title for cell in (TASKS | OTHERS).values()), "mean of five"), [*table, regression(found)])
     record(
-        "glue",
+        "glue_imported" if given.only == ["imported"] else "glue",
         __doc__,
         given,
         threads=1,

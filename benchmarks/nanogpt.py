@@ -6,9 +6,10 @@
 The recipe: 4 layers, 4 heads, width 128, context 64, 12 windows a batch, 2,000 steps, no dropout. nanoGPT's `train.py`
 is run as its README says, on the same text with the same split; its two estimates of the loss, before and after, are
 taken off its time. Ours is trained by `seqwright train shakespeare-nanogpt`, with twice its learning rate and in
-bfloat16, which nanoGPT has on a GPU but not on a CPU; what float32 takes is told beside it. All take turns, each in a
-process of its own on one thread. Losses are nats a character over the whole validation part, read in windows of 64
-that follow each other. `shakespeare-gpt` is what we would rather train in the time that nanoGPT takes.
+bfloat16, which nanoGPT has on a GPU but not on a CPU; what float32 takes, and where nanoGPT's own rate leads, is told
+beside it. All take turns, each in a process of its own on one thread. Losses are nats a character over the whole
+validation part, read in windows of 64 that follow each other. `shakespeare-gpt` is what we would rather train in the
+time that nanoGPT takes.
 """
 
 import importlib.util
@@ -30,13 +31,19 @@ import torch
 
 from benchmarks.language import judged
 from benchmarks.record import REPOSITORY, options, record, show
+from seqwright.data.files import content_hash
 from seqwright.data.text_cards import CardText, TextCardSettings
 
 THEIR_FILES = ("model.py", "train.py", "configurator.py", "config/train_shakespeare_char.py")
 CONTEXT, STEPS, MARK = 64, 2000, 1.88
 SIZES = {"block_size": CONTEXT, "batch_size": 12, "n_layer": 4, "n_head": 4, "n_embd": 128, "dropout": 0.0}
-SAME, SAME_FLOAT32, BEST = "shakespeare-nanogpt", "shakespeare-nanogpt in float32", "shakespeare-gpt"
-OURS = {SAME: [SAME], SAME_FLOAT32: [SAME, "training.precision=float32"], BEST: [BEST]}
+SAME, BEST = "shakespeare-nanogpt", "shakespeare-gpt"
+OURS = {
+    SAME: [SAME],
+    f"{SAME} in float32": [SAME, "training.precision=float32"],
+    f"{SAME} at nanoGPT's rate": [SAME, "training.rate=0.001"],
+    BEST: [BEST],
+}
 
 
 class Training(NamedTuple):
@@ -171,7 +178,15 @@ def report(found: dict[str, list[Training]], given: Namespace) -> None:
         given,
         threads=1,
         libraries=["torch"],
-        settings={"nanogpt": {**SIZES, "steps": STEPS}, "turns": len(found["nanoGPT"]), "ours": OURS},
+        settings={
+            "nanogpt": {
+                **SIZES,
+                "steps": STEPS,
+                "sha256": {name: content_hash(Path(given.nanogpt) / name) for name in THEIR_FILES},
+            },
+            "turns": len(found["nanoGPT"]),
+            "ours": OURS,
+        },
         numbers={
             "median": {name: {k: round(v, 4) for k, v in one._asdict().items()} for name, one in middle.items()},
             "each": {name: [one._asdict() for one in trainings] for name, trainings in found.items()},
