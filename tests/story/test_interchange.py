@@ -197,6 +197,53 @@ def test_pairs_come_back_as_pairs_and_others_can_be_called_so(
     assert said.endswith("--pairs is for classifiers and raters, and this is a gpt for language; leave it out")
 
 
+def headed(task: str, here: Path) -> None:
+    """The BERT with a head that was drawn for another task in place of its own."""
+    architecture, output, labels = HEADS[task]
+    shutil.copytree(here / "bert", here / task)
+
+    def beheaded(tensors: dict[str, torch.Tensor]) -> None:
+        for name in [name for name in tensors if name.startswith("cls.")]:
+            tensors.pop(name)
+        tensors[f"{output}.weight"] = torch.randn(len(labels), 12, generator=torch.Generator().manual_seed(7))
+        tensors[f"{output}.bias"] = torch.zeros(len(labels))
+
+    tensors_changed(beheaded)(here / task)
+    changed("config.json", architectures=[architecture], id2label=dict(enumerate(labels)))(here / task)
+
+
+HEADS = {
+    "classification": ("BertForSequenceClassification", "classifier", ["no", "yes"]),
+    "rating": ("BertForSequenceClassification", "classifier", ["LABEL_0"]),
+    "tagging": ("BertForTokenClassification", "classifier", ["O", "B-ANIMAL"]),
+    "questions": ("BertForQuestionAnswering", "qa_outputs", ["LABEL_0", "LABEL_1"]),
+}
+THE_FOX, OF_PAIRS = "the fox\tyes\nthe lazy dog\tno\n", "the fox,the dog,yes\nthe dog,the dog,no\n"
+FILES: list[tuple[str, list[str], str, str, str, list[Any]]] = [
+    ("classification", [], "two.tsv", f"text\tlabel\n{THE_FOX}", "label", ["yes", "no"]),
+    ("classification", [], "bare.tsv", THE_FOX, "text", ["the fox", "the lazy dog"]),
+    ("classification", ["--pairs"], "two.csv", f"sentence1,sentence2,label\n{OF_PAIRS}", "second", ["the dog"] * 2),
+    ("rating", [], "two.tsv", "sentence\tscore\nthe fox\t1.5\nthe dog\t2\n", "rating", [1.5, 2.0]),
+    ("tagging", [], "two.conll", "the O\nfox B-ANIMAL\n\nfox O\n", "tags", [["O", "B-ANIMAL"], ["O"]]),
+    ("questions", [], "one.csv", "question,context,answer\nwho,the quick fox,fox\n", "answers", [["fox"]]),
+    ("bert", [], "two.txt", "the fox. a dog.\nthe dog. a fox.\n", "follows", [True, True]),
+    ("gpt", [], "two.txt", "the quick fox\nthe lazy dog\n", "text", ["the quick fox", "the lazy dog"]),
+]
+
+
+@pytest.mark.parametrize(("name", "words", "file", "content", "key", "expected"), FILES)
+def test_an_imported_model_is_evaluated_on_a_file_of_any_task(
+    name: str, words: list[str], file: str, content: str, key: str, expected: list[Any], here: Path
+) -> None:
+    if name in HEADS:
+        headed(name, here)
+    (here / file).write_text(content, encoding="utf-8")
+    assert main(["import", name, *words]) == 0
+    assert main(["eval", f"runs/{name}", "--data", file]) == 0
+    (answers,) = (here / "runs" / name / "eval").glob("*.jsonl")
+    assert [json.loads(line)[key] for line in answers.read_text(encoding="utf-8").splitlines()] == expected
+
+
 @pytest.mark.parametrize("joined", [True, False])
 def test_what_stands_before_a_text_comes_back_as_it_was(
     joined: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

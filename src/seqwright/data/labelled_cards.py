@@ -9,6 +9,7 @@ from typing import Any, Literal, NamedTuple
 
 from seqwright.data.catalog import Card, CardFile, download_folder, located
 from seqwright.data.examples import PartName
+from seqwright.data.imported import CheckpointSettings
 from seqwright.data.labelled import LabelledFiles, LabelledFilesSettings
 from seqwright.data.labelled_folders import LabelFolders
 from seqwright.data.labelled_tables import Example
@@ -268,10 +269,15 @@ class CardLabelled:
         return str(path) + card.parts[part].removeprefix(file.path)
 
 
-def other_files(path: Path, known: LabelledFilesSettings | LabelledCardSettings) -> dict[str, Any]:
-    """Data settings in which every part is this one file or folder, read as the data that a run was trained on."""
-    read_as = labelled_card(known.name) if isinstance(known, LabelledCardSettings) else known
+def other_files(path: Path, known: LabelledFilesSettings | LabelledCardSettings | CheckpointSettings) -> dict[str, Any]:
+    """Data settings in which every part is this one file or folder, read as the data that a run was trained on.
+
+    Of a model that was trained elsewhere that data is not known; the file is read like any that is seen first.
+    """
     plain: dict[str, Any] = {"kind": "labelled", **dict.fromkeys(("train", "valid", "test"), str(path))}
+    if isinstance(known, CheckpointSettings):
+        return plain
+    read_as = labelled_card(known.name) if isinstance(known, LabelledCardSettings) else known
     plain["names"] = dict(read_as.names)
     columns = {"text": read_as.text, "label": read_as.label, "second": read_as.second}
     if LabelFolders.fits(path):
