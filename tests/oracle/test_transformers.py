@@ -73,7 +73,7 @@ def their_tokenizer(folder: Path) -> None:
     library.pre_tokenizer = pre_tokenizers.BertPreTokenizer()
     names = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"]
     library.train_from_iterator(
-        WORDS, trainers.WordPieceTrainer(vocab_size=57, special_tokens=names, show_progress=False)
+        WORDS, trainers.WordPieceTrainer(vocab_size=61, special_tokens=names, show_progress=False)
     )
     library.save(str(folder / "tokenizer.json"))
 

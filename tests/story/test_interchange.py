@@ -6,6 +6,7 @@ import shutil
 import subprocess
 import sys
 from collections.abc import Callable
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -15,10 +16,12 @@ import torch
 from safetensors.torch import load_file, save_file
 
 from seqwright.__main__ import main as typed
+from seqwright.errors import DataError
 from seqwright.inputs.labelled_text import LabelledText
 from seqwright.inputs.masked_text import MaskedText
 from seqwright.inputs.plain_text import PlainText
 from seqwright.inputs.tokenizers import Tokenizer, TokenizerSettings
+from seqwright.interchange.checkpoints import refuse_other_vocabulary
 from seqwright.interchange.tokenizer_files import read_tokenizer
 from seqwright.recipe import recipe_from
 from seqwright.runs import model_of, open_run, write_run
@@ -104,6 +107,13 @@ def test_there_and_back_gives_the_same_numbers(kind: str, home: Path, here: Path
         assert torch.equal(tensor, theirs[name]), name
     assert before.inputs.tokenizer.encode(TEXTS)[0].tolist() == after.inputs.tokenizer.encode(TEXTS)[0].tolist()
     assert "imported" in (here / "runs" / kind / "card.md").read_text()
+
+
+def test_vectors_alone_need_no_token_for_a_mask(here: Path) -> None:
+    without_a_mask(here / "bert")
+    tensors_changed(lambda tensors: [tensors.pop(name) for name in list(tensors) if "cls." in name])(here / "bert")
+    assert main(["import", "bert"]) == 0
+    assert open_run(here / "runs" / "bert").inputs.tokenizer.mask is None
 
 
 def test_the_file_inside_the_folder_will_do_and_a_run_is_not_overwritten(
@@ -291,6 +301,20 @@ def more_tokens(folder: Path) -> None:
     library.save(str(folder / "tokenizer.json"))
 
 
+def without_a_mask(folder: Path) -> None:
+    """As if the vocabulary of a model that writes had been copied there."""
+    plain = json.loads((folder / "tokenizer.json").read_text())
+    plain["added_tokens"] = [token for token in plain["added_tokens"] if token["content"] != "<mask>"]
+    (folder / "tokenizer.json").write_text(json.dumps(plain))
+
+
+def more_vectors(count: int) -> Damage:
+    def grown(tensors: dict[str, torch.Tensor]) -> None:
+        tensors[WTE] = torch.cat([tensors[WTE], torch.ones(count, 12)])
+
+    return tensors_changed(grown)
+
+
 WTE, BIAS = "transformer.wte.weight", "transformer.h.1.attn.c_attn.bias"
 DAMAGES: list[tuple[str, Damage, str]] = [
     ("gpt", pickled, r"pytorch_model\.bin is a pickle, which can run any program .* convert it .* python -c"),
@@ -302,6 +326,17 @@ DAMAGES: list[tuple[str, Damage, str]] = [
     ("gpt", lambda folder: (folder / "tokenizer.json").unlink(), r"gpt has no tokenizer: expected tokenizer\.json"),
     ("gpt", lambda folder: (folder / "tokenizer.json").write_text("{}"), r"tokenizer\.json cannot be read as a tokeni"),
     ("gpt", more_tokens, r"tokenizer of gpt has 131 tokens, but the weights have vectors for 61: they do not belong"),
+    (
+        "gpt",
+        more_vectors(8),
+        r"tokenizer of gpt has 61 tokens, but the weights have vectors for 69: they do not belong",
+    ),
+    ("gpt", more_vectors(67), r"tokenizer of gpt has 61 tokens, but the weights have vectors for 128: they do not bel"),
+    (
+        "bert",
+        without_a_mask,
+        r"bert finds words that are masked, but its tokenizer has no .* expected \[MASK\] or <mask>",
+    ),
     ("gpt", changed("config.json", model_type="llama"), r"model_type 'llama'; those that can .* gpt2, bert, roberta"),
     ("gpt", changed("config.json", architectures=["GPT2ForTokenClassification"]), r"architecture GPT2ForTokenClass"),
     ("gpt", changed("config.json", activation_function="relu"), r"activation_function = 'relu'; only 'gelu_new' and"),
@@ -358,12 +393,34 @@ def test_the_way_out_of_a_pickle_works(here: Path, capsys: pytest.CaptureFixture
     assert torch.equal(unique_tensors(open_run(here / "runs" / "gpt").model)["tokens.weight"], tensors[WTE])
 
 
-def test_vectors_that_no_token_has_get_names_that_no_text_has(here: Path) -> None:
-    def grown(tensors: dict[str, torch.Tensor]) -> None:
-        tensors[WTE] = torch.cat([tensors[WTE], torch.ones(3, 12)])
+VOCABULARIES = [
+    (50_257, 50_257, True),  # GPT-2
+    (50_257, 50_259, True),  # the same with two tokens that somebody added
+    (50_257, 50_304, True),  # nanoGPT
+    (50_257, 51_200, True),  # Megatron on eight devices
+    (30_522, 30_528, True),  # MosaicBERT
+    (50_257, 50_265, False),  # the tokenizer of GPT-2 beside RoBERTa
+    (28_996, 30_522, False),  # that of BERT with capitals beside BERT without
+    (30_522, 28_996, False),
+    (31, 1024, False),  # that of letters beside any
+]
 
-    tensors_changed(grown)(here / "gpt")
+
+@pytest.mark.parametrize(("tokens", "vectors", "fits"), VOCABULARIES)
+def test_a_vocabulary_may_be_rounded_up_and_is_otherwise_of_another_model(
+    tokens: int, vectors: int, fits: bool
+) -> None:
+    with nullcontext() if fits else pytest.raises(DataError, match="do not belong together"):
+        refuse_other_vocabulary(tokens, vectors, Path("folder"))
+
+
+def test_vectors_that_no_token_has_get_names_that_no_text_has(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["import", "gpt", "--run", "runs/whole"]) == 0
+    assert "no token" not in capsys.readouterr().err
+    more_vectors(3)(here / "gpt")
     assert main(["import", "gpt"]) == 0
+    said = "vectors that belong to no token of the tokenizer: 3 of 64, from <unused-61> on\n"
+    assert said in capsys.readouterr().err
     run = open_run(here / "runs" / "gpt")
     tokenizer = run.inputs.tokenizer
     assert (tokenizer.size, tokenizer.pieces([61, 63])) == (64, ["<unused-61>", "<unused-63>"])

@@ -76,6 +76,10 @@ def _import_checkpoint(path: Path, folder: Path, inputs: Path | None, pairs: boo
     load_tensors(model, checkpoint.family.names(checkpoint.task).ours(checkpoint.tensors, shapes, str(path)))
     made = write_run(recipe, folder, text, model)
     write_card(made)
+    if checkpoint.unused:
+        vectors = text.tokenizer.size
+        share = f"{checkpoint.unused:,} of {vectors:,}, from <unused-{vectors - checkpoint.unused}> on"
+        say(f"vectors that belong to no token of the tokenizer: {share}")
     if checkpoint.idle:
         say(f"left out, since nothing reads them under this head: {', '.join(checkpoint.idle)}")
     sizes = f"{parameters(model):,} parameters, {text.tokenizer.size:,} tokens"

@@ -1,5 +1,6 @@
 """A checkpoint as `transformers` writes it: a folder with config.json, its weights and its tokenizer."""
 
+import math
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -8,7 +9,7 @@ import torch
 from torch import Tensor
 
 from seqwright.errors import DataError, RunError
-from seqwright.inputs.tokenizers import Tokenizer
+from seqwright.inputs.tokenizers import ROLES, Tokenizer
 from seqwright.interchange.families import FAMILIES, Family, Head
 from seqwright.interchange.tokenizer_files import read_tokenizer, write_tokenizer
 from seqwright.interchange.weight_files import (
@@ -24,6 +25,11 @@ CONFIG = "config.json"
 NEEDED = ("width", "heads", "layers", "context")
 PAIRS = "text_pairs"  # in a config of ours: that what is classified or rated are two texts
 REGRESSION, SEVERAL_LABELS = "regression", "multi_label_classification"
+# A vocabulary is rounded up so that its matrix is divided well: to a multiple of 64 (GPT-2's 50,257 to 50,304), of 128,
+# or of 128 for each of up to eight devices (51,200). What that adds is less than what the number divides by, and than
+# what was there.
+ROUNDED = 1024
+ADDED = 8  # fewer may also be tokens that somebody added without writing them into the tokenizer
 
 
 class Checkpoint(NamedTuple):
@@ -37,6 +43,7 @@ class Checkpoint(NamedTuple):
     first: int | None  # the token that stands before a text that is written on, as far as the config says it
     tokenizer: Tokenizer
     tensors: dict[str, Tensor]
+    unused: int  # vectors that belong to no token of the tokenizer's file
     idle: list[str]  # tensors that nothing reads under this head
     files: list[Path]
 
@@ -57,7 +64,14 @@ def read_checkpoint(path: Path) -> Checkpoint:
     settings = _settings(config, family, task, tensors, folder / CONFIG)
     idle = [name for name in tensors if name.startswith(f"{family.prefix}pooler.") and not settings.get("pooler", True)]
     tensors = {name: tensor for name, tensor in tensors.items() if name not in idle}
-    tokenizer = _fitting(read_tokenizer(folder, causal=task == "language"), tensors, family, folder)
+    tokenizer = read_tokenizer(folder, causal=task == "language")
+    if settings.get("head") and tokenizer.mask is None:
+        raise DataError(
+            f"{folder} finds words that are masked, but its tokenizer has no token for a mask, expected "
+            f"{' or '.join(ROLES['mask'])}: copy the tokenizer there that the model came with"
+        )
+    vectors = _vectors(tensors, family, folder)
+    refuse_other_vocabulary(tokenizer.size, vectors, folder)
     return Checkpoint(
         family=family,
         task=task,
@@ -65,8 +79,9 @@ def read_checkpoint(path: Path) -> Checkpoint:
         labels=labels,
         pairs=bool(config.get(PAIRS)),
         first=config.get("bos_token_id"),
-        tokenizer=tokenizer,
+        tokenizer=tokenizer.with_special([f"<unused-{number}>" for number in range(tokenizer.size, vectors)]),
         tensors=tensors,
+        unused=vectors - tokenizer.size,
         idle=idle,
         files=files,
     )
@@ -149,18 +164,21 @@ def _labels(config: Mapping[str, Any], tensors: Mapping[str, Tensor], head: Head
     return [f"LABEL_{number}" for number in range(len(tensors.get(output, ())))]
 
 
-def _fitting(tokenizer: Tokenizer, tensors: Mapping[str, Tensor], family: Family, folder: Path) -> Tokenizer:
-    """The tokenizer with as many tokens as there are vectors; those nobody ever uses get a name."""
+def _vectors(tensors: Mapping[str, Tensor], family: Family, folder: Path) -> int:
+    """How many tokens the weights have vectors for."""
     name = family.body[0].theirs[0]
     if name not in tensors:
         raise DataError(f"{folder} lacks {name}; such a model cannot be imported")
-    rows = len(tensors[name])
-    if tokenizer.size > rows:
+    return len(tensors[name])
+
+
+def refuse_other_vocabulary(tokens: int, vectors: int, folder: Path) -> None:
+    """The weights may have vectors for more than there are tokens, but only as many as rounding explains."""
+    if not 0 <= vectors - tokens < min(tokens, max(ADDED, math.gcd(vectors, ROUNDED))):
         raise DataError(
-            f"the tokenizer of {folder} has {tokenizer.size:,} tokens, but the weights have vectors for {rows:,}: they "
+            f"the tokenizer of {folder} has {tokens:,} tokens, but the weights have vectors for {vectors:,}: they "
             "do not belong together; get both from the same place"
         )
-    return tokenizer.with_special([f"<unused-{number}>" for number in range(tokenizer.size, rows)])
 
 
 def write_checkpoint(
