@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 import tokenizers
 import torch
-from tokenizers import models, pre_tokenizers, trainers
+from tokenizers import models, pre_tokenizers, processors, trainers
 from torch import Tensor
 
 from seqwright.batches.labelled import Labelled
@@ -248,6 +248,40 @@ def test_an_exported_tokenizer_of_ours_does_the_same_there(kind: Any, tmp_path: 
     assert there.decode(there(text)["input_ids"], skip_special_tokens=True) == tokenizer.decode(ids) == text
     assert (there.mask_token_id, there.pad_token_id, there.cls_token_id) == (tokenizer.mask, 0, 2)
     assert there.model_max_length == CONTEXT
+
+
+def template(single: str) -> processors.PostProcessor:
+    return processors.TemplateProcessing(single=single, special_tokens=[("[CLS]", 2), ("[SEP]", 3)])
+
+
+@pytest.mark.parametrize(
+    ("around", "kept", "end"),
+    [
+        (template("$A [SEP]"), False, 3),
+        (template("$A [CLS]"), False, 2),
+        (processors.BertProcessing(("[SEP]", 3), ("[CLS]", 2)), False, 3),
+        (processors.Sequence([processors.ByteLevel(), template("[CLS] $A [SEP]")]), False, 3),
+        (template("[CLS] $A"), True, 3),
+        (processors.ByteLevel(), True, 3),
+    ],
+)
+def test_a_prompt_is_not_closed_there_before_it_is_written_on(
+    around: processors.PostProcessor, kept: bool, end: int, tmp_path: Path
+) -> None:
+    theirs("gpt2", "GPT2LMHeadModel", tmp_path / "theirs")
+    path = tmp_path / "theirs" / "tokenizer.json"
+    library = tokenizers.Tokenizer.from_file(str(path))
+    library.post_processor = around
+    library.save(str(path))
+    run = imported(tmp_path / "theirs", tmp_path / "run")
+    export_run(tmp_path / "run", tmp_path / "back", "hf", None, "best", yes=False)
+    before = transformers.PreTrainedTokenizerFast(tokenizer_file=str(path))
+    after = transformers.AutoTokenizer.from_pretrained(tmp_path / "back")
+    for text in WORDS:
+        assert after(text)["input_ids"] == before(text, add_special_tokens=kept)["input_ids"]
+    assert (run.inputs.tokenizer.end, after.eos_token_id) == (end, end)
+    again = imported(tmp_path / "back", tmp_path / "again")
+    assert (again.inputs.tokenizer.begin, again.inputs.tokenizer.end) == (2, end)
 
 
 @pytest.mark.parametrize("family", ["bert", "roberta", "distilbert"])

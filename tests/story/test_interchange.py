@@ -22,7 +22,7 @@ from seqwright.inputs.masked_text import MaskedText
 from seqwright.inputs.plain_text import PlainText
 from seqwright.inputs.tokenizers import Tokenizer, TokenizerSettings
 from seqwright.interchange.checkpoints import refuse_other_vocabulary
-from seqwright.interchange.tokenizer_files import read_tokenizer
+from seqwright.interchange.tokenizer_files import read_tokenizer, write_tokenizer
 from seqwright.recipe import recipe_from
 from seqwright.runs import model_of, open_run, write_run
 from seqwright.tasks.language import first_token
@@ -491,3 +491,8 @@ def test_letters_with_names_in_brackets_are_a_vocabulary(tmp_path: Path) -> None
     tokenizer.save(tmp_path / "text.json")
     assert Tokenizer.load(tmp_path / "text.json").end == 2
     assert read_tokenizer(tmp_path, causal=False).end == 3
+    (tmp_path / "out").mkdir()
+    write_tokenizer(tokenizer, tmp_path / "out", context=17, around=False, segments=False)
+    assert tokenizers.Tokenizer.from_file(str(tmp_path / "out" / "tokenizer.json")).encode("ACA").ids == [5, 6, 5]
+    again = read_tokenizer(tmp_path / "out", causal=True)
+    assert (again.end, again.unwritten()) == (2, [0, 1, 3, 4])

@@ -14,7 +14,7 @@ from seqwright.inputs.tokenizers import ROLES, Tokenizer
 from seqwright.inputs.vocabularies import CONTINUATION, SPACE
 from seqwright.interchange.weight_files import read_json, write_json
 
-WHOLE = "tokenizer.json"
+WHOLE, SETTINGS = "tokenizer.json", "tokenizer_config.json"
 BYTE_PAIRS = (("vocab.json", "merges.txt"), ("encoder.json", "vocab.bpe"))
 WORD_PIECES = "vocab.txt"
 SPECIAL = {name for names in ROLES.values() for name in names}
@@ -25,9 +25,10 @@ NAMES |= {"unknown": ("unk_token",), "mask": ("mask_token",), "pad": ("pad_token
 
 def read_tokenizer(folder: Path, *, causal: bool) -> Tokenizer:
     """The tokenizer of a folder, of a model that reads only what is before, or all at once."""
+    settings = read_json(folder / SETTINGS) if (folder / SETTINGS).is_file() else {}
     if (folder / WHOLE).is_file():
-        return Tokenizer.load(folder / WHOLE)
-    settings = read_json(folder / "tokenizer_config.json") if (folder / "tokenizer_config.json").is_file() else {}
+        tokenizer = Tokenizer.load(folder / WHOLE)
+        return _ended(tokenizer, settings) if causal else tokenizer
     for vocabulary, merges in BYTE_PAIRS:
         if (folder / vocabulary).is_file() and (folder / merges).is_file():
             return _finished(_byte_pairs(folder / vocabulary, folder / merges, settings), folder)
@@ -37,6 +38,25 @@ def read_tokenizer(folder: Path, *, causal: bool) -> Tokenizer:
         f"{folder} has no tokenizer: expected {WHOLE}, or {WORD_PIECES}, or vocab.json with merges.txt; copy it there "
         "from where the model came from"
     )
+
+
+def _ended(tokenizer: Tokenizer, settings: dict[str, Any]) -> Tokenizer:
+    """The tokenizer with the end that its settings name.
+
+    Of a model that writes, the file of the tokenizer does not say it: it would put the end after each prompt.
+    """
+    named = settings.get("eos_token")
+    name = str(named.get("content") if isinstance(named, dict) else named)
+    if tokenizer.special.get(name, tokenizer.end) == tokenizer.end:
+        return tokenizer
+    library = tokenizers.Tokenizer.from_str(tokenizer.json())
+    library.post_processor = _closing(name, tokenizer.special[name])
+    return ForeignTokenizer.checked(library)
+
+
+def _closing(name: str, number: int) -> processors.TemplateProcessing:
+    """What tells a `ForeignTokenizer` which token ends a text."""
+    return processors.TemplateProcessing(single=["$A", name], special_tokens=[(name, number)])
 
 
 def _finished(library: tokenizers.Tokenizer, folder: Path) -> Tokenizer:
@@ -83,8 +103,7 @@ def _word_pieces(path: Path, settings: dict[str, Any], *, causal: bool) -> token
     if not any(name.startswith(CONTINUATION) for name in names):
         library = _whole_tokens(numbered, letters=max(map(len, ordinary), default=0) <= 1)
         if causal and "[CLS]" in numbered:  # which comes last there: what stands before it decides it
-            ends = [("[CLS]", numbered["[CLS]"])]
-            library.post_processor = processors.TemplateProcessing(single="$A [CLS]", special_tokens=ends)
+            library.post_processor = _closing("[CLS]", numbered["[CLS]"])
         return library
     library = tokenizers.Tokenizer(models.WordPiece(numbered, unk_token="[UNK]", max_input_chars_per_word=100))
     library.normalizer = normalizers.BertNormalizer(
@@ -131,6 +150,8 @@ def write_tokenizer(tokenizer: Tokenizer, folder: Path, *, context: int, around:
     if isinstance(tokenizer, OwnTokenizer):
         plain |= _joining(tokenizer) | _surrounding(tokenizer, around=around)
         plain["added_tokens"] = _declared(tokenizer)
+    elif not around and _closes(plain["post_processor"]):
+        plain["post_processor"] = None  # what is written on from a prompt must not begin after its end
     (folder / WHOLE).write_text(json.dumps(plain, ensure_ascii=False, indent=1), encoding="utf-8")
     roles = {role: getattr(tokenizer, role) for role in ROLES}
     named = {
@@ -142,7 +163,7 @@ def write_tokenizer(tokenizer: Tokenizer, folder: Path, *, context: int, around:
     rest: dict[str, Any] = {"tokenizer_class": "PreTrainedTokenizerFast", "model_max_length": context}
     rest["clean_up_tokenization_spaces"] = False
     rest["model_input_names"] = ["input_ids", *(["token_type_ids"] if segments else []), "attention_mask"]
-    write_json(folder / "tokenizer_config.json", rest | named)
+    write_json(folder / SETTINGS, rest | named)
 
 
 def _joining(tokenizer: OwnTokenizer) -> dict[str, Any]:
@@ -164,6 +185,17 @@ def _surrounding(tokenizer: OwnTokenizer, *, around: bool) -> dict[str, Any]:
     ends = [(begin, tokenizer.begin), (end, tokenizer.end)]
     template = processors.TemplateProcessing(single=f"{begin} $A {end}", pair=pair, special_tokens=ends)
     return _as_json("post_processor", template)
+
+
+def _closes(step: Any) -> bool:
+    """Whether a step of the library's JSON puts a token after a text."""
+    match step:
+        case {"type": "TemplateProcessing", "single": [*_, {"SpecialToken": _}]}:
+            return True
+        case {"type": "Sequence", "processors": several}:
+            return any(map(_closes, several))
+        case _:
+            return step is not None and step["type"] in {"BertProcessing", "RobertaProcessing"}
 
 
 def _as_json(part: str, thing: Any) -> dict[str, Any]:
