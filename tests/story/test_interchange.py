@@ -1,6 +1,7 @@
 """Checkpoints of Hugging Face on their way in and out: what is refused, and in which words."""
 
 import json
+import pickle
 import re
 import shutil
 import subprocess
@@ -301,6 +302,18 @@ def more_tokens(folder: Path) -> None:
     library.save(str(folder / "tokenizer.json"))
 
 
+def pickled_under_another_name(protocol: int | None) -> Damage:
+    """As `torch.save` wrote it before it made zip files, and as it does since."""
+
+    def damage(folder: Path) -> None:
+        if protocol is None:
+            torch.save({"a": torch.zeros(1)}, folder / "model.safetensors")
+        else:
+            (folder / "model.safetensors").write_bytes(pickle.dumps({"a": 1}, protocol))
+
+    return damage
+
+
 def without_a_mask(folder: Path) -> None:
     """As if the vocabulary of a model that writes had been copied there."""
     plain = json.loads((folder / "tokenizer.json").read_text())
@@ -315,10 +328,21 @@ def more_vectors(count: int) -> Damage:
     return tensors_changed(grown)
 
 
+def labels_called(id2label: Any) -> Damage:
+    return changed("config.json", architectures=["BertForSequenceClassification"], id2label=id2label)
+
+
 WTE, BIAS = "transformer.wte.weight", "transformer.h.1.attn.c_attn.bias"
 DAMAGES: list[tuple[str, Damage, str]] = [
     ("gpt", pickled, r"pytorch_model\.bin is a pickle, which can run any program .* convert it .* python -c"),
     ("gpt", cut_off, r"model\.safetensors is damaged or cut off .*: get it again"),
+    (
+        "gpt",
+        pickled_under_another_name(None),
+        r"model\.safetensors is a pickle, which can run any program .* python -c",
+    ),
+    ("gpt", pickled_under_another_name(2), r"model\.safetensors is a pickle, which can run any program .* python -c"),
+    ("gpt", pickled_under_another_name(4), r"model\.safetensors is a pickle, which can run any program .* python -c"),
     ("gpt", lambda folder: (folder / "config.json").unlink(), r"there is no gpt/config\.json; expected the folder"),
     ("gpt", lambda folder: (folder / "config.json").write_text("{"), r"config\.json cannot be read as JSON"),
     ("gpt", lambda folder: (folder / "config.json").write_text("[]"), r"config\.json holds no JSON object, but list"),
@@ -336,6 +360,18 @@ DAMAGES: list[tuple[str, Damage, str]] = [
         "bert",
         without_a_mask,
         r"bert finds words that are masked, but its tokenizer has no .* expected \[MASK\] or <mask>",
+    ),
+    (
+        "bert",
+        labels_called(["no", "yes"]),
+        r'config\.json has id2label = \["no", "yes"\], expected a name for each num',
+    ),
+    ("bert", labels_called({"no": 0}), r'config\.json has id2label = {"no": 0}, expected .* as in {"0": "bad", "1": '),
+    ("bert", labels_called({"1": "no", "2": "yes"}), r'id2label = {"1": "no", "2": "yes"}, expected .* number from 0'),
+    (
+        "bert",
+        labels_called({"0": "a", "1": "b", "2": "a"}),
+        r"config\.json has one name, 'a', for the labels 0 and 2 in",
     ),
     ("gpt", changed("config.json", model_type="llama"), r"model_type 'llama'; those that can .* gpt2, bert, roberta"),
     ("gpt", changed("config.json", architectures=["GPT2ForTokenClassification"]), r"architecture GPT2ForTokenClass"),
@@ -380,17 +416,29 @@ def test_what_cannot_be_imported_is_named(
     assert not (here / "runs" / kind).exists()
 
 
-def test_the_way_out_of_a_pickle_works(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+@pytest.mark.parametrize("name", ["pytorch_model.bin", "model.safetensors"])
+def test_the_way_out_of_a_pickle_works(name: str, here: Path, capsys: pytest.CaptureFixture[str]) -> None:
     path = here / "gpt" / "model.safetensors"
     tensors = load_file(path)
-    torch.save({**tensors, "lm_head.weight": tensors[WTE]}, here / "gpt" / "pytorch_model.bin")
     path.unlink()
+    torch.save({**tensors, "lm_head.weight": tensors[WTE]}, here / "gpt" / name)
     said = refused(capsys, "import", "gpt")
-    assert refused(capsys, "import", "gpt/pytorch_model.bin") == said
+    assert refused(capsys, "import", f"gpt/{name}") == said
     line = said.split('python -c "')[1].removesuffix('"')
     subprocess.run([sys.executable, "-c", line], cwd=here / "gpt", check=True)
     assert main(["import", "gpt"]) == 0
     assert torch.equal(unique_tensors(open_run(here / "runs" / "gpt").model)["tokens.weight"], tensors[WTE])
+
+
+def test_a_safetensors_file_that_begins_like_a_pickle_is_only_cut_off(
+    here: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Its first bytes are the length of its header, here 640: those of a pickle of protocol 2."""
+    path = here / "gpt" / "model.safetensors"
+    save_file({"a": torch.zeros(1)}, path, metadata={"format": "x" * 557})
+    assert path.read_bytes().startswith(b"\x80\x02")
+    path.write_bytes(path.read_bytes()[:-1])
+    assert "model.safetensors is damaged or cut off" in refused(capsys, "import", "gpt")
 
 
 VOCABULARIES = [
@@ -432,6 +480,10 @@ def test_options_that_mean_nothing_are_refused(here: Path, capsys: pytest.Captur
     (here / "model.onnx").touch()
     assert "expected a folder or a file that ends in .arpa" in refused(capsys, "import", "model.onnx")
     assert "there is no file nowhere.safetensors" in refused(capsys, "import", "nowhere.safetensors")
+    for nowhere in ("nowhere", "nowhere.bin", "no/where"):
+        said = refused(capsys, "import", nowhere)
+        assert f"there is no file or folder {nowhere}, expected a folder or a file that ends in .arpa" in said
+    assert refused(capsys, "import", "berd").endswith("Did you mean 'bert'?")
     assert main(["import", "gpt"]) == 0
     assert "gpt exists; choose another name" in refused(capsys, "export", "runs/gpt", "gpt", "--to", "hf")
     (here / "file").touch()

@@ -11,7 +11,7 @@ from seqwright.cli.cards import verb_of, write_card
 from seqwright.cli.storage import storage_table
 from seqwright.cli.terminal import command, say, shown
 from seqwright.data.files import content_hash, extension_of, require_file
-from seqwright.errors import DataError, RunError, SettingError
+from seqwright.errors import DataError, RunError, SettingError, nearest
 from seqwright.inputs.plain_text import PlainText
 from seqwright.inputs.tokenizers import Tokenizer
 from seqwright.inputs.vocabularies import RESERVED, SPACE
@@ -28,6 +28,11 @@ def import_model(file: Path, run: Path | None, inputs: Path | None, *, pairs: bo
 
     `pairs` says that a classifier or a rater reads two texts.
     """
+    if not file.exists() and extension_of(file) not in READERS:
+        beside = [other.name for other in file.parent.iterdir()] if file.parent.is_dir() else []
+        raise DataError(
+            f"there is no file or folder {file}, expected a folder or {_endings()}.{nearest(file.name, beside)}"
+        )
     refuse_pickle(file)
     reader = _import_checkpoint if file.is_dir() else READERS.get(extension_of(file))
     if reader is None:

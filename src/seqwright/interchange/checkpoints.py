@@ -1,6 +1,8 @@
 """A checkpoint as `transformers` writes it: a folder with config.json, its weights and its tokenizer."""
 
+import json
 import math
+from collections import Counter
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -54,14 +56,15 @@ def read_checkpoint(path: Path) -> Checkpoint:
     if not path.exists():
         raise DataError(f"there is no {path}; expected a folder with {CONFIG}, model.safetensors and a tokenizer")
     folder = path if path.is_dir() else path.parent
-    config = read_json(folder / CONFIG)
-    family, task = _recognised(config, folder / CONFIG)
+    where = folder / CONFIG
+    config = read_json(where)
+    family, task = _recognised(config, where)
     files = weight_files(folder) if path.is_dir() else [path]
     tensors = _with_prefix(read_tensors(files), family)
-    labels = _labels(config, tensors, family.heads[task]) if task in {"classification", "tagging"} else []
+    labels = _labels(config, tensors, family.heads[task], where) if task in {"classification", "tagging"} else []
     if task == "classification" and (len(labels) == 1 or config.get("problem_type") == REGRESSION):
         task, labels = "rating", []
-    settings = _settings(config, family, task, tensors, folder / CONFIG)
+    settings = _settings(config, family, task, tensors, where)
     idle = [name for name in tensors if name.startswith(f"{family.prefix}pooler.") and not settings.get("pooler", True)]
     tensors = {name: tensor for name, tensor in tensors.items() if name not in idle}
     tokenizer = read_tokenizer(folder, causal=task == "language")
@@ -155,11 +158,25 @@ def _head_names(family: Family) -> set[str]:
     return {name for head in family.heads.values() for name in head.copies}
 
 
-def _labels(config: Mapping[str, Any], tensors: Mapping[str, Tensor], head: Head) -> list[str]:
+def _labels(config: Mapping[str, Any], tensors: Mapping[str, Tensor], head: Head, where: Path) -> list[str]:
     """The names of the classes, by their numbers; the config need not name them."""
-    names = config.get("id2label") or {}
-    if names:
-        return [str(names[number]) for number in sorted(names, key=int)]
+    named = config.get("id2label") or {}
+    if named:
+        numbers = [str(number) for number in range(len(named))] if isinstance(named, dict) else []
+        if not numbers or set(named) != set(numbers):
+            raise DataError(
+                f"{where} has id2label = {_short(json.dumps(named, ensure_ascii=False))}, expected a name for each "
+                'number from 0 on, as in {"0": "bad", "1": "good"}: write it so, or get the file again'
+            )
+        names = [str(named[number]) for number in numbers]
+        name, times = Counter(names).most_common(1)[0]
+        if times > 1:
+            numbers = [number for number in numbers if str(named[number]) == name]
+            raise DataError(
+                f"{where} has one name, '{name}', for the labels {_list(numbers)} in id2label: give each a name of its "
+                "own there, since they could not be told apart"
+            )
+        return names
     (output,) = (row.theirs[0] for row in head.rows if row.ours == ("output.bias",))
     return [f"LABEL_{number}" for number in range(len(tensors.get(output, ())))]
 
@@ -257,6 +274,10 @@ def _config(
     if task == "rating":
         config |= {"id2label": {"0": "LABEL_0"}, "label2id": {"LABEL_0": 0}, "problem_type": REGRESSION}
     return config
+
+
+def _short(text: str) -> str:
+    return text if len(text) <= 60 else f"{text[:59]}…"
 
 
 def _list(names: Any) -> str:

@@ -13,6 +13,7 @@ from seqwright.errors import DataError
 
 ONE, INDEX = "model.safetensors", "model.safetensors.index.json"
 PICKLES = {".bin", ".pt", ".pth", ".ckpt", ".pkl", ".pickle"}
+ZIPPED, PROTOCOLS = b"PK\x03\x04", (b"\x80\x02", b"\x80\x03", b"\x80\x04", b"\x80\x05")  # how pickles begin
 # Names that layers had when the first BERT was converted from TensorFlow; many checkpoints still have them.
 OLD_NAMES = {".gamma": ".weight", ".beta": ".bias"}
 
@@ -34,15 +35,29 @@ def weight_files(folder: Path) -> list[Path]:
 
 
 def refuse_pickle(path: Path) -> None:
-    """Say of a pickle why it is not read, and how it becomes a file that is."""
-    if path.suffix.lower() not in PICKLES or path.name == "training_args.bin":
-        return
-    tensors = f"{{k: v.clone() for k, v in torch.load('{path.name}', 'cpu', weights_only=True).items()}}"
+    """Say of what is called like a pickle why it is not read, and how it becomes a file that is."""
+    if path.suffix.lower() in PICKLES and path.name != "training_args.bin":
+        raise _pickled(path)
+
+
+def _pickled(path: Path) -> DataError:
+    # Opened here, since torch goes by the name of what it opens itself.
+    tensors = f"{{k: v.clone() for k, v in torch.load(open('{path.name}', 'rb'), 'cpu', weights_only=True).items()}}"
     line = f"import torch, safetensors.torch as s; s.save_file({tensors}, '{ONE}')"
-    raise DataError(
+    return DataError(
         f"{path} is a pickle, which can run any program on whoever opens it, so it is not read; convert it in its "
         f'folder, which reads numbers only: python -c "{line}"'
     )
+
+
+def _begins_like_a_pickle(path: Path) -> bool:
+    """Whether a file begins as `torch.save` writes it, whatever it is called.
+
+    A safetensors file has the length of its header first, which may be the same two bytes, but then a brace.
+    """
+    with path.open("rb") as file:
+        head = file.read(9)
+    return head.startswith(ZIPPED) or (head.startswith(PROTOCOLS) and not head.endswith(b"{"))
 
 
 def read_tensors(files: list[Path]) -> dict[str, Tensor]:
@@ -54,6 +69,8 @@ def read_tensors(files: list[Path]) -> dict[str, Tensor]:
         try:
             tensors = load_file(path)
         except (SafetensorError, OSError, ValueError) as error:
+            if _begins_like_a_pickle(path):
+                raise _pickled(path) from error
             reason = str(error).removeprefix("Error while deserializing header: ")
             raise DataError(f"{path} is damaged or cut off ({reason}): get it again") from error
         for name, tensor in tensors.items():
