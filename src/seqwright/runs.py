@@ -17,6 +17,7 @@ from torch import nn
 
 from seqwright.batches import Batches
 from seqwright.data.files import content_hash
+from seqwright.data.imported import ArpaFileSettings, CheckpointSettings
 from seqwright.devices import keep_freed_memory
 from seqwright.errors import RunError, SettingError, nearest
 from seqwright.kinds import chosen, task_of
@@ -263,7 +264,7 @@ def open_run(folder: Path, *, which: str = "best", notice: Callable[[str], None]
     plain.pop("sha256", None)
     recipe = recipe_from(plain, name=folder.name)
     inputs = task_of(recipe.task).loaded_inputs(folder / "inputs")
-    step, files = _weights(folder, which, notice)
+    step, files = _weights(recipe, folder, which, notice)
     model = model_of(recipe, inputs.sizes())
     load_tensors(model, files.get("averages") or files["model"])
     set_up_cpu(recipe)
@@ -274,7 +275,7 @@ def open_run(folder: Path, *, which: str = "best", notice: Callable[[str], None]
     return Run(folder, recipe, inputs, model.to(device).eval(), step)
 
 
-def _weights(folder: Path, which: str, notice: Callable[[str], None]) -> tuple[int, dict[str, Any]]:
+def _weights(recipe: Recipe, folder: Path, which: str, notice: Callable[[str], None]) -> tuple[int, dict[str, Any]]:
     step = read_mark(folder, which) or read_mark(folder, "last")
     there = steps_on_disk(folder)
     complaint = RunError(f"{folder} has no checkpoint {'that `last` names' if there else 'yet; train it first'}")
@@ -283,7 +284,9 @@ def _weights(folder: Path, which: str, notice: Callable[[str], None]) -> tuple[i
             return step, read_checkpoint(folder, step, ("model", "averages")).files
         except RunError as error:
             complaint = error
-    found = newest_whole(folder)
+    imported = isinstance(recipe.data, ArpaFileSettings | CheckpointSettings)
+    remedy = f"import {recipe.data.file} again with --yes" if imported else "train with --fresh"
+    found = newest_whole(folder, remedy=remedy)
     if found is None:
         raise complaint
     notice(f"{complaint}; using step {found[0]} instead")

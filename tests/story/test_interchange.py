@@ -117,6 +117,16 @@ def test_vectors_alone_need_no_token_for_a_mask(here: Path) -> None:
     assert open_run(here / "runs" / "bert").inputs.tokenizer.mask is None
 
 
+def test_the_way_out_of_a_damaged_run_is_to_import_it_again(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["import", "gpt"]) == 0
+    (weights,) = (here / "runs" / "gpt").glob("step-*/model.safetensors")
+    weights.write_bytes(weights.read_bytes()[:-1])
+    said = refused(capsys, "generate", "runs/gpt", "the")
+    assert said.endswith("restore it from a copy, or import gpt again with --yes")
+    assert main(["import", "gpt", "--yes"]) == 0
+    assert main(["generate", "runs/gpt", "the"]) == 0
+
+
 def test_the_file_inside_the_folder_will_do_and_a_run_is_not_overwritten(
     here: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

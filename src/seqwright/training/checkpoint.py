@@ -94,8 +94,11 @@ def read_checkpoint(run: Path, step: int, only: tuple[str, ...] | None = None) -
     return Checkpoint(files, state)
 
 
-def newest_whole(run: Path) -> tuple[int, Checkpoint, list[str]] | None:
-    """The newest checkpoint that can be read, and a sentence for each newer one that cannot."""
+def newest_whole(run: Path, *, remedy: str = "train with --fresh") -> tuple[int, Checkpoint, list[str]] | None:
+    """The newest checkpoint that can be read, and a sentence for each newer one that cannot.
+
+    `remedy` says how to make the run again, where none can be read.
+    """
     complaints: list[str] = []
     for step in reversed(steps_on_disk(run)):
         try:
@@ -104,7 +107,7 @@ def newest_whole(run: Path) -> tuple[int, Checkpoint, list[str]] | None:
             complaints.append(str(error))
     if complaints:
         raise RunError(
-            f"no checkpoint in {run} is whole ({'; '.join(complaints)}); restore it from a copy, or train with --fresh"
+            f"no checkpoint in {run} is whole ({'; '.join(complaints)}); restore it from a copy, or {remedy}"
         )
     return None
 
