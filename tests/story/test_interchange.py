@@ -342,6 +342,11 @@ def labels_called(id2label: Any) -> Damage:
     return changed("config.json", architectures=["BertForSequenceClassification"], id2label=id2label)
 
 
+LAST_BLOCK = [
+    rf"transformer\.h\.2\.{layer}\.{part}"
+    for layer in ("ln_1", r"attn\.c_attn", r"attn\.c_proj", "ln_2", r"mlp\.c_fc", r"mlp\.c_proj")
+    for part in ("weight", "bias")
+]
 WTE, BIAS = "transformer.wte.weight", "transformer.h.1.attn.c_attn.bias"
 DAMAGES: list[tuple[str, Damage, str]] = [
     ("gpt", pickled, r"pytorch_model\.bin is a pickle, which can run any program .* convert it .* python -c"),
@@ -398,7 +403,7 @@ DAMAGES: list[tuple[str, Damage, str]] = [
     ),
     ("gpt", changed("config.json", n_head=5), r"model: width 12 does not divide into 5 heads"),
     ("gpt", changed("config.json", n_embd=18), r"wte\.weight \(61, 12\), but its settings make that \(61, 18\)"),
-    ("gpt", changed("config.json", n_layer=3), r"gpt lacks transformer\.h\.2\.ln_1\.weight, .* and 6 more; such"),
+    ("gpt", changed("config.json", n_layer=3), rf"gpt lacks {', '.join(LAST_BLOCK)}; such a model cannot be imported"),
     ("gpt", changed("config.json", n_layer=1), r"gpt has the unknown transformer\.h\.1\.attn\.c_attn\.bias, "),
     ("gpt", tensors_changed(lambda tensors: tensors.pop(BIAS)), rf"gpt lacks {BIAS}; such a model cannot"),
     ("gpt", tensors_changed(lambda tensors: tensors.pop(WTE)), rf"gpt lacks {WTE}; such a model cannot"),
@@ -449,6 +454,20 @@ def test_a_safetensors_file_that_begins_like_a_pickle_is_only_cut_off(
     assert path.read_bytes().startswith(b"\x80\x02")
     path.write_bytes(path.read_bytes()[:-1])
     assert "model.safetensors is damaged or cut off" in refused(capsys, "import", "gpt")
+
+
+def test_tensors_that_every_model_computes_anew_are_left_out_and_that_is_said(
+    here: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def old(tensors: dict[str, torch.Tensor]) -> None:
+        for block in range(2):
+            tensors[f"transformer.h.{block}.attn.bias"] = torch.ones(1, 1, 17, 17)
+        tensors["transformer.h.0.attn.masked_bias"] = torch.tensor(-1e4)
+
+    tensors_changed(old)(here / "gpt")
+    assert main(["import", "gpt"]) == 0
+    said = "transformer.h.{n}.attn.bias (2 times), transformer.h.{n}.attn.masked_bias\n"
+    assert f"left out, since every model computes them anew: {said}" in capsys.readouterr().err
 
 
 VOCABULARIES = [

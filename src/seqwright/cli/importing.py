@@ -78,9 +78,13 @@ def _import_checkpoint(path: Path, folder: Path, inputs: Path | None, pairs: boo
     text = inputs_of(checkpoint, recipe.inputs)
     model = model_of(recipe, text.sizes())
     shapes = {name: tensor.shape for name, tensor in unique_tensors(model).items()}
-    load_tensors(model, checkpoint.family.names(checkpoint.task).ours(checkpoint.tensors, shapes, str(path)))
+    names = checkpoint.family.names(checkpoint.task)
+    load_tensors(model, names.ours(checkpoint.tensors, shapes, str(path)))
     made = write_run(recipe, folder, text, model)
     write_card(made)
+    if constants := names.left_out(checkpoint.tensors):
+        counted = ", ".join(f"{name} ({count} times)" if count > 1 else name for name, count in constants.items())
+        say(f"left out, since every model computes them anew: {counted}")
     if checkpoint.unused:
         vectors = text.tokenizer.size
         share = f"{checkpoint.unused:,} of {vectors:,}, from <unused-{vectors - checkpoint.unused}> on"

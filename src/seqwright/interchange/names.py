@@ -4,7 +4,8 @@ A row says which of our tensors hold the same numbers as which of theirs. Where 
 them stacked (queries, keys and values), both sides are laid one above the other, and cut apart as each has them.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Literal, NamedTuple
 
 import torch
@@ -14,7 +15,6 @@ from seqwright.errors import DataError, RunError
 
 Turned = Literal["", "transposed", "flipped"]
 BLOCK = "{n}"  # in a name: the number of a block
-SHOWN = 6  # names in a sentence
 
 
 class Row(NamedTuple):
@@ -71,12 +71,16 @@ class Names(NamedTuple):
             found |= dict(zip(row.ours, (part.contiguous() for part in torch.split(stacked, sizes)), strict=True))
         return found
 
+    def left_out(self, theirs: Iterable[str]) -> Counter[str]:
+        """Which of their tensors hold nothing, by their names in the table, with how many there are of each."""
+        return Counter(pattern for pattern in map(_pattern, theirs) if pattern in self.useless)
+
     def theirs(self, ours: Mapping[str, Tensor]) -> dict[str, Tensor]:
         """Their tensors from all of ours."""
         rows = list(self._for(ours))
         left = sorted(set(ours) - {name for row in rows for name in row.ours})
         if left:
-            raise RunError(f"there is no place for {_some(left)} in the other program's model")
+            raise RunError(f"there is no place for {', '.join(left)} in the other program's model")
         found: dict[str, Tensor] = {}
         for row in rows:
             stacked = torch.cat([ours[name] for name in row.ours])
@@ -94,7 +98,7 @@ class Names(NamedTuple):
                     yield each
 
     def _without_copies(self, theirs: Mapping[str, Tensor], where: str) -> dict[str, Tensor]:
-        found = {name: tensor for name, tensor in theirs.items() if not self._is_useless(name)}
+        found = {name: tensor for name, tensor in theirs.items() if _pattern(name) not in self.useless}
         for copy, original in self.copies.items():
             if copy not in found:
                 continue
@@ -103,9 +107,10 @@ class Names(NamedTuple):
                 raise DataError(f"{where} has another {copy} than {original}; only models where they are one are read")
         return found
 
-    def _is_useless(self, name: str) -> bool:
-        plain = ".".join(BLOCK if part.isdecimal() else part for part in name.split("."))
-        return plain in self.useless
+
+def _pattern(name: str) -> str:
+    """A name as the table has it: without the number of a block."""
+    return ".".join(BLOCK if part.isdecimal() else part for part in name.split("."))
 
 
 def _turned(tensor: Tensor, turned: Turned) -> Tensor:
@@ -119,10 +124,5 @@ def _turned(tensor: Tensor, turned: Turned) -> Tensor:
 
 
 def _misfit(missing: Sequence[str], unknown: Sequence[str]) -> str:
-    found = [f"lacks {_some(missing)}"] if missing else []
-    return " and ".join([*found, *([f"has the unknown {_some(unknown)}"] if unknown else [])])
-
-
-def _some(names: Sequence[str]) -> str:
-    rest = f" and {len(names) - SHOWN} more" if len(names) > SHOWN else ""
-    return ", ".join(names[:SHOWN]) + rest
+    found = [f"lacks {', '.join(missing)}"] if missing else []
+    return " and ".join([*found, *([f"has the unknown {', '.join(unknown)}"] if unknown else [])])
