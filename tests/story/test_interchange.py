@@ -127,6 +127,18 @@ def test_the_way_out_of_a_damaged_run_is_to_import_it_again(here: Path, capsys: 
     assert main(["generate", "runs/gpt", "the"]) == 0
 
 
+def test_without_a_name_the_folder_is_called_after_the_run(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["import", "gpt"]) == 0
+    assert main(["export", "runs/gpt", "--to", "hf"]) == 0
+    assert "wrote GPT2LMHeadModel to gpt-hf\n" in capsys.readouterr().err
+    assert (here / "gpt-hf" / "config.json").is_file()
+    assert "gpt-hf exists; choose another name" in refused(capsys, "export", "runs/gpt", "--to", "hf")
+    assert main(["export", "runs/gpt/", "--to", "word2vec"]) == 0
+    assert (here / "gpt.vec").read_text(encoding="utf-8").startswith("61 12\n")
+    said = refused(capsys, "export", "runs/gpt")
+    assert "what shall be written is not said; name a file that ends in .vec or .txt for word2vec, .arpa" in said
+
+
 def test_the_file_inside_the_folder_will_do_and_a_run_is_not_overwritten(
     here: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

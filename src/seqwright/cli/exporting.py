@@ -16,9 +16,10 @@ from seqwright.training.weights import unique_tensors
 from seqwright.word2vec import write_word2vec
 
 
-def export_run(folder: Path, file: Path, to: str | None, side: str | None, which: str, *, yes: bool) -> None:
-    """Write the file in the format asked for, or in that which its name tells."""
+def export_run(folder: Path, file: Path | None, to: str | None, side: str | None, which: str, *, yes: bool) -> None:
+    """Write the file in the format asked for, or in that which its name tells; without a name it has the run's."""
     form = FORMATS[_format(file, to)]
+    file = file or Path(folder.resolve().name + form.endings[0])
     if file.is_dir() and not form.folder:
         raise DataError(f"{file} is a folder; name a file in it")
     if file.is_file() and form.folder:
@@ -31,16 +32,19 @@ def export_run(folder: Path, file: Path, to: str | None, side: str | None, which
     say(f"wrote {wrote} to {shown(file)}")
 
 
-def _format(file: Path, to: str | None) -> str:
+def _format(file: Path | None, to: str | None) -> str:
     if to is not None:
         if to not in FORMATS:
             raise SettingError(f"there is no format '{to}'{instead(to, FORMATS)}")
         return to
+    files = {name: form for name, form in FORMATS.items() if not form.folder}
+    known = ", ".join(f"{' or '.join(form.endings)} for {name}" for name, form in files.items())
+    if file is None:
+        raise SettingError(f"what shall be written is not said; name a file that ends in {known}, or say it with --to")
     ending = extension_of(file)
-    for name, form in FORMATS.items():
+    for name, form in files.items():
         if ending in form.endings:
             return name
-    known = ", ".join(f"{' or '.join(form.endings)} for {name}" for name, form in FORMATS.items() if form.endings)
     raise SettingError(f"what {file} shall hold cannot be told by its name; end it in {known}, or say it with --to")
 
 
@@ -81,7 +85,7 @@ def _write_checkpoint(run: Run, folder: Path, side: str | None) -> str:
 class Format(NamedTuple):
     """How a file of a format is called, what writes it and says what it wrote, and whether `--side` means something."""
 
-    endings: tuple[str, ...]
+    endings: tuple[str, ...]  # the first is what a file gets that has the name of its run
     write: Callable[[Run, Path, str | None], str]
     sides: bool
     folder: bool = False  # whether it is several files
@@ -90,5 +94,5 @@ class Format(NamedTuple):
 FORMATS = {
     "word2vec": Format((".vec", ".txt"), _write_vectors, sides=True),
     "arpa": Format((".arpa",), _write_ngrams, sides=False),
-    "hf": Format((), _write_checkpoint, sides=False, folder=True),
+    "hf": Format(("-hf",), _write_checkpoint, sides=False, folder=True),
 }

@@ -289,8 +289,13 @@ def neighbours(
 def export(
     run: RunFolder,
     file: Annotated[
-        Path, typer.Argument(metavar="FILE", help="The file to write, .gz at its end compresses it; for hf a folder.")
-    ],
+        Path | None,
+        typer.Argument(
+            metavar="FILE",
+            help="The file to write, .gz at its end compresses it; for hf a folder.  [default: the run's name with "
+            ".vec, .arpa or -hf, as --to says]",
+        ),
+    ] = None,
     to: Annotated[
         str | None,
         typer.Option(
@@ -303,7 +308,9 @@ def export(
 ) -> None:
     """Write what a run has learnt for other programs: word vectors, n-grams as ARPA, GPT and BERT as hf.
 
-    Example: seqwright export runs/mine mine-hf --to hf
+    Example: seqwright export runs/mine --to hf
+
+    Example: seqwright export runs/mine vectors.vec.gz
     """
     from seqwright.cli.exporting import export_run
 
