@@ -11,15 +11,18 @@ import numpy as np
 import pytest
 import torch
 from safetensors.torch import save_file
+from torch import Tensor
 
 from seqwright.batches.text import texts
 from seqwright.cli.exporting import export_run
 from seqwright.cli.importing import import_model
+from seqwright.cli.looking.words import draw_word
 from seqwright.decoding.settings import DecodingSettings
 from seqwright.interchange.tokenizer_files import read_tokenizer
 from seqwright.layers.taps import listen
 from seqwright.runs import Run, open_run
 from seqwright.tasks.writer import Writer
+from seqwright.training.weights import unique_tensors
 
 SENTENCES = ["The river bank was muddy.", "She opened an account at the bank, naïvely: 3.5 % — 猫!"]
 
@@ -83,6 +86,22 @@ def test_minilm_comes_back_to_the_bit(minilm: Run, transformers: Any, tmp_path: 
     assert tokenizers[1].mask_token == "[MASK]"
 
 
+def test_the_bank_of_a_river_and_the_bank_with_money_part_in_every_layer(
+    minilm: Run, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """What docs/looking-inside.md shows: the first two texts are of a river, the others of money."""
+    banks = ["a nice walk by the river bank", "we sat on the grassy bank of the stream"]
+    banks += ["walk to the bank and get cash", "the bank raised its interest rates"]
+    draw_word(minilm, "bank", banks, tmp_path, as_json=True)
+    lines = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
+    cosine = {tuple(line["texts"]): line["cosine"] for line in lines}
+    alike, others = [(1, 2), (3, 4)], [(1, 3), (1, 4), (2, 3), (2, 4)]
+    assert cosine.keys() == {*alike, *others}
+    assert {pair["embedding"] for pair in cosine.values()} == {1.0}
+    for layer in (f"layer {number}" for number in range(1, 7)):
+        assert min(cosine[pair][layer] for pair in alike) > max(cosine[pair][layer] for pair in others), layer
+
+
 # ---------------------------------------------------------------------------------------------------- IgLM
 
 
@@ -105,13 +124,41 @@ def test_iglm_expects_the_same_next_letters(iglm: tuple[Path, Run], transformers
     model = transformers.GPT2LMHeadModel.from_pretrained(folder).eval()
     row = run.inputs.tokenizer.encode(["[HEAVY][HUMAN]EVQLVESGGGLVQPGGSLRLSCAAS"])[0]
     batch = texts([row], begin=run.inputs.begin, end=run.inputs.end)
-    with torch.no_grad(), listen(run.model) as heard:
-        logits_BTV, _ = run.model(batch, None)
+    gpt: Any = run.model
+    embedded: list[Tensor] = []
+    hook = gpt.blocks[0].register_forward_pre_hook(lambda _, given: embedded.append(given[0]))
+    with torch.no_grad(), listen(gpt) as heard:
+        logits_BTV, _ = gpt(batch, None)
         said = model(batch.given_BT, output_hidden_states=True)
+    hook.remove()
     torch.testing.assert_close(logits_BTV, said.logits, atol=1e-4, rtol=0)
-    ours = [*(heard[f"blocks.{layer}.stream"][0] for layer in range(2)), heard["contextual"][0]]
-    for here, there in zip(ours, said.hidden_states[1:], strict=True):
+    ours = [*embedded, *(heard[f"blocks.{layer}.stream"][0] for layer in range(2)), heard["contextual"][0]]
+    for here, there in zip(ours, said.hidden_states, strict=True):
         torch.testing.assert_close(here, there, atol=1e-4, rtol=0)
+
+
+def test_iglm_comes_back_to_the_bit(iglm: tuple[Path, Run], transformers: Any, tmp_path: Path) -> None:
+    folder, run = iglm
+    export_run(run.folder, tmp_path / "hf", "hf", None, "best", yes=False)
+    before, after = (
+        transformers.GPT2LMHeadModel.from_pretrained(path).state_dict() for path in (folder, tmp_path / "hf")
+    )
+    assert before.keys() == after.keys()
+    for name, tensor in before.items():
+        assert torch.equal(tensor, after[name]), name
+    names = (folder / "vocab.txt").read_text().splitlines()
+    expected = [names.index(name) for name in ("[HEAVY]", "[HUMAN]", *"EVQLVES")]
+    there = transformers.AutoTokenizer.from_pretrained(tmp_path / "hf")
+    assert there("[HEAVY][HUMAN]EVQLVES")["input_ids"] == expected  # and nothing after it, where it is written on
+    assert there.eos_token == "[CLS]"
+    import_model(tmp_path / "hf", tmp_path / "again", None, yes=False)
+    again = open_run(tmp_path / "again")
+    found = unique_tensors(again.model)
+    for name, tensor in unique_tensors(run.model).items():
+        assert torch.equal(tensor, found[name]), name
+    assert again.inputs.tokenizer.encode(["[HEAVY][HUMAN]EVQLVES"])[0].tolist() == expected
+    assert again.inputs.tokenizer.end == run.inputs.tokenizer.end == names.index("[CLS]")
+    assert again.recipe.inputs == run.recipe.inputs
 
 
 def test_iglm_writes_an_antibody(iglm: tuple[Path, Run]) -> None:

@@ -105,9 +105,12 @@ def segments_for(run: Run) -> Tensor:
 
 @torch.no_grad()
 def ours_said(run: Run) -> tuple[list[Tensor], Tensor | None, Tensor | None]:
-    """Every hidden state, the output, and whether the second text follows."""
+    """Every hidden state, what enters the first block before all, the output, and whether the second text follows."""
     model: Any = run.model
     batch, follows = our_batch(run), None
+    embedded: list[Tensor] = []
+    block = (model if run.recipe.task == "language" else model.body).blocks[0]
+    hook = block.register_forward_pre_hook(lambda _, given: embedded.append(given[0]))
     with listen(model) as heard:
         if run.recipe.task != "masking":
             output = model(batch)[0]
@@ -115,8 +118,9 @@ def ours_said(run: Run) -> tuple[list[Tensor], Tensor | None, Tensor | None]:
             h_BTD = model.body(TOKENS, REAL, SEGMENT)
             output = model.lens(h_BTD) if model.settings.head else None
             follows = model.follows(model.body.pooled(h_BTD)) if model.follows is not None else None
+    hook.remove()
     streams = {name: calls[0] for name, calls in heard.items() if name.endswith(("stream", "contextual")) and calls}
-    return list(streams.values()), output, follows
+    return [embedded[0], *streams.values()], output, follows
 
 
 @torch.no_grad()
@@ -139,7 +143,7 @@ def same_outputs(run: Run, model: Any) -> None:
     hidden, output, follows = ours_said(run)
     said = theirs_said(model, run)
     last = said.hidden_states[-1]
-    for ours, other in zip(hidden[: len(said.hidden_states) - 2], said.hidden_states[1:-1], strict=True):
+    for ours, other in zip(hidden[: len(said.hidden_states) - 1], said.hidden_states[:-1], strict=True):
         agree(ours, other)
     agree(hidden[-1], last)
     keys = set(said.keys())
