@@ -252,6 +252,7 @@ HEADS = {
     "questions": ("BertForQuestionAnswering", "qa_outputs", ["LABEL_0", "LABEL_1"]),
 }
 THE_FOX, OF_PAIRS = "the fox\tyes\nthe lazy dog\tno\n", "the fox,the dog,yes\nthe dog,the dog,no\n"
+COMPARED = {"classification", "rating"}  # otherwise beside what knows less
 FILES: list[tuple[str, list[str], str, str, str, list[Any]]] = [
     ("classification", [], "two.tsv", f"text\tlabel\n{THE_FOX}", "label", ["yes", "no"]),
     ("classification", [], "bare.tsv", THE_FOX, "text", ["the fox", "the lazy dog"]),
@@ -275,6 +276,20 @@ def test_an_imported_model_is_evaluated_on_a_file_of_any_task(
     assert main(["eval", f"runs/{name}", "--data", file]) == 0
     (answers,) = (here / "runs" / name / "eval").glob("*.jsonl")
     assert [json.loads(line)[key] for line in answers.read_text(encoding="utf-8").splitlines()] == expected
+
+
+@pytest.mark.parametrize(("name", "file", "content"), [(row[0], *row[2:4]) for row in FILES if row[0] in COMPARED])
+def test_an_imported_model_is_compared_with_nothing(
+    name: str, file: str, content: str, here: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """What is mostly right, nobody knows of data that was never here."""
+    headed(name, here)
+    (here / file).write_text(content, encoding="utf-8")
+    assert main(["import", name, *(["--pairs"] if "sentence2" in content else [])]) == 0
+    assert main(["eval", f"runs/{name}", "--data", file]) == 0
+    said = " ".join("".join(capsys.readouterr()).split())
+    assert "what the model was trained on is not known" in said
+    assert "to beat" not in said
 
 
 @pytest.mark.parametrize("joined", [True, False])

@@ -29,6 +29,7 @@ from seqwright.tasks.labelled_check import checked_labels
 from seqwright.tasks.labelled_rows import (
     MOST_TEXTS,
     NOT_HERE,
+    TRAINED_ELSEWHERE,
     TokenRows,
     cut_note,
     every_text,
@@ -193,6 +194,8 @@ def baselines(
     data: LabelledData, inputs: LabelledText, part: PartName, train: TokenisedLabels, asked: TokenisedLabels
 ) -> ToBeat:
     """The most frequent label of training, and a logistic regression that learnt from the training part."""
+    if not any(inputs.counts.values()):
+        return ToBeat({}, "", [TRAINED_ELSEWHERE])
     majority_N = np.full(len(asked.label_N), inputs.number(inputs.majority))
     always = accuracy(confusion(majority_N.tolist(), asked.label_N.tolist(), classes=len(inputs.labels)))
     told = f"always saying '{inputs.majority}' is right for {always:.1f} %"

@@ -19,6 +19,7 @@ from seqwright.text_cache import Rules, tokenised_texts
 TokenRows = Shortened | ShortenedPairs
 MOST_TEXTS = 50_000  # that a regression over words learns from
 NOT_HERE = "the data it would learn from is not here"
+TRAINED_ELSEWHERE = "there is nothing to compare with: what the model was trained on is not known"
 
 
 def reading_of(recipe: Recipe, data: LabelledData, tokenizer: Tokenizer | None) -> dict[str, Any]:

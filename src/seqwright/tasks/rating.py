@@ -28,6 +28,7 @@ from seqwright.tasks.labelled_check import checked_texts
 from seqwright.tasks.labelled_rows import (
     MOST_TEXTS,
     NOT_HERE,
+    TRAINED_ELSEWHERE,
     TokenRows,
     cut_note,
     every_text,
@@ -199,6 +200,8 @@ def baselines(
     data: LabelledData, inputs: RatedText, part: PartName, train: TokenisedRatings, asked: TokenisedRatings
 ) -> ToBeat:
     """The mean rating of training, and a ridge regression that learnt from the training part."""
+    if inputs.ratings.lowest == inputs.ratings.highest:
+        return ToBeat({}, "", [TRAINED_ELSEWHERE])
     true = asked.rating_N.tolist()
     always = squared_error([inputs.ratings.mean] * len(true), true)
     told, scores = f"always saying the mean has a squared error of {always:.3f}", {"mean_mse": always}
