@@ -26,6 +26,7 @@ from seqwright.data.examples import PartName
 from seqwright.data.files import place_of
 from seqwright.data.text_cards import CardText, TextCardSettings
 from seqwright.metrics.summaries import rouge
+from seqwright.metrics.text import bleu, chrf, exact_match
 from seqwright.recipe import read_recipe, written
 from seqwright.runs import data_of, open_run, parameters
 from seqwright.training.checkpoint import read_checkpoint, read_mark
@@ -142,7 +143,17 @@ def scored(folder: Path, part: PartName, beam: int) -> dict[str, float]:
         [sys.executable, "-m", "seqwright", *words], check=True, stdout=subprocess.PIPE, encoding="utf-8"
     )
     found: dict[str, float] = json.loads(said.stdout)
-    return {name: value for name, value in found.items() if name != "groups"}
+    scores = {name: value for name, value in found.items() if name != "groups"}
+    return {**scores, **in_lower_case(folder, part, beam)} if "bleu" in scores else scores
+
+
+def in_lower_case(folder: Path, part: PartName, beam: int) -> dict[str, float]:
+    """The scores of a translation where capitals do not count: some of the recipes write them, others do not."""
+    answers = max((folder / "eval").glob(f"{part}-step-*-beam-{beam}.jsonl"))
+    lines = [json.loads(line) for line in answers.read_text(encoding="utf-8").splitlines()]
+    said, wanted = ([line[side] for line in lines] for side in ("hypothesis", "reference"))
+    metrics = {"bleu": bleu, "chrf": chrf, "exact": exact_match}
+    return {name: round(metric(said, wanted, lowercase=True).value, 4) for name, metric in metrics.items()}
 
 
 def first_words() -> dict[str, Any]:
