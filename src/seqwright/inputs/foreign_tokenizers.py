@@ -29,7 +29,7 @@ class ForeignTokenizer(Tokenizer):
         library.no_padding()
         special = {token.content: n for n, token in library.get_added_tokens_decoder().items() if token.special}
         plain = json.loads(library.to_str())
-        super().__init__(library, special, end=_closing(plain["post_processor"]))
+        super().__init__(library, special, end=closing_token(plain["post_processor"]))
         self.kind = _kind(library.model)
         one, two = (library.num_special_tokens_to_add(is_pair) for is_pair in (False, True))
         self.between = max(1, two - one)  # RoBERTa has two
@@ -144,12 +144,17 @@ def _kind(model: models.Model) -> Kind:
             return "bpe"
 
 
-def _closing(template: Any) -> str | None:
-    """The special token that the file puts after a text, if it says so."""
-    if template is None or template["type"] != "TemplateProcessing":
-        return None
-    name: str | None = template["single"][-1].get("SpecialToken", {}).get("id")
-    return name
+def closing_token(step: Any) -> str | None:
+    """The name of the token that a step of the library's JSON, or one of the steps in it, puts after a text."""
+    match step:
+        case {"type": "TemplateProcessing", "single": [*_, {"SpecialToken": {"id": str(name)}}]}:
+            return name
+        case {"type": "BertProcessing" | "RobertaProcessing", "sep": [str(name), _]}:
+            return name
+        case {"type": "Sequence", "processors": several}:
+            return next((name for name in map(closing_token, reversed(several)) if name is not None), None)
+        case _:
+            return None
 
 
 def _has(step: Any, kind: str, flag: str | None = None) -> bool:

@@ -8,7 +8,7 @@ import tokenizers
 from tokenizers import AddedToken, Regex, decoders, models, normalizers, pre_tokenizers, processors
 
 from seqwright.errors import DataError, RunError
-from seqwright.inputs.foreign_tokenizers import ForeignTokenizer
+from seqwright.inputs.foreign_tokenizers import ForeignTokenizer, closing_token
 from seqwright.inputs.own_tokenizers import OwnTokenizer
 from seqwright.inputs.tokenizers import ROLES, Tokenizer
 from seqwright.inputs.vocabularies import CONTINUATION, SPACE
@@ -50,11 +50,11 @@ def _ended(tokenizer: Tokenizer, settings: dict[str, Any]) -> Tokenizer:
     if tokenizer.special.get(name, tokenizer.end) == tokenizer.end:
         return tokenizer
     library = tokenizers.Tokenizer.from_str(tokenizer.json())
-    library.post_processor = _closing(name, tokenizer.special[name])
+    library.post_processor = _ending(name, tokenizer.special[name])
     return ForeignTokenizer.checked(library)
 
 
-def _closing(name: str, number: int) -> processors.TemplateProcessing:
+def _ending(name: str, number: int) -> processors.TemplateProcessing:
     """What tells a `ForeignTokenizer` which token ends a text."""
     return processors.TemplateProcessing(single=["$A", name], special_tokens=[(name, number)])
 
@@ -103,7 +103,7 @@ def _word_pieces(path: Path, settings: dict[str, Any], *, causal: bool) -> token
     if not any(name.startswith(CONTINUATION) for name in names):
         library = _whole_tokens(numbered, letters=max(map(len, ordinary), default=0) <= 1)
         if causal and "[CLS]" in numbered:  # which comes last there: what stands before it decides it
-            library.post_processor = _closing("[CLS]", numbered["[CLS]"])
+            library.post_processor = _ending("[CLS]", numbered["[CLS]"])
         return library
     library = tokenizers.Tokenizer(models.WordPiece(numbered, unk_token="[UNK]", max_input_chars_per_word=100))
     library.normalizer = normalizers.BertNormalizer(
@@ -150,7 +150,7 @@ def write_tokenizer(tokenizer: Tokenizer, folder: Path, *, context: int, around:
     if isinstance(tokenizer, OwnTokenizer):
         plain |= _joining(tokenizer) | _surrounding(tokenizer, around=around)
         plain["added_tokens"] = _declared(tokenizer)
-    elif not around and _closes(plain["post_processor"]):
+    elif not around and closing_token(plain["post_processor"]) is not None:
         plain["post_processor"] = None  # what is written on from a prompt must not begin after its end
     (folder / WHOLE).write_text(json.dumps(plain, ensure_ascii=False, indent=1), encoding="utf-8")
     roles = {role: getattr(tokenizer, role) for role in ROLES}
@@ -185,17 +185,6 @@ def _surrounding(tokenizer: OwnTokenizer, *, around: bool) -> dict[str, Any]:
     ends = [(begin, tokenizer.begin), (end, tokenizer.end)]
     template = processors.TemplateProcessing(single=f"{begin} $A {end}", pair=pair, special_tokens=ends)
     return _as_json("post_processor", template)
-
-
-def _closes(step: Any) -> bool:
-    """Whether a step of the library's JSON puts a token after a text."""
-    match step:
-        case {"type": "TemplateProcessing", "single": [*_, {"SpecialToken": _}]}:
-            return True
-        case {"type": "Sequence", "processors": several}:
-            return any(map(_closes, several))
-        case _:
-            return step is not None and step["type"] in {"BertProcessing", "RobertaProcessing"}
 
 
 def _as_json(part: str, thing: Any) -> dict[str, Any]:

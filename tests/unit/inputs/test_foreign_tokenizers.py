@@ -1,5 +1,6 @@
 """Tokenizers that other programs wrote: WordPiece as in BERT, bytes as in GPT-2, "▁" as in SentencePiece."""
 
+import json
 import pickle
 from collections import Counter
 from dataclasses import replace
@@ -82,6 +83,35 @@ def test_special_tokens_have_their_roles_by_their_names(name: str, roles: tuple[
     assert (tokenizer.begin, tokenizer.end, tokenizer.unknown, tokenizer.mask, tokenizer.pad) == roles
     assert list(tokenizer.special) == NAMES[name]
     assert tokenizer.unwritten() == [n for n in range(len(NAMES[name])) if n != tokenizer.end]
+
+
+def ending_in(*names: str) -> processors.PostProcessor:
+    marks = [(name, NAMES["bert"].index(name)) for name in names]
+    return processors.TemplateProcessing(single=["$A", *names], special_tokens=marks)
+
+
+@pytest.mark.parametrize(
+    ("around", "end"),
+    [
+        (ending_in("[SEP]", "[CLS]"), 2),
+        (processors.BertProcessing(("[PAD]", 0), ("[CLS]", 2)), 0),
+        (processors.RobertaProcessing(("[PAD]", 0), ("[CLS]", 2)), 0),
+        (processors.Sequence([processors.ByteLevel(), ending_in("[MASK]"), processors.ByteLevel()]), 4),
+        (processors.Sequence([ending_in("[PAD]"), processors.Sequence([ending_in("[CLS]")])]), 2),
+        (processors.Sequence([processors.ByteLevel()]), 3),
+        (ending_in(), 3),
+    ],
+)
+def test_what_the_file_puts_after_a_text_ends_it(around: processors.PostProcessor, end: int) -> None:
+    library = bert()
+    library.post_processor = around
+    assert ForeignTokenizer.checked(library).end == end
+
+
+def test_a_template_without_a_text_ends_in_nothing() -> None:
+    plain = json.loads(bert().to_str())
+    plain["post_processor"] = {"type": "TemplateProcessing", "single": [], "pair": [], "special_tokens": {}}
+    assert ForeignTokenizer.checked(tokenizers.Tokenizer.from_str(json.dumps(plain))).end == 3
 
 
 @pytest.mark.parametrize("name", MAKERS)
