@@ -15,6 +15,7 @@ import pytest
 import tokenizers
 import torch
 from safetensors.torch import load_file, save_file
+from tokenizers import models, pre_tokenizers, processors
 
 from seqwright.__main__ import main as typed
 from seqwright.errors import DataError
@@ -586,6 +587,38 @@ def test_the_vocabulary_of_gpt_2_is_two_files(tmp_path: Path) -> None:
         assert tokenizer.encode(["the the"])[0].tolist() == [5, 6]
         assert (tokenizer.begin, tokenizer.end, tokenizer.mask) == (7, 7, None)
         assert tokenizer.decode([7, 5, 6, 7]) == "the the"
+
+
+X = processors.TemplateProcessing(
+    single="<|x|> $A </s>", pair="<|x|> $A </s> $B </s>", special_tokens=[("<|x|>", 3), ("</s>", 1)]
+)
+XS_OWN = processors.RobertaProcessing(("</s>", 1), ("<|x|>", 3))
+
+
+@pytest.mark.parametrize(
+    ("around", "before"),
+    [(X, [3]), (processors.Sequence([processors.ByteLevel(), X]), [3]), (XS_OWN, [3]), (processors.ByteLevel(), [])],
+)
+def test_another_end_leaves_what_stands_before_a_text(
+    around: processors.PostProcessor, before: list[int], tmp_path: Path
+) -> None:
+    names = ["<s>", "</s>", "<|eot|>", "<|x|>"]
+    numbered = {name: number for number, name in enumerate([*names, "the", "fox"])}
+    library = tokenizers.Tokenizer(models.WordLevel(numbered, unk_token="<s>"))
+    library.pre_tokenizer = pre_tokenizers.WhitespaceSplit()
+    library.add_special_tokens(names)
+    library.post_processor = around
+    library.save(str(tmp_path / "tokenizer.json"))
+    (tmp_path / "tokenizer_config.json").write_text('{"eos_token": "<|eot|>"}')
+    tokenizer = read_tokenizer(tmp_path, causal=True)
+    assert tokenizer.end == 2
+    again = tokenizers.Tokenizer.from_str(tokenizer.json())
+    assert again.encode("the fox").ids == [*before, 4, 5, 2]
+    assert again.encode("the", "fox").ids[: len(before)] == before
+    write_tokenizer(tokenizer, tmp_path, context=17, around=False, segments=False)
+    out = tokenizers.Tokenizer.from_file(str(tmp_path / "tokenizer.json"))
+    assert out.encode("the fox").ids == [*before, 4, 5]
+    assert out.encode("the", "fox").ids[-1] == 5
 
 
 def test_letters_with_names_in_brackets_are_a_vocabulary(tmp_path: Path) -> None:

@@ -1,6 +1,7 @@
 """Tokenizers in the files of other programs: tokenizer.json, or the vocabularies that came before it."""
 
 import json
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
@@ -49,14 +50,39 @@ def _ended(tokenizer: Tokenizer, settings: dict[str, Any]) -> Tokenizer:
     name = str(named.get("content") if isinstance(named, dict) else named)
     if tokenizer.special.get(name, tokenizer.end) == tokenizer.end:
         return tokenizer
-    library = tokenizers.Tokenizer.from_str(tokenizer.json())
-    library.post_processor = _ending(name, tokenizer.special[name])
-    return ForeignTokenizer.checked(library)
+    plain = json.loads(tokenizer.json())
+    closed = _closed_with(plain["post_processor"], {name: tokenizer.special[name]})
+    if closing_token(closed) != name:  # there is no step that could do it
+        closed = _as_json("post_processor", _ending(name, tokenizer.special[name]))["post_processor"]
+    return ForeignTokenizer.checked(tokenizers.Tokenizer.from_str(json.dumps(plain | {"post_processor": closed})))
 
 
 def _ending(name: str, number: int) -> processors.TemplateProcessing:
     """What tells a `ForeignTokenizer` which token ends a text."""
     return processors.TemplateProcessing(single=["$A", name], special_tokens=[(name, number)])
+
+
+def _closed_with(step: Any, ends: dict[str, int]) -> Any:
+    """A step of the library's JSON with these tokens after a text in place of its own; what stands before it stays."""
+    match step:
+        case {"type": "Sequence", "processors": several}:
+            return {**step, "processors": [_closed_with(one, ends) for one in several]}
+        case {"type": "BertProcessing" | "RobertaProcessing", "cls": [name, number]}:
+            single, pair = [name, "$A"], [name, "$A", "$B"]
+            template = processors.TemplateProcessing(single=single, pair=pair, special_tokens=[(name, number)])
+            return _closed_with(_as_json("post_processor", template)["post_processor"], ends)
+        case {"type": "TemplateProcessing", "single": single, "pair": pair, "special_tokens": known}:
+            known = known | {name: {"id": name, "ids": [number], "tokens": [name]} for name, number in ends.items()}
+            closed = {"single": _template_with(single, ends), "pair": _template_with(pair, ends)}
+            return {**step, **closed, "special_tokens": known}
+        case _:
+            return step
+
+
+def _template_with(places: list[Any], ends: Iterable[str]) -> list[Any]:
+    """A template up to its last text, and these tokens after it."""
+    texts = [number for number, place in enumerate(places, 1) if "Sequence" in place]
+    return [*places[: max(texts, default=0)], *({"SpecialToken": {"id": name, "type_id": 0}} for name in ends)]
 
 
 def _finished(library: tokenizers.Tokenizer, folder: Path) -> Tokenizer:
@@ -150,8 +176,8 @@ def write_tokenizer(tokenizer: Tokenizer, folder: Path, *, context: int, around:
     if isinstance(tokenizer, OwnTokenizer):
         plain |= _joining(tokenizer) | _surrounding(tokenizer, around=around)
         plain["added_tokens"] = _declared(tokenizer)
-    elif not around and closing_token(plain["post_processor"]) is not None:
-        plain["post_processor"] = None  # what is written on from a prompt must not begin after its end
+    elif not around:  # what is written on from a prompt must not begin after its end
+        plain["post_processor"] = _closed_with(plain["post_processor"], {})
     (folder / WHOLE).write_text(json.dumps(plain, ensure_ascii=False, indent=1), encoding="utf-8")
     roles = {role: getattr(tokenizer, role) for role in ROLES}
     named = {
