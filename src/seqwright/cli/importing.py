@@ -15,7 +15,7 @@ from seqwright.errors import DataError, RunError, SettingError, nearest
 from seqwright.inputs.plain_text import PlainText
 from seqwright.inputs.tokenizers import Tokenizer
 from seqwright.inputs.vocabularies import RESERVED, SPACE
-from seqwright.interchange.checkpoints import read_checkpoint
+from seqwright.interchange.checkpoints import is_rounded_up, read_checkpoint
 from seqwright.interchange.recipes import inputs_of, recipe_of
 from seqwright.interchange.weight_files import refuse_pickle
 from seqwright.recipe import recipe_from
@@ -87,8 +87,11 @@ def _import_checkpoint(path: Path, folder: Path, inputs: Path | None, pairs: boo
         say(f"left out, since every model computes them anew: {counted}")
     if checkpoint.unused:
         vectors = text.tokenizer.size
-        share = f"{checkpoint.unused:,} of {vectors:,}, from <unused-{vectors - checkpoint.unused}> on"
-        say(f"vectors that belong to no token of the tokenizer: {share}")
+        tokens = vectors - checkpoint.unused
+        told = f"{checkpoint.unused:,} of {vectors:,}, from <unused-{tokens}> on"
+        if not is_rounded_up(tokens, vectors):
+            told += "; rounding explains fewer: unless the model was published so, the tokenizer may be another model's"
+        say(f"vectors that belong to no token of the tokenizer: {told}")
     if checkpoint.idle:
         say(f"left out, since nothing reads them under this head: {', '.join(checkpoint.idle)}")
     sizes = f"{parameters(model):,} parameters, {text.tokenizer.size:,} tokens"

@@ -27,9 +27,9 @@ CONFIG = "config.json"
 NEEDED = ("width", "heads", "layers", "context")
 PAIRS = "text_pairs"  # in a config of ours: that what is classified or rated are two texts
 REGRESSION, SEVERAL_LABELS = "regression", "multi_label_classification"
-# A vocabulary is rounded up so that its matrix is divided well: to a multiple of 64 (GPT-2's 50,257 to 50,304), of 128,
-# or of 128 for each of up to eight devices (51,200). What that adds is less than what the number divides by, and than
-# what was there.
+# A vocabulary is rounded up so that its matrix is divided well: to a multiple of 64 (BERT's 30,522 to 30,528), of 128
+# (GPT-2's 50,257 to 50,304), or of 128 for each of up to eight devices (51,200). What that adds is less than what the
+# number divides by.
 ROUNDED = 1024
 ADDED = 8  # fewer may also be tokens that somebody added without writing them into the tokenizer
 
@@ -190,12 +190,17 @@ def _vectors(tensors: Mapping[str, Tensor], family: Family, folder: Path) -> int
 
 
 def refuse_other_vocabulary(tokens: int, vectors: int, folder: Path) -> None:
-    """The weights may have vectors for more than there are tokens, but only as many as rounding explains."""
-    if not 0 <= vectors - tokens < min(tokens, max(ADDED, math.gcd(vectors, ROUNDED))):
+    """The weights may have vectors for more than there are tokens, but no model leaves over half of them unused."""
+    if not tokens <= vectors <= 2 * tokens:
         raise DataError(
             f"the tokenizer of {folder} has {tokens:,} tokens, but the weights have vectors for {vectors:,}: they "
             "do not belong together; get both from the same place"
         )
+
+
+def is_rounded_up(tokens: int, vectors: int) -> bool:
+    """Whether rounding, or a few added tokens, explains that there are more vectors than tokens."""
+    return vectors - tokens < max(ADDED, math.gcd(vectors, ROUNDED))
 
 
 def write_checkpoint(
