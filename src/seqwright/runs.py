@@ -6,6 +6,7 @@ Using a model needs the run folder and nothing else; training and evaluating als
 import hashlib
 import json
 import os
+import shlex
 import warnings
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import nullcontext
@@ -20,6 +21,7 @@ from seqwright.data.files import content_hash
 from seqwright.data.imported import ArpaFileSettings, CheckpointSettings
 from seqwright.devices import keep_freed_memory
 from seqwright.errors import RunError, SettingError, nearest
+from seqwright.inputs.labelled_text import ReadText
 from seqwright.kinds import chosen, task_of
 from seqwright.lineage import model_row
 from seqwright.objectives.objective import Objective
@@ -264,7 +266,7 @@ def open_run(folder: Path, *, which: str = "best", notice: Callable[[str], None]
     plain.pop("sha256", None)
     recipe = recipe_from(plain, name=folder.name)
     inputs = task_of(recipe.task).loaded_inputs(folder / "inputs")
-    step, files = _weights(recipe, folder, which, notice)
+    step, files = _weights(folder, which, _imported_again(recipe, folder, inputs), notice)
     model = model_of(recipe, inputs.sizes())
     load_tensors(model, files.get("averages") or files["model"])
     set_up_cpu(recipe)
@@ -275,19 +277,29 @@ def open_run(folder: Path, *, which: str = "best", notice: Callable[[str], None]
     return Run(folder, recipe, inputs, model.to(device).eval(), step)
 
 
-def _weights(recipe: Recipe, folder: Path, which: str, notice: Callable[[str], None]) -> tuple[int, dict[str, Any]]:
+def _weights(
+    folder: Path, which: str, imported: str | None, notice: Callable[[str], None]
+) -> tuple[int, dict[str, Any]]:
+    """The step and its tensors; `imported` says how to make the run again if it was not trained here."""
     step = read_mark(folder, which) or read_mark(folder, "last")
-    there = steps_on_disk(folder)
-    complaint = RunError(f"{folder} has no checkpoint {'that `last` names' if there else 'yet; train it first'}")
+    none = "yet; train it first" if imported is None else f"any more; restore it from a copy, or {imported}"
+    complaint = RunError(f"{folder} has no checkpoint {'that `last` names' if steps_on_disk(folder) else none}")
     if step is not None:
         try:
             return step, read_checkpoint(folder, step, ("model", "averages")).files
         except RunError as error:
             complaint = error
-    imported = isinstance(recipe.data, ArpaFileSettings | CheckpointSettings)
-    remedy = f"import {recipe.data.file} again with --yes" if imported else "train with --fresh"
-    found = newest_whole(folder, remedy=remedy)
+    found = newest_whole(folder, remedy=imported or "train with --fresh")
     if found is None:
         raise complaint
     notice(f"{complaint}; using step {found[0]} instead")
     return found[0], found[1].files
+
+
+def _imported_again(recipe: Recipe, folder: Path, inputs: Any) -> str | None:
+    """How to make a run again that was imported, and not trained here."""
+    if not isinstance(recipe.data, ArpaFileSettings | CheckpointSettings):
+        return None
+    pairs = ["--pairs"] if isinstance(inputs, ReadText) and inputs.pairs else []
+    words = ["seqwright", "import", recipe.data.file, "--run", str(folder), *pairs, "--yes"]
+    return f"import it again: {shlex.join(words)}"

@@ -3,6 +3,7 @@
 import json
 import pickle
 import re
+import shlex
 import shutil
 import subprocess
 import sys
@@ -117,14 +118,43 @@ def test_vectors_alone_need_no_token_for_a_mask(here: Path) -> None:
     assert open_run(here / "runs" / "bert").inputs.tokenizer.mask is None
 
 
-def test_the_way_out_of_a_damaged_run_is_to_import_it_again(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["import", "gpt"]) == 0
-    (weights,) = (here / "runs" / "gpt").glob("step-*/model.safetensors")
+def shortened(run: Path) -> None:
+    (weights,) = run.glob("step-*/model.safetensors")
     weights.write_bytes(weights.read_bytes()[:-1])
-    said = refused(capsys, "generate", "runs/gpt", "the")
-    assert said.endswith("restore it from a copy, or import gpt again with --yes")
-    assert main(["import", "gpt", "--yes"]) == 0
-    assert main(["generate", "runs/gpt", "the"]) == 0
+
+
+def without_steps(run: Path) -> None:
+    (step,) = run.glob("step-*")
+    shutil.rmtree(step)
+
+
+@pytest.mark.parametrize("damage", [shortened, without_steps])
+@pytest.mark.parametrize(("name", "options"), [("gpt", ""), ("classification", ""), ("classification", "--pairs ")])
+def test_the_way_out_of_a_damaged_run_is_to_import_it_again(
+    name: str, options: str, damage: Damage, here: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    if name in HEADS:
+        headed(name, here)
+    run = Path("my runs/mine")
+    assert main(["import", name, "--run", str(run), *options.split()]) == 0
+    before = open_run(run)
+    damage(run)
+    said = refused(capsys, "look", str(run), "the")
+    line = f"seqwright import {name} --run 'my runs/mine' {options}--yes"
+    assert said.endswith(f"; restore it from a copy, or import it again: {line}")
+    assert main(shlex.split(line)[1:]) == 0
+    after = open_run(run)
+    assert after.recipe == before.recipe
+    assert name == "gpt" or after.inputs.pairs is before.inputs.pairs is bool(options)
+
+
+def test_an_imported_run_whose_mark_is_lost_is_opened_and_that_is_said(here: Path) -> None:
+    assert main(["import", "gpt"]) == 0
+    for mark in ("best", "last"):
+        Path("runs/gpt", mark).unlink(missing_ok=True)
+    said: list[str] = []
+    assert open_run(Path("runs/gpt"), notice=said.append).step == 1
+    assert said == ["runs/gpt has no checkpoint that `last` names; using step 1 instead"]
 
 
 def test_without_a_name_the_folder_is_called_after_the_run(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
