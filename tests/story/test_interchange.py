@@ -178,6 +178,11 @@ def test_the_file_inside_the_folder_will_do_and_a_run_is_not_overwritten(
     assert main(["import", "gpt", "--yes"]) == 0
 
 
+def test_one_architecture_need_not_stand_in_a_list(here: Path) -> None:
+    changed("config.json", architectures="GPT2LMHeadModel")(here / "gpt")
+    assert main(["import", "gpt"]) == 0
+
+
 def test_weights_in_several_files_are_one_model(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
     tensors = load_file(here / "gpt" / "model.safetensors")
     names = sorted(tensors)
@@ -431,10 +436,14 @@ DAMAGES: list[tuple[str, Damage, str]] = [
     (
         "bert",
         labels_called(["no", "yes"]),
-        r'config\.json has id2label = \["no", "yes"\], expected a name for each num',
+        r'config\.json has id2label = \["no", "yes"\], expected a name in one line for each num',
     ),
     ("bert", labels_called({"no": 0}), r'config\.json has id2label = {"no": 0}, expected .* as in {"0": "bad", "1": '),
     ("bert", labels_called({"1": "no", "2": "yes"}), r'id2label = {"1": "no", "2": "yes"}, expected .* number from 0'),
+    ("bert", labels_called({"0": "no", "1": None}), r'id2label = {"0": "no", "1": null}, expected a name in one line'),
+    ("bert", labels_called({"0": "no", "1": " "}), r'id2label = {"0": "no", "1": " "}, expected a name in one line'),
+    ("bert", labels_called({"0": "no", "1": ["a"]}), r'id2label = {"0": "no", "1": \["a"\]}, expected a name in one'),
+    ("bert", labels_called({"0": "no", "1": "a\n"}), r'id2label = {"0": "no", "1": "a\\n"}, expected a name in one'),
     (
         "bert",
         labels_called({"0": "a", "1": "b", "2": "a"}),
@@ -442,6 +451,7 @@ DAMAGES: list[tuple[str, Damage, str]] = [
     ),
     ("gpt", changed("config.json", model_type="llama"), r"model_type 'llama'; those that can .* gpt2, bert, roberta"),
     ("gpt", changed("config.json", architectures=["GPT2ForTokenClassification"]), r"architecture GPT2ForTokenClass"),
+    ("gpt", changed("config.json", architectures="GPT2ForTokenClassification"), r"architecture GPT2ForTokenClass"),
     ("gpt", changed("config.json", activation_function="relu"), r"activation_function = 'relu'; only 'gelu_new' and"),
     ("gpt", changed("config.json", layer_norm_epsilon=1e-6), r"layer_norm_epsilon = 1e-06; only 1e-05 can be"),
     ("bert", changed("config.json", position_embedding_type="relative_key"), r"position_embedding_type = 'relative"),

@@ -96,7 +96,8 @@ def _recognised(config: Mapping[str, Any], where: Path) -> tuple[Family, str]:
     family = FAMILIES.get(str(name))
     if family is None:
         raise DataError(f"{where} is of model_type '{name}'; those that can be imported are {', '.join(FAMILIES)}")
-    architecture = next(iter(config.get("architectures") or []), None)
+    listed = config.get("architectures") or []
+    architecture = listed if isinstance(listed, str) else next(iter(listed), None)
     task = family.task_of(architecture)
     if task is None:
         known = [family.bare, *dict.fromkeys(name for head in family.heads.values() for name in head.architectures)]
@@ -163,10 +164,10 @@ def _labels(config: Mapping[str, Any], tensors: Mapping[str, Tensor], head: Head
     named = config.get("id2label") or {}
     if named:
         numbers = [str(number) for number in range(len(named))] if isinstance(named, dict) else []
-        if not numbers or set(named) != set(numbers):
+        if not numbers or set(named) != set(numbers) or not all(map(_is_name, named.values())):
             raise DataError(
-                f"{where} has id2label = {_short(json.dumps(named, ensure_ascii=False))}, expected a name for each "
-                'number from 0 on, as in {"0": "bad", "1": "good"}: write it so, or get the file again'
+                f"{where} has id2label = {_short(json.dumps(named, ensure_ascii=False))}, expected a name in one line "
+                'for each number from 0 on, as in {"0": "bad", "1": "good"}: write it so, or get the file again'
             )
         names = [str(named[number]) for number in numbers]
         name, times = Counter(names).most_common(1)[0]
@@ -179,6 +180,11 @@ def _labels(config: Mapping[str, Any], tensors: Mapping[str, Tensor], head: Head
         return names
     (output,) = (row.theirs[0] for row in head.rows if row.ours == ("output.bias",))
     return [f"LABEL_{number}" for number in range(len(tensors.get(output, ())))]
+
+
+def _is_name(name: Any) -> bool:
+    """Whether a label can be called so: in one line, and not blank."""
+    return isinstance(name, str | int | float) and bool(str(name).strip()) and len(f"{name}.".splitlines()) == 1
 
 
 def _vectors(tensors: Mapping[str, Tensor], family: Family, folder: Path) -> int:
