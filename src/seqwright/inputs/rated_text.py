@@ -18,6 +18,11 @@ class Ratings(NamedTuple):
     lowest: float
     highest: float
 
+    @property
+    def known(self) -> bool:
+        """Whether these are of training texts; of a model that was trained elsewhere nobody knows them."""
+        return self.lowest < self.highest
+
 
 @dataclass(frozen=True)
 class RatedText(ReadText):

@@ -17,6 +17,7 @@ from seqwright.data.labelled import LabelledFiles
 from seqwright.errors import DataError, RunError, SettingError
 from seqwright.inputs.labelled_text import LabelledText
 from seqwright.inputs.rated_text import RatedText
+from seqwright.interchange.recipes import UNKNOWN
 from seqwright.models.classifier import RecurrentClassifier
 from seqwright.objectives.labels import Labels
 from seqwright.objectives.rating import Rating
@@ -220,6 +221,12 @@ def test_ratings_are_learnt_around_zero_and_said_as_they_were() -> None:
     seen = [value for batch in prepared.train.once() for value in batch.label_B.tolist()]
     assert np.mean(seen) == pytest.approx(0, abs=1e-6)
     assert np.std(seen) == pytest.approx(1, rel=1e-5)
+
+
+def test_ratings_are_known_of_training_texts_and_not_of_a_model_from_elsewhere() -> None:
+    inputs = wired("rating")[2]
+    assert inputs.ratings.known
+    assert not UNKNOWN.known
 
 
 def test_the_scores_of_a_rater_are_those_of_its_ratings() -> None:
