@@ -409,6 +409,7 @@ LAST_BLOCK = [
     for layer in ("ln_1", r"attn\.c_attn", r"attn\.c_proj", "ln_2", r"mlp\.c_fc", r"mlp\.c_proj")
     for part in ("weight", "bias")
 ]
+LATER_BLOCKS = [name.replace(r"h\.2", r"h\.{n}") + r" \(3 times\)" for name in LAST_BLOCK]
 WTE, BIAS = "transformer.wte.weight", "transformer.h.1.attn.c_attn.bias"
 DAMAGES: list[tuple[str, Damage, str]] = [
     ("gpt", pickled, r"pytorch_model\.bin is a pickle, which can run any program .* convert it .* python -c"),
@@ -466,7 +467,13 @@ DAMAGES: list[tuple[str, Damage, str]] = [
     ("gpt", changed("config.json", n_head=5), r"model: width 12 does not divide into 5 heads"),
     ("gpt", changed("config.json", n_embd=18), r"wte\.weight \(61, 12\), but its settings make that \(61, 18\)"),
     ("gpt", changed("config.json", n_layer=3), rf"gpt lacks {', '.join(LAST_BLOCK)}; such a model cannot be imported"),
+    ("gpt", changed("config.json", n_layer=5), rf"gpt lacks {', '.join(LATER_BLOCKS)}; such a model cannot be impor"),
     ("gpt", changed("config.json", n_layer=1), r"gpt has the unknown transformer\.h\.1\.attn\.c_attn\.bias, "),
+    (
+        "gpt",
+        tensors_changed(lambda tensors: tensors.update({f"transformer.h.{n}.rotary": torch.zeros(2) for n in (0, 1)})),
+        r"gpt has the unknown transformer\.h\.{n}\.rotary \(2 times\); such",
+    ),
     ("gpt", tensors_changed(lambda tensors: tensors.pop(BIAS)), rf"gpt lacks {BIAS}; such a model cannot"),
     ("gpt", tensors_changed(lambda tensors: tensors.pop(WTE)), rf"gpt lacks {WTE}; such a model cannot"),
     ("gpt", tensors_changed(lambda tensors: tensors.update(extra=torch.zeros(2))), r"gpt has the unknown extra; such"),

@@ -124,5 +124,15 @@ def _turned(tensor: Tensor, turned: Turned) -> Tensor:
 
 
 def _misfit(missing: Sequence[str], unknown: Sequence[str]) -> str:
-    found = [f"lacks {', '.join(missing)}"] if missing else []
-    return " and ".join([*found, *([f"has the unknown {', '.join(unknown)}"] if unknown else [])])
+    found = [f"lacks {_gathered(missing)}"] if missing else []
+    return " and ".join([*found, *([f"has the unknown {_gathered(unknown)}"] if unknown else [])])
+
+
+def _gathered(names: Sequence[str]) -> str:
+    """Names in a sentence; those that differ by the number of a block stand there once."""
+    alike: dict[str, list[str]] = {}
+    for name in names:
+        alike.setdefault(_pattern(name), []).append(name)
+    return ", ".join(
+        f"{pattern} ({len(several)} times)" if len(several) > 1 else several[0] for pattern, several in alike.items()
+    )
