@@ -73,5 +73,17 @@ def test_a_model_that_drops_nothing_is_refused() -> None:
     settings = {**bert_heads.SMALL, "dropout": 0.0, "head_dropout": 0.0}
     model = BertClassifier(BertTextSettings(**settings), vocabulary=13, classes=3)
     with pytest.raises(SettingError, match=r"this model drops nothing: set model\.dropout=0\.1"):
-        RDrop().start(model, bert_heads.text_example())
-    RDrop().start(bert_heads.small_bert_classifier(), bert_heads.text_example())
+        RDrop()(model, bert_heads.text_example(), None)
+    RDrop()(model.eval(), bert_heads.text_example(), None)
+
+
+def test_weights_of_classes_count_in_both_passes() -> None:
+    weights = (1.0, 2.0, 0.5, 4.0, 3.0)
+    model, objective = Undecided(), RDrop(RDropSettings(weights=weights))
+    loss, _ = objective(model, batch(), None)
+    assert list(loss.parts) == ["loss", "weighted", "apart"]
+    each = [
+        F.cross_entropy(logits_BC, batch().label_B, weight=torch.tensor(weights), reduction="sum")
+        for logits_BC in model.logits_2BC
+    ]
+    torch.testing.assert_close(loss.parts["weighted"].sum, torch.stack(each).mean())

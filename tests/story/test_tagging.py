@@ -183,3 +183,12 @@ def test_only_taggers_tag(tmp_path: Path) -> None:
     train(recipe_from(plain), tmp_path / "run")
     with pytest.raises(RunError, match=r"learnt translation; tag is for a tagger"):
         tag(tmp_path / "run", "x")
+
+
+def test_two_readings_can_be_made_to_agree(home: Path) -> None:
+    data = {"kind": "tagged", "train": str(home / "mine.conll"), "valid": str(home / "valid.conll")}
+    drops = {**TINY, "model": {**TINY["model"], "dropout": 0.5}, "training": {**TINY["training"], "log_every": 60}}
+    train(recipe_from({"data": data, **drops, "objective": {"kind": "r-drop", "agreement": 4.0}}), home / "agreed")
+    lines = [json.loads(line) for line in (home / "agreed" / "journal.jsonl").read_text().splitlines()]
+    assert [line["apart"] > 0 for line in lines if line["event"] == "train"] == [True]
+    assert lines[-1]["accuracy"] == 100

@@ -39,24 +39,18 @@ class RDrop(Objective):
         settings = settings or RDropSettings()
         self.label, self.agreement = Labels(settings), settings.agreement
 
-    def start(self, model: nn.Module, batch: Any) -> None:
-        """Nothing flows from batch to batch; a model that drops nothing is refused before anything is learnt."""
-        model.train()
-        with torch.no_grad():
-            first, second = (model(batch, None)[0] for _ in range(2))
-        if torch.equal(first, second):
-            raise SettingError(
-                "objective.kind is 'r-drop', which compares two passes with different dropout, but this model drops "
-                "nothing: set model.dropout=0.1, or objective.kind=labels"
-            )
-
     def counts(self, batch: Any) -> dict[str, int]:
         """Every part counts texts, or words."""
         return {**self.label.counts(batch), "apart": len(batch.labels)}
 
     def forward(self, model: nn.Module, batch: Any, carry: Any) -> tuple[Loss, Any]:
-        """The loss over what is judged in a batch."""
+        """The loss over what is judged in a batch; a model that drops nothing in training is refused."""
         (first, _), (second, carry) = model(batch, carry), model(batch, carry)
+        if model.training and torch.equal(first, second):
+            raise SettingError(
+                "objective.kind is 'r-drop', which compares two passes with different dropout, but this model drops "
+                "nothing: set model.dropout=0.1 (of a frozen one model.head_dropout=0.1), or objective.kind=labels"
+            )
         one, other = (self.label.loss_of(logits, batch).parts for logits in (first, second))
         parts = {name: part._replace(sum=(part.sum + other[name].sum) / 2) for name, part in one.items()}
         apart = divergence(first[batch.judged], second[batch.judged])
