@@ -79,6 +79,8 @@ def main() -> None:
         for task in tasks:
             if not given.tasks or task in given.tasks:
                 found.setdefault(row, {})[task] = seeds_of(row, task, settings, given)
+    if not found:
+        raise SystemExit("nothing was asked for: --only and --tasks name no row, and `imported` needs --imported RUN.")
     table = [cells(row, scores) for row, scores in found.items()]
     show(("", *(cell.title for cell in (TASKS | OTHERS).values()), "mean of five"), [*table, regression(found)])
     record(
