@@ -327,6 +327,49 @@ def test_an_imported_model_is_compared_with_nothing(
     assert "to beat" not in said
 
 
+PAIR_TABLE = f"sentence1,sentence2,label\n{OF_PAIRS}"
+MISFITS = [
+    (
+        [],
+        "text,label\nthe fox,Yes\nthe dog,no\n",
+        "the file has the label 'Yes' (1 text), but the model knows only 'no', 'yes': write these into the file. Did "
+        "you mean 'yes'?",
+    ),
+    (
+        [],
+        PAIR_TABLE,
+        "the file has pairs of texts, but the model was imported for single ones: import it with --pairs",
+    ),
+    (
+        ["--pairs"],
+        "text,label\nthe fox,yes\nthe dog,no\n",
+        "the file has single texts, but the model was imported for pairs: import it without --pairs, or give the file "
+        "a second text, in columns named sentence1 and sentence2 or text1 and text2",
+    ),
+]
+
+
+@pytest.mark.parametrize(("words", "content", "sentence"), MISFITS)
+def test_a_file_that_does_not_fit_an_imported_classifier_is_told_what_would(
+    words: list[str], content: str, sentence: str, here: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    headed("classification", here)
+    (here / "table.csv").write_text(content, encoding="utf-8")
+    assert main(["import", "classification", *words]) == 0
+    said = refused(capsys, "eval", "runs/classification", "--data", "table.csv")
+    assert said == f"seqwright eval: {sentence}"
+
+
+def test_pairs_for_an_imported_rater_of_single_texts_are_told_the_same(
+    here: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    headed("rating", here)
+    (here / "table.csv").write_text("sentence1,sentence2,score\nthe fox,the dog,1.5\n", encoding="utf-8")
+    assert main(["import", "rating"]) == 0
+    said = refused(capsys, "eval", "runs/rating", "--data", "table.csv")
+    assert said.endswith("but the model was imported for single ones: import it with --pairs")
+
+
 @pytest.mark.parametrize("joined", [True, False])
 def test_what_stands_before_a_text_comes_back_as_it_was(
     joined: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

@@ -211,18 +211,24 @@ def rating_of(example: Example, part: PartName) -> float:
     return float(example.label)
 
 
-def refuse_unknown_labels(part: PartName, counts: Mapping[str, int], known: Iterable[str]) -> None:
-    """Refuse a part that asks for labels which nobody could have learnt."""
+def refuse_unknown_labels(
+    part: PartName, counts: Mapping[str, int], known: Iterable[str], *, trained_here: bool = True
+) -> None:
+    """Refuse a part that asks for labels which nobody could have learnt; where training was elsewhere, it is a file."""
     known = list(known)
     unknown = {label: count for label, count in counts.items() if label not in known}
     if unknown:
         label, count = next(iter(unknown.items()))
         others = f" and {len(unknown) - 1:,} more labels" if len(unknown) > 1 else ""
         shown = ", ".join(f"'{_short(name)}'" for name in known[:6]) + (", …" if len(known) > 6 else "")
+        found = f"has the label '{_short(label)}' ({count:,} text{'s' if count > 1 else ''}){others}, but"
+        if not trained_here:
+            raise DataError(
+                f"the file {found} the model knows only {shown}: write these into the file.{nearest(label, known)}"
+            )
         raise DataError(
-            f"the {part} part has the label '{_short(label)}' ({count:,} text{'s' if count > 1 else ''}){others}, but "
-            f"training knew only {shown}: add such texts to the training part or leave them out of this one."
-            f"{nearest(label, known)}"
+            f"the {part} part {found} training knew only {shown}: add such texts to the training part or leave them "
+            f"out of this one.{nearest(label, known)}"
         )
 
 

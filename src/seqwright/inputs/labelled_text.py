@@ -35,6 +35,11 @@ class ReadText(TextInputs):
     pairs: bool  # whether what is known of texts is known of two together
 
     @property
+    def trained_here(self) -> bool:
+        """Whether something is known of training texts; of a model that was trained elsewhere, nothing is."""
+        raise NotImplementedError
+
+    @property
     def begin(self) -> int | None:
         """The token that stands before every text, if the model reads one there."""
         return self.tokenizer.begin if self.begins else None
@@ -70,6 +75,11 @@ class LabelledText(ReadText):
 
     rest_file: ClassVar[str] = "labels.json"
     counts: Mapping[str, int]
+
+    @property
+    def trained_here(self) -> bool:
+        """Whether any label has training texts."""
+        return any(self.counts.values())
 
     @property
     def labels(self) -> tuple[str, ...]:

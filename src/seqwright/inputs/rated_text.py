@@ -31,6 +31,11 @@ class RatedText(ReadText):
     rest_file: ClassVar[str] = "ratings.json"
     ratings: Ratings
 
+    @property
+    def trained_here(self) -> bool:
+        """Whether the ratings of training texts are known."""
+        return self.ratings.known
+
     @classmethod
     def learnt(
         cls,

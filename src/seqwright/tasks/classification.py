@@ -137,7 +137,7 @@ def tokenised(data: LabelledData, inputs: LabelledText, part: PartName) -> Token
         else:
             found[example.label] += 1
             labels.append(numbers.get(example.label, -1))
-    refuse_unknown_labels(part, found, inputs.labels)
+    refuse_unknown_labels(part, found, inputs.labels, trained_here=inputs.trained_here)
     return TokenisedLabels(token_rows(data, inputs, part), np.asarray(labels, dtype=np.int64), blank)
 
 
@@ -194,7 +194,7 @@ def baselines(
     data: LabelledData, inputs: LabelledText, part: PartName, train: TokenisedLabels, asked: TokenisedLabels
 ) -> ToBeat:
     """The most frequent label of training, and a logistic regression that learnt from the training part."""
-    if not any(inputs.counts.values()):
+    if not inputs.trained_here:
         return ToBeat({}, "", [TRAINED_ELSEWHERE])
     majority_N = np.full(len(asked.label_N), inputs.number(inputs.majority))
     always = accuracy(confusion(majority_N.tolist(), asked.label_N.tolist(), classes=len(inputs.labels)))

@@ -102,15 +102,23 @@ def token_rows(data: LabelledData, inputs: ReadText, part: PartName) -> TokenRow
 def refuse_other_number_of_texts(data: LabelledData, inputs: ReadText, part: PartName) -> None:
     """Refuse single texts where two belong together, and the other way round."""
     example = next(usable(data.examples(part)), None)
-    if example is not None and inputs.pairs and example.second is None:
+    if example is None or inputs.pairs is (example.second is not None):
+        return
+    if not inputs.trained_here:
+        raise DataError(
+            "the file has single texts, but the model was imported for pairs: import it without --pairs, or give the "
+            "file a second text, in columns named sentence1 and sentence2 or text1 and text2"
+            if inputs.pairs
+            else "the file has pairs of texts, but the model was imported for single ones: import it with --pairs"
+        )
+    if inputs.pairs:
         raise DataError(
             f"the {part} part has single texts, but the training part has pairs: give it a column for the second text, "
             "and name it with data.second if it has another name than in training"
         )
-    if example is not None and not inputs.pairs and example.second is not None:
-        raise DataError(
-            f"the {part} part has pairs of texts, but the training part has single ones: name the text with data.text"
-        )
+    raise DataError(
+        f"the {part} part has pairs of texts, but the training part has single ones: name the text with data.text"
+    )
 
 
 def _cached(texts: Iterator[str], what: str, data: LabelledData, inputs: ReadText, part: PartName) -> Any:

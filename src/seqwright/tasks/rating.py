@@ -200,7 +200,7 @@ def baselines(
     data: LabelledData, inputs: RatedText, part: PartName, train: TokenisedRatings, asked: TokenisedRatings
 ) -> ToBeat:
     """The mean rating of training, and a ridge regression that learnt from the training part."""
-    if not inputs.ratings.known:
+    if not inputs.trained_here:
         return ToBeat({}, "", [TRAINED_ELSEWHERE])
     true = asked.rating_N.tolist()
     always = squared_error([inputs.ratings.mean] * len(true), true)
