@@ -1,5 +1,6 @@
 """Texts ↔ token ids, labels ↔ numbers: one tokenizer, the names of the labels, and how long texts are shortened."""
 
+from abc import abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, Literal
@@ -35,9 +36,9 @@ class ReadText(TextInputs):
     pairs: bool  # whether what is known of texts is known of two together
 
     @property
+    @abstractmethod
     def trained_here(self) -> bool:
         """Whether something is known of training texts; of a model that was trained elsewhere, nothing is."""
-        raise NotImplementedError
 
     @property
     def begin(self) -> int | None:
