@@ -83,8 +83,7 @@ def _import_checkpoint(path: Path, folder: Path, inputs: Path | None, pairs: boo
     made = write_run(recipe, folder, text, model)
     write_card(made)
     if constants := names.left_out(checkpoint.tensors):
-        counted = ", ".join(f"{name} ({count} times)" if count > 1 else name for name, count in constants.items())
-        say(f"left out, since every model computes them anew: {counted}")
+        say(f"left out, since every model computes them anew: {constants}")
     if checkpoint.unused:
         vectors = text.tokenizer.size
         tokens = vectors - checkpoint.unused

@@ -4,7 +4,6 @@ A row says which of our tensors hold the same numbers as which of theirs. Where 
 them stacked (queries, keys and values), both sides are laid one above the other, and cut apart as each has them.
 """
 
-from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Literal, NamedTuple
 
@@ -71,9 +70,9 @@ class Names(NamedTuple):
             found |= dict(zip(row.ours, (part.contiguous() for part in torch.split(stacked, sizes)), strict=True))
         return found
 
-    def left_out(self, theirs: Iterable[str]) -> Counter[str]:
-        """Which of their tensors hold nothing, by their names in the table, with how many there are of each."""
-        return Counter(pattern for pattern in map(_pattern, theirs) if pattern in self.useless)
+    def left_out(self, theirs: Iterable[str]) -> str:
+        """Which of their tensors hold nothing, for a sentence; blank where there are none."""
+        return _gathered([name for name in theirs if _pattern(name) in self.useless])
 
     def theirs(self, ours: Mapping[str, Tensor]) -> dict[str, Tensor]:
         """Their tensors from all of ours."""
