@@ -106,9 +106,9 @@ def plain_loop(batches: StreamBatches, inputs: PlainText, recipe: Recipe) -> Loo
         for _ in range(steps):
             batch = batches.at(place)
             place = batches.after(place)
-            logits_BTV, (hidden, memory) = model(batch.given_BT, state)
+            logits_BTV, (hidden, memory) = model(batch.input_BT, state)
             state = hidden.detach(), memory.detach()
-            loss = F.cross_entropy(logits_BTV.flatten(0, 1), batch.wanted_BT.flatten())
+            loss = F.cross_entropy(logits_BTV.flatten(0, 1), batch.target_BT.flatten())
             optimizer.zero_grad()
             torch.autograd.backward(loss)
             nn.utils.clip_grad_norm_(model.parameters(), 1.0)

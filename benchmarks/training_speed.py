@@ -140,16 +140,16 @@ class PlainTransformer(nn.Module):
         positions = torch.stack([angle.sin(), angle.cos()], dim=-1).flatten(1)
         self.register_buffer("positions", positions, persistent=False)
 
-    def forward(self, source_BS: Tensor, given_BT: Tensor) -> Tensor:
+    def forward(self, source_BS: Tensor, input_BT: Tensor) -> Tensor:
         """The logits of every next target token."""
         source_padding_BS = source_BS == PAD
-        future_TT = torch.ones(given_BT.shape[1], given_BT.shape[1], dtype=torch.bool).triu(1)
+        future_TT = torch.ones(input_BT.shape[1], input_BT.shape[1], dtype=torch.bool).triu(1)
         read_BTD = self.transformer(
             self.embedded(source_BS),
-            self.embedded(given_BT),
+            self.embedded(input_BT),
             tgt_mask=future_TT,
             src_key_padding_mask=source_padding_BS,
-            tgt_key_padding_mask=given_BT == PAD,
+            tgt_key_padding_mask=input_BT == PAD,
             memory_key_padding_mask=source_padding_BS,
         )
         logits_BTV: Tensor = self.output(read_BTD)

@@ -257,9 +257,9 @@ def _estimate(path: Path, sections: list[Section], model: Ngram, unknown: int) -
     for n, (tokens_GN, logp_G, weight_G) in enumerate(sections[1:], start=2):
         context_G = tokens_GN[:, 0]
         for token_G, table in zip(tokens_GN.T[1:-1], tables, strict=True):
-            wanted_G = context_G * model.vocabulary + token_G
-            context_G = np.searchsorted(table.key_G, wanted_G)
-            if not np.isin(wanted_G, table.key_G).all():
+            target_G = context_G * model.vocabulary + token_G
+            context_G = np.searchsorted(table.key_G, target_G)
+            if not np.isin(target_G, table.key_G).all():
                 raise DataError(f"{path} has {n}-grams whose first {n - 1} words are not among its {n - 1}-grams")
         key_G = context_G * model.vocabulary + tokens_GN[:, -1]
         order_G = np.argsort(key_G)

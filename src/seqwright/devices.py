@@ -13,7 +13,7 @@ Precision = Literal["float32", "bfloat16"]
 ModuleT = TypeVar("ModuleT", bound=nn.Module)
 
 
-def home_of(module: nn.Module) -> torch.device:
+def device_of(module: nn.Module) -> torch.device:
     """Where a module's tensors are; a module without any is at home on the CPU."""
     return next((tensor.device for tensor in module.state_dict().values()), torch.device("cpu"))
 
@@ -36,7 +36,7 @@ def in_precision(model: ModuleT, precision: Precision) -> ModuleT:
 
     A model that has counted instead of learnt has nothing to round.
     """
-    if precision == "float32" or not computes_bfloat16(home_of(model)) or not any(True for _ in model.parameters()):
+    if precision == "float32" or not computes_bfloat16(device_of(model)) or not any(True for _ in model.parameters()):
         return model
     return copy.deepcopy(model).bfloat16()
 

@@ -21,7 +21,7 @@ from seqwright.settings import Settings
 SECTIONS = tuple(KINDS)
 FORMAT = 1
 WORDS = ("name", "description", "base")
-OF_THE_BEGINNING = frozenset({"weights", "take"})  # of a model: where it began, which is no one else's matter
+INIT_ONLY_KEYS = frozenset({"weights", "take"})  # of a model: where it began, which is no one else's matter
 TOKENIZER_KEYS = frozenset({"kind", "vocabulary", "normalise", "lowercase", "least"})  # what decides a tokenizer
 
 
@@ -230,9 +230,9 @@ def _inherited(plain: dict[str, Any], other: dict[str, Any]) -> dict[str, Any]:
     task, model = _task(plain), plain["model"]
     kind = chosen("model", model.get("kind", other["model"]["kind"]), task)
     known: type[Settings] = kind.load(kind.settings)
-    kept = known.model_fields.keys() - OF_THE_BEGINNING
+    kept = known.model_fields.keys() - INIT_ONLY_KEYS
     if model.get("kind", other["model"]["kind"]) != other["model"]["kind"]:
-        kept -= known.told_by_kind
+        kept -= known.family_defaults
     body = {key: value for key, value in other["model"].items() if key in kept}
     inputs = _same_tokenizer(plain, other, model["weights"])
     return {**plain, "model": {**body, **model}, "inputs": inputs}

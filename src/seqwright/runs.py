@@ -68,7 +68,7 @@ def weights_of(recipe: Recipe) -> str | None:
     return weights
 
 
-def taken_blocks(recipe: Recipe) -> Sequence[int] | None:
+def init_layers_of(recipe: Recipe) -> Sequence[int] | None:
     """Which blocks of that run a recipe takes, if it chooses."""
     blocks: Sequence[int] | None = recipe.model.model_dump().get("take")
     return blocks
@@ -109,7 +109,7 @@ def teachers_of(recipe: Recipe, folder: Path) -> list[Teacher]:
             teachers.append(Teacher(where, before, None))
         else:
             run = opened_beside(path)
-            teachers.append(Teacher(where, sum_of(run), run))
+            teachers.append(Teacher(where, fingerprint_of(run), run))
     return teachers
 
 
@@ -118,7 +118,7 @@ def teacher_key(number: int) -> str:
     return "teacher" if number == 1 else f"teacher {number}"
 
 
-def sum_of(run: Run) -> str:
+def fingerprint_of(run: Run) -> str:
     """A sha256 of everything that decides what a run says: its model's settings, its weights, its inputs."""
     step = step_folder(run.folder, run.step)
     weights = [path for name in ("averages", "model") if (path := step / f"{name}.safetensors").exists()][:1]
@@ -127,7 +127,7 @@ def sum_of(run: Run) -> str:
     return hashlib.sha256(said.encode()).hexdigest()
 
 
-def sums_of(recipe: Recipe, data: Any, teachers: Sequence[Teacher]) -> dict[str, str]:
+def fingerprints_of(recipe: Recipe, data: Any, teachers: Sequence[Teacher]) -> dict[str, str]:
     """A sha256 of each thing that is learnt from."""
     sums = {part: data.fingerprint(part) for part in data.parts()}
     more = {teacher_key(number): teacher.sha256 for number, teacher in enumerate(teachers, start=1)}
@@ -135,7 +135,7 @@ def sums_of(recipe: Recipe, data: Any, teachers: Sequence[Teacher]) -> dict[str,
     return sums | {name: known for name, known in more.items() if known}
 
 
-def device_of(recipe: Recipe) -> torch.device:
+def training_device(recipe: Recipe) -> torch.device:
     """Where the recipe wants to compute."""
     wanted = recipe.training.device
     there = {"cuda": torch.cuda.is_available(), "mps": torch.backends.mps.is_available(), "cpu": True}
@@ -174,16 +174,16 @@ def train(
     """Train a recipe into a run folder, going on where an earlier training stopped. `text` is the recipe as written."""
     reporter = reporter or Quiet()
     set_up_cpu(recipe)
-    task, data, device = task_of(recipe.task), data_of(recipe), device_of(recipe)
+    task, data, device = task_of(recipe.task), data_of(recipe), training_device(recipe)
     world = World.from_environment(device)
     with locked(folder) if world.first else nullcontext():  # under torchrun only one process writes
         if fresh and world.first:
             clear(folder)
-        world.told_by_first(True)  # the others wait until the folder is as it shall be
+        world.broadcast_flag(True)  # the others wait until the folder is as it shall be
         refuse_changes(recipe, folder)
         known = bool(steps_on_disk(folder))
         teachers = teachers_of(recipe, folder)
-        sha256 = sums_of(recipe, data, teachers)
+        sha256 = fingerprints_of(recipe, data, teachers)
         refuse_other_data(folder, sha256)
         source = None if known else source_of(recipe)
         tokenizer = None if source is None else source.inputs.tokenizer
@@ -194,9 +194,9 @@ def train(
             reporter.say(note)
         model = model_of(recipe, inputs.sizes()).to(device)
         if source is not None and weights_of(recipe) is not None:
-            for note in transferred(source.model, model, str(source.folder), taken_blocks(recipe)):
+            for note in transferred(source.model, model, str(source.folder), init_layers_of(recipe)):
                 reporter.say(note)
-            sha256["weights"] = sum_of(source)
+            sha256["weights"] = fingerprint_of(source)
         reporter.say(f"{recipe.model.kind}: {parameters(model):,} parameters, {_sizes(inputs.sizes())}")
         if world.first:
             write_beginning(recipe, folder, text, inputs, sha256)
@@ -271,7 +271,7 @@ def open_run(folder: Path, *, which: str = "best", notice: Callable[[str], None]
     load_tensors(model, files.get("averages") or files["model"])
     set_up_cpu(recipe)
     try:
-        device = device_of(recipe)
+        device = training_device(recipe)
     except SettingError:  # trained elsewhere
         device = torch.device("cpu")
     return Run(folder, recipe, inputs, model.to(device).eval(), step)

@@ -11,7 +11,7 @@ class Settings(BaseModel):
     The string under a field describes it: help texts and the reference in the documentation are made from it.
     """
 
-    told_by_kind: ClassVar[frozenset[str]] = frozenset()
+    family_defaults: ClassVar[frozenset[str]] = frozenset()
     """What `kind` fills in where it is left open: a model of another kind does not take it over with the weights."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", strict=False, use_attribute_docstrings=True)

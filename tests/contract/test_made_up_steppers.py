@@ -98,8 +98,8 @@ class Bigram(nn.Module):
         return self.logp_VV[tokens_B], state
 
     def log_probability(self, tokens_BT: Tensor, real_BT: Tensor) -> Tensor:
-        given_BT = torch.cat([torch.full_like(tokens_BT[:, :1], BEGIN), tokens_BT[:, :-1]], dim=1)
-        return self.logp_VV[given_BT, tokens_BT].masked_fill(~real_BT, 0.0)
+        input_BT = torch.cat([torch.full_like(tokens_BT[:, :1], BEGIN), tokens_BT[:, :-1]], dim=1)
+        return self.logp_VV[input_BT, tokens_BT].masked_fill(~real_BT, 0.0)
 
 
 # BEGIN is followed by 2 three times and by 3 once; 2 by END once, by 3 twice; 3 by END three times.
@@ -215,10 +215,10 @@ def test_an_ensemble_is_searched_by_the_mean_of_its_members(average: Average) ->
     hypotheses = beam_search(every, started(every), Rules(3), first_B=torch.full((3,), 2), width=4, steps=6)
     for row, (best,) in enumerate(hypotheses):
         chosen = [*best.tokens, 3] if best.finished else best.tokens
-        given_1T = torch.tensor([[2, *chosen[:-1]]])
+        input_1T = torch.tensor([[2, *chosen[:-1]]])
         alone = type(batch)(*(tensor[[row]] for tensor in batch))
         said = [
-            np.exp(member.read(given_1T, torch.ones_like(given_1T).bool(), member.start(alone))[0][0].detach().numpy())
+            np.exp(member.read(input_1T, torch.ones_like(input_1T).bool(), member.start(alone))[0][0].detach().numpy())
             for member in members
         ]
         shares = [odds / odds.sum(-1, keepdims=True) for odds in said]
@@ -231,10 +231,10 @@ def test_an_ensemble_is_searched_by_the_mean_of_its_members(average: Average) ->
 @torch.no_grad()
 def test_the_state_of_an_ensemble_is_reordered_whole() -> None:
     both, batch = Ensemble([transformer(1), transformer(2)]), example()
-    given_BT, rows = batch.given_BT[:, :2], torch.tensor([2, 0])
-    _, state = both.read(given_BT, torch.ones_like(given_BT, dtype=torch.bool), started(both))
-    straight_BV, _ = both.step(batch.given_BT[:, 2], state)
-    moved_BV, _ = both.step(batch.given_BT[rows, 2], reordered(state, rows))
+    input_BT, rows = batch.input_BT[:, :2], torch.tensor([2, 0])
+    _, state = both.read(input_BT, torch.ones_like(input_BT, dtype=torch.bool), started(both))
+    straight_BV, _ = both.step(batch.input_BT[:, 2], state)
+    moved_BV, _ = both.step(batch.input_BT[rows, 2], reordered(state, rows))
     torch.testing.assert_close(moved_BV, straight_BV[rows], rtol=0, atol=1e-5)
 
 

@@ -1,7 +1,7 @@
 """What every model of the family promises, run over `lineage.py`: a new row there is tested here without a change.
 
 A batch is a NamedTuple of tensors whose names end in their shape, so it can be padded and cut by the names alone.
-Left-to-right models are given `given_BT` and `real_BT`. An example has three rows or more, and five positions or more.
+Left-to-right models are given `input_BT` and `real_BT`. An example has three rows or more, and five positions or more.
 """
 
 from copy import deepcopy
@@ -48,7 +48,7 @@ def example(row: Model) -> Any:
 def logits(model: nn.Module, batch: Any) -> Tensor:
     """What the model says of a batch, its padding left out."""
     found: Tensor = model(batch, None)[0]
-    return found[batch.judged]
+    return found[batch.loss_mask]
 
 
 def rows_of(batch: Any, rows: list[int]) -> Any:
@@ -80,14 +80,14 @@ def axes(batch: Any) -> list[str]:
 
 def full_rows(batch: Any) -> Tensor:
     """`tokens_BT` without padding: known tokens, another row each."""
-    known: Tensor = batch.given_BT[batch.real_BT]
+    known: Tensor = batch.input_BT[batch.real_BT]
     draw = torch.Generator().manual_seed(3)
-    return known[torch.randint(len(known), batch.given_BT.shape, generator=draw)]
+    return known[torch.randint(len(known), batch.input_BT.shape, generator=draw)]
 
 
 def read_tokens(batch: Any, side: str) -> Tensor:
     """The tokens of a batch that a model has vectors for: those of the source, or those it is given, or all."""
-    fields, names = batch._asdict(), ("source_BS",) if side == "source" else ("given_BT", "tokens_BT")
+    fields, names = batch._asdict(), ("source_BS",) if side == "source" else ("input_BT", "tokens_BT")
     found: Tensor = next(fields[name] for name in names if name in fields)
     return found
 
@@ -130,7 +130,7 @@ def test_the_order_of_the_rows_does_not_matter(row: Model) -> None:
     model, batch = small(row), example(row)
     order = list(reversed(range(len(batch[0]))))
     moved = rows_of(batch, order)
-    close(logits(model, moved), model(batch, None)[0][order][moved.judged])
+    close(logits(model, moved), model(batch, None)[0][order][moved.loss_mask])
 
 
 @every_model
@@ -256,11 +256,11 @@ def test_stepping_agrees_with_reading_it_all_at_once(row: Model) -> None:
 @torch.no_grad()
 def test_reading_in_pieces_agrees_with_reading_it_all_at_once(row: Model) -> None:
     model, batch = small(row), example(row)
-    whole_BTV, _ = model.read(batch.given_BT, batch.real_BT, model.start(batch))
+    whole_BTV, _ = model.read(batch.input_BT, batch.real_BT, model.start(batch))
     for pieces in ([1, 2], [3, 1], [2, 2, 2]):
         state, found = model.start(batch), []
-        sizes = [*pieces, batch.given_BT.shape[1] - sum(pieces)]
-        for tokens_BT, real_BT in zip(batch.given_BT.split(sizes, 1), batch.real_BT.split(sizes, 1), strict=True):
+        sizes = [*pieces, batch.input_BT.shape[1] - sum(pieces)]
+        for tokens_BT, real_BT in zip(batch.input_BT.split(sizes, 1), batch.real_BT.split(sizes, 1), strict=True):
             logits_BTV, state = model.read(tokens_BT, real_BT, state)
             found.append(logits_BTV)
         close(torch.cat(found, dim=1)[batch.real_BT], whole_BTV[batch.real_BT])
@@ -310,8 +310,8 @@ def test_rounded_to_bfloat16_it_says_nearly_the_same_and_leaves_the_model_alone(
     state, exact = rounded.start(batch), model.start(batch)
     for token_B in full_rows(batch).unbind(1):
         logits_BV, state = rounded.step(token_B, state)
-        wanted_BV, exact = model.step(token_B, exact)
-        close(logits_BV.float(), wanted_BV.float(), by=0.1 * max(1.0, float(wanted_BV.abs().max())))
+        target_BV, exact = model.step(token_B, exact)
+        close(logits_BV.float(), target_BV.float(), by=0.1 * max(1.0, float(target_BV.abs().max())))
 
 
 @those_that("steps")
@@ -341,8 +341,8 @@ def test_a_reordered_state_is_the_state_of_the_reordered_rows(row: Model) -> Non
     for before, known in ((state, 0), (after, 3)):
         found_BV, _ = model.step(moved_BT[:, known], reordered(before, torch.tensor(rows)))
         fresh = model.start(rows_of(batch, rows))
-        wanted_BTV, _ = model.read(moved_BT[:, : known + 1], all_real(moved_BT[:, : known + 1]), fresh)
-        close(found_BV, wanted_BTV[:, -1])
+        target_BTV, _ = model.read(moved_BT[:, : known + 1], all_real(moved_BT[:, : known + 1]), fresh)
+        close(found_BV, target_BTV[:, -1])
 
 
 @those_that("steps")
@@ -361,12 +361,12 @@ def test_every_tensor_of_a_state_has_a_row_for_each_row(row: Model) -> None:
 
 def documents(batch: Any) -> list[Any]:
     """The rows of a batch without what stands before and after them."""
-    return [given[real][1:].numpy() for given, real in zip(batch.given_BT, batch.real_BT, strict=True)]
+    return [given[real][1:].numpy() for given, real in zip(batch.input_BT, batch.real_BT, strict=True)]
 
 
 def packed(batch: Any, rows: list[list[Any]]) -> PackedText:
     """Documents in the rows of a batch that packs them, begun and ended as in another batch."""
-    return packed_texts(rows, begin=int(batch.given_BT[0, 0]), end=int(batch.wanted_BT[0, batch.real_BT[0]][-1]))
+    return packed_texts(rows, begin=int(batch.input_BT[0, 0]), end=int(batch.target_BT[0, batch.real_BT[0]][-1]))
 
 
 @those_that("packs")
@@ -375,7 +375,7 @@ def test_a_packed_document_is_read_as_if_it_stood_alone(row: Model) -> None:
     first, second, third = documents(batch)
     alone = [logits(model, packed(batch, [[text]])) for text in (first, second, third)]
     for text, wanted in zip((first, second, third), alone, strict=True):
-        apart = texts([text], begin=int(batch.given_BT[0, 0]), end=1)
+        apart = texts([text], begin=int(batch.input_BT[0, 0]), end=1)
         close(logits(model, apart), wanted)
     together = logits(model, packed(batch, [[third, first, second], [second, third]]))
     close(together, torch.cat([alone[n] for n in (2, 0, 1, 1, 2)]))
@@ -387,7 +387,7 @@ def test_another_document_in_the_row_changes_nothing(row: Model) -> None:
     model, batch = small(row), example(row)
     first, second, third = documents(batch)
     one, other = (packed(batch, [[first, text, second]]) for text in (third, third[::-1].copy()))
-    assert not torch.equal(one.given_BT, other.given_BT)
+    assert not torch.equal(one.input_BT, other.input_BT)
     for number in (1, 2, 3):
         here = one.document_BT == number
         before, after = model(one, None)[0][here], model(other, None)[0][here]

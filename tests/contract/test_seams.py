@@ -124,9 +124,9 @@ class Truncated(Objective):
         hidden_BD = carry.hidden_BD.masked_fill(batch.fresh_B[:, None], 0.0)
         read_B = carry.deeper[0].masked_fill(batch.fresh_B, 0) + batch.tokens_BT.shape[1]
         logits_BTV, hidden_BD = model(batch.tokens_BT, hidden_BD)
-        wanted_BT = batch.tokens_BT[:, 1:]
-        loss = nn.functional.cross_entropy(logits_BTV[:, :-1].flatten(0, 1), wanted_BT.flatten(), reduction="sum")
-        return Loss({"loss": Part(loss, wanted_BT.numel())}), Carry(hidden_BD.detach(), (read_B, None))
+        target_BT = batch.tokens_BT[:, 1:]
+        loss = nn.functional.cross_entropy(logits_BTV[:, :-1].flatten(0, 1), target_BT.flatten(), reduction="sum")
+        return Loss({"loss": Part(loss, target_BT.numel())}), Carry(hidden_BD.detach(), (read_B, None))
 
 
 def saved_carry(run: Path, step: int) -> list[Tensor]:
@@ -143,8 +143,8 @@ def test_the_carry_flows_from_batch_to_batch_and_is_reset_where_a_row_is_fresh(t
     for row, first in since.items():
         text_1T = torch.cat([batch.tokens_BT[row] for batch in batches.batches[first:4]]).unsqueeze(0)
         with torch.no_grad():
-            _, wanted_1D = model(text_1T, torch.zeros(1, D))
-        torch.testing.assert_close(hidden_BD[row], wanted_1D[0], rtol=0, atol=1e-6)
+            _, target_1D = model(text_1T, torch.zeros(1, D))
+        torch.testing.assert_close(hidden_BD[row], target_1D[0], rtol=0, atol=1e-6)
         assert int(read_B[row]) == text_1T.numel()
 
 
@@ -219,9 +219,9 @@ class Teacher(Objective):
 
     def forward(self, model: nn.Module, batch: Text, carry: None) -> tuple[Loss, None]:
         hidden_BD = torch.zeros(len(batch.tokens_BT), D)
-        wanted_BTV, _ = self.teacher(batch.tokens_BT, hidden_BD)
-        given_BTV, _ = model(batch.tokens_BT.flip(1), hidden_BD)
-        return Loss({"loss": Part((given_BTV - wanted_BTV).square().sum(), len(batch.tokens_BT))}), None
+        target_BTV, _ = self.teacher(batch.tokens_BT, hidden_BD)
+        input_BTV, _ = model(batch.tokens_BT.flip(1), hidden_BD)
+        return Loss({"loss": Part((input_BTV - target_BTV).square().sum(), len(batch.tokens_BT))}), None
 
     @torch.no_grad()
     def after_step(self, model: nn.Module) -> None:

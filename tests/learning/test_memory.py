@@ -17,9 +17,9 @@ def questions(rows: int, delay: int, draw: torch.Generator) -> tuple[Text, Tenso
     """`symbol, other, other, …, cue`, and the symbol that should follow the cue."""
     symbol_B = torch.randint(SYMBOLS, (rows,), generator=draw)
     others_BT = SYMBOLS + torch.randint(OTHERS, (rows, delay), generator=draw)
-    given_BT = torch.cat((symbol_B[:, None], others_BT, torch.full((rows, 1), CUE)), dim=1)
-    real_BT = torch.ones_like(given_BT, dtype=torch.bool)
-    return Text(given_BT, given_BT, real_BT, real_BT[:, 0]), symbol_B
+    input_BT = torch.cat((symbol_B[:, None], others_BT, torch.full((rows, 1), CUE)), dim=1)
+    real_BT = torch.ones_like(input_BT, dtype=torch.bool)
+    return Text(input_BT, input_BT, real_BT, real_BT[:, 0]), symbol_B
 
 
 def share_right(kind, delay: int, steps: int = 400) -> float:

@@ -51,14 +51,14 @@ def test_it_reads_what_torchs_own_module_reads(allowed_BTS: Tensor | None) -> No
     ours = an_attention()
     theirs, (x_BTD, memory_BSD) = the_same_in_torch(ours), inputs()
     hidden = None if allowed_BTS is None else ~allowed_BTS.expand(B, T, S).repeat_interleave(H, dim=0)
-    wanted_BTD, wanted_BHTS = theirs(
+    target_BTD, target_BHTS = theirs(
         x_BTD, memory_BSD, memory_BSD, attn_mask=hidden, need_weights=True, average_attn_weights=False
     )
-    torch.testing.assert_close(ours(x_BTD, memory_BSD, allowed_BTS), wanted_BTD, rtol=0, atol=1e-5)
+    torch.testing.assert_close(ours(x_BTD, memory_BSD, allowed_BTS), target_BTD, rtol=0, atol=1e-5)
     with listen(ours) as heard:
         listened_BTD = ours(x_BTD, memory_BSD, allowed_BTS)
-    torch.testing.assert_close(listened_BTD, wanted_BTD, rtol=0, atol=1e-5)
-    torch.testing.assert_close(heard["weights"][0], wanted_BHTS, rtol=0, atol=1e-5)
+    torch.testing.assert_close(listened_BTD, target_BTD, rtol=0, atol=1e-5)
+    torch.testing.assert_close(heard["weights"][0], target_BHTS, rtol=0, atol=1e-5)
 
 
 def test_its_gradients_are_those_of_torchs_own_module() -> None:
@@ -90,8 +90,8 @@ def test_it_is_the_papers_formula_in_double_precision() -> None:
         k_BSK = memory_BSD.double() @ key_value[:D][rows].T
         v_BSK = memory_BSD.double() @ key_value[D:][rows].T
         heads.append((q_BTK @ k_BSK.transpose(1, 2) / math.sqrt(K)).softmax(-1) @ v_BSK)
-    wanted_BTD = torch.cat(heads, dim=-1) @ output.T
-    torch.testing.assert_close(ours(x_BTD, memory_BSD).double(), wanted_BTD, rtol=0, atol=1e-5)
+    target_BTD = torch.cat(heads, dim=-1) @ output.T
+    torch.testing.assert_close(ours(x_BTD, memory_BSD).double(), target_BTD, rtol=0, atol=1e-5)
 
 
 def test_the_lectures_scores_of_112_and_96_become_weights_of_088_and_012() -> None:
@@ -116,11 +116,11 @@ def test_a_query_that_may_read_nothing_reads_nothing_and_harms_no_other() -> Non
     x_BTD, memory_BSD = inputs()
     allowed_BTS = some_allowed()
     allowed_BTS[1, 3] = False
-    wanted_BTD = attention(x_BTD, memory_BSD, allowed_BTS)
-    assert not bool(wanted_BTD[1, 3].any())
+    target_BTD = attention(x_BTD, memory_BSD, allowed_BTS)
+    assert not bool(target_BTD[1, 3].any())
     with listen(attention):
         listened_BTD = attention(x_BTD, memory_BSD, allowed_BTS)
-    torch.testing.assert_close(listened_BTD, wanted_BTD, rtol=0, atol=1e-5)
+    torch.testing.assert_close(listened_BTD, target_BTD, rtol=0, atol=1e-5)
 
 
 def test_remembering_first_is_the_same_as_reading_at_once() -> None:
@@ -135,7 +135,7 @@ def test_remembering_first_is_the_same_as_reading_at_once() -> None:
 def test_bfloat16_is_close_to_float32(listening: bool) -> None:
     attention = an_attention()
     x_BTD, memory_BSD = inputs()
-    wanted_BTD = attention(x_BTD, memory_BSD, some_allowed())
+    target_BTD = attention(x_BTD, memory_BSD, some_allowed())
     with torch.autocast("cpu", torch.bfloat16):
         if listening:
             with listen(attention):
@@ -143,7 +143,7 @@ def test_bfloat16_is_close_to_float32(listening: bool) -> None:
         else:
             found_BTD = attention(x_BTD, memory_BSD, some_allowed())
     assert found_BTD.dtype is torch.bfloat16
-    torch.testing.assert_close(found_BTD.float(), wanted_BTD, rtol=0.03, atol=0.02)
+    torch.testing.assert_close(found_BTD.float(), target_BTD, rtol=0.03, atol=0.02)
     found_BTD.float().sum().backward()
     assert attention.query.weight.grad is not None
     assert bool(attention.query.weight.grad.isfinite().all())

@@ -122,8 +122,8 @@ def test_the_norms_are_those_of_the_whole_jacobian(kind: Any) -> None:
     assert norm_LBK.shape == (2, 3, T + 1)
     for place, (layer, (first,)) in enumerate(zip(stack.stack(), state, strict=True)):
         for k in range(T + 1):
-            wanted_B = torch.linalg.svdvals(whole_jacobian(layer.directions()[0], x_BTE, first, k))[:, 0]
-            torch.testing.assert_close(norm_LBK[place, :, k], wanted_B, rtol=0, atol=1e-9)
+            target_B = torch.linalg.svdvals(whole_jacobian(layer.directions()[0], x_BTE, first, k))[:, 0]
+            torch.testing.assert_close(norm_LBK[place, :, k], target_B, rtol=0, atol=1e-9)
         x_BTE, _ = layer(x_BTE, (first,))
 
 
@@ -194,14 +194,14 @@ def test_a_loss_over_the_last_outputs_reaches_every_step_through_them_alone() ->
     """The lectures' cost over the last three of five outputs: no gradient through the first two."""
     torch.manual_seed(1)
     model = RecurrentLM(RecurrentLMSettings(width=D, dropout=0), vocabulary=V)
-    given_BT = torch.randint(V, (3, T))
+    input_BT = torch.randint(V, (3, T))
     batch = Text(
-        given_BT, given_BT.roll(1, dims=0), torch.ones(3, T, dtype=torch.bool), torch.ones(3, dtype=torch.bool)
+        input_BT, input_BT.roll(1, dims=0), torch.ones(3, T, dtype=torch.bool), torch.ones(3, dtype=torch.bool)
     )
     logits_BTV, _ = model(batch, None)
     logits_BTV.retain_grad()
     last = 3
-    F.cross_entropy(logits_BTV[:, -last:].flatten(0, 1), batch.wanted_BT[:, -last:].flatten()).backward()
+    F.cross_entropy(logits_BTV[:, -last:].flatten(0, 1), batch.target_BT[:, -last:].flatten()).backward()
     assert logits_BTV.grad is not None
     reached_T = logits_BTV.grad.abs().amax((0, 2)) > 0
     assert reached_T.tolist() == [False, False, True, True, True]

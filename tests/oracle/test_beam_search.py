@@ -221,10 +221,10 @@ def test_scoring_every_hypothesis_again_gives_the_same_log_probabilities() -> No
             (one.score for one in hypotheses if one.finished), reverse=True
         )
         for one in hypotheses:
-            wanted_BT = torch.tensor([forced[row] + one.tokens + [END] * one.finished])
-            given_BT = torch.cat([torch.tensor([[BEGIN]]), wanted_BT[:, :-1]], dim=1)
+            target_BT = torch.tensor([forced[row] + one.tokens + [END] * one.finished])
+            input_BT = torch.cat([torch.tensor([[BEGIN]]), target_BT[:, :-1]], dim=1)
             logp_BT = target_log_probability(
-                model, model.start(source_BD[row : row + 1]), given_BT, wanted_BT, torch.ones_like(wanted_BT).bool()
+                model, model.start(source_BD[row : row + 1]), input_BT, target_BT, torch.ones_like(target_BT).bool()
             )
             again = logp_BT[0, len(forced[row]) :].tolist()
             assert again == pytest.approx(one.log_probabilities, abs=1e-5)

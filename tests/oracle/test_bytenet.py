@@ -48,12 +48,12 @@ def test_a_block_is_the_papers_figure(block: type[SourceBlock | TargetBlock], be
     filters = ours.convolution.filters
     weight_CCK = filters.weight.view(C, K, C).transpose(1, 2)
     h_1CT = F.conv1d(F.pad(h_1TC.mT, (before, after)), weight_CCK, filters.bias, dilation=4)
-    wanted_1TD = x_1TD + relu_of_norm(h_1CT.mT, around.said_norm) @ around.widen.weight.T + around.widen.bias
+    target_1TD = x_1TD + relu_of_norm(h_1CT.mT, around.said_norm) @ around.widen.weight.T + around.widen.bias
     if isinstance(ours, SourceBlock):
         found_1TD = ours(x_1TD, torch.ones(1, 13, dtype=torch.bool))
     else:
         found_1TD, _ = ours(x_1TD, ours.convolution.start(1), None)
-    torch.testing.assert_close(found_1TD, wanted_1TD, rtol=0, atol=1e-5)
+    torch.testing.assert_close(found_1TD, target_1TD, rtol=0, atol=1e-5)
 
 
 def extent(gradient_TD: Tensor) -> int:

@@ -65,8 +65,8 @@ def test_it_is_what_torch_makes_of_each_row_alone(
         x_1TE = model.embedding(batch.tokens_BT[row, real_T]).unsqueeze(0)
         hidden_1TD, last = own(x_1TE)
         last_L1D = last[0] if isinstance(last, tuple) else last
-        wanted_C = model.output(pooled(hidden_1TD[0], last_L1D[:, 0], pooling, 1 + bidirectional))
-        torch.testing.assert_close(found_BC[row], wanted_C, rtol=0, atol=1e-6)
+        target_C = model.output(pooled(hidden_1TD[0], last_L1D[:, 0], pooling, 1 + bidirectional))
+        torch.testing.assert_close(found_BC[row], target_C, rtol=0, atol=1e-6)
 
 
 def test_a_dropped_word_is_as_if_its_vector_were_nothing() -> None:

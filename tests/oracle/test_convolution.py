@@ -40,8 +40,8 @@ def test_a_convolution_is_torchs_over_zeros_on_both_sides_of_the_sentence(kernel
     found_BTD = layer(x_BTC, torch.arange(T) < torch.tensor(length_B)[:, None])
     after = (kernel - 1) // 2 * dilation
     for row, length in enumerate(length_B):
-        wanted_1TD = torchs(x_BTC[row : row + 1, :length], layer, (kernel - 1) * dilation - after, after)
-        torch.testing.assert_close(found_BTD[row, :length], wanted_1TD[0])
+        target_1TD = torchs(x_BTC[row : row + 1, :length], layer, (kernel - 1) * dilation - after, after)
+        torch.testing.assert_close(found_BTD[row, :length], target_1TD[0])
 
 
 @SHAPES

@@ -84,12 +84,12 @@ def test_it_is_what_the_equations_say_of_each_pair_alone() -> None:
         found_BTV, _ = model(batch)
     for row in range(3):
         source = batch.source_BS[row][batch.source_real_BS[row]].tolist()
-        target = batch.given_BT[row][batch.real_BT[row]].tolist()
-        wanted_TV, weights = by_hand(model, source, target)
-        np.testing.assert_allclose(found_BTV[row, : len(target)], wanted_TV, atol=1e-4)
-        for layer, wanted_TS in enumerate(weights):
+        target = batch.input_BT[row][batch.real_BT[row]].tolist()
+        target_TV, weights = by_hand(model, source, target)
+        np.testing.assert_allclose(found_BTV[row, : len(target)], target_TV, atol=1e-4)
+        for layer, target_TS in enumerate(weights):
             (found_BTS,) = heard[f"decoder.{layer}.attention.weights"]
-            np.testing.assert_allclose(found_BTS[row, : len(target), : len(source)], wanted_TS, atol=1e-5)
+            np.testing.assert_allclose(found_BTS[row, : len(target), : len(source)], target_TS, atol=1e-5)
             assert not bool(found_BTS[row, :, len(source) :].any())
 
 

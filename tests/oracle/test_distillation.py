@@ -135,9 +135,9 @@ def hidden_words(teacher_NV: Tensor, *, likeliest: int, hidden_BTD: Tensor | Non
     chosen_BT = torch.zeros(B, T, dtype=torch.bool)
     chosen_BT.view(-1)[:N] = True
     real_BT = torch.arange(T) < torch.tensor([7, 7, 5, 3, 2]).unsqueeze(1)
-    wanted_BT = torch.arange(B * T).view(B, T) % V
+    target_BT = torch.arange(B * T).view(B, T) % V
     zero_BT = torch.zeros(B, T, dtype=torch.int64)
-    batch = Masked(zero_BT, real_BT, zero_BT, chosen_BT, wanted_BT, torch.full((B,), -1))
+    batch = Masked(zero_BT, real_BT, zero_BT, chosen_BT, target_BT, torch.full((B,), -1))
     token_NK, probability_NK = bucketed(teacher_NV.softmax(-1), likeliest)
     return TaughtTokens(batch, token_NK, probability_NK, hidden_BTD)
 
@@ -149,10 +149,10 @@ def tokens(**settings: float) -> DistilledTokensSettings:
 def test_the_likeliest_are_kept_and_the_rest_is_one_number() -> None:
     teacher_NV = drawn(N, V, seed=5)
     token_NK, probability_NK = bucketed(teacher_NV.softmax(-1), 4)
-    for row, wanted_V in enumerate(softmax(teacher_NV)):
-        order = np.argsort(-wanted_V)
+    for row, target_V in enumerate(softmax(teacher_NV)):
+        order = np.argsort(-target_V)
         assert token_NK[row].tolist() == order[:4].tolist()
-        expected = [*wanted_V[order[:4]], wanted_V[order[4:]].sum()]
+        expected = [*target_V[order[:4]], target_V[order[4:]].sum()]
         np.testing.assert_allclose(probability_NK[row].numpy(), expected, rtol=1e-5)
 
 
@@ -188,7 +188,7 @@ def test_with_every_token_kept_but_one_it_is_the_whole_divergence() -> None:
 def test_the_words_themselves_are_learnt_beside_the_teacher() -> None:
     model, batch = SaysWords(), hidden_words(drawn(N, V, seed=5), likeliest=4)
     logp_NV = np.log(softmax(model.logits_NV.detach()))
-    words = -logp_NV[range(N), batch.batch.wanted_N.numpy()].mean()
+    words = -logp_NV[range(N), batch.batch.target_N.numpy()].mean()
     assert total(DistilledTokens(tokens(soft=0, words=2)), model, batch).item() == pytest.approx(2 * words, rel=1e-5)
 
 

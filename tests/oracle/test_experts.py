@@ -133,8 +133,8 @@ def test_a_mixture_is_the_weighted_sum_of_all_experts(chosen: int) -> None:
     made, x_BTD = layer(chosen).eval(), drawn(3, 5, D)
     gate_NE = torch.tensor(softmax_of_largest(np.asarray(x_BTD.flatten(0, 1) @ made.gate.mean_DE), chosen))
     said_BTDE = torch.stack([expert(x_BTD) for expert in made.experts], dim=-1)
-    wanted_BTD = (said_BTDE * gate_NE.view(3, 5, 1, E)).sum(-1)
-    torch.testing.assert_close(made(x_BTD), wanted_BTD, rtol=0, atol=1e-5)
+    target_BTD = (said_BTDE * gate_NE.view(3, 5, 1, E)).sum(-1)
+    torch.testing.assert_close(made(x_BTD), target_BTD, rtol=0, atol=1e-5)
     assert bool((gate_NE > 0).sum(1).eq(chosen).all())
 
 
@@ -270,8 +270,8 @@ def test_a_transformer_with_one_expert_is_the_plain_one() -> None:
     missing, unexpected = model.load_state_dict(tensors, strict=False)
     assert unexpected == []
     assert all(name.endswith(("gate.mean_DE", "gate.noise_DE")) for name in missing)
-    found_BTV, wanted_BTV = model(batch)[0], plain(batch)[0]
-    torch.testing.assert_close(found_BTV[batch.real_BT], wanted_BTV[batch.real_BT], rtol=0, atol=1e-5)
+    found_BTV, target_BTV = model(batch)[0], plain(batch)[0]
+    torch.testing.assert_close(found_BTV[batch.real_BT], target_BTV[batch.real_BT], rtol=0, atol=1e-5)
 
 
 @pytest.mark.parametrize(("every", "wanted"), [(1, "EEE"), (2, "EFE"), (3, "FFE"), (9, "FFE")])
@@ -300,7 +300,7 @@ def test_the_language_model_is_lstm_experts_lstm_each_added_to_what_it_read() ->
         networks.append(network)
     found_BTV, _ = model(batch)
     for row, length in enumerate(batch.real_BT.sum(1).tolist()):
-        x_1TD = model.embedding.weight[batch.given_BT[row, :length]].unsqueeze(0) * math.sqrt(7)
+        x_1TD = model.embedding.weight[batch.input_BT[row, :length]].unsqueeze(0) * math.sqrt(7)
         x_1TD = x_1TD + networks[0](x_1TD)[0]
         x_1TD = x_1TD + 1 / (1 + torch.exp(-model.experts(x_1TD)))
         x_1TD = x_1TD + networks[1](x_1TD)[0]

@@ -33,7 +33,7 @@ def log_probability(model: Any, batch: Pairs, moved: tuple[int, int, float] | No
 
     hook = source_embedding(model).register_forward_hook(move)
     logits_BTV, _ = model(batch)
-    logp_BT: torch.Tensor = logits_BTV.log_softmax(-1).gather(-1, batch.wanted_BT.unsqueeze(-1)).squeeze(-1)
+    logp_BT: torch.Tensor = logits_BTV.log_softmax(-1).gather(-1, batch.target_BT.unsqueeze(-1)).squeeze(-1)
     return logp_BT
 
 
@@ -43,16 +43,16 @@ def test_the_shares_are_those_of_small_differences(row: Any) -> None:
     before = [parameter.grad for parameter in model.parameters()]
     found_BTS = influence(model, batch)
     width = model.token_vectors()["source"].embedding_VD.shape[1]
-    wanted_BTS = torch.zeros_like(found_BTS)
+    target_BTS = torch.zeros_like(found_BTS)
     for s in range(batch.source_BS.shape[1]):
         slopes = [
             (log_probability(model, batch, (s, e, STEP)) - log_probability(model, batch, (s, e, -STEP))) / (2 * STEP)
             for e in range(width)
         ]
-        wanted_BTS[..., s] = torch.stack(slopes, dim=-1).norm(dim=-1)
-    wanted_BTS.masked_fill_(~batch.source_real_BS.unsqueeze(1), 0.0)
-    wanted_BTS /= wanted_BTS.sum(-1, keepdim=True)
+        target_BTS[..., s] = torch.stack(slopes, dim=-1).norm(dim=-1)
+    target_BTS.masked_fill_(~batch.source_real_BS.unsqueeze(1), 0.0)
+    target_BTS /= target_BTS.sum(-1, keepdim=True)
     real_BT = batch.real_BT
-    torch.testing.assert_close(found_BTS[real_BT], wanted_BTS[real_BT].float(), rtol=0, atol=1e-5, check_dtype=False)
+    torch.testing.assert_close(found_BTS[real_BT], target_BTS[real_BT].float(), rtol=0, atol=1e-5, check_dtype=False)
     assert [parameter.grad for parameter in model.parameters()] == before
     assert all(each.is_leaf for each in model.parameters())

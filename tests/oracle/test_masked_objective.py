@@ -60,7 +60,7 @@ def test_the_two_parts_are_their_cross_entropies() -> None:
     word_NV, next_B2 = torch.randn(count, V) * 3, torch.randn(B, 2) * 3
     objective = MaskedToken()
     loss, carry = objective(Fixed(word_NV, next_B2), batch, None)
-    hidden = [batch.wanted_BT[b, t] for b in range(B) for t in range(T) if batch.chosen_BT[b, t]]
+    hidden = [batch.target_BT[b, t] for b in range(B) for t in range(T) if batch.chosen_BT[b, t]]
     words = cross_entropy(word_NV.double().numpy(), np.array(hidden))
     follows = cross_entropy(next_B2.double().numpy(), batch.next_B.numpy())
     assert carry is None

@@ -140,13 +140,13 @@ def test_probabilities_are_those_of_the_formulas(smoothing: str, order: int, pru
     rows = some_text(order)
     slow, tokens_BT = Slow(settings, rows), questions(rows)
     found_BTV = said(counted(settings, rows), tokens_BT)
-    wanted_BTV = torch.tensor(
+    target_BTV = torch.tensor(
         [
             [[slow.probability(token, tuple(row[: t + 1])) for token in range(V)] for t in range(len(row))]
             for row in tokens_BT.tolist()
         ]
     )
-    torch.testing.assert_close(found_BTV, wanted_BTV, rtol=0, atol=1e-6)
+    torch.testing.assert_close(found_BTV, target_BTV, rtol=0, atol=1e-6)
 
 
 @pytest.mark.parametrize("seed", range(3))
@@ -177,8 +177,8 @@ def test_looking_up_what_is_wanted_agrees_with_the_logits(smoothing: str, order:
     batch = texts(some_text(1)[:7] + some_text(7)[:11], begin=BEGIN, end=END)
     logp_BT, state = model.log_probability(batch)
     logits_BTV, read_state = model(batch, None)
-    wanted_BT = logits_BTV.gather(2, batch.wanted_BT.unsqueeze(2)).squeeze(2)
-    torch.testing.assert_close(logp_BT.exp()[batch.real_BT], wanted_BT.exp()[batch.real_BT], rtol=0, atol=1e-6)
+    target_BT = logits_BTV.gather(2, batch.target_BT.unsqueeze(2)).squeeze(2)
+    torch.testing.assert_close(logp_BT.exp()[batch.real_BT], target_BT.exp()[batch.real_BT], rtol=0, atol=1e-6)
     assert not logp_BT[~batch.real_BT].any()
     assert all(torch.equal(one, other) for one, other in zip(state, read_state, strict=True))
 

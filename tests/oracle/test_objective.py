@@ -20,17 +20,17 @@ SMOOTHING = pytest.mark.parametrize("smoothing", [0.0, 0.1, 0.7])
 def case(dtype: torch.dtype) -> tuple[Tensor, Tensor, Tensor]:
     draw = torch.Generator().manual_seed(1)
     logits_BTV = (3 * torch.randn(B, T, V, generator=draw, dtype=torch.float64)).to(dtype).requires_grad_()
-    wanted_BT = torch.randint(V, (B, T), generator=draw)
-    return logits_BTV, wanted_BT, torch.arange(T) < torch.tensor([7, 4, 1])[:, None]
+    target_BT = torch.randint(V, (B, T), generator=draw)
+    return logits_BTV, target_BT, torch.arange(T) < torch.tensor([7, 4, 1])[:, None]
 
 
-def ours(logits_BTV: Tensor, wanted_BT: Tensor, real_BT: Tensor, smoothing: float) -> tuple[Tensor, Tensor]:
-    smoothed, plain = SmoothedCrossEntropy.apply(logits_BTV, wanted_BT, real_BT, smoothing)
+def ours(logits_BTV: Tensor, target_BT: Tensor, real_BT: Tensor, smoothing: float) -> tuple[Tensor, Tensor]:
+    smoothed, plain = SmoothedCrossEntropy.apply(logits_BTV, target_BT, real_BT, smoothing)
     return smoothed, plain
 
 
-def torchs(logits_BTV: Tensor, wanted_BT: Tensor, real_BT: Tensor, smoothing: float) -> Tensor:
-    return F.cross_entropy(logits_BTV[real_BT], wanted_BT[real_BT], label_smoothing=smoothing, reduction="sum")
+def torchs(logits_BTV: Tensor, target_BT: Tensor, real_BT: Tensor, smoothing: float) -> Tensor:
+    return F.cross_entropy(logits_BTV[real_BT], target_BT[real_BT], label_smoothing=smoothing, reduction="sum")
 
 
 def gradient(loss: Tensor, logits_BTV: Tensor) -> Tensor:
@@ -40,28 +40,28 @@ def gradient(loss: Tensor, logits_BTV: Tensor) -> Tensor:
 
 @SMOOTHING
 def test_it_is_torchs_cross_entropy(smoothing: float) -> None:
-    logits_BTV, wanted_BT, real_BT = case(torch.float32)
-    smoothed, plain = ours(logits_BTV, wanted_BT, real_BT, smoothing)
-    torch.testing.assert_close(smoothed, torchs(logits_BTV, wanted_BT, real_BT, smoothing), rtol=1e-5, atol=0)
-    torch.testing.assert_close(plain, torchs(logits_BTV, wanted_BT, real_BT, 0.0), rtol=1e-5, atol=0)
+    logits_BTV, target_BT, real_BT = case(torch.float32)
+    smoothed, plain = ours(logits_BTV, target_BT, real_BT, smoothing)
+    torch.testing.assert_close(smoothed, torchs(logits_BTV, target_BT, real_BT, smoothing), rtol=1e-5, atol=0)
+    torch.testing.assert_close(plain, torchs(logits_BTV, target_BT, real_BT, 0.0), rtol=1e-5, atol=0)
 
 
 @SMOOTHING
 @pytest.mark.parametrize(("dtype", "by"), [(torch.float32, 1e-6), (torch.float64, 1e-12)])
 def test_its_gradient_is_torchs(smoothing: float, dtype: torch.dtype, by: float) -> None:
-    logits_BTV, wanted_BT, real_BT = case(dtype)
-    found_BTV = gradient(5 * ours(logits_BTV, wanted_BT, real_BT, smoothing)[0], logits_BTV)
-    wanted_BTV = gradient(5 * torchs(logits_BTV, wanted_BT, real_BT, smoothing), logits_BTV)
+    logits_BTV, target_BT, real_BT = case(dtype)
+    found_BTV = gradient(5 * ours(logits_BTV, target_BT, real_BT, smoothing)[0], logits_BTV)
+    target_BTV = gradient(5 * torchs(logits_BTV, target_BT, real_BT, smoothing), logits_BTV)
     assert found_BTV.dtype is dtype
-    torch.testing.assert_close(found_BTV, wanted_BTV, rtol=0, atol=5 * by)
+    torch.testing.assert_close(found_BTV, target_BTV, rtol=0, atol=5 * by)
 
 
 @SMOOTHING
 def test_in_bfloat16_it_is_as_near_as_bfloat16_allows(smoothing: float) -> None:
-    logits_BTV, wanted_BT, real_BT = case(torch.bfloat16)
-    smoothed, plain = ours(logits_BTV, wanted_BT, real_BT, smoothing)
+    logits_BTV, target_BT, real_BT = case(torch.bfloat16)
+    smoothed, plain = ours(logits_BTV, target_BT, real_BT, smoothing)
     exact_BTV = logits_BTV.detach().double().requires_grad_()
-    exact = torchs(exact_BTV, wanted_BT, real_BT, smoothing)
+    exact = torchs(exact_BTV, target_BT, real_BT, smoothing)
     assert smoothed.dtype is plain.dtype is torch.float32
     torch.testing.assert_close(smoothed.double(), exact, rtol=0.005, atol=0)
     found_BTV = gradient(smoothed, logits_BTV)
@@ -71,21 +71,21 @@ def test_in_bfloat16_it_is_as_near_as_bfloat16_allows(smoothing: float) -> None:
 @SMOOTHING
 def test_its_gradient_is_the_slope_of_its_value(smoothing: float) -> None:
     """Sums are kept in float32, so the steps of the comparison are large and the tolerance is too."""
-    logits_BTV, wanted_BT, real_BT = case(torch.float64)
+    logits_BTV, target_BT, real_BT = case(torch.float64)
 
     def value(logits_BTV: Tensor) -> Tensor:
-        return ours(logits_BTV, wanted_BT, real_BT, smoothing)[0].double()
+        return ours(logits_BTV, target_BT, real_BT, smoothing)[0].double()
 
     assert torch.autograd.gradcheck(value, (logits_BTV,), eps=1e-2, atol=2e-3, rtol=1e-2)
 
 
 def test_the_padding_counts_for_nothing() -> None:
-    logits_BTV, wanted_BT, real_BT = case(torch.float32)
-    smoothed, plain = ours(logits_BTV, wanted_BT, real_BT, 0.1)
+    logits_BTV, target_BT, real_BT = case(torch.float32)
+    smoothed, plain = ours(logits_BTV, target_BT, real_BT, 0.1)
     assert not bool(gradient(smoothed, logits_BTV)[~real_BT].any())
     with torch.no_grad():
         rubbish_BTV = logits_BTV.masked_fill(~real_BT.unsqueeze(-1), 1e4)
-        rubbish_BT = wanted_BT.masked_fill(~real_BT, 0)
+        rubbish_BT = target_BT.masked_fill(~real_BT, 0)
         again, plain_again = ours(rubbish_BTV, rubbish_BT, real_BT, 0.1)
     assert torch.equal(again, smoothed)
     assert torch.equal(plain_again, plain)
@@ -93,7 +93,7 @@ def test_the_padding_counts_for_nothing() -> None:
 
 class Batch(NamedTuple):
     logits_BTV: Tensor
-    wanted_BT: Tensor
+    target_BT: Tensor
     real_BT: Tensor
 
 
@@ -115,7 +115,7 @@ def test_the_objective_sums_over_the_real_tokens_and_learns_from_the_smoothed_pa
         "smoothed": (12, 1.0),
     }
     assert next(iter(loss.parts)) == "loss", "the first part is the one that progress shows"
-    real = batch.logits_BTV[batch.real_BT], batch.wanted_BT[batch.real_BT]
+    real = batch.logits_BTV[batch.real_BT], batch.target_BT[batch.real_BT]
     torch.testing.assert_close(loss.parts["loss"].sum, F.cross_entropy(*real, reduction="sum"))
     torch.testing.assert_close(loss.total(objective.counts(batch)), F.cross_entropy(*real, label_smoothing=0.2))
 
@@ -127,7 +127,7 @@ def test_without_smoothing_the_plain_loss_is_the_only_part_and_is_learnt_from() 
     assert objective.counts(batch) == {"loss": 12}
     assert {name: (part.over, part.weight) for name, part in loss.parts.items()} == {"loss": (12, 1.0)}
     total = loss.total(objective.counts(batch))
-    torch.testing.assert_close(total, F.cross_entropy(batch.logits_BTV[batch.real_BT], batch.wanted_BT[batch.real_BT]))
+    torch.testing.assert_close(total, F.cross_entropy(batch.logits_BTV[batch.real_BT], batch.target_BT[batch.real_BT]))
     assert total.requires_grad
 
 
@@ -138,7 +138,7 @@ def test_only_the_last_tokens_of_each_row_are_learnt_from() -> None:
     last_BT = torch.zeros(B, T, dtype=torch.bool)
     last_BT[0, 5:7] = last_BT[1, 2:4] = last_BT[2, 0] = True  # the rows have 7, 4 and 1 real tokens
     assert objective.counts(batch) == {"loss": 5, "smoothed": 5}
-    wanted = F.cross_entropy(batch.logits_BTV[last_BT], batch.wanted_BT[last_BT], label_smoothing=0.1)
+    wanted = F.cross_entropy(batch.logits_BTV[last_BT], batch.target_BT[last_BT], label_smoothing=0.1)
     total = loss.total(objective.counts(batch))
     torch.testing.assert_close(total, wanted)
     reached_BT = gradient(total, batch.logits_BTV).abs().sum(-1) > 0

@@ -129,7 +129,7 @@ def test_iglm_expects_the_same_next_letters(iglm: tuple[Path, Run], transformers
     hook = gpt.blocks[0].register_forward_pre_hook(lambda _, given: embedded.append(given[0]))
     with torch.no_grad(), listen(gpt) as heard:
         logits_BTV, _ = gpt(batch, None)
-        said = model(batch.given_BT, output_hidden_states=True)
+        said = model(batch.input_BT, output_hidden_states=True)
     hook.remove()
     torch.testing.assert_close(logits_BTV, said.logits, atol=1e-4, rtol=0)
     ours = [*embedded, *(heard[f"blocks.{layer}.stream"][0] for layer in range(2)), heard["contextual"][0]]

@@ -137,11 +137,11 @@ def test_a_deep_transition_is_a_feed_forward_network_between_two_states() -> Non
     x_BE, h_BD = some(B, E), some(B, D, seed=3)
     first, *further = (each for each in cell.modules() if isinstance(each, RNNCell))
     assert first.weights.input_GE is not None
-    wanted_BD = (h_BD @ first.weights.hidden_GD.T + x_BE @ first.weights.input_GE.T + first.weights.bias_G).tanh()
+    target_BD = (h_BD @ first.weights.hidden_GD.T + x_BE @ first.weights.input_GE.T + first.weights.bias_G).tanh()
     for each in further:
-        wanted_BD = (wanted_BD @ each.weights.hidden_GD.T + each.weights.bias_G).tanh()
+        target_BD = (target_BD @ each.weights.hidden_GD.T + each.weights.bias_G).tanh()
     assert len(further) == 2
-    close(cell(x_BE, Hidden(h_BD)).hidden_BD, wanted_BD)
+    close(cell(x_BE, Hidden(h_BD)).hidden_BD, target_BD)
 
 
 def test_an_open_update_gate_keeps_the_state_and_a_shut_one_replaces_it() -> None:
@@ -188,8 +188,8 @@ def test_a_padded_row_ends_as_it_would_alone(kind: Any) -> None:
         for t in range(length):
             alone = cell(x_BTE[row : row + 1, t], alone)
             close(hidden_BTD[row, t], alone.hidden_BD[0])
-        for found_BD, wanted_BD in zip(reached, alone, strict=True):
-            close(found_BD[row], wanted_BD[0])
+        for found_BD, target_BD in zip(reached, alone, strict=True):
+            close(found_BD[row], target_BD[0])
 
 
 @every_cell
@@ -206,17 +206,17 @@ def test_a_row_without_a_real_step_keeps_its_state_to_the_bit(kind: Any) -> None
 def test_gates_are_heard_along_time_and_hearing_them_changes_nothing(kind: Any) -> None:
     cell = a_cell(kind)
     state, x_BTE = a_state(cell), some(B, T, E)
-    wanted_BTD, _ = cell.scan(x_BTE, state)
+    target_BTD, _ = cell.scan(x_BTE, state)
     with listen(cell) as heard:
         found_BTD, _ = cell.scan(x_BTE, state)
         cell.scan(x_BTE[:, :2], state)
-    close(found_BTD, wanted_BTD)
+    close(found_BTD, target_BTD)
     if kind is LSTMCell:
-        close(heard["output_gate"][0] * heard.pop("memory")[0], wanted_BTD)  # h_t = o_t ⊙ tanh(c_t)
+        close(heard["output_gate"][0] * heard.pop("memory")[0], target_BTD)  # h_t = o_t ⊙ tanh(c_t)
     assert set(heard) == {f"{name}_gate" for name in cell.weights.blocks if name != "target"}
     for name, (whole_BTD, begin_BTD) in heard.items():
         A_h, A_x, b = blocks(cell)[name.removesuffix("_gate")]
-        before_BTD = torch.cat((state.hidden_BD.unsqueeze(1), wanted_BTD[:, :-1]), dim=1).detach().numpy()
+        before_BTD = torch.cat((state.hidden_BD.unsqueeze(1), target_BTD[:, :-1]), dim=1).detach().numpy()
         close(whole_BTD, torch.from_numpy(sigmoid(before_BTD @ A_h.T + x_BTE.numpy() @ A_x.T + b)))
         close(begin_BTD, whole_BTD[:, :2])
 

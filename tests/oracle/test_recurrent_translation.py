@@ -33,7 +33,7 @@ def built(kind: Any, settings: Any) -> Any:
 
 def one(row: int) -> tuple[Tensor, Tensor]:
     """The source and the given target of a row, without padding."""
-    return BATCH.source_BS[row][BATCH.source_real_BS[row]], BATCH.given_BT[row][BATCH.real_BT[row]]
+    return BATCH.source_BS[row][BATCH.source_real_BS[row]], BATCH.input_BT[row][BATCH.real_BT[row]]
 
 
 def close(found: Tensor, wanted: Tensor, by: float = 1e-9) -> None:
@@ -43,9 +43,9 @@ def close(found: Tensor, wanted: Tensor, by: float = 1e-9) -> None:
 def agrees(model: nn.Module, alone: Any) -> None:
     """The model's logits of the whole batch, and those that `alone` computes for each row."""
     found_BTV, _ = model(BATCH)
-    for row in range(len(BATCH.given_BT)):
-        wanted_TV = alone(*one(row))
-        close(found_BTV[row, : len(wanted_TV)], wanted_TV)
+    for row in range(len(BATCH.input_BT)):
+        target_TV = alone(*one(row))
+        close(found_BTV[row, : len(target_TV)], target_TV)
 
 
 def torchs(cell: Cell[Any], feed: nn.Linear | None = None) -> Any:
@@ -106,10 +106,10 @@ def test_a_thought_vector_is_all_that_the_decoder_knows(backwards: bool) -> None
     """Read backwards, a source a b c end is c b a end."""
     model = built(Seq2Seq, Seq2SeqSettings(width=D, embedding=E, layers=2, reversed=backwards))
 
-    def alone(source_S: Tensor, given_T: Tensor) -> Tensor:
+    def alone(source_S: Tensor, input_T: Tensor) -> Tensor:
         *words, end = source_S.tolist()
         read_S = torch.tensor([*(words[::-1] if backwards else words), end])
-        x, y, states = model.source_embedding(read_S), model.target_embedding(given_T), []
+        x, y, states = model.source_embedding(read_S), model.target_embedding(input_T), []
         for reader in model.encoder.stack():
             x, state = through(reader.directions()[0], x)
             states.append(state)
@@ -132,8 +132,8 @@ def test_what_is_heard_of_a_reversed_source_is_in_the_order_of_its_words() -> No
     source_S, _ = one(2)
     turned_S = torch.cat((source_S[:-1].flip(0), source_S[-1:]))
     said_SD, _ = through(model.encoder.stack()[0].directions()[0], model.source_embedding(turned_S))
-    wanted_SD = torch.cat((said_SD[:-1].flip(0), said_SD[-1:]))
-    close(heard["source_contextual"][0][2, : len(source_S)], wanted_SD)
+    target_SD = torch.cat((said_SD[:-1].flip(0), said_SD[-1:]))
+    close(heard["source_contextual"][0][2, : len(source_S)], target_SD)
 
 
 @torch.no_grad()
@@ -141,11 +141,11 @@ def test_a_summary_is_seen_at_every_step_and_by_the_output() -> None:
     model = built(ContextRNN, ContextRNNSettings(width=D, embedding=E))
     (writer,) = model.decoder.stack()
 
-    def alone(source_S: Tensor, given_T: Tensor) -> Tensor:
+    def alone(source_S: Tensor, input_T: Tensor) -> Tensor:
         _, last_D = through(model.encoder.stack()[0].directions()[0], model.source_embedding(source_S))
         c_D = model.summary(last_D).tanh()
         h_D, theirs, said = model.bridge.linear(c_D).tanh(), torchs(writer.directions()[0]), []
-        for x_E in model.target_embedding(given_T):
+        for x_E in model.target_embedding(input_T):
             h_D = theirs(torch.cat((x_E, c_D)), h_D)
             said.append(maxout(model.deep_output, h_D, x_E, c_D))
         return logits(model, torch.stack(said))
@@ -162,12 +162,12 @@ def test_bahdanaus_decoder_looks_before_each_step(cell: Any) -> None:
     model = built(Bahdanau, BahdanauSettings(cell=cell, width=D, embedding=E))
     layer = model.attending
 
-    def alone(source_S: Tensor, given_T: Tensor) -> Tensor:
+    def alone(source_S: Tensor, input_T: Tensor) -> Tensor:
         h_SD, _, last = both_ways(model.encoder.stack()[0], model.source_embedding(source_S))
         first = model.first.linear(first_of(last)).tanh()
         state = (first[:D], first[D:]) if cell == "lstm" else first
         theirs, said = torchs(layer.cell, layer.feed), []
-        for x_E in model.target_embedding(given_T):
+        for x_E in model.target_embedding(input_T):
             c_C = additive(layer.alignment.score, first_of(state), h_SD) @ h_SD
             state = theirs(torch.cat((x_E, c_C)), state)
             said.append(maxout(model.deep_output, first_of(state), x_E, c_C))
@@ -181,14 +181,14 @@ def test_bahdanaus_decoder_looks_before_each_step(cell: Any) -> None:
 def test_luongs_decoder_looks_after_each_step(feeding: bool) -> None:
     model = built(Luong, LuongSettings(width=D, embedding=E, layers=2, input_feeding=feeding))
 
-    def alone(source_S: Tensor, given_T: Tensor) -> Tensor:
+    def alone(source_S: Tensor, input_T: Tensor) -> Tensor:
         h_SD, states = model.source_embedding(source_S), []
         for layer in model.encoder.stack():
             h_SD, first, second = both_ways(layer, h_SD)
             states.append(tuple(torch.cat(parts) for parts in zip(first, second, strict=True)))
         lower, upper = (layer.directions()[0] for layer in model.decoder.stack())
         cells, said, tilde_D = [torchs(lower, model.feed), torchs(upper)], [], torch.zeros(D).double()
-        for x_E in model.target_embedding(given_T):
+        for x_E in model.target_embedding(input_T):
             x = torch.cat((x_E, tilde_D)) if feeding else x_E
             for place, theirs in enumerate(cells):
                 states[place] = theirs(x, states[place])
@@ -205,7 +205,7 @@ def test_luongs_decoder_looks_after_each_step(feeding: bool) -> None:
 def test_gnmt_is_torchs_lstm_layers_wired_by_hand() -> None:
     model = built(GNMT, GNMTSettings(width=D, embedding=E, encoder_layers=4, decoder_layers=4))
 
-    def alone(source_S: Tensor, given_T: Tensor) -> Tensor:
+    def alone(source_S: Tensor, input_T: Tensor) -> Tensor:
         x_SD, _, _ = both_ways(model.both_ways.stack()[0], model.source_embedding(source_S))
         second, third, fourth = (layer.directions()[0] for layer in model.encoder.stack())
         x_SD = lstm(second)(x_SD)[0]
@@ -213,7 +213,7 @@ def test_gnmt_is_torchs_lstm_layers_wired_by_hand() -> None:
         x_SD = lstm(fourth)(x_SD)[0] + x_SD
         layer, state, lowest, contexts = model.attending, None, [torch.zeros(D).double()], []
         theirs = torchs(layer.cell, layer.feed)
-        for x_E in model.target_embedding(given_T):
+        for x_E in model.target_embedding(input_T):
             contexts.append(additive(layer.alignment.score, lowest[-1], x_SD) @ x_SD)
             state = theirs(torch.cat((x_E, contexts[-1])), state)
             lowest.append(state[0])
@@ -249,7 +249,7 @@ def test_deep_att_is_its_equations() -> None:
         h, _ = through(layer.cell, x, backwards)
         return f, h, torch.cat((f[:, : 2 * D], h), dim=1)
 
-    def alone(source_S: Tensor, given_T: Tensor) -> Tensor:
+    def alone(source_S: Tensor, input_T: Tensor) -> Tensor:
         hidden, given = [], []
         for column in range(2):
             x = model.source_embedding(source_S)
@@ -261,7 +261,7 @@ def test_deep_att_is_its_equations() -> None:
         assert e_SC.shape[1] == (2 * D + 2 * 4 * D) // 4
         layer, state, h_D, f_all, h_all = model.attending, None, torch.zeros(D).double(), [], []
         theirs = torchs(layer.cell, layer.feed)
-        for x_E in model.target_embedding(given_T):
+        for x_E in model.target_embedding(input_T):
             x = torch.cat((x_E, additive(layer.alignment.score, h_D, e_SC) @ e_SC))
             state = theirs(x, state)
             h_D = state[0]
@@ -299,12 +299,12 @@ def variant(kind: str, settings: dict[str, Any]) -> Any:
 def test_every_variant_steps_as_it_reads_and_remembers_where_it_looked(kind: str, settings: dict[str, Any]) -> None:
     model = variant(kind, settings)
     with listen(model) as heard:
-        whole_BTV, after = model.read(BATCH.given_BT, BATCH.real_BT, model.start(BATCH))
+        whole_BTV, after = model.read(BATCH.input_BT, BATCH.real_BT, model.start(BATCH))
     (weight_BHTS,) = (tensors[0] for name, tensors in heard.items() if name.endswith("alignment.weights"))
     length_B = BATCH.real_BT.sum(1)
     state = model.start(BATCH)
     assert not bool(model.attention_of(state).any())
-    for t, tokens_B in enumerate(BATCH.given_BT.T):
+    for t, tokens_B in enumerate(BATCH.input_BT.T):
         logits_BV, state = model.step(tokens_B, state)
         real_B = length_B > t
         close(logits_BV[real_B], whole_BTV[real_B, t])
@@ -318,7 +318,7 @@ def test_every_variant_steps_as_it_reads_and_remembers_where_it_looked(kind: str
 def test_every_parameter_of_every_variant_learns_in_bfloat16(kind: str, settings: dict[str, Any]) -> None:
     model = variant(kind, settings).float().train()
     with torch.autocast("cpu", torch.bfloat16):
-        logits_BTV, after = model.read(BATCH.given_BT, BATCH.real_BT, model.start(BATCH))
+        logits_BTV, after = model.read(BATCH.input_BT, BATCH.real_BT, model.start(BATCH))
     logits_BTV[BATCH.real_BT].float().log_softmax(-1)[:, 3].sum().backward()
     still = [name for name, p in model.named_parameters() if p.grad is None or not bool(p.grad.any())]
     assert still == []
@@ -336,9 +336,9 @@ def floating(state: Any) -> list[Tensor]:
 def test_what_is_fed_back_matters() -> None:
     fed = variant("luong", {})
     state = fed.start(BATCH)
-    _, state = fed.step(BATCH.given_BT[:, 0], state)
-    other_BV, _ = fed.step(BATCH.given_BT[:, 1], state._replace(said_BD=state.said_BD + 1))
-    found_BV, _ = fed.step(BATCH.given_BT[:, 1], state)
+    _, state = fed.step(BATCH.input_BT[:, 0], state)
+    other_BV, _ = fed.step(BATCH.input_BT[:, 1], state._replace(said_BD=state.said_BD + 1))
+    found_BV, _ = fed.step(BATCH.input_BT[:, 1], state)
     assert not torch.allclose(other_BV, found_BV)
 
 

@@ -63,15 +63,15 @@ def test_a_stack_is_torchs_own(kind: Any, torchs: Any, layers: int, bidirectiona
     found_BTD, state = ours(mine_BTE, None, real_BT)
     packed = pack_padded_sequence(other_BTE, length_B, batch_first=True, enforce_sorted=False)
     wanted, last = theirs(packed)
-    wanted_BTD = pad_packed_sequence(wanted, batch_first=True)[0]
-    close(found_BTD[real_BT], wanted_BTD[real_BT])
+    target_BTD = pad_packed_sequence(wanted, batch_first=True)[0]
+    close(found_BTD[real_BT], target_BTD[real_BT])
     cells = [each for layer in state for each in layer]
     for part, theirs_LBD in enumerate(last if isinstance(last, tuple) else [last]):
         close(torch.stack([each[part] for each in cells]), theirs_LBD)
 
     weight_BTD = some(*found_BTD.shape, seed=5) * real_BT.unsqueeze(-1)
     (found_BTD * weight_BTD).sum().backward()
-    (wanted_BTD * weight_BTD).sum().backward()
+    (target_BTD * weight_BTD).sum().backward()
     close(mine_BTE.grad, other_BTE.grad)
     for place, layer in enumerate(ours.stack()):
         for cell, way in zip(layer.directions(), ("", "_reverse"), strict=False):
@@ -89,10 +89,10 @@ def test_ordinary_dropout_stands_where_torch_has_it() -> None:
     the_same_in_torch(ours, theirs)
     x_BTE = some(1, T, E).expand(20_000, T, E)
     with torch.no_grad():
-        found_BTD, wanted_BTD = ours(x_BTE)[0], theirs(x_BTE)[0]
-        assert float(wanted_BTD.std(0).max()) > 0.3
-        close(found_BTD.mean(0), wanted_BTD.mean(0), by=0.02)
-        close(found_BTD.std(0), wanted_BTD.std(0), by=0.02)
+        found_BTD, target_BTD = ours(x_BTE)[0], theirs(x_BTE)[0]
+        assert float(target_BTD.std(0).max()) > 0.3
+        close(found_BTD.mean(0), target_BTD.mean(0), by=0.02)
+        close(found_BTD.std(0), target_BTD.std(0), by=0.02)
         close(ours.eval()(x_BTE[:1])[0], theirs.eval()(x_BTE[:1])[0])
 
 
@@ -144,9 +144,9 @@ def test_the_way_back_never_sees_the_padding() -> None:
     layer = RecurrentLayer(LSTMCell(inputs=E, width=D), GRUCell(inputs=E, width=D)).double()
     x_BTE = some(B, T, E)
     rubbish_BTE = x_BTE.where(REAL_BT.unsqueeze(-1), torch.full_like(x_BTE, 1e3))
-    wanted_BTD, after = layer(x_BTE, layer.start(B), LENGTH_B)
+    target_BTD, after = layer(x_BTE, layer.start(B), LENGTH_B)
     found_BTD, reached = layer(rubbish_BTE, layer.start(B), LENGTH_B)
-    assert torch.equal(found_BTD[REAL_BT], wanted_BTD[REAL_BT])
+    assert torch.equal(found_BTD[REAL_BT], target_BTD[REAL_BT])
     close(reached, after, by=0)
 
 
@@ -193,11 +193,11 @@ def test_carried_states_are_cut_off_and_fresh_rows_begin_anew() -> None:
 def test_bfloat16_is_close_to_float32_and_leaves_the_state_in_full(kind: Any) -> None:
     ours = Recurrent(kind, inputs=E, width=D, layers=2)
     x_BTE = some(B, T, E).float()
-    wanted_BTD, _ = ours(x_BTE, None, REAL_BT)
+    target_BTD, _ = ours(x_BTE, None, REAL_BT)
     with torch.autocast("cpu", torch.bfloat16):
         found_BTD, state = ours(x_BTE, None, REAL_BT)
         found_BTD, state = ours(x_BTE, ours.carried(state, torch.ones(B, dtype=torch.bool)), REAL_BT)
     assert {part.dtype for layer in state for cell in layer for part in cell} == {torch.float32}
-    torch.testing.assert_close(found_BTD[REAL_BT].float(), wanted_BTD[REAL_BT], rtol=0.03, atol=0.02)
+    torch.testing.assert_close(found_BTD[REAL_BT].float(), target_BTD[REAL_BT], rtol=0.03, atol=0.02)
     found_BTD[REAL_BT].float().sum().backward()
     assert all(p.grad is not None and bool(p.grad.isfinite().all()) for p in ours.parameters())

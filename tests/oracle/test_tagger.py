@@ -113,7 +113,7 @@ def test_only_the_first_token_of_each_word_teaches(smoothing: float, weights: tu
     torch.testing.assert_close(model.logits_BTC.grad, theirs.logits_BTC.grad)
     plain = F.cross_entropy(logits_NC, tags, reduction="sum")
     torch.testing.assert_close(loss.parts["loss"].sum, plain)
-    assert not bool(model.logits_BTC.grad[~batch.judged].any())
+    assert not bool(model.logits_BTC.grad[~batch.loss_mask].any())
 
 
 def test_what_is_said_at_the_other_tokens_gives_no_gradient_to_the_model() -> None:

@@ -90,8 +90,8 @@ def test_an_encoder_block_is_torchs_encoder_layer(residual: Residual) -> None:
     copy_encoder_block(ours, theirs)
     x_BSD, real_BS = drawn(B, S, D), real(S, 7, 4, 2)
     found_BSD = ours(x_BSD, real_BS.unsqueeze(1))
-    wanted_BSD = theirs(x_BSD, src_key_padding_mask=~real_BS)
-    torch.testing.assert_close(found_BSD[real_BS], wanted_BSD[real_BS], rtol=0, atol=1e-5)
+    target_BSD = theirs(x_BSD, src_key_padding_mask=~real_BS)
+    torch.testing.assert_close(found_BSD[real_BS], target_BSD[real_BS], rtol=0, atol=1e-5)
 
 
 @RESIDUALS
@@ -104,8 +104,8 @@ def test_a_decoder_block_is_torchs_decoder_layer(residual: Residual) -> None:
     past_TT = torch.ones(T, T, dtype=torch.bool).tril()
     source = ours.source_attention.remember(memory_BSD)
     found_BTD, _ = ours(x_BTD, None, source, past_TT.expand(B, T, T), real_BS.unsqueeze(1))
-    wanted_BTD = theirs(x_BTD, memory_BSD, tgt_mask=~past_TT, memory_key_padding_mask=~real_BS)
-    torch.testing.assert_close(found_BTD, wanted_BTD, rtol=0, atol=1e-5)
+    target_BTD = theirs(x_BTD, memory_BSD, tgt_mask=~past_TT, memory_key_padding_mask=~real_BS)
+    torch.testing.assert_close(found_BTD, target_BTD, rtol=0, atol=1e-5)
 
 
 def small_transformer(residual: Residual) -> Transformer:
@@ -165,20 +165,20 @@ def test_the_whole_stack_is_torchs_transformer(residual: Residual) -> None:
     ours = small_transformer(residual)
     theirs = torchs_transformer(ours, residual)
     draw = torch.Generator().manual_seed(11)
-    source_BS, given_BT = torch.randint(V + 4, (B, S), generator=draw), torch.randint(V, (B, T), generator=draw)
+    source_BS, input_BT = torch.randint(V + 4, (B, S), generator=draw), torch.randint(V, (B, T), generator=draw)
     source_real_BS, real_BT = real(S, 2, 7, 5), real(T, 5, 1, 3)
-    found_BTV, _ = ours(Pairs(source_BS, source_real_BS, given_BT, given_BT, real_BT))
+    found_BTV, _ = ours(Pairs(source_BS, source_real_BS, input_BT, input_BT, real_BT))
 
     source_VD, target_VD = (e.tokens.weight for e in (ours.source_embedding, ours.target_embedding))
-    wanted_BTD = theirs(
+    target_BTD = theirs(
         source_VD[source_BS] * math.sqrt(D) + papers_positions(S, D).float(),
-        target_VD[given_BT] * math.sqrt(D) + papers_positions(T, D).float(),
+        target_VD[input_BT] * math.sqrt(D) + papers_positions(T, D).float(),
         tgt_mask=torch.ones(T, T, dtype=torch.bool).triu(1),
         src_key_padding_mask=~source_real_BS,
         memory_key_padding_mask=~source_real_BS,
     )
-    wanted_BTV = wanted_BTD @ target_VD.T
-    torch.testing.assert_close(found_BTV[real_BT], wanted_BTV[real_BT], rtol=0, atol=1e-5)
+    target_BTV = target_BTD @ target_VD.T
+    torch.testing.assert_close(found_BTV[real_BT], target_BTV[real_BT], rtol=0, atol=1e-5)
 
 
 @RESIDUALS
@@ -190,8 +190,8 @@ def test_dropout_acts_on_what_a_sublayer_adds(residual: Residual) -> None:
     found_BTD = around.after(x_BTD, change_BTD)
     torch.manual_seed(3)
     sum_BTD = x_BTD + Dropout(0.4)(change_BTD)
-    wanted_BTD = sum_BTD if residual is PreNorm else nn.functional.layer_norm(sum_BTD, (D,))
-    torch.testing.assert_close(found_BTD, wanted_BTD, rtol=0, atol=1e-6)
+    target_BTD = sum_BTD if residual is PreNorm else nn.functional.layer_norm(sum_BTD, (D,))
+    torch.testing.assert_close(found_BTD, target_BTD, rtol=0, atol=1e-6)
     assert not torch.allclose(found_BTD, around.eval().after(x_BTD, change_BTD))
 
 

@@ -57,7 +57,7 @@ def test_it_is_what_torch_makes_of_each_row_alone(
     assert output is not None
     found_BTV, _ = model(batch)
     for row, length in enumerate(batch.real_BT.sum(1).tolist()):
-        x_TE = model.language.embedding(batch.given_BT[row : row + 1])[0, :length]
+        x_TE = model.language.embedding(batch.input_BT[row : row + 1])[0, :length]
         if fed:
             x_TE = torch.stack([torch.cat((x_E, batch.vector_BX[row])) for x_E in x_TE])
         first_LD = first_state(model, batch.vector_BX[row])
@@ -73,6 +73,6 @@ def test_without_feeding_nothing_but_the_first_state_knows_the_vector() -> None:
     assert model.start(batch).vector_BX is None
     for each, same in ((model, True), (fed, False)):
         state = each.start(other)._replace(layers=each.start(batch).layers)
-        found_BTV, _ = each.read(batch.given_BT, batch.real_BT, state)
-        wanted_BTV, _ = each(batch)
-        assert torch.equal(found_BTV, wanted_BTV) is same
+        found_BTV, _ = each.read(batch.input_BT, batch.real_BT, state)
+        target_BTV, _ = each(batch)
+        assert torch.equal(found_BTV, target_BTV) is same

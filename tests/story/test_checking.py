@@ -186,9 +186,9 @@ def test_with_bpe_dropout_no_batch_outgrows_the_setting_and_the_padding_is_the_r
     batches = batches_of(recipe, inputs, part, redrawn=True)
     for epoch in (0, 1):
         found = [batches.at(Place(epoch, number)) for number in range(batches.in_epoch(epoch))]
-        positions = [max(batch.source_BS.numel(), batch.wanted_BT.numel()) for batch in found]
+        positions = [max(batch.source_BS.numel(), batch.target_BT.numel()) for batch in found]
         assert max(positions) <= 151
-        every = sum(batch.source_BS.numel() + batch.wanted_BT.numel() for batch in found)
+        every = sum(batch.source_BS.numel() + batch.target_BT.numel() for batch in found)
         assert batches.padding(epoch) == pytest.approx(1 - sum(batch.tokens for batch in found) / every)
     plain = int((part.source.length_N + 1).sum() + (part.target.length_N + 1).sum())
     assert sum(batch.tokens for batch in found) > 1.1 * plain  # there is something that could outgrow it

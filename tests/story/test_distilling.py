@@ -165,7 +165,7 @@ def test_words_have_one_teacher(home: Path) -> None:
 def test_the_teacher_is_asked_once(home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("SEQWRIGHT_CACHE", str(tmp_path / "cache"))
     train(student(home, "training.steps=1"), tmp_path / "one")
-    monkeypatch.setattr(distillation, "said_of", None)
+    monkeypatch.setattr(distillation, "predict_logits", None)
     train(student(home, "training.steps=1", "training.seed=2", "objective.temperature=3.0"), tmp_path / "other")
     with pytest.raises(TypeError, match="not callable"):  # of other texts nothing is known yet
         train(student(home, f"objective.unlabelled={home / 'more.txt'}"), tmp_path / "third")
@@ -262,12 +262,12 @@ def test_the_likeliest_words_that_are_looked_up_are_the_teachers(home: Path) -> 
     for place in (Place(0, 0), Place(3, 1)):  # the same words are hidden in every epoch
         batch = batches.at(place)
         with torch.inference_mode():
-            wanted_NV = (model.both(batch.batch)[0] / 2.0).softmax(-1)
-        kept_NV = torch.zeros_like(wanted_NV).scatter(1, batch.likeliest_NK, batch.probability_NK[:, :-1])
-        assert batch.likeliest_NK.shape[1] == min(LIKELIEST, wanted_NV.shape[1] - 1)
+            target_NV = (model.both(batch.batch)[0] / 2.0).softmax(-1)
+        kept_NV = torch.zeros_like(target_NV).scatter(1, batch.likeliest_NK, batch.probability_NK[:, :-1])
+        assert batch.likeliest_NK.shape[1] == min(LIKELIEST, target_NV.shape[1] - 1)
         left_out_NV = kept_NV == 0
-        torch.testing.assert_close(kept_NV, wanted_NV.masked_fill(left_out_NV, 0.0), rtol=2e-3, atol=1e-6)
-        rest_N = wanted_NV.masked_fill(~left_out_NV, 0.0).sum(-1)
+        torch.testing.assert_close(kept_NV, target_NV.masked_fill(left_out_NV, 0.0), rtol=2e-3, atol=1e-6)
+        rest_N = target_NV.masked_fill(~left_out_NV, 0.0).sum(-1)
         torch.testing.assert_close(batch.probability_NK[:, -1], rest_N, rtol=2e-3, atol=1e-6)
         assert batch.hidden_BTD is None
 

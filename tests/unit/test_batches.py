@@ -60,8 +60,8 @@ def test_the_decoder_is_given_the_target_one_place_later_than_it_is_wanted() -> 
     batch = pairs([np.array([4]), np.array([5, 6])], [np.array([7, 8]), np.array([9])], begin=BEGIN, end=END)
     assert batch.source_BS.tolist() == [[4, END, 0], [5, 6, END]]
     assert batch.source_real_BS.tolist() == [[True, True, False], [True, True, True]]
-    assert [row[:n] for row, n in zip(batch.given_BT.tolist(), (3, 2), strict=True)] == [[BEGIN, 7, 8], [BEGIN, 9]]
-    assert batch.wanted_BT.tolist() == [[7, 8, END], [9, END, 0]]
+    assert [row[:n] for row, n in zip(batch.input_BT.tolist(), (3, 2), strict=True)] == [[BEGIN, 7, 8], [BEGIN, 9]]
+    assert batch.target_BT.tolist() == [[7, 8, END], [9, END, 0]]
     assert batch.real_BT.tolist() == [[True, True, True], [True, True, False]]
     assert batch.tokens == 2 + 3 + 3 + 2
     assert batch.fresh_B.tolist() == [True, True]
@@ -70,7 +70,7 @@ def test_the_decoder_is_given_the_target_one_place_later_than_it_is_wanted() -> 
 def test_a_batch_to_translate_has_sources_and_no_targets() -> None:
     batch = sources([np.array([4, 5]), np.array([], dtype=np.int64)], end=END)
     assert batch.source_BS.tolist() == [[4, 5, END], [END, 0, 0]]
-    assert batch.given_BT.shape == batch.wanted_BT.shape == batch.real_BT.shape == (2, 0)
+    assert batch.input_BT.shape == batch.target_BT.shape == batch.real_BT.shape == (2, 0)
     assert batch.real_BT.dtype is torch.bool
 
 
@@ -88,7 +88,7 @@ def test_every_pair_comes_exactly_once_an_epoch(epoch: int) -> None:
 
 def test_source_and_target_of_a_pair_stay_together() -> None:
     for batch in an_epoch(batches(), 1):
-        assert batch.wanted_BT[:, 0].tolist() == batch.source_BS[:, 0].tolist()
+        assert batch.target_BT[:, 0].tolist() == batch.source_BS[:, 0].tolist()
 
 
 def test_validation_sees_every_pair_once_in_an_order_that_stays() -> None:
@@ -102,14 +102,14 @@ def test_no_batch_holds_more_positions_than_the_budget(tokens: int) -> None:
     order = batches(tokens=tokens)
     for batch in [*an_epoch(order, 0), *order.once()]:
         assert batch.source_BS.numel() <= tokens
-        assert batch.wanted_BT.numel() <= tokens
+        assert batch.target_BT.numel() <= tokens
 
 
 def test_a_batch_takes_as_many_rows_as_the_budget_allows() -> None:
     """The first row of the next batch would have been too many."""
     for batch, following in pairwise(batches(tokens=200).once()):
         first = max(int(following.source_real_BS[0].sum()), int(following.real_BT[0].sum()))
-        widest = max(first, batch.source_BS.shape[1], batch.wanted_BT.shape[1])
+        widest = max(first, batch.source_BS.shape[1], batch.target_BT.shape[1])
         assert widest * (len(batch.source_BS) + 1) > 200
 
 
@@ -132,7 +132,7 @@ def test_each_epoch_has_another_order_and_other_batches() -> None:
 
 
 def test_short_batches_do_not_come_before_long_ones() -> None:
-    widths = [batch.wanted_BT.shape[1] for batch in an_epoch(batches(), 0)]
+    widths = [batch.target_BT.shape[1] for batch in an_epoch(batches(), 0)]
     assert widths != sorted(widths)
 
 
@@ -160,7 +160,7 @@ def test_the_padding_is_what_one_counts_in_the_batches(anew: bool) -> None:
     order = growing() if anew else batches()
     every = real = 0
     for batch in an_epoch(order, 1):
-        every += batch.source_BS.numel() + batch.wanted_BT.numel()
+        every += batch.source_BS.numel() + batch.target_BT.numel()
         real += batch.tokens
     assert order.padding(1) == pytest.approx(1 - real / every)
 
@@ -192,7 +192,7 @@ def test_batches_are_planned_with_the_lengths_of_their_epoch(epoch: int) -> None
     found = an_epoch(order, epoch)
     assert sorted(row for batch in found for row in rows_in(batch)) == list(range(157))
     assert max(batch.source_BS.numel() for batch in found) <= 101
-    assert max(batch.wanted_BT.numel() for batch in found) <= 101
+    assert max(batch.target_BT.numel() for batch in found) <= 101
     for batch in found:
         drawn = dict(zip(rows_in(batch), (batch.source_real_BS.sum(1) - 1).tolist(), strict=True))
         assert drawn == {row: lengths(157, 100 + epoch)[row] for row in rows_in(batch)}

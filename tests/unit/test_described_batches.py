@@ -28,8 +28,8 @@ def batches(tokens: int = 24, seed: int = 1) -> DescribedBatches:
 def seen(batch: Described) -> list[tuple[int, int, list[float]]]:
     """(which text, how long, vector) of each row."""
     return [
-        (int(wanted_T[0]) - 4, int(real_T.sum()) - 1, vector_X.tolist())
-        for vector_X, _, wanted_T, real_T in zip(*batch, strict=True)
+        (int(target_T[0]) - 4, int(real_T.sum()) - 1, vector_X.tolist())
+        for vector_X, _, target_T, real_T in zip(*batch, strict=True)
     ]
 
 
@@ -48,8 +48,8 @@ def test_each_text_stands_once_in_an_epoch_with_its_own_vector() -> None:
 
 def test_the_text_is_given_one_place_later_than_it_is_wanted() -> None:
     batch = described(torch.zeros(2, 5), [np.array([7, 8]), np.array([9])], begin=BEGIN, end=END)
-    assert batch.given_BT.tolist() == [[BEGIN, 7, 8], [BEGIN, 9, 0]]
-    assert batch.wanted_BT.tolist() == [[7, 8, END], [9, END, 0]]
+    assert batch.input_BT.tolist() == [[BEGIN, 7, 8], [BEGIN, 9, 0]]
+    assert batch.target_BT.tolist() == [[7, 8, END], [9, END, 0]]
     assert batch.real_BT.tolist() == [[True, True, True], [True, True, False]]
     assert batch.tokens == 5
     assert batch.fresh_B.tolist() == [True, True]
@@ -57,7 +57,7 @@ def test_the_text_is_given_one_place_later_than_it_is_wanted() -> None:
 
 def test_no_batch_has_more_positions_than_allowed_and_texts_of_like_length_stand_together() -> None:
     found = epoch(batches(), 0)
-    assert max(batch.given_BT.numel() for batch in found) <= 24
+    assert max(batch.input_BT.numel() for batch in found) <= 24
     for batch in found:
         lengths = sorted(length for _, length, _ in seen(batch))
         assert not [length for length in LENGTHS if lengths[0] < length < lengths[-1] and length not in lengths]

@@ -73,7 +73,7 @@ def test_after_the_last_batch_comes_the_next_epoch() -> None:
 def test_what_a_batch_says_of_itself() -> None:
     batch = labelled([np.array([7, 8]), np.array([9])], end=END)
     assert batch.tokens == 5
-    assert batch.judged.tolist() == batch.fresh_B.tolist() == [True, True]
+    assert batch.loss_mask.tolist() == batch.fresh_B.tolist() == [True, True]
     assert batch.label_B.tolist() == [0, 0]
     assert all(torch.equal(a, b) for a, b in zip(batch.to(torch.device("cpu")), batch, strict=True))
 

@@ -56,7 +56,7 @@ def test_a_decoded_space_is_a_space() -> None:
 
 class Batch(NamedTuple):
     source_BSD: Tensor
-    given_BTD: Tensor
+    input_BTD: Tensor
 
 
 class Stepping(nn.Module):
@@ -70,8 +70,8 @@ class Stepping(nn.Module):
         self.glance = Tap(View("glances", rows="wanted", columns="source"))
 
     def forward(self, batch: Batch) -> None:
-        self.silent(self.hidden(self.gate(batch.given_BTD.sigmoid())))
-        for step_B1D in batch.given_BTD.split(1, dim=1):
+        self.silent(self.hidden(self.gate(batch.input_BTD.sigmoid())))
+        for step_B1D in batch.input_BTD.split(1, dim=1):
             self.glance((step_B1D @ batch.source_BSD.transpose(1, 2)).softmax(-1))
 
 
@@ -93,10 +93,10 @@ def test_a_model_says_itself_what_can_be_drawn_of_it() -> None:
     assert (gate.row_axis, gate.column_axis) == ("target word already written", "experts")
     assert (list(gate.rows), list(gate.columns)) == (["<s>", "Mai", "5"], ["1", "2", "3"])
     assert list(glances.columns) == ["Sat", "May", "5", "</s>"]
-    whole_TS = (batch.given_BTD @ batch.source_BSD.transpose(1, 2)).softmax(-1)[0].numpy()
+    whole_TS = (batch.input_BTD @ batch.source_BSD.transpose(1, 2)).softmax(-1)[0].numpy()
     assert glances.weights.shape == (1, 1, 3, 4)
     assert glances.weights[0, 0, 1, 0] == pytest.approx(whole_TS[2, :2].sum())
-    np.testing.assert_allclose(gate.weights[0, 0, 2], batch.given_BTD[0, 3].sigmoid())
+    np.testing.assert_allclose(gate.weights[0, 0, 2], batch.input_BTD[0, 3].sigmoid())
 
 
 def test_the_taps_of_a_transformer_are_the_layers_of_three_pictures() -> None:

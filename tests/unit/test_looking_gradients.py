@@ -42,9 +42,9 @@ def a_run(name: str = "letters", joined: bool = True, **model: Any) -> Run:
 def norms_from(run: Run, model: Any, steps: int) -> torch.Tensor:
     """Of both layers, from one step of the text, without anything that `look` does."""
     ids = run.inputs.tokenizer.encode([TEXT])[0]
-    given_BT = texts([ids], begin=run.inputs.end, end=run.inputs.end).given_BT
+    input_BT = texts([ids], begin=run.inputs.end, end=run.inputs.end).input_BT
     with torch.no_grad():
-        return gradient_norms(model.recurrent, model.embedding(given_BT[:, :steps]))
+        return gradient_norms(model.recurrent, model.embedding(input_BT[:, :steps]))
 
 
 def test_each_layer_is_followed_from_several_places_trained_and_as_it_began() -> None:
@@ -106,7 +106,7 @@ def test_lines_are_one_text_where_texts_are_joined_and_many_where_not(
     assert documents(a_run(), found) == ["a cab\n\na bad dad"]
     apart = a_run(joined=False)
     assert documents(apart, found) == ["a cab", "a bad dad"]
-    assert passage_of(apart, found).batch.given_BT.shape == (1, len("a bad dad") + 1)
+    assert passage_of(apart, found).batch.input_BT.shape == (1, len("a bad dad") + 1)
     assert "the longest of 2 is looked at" in capsys.readouterr().err
     monkeypatch.setattr(looking_texts, "MOST_LETTERS", 3)
     assert given_texts((), file) == ["a cab"]
@@ -131,7 +131,7 @@ def test_a_beginning_is_what_a_new_model_does(kind: str) -> None:
     model: Any = model_of(run.recipe, run.inputs.sizes()).eval()
     initialise(model, "orthogonal", forget_bias=0.5)
     with torch.no_grad():
-        hidden_TD = model.recurrent(model.embedding(passage.batch.given_BT))[0][0].numpy()
+        hidden_TD = model.recurrent(model.embedding(passage.batch.input_BT))[0][0].numpy()
     orthogonal = found["orthogonal"]
     assert orthogonal.note == " (this run's)"
     assert_allclose(orthogonal.spread_TQ, np.quantile(hidden_TD, (0.05, 0.25, 0.75, 0.95), axis=1).T, atol=1e-5)
@@ -139,6 +139,6 @@ def test_a_beginning_is_what_a_new_model_does(kind: str) -> None:
         assert_allclose(orthogonal.saturated_T, (np.abs(hidden_TD) > 0.95).mean(axis=1), atol=1e-6)
     assert found["too wide"].saturated_T.mean() > 0.5 > 3 * orthogonal.saturated_T.mean()
     norm_RK = gradient_norms(
-        model.recurrent, model.embedding(passage.batch.given_BT).detach(), last=last_steps(len(TEXT) + 1)
+        model.recurrent, model.embedding(passage.batch.input_BT).detach(), last=last_steps(len(TEXT) + 1)
     )[0]
     assert_allclose(orthogonal.norm_K, norm_RK.median(0).values, rtol=1e-3)

@@ -82,7 +82,7 @@ def test_fifteen_percent_are_chosen_and_never_a_special_token() -> None:
     for hidden in many(TokenMasks(mask=MASK, ordinary_V=ORDINARY_V), TEXT, 200):
         assert hidden.chosen_T.sum() == round(0.15 * ordinary.sum())
         assert not hidden.chosen_T[~ordinary].any()
-        assert (hidden.given_T == TEXT)[~hidden.chosen_T].all()
+        assert (hidden.input_T == TEXT)[~hidden.chosen_T].all()
 
 
 def test_every_ordinary_token_is_chosen_equally_often() -> None:
@@ -95,7 +95,7 @@ def test_eighty_ten_ten() -> None:
     chosen = replaced = stayed = 0
     drawn = Counter[int]()
     for hidden in many(TokenMasks(mask=MASK, ordinary_V=ORDINARY_V), TEXT, 2000):
-        given, true = hidden.given_T[hidden.chosen_T], TEXT[hidden.chosen_T]
+        given, true = hidden.input_T[hidden.chosen_T], TEXT[hidden.chosen_T]
         chosen += len(given)
         stayed += int((given == true).sum())
         others = given[(given != true) & (given != MASK)]
@@ -126,7 +126,7 @@ def test_whole_words_are_hidden_whole() -> None:
 
 def test_the_pieces_of_a_hidden_word_have_fates_of_their_own() -> None:
     masks = WordMasks(mask=MASK, ordinary_V=ORDINARY_V, words=words_of_three)
-    given = np.concatenate([hidden.given_T[hidden.chosen_T] for hidden in many(masks, TEXT, 500)])
+    given = np.concatenate([hidden.input_T[hidden.chosen_T] for hidden in many(masks, TEXT, 500)])
     assert abs((given == MASK).mean() - 0.8) < 0.02
 
 
@@ -233,7 +233,7 @@ def test_another_epoch_or_seed_draws_others() -> None:
         rows: dict[tuple[int, ...], tuple[int, ...]] = {}
         for number in range(batches.in_epoch(epoch)):
             batch = batches.at(Place(epoch, number))
-            for wanted, chosen in zip(batch.wanted_BT.tolist(), batch.chosen_BT.tolist(), strict=True):
+            for wanted, chosen in zip(batch.target_BT.tolist(), batch.chosen_BT.tolist(), strict=True):
                 rows[tuple(wanted)] = tuple(chosen)
         return rows
 
@@ -245,11 +245,11 @@ def test_another_epoch_or_seed_draws_others() -> None:
 def test_a_batch_says_what_stood_where_something_is_hidden() -> None:
     for batch in batches_of().once():
         unchosen = ~batch.chosen_BT
-        assert torch.equal(batch.tokens_BT[unchosen], batch.wanted_BT[unchosen])
+        assert torch.equal(batch.tokens_BT[unchosen], batch.target_BT[unchosen])
         assert bool(batch.real_BT[batch.chosen_BT].all())
-        assert bool((batch.wanted_N >= FIRST).all())
-        assert not bool((batch.wanted_BT == MASK).any())
-        ends_BT = (batch.wanted_BT == END) & batch.real_BT
+        assert bool((batch.target_N >= FIRST).all())
+        assert not bool((batch.target_BT == MASK).any())
+        ends_BT = (batch.target_BT == END) & batch.real_BT
         assert ends_BT.sum(1).tolist() == [2] * len(ends_BT)
         after_first_BT = (ends_BT.long().cumsum(1) - ends_BT.long()) > 0  # strictly after the first END
         assert torch.equal(batch.segment_BT.bool(), after_first_BT & batch.real_BT)

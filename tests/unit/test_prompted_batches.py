@@ -25,24 +25,24 @@ def rows(*turns: tuple[list[int], list[int]]) -> Any:
 
 def test_the_task_token_stands_between_a_text_and_its_answer() -> None:
     batch = prompted([rows(([5, 6, 7], [8, 9])), rows(([5], [10]))], MARKS)
-    assert batch.given_BT.tolist() == [[2, 5, 6, 7, 12, 8, 9], [2, 5, 12, 10, 0, 0, 0]]
-    assert batch.wanted_BT.tolist() == [[5, 6, 7, 12, 8, 9, 3], [5, 12, 10, 3, 0, 0, 0]]
+    assert batch.input_BT.tolist() == [[2, 5, 6, 7, 12, 8, 9], [2, 5, 12, 10, 0, 0, 0]]
+    assert batch.target_BT.tolist() == [[5, 6, 7, 12, 8, 9, 3], [5, 12, 10, 3, 0, 0, 0]]
     assert batch.learnt_BT.int().tolist() == [[0, 0, 0, 0, 1, 1, 1], [0, 0, 1, 1, 0, 0, 0]]
     assert batch.real_BT.int().tolist() == [[1] * 7, [1, 1, 1, 1, 0, 0, 0]]
     assert batch.tokens == 11
-    assert torch.equal(batch.judged, batch.learnt_BT)
+    assert torch.equal(batch.loss_mask, batch.learnt_BT)
 
 
 def test_every_answer_of_several_turns_is_learnt() -> None:
     batch = prompted([rows(([5, 6], [8]), ([7], [9, 10]))], MARKS)
-    assert batch.given_BT.tolist() == [[2, 5, 6, 12, 8, 3, 7, 12, 9, 10]]
-    assert batch.wanted_BT[batch.learnt_BT].tolist() == [8, 3, 9, 10, 3]
+    assert batch.input_BT.tolist() == [[2, 5, 6, 12, 8, 3, 7, 12, 9, 10]]
+    assert batch.target_BT[batch.learnt_BT].tolist() == [8, 3, 9, 10, 3]
 
 
 def test_a_vocabulary_whose_texts_begin_and_end_with_the_same_token_does() -> None:
     same = Marks(begin=3, task=12, end=3)
     batch = prompted([rows(([5, 6], [8]), ([7], [9, 10]))], same)
-    assert batch.wanted_BT[batch.learnt_BT].tolist() == [8, 3, 9, 10, 3]
+    assert batch.target_BT[batch.learnt_BT].tolist() == [8, 3, 9, 10, 3]
 
 
 def model() -> GPT:
@@ -58,11 +58,11 @@ def test_the_loss_is_the_cross_entropy_of_the_answers_alone(smoothing: float) ->
     loss, carry = objective(gpt, batch, None)
     logits_BTV, _ = gpt(batch)
     said_NV = torch.cat((logits_BTV[0, 4:7], logits_BTV[1, 2:4]))
-    wanted_N = torch.tensor([8, 9, 3, 10, 3])
+    target_N = torch.tensor([8, 9, 3, 10, 3])
     assert carry is None
     assert objective.counts(batch) == dict.fromkeys(loss.parts, 5)
-    torch.testing.assert_close(loss.parts["loss"].sum, F.cross_entropy(said_NV, wanted_N, reduction="sum"))
-    total = F.cross_entropy(said_NV, wanted_N, label_smoothing=smoothing)
+    torch.testing.assert_close(loss.parts["loss"].sum, F.cross_entropy(said_NV, target_N, reduction="sum"))
+    total = F.cross_entropy(said_NV, target_N, label_smoothing=smoothing)
     torch.testing.assert_close(loss.total(objective.counts(batch)), total)
 
 
@@ -70,18 +70,18 @@ def test_what_should_follow_inside_a_text_changes_nothing() -> None:
     gpt, objective = model(), Answer()
     batch = prompted([rows(([5, 6, 7], [8, 9])), rows(([5], [10]))], MARKS)
 
-    def gradient(wanted_BT: torch.Tensor) -> torch.Tensor:
+    def gradient(target_BT: torch.Tensor) -> torch.Tensor:
         gpt.zero_grad()
-        changed = batch._replace(wanted_BT=wanted_BT)
+        changed = batch._replace(target_BT=target_BT)
         loss, _ = objective(gpt, changed, None)
         loss.total(objective.counts(changed)).backward()
         assert gpt.tokens.weight.grad is not None
         return gpt.tokens.weight.grad.clone()
 
-    elsewhere_BT = torch.where(batch.learnt_BT, batch.wanted_BT, 11)
-    inside_BT = torch.where(batch.learnt_BT, 11, batch.wanted_BT)
-    assert torch.equal(gradient(elsewhere_BT), gradient(batch.wanted_BT))
-    assert not torch.equal(gradient(inside_BT), gradient(batch.wanted_BT))
+    elsewhere_BT = torch.where(batch.learnt_BT, batch.target_BT, 11)
+    inside_BT = torch.where(batch.learnt_BT, 11, batch.target_BT)
+    assert torch.equal(gradient(elsewhere_BT), gradient(batch.target_BT))
+    assert not torch.equal(gradient(inside_BT), gradient(batch.target_BT))
 
 
 def test_each_epoch_has_every_row_once_with_its_turns_together() -> None:
@@ -92,15 +92,15 @@ def test_each_epoch_has_every_row_once_with_its_turns_together() -> None:
         found = []
         for number in range(batches.in_epoch(epoch)):
             batch = batches.at(Place(epoch, number))
-            assert batch.given_BT.numel() <= 30
-            for given_T, wanted_T, learnt_T in zip(batch.given_BT, batch.wanted_BT, batch.learnt_BT, strict=True):
-                answers = [token for token in wanted_T[learnt_T].tolist() if token != MARKS.end]
+            assert batch.input_BT.numel() <= 30
+            for input_T, target_T, learnt_T in zip(batch.input_BT, batch.target_BT, batch.learnt_BT, strict=True):
+                answers = [token for token in target_T[learnt_T].tolist() if token != MARKS.end]
                 assert answers[1] == answers[0] + 1
-                texts = set(given_T.tolist()) & set(range(20, 34))
+                texts = set(input_T.tolist()) & set(range(20, 34))
                 assert texts == {answers[0] - 30, answers[1] - 30}
                 found.append(answers[0])
         assert sorted(found) == list(range(50, 64, 2))
-    assert sum(len(batch.given_BT) for batch in batches.once()) == 7
+    assert sum(len(batch.input_BT) for batch in batches.once()) == 7
     assert 0 <= batches.padding() < 0.5
 
 

@@ -78,8 +78,8 @@ def test_a_batch_keeps_to_its_size_and_holds_at_least_one_window() -> None:
 
 def test_everything_counts_and_everything_is_fresh() -> None:
     batch = windows(torch.zeros(4, T + N, C), horizon=N, every=True)
-    assert batch.judged.shape == (4, T)
-    assert bool(batch.judged.all())
+    assert batch.loss_mask.shape == (4, T)
+    assert bool(batch.loss_mask.all())
     assert batch.fresh_B.tolist() == [True] * 4
     assert batch.to(torch.device("cpu")).tokens == 4 * T * C
 

@@ -63,7 +63,7 @@ def test_a_row_is_closed_by_the_end_and_judged_at_the_first_token_of_each_word()
     batch = tagged(both, end=END)
     assert batch.tokens_BT.tolist() == [[7, 8, 9, END], [5, END, 0, 0]]
     assert batch.real_BT.tolist() == [[True] * 4, [True, True, False, False]]
-    assert batch.judged.tolist() == [[True, False, True, False], [True, False, False, False]]
+    assert batch.loss_mask.tolist() == [[True, False, True, False], [True, False, False, False]]
     assert batch.labels.tolist() == [1, 4, 2]
     assert batch.tokens == 6
     assert batch.fresh_B.tolist() == [True, True]
@@ -72,7 +72,7 @@ def test_a_row_is_closed_by_the_end_and_judged_at_the_first_token_of_each_word()
 
 def test_without_tags_there_is_what_is_needed_to_ask_for_them() -> None:
     batch = tagged(list(stretches([np.array([7, 8]), np.array([9])], longest=9)), end=END)
-    assert batch.judged.tolist() == [[True, False, True, False]]
+    assert batch.loss_mask.tolist() == [[True, False, True, False]]
     assert not bool(batch.tag_BT.any())
 
 

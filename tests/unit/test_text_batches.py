@@ -52,7 +52,7 @@ def column(batches: list[Text], row: int, name: str) -> list[int]:
 
 
 def read(batch: Text) -> list[list[int]]:
-    return [row[real].tolist() for row, real in zip(batch.wanted_BT, batch.real_BT, strict=True)]
+    return [row[real].tolist() for row, real in zip(batch.target_BT, batch.real_BT, strict=True)]
 
 
 # Making batches
@@ -60,19 +60,19 @@ def read(batch: Text) -> list[list[int]]:
 
 def test_each_token_is_wanted_one_place_before_it_is_given() -> None:
     batch = texts([np.array([4, 5]), np.array([], dtype=np.int64), np.array([6])], begin=BEGIN, end=END)
-    assert batch.given_BT.tolist() == [[BEGIN, 4, 5], [BEGIN, 0, 0], [BEGIN, 6, 0]]
-    assert batch.wanted_BT.tolist() == [[4, 5, END], [END, 0, 0], [6, END, 0]]
+    assert batch.input_BT.tolist() == [[BEGIN, 4, 5], [BEGIN, 0, 0], [BEGIN, 6, 0]]
+    assert batch.target_BT.tolist() == [[4, 5, END], [END, 0, 0], [6, END, 0]]
     assert batch.real_BT.tolist() == [[True, True, True], [True, False, False], [True, True, False]]
     assert batch.fresh_B.tolist() == [True, True, True]
     assert batch.tokens == 6
-    assert batch.given_BT.dtype is batch.wanted_BT.dtype is torch.int64
+    assert batch.input_BT.dtype is batch.target_BT.dtype is torch.int64
 
 
 def test_a_prompt_is_given_and_nothing_is_wanted_after_it() -> None:
     batch = prompts([np.array([4, 5]), np.array([], dtype=np.int64)])
-    assert batch.given_BT.tolist() == [[4, 5], [0, 0]]
+    assert batch.input_BT.tolist() == [[4, 5], [0, 0]]
     assert batch.real_BT.tolist() == [[True, True], [False, False]]
-    assert not batch.wanted_BT.any()
+    assert not batch.target_BT.any()
     assert batch.fresh_B.tolist() == [True, True]
 
 
@@ -97,7 +97,7 @@ def test_every_document_is_a_row_once_an_epoch(corpus: Corpus, tokens: int, epoc
 @given(corpora, st.integers(1, 30))
 def test_a_batch_of_documents_stays_within_the_budget(corpus: Corpus, tokens: int) -> None:
     for batch in an_epoch(documents_of(corpus, tokens)):
-        assert batch.real_BT.numel() <= tokens or len(batch.given_BT) == 1
+        assert batch.real_BT.numel() <= tokens or len(batch.input_BT) == 1
 
 
 def test_documents_of_like_length_stand_together() -> None:
@@ -127,12 +127,12 @@ def test_the_padding_of_documents_is_what_one_counts() -> None:
 def test_streams_read_stretches_of_the_joined_text() -> None:
     """Worked by hand: 18 tokens are to be foretold, six a stream, two at a time."""
     batches = an_epoch(streams_of(CORPUS))
-    assert [batch.given_BT.tolist() for batch in batches] == [
+    assert [batch.input_BT.tolist() for batch in batches] == [
         [[BEGIN, 4], [7, END], [12, 13]],
         [[5, 6], [8, 9], [14, END]],
         [[END, END], [10, 11], [15, 16]],
     ]
-    assert [batch.wanted_BT.tolist() for batch in batches] == [
+    assert [batch.target_BT.tolist() for batch in batches] == [
         [[4, 5], [END, 8], [13, 14]],
         [[6, END], [9, 10], [END, 15]],
         [[END, 7], [11, 12], [16, END]],
@@ -145,11 +145,11 @@ def test_streams_read_stretches_of_the_joined_text() -> None:
 def test_the_streams_together_are_the_text_to_the_last_token(corpus: Corpus, streams: int, segment: int) -> None:
     order = streams_of(corpus, streams, segment)
     batches = an_epoch(order)
-    for name, wanted in (("given_BT", joined(corpus)[:-1]), ("wanted_BT", joined(corpus)[1:])):
+    for name, wanted in (("input_BT", joined(corpus)[:-1]), ("target_BT", joined(corpus)[1:])):
         stretches = [column(batches, row, name) for row in range(order.streams)]
         assert list(chain(*stretches)) == wanted
         assert max(map(len, stretches)) - min(map(len, stretches)) <= 1
-    assert all(batch.given_BT.shape[1] <= segment for batch in batches)
+    assert all(batch.input_BT.shape[1] <= segment for batch in batches)
 
 
 @settings(deadline=None)
@@ -157,8 +157,8 @@ def test_the_streams_together_are_the_text_to_the_last_token(corpus: Corpus, str
 def test_reading_once_is_one_row_from_beginning_to_end(corpus: Corpus, streams: int, segment: int) -> None:
     order = streams_of(corpus, streams, segment)
     batches = list(order.once())
-    assert column(batches, 0, "given_BT") == joined(corpus)[:-1]
-    assert column(batches, 0, "wanted_BT") == joined(corpus)[1:]
+    assert column(batches, 0, "input_BT") == joined(corpus)[:-1]
+    assert column(batches, 0, "target_BT") == joined(corpus)[1:]
     assert [batch.fresh_B.tolist() for batch in batches] == [[True], *[[False]] * (len(batches) - 1)]
     assert all(batch.real_BT.all() for batch in batches)
     assert all(batch.real_BT.shape == (1, order.streams * segment) for batch in batches[:-1])
@@ -177,13 +177,13 @@ def test_every_epoch_reads_the_text_in_its_order() -> None:
 
 def test_a_stretch_that_is_a_token_shorter_is_padded_in_the_last_batch() -> None:
     *_, last = an_epoch(streams_of([[4, 5, 6, 7, 8, 9]], streams=2, segment=3))
-    assert last.wanted_BT.tolist() == [[0], [END]]
+    assert last.target_BT.tolist() == [[0], [END]]
     assert last.real_BT.tolist() == [[False], [True]]
 
 
 def test_a_text_shorter_than_the_streams_has_fewer() -> None:
     (batch,) = an_epoch(streams_of([[4]], streams=5))
-    assert batch.wanted_BT.tolist() == [[4], [END]]
+    assert batch.target_BT.tolist() == [[4], [END]]
 
 
 def test_one_can_go_on_in_the_middle_of_the_streams_without_replaying() -> None:
@@ -224,10 +224,10 @@ class Watched:
 def test_of_a_text_larger_than_memory_only_the_batch_is_read() -> None:
     rows = Watched()
     batch = StreamBatches(rows, streams=7, segment=11, begin=BEGIN, end=END).at(Place(0, 10**9))
-    assert batch.given_BT.shape == (7, 11)
+    assert batch.input_BT.shape == (7, 11)
     assert rows.seen == 7 * 12
     first = 10**9 * 11 - 1  # the text begins with one token more than the document
-    assert batch.given_BT[0].tolist() == [(first + n) % 1000 + 4 for n in range(11)]
+    assert batch.input_BT[0].tolist() == [(first + n) % 1000 + 4 for n in range(11)]
 
 
 def test_streams_read_mapped_rows(tmp_path: Path) -> None:
@@ -247,7 +247,7 @@ def test_every_wanted_token_is_traced_to_its_document(corpus: Corpus, size: int)
     for order in (documents_of(corpus, size), streams_of(corpus, 3, size)):
         found: Corpus = [[] for _ in corpus]
         for batch, document_BT in order.traced():
-            for token, document in zip(batch.wanted_BT[batch.real_BT], document_BT[batch.real_BT], strict=True):
+            for token, document in zip(batch.target_BT[batch.real_BT], document_BT[batch.real_BT], strict=True):
                 found[int(document)].append(int(token))
             assert not document_BT[~batch.real_BT].any()
         assert found == [[*document, END] for document in corpus]

@@ -53,7 +53,7 @@ def windows_in(batches: Sequence[Text | PackedText]) -> list[tuple[list[int], li
     return [
         (given[real].tolist(), wanted[real].tolist())
         for batch in batches
-        for given, wanted, real in zip(batch.given_BT, batch.wanted_BT, batch.real_BT, strict=True)
+        for given, wanted, real in zip(batch.input_BT, batch.target_BT, batch.real_BT, strict=True)
     ]
 
 
@@ -68,10 +68,10 @@ def test_windows_are_cut_from_the_joined_text() -> None:
     """Worked by hand: 18 tokens are to be foretold, three a window, two windows a batch."""
     text = joined(CORPUS)
     batches = list(windows_of(CORPUS).once())
-    assert [batch.given_BT.tolist() for batch in batches] == [
+    assert [batch.input_BT.tolist() for batch in batches] == [
         [text[low : low + 3], text[low + 3 : low + 6]] for low in (0, 6, 12)
     ]
-    assert [batch.wanted_BT.tolist() for batch in batches] == [
+    assert [batch.target_BT.tolist() for batch in batches] == [
         [text[low + 1 : low + 4], text[low + 4 : low + 7]] for low in (0, 6, 12)
     ]
     assert all(batch.real_BT.all() and batch.fresh_B.all() for batch in batches)
@@ -89,7 +89,7 @@ def test_every_token_is_wanted_once_an_epoch_after_the_one_before_it(
         assert all(1 <= len(given) <= segment for given, _ in found)
         pairs = Counter(pair for given, wanted in found for pair in zip(given, wanted, strict=True))
         assert pairs == Counter(pairwise(text))
-        assert all(len(batch.given_BT) <= max(1, tokens // segment) for batch in batches)
+        assert all(len(batch.input_BT) <= max(1, tokens // segment) for batch in batches)
         assert all(batch.fresh_B.all() for batch in batches)
     assert list(chain(*(wanted for _, wanted in windows_in(list(order.once()))))) == text[1:]
 
@@ -135,8 +135,8 @@ def test_one_can_go_on_in_the_middle_of_an_epoch_without_replaying() -> None:
 
 def test_documents_share_a_row_and_are_numbered_in_it() -> None:
     batch = packed_texts([[np.array([4, 5]), np.array([6])], [np.array([], dtype=np.int64)]], begin=BEGIN, end=END)
-    assert batch.given_BT.tolist() == [[BEGIN, 4, 5, BEGIN, 6], [BEGIN, 0, 0, 0, 0]]
-    assert batch.wanted_BT.tolist() == [[4, 5, END, 6, END], [END, 0, 0, 0, 0]]
+    assert batch.input_BT.tolist() == [[BEGIN, 4, 5, BEGIN, 6], [BEGIN, 0, 0, 0, 0]]
+    assert batch.target_BT.tolist() == [[4, 5, END, 6, END], [END, 0, 0, 0, 0]]
     assert batch.document_BT.tolist() == [[1, 1, 1, 2, 2], [1, 0, 0, 0, 0]]
     assert batch.real_BT.tolist() == [[True] * 5, [True] + [False] * 4]
     assert batch.fresh_B.tolist() == [True, True]
@@ -152,9 +152,9 @@ def test_every_document_stands_whole_in_one_row_once_an_epoch(
         found = []
         for batch in batches:
             assert isinstance(batch, PackedText)
-            assert batch.real_BT.numel() <= tokens or len(batch.given_BT) == 1
+            assert batch.real_BT.numel() <= tokens or len(batch.input_BT) == 1
             assert torch.equal(batch.document_BT > 0, batch.real_BT)
-            for known, wanted, document in zip(batch.given_BT, batch.wanted_BT, batch.document_BT, strict=True):
+            for known, wanted, document in zip(batch.input_BT, batch.target_BT, batch.document_BT, strict=True):
                 numbers = range(1, int(document.max()) + 1)
                 assert int((document > 0).sum()) <= segment or len(numbers) == 1
                 for number in numbers:
@@ -184,7 +184,7 @@ def test_packing_is_best_fit_decreasing(lengths: list[int], size: int) -> None:
 def test_each_wanted_token_of_a_packed_row_is_traced_to_its_document(corpus: Corpus, tokens: int, segment: int) -> None:
     found: dict[int, list[int]] = {}
     for batch, document_BT in packed_of(corpus, tokens, segment).traced():
-        for number, token in zip(document_BT[batch.real_BT].tolist(), batch.wanted_BT[batch.real_BT], strict=True):
+        for number, token in zip(document_BT[batch.real_BT].tolist(), batch.target_BT[batch.real_BT], strict=True):
             found.setdefault(number, []).append(int(token))
     assert found == {number: [*document, END] for number, document in enumerate(corpus)}
 

@@ -19,13 +19,13 @@ Vectors = Callable[[NDArray[np.float64]], NDArray[np.floating[Any]]]
 
 
 class Described(NamedTuple):
-    """A batch of texts and their vectors. `given_BT` is what the model reads of a text, `wanted_BT` what should follow
+    """A batch of texts and their vectors. `input_BT` is what the model reads of a text, `target_BT` what should follow
     each token.
     """
 
     vector_BX: Tensor
-    given_BT: Tensor
-    wanted_BT: Tensor
+    input_BT: Tensor
+    target_BT: Tensor
     real_BT: Tensor
 
     @property
@@ -34,7 +34,7 @@ class Described(NamedTuple):
         return torch.ones(len(self.vector_BX), dtype=torch.bool, device=self.vector_BX.device)
 
     @property
-    def judged(self) -> Tensor:
+    def loss_mask(self) -> Tensor:
         """True where the model's output counts: at every real token."""
         return self.real_BT
 
@@ -60,7 +60,7 @@ def vectors_alone(vector_BX: Tensor) -> Described:
 
 
 def _joined(vector_BX: Tensor, text: Text) -> Described:
-    return Described(vector_BX, text.given_BT, text.wanted_BT, text.real_BT)
+    return Described(vector_BX, text.input_BT, text.target_BT, text.real_BT)
 
 
 class DescribedBatches:

@@ -30,8 +30,8 @@ class Labelled(NamedTuple):
     segment_BT: Tensor
 
     @property
-    def judged(self) -> Tensor:
-        """`judged_B`: True at those of the model's outputs that count, here all."""
+    def loss_mask(self) -> Tensor:
+        """`loss_mask_B`: True at those of the model's outputs that count, here all."""
         return torch.ones_like(self.label_B, dtype=torch.bool)
 
     @property
@@ -165,5 +165,5 @@ class LabelledBatches:
         return self._texts.padding(epoch)
 
     def _batch(self, text: Text, number_B: Tensor) -> Labelled:
-        tokens_BT, real_BT = begun(Padded(text.wanted_BT, text.real_BT), self.begin)
+        tokens_BT, real_BT = begun(Padded(text.target_BT, text.real_BT), self.begin)
         return Labelled(tokens_BT, real_BT, self.label_N[number_B], segments(tokens_BT, self.end))

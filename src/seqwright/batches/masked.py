@@ -20,7 +20,7 @@ from seqwright.batches.text import DocumentBatches
 class Masked(NamedTuple):
     """A batch of texts some of whose words are hidden.
 
-    `tokens_BT` is what the model reads, `wanted_BT` what stood there before words were hidden; `chosen_BT` is True
+    `tokens_BT` is what the model reads, `target_BT` what stood there before words were hidden; `chosen_BT` is True
     where one was chosen to be found. Padding stands on the right, where `real_BT` is False. `segment_BT` is 1 in the
     second stretch of a text, 0 in the first. `next_B` is 1 where the second stretch follows the first, 0 where it does
     not, and negative where nobody asks.
@@ -30,11 +30,11 @@ class Masked(NamedTuple):
     real_BT: Tensor
     segment_BT: Tensor
     chosen_BT: Tensor
-    wanted_BT: Tensor
+    target_BT: Tensor
     next_B: Tensor
 
     @property
-    def judged(self) -> Tensor:
+    def loss_mask(self) -> Tensor:
         """True where the model's output counts: at the chosen words."""
         return self.chosen_BT
 
@@ -44,9 +44,9 @@ class Masked(NamedTuple):
         return torch.ones_like(self.next_B, dtype=torch.bool)
 
     @property
-    def wanted_N(self) -> Tensor:
+    def target_N(self) -> Tensor:
         """What stood at the chosen places, row by row."""
-        return self.wanted_BT[self.chosen_BT]
+        return self.target_BT[self.chosen_BT]
 
     @property
     def tokens(self) -> int:
@@ -60,8 +60,8 @@ class Masked(NamedTuple):
 
 def masked(rows: Sequence[Drawn], hidden: Sequence[Hidden]) -> Masked:
     """Examples as a batch, some words of each hidden."""
-    wanted_BT, real_BT = padded([row.tokens for row in rows])
-    tokens_BT, _ = padded([row.given_T for row in hidden])
+    target_BT, real_BT = padded([row.tokens for row in rows])
+    tokens_BT, _ = padded([row.input_T for row in hidden])
     chosen_BT, _ = padded([row.chosen_T.astype(np.int64) for row in hidden])
     place_T = torch.arange(real_BT.shape[1])
     second_B1 = torch.tensor([row.second for row in rows]).unsqueeze(1)
@@ -70,7 +70,7 @@ def masked(rows: Sequence[Drawn], hidden: Sequence[Hidden]) -> Masked:
         real_BT,
         (real_BT & (place_T >= second_B1)).long(),
         chosen_BT.bool(),
-        wanted_BT,
+        target_BT,
         torch.tensor([row.follows for row in rows]),
     )
 

@@ -22,7 +22,7 @@ Words = Callable[[list[int]], list[tuple[str, list[int]]]]  # of tokens, each wi
 class Hidden(NamedTuple):
     """A text some of whose tokens are hidden: what is read, and where something was chosen."""
 
-    given_T: Ids
+    input_T: Ids
     chosen_T: NDArray[np.bool_]
 
 
@@ -85,6 +85,6 @@ def hidden(
     chosen_T[list(places)] = True
     fate_T = chance.random(len(tokens_T))
     other_T = chance.choice(np.flatnonzero(ordinary_V), len(tokens_T))
-    given_T = np.where(chosen_T & (fate_T < MASKED), mask, tokens_T)
+    input_T = np.where(chosen_T & (fate_T < MASKED), mask, tokens_T)
     replaced_T = chosen_T & (fate_T >= MASKED) & (fate_T < MASKED + REPLACED)
-    return Hidden(np.where(replaced_T, other_T, given_T), chosen_T)
+    return Hidden(np.where(replaced_T, other_T, input_T), chosen_T)

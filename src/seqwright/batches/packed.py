@@ -20,11 +20,11 @@ Packed = list[Numbers]
 
 def packed_texts(rows: Sequence[Sequence[Ids]], *, begin: int, end: int) -> PackedText:
     """Each row several documents: `begin x begin y` is given, `x end y end` is wanted, `document_BT` is 1 … 2 …."""
-    given_BT, real_BT = padded([_one_by_one([([begin], text) for text in row]) for row in rows])
-    wanted_BT, _ = padded([_one_by_one([(text, [end]) for text in row]) for row in rows])
+    input_BT, real_BT = padded([_one_by_one([([begin], text) for text in row]) for row in rows])
+    target_BT, _ = padded([_one_by_one([(text, [end]) for text in row]) for row in rows])
     lengths = [[len(text) + 1 for text in row] for row in rows]
     document_BT, _ = padded([np.repeat(np.arange(1, len(row) + 1), row) for row in lengths])
-    return PackedText(given_BT, wanted_BT, real_BT, torch.ones(len(rows), dtype=torch.bool), document_BT)
+    return PackedText(input_BT, target_BT, real_BT, torch.ones(len(rows), dtype=torch.bool), document_BT)
 
 
 def _one_by_one(parts: Sequence[tuple[Sequence[int] | Ids, Sequence[int] | Ids]]) -> Ids:

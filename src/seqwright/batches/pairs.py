@@ -16,12 +16,12 @@ from seqwright.batches import KEPT_EPOCHS, Ids, Place, Rows, following, padded
 
 
 class Pairs(NamedTuple):
-    """A batch of sentence pairs. `given_BT` is what the decoder reads, `wanted_BT` what it should say after each."""
+    """A batch of sentence pairs. `input_BT` is what the decoder reads, `target_BT` what it should say after each."""
 
     source_BS: Tensor
     source_real_BS: Tensor
-    given_BT: Tensor
-    wanted_BT: Tensor
+    input_BT: Tensor
+    target_BT: Tensor
     real_BT: Tensor
 
     @property
@@ -30,7 +30,7 @@ class Pairs(NamedTuple):
         return torch.ones(len(self.source_BS), dtype=torch.bool, device=self.source_BS.device)
 
     @property
-    def judged(self) -> Tensor:
+    def loss_mask(self) -> Tensor:
         """True where the model's output counts: at every real target token."""
         return self.real_BT
 

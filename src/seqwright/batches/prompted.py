@@ -27,20 +27,20 @@ class Marks(NamedTuple):
 
 
 class Prompted(NamedTuple):
-    """A batch of prompts with their answers, in one row each. `wanted_BT` is what should follow each given token.
+    """A batch of prompts with their answers, in one row each. `target_BT` is what should follow each given token.
 
     `real_BT` is False at the padding on the right, `learnt_BT` True only where the wanted token belongs to an answer,
     its end included: what stands in a source is read and never learnt.
     """
 
-    given_BT: Tensor
-    wanted_BT: Tensor
+    input_BT: Tensor
+    target_BT: Tensor
     real_BT: Tensor
     fresh_B: Tensor
     learnt_BT: Tensor
 
     @property
-    def judged(self) -> Tensor:
+    def loss_mask(self) -> Tensor:
         """True where the model's output counts: in the answers."""
         return self.learnt_BT
 
@@ -72,11 +72,11 @@ def prompted(rows: Sequence[Ids], marks: Marks) -> Prompted:
 
 def _with_answers(batch: Text, marks: Marks) -> Prompted:
     """The task token opens an answer, `end` closes it. They are special tokens, so that no text of a user's has one."""
-    time_T = torch.arange(batch.given_BT.shape[1])
-    opened_BT = torch.where(batch.given_BT == marks.task, time_T, -1).cummax(1).values
-    closed_BT = torch.where(batch.given_BT == marks.end, time_T, -1).cummax(1).values
+    time_T = torch.arange(batch.input_BT.shape[1])
+    opened_BT = torch.where(batch.input_BT == marks.task, time_T, -1).cummax(1).values
+    closed_BT = torch.where(batch.input_BT == marks.end, time_T, -1).cummax(1).values
     learnt_BT = (opened_BT > closed_BT) & batch.real_BT
-    return Prompted(batch.given_BT, batch.wanted_BT, batch.real_BT, batch.fresh_B, learnt_BT)
+    return Prompted(batch.input_BT, batch.target_BT, batch.real_BT, batch.fresh_B, learnt_BT)
 
 
 class PromptRows:

@@ -34,7 +34,7 @@ class Asked(NamedTuple):
     end_B: Tensor
 
     @property
-    def judged(self) -> Tensor:
+    def loss_mask(self) -> Tensor:
         """True where the model's output counts: where an answer can begin or end."""
         return self.allowed_BT
 

@@ -26,8 +26,8 @@ class Series(NamedTuple):
     future_BSNC: Tensor
 
     @property
-    def judged(self) -> Tensor:
-        """`judged_BS`: True at the forecasts that have a truth to be held against, here all."""
+    def loss_mask(self) -> Tensor:
+        """`loss_mask_BS`: True at the forecasts that have a truth to be held against, here all."""
         return torch.ones(self.future_BSNC.shape[:2], dtype=torch.bool, device=self.past_BTC.device)
 
     @property

@@ -28,8 +28,8 @@ class Tagged(NamedTuple):
     tag_BT: Tensor
 
     @property
-    def judged(self) -> Tensor:
-        """`judged_BT`: True at those of the model's outputs that count."""
+    def loss_mask(self) -> Tensor:
+        """`loss_mask_BT`: True at those of the model's outputs that count."""
         return self.first_BT
 
     @property

@@ -17,19 +17,19 @@ from seqwright.batches import KEPT_EPOCHS, BatchT_co, Ids, Place, Rows, followin
 
 
 class Text(NamedTuple):
-    """A batch of running text. `given_BT` is what the model reads, `wanted_BT` what should follow each token.
+    """A batch of running text. `input_BT` is what the model reads, `target_BT` what should follow each token.
 
     Padding stands on the right, where `real_BT` is False. `fresh_B` is True where a row does not go on from the same
     row of the batch before.
     """
 
-    given_BT: Tensor
-    wanted_BT: Tensor
+    input_BT: Tensor
+    target_BT: Tensor
     real_BT: Tensor
     fresh_B: Tensor
 
     @property
-    def judged(self) -> Tensor:
+    def loss_mask(self) -> Tensor:
         """True where the model's output counts: at every real token."""
         return self.real_BT
 
@@ -55,14 +55,14 @@ class PackedText(NamedTuple):
     right, where `real_BT` is False.
     """
 
-    given_BT: Tensor
-    wanted_BT: Tensor
+    input_BT: Tensor
+    target_BT: Tensor
     real_BT: Tensor
     fresh_B: Tensor
     document_BT: Tensor
 
     @property
-    def judged(self) -> Tensor:
+    def loss_mask(self) -> Tensor:
         """True where the model's output counts: at every real token."""
         return self.real_BT
 
@@ -83,15 +83,15 @@ def texts(rows: Sequence[Ids], *, begin: int, end: int) -> Text:
 
 def prompts(rows: Sequence[Ids]) -> Text:
     """Rows that are only given, with nothing wanted after them: what `start` needs to write on."""
-    given_BT, real_BT = padded(rows)
-    return Text(given_BT, torch.zeros_like(given_BT), real_BT, _everywhere(len(rows), fresh=True))
+    input_BT, real_BT = padded(rows)
+    return Text(input_BT, torch.zeros_like(input_BT), real_BT, _everywhere(len(rows), fresh=True))
 
 
 def shifted(rows: Sequence[Ids], *, fresh: bool) -> Text:
     """Each row without its last token is given, each without its first is wanted."""
-    given_BT, _ = padded([row[:-1] for row in rows])
-    wanted_BT, real_BT = padded([row[1:] for row in rows])
-    return Text(given_BT, wanted_BT, real_BT, _everywhere(len(rows), fresh=fresh))
+    input_BT, _ = padded([row[:-1] for row in rows])
+    target_BT, real_BT = padded([row[1:] for row in rows])
+    return Text(input_BT, target_BT, real_BT, _everywhere(len(rows), fresh=fresh))
 
 
 def _everywhere(rows: int, *, fresh: bool) -> Tensor:

@@ -223,10 +223,10 @@ def evaluate(
     Example: seqwright eval runs/mine --with runs/other --with runs/third
     """
     from seqwright.cli.evaluating import evaluate_run
-    from seqwright.cli.joining import Company
+    from seqwright.cli.joining import EnsembleOptions
 
     decoding = {"beam": beam, **chosen_settings(context, RULES)}
-    evaluate_run(run, part, data or [], decoding, which, Company.asked(beside, average), as_json=json)
+    evaluate_run(run, part, data or [], decoding, which, EnsembleOptions.asked(beside, average), as_json=json)
 
 
 @app.command(cls=Verb)

@@ -16,12 +16,12 @@ from torch.optim import Optimizer
 from seqwright.batches import Batches, Place
 from seqwright.cli.storage import storage_table
 from seqwright.cli.terminal import add_row, command, say
-from seqwright.devices import computes_bfloat16, home_of
+from seqwright.devices import computes_bfloat16, device_of
 from seqwright.kinds import DISTILLED, task_of
 from seqwright.lineage import model_row
 from seqwright.objectives.objective import Objective, Part
 from seqwright.recipe import Recipe, read_recipe, validated
-from seqwright.runs import data_of, device_of, model_of, objective_of, parameters, set_up_cpu, source_of
+from seqwright.runs import data_of, model_of, objective_of, parameters, set_up_cpu, source_of, training_device
 from seqwright.training.counting import Counter, Stored
 from seqwright.training.schedule import expected_steps
 
@@ -96,7 +96,7 @@ def _descended(recipe: Recipe, inputs: Any, batches: Batches[Any]) -> tuple[dict
 def _timed(recipe: Recipe, inputs: Any, batches: Batches[Any]) -> tuple[dict[str, str], list[str]]:
     """Parameters, batches, and how long and how much memory training will take, from a few real steps; remarks."""
     say("timing a few steps …")
-    settings, device = recipe.training, device_of(recipe)
+    settings, device = recipe.training, training_device(recipe)
     model, objective = model_of(recipe, inputs.sizes()).to(device), objective_of(recipe).to(device)
     optimizer = torch.optim.Adam(model.parameters(), lr=0.0)  # moves nothing, but costs what it costs
     timing = _timing(model, objective, optimizer, batches, precision=_precision(recipe))
@@ -125,7 +125,7 @@ def _timed(recipe: Recipe, inputs: Any, batches: Batches[Any]) -> tuple[dict[str
 
 def _precision(recipe: Recipe) -> str:
     """What training really computes in."""
-    return recipe.training.precision if computes_bfloat16(device_of(recipe)) else "float32"
+    return recipe.training.precision if computes_bfloat16(training_device(recipe)) else "float32"
 
 
 class Timing(NamedTuple):
@@ -138,7 +138,7 @@ class Timing(NamedTuple):
 def _timing(
     model: nn.Module, objective: Objective, optimizer: Optimizer, batches: Batches[Any], *, precision: str
 ) -> Timing:
-    device, seconds, tokens = home_of(model), [], []
+    device, seconds, tokens = device_of(model), [], []
     for index in np.linspace(0, batches.in_epoch(0) - 1, TIMED_BATCHES).astype(int).tolist():
         batch = batches.at(Place(0, index)).to(device)
         began = time.perf_counter()
@@ -150,7 +150,7 @@ def _timing(
 
 def _step(model: nn.Module, objective: Objective, optimizer: Optimizer, batch: Any, precision: str) -> dict[str, Part]:
     """One update, as in training; the parts of the loss."""
-    with torch.autocast(home_of(model).type, torch.bfloat16, enabled=precision == "bfloat16"):
+    with torch.autocast(device_of(model).type, torch.bfloat16, enabled=precision == "bfloat16"):
         loss, _ = objective(model, batch, objective.start(model, batch))
     optimizer.zero_grad(set_to_none=True)
     loss.total(objective.counts(batch)).backward()
@@ -169,7 +169,7 @@ def _memory(device: torch.device) -> str:
 
 def _overfitted(recipe: Recipe, inputs: Any, batches: Batches[Any]) -> tuple[float, float]:
     """The plain loss on a few examples before and after learning them by heart, without dropout."""
-    device = device_of(recipe)
+    device = training_device(recipe)
     whole = batches.at(Place(0, 0)).to(device)
     batch = type(whole)(*(tensor[:FEW_ROWS] for tensor in whole))
     model, objective = model_of(recipe, inputs.sizes()).to(device).eval(), objective_of(recipe).to(device)

@@ -6,7 +6,7 @@ from typing import Any, cast
 from rich.console import Console
 from rich.table import Table
 
-from seqwright.cli.joining import Company
+from seqwright.cli.joining import EnsembleOptions
 from seqwright.cli.terminal import add_row, json_text, say, shown
 from seqwright.data.examples import PartName
 from seqwright.data.files import content_hash
@@ -27,15 +27,15 @@ def evaluate_run(
     files: list[Path],
     decoding: dict[str, Any],
     which: str,
-    company: Company | None = None,
+    ensemble: EnsembleOptions | None = None,
     *,
     as_json: bool,
 ) -> None:
-    """Evaluate a run, alone or in company, print the scores, write them down."""
+    """Evaluate a run, alone or in ensemble, print the scores, write them down."""
     if files and part is not None:
         raise SettingError("--part chooses from the run's own data and --data brings other pairs; give one of them")
-    company = company or Company()
-    run, *others = company.opened(open_run(folder, which=which, notice=say), which)
+    ensemble = ensemble or EnsembleOptions()
+    run, *others = ensemble.opened(open_run(folder, which=which, notice=say), which)
     recipe, files, task = run.recipe, [path.expanduser() for path in files], run.recipe.task
     if files:
         recipe = recipe._replace(data=validated("data", only_files(files, recipe), task))
@@ -53,14 +53,14 @@ def evaluate_run(
     if others:
         from seqwright.tasks.translation import evaluated_together
 
-        result = evaluated_together(recipe, data, company.translator([run, *others], settings), chosen)
+        result = evaluated_together(recipe, data, ensemble.translator([run, *others], settings), chosen)
     else:
         result = task_of(recipe.task).evaluated(recipe, data, run.inputs, run.model, chosen, settings)
     for note in result.notes:
         say(f"{subject}: {note.removeprefix(f'{chosen}: ')}")
     name = _name(run, f"{files[0].stem}-{data.fingerprint(chosen)[:8]}" if files else chosen, settings, which)
-    name += company.named
-    circumstances = _circumstances(run, files, data, chosen, settings, which) | company.circumstances(others)
+    name += ensemble.named
+    circumstances = _circumstances(run, files, data, chosen, settings, which) | ensemble.circumstances(others)
     _write(folder / "eval", name, result, circumstances)
     if as_json:
         print(json_text({**_rounded(result.scores), "groups": result.groups}))

@@ -13,14 +13,14 @@ from seqwright.runs import Run
 from seqwright.tasks.translator import Translator
 
 
-class Company(NamedTuple):
+class EnsembleOptions(NamedTuple):
     """The other runs, and how what they expect is averaged."""
 
     folders: tuple[Path, ...] = ()
     average: Average = "probabilities"
 
     @classmethod
-    def asked(cls, folders: Sequence[Path] | None, average: str | None) -> "Company":
+    def asked(cls, folders: Sequence[Path] | None, average: str | None) -> "EnsembleOptions":
         """What the options say."""
         if average is not None and not folders:
             raise SettingError("--average is how several runs are joined; add --with and another run, or leave it out")

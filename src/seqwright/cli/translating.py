@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from seqwright.cli.evaluating import decoding_settings
-from seqwright.cli.joining import Company
+from seqwright.cli.joining import EnsembleOptions
 from seqwright.cli.opening import opened_for
 from seqwright.cli.prompting import answerer_of
 from seqwright.cli.terminal import say
@@ -29,7 +29,7 @@ def translate_texts(
     texts: list[str],
     file: Path | None,
     decoding: dict[str, Any],
-    company: Company,
+    ensemble: EnsembleOptions,
     *,
     prefix: str,
     scores: bool,
@@ -38,9 +38,9 @@ def translate_texts(
 ) -> None:
     """Translate and print, a line for each sentence (for each candidate, where several are asked for)."""
     texts, file = asked("translate", texts, file)
-    run, *others = company.opened(opened_for("translate", folder, which), which)
+    run, *others = ensemble.opened(opened_for("translate", folder, which), which)
     settings = decoding_settings(run, decoding)
-    translator = company.translator([run, *others], settings) if others else answerer_of(run, settings)
+    translator = ensemble.translator([run, *others], settings) if others else answerer_of(run, settings)
     row = 0
     unknown: Counter[str] = Counter()
     prefix = _usable_prefix(run, prefix)

@@ -72,13 +72,13 @@ def translate(
 
     Example: seqwright translate runs/mine --with runs/other --with runs/third "Guten Morgen." --beam 5
     """
-    from seqwright.cli.joining import Company
+    from seqwright.cli.joining import EnsembleOptions
     from seqwright.cli.translating import translate_texts, with_chance
 
     decoding = {"beam": beam, **chosen_settings(context, RULES)}
     decoding |= with_chance(chosen_settings(context, CHANCE), sample=sample, beam=beam)
-    company = Company.asked(beside, average)
-    translate_texts(run, texts or [], file, decoding, company, prefix=prefix, scores=scores, as_json=json, which=which)
+    ensemble = EnsembleOptions.asked(beside, average)
+    translate_texts(run, texts or [], file, decoding, ensemble, prefix=prefix, scores=scores, as_json=json, which=which)
 
 
 def align(

@@ -24,7 +24,6 @@ from seqwright.recipe import Recipe, recipe_from, validated, written
 from seqwright.runs import (
     Run,
     data_of,
-    device_of,
     model_of,
     objective_of,
     open_run,
@@ -33,6 +32,7 @@ from seqwright.runs import (
     set_up_cpu,
     source_of,
     train,
+    training_device,
 )
 from seqwright.tasks import refuse_missing_part
 from seqwright.tasks.pair_scores import scored
@@ -55,7 +55,7 @@ def measured(resolved: Mapping[str, Any], *, timed: bool) -> dict[str, Any]:
     """Size, tokens a step, operations a token and, if `timed`, the pace of a recipe, from real batches."""
     recipe = recipe_from(dict(resolved))
     set_up_cpu(recipe)
-    task, data, device = task_of(recipe.task), data_of(recipe), device_of(recipe)
+    task, data, device = task_of(recipe.task), data_of(recipe), training_device(recipe)
     source = source_of(recipe)
     inputs = task.learnt_inputs(recipe, data, None if source is None else source.inputs.tokenizer)
     batches = task.prepared(recipe, data, inputs).train
@@ -128,7 +128,7 @@ def _pace(recipe: Recipe, model: nn.Module, batches: Batches[Any]) -> float:
     watch, steps = Stopwatch(), WARMING + TRIED + 1
     settings = recipe.training.model_copy(update={"steps": steps, "epochs": None, "average": "none"})
     try:
-        objective = objective_of(recipe).to(device_of(recipe))
+        objective = objective_of(recipe).to(training_device(recipe))
         fit(model, objective, batches, settings=settings, rate=rate_of(recipe, batches), reporter=watch)
     except Enough:
         pass

@@ -45,12 +45,12 @@ def penalty(length_B: Tensor | int, alpha: float) -> Tensor:
 
 @torch.inference_mode()
 def target_log_probability(
-    model: Stepper[StateT], state: StateT, given_BT: Tensor, wanted_BT: Tensor, real_BT: Tensor
+    model: Stepper[StateT], state: StateT, input_BT: Tensor, target_BT: Tensor, real_BT: Tensor
 ) -> Tensor:
     """`logp_BT` of each wanted token after the given ones up to it, by one `read`; 0 where it is padding.
 
-    `given_BT` is the target one place to the right: BEGIN, then all but the last of `wanted_BT`.
+    `input_BT` is the target one place to the right: BEGIN, then all but the last of `target_BT`.
     """
-    logits_BTV, _ = model.read(given_BT, real_BT, state)
+    logits_BTV, _ = model.read(input_BT, real_BT, state)
     logp_BTV = logits_BTV.float().log_softmax(-1)
-    return logp_BTV.gather(-1, wanted_BT.unsqueeze(-1)).squeeze(-1).masked_fill(~real_BT, 0.0)
+    return logp_BTV.gather(-1, target_BT.unsqueeze(-1)).squeeze(-1).masked_fill(~real_BT, 0.0)

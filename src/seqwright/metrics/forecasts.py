@@ -104,9 +104,9 @@ class LeastSquares:
         moment_CTN: Values | float = 0.0
         for window_MTC in _windows(series, history + horizon):
             scaled_CMT = ((window_MTC - centre_C) / spread_C).transpose(2, 0, 1)
-            given_CMT = _with_ones(scaled_CMT[..., :history])
-            gram_CTT = gram_CTT + given_CMT.transpose(0, 2, 1) @ given_CMT
-            moment_CTN = moment_CTN + given_CMT.transpose(0, 2, 1) @ scaled_CMT[..., history:]
+            input_CMT = _with_ones(scaled_CMT[..., :history])
+            gram_CTT = gram_CTT + input_CMT.transpose(0, 2, 1) @ input_CMT
+            moment_CTN = moment_CTN + input_CMT.transpose(0, 2, 1) @ scaled_CMT[..., history:]
         weights_CTN = np.stack(
             [
                 np.linalg.lstsq(gram_TT, moment_TN, rcond=None)[0]
@@ -119,13 +119,13 @@ class LeastSquares:
 
     def __call__(self, past_BTC: Values) -> Values:
         """The forecast after each past."""
-        given_CBT = _with_ones(past_BTC.transpose(2, 0, 1).astype(np.float64))
-        forecast_BNC: Values = (given_CBT @ self.weights_CTN).transpose(1, 2, 0)
+        input_CBT = _with_ones(past_BTC.transpose(2, 0, 1).astype(np.float64))
+        forecast_BNC: Values = (input_CBT @ self.weights_CTN).transpose(1, 2, 0)
         return forecast_BNC
 
 
-def _with_ones(given_CMT: Values) -> Values:
-    return np.concatenate([given_CMT, np.ones((*given_CMT.shape[:2], 1))], axis=2)
+def _with_ones(input_CMT: Values) -> Values:
+    return np.concatenate([input_CMT, np.ones((*input_CMT.shape[:2], 1))], axis=2)
 
 
 def _windows(series: Sequence[Values], size: int) -> Iterator[Values]:

@@ -13,7 +13,7 @@ from seqwright.layers.blocks import BidirectionalBlock
 from seqwright.layers.dropout import Dropout
 from seqwright.layers.embeddings import TokenVectors
 from seqwright.layers.taps import Tap
-from seqwright.models.gpt import begin_small
+from seqwright.models.gpt import init_weights
 from seqwright.settings import Settings
 
 SIZES: dict[str, dict[str, int]] = {
@@ -38,7 +38,7 @@ class BertSettings(Settings):
     al. 2019, table 1); `kind` what else tells the families apart.
     """
 
-    told_by_kind = frozenset(FAMILIES["bert"])
+    family_defaults = frozenset(FAMILIES["bert"])
 
     kind: Literal["bert", "roberta", "distilbert"] = "bert"
     size: Literal["tiny", "mini", "small", "medium", "base", "large"] = "tiny"
@@ -134,7 +134,7 @@ class Bert(nn.Module):
         )
         self.pooler = nn.Linear(width, width) if settings.pooler and pooled else None
         self.embedded, self.contextual = Tap(), Tap()
-        begin_small(self)
+        init_weights(self)
 
     def forward(self, tokens_BT: Tensor, real_BT: Tensor, segment_BT: Tensor) -> Tensor:
         """`h_BTD`: what the last block makes of each token; padding has no part in it."""

@@ -18,7 +18,7 @@ from seqwright.batches.tagged import Stretch, Tagged, stretches, tagged
 from seqwright.layers.dropout import Dropout
 from seqwright.layers.embeddings import TokenVectors, token_logits
 from seqwright.models.bert import Bert, BertSettings
-from seqwright.models.gpt import begin_small
+from seqwright.models.gpt import init_weights
 
 
 class MaskedBertSettings(BertSettings):
@@ -62,7 +62,7 @@ class MaskedBert(nn.Module):
             self.transform_norm = nn.LayerNorm(settings.width, eps=settings.epsilon)
             self.bias_V = nn.Parameter(torch.zeros(vocabulary))
         self.follows = nn.Linear(settings.width, 2) if settings.head and settings.pooler else None
-        begin_small(self)
+        init_weights(self)
 
     def forward(self, batch: Masked, carry: None = None) -> tuple[Tensor, None]:
         """`logits_BTV`: how well each token fits each place, hidden or not."""
@@ -140,7 +140,7 @@ class BertClassifier(BertWithHead):
         self.pooling = settings.pooling
         self.pooler = nn.Linear(settings.width, settings.width) if own else None
         self.output = nn.Linear(settings.width, classes)
-        begin_small(self)
+        init_weights(self)
 
     def forward(self, batch: Labelled, carry: None = None) -> tuple[Tensor, None]:
         """`logits_BC`: how well each class fits each text."""
@@ -169,7 +169,7 @@ class BertTagger(BertWithHead):
     def __init__(self, settings: BertHeadSettings, *, vocabulary: int, classes: int) -> None:
         super().__init__(settings, vocabulary=vocabulary)
         self.output = nn.Linear(settings.width, classes)
-        begin_small(self)
+        init_weights(self)
 
     def forward(self, batch: Tagged, carry: None = None) -> tuple[Tensor, None]:
         """`logits_BTC`: how well each tag fits at each token."""
@@ -188,7 +188,7 @@ class BertAnswerer(BertWithHead):
     def __init__(self, settings: BertHeadSettings, *, vocabulary: int) -> None:
         super().__init__(settings, vocabulary=vocabulary)
         self.output = nn.Linear(settings.width, 2)
-        begin_small(self)
+        init_weights(self)
 
     def forward(self, batch: Asked, carry: None = None) -> tuple[Tensor, None]:
         """`logits_BT2`: how well each place is the beginning, and the last one, of the answer."""
@@ -249,8 +249,8 @@ def masked_example() -> Masked:
     real_BT = torch.arange(7) < torch.tensor([[7], [4], [5]])
     segment_BT = ((torch.arange(7) > 3) & real_BT).long()
     chosen_BT = (torch.rand(3, 7, generator=draw) < 0.4) & real_BT
-    wanted_BT = torch.randint(4, 13, (3, 7), generator=draw)
-    return Masked(tokens_BT, real_BT, segment_BT, chosen_BT, wanted_BT, torch.tensor([1, 0, 1]))
+    target_BT = torch.randint(4, 13, (3, 7), generator=draw)
+    return Masked(tokens_BT, real_BT, segment_BT, chosen_BT, target_BT, torch.tensor([1, 0, 1]))
 
 
 def sentences_example() -> Masked:

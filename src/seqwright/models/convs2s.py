@@ -196,7 +196,7 @@ class ConvS2S(nn.Module):
 
     def forward(self, batch: Pairs, carry: None = None) -> tuple[Tensor, None]:
         """The logits of every next target token, given the source and the target tokens before it."""
-        logits_BTV, _ = self.read(batch.given_BT, batch.real_BT, self.start(batch))
+        logits_BTV, _ = self.read(batch.input_BT, batch.real_BT, self.start(batch))
         return logits_BTV, carry
 
     def first_carry(self, batch: Pairs) -> None:

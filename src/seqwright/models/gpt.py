@@ -106,14 +106,14 @@ class GPT(nn.Module):
         )
         self.norm = nn.LayerNorm(width)
         self.contextual = Tap()
-        begin_small(self)
+        init_weights(self)
         for name, parameter in self.named_parameters():
             if name.endswith(("attention.output.weight", "feed_forward.narrow.weight")):
                 nn.init.normal_(parameter, std=DEVIATION / (2 * settings.layers) ** 0.5)
 
     def forward(self, batch: Text | PackedText, carry: None = None) -> tuple[Tensor, None]:
         """The logits of every next token."""
-        return self.logits(self.hidden(batch.given_BT, batch.real_BT, batch.document_BT)), carry
+        return self.logits(self.hidden(batch.input_BT, batch.real_BT, batch.document_BT)), carry
 
     def first_carry(self, batch: Text | PackedText) -> None:
         """Nothing flows from batch to batch."""
@@ -121,8 +121,8 @@ class GPT(nn.Module):
     def log_probability(self, batch: Text | PackedText, carry: None = None) -> tuple[Tensor, None]:
         """`logp_BT` of every wanted token, 0 at padding."""
         logits_BTV, _ = self(batch, None)
-        loss = F.cross_entropy(logits_BTV.flatten(0, 1).float(), batch.wanted_BT.flatten(), reduction="none")
-        return -loss.view_as(batch.wanted_BT).masked_fill(~batch.real_BT, 0.0), carry
+        loss = F.cross_entropy(logits_BTV.flatten(0, 1).float(), batch.target_BT.flatten(), reduction="none")
+        return -loss.view_as(batch.target_BT).masked_fill(~batch.real_BT, 0.0), carry
 
     def hidden(self, tokens_BT: Tensor, real_BT: Tensor, document_BT: Tensor | None = None) -> Tensor:
         """`h_BTD`: what the last block makes of each token. Padding stands on the right, where nobody reads it.
@@ -132,12 +132,12 @@ class GPT(nn.Module):
         time = tokens_BT.shape[1]
         position_T = torch.arange(time, device=tokens_BT.device)
         if document_BT is None:
-            return self._through(tokens_BT, position_T, None, (None,) * len(self.blocks))[0]
+            return self.run_blocks(tokens_BT, position_T, None, (None,) * len(self.blocks))[0]
         begins_BT = torch.ones_like(real_BT)
         begins_BT[:, 1:] = document_BT[:, 1:] != document_BT[:, :-1]
         first_BT = torch.where(begins_BT, position_T, 0).cummax(1).values
         allowed_BTT = (first_BT.unsqueeze(2) == first_BT.unsqueeze(1)) & not_later(time, time, tokens_BT.device)
-        return self._through(tokens_BT, position_T - first_BT, allowed_BTT, (None,) * len(self.blocks))[0]
+        return self.run_blocks(tokens_BT, position_T - first_BT, allowed_BTT, (None,) * len(self.blocks))[0]
 
     def logits(self, h_BTD: Tensor) -> Tensor:
         """How well each token of the vocabulary fits after each vector."""
@@ -166,7 +166,7 @@ class GPT(nn.Module):
         past_real_BC = torch.cat((state.past_real_BC, real_BT), dim=1)
         order_TC = not_later(real_BT.shape[1], past_real_BC.shape[1], tokens_BT.device)
         allowed_BTC = past_real_BC.unsqueeze(1) & order_TC
-        h_BTD, past = self._through(tokens_BT, position_BT, allowed_BTC, state.past)
+        h_BTD, past = self.run_blocks(tokens_BT, position_BT, allowed_BTC, state.past)
         return self.logits(h_BTD), GPTState(past, past_real_BC)
 
     def step(self, tokens_B: Tensor, state: GPTState) -> tuple[Tensor, GPTState]:
@@ -175,7 +175,7 @@ class GPT(nn.Module):
         logits_B1V, state = self.read(tokens_B1, torch.ones_like(tokens_B1, dtype=torch.bool), state)
         return logits_B1V.squeeze(1), state
 
-    def _through(
+    def run_blocks(
         self, tokens_BT: Tensor, position_BT: Tensor, allowed_BTC: Tensor | None, past: tuple[KeysValues | None, ...]
     ) -> tuple[Tensor, tuple[KeysValues, ...]]:
         """Through all blocks: the last one's vectors, normalised, and what later tokens will read."""
@@ -188,7 +188,7 @@ class GPT(nn.Module):
         return self.contextual(self.norm(x_BTD)), tuple(now)
 
 
-def begin_small(module: nn.Module) -> None:
+def init_weights(module: nn.Module) -> None:
     """Every matrix drawn with deviation 0.02, no bias (Radford et al. 2018, section 4.1; Devlin et al. 2019)."""
     for each in module.modules():
         if isinstance(each, nn.Linear | nn.Embedding):

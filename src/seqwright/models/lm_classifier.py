@@ -12,7 +12,7 @@ from torch import Tensor, nn
 from seqwright.batches.labelled import Labelled, labelled
 from seqwright.layers.dropout import Dropout
 from seqwright.layers.embeddings import TokenVectors
-from seqwright.models.gpt import GPT, GPTSettings, begin_small
+from seqwright.models.gpt import GPT, GPTSettings, init_weights
 from seqwright.models.rnn_lm import RecurrentLM, RecurrentLMSettings
 
 
@@ -56,7 +56,7 @@ class LanguageModelClassifier(nn.Module):
         self.body.requires_grad_(not settings.frozen)
         self.dropout = Dropout(settings.head_dropout)
         self.head = nn.Linear(settings.width, classes)
-        begin_small(self.head)
+        init_weights(self.head)
 
     def train(self, mode: bool = True) -> "LanguageModelClassifier":
         """Into training, or out of it; a frozen body drops nothing either."""

@@ -71,7 +71,7 @@ class MLPLM(nn.Module):
             state = Window(state.tokens_BM.where(batch.fresh_B.unsqueeze(1), carry.tokens_BM))
         else:
             assert carry is None or bool(batch.fresh_B.all()), "rows that go on need the rows they go on from"
-        return self.read(batch.given_BT, batch.real_BT, state)
+        return self.read(batch.input_BT, batch.real_BT, state)
 
     def first_carry(self, batch: Text) -> Window | None:
         """What flows into a batch before which nothing was read; None where every row begins anew."""
@@ -80,8 +80,8 @@ class MLPLM(nn.Module):
     def log_probability(self, batch: Text, carry: Window | None = None) -> tuple[Tensor, Window]:
         """`logp_BT` of every wanted token, 0 at padding."""
         logits_BTV, carry = self(batch, carry)
-        loss = F.cross_entropy(logits_BTV.flatten(0, 1).float(), batch.wanted_BT.flatten(), reduction="none")
-        return -loss.view_as(batch.wanted_BT).masked_fill(~batch.real_BT, 0.0), carry
+        loss = F.cross_entropy(logits_BTV.flatten(0, 1).float(), batch.target_BT.flatten(), reduction="none")
+        return -loss.view_as(batch.target_BT).masked_fill(~batch.real_BT, 0.0), carry
 
     def token_vectors(self) -> dict[str, TokenVectors]:
         """Its embeddings, and the hidden layer of the window that ends with a token."""
@@ -89,7 +89,7 @@ class MLPLM(nn.Module):
 
     def start(self, batch: Text) -> Window:
         """Nothing read yet."""
-        return Window(batch.given_BT.new_full((len(batch.given_BT), self.settings.window - 1), self.nothing))
+        return Window(batch.input_BT.new_full((len(batch.input_BT), self.settings.window - 1), self.nothing))
 
     def read(self, tokens_BT: Tensor, real_BT: Tensor, state: Window) -> tuple[Tensor, Window]:
         """Read tokens; the logits at t are for the token after t. Padding stands on the right."""

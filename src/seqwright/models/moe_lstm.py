@@ -86,7 +86,7 @@ class MoELSTM(nn.Module):
         """The logits of every next token. Rows go on from `carry`, through which no gradient flows, or start anew."""
         below, above = carry or (None, None)
         state = MoELSTMState(self.below.carried(below, batch.fresh_B), self.above.carried(above, batch.fresh_B))
-        return self.read(batch.given_BT, batch.real_BT, state)
+        return self.read(batch.input_BT, batch.real_BT, state)
 
     def first_carry(self, batch: Text) -> MoELSTMState | None:
         """What flows into a batch before which nothing was read; None where every row begins anew."""
@@ -95,8 +95,8 @@ class MoELSTM(nn.Module):
     def log_probability(self, batch: Text, carry: MoELSTMState | None = None) -> tuple[Tensor, MoELSTMState]:
         """`logp_BT` of every wanted token, 0 at padding."""
         logits_BTV, carry = self(batch, carry)
-        loss = F.cross_entropy(logits_BTV.flatten(0, 1).float(), batch.wanted_BT.flatten(), reduction="none")
-        return -loss.view_as(batch.wanted_BT).masked_fill(~batch.real_BT, 0.0), carry
+        loss = F.cross_entropy(logits_BTV.flatten(0, 1).float(), batch.target_BT.flatten(), reduction="none")
+        return -loss.view_as(batch.target_BT).masked_fill(~batch.real_BT, 0.0), carry
 
     def token_vectors(self) -> dict[str, TokenVectors]:
         """Its embeddings, and what the highest layer says."""
@@ -104,7 +104,7 @@ class MoELSTM(nn.Module):
 
     def start(self, batch: Text) -> MoELSTMState:
         """Nothing read yet."""
-        rows = len(batch.given_BT)
+        rows = len(batch.input_BT)
         return MoELSTMState(self.below.start(rows), self.above.start(rows))
 
     def read(self, tokens_BT: Tensor, real_BT: Tensor, state: MoELSTMState) -> tuple[Tensor, MoELSTMState]:

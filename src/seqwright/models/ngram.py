@@ -220,13 +220,13 @@ class Ngram(nn.Module):
 
     def start(self, batch: Text) -> NgramState:
         """Nothing read yet."""
-        rows, device = len(batch.given_BT), batch.given_BT.device
+        rows, device = len(batch.input_BT), batch.input_BT.device
         tokens_BC = torch.zeros(rows, self.settings.order - 1, dtype=torch.int64, device=device)
         return NgramState(tokens_BC, torch.zeros(rows, dtype=torch.int64, device=device))
 
     def forward(self, batch: Text, carry: NgramState | None = None) -> tuple[Tensor, NgramState]:
         """The logits of every next token; rows that are not fresh go on from `carry`."""
-        return self.read(batch.given_BT, batch.real_BT, self._carried(batch, carry))
+        return self.read(batch.input_BT, batch.real_BT, self._carried(batch, carry))
 
     def read(self, tokens_BT: Tensor, real_BT: Tensor, state: NgramState) -> tuple[Tensor, NgramState]:
         """The logits of what follows each token."""
@@ -247,23 +247,23 @@ class Ngram(nn.Module):
     def log_probability(self, batch: Text, carry: NgramState | None = None) -> tuple[Tensor, NgramState]:
         """The log-probability of each wanted token, 0 at the padding: a search for each order, and no logits."""
         state = self._carried(batch, carry)
-        given_BL = torch.cat((state.tokens_BC, batch.given_BT), dim=1)
+        input_BL = torch.cat((state.tokens_BC, batch.input_BT), dim=1)
         # What is wanted is given next: the first given token and all wanted ones are the whole text.
-        text_BL = torch.cat((given_BL[:, : state.tokens_BC.shape[1] + 1], batch.wanted_BT), dim=1)
+        text_BL = torch.cat((input_BL[:, : state.tokens_BC.shape[1] + 1], batch.target_BT), dim=1)
         depth_BL = self._depth(text_BL, state.known_B, torch.cat((batch.real_BT[:, :1], batch.real_BT), dim=1))
         grams = self._grams(text_BL, depth_BL, self.settings.order)
-        wanted_Q = _places(batch.wanted_BT, offset=self.settings.order)[batch.real_BT.flatten()]
-        depth_Q = depth_BL.flatten()[wanted_Q]
-        logp_Q = self.base_V[text_BL.flatten()[wanted_Q]]
+        target_Q = _places(batch.target_BT, offset=self.settings.order)[batch.real_BT.flatten()]
+        depth_Q = depth_BL.flatten()[target_Q]
+        logp_Q = self.base_V[text_BL.flatten()[target_Q]]
         for n in self._longer():
-            table, context_Q, gram_Q = self.table(n), grams[n - 2][wanted_Q - 1], grams[n - 1][wanted_Q]
+            table, context_Q, gram_Q = self.table(n), grams[n - 2][target_Q - 1], grams[n - 1][target_Q]
             asked_Q = self._asked(n - 1, depth_Q)
             logp_Q = torch.where(asked_Q, logp_Q + table.weight_C[context_Q], logp_Q)
             seen = (asked_Q & (gram_Q >= 0)).nonzero().squeeze(1)
             logp_Q[seen] = table.logp_G[gram_Q[seen]]
-        logp_BT = torch.zeros(batch.wanted_BT.shape, device=logp_Q.device)
+        logp_BT = torch.zeros(batch.target_BT.shape, device=logp_Q.device)
         logp_BT[batch.real_BT] = logp_Q
-        return logp_BT, _after(state, given_BL, batch.real_BT)
+        return logp_BT, _after(state, input_BL, batch.real_BT)
 
     def _carried(self, batch: Text, carry: NgramState | None) -> NgramState:
         """The state before a batch: nothing where a row is fresh."""

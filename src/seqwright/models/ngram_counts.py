@@ -42,7 +42,7 @@ class Transcript:
 
     def add(self, batch: Text) -> None:
         """Keep a batch."""
-        given_BT, wanted_BT, real_BT, fresh_B = (tensor.cpu().numpy() for tensor in batch)
+        input_BT, target_BT, real_BT, fresh_B = (tensor.cpu().numpy() for tensor in batch)
         if len(self._text_B) == 0:  # nothing to go on from
             fresh_B = np.ones_like(fresh_B)
         assert len(self._text_B) == len(fresh_B) or fresh_B.all(), "a row goes on from a batch with other rows"
@@ -51,17 +51,17 @@ class Transcript:
         self._texts += int(fresh_B.sum())
         length_B = real_BT.sum(1)
         some = length_B > 0
-        after_S = wanted_BT[some, length_B[some] - 1]
-        given_P = given_BT[real_BT]
+        after_S = target_BT[some, length_B[some] - 1]
+        input_P = input_BT[real_BT]
         self._stretches.append(
-            Stretch(given_P.astype(np.int32), length_B[some], self._text_B[some], after_S.astype(np.int32))
+            Stretch(input_P.astype(np.int32), length_B[some], self._text_B[some], after_S.astype(np.int32))
         )
 
     def joined(self, *, begin: int) -> Joined:
         """The texts, each with the token wanted at its very end. A `begin` starts a text wherever it stands."""
         if not self._stretches:
             return Joined(np.empty(0, dtype=np.int64), np.empty(0, dtype=np.int64))
-        given_P, length_S, text_S, after_S = (np.concatenate(arrays) for arrays in zip(*self._stretches, strict=True))
+        input_P, length_S, text_S, after_S = (np.concatenate(arrays) for arrays in zip(*self._stretches, strict=True))
         first_S = np.cumsum(length_S) - length_S
         order_S = np.argsort(text_S, kind="stable")
         length_S, text_S, first_S = length_S[order_S], text_S[order_S], first_S[order_S]
@@ -69,8 +69,8 @@ class Transcript:
         taken_S = length_S + last_S
         end_S = np.cumsum(taken_S)
         index_P = np.arange(end_S[-1]) + np.repeat(first_S - (end_S - taken_S), taken_S)
-        index_P[end_S[last_S] - 1] = len(given_P) + order_S[last_S]
-        token_P = np.concatenate((given_P, after_S))[index_P].astype(np.int64)
+        index_P[end_S[last_S] - 1] = len(input_P) + order_S[last_S]
+        token_P = np.concatenate((input_P, after_S))[index_P].astype(np.int64)
 
         starts_P = token_P == begin
         starts_P[0] = True

@@ -101,7 +101,7 @@ class RecurrentLM(nn.Module):
 
     def forward(self, batch: Text, carry: RecurrentState | None = None) -> tuple[Tensor, RecurrentState]:
         """The logits of every next token. Rows go on from `carry`, through which no gradient flows, or start anew."""
-        return self.read(batch.given_BT, batch.real_BT, self.recurrent.carried(carry, batch.fresh_B))
+        return self.read(batch.input_BT, batch.real_BT, self.recurrent.carried(carry, batch.fresh_B))
 
     def first_carry(self, batch: Text) -> RecurrentState | None:
         """What flows into a batch before which nothing was read; None where every row begins anew."""
@@ -110,8 +110,8 @@ class RecurrentLM(nn.Module):
     def log_probability(self, batch: Text, carry: RecurrentState | None = None) -> tuple[Tensor, RecurrentState]:
         """`logp_BT` of every wanted token, 0 at padding."""
         logits_BTV, carry = self(batch, carry)
-        loss = F.cross_entropy(logits_BTV.flatten(0, 1).float(), batch.wanted_BT.flatten(), reduction="none")
-        return -loss.view_as(batch.wanted_BT).masked_fill(~batch.real_BT, 0.0), carry
+        loss = F.cross_entropy(logits_BTV.flatten(0, 1).float(), batch.target_BT.flatten(), reduction="none")
+        return -loss.view_as(batch.target_BT).masked_fill(~batch.real_BT, 0.0), carry
 
     def token_vectors(self) -> dict[str, TokenVectors]:
         """Its embeddings, and what the highest layer says."""
@@ -119,7 +119,7 @@ class RecurrentLM(nn.Module):
 
     def start(self, batch: Text) -> RecurrentState:
         """Nothing read yet."""
-        return self.recurrent.start(len(batch.given_BT))
+        return self.recurrent.start(len(batch.input_BT))
 
     def read(self, tokens_BT: Tensor, real_BT: Tensor, state: RecurrentState) -> tuple[Tensor, RecurrentState]:
         """Read tokens; the logits at t are for the token after t. Padding stands on the right."""

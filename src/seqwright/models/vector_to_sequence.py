@@ -48,7 +48,7 @@ class VectorToSequence(nn.Module):
 
     def forward(self, batch: Described, carry: None = None) -> tuple[Tensor, None]:
         """The logits of every next token, given the vector and the tokens before it."""
-        logits_BTV, _ = self.read(batch.given_BT, batch.real_BT, self.start(batch))
+        logits_BTV, _ = self.read(batch.input_BT, batch.real_BT, self.start(batch))
         return logits_BTV, carry
 
     def first_carry(self, batch: Described) -> None:

@@ -35,15 +35,15 @@ class Answer(Objective):
 
     def counts(self, batch: Any) -> dict[str, int]:
         """Every part counts the tokens of the answers."""
-        return dict.fromkeys(("loss", "smoothed") if self.label_smoothing else ("loss",), int(batch.judged.sum()))
+        return dict.fromkeys(("loss", "smoothed") if self.label_smoothing else ("loss",), int(batch.loss_mask.sum()))
 
     def forward(self, model: Any, batch: Any, carry: Any) -> tuple[Loss, Any]:
         """The loss over the answers of a batch."""
-        h_BTD = model.hidden(batch.given_BT, batch.real_BT, batch.document_BT)
-        logits_NV, wanted_N = model.logits(h_BTD[batch.judged]), batch.wanted_BT[batch.judged]
-        every_N = torch.ones_like(wanted_N, dtype=torch.bool)
-        smoothed, plain = SmoothedCrossEntropy.apply(logits_NV, wanted_N, every_N, self.label_smoothing)  # type: ignore[no-untyped-call]
-        count = len(wanted_N)
+        h_BTD = model.hidden(batch.input_BT, batch.real_BT, batch.document_BT)
+        logits_NV, target_N = model.logits(h_BTD[batch.loss_mask]), batch.target_BT[batch.loss_mask]
+        every_N = torch.ones_like(target_N, dtype=torch.bool)
+        smoothed, plain = SmoothedCrossEntropy.apply(logits_NV, target_N, every_N, self.label_smoothing)  # type: ignore[no-untyped-call]
+        count = len(target_N)
         if not self.label_smoothing:  # the two are equal, and only the first has a gradient
             return Loss({"loss": Part(smoothed, count)}), carry
         return Loss({"loss": Part(plain, count, weight=0.0), "smoothed": Part(smoothed, count)}), carry

@@ -66,5 +66,5 @@ class DistilledLabels(Objective):
 
 def softened_divergence(teacher_BC: Tensor, student_BC: Tensor, temperature: float) -> Tensor:
     """T² Σ KL(softmax(teacher / T) ‖ softmax(student / T)): how far a student is from its teacher."""
-    wanted_BC, found_BC = ((logits_BC / temperature).log_softmax(-1) for logits_BC in (teacher_BC, student_BC))
-    return temperature**2 * (wanted_BC.exp() * (wanted_BC - found_BC)).sum()
+    target_BC, found_BC = ((logits_BC / temperature).log_softmax(-1) for logits_BC in (teacher_BC, student_BC))
+    return temperature**2 * (target_BC.exp() * (target_BC - found_BC)).sum()

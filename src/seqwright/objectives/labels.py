@@ -53,7 +53,7 @@ class Labels(Objective):
 
     def loss_of(self, logits: Tensor, batch: Any) -> Loss:
         """The loss of what a model said of a batch."""
-        logp_NC = logits[batch.judged].float().log_softmax(-1)
+        logp_NC = logits[batch.loss_mask].float().log_softmax(-1)
         label_N = batch.labels
         plain_N = -logp_NC.gather(1, label_N.unsqueeze(1)).squeeze(1)
         count = len(plain_N)

@@ -42,7 +42,7 @@ class MaskedToken(Objective):
 
 def masked_parts(word_NV: Tensor, next_B2: Tensor | None, batch: Any) -> dict[str, Part]:
     """The parts of the loss, of what a model says of a batch."""
-    words = F.cross_entropy(word_NV.float(), batch.wanted_N, reduction="sum")
+    words = F.cross_entropy(word_NV.float(), batch.target_N, reduction="sum")
     parts = {"loss": Part(words, len(word_NV))}
     asked_B = batch.next_B >= 0
     if asked_B.any():

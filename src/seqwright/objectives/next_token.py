@@ -50,7 +50,7 @@ class NextToken(Objective):
         """The loss over the real tokens of a batch."""
         logits_BTV, carry = model(batch, carry)
         learnt_BT = self._learnt(batch)
-        smoothed, plain = SmoothedCrossEntropy.apply(logits_BTV, batch.wanted_BT, learnt_BT, self.label_smoothing)  # type: ignore[no-untyped-call]
+        smoothed, plain = SmoothedCrossEntropy.apply(logits_BTV, batch.target_BT, learnt_BT, self.label_smoothing)  # type: ignore[no-untyped-call]
         count = int(learnt_BT.sum())
         if not self.label_smoothing:  # the two are equal, and only the first has a gradient
             return Loss({"loss": Part(smoothed, count)}), carry
@@ -76,12 +76,12 @@ class SmoothedCrossEntropy(Function):
 
     @staticmethod
     def forward(
-        ctx: Any, logits_BTV: Tensor, wanted_BT: Tensor, real_BT: Tensor, smoothing: float
+        ctx: Any, logits_BTV: Tensor, target_BT: Tensor, real_BT: Tensor, smoothing: float
     ) -> tuple[Tensor, Tensor]:
         """The smoothed and the plain sum."""
         total_BT = logits_BTV.float().logsumexp(-1)  # in bfloat16 it would be rounded to two digits
-        plain_BT = total_BT - logits_BTV.gather(-1, wanted_BT.unsqueeze(-1)).squeeze(-1).float()
-        ctx.save_for_backward(logits_BTV, wanted_BT, real_BT)
+        plain_BT = total_BT - logits_BTV.gather(-1, target_BT.unsqueeze(-1)).squeeze(-1).float()
+        ctx.save_for_backward(logits_BTV, target_BT, real_BT)
         ctx.smoothing = smoothing
         plain = plain_BT[real_BT].sum()
         smoothed = (1 - smoothing) * plain
@@ -94,11 +94,11 @@ class SmoothedCrossEntropy(Function):
     @staticmethod
     def backward(ctx: Any, gradient: Tensor, _: Tensor) -> tuple[Tensor, None, None, None]:
         """The gradient with respect to the logits; zero at the padding."""
-        logits_BTV, wanted_BT, real_BT = ctx.saved_tensors
+        logits_BTV, target_BT, real_BT = ctx.saved_tensors
         share_BT1 = (real_BT * gradient).unsqueeze(-1).to(logits_BTV.dtype)
         result_BTV = logits_BTV.softmax(-1)
         result_BTV = torch.addcmul(
             share_BT1 * (-ctx.smoothing / logits_BTV.shape[-1]), result_BTV, share_BT1, out=result_BTV
         )
-        result_BTV.scatter_add_(-1, wanted_BT.unsqueeze(-1), share_BT1 * (ctx.smoothing - 1))
+        result_BTV.scatter_add_(-1, target_BT.unsqueeze(-1), share_BT1 * (ctx.smoothing - 1))
         return result_BTV, None, None, None

@@ -53,7 +53,7 @@ class RDrop(Objective):
             )
         one, other = (self.label.loss_of(logits, batch).parts for logits in (first, second))
         parts = {name: part._replace(sum=(part.sum + other[name].sum) / 2) for name, part in one.items()}
-        apart = divergence(first[batch.judged], second[batch.judged])
+        apart = divergence(first[batch.loss_mask], second[batch.loss_mask])
         return Loss({**parts, "apart": Part(apart, len(batch.labels), weight=self.agreement / 2)}), carry
 
 

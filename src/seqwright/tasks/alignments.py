@@ -14,7 +14,7 @@ from seqwright.batches import Ids
 from seqwright.batches.pairs import pairs
 from seqwright.data.examples import Pair
 from seqwright.decoding.stepper import State
-from seqwright.devices import home_of
+from seqwright.devices import device_of
 from seqwright.errors import SettingError
 from seqwright.inputs.pair_text import PairText
 from seqwright.inputs.words import Words, given_words, spaced_words
@@ -102,7 +102,7 @@ class Aligner:
             some = [sources[i] for i in rows], [targets[i] for i in rows]
             batch = pairs(*some, begin=self.inputs.begin, end=self.inputs.end)
             with listen(self.model) as heard:
-                self.model(batch.to(home_of(self.model)))
+                self.model(batch.to(device_of(self.model)))
             weight_BTS = mean_weights(heard, self.taps).cpu().numpy()
             for i, weight_TS in zip(rows, weight_BTS, strict=True):
                 found[i] = weight_TS[: len(targets[i]) + 1, : len(sources[i]) + 1]

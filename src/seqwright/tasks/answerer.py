@@ -13,7 +13,7 @@ from torch import Tensor, nn
 
 from seqwright.batches import InMemory
 from seqwright.batches.questions import Asked, QuestionBatches, QuestionRows
-from seqwright.devices import home_of
+from seqwright.devices import device_of
 from seqwright.inputs.question_text import PlacedTokens, QuestionText
 
 TOKENS_AT_ONCE = 8192
@@ -81,7 +81,7 @@ class Answerer:
 @torch.inference_mode()
 def span_logits(model: nn.Module, batch: Asked) -> Tensor:
     """`logits_BT2`: how much speaks for each position as the answer's start, and as its end."""
-    logits_BT2, _ = model(batch.to(home_of(model)), None)
+    logits_BT2, _ = model(batch.to(device_of(model)), None)
     logits: Tensor = logits_BT2.float().cpu()
     return logits
 

@@ -18,7 +18,7 @@ from torch import nn
 from seqwright.batches.labelled import LabelledBatches
 from seqwright.data.examples import PartName
 from seqwright.data.labelled import LabelledData, is_blank, rare_labels, refuse_unknown_labels, training_labels
-from seqwright.devices import home_of
+from seqwright.devices import device_of
 from seqwright.inputs.labelled_text import LabelledText
 from seqwright.inputs.tokenizers import Tokenizer
 from seqwright.metrics.labels import Counts, accuracy, class_scores, confusion, macro_f1, matthews
@@ -36,7 +36,7 @@ from seqwright.tasks.labelled_rows import (
     learnable,
     read_texts,
     reading_of,
-    seconds_of,
+    second_texts,
     texts_of,
     token_rows,
     words_of,
@@ -84,7 +84,7 @@ class ClassificationTask:
         refuse_missing_part(data, part)
         tokens = tokenised(data, inputs, part)
         texts, wanted = list(texts_of(data, part)), tokens.label_N.tolist()
-        seconds = list(seconds_of(data, part)) if inputs.pairs else None
+        seconds = list(second_texts(data, part)) if inputs.pairs else None
         logp_NC = Classifier(model, inputs).log_probabilities(texts, seconds)
         said, labels = logp_NC.argmax(-1).tolist(), inputs.labels
         counts_CC = confusion(said, wanted, classes=len(labels))
@@ -158,7 +158,7 @@ def validation(recipe: Recipe, inputs: LabelledText, part: TokenisedLabels) -> C
 
     @torch.inference_mode()
     def evaluate(model: nn.Module) -> dict[str, float]:
-        device, loss = home_of(model), 0.0
+        device, loss = device_of(model), 0.0
         said, true = list[int](), list[int]()
         for batch in batches.once():
             logits_BC, _ = model(batch.to(device), None)

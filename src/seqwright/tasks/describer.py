@@ -14,7 +14,7 @@ from seqwright.batches.described import vectors_alone
 from seqwright.decoding.scoring import Hypothesis
 from seqwright.decoding.settings import DecodingSettings, decoded
 from seqwright.decoding.stopping import before_stop
-from seqwright.devices import home_of, in_precision
+from seqwright.devices import device_of, in_precision
 from seqwright.inputs.vector_text import VectorText
 from seqwright.inputs.vectors import Values
 from seqwright.tasks.writer import Continuation
@@ -29,7 +29,7 @@ class Describer:
         self.inputs = inputs
         self.settings = settings or DecodingSettings()
         self.model: Any = in_precision(model.eval(), self.settings.precision)
-        self.device = home_of(model)
+        self.device = device_of(model)
 
     def __call__(self, given: Sequence[str]) -> list[list[Continuation]]:
         """For each thing given its `n_best` texts, best first; samples are drawn from (seed, place in the list)."""

@@ -26,14 +26,14 @@ from seqwright.cache import Ragged, RaggedWriter, kept_folder
 from seqwright.data.files import content_hash, lines
 from seqwright.data.labelled import LabelledData
 from seqwright.data.text import TextData
-from seqwright.devices import home_of
+from seqwright.devices import device_of
 from seqwright.errors import RunError, SettingError
 from seqwright.inputs.labelled_text import LabelledText
 from seqwright.inputs.masked_text import MaskedText
 from seqwright.objectives.distilled_tokens import bucketed
 from seqwright.recipe import Recipe
 from seqwright.tasks import Prepared
-from seqwright.tasks.classifier import said_of
+from seqwright.tasks.classifier import predict_logits
 from seqwright.tasks.labelled_rows import token_rows
 from seqwright.text_cache import Rules, tokenised_texts
 
@@ -160,7 +160,7 @@ def teacher_logits(
         logits_NC = open_memmap(aside / "logits.npy", mode="w+", dtype=np.float32, shape=(texts, classes))
         for low in _watched(range(0, texts, BLOCK), f"asking {teacher.name}"):
             number_B = np.arange(low, min(low + BLOCK, texts))
-            logits_NC[number_B] = said_of(run.model, run.inputs, rows.take(number_B, 0), classes).numpy()
+            logits_NC[number_B] = predict_logits(run.model, run.inputs, rows.take(number_B, 0), classes).numpy()
         logits_NC.flush()
         _close(aside, texts)
 
@@ -230,7 +230,7 @@ def _taught_tokens(prepared: Prepared, recipe: Recipe, data: TextData, inputs: M
     @torch.no_grad()
     def with_words(batch: Masked, number_B: NDArray[np.int64]) -> TaughtTokens:
         model = teacher.asked().model if hidden else None
-        h_BTD = None if model is None else model.read(batch.to(home_of(model))).cpu()
+        h_BTD = None if model is None else model.read(batch.to(device_of(model))).cpu()
         return TaughtTokens(batch, *likeliest.of(number_B), h_BTD)
 
     widths = {"width": recipe.model.width, "teacher_width": teacher.asked().recipe.model.width} if hidden else {}
@@ -250,7 +250,7 @@ def teacher_likeliest(
         with RaggedWriter(aside / "token") as tokens, RaggedWriter(aside / "probability") as probabilities:
             for place in _watched([Place(0, i) for i in range(batches.in_epoch(0))], f"asking {teacher.name}"):
                 batch, number_B = batches.at(place), batches.numbers(place)
-                word_NV, _ = model.both(batch.to(home_of(model)))
+                word_NV, _ = model.both(batch.to(device_of(model)))
                 token_NK, probability_NK = bucketed((word_NV.float() / temperature).softmax(-1).cpu(), LIKELIEST)
                 row_N[number_B] = np.arange(len(tokens.ends), len(tokens.ends) + len(number_B))
                 each = batch.chosen_BT.sum(1).tolist()

@@ -12,7 +12,7 @@ from torch import Tensor, nn
 
 from seqwright.batches import Ids
 from seqwright.batches.pairs import sources
-from seqwright.devices import home_of
+from seqwright.devices import device_of
 from seqwright.errors import RunError, SettingError
 from seqwright.inputs.pair_text import PairText
 from seqwright.inputs.plain_text import PlainText
@@ -82,7 +82,7 @@ class Embedder:
     def _read(self, rows: list[Ids]) -> Tensor:
         if self.pooling == "thought":
             thinking: Any = self.model
-            vector_BD: Tensor = thinking.sentence_vectors(sources(rows, end=self.inputs.end).to(home_of(self.model)))
+            vector_BD: Tensor = thinking.sentence_vectors(sources(rows, end=self.inputs.end).to(device_of(self.model)))
             return vector_BD.float().cpu()
         with listen(self._contextual):  # to nothing else, so that the fused kernels serve
             read = read_rows(self.model, self.inputs, rows, first=self.begin)

@@ -15,7 +15,7 @@ from seqwright.batches import Ids
 from seqwright.batches.masked import masked
 from seqwright.batches.masks import Hidden
 from seqwright.batches.sentences import UNASKED, Drawn
-from seqwright.devices import home_of
+from seqwright.devices import device_of
 from seqwright.errors import DataError
 from seqwright.inputs.masked_text import MaskedText
 from seqwright.inputs.tokenizers import Tokenizer
@@ -39,7 +39,7 @@ class Filler:
     def __init__(self, model: nn.Module, inputs: MaskedText, *, context: int) -> None:
         self.model: Any = model.eval()
         self.inputs, self.context = inputs, context
-        self.device = home_of(model)
+        self.device = device_of(model)
         self.ordinary_V = torch.from_numpy(inputs.ordinary())
 
     def __call__(self, texts: Sequence[str], *, top: int = 5) -> list[list[list[Candidate]]]:

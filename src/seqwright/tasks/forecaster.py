@@ -11,7 +11,7 @@ from torch import nn
 
 from seqwright.batches.series import pasts
 from seqwright.data.series import Values
-from seqwright.devices import home_of
+from seqwright.devices import device_of
 from seqwright.errors import DataError
 from seqwright.inputs.scaled_series import ScaledSeries
 from seqwright.metrics.forecasts import LeastSquares, naive, seasonal_naive
@@ -33,7 +33,7 @@ class Forecaster:
     @torch.inference_mode()
     def once(self, past_BTC: Values) -> Values:
         """The next values, as many as the model forecasts at once."""
-        device, horizon = home_of(self.model), self.inputs.horizon
+        device, horizon = device_of(self.model), self.inputs.horizon
         scaled_BTC = torch.from_numpy(self.inputs.scaled(past_BTC))
         found = [
             self.model(pasts(some_BTC.to(device), horizon=horizon), None)[0][:, -1].float().cpu()

@@ -14,7 +14,7 @@ from torch import Tensor, nn
 from seqwright.batches.series import WindowBatches
 from seqwright.data.examples import PartName
 from seqwright.data.series import SeriesData, Values
-from seqwright.devices import home_of
+from seqwright.devices import device_of
 from seqwright.errors import DataError, SettingError
 from seqwright.inputs.scaled_series import Scale, ScaledSeries
 from seqwright.metrics.forecasts import Errors, LeastSquares, naive_error, season
@@ -148,7 +148,7 @@ class Judgement(NamedTuple):
 @torch.inference_mode()
 def judged(model: nn.Module, batches: WindowBatches, inputs: ScaledSeries, objective: Forecast) -> Judgement:
     """Every window forecast by the model."""
-    errors, device = Errors(inputs.naive_error_C), home_of(model)
+    errors, device = Errors(inputs.naive_error_C), device_of(model)
     total, count = 0.0, 0
     for batch in batches.once():
         there = batch.to(device)
@@ -196,7 +196,7 @@ def _answers(model: nn.Module, batches: WindowBatches, inputs: ScaledSeries) -> 
     for some in np.array_split(chosen, max(1, len(chosen) // batches.rows)):
         batch = batches.batch(some)
         past_BTC = inputs.original(batch.past_BTC.numpy())
-        forecast_BSNC, _ = model(batch.to(home_of(model)), None)
+        forecast_BSNC, _ = model(batch.to(device_of(model)), None)
         told = {
             "past": past_BTC,
             "truth": inputs.original(last_BNC(batch.future_BSNC)),

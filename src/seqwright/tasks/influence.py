@@ -31,7 +31,7 @@ def influence(model: Any, batch: Pairs) -> Tensor:
         logits_BTV, _ = model(batch)
     finally:
         hook.remove()
-    logp_BT = logits_BTV.float().log_softmax(-1).gather(-1, batch.wanted_BT.unsqueeze(-1)).squeeze(-1)
+    logp_BT = logits_BTV.float().log_softmax(-1).gather(-1, batch.target_BT.unsqueeze(-1)).squeeze(-1)
     slope_TBSE = [torch.autograd.grad(logp_B.sum(), vectors, retain_graph=True)[0] for logp_B in logp_BT.unbind(1)]
     size_BTS = torch.stack(slope_TBSE, dim=1).norm(dim=-1).masked_fill(~batch.source_real_BS.unsqueeze(1), 0.0)
     share_BTS: Tensor = size_BTS / size_BTS.sum(-1, keepdim=True).clamp_min(torch.finfo(size_BTS.dtype).tiny)

@@ -48,7 +48,7 @@ def texts_of(data: LabelledData, part: PartName) -> Iterator[str]:
     return (example.text for example in usable(data.examples(part)))
 
 
-def seconds_of(data: LabelledData, part: PartName) -> Iterator[str]:
+def second_texts(data: LabelledData, part: PartName) -> Iterator[str]:
     """The second texts."""
     return (example.second or "" for example in usable(data.examples(part)))
 
@@ -95,7 +95,7 @@ def token_rows(data: LabelledData, inputs: ReadText, part: PartName) -> TokenRow
     first = _cached(texts_of(data, part), "labelled", data, inputs, part)
     if not inputs.pairs:
         return Shortened(first, inputs.longest, inputs.left_out)
-    second = _cached(seconds_of(data, part), "labelled second", data, inputs, part)
+    second = _cached(second_texts(data, part), "labelled second", data, inputs, part)
     return ShortenedPairs(first, second, inputs.longest, inputs.left_out, between=inputs.between)
 
 

@@ -17,7 +17,7 @@ from seqwright.batches.text import DocumentBatches, StreamBatches
 from seqwright.batches.windows import WindowBatches
 from seqwright.data.examples import PartName
 from seqwright.data.text import TextData
-from seqwright.devices import home_of
+from seqwright.devices import device_of
 from seqwright.errors import SettingError
 from seqwright.inputs.plain_text import PlainText
 from seqwright.inputs.tokenizers import Tokenizer
@@ -167,7 +167,7 @@ class Likelihood(NamedTuple):
 @torch.inference_mode()
 def likelihood_of(model: Any, batches: TextBatches, documents: int) -> Likelihood:
     """The log-probability of every document, the state carried from batch to batch where the text goes on."""
-    device = home_of(model)
+    device = device_of(model)
     logp_N: NDArray[np.float64] = np.zeros(documents)
     tokens, carry = 0, None
     for batch, document_BT in batches.traced():

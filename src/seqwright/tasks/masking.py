@@ -15,7 +15,7 @@ from seqwright.batches.sentences import FullSentences, SentencePairs, Sentences
 from seqwright.data.examples import PartName
 from seqwright.data.sentences import sentences
 from seqwright.data.text import TextData
-from seqwright.devices import home_of
+from seqwright.devices import device_of
 from seqwright.errors import DataError, RunError, SettingError
 from seqwright.inputs.masked_text import MaskedText
 from seqwright.inputs.tokenizers import Tokenizer
@@ -182,17 +182,17 @@ class Said(NamedTuple):
 @torch.inference_mode()
 def found_in(model: Any, batches: MaskedBatches, hear: Callable[[Masked, Said], None] | None = None) -> Found:
     """How well a model finds the hidden words; `hear` is told what it says of each batch."""
-    device, found = home_of(model), Found()
+    device, found = device_of(model), Found()
     for batch in batches.once():
         word_NV, next_B2 = model.both(batch.to(device))
         logp_NV = word_NV.float().log_softmax(-1).cpu()
-        wanted_N, asked_B = batch.wanted_N, batch.next_B >= 0
+        target_N, asked_B = batch.target_N, batch.next_B >= 0
         follows_B = batch.next_B if next_B2 is None else next_B2.argmax(-1).cpu().where(asked_B, batch.next_B)
-        said = Said(logp_NV.gather(1, wanted_N.unsqueeze(1)).squeeze(1).double(), logp_NV.argmax(-1), follows_B)
+        said = Said(logp_NV.gather(1, target_N.unsqueeze(1)).squeeze(1).double(), logp_NV.argmax(-1), follows_B)
         found = Found(
-            found.words + len(wanted_N),
+            found.words + len(target_N),
             found.nats - float(said.logp_N.sum()),
-            found.right + int((said.said_N == wanted_N).sum()),
+            found.right + int((said.said_N == target_N).sum()),
             found.asked + int(asked_B.sum()),
             found.rightly + int((said.follows_B == batch.next_B)[asked_B].sum()),
         )
@@ -212,7 +212,7 @@ def _answers(inputs: MaskedText, batch: Masked, said: Said) -> Iterator[dict[str
         asked = {} if follows < 0 else {"follows": bool(follows), "said_follows": bool(said.follows_B[row])}
         yield {
             "text": inputs.tokenizer.decode(batch.tokens_BT[row][batch.real_BT[row]].tolist()),
-            "hidden": spelled(batch.wanted_BT[row][chosen_T].tolist()),
+            "hidden": spelled(batch.target_BT[row][chosen_T].tolist()),
             "said": spelled(said.said_N[some].tolist()),
             "log_probability": round(float(said.logp_N[some].sum()), 4),
             **asked,

@@ -18,7 +18,7 @@ from seqwright.decoding.scoring import Hypothesis
 from seqwright.decoding.settings import DecodingSettings, decoded
 from seqwright.decoding.stepper import Prefix
 from seqwright.decoding.stopping import before_stop
-from seqwright.devices import home_of, in_precision
+from seqwright.devices import device_of, in_precision
 from seqwright.errors import DataError
 from seqwright.inputs.prompt_text import PromptText
 from seqwright.tasks.translator import NOTHING, Translation
@@ -38,7 +38,7 @@ class Prompter:
         self.inputs, self.longest_answer = inputs, self.settings.longest or longest + 1
         room = min(self.longest_answer, self.context // 4)  # for the answer, however long the text is
         self.longest = min(longest, self.context - 2 - room)
-        self.device = home_of(model)
+        self.device = device_of(model)
 
     @property
     def context(self) -> int:

@@ -17,7 +17,7 @@ from seqwright.cache import TokenisedPairs, tokenised_pairs
 from seqwright.data.examples import PairData, PartName
 from seqwright.data.mappings import Mappings
 from seqwright.decoding.settings import DecodingSettings
-from seqwright.devices import home_of
+from seqwright.devices import device_of
 from seqwright.errors import SettingError
 from seqwright.inputs.prompt_text import PromptText
 from seqwright.inputs.tokenizers import Tokenizer
@@ -182,7 +182,7 @@ def validation(
 @torch.inference_mode()
 def losses(model: Any, batches: PromptBatches) -> dict[str, float]:
     """Mean negative log-likelihood a token of an answer, and its perplexity, over every example."""
-    objective, device = Answer(), home_of(model)
+    objective, device = Answer(), device_of(model)
     total, count = 0.0, 0
     for batch in batches.once():
         loss, _ = objective(model, batch.to(device), None)

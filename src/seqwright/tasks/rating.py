@@ -17,7 +17,7 @@ from torch import nn
 from seqwright.batches.labelled import LabelledBatches
 from seqwright.data.examples import PartName
 from seqwright.data.labelled import LabelledData, is_blank, rating_of
-from seqwright.devices import home_of
+from seqwright.devices import device_of
 from seqwright.errors import DataError
 from seqwright.inputs.rated_text import RatedText, Ratings
 from seqwright.inputs.tokenizers import Tokenizer
@@ -35,7 +35,7 @@ from seqwright.tasks.labelled_rows import (
     learnable,
     read_texts,
     reading_of,
-    seconds_of,
+    second_texts,
     texts_of,
     token_rows,
     words_of,
@@ -93,7 +93,7 @@ class RatingTask:
         refuse_missing_part(data, part)
         tokens = tokenised(data, inputs, part)
         texts, true = list(texts_of(data, part)), tokens.rating_N.tolist()
-        seconds = list(seconds_of(data, part)) if inputs.pairs else None
+        seconds = list(second_texts(data, part)) if inputs.pairs else None
         said = Rater(model, inputs).ratings(texts, seconds)
         to_beat = baselines(data, inputs, part, tokenised(data, inputs, "train"), tokens)
         answers = zip(read_texts(texts, seconds), true, said, strict=True)
@@ -175,7 +175,7 @@ def validation(recipe: Recipe, inputs: RatedText, part: TokenisedRatings) -> Cal
 
     @torch.inference_mode()
     def evaluate(model: nn.Module) -> dict[str, float]:
-        device = home_of(model)
+        device = device_of(model)
         said, true = list[float](), list[float]()
         for batch in batches.once():
             said_B1, _ = model(batch.to(device), None)

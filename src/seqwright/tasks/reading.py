@@ -15,7 +15,7 @@ from seqwright.batches.labelled import labelled
 from seqwright.batches.pairs import pairs
 from seqwright.batches.tagged import stretches, tagged
 from seqwright.batches.text import texts as running_text
-from seqwright.devices import home_of
+from seqwright.devices import device_of
 from seqwright.errors import RunError, SettingError
 from seqwright.inputs.labelled_text import LabelledText
 from seqwright.inputs.masked_text import MaskedText
@@ -44,7 +44,7 @@ def read_rows(
     source is read, and nothing is written.
     """
     here: Any = model.eval()
-    home = home_of(model)
+    home = device_of(model)
     match inputs:
         case PairText() if side == "target":
             raise SettingError("what a translation makes of its target depends on a source; choose --side source")
@@ -69,7 +69,7 @@ def read_rows(
             begin = inputs.tokenizer.begin if first is None else first
             running = running_text(rows, begin=begin, end=inputs.tokenizer.end)
             here(running.to(home), None)
-            return Read(running.given_BT, 1)
+            return Read(running.input_BT, 1)
         case _:
             raise RunError("the model reads no texts, so that there is nothing to listen to")
 

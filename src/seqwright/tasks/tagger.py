@@ -11,7 +11,7 @@ import torch
 from torch import Tensor, nn
 
 from seqwright.batches.tagged import Tagged, tagged
-from seqwright.devices import home_of
+from seqwright.devices import device_of
 from seqwright.inputs.tagged_text import TaggedText
 
 TOKENS_AT_ONCE = 8192
@@ -56,6 +56,6 @@ class Tagger:
 @torch.inference_mode()
 def log_probabilities(model: nn.Module, batch: Tagged) -> Tensor:
     """`logp_NC`: log p(tag | sentence) of every tag for every word of a batch, row by row, in double precision."""
-    logits_BTC, _ = model(batch.to(home_of(model)), None)
-    logp_NC: Tensor = logits_BTC.cpu()[batch.judged].double().log_softmax(-1)
+    logits_BTC, _ = model(batch.to(device_of(model)), None)
+    logp_NC: Tensor = logits_BTC.cpu()[batch.loss_mask].double().log_softmax(-1)
     return logp_NC

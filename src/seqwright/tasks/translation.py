@@ -14,7 +14,7 @@ from seqwright.batches.pairs import PairBatches
 from seqwright.cache import Redrawn, TokenisedPairs, tokenised_pairs
 from seqwright.data.examples import Pair, PairData, PartName
 from seqwright.decoding.settings import DecodingSettings
-from seqwright.devices import home_of
+from seqwright.devices import device_of
 from seqwright.inputs.pair_text import PairText
 from seqwright.inputs.tokenizers import Tokenizer
 from seqwright.metrics.text import exact_match_by_kind, perplexity
@@ -191,7 +191,7 @@ def validation(
 @torch.inference_mode()
 def losses(model: nn.Module, batches: Batches[Any]) -> dict[str, float]:
     """Mean negative log-likelihood a target token, and its perplexity, over every example."""
-    objective, device = NextToken(), home_of(model)
+    objective, device = NextToken(), device_of(model)
     total, count = 0.0, 0
     for batch in batches.once():
         loss, _ = objective(model, batch.to(device), None)

@@ -20,7 +20,7 @@ from seqwright.decoding.scoring import Hypothesis, target_log_probability
 from seqwright.decoding.settings import DecodingSettings, decoded
 from seqwright.decoding.stepper import Prefix
 from seqwright.decoding.stopping import before_stop
-from seqwright.devices import home_of, in_precision
+from seqwright.devices import device_of, in_precision
 from seqwright.errors import RunError, SettingError
 from seqwright.inputs.pair_text import PairText
 from seqwright.inputs.tokenizers import Numbers, Tokenizer
@@ -69,7 +69,7 @@ class Translator:
         several = self.settings.n_best > 1 and not self.settings.temperature
         # A text may be found in several segmentations: with all that the beam holds, others can take their places.
         self._search = self.settings.model_copy(update={"n_best": self.settings.beam}) if several else self.settings
-        self.device = home_of(model)
+        self.device = device_of(model)
         self._sides = [inputs]  # of each model that takes part
         self.model: Any = self._attentive(in_precision(model.eval(), self.settings.precision))
         self._aligner = self._aligner_of(model)
@@ -143,8 +143,8 @@ class Translator:
             some = [written[i] for i in rows]
             batches = [pairs([ids[i] for i in rows], some, begin=begin, end=end) for ids in read]
             state = self._started(batches)
-            _, _, given_BT, wanted_BT, real_BT = batches[0].to(self.device)
-            found_B = target_log_probability(self.model, state, given_BT, wanted_BT, real_BT).sum(1)
+            _, _, input_BT, target_BT, real_BT = batches[0].to(self.device)
+            found_B = target_log_probability(self.model, state, input_BT, target_BT, real_BT).sum(1)
             for i, score in zip(rows, found_B.tolist(), strict=True):
                 scores[i] = score
         return scores

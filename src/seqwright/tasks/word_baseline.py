@@ -44,7 +44,7 @@ class WordModel(ABC):
     Fitted by L-BFGS from zero in double precision: the same texts always give the same weights.
     """
 
-    def __init__(self, texts: Iterable[str | set[str]], wanted_B: Tensor, *, outputs: int) -> None:
+    def __init__(self, texts: Iterable[str | set[str]], target_B: Tensor, *, outputs: int) -> None:
         found = [words(text) for text in texts]
         often = Counter(word for one in found for word in one)
         # The most frequent ones that occur in two texts or more; between equals the alphabet decides.
@@ -54,7 +54,7 @@ class WordModel(ABC):
         self.idf_V = 1 + torch.log((1 + len(found)) / (1 + frequency_V))
         self.weight_VC = torch.zeros(max(1, len(self.numbers)), outputs, dtype=torch.float64)
         self.bias_C = torch.zeros(outputs, dtype=torch.float64)
-        self._fit(self._bag(found), wanted_B)
+        self._fit(self._bag(found), target_B)
 
     @torch.no_grad()
     def said(self, texts: Iterable[str | set[str]]) -> Tensor:
@@ -62,10 +62,10 @@ class WordModel(ABC):
         return self._logits(self._bag([words(text) for text in texts]))
 
     @abstractmethod
-    def _loss(self, said_BC: Tensor, wanted_B: Tensor) -> Tensor:
+    def _loss(self, said_BC: Tensor, target_B: Tensor) -> Tensor:
         """What is to be small, summed over the texts."""
 
-    def _fit(self, bag: Bag, wanted_B: Tensor) -> None:
+    def _fit(self, bag: Bag, target_B: Tensor) -> None:
         self.weight_VC.requires_grad_()
         self.bias_C.requires_grad_()
         descent = torch.optim.LBFGS(
@@ -74,8 +74,8 @@ class WordModel(ABC):
 
         def loss() -> Tensor:
             descent.zero_grad()
-            error = self._loss(self._logits(bag), wanted_B)
-            total = (error + 0.5 * PENALTY * self.weight_VC.square().sum()) / len(wanted_B)
+            error = self._loss(self._logits(bag), target_B)
+            total = (error + 0.5 * PENALTY * self.weight_VC.square().sum()) / len(target_B)
             total.backward()  # type: ignore[no-untyped-call]
             return total
 
@@ -109,8 +109,8 @@ class WordBaseline(WordModel):
         answers: list[int] = self.said(texts).argmax(-1).tolist()
         return answers
 
-    def _loss(self, said_BC: Tensor, wanted_B: Tensor) -> Tensor:
-        return F.cross_entropy(said_BC, wanted_B, reduction="sum")
+    def _loss(self, said_BC: Tensor, target_B: Tensor) -> Tensor:
+        return F.cross_entropy(said_BC, target_B, reduction="sum")
 
 
 @final
@@ -125,8 +125,8 @@ class WordRating(WordModel):
         answers: list[float] = self.said(texts).squeeze(1).tolist()
         return answers
 
-    def _loss(self, said_BC: Tensor, wanted_B: Tensor) -> Tensor:
-        return 0.5 * (said_BC.squeeze(1) - wanted_B).square().sum()
+    def _loss(self, said_BC: Tensor, target_B: Tensor) -> Tensor:
+        return 0.5 * (said_BC.squeeze(1) - target_B).square().sum()
 
 
 def words(text: str | set[str]) -> set[str]:

@@ -19,7 +19,7 @@ from seqwright.decoding.scoring import Hypothesis
 from seqwright.decoding.settings import DecodingSettings, decoded
 from seqwright.decoding.stepper import HasContext, Prefix
 from seqwright.decoding.stopping import IN_PARTS, before_stop, sure
-from seqwright.devices import home_of, in_precision
+from seqwright.devices import device_of, in_precision
 from seqwright.errors import DataError
 from seqwright.inputs.plain_text import PlainText
 from seqwright.inputs.tokenizers import Tokenizer
@@ -59,7 +59,7 @@ class Writer:
         self.inputs, self.first = inputs, inputs.begin if first is None else first
         self.settings = settings or DecodingSettings()
         self.model: Any = in_precision(model.eval(), self.settings.precision)
-        self.device = home_of(model)
+        self.device = device_of(model)
 
     @property
     def context(self) -> int | None:
@@ -87,7 +87,7 @@ class Writer:
         for first in range(0, len(openings), AT_ONCE):
             rows = in_order[first : first + AT_ONCE]
             given = [Prompt(openings[i], encoded[i].tolist(), self.inputs.tokenizer) for i in rows]
-            speech = None if tell is None else Speech(tell, given[0], self.settings.stop)
+            speech = None if tell is None else StreamPrinter(tell, given[0], self.settings.stop)
             hypotheses = self._decoded(given, [first_row + i for i in rows], speech)
             for i, prompt, candidates in zip(rows, given, hypotheses, strict=True):
                 found[i] = [self._continuation(prompt, hypothesis) for hypothesis in candidates]
@@ -96,7 +96,7 @@ class Writer:
         return found
 
     @torch.inference_mode()
-    def _decoded(self, given: list["Prompt"], rows: list[int], speech: "Speech | None") -> Hypotheses:
+    def _decoded(self, given: list["Prompt"], rows: list[int], speech: "StreamPrinter | None") -> Hypotheses:
         encoded = [np.array(prompt.ids, dtype=np.int64) for prompt in given]
         prefix = Prefix(*(tensor.to(self.device) for tensor in padded(encoded)))
         longest = self.settings.longest or LONGEST
@@ -185,7 +185,7 @@ class Prompt:
         return self.tokenizer.decode([*self.ids, *tokens])[len(self.text) :]
 
 
-class Speech:
+class StreamPrinter:
     """Tells a text while it is written, as far as it is sure."""
 
     def __init__(self, tell: Callable[[str], None], prompt: Prompt, stops: Sequence[str]) -> None:

@@ -11,7 +11,7 @@ import torch
 import torch.distributed as dist
 from torch import nn
 
-from seqwright.training.sums import SentSums, Sums, way_to_add
+from seqwright.training.sums import AllReduce, Sums, make_all_reduce
 
 
 class World:
@@ -78,12 +78,12 @@ class World:
         gradients = [torch.zeros_like(p) if p.grad is None else p.grad for p in parameters]
         flat = torch.cat([*(g.flatten() for g in gradients), gradients[0].new_tensor(used)])
         if self._sums is None:
-            self._sums = way_to_add(flat, self.rank, self.size) if self.one_machine else SentSums()
+            self._sums = make_all_reduce(flat, self.rank, self.size) if self.one_machine else AllReduce()
         *sums, users = torch.split(self._sums.added(flat), [*(p.numel() for p in parameters), len(parameters)])
         for parameter, gradient, somebody in zip(parameters, sums, users.tolist(), strict=True):
             parameter.grad = gradient.view_as(parameter) if somebody else None
 
-    def told_by_first(self, flag: bool) -> bool:
+    def broadcast_flag(self, flag: bool) -> bool:
         """What the first process says; also a point where all wait for it."""
         if self.size == 1:
             return flag

@@ -17,7 +17,7 @@ import torch
 from torch import Tensor, nn
 
 from seqwright.batches import Batches, Place
-from seqwright.devices import computes_bfloat16, home_of
+from seqwright.devices import computes_bfloat16, device_of
 from seqwright.errors import RunError, SettingError, UserError
 from seqwright.objectives.objective import Objective
 from seqwright.training.averages import Average, LastCheckpoints, Moving
@@ -93,7 +93,7 @@ class Fitting:
         self.model, self.objective, self.batches = model, objective, batches
         self.settings, self.rate, self.run, self.judge = settings, rate, run, judge
         self.reporter, self.metadata = reporter, metadata
-        self.device = home_of(model)
+        self.device = device_of(model)
         self.world = World.from_environment(self.device)
         if settings.accumulate % self.world.size:
             raise SettingError(
@@ -138,7 +138,7 @@ class Fitting:
                         self._validate()
                     if self.sums and self._over():  # patience ended it
                         self._log()
-                    asked = self.world.told_by_first(interruption.asked)
+                    asked = self.world.broadcast_flag(interruption.asked)
                     if due or asked or self.step % self.settings.save_every == 0:
                         self._save()
                     if asked and not self._over():
@@ -165,7 +165,7 @@ class Fitting:
         counts = totals()
         norm = self._clipped_norm()
         self.step += 1
-        self._refuse_nonsense(sums, norm)
+        self._check_finite(sums, norm)
         for group in self.optimizer.param_groups:
             group["lr"] = self.rate(self.step) * group["scale"]
         self.optimizer.step()
@@ -215,7 +215,7 @@ class Fitting:
             torch.nn.utils.clip_grads_with_norm_(self.parameters.values(), self.settings.clip, norm)
         return float(norm)
 
-    def _refuse_nonsense(self, sums: Mapping[str, float], norm: float) -> None:
+    def _check_finite(self, sums: Mapping[str, float], norm: float) -> None:
         """A weight that is not a number never comes back: stop before the update, the checkpoints are good."""
         if not all(map(math.isfinite, (*sums.values(), norm))):
             clip = "set training.clip=1.0" if self.settings.clip is None else "lower training.clip"

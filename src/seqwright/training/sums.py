@@ -21,7 +21,7 @@ class Sums(Protocol):
         """The sum of this process's values and those of the others."""
 
 
-class SentSums:
+class AllReduce:
     """Sent from process to process, which may be anywhere."""
 
     def added(self, values: Tensor) -> Tensor:
@@ -47,10 +47,10 @@ class SharedSums:
         return rows.sum(0)
 
 
-def way_to_add(values: Tensor, rank: int, size: int) -> Sums:
+def make_all_reduce(values: Tensor, rank: int, size: int) -> Sums:
     """How `size` processes of one machine add up values like these; all of them ask."""
     if size > FEW or values.nbytes > SMALL or values.device.type != "cpu":
-        return SentSums()
+        return AllReduce()
     descriptor = _reserved(2 * size * values.nbytes) if rank == 0 else None
     try:
         name = ["" if descriptor is None else f"/proc/{os.getpid()}/fd/{descriptor}"]
@@ -61,7 +61,7 @@ def way_to_add(values: Tensor, rank: int, size: int) -> Sums:
     finally:
         if descriptor is not None:
             os.close(descriptor)  # the memory stays until nobody sees it any more
-    return SentSums() if rows is None or not all_see else SharedSums(rows.view(2, size, -1), rank)
+    return AllReduce() if rows is None or not all_see else SharedSums(rows.view(2, size, -1), rank)
 
 
 def _reserved(size: int) -> int | None:

@@ -177,10 +177,10 @@ def test_scoring_what_was_sampled_gives_the_same_log_probabilities(model: TinyGR
     assert len({len(one.tokens) for one in samples}) > 1
     wanted = [one.tokens + [END] * one.finished for one in samples]
     longest = max(map(len, wanted))
-    wanted_BT = torch.tensor([tokens + [2] * (longest - len(tokens)) for tokens in wanted])
+    target_BT = torch.tensor([tokens + [2] * (longest - len(tokens)) for tokens in wanted])
     real_BT = torch.tensor([[t < len(tokens) for t in range(longest)] for tokens in wanted])
-    given_BT = torch.cat([begins(rows)[:, None], wanted_BT[:, :-1]], dim=1)
-    logp_BT = target_log_probability(model, state, given_BT, wanted_BT, real_BT)
+    input_BT = torch.cat([begins(rows)[:, None], target_BT[:, :-1]], dim=1)
+    logp_BT = target_log_probability(model, state, input_BT, target_BT, real_BT)
     for row, one in enumerate(samples):
         assert logp_BT[row, : len(one.log_probabilities)].tolist() == pytest.approx(one.log_probabilities, abs=1e-5)
         assert logp_BT[row, len(one.log_probabilities) :].abs().sum() == 0

@@ -28,7 +28,7 @@ def a_text(length: int = 6, *, fresh: bool = True) -> Text:
 
 def test_a_one_hot_vector_times_the_matrix_is_the_look_up() -> None:
     C_VE = a_model().embedding_VE
-    tokens_BT = a_text().given_BT
+    tokens_BT = a_text().input_BT
     one_hot_BTV = F.one_hot(tokens_BT, V + 1).float()
     assert torch.equal(one_hot_BTV @ C_VE, F.embedding(tokens_BT, C_VE))
 
@@ -42,7 +42,7 @@ def test_it_is_the_papers_formula(direct: bool) -> None:
     U, b = model.output.weight.numpy(), model.output.bias.numpy()
     W = np.zeros((V, N * E)) if model.direct is None else model.direct.weight.numpy()
     found_BTV, _ = model(batch, None)
-    for row, tokens in enumerate(batch.given_BT.tolist()):
+    for row, tokens in enumerate(batch.input_BT.tolist()):
         for t in range(len(tokens)):
             window = ([V] * N + tokens[: t + 1])[-N:]
             x = np.concatenate([C[token] for token in window])
@@ -53,12 +53,12 @@ def test_it_is_the_papers_formula(direct: bool) -> None:
 @torch.no_grad()
 def test_it_sees_the_window_and_nothing_before_it() -> None:
     model, batch = a_model(), a_text()
-    wanted_BTV, _ = model(batch, None)
+    target_BTV, _ = model(batch, None)
     for t in range(6):
-        other_BT = batch.given_BT.clone()
+        other_BT = batch.input_BT.clone()
         other_BT[:, t] = 4 + (other_BT[:, t] - 3) % (V - 4)
-        found_BTV, _ = model(batch._replace(given_BT=other_BT), None)
-        changed_T = (found_BTV - wanted_BTV).abs().amax((0, 2)) > 1e-6
+        found_BTV, _ = model(batch._replace(input_BT=other_BT), None)
+        changed_T = (found_BTV - target_BTV).abs().amax((0, 2)) > 1e-6
         assert changed_T.tolist() == [t <= place < t + N for place in range(6)]
 
 
@@ -67,14 +67,14 @@ def test_it_sees_the_window_and_nothing_before_it() -> None:
 def test_two_segments_with_the_carry_say_what_one_long_one_says(window: int) -> None:
     """Also where the window is one token, or longer than a segment."""
     model, whole = a_model(window=window), a_text()
-    wanted_BTV, end = model(whole, None)
+    target_BTV, end = model(whole, None)
     first, second = (
-        Text(whole.given_BT[:, half], whole.wanted_BT[:, half], whole.real_BT[:, half], torch.full((2,), fresh))
+        Text(whole.input_BT[:, half], whole.target_BT[:, half], whole.real_BT[:, half], torch.full((2,), fresh))
         for half, fresh in ((slice(None, 3), True), (slice(3, None), False))
     )
     first_BTV, carry = model(first, None)
     second_BTV, reached = model(second, carry)
-    torch.testing.assert_close(torch.cat((first_BTV, second_BTV), dim=1), wanted_BTV, rtol=0, atol=1e-5)
+    torch.testing.assert_close(torch.cat((first_BTV, second_BTV), dim=1), target_BTV, rtol=0, atol=1e-5)
     assert torch.equal(reached.tokens_BM, end.tokens_BM)
     mixed_BTV, _ = model(second._replace(fresh_B=torch.tensor([True, False])), carry)
     torch.testing.assert_close(mixed_BTV[0], model(second, None)[0][0], rtol=0, atol=1e-5)
@@ -96,7 +96,7 @@ def test_the_log_probabilities_are_those_of_the_logits() -> None:
     found_BT, _ = model.log_probability(batch)
     logits_BTV, _ = model(batch, None)
     for row, t in batch.real_BT.nonzero().tolist():
-        wanted = logits_BTV[row, t].log_softmax(-1)[batch.wanted_BT[row, t]]
+        wanted = logits_BTV[row, t].log_softmax(-1)[batch.target_BT[row, t]]
         assert float(found_BT[row, t]) == pytest.approx(float(wanted), abs=1e-5)
     assert not bool(found_BT[~batch.real_BT].any())
 

@@ -46,9 +46,9 @@ def test_batching_padding_and_the_order_of_the_rows_change_nothing(smoothing: st
     alone = counted([as_texts([row]) for row in rows], smoothing)
     shuffled = [rows[i] for i in np.random.default_rng(2).permutation(len(rows))]
     batches = [as_texts(shuffled[:5]), as_texts(shuffled[5:12]), as_texts(shuffled[12:])]
-    for i, (given_BT, wanted_BT, real_BT, fresh_B) in enumerate(batches):  # more padding, with tokens in it
-        rubbish_BT = torch.full((len(given_BT), 3), 7)
-        wide_given_BT, wide_wanted_BT = (torch.cat((tensor, rubbish_BT), dim=1) for tensor in (given_BT, wanted_BT))
+    for i, (input_BT, target_BT, real_BT, fresh_B) in enumerate(batches):  # more padding, with tokens in it
+        rubbish_BT = torch.full((len(input_BT), 3), 7)
+        wide_given_BT, wide_wanted_BT = (torch.cat((tensor, rubbish_BT), dim=1) for tensor in (input_BT, target_BT))
         batches[i] = Text(wide_given_BT, wide_wanted_BT, torch.cat((real_BT, rubbish_BT < 0), dim=1), fresh_B)
     assert same(whole, alone)
     assert same(whole, counted(batches, smoothing))
@@ -98,8 +98,8 @@ def test_a_fresh_row_knows_nothing_of_what_was_before_it(smoothing: str) -> None
     model, row = counted([as_texts(rows)], smoothing), max(rows, key=len)
     _, carry = model.log_probability(as_texts([row[:3], row[:3]]))
     rest_BT = torch.from_numpy(np.stack([row[3:], row[3:]]))  # without BEGIN, which lets no row know what was before
-    given_BT, wanted_BT = rest_BT[:, :-1], rest_BT[:, 1:]
-    batch = Text(given_BT, wanted_BT, torch.ones_like(given_BT, dtype=torch.bool), torch.tensor([True, False]))
+    input_BT, target_BT = rest_BT[:, :-1], rest_BT[:, 1:]
+    batch = Text(input_BT, target_BT, torch.ones_like(input_BT, dtype=torch.bool), torch.tensor([True, False]))
     anew, on = (model.log_probability(batch, state)[0] for state in (None, carry))
     assert torch.equal(anew[0], on[0])
     assert not torch.equal(anew[1], on[1])
@@ -128,7 +128,7 @@ def test_begin_starts_a_text_wherever_it_stands() -> None:
     model = counted([as_texts(rows)])
     assert same(model, counted([together]))
     logp_BT, _ = model.log_probability(together)
-    begins_BT = together.wanted_BT == 2
+    begins_BT = together.target_BT == 2
     assert logp_BT[begins_BT].tolist() == [-math.inf] * 6  # which is never foretold
     apart = model.log_probability(as_texts(rows))[0].sum()
     assert float(logp_BT[~begins_BT].sum()) == pytest.approx(float(apart), abs=1e-4)
@@ -151,8 +151,8 @@ def test_before_anything_is_counted_all_tokens_are_equally_likely() -> None:
     nothing = counted([])
     for model in (untaught, nothing):
         logits_BTV, _ = model(as_texts(rows_of(1, rows=3)))
-        wanted_V: Tensor = torch.full((V,), 1 / (V - 2)).index_fill(0, torch.tensor([0, 2]), 0.0)
-        torch.testing.assert_close(logits_BTV.exp(), wanted_V.expand_as(logits_BTV))
+        target_V: Tensor = torch.full((V,), 1 / (V - 2)).index_fill(0, torch.tensor([0, 2]), 0.0)
+        torch.testing.assert_close(logits_BTV.exp(), target_V.expand_as(logits_BTV))
 
 
 def test_logits_are_finite_even_where_the_probability_is_0() -> None:

@@ -31,14 +31,14 @@ every_kind = pytest.mark.parametrize("make", SMALL, ids=["rnn", "ugrnn", "gru", 
 def segments(rows: int = 3, length: int = 6, *, fresh: bool = False) -> tuple[Text, Text, Text]:
     """A long batch, and the two that it is cut into, the second going on from the first."""
     stream_BT = torch.randint(4, V, (rows, 2 * length + 1), generator=torch.Generator().manual_seed(4))
-    given_BT, wanted_BT = stream_BT[:, :-1], stream_BT[:, 1:]
-    real_BT = torch.ones_like(given_BT, dtype=torch.bool)
+    input_BT, target_BT = stream_BT[:, :-1], stream_BT[:, 1:]
+    real_BT = torch.ones_like(input_BT, dtype=torch.bool)
     new_B, on_B = torch.ones(rows, dtype=torch.bool), torch.full((rows,), fresh)
     first, second = slice(None, length), slice(length, None)
     return (
-        Text(given_BT, wanted_BT, real_BT, new_B),
-        Text(given_BT[:, first], wanted_BT[:, first], real_BT[:, first], new_B),
-        Text(given_BT[:, second], wanted_BT[:, second], real_BT[:, second], on_B),
+        Text(input_BT, target_BT, real_BT, new_B),
+        Text(input_BT[:, first], target_BT[:, first], real_BT[:, first], new_B),
+        Text(input_BT[:, second], target_BT[:, second], real_BT[:, second], on_B),
     )
 
 
@@ -56,10 +56,10 @@ def without_chance(make) -> RecurrentLM:
 def test_two_segments_with_the_carry_say_what_one_long_one_says(make) -> None:
     model = without_chance(make)
     whole, first, second = segments()
-    wanted_BTV, end = model(whole, None)
+    target_BTV, end = model(whole, None)
     first_BTV, carry = model(first, None)
     second_BTV, reached = model(second, carry)
-    torch.testing.assert_close(torch.cat((first_BTV, second_BTV), dim=1), wanted_BTV, rtol=0, atol=1e-5)
+    torch.testing.assert_close(torch.cat((first_BTV, second_BTV), dim=1), target_BTV, rtol=0, atol=1e-5)
     torch.testing.assert_close(reached, end, rtol=0, atol=1e-5)
 
 
@@ -83,9 +83,9 @@ def test_no_gradient_crosses_the_border_of_two_segments(kind) -> None:
     torch.manual_seed(1)
     model = RecurrentLM(RecurrentLMSettings(kind=kind, width=7, layers=2, dropout=0, tied=False), vocabulary=V)
     whole, first, second = segments()
-    first = first._replace(given_BT=torch.full_like(first.given_BT, 5))
-    second = second._replace(given_BT=torch.full_like(second.given_BT, 4))
-    whole = whole._replace(given_BT=torch.cat((first.given_BT, second.given_BT), dim=1))
+    first = first._replace(input_BT=torch.full_like(first.input_BT, 5))
+    second = second._replace(input_BT=torch.full_like(second.input_BT, 4))
+    whole = whole._replace(input_BT=torch.cat((first.input_BT, second.input_BT), dim=1))
 
     _, carry = model(first, None)
     cut_BTV, _ = model(second, carry)
@@ -118,7 +118,7 @@ def test_the_log_probabilities_are_those_of_the_logits(make) -> None:
     found_BT, _ = model.log_probability(batch)
     logits_BTV, _ = model(batch, None)
     for row, t in batch.real_BT.nonzero().tolist():
-        wanted = logits_BTV[row, t].log_softmax(-1)[batch.wanted_BT[row, t]]
+        wanted = logits_BTV[row, t].log_softmax(-1)[batch.target_BT[row, t]]
         assert float(found_BT[row, t]) == pytest.approx(float(wanted), abs=1e-5)
     assert not bool(found_BT[~batch.real_BT].any())
 
@@ -127,10 +127,10 @@ def test_the_log_probabilities_are_those_of_the_logits(make) -> None:
 def test_scoring_goes_on_from_the_carry_too() -> None:
     model = without_chance(small)
     whole, first, second = segments()
-    wanted_BT, _ = model.log_probability(whole)
+    target_BT, _ = model.log_probability(whole)
     first_BT, carry = model.log_probability(first)
     second_BT, _ = model.log_probability(second, carry)
-    torch.testing.assert_close(torch.cat((first_BT, second_BT), dim=1), wanted_BT, rtol=0, atol=1e-5)
+    torch.testing.assert_close(torch.cat((first_BT, second_BT), dim=1), target_BT, rtol=0, atol=1e-5)
 
 
 @torch.no_grad()
@@ -149,7 +149,7 @@ def test_the_language_model_is_torchs_lstm_between_an_embedding_and_itself() -> 
         }
     )
     whole, _, _ = segments()
-    h_BTD, _ = theirs(F.embedding(whole.given_BT, model.embedding.weight) * 7**0.5)
+    h_BTD, _ = theirs(F.embedding(whole.input_BT, model.embedding.weight) * 7**0.5)
     torch.testing.assert_close(model(whole, None)[0], h_BTD @ model.embedding.weight.T, rtol=0, atol=1e-5)
 
 
@@ -157,8 +157,8 @@ def test_what_every_layer_and_gate_says_can_be_heard() -> None:
     model, batch = without_chance(small), example()
     with listen(model) as heard:
         model(batch, None)
-    assert heard["recurrent.layers.1.hidden"][0].shape == (*batch.given_BT.shape, 7)
-    assert heard["recurrent.layers.0.cells.0.forget_gate"][0].shape == (*batch.given_BT.shape, 7)
+    assert heard["recurrent.layers.1.hidden"][0].shape == (*batch.input_BT.shape, 7)
+    assert heard["recurrent.layers.0.cells.0.forget_gate"][0].shape == (*batch.input_BT.shape, 7)
 
 
 # ------------------------------------------------------------------------------------------------ settings

@@ -65,7 +65,7 @@ class ByHeart(nn.Module):
         return logits_B1V.squeeze(1), state
 
     def forward(self, batch: Described, carry: None) -> tuple[Tensor, None]:
-        return self.read(batch.given_BT, batch.real_BT, self.start(batch))[0], carry
+        return self.read(batch.input_BT, batch.real_BT, self.start(batch))[0], carry
 
 
 TRAIN = "abba\tA\ncab\tB\nbaba\tA\n\tB\nno label\t\nabc\tC\n"

@@ -68,7 +68,7 @@ def test_sources_may_be_cut_otherwise_and_the_score_is_of_the_mean() -> None:
             read, written = run.inputs.source.encode([sentence]), run.inputs.target.encode([target])
             batch = pairs(read, written, begin=run.inputs.begin, end=run.inputs.end)
             logits_BTV = run.model.eval()(batch)[0].detach()
-            shares.append(logits_BTV.softmax(-1).gather(-1, batch.wanted_BT.unsqueeze(-1)).squeeze(-1).numpy())
+            shares.append(logits_BTV.softmax(-1).gather(-1, batch.target_BT.unsqueeze(-1)).squeeze(-1).numpy())
         assert together[row] == pytest.approx(float(np.log(np.mean(shares, axis=0)).sum()), abs=1e-4)
 
 
@@ -98,16 +98,16 @@ class Pointer(nn.Module):
 
     def forward(self, batch: Any, carry: None = None) -> tuple[Tensor, None]:
         S = batch.source_BS.shape[1]
-        places_T = torch.tensor(self.looks)[: batch.given_BT.shape[1]]
+        places_T = torch.tensor(self.looks)[: batch.input_BT.shape[1]]
         self.weights(nn.functional.one_hot(places_T, S).float().expand(len(batch.source_BS), -1, -1))
-        return torch.zeros(*batch.given_BT.shape, self.vocabulary), carry
+        return torch.zeros(*batch.input_BT.shape, self.vocabulary), carry
 
     def start(self, batch: Any) -> Tensor:
         return torch.zeros(len(batch.source_BS), 1, dtype=torch.long)
 
     def step(self, tokens_B: Tensor, state: Tensor) -> tuple[Tensor, Tensor]:
-        wanted_B = torch.tensor(self.tokens)[state[:, 0]]
-        return 9.0 * nn.functional.one_hot(wanted_B, self.vocabulary).float(), state + 1
+        target_B = torch.tensor(self.tokens)[state[:, 0]]
+        return 9.0 * nn.functional.one_hot(target_B, self.vocabulary).float(), state + 1
 
 
 def pointer(inputs: PairText) -> Pointer:
@@ -191,7 +191,7 @@ def test_a_model_that_is_listened_to_says_the_same_and_where_it_looked() -> None
     listened = Attentive(model)
     assert isinstance(listened, Aligns)
     assert len(alignment_taps(model)) == 3
-    targets = [row[real].numpy()[:-1] for row, real in zip(batch.wanted_BT, batch.real_BT, strict=True)]
+    targets = [row[real].numpy()[:-1] for row, real in zip(batch.target_BT, batch.real_BT, strict=True)]
     sources = [row[real].numpy()[:-1] for row, real in zip(batch.source_BS, batch.source_real_BS, strict=True)]
 
     class Ends(NamedTuple):
@@ -201,8 +201,8 @@ def test_a_model_that_is_listened_to_says_the_same_and_where_it_looked() -> None
     inputs: Any = Ends()
     whole = Aligner(model, inputs)(sources, targets)
     state = listened.start(batch)
-    logits_BTV, after = listened.read(batch.given_BT, batch.real_BT, state)
-    torch.testing.assert_close(logits_BTV, model.read(batch.given_BT, batch.real_BT, model.start(batch))[0])
+    logits_BTV, after = listened.read(batch.input_BT, batch.real_BT, state)
+    torch.testing.assert_close(logits_BTV, model.read(batch.input_BT, batch.real_BT, model.start(batch))[0])
     weight_BS = listened.attention_of(after)
     assert weight_BS is not None
     for row, weights_TS in enumerate(whole):
@@ -210,14 +210,14 @@ def test_a_model_that_is_listened_to_says_the_same_and_where_it_looked() -> None
         np.testing.assert_allclose(weight_BS[row, : weights_TS.shape[1]], weights_TS[-1], atol=1e-5)
         assert weight_BS[row, weights_TS.shape[1] :].sum() == 0
     for place in range(2):
-        logits_BV, state = listened.step(batch.given_BT[:, place], state)
+        logits_BV, state = listened.step(batch.input_BT[:, place], state)
         torch.testing.assert_close(logits_BV, logits_BTV[:, place], rtol=0, atol=1e-5)
         looked_BS = listened.attention_of(state)
         assert looked_BS is not None
         for row, weights_TS in enumerate(whole):
             np.testing.assert_allclose(looked_BS[row, : weights_TS.shape[1]], weights_TS[min(place, 1)], atol=1e-5)
     assert looked_BS is not None
-    _, later = listened.read(batch.given_BT[:, 2:3], torch.tensor([[True], [False], [True]]), state)
+    _, later = listened.read(batch.input_BT[:, 2:3], torch.tensor([[True], [False], [True]]), state)
     assert later.weight_BS is not None
     assert torch.equal(later.weight_BS[1], looked_BS[1])
     assert not torch.equal(later.weight_BS[0], looked_BS[0])

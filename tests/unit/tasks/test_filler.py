@@ -1,4 +1,4 @@
-"""A text with a hidden word is cut into the same tokens as without, but for the word; vectors do not mind company."""
+"""A text with a hidden word is cut into the same tokens as without, but for the word; vectors do not mind ensemble."""
 
 from typing import Any
 

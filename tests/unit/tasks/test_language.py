@@ -46,13 +46,13 @@ class Drifting(nn.Module):
 
     def log_probability(self, batch: Text, carry: Since | None = None) -> tuple[Tensor, Since]:
         """What the seam of language models promises."""
-        rows = len(batch.given_BT)
+        rows = len(batch.input_BT)
         before_B = torch.zeros(rows, dtype=torch.int64) if carry is None else carry.position_B
         assert len(before_B) == rows, "a state of other rows was handed over"
         before_B = before_B.masked_fill(batch.fresh_B, 0)
         position_BT = before_B[:, None] + batch.real_BT.cumsum(1)
-        logits_BTV = self.table_VV[batch.given_BT] * (1 + position_BT / 10).unsqueeze(-1)
-        logp_BT = logits_BTV.log_softmax(-1).gather(-1, batch.wanted_BT.unsqueeze(-1)).squeeze(-1)
+        logits_BTV = self.table_VV[batch.input_BT] * (1 + position_BT / 10).unsqueeze(-1)
+        logp_BT = logits_BTV.log_softmax(-1).gather(-1, batch.target_BT.unsqueeze(-1)).squeeze(-1)
         return logp_BT * batch.real_BT, Since(position_BT[:, -1])
 
     def by_hand(self, tokens: list[int]) -> list[float]:
@@ -107,10 +107,10 @@ def test_joined_documents_are_read_in_streams(data: TextFiles) -> None:
     prepared = TASK.prepared(recipe, data, inputs)
     assert isinstance(prepared.train, StreamBatches)
     first, *others = an_epoch(prepared.train)
-    assert first.given_BT.shape == (4, 3)  # four streams of three tokens are within 13
+    assert first.input_BT.shape == (4, 3)  # four streams of three tokens are within 13
     assert first.fresh_B.all()
     assert not any(batch.fresh_B.any() for batch in others)
-    assert first.given_BT[0].tolist() == [inputs.end, *tokens_of(inputs, "ab")]
+    assert first.input_BT[0].tolist() == [inputs.end, *tokens_of(inputs, "ab")]
     assert sum(batch.tokens for batch in [first, *others]) == sum(len(text) + 1 for text in TRAIN if text)
     assert prepared.notes == [
         "train: 6 documents; left out: 1 blank",
@@ -129,7 +129,7 @@ def test_documents_can_be_kept_apart(data: TextFiles) -> None:
     recipe = recipe_with(joined=False, longest=7)
     prepared = TASK.prepared(recipe, data, TASK.learnt_inputs(recipe, data))
     assert isinstance(prepared.train, DocumentBatches)
-    assert sum(len(batch.given_BT) for batch in an_epoch(prepared.train)) == 5
+    assert sum(len(batch.input_BT) for batch in an_epoch(prepared.train)) == 5
     assert prepared.notes[0] == "train: 5 documents; left out: 1 blank, 1 too long"
 
 

@@ -139,9 +139,9 @@ def test_every_place_of_a_word_is_found_also_beside_a_bracket_and_in_pieces() ->
     tokens = inputs.tokenizer.encode(["moneyed"])[0].tolist()
     assert len(tokens) > 1
     (place,) = vectors.occurrences("moneyed", ["he moneyed the bank"])
-    wanted_D = model.embedding.weight.detach()[tokens].mean(0)
-    torch.testing.assert_close(place.embedding_D, wanted_D)
-    torch.testing.assert_close(vectors.word("moneyed").vector_D, wanted_D)
+    target_D = model.embedding.weight.detach()[tokens].mean(0)
+    torch.testing.assert_close(place.embedding_D, target_D)
+    torch.testing.assert_close(vectors.word("moneyed").vector_D, target_D)
 
 
 # ------------------------------------------------------------------------------------------------ neighbours

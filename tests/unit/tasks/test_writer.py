@@ -140,14 +140,14 @@ class Reciter(nn.Module):
         self.said = [*text.encode(), Bytes.end]
 
     def start(self, batch: Any) -> tuple[torch.Tensor]:
-        return (torch.zeros(len(batch.given_BT), dtype=torch.int64),)
+        return (torch.zeros(len(batch.input_BT), dtype=torch.int64),)
 
     def step(self, tokens_B: torch.Tensor, state: tuple[torch.Tensor]) -> tuple[torch.Tensor, tuple[torch.Tensor]]:
-        wanted_B = torch.tensor(self.said)[state[0]]
-        return 50.0 * torch.nn.functional.one_hot(wanted_B, Bytes.size), (state[0] + 1,)
+        target_B = torch.tensor(self.said)[state[0]]
+        return 50.0 * torch.nn.functional.one_hot(target_B, Bytes.size), (state[0] + 1,)
 
     def log_probability(self, batch: Any, carry: None) -> tuple[torch.Tensor, None]:
-        return torch.zeros(batch.given_BT.shape), None
+        return torch.zeros(batch.input_BT.shape), None
 
 
 def test_characters_of_several_tokens_are_told_whole_and_scored_with_their_last_token() -> None:

@@ -15,7 +15,7 @@ import torch
 from torch import Tensor, nn
 
 from seqwright.training.distributed import World
-from seqwright.training.sums import SentSums, SharedSums, Sums, way_to_add
+from seqwright.training.sums import AllReduce, SharedSums, Sums, make_all_reduce
 
 Found = TypeVar("Found")
 
@@ -80,7 +80,7 @@ def test_a_row_is_not_written_again_before_all_have_read_it(monkeypatch: pytest.
 @pytest.mark.skipif(not hasattr(os, "memfd_create"), reason="files without a name are Linux's")
 def test_processes_of_one_machine_share_memory_and_leave_nothing_behind(monkeypatch: pytest.MonkeyPatch) -> None:
     table, before = Table(monkeypatch), open_files()
-    ways = table.both(lambda rank: way_to_add(torch.zeros(3), rank, 2))
+    ways = table.both(lambda rank: make_all_reduce(torch.zeros(3), rank, 2))
     assert [type(way) for way in ways] == [SharedSums, SharedSums]
     assert open_files() <= before
     values = torch.tensor([1.0, 2.0, 3.0])
@@ -98,8 +98,8 @@ def test_without_memory_that_all_see_values_are_sent(missing: str, monkeypatch: 
         monkeypatch.setattr(os, "posix_fallocate", no_room)
     else:
         table.least.append(0)  # a third process does not see it
-    ways = table.both(lambda rank: way_to_add(torch.zeros(3), rank, 2))
-    assert [type(way) for way in ways] == [SentSums, SentSums]
+    ways = table.both(lambda rank: make_all_reduce(torch.zeros(3), rank, 2))
+    assert [type(way) for way in ways] == [AllReduce, AllReduce]
     assert open_files() <= before
 
 
@@ -107,7 +107,7 @@ def test_without_memory_that_all_see_values_are_sent(missing: str, monkeypatch: 
 def test_values_of_many_processes_of_large_models_and_of_other_devices_are_sent(
     size: int, values: int, device: str
 ) -> None:
-    assert isinstance(way_to_add(torch.empty(values, device=device), 0, size), SentSums)
+    assert isinstance(make_all_reduce(torch.empty(values, device=device), 0, size), AllReduce)
 
 
 class TheOther(Sums):

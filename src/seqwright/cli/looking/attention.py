@@ -16,7 +16,7 @@ from seqwright.batches.pairs import pairs
 from seqwright.cli.evaluating import decoding_settings
 from seqwright.cli.looking.rows import Heard, refuse_number, row_of, verdict_on
 from seqwright.cli.terminal import json_text, say, shown
-from seqwright.devices import home_of
+from seqwright.devices import device_of
 from seqwright.errors import RunError, SettingError
 from seqwright.inputs.words import Words, given_words, written_words
 from seqwright.layers.taps import View, listen, views
@@ -146,7 +146,7 @@ def looked_at(run: Run, text: str, translation: Translation) -> Looked:
         "given": [(begin, [0]), *((word, [place + 1 for place in places]) for word, places in written)],
         "wanted": [*written, (target.pieces([end])[0], [len(translation.tokens)])],
     }
-    batch = batch.to(home_of(run.model))
+    batch = batch.to(device_of(run.model))
     if alignment_taps(run.model):
         with torch.inference_mode(), listen(run.model) as heard:
             run.model(batch)

@@ -14,7 +14,7 @@ from rich.table import Table
 
 from seqwright.cli.looking.texts import passage_of, written
 from seqwright.cli.terminal import add_row, say, shown
-from seqwright.devices import home_of
+from seqwright.devices import device_of
 from seqwright.layers.gradients import gradient_norms_within
 from seqwright.pictures import save
 from seqwright.pictures.gradients import Reach, gradient_picture
@@ -43,7 +43,7 @@ def reaches_of(run: Run, name: str, found: Sequence[str]) -> list[Reach]:
     """Every layer of a run, as it is and as it began."""
     passage = passage_of(run, found)
     say(f"{run.folder}: following the gradients through {passage.told}")
-    begun = model_of(run.recipe, run.inputs.sizes()).to(home_of(run.model)).eval()
+    begun = model_of(run.recipe, run.inputs.sizes()).to(device_of(run.model)).eval()
     return [
         Reach(name, layer, trained, norm_RK.numpy())
         for model, trained in ((run.model, True), (begun, False))

@@ -8,7 +8,7 @@ from torch import Tensor, nn
 
 from seqwright.cli.looking.texts import Passage, passage_of, written
 from seqwright.cli.terminal import say, shown
-from seqwright.devices import home_of
+from seqwright.devices import device_of
 from seqwright.layers.gradients import gradient_norms_within
 from seqwright.layers.initialisation import WAYS, initialise, saturated, spread, too_wide
 from seqwright.layers.recurrence import Weights
@@ -52,7 +52,7 @@ def beginning(run: Run, passage: Passage, name: str, way: Draw) -> Beginning:
     """What a new model of the run's kind does with weights that are drawn in one way."""
     model = model_of(run.recipe, run.inputs.sizes())
     initialise(model, way, forget_bias=run.recipe.model.forget_bias)
-    model = model.to(home_of(run.model)).eval()
+    model = model.to(device_of(run.model)).eval()
     with listen(model) as heard:
         model(passage.batch)
     taps = {view.name: names for view, names in views(model).items() if view.columns == "units"}

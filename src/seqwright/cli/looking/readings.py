@@ -17,7 +17,7 @@ from seqwright.batches.text import StreamBatches
 from seqwright.cli.looking.rows import tokens_of
 from seqwright.cli.looking.texts import warn_of_unknown
 from seqwright.cli.terminal import say
-from seqwright.devices import home_of
+from seqwright.devices import device_of
 from seqwright.errors import SettingError
 from seqwright.layers.scanning import RecurrentLayer
 from seqwright.layers.taps import Tap, listen
@@ -122,7 +122,7 @@ def _surprises(run: Run, ids: Ids) -> list[float]:
     first = first_token(run.recipe, run.inputs)
     stream = StreamBatches(InMemory([ids]), streams=1, segment=AT_ONCE, begin=first, end=run.inputs.end)
     for batch in stream.once():
-        logp_BT, carry = model.log_probability(batch.to(home_of(model)), carry)  # type: ignore[operator]
+        logp_BT, carry = model.log_probability(batch.to(device_of(model)), carry)  # type: ignore[operator]
         bits += (-logp_BT[0].double() / np.log(2)).tolist()
     return bits[:-1]  # without the end of the text
 

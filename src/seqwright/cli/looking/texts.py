@@ -13,7 +13,7 @@ from seqwright.batches.text import texts as text_batch
 from seqwright.cli.terminal import say
 from seqwright.data.files import lines, require_file
 from seqwright.decoding.settings import DecodingSettings
-from seqwright.devices import home_of
+from seqwright.devices import device_of
 from seqwright.errors import DataError, RunError, SettingError
 from seqwright.runs import Run, data_of
 from seqwright.tasks.forecasting import windows_of
@@ -98,7 +98,7 @@ def passage_of(run: Run, found: Sequence[str]) -> Passage:
     if task == "forecasting":
         windows = windows_of(run.recipe, data_of(run.recipe), run.inputs, "valid")
         chosen = np.unique(np.linspace(0, len(windows.first_M) - 1, ROWS).round().astype(np.int64))
-        batch: Any = windows.batch(chosen).to(home_of(run.model))
+        batch: Any = windows.batch(chosen).to(device_of(run.model))
         return Passage(batch, lambda steps: [steps], f"{len(chosen)} windows of its validation part")
     if task not in {"language", "classification"}:
         raise RunError(f"{run.folder} learnt {task}; this is drawn for language models, classifiers and forecasters")
@@ -114,4 +114,4 @@ def passage_of(run: Run, found: Sequence[str]) -> Passage:
     else:
         (ids,) = run.inputs.tokenizer.encode([text])
         batch = text_batch([ids[:LONGEST]], begin=first_token(run.recipe, run.inputs), end=run.inputs.end)
-    return Passage(batch.to(home_of(run.model)), last_steps, f"a text of {min(len(ids), LONGEST):,} tokens")
+    return Passage(batch.to(device_of(run.model)), last_steps, f"a text of {min(len(ids), LONGEST):,} tokens")
