@@ -33,7 +33,7 @@ CORPORA = {
     "wikitext2": ("wikitext2-lstm", ["inputs.joined=false", "inputs.longest=255", "inputs.segment=256"]),
 }
 WAYS = ("random order, padded", "sorted by length, padded", "packed")
-Batches = dict[str, list[Text | PackedText]]
+Batches = dict[str, list[Text]]
 
 
 def main() -> None:

@@ -7,7 +7,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from seqwright.batches.pairs import PairBatches as PairBatches
+    from seqwright.batches.bucketed import Bucketed as Bucketed
     from seqwright.data.dates import Dates as Dates
     from seqwright.data.dates import DatesSettings as DatesSettings
     from seqwright.data.pairs import PairFiles as PairFiles
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 __version__ = "0.1.0"
 
 _HOMES = {
-    "PairBatches": "batches.pairs",
+    "Bucketed": "batches.bucketed",
     "Dates": "data.dates",
     "DatesSettings": "data.dates",
     "PairFiles": "data.pairs",

@@ -20,7 +20,7 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from seqwright.batches import KEPT_EPOCHS, Ids
+from seqwright.batches import KEPT_EPOCHS, Ids, Numbers, Rows
 from seqwright.data.catalog import cache_folder
 from seqwright.data.examples import Pair
 from seqwright.errors import DataError
@@ -31,7 +31,7 @@ Encode = Callable[[list[str]], Sequence[Any]]  # token ids of some integer type,
 Overlong = Literal["drop", "cut", "refuse"]
 
 
-class Ragged:
+class Ragged(Rows[Ids]):
     """Rows of different length: the values one after another, in a mapped file, and where each row ends."""
 
     def __init__(self, values: Ids, end_N: NDArray[np.int64]) -> None:
@@ -56,13 +56,22 @@ class Ragged:
         row: Ids = self.values[end - int(self.length_N[index]) : end]
         return row
 
-    def take(self, rows: NDArray[np.int64], epoch: int) -> list[Ids]:
+    @property
+    def example_N(self) -> Numbers:
+        """Each row is an example."""
+        return np.arange(len(self))
+
+    def lengths(self, epoch: int | None) -> Numbers:
+        """`length_N1`, the same in every epoch."""
+        return self.length_N[:, None]
+
+    def take(self, numbers: Numbers, epoch: int | None) -> list[Ids]:
         """Some rows, the same in every epoch."""
-        return [self.row(index) for index in rows.tolist()]
+        return [self.row(index) for index in numbers.tolist()]
 
 
-class Redrawn:
-    """Rows segmented anew each epoch, drawn from (seed, epoch, side, row): for BPE-dropout.
+class Redrawn(Rows[Ids]):
+    """Rows segmented anew each epoch, drawn from (seed, epoch, side, row): for BPE-dropout. In no epoch they are plain.
 
     Batches are planned with the lengths as drawn, so an epoch is drawn whole when it is first asked for, and kept in
     a mapped file without a name: it needs disk, not memory, and is gone when nobody reads it any more, whatever ends
@@ -84,9 +93,22 @@ class Redrawn:
         self.seed, self.side, self.longest = seed, side, longest
         self._remembered = lru_cache(KEPT_EPOCHS)(self._drawn)
 
-    def rows(self, epoch: int) -> Ragged:
+    @property
+    def example_N(self) -> Numbers:
+        """Each row is an example."""
+        return self.plain.example_N
+
+    def lengths(self, epoch: int | None) -> Numbers:
+        """`length_N1` as drawn in an epoch."""
+        return self.rows(epoch).lengths(epoch)
+
+    def take(self, numbers: Numbers, epoch: int | None) -> list[Ids]:
+        """Some rows as drawn in an epoch."""
+        return self.rows(epoch).take(numbers, epoch)
+
+    def rows(self, epoch: int | None) -> Ragged:
         """Every row as it is in an epoch."""
-        return self._remembered(epoch)
+        return self.plain if epoch is None else self._remembered(epoch)
 
     def _drawn(self, epoch: int) -> Ragged:
         kind, ends = self.plain.values.dtype, array("q", [0])

@@ -88,7 +88,7 @@ def opened_beside(folder: Path) -> Run:
     return run
 
 
-def objective_of(recipe: Recipe, sizes: Mapping[str, int] | None = None) -> Objective:
+def objective_of(recipe: Recipe, sizes: Mapping[str, Any] | None = None) -> Objective:
     """The objective a recipe names; what it learns itself is drawn from the recipe's seed."""
     kind = chosen("objective", recipe.objective.kind, recipe.task)
     torch.manual_seed(recipe.training.seed)

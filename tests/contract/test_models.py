@@ -87,7 +87,7 @@ def full_rows(batch: Any) -> Tensor:
 
 def read_tokens(batch: Any, side: str) -> Tensor:
     """The tokens of a batch that a model has vectors for: those of the source, or those it is given, or all."""
-    fields, names = batch._asdict(), ("source_BS",) if side == "source" else ("input_BT", "tokens_BT")
+    fields, names = batch.tensors(), ("source_BS",) if side == "source" else ("input_BT", "tokens_BT")
     found: Tensor = next(fields[name] for name in names if name in fields)
     return found
 
@@ -120,7 +120,7 @@ def test_the_same_batch_gives_the_same_bits(row: Model) -> None:
 def test_rows_do_not_influence_each_other(row: Model) -> None:
     model, batch = small(row), example(row)
     for number in range(len(batch[0])):
-        together = model(batch, None)[0][number][batch.judged[number]]
+        together = model(batch, None)[0][number][batch.loss_mask[number]]
         close(logits(model, rows_of(batch, [number])), together)
 
 
@@ -227,14 +227,14 @@ def test_padding_changes_nothing(row: Model, more: int) -> None:
 @those_that("pads")
 def test_what_stands_in_the_padding_changes_nothing(row: Model) -> None:
     model, batch = small(row), example(row)
-    tensors = batch._asdict()
+    tensors = batch.tensors()
     changed = {}
     for name, tensor in tensors.items():
         real = next((flags for flag, flags in tensors.items() if "real_" in flag and flag[-1] == name[-1]), None)
         if real is not None and tensor.dtype != torch.bool:
             assert not bool(real.all()), f"the example has no padding along {name[-1]}"
             changed[name] = tensor.where(real, tensor[real][0])
-    close(logits(model, batch._replace(**changed)), logits(model, batch))
+    close(logits(model, batch.replace(**changed)), logits(model, batch))
 
 
 # ------------------------------------------------------------------------------------------------ those that step

@@ -104,7 +104,7 @@ def test_the_encoder_makes_as_many_columns_as_the_target_may_be_long() -> None:
 def test_a_column_after_the_source_knows_of_it() -> None:
     model, batch = built(stretch=1.5, dilations=(1, 2, 4)), batch_of(6, 4)
     before = model.start(batch).source_BSD
-    other = batch._replace(source_BS=batch.source_BS.clone())
+    other = batch.replace(source_BS=batch.source_BS.clone())
     other.source_BS[0, 4] = 4 + (other.source_BS[0, 4] - 3) % 7
     changed_S = (model.start(other).source_BSD != before).any(-1)[0]
     assert bool(changed_S[8])

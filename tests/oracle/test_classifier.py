@@ -62,7 +62,7 @@ def test_it_is_what_torch_makes_of_each_row_alone(
     assert carry is None
     assert found_BC.shape == (4, C)
     for row, real_T in enumerate(batch.real_BT):
-        x_1TE = model.embedding(batch.tokens_BT[row, real_T]).unsqueeze(0)
+        x_1TE = model.embedding(batch.input_BT[row, real_T]).unsqueeze(0)
         hidden_1TD, last = own(x_1TE)
         last_L1D = last[0] if isinstance(last, tuple) else last
         target_C = model.output(pooled(hidden_1TD[0], last_L1D[:, 0], pooling, 1 + bidirectional))
@@ -95,6 +95,6 @@ def test_embedding_dropout_drops_the_same_values_at_every_word() -> None:
 
 def test_the_label_itself_is_not_read() -> None:
     model, batch = built(), example()
-    other = batch._replace(label_B=(batch.label_B + 1) % C)
+    other = batch.replace(target_B=(batch.target_B + 1) % C)
     with torch.no_grad():
         assert torch.equal(model(batch, None)[0], model(other, None)[0])

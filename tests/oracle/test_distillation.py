@@ -67,7 +67,7 @@ def test_soft_targets_and_labels_are_weighed_as_the_paper_says(temperature: floa
     batch, model = texts([2, 0, 1, 1, 0]), Says()
     teacher_BC, student_BC = batch.logits_BC.numpy(), model.logits_BC.detach().numpy()
     soft = divergence(softmax(teacher_BC / temperature), softmax(student_BC / temperature)) / B
-    hard = -np.log(softmax(student_BC)[range(B), batch.batch.label_B.numpy()]).mean()
+    hard = -np.log(softmax(student_BC)[range(B), batch.target_B.numpy()]).mean()
     found = total(labels(temperature=temperature, soft=0.7, labels=0.3), model, batch)
     assert found.item() == pytest.approx(0.7 * temperature**2 * soft + 0.3 * hard, rel=1e-5)
 
@@ -188,7 +188,7 @@ def test_with_every_token_kept_but_one_it_is_the_whole_divergence() -> None:
 def test_the_words_themselves_are_learnt_beside_the_teacher() -> None:
     model, batch = SaysWords(), hidden_words(drawn(N, V, seed=5), likeliest=4)
     logp_NV = np.log(softmax(model.logits_NV.detach()))
-    words = -logp_NV[range(N), batch.batch.target_N.numpy()].mean()
+    words = -logp_NV[range(N), batch.target_N.numpy()].mean()
     assert total(DistilledTokens(tokens(soft=0, words=2)), model, batch).item() == pytest.approx(2 * words, rel=1e-5)
 
 
@@ -197,7 +197,7 @@ def test_vectors_are_compared_by_their_direction_at_real_tokens() -> None:
     batch = hidden_words(drawn(N, V, seed=5), likeliest=4, hidden_BTD=theirs_BTD)
     ours, wanted = model.h_BTD.detach().double().numpy(), theirs_BTD.double().numpy()
     lengths = np.linalg.norm(ours, axis=-1) * np.linalg.norm(wanted, axis=-1)
-    apart = (1 - (ours * wanted).sum(-1) / lengths)[batch.batch.real_BT.numpy()]
+    apart = (1 - (ours * wanted).sum(-1) / lengths)[batch.real_BT.numpy()]
     objective = DistilledTokens(tokens(soft=0, words=0, hidden=1), width=D, teacher_width=D)
     assert objective.projection is None
     assert total(objective, model, batch).item() == pytest.approx(apart.mean(), rel=1e-5)

@@ -27,7 +27,7 @@ class Says(nn.Module):
 def example(every: bool = True) -> tuple[Says, Series]:
     draw = torch.Generator().manual_seed(1)
     batch = windows(torch.randn(B, T + N, C, generator=draw), horizon=N, every=every)
-    return Says(2 * torch.randn(batch.future_BSNC.shape, generator=draw)), batch
+    return Says(2 * torch.randn(batch.target_BSNC.shape, generator=draw)), batch
 
 
 def objective(**settings: Any) -> Forecast:
@@ -48,7 +48,7 @@ def test_the_loss_is_the_sum_over_the_values_that_count(loss: str, after: str) -
     model, batch = example()
     chosen = objective(loss=loss, after=after, delta=0.7)
     found, _ = chosen(model, batch, None)
-    error = (model.forecast - batch.future_BSNC).detach()
+    error = (model.forecast - batch.target_BSNC).detach()
     counting = error if after == "every" else error[:, -1]
     assert float(found.parts["loss"].sum.detach()) == pytest.approx(
         sum(by_hand(loss, value) for value in counting.flatten().tolist()), rel=1e-5
@@ -70,7 +70,7 @@ def test_with_every_step_a_gradient_reaches_all() -> None:
     model, batch = example()
     chosen = objective(after="every")
     chosen(model, batch, None)[0].total(chosen.counts(batch)).backward()
-    wanted = 2 * (model.forecast - batch.future_BSNC).detach() / batch.future_BSNC.numel()
+    wanted = 2 * (model.forecast - batch.target_BSNC).detach() / batch.target_BSNC.numel()
     assert model.forecast.grad is not None
     torch.testing.assert_close(model.forecast.grad, wanted)
 

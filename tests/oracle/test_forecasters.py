@@ -51,13 +51,13 @@ def close(found: Tensor, wanted: Tensor) -> None:
 def test_the_linear_forecast_is_a_weighted_sum_of_the_past() -> None:
     model, batch = DenseForecaster(DenseSettings(), **SIZES), example()
     weights = model.output.weight.view(N, C, T, C)
-    wanted = torch.einsum("btc,nktc->bnk", batch.past_BTC, weights) + model.output.bias.view(N, C)
+    wanted = torch.einsum("btc,nktc->bnk", batch.input_BTC, weights) + model.output.bias.view(N, C)
     close(model(batch, None)[0][:, 0], wanted)
 
 
 def test_the_hidden_layers_are_rectified() -> None:
     model, batch = MLPForecaster(MLPSettings(width=D, layers=2), **SIZES).eval(), example()
-    h = batch.past_BTC.reshape(B, T * C)
+    h = batch.input_BTC.reshape(B, T * C)
     for layer in model.hidden:
         assert isinstance(layer, nn.Linear)
         h = torch.clamp(h @ layer.weight.T + layer.bias, min=0)
@@ -68,7 +68,7 @@ def test_the_hidden_layers_are_rectified() -> None:
 def test_a_dense_output_reads_the_highest_state(kind: str) -> None:
     model, batch = recurrent(kind=kind, layers=2), example(every=True)
     assert model.dense is not None
-    hidden_BTD = as_torch(model.recurrent, kind, C, D, 2)(batch.past_BTC)[0]
+    hidden_BTD = as_torch(model.recurrent, kind, C, D, 2)(batch.input_BTC)[0]
     close(model(batch, None)[0].flatten(2), hidden_BTD @ model.dense.weight.T + model.dense.bias)
 
 
@@ -76,7 +76,7 @@ def test_a_dense_output_reads_the_highest_state(kind: str) -> None:
 def test_a_recurrent_output_is_one_more_layer(kind: str) -> None:
     model, batch = recurrent(kind=kind, layers=2, output="recurrent"), example(every=True)
     assert model.output is not None
-    hidden_BTD = as_torch(model.recurrent, kind, C, D, 2)(batch.past_BTC)[0]
+    hidden_BTD = as_torch(model.recurrent, kind, C, D, 2)(batch.input_BTC)[0]
     close(model(batch, None)[0].flatten(2), as_torch(model.output, kind, D, N * C, 1)(hidden_BTD)[0])
 
 
@@ -105,9 +105,9 @@ def test_the_forecast_after_the_last_step_is_the_same_however_many_are_asked_for
 @pytest.mark.parametrize("kind", [*TORCH, "ugrnn"])
 def test_the_future_is_hidden_from_a_recurrent_forecaster(kind: str) -> None:
     model, batch = recurrent(kind=kind), example(every=True)
-    other_BTC = batch.past_BTC.clone()
+    other_BTC = batch.input_BTC.clone()
     other_BTC[:, 4] += 1
-    before, after = (model(batch._replace(past_BTC=past_BTC), None)[0] for past_BTC in (batch.past_BTC, other_BTC))
+    before, after = (model(batch.replace(input_BTC=past_BTC), None)[0] for past_BTC in (batch.input_BTC, other_BTC))
     assert torch.equal(before[:, :4], after[:, :4])
     assert bool((before[:, 4:] != after[:, 4:]).any(-1).any(-1).all())
 

@@ -36,16 +36,16 @@ class Said(nn.Module):
 def rated() -> Labelled:
     rows = [torch.randint(4, 13, (length,), generator=DRAW).numpy() for length in (4, 1, 5)]
     batch = labelled(rows, end=3, begin=2)
-    return batch._replace(label_B=torch.tensor([0.5, -1.25, 2.0]))
+    return batch.replace(label_B=torch.tensor([0.5, -1.25, 2.0]))
 
 
 def words_by_hand(logits_BTV: Tensor, batch: Labelled) -> tuple[float, int]:
     """-log p of each real token but the first of a row, by softmax in double precision, one by one."""
     total, count = 0.0, 0
-    for row in range(len(batch.tokens_BT)):
+    for row in range(len(batch.input_BT)):
         for place in range(1, int(batch.real_BT[row].sum())):
             scores = [math.exp(float(score)) for score in logits_BTV[row, place - 1].double()]
-            total -= math.log(scores[int(batch.tokens_BT[row, place])] / sum(scores))
+            total -= math.log(scores[int(batch.input_BT[row, place])] / sum(scores))
             count += 1
     return total, count
 
@@ -70,7 +70,7 @@ def test_the_auxiliary_loss_is_that_of_every_token_of_the_texts(small: Any) -> N
     assert float(loss.parts["words"].sum) == pytest.approx(total, rel=1e-5)
     assert loss.parts["words"].over == count
     assert objective.counts(batch) == {name: part.over for name, part in loss.parts.items()}
-    label_loss = float((-logits_BC.log_softmax(1)).gather(1, batch.label_B.unsqueeze(1)).sum())
+    label_loss = float((-logits_BC.log_softmax(1)).gather(1, batch.target_B.unsqueeze(1)).sum())
     assert float(loss.parts["loss"].sum) == pytest.approx(label_loss, rel=1e-5)
 
 
@@ -83,7 +83,7 @@ def test_the_whole_is_the_labels_mean_and_a_share_of_the_words_mean() -> None:
     loss, _ = objective(model, batch, None)
     logits_BC, logits_BTV = model.with_words(batch)
     total, count = words_by_hand(logits_BTV, batch)
-    wanted = float(nn.functional.cross_entropy(logits_BC, batch.label_B)) + 0.5 * total / count
+    wanted = float(nn.functional.cross_entropy(logits_BC, batch.target_B)) + 0.5 * total / count
     assert float(loss.total(objective.counts(batch))) == pytest.approx(wanted, rel=1e-5)
     alone, _ = Labels()(model, batch, None)
     assert torch.equal(loss.parts["loss"].sum, alone.parts["loss"].sum)
@@ -95,7 +95,7 @@ def test_ratings_have_the_auxiliary_loss_too() -> None:
     model, batch = lm_classifier.small_gpt_rater().eval(), rated()
     loss, _ = LabelsAndWords(RatingAndWordsSettings())(model, batch, None)
     said_B1, logits_BTV = model.with_words(batch)
-    error = sum((float(said) - float(true)) ** 2 for said, true in zip(said_B1[:, 0], batch.label_B, strict=True))
+    error = sum((float(said) - float(true)) ** 2 for said, true in zip(said_B1[:, 0], batch.target_B, strict=True))
     assert float(loss.parts["loss"].sum) == pytest.approx(error, rel=1e-5)
     assert float(loss.parts["words"].sum) == pytest.approx(words_by_hand(logits_BTV, batch)[0], rel=1e-5)
 

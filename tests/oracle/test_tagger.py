@@ -53,16 +53,16 @@ def test_it_is_what_torch_makes_of_each_row_alone(
     own = torchs_own(model, theirs)
     found_BTC, carry = model(batch, None)
     assert carry is None
-    assert found_BTC.shape == (*batch.tokens_BT.shape, C)
+    assert found_BTC.shape == (*batch.input_BT.shape, C)
     for row, real_T in enumerate(batch.real_BT):
-        hidden_1TD, _ = own(model.embedding(batch.tokens_BT[row, real_T]).unsqueeze(0))
+        hidden_1TD, _ = own(model.embedding(batch.input_BT[row, real_T]).unsqueeze(0))
         torch.testing.assert_close(found_BTC[row, real_T], model.output(hidden_1TD[0]), rtol=0, atol=1e-6)
 
 
 @torch.no_grad()
 def test_the_tags_and_where_words_begin_are_not_read() -> None:
     model, batch = built(), example()
-    other = batch._replace(tag_BT=(batch.tag_BT + 1) % C, first_BT=~batch.first_BT)
+    other = batch.replace(target_BT=(batch.target_BT + 1) % C, first_BT=~batch.first_BT)
     assert torch.equal(model(batch, None)[0], model(other, None)[0])
 
 
@@ -70,9 +70,9 @@ def test_the_tags_and_where_words_begin_are_not_read() -> None:
 @pytest.mark.parametrize("bidirectional", [True, False])
 def test_the_words_after_a_word_count_in_both_directions_only(bidirectional: bool) -> None:
     model, batch = built(bidirectional=bidirectional), example()
-    tokens_BT = batch.tokens_BT.clone()
+    tokens_BT = batch.input_BT.clone()
     tokens_BT[0, 4] = 4 + (tokens_BT[0, 4] - 3) % 9  # another one of those that are not reserved
-    before_TC, after_TC = (model(one, None)[0][0] for one in (batch, batch._replace(tokens_BT=tokens_BT)))
+    before_TC, after_TC = (model(one, None)[0][0] for one in (batch, batch.replace(tokens_BT=tokens_BT)))
     changed_T = (before_TC != after_TC).any(-1).tolist()
     assert changed_T == [bidirectional] * 4 + [True] * 3
 
@@ -104,7 +104,7 @@ def test_only_the_first_token_of_each_word_teaches(smoothing: float, weights: tu
     assert counts == {name: part.over for name, part in loss.parts.items()}
     loss.total(counts).backward()
     places = [(0, 0), (0, 1), (0, 4), (1, 0), (2, 0), (2, 1), (2, 2), (2, 3)]
-    tags = torch.tensor([int(batch.tag_BT[place]) for place in places])
+    tags = torch.tensor([int(batch.target_BT[place]) for place in places])
     logits_NC = torch.stack([theirs.logits_BTC[place] for place in places])
     each = torch.ones(8) if weights is None else torch.tensor(weights)[tags]
     (F.cross_entropy(logits_NC, tags, label_smoothing=smoothing, reduction="none") * each).mean().backward()
@@ -121,7 +121,7 @@ def test_what_is_said_at_the_other_tokens_gives_no_gradient_to_the_model() -> No
     gradients = []
     for other in (0, 2):
         model, batch = built(), example()
-        batch = batch._replace(tag_BT=batch.tag_BT.where(batch.first_BT, torch.tensor(other)))
+        batch = batch.replace(target_BT=batch.target_BT.where(batch.first_BT, torch.tensor(other)))
         loss, _ = Labels()(model, batch, None)
         loss.total(Labels().counts(batch)).backward()
         gradients.append([parameter.grad for parameter in model.parameters()])

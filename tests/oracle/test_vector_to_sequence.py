@@ -69,7 +69,7 @@ def test_it_is_what_torch_makes_of_each_row_alone(
 @torch.no_grad()
 def test_without_feeding_nothing_but_the_first_state_knows_the_vector() -> None:
     model, fed, batch = built(kind="gru", fed=False), built(kind="gru"), example()
-    other = batch._replace(vector_BX=batch.vector_BX + 1)
+    other = batch.replace(vector_BX=batch.vector_BX + 1)
     assert model.start(batch).vector_BX is None
     for each, same in ((model, True), (fed, False)):
         state = each.start(other)._replace(layers=each.start(batch).layers)

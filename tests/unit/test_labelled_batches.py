@@ -25,7 +25,7 @@ def seen(batch: Labelled) -> list[tuple[int, int, int]]:
     """(which text, how long, label) of each row."""
     return [
         (int(tokens_T[0]) - 4, int(real_T.sum()) - 1, int(label))
-        for tokens_T, real_T, label in zip(batch.tokens_BT, batch.real_BT, batch.label_B, strict=True)
+        for tokens_T, real_T, label in zip(batch.input_BT, batch.real_BT, batch.target_B, strict=True)
     ]
 
 
@@ -44,16 +44,16 @@ def test_each_text_stands_once_in_an_epoch_with_its_own_label() -> None:
 
 def test_a_row_is_closed_by_the_end_and_padded_after_it() -> None:
     batch = labelled([np.array([7, 8]), np.array([9])], [1, 0], end=END)
-    assert batch.tokens_BT.tolist() == [[7, 8, END], [9, END, 0]]
+    assert batch.input_BT.tolist() == [[7, 8, END], [9, END, 0]]
     assert batch.real_BT.tolist() == [[True, True, True], [True, True, False]]
-    assert batch.label_B.tolist() == [1, 0]
+    assert batch.target_B.tolist() == [1, 0]
     for found in batches().once():
-        for tokens_T, real_T in zip(found.tokens_BT, found.real_BT, strict=True):
+        for tokens_T, real_T in zip(found.input_BT, found.real_BT, strict=True):
             assert tokens_T[real_T][-1] == END
 
 
 def test_no_batch_has_more_positions_than_allowed() -> None:
-    assert max(batch.tokens_BT.numel() for batch in epoch(batches(), 0)) <= 24
+    assert max(batch.input_BT.numel() for batch in epoch(batches(), 0)) <= 24
     assert batches(tokens=5).at(Place(0, 0)).tokens_BT.shape[0] >= 1  # a longer text is a batch of its own
 
 
@@ -74,7 +74,7 @@ def test_what_a_batch_says_of_itself() -> None:
     batch = labelled([np.array([7, 8]), np.array([9])], end=END)
     assert batch.tokens == 5
     assert batch.loss_mask.tolist() == batch.fresh_B.tolist() == [True, True]
-    assert batch.label_B.tolist() == [0, 0]
+    assert batch.target_B.tolist() == [0, 0]
     assert all(torch.equal(a, b) for a, b in zip(batch.to(torch.device("cpu")), batch, strict=True))
 
 

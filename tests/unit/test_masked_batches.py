@@ -245,7 +245,7 @@ def test_another_epoch_or_seed_draws_others() -> None:
 def test_a_batch_says_what_stood_where_something_is_hidden() -> None:
     for batch in batches_of().once():
         unchosen = ~batch.chosen_BT
-        assert torch.equal(batch.tokens_BT[unchosen], batch.target_BT[unchosen])
+        assert torch.equal(batch.input_BT[unchosen], batch.target_BT[unchosen])
         assert bool(batch.real_BT[batch.chosen_BT].all())
         assert bool((batch.target_N >= FIRST).all())
         assert not bool((batch.target_BT == MASK).any())

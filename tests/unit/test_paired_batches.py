@@ -60,12 +60,12 @@ def test_a_batch_knows_which_text_is_which() -> None:
 def test_ratings_stand_where_labels_do() -> None:
     rating_N = np.array([0.5, -1.25, 0.0, 2.0, 3.5], dtype=np.float32)
     batch = LabelledBatches(rows(30), rating_N, tokens=1000, seed=1, end=END).at(Place())
-    assert sorted(batch.label_B.tolist()) == sorted(rating_N.tolist())
-    assert batch.label_B.is_floating_point()
+    assert sorted(batch.target_B.tolist()) == sorted(rating_N.tolist())
+    assert batch.target_B.is_floating_point()
 
 
 def test_asking_and_training_read_the_same_row() -> None:
     row = paired(np.array([7, 8]), np.array([9]), 10, "end", between=[END])
     batch = labelled([row], end=END, begin=BEGIN)
-    assert batch.tokens_BT.tolist() == [[BEGIN, 7, 8, END, 9, END]]
+    assert batch.input_BT.tolist() == [[BEGIN, 7, 8, END, 9, END]]
     assert batch.segment_BT.tolist() == [[0, 0, 0, 0, 1, 1]]

@@ -27,22 +27,22 @@ def test_the_task_token_stands_between_a_text_and_its_answer() -> None:
     batch = prompted([rows(([5, 6, 7], [8, 9])), rows(([5], [10]))], MARKS)
     assert batch.input_BT.tolist() == [[2, 5, 6, 7, 12, 8, 9], [2, 5, 12, 10, 0, 0, 0]]
     assert batch.target_BT.tolist() == [[5, 6, 7, 12, 8, 9, 3], [5, 12, 10, 3, 0, 0, 0]]
-    assert batch.learnt_BT.int().tolist() == [[0, 0, 0, 0, 1, 1, 1], [0, 0, 1, 1, 0, 0, 0]]
+    assert batch.answer_BT.int().tolist() == [[0, 0, 0, 0, 1, 1, 1], [0, 0, 1, 1, 0, 0, 0]]
     assert batch.real_BT.int().tolist() == [[1] * 7, [1, 1, 1, 1, 0, 0, 0]]
     assert batch.tokens == 11
-    assert torch.equal(batch.loss_mask, batch.learnt_BT)
+    assert torch.equal(batch.loss_mask, batch.answer_BT)
 
 
 def test_every_answer_of_several_turns_is_learnt() -> None:
     batch = prompted([rows(([5, 6], [8]), ([7], [9, 10]))], MARKS)
     assert batch.input_BT.tolist() == [[2, 5, 6, 12, 8, 3, 7, 12, 9, 10]]
-    assert batch.target_BT[batch.learnt_BT].tolist() == [8, 3, 9, 10, 3]
+    assert batch.target_BT[batch.answer_BT].tolist() == [8, 3, 9, 10, 3]
 
 
 def test_a_vocabulary_whose_texts_begin_and_end_with_the_same_token_does() -> None:
     same = Marks(begin=3, task=12, end=3)
     batch = prompted([rows(([5, 6], [8]), ([7], [9, 10]))], same)
-    assert batch.target_BT[batch.learnt_BT].tolist() == [8, 3, 9, 10, 3]
+    assert batch.target_BT[batch.answer_BT].tolist() == [8, 3, 9, 10, 3]
 
 
 def model() -> GPT:
@@ -72,14 +72,14 @@ def test_what_should_follow_inside_a_text_changes_nothing() -> None:
 
     def gradient(target_BT: torch.Tensor) -> torch.Tensor:
         gpt.zero_grad()
-        changed = batch._replace(target_BT=target_BT)
+        changed = batch.replace(target_BT=target_BT)
         loss, _ = objective(gpt, changed, None)
         loss.total(objective.counts(changed)).backward()
         assert gpt.tokens.weight.grad is not None
         return gpt.tokens.weight.grad.clone()
 
-    elsewhere_BT = torch.where(batch.learnt_BT, batch.target_BT, 11)
-    inside_BT = torch.where(batch.learnt_BT, 11, batch.target_BT)
+    elsewhere_BT = torch.where(batch.answer_BT, batch.target_BT, 11)
+    inside_BT = torch.where(batch.answer_BT, 11, batch.target_BT)
     assert torch.equal(gradient(elsewhere_BT), gradient(batch.target_BT))
     assert not torch.equal(gradient(inside_BT), gradient(batch.target_BT))
 
@@ -93,7 +93,7 @@ def test_each_epoch_has_every_row_once_with_its_turns_together() -> None:
         for number in range(batches.in_epoch(epoch)):
             batch = batches.at(Place(epoch, number))
             assert batch.input_BT.numel() <= 30
-            for input_T, target_T, learnt_T in zip(batch.input_BT, batch.target_BT, batch.learnt_BT, strict=True):
+            for input_T, target_T, learnt_T in zip(batch.input_BT, batch.target_BT, batch.answer_BT, strict=True):
                 answers = [token for token in target_T[learnt_T].tolist() if token != MARKS.end]
                 assert answers[1] == answers[0] + 1
                 texts = set(input_T.tolist()) & set(range(20, 34))

@@ -24,7 +24,7 @@ def test_windows_cover_every_token_and_none_begins_in_vain(context: int, stride:
 def test_a_row_is_the_question_and_a_window_between_three_tokens() -> None:
     rows = [Window(np.array([10, 11]), np.array([20, 21, 22]), (1, 2)), Window(np.array([12]), np.array([23]))]
     batch = asked(rows, begin=BEGIN, end=END)
-    assert batch.tokens_BT.tolist() == [[2, 10, 11, 3, 20, 21, 22, 3], [2, 12, 3, 23, 3, 0, 0, 0]]
+    assert batch.input_BT.tolist() == [[2, 10, 11, 3, 20, 21, 22, 3], [2, 12, 3, 23, 3, 0, 0, 0]]
     assert batch.real_BT.tolist() == [[True] * 8, [True] * 5 + [False] * 3]
     assert batch.segment_BT.tolist() == [[0, 0, 0, 0, 1, 1, 1, 1], [0, 0, 0, 1, 1, 0, 0, 0]]
     assert batch.allowed_BT.nonzero().tolist() == [[0, 0], [0, 4], [0, 5], [0, 6], [1, 0], [1, 3]]
@@ -70,11 +70,11 @@ def test_every_window_comes_once_an_epoch_in_another_order() -> None:
 
     def seen(epoch: int) -> list[tuple[int, ...]]:
         found = [several.at(Place(epoch, batch)) for batch in range(several.in_epoch(epoch))]
-        assert all(batch.tokens_BT.numel() <= 30 for batch in found)
+        assert all(batch.input_BT.numel() <= 30 for batch in found)
         return [
             tuple(row[real].tolist())
             for batch in found
-            for row, real in zip(batch.tokens_BT, batch.real_BT, strict=True)
+            for row, real in zip(batch.input_BT, batch.real_BT, strict=True)
         ]
 
     first, second = seen(0), seen(1)
@@ -84,7 +84,7 @@ def test_every_window_comes_once_an_epoch_in_another_order() -> None:
     once = [
         tuple(row[real].tolist())
         for batch in several.once()
-        for row, real in zip(batch.tokens_BT, batch.real_BT, strict=True)
+        for row, real in zip(batch.input_BT, batch.real_BT, strict=True)
     ]
     assert sorted(once) == sorted(first)
     assert several.after(Place(0, several.in_epoch(0) - 1)) == Place(1, 0)

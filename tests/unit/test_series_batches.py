@@ -4,7 +4,7 @@ import numpy as np
 import torch
 
 from seqwright.batches import Place
-from seqwright.batches.series import Series, WindowBatches, first_steps, pasts, windows
+from seqwright.batches.series import Series, SeriesWindows, first_steps, pasts, windows
 
 T, N, C = 5, 3, 2
 
@@ -17,30 +17,30 @@ def series(*lengths: int) -> list[np.ndarray]:
     ]
 
 
-def batches(*lengths: int, every: bool = False, rows: int = 4, seed: int = 1) -> WindowBatches:
+def batches(*lengths: int, every: bool = False, rows: int = 4, seed: int = 1) -> SeriesWindows:
     tokens = rows * T * C + C  # not enough for another row
-    return WindowBatches(series(*lengths), history=T, horizon=N, tokens=tokens, seed=seed, every=every)
+    return SeriesWindows(series(*lengths), history=T, horizon=N, tokens=tokens, seed=seed, every=every)
 
 
 def firsts(batch: Series) -> list[float]:
-    return [float(value) for value in batch.past_BTC[:, 0, 0]]
+    return [float(value) for value in batch.input_BTC[:, 0, 0]]
 
 
 def test_the_future_is_what_follows_the_past() -> None:
     (batch,) = batches(9).once()
-    assert batch.past_BTC.shape == (2, T, C)
-    assert batch.future_BSNC.shape == (2, 1, N, C)
-    assert batch.past_BTC[1, :, 0].tolist() == [1, 2, 3, 4, 5]
-    assert batch.future_BSNC[1, 0].tolist() == [[6, 6.5], [7, 7.5], [8, 8.5]]
+    assert batch.input_BTC.shape == (2, T, C)
+    assert batch.target_BSNC.shape == (2, 1, N, C)
+    assert batch.input_BTC[1, :, 0].tolist() == [1, 2, 3, 4, 5]
+    assert batch.target_BSNC[1, 0].tolist() == [[6, 6.5], [7, 7.5], [8, 8.5]]
 
 
 def test_with_every_step_the_values_after_each_are_wanted() -> None:
     (batch,) = batches(9, every=True).once()
-    assert batch.future_BSNC.shape == (2, T, N, C)
+    assert batch.target_BSNC.shape == (2, T, N, C)
     for step in range(T):
-        assert batch.future_BSNC[1, step, :, 0].tolist() == [step + 2, step + 3, step + 4]
+        assert batch.target_BSNC[1, step, :, 0].tolist() == [step + 2, step + 3, step + 4]
     (last,) = batches(9).once()
-    assert torch.equal(batch.future_BSNC[:, -1:], last.future_BSNC)
+    assert torch.equal(batch.target_BSNC[:, -1:], last.target_BSNC)
 
 
 def test_no_window_reaches_over_the_end_of_a_series() -> None:
@@ -61,7 +61,7 @@ def test_every_window_comes_once_an_epoch_in_another_order() -> None:
     assert place == Place(3, 0)
     assert all(sorted(epoch) == list(range(23)) for epoch in seen)
     assert seen[0] != seen[1] != seen[2]
-    assert [float(value) for batch in several.once() for value in batch.past_BTC[:, 0, 0]] == list(range(23))
+    assert [float(value) for batch in several.once() for value in batch.input_BTC[:, 0, 0]] == list(range(23))
 
 
 def test_the_order_follows_from_the_place_and_the_seed_alone() -> None:
@@ -70,10 +70,10 @@ def test_the_order_follows_from_the_place_and_the_seed_alone() -> None:
 
 
 def test_a_batch_keeps_to_its_size_and_holds_at_least_one_window() -> None:
-    assert [len(batch.past_BTC) for batch in batches(30).once()] == [4, 4, 4, 4, 4, 3]
+    assert [len(batch.input_BTC) for batch in batches(30).once()] == [4, 4, 4, 4, 4, 3]
     assert batches(30).at(Place()).tokens == 4 * T * C
-    tight = WindowBatches(series(9), history=T, horizon=N, tokens=1, seed=1)
-    assert [len(batch.past_BTC) for batch in tight.once()] == [1, 1]
+    tight = SeriesWindows(series(9), history=T, horizon=N, tokens=1, seed=1)
+    assert [len(batch.input_BTC) for batch in tight.once()] == [1, 1]
 
 
 def test_everything_counts_and_everything_is_fresh() -> None:
@@ -86,4 +86,4 @@ def test_everything_counts_and_everything_is_fresh() -> None:
 
 def test_a_past_alone_asks_for_one_forecast() -> None:
     batch = pasts(torch.ones(4, T, C), horizon=N)
-    assert batch.future_BSNC.shape == (4, 1, N, C)
+    assert batch.target_BSNC.shape == (4, 1, N, C)

@@ -61,7 +61,7 @@ def test_a_row_is_closed_by_the_end_and_judged_at_the_first_token_of_each_word()
     words = [[np.array([7, 8]), np.array([9])], [np.array([5])]]
     both = [next(stretches(words[0], [1, 4], longest=9)), next(stretches(words[1], [2], longest=9))]
     batch = tagged(both, end=END)
-    assert batch.tokens_BT.tolist() == [[7, 8, 9, END], [5, END, 0, 0]]
+    assert batch.input_BT.tolist() == [[7, 8, 9, END], [5, END, 0, 0]]
     assert batch.real_BT.tolist() == [[True] * 4, [True, True, False, False]]
     assert batch.loss_mask.tolist() == [[True, False, True, False], [True, False, False, False]]
     assert batch.labels.tolist() == [1, 4, 2]
@@ -73,11 +73,11 @@ def test_a_row_is_closed_by_the_end_and_judged_at_the_first_token_of_each_word()
 def test_without_tags_there_is_what_is_needed_to_ask_for_them() -> None:
     batch = tagged(list(stretches([np.array([7, 8]), np.array([9])], longest=9)), end=END)
     assert batch.loss_mask.tolist() == [[True, False, True, False]]
-    assert not bool(batch.tag_BT.any())
+    assert not bool(batch.target_BT.any())
 
 
 def test_no_batch_has_more_positions_than_allowed() -> None:
-    assert max(batch.tokens_BT.numel() for batch in epoch(batches(), 0)) <= 20
+    assert max(batch.input_BT.numel() for batch in epoch(batches(), 0)) <= 20
     assert batches(tokens=3).at(Place(0, 0)).tokens_BT.shape[0] == 1  # a longer sentence is a batch of its own
     assert 0 <= batches().padding() < 0.5
 

@@ -34,7 +34,7 @@ def packed_of(corpus: Corpus, tokens: int = 16, segment: int = 8, seed: int = 1)
     return PackedBatches(rows_of(corpus), tokens=tokens, segment=segment, seed=seed, begin=BEGIN, end=END)
 
 
-def an_epoch(order: WindowBatches | PackedBatches, epoch: int = 0) -> list[Text | PackedText]:
+def an_epoch(order: WindowBatches | PackedBatches, epoch: int = 0) -> list[Text]:
     place, found = Place(epoch, 0), []
     while place.epoch == epoch:
         found.append(order.at(place))
@@ -48,7 +48,7 @@ def joined(corpus: Corpus) -> list[int]:
     return [BEGIN, *chain(*([*document, END] for document in corpus))]
 
 
-def windows_in(batches: Sequence[Text | PackedText]) -> list[tuple[list[int], list[int]]]:
+def windows_in(batches: Sequence[Text]) -> list[tuple[list[int], list[int]]]:
     """What each row is given and what is wanted of it."""
     return [
         (given[real].tolist(), wanted[real].tolist())
@@ -57,7 +57,7 @@ def windows_in(batches: Sequence[Text | PackedText]) -> list[tuple[list[int], li
     ]
 
 
-def padding_of(batches: list[Text | PackedText]) -> float:
+def padding_of(batches: list[Text]) -> float:
     return 1 - sum(batch.tokens for batch in batches) / sum(batch.real_BT.numel() for batch in batches)
 
 

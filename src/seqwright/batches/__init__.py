@@ -1,10 +1,12 @@
-"""Batches: padding, what counts as real, length buckets, and an order that can be resumed anywhere.
+"""Batches: what a model reads at once, and an order of it that can be resumed anywhere.
 
-B batch · T time · N rows
+B batch · T time · N rows · S sides that have a length
 """
 
+from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
-from typing import Any, NamedTuple, Protocol, TypeVar
+from dataclasses import dataclass, field, fields, replace
+from typing import Any, NamedTuple, Protocol, Self, TypeVar
 
 import numpy as np
 import torch
@@ -13,7 +15,60 @@ from torch import Tensor
 
 KEPT_EPOCHS = 2  # whose plans and drawn rows stay: the batches of one step may reach over the end of an epoch
 Ids = NDArray[np.integer]
+Numbers = NDArray[np.int64]
 BatchT_co = TypeVar("BatchT_co", covariant=True)
+RowT_co = TypeVar("RowT_co", covariant=True)
+RowT = TypeVar("RowT")
+
+
+@dataclass(frozen=True)
+class Batch(ABC):
+    """What a model reads at once. The fields are tensors (or None) whose first axis is the row.
+
+    What is read is called `input_…` (or `source_…`), what should be said `target_…`; `real_…` is False at padding.
+    """
+
+    fresh_B: Tensor = field(default=None, kw_only=True)  # type: ignore[assignment]
+    """True where a row does not go on from the same row of the batch before; everywhere, if not given."""
+    example_B: Tensor = field(default=None, kw_only=True)  # type: ignore[assignment]
+    """The number of the example that each row is, or is a part of; counted from 0, if not given."""
+
+    def __post_init__(self) -> None:
+        first: Tensor = getattr(self, fields(self)[len(fields(Batch))].name)
+        defaults = {"fresh_B": torch.ones(len(first), dtype=torch.bool), "example_B": torch.arange(len(first))}
+        for name, default in defaults.items():
+            if getattr(self, name) is None:
+                object.__setattr__(self, name, default.to(first.device))
+
+    def __len__(self) -> int:
+        return len(self.fresh_B)
+
+    @property
+    @abstractmethod
+    def loss_mask(self) -> Tensor:
+        """True at those of the model's outputs that count in the loss."""
+
+    @property
+    def tokens(self) -> int:
+        """How many real tokens the batch holds, on all sides."""
+        return sum(int(tensor.sum()) for name, tensor in self.tensors().items() if "real_" in name)
+
+    def tensors(self) -> dict[str, Tensor]:
+        """The tensors by name; what the batch goes without is left out."""
+        every = {each.name: getattr(self, each.name) for each in fields(self)}
+        return {name: tensor for name, tensor in every.items() if tensor is not None}
+
+    def to(self, device: torch.device) -> Self:
+        """The same batch on another device."""
+        return self.replace(**{n: tensor.to(device, non_blocking=True) for n, tensor in self.tensors().items()})
+
+    def rows(self, rows: Any) -> Self:
+        """Some rows: a slice, numbers, or a mask."""
+        return self.replace(**{name: tensor[rows] for name, tensor in self.tensors().items()})
+
+    def replace(self, **changes: Any) -> Self:
+        """The same batch with other tensors in place of some."""
+        return replace(self, **changes)
 
 
 class Padded(NamedTuple):
@@ -48,6 +103,9 @@ def begun(batch: Padded, begin: int | None) -> Padded:
     return Padded(torch.cat((first_B1, batch.tokens_BT), dim=1), real_BT)
 
 
+# ---------------------------------------------------------------------------------------------------- the order
+
+
 class Place(NamedTuple):
     """A place in the endless order of batches: this batch of this epoch comes next."""
 
@@ -77,24 +135,112 @@ class Batches(Protocol[BatchT_co]):
         """Every example once, in a fixed order: for validation."""
 
 
-class Rows(Protocol):
-    """Token rows of a corpus. `length_N` plans the batches; `take` gives the rows as they are in an epoch."""
+# ---------------------------------------------------------------------------------------------------- rows
+
+
+class Rows(Protocol[RowT_co]):
+    """The rows of a corpus, read when they are asked for. An example may be several rows: windows, stretches."""
 
     @property
-    def length_N(self) -> NDArray[np.int64]:
-        """The length of each row."""
+    def example_N(self) -> Numbers:
+        """The number of the example that each row is a part of."""
 
-    def take(self, rows: NDArray[np.int64], epoch: int) -> list[Ids]:
-        """Some rows."""
+    def lengths(self, epoch: int | None) -> Numbers:
+        """`length_NS`: the length of each row in an epoch, a column for each side that has one."""
+
+    def take(self, numbers: Numbers, epoch: int | None) -> Sequence[RowT_co]:
+        """Some rows as they are in an epoch.
+
+        What is drawn (BPE-dropout, crops, masks) is drawn from (seed, epoch, number) and nothing else. None is no
+        epoch: nothing is drawn, or always the same.
+        """
 
 
-class InMemory:
+class InMemory(Rows[Ids]):
     """Token rows in a list."""
 
     def __init__(self, rows: Sequence[NDArray[Any]]) -> None:
         self.rows = rows
-        self.length_N = np.fromiter((len(row) for row in rows), dtype=np.int64, count=len(rows))
+        self.length_N: Numbers = np.fromiter((len(row) for row in rows), dtype=np.int64, count=len(rows))
 
-    def take(self, rows: NDArray[np.int64], epoch: int) -> list[Ids]:
+    @property
+    def example_N(self) -> Numbers:
+        """Each row is an example."""
+        return np.arange(len(self.length_N))
+
+    def lengths(self, epoch: int | None) -> Numbers:
+        """`length_N1`, the same in every epoch."""
+        return self.length_N[:, None]
+
+    def take(self, numbers: Numbers, epoch: int | None) -> list[Ids]:
         """Some rows, the same in every epoch."""
-        return [self.rows[index] for index in rows.tolist()]
+        return [self.rows[index] for index in numbers.tolist()]
+
+
+class Column(Rows[Any]):
+    """A value for each row that has no length: a label, a number, a vector."""
+
+    def __init__(self, value_N: NDArray[Any]) -> None:
+        self.value_N = value_N
+
+    @property
+    def example_N(self) -> Numbers:
+        """Each row is an example."""
+        return np.arange(len(self.value_N))
+
+    def lengths(self, epoch: int | None) -> Numbers:
+        """`length_N0`: no side."""
+        return np.zeros((len(self.value_N), 0), dtype=np.int64)
+
+    def take(self, numbers: Numbers, epoch: int | None) -> list[Any]:
+        """Some values."""
+        return list(self.value_N[numbers])
+
+
+class Zipped(Rows[tuple[Any, ...]]):
+    """Several rows of the same examples side by side: a source and its target, a text and its label."""
+
+    def __init__(self, *sides: Rows[Any]) -> None:
+        counts = [len(side.example_N) for side in sides]
+        assert len(set(counts)) == 1, f"sides of {counts} rows do not belong together"
+        self.sides = sides
+
+    @property
+    def example_N(self) -> Numbers:
+        """As the first side has them."""
+        return self.sides[0].example_N
+
+    def lengths(self, epoch: int | None) -> Numbers:
+        """`length_NS` of all sides that have one."""
+        return np.concatenate([side.lengths(epoch) for side in self.sides], axis=1)
+
+    def take(self, numbers: Numbers, epoch: int | None) -> list[tuple[Any, ...]]:
+        """Some rows."""
+        return list(zip(*(side.take(numbers, epoch) for side in self.sides), strict=True))
+
+
+class Chained(Rows[RowT]):
+    """The rows of one corpus, and after them those of another."""
+
+    def __init__(self, first: Rows[RowT], second: Rows[RowT]) -> None:
+        self.first, self.second = first, second
+
+    @property
+    def example_N(self) -> Numbers:
+        """The second corpus counts on where the first ends."""
+        first_N = self.first.example_N
+        return np.concatenate((first_N, self.second.example_N + first_N.max(initial=-1) + 1))
+
+    def lengths(self, epoch: int | None) -> Numbers:
+        """`length_NS` of both."""
+        return np.concatenate((self.first.lengths(epoch), self.second.lengths(epoch)))
+
+    def take(self, numbers: Numbers, epoch: int | None) -> list[RowT]:
+        """Some rows."""
+        border = len(self.first.example_N)
+        early_N = numbers < border
+        taken = (
+            iter(self.first.take(numbers[early_N], epoch)),
+            iter(self.second.take(numbers[~early_N] - border, epoch)),
+        )
+        return [next(taken[0 if early else 1]) for early in early_N.tolist()]

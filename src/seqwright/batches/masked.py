@@ -1,32 +1,31 @@
-"""Batches of text with hidden words.
+"""Batches of text with masked words.
 
-B batch · T time · N examples, or hidden words
+B batch · T time · N examples, or masked words
 """
 
-from collections.abc import Iterator, Sequence
-from typing import NamedTuple
+from collections.abc import Sequence
+from dataclasses import dataclass
 
 import numpy as np
 import torch
-from numpy.typing import NDArray
 from torch import Tensor
 
-from seqwright.batches import Place, padded
+from seqwright.batches import Batch, Numbers, Rows, padded
 from seqwright.batches.masks import Hidden, Masks
 from seqwright.batches.sentences import Drawn, Examples
-from seqwright.batches.text import DocumentBatches
 
 
-class Masked(NamedTuple):
-    """A batch of texts some of whose words are hidden.
+@dataclass(frozen=True)
+class Masked(Batch):
+    """A batch of texts some of whose words are masked.
 
-    `tokens_BT` is what the model reads, `target_BT` what stood there before words were hidden; `chosen_BT` is True
+    `input_BT` is what the model reads, `target_BT` what stood there before words were masked; `chosen_BT` is True
     where one was chosen to be found. Padding stands on the right, where `real_BT` is False. `segment_BT` is 1 in the
     second stretch of a text, 0 in the first. `next_B` is 1 where the second stretch follows the first, 0 where it does
     not, and negative where nobody asks.
     """
 
-    tokens_BT: Tensor
+    input_BT: Tensor
     real_BT: Tensor
     segment_BT: Tensor
     chosen_BT: Tensor
@@ -35,38 +34,24 @@ class Masked(NamedTuple):
 
     @property
     def loss_mask(self) -> Tensor:
-        """True where the model's output counts: at the chosen words."""
+        """The chosen words count."""
         return self.chosen_BT
-
-    @property
-    def fresh_B(self) -> Tensor:
-        """True where a row has nothing to do with the same row of the batch before: here everywhere."""
-        return torch.ones_like(self.next_B, dtype=torch.bool)
 
     @property
     def target_N(self) -> Tensor:
         """What stood at the chosen places, row by row."""
         return self.target_BT[self.chosen_BT]
 
-    @property
-    def tokens(self) -> int:
-        """How many real tokens the batch holds."""
-        return int(self.real_BT.sum())
-
-    def to(self, device: torch.device) -> "Masked":
-        """The same batch on another device."""
-        return Masked(*(tensor.to(device, non_blocking=True) for tensor in self))
-
 
 def masked(rows: Sequence[Drawn], hidden: Sequence[Hidden]) -> Masked:
-    """Examples as a batch, some words of each hidden."""
+    """Examples as a batch, some words of each masked."""
     target_BT, real_BT = padded([row.tokens for row in rows])
-    tokens_BT, _ = padded([row.input_T for row in hidden])
+    input_BT, _ = padded([row.input_T for row in hidden])
     chosen_BT, _ = padded([row.chosen_T.astype(np.int64) for row in hidden])
     place_T = torch.arange(real_BT.shape[1])
     second_B1 = torch.tensor([row.second for row in rows]).unsqueeze(1)
     return Masked(
-        tokens_BT,
+        input_BT,
         real_BT,
         (real_BT & (place_T >= second_B1)).long(),
         chosen_BT.bool(),
@@ -75,56 +60,30 @@ def masked(rows: Sequence[Drawn], hidden: Sequence[Hidden]) -> Masked:
     )
 
 
-class MaskedBatches:
-    """Examples of like length together, at most `tokens` positions a batch with padding, in the order of (seed, epoch).
+class MaskedRows(Rows[tuple[Drawn, Hidden]]):
+    """Examples with some words masked, all drawn from (seed, epoch, number), and in no epoch from (0, 0, number).
 
-    How an example is drawn, and which of its words are hidden, is decided by (seed, epoch, example) and nothing else.
-    Which examples stand together is for `DocumentBatches` to say. With `fixed`, a seed, it is decided by that and the
-    example alone, and so the same in every epoch: what somebody else says of the hidden words can be looked up.
+    With `fixed` they are drawn as in no epoch always, so that what somebody else says of the masked words can be
+    looked up.
     """
 
-    def __init__(self, examples: Examples, masks: Masks, *, tokens: int, seed: int, fixed: int | None = None) -> None:
+    def __init__(self, examples: Examples, masks: Masks, *, seed: int, fixed: bool = False) -> None:
         self.examples, self.masks, self.seed, self.fixed = examples, masks, seed, fixed
-        lengths = _Lengths(examples.length_N - 1)  # the order counts a token more for each row
-        self._order = DocumentBatches(lengths, tokens=tokens, seed=seed, begin=0, end=0)
 
-    def at(self, place: Place) -> Masked:
-        """The batch at a place."""
-        return self._batch(self.numbers(place), place.epoch)
+    @property
+    def example_N(self) -> Numbers:
+        """Each row is an example."""
+        return np.arange(len(self.examples.length_N))
 
-    def numbers(self, place: Place) -> NDArray[np.int64]:
-        """The numbers of the examples at a place, row by row."""
-        return self._order.plan(place.epoch)[place.batch]
+    def lengths(self, epoch: int | None) -> Numbers:
+        """`length_N1`, every example at its longest."""
+        return self.examples.length_N[:, None]
 
-    def after(self, place: Place) -> Place:
-        """The place that follows, perhaps in the next epoch."""
-        return self._order.after(place)
+    def take(self, numbers: Numbers, epoch: int | None) -> list[tuple[Drawn, Hidden]]:
+        """Some examples."""
+        return [self._drawn(number, None if self.fixed else epoch) for number in numbers.tolist()]
 
-    def in_epoch(self, epoch: int) -> int:
-        """How many batches an epoch has; nearly the same in each."""
-        return self._order.in_epoch(epoch)
-
-    def once(self) -> Iterator[Masked]:
-        """Every example once, as it is in the first epoch."""
-        return (self._batch(rows, 0) for rows in self._order.plan(0))
-
-    def padding(self, epoch: int = 0) -> float:
-        """The share of all positions in an epoch's batches that is padding, every example at its longest."""
-        return self._order.padding(epoch)
-
-    def _batch(self, rows: NDArray[np.int64], epoch: int) -> Masked:
-        drawn, hidden = [], []
-        for number in rows.tolist():
-            seed = (self.seed, epoch, number) if self.fixed is None else (self.fixed, 0, number)
-            chance = np.random.default_rng(seed)
-            drawn.append(self.examples.drawn(number, chance))
-            hidden.append(self.masks(drawn[-1].tokens, chance))
-        return masked(drawn, hidden)
-
-
-class _Lengths(NamedTuple):
-    length_N: NDArray[np.int64]
-
-    def take(self, rows: NDArray[np.int64], epoch: int) -> list[NDArray[np.integer]]:
-        """Nothing: only lengths are asked for."""
-        return []
+    def _drawn(self, number: int, epoch: int | None) -> tuple[Drawn, Hidden]:
+        rng = np.random.default_rng((0, 0, number) if epoch is None else (self.seed, epoch, number))
+        drawn = self.examples.drawn(number, rng)
+        return drawn, self.masks(drawn.tokens, rng)

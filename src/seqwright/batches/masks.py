@@ -29,7 +29,7 @@ class Hidden(NamedTuple):
 class Masks(Protocol):
     """A way to choose what is hidden."""
 
-    def __call__(self, tokens_T: Ids, chance: np.random.Generator) -> Hidden:
+    def __call__(self, tokens_T: Ids, rng: np.random.Generator) -> Hidden:
         """The tokens with some of them hidden."""
 
 
@@ -40,11 +40,11 @@ class TokenMasks:
         """`ordinary_V` is False for special tokens."""
         self.mask, self.ordinary_V, self.share = mask, ordinary_V, share
 
-    def __call__(self, tokens_T: Ids, chance: np.random.Generator) -> Hidden:
+    def __call__(self, tokens_T: Ids, rng: np.random.Generator) -> Hidden:
         """The tokens with some of them hidden; one at least, where there are any."""
         place_N = np.flatnonzero(self.ordinary_V[tokens_T])
-        chosen = chance.permutation(place_N)[: wanted(len(place_N), self.share)]
-        return hidden(tokens_T, chosen.tolist(), self.mask, self.ordinary_V, chance)
+        chosen = rng.permutation(place_N)[: wanted(len(place_N), self.share)]
+        return hidden(tokens_T, chosen.tolist(), self.mask, self.ordinary_V, rng)
 
 
 class WordMasks:
@@ -58,18 +58,18 @@ class WordMasks:
         """`ordinary_V` is False for special tokens."""
         self.mask, self.ordinary_V, self.words, self.share = mask, ordinary_V, words, share
 
-    def __call__(self, tokens_T: Ids, chance: np.random.Generator) -> Hidden:
+    def __call__(self, tokens_T: Ids, rng: np.random.Generator) -> Hidden:
         """The tokens with some words of them hidden; one at least, where there are any."""
         every = [places for _, places in self.words(tokens_T.tolist()) if self.ordinary_V[tokens_T[places]].all()]
         left = wanted(sum(map(len, every)), self.share)
         chosen: list[int] = []
-        for number in chance.permutation(len(every)).tolist():
+        for number in rng.permutation(len(every)).tolist():
             if len(every[number]) <= left or not chosen:
                 chosen += every[number]
                 left -= len(every[number])
             if left <= 0:
                 break
-        return hidden(tokens_T, chosen, self.mask, self.ordinary_V, chance)
+        return hidden(tokens_T, chosen, self.mask, self.ordinary_V, rng)
 
 
 def wanted(tokens: int, share: float) -> int:
@@ -78,13 +78,13 @@ def wanted(tokens: int, share: float) -> int:
 
 
 def hidden(
-    tokens_T: Ids, places: Sequence[int], mask: int, ordinary_V: NDArray[np.bool_], chance: np.random.Generator
+    tokens_T: Ids, places: Sequence[int], mask: int, ordinary_V: NDArray[np.bool_], rng: np.random.Generator
 ) -> Hidden:
     """The tokens with the mask, another token, or still the same at some places."""
     chosen_T = np.zeros(len(tokens_T), dtype=np.bool_)
     chosen_T[list(places)] = True
-    fate_T = chance.random(len(tokens_T))
-    other_T = chance.choice(np.flatnonzero(ordinary_V), len(tokens_T))
+    fate_T = rng.random(len(tokens_T))
+    other_T = rng.choice(np.flatnonzero(ordinary_V), len(tokens_T))
     input_T = np.where(chosen_T & (fate_T < MASKED), mask, tokens_T)
     replaced_T = chosen_T & (fate_T >= MASKED) & (fate_T < MASKED + REPLACED)
     return Hidden(np.where(replaced_T, other_T, input_T), chosen_T)

@@ -7,24 +7,22 @@ from collections.abc import Iterator, Sequence
 from functools import lru_cache
 
 import numpy as np
-import torch
-from numpy.typing import NDArray
 
-from seqwright.batches import KEPT_EPOCHS, Ids, Place, Rows, following, padded
-from seqwright.batches.text import PackedText, Traced, cut_by_length
+from seqwright.batches import KEPT_EPOCHS, Ids, Numbers, Place, Rows, following, padded
+from seqwright.batches.bucketed import cut_by_length
+from seqwright.batches.text import Text
 
-Numbers = NDArray[np.int64]
 Packed = list[Numbers]
 """Of each row of a batch the documents that stand in it."""
 
 
-def packed_texts(rows: Sequence[Sequence[Ids]], *, begin: int, end: int) -> PackedText:
-    """Each row several documents: `begin x begin y` is given, `x end y end` is wanted, `document_BT` is 1 … 2 …."""
+def packed_texts(rows: Sequence[Sequence[Ids]], *, begin: int, end: int) -> Text:
+    """Each row several documents: `begin x begin y` is the input, `x end y end` the target, `document_BT` 1 … 2 …."""
     input_BT, real_BT = padded([_one_by_one([([begin], text) for text in row]) for row in rows])
     target_BT, _ = padded([_one_by_one([(text, [end]) for text in row]) for row in rows])
     lengths = [[len(text) + 1 for text in row] for row in rows]
     document_BT, _ = padded([np.repeat(np.arange(1, len(row) + 1), row) for row in lengths])
-    return PackedText(input_BT, target_BT, real_BT, torch.ones(len(rows), dtype=torch.bool), document_BT)
+    return Text(input_BT, target_BT, real_BT, document_BT)
 
 
 def _one_by_one(parts: Sequence[tuple[Sequence[int] | Ids, Sequence[int] | Ids]]) -> Ids:
@@ -61,15 +59,15 @@ class PackedBatches:
     """Documents packed into rows of `segment` positions, at most `tokens` positions a batch with padding.
 
     Each epoch shuffles the documents (which decides among equals), packs them, cuts the rows into batches as
-    `DocumentBatches` does documents, and shuffles those; all from (seed, epoch).
+    `Bucketed` does documents, and shuffles those; all from (seed, epoch).
     """
 
-    def __init__(self, rows: Rows, *, tokens: int, segment: int, seed: int, begin: int, end: int) -> None:
-        self.rows = rows
+    def __init__(self, rows: Rows[Ids], *, tokens: int, segment: int, seed: int, begin: int, end: int) -> None:
+        self.rows, self.length_N = rows, rows.lengths(None).sum(1) + 1  # what begins a document is read with it
         self.tokens, self.segment, self.seed, self.begin, self.end = tokens, segment, seed, begin, end
         self._remembered = lru_cache(KEPT_EPOCHS)(self._planned)
 
-    def at(self, place: Place) -> PackedText:
+    def at(self, place: Place) -> Text:
         """The batch at a place."""
         return self._batch(self.plan(place.epoch)[place.batch], place.epoch)
 
@@ -81,15 +79,9 @@ class PackedBatches:
         """How many batches an epoch has; nearly the same in each."""
         return len(self.plan(epoch))
 
-    def once(self) -> Iterator[PackedText]:
+    def once(self) -> Iterator[Text]:
         """Every document once, packed in a fixed way."""
-        return (traced.batch for traced in self.traced())
-
-    def traced(self) -> Iterator[Traced[PackedText]]:
-        """The batches of `once`, and which document stands where."""
-        for packed in self._packed(np.arange(len(self.rows.length_N))):
-            document_BT, _ = padded([np.repeat(row, self.rows.length_N[row] + 1) for row in packed])
-            yield Traced(self._batch(packed, 0), document_BT)
+        return (self._batch(packed, None) for packed in self._packed(np.arange(len(self.length_N))))
 
     def plan(self, epoch: int) -> list[Packed]:
         """Which documents stand in which row of which batch of an epoch."""
@@ -97,20 +89,20 @@ class PackedBatches:
 
     def padding(self, epoch: int = 0) -> float:
         """The share of all positions in an epoch's batches that is padding."""
-        length_N = self.rows.length_N + 1
-        every = sum(len(packed) * max(int(length_N[row].sum()) for row in packed) for packed in self.plan(epoch))
-        return 1 - int(length_N.sum()) / every
+        every = sum(len(packed) * max(int(self.length_N[row].sum()) for row in packed) for packed in self.plan(epoch))
+        return 1 - int(self.length_N.sum()) / every
 
     def _planned(self, epoch: int) -> list[Packed]:
         order = np.random.default_rng((self.seed, epoch))
-        batches = self._packed(order.permutation(len(self.rows.length_N)))
+        batches = self._packed(order.permutation(len(self.length_N)))
         return [batches[i] for i in order.permutation(len(batches))]
 
     def _packed(self, numbers: Numbers) -> list[Packed]:
-        length_N = self.rows.length_N[numbers] + 1
+        length_N = self.length_N[numbers]
         rows = best_fit(length_N, self.segment)
         length_R = np.array([length_N[row].sum() for row in rows])
-        return [[numbers[rows[i]] for i in some] for some in cut_by_length(length_R, self.tokens)]
+        return [[numbers[rows[i]] for i in some] for some in cut_by_length(length_R[:, None], self.tokens)]
 
-    def _batch(self, packed: Packed, epoch: int) -> PackedText:
-        return packed_texts([self.rows.take(row, epoch) for row in packed], begin=self.begin, end=self.end)
+    def _batch(self, packed: Packed, epoch: int | None) -> Text:
+        batch = packed_texts([self.rows.take(row, epoch) for row in packed], begin=self.begin, end=self.end)
+        return batch.replace(example_BT=padded([np.repeat(row, self.length_N[row]) for row in packed]).tokens_BT)

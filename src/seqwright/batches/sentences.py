@@ -19,11 +19,11 @@ class Sentences:
     Each row of `rows` is a document in which `end` closes every sentence, and so cannot be a token of one.
     """
 
-    def __init__(self, rows: Rows, *, end: int, most: int) -> None:
+    def __init__(self, rows: Rows[Ids], *, end: int, most: int) -> None:
         self.rows, self.end = rows, end
         pieces: list[tuple[int, int, int]] = []
         first = [0]
-        for document in range(len(rows.length_N)):
+        for document in range(len(rows.example_N)):
             row = self._row(document)
             begin = 0
             for stop in np.flatnonzero(row == end).tolist():
@@ -58,7 +58,7 @@ class Sentences:
         return min(int(np.searchsorted(self.before_P, int(self.before_P[first]) + room)), self.after(first))
 
     def _row(self, document: int) -> Ids:
-        return self.rows.take(np.array([document]), 0)[0]
+        return self.rows.take(np.array([document]), None)[0]
 
 
 class Drawn(NamedTuple):
@@ -76,7 +76,7 @@ class Examples(Protocol):
     def length_N(self) -> NDArray[np.int64]:
         """The greatest length of each example."""
 
-    def drawn(self, number: int, chance: np.random.Generator) -> Drawn:
+    def drawn(self, number: int, rng: np.random.Generator) -> Drawn:
         """An example as chance has it."""
 
 
@@ -107,16 +107,16 @@ class SentencePairs:
         """The greatest length of a piece, so that two of them always fit."""
         return (longest - 3) // 2
 
-    def drawn(self, number: int, chance: np.random.Generator) -> Drawn:
+    def drawn(self, number: int, rng: np.random.Generator) -> Drawn:
         """The example with the cut between A and B, and B itself, as chance has it."""
         first, stop = int(self.first_N[number]), int(self.stop_N[number])
         tokens = self.sentences.tokens(first, stop)[: int(self.length_N[number]) - 3]
-        cut = int(chance.integers(first + 1, stop))
+        cut = int(rng.integers(first + 1, stop))
         at = self.sentences.count(first, cut)
-        follows = int(chance.integers(2))
+        follows = int(rng.integers(2))
         one, other = tokens[:at], tokens[at:]
         if not follows:
-            elsewhere = self._elsewhere(first, chance)
+            elsewhere = self._elsewhere(first, rng)
             other = self.sentences.tokens(elsewhere, self.sentences.reached(elsewhere, len(other)))[: len(other)]
         end = self.sentences.end
         return Drawn(np.concatenate(([self.begin], one, [end], other, [end])), len(one) + 2, follows)
@@ -132,11 +132,11 @@ class SentencePairs:
             first = stop - cut
         return spans
 
-    def _elsewhere(self, first: int, chance: np.random.Generator) -> int:
+    def _elsewhere(self, first: int, rng: np.random.Generator) -> int:
         """A sentence of another document, each with the same chance."""
         after = self.sentences.after(first)
         before = int(self.sentences.first[int(self.sentences.document_P[first])])
-        drawn = int(chance.integers(len(self.sentences) - (after - before)))
+        drawn = int(rng.integers(len(self.sentences) - (after - before)))
         return drawn if drawn < before else drawn + after - before
 
 
@@ -165,7 +165,7 @@ class FullSentences:
         """The greatest length of a piece."""
         return longest - 2
 
-    def drawn(self, number: int, chance: np.random.Generator) -> Drawn:
+    def drawn(self, number: int, rng: np.random.Generator) -> Drawn:
         """The example; chance has no part in it."""
         first, stop = int(self.first_N[number]), int(self.stop_N[number])
         parts: list[Ids] = [np.array([self.begin])]

@@ -6,49 +6,42 @@ one, or each of T · M windows · L steps of all series joined
 
 import math
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from seqwright.batches import KEPT_EPOCHS, Place, following
+from seqwright.batches import KEPT_EPOCHS, Batch, Numbers, Place, following
 
 Values = NDArray[np.floating[Any]]
 
 
-class Series(NamedTuple):
-    """A batch of windows. After each of the last S steps of `past_BTC` stand the N values that follow it."""
+@dataclass(frozen=True)
+class Series(Batch):
+    """A batch of windows. After each of the last S steps of `input_BTC` stand the N values that follow it."""
 
-    past_BTC: Tensor
-    future_BSNC: Tensor
+    input_BTC: Tensor
+    target_BSNC: Tensor
 
     @property
     def loss_mask(self) -> Tensor:
-        """`loss_mask_BS`: True at the forecasts that have a truth to be held against, here all."""
-        return torch.ones(self.future_BSNC.shape[:2], dtype=torch.bool, device=self.past_BTC.device)
-
-    @property
-    def fresh_B(self) -> Tensor:
-        """True where a row has nothing to do with the same row of the batch before: here everywhere."""
-        return torch.ones(len(self.past_BTC), dtype=torch.bool, device=self.past_BTC.device)
+        """`loss_mask_BS`: every forecast counts."""
+        return torch.ones(self.target_BSNC.shape[:2], dtype=torch.bool, device=self.input_BTC.device)
 
     @property
     def tokens(self) -> int:
         """How many values of the past the batch holds."""
-        return self.past_BTC.numel()
-
-    def to(self, device: torch.device) -> "Series":
-        """The same batch on another device."""
-        return Series(*(tensor.to(device, non_blocking=True) for tensor in self))
+        return self.input_BTC.numel()
 
 
 def windows(whole: Tensor, *, horizon: int, every: bool = False) -> Series:
     """Pasts and the `horizon` values after each, both in `whole`, (B, T + N, C), as a batch.
 
-    With `every` the values after each step of the past are wanted too: sequence to sequence.
+    With `every` the values after each step of the past are targets too: sequence to sequence.
     """
     steps = whole.shape[1] - horizon
     if every:
@@ -61,10 +54,10 @@ def pasts(past_BTC: Tensor, *, horizon: int) -> Series:
     return Series(past_BTC, past_BTC.new_zeros(len(past_BTC), 1, horizon, past_BTC.shape[2]))
 
 
-class WindowBatches:
+class SeriesWindows:
     """Every window of some series, at most `tokens` values of the past in a batch and at least one window.
 
-    Each epoch shuffles the windows, from (seed, epoch). With `every`, the values after each step are wanted.
+    Each epoch shuffles the windows, from (seed, epoch). With `every`, the values after each step are targets.
     """
 
     def __init__(
@@ -94,16 +87,17 @@ class WindowBatches:
         for low in range(0, len(self.first_M), self.rows):
             yield self.batch(np.arange(low, min(low + self.rows, len(self.first_M))))
 
-    def batch(self, chosen: NDArray[np.int64]) -> Series:
+    def batch(self, chosen: Numbers) -> Series:
         """Some windows, by their numbers."""
         step_BT = self.first_M[chosen][:, None] + np.arange(self.history + self.horizon)
-        return windows(torch.from_numpy(self.values_LC[step_BT]), horizon=self.horizon, every=self.every)
+        batch = windows(torch.from_numpy(self.values_LC[step_BT]), horizon=self.horizon, every=self.every)
+        return batch.replace(example_B=torch.from_numpy(chosen))
 
-    def _shuffled(self, epoch: int) -> NDArray[np.int64]:
+    def _shuffled(self, epoch: int) -> Numbers:
         return np.random.default_rng((self.seed, epoch)).permutation(len(self.first_M))
 
 
-def first_steps(lengths: Sequence[int], size: int) -> NDArray[np.int64]:
+def first_steps(lengths: Sequence[int], size: int) -> Numbers:
     """Where each window of `size` steps begins in the joined series; none reaches over the end of a series."""
     begins = np.cumsum([0, *lengths[:-1]])
     inside = [begin + np.arange(max(0, length - size + 1)) for begin, length in zip(begins, lengths, strict=True)]

@@ -9,8 +9,8 @@ from functools import lru_cache
 import numpy as np
 from numpy.typing import NDArray
 
-from seqwright.batches import KEPT_EPOCHS, Place, Rows, following, padded
-from seqwright.batches.text import JoinedText, Text, Traced, ceiling, shifted
+from seqwright.batches import KEPT_EPOCHS, Ids, Place, Rows, following
+from seqwright.batches.text import JoinedText, Text, ceiling
 
 Edges = NDArray[np.int64]
 """Of each window where it begins and where it ends in the joined text."""
@@ -20,11 +20,11 @@ class WindowBatches:
     """Windows of `segment` tokens, at most `tokens` of them a batch; for models that carry no state.
 
     Each epoch the cuts lie elsewhere and the windows come in another order, both drawn from (seed, epoch), so that a
-    token is foretold from other beginnings each time. Every token of the text is wanted exactly once an epoch: before
-    the first cut and after the last one a window is shorter.
+    token is predicted from other beginnings each time. Every token of the text is a target exactly once an epoch:
+    before the first cut and after the last one a window is shorter.
     """
 
-    def __init__(self, rows: Rows, *, tokens: int, segment: int, seed: int, begin: int, end: int) -> None:
+    def __init__(self, rows: Rows[Ids], *, tokens: int, segment: int, seed: int, begin: int, end: int) -> None:
         self.text, self.segment, self.seed = JoinedText(rows, begin=begin, end=end), segment, seed
         self.at_once = max(1, tokens // segment)
         self._remembered = lru_cache(KEPT_EPOCHS)(self._planned)
@@ -44,15 +44,9 @@ class WindowBatches:
 
     def once(self) -> Iterator[Text]:
         """Every window in the order of the text, the first one from its beginning."""
-        return (traced.batch for traced in self.traced())
-
-    def traced(self) -> Iterator[Traced[Text]]:
-        """The batches of `once`, and which document stands where."""
         every = self._cut(self.segment)
         for first in range(0, len(every), self.at_once):
-            some = every[first : first + self.at_once]
-            document_BT, _ = padded([self.text.documents(low, high) for low, high in some.tolist()])
-            yield Traced(self._batch(some, 0), document_BT)
+            yield self._batch(every[first : first + self.at_once], None)
 
     def plan(self, epoch: int) -> Edges:
         """The windows of an epoch in their order."""
@@ -74,5 +68,5 @@ class WindowBatches:
         cuts = np.arange(first, self.text.positions, self.segment)
         return np.stack([np.append(0, cuts), np.append(cuts, self.text.positions)], axis=1)
 
-    def _batch(self, windows: Edges, epoch: int) -> Text:
-        return shifted([self.text.stretch(low, high, epoch) for low, high in windows.tolist()], fresh=True)
+    def _batch(self, windows: Edges, epoch: int | None) -> Text:
+        return self.text.read(windows.tolist(), epoch)

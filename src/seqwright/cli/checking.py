@@ -171,7 +171,7 @@ def _overfitted(recipe: Recipe, inputs: Any, batches: Batches[Any]) -> tuple[flo
     """The plain loss on a few examples before and after learning them by heart, without dropout."""
     device = training_device(recipe)
     whole = batches.at(Place(0, 0)).to(device)
-    batch = type(whole)(*(tensor[:FEW_ROWS] for tensor in whole))
+    batch = whole.rows(slice(FEW_ROWS))
     model, objective = model_of(recipe, inputs.sizes()).to(device).eval(), objective_of(recipe).to(device)
     optimizer = torch.optim.Adam([*model.parameters(), *objective.parameters()], lr=1e-3)
     seen = []

@@ -3,13 +3,15 @@
 from abc import abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, ClassVar, Literal
 
 import numpy as np
 from pydantic import Field
 
-from seqwright.batches import Ids, InMemory
-from seqwright.batches.labelled import LabelledBatches, LeftOut, paired, shortened
+from seqwright.batches import Column, Ids, InMemory, Zipped
+from seqwright.batches.bucketed import Bucketed, by_column
+from seqwright.batches.labelled import Labelled, LeftOut, labelled, paired, shortened
 from seqwright.errors import DataError, nearest
 from seqwright.inputs.text_inputs import TextInputs
 from seqwright.inputs.tokenizers import Tokenizer, TokenizerSettings
@@ -134,9 +136,10 @@ class LabelledText(ReadText):
         """The sizes a model over this vocabulary and these classes is built with."""
         return {**super().sizes(), "classes": len(self.counts)}
 
-    def batches(self, examples: Sequence[Sequence[str]], *, tokens: int, seed: int = 1) -> LabelledBatches:
+    def batches(self, examples: Sequence[Sequence[str]], *, tokens: int, seed: int = 1) -> Bucketed[Any, Labelled]:
         """Batches of (text, label), or (text, label, second text), in memory; a recipe's go through the token cache."""
         seconds = [example[2] for example in examples] if self.pairs else None
         rows = InMemory(self.encode([example[0] for example in examples], seconds))
         label_N = np.array([self.number(example[1]) for example in examples], dtype=np.int64)
-        return LabelledBatches(rows, label_N, tokens=tokens, seed=seed, end=self.end, begin=self.begin)
+        collate = by_column(partial(labelled, end=self.end, begin=self.begin))
+        return Bucketed(Zipped(rows, Column(label_N)), collate, tokens=tokens, seed=seed, marks=1)

@@ -2,13 +2,15 @@
 
 import random
 from collections.abc import Callable, Iterable, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Literal, NamedTuple
 
 from pydantic import Field, model_validator
 
-from seqwright.batches import InMemory
-from seqwright.batches.pairs import PairBatches
+from seqwright.batches import Ids, InMemory, Zipped
+from seqwright.batches.bucketed import Bucketed, by_column
+from seqwright.batches.pairs import Pairs, pairs
 from seqwright.inputs.bpe_dropout import BPEDropout
 from seqwright.inputs.dictionary import Dictionary, load_dictionary
 from seqwright.inputs.tokenizers import Kind, Numbers, Tokenizer, TokenizerSettings
@@ -103,11 +105,14 @@ class PairText(NamedTuple):
         """The sizes a model over this vocabulary is built with."""
         return {"source_vocabulary": self.source.size, "target_vocabulary": self.target.size, "shared": self.shared}
 
-    def batches(self, pairs: Sequence[Sequence[str]], *, tokens: int, seed: int = 1) -> PairBatches:
+    def batches(
+        self, examples: Sequence[Sequence[str]], *, tokens: int, seed: int = 1
+    ) -> Bucketed[tuple[Ids, ...], Pairs]:
         """Batches of (source, target) pairs that fit into memory; a recipe's go through the token cache instead."""
-        source = InMemory(self.source.encode([pair[0] for pair in pairs]))
-        target = InMemory(self.target.encode([pair[1] for pair in pairs]))
-        return PairBatches(source, target, tokens=tokens, seed=seed, begin=self.begin, end=self.end)
+        source = InMemory(self.source.encode([example[0] for example in examples]))
+        target = InMemory(self.target.encode([example[1] for example in examples]))
+        collate = by_column(partial(pairs, begin=self.begin, end=self.end))
+        return Bucketed(Zipped(source, target), collate, tokens=tokens, seed=seed, marks=1)
 
     def dropping(self, probability: float) -> tuple[Draw, Draw]:
         """Segmentation with BPE-dropout, for the source and for the target."""

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from itertools import islice
 from typing import Any, ClassVar
 
@@ -9,7 +10,8 @@ import numpy as np
 from pydantic import Field
 
 from seqwright.batches import Ids
-from seqwright.batches.tagged import Stretch, TaggedBatches, TaggedRows, stretches
+from seqwright.batches.bucketed import Bucketed
+from seqwright.batches.tagged import Stretch, Tagged, TaggedRows, stretches, tagged
 from seqwright.errors import DataError, nearest
 from seqwright.inputs.text_inputs import TextInputs
 from seqwright.inputs.tokenizers import Tokenizer, TokenizerSettings
@@ -104,12 +106,12 @@ class TaggedText(TextInputs):
 
     def batches(
         self, sentences: Sequence[tuple[Sequence[str], Sequence[str]]], *, tokens: int, seed: int = 1
-    ) -> TaggedBatches:
+    ) -> Bucketed[Stretch, Tagged]:
         """Batches of (words, tags) that fit into memory; a recipe's go through the token cache instead."""
         encoded = self.encode([words for words, _ in sentences])
         numbers = [[self.number(tag) for tag in tags] for _, tags in sentences]
-        rows = [row for both in zip(encoded, numbers, strict=True) for row in self.stretches(*both)]
-        return TaggedBatches(TaggedRows.in_memory(rows), tokens=tokens, seed=seed, end=self.end, begin=self.begin)
+        rows = TaggedRows.in_memory([list(self.stretches(*both)) for both in zip(encoded, numbers, strict=True)])
+        return Bucketed(rows, partial(tagged, end=self.end, begin=self.begin), tokens=tokens, seed=seed, marks=1)
 
 
 def _spaced(word: str, kind: str) -> str:

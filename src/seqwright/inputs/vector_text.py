@@ -2,13 +2,15 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, ClassVar, Literal
 
 import numpy as np
 from pydantic import Field
 
-from seqwright.batches import InMemory
-from seqwright.batches.described import DescribedBatches
+from seqwright.batches import Column, InMemory, Zipped
+from seqwright.batches.bucketed import Bucketed, by_column
+from seqwright.batches.described import Described, described_by_code
 from seqwright.inputs.text_inputs import TextInputs
 from seqwright.inputs.tokenizers import Tokenizer, TokenizerSettings
 from seqwright.inputs.vectors import Codes, Vectors, from_plain
@@ -63,10 +65,9 @@ class VectorText(TextInputs):
         """The sizes a model over these vectors and this vocabulary is built with."""
         return {"inputs": self.vectors.size, **super().sizes()}
 
-    def batches(self, examples: Sequence[Sequence[str]], *, tokens: int, seed: int = 1) -> DescribedBatches:
+    def batches(self, examples: Sequence[Sequence[str]], *, tokens: int, seed: int = 1) -> Bucketed[Any, Described]:
         """Batches of (given, text) that fit into memory; a recipe's go through the token cache instead."""
         rows = InMemory(self.tokenizer.encode([example[1] for example in examples]))
-        code_NK = self.codes([example[0] for example in examples])
-        return DescribedBatches(
-            rows, code_NK, self.vectors.vectors, tokens=tokens, seed=seed, begin=self.begin, end=self.end
-        )
+        codes = Column(self.codes([example[0] for example in examples]))
+        collate = partial(described_by_code, vectors=self.vectors.vectors, begin=self.begin, end=self.end)
+        return Bucketed(Zipped(codes, rows), by_column(collate), tokens=tokens, seed=seed, marks=1)

@@ -38,7 +38,7 @@ class DenseForecaster(nn.Module):
 
     def forward(self, batch: Series, carry: None = None) -> tuple[Tensor, None]:
         """The forecast after the last step."""
-        return _placed(self.output(batch.past_BTC.flatten(1)).unsqueeze(1), self.horizon), carry
+        return _placed(self.output(batch.input_BTC.flatten(1)).unsqueeze(1), self.horizon), carry
 
 
 class MLPSettings(Settings):
@@ -71,7 +71,7 @@ class MLPForecaster(nn.Module):
 
     def forward(self, batch: Series, carry: None = None) -> tuple[Tensor, None]:
         """The forecast after the last step."""
-        h_BD = batch.past_BTC.flatten(1)
+        h_BD = batch.input_BTC.flatten(1)
         for layer in self.hidden:
             h_BD = self.dropout(layer(h_BD).relu())
         return _placed(self.output(h_BD).unsqueeze(1), self.horizon), carry
@@ -126,8 +126,8 @@ class RecurrentForecaster(nn.Module):
 
     def forward(self, batch: Series, carry: None = None) -> tuple[Tensor, None]:
         """The forecasts after each of the last S steps, as many as the batch asks for."""
-        asked = batch.future_BSNC.shape[1]
-        x_BTD, _ = self.recurrent(batch.past_BTC)
+        asked = batch.target_BSNC.shape[1]
+        x_BTD, _ = self.recurrent(batch.input_BTC)
         if self.settings.layers:
             x_BTD = self.dropout(x_BTD)
         if self.dense is not None:

@@ -10,7 +10,7 @@ import torch.nn.functional as F
 from pydantic import Field, PositiveInt, model_validator
 from torch import Tensor, nn
 
-from seqwright.batches.text import PackedText, Text, texts
+from seqwright.batches.text import Text, texts
 from seqwright.layers.attention import KeysValues, not_later
 from seqwright.layers.blocks import CausalBlock
 from seqwright.layers.dropout import Dropout
@@ -111,14 +111,14 @@ class GPT(nn.Module):
             if name.endswith(("attention.output.weight", "feed_forward.narrow.weight")):
                 nn.init.normal_(parameter, std=DEVIATION / (2 * settings.layers) ** 0.5)
 
-    def forward(self, batch: Text | PackedText, carry: None = None) -> tuple[Tensor, None]:
+    def forward(self, batch: Text, carry: None = None) -> tuple[Tensor, None]:
         """The logits of every next token."""
         return self.logits(self.hidden(batch.input_BT, batch.real_BT, batch.document_BT)), carry
 
-    def first_carry(self, batch: Text | PackedText) -> None:
+    def first_carry(self, batch: Text) -> None:
         """Nothing flows from batch to batch."""
 
-    def log_probability(self, batch: Text | PackedText, carry: None = None) -> tuple[Tensor, None]:
+    def log_probability(self, batch: Text, carry: None = None) -> tuple[Tensor, None]:
         """`logp_BT` of every wanted token, 0 at padding."""
         logits_BTV, _ = self(batch, None)
         loss = F.cross_entropy(logits_BTV.flatten(0, 1).float(), batch.target_BT.flatten(), reduction="none")

@@ -42,7 +42,8 @@ class Transcript:
 
     def add(self, batch: Text) -> None:
         """Keep a batch."""
-        input_BT, target_BT, real_BT, fresh_B = (tensor.cpu().numpy() for tensor in batch)
+        kept = (batch.input_BT, batch.target_BT, batch.real_BT, batch.fresh_B)
+        input_BT, target_BT, real_BT, fresh_B = (tensor.cpu().numpy() for tensor in kept)
         if len(self._text_B) == 0:  # nothing to go on from
             fresh_B = np.ones_like(fresh_B)
         assert len(self._text_B) == len(fresh_B) or fresh_B.all(), "a row goes on from a batch with other rows"

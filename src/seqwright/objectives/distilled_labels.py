@@ -52,14 +52,14 @@ class DistilledLabels(Objective):
 
     def counts(self, batch: Any) -> dict[str, int]:
         """Texts, and texts with a label."""
-        return {"soft": len(batch.logits_BC), "loss": int((batch.batch.label_B >= 0).sum())}
+        return {"soft": len(batch), "loss": int((batch.target_B >= 0).sum())}
 
     def forward(self, model: nn.Module, batch: Any, carry: Any) -> tuple[Loss, Any]:
         """The loss over the texts of a batch."""
-        logits_BC, carry = model(batch.batch, carry)
-        soft = softened_divergence(batch.logits_BC, logits_BC.float(), self.temperature)
-        known_B = batch.batch.label_B >= 0
-        plain = F.cross_entropy(logits_BC.float()[known_B], batch.batch.label_B[known_B], reduction="sum")
+        logits_BC, carry = model(batch, carry)
+        soft = softened_divergence(batch.teacher_BC, logits_BC.float(), self.temperature)
+        known_B = batch.target_B >= 0
+        plain = F.cross_entropy(logits_BC.float()[known_B], batch.target_B[known_B], reduction="sum")
         parts = {"soft": Part(soft, len(logits_BC), self.soft), "loss": Part(plain, int(known_B.sum()), self.labels)}
         return Loss(parts), carry
 

@@ -3,6 +3,7 @@
 B batch · T time · D width · N hidden words · V vocabulary · K the teacher's likeliest tokens
 """
 
+from collections.abc import Callable
 from typing import Any, Literal
 
 import torch
@@ -55,31 +56,42 @@ class DistilledTokens(Objective):
     """
 
     def __init__(
-        self, settings: DistilledTokensSettings, *, width: int | None = None, teacher_width: int | None = None
+        self,
+        settings: DistilledTokensSettings,
+        *,
+        width: int | None = None,
+        teacher_width: int | None = None,
+        teacher_vectors: Callable[[Any], Tensor] | None = None,
     ) -> None:
+        """`teacher_vectors` gives the teacher's last vectors of a batch; it is needed where they are learnt from."""
         super().__init__()
-        self.settings = settings
+        self.settings, self.teacher_vectors = settings, teacher_vectors
         same = width is None or teacher_width is None or width == teacher_width or not settings.hidden
         self.projection = None if same else nn.Linear(width, teacher_width, bias=False)  # type: ignore[arg-type]
 
+    def prepare(self, model: nn.Module, batch: Any) -> Any:
+        """The batch with the teacher's vectors, where they are learnt from: too large to be kept of all texts."""
+        return batch if self.teacher_vectors is None else batch.replace(teacher_BTD=self.teacher_vectors(batch))
+
     def counts(self, batch: Any) -> dict[str, int]:
-        """Hidden words, texts of which a next sentence is asked, and tokens whose vectors are compared."""
-        words, asked = len(batch.likeliest_NK), int((batch.batch.next_B >= 0).sum())
+        """Masked words, texts of which a next sentence is asked, and tokens whose vectors are compared."""
+        words, asked = int(batch.loss_mask.sum()), int((batch.next_B >= 0).sum())
         counts = {"soft": words, "loss": words} | ({"next": asked} if asked else {})
-        return counts | ({"hidden": batch.tokens} if batch.hidden_BTD is not None else {})
+        return counts | ({"hidden": batch.tokens} if batch.teacher_BTD is not None else {})
 
     def forward(self, model: Any, batch: Any, carry: Any) -> tuple[Loss, Any]:
         """The loss over the hidden words of a batch, and over the vectors of all its tokens."""
-        h_BTD = model.read(batch.batch)
-        word_NV, next_B2 = model.said(h_BTD, batch.batch)
-        soft = bucketed_divergence(batch.probability_NK, batch.likeliest_NK, word_NV.float(), self.settings.temperature)
+        h_BTD, chosen_BT = model.read(batch), batch.chosen_BT
+        word_NV, next_B2 = model.said(h_BTD, batch)
+        known_NK, likeliest_NK = batch.probability_BTK[chosen_BT], batch.likeliest_BTK[chosen_BT]
+        soft = bucketed_divergence(known_NK, likeliest_NK, word_NV.float(), self.settings.temperature)
         parts = {"soft": Part(soft, len(word_NV), self.settings.soft)}
-        plain = masked_parts(word_NV, next_B2, batch.batch)
+        plain = masked_parts(word_NV, next_B2, batch)
         parts |= {name: part._replace(weight=self.settings.words) for name, part in plain.items()}
-        if batch.hidden_BTD is not None:
+        if batch.teacher_BTD is not None:
             projected_BTD = h_BTD if self.projection is None else self.projection(h_BTD)
-            same_BT = F.cosine_similarity(projected_BTD.float(), batch.hidden_BTD, dim=-1)
-            parts["hidden"] = Part((1 - same_BT)[batch.batch.real_BT].sum(), batch.tokens, self.settings.hidden)
+            same_BT = F.cosine_similarity(projected_BTD.float(), batch.teacher_BTD, dim=-1)
+            parts["hidden"] = Part((1 - same_BT)[batch.real_BT].sum(), batch.tokens, self.settings.hidden)
         return Loss(parts), carry
 
 

@@ -41,12 +41,12 @@ class Forecast(Objective):
 
     def counts(self, batch: Any) -> dict[str, int]:
         """The values that count."""
-        return {"loss": self._counting(batch.future_BSNC).numel()}
+        return {"loss": self._counting(batch.target_BSNC).numel()}
 
     def forward(self, model: nn.Module, batch: Any, carry: Any) -> tuple[Loss, Any]:
         """The loss on a batch."""
         forecast_BSNC, carry = model(batch, carry)
-        return self.loss(forecast_BSNC, batch.future_BSNC), carry
+        return self.loss(forecast_BSNC, batch.target_BSNC), carry
 
     def loss(self, forecast_BSNC: Tensor, future_BSNC: Tensor) -> Loss:
         """How far forecasts are from what came."""

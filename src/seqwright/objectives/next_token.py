@@ -49,9 +49,9 @@ class NextToken(Objective):
     def forward(self, model: nn.Module, batch: Any, carry: Any) -> tuple[Loss, Any]:
         """The loss over the real tokens of a batch."""
         logits_BTV, carry = model(batch, carry)
-        learnt_BT = self._learnt(batch)
-        smoothed, plain = SmoothedCrossEntropy.apply(logits_BTV, batch.target_BT, learnt_BT, self.label_smoothing)  # type: ignore[no-untyped-call]
-        count = int(learnt_BT.sum())
+        answer_BT = self._learnt(batch)
+        smoothed, plain = SmoothedCrossEntropy.apply(logits_BTV, batch.target_BT, answer_BT, self.label_smoothing)  # type: ignore[no-untyped-call]
+        count = int(answer_BT.sum())
         if not self.label_smoothing:  # the two are equal, and only the first has a gradient
             return Loss({"loss": Part(smoothed, count)}), carry
         return Loss({"loss": Part(plain, count, weight=0.0), "smoothed": Part(smoothed, count)}), carry

@@ -44,6 +44,12 @@ class Objective(nn.Module):
         """
         return None
 
+    def prepare(self, model: nn.Module, batch: Any) -> Any:
+        """The batch with what has to be computed for it first, on the training thread: what a teacher sees in it that
+        is too large to be kept, or what the model itself writes. Usually the batch as it is.
+        """
+        return batch
+
     @abstractmethod
     def counts(self, batch: Any) -> dict[str, int]:
         """The counts of the parts that `forward` will give for this batch, known before it is computed."""

@@ -25,7 +25,7 @@ class Rating(Objective):
 
     def counts(self, batch: Any) -> dict[str, int]:
         """Texts."""
-        return {"loss": len(batch.label_B)}
+        return {"loss": len(batch.target_B)}
 
     def forward(self, model: nn.Module, batch: Any, carry: Any) -> tuple[Loss, Any]:
         """The loss over the texts of a batch."""
@@ -34,5 +34,5 @@ class Rating(Objective):
 
     def loss_of(self, said_B1: Tensor, batch: Any) -> Loss:
         """The loss of what a model said of a batch."""
-        error_B = said_B1.squeeze(1).float() - batch.label_B
+        error_B = said_B1.squeeze(1).float() - batch.target_B
         return Loss({"loss": Part(error_B.square().sum(), len(error_B))})

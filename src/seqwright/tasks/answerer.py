@@ -4,6 +4,7 @@ B batch · T time, here the tokens of a context · L lengths of an answer
 """
 
 from collections.abc import Sequence
+from functools import partial
 from typing import NamedTuple
 
 import numpy as np
@@ -12,7 +13,8 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from seqwright.batches import InMemory
-from seqwright.batches.questions import Asked, QuestionBatches, QuestionRows
+from seqwright.batches.bucketed import Bucketed
+from seqwright.batches.questions import Asked, QuestionRows, asked
 from seqwright.devices import device_of
 from seqwright.inputs.question_text import PlacedTokens, QuestionText
 
@@ -72,7 +74,9 @@ class Answerer:
         )
         begin, end = inputs.tokenizer.begin, inputs.tokenizer.end
         reading = Reading(rows, inputs)
-        for batch, number_B in QuestionBatches(rows, tokens=TOKENS_AT_ONCE, seed=0, begin=begin, end=end).traced():
+        batches = Bucketed(rows, partial(asked, begin=begin, end=end), tokens=TOKENS_AT_ONCE)
+        for number_B in batches.plan(None):
+            batch = batches.batch(number_B, None)
             reading.add(span_logits(self.model, batch), batch, number_B)
         contexts = zip(context_M.tolist(), (context for _, context in questions), strict=True)
         return [reading.answered(each, placed[m], context, top=top) for each, (m, context) in enumerate(contexts)]

@@ -15,7 +15,6 @@ import torch
 from numpy.typing import NDArray
 from torch import nn
 
-from seqwright.batches.labelled import LabelledBatches
 from seqwright.data.examples import PartName
 from seqwright.data.labelled import LabelledData, is_blank, rare_labels, refuse_unknown_labels, training_labels
 from seqwright.devices import device_of
@@ -30,9 +29,11 @@ from seqwright.tasks.labelled_rows import (
     MOST_TEXTS,
     NOT_HERE,
     TRAINED_ELSEWHERE,
+    LabelledBatches,
     TokenRows,
     cut_note,
     every_text,
+    labelled_batches,
     learnable,
     read_texts,
     reading_of,
@@ -143,10 +144,7 @@ def tokenised(data: LabelledData, inputs: LabelledText, part: PartName) -> Token
 
 def batches_of(recipe: Recipe, inputs: LabelledText, part: TokenisedLabels) -> LabelledBatches:
     """The batches of a part."""
-    training = recipe.training
-    return LabelledBatches(
-        part.rows, part.label_N, tokens=training.tokens, seed=training.seed, end=inputs.end, begin=inputs.begin
-    )
+    return labelled_batches(recipe, inputs, part.rows, part.label_N)
 
 
 # ---------------------------------------------------------------------------------------------------- scores
@@ -163,9 +161,9 @@ def validation(recipe: Recipe, inputs: LabelledText, part: TokenisedLabels) -> C
         for batch in batches.once():
             logits_BC, _ = model(batch.to(device), None)
             logp_BC = logits_BC.double().log_softmax(-1).cpu()
-            loss -= float(logp_BC.gather(1, batch.label_B.unsqueeze(1)).sum())
+            loss -= float(logp_BC.gather(1, batch.target_B.unsqueeze(1)).sum())
             said += logp_BC.argmax(-1).tolist()
-            true += batch.label_B.tolist()
+            true += batch.target_B.tolist()
         return {"loss": loss / len(true), **scores_of(confusion(said, true, classes=len(inputs.labels)), inputs)}
 
     return evaluate

@@ -5,13 +5,16 @@ N examples · K numbers of a code
 
 from array import array
 from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 from torch import nn
 
-from seqwright.batches.described import DescribedBatches
+from seqwright.batches import Column, Zipped
+from seqwright.batches.bucketed import Bucketed, by_column
+from seqwright.batches.described import Described, described_by_code
 from seqwright.cache import Ragged
 from seqwright.data.described import DescribedData, GivenText
 from seqwright.data.examples import PartName
@@ -29,6 +32,8 @@ from seqwright.tasks.translation import Waiting, losses
 from seqwright.text_cache import Rules, tokenised_texts
 
 SIGNATURES = {"loss": "nats a token, ends included", "perplexity": "a token, ends included"}
+
+DescribedBatches = Bucketed[Any, Described]
 
 
 class DescriptionTask:
@@ -159,14 +164,12 @@ def tokenised(recipe: Recipe, data: DescribedData, inputs: VectorText, part: Par
 
 def batches_of(recipe: Recipe, inputs: VectorText, part: TokenisedDescriptions) -> DescribedBatches:
     """The batches of a part."""
-    return DescribedBatches(
-        part.rows,
-        part.code_NK,
-        inputs.vectors.vectors,
+    return Bucketed(
+        Zipped(Column(part.code_NK), part.rows),
+        by_column(partial(described_by_code, vectors=inputs.vectors.vectors, begin=inputs.begin, end=inputs.end)),
         tokens=recipe.training.tokens,
         seed=recipe.training.seed,
-        begin=inputs.begin,
-        end=inputs.end,
+        marks=1,
     )
 
 

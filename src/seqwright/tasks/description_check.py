@@ -3,8 +3,9 @@
 import hashlib
 from collections import Counter
 from collections.abc import Iterator, Mapping
+from typing import Any
 
-from seqwright.batches.described import DescribedBatches
+from seqwright.batches.bucketed import Bucketed
 from seqwright.cache import Ragged
 from seqwright.data.described import DescribedData, GivenText
 from seqwright.data.examples import PartName
@@ -15,7 +16,7 @@ COLUMNS = ("part", "texts", "blank", "duplicates", "in train", "tokens a text", 
 
 
 def checked_descriptions(
-    data: DescribedData, inputs: VectorText, parts: Mapping[PartName, Ragged], batches: DescribedBatches
+    data: DescribedData, inputs: VectorText, parts: Mapping[PartName, Ragged], batches: Bucketed[Any, Any]
 ) -> Checked:
     """Lengths, blanks, duplicates, examples that training has too, characters the vocabulary lacks."""
     rows: list[tuple[str, ...]] = []

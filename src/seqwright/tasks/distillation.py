@@ -7,6 +7,7 @@ import hashlib
 import json
 import math
 from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -18,10 +19,10 @@ from rich.console import Console
 from rich.progress import track
 from torch import Tensor
 
-from seqwright.batches import Place, Rows
-from seqwright.batches.labelled import Labelled, LabelledBatches, Shortened
-from seqwright.batches.masked import Masked, MaskedBatches
-from seqwright.batches.taught import UNLABELLED, Joined, TaughtBatches, TaughtLabels, TaughtTokens
+from seqwright.batches import Chained, Ids, Rows
+from seqwright.batches.annotated import UNLABELLED, Annotated, TaughtLabels, TaughtTokens
+from seqwright.batches.labelled import Labelled, Shortened
+from seqwright.batches.masked import Masked
 from seqwright.cache import Ragged, RaggedWriter, kept_folder
 from seqwright.data.files import content_hash, lines
 from seqwright.data.labelled import LabelledData
@@ -34,13 +35,13 @@ from seqwright.objectives.distilled_tokens import bucketed
 from seqwright.recipe import Recipe
 from seqwright.tasks import Prepared
 from seqwright.tasks.classifier import predict_logits
-from seqwright.tasks.labelled_rows import token_rows
+from seqwright.tasks.labelled_rows import labelled_batches, token_rows
+from seqwright.tasks.masking import MaskedBatches, batches_of
 from seqwright.text_cache import Rules, tokenised_texts
 
 FORMAT = 1
 BLOCK = 1024  # texts that the teacher is asked about between two words of progress
 LIKELIEST = 64  # tokens whose probabilities are kept one by one: all 30,000 of a vocabulary would be many gigabytes
-FIXED = 0  # the seed of which words are hidden: the same for every student, so that the teacher is asked once
 
 
 class Teacher(NamedTuple):
@@ -63,7 +64,7 @@ class Lesson(NamedTuple):
     """What training needs of the data, and what the objective is built with beside its settings."""
 
     prepared: Prepared
-    sizes: dict[str, int]
+    sizes: dict[str, Any]
 
 
 def taught(prepared: Prepared, recipe: Recipe, data: Any, inputs: Any, teachers: Sequence[Teacher]) -> Lesson:
@@ -125,20 +126,20 @@ def _taught_labels(
 ) -> Lesson:
     """Batches of labelled and unlabelled texts, with what the teachers say of each class."""
     own: Any = prepared.train
-    rows = _with_unlabelled(own.rows, recipe, inputs)
-    more = len(rows.length_N) - len(own.rows.length_N)
-    label_N = np.concatenate((own.label_N.numpy(), np.full(more, UNLABELLED)))
-    training = recipe.training
-    batches = LabelledBatches(
-        rows, label_N, tokens=training.tokens, seed=training.seed, end=inputs.end, begin=inputs.begin
-    )
+    texts, labels = own.rows.sides
+    rows = _with_unlabelled(texts, recipe, inputs)
+    more = len(rows.example_N) - len(texts.example_N)
+    label_N = np.concatenate((labels.value_N, np.full(more, UNLABELLED)))
+    batches = labelled_batches(recipe, inputs, rows, label_N)
     said = [teacher_logits(recipe, data, inputs, teacher, len(label_N)) for teacher in teachers]
 
-    def with_logits(batch: Labelled, number_B: NDArray[np.int64]) -> TaughtLabels:
-        return TaughtLabels(batch, mean_logits([torch.from_numpy(logits_NC[number_B]) for logits_NC in said]))
+    def with_logits(batch: Labelled) -> TaughtLabels:
+        number_B = batch.example_B.numpy()
+        teacher_BC = mean_logits([torch.from_numpy(logits_NC[number_B]) for logits_NC in said])
+        return TaughtLabels(**batch.tensors(), teacher_BC=teacher_BC)
 
     notes = [*(f"teacher: {teacher.name}" for teacher in teachers), *([f"unlabelled: {more:,} texts"] if more else [])]
-    return Lesson(prepared._replace(train=TaughtBatches(batches, with_logits), notes=prepared.notes + notes), {})
+    return Lesson(prepared._replace(train=Annotated(batches, with_logits), notes=prepared.notes + notes), {})
 
 
 def mean_logits(said: Sequence[Tensor]) -> Tensor:
@@ -160,7 +161,7 @@ def teacher_logits(
         logits_NC = open_memmap(aside / "logits.npy", mode="w+", dtype=np.float32, shape=(texts, classes))
         for low in _watched(range(0, texts, BLOCK), f"asking {teacher.name}"):
             number_B = np.arange(low, min(low + BLOCK, texts))
-            logits_NC[number_B] = predict_logits(run.model, run.inputs, rows.take(number_B, 0), classes).numpy()
+            logits_NC[number_B] = predict_logits(run.model, run.inputs, rows.take(number_B, None), classes).numpy()
         logits_NC.flush()
         _close(aside, texts)
 
@@ -170,7 +171,7 @@ def teacher_logits(
     return found
 
 
-def _with_unlabelled(rows: Rows, recipe: Recipe, inputs: LabelledText) -> Rows:
+def _with_unlabelled(rows: Rows[Ids], recipe: Recipe, inputs: LabelledText) -> Rows[Ids]:
     """Token rows, and after them those of the texts without labels, if there are any."""
     files = unlabelled_files(recipe)
     if not files:
@@ -185,7 +186,7 @@ def _with_unlabelled(rows: Rows, recipe: Recipe, inputs: LabelledText) -> Rows:
         rules=Rules(),
         where="objective.unlabelled",
     )
-    return Joined(rows, Shortened(found.rows, inputs.longest, inputs.left_out))
+    return Chained(rows, Shortened(found.rows, inputs.longest, inputs.left_out))
 
 
 def unlabelled_files(recipe: Recipe) -> list[Path]:
@@ -211,31 +212,37 @@ class Likeliest(NamedTuple):
     row_N: NDArray[np.int64]
     tokens: int  # that are kept of each word
 
-    def of(self, number_B: NDArray[np.int64]) -> tuple[Tensor, Tensor]:
-        """`likeliest_NK` and `probability_NK` of the hidden words of some examples."""
-        rows = self.row_N[number_B]
-        token_N, probability_N = (np.concatenate(kept.take(rows, 0)) for kept in (self.token, self.probability))
-        token_NK = token_N.astype(np.int64).reshape(-1, self.tokens)
-        probability_NK = probability_N.astype(np.float32).reshape(-1, self.tokens + 1)
-        return torch.from_numpy(token_NK), torch.from_numpy(probability_NK)
+    def beside(self, batch: Masked) -> TaughtTokens:
+        """A batch with the likeliest tokens and their probabilities at its masked words."""
+        rows = self.row_N[batch.example_B.numpy()]
+        token_N, probability_N = (np.concatenate(kept.take(rows, None)) for kept in (self.token, self.probability))
+        likeliest_BTK = torch.zeros(*batch.chosen_BT.shape, self.tokens, dtype=torch.int64)
+        likeliest_BTK[batch.chosen_BT] = torch.from_numpy(token_N.astype(np.int64).reshape(-1, self.tokens))
+        probability_BTK = torch.zeros(*batch.chosen_BT.shape, self.tokens + 1)
+        known_NK = probability_N.astype(np.float32).reshape(-1, self.tokens + 1)
+        probability_BTK[batch.chosen_BT] = torch.from_numpy(known_NK)
+        return TaughtTokens(**batch.tensors(), likeliest_BTK=likeliest_BTK, probability_BTK=probability_BTK)
 
 
 def _taught_tokens(prepared: Prepared, recipe: Recipe, data: TextData, inputs: MaskedText, teacher: Teacher) -> Lesson:
     """Batches in which the same words are always hidden, with what the teacher finds likely there."""
     own: Any = prepared.train
-    training, hidden = recipe.training, recipe.objective.hidden > 0
-    batches = MaskedBatches(own.examples, own.masks, tokens=training.tokens, seed=training.seed, fixed=FIXED)
+    batches = batches_of(recipe, inputs, own.rows.examples, fixed=True)
     likeliest = teacher_likeliest(recipe, data, inputs, teacher, batches)
-
-    @torch.no_grad()
-    def with_words(batch: Masked, number_B: NDArray[np.int64]) -> TaughtTokens:
-        model = teacher.asked().model if hidden else None
-        h_BTD = None if model is None else model.read(batch.to(device_of(model))).cpu()
-        return TaughtTokens(batch, *likeliest.of(number_B), h_BTD)
-
-    widths = {"width": recipe.model.width, "teacher_width": teacher.asked().recipe.model.width} if hidden else {}
     notes = [*prepared.notes, f"teacher: {teacher.name}"]
-    return Lesson(prepared._replace(train=TaughtBatches(batches, with_words), notes=notes), widths)
+    taught = prepared._replace(train=Annotated(batches, likeliest.beside), notes=notes)
+    if not recipe.objective.hidden:
+        return Lesson(taught, {})
+    run = teacher.asked()
+    widths = {"width": recipe.model.width, "teacher_width": run.recipe.model.width}
+    return Lesson(taught, {**widths, "teacher_vectors": partial(read_vectors, run.model)})
+
+
+@torch.no_grad()
+def read_vectors(model: Any, batch: Masked) -> Tensor:
+    """`teacher_BTD`: the last vectors of a model at every token of a batch, where the batch is."""
+    h_BTD: Tensor = model.read(batch.to(device_of(model)))
+    return h_BTD.to(batch.input_BT.device)
 
 
 def teacher_likeliest(
@@ -246,10 +253,10 @@ def teacher_likeliest(
 
     @torch.inference_mode()
     def write(aside: Path) -> None:
-        model, row_N = teacher.asked().model, np.zeros(len(batches.examples.length_N), dtype=np.int64)
+        model, row_N = teacher.asked().model, np.zeros(len(batches.example_N), dtype=np.int64)
         with RaggedWriter(aside / "token") as tokens, RaggedWriter(aside / "probability") as probabilities:
-            for place in _watched([Place(0, i) for i in range(batches.in_epoch(0))], f"asking {teacher.name}"):
-                batch, number_B = batches.at(place), batches.numbers(place)
+            for number_B in _watched(batches.plan(0), f"asking {teacher.name}"):
+                batch = batches.batch(number_B, 0)
                 word_NV, _ = model.both(batch.to(device_of(model)))
                 token_NK, probability_NK = bucketed((word_NV.float() / temperature).softmax(-1).cpu(), LIKELIEST)
                 row_N[number_B] = np.arange(len(tokens.ends), len(tokens.ends) + len(number_B))
@@ -262,7 +269,7 @@ def teacher_likeliest(
         _close(aside, len(row_N))
 
     reading = recipe.inputs.model_dump(mode="json", include={"longest", "examples", "masked", "share"})
-    known = [data.fingerprint("train"), inputs.fingerprint(), reading, temperature, LIKELIEST, FIXED]
+    known = [data.fingerprint("train"), inputs.fingerprint(), reading, temperature, LIKELIEST]
     folder = kept_folder(f"teacher's tokens {FORMAT} {teacher.sha256} {json.dumps(known)}", write)
     token, probability = (Ragged.mapped(folder / name) for name in ("token", "probability"))
     row_N: NDArray[np.int64] = np.load(folder / "rows.npy", mmap_mode="r")

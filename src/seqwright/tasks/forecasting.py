@@ -11,7 +11,7 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from seqwright.batches.series import WindowBatches
+from seqwright.batches.series import SeriesWindows
 from seqwright.data.examples import PartName
 from seqwright.data.series import SeriesData, Values
 from seqwright.devices import device_of
@@ -69,7 +69,7 @@ class ForecastingTask:
 
         return Prepared(train, evaluate, SCORES, frozenset(SCORES), notes)
 
-    def checked(self, recipe: Recipe, data: SeriesData, inputs: ScaledSeries) -> tuple[Checked, WindowBatches]:
+    def checked(self, recipe: Recipe, data: SeriesData, inputs: ScaledSeries) -> tuple[Checked, SeriesWindows]:
         """Windows, season, and what simple forecasts reach."""
         rows: list[tuple[str, ...]] = []
         remarks = [*data.remarks(), *_out_of_reach(recipe, data, inputs)]
@@ -126,9 +126,9 @@ def _taken_for(data: SeriesData, inputs: ScaledSeries) -> list[str]:
     return [f"the columns {', '.join(data.columns)} are taken for {', '.join(inputs.columns)}"]
 
 
-def windows_of(recipe: Recipe, data: SeriesData, inputs: ScaledSeries, part: PartName) -> WindowBatches:
+def windows_of(recipe: Recipe, data: SeriesData, inputs: ScaledSeries, part: PartName) -> SeriesWindows:
     """The windows of a part, scaled; large batches where there is nothing to learn."""
-    return WindowBatches(
+    return SeriesWindows(
         [inputs.scaled(values_TC) for values_TC in data.series(part)],
         history=inputs.history,
         horizon=inputs.horizon,
@@ -146,25 +146,25 @@ class Judgement(NamedTuple):
 
 
 @torch.inference_mode()
-def judged(model: nn.Module, batches: WindowBatches, inputs: ScaledSeries, objective: Forecast) -> Judgement:
+def judged(model: nn.Module, batches: SeriesWindows, inputs: ScaledSeries, objective: Forecast) -> Judgement:
     """Every window forecast by the model."""
     errors, device = Errors(inputs.naive_error_C), device_of(model)
     total, count = 0.0, 0
     for batch in batches.once():
         there = batch.to(device)
         forecast_BSNC, _ = model(there, None)
-        loss = objective.loss(forecast_BSNC, there.future_BSNC).parts["loss"]
+        loss = objective.loss(forecast_BSNC, there.target_BSNC).parts["loss"]
         total, count = total + float(loss.sum), count + loss.over
-        errors.add(*(inputs.original(last_BNC(values)) for values in (forecast_BSNC, batch.future_BSNC)))
+        errors.add(*(inputs.original(last_BNC(values)) for values in (forecast_BSNC, batch.target_BSNC)))
     return Judgement(total / count, errors)
 
 
-def simple_errors(batches: WindowBatches, inputs: ScaledSeries) -> dict[str, Errors]:
+def simple_errors(batches: SeriesWindows, inputs: ScaledSeries) -> dict[str, Errors]:
     """Every window forecast by each of the simple forecasts."""
     errors = {name: Errors(inputs.naive_error_C) for name in baselines(inputs)}
     for batch in batches.once():
-        past_BTC = inputs.original(batch.past_BTC.numpy())
-        truth_BNC = inputs.original(last_BNC(batch.future_BSNC))
+        past_BTC = inputs.original(batch.input_BTC.numpy())
+        truth_BNC = inputs.original(last_BNC(batch.target_BSNC))
         for name, forecast in baselines(inputs).items():
             errors[name].add(forecast(past_BTC), truth_BNC)
     return errors
@@ -187,7 +187,7 @@ def _by_step(errors: Errors) -> dict[str, float]:
 
 
 @torch.inference_mode()
-def _answers(model: nn.Module, batches: WindowBatches, inputs: ScaledSeries) -> Iterator[dict[str, Any]]:
+def _answers(model: nn.Module, batches: SeriesWindows, inputs: ScaledSeries) -> Iterator[dict[str, Any]]:
     """Windows with their truth and all forecasts, a row for each channel."""
     simple = baselines(inputs)
     size = (inputs.history + (2 + len(simple)) * inputs.horizon) * len(inputs.columns)
@@ -195,11 +195,11 @@ def _answers(model: nn.Module, batches: WindowBatches, inputs: ScaledSeries) -> 
     chosen = np.unique(np.linspace(0, len(batches.first_M) - 1, count).round().astype(np.int64))
     for some in np.array_split(chosen, max(1, len(chosen) // batches.rows)):
         batch = batches.batch(some)
-        past_BTC = inputs.original(batch.past_BTC.numpy())
+        past_BTC = inputs.original(batch.input_BTC.numpy())
         forecast_BSNC, _ = model(batch.to(device_of(model)), None)
         told = {
             "past": past_BTC,
-            "truth": inputs.original(last_BNC(batch.future_BSNC)),
+            "truth": inputs.original(last_BNC(batch.target_BSNC)),
             "forecast": inputs.original(last_BNC(forecast_BSNC)),
             **{name: forecast(past_BTC) for name, forecast in simple.items()},
         }
@@ -217,7 +217,7 @@ def _digits(values: Values) -> list[float]:
 # ---------------------------------------------------------------------------------------------------- remarks
 
 
-def _sentence(batches: WindowBatches, inputs: ScaledSeries | None = None) -> str:
+def _sentence(batches: SeriesWindows, inputs: ScaledSeries | None = None) -> str:
     """How many windows there are; and by which season they are judged."""
     said = f"{len(batches.first_M):,} windows of {batches.history} + {batches.horizon} steps"
     if inputs is None:

@@ -5,13 +5,12 @@ import math
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 
-from seqwright.batches.labelled import LabelledBatches
 from seqwright.data.examples import PartName
 from seqwright.data.labelled import LabelledData, is_blank, rare_labels
 from seqwright.data.labelled_tables import Example
 from seqwright.inputs.labelled_text import LabelledText, ReadText
 from seqwright.tasks import Checked
-from seqwright.tasks.labelled_rows import TokenRows
+from seqwright.tasks.labelled_rows import LabelledBatches, TokenRows
 
 FEW_TEXTS = 100  # fewer to judge on, and the scores say little
 COLUMNS = ("part", "texts", "blank", "duplicates", "in train", "tokens a text", "longest", "shortened")

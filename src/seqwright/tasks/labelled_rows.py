@@ -1,10 +1,15 @@
 """The texts of labelled data as token rows, whatever their labels are: names or numbers, of one text or of two."""
 
 from collections.abc import Iterator, Sequence
+from functools import partial
 from itertools import chain
 from typing import Any
 
-from seqwright.batches.labelled import Shortened, ShortenedPairs
+from numpy.typing import NDArray
+
+from seqwright.batches import Column, Rows, Zipped
+from seqwright.batches.bucketed import Bucketed, by_column
+from seqwright.batches.labelled import Labelled, Shortened, ShortenedPairs, labelled
 from seqwright.data.examples import PartName
 from seqwright.data.labelled import LabelledData, of_pairs, usable
 from seqwright.errors import DataError, SettingError
@@ -17,6 +22,7 @@ from seqwright.tasks.word_baseline import words
 from seqwright.text_cache import Rules, tokenised_texts
 
 TokenRows = Shortened | ShortenedPairs
+LabelledBatches = Bucketed[Any, Labelled]
 MOST_TEXTS = 50_000  # that a regression over words learns from
 NOT_HERE = "the data it would learn from is not here"
 TRAINED_ELSEWHERE = "there is nothing to compare with: what the model was trained on is not known"
@@ -97,6 +103,17 @@ def token_rows(data: LabelledData, inputs: ReadText, part: PartName) -> TokenRow
         return Shortened(first, inputs.longest, inputs.left_out)
     second = _cached(second_texts(data, part), "labelled second", data, inputs, part)
     return ShortenedPairs(first, second, inputs.longest, inputs.left_out, between=inputs.between)
+
+
+def labelled_batches(recipe: Recipe, inputs: ReadText, rows: Rows[Any], target_N: NDArray[Any]) -> LabelledBatches:
+    """Texts with their targets, numbers of classes or values, as batches of as many tokens as training has."""
+    return Bucketed(
+        Zipped(rows, Column(target_N)),
+        by_column(partial(labelled, end=inputs.end, begin=inputs.begin)),
+        tokens=recipe.training.tokens,
+        seed=recipe.training.seed,
+        marks=1,
+    )
 
 
 def refuse_other_number_of_texts(data: LabelledData, inputs: ReadText, part: PartName) -> None:

@@ -4,6 +4,7 @@ B batch · T time · N documents
 """
 
 from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -12,8 +13,9 @@ import torch
 from numpy.typing import NDArray
 from torch import nn
 
+from seqwright.batches.bucketed import Bucketed
 from seqwright.batches.packed import PackedBatches
-from seqwright.batches.text import DocumentBatches, StreamBatches
+from seqwright.batches.text import StreamBatches, texts
 from seqwright.batches.windows import WindowBatches
 from seqwright.data.examples import PartName
 from seqwright.data.text import TextData
@@ -108,10 +110,10 @@ def batches_of(recipe: Recipe, inputs: PlainText, part: TokenisedTexts) -> TextB
         return WindowBatches(part.rows, tokens=tokens, segment=segment, seed=seed, begin=begin, end=end)
     if recipe.inputs.joined:
         streams = max(1, tokens // segment)
-        return StreamBatches(part.rows, streams=streams, segment=segment, seed=seed, begin=begin, end=end)
+        return StreamBatches(part.rows, streams=streams, segment=segment, begin=begin, end=end)
     if recipe.inputs.packed:
         return PackedBatches(part.rows, tokens=tokens, segment=segment, seed=seed, begin=begin, end=end)
-    return DocumentBatches(part.rows, tokens=tokens, seed=seed, begin=begin, end=end)
+    return Bucketed(part.rows, partial(texts, begin=begin, end=end), tokens=tokens, seed=seed, marks=1)
 
 
 def _promises(recipe: Recipe) -> frozenset[str]:
@@ -170,13 +172,13 @@ def likelihood_of(model: Any, batches: TextBatches, documents: int) -> Likelihoo
     device = device_of(model)
     logp_N: NDArray[np.float64] = np.zeros(documents)
     tokens, carry = 0, None
-    for batch, document_BT in batches.traced():
+    for batch in batches.once():
         if batch.fresh_B.all():
             carry = None  # the rows may be others, and more or fewer
         logp_BT, carry = model.log_probability(batch.to(device), carry)
         real_BT = batch.real_BT.numpy()
         found = logp_BT.double().cpu().numpy()[real_BT]
-        np.add.at(logp_N, document_BT.numpy()[real_BT], found)
+        np.add.at(logp_N, batch.examples().numpy()[real_BT], found)
         tokens += len(found)
     return Likelihood(logp_N.tolist(), tokens)
 

@@ -10,8 +10,10 @@ from typing import Any, NamedTuple
 import torch
 from torch import Tensor, nn
 
-from seqwright.batches.masked import Masked, MaskedBatches
-from seqwright.batches.sentences import FullSentences, SentencePairs, Sentences
+from seqwright.batches.bucketed import Bucketed, by_column
+from seqwright.batches.masked import Masked, MaskedRows, masked
+from seqwright.batches.masks import Hidden
+from seqwright.batches.sentences import Drawn, FullSentences, SentencePairs, Sentences
 from seqwright.data.examples import PartName
 from seqwright.data.sentences import sentences
 from seqwright.data.text import TextData
@@ -25,7 +27,6 @@ from seqwright.tasks import Checked, Evaluation, Prepared, refuse_missing_part
 from seqwright.tasks.masking_check import checked_sentences
 from seqwright.text_cache import Rules, TokenisedTexts, tokenised_texts
 
-FIXED = 0  # the seed of what is hidden where a model is judged: the same words each time
 RULE = "sentences 1"  # changes when documents are cut into sentences in another way
 SIGNATURES = {
     "loss": "nats a hidden token, the same ones each time",
@@ -33,6 +34,7 @@ SIGNATURES = {
     "accuracy": "hidden tokens found, %",
     "next_accuracy": "texts of which it was rightly said whether one follows the other, %",
 }
+MaskedBatches = Bucketed[tuple[Drawn, Hidden], Masked]
 LOWER = frozenset({"loss", "perplexity"})
 
 
@@ -52,9 +54,9 @@ class MaskingTask:
         """Both parts tokenised; batches of the one, judgement on the other."""
         refuse_what_does_not_fit(recipe)
         train, valid = (examples_of(recipe, data, inputs, part) for part in ("train", "valid"))
-        judged = batches_of(recipe, inputs, valid.examples, seed=FIXED)
+        judged = batches_of(recipe, inputs, valid.examples)
         return Prepared(
-            batches_of(recipe, inputs, train.examples, seed=recipe.training.seed),
+            batches_of(recipe, inputs, train.examples),
             lambda model: found_in(model, judged).scores(),
             tuple(name for name in SIGNATURES if name != "next_accuracy" or recipe.inputs.examples == "pairs"),
             LOWER,
@@ -65,7 +67,7 @@ class MaskingTask:
         """Every part tokenised and looked at."""
         refuse_what_does_not_fit(recipe)
         parts = {part: examples_of(recipe, data, inputs, part) for part in data.parts()}
-        batches = batches_of(recipe, inputs, parts["train"].examples, seed=recipe.training.seed)
+        batches = batches_of(recipe, inputs, parts["train"].examples)
         tokens = {part: found.tokens for part, found in parts.items()}
         examples = {part: found.examples for part, found in parts.items()}
         return checked_sentences(data, inputs, tokens, examples, batches), batches
@@ -79,7 +81,7 @@ class MaskingTask:
         refuse_missing_part(data, part)
         read = examples_of(recipe, data, inputs, part)
         answers: list[dict[str, Any]] = []
-        batches = batches_of(recipe, inputs, read.examples, seed=FIXED)
+        batches = batches_of(recipe, inputs, read.examples)
         found = found_in(model, batches, lambda batch, said: answers.extend(_answers(inputs, batch, said)))
         scores = found.scores()
         signatures = {name: SIGNATURES[name] for name in scores}
@@ -146,10 +148,12 @@ def examples_of(recipe: Recipe, data: TextData, inputs: MaskedText, part: PartNa
 
 
 def batches_of(
-    recipe: Recipe, inputs: MaskedText, examples: SentencePairs | FullSentences, *, seed: int
+    recipe: Recipe, inputs: MaskedText, examples: SentencePairs | FullSentences, *, fixed: bool = False
 ) -> MaskedBatches:
-    """The batches of a part, its words hidden as the recipe wants."""
-    return MaskedBatches(examples, inputs.masks(recipe.inputs), tokens=recipe.training.tokens, seed=seed)
+    """The batches of a part, its words masked as the recipe wants; with `fixed` the same ones in every epoch."""
+    training = recipe.training
+    rows = MaskedRows(examples, inputs.masks(recipe.inputs), seed=training.seed, fixed=fixed)
+    return Bucketed(rows, by_column(masked), tokens=training.tokens, seed=training.seed)
 
 
 class Found(NamedTuple):
@@ -211,7 +215,7 @@ def _answers(inputs: MaskedText, batch: Masked, said: Said) -> Iterator[dict[str
         follows = int(batch.next_B[row])
         asked = {} if follows < 0 else {"follows": bool(follows), "said_follows": bool(said.follows_B[row])}
         yield {
-            "text": inputs.tokenizer.decode(batch.tokens_BT[row][batch.real_BT[row]].tolist()),
+            "text": inputs.tokenizer.decode(batch.input_BT[row][batch.real_BT[row]].tolist()),
             "hidden": spelled(batch.target_BT[row][chosen_T].tolist()),
             "said": spelled(said.said_N[some].tolist()),
             "log_probability": round(float(said.logp_N[some].sum()), 4),

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from seqwright.batches.masked import MaskedBatches
+from seqwright.batches.bucketed import Bucketed
 from seqwright.data.examples import PartName
 from seqwright.data.text import TextData
 from seqwright.inputs.masked_text import MaskedText
@@ -18,7 +18,7 @@ def checked_sentences(
     inputs: MaskedText,
     parts: dict[PartName, TokenisedTexts],
     examples: dict[PartName, Any],
-    batches: MaskedBatches,
+    batches: Bucketed[Any, Any],
 ) -> Checked:
     """Documents, sentences and examples, blanks and duplicates, documents that training has too."""
     rows: list[tuple[str, ...]] = []

@@ -6,10 +6,7 @@ from collections import Counter
 from collections.abc import Iterator
 from typing import Any
 
-import numpy as np
-
-from seqwright.batches.pairs import PairBatches
-from seqwright.batches.prompted import PromptBatches
+from seqwright.batches.bucketed import Bucketed
 from seqwright.cache import TokenisedPairs
 from seqwright.data.examples import Pair, PairData, PartName
 from seqwright.data.pairs import PairFiles
@@ -23,7 +20,7 @@ COLUMNS = ("part", "pairs", "blank", "duplicates", "in train", "tokens a sentenc
 
 
 def checked_pairs(
-    recipe: Recipe, data: PairData, inputs: PairText, parts: dict[PartName, TokenisedPairs], batches: PairBatches
+    recipe: Recipe, data: PairData, inputs: PairText, parts: dict[PartName, TokenisedPairs], batches: Bucketed[Any, Any]
 ) -> Checked:
     """Lengths, blanks, duplicates, sources that training has too, characters the vocabulary lacks, full batches."""
     rows, remarks = _looked_at(recipe, data, inputs, parts)
@@ -37,12 +34,12 @@ def checked_prompts(
     data: PairData,
     inputs: PromptText,
     parts: dict[PartName, TokenisedPairs],
-    batches: PromptBatches,
+    batches: Bucketed[Any, Any],
 ) -> Checked:
     """The same for texts whose answers follow in the same row."""
     rows, remarks = _looked_at(recipe, data, inputs, parts)
     learnt = int(parts["train"].target.length_N.sum()) + len(parts["train"].target)
-    length_N = batches.rows.length_N + 1
+    length_N = batches.lengths(0).sum(1)
     facts = {
         "vocabulary": f"{inputs.tokenizer.size:,}",
         "tokens a row": f"{length_N.mean():.1f}, at most {length_N.max():,} of the {recipe.model.context:,} that fit",
@@ -125,18 +122,17 @@ def _remarks(recipe: Recipe, part: PartName, found: Found, tokens: TokenisedPair
     return remarks
 
 
-def _batch_facts(batches: PairBatches) -> dict[str, str]:
+def _batch_facts(batches: Bucketed[Any, Any]) -> dict[str, str]:
     """How full the batches of the first epoch are; the end of each sentence is a token too."""
-    source, target = ((side.length_N + 1).sum() / batches.in_epoch(0) for side in batches.sides(0))
+    source, target = batches.lengths(0).sum(0) / batches.in_epoch(0)
     return {
         "tokens a batch": f"{source:,.0f} source and {target:,.0f} target, of at most {batches.tokens:,} on a side",
         "padding": f"{100 * batches.padding():.1f} %",
     }
 
 
-def _alone(batches: PairBatches) -> list[str]:
-    source_N, target_N = (side.length_N for side in batches.sides(0))
-    longest_N = np.maximum(source_N, target_N) + 1
+def _alone(batches: Bucketed[Any, Any]) -> list[str]:
+    longest_N = batches.lengths(0).max(1)
     alone = int((longest_N > batches.tokens).sum())
     if not alone:
         return []

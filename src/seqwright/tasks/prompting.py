@@ -5,6 +5,7 @@ written later.
 """
 
 from collections.abc import Callable, Iterator
+from functools import partial
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -12,7 +13,9 @@ from typing import Any
 import torch
 from torch import nn
 
-from seqwright.batches.prompted import PromptBatches, PromptRows
+from seqwright.batches import Ids
+from seqwright.batches.bucketed import Bucketed
+from seqwright.batches.prompted import Prompted, PromptRows, prompted
 from seqwright.cache import TokenisedPairs, tokenised_pairs
 from seqwright.data.examples import PairData, PartName
 from seqwright.data.mappings import Mappings
@@ -30,6 +33,8 @@ from seqwright.tasks.pair_check import checked_prompts
 from seqwright.tasks.pair_scores import LOWER_IS_BETTER, score_names, scored
 from seqwright.tasks.prompter import Prompter
 from seqwright.tasks.translation import TrainingPairs, Waiting, usable
+
+PromptBatches = Bucketed[Ids, Prompted]
 
 
 class PromptingTask:
@@ -141,13 +146,12 @@ def tokenised(recipe: Recipe, data: PairData, inputs: PromptText, part: PartName
 
 def batches_of(recipe: Recipe, data: PairData, inputs: PromptText, part: TokenisedPairs) -> PromptBatches:
     """The batches of a part."""
-    return PromptBatches(
-        part.source,
-        part.target,
+    return Bucketed(
+        PromptRows(part.source, part.target, inputs.marks, turns_of(data)),
+        partial(prompted, marks=inputs.marks),
         tokens=recipe.training.tokens,
         seed=recipe.training.seed,
-        marks=inputs.marks,
-        turns=turns_of(data),
+        marks=1,
     )
 
 

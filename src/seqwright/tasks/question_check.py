@@ -1,8 +1,9 @@
 """What there is to know of questions before training on them."""
 
 from collections.abc import Mapping
+from typing import Any
 
-from seqwright.batches.questions import QuestionBatches
+from seqwright.batches.bucketed import Bucketed
 from seqwright.data.examples import PartName
 from seqwright.data.questions import QuestionData
 from seqwright.inputs.question_text import QuestionText
@@ -14,7 +15,7 @@ COLUMNS = ("part", "questions", "no answer", "contexts", "in train", "tokens a c
 
 
 def checked_questions(
-    data: QuestionData, inputs: QuestionText, parts: Mapping[PartName, TokenisedQuestions], batches: QuestionBatches
+    data: QuestionData, inputs: QuestionText, parts: Mapping[PartName, TokenisedQuestions], batches: Bucketed[Any, Any]
 ) -> Checked:
     """How many questions and contexts, how long they are, and the answers that a model could not find."""
     rows: list[tuple[str, ...]] = []

@@ -2,13 +2,15 @@
 
 from collections import Counter
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 from torch import nn
 
-from seqwright.batches.questions import QuestionBatches
+from seqwright.batches.bucketed import Bucketed
+from seqwright.batches.questions import Asked, Window, asked
 from seqwright.data.examples import PartName
 from seqwright.data.question_files import Question
 from seqwright.data.questions import QuestionData, require_questions
@@ -24,6 +26,7 @@ from seqwright.tasks.question_baseline import likeliest_sentence
 from seqwright.tasks.question_check import checked_questions
 from seqwright.tasks.question_rows import TokenisedQuestions, tokenised
 
+QuestionBatches = Bucketed[Window, Asked]
 GROUPS = 8  # first words of questions that scores are reported by
 SIGNATURES = {
     "loss": "nats a window, for start and end",
@@ -116,12 +119,11 @@ def batches_of(recipe: Recipe, inputs: QuestionText, part: TokenisedQuestions) -
 
 def _batches(recipe: Recipe, inputs: QuestionText, part: TokenisedQuestions, *, learnable: bool) -> QuestionBatches:
     rows = part.rows(inputs)
-    return QuestionBatches(
+    return Bucketed(
         rows,
+        partial(asked, begin=inputs.tokenizer.begin, end=inputs.tokenizer.end),
         tokens=recipe.training.tokens,
         seed=recipe.training.seed,
-        begin=inputs.tokenizer.begin,
-        end=inputs.tokenizer.end,
         only=np.flatnonzero(part.learnable_M[rows.question_N]) if learnable else None,
     )
 
@@ -141,11 +143,12 @@ def answers_of(
 ) -> Answers:
     """The best answer to every question, and what the right ones cost."""
     batches, loss, count = _batches(recipe, inputs, part, learnable=False), 0.0, 0
-    reading = Reading(batches.rows, inputs)
-    for batch, number_B in batches.traced():
+    reading = Reading(part.rows(inputs), inputs)
+    for number_B in batches.plan(None):
+        batch = batches.batch(number_B, None)
         logits_BT2 = span_logits(model, batch)
         reading.add(logits_BT2, batch, number_B)
-        learnable_B = part.learnable_M[batches.rows.question_N[number_B]]
+        learnable_B = part.learnable_M[batch.example_B.numpy()]
         loss += float(span_losses(logits_BT2, batch).double().numpy()[learnable_B].sum())
         count += int(learnable_B.sum())
     answers = [

@@ -14,7 +14,6 @@ import torch
 from numpy.typing import NDArray
 from torch import nn
 
-from seqwright.batches.labelled import LabelledBatches
 from seqwright.data.examples import PartName
 from seqwright.data.labelled import LabelledData, is_blank, rating_of
 from seqwright.devices import device_of
@@ -29,9 +28,11 @@ from seqwright.tasks.labelled_rows import (
     MOST_TEXTS,
     NOT_HERE,
     TRAINED_ELSEWHERE,
+    LabelledBatches,
     TokenRows,
     cut_note,
     every_text,
+    labelled_batches,
     learnable,
     read_texts,
     reading_of,
@@ -160,10 +161,7 @@ def tokenised(data: LabelledData, inputs: RatedText, part: PartName) -> Tokenise
 def batches_of(recipe: Recipe, inputs: RatedText, part: TokenisedRatings) -> LabelledBatches:
     """The batches of a part, ratings around 0."""
     standard_N = ((part.rating_N - inputs.ratings.mean) / inputs.ratings.deviation).astype(np.float32)
-    training = recipe.training
-    return LabelledBatches(
-        part.rows, standard_N, tokens=training.tokens, seed=training.seed, end=inputs.end, begin=inputs.begin
-    )
+    return labelled_batches(recipe, inputs, part.rows, standard_N)
 
 
 # ---------------------------------------------------------------------------------------------------- scores
@@ -180,7 +178,7 @@ def validation(recipe: Recipe, inputs: RatedText, part: TokenisedRatings) -> Cal
         for batch in batches.once():
             said_B1, _ = model(batch.to(device), None)
             said += [inputs.rating(value) for value in said_B1.squeeze(1).double().tolist()]
-            true += [inputs.rating(value) for value in batch.label_B.double().tolist()]
+            true += [inputs.rating(value) for value in batch.target_B.double().tolist()]
         return scores_of(said, true, inputs)
 
     return evaluate

@@ -55,16 +55,16 @@ def read_rows(
         case LabelledText() | RatedText():
             text = labelled(rows, end=inputs.end, begin=inputs.begin)
             here(text.to(home), None)
-            return Read(text.tokens_BT, int(inputs.begins))
+            return Read(text.input_BT, int(inputs.begins))
         case TaggedText():
             words = [stretch for row in rows for stretch in stretches([row], longest=len(row))]
             sentence = tagged(words, end=inputs.end, begin=inputs.begin)
             here(sentence.to(home), None)
-            return Read(sentence.tokens_BT, int(inputs.begins))
+            return Read(sentence.input_BT, int(inputs.begins))
         case MaskedText() | QuestionText():
             text = labelled(rows, end=inputs.tokenizer.end, begin=inputs.tokenizer.begin)
             here.read(text.to(home))
-            return Read(text.tokens_BT, 1)
+            return Read(text.input_BT, 1)
         case PlainText() | PromptText():
             begin = inputs.tokenizer.begin if first is None else first
             running = running_text(rows, begin=begin, end=inputs.tokenizer.end)

@@ -3,8 +3,9 @@
 import hashlib
 from collections import Counter
 from collections.abc import Mapping
+from typing import Any
 
-from seqwright.batches.tagged import TaggedBatches
+from seqwright.batches.bucketed import Bucketed
 from seqwright.data.examples import PartName
 from seqwright.data.tagged import TaggedData, rare_tags
 from seqwright.inputs.tagged_text import TaggedText
@@ -20,7 +21,7 @@ COLUMNS = ("part", "sentences", "words", "new words", "repeated", "in train", "t
 
 
 def checked_tags(
-    data: TaggedData, inputs: TaggedText, parts: Mapping[PartName, TokenisedTags], batches: TaggedBatches
+    data: TaggedData, inputs: TaggedText, parts: Mapping[PartName, TokenisedTags], batches: Bucketed[Any, Any]
 ) -> Checked:
     """Lengths, duplicates, sentences and words that training has too, unknown tokens, and how the tags are used."""
     rows: list[tuple[str, ...]] = []

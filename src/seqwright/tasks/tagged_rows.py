@@ -24,6 +24,7 @@ from seqwright.tasks.translation import Waiting
 
 FORMAT = 2
 BLOCK = 2048  # sentences tokenised at a time
+NAMES = ("tokens", "lengths", "tags")
 
 
 class TokenisedTags(NamedTuple):
@@ -37,7 +38,7 @@ class TokenisedTags(NamedTuple):
     @property
     def rows(self) -> TaggedRows:
         """What batches are made of."""
-        return TaggedRows(self.tokens, self.lengths, self.tags)
+        return TaggedRows(self.tokens, self.lengths, self.tags, self.sentence_N)
 
     @property
     def tag_W(self) -> NDArray[np.int64]:
@@ -67,7 +68,7 @@ def tokenised(data: TaggedData, inputs: TaggedText, part: PartName) -> Tokenised
         lambda aside: _write(data, inputs, part, aside),
     )
     sentence_N: NDArray[np.int64] = np.load(folder / "sentences.npy", mmap_mode="r")
-    tokens, lengths, tags = (Ragged.mapped(folder / name) for name in TaggedRows._fields)
+    tokens, lengths, tags = (Ragged.mapped(folder / name) for name in NAMES)
     return TokenisedTags(tokens, lengths, tags, sentence_N)
 
 
@@ -76,7 +77,7 @@ def _write(data: TaggedData, inputs: TaggedText, part: PartName, folder: Path) -
     sentences, progress = array("q"), Waiting(f"tokenising the {part} part")
     seen = 0
     with ExitStack() as stack:
-        writers = [stack.enter_context(RaggedWriter(folder / name)) for name in TaggedRows._fields]
+        writers = [stack.enter_context(RaggedWriter(folder / name)) for name in NAMES]
         for block in _blocks(with_known_tags(data, part, inputs.tags)):
             for sentence, tokens in zip(block, inputs.encode([each.words for each in block]), strict=True):
                 for stretch in inputs.stretches(tokens, [numbers[tag] for tag in sentence.tags]):

@@ -4,6 +4,7 @@ C classes, the tags · W words of all sentences in a line · M sentences
 """
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -11,7 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 from torch import nn
 
-from seqwright.batches.tagged import TaggedBatches
+from seqwright.batches.bucketed import Bucketed
+from seqwright.batches.tagged import Stretch, Tagged, tagged
 from seqwright.data.examples import PartName
 from seqwright.data.tagged import TaggedData, rare_tags, training_tags
 from seqwright.inputs.tagged_text import TaggedText
@@ -29,6 +31,7 @@ from seqwright.tasks.tagger import log_probabilities
 
 EACH = ("precision", "recall", "f1")  # scores of each type of entity, or of each tag
 Tags = Sequence[Sequence[str]]  # of each word of each sentence
+TaggedBatches = Bucketed[Stretch, Tagged]
 SIGNATURES = {
     "loss": "nats a word",
     "accuracy": "words with the right tag",
@@ -101,7 +104,8 @@ class TaggingTask:
 def batches_of(recipe: Recipe, inputs: TaggedText, part: TokenisedTags) -> TaggedBatches:
     """The batches of a part."""
     training = recipe.training
-    return TaggedBatches(part.rows, tokens=training.tokens, seed=training.seed, end=inputs.end, begin=inputs.begin)
+    collate = partial(tagged, end=inputs.end, begin=inputs.begin)
+    return Bucketed(part.rows, collate, tokens=training.tokens, seed=training.seed, marks=1)
 
 
 # ---------------------------------------------------------------------------------------------------- scores
@@ -118,7 +122,8 @@ def answers_of(model: nn.Module, batches: TaggedBatches, part: TokenisedTags) ->
     """The likeliest tag of every word, and what the right ones cost."""
     end_N, length_N = part.tags.end_N, part.tags.length_N
     said_W, loss = np.zeros(len(part.tags.values), dtype=np.int64), 0.0
-    for batch, number_B in batches.traced():
+    for number_B in batches.plan(None):
+        batch = batches.batch(number_B, None)
         logp_NC = log_probabilities(model, batch)
         words = [np.arange(end_N[number] - length_N[number], end_N[number]) for number in number_B]
         said_W[np.concatenate(words)] = logp_NC.argmax(-1).numpy()

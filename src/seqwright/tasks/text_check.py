@@ -4,8 +4,10 @@ import hashlib
 from collections import Counter
 from collections.abc import Iterator
 
+from seqwright.batches import Ids
+from seqwright.batches.bucketed import Bucketed
 from seqwright.batches.packed import PackedBatches
-from seqwright.batches.text import DocumentBatches, StreamBatches
+from seqwright.batches.text import StreamBatches, Text
 from seqwright.batches.windows import WindowBatches
 from seqwright.data.examples import PartName
 from seqwright.data.text import TextData
@@ -14,7 +16,7 @@ from seqwright.recipe import Recipe
 from seqwright.tasks import Checked
 from seqwright.text_cache import TokenisedTexts
 
-TextBatches = DocumentBatches | PackedBatches | StreamBatches | WindowBatches
+TextBatches = Bucketed[Ids, Text] | PackedBatches | StreamBatches | WindowBatches
 COLUMNS = (
     *("part", "documents", "blank", "duplicates", "in train"),
     *("tokens", "tokens a document", "longest", "characters a token"),
@@ -50,7 +52,7 @@ def checked_texts(
             facts["windows"] = f"{len(batches.plan(0)):,} of {batches.segment:,} tokens, cut anew each epoch"
         case PackedBatches():
             packed = sum(map(len, batches.plan(0)))
-            facts["documents a row"] = f"{len(batches.rows.length_N) / packed:.1f}"
+            facts["documents a row"] = f"{len(batches.length_N) / packed:.1f}"
     return Checked(COLUMNS, rows, facts, remarks)
 
 

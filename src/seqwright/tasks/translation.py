@@ -3,14 +3,16 @@
 import sys
 import time
 from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import torch
 from torch import nn
 
-from seqwright.batches import Batches, Rows
-from seqwright.batches.pairs import PairBatches
+from seqwright.batches import Batches, Ids, Rows, Zipped
+from seqwright.batches.bucketed import Bucketed, by_column
+from seqwright.batches.pairs import Pairs, pairs
 from seqwright.cache import Redrawn, TokenisedPairs, tokenised_pairs
 from seqwright.data.examples import Pair, PairData, PartName
 from seqwright.decoding.settings import DecodingSettings
@@ -24,6 +26,8 @@ from seqwright.tasks import Checked, Evaluation, Prepared, refuse_missing_part, 
 from seqwright.tasks.pair_check import checked_pairs
 from seqwright.tasks.pair_scores import LOWER_IS_BETTER, score_names, scored
 from seqwright.tasks.translator import Translator
+
+PairBatches = Bucketed[tuple[Ids, ...], Pairs]
 
 
 class TranslationTask:
@@ -43,14 +47,14 @@ class TranslationTask:
         """Both parts tokenised; batches of the one, judgement on the other."""
         train, valid = (tokenised(recipe, data, inputs, part) for part in ("train", "valid"))
         notes = [f"train: {train.kept.sentence()}", f"valid: {valid.kept.sentence()}"]
-        batches = batches_of(recipe, inputs, train, redrawn=True)
+        batches = batches_of(recipe, inputs, train)
         scores = ("loss", "perplexity", *score_names(recipe))
         return Prepared(batches, validation(recipe, data, inputs, valid), scores, LOWER_IS_BETTER, notes)
 
     def checked(self, recipe: Recipe, data: PairData, inputs: PairText) -> tuple[Checked, PairBatches]:
         """Every part tokenised and looked at."""
         parts = {part: tokenised(recipe, data, inputs, part) for part in data.parts()}
-        batches = batches_of(recipe, inputs, parts["train"], redrawn=True)
+        batches = batches_of(recipe, inputs, parts["train"])
         return checked_pairs(recipe, data, inputs, parts, batches), batches
 
     def evaluated(
@@ -65,7 +69,7 @@ class TranslationTask:
         """Loss, perplexity, BLEU, chrF and exact match, and what the model said to each source."""
         refuse_missing_part(data, part)
         rows = tokenised(recipe, data, inputs, part)
-        loss = losses(model, batches_of(recipe, inputs, rows, redrawn=False))
+        loss = losses(model, batches_of(recipe, inputs, rows))
         note = f"{part}: {rows.kept.sentence()}" + (" of the loss" if rows.kept.overlong else "")
         return judged(recipe, data, part, Translator(model, inputs, decoding), loss)._replace(notes=[note])
 
@@ -125,31 +129,24 @@ def tokenised(recipe: Recipe, data: PairData, inputs: PairText, part: PartName) 
     )
 
 
-def batches_of(recipe: Recipe, inputs: PairText, part: TokenisedPairs, *, redrawn: bool) -> PairBatches:
-    """The batches of a part; `redrawn` segments anew each epoch where the recipe asks for BPE-dropout."""
-    return PairBatches(
-        part.source,
-        part.target,
+def batches_of(recipe: Recipe, inputs: PairText, part: TokenisedPairs) -> PairBatches:
+    """The batches of a part; each epoch segments anew where the recipe asks for BPE-dropout."""
+    return Bucketed(
+        Zipped(*(segmented_anew(recipe, inputs, part) if recipe.inputs.bpe_dropout else (part.source, part.target))),
+        by_column(partial(pairs, begin=inputs.begin, end=inputs.end)),
         tokens=recipe.training.tokens,
         seed=recipe.training.seed,
-        begin=inputs.begin,
-        end=inputs.end,
-        anew=segmented_anew(recipe, inputs, part) if redrawn and recipe.inputs.bpe_dropout else None,
+        marks=1,
     )
 
 
-def segmented_anew(recipe: Recipe, inputs: PairText, part: TokenisedPairs) -> Callable[[int], tuple[Rows, Rows]]:
-    """The sources and targets of any epoch under BPE-dropout."""
+def segmented_anew(recipe: Recipe, inputs: PairText, part: TokenisedPairs) -> tuple[Rows[Ids], Rows[Ids]]:
+    """The sources and targets under BPE-dropout."""
     draw_source, draw_target = inputs.dropping(recipe.inputs.bpe_dropout)
     waiting = Waiting("segmenting the sentences of an epoch anew")
     common = {"seed": recipe.training.seed, "longest": recipe.inputs.longest, "progress": waiting}
     source = Redrawn(part.source_text, part.source, draw_source, side="source", **common)
-    target = Redrawn(part.target_text, part.target, draw_target, side="target", **common)
-
-    def sides(epoch: int) -> tuple[Rows, Rows]:
-        return source.rows(epoch), target.rows(epoch)
-
-    return sides
+    return source, Redrawn(part.target_text, part.target, draw_target, side="target", **common)
 
 
 class Waiting:
@@ -174,7 +171,7 @@ def validation(
     recipe: Recipe, data: PairData, inputs: PairText, part: TokenisedPairs
 ) -> Callable[[nn.Module], dict[str, float]]:
     """Loss on the whole validation part, greedy scores on a sample of it."""
-    batches = batches_of(recipe, inputs, part, redrawn=False)
+    batches = batches_of(recipe, inputs, part)
     some = sample(usable(data.pairs("valid")))
     sources = [pair.source for pair in some]
     # A dictionary is learnt after training, from the alignments of the model that training made.

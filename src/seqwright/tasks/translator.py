@@ -143,8 +143,8 @@ class Translator:
             some = [written[i] for i in rows]
             batches = [pairs([ids[i] for i in rows], some, begin=begin, end=end) for ids in read]
             state = self._started(batches)
-            _, _, input_BT, target_BT, real_BT = batches[0].to(self.device)
-            found_B = target_log_probability(self.model, state, input_BT, target_BT, real_BT).sum(1)
+            first = batches[0].to(self.device)
+            found_B = target_log_probability(self.model, state, first.input_BT, first.target_BT, first.real_BT).sum(1)
             for i, score in zip(rows, found_B.tolist(), strict=True):
                 scores[i] = score
         return scores

@@ -184,7 +184,8 @@ class Fitting:
         for _ in range(self.settings.accumulate):
             places.append(self.place)
             self.place = self.batches.after(self.place)
-        return [(i, self.batches.at(p).to(self.device)) for i, p in enumerate(places) if self.world.mine(i)]
+        mine = [(i, self.batches.at(place).to(self.device)) for i, place in enumerate(places) if self.world.mine(i)]
+        return [(i, self.objective.prepare(self.model, batch)) for i, batch in mine]
 
     def _gradients(self, mine: list[tuple[int, Any]], totals: Callable[[], Mapping[str, float]]) -> dict[str, float]:
         """Leave the gradient of the whole step in the parameters; the sum of each part of the loss.

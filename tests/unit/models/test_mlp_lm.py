@@ -57,7 +57,7 @@ def test_it_sees_the_window_and_nothing_before_it() -> None:
     for t in range(6):
         other_BT = batch.input_BT.clone()
         other_BT[:, t] = 4 + (other_BT[:, t] - 3) % (V - 4)
-        found_BTV, _ = model(batch._replace(input_BT=other_BT), None)
+        found_BTV, _ = model(batch.replace(input_BT=other_BT), None)
         changed_T = (found_BTV - target_BTV).abs().amax((0, 2)) > 1e-6
         assert changed_T.tolist() == [t <= place < t + N for place in range(6)]
 

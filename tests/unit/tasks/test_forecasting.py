@@ -27,7 +27,7 @@ class Constant(nn.Module):
         self.value = nn.Parameter(torch.tensor(value))
 
     def forward(self, batch: Series, carry: Any) -> tuple[Tensor, Any]:
-        return self.value.expand(batch.future_BSNC.shape), carry
+        return self.value.expand(batch.target_BSNC.shape), carry
 
 
 @pytest.fixture

@@ -90,7 +90,7 @@ def tokens_of(inputs: PlainText, text: str) -> list[int]:
     return [int(token) for token in inputs.tokenizer.encode([text])[0]]
 
 
-def an_epoch(batches: TextBatches) -> list[Text | PackedText]:
+def an_epoch(batches: TextBatches) -> list[Text]:
     return [batches.at(Place(0, number)) for number in range(batches.in_epoch(0))]
 
 

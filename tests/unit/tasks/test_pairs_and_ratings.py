@@ -115,7 +115,7 @@ def test_a_pair_is_read_as_two_texts_each_with_its_end() -> None:
     recipe, data, inputs = wired("labels")
     assert inputs.pairs
     batch = ClassificationTask().prepared(recipe, data, inputs).train.at(Place())
-    row = batch.tokens_BT[0][batch.real_BT[0]].tolist()
+    row = batch.input_BT[0][batch.real_BT[0]].tolist()
     assert row.count(inputs.end) == 2
     assert row[-1] == inputs.end
     assert sorted(set(batch.segment_BT[0].tolist())) == [0, 1]
@@ -218,7 +218,7 @@ def test_ratings_are_learnt_around_zero_and_said_as_they_were() -> None:
     prepared = RatingTask().prepared(recipe, data, inputs)
     assert prepared.scores == ("loss", "mse", "pearson", "spearman")
     assert prepared.lower_is_better == {"loss", "mse"}
-    seen = [value for batch in prepared.train.once() for value in batch.label_B.tolist()]
+    seen = [value for batch in prepared.train.once() for value in batch.target_B.tolist()]
     assert np.mean(seen) == pytest.approx(0, abs=1e-6)
     assert np.std(seen) == pytest.approx(1, rel=1e-5)
 

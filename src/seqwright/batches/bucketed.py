@@ -1,0 +1,101 @@
+"""Rows of like length together: the order of every corpus whose examples stand in rows of their own.
+
+B batch · N rows · S sides that have a length
+"""
+
+from collections.abc import Callable, Iterator, Sequence
+from functools import lru_cache
+from typing import Any, Generic, TypeVar
+
+import numpy as np
+import torch
+
+from seqwright.batches import KEPT_EPOCHS, Batch, Numbers, Place, Rows, RowT, following
+
+BatchT = TypeVar("BatchT", bound=Batch)
+
+
+class Bucketed(Generic[RowT, BatchT]):
+    """Rows of like length together, at most `tokens` positions a batch on any side, padding included.
+
+    A row that is longer than that stands alone. Each epoch shuffles the rows, sorts them by the length of the last
+    side, then of those before (the shuffle decides among equals), cuts the sorted row into batches and shuffles
+    those; all from (seed, epoch). `collate` makes a batch of some rows; `marks` is how many tokens it adds to each.
+    `only` are the rows to take, all if not given.
+    """
+
+    def __init__(
+        self,
+        rows: Rows[RowT],
+        collate: Callable[[Sequence[RowT]], BatchT],
+        *,
+        tokens: int,
+        seed: int = 0,
+        marks: int = 0,
+        only: Numbers | None = None,
+    ) -> None:
+        self.rows, self.collate, self.tokens, self.seed, self.marks = rows, collate, tokens, seed, marks
+        self.example_N = rows.example_N
+        self.only = np.arange(len(self.example_N)) if only is None else only
+        self._remembered = lru_cache(KEPT_EPOCHS)(self._shuffled)
+
+    def at(self, place: Place) -> BatchT:
+        """The batch at a place."""
+        return self.batch(self.plan(place.epoch)[place.batch], place.epoch)
+
+    def after(self, place: Place) -> Place:
+        """The place that follows, perhaps in the next epoch."""
+        return following(place, self.in_epoch(place.epoch))
+
+    def in_epoch(self, epoch: int) -> int:
+        """How many batches an epoch has; nearly the same in each."""
+        return len(self.plan(epoch))
+
+    def once(self) -> Iterator[BatchT]:
+        """Every row once as it is in no epoch, longest last."""
+        return (self.batch(numbers, None) for numbers in self.plan(None))
+
+    def plan(self, epoch: int | None) -> list[Numbers]:
+        """The numbers of the rows in each batch of an epoch; in none they stand in a fixed order, longest last."""
+        return self._cut(self.only, None) if epoch is None else self._remembered(epoch)
+
+    def batch(self, numbers: Numbers, epoch: int | None) -> BatchT:
+        """Some rows, by their numbers, as they are in an epoch."""
+        batch = self.collate(self.rows.take(numbers, epoch))
+        return batch.replace(example_B=torch.from_numpy(self.example_N[numbers]))
+
+    def lengths(self, epoch: int | None) -> Numbers:
+        """`length_NS` of every row with its marks."""
+        return self.rows.lengths(epoch) + self.marks
+
+    def padding(self, epoch: int = 0) -> float:
+        """The share of all positions in an epoch's batches, on all sides, that is padding."""
+        length_NS = self.lengths(epoch)
+        every = sum(len(rows) * int(length_NS[rows].max(0).sum()) for rows in self.plan(epoch))
+        return 1 - int(length_NS[self.only].sum()) / every
+
+    def _shuffled(self, epoch: int) -> list[Numbers]:
+        order = np.random.default_rng((self.seed, epoch))
+        batches = self._cut(order.permutation(self.only), epoch)
+        return [batches[i] for i in order.permutation(len(batches))]
+
+    def _cut(self, rows: Numbers, epoch: int | None) -> list[Numbers]:
+        return [rows[some] for some in cut_by_length(self.lengths(epoch)[rows], self.tokens)]
+
+
+def by_column(collate: Callable[..., BatchT]) -> Callable[[Sequence[tuple[Any, ...]]], BatchT]:
+    """A function that makes a batch of several columns, for rows that are tuples of them, as `Zipped` has."""
+    return lambda rows: collate(*zip(*rows, strict=True))
+
+
+def cut_by_length(length_NS: Numbers, tokens: int) -> list[Numbers]:
+    """The places of rows, sorted by the last side's length and cut so that rows × longest stays within `tokens`."""
+    sorted_N = np.lexsort(length_NS.T)
+    batches, first, widest = [], 0, 0
+    for i, length in enumerate(length_NS.max(1)[sorted_N].tolist()):
+        widest = max(widest, length)
+        if i > first and widest * (i - first + 1) > tokens:
+            batches.append(sorted_N[first:i])
+            first, widest = i, length
+    batches.append(sorted_N[first:])
+    return batches
