@@ -17,6 +17,7 @@ import torch
 from torch import Tensor, nn
 
 from seqwright.batches import Batches, Place
+from seqwright.batches.ahead import Ahead
 from seqwright.devices import computes_bfloat16, device_of
 from seqwright.errors import RunError, SettingError, UserError
 from seqwright.objectives.objective import Objective
@@ -90,7 +91,7 @@ class Fitting:
         reporter: Reporter,
         metadata: Mapping[str, str],
     ) -> None:
-        self.model, self.objective, self.batches = model, objective, batches
+        self.model, self.objective, self.batches, self.ahead = model, objective, batches, Ahead(batches)
         self.settings, self.rate, self.run, self.judge = settings, rate, run, judge
         self.reporter, self.metadata = reporter, metadata
         self.device = device_of(model)
@@ -144,6 +145,7 @@ class Fitting:
                     if asked and not self._over():
                         raise Interrupted(self.step)
         finally:
+            self.ahead.close()
             self.reporter.end()
             self.world.leave()
         return self.chosen
@@ -151,8 +153,11 @@ class Fitting:
     def _over(self) -> bool:
         settings = self.settings
         tired = settings.patience is not None and self.best.get("waited", 0) >= settings.patience
-        read = settings.epochs is not None and self.place.epoch >= settings.epochs
-        return self.step >= settings.steps or read or tired
+        return self.step >= settings.steps or self._read_all() or tired
+
+    def _read_all(self) -> bool:
+        """Whether the epochs of the settings are over."""
+        return self.settings.epochs is not None and self.place.epoch >= self.settings.epochs
 
     def _update(self) -> None:
         """One step: gradients of all micro-batches, one update."""
@@ -179,13 +184,21 @@ class Fitting:
         self.reporter.step(self.step, sums[first] / max(counts[first], 1), counts["tokens"] / took)
 
     def _next_batches(self) -> list[tuple[int, Any]]:
-        """This process's share of the step's micro-batches, each with its number."""
-        places = []
-        for _ in range(self.settings.accumulate):
-            places.append(self.place)
-            self.place = self.batches.after(self.place)
-        mine = [(i, self.batches.at(place).to(self.device)) for i, place in enumerate(places) if self.world.mine(i)]
-        return [(i, self.objective.prepare(self.model, batch)) for i, batch in mine]
+        """This process's share of the step's micro-batches, each with its number; those of the next step are begun."""
+        mine, self.place = self._share(self.place)
+        made = {i: self.ahead.at(place).to(self.device) for i, place in mine.items()}
+        if self.step + 1 < self.settings.steps and not self._read_all():
+            self.ahead.expect(self._share(self.place)[0].values())
+        return [(i, self.objective.prepare(self.model, batch)) for i, batch in made.items()]
+
+    def _share(self, place: Place) -> tuple[dict[int, Place], Place]:
+        """The places of this process's micro-batches of a step that begins at a place, and where the next begins."""
+        mine = {}
+        for number in range(self.settings.accumulate):
+            if self.world.mine(number):
+                mine[number] = place
+            place = self.ahead.after(place)
+        return mine, place
 
     def _gradients(self, mine: list[tuple[int, Any]], totals: Callable[[], Mapping[str, float]]) -> dict[str, float]:
         """Leave the gradient of the whole step in the parameters; the sum of each part of the loss.
