@@ -1,1 +1,102 @@
-"""User data ↔ tensors. What is made here travels with the model in the run folder."""
+"""What a model reads: how examples become rows of numbers, learnt from the training part and saved in the run.
+
+One file for each kind of thing that can be read. `Input.encode` is the only place that decides what the model reads:
+what begins and ends a text, what stands between two, what is left out of a long one.
+"""
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
+from typing import Any, Generic, NamedTuple, Protocol, Self, TypeVar
+
+from torch import Tensor
+
+from seqwright.batches import Rows, RowT
+
+ExampleT = TypeVar("ExampleT")
+ExampleT_co = TypeVar("ExampleT_co", covariant=True)
+Stacked = dict[str, Tensor]
+"""Tensors by the names that a batch has for them (`input_BT`, `real_BT`, …); their first axis is the row."""
+
+
+class Examples(Protocol[ExampleT_co]):
+    """Some examples in their order, as often as one asks."""
+
+    @property
+    def fingerprint(self) -> str:
+        """A sha256 of everything that decides them; empty where they are not worth keeping: what a user types."""
+
+    @property
+    def name(self) -> str:
+        """What a sentence calls them: `the train part`."""
+
+    def __iter__(self) -> Iterator[ExampleT_co]:
+        """From the first on."""
+
+
+class Given(Generic[ExampleT]):
+    """Examples in memory, such as a user types."""
+
+    fingerprint, name = "", "the input"
+
+    def __init__(self, examples: Iterable[ExampleT]) -> None:
+        self.examples = list(examples)
+
+    def __iter__(self) -> Iterator[ExampleT]:
+        return iter(self.examples)
+
+
+class Room(NamedTuple):
+    """What a model can read: whether something stands before every text, and how much it reads at once."""
+
+    begins: bool = False
+    context: int | None = None
+
+
+class Input(ABC, Generic[ExampleT, RowT]):
+    """How one kind of thing is read. A frozen dataclass: what it knows is learnt once and never changes."""
+
+    marks: int = 0
+    """How many positions `stack` adds to each row; batches are planned with them."""
+
+    @classmethod
+    @abstractmethod
+    def learn(cls, train: Examples[ExampleT], settings: Any, *, room: Room, like: "Input[Any, Any] | None") -> Self:
+        """Learnt from the training part; from `like`, the input of another run, the tokenizer or scale is taken."""
+
+    @abstractmethod
+    def encode(self, examples: Examples[ExampleT]) -> Rows[RowT]:
+        """The rows that a model reads; an example that cannot be read, a blank one, has none."""
+
+    @abstractmethod
+    def stack(self, rows: Sequence[RowT]) -> Stacked:
+        """Rows as tensors, padded."""
+
+    @abstractmethod
+    def parse(self, given: Any) -> ExampleT:
+        """What a user types or passes as an example: text, a JSON object, the path of a file."""
+
+    @abstractmethod
+    def features(self, examples: Examples[ExampleT]) -> Any:
+        """What a linear baseline sees, a row for each example: a bag of words, values, pixels."""
+
+    @abstractmethod
+    def sizes(self) -> dict[str, Any]:
+        """What a model over this input is built with beside its settings: the vocabulary, the channels."""
+
+    @abstractmethod
+    def save(self, folder: Path) -> None:
+        """Write everything into a folder."""
+
+    @classmethod
+    @abstractmethod
+    def load(cls, folder: Path) -> Self:
+        """Read what `save` wrote."""
+
+    @abstractmethod
+    def fingerprint(self) -> str:
+        """Changes with whatever changes what is read."""
+
+    def remarks(self, examples: Examples[ExampleT]) -> list[str]:
+        """What a user should know of examples before a model reads them: what is cut, what is unknown."""
+        return []

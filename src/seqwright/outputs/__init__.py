@@ -1,0 +1,127 @@
+"""What a model says: how targets become numbers, how predictions are made, and how they are scored.
+
+One file for each kind of thing that can be said. `Output.predict` is the only way to predictions, for validation,
+evaluation, the verbs, comparisons and pictures.
+"""
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any, Generic, NamedTuple, Self, TypeVar
+
+import torch
+from torch import Tensor, nn
+
+from seqwright.batches import Batch, Numbers, Rows, Zipped
+from seqwright.batches.bucketed import Bucketed
+from seqwright.devices import device_of
+from seqwright.inputs import Examples, ExampleT, Input, Stacked
+
+BatchT = TypeVar("BatchT", bound=Batch)
+PredictionT = TypeVar("PredictionT")
+
+
+class Targets(NamedTuple):
+    """A target beside each row that an input made, and the numbers of the rows that can be learnt from."""
+
+    rows: Rows[Any]
+    learnable: Numbers
+
+
+class Baselines(NamedTuple):
+    """How good simple rules are that understand nothing."""
+
+    scores: dict[str, float]  # by the names they are reported under
+    sentence: str  # in words
+    notes: list[str]  # why there is none, or less than usual
+
+
+class Output(ABC, Generic[ExampleT, BatchT, PredictionT]):
+    """What is said of an example. A frozen dataclass: what it knows is learnt once and never changes."""
+
+    decodes: bool = False
+    """Whether predictions are searched for, token by token: then a validation takes a sample."""
+    lower_is_better: frozenset[str] = frozenset({"loss"})
+
+    @classmethod
+    @abstractmethod
+    def learn(cls, train: Examples[ExampleT], settings: Any, input: Input[ExampleT, Any]) -> Self:
+        """Learnt from the training part, after the input and given it."""
+
+    @abstractmethod
+    def encode(self, examples: Examples[ExampleT], rows: Rows[Any]) -> Targets:
+        """The targets of the rows that an input made of the same examples."""
+
+    @abstractmethod
+    def collate(self, stacked: Stacked, targets: Sequence[Any] | None) -> BatchT:
+        """Rows that the input has stacked, and their targets, as a batch; without targets, what predicting needs."""
+
+    @abstractmethod
+    def predict(
+        self, model: nn.Module, batches: Bucketed[Any, BatchT], examples: Examples[ExampleT], decoding: Any
+    ) -> Iterator[PredictionT]:
+        """One prediction for each example, in their order; an empty one for an example without rows."""
+
+    @property
+    @abstractmethod
+    def score_names(self) -> tuple[str, ...]:
+        """The scores of a validation."""
+
+    @abstractmethod
+    def scores(self, predictions: Sequence[PredictionT], examples: Examples[ExampleT]) -> dict[str, float]:
+        """How good predictions are, by `score_names`; an example without a target does not count."""
+
+    @abstractmethod
+    def baselines(self, train: Examples[ExampleT], part: Examples[ExampleT], input: Input[ExampleT, Any]) -> Baselines:
+        """How good simple rules are on a part, learnt from the training part."""
+
+    @abstractmethod
+    def line(self, prediction: PredictionT) -> str:
+        """A prediction as a line for people."""
+
+    @abstractmethod
+    def fields(self, prediction: PredictionT) -> dict[str, Any]:
+        """A prediction as the fields that JSON, Python and a server share."""
+
+    @abstractmethod
+    def sizes(self) -> dict[str, Any]:
+        """What a model that says this is built with beside its settings: the classes."""
+
+    @abstractmethod
+    def save(self, folder: Path) -> None:
+        """Write everything into a folder."""
+
+    @classmethod
+    @abstractmethod
+    def load(cls, folder: Path) -> Self:
+        """Read what `save` wrote."""
+
+    def batches(
+        self, rows: Rows[Any], targets: Targets | None, input: Input[ExampleT, Any], *, tokens: int, seed: int = 0
+    ) -> Bucketed[Any, BatchT]:
+        """The rows that can be learnt from as batches, those of like length together; without targets, every row."""
+        if targets is None:
+            return Bucketed(
+                rows, lambda some: self.collate(input.stack(some), None), tokens=tokens, seed=seed, marks=input.marks
+            )
+
+        def collate(some: Sequence[tuple[Any, Any]]) -> BatchT:
+            read, said = zip(*some, strict=True)
+            return self.collate(input.stack(read), said)
+
+        both = Zipped(rows, targets.rows)
+        return Bucketed(both, collate, tokens=tokens, seed=seed, marks=input.marks, only=targets.learnable)
+
+    def calibrate(self, model: nn.Module, batches: Bucketed[Any, BatchT], examples: Examples[ExampleT]) -> Self:
+        """The output with what can only be learnt after training: a threshold, a dictionary. Usually as it is."""
+        return self
+
+
+@torch.inference_mode()
+def each_row(model: nn.Module, batches: Bucketed[Any, BatchT]) -> Iterator[tuple[Numbers, BatchT, Tensor]]:
+    """What a model says of every row: the numbers of some rows, their batch, and its output, on the CPU."""
+    device = device_of(model)
+    for numbers in batches.plan(None):
+        batch = batches.batch(numbers, None)
+        said, _ = model(batch.to(device), None)
+        yield numbers, batch, said.cpu()
