@@ -1,4 +1,4 @@
-"""What every test shares: torch on one thread, a token cache of its own, and the published data where it is there."""
+"""What every test shares: a plain terminal, one thread, a token cache of its own, the published data where it is there."""
 
 import os
 from collections.abc import Iterator
@@ -8,6 +8,17 @@ import pytest
 import torch
 
 REPOSITORY = Path(__file__).resolve().parent.parent
+# What of the terminal, or of a service that runs the tests, would change the width or the colours of what is printed.
+TERMINAL = (
+    *("COLUMNS", "LINES", "TERM", "TERMINAL_WIDTH", "FORCE_COLOR", "NO_COLOR", "CLICOLOR_FORCE", "PY_COLORS"),
+    *("TTY_COMPATIBLE", "TTY_INTERACTIVE", "GITHUB_ACTIONS", "_TYPER_FORCE_DISABLE_TERMINAL"),
+)
+
+
+def pytest_configure() -> None:
+    """Tests see the same terminal everywhere: none. Before anything is imported, for typer looks only then."""
+    for name in TERMINAL:
+        os.environ.pop(name, None)
 
 
 @pytest.fixture(scope="session", autouse=True)

@@ -1,5 +1,6 @@
 """Translators of several runs, unknown words replaced through the alignment, and models that are listened to."""
 
+import math
 from collections import Counter
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -224,9 +225,12 @@ def test_a_model_that_is_listened_to_says_the_same_and_where_it_looked() -> None
 
 
 def test_a_transformer_is_searched_with_coverage_and_without_it_as_it_is() -> None:
-    run = made("one", 3, learnt())
-    plain = Translator(run.model, run.inputs, DecodingSettings(beam=3, longest=6))
+    """Two tokens look at six places for two tokens altogether, so that coverage costs at least β 6 log(2/6)."""
+    run, source = made("one", 3, learnt()), "ein Hund schläft eine Katze"
+    settings = DecodingSettings(beam=3, longest=2)
+    plain = Translator(run.model, run.inputs, settings)
     assert plain.model is run.model
-    covered = Translator(run.model, run.inputs, DecodingSettings(beam=3, longest=6, coverage_penalty=0.5))
-    ((one,), (other,)) = plain(["ein Hund"]), covered(["ein Hund"])
-    assert other[0].score < one[0].score
+    covered = Translator(run.model, run.inputs, settings.model_copy(update={"coverage_penalty": 0.5}))
+    ((one,), (other,)) = plain([source]), covered([source])
+    assert len(one[0].tokens) <= 2
+    assert other[0].score <= one[0].score + 0.5 * 6 * math.log(2 / 6) + 0.1
