@@ -1,4 +1,4 @@
-"""What every test shares: a plain terminal, one thread, a token cache of its own, the published data where it is there."""
+"""What every test shares: no terminal, one thread, a token cache of its own, the published data where it is there."""
 
 import os
 from collections.abc import Iterator

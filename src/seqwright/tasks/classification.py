@@ -202,7 +202,7 @@ def baselines(
         return ToBeat(scores, told, [f"there is no logistic regression to compare with: {NOT_HERE}"])
     step = -(-len(train.label_N) // MOST_TEXTS)
     some: Sequence[int] = train.label_N[::step].tolist()
-    regression = WordBaseline(islice(words_of(data, "train"), 0, None, step), some, classes=len(inputs.labels))
+    regression = WordBaseline(islice(words_of(data, "train"), 0, None, step), some)
     counts_CC = confusion(regression(words_of(data, part)), asked.label_N.tolist(), classes=len(inputs.labels))
     scores |= {f"words_{name}": score for name, score in scores_of(counts_CC, inputs).items()}
     return ToBeat(scores, f"{told}, logistic regression over words for {scores['words_accuracy']:.1f} %", [])

@@ -72,11 +72,17 @@ class WordVectors:
 
     def neighbours(self, vector_D: Tensor, *, top: int = 10, without: Collection[int] = ()) -> list[Neighbour]:
         """The tokens whose vectors have nearly the same direction, the nearest first; `without` some."""
-        cosine_V = F.cosine_similarity(self.embedding_VD.double(), vector_D.double(), dim=1)
-        cosine_V[[*self.tokenizer.special.values(), *without]] = -torch.inf
-        best = cosine_V.topk(min(top, int(cosine_V.isfinite().sum())))
-        pairs_found = zip(best.indices.tolist(), best.values.tolist(), strict=True)
-        return [Neighbour(self.spellings[token], cosine) for token, cosine in pairs_found]
+        from sklearn.neighbors import NearestNeighbors
+
+        left_out = {*self.tokenizer.special.values(), *without}
+        tokens = [token for token in range(len(self.embedding_VD)) if token not in left_out]
+        if not tokens:
+            return []
+        search = NearestNeighbors(n_neighbors=min(top, len(tokens)), metric="cosine")
+        search.fit(self.embedding_VD[tokens].double().numpy())
+        distance_1N, place_1N = search.kneighbors(vector_D.double().unsqueeze(0).numpy())
+        pairs_found = zip(place_1N[0].tolist(), distance_1N[0].tolist(), strict=True)
+        return [Neighbour(self.spellings[tokens[place]], 1 - distance) for place, distance in pairs_found]
 
     @torch.inference_mode()
     def occurrences(self, word: str, texts: Sequence[str]) -> list[Occurrence]:
