@@ -216,7 +216,7 @@ def test_an_ensemble_is_searched_by_the_mean_of_its_members(average: Average) ->
     for row, (best,) in enumerate(hypotheses):
         chosen = [*best.tokens, 3] if best.finished else best.tokens
         input_1T = torch.tensor([[2, *chosen[:-1]]])
-        alone = type(batch)(*(tensor[[row]] for tensor in batch))
+        alone = batch.rows([row])
         said = [
             np.exp(member.read(input_1T, torch.ones_like(input_1T).bool(), member.start(alone))[0][0].detach().numpy())
             for member in members

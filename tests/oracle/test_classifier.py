@@ -76,7 +76,7 @@ def test_a_dropped_word_is_as_if_its_vector_were_nothing() -> None:
     model.recurrent.register_forward_pre_hook(lambda module, given: heard.append(given[0]))
     torch.manual_seed(1)
     model(example(), None)
-    plain_BTE = model.embedding(example().tokens_BT)
+    plain_BTE = model.embedding(example().input_BT)
     stretch_BTE = (heard[0] / plain_BTE).detach()
     kept_BT = stretch_BTE[..., 0]
     assert set(kept_BT.flatten().round(decimals=4).tolist()) == {0.0, 2.0}

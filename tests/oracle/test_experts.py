@@ -234,7 +234,7 @@ def test_batches_that_share_an_update_count_by_their_tokens() -> None:
     model, batch = moe_lstm.small(), moe_lstm.example()  # without noise, so that the parts can be had one by one
     model.eval()
     objective = BalancedNextToken()
-    pieces = [type(batch)(*(tensor[rows] for tensor in batch)) for rows in ([0], [1, 2])]
+    pieces = [batch.rows(some) for some in ([0], [1, 2])]
     counts = [objective.counts(piece) for piece in pieces]
     together = {name: float(sum(c[name] for c in counts)) for name in counts[0]}
     found, wanted = 0.0, 0.0

@@ -36,7 +36,7 @@ class Said(nn.Module):
 def rated() -> Labelled:
     rows = [torch.randint(4, 13, (length,), generator=DRAW).numpy() for length in (4, 1, 5)]
     batch = labelled(rows, end=3, begin=2)
-    return batch.replace(label_B=torch.tensor([0.5, -1.25, 2.0]))
+    return batch.replace(target_B=torch.tensor([0.5, -1.25, 2.0]))
 
 
 def words_by_hand(logits_BTV: Tensor, batch: Labelled) -> tuple[float, int]:

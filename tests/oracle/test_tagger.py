@@ -72,7 +72,7 @@ def test_the_words_after_a_word_count_in_both_directions_only(bidirectional: boo
     model, batch = built(bidirectional=bidirectional), example()
     tokens_BT = batch.input_BT.clone()
     tokens_BT[0, 4] = 4 + (tokens_BT[0, 4] - 3) % 9  # another one of those that are not reserved
-    before_TC, after_TC = (model(one, None)[0][0] for one in (batch, batch.replace(tokens_BT=tokens_BT)))
+    before_TC, after_TC = (model(one, None)[0][0] for one in (batch, batch.replace(input_BT=tokens_BT)))
     changed_T = (before_TC != after_TC).any(-1).tolist()
     assert changed_T == [bidirectional] * 4 + [True] * 3
 
@@ -85,7 +85,7 @@ class Fixed(nn.Module):
 
     def __init__(self) -> None:
         super().__init__()
-        shape = (*example().tokens_BT.shape, C)
+        shape = (*example().input_BT.shape, C)
         self.logits_BTC = nn.Parameter(3 * torch.randn(shape, generator=torch.Generator().manual_seed(1)))
 
     def forward(self, batch: Any, carry: Any) -> tuple[torch.Tensor, Any]:

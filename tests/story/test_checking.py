@@ -183,7 +183,7 @@ def test_with_bpe_dropout_no_batch_outgrows_the_setting_and_the_padding_is_the_r
     data, task = PairFiles(recipe.data), TranslationTask()
     inputs = task.learnt_inputs(recipe, data)
     part = tokenised(recipe, data, inputs, "train")
-    batches = batches_of(recipe, inputs, part, redrawn=True)
+    batches = batches_of(recipe, inputs, part)
     for epoch in (0, 1):
         found = [batches.at(Place(epoch, number)) for number in range(batches.in_epoch(epoch))]
         positions = [max(batch.source_BS.numel(), batch.target_BT.numel()) for batch in found]

@@ -124,5 +124,5 @@ def test_two_texts_are_read_as_one() -> None:
     batch = labelled([torch.tensor([5, 6, 3, 7]).numpy()], end=3, begin=2)
     assert batch.input_BT.tolist() == [[2, 5, 6, 3, 7, 3]]
     model = small_gpt().eval()
-    changed = batch.replace(tokens_BT=torch.tensor([[2, 5, 6, 3, 8, 3]]))
+    changed = batch.replace(input_BT=torch.tensor([[2, 5, 6, 3, 8, 3]]))
     assert not torch.allclose(model(batch, None)[0], model(changed, None)[0])

@@ -36,9 +36,9 @@ def segments(rows: int = 3, length: int = 6, *, fresh: bool = False) -> tuple[Te
     new_B, on_B = torch.ones(rows, dtype=torch.bool), torch.full((rows,), fresh)
     first, second = slice(None, length), slice(length, None)
     return (
-        Text(input_BT, target_BT, real_BT, new_B),
-        Text(input_BT[:, first], target_BT[:, first], real_BT[:, first], new_B),
-        Text(input_BT[:, second], target_BT[:, second], real_BT[:, second], on_B),
+        Text(input_BT, target_BT, real_BT, fresh_B=new_B),
+        Text(input_BT[:, first], target_BT[:, first], real_BT[:, first], fresh_B=new_B),
+        Text(input_BT[:, second], target_BT[:, second], real_BT[:, second], fresh_B=on_B),
     )
 
 
@@ -71,7 +71,7 @@ def test_only_rows_that_are_fresh_start_anew(make) -> None:
     _, carry = model(first, None)
     alone_BTV, _ = model(second, None)
     goes_on_BTV, _ = model(second, carry)
-    mixed_BTV, _ = model(second._replace(fresh_B=torch.tensor([True, False, True])), carry)
+    mixed_BTV, _ = model(second.replace(fresh_B=torch.tensor([True, False, True])), carry)
     torch.testing.assert_close(mixed_BTV[[0, 2]], alone_BTV[[0, 2]], rtol=0, atol=1e-6)
     torch.testing.assert_close(mixed_BTV[1], goes_on_BTV[1], rtol=0, atol=1e-6)
     assert float((goes_on_BTV[:, 0] - alone_BTV[:, 0]).abs().min()) > 0
@@ -83,9 +83,9 @@ def test_no_gradient_crosses_the_border_of_two_segments(kind) -> None:
     torch.manual_seed(1)
     model = RecurrentLM(RecurrentLMSettings(kind=kind, width=7, layers=2, dropout=0, tied=False), vocabulary=V)
     whole, first, second = segments()
-    first = first._replace(input_BT=torch.full_like(first.input_BT, 5))
-    second = second._replace(input_BT=torch.full_like(second.input_BT, 4))
-    whole = whole._replace(input_BT=torch.cat((first.input_BT, second.input_BT), dim=1))
+    first = first.replace(input_BT=torch.full_like(first.input_BT, 5))
+    second = second.replace(input_BT=torch.full_like(second.input_BT, 4))
+    whole = whole.replace(input_BT=torch.cat((first.input_BT, second.input_BT), dim=1))
 
     _, carry = model(first, None)
     cut_BTV, _ = model(second, carry)

@@ -11,7 +11,8 @@ import torch
 from torch import Tensor, nn
 
 from seqwright.batches import InMemory, Place
-from seqwright.batches.text import DocumentBatches, PackedText, StreamBatches, Text
+from seqwright.batches.bucketed import Bucketed
+from seqwright.batches.text import StreamBatches, Text
 from seqwright.batches.windows import WindowBatches
 from seqwright.data.text import TextFiles, TextFilesSettings
 from seqwright.decoding.settings import DecodingSettings
@@ -128,7 +129,7 @@ def test_a_segment_longer_than_the_budget_is_one_stream(data: TextFiles) -> None
 def test_documents_can_be_kept_apart(data: TextFiles) -> None:
     recipe = recipe_with(joined=False, longest=7)
     prepared = TASK.prepared(recipe, data, TASK.learnt_inputs(recipe, data))
-    assert isinstance(prepared.train, DocumentBatches)
+    assert isinstance(prepared.train, Bucketed)
     assert sum(len(batch.input_BT) for batch in an_epoch(prepared.train)) == 5
     assert prepared.notes[0] == "train: 5 documents; left out: 1 blank, 1 too long"
 
@@ -256,4 +257,4 @@ def test_checking_says_what_is_too_long(data: TextFiles) -> None:
     checked, batches = TASK.checked(recipe, data, TASK.learnt_inputs(recipe, data))
     assert "documents of the train part with over 7 tokens, cut: 1" in checked.remarks
     assert "streams" not in checked.facts
-    assert isinstance(batches, DocumentBatches)
+    assert isinstance(batches, Bucketed)
