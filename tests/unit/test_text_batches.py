@@ -73,11 +73,6 @@ def test_a_prompt_is_given_and_nothing_is_wanted_after_it() -> None:
     assert batch.fresh_B.tolist() == [True, True]
 
 
-def test_a_batch_of_text_moves_whole() -> None:
-    moved = texts([np.array([4])], begin=BEGIN, end=END).to(torch.device("meta"))
-    assert {tensor.device.type for tensor in moved.tensors().values()} == {"meta"}
-
-
 # Documents joined
 
 
