@@ -12,6 +12,7 @@ as a sentence. The data is looked for in `$SEQWRIGHT_DATA`, else in `../shared/d
 """
 
 import argparse
+import json
 import os
 import platform
 import re
@@ -32,6 +33,7 @@ from tools.cases import QUICK, SMALL, TRAINING, Case
 from tools.records import Record, differences, read_record, write_record
 
 REPOSITORY = Path(__file__).resolve().parent.parent
+RECIPES = Path(__file__).parent / "recipes"
 RENAMED: dict[str, dict[str, str]] = tomllib.loads((Path(__file__).parent / "renamed.toml").read_text(encoding="utf-8"))
 PROBES: tuple[Callable[[probe.Probe], Record], ...] = (probe.evaluated, probe.predicted, probe.looked)
 
@@ -130,12 +132,25 @@ def _trained(
             _trained(other, cases, **shared, record={})
     begun = [f"model.weights={runs / case.weights}"] if case.weights else []
     begun += [f"inputs.tokenizer={runs / case.tokenizer}"] if case.tokenizer else []
-    own = [override.format(data=os.environ["SEQWRIGHT_DATA"]) for override in case.overrides]
-    overrides = [*(SMALL if small else TRAINING), *own, *begun]
-    sizes = probe.Sizes(case.train, case.held_out)
-    under = probe.probed(case.recipe, overrides, folder, sizes, runs / case.teacher if case.teacher else None)
+    overrides = [*(SMALL if small else TRAINING), *map(_with_data, case.overrides), *begun]
+    sizes, teacher = probe.Sizes(case.train, case.held_out), runs / case.teacher if case.teacher else None
+    under = probe.probed(_located(case.recipe, runs), overrides, folder, sizes, teacher)
     record |= probe.trained(under, tensors / f"{name}.safetensors", renamed_tensor)
     return under
+
+
+def _located(recipe: str, runs: Path) -> str:
+    """A recipe that ships by its name; one of these tools as a file, which says where the data lies."""
+    own = RECIPES / f"{recipe}.toml"
+    if not own.exists():
+        return recipe
+    written = runs / own.name
+    written.write_text(_with_data(own.read_text(encoding="utf-8")), encoding="utf-8")
+    return str(written)
+
+
+def _with_data(text: str) -> str:
+    return text.replace("{data}", os.environ["SEQWRIGHT_DATA"])
 
 
 def renamed_tensor(name: str) -> str:
@@ -161,7 +176,7 @@ def _compared(before: Record, after: Record, *, some: bool) -> int:
     cases = {RENAMED["cases"].get(name, name): renamed_scores(record) for name, record in before["cases"].items()}
     if some:
         cases = {name: record for name, record in cases.items() if name in after["cases"]}
-    found = list(differences(cases, after["cases"]))
+    found = list(differences(cases, json.loads(json.dumps(after["cases"]))))
     print("\n".join(found) if found else f"no difference in {len(cases)} cases")
     return 1 if found else 0
 

@@ -20,7 +20,7 @@ def drawn_numbers() -> Iterator[list[Any]]:
     with ExitStack() as stack:
         for name in DRAWING:
             stack.enter_context(mock.patch.object(Axes, name, _noting(getattr(Axes, name), noted)))
-        stack.enter_context(mock.patch.object(Figure, "savefig", lambda *_, **__: None))
+        stack.enter_context(mock.patch.object(Figure, "savefig", return_value=None))
         yield noted
 
 
@@ -40,9 +40,9 @@ def _is_numbers(given: Any) -> bool:
 
 
 def summary(values: Any) -> dict[str, Any]:
-    """The shape of an array, its sum, that of its squares, since a sum over attention is known before, and its beginning.
+    """The shape of an array, its sum, that of its squares, and its beginning; what is not finite counts as 0.
 
-    What is not finite counts as 0.
+    Where rows are attention the sum is known before, that of the squares is not.
     """
     array = np.nan_to_num(np.asarray(values, dtype=np.float64), posinf=0.0, neginf=0.0)
     numbers = {"sum": array.sum(), "squares": np.square(array).sum()}

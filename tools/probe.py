@@ -21,7 +21,9 @@ from seqwright.cli.app import app
 from seqwright.cli.evaluating import decoding_settings
 from seqwright.errors import UserError
 from seqwright.kinds import task_of
+from seqwright.objectives.objective import Objective
 from seqwright.recipe import Recipe, read_recipe, shipped
+from seqwright.training.loop import fit
 from seqwright.training.weights import load_tensors, unique_tensors
 from tools.drawn import drawn_numbers, summary
 
@@ -68,8 +70,8 @@ def probed(name: str, overrides: Sequence[str], folder: Path, sizes: Sizes, teac
 
 
 def trained(probe: Probe, tensors: Path, renamed: Renamed) -> Record:
-    """Losses, norms and tokens of every step, and the scores of the validation at the end."""
-    begun = mock.patch.object(runs, "fit", _begun_from(tensors, renamed, runs.fit))
+    """Losses, norms, tokens and the epoch of every step, and the scores of the validation at the end."""
+    begun = mock.patch.object(runs, "fit", _begun_from(tensors, renamed))
     with begun, mock.patch.object(runs, "data_of", lambda recipe: _data(recipe, probe.sizes)):
         runs.train(probe.recipe, probe.folder, fresh=True)
     lines = [json.loads(line) for line in (probe.folder / "journal.jsonl").read_text(encoding="utf-8").splitlines()]
@@ -81,15 +83,16 @@ def trained(probe: Probe, tensors: Path, renamed: Renamed) -> Record:
         "norms": [line["norm"] for line in steps],
         "rates": [repr(line["rate"]) for line in steps],
         "tokens": [line["tokens"] for line in steps],
+        "epochs": [line["epoch"] for line in steps],
         "validation": {name: value for name, value in valid.items() if name not in JOURNALLED},
     }
 
 
-def _begun_from(tensors: Path, renamed: Renamed, fit: Any) -> Any:
+def _begun_from(tensors: Path, renamed: Renamed) -> Any:
     """`fit` from the tensors of a file; where there is none, from the model's own, which are written there."""
 
-    def begun(model: nn.Module, objective: nn.Module, *arguments: Any, **others: Any) -> Any:
-        modules = {"model": model, "objective": objective}
+    def begun(model: nn.Module, objective: Objective, *arguments: Any, **others: Any) -> Any:
+        modules: dict[str, nn.Module] = {"model": model, "objective": objective}
         if tensors.exists():
             saved = {renamed(name): tensor for name, tensor in load_file(tensors).items()}
             for prefix, module in modules.items():
@@ -197,6 +200,10 @@ def _kept(line: Mapping[str, Any], fields: Sequence[str] = ()) -> list[Any]:
     ]
 
 
+def _is_vector(value: Any) -> bool:
+    return isinstance(value, list) and bool(value) and isinstance(value[0], float)
+
+
 def looked(probe: Probe) -> Record:
     """The numbers that `look` draws, by what it is asked for."""
     texts = _looked_at(probe)
@@ -218,6 +225,8 @@ def _spoken(words: Sequence[str], *, parsed: bool = True) -> tuple[Any, list[Any
             app(list(words), standalone_mode=False)
         except UserError:
             return "refused", []
+        except Exception as error:  # a fault of the package, which is recorded as it is
+            return f"failed: {type(error).__name__}", []
     return [json.loads(line) for line in said.getvalue().splitlines()] if parsed else [], numbers
 
 

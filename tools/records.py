@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-EXACT = frozenset({"losses", "rates", "tokens"})  # equal to the last digit
+EXACT = frozenset({"losses", "rates", "tokens", "epochs"})  # equal to the last digit
 # The verbs print some numbers with four digits, where a last bit may turn the fourth.
 CLOSE = {"predictions": 1.01e-4}
 USUAL = 1e-6
