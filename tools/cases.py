@@ -66,7 +66,7 @@ QUICK = {
     "names-lstm": Case("names-lstm", train=EPOCHS),
     "names-bigram": Case("names-bigram"),
     "names-mlp": Case("names-mlp"),
-    "names-gpt-packed": Case("shakespeare-gpt", (*NAMES, "inputs.packed=true"), train=EPOCHS),
+    "names-gpt-packed": Case("shakespeare-gpt", (*NAMES, "inputs.packed=true"), train=90),
     "names-gpt-documents": Case("shakespeare-gpt", NAMES),
     "wikitext2-moe-lstm": Case("wikitext2-moe-lstm", ("inputs.vocabulary=400", "model.width=32")),
     "text-files": Case("text-files", train=EPOCHS),
@@ -108,4 +108,11 @@ QUICK = {
     # description
     "described-files": Case("described-files"),
     "numbers-gru": Case("numbers-gru", ("model.width=32",)),
+}
+
+# Every recipe that ships is recorded as it is, but for what it lacks to be trained from nothing, or on few examples.
+EVERY = {
+    "dialogsum-gpt-tuned": Case("dialogsum-gpt-tuned", ("model.context=512",)),
+    "wnut17-bert": Case("wnut17-bert", train=4000),
+    "wnut17-lstm": Case("wnut17-lstm", train=4000),
 }

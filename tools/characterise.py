@@ -3,7 +3,7 @@
     python -m tools.characterise --quick --out before.json --tensors tensors      ten minutes on one thread
     python -m tools.characterise --quick --against before.json --tensors tensors  what differs now
     python -m tools.characterise --all --out all.json --tensors tensors           every recipe that ships, far longer
-    python -m tools.characterise --quick --recipes copy sst2                      some of them
+    python -m tools.characterise --quick --recipes copy sst2                      some of them; others stay in the file
 
 Each recipe is trained a few steps on one thread from the tensors in `--tensors`, which are written there the first time
 and loaded afterwards, whatever the package would draw today; what was renamed stands in `renamed.toml`. Losses are
@@ -29,7 +29,7 @@ from typing import Any
 import torch
 
 from tools import probe
-from tools.cases import QUICK, SMALL, TRAINING, Case
+from tools.cases import EVERY, QUICK, SMALL, TRAINING, Case
 from tools.records import Record, differences, read_record, write_record
 
 REPOSITORY = Path(__file__).resolve().parent.parent
@@ -50,10 +50,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return 2
     with _folder(asked.cache) as cache, _folder(asked.tensors) as tensors, tempfile.TemporaryDirectory() as runs:
         os.environ["SEQWRIGHT_CACHE"] = str(cache)
-        found = recorded(cases, names, tensors=tensors, runs=Path(runs), small=not asked.all, out=asked.out)
+        found: Record = {"about": _about(), "cases": {}}
+        if asked.recipes and asked.out is not None and asked.out.exists():
+            found = read_record(asked.out)
+        recorded(found, cases, names, tensors=tensors, runs=Path(runs), small=not asked.all, out=asked.out)
     if asked.against is None:
         return 0
-    return _compared(read_record(asked.against), found, some=bool(asked.recipes))
+    return _compared(read_record(asked.against), found, names if asked.recipes else None)
 
 
 def _asked(arguments: Sequence[str] | None) -> argparse.Namespace:
@@ -82,18 +85,24 @@ def _folder(asked: Path | None) -> Iterator[Path]:
 
 
 def every_case() -> dict[str, Case]:
-    """Every recipe that ships; what was made to be fine-tuned also begins from nothing."""
-    return {name: Case(name, train=4000 if "wnut17" in name else 1000, held_out=40) for name in probe.recipe_names()}
+    """Every recipe that ships."""
+    return {name: EVERY.get(name, Case(name, train=1000))._replace(held_out=40) for name in probe.recipe_names()}
 
 
 # ---------------------------------------------------------------------------------------------------- recording
 
 
 def recorded(
-    cases: Mapping[str, Case], names: Sequence[str], *, tensors: Path, runs: Path, small: bool, out: Path | None = None
-) -> Record:
-    """The record of some cases; it is written after each, so that a long one can be watched and stopped."""
-    found: Record = {"about": _about(), "cases": {}}
+    found: Record,
+    cases: Mapping[str, Case],
+    names: Sequence[str],
+    *,
+    tensors: Path,
+    runs: Path,
+    small: bool,
+    out: Path | None = None,
+) -> None:
+    """Add some cases to a record; it is written after each, so that a long one can be watched and stopped."""
     began = time.monotonic()
     for number, name in enumerate(names, start=1):
         started = time.monotonic()
@@ -104,7 +113,6 @@ def recorded(
         print(told + (f"  {record['error']}" if "error" in record else ""), file=sys.stderr, flush=True)
         if out is not None:
             write_record(out, found)
-    return found
 
 
 def record_of(name: str, cases: Mapping[str, Case], *, tensors: Path, runs: Path, small: bool) -> Record:
@@ -169,14 +177,16 @@ def _about() -> dict[str, str]:
 # ---------------------------------------------------------------------------------------------------- comparing
 
 
-def _compared(before: Record, after: Record, *, some: bool) -> int:
-    """Print what differs; 1 where something does. Of a few cases, only those are compared."""
+def _compared(before: Record, after: Record, names: Sequence[str] | None) -> int:
+    """Print what differs, of all cases or of some; 1 where something does."""
     if before["about"] != after["about"]:
         print(f"another machine or torch: {before['about']} → {after['about']}; last digits may differ for that alone")
     cases = {RENAMED["cases"].get(name, name): renamed_scores(record) for name, record in before["cases"].items()}
-    if some:
-        cases = {name: record for name, record in cases.items() if name in after["cases"]}
-    found = list(differences(cases, json.loads(json.dumps(after["cases"]))))
+    if names is not None:
+        cases, after = ({name: each[name] for name in names if name in each} for each in (cases, after["cases"]))
+    else:
+        after = after["cases"]
+    found = list(differences(cases, json.loads(json.dumps(after))))
     print("\n".join(found) if found else f"no difference in {len(cases)} cases")
     return 1 if found else 0
 

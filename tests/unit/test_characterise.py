@@ -10,7 +10,7 @@ from safetensors.torch import load_file, save_file
 
 from tools.cases import Case
 from tools.characterise import recorded, renamed_tensor
-from tools.records import differences, read_record, write_record
+from tools.records import Record, differences, read_record, write_record
 
 RECORD = {
     "copy": {
@@ -66,27 +66,28 @@ def test_a_recipe_is_recorded_and_begins_from_its_tensors_again(tmp_path: Path) 
     cases = {"copy": Case("copy", ("model.width=16", "model.heads=2"), train=40, held_out=6)}
     tensors = tmp_path / "tensors"
 
-    def record(number: int) -> dict[str, object]:
+    def record_of_run(number: int) -> Record:
         (tmp_path / f"runs-{number}").mkdir()
         out = tmp_path / f"{number}.json"
-        recorded(cases, ["copy"], tensors=tensors, runs=tmp_path / f"runs-{number}", small=True, out=out)
-        found: dict[str, object] = read_record(out)["cases"]
-        return found
+        record: Record = {"cases": {}}
+        recorded(record, cases, ["copy"], tensors=tensors, runs=tmp_path / f"runs-{number}", small=True, out=out)
+        return dict(read_record(out)["cases"])
 
-    first = record(1)
+    first = record_of_run(1)
     fields = {"losses", "norms", "rates", "tokens", "epochs", "validation", "evaluation", "predictions", "picture"}
-    assert first["copy"].keys() == fields  # type: ignore[attr-defined]
-    assert list(differences(first, record(2))) == []
+    assert first["copy"].keys() == fields
+    assert list(differences(first, record_of_run(2))) == []
     saved = load_file(tensors / "copy.safetensors")
     name = next(name for name in saved if name.startswith("model.") and saved[name].dim() == 2)
     saved[name] = saved[name] + torch.full_like(saved[name], 0.01)
     save_file(saved, tensors / "copy.safetensors")
-    assert any("losses" in line for line in differences(first, record(3)))
+    assert any("losses" in line for line in differences(first, record_of_run(3)))
 
 
 def test_a_recipe_that_fails_is_a_sentence_in_the_record(tmp_path: Path) -> None:
     cases = {"copy": Case("copy", ("model.width=-1",))}
-    found = recorded(cases, ["copy"], tensors=tmp_path, runs=tmp_path, small=True)
+    found: Record = {"cases": {}}
+    recorded(found, cases, ["copy"], tensors=tmp_path, runs=tmp_path, small=True)
     assert "model.width" in found["cases"]["copy"]["error"]
 
 
