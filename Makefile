@@ -47,7 +47,7 @@ docs: $(VENV)/.docs  ## the documentation, in docs/_build/html
 clean:  ## remove what the targets made, but not .venv
 	rm -rf build dist docs/_build docs/reference/settings.md $(DEMO)
 	rm -rf .mypy_cache .pytest_cache .ruff_cache .hypothesis
-	find src tests benchmarks docs -name __pycache__ -type d -prune -exec rm -rf {} +
+	find src tests benchmarks tools docs -name __pycache__ -type d -prune -exec rm -rf {} +
 
 distclean: clean  ## remove .venv as well
 	rm -rf $(VENV)
