@@ -21,6 +21,7 @@ from seqwright.layers.embeddings import HasTokenVectors
 from seqwright.layers.taps import Tap, listen
 from seqwright.lineage import MODELS, Model
 from seqwright.training.weights import load_tensors, unique_tensors
+from tests import small_models
 
 NAMES = {row: f"{row.task}-{row.kind}" for row in MODELS}
 
@@ -37,11 +38,11 @@ those_with_token_vectors = pytest.mark.parametrize("row", EMBEDDED, ids=[NAMES[r
 
 def small(row: Model, seed: int = 1) -> Any:
     torch.manual_seed(seed)
-    return row.load(row.small)().eval()
+    return small_models.small(row.kind, row.task).eval()
 
 
 def example(row: Model) -> Any:
-    return row.load(row.example)()
+    return small_models.example(row.kind, row.task)
 
 
 @torch.no_grad()

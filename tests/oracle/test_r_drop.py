@@ -9,9 +9,9 @@ from torch import Tensor, nn
 
 from seqwright.batches.labelled import Labelled
 from seqwright.errors import SettingError
-from seqwright.models import bert_heads
 from seqwright.models.bert_heads import BertClassifier, BertTextSettings
 from seqwright.objectives.r_drop import RDrop, RDropSettings
+from tests.small_models import BERT, labelled_with_seconds, small
 
 B, C = 7, 5
 
@@ -62,19 +62,19 @@ def test_the_loss_is_half_of_the_papers(smoothing: float) -> None:
 
 
 def test_passes_that_agree_are_not_apart() -> None:
-    model = bert_heads.small_bert_classifier().eval()
-    loss, _ = RDrop()(model, bert_heads.text_example(), None)
+    model = small("bert", "classification").eval()
+    loss, _ = RDrop()(model, labelled_with_seconds(), None)
     assert float(loss.parts["apart"].sum.detach()) == 0
-    loss, _ = RDrop()(model.train(), bert_heads.text_example(), None)
+    loss, _ = RDrop()(model.train(), labelled_with_seconds(), None)
     assert float(loss.parts["apart"].sum.detach()) > 0
 
 
 def test_a_model_that_drops_nothing_is_refused() -> None:
-    settings = {**bert_heads.SMALL, "dropout": 0.0, "head_dropout": 0.0}
+    settings: dict[str, Any] = {**BERT, "dropout": 0.0, "head_dropout": 0.0}
     model = BertClassifier(BertTextSettings(**settings), vocabulary=13, classes=3)
     with pytest.raises(SettingError, match=r"this model drops nothing: set model\.dropout=0\.1"):
-        RDrop()(model, bert_heads.text_example(), None)
-    RDrop()(model.eval(), bert_heads.text_example(), None)
+        RDrop()(model, labelled_with_seconds(), None)
+    RDrop()(model.eval(), labelled_with_seconds(), None)
 
 
 def test_weights_of_classes_count_in_both_passes() -> None:

@@ -2,7 +2,6 @@
 
 import random
 import shutil
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -10,7 +9,6 @@ import numpy as np
 import pytest
 import torch
 
-from seqwright.__main__ import main
 from seqwright.batches import Place
 from seqwright.batches.bucketed import Bucketed
 from seqwright.batches.masked import MaskedRows
@@ -26,6 +24,7 @@ from seqwright.tasks.distillation import LIKELIEST, taught
 from seqwright.tasks.masking import MaskedBatches, MaskingTask
 from seqwright.training.interruption import Interrupted
 from seqwright.training.reporter import Quiet
+from tests.story.command import typed
 
 GOOD, BAD, OTHER = ["fine", "lovely", "great"], ["dull", "awful", "poor"], ["the", "film", "plot", "actor", "was", "is"]
 TRAINING = {"steps": 40, "tokens": 256, "rate": 0.02, "schedule": "constant", "warmup": 0, "device": "cpu"}
@@ -78,16 +77,6 @@ def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def student(home: Path, *overrides: str, recipe: str = "student.toml", teacher: str = "teacher") -> Any:
     return read_recipe(str(home / recipe), overrides, run=home / "nowhere", teachers=[str(home / teacher)])
-
-
-def typed(monkeypatch: pytest.MonkeyPatch, *words: str) -> int:
-    """Type a command; its exit code."""
-    monkeypatch.setattr(sys, "argv", ["seqwright", *words])
-    try:
-        main()
-    except SystemExit as end:
-        return int(end.code or 0)
-    return 0
 
 
 def lesson(home: Path, recipe: Any, task: Any) -> Any:
@@ -200,7 +189,7 @@ def test_using_a_student_needs_nothing_of_the_teacher(
 ) -> None:
     shutil.copytree(home, tmp_path / "home")
     monkeypatch.chdir(tmp_path / "home")
-    assert typed(monkeypatch, "distil", "teacher", "student.toml", "training.steps=2", "--run", "small") == 0
+    assert typed("distil", "teacher", "student.toml", "training.steps=2", "--run", "small") == 0
     known = resolved_of(Path("small"))
     assert known["objective"]["teacher"] == "teacher"
     assert len(known["sha256"]["teacher"]) == 64
@@ -208,7 +197,7 @@ def test_using_a_student_needs_nothing_of_the_teacher(
     shutil.rmtree(tmp_path / "home")
     monkeypatch.chdir(tmp_path)
     capsys.readouterr()
-    assert typed(monkeypatch, "classify", "small", "the plot was fine") == 0
+    assert typed("classify", "small", "the plot was fine") == 0
     assert capsys.readouterr().out.startswith(("good", "bad"))
 
 
@@ -331,10 +320,8 @@ def test_a_recipe_of_another_task_cannot_be_distilled(home: Path) -> None:
         student(home, "objective.kind=next-token", "model.kind=gru", recipe="words.toml")
 
 
-def test_there_must_be_a_teacher(
-    home: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    assert typed(monkeypatch, "distil", str(home / "nobody"), str(home / "student.toml")) == 2
+def test_there_must_be_a_teacher(home: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert typed("distil", str(home / "nobody"), str(home / "student.toml")) == 2
     assert "where there is no run" in capsys.readouterr().err
 
 

@@ -7,7 +7,8 @@ import torch.nn.functional as F
 
 from seqwright.batches.text import Text
 from seqwright.layers.taps import listen
-from seqwright.models.mlp_lm import MLPLM, MLPLMSettings, example, small
+from seqwright.models.mlp_lm import MLPLM, MLPLMSettings
+from tests.small_models import small, some_texts
 
 V, N, E, D = 13, 3, 5, 7
 
@@ -92,7 +93,7 @@ def test_the_state_is_that_before_the_padding() -> None:
 
 @torch.no_grad()
 def test_the_log_probabilities_are_those_of_the_logits() -> None:
-    model, batch = small().eval(), example()
+    model, batch = small("mlp", "language").eval(), some_texts()
     found_BT, _ = model.log_probability(batch)
     logits_BTV, _ = model(batch, None)
     for row, t in batch.real_BT.nonzero().tolist():
@@ -103,7 +104,7 @@ def test_the_log_probabilities_are_those_of_the_logits() -> None:
 
 def test_batches_of_another_number_of_rows_may_follow_if_all_of_them_are_fresh() -> None:
     model = a_model()
-    _, carry = model(example(), None)
+    _, carry = model(some_texts(), None)
     assert torch.equal(model(a_text(), carry)[0], model(a_text(), None)[0])
     with pytest.raises(AssertionError, match="rows that go on"):
         model(a_text(fresh=False), carry)

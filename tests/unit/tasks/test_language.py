@@ -24,6 +24,7 @@ from seqwright.recipe import Recipe
 from seqwright.tasks.language import LanguageTask, likelihood_of
 from seqwright.tasks.text_check import TextBatches
 from seqwright.training.settings import TrainingSettings
+from tests.small_models import small
 
 TRAIN = ["abba", "a cab", "", "bad cab", "abba", "dada", "a bad dad"]
 VALID = ["cab", " ", "dad a", "abba", "Zebra"]
@@ -169,7 +170,7 @@ def test_the_length_of_a_segment_does_not_change_the_scores(data: TextFiles, seg
 @pytest.mark.parametrize("row", [row for row in MODELS if row.task == "language"], ids=lambda row: row.kind)
 def test_how_much_is_read_at_once_does_not_change_the_likelihood(row: Model) -> None:
     torch.manual_seed(1)
-    model = row.load(row.small)().eval()
+    model = small(row.kind, row.task).eval()
     corpus = InMemory([np.random.default_rng(length).integers(4, 13, length) for length in (31, 2, 0, 17, 5, 23)])
 
     def batches(rows: int) -> TextBatches:

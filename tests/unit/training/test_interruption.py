@@ -16,7 +16,6 @@ from torch import nn
 from seqwright.batches import InMemory, Zipped
 from seqwright.batches.bucketed import Bucketed, by_column
 from seqwright.batches.pairs import pairs
-from seqwright.models.transformer import small
 from seqwright.objectives.next_token import NextToken
 from seqwright.training.checkpoint import newest_whole, read_checkpoint, read_mark, step_folder, steps_on_disk
 from seqwright.training.interruption import Interrupted, Interruption
@@ -24,6 +23,7 @@ from seqwright.training.loop import fit
 from seqwright.training.reporter import Quiet
 from seqwright.training.settings import TrainingSettings
 from seqwright.training.weights import unique_tensors
+from tests.small_models import small
 
 
 def sentences(seed: int, vocabulary: int) -> InMemory:
@@ -67,7 +67,7 @@ def translating(
         return {"loss": float(sum(part.sum for part in parts)) / sum(part.over for part in parts)}
 
     return fit(
-        small(),
+        small("transformer", "translation"),
         NextToken(),
         batches,
         settings=TrainingSettings.model_validate(settings | changes),
