@@ -1,4 +1,4 @@
-"""How the contract over tasks asks the package of today: the one file that changes when the package spells it otherwise.
+"""How the contract over tasks asks the package of today: what changes when the package spells something otherwise.
 
 A row is what a model reads of (a part of) an example, without padding: the numbers of its tokens, with the segment of
 each where it has segments; of a series or a vector its values.
@@ -79,8 +79,7 @@ def relearnt(recipe: Path, run: Run) -> Run:
 def validation(run: Run) -> dict[str, float]:
     """The scores that training would be told, of the run as it is."""
     prepared = task_of(run.recipe.task).prepared(run.recipe, data_of(run.recipe), run.inputs)
-    assert prepared.scores == tuple(found := prepared.evaluate(run.model))
-    return found
+    return prepared.evaluate(run.model)
 
 
 def evaluation(run: Run, part: Any) -> Evaluated:
@@ -135,17 +134,18 @@ def numbered_rows(run: Run) -> list[tuple[int, Row]] | None:
     batches: Any = task_of(recipe.task).prepared(recipe, data, inputs).train
     if not hasattr(batches, "traced"):
         return None
-    found: list[tuple[int, Row]] = []
-    for batch, number_B in batches.traced():
-        if recipe.task == "tagging":
-            part = tokenised_tags(data, inputs, "train")
-            number_B = np.searchsorted(part.end_M, part.tags.end_N[number_B] - 1, side="right")
-        if recipe.task == "questions":
-            number_B = tokenised_questions(data, inputs, "train").rows(inputs).question_N[number_B]
-        if number_B.ndim == 2:
-            number_B = number_B[:, 0]
-        found += zip(number_B.tolist(), rows_of(batch, run), strict=True)
-    return found
+    numbered: list[tuple[int, Row]] = []
+    for batch, numbers in batches.traced():
+        match recipe.task:
+            case "tagging":  # of stretches
+                part = tokenised_tags(data, inputs, "train")
+                example_B = np.searchsorted(part.end_M, part.tags.end_N[numbers] - 1, side="right")
+            case "questions":  # of windows
+                example_B = tokenised_questions(data, inputs, "train").rows(inputs).question_N[numbers]
+            case _:  # of the document of each token
+                example_B = numbers[:, 0]
+        numbered += zip(example_B.tolist(), rows_of(batch, run), strict=True)
+    return numbered
 
 
 def train_again(recipe: Path, folder: Path, steps: int) -> None:
@@ -314,9 +314,7 @@ WINGS = {
     ),
     "rating": Wing(lambda a: (a["text"], a.get("second")), lambda a: (a["predicted"],), _rated),
     "tagging": Wing(lambda a: a["words"], lambda a: tuple(a["predicted"]), _tagged),
-    "questions": Wing(
-        lambda a: (a["question"], a["context"]), lambda a: (a["predicted"], a["probability"]), _found
-    ),
+    "questions": Wing(lambda a: (a["question"], a["context"]), lambda a: (a["predicted"], a["probability"]), _found),
     "forecasting": Wing(
         lambda a: _channels(a, "past"), lambda a: tuple(_channels(a, "forecast").flatten().tolist()), _forecast
     ),

@@ -10,7 +10,7 @@ import random
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 
-WORDS = "red blue green cat dog cow sun sea sky old new".split()
+WORDS = ["red", "blue", "green", "cat", "dog", "cow", "sun", "sea", "sky", "old", "new"]
 PARTS = {"train": 43, "valid": 11, "test": 7}
 TRAINING = """
 [training]
@@ -27,7 +27,9 @@ device = "cpu"
 beam = 1
 """
 SMALL_BERT = "width = 8\nheads = 2\nlayers = 1\nfeed_forward = 16\ndropout = 0.0"
-SMALL_READER = "width = 7\nembedding = 5\nbidirectional = false\ndropout = 0.0\nembedding_dropout = 0.0\nword_dropout = 0.0"
+SMALL_READER = (
+    "width = 7\nembedding = 5\nbidirectional = false\ndropout = 0.0\nembedding_dropout = 0.0\nword_dropout = 0.0"
+)
 FILES = 'train = "train.{0}"\nvalid = "valid.{0}"\ntest = "test.{0}"'
 
 
@@ -276,9 +278,7 @@ TINY = (
         steps=200,
     ),
     answering("questions", QUESTIONS_RECIPE.format('kind = "words"', "bert"), new="train.jsonl"),
-    answering(
-        "questions-roberta", QUESTIONS_RECIPE.format('tokenizer = "../roberta"', "roberta"), roberta=True
-    ),
+    answering("questions-roberta", QUESTIONS_RECIPE.format('tokenizer = "../roberta"', "roberta"), roberta=True),
     Tiny(
         "forecasting",
         "forecasting",
