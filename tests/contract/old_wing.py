@@ -79,7 +79,8 @@ def relearnt(recipe: Path, run: Run) -> Run:
 def validation(run: Run) -> dict[str, float]:
     """The scores that training would be told, of the run as it is."""
     prepared = task_of(run.recipe.task).prepared(run.recipe, data_of(run.recipe), run.inputs)
-    return prepared.evaluate(run.model)
+    scores: dict[str, float] = prepared.evaluate(run.model)
+    return scores
 
 
 def evaluation(run: Run, part: Any) -> Evaluated:

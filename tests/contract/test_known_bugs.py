@@ -110,3 +110,38 @@ def test_gradients_of_one_text_where_pairs_are_read_are_refused_in_a_sentence(
     found = typed("look", "RUN", "red cat", "--gradients")
     assert found.code == 2
     assert one_sentence(found.err)
+
+
+@pytest.mark.parametrize(
+    ("tiny", "words"),
+    [
+        pytest.param(
+            BY_NAME["classification-lstm-lm"],
+            ("look", "RUN", "red cat", "--units"),
+            marks=known("the token that begins a text is counted among its own: a traceback", ValueError),
+            id="units",
+        ),
+        pytest.param(
+            BY_NAME["classification-lstm-lm"],
+            ("look", "RUN", "red cat", "--initialisations"),
+            marks=known("the token that begins a text is missing", AssertionError),
+            id="initialisations",
+        ),
+        pytest.param(
+            BY_NAME["tagging"],
+            ("embed", "RUN", "red cat"),
+            marks=known("the tagger reads a space before the first word, embed does not", AssertionError),
+            id="embed",
+        ),
+    ],
+)
+def test_what_else_reads_a_text_reads_the_row_that_the_verb_reads(
+    tiny: Tiny, words: tuple[str, ...], workshop: Workshop, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    workshop.enter(tiny, monkeypatch)
+    run: Any = wing.opened(Path("run"))
+    with wing.listening(run) as predicted:
+        assert typed(*tiny.verb).code == 0
+    with wing.listening(run) as read:
+        assert typed(*words).code == 0
+    assert read == predicted
