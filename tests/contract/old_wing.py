@@ -258,8 +258,13 @@ def _scored(run: Run, examples: list[Any]) -> Iterator[Prediction]:
 
 
 def _filled(run: Run, examples: list[Any]) -> Iterator[Prediction]:
-    for holes in Filler(run.model, run.inputs, context=run.recipe.model.context)([text for text, _ in examples], top=1):
-        yield tuple(candidates[0].token for candidates in holes)
+    """The likeliest tokens, and how probable those are together that were hidden."""
+    filler, every = Filler(run.model, run.inputs, context=run.recipe.model.context), run.inputs.tokenizer.size
+    for (_, hidden), holes in zip(examples, filler([text for text, _ in examples], top=every), strict=True):
+        right = [{each.token: each.probability for each in candidates} for candidates in holes]
+        words = [word.strip("▁") for word in hidden]
+        logs = (math.log(known[word]) for word, known in zip(words, right, strict=True))
+        yield *(candidates[0].token for candidates in holes), math.fsum(logs)
 
 
 def _classified(run: Run, examples: list[Any]) -> Iterator[Prediction]:
@@ -306,7 +311,9 @@ WINGS = {
     "prompting": Wing(lambda a: a["source"], lambda a: (a["hypothesis"], a["score"]), _answered),
     "language": Wing(lambda a: a["text"], lambda a: (a["log_probability"],), _scored),
     "masking": Wing(
-        lambda a: (a["text"], a["hidden"]), lambda a: tuple(token.strip("▁") for token in a["said"]), _filled
+        lambda a: (a["text"], a["hidden"]),
+        lambda a: (*(token.strip("▁") for token in a["said"]), a["log_probability"]),
+        _filled,
     ),
     "classification": Wing(
         lambda a: (a["text"], a.get("second")),
