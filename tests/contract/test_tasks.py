@@ -45,7 +45,9 @@ KNOWN: dict[tuple[str, str], str] = {
 def every(promise: str) -> pytest.MarkDecorator:
     """Every tiny task; those that are known to break the promise must break it."""
     broken = {name: reason for (kept, name), reason in KNOWN.items() if kept == promise}
-    marks = {name: [pytest.mark.xfail(strict=True, reason=reason)] for name, reason in broken.items()}
+    marks = {
+        name: [pytest.mark.xfail(strict=True, raises=AssertionError, reason=reason)] for name, reason in broken.items()
+    }
     return pytest.mark.parametrize("tiny", [pytest.param(t, id=t.name, marks=marks.get(t.name, [])) for t in TINY])
 
 
