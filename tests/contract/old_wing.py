@@ -199,9 +199,9 @@ def rows_of(batch: Any, run: Run) -> list[Row]:
         case "description":
             return [tuple(np.round(values.tolist(), 4).tolist()) for values in batch.vector_BX]
         case "language" | "prompting":
-            return _rows(batch.given_BT, batch.real_BT, run)
+            return _rows(batch.input_BT, batch.real_BT, run)
         case _:
-            tokens_BT = batch.wanted_BT if hasattr(batch, "wanted_BT") else batch.tokens_BT
+            tokens_BT = batch.target_BT if hasattr(batch, "target_BT") else batch.tokens_BT
             return _rows(tokens_BT, batch.real_BT, run, getattr(batch, "segment_BT", None))
 
 
