@@ -101,7 +101,9 @@ class DescribedFiles:
     def __init__(self, settings: DescribedFilesSettings) -> None:
         self.settings = settings
         self.described_by: Literal["label", "numbers"] = "label" if settings.columns is None else "numbers"
-        self._pieces = pieces_of(settings, partial(_table, settings=settings))
+        self._pieces = pieces_of(
+            settings.train, settings.valid, settings.test, opened=partial(_table, settings=settings)
+        )
 
     @property
     def columns(self) -> tuple[str, ...]:

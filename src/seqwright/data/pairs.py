@@ -10,12 +10,13 @@ import itertools
 import json
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Literal, NamedTuple
+from typing import Literal
 
 from pydantic import model_validator
 
 from seqwright.data.examples import Pair, PartName
-from seqwright.data.files import content_hash, extension_of, lines, place_of, require_file, share_of
+from seqwright.data.files import content_hash, extension_of, lines, require_file
+from seqwright.data.pieces import paths_of, piece_of, pieces_of, refuse_impossible_shares, some
 from seqwright.data.pronunciations import pronunciation_pairs
 from seqwright.data.tables import Column, Reader, csv_pairs, csv_rows, json_pairs, table_remarks, tsv_pairs, tsv_rows
 from seqwright.errors import DataError, SettingError
@@ -51,13 +52,7 @@ class PairFilesSettings(Settings):
 
     @model_validator(mode="after")
     def _fit_together(self) -> "PairFilesSettings":
-        if isinstance(self.train, str) and self.train.endswith("%"):
-            raise SettingError(f"data.train is '{self.train}', expected files: training takes what the shares leave")
-        shares = [share_of("valid", self.valid) or 0.0, share_of("test", self.test) or 0.0]
-        if sum(shares) >= 1:
-            raise SettingError(
-                f"data.valid '{self.valid}' and data.test '{self.test}' leave nothing to train on: lower them"
-            )
+        refuse_impossible_shares(self.train, self.valid, self.test)
         if self.kind == "pronunciations":
             self._require_dictionaries()
         tables = [files for files in (self.train, self.valid, self.test) if _is_one_file(files)]
@@ -80,30 +75,35 @@ class PairFiles:
 
     def __init__(self, settings: PairFilesSettings) -> None:
         self.settings = settings
-        self._slices = _slices(settings)
-        for piece in self._slices.values():
-            for path in piece.files:
+        self._pieces = pieces_of(settings.train, settings.valid, settings.test, opened=paths_of)
+        for files, *_ in self._pieces.values():
+            for path in files:
                 require_file(path)
-            if len(piece.files) == 1:
-                self._reader(piece.files[0])
+            if len(files) == 1:
+                self._reader(files[0])
 
     def parts(self) -> list[PartName]:
         """The parts that exist, in the order train, valid, test."""
-        return list(self._slices)
+        return list(self._pieces)
 
     def paths(self) -> list[Path]:
         """Every file the corpus is read from, each once."""
-        return list(dict.fromkeys(path for piece in self._slices.values() for path in piece.files))
+        return list(dict.fromkeys(path for piece in self._pieces.values() for path in piece.source))
 
     def pairs(self, part: PartName) -> Iterator[Pair]:
         """Every pair of a part in the order of the file, blank ones included."""
-        return self._read(part, self._slice(part))
+        piece = piece_of(self._pieces, part)
+        return some(
+            (pair for pair in self._read(piece.source) if piece.holds(pair.source)),
+            f"the {part} part is empty: no pair of {piece.source[0]} falls into it; "
+            "give more data, another share, or files for this part",
+        )
 
     def fingerprint(self, part: PartName) -> str:
         """A sha256 of the contents and of the settings that decide what `pairs(part)` gives; paths do not count."""
-        piece = self._slice(part)
-        columns = [self.settings.source, self.settings.target] if len(piece.files) == 1 else []
-        forms = [[self._form(path) if columns else "", content_hash(path)] for path in piece.files]
+        piece = piece_of(self._pieces, part)
+        columns = [self.settings.source, self.settings.target] if len(piece.source) == 1 else []
+        forms = [[self._form(path) if columns else "", content_hash(path)] for path in piece.source]
         said = json.dumps([forms, columns, piece.low, piece.high])
         return hashlib.sha256(said.encode()).hexdigest()
 
@@ -111,7 +111,7 @@ class PairFiles:
         """What the user should look at twice, a sentence each: first lines like headers, columns that are not read."""
         remarks = []
         rows_of = {".tsv": tsv_rows, ".csv": csv_rows}
-        for path in dict.fromkeys(piece.files[0] for piece in self._slices.values() if len(piece.files) == 1):
+        for path in dict.fromkeys(files[0] for files, *_ in self._pieces.values() if len(files) == 1):
             if self._form(path) in rows_of:
                 rows = rows_of[self._form(path)](lines(path), path)
                 remarks += table_remarks(rows, path, self.settings.source, self.settings.target)
@@ -124,60 +124,15 @@ class PairFiles:
     def _reader(self, path: Path) -> Reader:
         return pronunciation_pairs if self.settings.kind == "pronunciations" else _reader(path)
 
-    def _slice(self, part: PartName) -> "_Slice":
-        if part not in self._slices:
-            raise DataError(f"there is no {part} part: set data.{part} to files, or to a share such as '5%'")
-        return self._slices[part]
-
-    def _read(self, part: PartName, piece: "_Slice") -> Iterator[Pair]:
-        if len(piece.files) == 2:
-            pairs = aligned_pairs(*piece.files)
-        else:
-            path = piece.files[0]
-            pairs = self._reader(path)(lines(path), path, self.settings.source, self.settings.target)
-        if piece.low > 0 or piece.high < 1:
-            pairs = (pair for pair in pairs if piece.low <= place_of(pair.source) < piece.high)
-        empty = True
-        for pair in pairs:
-            empty = False
-            yield pair
-        if empty:
-            raise DataError(
-                f"the {part} part is empty: no pair of {piece.files[0]} falls into it; "
-                "give more data, another share, or files for this part"
-            )
-
-
-class _Slice(NamedTuple):
-    """Those pairs of a file whose place, drawn from the source sentence, lies in [low, high)."""
-
-    files: tuple[Path, ...]
-    low: float = 0.0
-    high: float = 1.0
-
-
-def _slices(settings: PairFilesSettings) -> dict[PartName, _Slice]:
-    """Which stretch of which files makes each part."""
-    train = _paths(settings.train)
-    held_out: dict[PartName, _Slice] = {}
-    edge = 0.0
-    given: list[tuple[PartName, Files | None]] = [("valid", settings.valid), ("test", settings.test)]
-    for part, files in given:
-        share = share_of(part, files)
-        if share is not None:
-            held_out[part] = _Slice(train, edge, edge + share)
-            edge += share
-        elif files is not None:
-            held_out[part] = _Slice(_paths(files))
-    return {"train": _Slice(train, low=edge), **held_out}
+    def _read(self, files: tuple[Path, ...]) -> Iterator[Pair]:
+        if len(files) == 2:
+            return aligned_pairs(*files)
+        path = files[0]
+        return self._reader(path)(lines(path), path, self.settings.source, self.settings.target)
 
 
 def _is_one_file(files: Files | None) -> bool:
     return isinstance(files, str) and not files.endswith("%")
-
-
-def _paths(files: Files) -> tuple[Path, ...]:
-    return tuple(Path(name).expanduser() for name in ([files] if isinstance(files, str) else files))
 
 
 # From lines to pairs

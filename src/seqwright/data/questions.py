@@ -87,7 +87,9 @@ class QuestionFiles:
 
     def __init__(self, settings: QuestionFilesSettings) -> None:
         self.settings = settings
-        self._pieces = pieces_of(settings, cache(partial(_source, settings=settings)))
+        self._pieces = pieces_of(
+            settings.train, settings.valid, settings.test, opened=cache(partial(_source, settings=settings))
+        )
 
     def parts(self) -> list[PartName]:
         """The parts that exist, in the order train, valid, test."""

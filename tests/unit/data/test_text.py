@@ -206,7 +206,7 @@ def test_a_missing_file_is_refused_at_once(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("settings", "words"),
     [
-        ({"train": "5%"}, "data.train is '5%', expected files"),
+        ({"train": "5%"}, "data.train is '5%', expected a file"),
         ({"train": []}, "data.train names no file"),
         ({"train": "a", "valid": ""}, "data.valid names no file"),
         ({"train": "a", "valid": "60%", "test": "40%"}, "leave nothing to train on"),
