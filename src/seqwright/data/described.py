@@ -18,8 +18,7 @@ from seqwright.data.described_tables import NumberTable
 from seqwright.data.examples import PartName
 from seqwright.data.labelled_tables import LabelledTable
 from seqwright.data.pieces import piece_of, pieces_of, refuse_impossible_shares, some
-from seqwright.data.series_tables import Columns
-from seqwright.data.tables import Column
+from seqwright.data.tables import Column, Columns
 from seqwright.errors import SettingError
 from seqwright.settings import Settings
 

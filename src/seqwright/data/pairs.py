@@ -5,10 +5,11 @@ be larger than the machine. A share such as `valid = "5%"` is cut from the train
 sentence, so the parts do not depend on the order of the lines and never have a source sentence in common.
 """
 
+import functools
 import hashlib
 import itertools
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Literal
 
@@ -18,11 +19,17 @@ from seqwright.data.examples import Pair, PartName
 from seqwright.data.files import content_hash, extension_of, lines, require_file
 from seqwright.data.pieces import paths_of, piece_of, pieces_of, refuse_impossible_shares, some
 from seqwright.data.pronunciations import pronunciation_pairs
-from seqwright.data.tables import Column, Reader, csv_pairs, csv_rows, json_pairs, table_remarks, tsv_pairs, tsv_rows
+from seqwright.data.tables import Column, Table, Usual, cells
 from seqwright.errors import DataError, SettingError
 from seqwright.settings import Settings
 
 Files = str | tuple[str, str]
+
+# Languages in which somebody may write "German" above a column.
+HEADER_LANGUAGES = [
+    *("ar", "cs", "da", "de", "el", "en", "es", "fi", "fr", "hu", "it", "ja"),
+    *("ko", "nb", "nl", "pl", "pt", "ro", "ru", "sv", "tr", "uk", "zh"),
+]
 
 
 class PairFilesSettings(Settings):
@@ -79,8 +86,8 @@ class PairFiles:
         for files, *_ in self._pieces.values():
             for path in files:
                 require_file(path)
-            if len(files) == 1:
-                self._reader(files[0])
+            if len(files) == 1 and self._form(files[0]) != "dictionary":
+                self._table(files[0])
 
     def parts(self) -> list[PartName]:
         """The parts that exist, in the order train, valid, test."""
@@ -109,26 +116,20 @@ class PairFiles:
 
     def remarks(self) -> list[str]:
         """What the user should look at twice, a sentence each: first lines like headers, columns that are not read."""
-        remarks = []
-        rows_of = {".tsv": tsv_rows, ".csv": csv_rows}
-        for path in dict.fromkeys(files[0] for files, *_ in self._pieces.values() if len(files) == 1):
-            if self._form(path) in rows_of:
-                rows = rows_of[self._form(path)](lines(path), path)
-                remarks += table_remarks(rows, path, self.settings.source, self.settings.target)
-        return remarks
+        files = dict.fromkeys(files[0] for files, *_ in self._pieces.values() if len(files) == 1)
+        return [remark for path in files if self._form(path) != "dictionary" for remark in self._table(path).remarks()]
 
     def _form(self, path: Path) -> str:
         """What a file that holds both sides is: a dictionary, or what its extension says."""
         return "dictionary" if self.settings.kind == "pronunciations" else extension_of(path)
 
-    def _reader(self, path: Path) -> Reader:
-        return pronunciation_pairs if self.settings.kind == "pronunciations" else _reader(path)
-
     def _read(self, files: tuple[Path, ...]) -> Iterator[Pair]:
         if len(files) == 2:
             return aligned_pairs(*files)
-        path = files[0]
-        return self._reader(path)(lines(path), path, self.settings.source, self.settings.target)
+        return pronunciation_pairs(files[0]) if self._form(files[0]) == "dictionary" else self._table(files[0]).pairs()
+
+    def _table(self, path: Path) -> "PairTable":
+        return PairTable(path, self.settings.source, self.settings.target)
 
 
 def _is_one_file(files: Files | None) -> bool:
@@ -154,16 +155,61 @@ def aligned_pairs(source: Path, target: Path) -> Iterator[Pair]:
 
 def file_pairs(path: Path) -> Iterator[Pair]:
     """The pairs of one file that holds both sides, in the columns `source` and `target` or in the first two."""
-    require_file(path)
-    return _reader(path)(lines(path), path, None, None)
+    return PairTable(path).pairs()
 
 
-def _reader(path: Path) -> Reader:
-    """How a file that holds both sides is read, told by its extension."""
-    readers: dict[str, Reader] = {".tsv": tsv_pairs, ".csv": csv_pairs, ".jsonl": json_pairs}
-    if extension_of(path) not in readers:
-        raise DataError(
-            f"{path} has the extension '{extension_of(path)}', expected .tsv, .csv or .jsonl (or these with .gz): "
-            "rename it if it is one of them, or give two line-aligned files"
+class PairTable:
+    """One file that holds both sides."""
+
+    def __init__(self, path: Path, source: Column = None, target: Column = None) -> None:
+        self._table = Table(
+            path,
+            {"source": Usual(("source",), (0,)), "target": Usual(("target",), (1,))},
+            {"source": source, "target": target},
+            otherwise=", or two line-aligned files",
+            advice=_advice,
         )
-    return readers[extension_of(path)]
+
+    def pairs(self) -> Iterator[Pair]:
+        """Every pair in the order of the file; an empty line is a pair with two blank sides."""
+        for _, values in self._table.records():
+            yield Pair(values["source"], values["target"]) if values else Pair("", "")
+
+    def remarks(self) -> list[str]:
+        """What the first line leaves open: whether it is a header, and what the other columns are."""
+        path, names = self._table.path, self._table.names()
+        if self._table.form == ".jsonl" or self._table.layout(next(cells(path))).header:
+            return []
+        remarks = []
+        if sum(name.casefold() in header_words() for name in names) >= 2:
+            reads = " → ".join(names)
+            remarks.append(
+                f"the first line of {path} reads '{reads}': if that is a header, delete it, or {_advice(names)}"
+            )
+        others = len(names) - 2
+        if others > 0 and not any(self._table.asked.values()):
+            remarks.append(
+                f"{path} has {len(names)} columns: the first two were taken, "
+                f"{f'the {others} others are' if others > 1 else 'the other one is'} ignored; "
+                "numbers choose others, as in data.source=2 data.target=3"
+            )
+        return remarks
+
+
+def _advice(names: Sequence[str]) -> str:
+    """How the two sides are chosen by name."""
+    short = [name for name in names if name and len(name) <= 20 and name.casefold() != "id" and " " not in name]
+    example = f", as in data.source={short[0]} data.target={short[1]}" if len(short) > 1 else ""
+    return f"set data.source and data.target to the names of the two sides{example}"
+
+
+@functools.cache
+def header_words() -> frozenset[str]:
+    """What headers are made of: the languages by code and by name, in some of them, and words for the two sides."""
+    from babel import Locale
+    from babel.core import get_global
+
+    names = {name.casefold() for language in HEADER_LANGUAGES for name in Locale(language).languages.values()}
+    codes = {code.casefold() for code in (*Locale("en").languages, *get_global("language_aliases"))}
+    sides = {"source", "target", "src", "tgt", "trg", "sentence", "translation", "original", "input", "output"}
+    return frozenset(names | codes | sides)

@@ -19,8 +19,8 @@ from pydantic import Field, model_validator
 from seqwright.data.examples import PartName
 from seqwright.data.files import content_hash, require_file
 from seqwright.data.pieces import Files, last_rows, paths_of, piece_of, refuse_impossible_shares
-from seqwright.data.series_tables import Columns, Table, read_table
-from seqwright.data.tables import Column
+from seqwright.data.series_tables import SeriesTable, read_table
+from seqwright.data.tables import Column, Columns
 from seqwright.data.times import Rhythm
 from seqwright.errors import DataError, SettingError
 from seqwright.settings import Settings
@@ -156,8 +156,8 @@ class SeriesFiles:
         return [remark for path in self.paths() for remark in self._tables[path].remarks]
 
     @cached_property
-    def _tables(self) -> dict[Path, Table]:
-        settings, tables = self.settings, dict[Path, Table]()
+    def _tables(self) -> dict[Path, SeriesTable]:
+        settings, tables = self.settings, dict[Path, SeriesTable]()
         for path in self.paths():
             table = read_table(path, settings.columns, settings.time, missing=settings.missing, rows=settings.rows)
             first = next(iter(tables.items()), (path, table))

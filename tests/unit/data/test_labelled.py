@@ -236,7 +236,7 @@ def test_settings_that_contradict_each_other_are_refused(settings: dict[str, Any
             "a.tsv",
             "only a text\n",
             {},
-            "a.tsv:1 has 1 column, expected at least 2, a text and a label separated by a tab",
+            "a.tsv:1 has 1 column, expected at least 2 for text and label, separated by a tab",
         ),
         ("a.csv", "x,ham\nonly a text\n", {}, "a.csv:2 has 1 column, expected at least 2.*separated by a comma"),
         ("a.tsv", "text\tgrade\nx\t1\n", {"label": "gade"}, "a.tsv:1 has no column 'gade'.*Did you mean 'grade'"),

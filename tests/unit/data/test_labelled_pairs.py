@@ -95,7 +95,7 @@ def test_the_fingerprint_tells_pairs_from_single_texts() -> None:
     ("settings", "sentence"),
     [
         ({"second": "sentence3"}, r"a.tsv:1 has no column 'sentence3' but .*set data.second.*Did you mean 'sentence"),
-        ({"second": "sentence1"}, r"data.text and data.second both mean column 1 of a.tsv: choose three columns"),
+        ({"second": "sentence1"}, r"data.text and data.second both mean column 1 of a.tsv: choose 3 columns"),
         ({"second": "label"}, r"data.label and data.second both mean column 3"),
     ],
 )
@@ -107,7 +107,7 @@ def test_a_second_column_that_is_not_there_is_refused(settings: dict[str, Any], 
 
 def test_a_row_without_its_second_column_is_refused_with_its_line() -> None:
     table = write("a.tsv", "sentence1\tlabel\tsentence2", "a cat\tyes\tan animal", "a dog\tno")
-    with pytest.raises(DataError, match=r"a.tsv:3 has 2 columns, expected at least 3, two texts and a label"):
+    with pytest.raises(DataError, match=r"a.tsv:3 has 2 columns, expected at least 3 for text, label and second"):
         read(table)
 
 
@@ -115,7 +115,7 @@ def test_what_has_no_columns_has_no_second_one() -> None:
     write("texts/yes/1.txt", "a cat")
     with pytest.raises(SettingError, match=r"data.text, data.label and data.second choose columns, but texts"):
         data("texts", second=3)
-    with pytest.raises(SettingError, match=r"are \(None, None, 3\), but the values of a.jsonl have names"):
+    with pytest.raises(SettingError, match=r"data.second is column 3, but the values of a.jsonl have names"):
         data(write("a.jsonl", "{}"), second=3)
 
 

@@ -7,7 +7,8 @@ from pathlib import Path
 import pytest
 
 from seqwright.data.examples import PartName
-from seqwright.data.text import Files, Form, TextData, TextFiles, TextFilesSettings
+from seqwright.data.pieces import Files
+from seqwright.data.text import Form, TextData, TextFiles, TextFilesSettings
 from seqwright.errors import DataError, SettingError
 
 POEM = "Roses are red\n\nviolets  are\tblue\n  \n \nsugar\nis sweet\n"
