@@ -78,10 +78,14 @@ class PairFilesSettings(Settings):
 
 
 class PairFiles:
-    """A parallel corpus read from the user's files (a `PairData`)."""
+    """A parallel corpus read from the user's files (a `PairData`).
 
-    def __init__(self, settings: PairFilesSettings) -> None:
-        self.settings = settings
+    Where parts are to be disjoint, sources of the validation part are left out of the training part: a word with
+    several pronunciations would mostly be learnt with another one, which would then count as an error.
+    """
+
+    def __init__(self, settings: PairFilesSettings, *, disjoint: bool = False) -> None:
+        self.settings, self._disjoint = settings, disjoint
         self._pieces = pieces_of(settings.train, settings.valid, settings.test, opened=paths_of)
         for files, *_ in self._pieces.values():
             for path in files:
@@ -100,8 +104,10 @@ class PairFiles:
     def pairs(self, part: PartName) -> Iterator[Pair]:
         """Every pair of a part in the order of the file, blank ones included."""
         piece = piece_of(self._pieces, part)
+        apart = self._disjoint and part == "train"
+        held_out = {pair.source for pair in self.pairs("valid")} if apart else set[str]()
         return some(
-            (pair for pair in self._read(piece.source) if piece.holds(pair.source)),
+            (pair for pair in self._read(piece.source) if piece.holds(pair.source) and pair.source not in held_out),
             f"the {part} part is empty: no pair of {piece.source[0]} falls into it; "
             "give more data, another share, or files for this part",
         )
@@ -112,7 +118,8 @@ class PairFiles:
         columns = [self.settings.source, self.settings.target] if len(piece.source) == 1 else []
         forms = [[self._form(path) if columns else "", content_hash(path)] for path in piece.source]
         said = json.dumps([forms, columns, piece.low, piece.high])
-        return hashlib.sha256(said.encode()).hexdigest()
+        own = hashlib.sha256(said.encode()).hexdigest()
+        return f"{own} without {self.fingerprint('valid')}" if self._disjoint and part == "train" else own
 
     def remarks(self) -> list[str]:
         """What the user should look at twice, a sentence each: first lines like headers, columns that are not read."""

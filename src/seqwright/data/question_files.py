@@ -10,7 +10,7 @@ import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 from seqwright.data.files import content_hash, extension_of, lines
 from seqwright.data.tables import FORMS, Column, Table, Usual, require_form, require_text
@@ -25,6 +25,7 @@ WORDS: Mapping[str, tuple[str, ...]] = {
 }
 NEEDED = ("question", "context", "answer")
 _NUMBER = re.compile(r"\d+")
+Shared = Literal["drop", "keep"]
 
 
 class Answer(NamedTuple):

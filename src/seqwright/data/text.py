@@ -74,10 +74,13 @@ class TextFilesSettings(Settings):
 
 
 class TextFiles:
-    """A corpus read from the user's files (a `TextData`)."""
+    """A corpus read from the user's files (a `TextData`).
 
-    def __init__(self, settings: TextFilesSettings) -> None:
-        self.settings = settings
+    Lines are stripped of the spaces around them where these were put there by the program that cut them into words.
+    """
+
+    def __init__(self, settings: TextFilesSettings, *, stripped: bool = False) -> None:
+        self.settings, self._stripped = settings, stripped
         self._pieces = pieces_of(
             settings.train, settings.valid, settings.test, opened=paths_of, from_end=settings.split == "end"
         )
@@ -95,8 +98,9 @@ class TextFiles:
     def texts(self, part: PartName) -> Iterator[str]:
         """Every document of a part in the order of the files; a blank line is a blank document where lines are."""
         piece = piece_of(self._pieces, part)
+        texts = self._read(piece)
         return some(
-            self._read(piece),
+            map(_stripped, texts) if self._stripped else texts,
             f"the {part} part is empty: nothing of {piece.source[0]} falls into it; {self._remedy()}",
         )
 
@@ -105,7 +109,8 @@ class TextFiles:
         piece = piece_of(self._pieces, part)
         cut = [self.settings.split, piece.low, piece.high] if piece.partial else []
         said = json.dumps([[content_hash(path) for path in piece.source], self.settings.documents, cut])
-        return hashlib.sha256(said.encode()).hexdigest()
+        found = hashlib.sha256(said.encode()).hexdigest()
+        return f"{found} stripped" if self._stripped else found
 
     def _read(self, piece: Piece[tuple[Path, ...]]) -> Iterator[str]:
         if self.settings.split == "end" and piece.partial:
@@ -123,6 +128,11 @@ class TextFiles:
         if self.settings.split == "scattered" and self.settings.documents != "lines":
             return 'set data.split to "end", or give more text, another share, or files for this part'
         return "give more text, another share, or files for this part"
+
+
+def _stripped(text: str) -> str:
+    """A text without the spaces around each of its lines."""
+    return "\n".join(line.strip() for line in text.split("\n"))
 
 
 # From lines to documents
