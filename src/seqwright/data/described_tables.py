@@ -12,21 +12,22 @@ from seqwright.data.labelled_tables import TEXT_WORDS, Example
 from seqwright.data.tables import (
     Column,
     Columns,
-    Row,
-    Table,
+    TableFile,
+    TableRow,
     Usual,
+    all_blank,
     cells,
     column_place,
     find,
-    is_blank,
     several,
     too_few,
+    value_names,
 )
 from seqwright.data.times import NUMBER
 from seqwright.errors import DataError, SettingError
 
 
-class Layout(NamedTuple):
+class NumberLayout(NamedTuple):
     """The places, from 0, of the text and of the numbers in a row, and whether the first line is a header."""
 
     text: int
@@ -42,7 +43,7 @@ class NumberTable:
         self.path, self.text, self.asked, self.form = path, text, several(columns), extension_of(path)
         self._keys = {str(column): column for column in self.asked}
         usual = {"text": Usual(TEXT_WORDS), **dict.fromkeys(self._keys, Usual(text=False, setting="columns"))}
-        self._table = Table(path, usual, {"text": text, **self._keys})
+        self._table = TableFile(path, usual, {"text": text, **self._keys})
         if not self.asked:
             raise SettingError("data.columns is empty, expected the names of the columns with the numbers")
 
@@ -65,14 +66,11 @@ class NumberTable:
         """Nothing: the columns were named."""
         return []
 
-    def _layout(self, top: Row) -> Layout:
-        """Where text and numbers stand. The first line is a header if a setting names a column, or has no number."""
-        found = [cell.strip() for cell in top.cells]
-        named = any(isinstance(column, str) for column in (self.text, *self.asked))
-        named = named or not any(NUMBER.fullmatch(cell) for cell in found)
-        names = found if named else [f"column {place + 1}" for place in range(len(found))]
+    def _layout(self, top: TableRow) -> NumberLayout:
+        """Where text and numbers stand."""
+        names, header = value_names(top, (self.text, *self.asked))
         numbers = [column_place(column, names, self.path, "data.columns") for column in self.asked]
-        return Layout(self._text_place(names, numbers), numbers, names, named)
+        return NumberLayout(self._text_place(names, numbers), numbers, names, header)
 
     def _text_place(self, names: list[str], numbers: list[int]) -> int:
         others = [place for place in range(len(names)) if place not in numbers]
@@ -93,7 +91,7 @@ class NumberTable:
         least = max(layout.text, *layout.numbers) + 1
         for row in rows if layout.header else chain([top], rows):
             where = f"{self.path}:{row.line}"
-            if is_blank(row):
+            if all_blank(row):
                 yield Example("", "")
             elif len(row.cells) < least:
                 raise DataError(too_few(row, least, where))

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from seqwright.data.files import content_hash
-from seqwright.data.tables import FORMS, Column, Table, Usual, cells, find, require_text
+from seqwright.data.tables import FORMS, Column, TableFile, Usual, cells, find, require_text
 from seqwright.errors import DataError
 
 # What people write above the columns, the plainest first.
@@ -32,7 +32,7 @@ class Example(NamedTuple):
     second: str | None = None  # None where texts stand alone
 
 
-class Asked(NamedTuple):
+class LabelledColumns(NamedTuple):
     """The columns that the settings ask for."""
 
     text: Column = None
@@ -44,9 +44,9 @@ class LabelledTable:
     """A file with a text and a label in each row; without an extension, or with .txt, tabs are between its columns."""
 
     def __init__(self, path: Path, text: Column, label: Column, second: Column = None) -> None:
-        self.path, self.location, self.asked = path, path, Asked(text, label, second)
+        self.path, self.location, self.asked = path, path, LabelledColumns(text, label, second)
         otherwise = ", a folder, or a folder inside of a .tar.gz file"
-        self._as_asked = Table(path, USUAL, self.asked._asdict(), ("", ".txt", *FORMS), otherwise)
+        self._as_asked = TableFile(path, USUAL, self.asked._asdict(), ("", ".txt", *FORMS), otherwise)
 
     def examples(self) -> Iterator[Example]:
         """Every row in the order of the file; an empty line is a blank example."""
@@ -63,7 +63,7 @@ class LabelledTable:
 
     def remarks(self) -> list[str]:
         """What the first line leaves open."""
-        if self._as_asked.form == ".jsonl" or self.asked != Asked():
+        if self._as_asked.form == ".jsonl" or self.asked != LabelledColumns():
             return []
         top = next(cells(self.path))
         if self._table().layout(top).header or len(top.cells) < 3:
@@ -76,15 +76,15 @@ class LabelledTable:
     def _of_pairs(self) -> bool:
         return next((example.second is not None for example in self.examples() if example.text), False)
 
-    def _table(self) -> Table:
+    def _table(self) -> TableFile:
         """The table; where no setting says otherwise, two names that belong together are those of its texts."""
         return replace(self._as_asked, asked=_with_pair(self.asked, self._as_asked.names())._asdict())
 
 
-def _with_pair(asked: Asked, names: Sequence[str]) -> Asked:
+def _with_pair(asked: LabelledColumns, names: Sequence[str]) -> LabelledColumns:
     """The columns that are asked for, and those of two texts if there are names that belong together."""
     named = any(isinstance(column, str) for column in asked)
-    if not named and (asked != Asked() or find(None, LABEL_WORDS, names) is None):
+    if not named and (asked != LabelledColumns() or find(None, LABEL_WORDS, names) is None):
         return asked
     folded = [name.casefold() for name in names]
     if asked.text is None and not isinstance(asked.second, int):

@@ -19,7 +19,7 @@ from seqwright.data.examples import Pair, PartName
 from seqwright.data.files import content_hash, extension_of, lines, require_file
 from seqwright.data.pieces import paths_of, piece_of, pieces_of, refuse_impossible_shares, some
 from seqwright.data.pronunciations import pronunciation_pairs
-from seqwright.data.tables import Column, Table, Usual, cells
+from seqwright.data.tables import Column, TableFile, Usual, cells
 from seqwright.errors import DataError, SettingError
 from seqwright.settings import Settings
 
@@ -169,7 +169,7 @@ class PairTable:
     """One file that holds both sides."""
 
     def __init__(self, path: Path, source: Column = None, target: Column = None) -> None:
-        self._table = Table(
+        self._table = TableFile(
             path,
             {"source": Usual(("source",), (0,)), "target": Usual(("target",), (1,))},
             {"source": source, "target": target},

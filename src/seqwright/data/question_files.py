@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
 from seqwright.data.files import content_hash, extension_of, lines
-from seqwright.data.tables import FORMS, Column, Table, Usual, require_form, require_text
+from seqwright.data.tables import FORMS, Column, TableFile, Usual, require_form, require_text
 from seqwright.errors import DataError
 
 # What people write above each column, the plainest first.
@@ -58,7 +58,7 @@ class Question(NamedTuple):
         return bool(self.answers) and all(answer.begin is None for answer in self.answers)
 
 
-class Columns(NamedTuple):
+class QuestionColumns(NamedTuple):
     """Which columns or keys hold what, by name or by number from 1; None is the usual one."""
 
     question: Column = None
@@ -80,7 +80,7 @@ class Raw(NamedTuple):
 class QuestionFile:
     """Questions in one file; `.json` is read as SQuAD's, .csv, .tsv and .jsonl by their columns."""
 
-    def __init__(self, path: Path, columns: Columns) -> None:
+    def __init__(self, path: Path, columns: QuestionColumns) -> None:
         self.path, self.columns = path, columns
 
     def fingerprint(self) -> str:
@@ -119,7 +119,7 @@ class QuestionFile:
         usual = {name: Usual(words, needed=name in NEEDED, text=False) for name, words in WORDS.items()}
         if extension_of(self.path) == ".jsonl":
             usual["id"] = Usual(("id",), needed=False, text=False)
-        for where, values in Table(self.path, usual, self.columns._asdict()).records():
+        for where, values in TableFile(self.path, usual, self.columns._asdict()).records():
             if values:
                 name = values.get("id")
                 yield self._raw(values, where)._replace(name="" if name is None else str(name))

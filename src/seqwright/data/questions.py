@@ -18,7 +18,7 @@ from pydantic import model_validator
 from seqwright.data.cards import QuestionCardSettings, card
 from seqwright.data.examples import PartName
 from seqwright.data.pieces import Piece, piece_of, pieces_of, refuse_impossible_shares, some
-from seqwright.data.question_files import Columns, Question, QuestionFile, Shared
+from seqwright.data.question_files import Question, QuestionColumns, QuestionFile, Shared
 from seqwright.data.tables import Column
 from seqwright.errors import DataError
 from seqwright.settings import Settings
@@ -177,7 +177,7 @@ class QuestionSubsets:
 
 
 def _source(name: str, settings: QuestionFilesSettings) -> QuestionFile:
-    columns = Columns(settings.question, settings.context, settings.answer, settings.start, settings.no_answer)
+    columns = QuestionColumns(settings.question, settings.context, settings.answer, settings.start, settings.no_answer)
     return QuestionFile(Path(name).expanduser(), columns)
 
 

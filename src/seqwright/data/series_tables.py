@@ -11,15 +11,16 @@ from numpy.typing import NDArray
 from seqwright.data.tables import (
     Column,
     Columns,
-    Row,
+    TableRow,
+    all_blank,
     cells,
     column_place,
-    is_blank,
     quoted,
     require_form,
     semicolons,
     several,
     too_few,
+    value_names,
 )
 from seqwright.data.times import NUMBER, Rhythm, rhythm
 from seqwright.errors import DataError, SettingError
@@ -37,7 +38,7 @@ class SeriesTable(NamedTuple):
     remarks: list[str]
 
 
-class Layout(NamedTuple):
+class SeriesLayout(NamedTuple):
     """The places, from 0, of the columns to forecast and of the time, what they are called, and what was left out."""
 
     places: list[int]
@@ -77,11 +78,11 @@ def read_table(
     return SeriesTable(tuple(layout.names[place] for place in layout.places), values_TC, beat, time_name, remarks)
 
 
-def _without_blank_end(rows: Iterator[Row], path: Path) -> Iterator[Row]:
+def _without_blank_end(rows: Iterator[TableRow], path: Path) -> Iterator[TableRow]:
     """The rows; blank lines may only follow the last one, for a blank in between may be a step that is missing."""
     blank = 0
     for row in rows:
-        if is_blank(row):
+        if all_blank(row):
             blank = blank or row.line
         elif blank:
             raise DataError(f"{path}:{blank} is blank, expected a row of values: fill it in or remove it")
@@ -92,13 +93,10 @@ def _without_blank_end(rows: Iterator[Row], path: Path) -> Iterator[Row]:
 # ---------------------------------------------------------------------------------------------------- columns
 
 
-def _layout(top: Row, path: Path, columns: Columns, time: Column, known: Sequence[str]) -> Layout:
-    """Which columns to read. The first line is a header if a setting names a column, or if no cell is a number."""
-    found = [cell.strip() for cell in top.cells]
+def _layout(top: TableRow, path: Path, columns: Columns, time: Column, known: Sequence[str]) -> SeriesLayout:
+    """Which columns to read."""
     asked = several(columns)
-    named = any(isinstance(each, str) for each in (*asked, time))
-    header = named or not any(NUMBER.fullmatch(cell) for cell in found)
-    names = found if header else [f"column {place + 1}" for place in range(len(found))]
+    names, header = value_names(top, (*asked, time))
     when = None if time is None else column_place(time, names, path, "data.time")
     unnamed: list[int] = []
     if not asked and known and header and set(known) <= set(names):
@@ -117,13 +115,13 @@ def _layout(top: Row, path: Path, columns: Columns, time: Column, known: Sequenc
         raise SettingError(f"'{names[when or 0]}' is in data.columns and is data.time too: time is not forecast")
     if not places:
         raise DataError(f"{path}:{top.line} has no column to forecast, only {quoted(names)}: add one")
-    return Layout(places, when, names, header, unnamed)
+    return SeriesLayout(places, when, names, header, unnamed)
 
 
 # ---------------------------------------------------------------------------------------------------- values
 
 
-def _cells(rows: Iterator[Row], layout: Layout, path: Path) -> tuple[list[list[str]], list[str], list[int]]:
+def _cells(rows: Iterator[TableRow], layout: SeriesLayout, path: Path) -> tuple[list[list[str]], list[str], list[int]]:
     """The cells to forecast of each row, its time, and the line it stands on."""
     least = max([*layout.places, layout.time or 0]) + 1
     found, times, numbers = [], [], []
@@ -137,7 +135,7 @@ def _cells(rows: Iterator[Row], layout: Layout, path: Path) -> tuple[list[list[s
 
 
 def _values(
-    rows: list[list[str]], numbers: list[int], layout: Layout, path: Path, *, missing: str
+    rows: list[list[str]], numbers: list[int], layout: SeriesLayout, path: Path, *, missing: str
 ) -> tuple[NDArray[np.float64], int]:
     """The values of all rows, and how many were missing."""
     values_TC = np.empty((len(rows), len(layout.places)))

@@ -1,6 +1,6 @@
 """Tables in files: CSV, TSV and JSONL, plain or .gz; columns are chosen by name, by number, or by their usual words.
 
-    Table(path, {"text": Usual(("text", "sentence"), (0,))}, {"text": None}).records()
+    TableFile(path, {"text": Usual(("text", "sentence"), (0,))}, {"text": None}).records()
 
 gives each row with its place in the file. Rows whose columns are something else (a series) begin with `cells`.
 """
@@ -16,6 +16,7 @@ from typing import Annotated, Any, NamedTuple
 from pydantic import Field
 
 from seqwright.data.files import extension_of, lines, require_file
+from seqwright.data.times import NUMBER
 from seqwright.errors import DataError, SettingError, nearest
 
 Column = str | Annotated[int, Field(ge=1)] | None
@@ -36,7 +37,7 @@ class Usual(NamedTuple):
     setting: str = ""  # what chooses the column, if that is not called like it
 
 
-class Row(NamedTuple):
+class TableRow(NamedTuple):
     """The cells of a table's row, and the line it stands on."""
 
     line: int
@@ -50,7 +51,7 @@ class Record(NamedTuple):
     values: dict[str, Any]  # empty where the line is blank
 
 
-class Layout(NamedTuple):
+class TableLayout(NamedTuple):
     """The place of each column, from 0, and whether the first line is a header."""
 
     places: dict[str, int]
@@ -58,7 +59,7 @@ class Layout(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Table:
+class TableFile:
     """A file with a row, or an object of JSON, for each example; `asked` is what settings say of the columns."""
 
     path: Path
@@ -91,7 +92,7 @@ class Table:
         """Every row in the order of the file."""
         return self._objects() if self.form == ".jsonl" else self._rows()
 
-    def layout(self, top: Row) -> Layout:
+    def layout(self, top: TableRow) -> TableLayout:
         """Where the columns stand, told by the first line."""
         names = _names(top)
         header = self._has_header(names)
@@ -104,7 +105,7 @@ class Table:
             if places[one] == places[other]:
                 both = f"{self._setting(one)} and {self._setting(other)} both mean column {places[one] + 1}"
                 raise SettingError(f"{both} of {self.path}: choose {len(places)} columns")
-        return Layout(places, header)
+        return TableLayout(places, header)
 
     def _has_header(self, names: list[str]) -> bool:
         """Whether a setting names a column, one can be found by its name alone, or the first line has usual words."""
@@ -140,7 +141,7 @@ class Table:
         absent = dict.fromkeys(self.usual)
         for row in rows if layout.header else chain([top], rows):
             where = f"{self.path}:{row.line}"
-            if is_blank(row):
+            if all_blank(row):
                 yield Record(where, {})
                 continue
             if len(row.cells) < least:
@@ -179,21 +180,21 @@ def require_form(path: Path, forms: Sequence[str], otherwise: str = "") -> None:
         )
 
 
-def cells(path: Path) -> Iterator[Row]:
+def cells(path: Path) -> Iterator[TableRow]:
     """Every row of a file; what is not .csv has tabs between its cells, and quotes are ordinary characters there."""
     if extension_of(path) == ".csv":
         yield from _csv_rows(path)
     else:
         for number, line in enumerate(lines(path), 1):
-            yield Row(number, line.split("\t"))
+            yield TableRow(number, line.split("\t"))
 
 
-def _csv_rows(path: Path) -> Iterator[Row]:
+def _csv_rows(path: Path) -> Iterator[TableRow]:
     """Rows of a CSV file; a quoted cell may hold commas and line feeds, and then the row's last line counts."""
     reader = csv.reader((line + "\n" for line in lines(path)), strict=True)
     try:
         for found in reader:
-            yield Row(reader.line_num, found)
+            yield TableRow(reader.line_num, found)
     except csv.Error as error:
         raise DataError(f"{path}:{reader.line_num} is not valid CSV ({error}): check the quotes before it") from error
 
@@ -258,6 +259,16 @@ def column_place(asked: Column, names: list[str], path: Path, setting: str) -> i
     return place
 
 
+def value_names(top: TableRow, asked: Sequence[Column]) -> tuple[list[str], bool]:
+    """What the columns of a table of numbers are called, and whether its first line says so.
+
+    That is a header if a setting names a column, or if none of its cells is a number.
+    """
+    found = _names(top)
+    header = any(isinstance(column, str) for column in asked) or not any(map(NUMBER.fullmatch, found))
+    return found if header else [f"column {place + 1}" for place in range(len(found))], header
+
+
 def several(columns: Columns) -> tuple[Column, ...]:
     """The columns that a setting names, be it one or several."""
     if columns is None:
@@ -265,7 +276,7 @@ def several(columns: Columns) -> tuple[Column, ...]:
     return columns if isinstance(columns, tuple) else (columns,)
 
 
-def is_blank(row: Row) -> bool:
+def all_blank(row: TableRow) -> bool:
     """Whether nothing stands in any of its cells."""
     return not any(cell.strip() for cell in row.cells)
 
@@ -283,7 +294,7 @@ def not_there(
     return f"{where} has no {what} '{asked}' but {quoted(names)}{mended or f': {advice}'}.{nearest(asked, names)}"
 
 
-def too_few(row: Row, least: int, where: str, purpose: str = "") -> str:
+def too_few(row: TableRow, least: int, where: str, purpose: str = "") -> str:
     """That a row has too few cells."""
     count = f"{len(row.cells)} column{'s' if len(row.cells) > 1 else ''}"
     return f"{where} has {count}, expected at least {least}{purpose}{semicolons(row.cells)}"
@@ -307,5 +318,5 @@ def _listed(names: Mapping[str, int]) -> str:
     return f"{', '.join(most)} and {last}" if most else last
 
 
-def _names(top: Row) -> list[str]:
+def _names(top: TableRow) -> list[str]:
     return [cell.strip() for cell in top.cells]
