@@ -154,7 +154,7 @@ def card(name: str, kind: str = "") -> Card:
     """The card of a dataset, of a kind of examples if one is told."""
     known = {each.name: each for each in cards().values() if kind in {"", each.kind}}
     if name not in known:
-        raise DataError(f"there is no dataset card '{name}'{f' of {kind}' if kind else ''}{instead(name, known)}")
+        raise DataError(f"there is no {kind or 'dataset'} card '{name}'{instead(name, known)}")
     return known[name]
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from seqwright.data.files import content_hash
-from seqwright.data.tables import FORMS, Column, TableFile, Usual, cells, find, require_text
+from seqwright.data.tables import FORMS, Column, TableFile, Usual, cells, find
 from seqwright.errors import DataError
 
 # What people write above the columns, the plainest first.
@@ -99,7 +99,7 @@ def _label(value: Any, where: str) -> str:
     if value is None:
         return ""
     if isinstance(value, str):
-        return require_text(value, where, "for a label").strip()
+        return value.strip()
     if isinstance(value, dict | list):
         raise DataError(
             f"{where} has {json.dumps(value)[:30]} for a label, expected one label, as text or a number: several "

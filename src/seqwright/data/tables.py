@@ -33,7 +33,7 @@ class Usual(NamedTuple):
     words: tuple[str, ...] = ()
     places: tuple[int, ...] = ()  # from 0
     needed: bool = True
-    text: bool = True  # JSON must have text there; otherwise the caller sees to what it has
+    text: bool = True  # JSON must have text there; otherwise it may have something else, and the caller sees to that
     setting: str = ""  # what chooses the column, if that is not called like it
 
 
@@ -138,16 +138,18 @@ class TableFile:
         top = next(rows)
         layout = self.layout(top)
         least = max(layout.places.values()) + 1
-        absent = dict.fromkeys(self.usual)
+        absent = dict.fromkeys(name for name in self.usual if name not in layout.places)
+        path = str(self.path)
         for row in rows if layout.header else chain([top], rows):
-            where = f"{self.path}:{row.line}"
+            where = f"{path}:{row.line}"
             if all_blank(row):
                 yield Record(where, {})
                 continue
             if len(row.cells) < least:
                 mark = "comma" if self.form == ".csv" else "tab"
                 raise DataError(too_few(row, least, where, f" for {_listed(layout.places)}, separated by a {mark}"))
-            yield Record(where, absent | {name: row.cells[place] for name, place in layout.places.items()})
+            values: dict[str, Any] = {name: row.cells[place] for name, place in layout.places.items()}
+            yield Record(where, values | absent if absent else values)
 
     def _objects(self) -> Iterator[Record]:
         keys: list[str] | None = None
@@ -161,7 +163,7 @@ class TableFile:
                 places = {name: self._found(name, keys, where, "key") for name in self.usual}
             values = {name: None if place is None else record[keys[place]] for name, place in places.items()}
             for name, place in places.items():
-                if self.usual[name].text and place is not None:
+                if place is not None and (self.usual[name].text or isinstance(values[name], str)):
                     require_text(values[name], where, f"under '{keys[place]}'")
             yield Record(where, values)
 
@@ -278,7 +280,7 @@ def several(columns: Columns) -> tuple[Column, ...]:
 
 def all_blank(row: TableRow) -> bool:
     """Whether nothing stands in any of its cells."""
-    return not any(cell.strip() for cell in row.cells)
+    return not "".join(row.cells).strip()
 
 
 # Sentences

@@ -95,8 +95,8 @@ def test_the_settings_of_a_generator_can_be_chosen() -> None:
     ("name", "kind", "sentence"),
     [
         ("mutli30k", "", "there is no dataset card 'mutli30k'. Did you mean 'multi30k'?"),
-        ("multi30k", "tagged", "there is no dataset card 'multi30k' of tagged; there are wnut17, python-tokens"),
-        ("sst", "labelled", "there is no dataset card 'sst' of labelled. Did you mean 'sst2'?"),
+        ("multi30k", "tagged", "there is no tagged card 'multi30k'; there are wnut17, python-tokens"),
+        ("sst", "labelled", "there is no labelled card 'sst'. Did you mean 'sst2'?"),
     ],
 )
 def test_an_unknown_card_is_told_with_the_nearest_or_with_all(name: str, kind: str, sentence: str) -> None:

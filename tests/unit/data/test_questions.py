@@ -157,7 +157,7 @@ def test_another_file_is_read_as_the_one_trained_on(tmp_path: Path) -> None:
         (
             "a.jsonl",
             '{"question": "A\\ud800?", "context": "b", "answer": "b"}\n',
-            "half a surrogate pair in its question",
+            "half a surrogate pair under 'question'",
         ),
         ("a.json", SQUAD.replace("ASKED", " "), "a.json, question 7, has a blank question"),
         ("a.txt", "A?\n", "has the extension '.txt'"),
@@ -213,5 +213,5 @@ def test_a_card_that_is_not_there_says_how_to_get_it(tmp_path: Path, monkeypatch
     monkeypatch.setenv("SEQWRIGHT_CACHE", str(tmp_path))
     with pytest.raises(DataError, match="run `seqwright data get xquad`"):
         open_card(QuestionCardSettings(name="xquad"))
-    with pytest.raises(DataError, match=r"there is no dataset card 'sqad' of questions.*Did you mean 'squad'"):
+    with pytest.raises(DataError, match=r"there is no questions card 'sqad'.*Did you mean 'squad'"):
         open_card(QuestionCardSettings(name="sqad"))

@@ -95,7 +95,7 @@ def test_what_is_missing_is_named_with_the_command_that_gets_it() -> None:
 
 
 def test_an_unknown_text_card_offers_the_nearest() -> None:
-    with pytest.raises(DataError, match=r"no dataset card 'wikitext3' of text.*Did you mean 'wikitext2'"):
+    with pytest.raises(DataError, match=r"no text card 'wikitext3'.*Did you mean 'wikitext2'"):
         corpus("wikitext3")
 
 
