@@ -157,16 +157,17 @@ class Rows(Protocol[RowT_co]):
 
 
 class InMemory(Rows[Ids]):
-    """Token rows in a list."""
+    """Token rows in a list, and the example of each; each is one, if not given."""
 
-    def __init__(self, rows: Sequence[NDArray[Any]]) -> None:
+    def __init__(self, rows: Sequence[NDArray[Any]], example_N: Numbers | None = None) -> None:
         self.rows = rows
         self.length_N: Numbers = np.fromiter((len(row) for row in rows), dtype=np.int64, count=len(rows))
+        self._example_N: Numbers = np.arange(len(rows)) if example_N is None else example_N
 
     @property
     def example_N(self) -> Numbers:
-        """Each row is an example."""
-        return np.arange(len(self.length_N))
+        """As given."""
+        return self._example_N
 
     def lengths(self, epoch: int | None) -> Numbers:
         """`length_N1`, the same in every epoch."""
@@ -178,15 +179,16 @@ class InMemory(Rows[Ids]):
 
 
 class Column(Rows[Any]):
-    """A value for each row that has no length: a label, a number, a vector."""
+    """A value for each row that has no length, and the example of each: a label, a number, a vector, an image."""
 
-    def __init__(self, value_N: NDArray[Any]) -> None:
+    def __init__(self, value_N: NDArray[Any], example_N: Numbers | None = None) -> None:
         self.value_N = value_N
+        self._example_N: Numbers = np.arange(len(value_N)) if example_N is None else example_N
 
     @property
     def example_N(self) -> Numbers:
-        """Each row is an example."""
-        return np.arange(len(self.value_N))
+        """As given; each row is one, if not."""
+        return self._example_N
 
     def lengths(self, epoch: int | None) -> Numbers:
         """`length_N0`: no side."""

@@ -68,7 +68,7 @@ class JoinedText:
     """All documents joined into one text, `begin a b end c end …`, of which any stretch can be read."""
 
     def __init__(self, rows: Rows[Ids], *, begin: int, end: int) -> None:
-        self.rows, self.begin, self.end = rows, begin, end
+        self.rows, self.begin, self.end, self.example_N = rows, begin, end, rows.example_N
         # Where each document and its `end` are over, in the joined text.
         self.edge_N: Numbers = 1 + np.cumsum(rows.lengths(None).sum(1) + 1)
         self.positions = int(self.edge_N[-1]) - 1  # the first token of the text is read, but no target
@@ -93,8 +93,9 @@ class JoinedText:
         return stretch
 
     def documents(self, low: int, high: int) -> Numbers:
-        """The number of the document of each target of a stretch."""
-        return np.searchsorted(self.edge_N, np.arange(low + 1, high + 1), side="right")
+        """The number of the example that each target of a stretch belongs to."""
+        example_T: Numbers = self.example_N[np.searchsorted(self.edge_N, np.arange(low + 1, high + 1), "right")]
+        return example_T
 
 
 class StreamBatches:

@@ -65,8 +65,11 @@ class Input(ABC, Generic[ExampleT, RowT]):
         """Learnt from the training part; from `like`, the input of another run, the tokenizer or scale is taken."""
 
     @abstractmethod
-    def encode(self, examples: Examples[ExampleT]) -> Rows[RowT]:
-        """The rows that a model reads; an example that cannot be read, a blank one, has none."""
+    def encode(self, examples: Examples[ExampleT], *, seed: int = 0) -> Rows[RowT]:
+        """The rows that a model reads; an example that cannot be read, a blank one, has none.
+
+        What an epoch draws (BPE-dropout, crops) it draws from (seed, epoch, number).
+        """
 
     @abstractmethod
     def stack(self, rows: Sequence[RowT]) -> Stacked:

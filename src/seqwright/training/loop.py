@@ -111,7 +111,7 @@ class Fitting:
         self.optimizer = optimizer_for(self.parameters, settings, self._scales())
         self.average = self._average()
         self.called: nn.Module = torch.compile(model, dynamic=True) if settings.compile else model  # type: ignore[assignment]
-        self.step, self.place = 0, Place()
+        self.step, self.steps, self.place = 0, expected_steps(settings, batches), Place()
         self.carry: Any = None
         self.sums: dict[str, float] = {}  # over the steps since the last journal line
         self.best: dict[str, float] = {}  # {"score": …, "step": …, "waited": …} once validated
@@ -127,7 +127,7 @@ class Fitting:
         self._resume()
         if self.settings.precision == "bfloat16" and not computes_bfloat16(self.device):
             self.reporter.say(f"this {self.device.type} has no instructions for bfloat16: computing in float32")
-        self.reporter.begin(self.step, expected_steps(self.settings, self.batches))
+        self.reporter.begin(self.step, self.steps)
         try:
             with Interruption() as interruption:
                 while not self._over():
@@ -173,8 +173,9 @@ class Fitting:
         self._check_finite(sums, norm)
         for group in self.optimizer.param_groups:
             group["lr"] = self.rate(self.step) * group["scale"]
+        self.objective.before_step(self.model)
         self.optimizer.step()
-        self.objective.after_step(self.model)
+        self.objective.after_step(self.model, self.step, self.steps)
         if self.average is not None:
             self.average.follow(self.model, self.step)
         self._remember(sums, counts, norm)
