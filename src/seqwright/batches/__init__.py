@@ -34,7 +34,7 @@ class Batch(ABC):
     """The number of the example that each row is, or is a part of; counted from 0, if not given."""
 
     def __post_init__(self) -> None:
-        first: Tensor = getattr(self, fields(self)[len(fields(Batch))].name)
+        first = self.input
         defaults = {"fresh_B": torch.ones(len(first), dtype=torch.bool), "example_B": torch.arange(len(first))}
         for name, default in defaults.items():
             if getattr(self, name) is None:
@@ -42,6 +42,17 @@ class Batch(ABC):
 
     def __len__(self) -> int:
         return len(self.fresh_B)
+
+    @property
+    def input(self) -> Tensor:
+        """What the body of a model reads: the first tensor of the batch."""
+        first: Tensor = getattr(self, fields(self)[len(fields(Batch))].name)
+        return first
+
+    @property
+    def real(self) -> Tensor | None:
+        """False at the padding of what the body reads; None where nothing is padded."""
+        return next((tensor for name, tensor in self.tensors().items() if "real_" in name), None)
 
     @property
     @abstractmethod

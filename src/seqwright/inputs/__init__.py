@@ -56,8 +56,10 @@ class Room(NamedTuple):
 class Input(ABC, Generic[ExampleT, RowT]):
     """How one kind of thing is read. A frozen dataclass: what it knows is learnt once and never changes."""
 
-    marks: int = 0
-    """How many positions `stack` adds to each row; batches are planned with them."""
+    @property
+    def marks(self) -> int:
+        """How many positions `stack` adds to each row; batches are planned with them."""
+        return 0
 
     @classmethod
     @abstractmethod

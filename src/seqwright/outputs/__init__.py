@@ -40,9 +40,15 @@ class Baselines(NamedTuple):
 class Output(ABC, Generic[ExampleT, BatchT, PredictionT]):
     """What is said of an example. A frozen dataclass: what it knows is learnt once and never changes."""
 
-    decodes: bool = False
-    """Whether predictions are searched for, token by token: then a validation takes a sample."""
-    lower_is_better: frozenset[str] = frozenset({"loss"})
+    @property
+    def decodes(self) -> bool:
+        """Whether predictions are searched for, token by token: then a validation takes a sample."""
+        return False
+
+    @property
+    def lower_is_better(self) -> frozenset[str]:
+        """Those of the scores that fall as a model gets better."""
+        return frozenset({"loss"})
 
     @classmethod
     @abstractmethod
