@@ -31,19 +31,17 @@ from tests.contract.fake_tasks.bpe_dropout_translation import Pieces, Translatio
 from tests.contract.fake_tasks.captions import Caption, Patches
 from tests.contract.fake_tasks.joint_ctc import JointCTC, Transcript, joint_model
 from tests.contract.fake_tasks.labels import Label, Letters, Member, ensemble, taught
-from tests.contract.fake_tasks.multi_crop import Crops, FeatureVector, FollowedByTeacher
-from tests.contract.fake_tasks.parts import (
+from tests.contract.fake_tasks.models import (
     Decoder,
     EncoderDecoder,
-    Example,
-    Frames,
     Headed,
     PooledHead,
     TokenHead,
-    Words,
     frame_body,
     token_body,
 )
+from tests.contract.fake_tasks.multi_crop import Crops, FeatureVector, FollowedByTeacher
+from tests.contract.fake_tasks.parts import Example, Frames, Words
 from tests.contract.fake_tasks.preferences import DPO, Preference, Prompts
 from tests.contract.fake_tasks.quantile_forecasts import Past, Pinball, Values, quantile_model
 from tests.contract.fake_tasks.question_windows import Questions, Span
@@ -344,8 +342,8 @@ def test_covariates_of_the_future_change_the_forecast() -> None:
     history[-1][-1] += 1.0
     changed = found._replace(examples=Given([{"history": history, "future": []}]))
     (quantiles,), before = predictions(changed, targets=False), predictions(found, targets=False)[0]
-    assert close(quantiles.value_NQ[0], before.value_NQ[0])
-    assert not close(quantiles.value_NQ[1], before.value_NQ[1])
+    assert close(quantiles[0], before[0])
+    assert not close(quantiles[1], before[1])
 
 
 def test_a_teacher_follows_its_student_and_is_saved(tmp_path: Path) -> None:
@@ -365,10 +363,8 @@ def test_each_member_of_an_ensemble_reads_for_itself_and_predictions_are_combine
     members = [Member(letters.input, letters.model), Member(words.input, words.model)]
     together = list(ensemble(members, letters.output, letters.examples))
     each = zip(predictions(letters, targets=False), predictions(words, targets=False), strict=True)
-    means: list[list[float]] = [
-        np.mean([one.probability_C, other.probability_C], axis=0).tolist() for one, other in each
-    ]
-    assert close(tuple(tuple(each.probability_C) for each in together), tuple(map(tuple, means)))
+    means = [tuple(np.mean(both, axis=0).tolist()) for both in each]
+    assert all(map(close, together, means))
     assert together[UNREAD] == Label.empty
 
 

@@ -9,7 +9,8 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 from seqwright.objectives.objective import Loss, Objective, Part
-from tests.contract.fake_tasks.parts import Decoder, EncoderDecoder, TokenHead, Written, WrittenText, frame_body
+from tests.contract.fake_tasks.models import Decoder, EncoderDecoder, TokenHead, frame_body
+from tests.contract.fake_tasks.parts import Written, WrittenText
 
 
 class Transcript(WrittenText):

@@ -15,8 +15,8 @@ from seqwright.batches import Batches, Column, Rows
 from seqwright.batches.annotated import Annotated, TaughtLabels
 from seqwright.batches.labelled import Labelled
 from seqwright.inputs import Examples, Input, Stacked
-from seqwright.outputs import Targets, each_row
-from tests.contract.fake_tasks.parts import Example, FakeOutput, Words
+from seqwright.outputs import Targets
+from tests.contract.fake_tasks.parts import Example, Nested, RowOutput, Words
 
 
 class Letters(Words):
@@ -27,14 +27,11 @@ class Letters(Words):
         return list(text)
 
 
-class Classified(NamedTuple):
-    probability_C: tuple[float, ...]
-
-
 @dataclass(frozen=True)
-class Label(FakeOutput[Labelled, Classified]):
+class Label(RowOutput[Labelled]):
+    """`probability_C` of the labels."""
+
     labels: tuple[str, ...] = ()
-    empty: ClassVar[Classified] = Classified(())
     score_names: ClassVar[tuple[str, ...]] = ("accuracy",)
 
     @classmethod
@@ -52,20 +49,14 @@ class Label(FakeOutput[Labelled, Classified]):
         target_B = torch.from_numpy(np.array([0] * len(tokens_BT) if targets is None else targets))
         return Labelled(tokens_BT, real_BT, target_B, torch.zeros_like(tokens_BT))
 
-    def predict(
-        self, model: nn.Module, batches: Batches[Labelled], examples: Examples[Example], decoding: Any
-    ) -> Iterator[Classified]:
-        found = {}
-        for batch, logits_BC in each_row(model, batches):
-            for number, probability_C in zip(batch.example_B.tolist(), logits_BC.softmax(-1).tolist(), strict=True):
-                found[number] = Classified(tuple(probability_C))
-        return self.in_order(found, examples)
+    def said(self, said: Tensor) -> Iterator[Nested]:
+        return super().said(said.softmax(-1))
 
-    def combined(self, predictions: Sequence[Classified]) -> Classified:
-        return Classified(tuple(np.mean([each.probability_C for each in predictions], axis=0).tolist()))
+    def combined(self, predictions: Sequence[Nested]) -> Nested:
+        return tuple(np.mean(predictions, axis=0).tolist())
 
-    def scores(self, predictions: Sequence[Classified], examples: Examples[Example]) -> dict[str, float]:
-        both = [(found.probability_C, example["label"]) for found, example in zip(predictions, examples, strict=True)]
+    def scores(self, predictions: Sequence[Nested], examples: Examples[Example]) -> dict[str, float]:
+        both = [(found, example["label"]) for found, example in zip(predictions, examples, strict=True)]
         right = [bool(said) and self.labels[int(np.argmax(said))] == label for said, label in both if label]
         return {"accuracy": float(np.mean(right))}
 
@@ -80,7 +71,7 @@ class Member(NamedTuple):
     model: nn.Module
 
 
-def ensemble(members: Sequence[Member], output: Label, examples: Examples[Example]) -> Iterator[Classified]:
+def ensemble(members: Sequence[Member], output: Label, examples: Examples[Example]) -> Iterator[Nested]:
     """Each member encodes for itself; what they predict of an example is combined."""
     each = [
         output.predict(model, output.batches(input.encode(examples), None, input, tokens=24), examples, None)

@@ -4,21 +4,21 @@ B batch · P patches · X pixels of a patch · C features
 """
 
 import copy
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, ClassVar
 
 import numpy as np
 import torch
 from torch import Tensor, nn
 
-from seqwright.batches import Batch, Batches, Column, Rows
+from seqwright.batches import Column, Rows
 from seqwright.inputs import Examples, Stacked
 from seqwright.objectives.objective import Loss, Objective, Part
-from seqwright.outputs import Targets, each_row
-from tests.contract.fake_tasks.parts import Drawn, Example, FakeOutput, Frames, readable
+from seqwright.outputs import Targets
+from tests.contract.fake_tasks.parts import Drawn, Example, Frames, Nested, RowBatch, RowOutput, readable
 
-SIZE = 3
+SIZE, SIDES = 3, ("view", "other")
 
 
 class Crops(Frames):
@@ -28,12 +28,12 @@ class Crops(Frames):
 
     def encode(self, examples: Examples[Example], *, seed: int = 0) -> Rows[Any]:
         images, example_N = readable(examples, self.key)
-        return Drawn(images, self.views, seed=seed, example_N=example_N, sized=False)
+        return Drawn(images, self.views, seed=seed, example_N=example_N, lengths=lambda row: [])
 
-    def views(self, image: Any, rng: np.random.Generator | None) -> tuple[Any, Any]:
+    def views(self, image: Any, rng: np.random.Generator | None) -> list[Any]:
         room = len(image) - SIZE
-        first, second = (room // 2, room // 2) if rng is None else rng.integers(room + 1, size=2)
-        return tuple(np.array(image[at : at + SIZE], dtype=np.float32) / self.scale for at in (first, second))  # type: ignore[return-value]
+        places = [room // 2] * len(SIDES) if rng is None else rng.integers(room + 1, size=len(SIDES))
+        return [np.array(image[at : at + SIZE], dtype=np.float32) / self.scale for at in places]
 
     def stack(self, rows: Sequence[Any]) -> Stacked:
         return {
@@ -42,31 +42,16 @@ class Crops(Frames):
         }
 
 
-SIDES = ("view", "other")
-
-
 @dataclass(frozen=True)
-class Views(Batch):
+class Views(RowBatch):
     view_BPX: Tensor
     other_BPX: Tensor
 
-    @property
-    def loss_mask(self) -> Tensor:
-        return torch.ones(len(self), dtype=torch.bool)
-
-    def swapped(self) -> "Views":
-        return self.replace(view_BPX=self.other_BPX, other_BPX=self.view_BPX)
-
-
-class Features(NamedTuple):
-    value_C: tuple[float, ...]
-
 
 @dataclass(frozen=True)
-class FeatureVector(FakeOutput[Views, Features]):
+class FeatureVector(RowOutput[Views]):
     """What the model says of the middle of an image; there is no target."""
 
-    empty: ClassVar[Features] = Features(())
     score_names: ClassVar[tuple[str, ...]] = ("deviation",)
 
     def encode(self, examples: Examples[Example], rows: Rows[Any], *, seed: int = 0) -> Targets:
@@ -75,16 +60,8 @@ class FeatureVector(FakeOutput[Views, Features]):
     def collate(self, stacked: Stacked, targets: Sequence[Any] | None) -> Views:
         return Views(**stacked)
 
-    def predict(
-        self, model: nn.Module, batches: Batches[Views], examples: Examples[Example], decoding: Any
-    ) -> Iterator[Features]:
-        found: dict[int, Features] = {}
-        for batch, value_BC in each_row(model, batches):
-            found |= dict(zip(batch.example_B.tolist(), map(Features, map(tuple, value_BC.tolist())), strict=True))
-        return self.in_order(found, examples)
-
-    def scores(self, predictions: Sequence[Features], examples: Examples[Example]) -> dict[str, float]:
-        return {"deviation": float(np.std([found.value_C for found in predictions if found.value_C], axis=0).mean())}
+    def scores(self, predictions: Sequence[Nested], examples: Examples[Example]) -> dict[str, float]:
+        return {"deviation": float(np.std([value_C for value_C in predictions if value_C], axis=0).mean())}
 
 
 class FollowedByTeacher(Objective):
@@ -99,7 +76,7 @@ class FollowedByTeacher(Objective):
 
     def forward(self, model: nn.Module, batch: Views, carry: Any) -> tuple[Loss, Any]:
         student_BC, carry = model(batch, carry)
-        teacher_BC = self.teacher(batch.swapped(), None)[0].softmax(-1)
+        teacher_BC = self.teacher(batch.replace(view_BPX=batch.other_BPX), None)[0].softmax(-1)
         return Loss({"loss": Part(-(teacher_BC * student_BC.log_softmax(-1)).sum(), len(batch))}), carry
 
     @torch.no_grad()

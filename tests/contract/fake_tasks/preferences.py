@@ -32,15 +32,12 @@ class Preferred(Written):
     rejected_real_BT: Tensor
 
     def rejected(self) -> Written:
-        return Written(
-            self.source, self.source_real_BS, self.rejected_input_BT, self.rejected_target_BT, self.rejected_real_BT
-        )
+        answer = self.rejected_input_BT, self.rejected_target_BT, self.rejected_real_BT
+        return Written(self.source, self.source_real_BS, *answer)
 
 
 class Preference(WrittenText):
     """Used as any other text: with a reply to the prompt."""
-
-    key: ClassVar[str] = "chosen"
 
     @classmethod
     def references(cls, example: Example) -> list[str]:
@@ -51,14 +48,10 @@ class Preference(WrittenText):
         return Targets(Derived(rows, lambda row, number: every[number]), np.arange(len(rows.example_N)))
 
     def collate(self, stacked: Stacked, targets: Sequence[Sequence[Ids]] | None) -> Preferred:
-        one, other = (
-            super(Preference, self).collate(stacked, None if targets is None else [pair[side] for pair in targets])
-            for side in (0, 1)
-        )
-        return Preferred(
-            *(one.source, one.source_real_BS, one.input_BT, one.target_BT, one.real_BT),
-            *(other.input_BT, other.target_BT, other.real_BT),
-        )
+        sides = (None, None) if targets is None else zip(*targets, strict=True)
+        one, other = (super(Preference, self).collate(stacked, side) for side in sides)
+        rejected = other.input_BT, other.target_BT, other.real_BT
+        return Preferred(one.source, one.source_real_BS, one.input_BT, one.target_BT, one.real_BT, *rejected)
 
 
 class DPO(Objective):

@@ -3,19 +3,20 @@
 B batch · T time · N horizon · C channels · X covariates · Q quantiles
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, ClassVar
 
 import numpy as np
 import torch
 from torch import Tensor, nn
 
-from seqwright.batches import Batch, Batches, Column, Rows
+from seqwright.batches import Column, Rows
 from seqwright.inputs import Examples, Stacked
 from seqwright.objectives.objective import Loss, Objective, Part
-from seqwright.outputs import Targets, each_row
-from tests.contract.fake_tasks.parts import D, Example, FakeOutput, Frames, Head, Headed, frame_body
+from seqwright.outputs import Targets
+from tests.contract.fake_tasks.models import Head, Headed, frame_body
+from tests.contract.fake_tasks.parts import Example, Frames, Nested, RowBatch, RowOutput
 
 HORIZON, COVARIATES, QUANTILES = 2, 3, (0.1, 0.5, 0.9)  # settings of the data: both sides know them
 
@@ -31,23 +32,16 @@ class Past(Frames):
 
 
 @dataclass(frozen=True)
-class Windows(Batch):
+class Windows(RowBatch):
     input_BTX: Tensor
     known_BNX: Tensor
     target_BN: Tensor
 
-    @property
-    def loss_mask(self) -> Tensor:
-        return torch.ones_like(self.target_BN, dtype=torch.bool)
-
-
-class Quantiles(NamedTuple):
-    value_NQ: tuple[tuple[float, ...], ...]
-
 
 @dataclass(frozen=True)
-class Values(FakeOutput[Windows, Quantiles]):
-    empty: ClassVar[Quantiles] = Quantiles(())
+class Values(RowOutput[Windows]):
+    """`value_NQ`: the quantiles of each step."""
+
     score_names: ClassVar[tuple[str, ...]] = ("mae",)
 
     def encode(self, examples: Examples[Example], rows: Rows[Any], *, seed: int = 0) -> Targets:
@@ -57,20 +51,11 @@ class Values(FakeOutput[Windows, Quantiles]):
         return Targets(Column(value_BN), np.flatnonzero([bool(each) for each in known]))
 
     def collate(self, stacked: Stacked, targets: Sequence[Any] | None) -> Windows:
-        unknown_BN = torch.zeros(len(stacked["input_BTX"]), HORIZON)
-        return Windows(**stacked, target_BN=unknown_BN if targets is None else torch.from_numpy(np.stack(targets)))
+        known = np.zeros((len(stacked["input_BTX"]), HORIZON)) if targets is None else np.stack(targets)
+        return Windows(**stacked, target_BN=torch.from_numpy(known).float())
 
-    def predict(
-        self, model: nn.Module, batches: Batches[Windows], examples: Examples[Example], decoding: Any
-    ) -> Iterator[Quantiles]:
-        found = {}
-        for batch, value_BNQ in each_row(model, batches):
-            for number, value_NQ in zip(batch.example_B.tolist(), value_BNQ.tolist(), strict=True):
-                found[number] = Quantiles(tuple(map(tuple, value_NQ)))
-        return self.in_order(found, examples)
-
-    def scores(self, predictions: Sequence[Quantiles], examples: Examples[Example]) -> dict[str, float]:
-        both = [(found.value_NQ, example["future"]) for found, example in zip(predictions, examples, strict=True)]
+    def scores(self, predictions: Sequence[Nested], examples: Examples[Example]) -> dict[str, float]:
+        both = [(value_NQ, example["future"]) for value_NQ, example in zip(predictions, examples, strict=True)]
         errors = [np.abs(np.array(found)[:, 1] - future).mean() for found, future in both if found and future]
         return {"mae": float(np.mean(errors))}
 
@@ -96,10 +81,6 @@ class Pinball(Objective):
 
     def forward(self, model: nn.Module, batch: Windows, carry: Any) -> tuple[Loss, Any]:
         value_BNQ, carry = model(batch, carry)
-        error_BNQ = batch.target_BN.unsqueeze(-1) - value_BNQ
-        quantile_Q = torch.tensor(QUANTILES)
+        error_BNQ, quantile_Q = batch.target_BN.unsqueeze(-1) - value_BNQ, torch.tensor(QUANTILES)
         loss = torch.maximum(quantile_Q * error_BNQ, (quantile_Q - 1) * error_BNQ).sum()
         return Loss({"loss": Part(loss, batch.target_BN.numel())}), carry
-
-
-assert D > COVARIATES

@@ -25,9 +25,6 @@ class Window(NamedTuple):
     first: int  # where the context stands in the row
     begin: int  # its first word in the whole context
 
-    def __len__(self) -> int:
-        return len(self.tokens)
-
 
 @dataclass(frozen=True)
 class Questions(Words):
@@ -41,16 +38,15 @@ class Questions(Words):
                 row = np.concatenate(([BEGIN], question, [END], context[start : start + ROOM], [END]))
                 windows.append(Window(row, len(question) + 2, start))
                 numbers.append(number)
-        return Drawn(windows, lambda row, rng: row, seed=seed, example_N=np.array(numbers, dtype=np.int64))
+        example_N, length = np.array(numbers, dtype=np.int64), lambda row: [len(row.tokens)]
+        return Drawn(windows, lambda row, rng: row, seed=seed, example_N=example_N, lengths=length)
 
     def stack(self, rows: Sequence[Any]) -> Stacked:
         input_BT, real_BT = padded([row.tokens for row in rows])
-        first_B1, begin_B1 = (torch.tensor([[row[place]] for row in rows]) for place in (1, 2))
-        place_T = torch.arange(input_BT.shape[1])
-        length_B1 = real_BT.sum(1, keepdim=True)
-        allowed_BT = (place_T == 0) | ((place_T >= first_B1) & (place_T < length_B1 - 1))
-        begin_B = (begin_B1 - first_B1).squeeze(1)
-        return {"input_BT": input_BT, "real_BT": real_BT, "allowed_BT": allowed_BT, "offset_B": begin_B}
+        first_B1, place_T = torch.tensor([[row.first] for row in rows]), torch.arange(input_BT.shape[1])
+        allowed_BT = (place_T == 0) | ((place_T >= first_B1) & (place_T < real_BT.sum(1, keepdim=True) - 1))
+        offset_B = torch.tensor([row.begin - row.first for row in rows])
+        return {"input_BT": input_BT, "real_BT": real_BT, "allowed_BT": allowed_BT, "offset_B": offset_B}
 
 
 @dataclass(frozen=True)
@@ -59,13 +55,13 @@ class WindowBatch(Asked):
 
 
 class Answer(NamedTuple):
-    words: tuple[int, ...]  # the numbers of the first and the last; none where nothing is the answer
     score: float
+    words: tuple[int, ...]  # the numbers of the first and the last; none where nothing is the answer
 
 
 @dataclass(frozen=True)
 class Span(FakeOutput[WindowBatch, Answer]):
-    empty: ClassVar[Answer] = Answer((), 0.0)
+    empty: ClassVar[Answer] = Answer(0.0, ())
     score_names: ClassVar[tuple[str, ...]] = ("exact",)
 
     def encode(self, examples: Examples[Example], rows: Rows[Any], *, seed: int = 0) -> Targets:
@@ -73,7 +69,7 @@ class Span(FakeOutput[WindowBatch, Answer]):
 
         def place(row: Window, number: int) -> tuple[int, int]:
             low, high = (word - row.begin + row.first for word in answers[number] or (-99, -99))
-            return (low, high) if row.first <= low and high < len(row) - 1 else (0, 0)
+            return (low, high) if row.first <= low and high < len(row.tokens) - 1 else (0, 0)
 
         return Targets(Derived(rows, place), np.arange(len(rows.example_N)))
 
@@ -87,13 +83,12 @@ class Span(FakeOutput[WindowBatch, Answer]):
         best: dict[int, Answer] = {}
         for batch, logits_BT2 in each_row(model, batches):
             score_BT2 = logits_BT2.masked_fill(~batch.allowed_BT.unsqueeze(-1), -torch.inf).log_softmax(1)
-            span_BTT = (score_BT2[:, :, None, 0] + score_BT2[:, None, :, 1]).triu()
+            span_BTT = score_BT2[:, :, None, 0] + score_BT2[:, None, :, 1]
             span_BTT = span_BTT.masked_fill(torch.ones_like(span_BTT).tril(-1).bool(), -torch.inf)
-            for row, number in enumerate(batch.example_B.tolist()):
-                score, (low, high) = float(span_BTT[row].max()), divmod(int(span_BTT[row].argmax()), len(span_BTT[row]))
-                at = int(batch.offset_B[row])
-                answer = Answer((low + at, high + at) if low else (), score)
-                best[number] = max(answer, best.get(number, answer), key=lambda each: each.score)
+            for number, span_TT, at in zip(batch.example_B.tolist(), span_BTT, batch.offset_B.tolist(), strict=True):
+                low, high = divmod(int(span_TT.argmax()), len(span_TT))
+                answer = Answer(float(span_TT.max()), (low + at, high + at) if low else ())
+                best[number] = max(answer, best.get(number, answer))
         return self.in_order(best, examples)
 
     def scores(self, predictions: Sequence[Answer], examples: Examples[Example]) -> dict[str, float]:
