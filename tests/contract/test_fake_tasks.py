@@ -16,6 +16,7 @@ import torch
 from torch import Tensor, nn
 
 from seqwright.batches import Batch, Batches, Place
+from seqwright.batches.packed import PackedBatches
 from seqwright.inputs import Given, Input, Room
 from seqwright.models.rnn_lm import RecurrentLM, RecurrentLMSettings
 from seqwright.objectives.distilled_labels import DistilledLabels, DistilledLabelsSettings
@@ -41,7 +42,7 @@ from tests.contract.fake_tasks.models import (
     token_body,
 )
 from tests.contract.fake_tasks.multi_crop import Crops, FeatureVector, FollowedByTeacher
-from tests.contract.fake_tasks.parts import Example, Frames, Words
+from tests.contract.fake_tasks.parts import BEGIN, END, Example, Frames, Words
 from tests.contract.fake_tasks.preferences import DPO, Preference, Prompts
 from tests.contract.fake_tasks.quantile_forecasts import Past, Pinball, Values, quantile_model
 from tests.contract.fake_tasks.question_windows import Questions, Span
@@ -267,6 +268,14 @@ def test_a_stream_carries_its_state_and_knows_the_example_of_every_token(tmp_pat
     seen = torch.cat([batch.examples()[batch.real_BT] for batch in order.once()])  # type: ignore[attr-defined]
     words = [len(text.split()) + 1 if text else 0 for text in TEXTS]
     assert torch.bincount(seen, minlength=len(TEXTS)).tolist() == words
+
+
+def test_packed_documents_know_the_example_of_every_token() -> None:
+    found = parts(BY_NAME["stream-language-model"])
+    rows = found.input.encode(found.examples)
+    order = PackedBatches(rows, tokens=24, segment=12, seed=SEED, begin=BEGIN, end=END)
+    seen = torch.cat([batch.examples()[batch.real_BT] for batch in order.once()])
+    assert torch.bincount(seen, minlength=len(TEXTS)).tolist() == [7, 3, 0, 6, 4]
 
 
 def test_documents_are_predicted_as_in_a_stream_of_their_own() -> None:
