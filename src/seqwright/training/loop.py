@@ -22,6 +22,7 @@ from seqwright.devices import computes_bfloat16, device_of
 from seqwright.errors import RunError, SettingError, UserError
 from seqwright.objectives.objective import Objective
 from seqwright.training.averages import Average, LastCheckpoints, Moving
+from seqwright.training.carries import enumerate_tensors, refilled
 from seqwright.training.checkpoint import (
     Checkpoint,
     drop_after,
@@ -379,27 +380,6 @@ class Fitting:
         if self.settings.precision == "bfloat16" and computes_bfloat16(self.device):
             return torch.autocast(self.device.type, torch.bfloat16)
         return nullcontext()
-
-
-def enumerate_tensors(carry: Any) -> list[tuple[str, Tensor]]:
-    """The tensors of a nested tuple in a fixed order, numbered."""
-
-    def leaves(part: Any) -> list[Tensor]:
-        if part is None:
-            return []
-        return [part] if isinstance(part, Tensor) else [leaf for inner in part for leaf in leaves(inner)]
-
-    return [(f"{index:04d}", tensor) for index, tensor in enumerate(leaves(carry))]
-
-
-def refilled(template: Any, tensors: Any) -> Any:
-    """A nested tuple of the template's form, with other tensors in the same order."""
-    if template is None:
-        return None
-    if isinstance(template, Tensor):
-        return next(tensors).to(template.device, copy=True)
-    inner = [refilled(part, tensors) for part in template]
-    return type(template)(*inner) if hasattr(template, "_fields") else tuple(inner)
 
 
 def _seed(*numbers: int) -> int:
