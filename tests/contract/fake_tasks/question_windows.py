@@ -82,15 +82,21 @@ class Span(FakeOutput[WindowBatch, Answer]):
     ) -> Iterator[Answer]:
         best: dict[int, Answer] = {}
         for batch, logits_BT2 in each_row(model, batches):
-            score_BT2 = logits_BT2.masked_fill(~batch.allowed_BT.unsqueeze(-1), -torch.inf).log_softmax(1)
-            span_BTT = score_BT2[:, :, None, 0] + score_BT2[:, None, :, 1]
-            span_BTT = span_BTT.masked_fill(torch.ones_like(span_BTT).tril(-1).bool(), -torch.inf)
-            for number, span_TT, at in zip(batch.example_B.tolist(), span_BTT, batch.offset_B.tolist(), strict=True):
-                low, high = divmod(int(span_TT.argmax()), len(span_TT))
-                answer = Answer(float(span_TT.max()), (low + at, high + at) if low else ())
+            spans = zip(batch.example_B.tolist(), batch.offset_B.tolist(), best_spans(logits_BT2, batch), strict=True)
+            for number, at, (score, low, high) in spans:
+                answer = Answer(score, (low + at, high + at) if low else ())
                 best[number] = max(answer, best.get(number, answer))
         return self.in_order(best, examples)
 
     def scores(self, predictions: Sequence[Answer], examples: Examples[Example]) -> dict[str, float]:
         both = zip(predictions, examples, strict=True)
         return {"exact": float(np.mean([found.words == tuple(example["answer"]) for found, example in both]))}
+
+
+def best_spans(logits_BT2: Tensor, batch: Asked) -> Iterator[tuple[float, int, int]]:
+    """The log-probability, the first and the last place of the best span of each row."""
+    logp_BT2 = logits_BT2.masked_fill(~batch.allowed_BT.unsqueeze(-1), -torch.inf).log_softmax(1)
+    span_BTT = logp_BT2[:, :, None, 0] + logp_BT2[:, None, :, 1]
+    backwards_BTT = torch.ones_like(span_BTT).tril(-1).bool()
+    for span_TT in span_BTT.masked_fill(backwards_BTT, -torch.inf):
+        yield float(span_TT.max()), *divmod(int(span_TT.argmax()), len(span_TT))
