@@ -56,8 +56,10 @@ class Room(NamedTuple):
 class Input(ABC, Generic[ExampleT, RowT]):
     """How one kind of thing is read. A frozen dataclass: what it knows is learnt once and never changes."""
 
-    marks: int = 0
-    """How many positions `stack` adds to each row; batches are planned with them."""
+    @property
+    def marks(self) -> int:
+        """How many positions `stack` adds to each row; batches are planned with them."""
+        return 0
 
     @classmethod
     @abstractmethod
@@ -65,8 +67,11 @@ class Input(ABC, Generic[ExampleT, RowT]):
         """Learnt from the training part; from `like`, the input of another run, the tokenizer or scale is taken."""
 
     @abstractmethod
-    def encode(self, examples: Examples[ExampleT]) -> Rows[RowT]:
-        """The rows that a model reads; an example that cannot be read, a blank one, has none."""
+    def encode(self, examples: Examples[ExampleT], *, seed: int = 0) -> Rows[RowT]:
+        """The rows that a model reads; an example that cannot be read, a blank one, has none.
+
+        What an epoch draws (BPE-dropout, crops) it draws from (seed, epoch, number).
+        """
 
     @abstractmethod
     def stack(self, rows: Sequence[RowT]) -> Stacked:
