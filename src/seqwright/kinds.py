@@ -31,6 +31,8 @@ class TaskKind(NamedTuple):
 
     files: str
     usual: dict[str, str]
+    input: str = ""  # what is read and what is said, as `file.Class` of their rooms
+    output: str = ""
 
 
 TASKS = {
@@ -38,8 +40,12 @@ TASKS = {
     "language": TaskKind("text", {"inputs": "bpe", "model": "lstm", "objective": "next-token"}),
     "prompting": TaskKind("files", {"inputs": "bpe", "model": "gpt", "objective": "answer"}),
     "masking": TaskKind("text", {"inputs": "wordpiece", "model": "bert", "objective": "masked-token"}),
-    "classification": TaskKind("labelled", {"inputs": "bpe", "model": "lstm", "objective": "labels"}),
-    "rating": TaskKind("labelled", {"inputs": "bpe", "model": "lstm", "objective": "rating"}),
+    "classification": TaskKind(
+        "labelled", {"inputs": "bpe", "model": "lstm", "objective": "labels"}, "text.TextInput", "label.LabelOutput"
+    ),
+    "rating": TaskKind(
+        "labelled", {"inputs": "bpe", "model": "lstm", "objective": "rating"}, "text.TextInput", "number.NumberOutput"
+    ),
     "tagging": TaskKind("tagged", {"inputs": "bpe", "model": "lstm", "objective": "labels"}),
     "questions": TaskKind("questions", {"inputs": "wordpiece", "model": "bert", "objective": "span"}),
     "forecasting": TaskKind("series", {"inputs": "standard", "model": "lstm", "objective": "forecast"}),
@@ -53,8 +59,8 @@ PAIR_TEXT = Kind("seqwright.inputs.pair_text", "PairText", "PairTextSettings", "
 PROMPT_TEXT = Kind("seqwright.inputs.prompt_text", "PromptText", "PromptTextSettings", "prompting")
 PLAIN_TEXT = Kind("seqwright.inputs.plain_text", "PlainText", "PlainTextSettings", "language")
 MASKED_TEXT = Kind("seqwright.inputs.masked_text", "MaskedText", "MaskedTextSettings", "masking")
-LABELLED_TEXT = Kind("seqwright.inputs.labelled_text", "LabelledText", "LabelledTextSettings", "classification")
-RATED_TEXT = Kind("seqwright.inputs.rated_text", "RatedText", "LabelledTextSettings", "rating")
+LABELLED_TEXT = Kind("seqwright.inputs.text", "TextInput", "TextSettings", "classification")
+RATED_TEXT = Kind("seqwright.inputs.text", "TextInput", "TextSettings", "rating")
 BALANCED = "seqwright.objectives.balanced_next_token"
 LABELS_AND_WORDS = "seqwright.objectives.labels_and_words"
 TAGGED_TEXT = Kind("seqwright.inputs.tagged_text", "TaggedText", "TaggedTextSettings", "tagging")
@@ -185,7 +191,16 @@ def task_name(data_kind: Any, objective_kind: Any = None) -> str:
 
 def task_of(task: str) -> Any:
     """The wiring of a task."""
+    row = TASKS[task]
+    if row.input:
+        wired = import_module("seqwright.tasks.wired").Wired
+        return wired(_named("inputs", row.input), _named("outputs", row.output))
     return getattr(import_module(f"seqwright.tasks.{task}"), f"{task.capitalize()}Task")()
+
+
+def _named(room: str, name: str) -> Any:
+    file, thing = name.split(".")
+    return getattr(import_module(f"seqwright.{room}.{file}"), thing)
 
 
 def kinds_of(section: str, task: str = "") -> dict[str, Kind]:

@@ -61,8 +61,8 @@ class Input(ABC, Generic[ExampleT, RowT]):
 
     @classmethod
     @abstractmethod
-    def learn(cls, train: Examples[ExampleT], settings: Any, *, room: Room, like: "Input[Any, Any] | None") -> Self:
-        """Learnt from the training part; from `like`, the input of another run, the tokenizer or scale is taken."""
+    def learn(cls, train: Examples[ExampleT], settings: Any, *, room: Room, like: Any = None) -> Self:
+        """Learnt from the training part, but for what is taken from `like`, the input of another run: its tokenizer."""
 
     @abstractmethod
     def encode(self, examples: Examples[ExampleT]) -> Rows[RowT]:
@@ -77,8 +77,20 @@ class Input(ABC, Generic[ExampleT, RowT]):
         """What a user types or passes as an example: text, a JSON object, the path of a file."""
 
     @abstractmethod
-    def features(self, examples: Examples[ExampleT]) -> Any:
-        """What a linear baseline sees, a row for each example: a bag of words, values, pixels."""
+    def example_fields(self, example: ExampleT) -> dict[str, Any]:
+        """An example as the fields that JSON has of it."""
+
+    @abstractmethod
+    def features(self, examples: Examples[ExampleT]) -> Sequence[Any]:
+        """What a baseline sees of each example: its words, its values."""
+
+    @abstractmethod
+    def vectorizer(self) -> Any:
+        """What makes vectors of features for a linear baseline, as scikit-learn has such things."""
+
+    @abstractmethod
+    def part_sentence(self, examples: Examples[ExampleT], rows: Any) -> tuple[str, str]:
+        """How many examples of a part are read, and what became of the others, in words."""
 
     @abstractmethod
     def sizes(self) -> dict[str, Any]:
@@ -97,6 +109,13 @@ class Input(ABC, Generic[ExampleT, RowT]):
     def fingerprint(self) -> str:
         """Changes with whatever changes what is read."""
 
-    def remarks(self, examples: Examples[ExampleT]) -> list[str]:
-        """What a user should know of examples before a model reads them: what is cut, what is unknown."""
+    def part_remarks(self, examples: Examples[ExampleT]) -> list[str]:
+        """What a user should know of a part before training on it."""
+        return []
+
+    def remarks(self, examples: Examples[ExampleT], first: int = 0) -> list[str]:
+        """What a user should know of examples before a model reads them: what is cut, what is unknown.
+
+        `first` is the number of the first one, where they are a part of more.
+        """
         return []

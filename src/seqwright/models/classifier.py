@@ -37,7 +37,7 @@ class RecurrentClassifier(TextReader):
 
     def forward(self, batch: Labelled, carry: None = None) -> tuple[Tensor, None]:
         """`logits_BC`: how well each class fits each text."""
-        h_BTD, state = self.read(batch.input_BT, batch.real_BT)
+        h_BTD, state = self.read(batch.input, batch.real_BT)
         return self.output(self.dropout(self._pooled(h_BTD, state, batch.real_BT))), carry
 
     def _pooled(self, h_BTD: Tensor, state: RecurrentState, real_BT: Tensor) -> Tensor:

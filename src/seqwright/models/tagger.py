@@ -34,7 +34,7 @@ class RecurrentTagger(TextReader):
 
     def forward(self, batch: Tagged, carry: None = None) -> tuple[Tensor, None]:
         """`logits_BTC`: how well each tag fits at each token."""
-        h_BTD, _ = self.read(batch.input_BT, batch.real_BT)
+        h_BTD, _ = self.read(batch.input, batch.real_BT)
         return self.output(self.dropout(h_BTD)), carry
 
 
