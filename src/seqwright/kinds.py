@@ -48,6 +48,12 @@ TASKS = {
     ),
     "tagging": TaskKind("tagged", {"inputs": "bpe", "model": "lstm", "objective": "labels"}),
     "questions": TaskKind("questions", {"inputs": "wordpiece", "model": "bert", "objective": "span"}),
+    "series-classification": TaskKind(
+        "labelled-series",
+        {"inputs": "standard", "model": "lstm", "objective": "labels"},
+        "series.SeriesInput",
+        "label.LabelOutput",
+    ),
     "forecasting": TaskKind("series", {"inputs": "standard", "model": "lstm", "objective": "forecast"}),
     "description": TaskKind("described", {"inputs": "characters", "model": "lstm", "objective": "next-token"}),
 }
@@ -66,6 +72,7 @@ LABELS_AND_WORDS = "seqwright.objectives.labels_and_words"
 TAGGED_TEXT = Kind("seqwright.inputs.tagged_text", "TaggedText", "TaggedTextSettings", "tagging")
 QUESTION_TEXT = Kind("seqwright.inputs.question_text", "QuestionText", "QuestionTextSettings", "questions")
 SCALED_SERIES = Kind("seqwright.inputs.scaled_series", "ScaledSeries", "ScaledSeriesSettings", "forecasting")
+LABELLED_SERIES = Kind("seqwright.inputs.series", "SeriesInput", "SeriesSettings", "series-classification")
 VECTOR_TEXT = Kind("seqwright.inputs.vector_text", "VectorText", "VectorTextSettings", "description")
 
 
@@ -122,6 +129,15 @@ KINDS: dict[str, dict[str, tuple[Kind, ...]]] = {
         "tagged-checkpoint": (Kind(*CHECKPOINT, "tagging"),),
         "questions-checkpoint": (Kind(*CHECKPOINT, "questions"),),
         "series": (Kind("seqwright.data.series", "SeriesFiles", "SeriesFilesSettings", "forecasting"),),
+        "labelled-series": (
+            Kind(
+                "seqwright.data.labelled_series",
+                "LabelledSeriesFiles",
+                "LabelledSeriesSettings",
+                "series-classification",
+            ),
+        ),
+        "waveforms": (Kind("seqwright.data.waveforms", "Waveforms", "WaveformsSettings", "series-classification"),),
         "waves": (Kind("seqwright.data.waves", "Waves", "WavesSettings", "forecasting"),),
         "described": (Kind("seqwright.data.described", "DescribedFiles", "DescribedFilesSettings", "description"),),
         "numbers": (Kind("seqwright.data.numbers", "Numbers", "NumbersSettings", "description"),),
@@ -134,7 +150,7 @@ KINDS: dict[str, dict[str, tuple[Kind, ...]]] = {
                 *(QUESTION_TEXT, VECTOR_TEXT),
             ),
         ),
-        **dict.fromkeys(("standard", "none"), (SCALED_SERIES,)),
+        **dict.fromkeys(("standard", "none"), (SCALED_SERIES, LABELLED_SERIES)),
     },
     "model": {
         kind: tuple(Kind(m.module, m.thing, m.settings, m.task) for m in MODELS if m.kind == kind)
@@ -154,10 +170,12 @@ KINDS: dict[str, dict[str, tuple[Kind, ...]]] = {
         "labels": (
             Kind("seqwright.objectives.labels", "Labels", "LabelsSettings", "classification"),
             Kind("seqwright.objectives.labels", "Labels", "LabelsSettings", "tagging"),
+            Kind("seqwright.objectives.labels", "Labels", "LabelsSettings", "series-classification"),
         ),
         "r-drop": (
             Kind("seqwright.objectives.r_drop", "RDrop", "RDropSettings", "classification"),
             Kind("seqwright.objectives.r_drop", "RDrop", "RDropSettings", "tagging"),
+            Kind("seqwright.objectives.r_drop", "RDrop", "RDropSettings", "series-classification"),
         ),
         "labels-and-words": (Kind(LABELS_AND_WORDS, "LabelsAndWords", "LabelsAndWordsSettings", "classification"),),
         "rating": (Kind("seqwright.objectives.rating", "Rating", "RatingSettings", "rating"),),

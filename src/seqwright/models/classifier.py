@@ -10,7 +10,7 @@ from torch import Tensor
 
 from seqwright.batches.labelled import Labelled, labelled
 from seqwright.layers.scanning import RecurrentState
-from seqwright.models.reading import ReadingSettings, TextReader
+from seqwright.models.reading import ReadingSettings, RecurrentReader
 
 
 class RecurrentClassifierSettings(ReadingSettings):
@@ -21,7 +21,7 @@ class RecurrentClassifierSettings(ReadingSettings):
     mean, or the largest value of each unit."""
 
 
-class RecurrentClassifier(TextReader):
+class RecurrentClassifier(RecurrentReader):
     """p(class | text), from the states of recurrent layers that have read it.
 
         h_t = cell(e(x_t), h_{t-1})        p = softmax(W pool(h_1 … h_T) + b)
@@ -31,8 +31,15 @@ class RecurrentClassifier(TextReader):
     `classes` it has one output, which is a rating.
     """
 
-    def __init__(self, settings: RecurrentClassifierSettings, *, vocabulary: int, classes: int = 1) -> None:
-        super().__init__(settings, vocabulary=vocabulary, classes=classes)
+    def __init__(
+        self,
+        settings: RecurrentClassifierSettings,
+        *,
+        vocabulary: int | None = None,
+        channels: int | None = None,
+        classes: int = 1,
+    ) -> None:
+        super().__init__(settings, vocabulary=vocabulary, channels=channels, classes=classes)
         self.settings = settings
 
     def forward(self, batch: Labelled, carry: None = None) -> tuple[Tensor, None]:
@@ -92,3 +99,34 @@ def example() -> Labelled:
     draw = torch.Generator().manual_seed(1)
     rows = [torch.randint(4, 13, (length,), generator=draw).numpy() for length in (6, 2, 4, 1)]
     return labelled(rows, [2, 0, 1, 1], end=3)
+
+
+def small_series_rnn() -> RecurrentClassifier:
+    """Simple cells over values, for tests."""
+    return _small_series(RecurrentClassifierSettings(**SMALL, kind="rnn", pooling="last"))
+
+
+def small_series_ugrnn() -> RecurrentClassifier:
+    """Update gate cells over values, for tests."""
+    return _small_series(RecurrentClassifierSettings(**SMALL, kind="ugrnn", pooling="last"))
+
+
+def small_series_gru() -> RecurrentClassifier:
+    """Gated recurrent units over values, for tests."""
+    return _small_series(RecurrentClassifierSettings(**SMALL, kind="gru", pooling="mean"))
+
+
+def small_series_lstm() -> RecurrentClassifier:
+    """LSTM cells over values, for tests."""
+    return _small_series(RecurrentClassifierSettings(**SMALL, kind="lstm", pooling="max"))
+
+
+def _small_series(settings: RecurrentClassifierSettings) -> RecurrentClassifier:
+    return RecurrentClassifier(settings, channels=2, classes=3)
+
+
+def series_example() -> Labelled:
+    """A batch of values for them, with padding."""
+    draw = torch.Generator().manual_seed(1)
+    real_BT = torch.arange(6) < torch.tensor([[6], [2], [4], [1]])
+    return Labelled(torch.randn(4, 6, 2, generator=draw), real_BT, torch.tensor([2, 0, 1, 1]))

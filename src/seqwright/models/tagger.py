@@ -9,14 +9,14 @@ import torch
 from torch import Tensor
 
 from seqwright.batches.tagged import Stretch, Tagged, stretches, tagged
-from seqwright.models.reading import ReadingSettings, TextReader
+from seqwright.models.reading import ReadingSettings, RecurrentReader
 
 
 class RecurrentTaggerSettings(ReadingSettings):
     """A tagger that reads token by token and remembers in a state of fixed size."""
 
 
-class RecurrentTagger(TextReader):
+class RecurrentTagger(RecurrentReader):
     """p(tag | sentence) of each word, from the states of recurrent layers when they read it.
 
         h_t = [cell(e(x_t), h_{t-1}), cell'(e(x_t), h'_{t+1})]        p_t = softmax(W h_t + b)
