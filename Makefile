@@ -9,7 +9,8 @@ PYTHON ?= python3
 ARGS ?=
 VENV := .venv
 BIN := $(VENV)/bin
-INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt
+# Twice quiet: errors are shown, but not what pip thinks of the places it looks for packages in.
+INSTALL := $(BIN)/python -m pip install --quiet --quiet --disable-pip-version-check --constraint constraints.txt
 
 # Real models of others, which the tests of the exchange with them read. IgLM is free for non-commercial use only;
 # `make test WEIGHTS=` does without, and the tests that need them are skipped.
@@ -19,12 +20,12 @@ DEMO := runs/demo
 SENTENCE := Saturday, May 5, 1951
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test check docs clean distclean
+.PHONY: help demo test test-long check docs clean distclean
 # Two installations must not write into one environment at the same time.
 .NOTPARALLEL:
 
 help:  ## this list
-	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 demo: $(VENV)/.package  ## train, score and use a small Transformer; no download, a few minutes
 	$(BIN)/seqwright train dates-demo --run $(DEMO)
@@ -32,8 +33,11 @@ demo: $(VENV)/.package  ## train, score and use a small Transformer; no download
 	printf '%s\n' '$(SENTENCE)' '44,558.37 US dollars' 'German, Dutch, or Czech' | $(BIN)/seqwright translate $(DEMO)
 	$(BIN)/seqwright look $(DEMO) '$(SENTENCE)'
 
-test: $(VENV)/.dev $(WEIGHTS:%=$(VENV)/.weights-%)  ## every test; `make test ARGS=tests/oracle` runs some
-	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n 2 $(ARGS)
+test: $(VENV)/.dev $(WEIGHTS:%=$(VENV)/.weights-%)  ## every test but the long ones; ARGS=tests/oracle runs some
+	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n 2 -m 'not long' $(ARGS)
+
+test-long: $(VENV)/.dev  ## the long ones: killed and resumed runs, several processes, toys learnt from scratch
+	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n 2 -m long $(ARGS)
 
 check: $(VENV)/.dev  ## style and types
 	$(BIN)/ruff check .
@@ -47,7 +51,7 @@ docs: $(VENV)/.docs  ## the documentation, in docs/_build/html
 clean:  ## remove what the targets made, but not .venv
 	rm -rf build dist docs/_build docs/reference/settings.md $(DEMO)
 	rm -rf .mypy_cache .pytest_cache .ruff_cache .hypothesis
-	find src tests benchmarks docs -name __pycache__ -type d -prune -exec rm -rf {} +
+	find src tests benchmarks tools docs -name __pycache__ -type d -prune -exec rm -rf {} +
 
 distclean: clean  ## remove .venv as well
 	rm -rf $(VENV)

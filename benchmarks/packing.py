@@ -10,15 +10,17 @@ import statistics
 import time
 from argparse import Namespace
 from collections.abc import Iterator
+from functools import partial
 from typing import Any
 
 import numpy as np
 import torch
 
 from benchmarks.record import options, record, show
-from seqwright.batches import Place, Rows
+from seqwright.batches import Ids, Place, Rows
+from seqwright.batches.bucketed import Bucketed
 from seqwright.batches.packed import PackedBatches
-from seqwright.batches.text import DocumentBatches, PackedText, Text, texts
+from seqwright.batches.text import Text, texts
 from seqwright.devices import keep_freed_memory
 from seqwright.models.gpt import GPT, GPTSettings
 from seqwright.objectives.next_token import NextToken, NextTokenSettings
@@ -65,8 +67,8 @@ def measured(corpus: str, given: Namespace) -> dict[str, dict[str, Any]]:
     data = data_of(recipe)
     inputs = task.learnt_inputs(recipe, data)
     rows = tokenised(recipe, data, inputs, "train").rows
-    ends = {"begin": inputs.begin, "end": inputs.end}
-    apart = DocumentBatches(rows, tokens=TOKENS, seed=1, **ends)
+    ends: dict[str, Any] = {"begin": inputs.begin, "end": inputs.end}
+    apart = Bucketed(rows, partial(texts, **ends), tokens=TOKENS, seed=1, marks=1)
     packed = PackedBatches(rows, tokens=TOKENS, segment=recipe.inputs.segment, seed=1, **ends)
     paddings = dict(zip(WAYS, (random_padding(rows), apart.padding(), packed.padding()), strict=True))
     count = given.updates * given.turns
@@ -88,23 +90,24 @@ def measured(corpus: str, given: Namespace) -> dict[str, dict[str, Any]]:
     }
 
 
-def random_order(rows: Rows) -> list[Any]:
+def random_order(rows: Rows[Ids]) -> list[Any]:
     """The documents in random order, as many together as leave room for the longest."""
-    order = np.random.default_rng(1).permutation(len(rows.length_N))
-    at_once = max(1, TOKENS // (int(rows.length_N.max()) + 1))
+    length_N = rows.lengths(None).sum(1)
+    order = np.random.default_rng(1).permutation(len(length_N))
+    at_once = max(1, TOKENS // (int(length_N.max()) + 1))
     return [order[first : first + at_once] for first in range(0, len(order), at_once)]
 
 
-def random_padding(rows: Rows) -> float:
+def random_padding(rows: Rows[Ids]) -> float:
     """The share of padding in such batches."""
-    length_N = rows.length_N + 1
+    length_N = rows.lengths(None).sum(1) + 1
     every = sum(len(some) * int(length_N[some].max()) for some in random_order(rows))
     return 1 - int(length_N.sum()) / every
 
 
-def random_batches(rows: Rows, *, begin: int, end: int) -> Iterator[Text]:
+def random_batches(rows: Rows[Ids], *, begin: int, end: int) -> Iterator[Text]:
     """Such batches."""
-    return (texts(rows.take(some, 0), begin=begin, end=end) for some in random_order(rows))
+    return (texts(rows.take(some, None), begin=begin, end=end) for some in random_order(rows))
 
 
 def timed(batches: Batches, vocabulary: int, given: Namespace) -> dict[str, list[float]]:

@@ -12,12 +12,12 @@ import numpy as np
 
 from benchmarks.record import options, record, show
 from seqwright.batches import Place
-from seqwright.batches.pairs import PairBatches, Pairs, pairs
+from seqwright.batches.pairs import Pairs
 from seqwright.data.examples import PartName
 from seqwright.inputs.pair_text import PairText
 from seqwright.recipe import read_recipe
 from seqwright.runs import data_of
-from seqwright.tasks.translation import batches_of, tokenised
+from seqwright.tasks.translation import PairBatches, batches_of, tokenised
 
 RECIPE = "multi30k-de-en"
 MARK = 0.10  # of all positions
@@ -53,7 +53,7 @@ def main() -> None:
     data = data_of(recipe)
     part: PartName = "valid" if given.quick else "train"
     inputs = PairText.learnt(list(data.pairs(part)), recipe.inputs)
-    batches = batches_of(recipe, inputs, tokenised(recipe, data, inputs, part), redrawn=True)
+    batches = batches_of(recipe, inputs, tokenised(recipe, data, inputs, part))
     bucketed = [counted(bucketed_batches(batches, epoch)) for epoch in range(epochs)]
     random = counted(random_batches(batches, given.sentences))
 
@@ -73,7 +73,7 @@ def main() -> None:
         settings={
             "recipe": RECIPE,
             "part": part,
-            "pairs": len(batches.source.length_N),
+            "pairs": len(batches.only),
             "vocabulary": inputs.source.size,
             "tokens": recipe.training.tokens,
         },
@@ -106,10 +106,9 @@ def bucketed_batches(batches: PairBatches, epoch: int) -> Iterator[Pairs]:
 
 def random_batches(batches: PairBatches, sentences: int) -> Iterator[Pairs]:
     """The same pairs in random order, so many a batch."""
-    source, target = batches.source, batches.target
-    order = np.random.default_rng(1).permutation(len(source.length_N))
+    order = np.random.default_rng(1).permutation(batches.only)
     for rows in np.array_split(order, math.ceil(len(order) / sentences)):
-        yield pairs(source.take(rows, 0), target.take(rows, 0), begin=batches.begin, end=batches.end)
+        yield batches.batch(rows, None)
 
 
 if __name__ == "__main__":

@@ -20,14 +20,14 @@ from torch.nn.utils.rnn import pad_sequence
 
 from benchmarks.record import options, record, show
 from seqwright.batches import Place
-from seqwright.batches.pairs import PairBatches, Pairs
+from seqwright.batches.pairs import Pairs
 from seqwright.data.examples import PartName
 from seqwright.inputs.pair_text import PairText
 from seqwright.inputs.tokenizers import BEGIN, END, PAD
 from seqwright.objectives.next_token import NextToken
 from seqwright.recipe import Recipe, read_recipe
 from seqwright.runs import data_of, model_of, objective_of, parameters, rate_of
-from seqwright.tasks.translation import batches_of, tokenised
+from seqwright.tasks.translation import PairBatches, batches_of, tokenised
 from seqwright.training.loop import fit
 
 RECIPE = "multi30k-de-en"
@@ -65,7 +65,7 @@ def main() -> None:
     data = data_of(recipe)
     part: PartName = "valid" if given.quick else "train"
     inputs = PairText.learnt(list(data.pairs(part)), recipe.inputs)
-    batches = batches_of(recipe, inputs, tokenised(recipe, data, inputs, part), redrawn=True)
+    batches = batches_of(recipe, inputs, tokenised(recipe, data, inputs, part))
     loops = {
         "plain nn.Transformer, float32": plain_loop(batches, inputs, given.sentences, recipe),
         "Seqwright, float32": our_loop(batches, inputs, recipe, "float32"),
@@ -168,13 +168,14 @@ def plain_loop(batches: PairBatches, inputs: PairText, sentences: int, recipe: R
     model = PlainTransformer(inputs.source.size, recipe.model.dropout).train()
     optimizer = torch.optim.Adam(model.parameters(), lr=1e-4, betas=(0.9, 0.98), eps=1e-9)
     wanted_loss = nn.CrossEntropyLoss(ignore_index=PAD, label_smoothing=NextToken().label_smoothing)
-    draw, pairs = np.random.default_rng(1), len(batches.source.length_N)
+    draw, pairs = np.random.default_rng(1), len(batches.only)
 
     def take(steps: int) -> int:
         for _ in range(steps):
             rows = draw.choice(pairs, sentences, replace=False)
-            source_BS = padded([[*row.tolist(), END] for row in batches.source.take(rows, 0)])
-            target_BT = padded([[BEGIN, *row.tolist(), END] for row in batches.target.take(rows, 0)])
+            source, target = zip(*batches.rows.take(rows, None), strict=True)
+            source_BS = padded([[*row.tolist(), END] for row in source])
+            target_BT = padded([[BEGIN, *row.tolist(), END] for row in target])
             logits_BTV = model(source_BS, target_BT[:, :-1])
             optimizer.zero_grad()
             loss = wanted_loss(logits_BTV.flatten(0, 1), target_BT[:, 1:].flatten())
@@ -220,7 +221,7 @@ def report(loops: dict[str, Loop], given: Namespace, recipe: Recipe, batches: Pa
         settings={
             "recipe": RECIPE,
             "model": SIZES,
-            "pairs": len(batches.source.length_N),
+            "pairs": len(batches.only),
             "training": recipe.training.model_dump(mode="json", exclude={"precision"}),
             "plain_sentences": given.sentences,
             "steps": given.steps,

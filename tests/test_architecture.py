@@ -1,18 +1,22 @@
-"""Who may import whom, read from the source itself, and that files and functions stay short enough to be read."""
+"""Who may import whom and what a name means, read from the source itself, and that it stays short enough to be read."""
 
 import ast
 import subprocess
 import sys
-from collections.abc import Iterator
+import tomllib
+from collections import defaultdict
+from collections.abc import Callable, Collection, Iterator
 from pathlib import Path
 from typing import NamedTuple
 
 import pytest
 
+from seqwright.kinds import TASKS
 from seqwright.lineage import LINEAGE, MODELS
 
 PACKAGE = Path(__file__).resolve().parent.parent / "src" / "seqwright"
 LONGEST_FILE, LONGEST_FUNCTION = 400, 60
+TABLES = {"kinds.py", "lineage.py", "tasks.py"}  # where the names of tasks are defined
 SLOW = {"torch", "sklearn", "scipy", "matplotlib"}  # to import
 
 # What each folder may import of the package beside itself: modules of the root, other folders, or modules in them.
@@ -215,3 +219,122 @@ def test_no_function_is_too_long_to_be_seen_at_once() -> None:
                 if lines > LONGEST_FUNCTION:
                     long.append(f"{path.relative_to(PACKAGE)}:{node.lineno} {node.name} has {lines} lines")
     assert long == []
+
+
+# ------------------------------------------------------------------------------- what is left to do, and only shrinks
+
+
+def homonyms() -> dict[str, int]:
+    """The public functions and classes that several modules define, and how many do."""
+    modules: dict[str, set[Path]] = defaultdict(set)
+    for path in source_files():
+        for node in ast.parse(path.read_text(encoding="utf-8")).body:
+            if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef) and node.name[0] != "_":
+                modules[node.name].add(path)
+    return {name: len(paths) for name, paths in modules.items() if len(paths) > 1}
+
+
+def private_imports() -> dict[str, int]:
+    """How many names with an underscore each file imports from other modules of the package."""
+    counts = {named(path): len(private_names(path.read_text(encoding="utf-8"))) for path in source_files()}
+    return {file: count for file, count in counts.items() if count}
+
+
+def task_names() -> dict[str, int]:
+    """How often each file but the tables compares with the name of a task, or looks something up by it."""
+    files = [path for path in source_files() if named(path) not in TABLES]
+    counts = {named(path): len(names_asked(path.read_text(encoding="utf-8"), TASKS)) for path in files}
+    return {file: count for file, count in counts.items() if count}
+
+
+def named(path: Path) -> str:
+    return path.relative_to(PACKAGE).as_posix()
+
+
+def private_names(source: str) -> list[str]:
+    """`_x` of `from seqwright.… import _x`, and every name of a module `seqwright._x`; `__version__` is public."""
+    found = []
+    for node in ast.walk(ast.parse(source)):
+        if isinstance(node, ast.ImportFrom) and str(node.module).split(".")[0] == "seqwright":
+            found += [f"{node.module}.{alias.name}" for alias in node.names]
+        elif isinstance(node, ast.Import):
+            found += [alias.name for alias in node.names if alias.name.split(".")[0] == "seqwright"]
+    return [name for name in found if any(part[0] == "_" and part[:2] != "__" for part in name.split("."))]
+
+
+def names_asked(source: str, names: Collection[str]) -> list[str]:
+    """Those of the names that are compared with, are cases of a `match`, or stand in a literal set or a dict's keys."""
+    found: dict[tuple[int, int], str] = {}
+    for node in ast.walk(ast.parse(source)):
+        match node:
+            case ast.Compare(left=left, comparators=others):
+                asked = [left, *others]
+            case ast.Dict(keys=keys):
+                asked = [key for key in keys if key is not None]
+            case ast.Set(elts=asked):
+                pass
+            case ast.Call(func=ast.Name(id="set" | "frozenset"), args=asked):
+                pass
+            case ast.MatchValue(value=value):
+                asked = [value]
+            case _:
+                continue
+        for literal in (each for one in asked for each in literals(one)):
+            if literal.value in names:
+                found[literal.lineno, literal.col_offset] = str(literal.value)
+    return list(found.values())
+
+
+def literals(node: ast.expr) -> list[ast.Constant]:
+    """The strings that an expression writes out: itself, or the elements of a tuple, a list or a set."""
+    if isinstance(node, ast.Tuple | ast.List | ast.Set):
+        return [each for element in node.elts for each in literals(element)]
+    return [node] if isinstance(node, ast.Constant) and isinstance(node.value, str) else []
+
+
+@pytest.mark.parametrize("count", [homonyms, private_imports, task_names], ids=lambda count: count.__name__)
+def test_what_the_design_forbids_only_shrinks(count: Callable[[], dict[str, int]]) -> None:
+    """What there is today stands in architecture.toml; what is gone is taken out of it, so that it never comes back."""
+    text = Path(__file__).with_name("architecture.toml").read_text(encoding="utf-8")
+    found, held = count(), tomllib.loads(text)[count.__name__]
+    new = {name: number for name, number in found.items() if number > held.get(name, 0)}
+    gone = {name: found.get(name, 0) for name, number in held.items() if number > found.get(name, 0)}
+    assert new == {}, "one public name means one thing, private ones stay at home, and a kind is asked of the object"
+    assert gone == {}, (
+        "well done: write these numbers into tests/architecture.toml, or strike them out where they are 0"
+    )
+
+
+@pytest.mark.parametrize(
+    ("source", "count"),
+    [
+        ("task == 'a'", 1),
+        ("'a' != task", 1),
+        ("task in ('a', 'b', 'c')", 2),
+        ("task not in {'a'}", 1),
+        ("{'a': 1, **other, 'c': 2}", 1),
+        ("{'b', 'c'}", 1),
+        ("frozenset(['a', 'b'])", 2),
+        ("match task:\n case 'a' | 'b': pass\n case _: pass", 2),
+        ("'a'", 0),
+        ("call('a', b='b')", 0),
+        ("{'c': 'a'}", 0),
+    ],
+)
+def test_names_that_are_asked_for_are_found(source: str, count: int) -> None:
+    assert len(names_asked(source, {"a", "b"})) == count
+
+
+@pytest.mark.parametrize(
+    ("source", "count"),
+    [
+        ("from seqwright.data.tables import _key, Table", 1),
+        ("import seqwright._hidden", 1),
+        ("from seqwright._hidden import one, two", 2),
+        ("from seqwright import __version__", 0),
+        ("from seqwright.__main__ import main", 0),
+        ("from torch import _C", 0),
+    ],
+)
+def test_private_imports_are_found(source: str, count: int) -> None:
+    assert len(private_names(source)) == count

@@ -62,8 +62,6 @@ class Model(NamedTuple):
       windows    has no state to carry: of a joined text it reads shuffled windows, each on its own
       packs      reads several documents in a row without letting one see another
       begins     reads a first token before each text: BERT's [CLS]
-    The module also offers, by the names given here, `small` (an instance of a few parameters) and `example`, a batch
-    for it.
     """
 
     member: str
@@ -73,11 +71,9 @@ class Model(NamedTuple):
     thing: str
     settings: str
     promises: frozenset[str]
-    small: str = "small"
-    example: str = "example"
 
     def load(self, name: str) -> Any:
-        """Something from the model's module: its class, its settings, `small` or `example`."""
+        """Something from the model's module: its class or its settings."""
         return getattr(import_module(self.module), name)
 
 
@@ -118,44 +114,42 @@ RNN_FORECASTER = (FORECASTERS, "RecurrentForecaster", "RecurrentForecasterSettin
 MODELS = (
     Model("n-gram", "ngram", "language", *NGRAM, COUNTED),
     Model("MLP language model", "mlp", "language", *MLP_LM, LEARNT),
-    Model("RNN", "rnn", "language", *RNN_LM, LEARNT, "small_rnn"),
-    Model("LSTM", "lstm", "language", *RNN_LM, LEARNT, "small_lstm"),
-    Model("GRU", "gru", "language", *RNN_LM, LEARNT, "small_gru"),
-    Model("UGRNN", "ugrnn", "language", *RNN_LM, LEARNT, "small_ugrnn"),
-    Model("RNN", "rnn", "description", *VECTOR_TO_SEQUENCE, LEARNT, "small_rnn"),
-    Model("LSTM", "lstm", "description", *VECTOR_TO_SEQUENCE, LEARNT, "small_lstm"),
-    Model("GRU", "gru", "description", *VECTOR_TO_SEQUENCE, LEARNT, "small_gru"),
-    Model("UGRNN", "ugrnn", "description", *VECTOR_TO_SEQUENCE, LEARNT, "small_ugrnn"),
-    Model("RNN", "rnn", "classification", *CLASSIFIER, READING, "small_rnn"),
-    Model("LSTM", "lstm", "classification", *CLASSIFIER, READING, "small_lstm"),
-    Model("GRU", "gru", "classification", *CLASSIFIER, READING, "small_gru"),
-    Model("UGRNN", "ugrnn", "classification", *CLASSIFIER, READING, "small_ugrnn"),
-    Model("RNN", "rnn", "series-classification", *CLASSIFIER, READING, "small_series_rnn", "series_example"),
-    Model("LSTM", "lstm", "series-classification", *CLASSIFIER, READING, "small_series_lstm", "series_example"),
-    Model("GRU", "gru", "series-classification", *CLASSIFIER, READING, "small_series_gru", "series_example"),
-    Model("UGRNN", "ugrnn", "series-classification", *CLASSIFIER, READING, "small_series_ugrnn", "series_example"),
-    Model("RNN", "rnn", "rating", *CLASSIFIER, READING, "small_rater"),
-    Model("LSTM", "lstm", "rating", *CLASSIFIER, READING, "small_rater"),
-    Model("GRU", "gru", "rating", *CLASSIFIER, READING, "small_rater"),
-    Model("UGRNN", "ugrnn", "rating", *CLASSIFIER, READING, "small_rater"),
-    Model("RNN", "rnn", "tagging", *TAGGER, READING, "small_rnn"),
-    Model("LSTM", "lstm", "tagging", *TAGGER, READING, "small_lstm"),
-    Model("GRU", "gru", "tagging", *TAGGER, READING, "small_gru"),
-    Model("UGRNN", "ugrnn", "tagging", *TAGGER, READING, "small_ugrnn"),
-    Model(
-        "Perceptron", "dense", "forecasting", FORECASTERS, "DenseForecaster", "DenseSettings", GRADIENT, "small_dense"
-    ),
-    Model("MLP", "mlp", "forecasting", FORECASTERS, "MLPForecaster", "MLPSettings", GRADIENT, "small_mlp"),
-    Model("RNN", "rnn", "forecasting", *RNN_FORECASTER, GRADIENT, "small_rnn"),
-    Model("LSTM", "lstm", "forecasting", *RNN_FORECASTER, GRADIENT, "small_lstm"),
-    Model("GRU", "gru", "forecasting", *RNN_FORECASTER, GRADIENT, "small_gru"),
-    Model("UGRNN", "ugrnn", "forecasting", *RNN_FORECASTER, GRADIENT, "small_ugrnn"),
+    Model("RNN", "rnn", "language", *RNN_LM, LEARNT),
+    Model("LSTM", "lstm", "language", *RNN_LM, LEARNT),
+    Model("GRU", "gru", "language", *RNN_LM, LEARNT),
+    Model("UGRNN", "ugrnn", "language", *RNN_LM, LEARNT),
+    Model("RNN", "rnn", "description", *VECTOR_TO_SEQUENCE, LEARNT),
+    Model("LSTM", "lstm", "description", *VECTOR_TO_SEQUENCE, LEARNT),
+    Model("GRU", "gru", "description", *VECTOR_TO_SEQUENCE, LEARNT),
+    Model("UGRNN", "ugrnn", "description", *VECTOR_TO_SEQUENCE, LEARNT),
+    Model("RNN", "rnn", "classification", *CLASSIFIER, READING),
+    Model("LSTM", "lstm", "classification", *CLASSIFIER, READING),
+    Model("GRU", "gru", "classification", *CLASSIFIER, READING),
+    Model("UGRNN", "ugrnn", "classification", *CLASSIFIER, READING),
+    Model("RNN", "rnn", "series-classification", *CLASSIFIER, READING),
+    Model("LSTM", "lstm", "series-classification", *CLASSIFIER, READING),
+    Model("GRU", "gru", "series-classification", *CLASSIFIER, READING),
+    Model("UGRNN", "ugrnn", "series-classification", *CLASSIFIER, READING),
+    Model("RNN", "rnn", "rating", *CLASSIFIER, READING),
+    Model("LSTM", "lstm", "rating", *CLASSIFIER, READING),
+    Model("GRU", "gru", "rating", *CLASSIFIER, READING),
+    Model("UGRNN", "ugrnn", "rating", *CLASSIFIER, READING),
+    Model("RNN", "rnn", "tagging", *TAGGER, READING),
+    Model("LSTM", "lstm", "tagging", *TAGGER, READING),
+    Model("GRU", "gru", "tagging", *TAGGER, READING),
+    Model("UGRNN", "ugrnn", "tagging", *TAGGER, READING),
+    Model("Perceptron", "dense", "forecasting", FORECASTERS, "DenseForecaster", "DenseSettings", GRADIENT),
+    Model("MLP", "mlp", "forecasting", FORECASTERS, "MLPForecaster", "MLPSettings", GRADIENT),
+    Model("RNN", "rnn", "forecasting", *RNN_FORECASTER, GRADIENT),
+    Model("LSTM", "lstm", "forecasting", *RNN_FORECASTER, GRADIENT),
+    Model("GRU", "gru", "forecasting", *RNN_FORECASTER, GRADIENT),
+    Model("UGRNN", "ugrnn", "forecasting", *RNN_FORECASTER, GRADIENT),
     Model("ByteNet", "bytenet", "translation", *BYTENET, LEARNT),
     Model("ConvS2S", "convs2s", "translation", *CONVS2S, LEARNT),
     Model("RNN encoder-decoder", "context-rnn", "translation", *CONTEXT_RNN, LEARNT),
     Model("Seq2seq", "seq2seq", "translation", *SEQ2SEQ, LEARNT),
-    Model("Attentional RNN", "bahdanau", "translation", *BAHDANAU, LEARNT, "small_bahdanau"),
-    Model("Attentional RNN", "luong", "translation", *LUONG, LEARNT, "small_luong"),
+    Model("Attentional RNN", "bahdanau", "translation", *BAHDANAU, LEARNT),
+    Model("Attentional RNN", "luong", "translation", *LUONG, LEARNT),
     Model("GNMT", "gnmt", "translation", *GNMT, LEARNT),
     Model("Deep-Att", "deep-att", "translation", *DEEP_ATT, LEARNT),
     Model("Mixture of experts", "moe-lstm", "language", *MOE_LSTM, LEARNT),
@@ -163,27 +157,25 @@ MODELS = (
     Model("GShard", "moe-transformer", "translation", *MOE_TRANSFORMER, LEARNT),
     Model("GPT-2", "gpt", "language", *GPT, LEARNT | {"windows", "packs"}),
     Model("GPT-2", "gpt", "prompting", *GPT, LEARNT),
-    Model("BERT", "bert", "masking", *MASKED_BERT, "small_masked_bert", "masked_example"),
-    Model("RoBERTa", "roberta", "masking", *MASKED_BERT, "small_masked_roberta", "sentences_example"),
-    Model("DistilBERT", "distilbert", "masking", *MASKED_BERT, "small_masked_distilbert", "sentences_example"),
-    Model("BERT", "bert", "classification", *BERT_CLASSIFIER, "small_bert_classifier", "text_example"),
-    Model("RoBERTa", "roberta", "classification", *BERT_CLASSIFIER, "small_roberta_classifier", "text_example"),
-    Model(
-        "DistilBERT", "distilbert", "classification", *BERT_CLASSIFIER, "small_distilbert_classifier", "text_example"
-    ),
-    Model("GPT-2", "gpt", "classification", *GPT_CLASSIFIER, "small_gpt"),
-    Model("GPT-2", "gpt", "rating", *GPT_CLASSIFIER, "small_gpt_rater"),
-    Model("ULMFiT", "lstm-lm", "classification", *RNN_LM_CLASSIFIER, "small_lstm"),
-    Model("ULMFiT", "lstm-lm", "rating", *RNN_LM_CLASSIFIER, "small_lstm_rater"),
-    Model("BERT", "bert", "rating", *BERT_RATER, "small_bert_rater", "text_example"),
-    Model("RoBERTa", "roberta", "rating", *BERT_RATER, "small_roberta_rater", "text_example"),
-    Model("DistilBERT", "distilbert", "rating", *BERT_RATER, "small_distilbert_rater", "text_example"),
-    Model("BERT", "bert", "tagging", *BERT_TAGGER, "small_bert_tagger", "tagged_example"),
-    Model("RoBERTa", "roberta", "tagging", *BERT_TAGGER, "small_roberta_tagger", "tagged_example"),
-    Model("DistilBERT", "distilbert", "tagging", *BERT_TAGGER, "small_distilbert_tagger", "tagged_example"),
-    Model("BERT", "bert", "questions", *BERT_ANSWERER, "small_bert_answerer", "asked_example"),
-    Model("RoBERTa", "roberta", "questions", *BERT_ANSWERER, "small_roberta_answerer", "asked_example"),
-    Model("DistilBERT", "distilbert", "questions", *BERT_ANSWERER, "small_distilbert_answerer", "asked_example"),
+    Model("BERT", "bert", "masking", *MASKED_BERT),
+    Model("RoBERTa", "roberta", "masking", *MASKED_BERT),
+    Model("DistilBERT", "distilbert", "masking", *MASKED_BERT),
+    Model("BERT", "bert", "classification", *BERT_CLASSIFIER),
+    Model("RoBERTa", "roberta", "classification", *BERT_CLASSIFIER),
+    Model("DistilBERT", "distilbert", "classification", *BERT_CLASSIFIER),
+    Model("GPT-2", "gpt", "classification", *GPT_CLASSIFIER),
+    Model("GPT-2", "gpt", "rating", *GPT_CLASSIFIER),
+    Model("ULMFiT", "lstm-lm", "classification", *RNN_LM_CLASSIFIER),
+    Model("ULMFiT", "lstm-lm", "rating", *RNN_LM_CLASSIFIER),
+    Model("BERT", "bert", "rating", *BERT_RATER),
+    Model("RoBERTa", "roberta", "rating", *BERT_RATER),
+    Model("DistilBERT", "distilbert", "rating", *BERT_RATER),
+    Model("BERT", "bert", "tagging", *BERT_TAGGER),
+    Model("RoBERTa", "roberta", "tagging", *BERT_TAGGER),
+    Model("DistilBERT", "distilbert", "tagging", *BERT_TAGGER),
+    Model("BERT", "bert", "questions", *BERT_ANSWERER),
+    Model("RoBERTa", "roberta", "questions", *BERT_ANSWERER),
+    Model("DistilBERT", "distilbert", "questions", *BERT_ANSWERER),
 )
 
 

@@ -26,10 +26,9 @@ from seqwright.decoding import (
 )
 from seqwright.decoding.ensemble import Average
 from seqwright.errors import SettingError
-from seqwright.models.pair_example import example
-from seqwright.models.transformer import small
 from seqwright.training.checkpoint import read_mark
 from seqwright.training.counting import count
+from tests.small_models import small, some_pairs
 
 V, BEGIN, END = 7, 0, 1
 
@@ -171,11 +170,13 @@ def test_a_counted_model_is_sampled_like_any_other() -> None:
 
 def transformer(seed: int) -> Any:
     torch.manual_seed(seed)
-    return small().eval()
+    return small("transformer", "translation").eval()
 
 
 def started(model: Any) -> Any:
-    return model.start([example()] * len(model.members)) if isinstance(model, Ensemble) else model.start(example())
+    return (
+        model.start([some_pairs()] * len(model.members)) if isinstance(model, Ensemble) else model.start(some_pairs())
+    )
 
 
 def searched(model: Any) -> list[list[list[int]]]:
@@ -209,14 +210,14 @@ def test_a_model_beside_itself_says_what_it_says_alone(average: Average) -> None
 @pytest.mark.parametrize("average", AVERAGES)
 def test_an_ensemble_is_searched_by_the_mean_of_its_members(average: Average) -> None:
     """Each log-probability of what was found is computed again from the members, one after the other, in NumPy."""
-    members, batch = [transformer(1), transformer(2), transformer(3)], example()
+    members, batch = [transformer(1), transformer(2), transformer(3)], some_pairs()
     every = Ensemble(members, average)
     assert searched(every) not in [searched(member) for member in members]
     hypotheses = beam_search(every, started(every), Rules(3), first_B=torch.full((3,), 2), width=4, steps=6)
     for row, (best,) in enumerate(hypotheses):
         chosen = [*best.tokens, 3] if best.finished else best.tokens
         input_1T = torch.tensor([[2, *chosen[:-1]]])
-        alone = type(batch)(*(tensor[[row]] for tensor in batch))
+        alone = batch.rows([row])
         said = [
             np.exp(member.read(input_1T, torch.ones_like(input_1T).bool(), member.start(alone))[0][0].detach().numpy())
             for member in members
@@ -230,7 +231,7 @@ def test_an_ensemble_is_searched_by_the_mean_of_its_members(average: Average) ->
 
 @torch.no_grad()
 def test_the_state_of_an_ensemble_is_reordered_whole() -> None:
-    both, batch = Ensemble([transformer(1), transformer(2)]), example()
+    both, batch = Ensemble([transformer(1), transformer(2)]), some_pairs()
     input_BT, rows = batch.input_BT[:, :2], torch.tensor([2, 0])
     _, state = both.read(input_BT, torch.ones_like(input_BT, dtype=torch.bool), started(both))
     straight_BV, _ = both.step(batch.input_BT[:, 2], state)

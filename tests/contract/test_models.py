@@ -1,6 +1,6 @@
 """What every model of the family promises, run over `lineage.py`: a new row there is tested here without a change.
 
-A batch is a NamedTuple of tensors whose names end in their shape, so it can be padded and cut by the names alone.
+A batch is made of tensors whose names end in their shape, so it can be padded and cut by the names alone.
 Left-to-right models are given `input_BT` and `real_BT`. An example has three rows or more, and five positions or more.
 """
 
@@ -13,7 +13,7 @@ from safetensors.torch import load, save
 from torch import Tensor, nn
 
 from seqwright.batches.packed import packed_texts
-from seqwright.batches.text import PackedText, texts
+from seqwright.batches.text import Text, texts
 from seqwright.decoding.stepper import reordered
 from seqwright.devices import computes_bfloat16, in_precision
 from seqwright.kinds import chosen
@@ -21,6 +21,7 @@ from seqwright.layers.embeddings import HasTokenVectors
 from seqwright.layers.taps import Tap, listen
 from seqwright.lineage import MODELS, Model
 from seqwright.training.weights import load_tensors, unique_tensors
+from tests import small_models
 
 NAMES = {row: f"{row.task}-{row.kind}" for row in MODELS}
 
@@ -37,11 +38,11 @@ those_with_token_vectors = pytest.mark.parametrize("row", EMBEDDED, ids=[NAMES[r
 
 def small(row: Model, seed: int = 1) -> Any:
     torch.manual_seed(seed)
-    return row.load(row.small)().eval()
+    return small_models.small(row.kind, row.task).eval()
 
 
 def example(row: Model) -> Any:
-    return row.load(row.example)()
+    return small_models.example(row.kind, row.task)
 
 
 @torch.no_grad()
@@ -51,31 +52,26 @@ def logits(model: nn.Module, batch: Any) -> Tensor:
     return found[batch.loss_mask]
 
 
-def rows_of(batch: Any, rows: list[int]) -> Any:
-    return type(batch)(*(tensor[rows] for tensor in batch))
-
-
 def longer(batch: Any, by: int, axis: str) -> Any:
     """The batch with more padding along an axis: rubbish where there are tokens, False where it is told what is real.
 
     A tensor has the axis where the last word of its name has the letter: `source_BS` has S.
     """
-    parts = []
-    for name, tensor in zip(batch._fields, batch, strict=True):
+    parts = {}
+    for name, tensor in batch.tensors().items():
         place = name.rsplit("_", 1)[-1].find(axis)
         if place < 0:
-            parts.append(tensor)
             continue
         shape = [*tensor.shape]
         shape[place] = by
         rubbish = False if tensor.dtype == torch.bool else tensor.flatten()[0].item()
-        parts.append(torch.cat([tensor, tensor.new_full(shape, rubbish)], dim=place))
-    return type(batch)(*parts)
+        parts[name] = torch.cat([tensor, tensor.new_full(shape, rubbish)], dim=place)
+    return batch.replace(**parts)
 
 
 def axes(batch: Any) -> list[str]:
     """The axes that hold padding."""
-    return sorted({name[-1] for name in batch._fields if "real_" in name})
+    return sorted({name[-1] for name in batch.tensors() if "real_" in name})
 
 
 def full_rows(batch: Any) -> Tensor:
@@ -86,9 +82,8 @@ def full_rows(batch: Any) -> Tensor:
 
 
 def read_tokens(batch: Any, side: str) -> Tensor:
-    """The tokens of a batch that a model has vectors for: those of the source, or those it is given, or all."""
-    fields, names = batch.tensors(), ("source_BS",) if side == "source" else ("input_BT", "tokens_BT")
-    found: Tensor = next(fields[name] for name in names if name in fields)
+    """The tokens of a batch that a model has vectors for: those of the source, or those it is given."""
+    found: Tensor = batch.source_BS if side == "source" else batch.input_BT
     return found
 
 
@@ -119,17 +114,17 @@ def test_the_same_batch_gives_the_same_bits(row: Model) -> None:
 @torch.no_grad()
 def test_rows_do_not_influence_each_other(row: Model) -> None:
     model, batch = small(row), example(row)
-    for number in range(len(batch[0])):
+    for number in range(len(batch)):
         together = model(batch, None)[0][number][batch.loss_mask[number]]
-        close(logits(model, rows_of(batch, [number])), together)
+        close(logits(model, batch.rows([number])), together)
 
 
 @every_model
 @torch.no_grad()
 def test_the_order_of_the_rows_does_not_matter(row: Model) -> None:
     model, batch = small(row), example(row)
-    order = list(reversed(range(len(batch[0]))))
-    moved = rows_of(batch, order)
+    order = list(reversed(range(len(batch))))
+    moved = batch.rows(order)
     close(logits(model, moved), model(batch, None)[0][order][moved.loss_mask])
 
 
@@ -340,7 +335,7 @@ def test_a_reordered_state_is_the_state_of_the_reordered_rows(row: Model) -> Non
     moved_BT = tokens_BT[rows]
     for before, known in ((state, 0), (after, 3)):
         found_BV, _ = model.step(moved_BT[:, known], reordered(before, torch.tensor(rows)))
-        fresh = model.start(rows_of(batch, rows))
+        fresh = model.start(batch.rows(rows))
         target_BTV, _ = model.read(moved_BT[:, : known + 1], all_real(moved_BT[:, : known + 1]), fresh)
         close(found_BV, target_BTV[:, -1])
 
@@ -364,7 +359,7 @@ def documents(batch: Any) -> list[Any]:
     return [given[real][1:].numpy() for given, real in zip(batch.input_BT, batch.real_BT, strict=True)]
 
 
-def packed(batch: Any, rows: list[list[Any]]) -> PackedText:
+def packed(batch: Any, rows: list[list[Any]]) -> Text:
     """Documents in the rows of a batch that packs them, begun and ended as in another batch."""
     return packed_texts(rows, begin=int(batch.input_BT[0, 0]), end=int(batch.target_BT[0, batch.real_BT[0]][-1]))
 

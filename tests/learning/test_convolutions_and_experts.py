@@ -21,9 +21,17 @@ MODELS: dict[str, dict[str, Any]] = {
         **{"block": "pre-norm", "experts": 4, "chosen": 2},
     },
 }
+LONG = pytest.mark.long
 
 
-@pytest.mark.parametrize(("kind", "toy"), [("convs2s", "reverse"), ("bytenet", "copy"), ("moe-transformer", "reverse")])
+@pytest.mark.parametrize(
+    ("kind", "toy"),
+    [
+        pytest.param("convs2s", "reverse", marks=LONG),
+        ("bytenet", "copy"),
+        pytest.param("moe-transformer", "reverse", marks=LONG),
+    ],
+)
 def test_a_toy_is_learnt_by(kind: str, toy: str, tmp_path: Path) -> None:
     """No test sequence occurs in training, so what is counted here was not learnt by heart.
 

@@ -19,7 +19,7 @@ def questions(rows: int, delay: int, draw: torch.Generator) -> tuple[Text, Tenso
     others_BT = SYMBOLS + torch.randint(OTHERS, (rows, delay), generator=draw)
     input_BT = torch.cat((symbol_B[:, None], others_BT, torch.full((rows, 1), CUE)), dim=1)
     real_BT = torch.ones_like(input_BT, dtype=torch.bool)
-    return Text(input_BT, input_BT, real_BT, real_BT[:, 0]), symbol_B
+    return Text(input_BT, input_BT, real_BT, fresh_B=real_BT[:, 0]), symbol_B
 
 
 def share_right(kind, delay: int, steps: int = 400) -> float:

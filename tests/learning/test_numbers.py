@@ -25,7 +25,7 @@ SMALL: dict[str, dict[str, Any]] = {
 }
 
 
-@pytest.mark.parametrize("kind", ["gru", "lstm"])
+@pytest.mark.parametrize("kind", [pytest.param("gru", marks=pytest.mark.long), "lstm"])
 def test_numbers_that_were_held_out_are_spelled_right(kind: str, tmp_path: Path) -> None:
     recipe = recipe_from({**SMALL, "model": {"kind": kind, "width": 64, "embedding": 16, "dropout": 0.0}})
     trained = train(recipe, tmp_path)

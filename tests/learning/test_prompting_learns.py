@@ -23,6 +23,7 @@ SMALL: dict[str, dict[str, Any]] = {
 }  # fmt: skip
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("kind", ["reverse"])
 def test_a_gpt_learns_to(kind: str, tmp_path: Path) -> None:
     """No test sequence occurs in training, so what is counted here was not learnt by heart."""

@@ -22,9 +22,12 @@ LEARNERS: dict[str, tuple[str, dict[str, Any], dict[str, Any]]] = {
     "gnmt": ("reverse", {"kind": "gnmt", "width": 64, "encoder_layers": 3, "decoder_layers": 3}, {"steps": 200}),
     "deep-att": ("sort", {"kind": "deep-att", "width": 64, "encoder_layers": 2, "decoder_layers": 2}, {"steps": 350}),
 }
+LONG = {"seq2seq", "context-rnn", "gnmt", "deep-att"}
 
 
-@pytest.mark.parametrize("name", LEARNERS)
+@pytest.mark.parametrize(
+    "name", [pytest.param(name, marks=[pytest.mark.long] if name in LONG else []) for name in LEARNERS]
+)
 def test_it_learns_a_toy(name: str, tmp_path: Path) -> None:
     """No test sequence occurs in training, so what is counted here was not learnt by heart."""
     toy, model, training = LEARNERS[name]

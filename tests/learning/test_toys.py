@@ -16,9 +16,10 @@ SMALL: dict[str, dict[str, Any]] = {
     "model": {"width": 64, "heads": 4, "encoder_layers": 1, "decoder_layers": 1, "feed_forward": 128, "dropout": 0.0},
     "training": {"steps": 500, "tokens": 512, "rate": 0.003, "schedule": "cosine", "warmup": 50, "device": "cpu"},
 }
+LONG = pytest.mark.long
 
 
-@pytest.mark.parametrize("kind", ["copy", "reverse", "sort"])
+@pytest.mark.parametrize("kind", [pytest.param("copy", marks=LONG), "reverse", pytest.param("sort", marks=LONG)])
 def test_the_transformer_learns_to(kind: str, tmp_path: Path) -> None:
     """No test sequence occurs in training, so what is counted here was not learnt by heart."""
     plain = {section: dict(values) for section, values in SMALL.items()}

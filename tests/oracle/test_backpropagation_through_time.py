@@ -195,9 +195,7 @@ def test_a_loss_over_the_last_outputs_reaches_every_step_through_them_alone() ->
     torch.manual_seed(1)
     model = RecurrentLM(RecurrentLMSettings(width=D, dropout=0), vocabulary=V)
     input_BT = torch.randint(V, (3, T))
-    batch = Text(
-        input_BT, input_BT.roll(1, dims=0), torch.ones(3, T, dtype=torch.bool), torch.ones(3, dtype=torch.bool)
-    )
+    batch = Text(input_BT, input_BT.roll(1, dims=0), torch.ones(3, T, dtype=torch.bool))
     logits_BTV, _ = model(batch, None)
     logits_BTV.retain_grad()
     last = 3

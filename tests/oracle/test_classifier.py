@@ -11,7 +11,8 @@ import torch
 from torch import Tensor, nn
 
 from seqwright.layers.recurrence import Weights
-from seqwright.models.classifier import RecurrentClassifier, RecurrentClassifierSettings, example
+from seqwright.models.classifier import RecurrentClassifier, RecurrentClassifierSettings
+from tests.small_models import some_labelled
 
 D, E, V, C = 7, 5, 13, 3
 
@@ -56,7 +57,7 @@ def pooled(hidden_TD: Tensor, last_LD: Tensor, pooling: str, ways: int) -> Tenso
 def test_it_is_what_torch_makes_of_each_row_alone(
     kind: str, theirs: Callable[..., nn.RNNBase], layers: int, bidirectional: bool, pooling: str
 ) -> None:
-    model, batch = built(kind=kind, layers=layers, bidirectional=bidirectional, pooling=pooling), example()
+    model, batch = built(kind=kind, layers=layers, bidirectional=bidirectional, pooling=pooling), some_labelled()
     own = torchs_own(model, theirs)
     found_BC, carry = model(batch, None)
     assert carry is None
@@ -75,8 +76,8 @@ def test_a_dropped_word_is_as_if_its_vector_were_nothing() -> None:
     heard: list[Tensor] = []
     model.recurrent.register_forward_pre_hook(lambda module, given: heard.append(given[0]))
     torch.manual_seed(1)
-    model(example(), None)
-    plain_BTE = model.embedding(example().tokens_BT)
+    model(some_labelled(), None)
+    plain_BTE = model.embedding(some_labelled().input_BT)
     stretch_BTE = (heard[0] / plain_BTE).detach()
     kept_BT = stretch_BTE[..., 0]
     assert set(kept_BT.flatten().round(decimals=4).tolist()) == {0.0, 2.0}
@@ -87,14 +88,14 @@ def test_embedding_dropout_drops_the_same_values_at_every_word() -> None:
     model = built(word_dropout=0.0, embedding_dropout=0.5, dropout=0.0).train()
     heard: list[Tensor] = []
     model.recurrent.register_forward_pre_hook(lambda module, given: heard.append(given[0]))
-    model(example(), None)
+    model(some_labelled(), None)
     kept_BTE = heard[0] != 0
     assert bool((kept_BTE == kept_BTE[:, :1]).all())
     assert 0 < int(kept_BTE[:, 0].sum()) < kept_BTE[:, 0].numel()
 
 
 def test_the_label_itself_is_not_read() -> None:
-    model, batch = built(), example()
+    model, batch = built(), some_labelled()
     other = batch.replace(target_B=(batch.target_B + 1) % C)
     with torch.no_grad():
         assert torch.equal(model(batch, None)[0], model(other, None)[0])

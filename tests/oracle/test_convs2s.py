@@ -14,8 +14,8 @@ from torch import nn
 
 from seqwright.layers.taps import listen
 from seqwright.models import convs2s
-from seqwright.models.convs2s import ConvS2S, ConvS2SSettings, normed, scaled_gradient, small
-from seqwright.models.pair_example import example
+from seqwright.models.convs2s import ConvS2S, ConvS2SSettings, normed, scaled_gradient
+from tests.small_models import small, some_pairs
 
 Array = NDArray[Any]
 HALF = np.sqrt(0.5)
@@ -23,7 +23,7 @@ HALF = np.sqrt(0.5)
 
 def shaken() -> ConvS2S:
     torch.manual_seed(3)
-    model = small().eval()
+    model = small("convs2s", "translation").eval()
     with torch.no_grad():
         for parameter in model.parameters():  # biases begin as zeros and lengths as those of the directions
             parameter.add_(torch.rand(parameter.shape) * 0.3)
@@ -79,7 +79,7 @@ def by_hand(model: ConvS2S, source: list[int], target: list[int]) -> tuple[Array
 
 @torch.no_grad()
 def test_it_is_what_the_equations_say_of_each_pair_alone() -> None:
-    model, batch = shaken(), example()
+    model, batch = shaken(), some_pairs()
     with listen(model) as heard:
         found_BTV, _ = model(batch)
     for row in range(3):
@@ -97,7 +97,7 @@ def gradients(monkeypatch: pytest.MonkeyPatch, scaled: bool) -> dict[str, torch.
     if not scaled:
         monkeypatch.setattr(convs2s, "scaled_gradient", lambda x, scale: x)
     model = shaken()
-    model(example())[0].square().sum().backward()
+    model(some_pairs())[0].square().sum().backward()
     return {name: p.grad for name, p in model.named_parameters() if p.grad is not None}
 
 

@@ -8,9 +8,8 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
+from seqwright.batches.annotated import UNLABELLED, TaughtLabels, TaughtTokens
 from seqwright.batches.labelled import Labelled
-from seqwright.batches.masked import Masked
-from seqwright.batches.taught import UNLABELLED, TaughtLabels, TaughtTokens
 from seqwright.objectives.distilled_labels import DistilledLabels, DistilledLabelsSettings
 from seqwright.objectives.distilled_tokens import DistilledTokens, DistilledTokensSettings, bucketed
 
@@ -46,9 +45,9 @@ class Says(nn.Module):
         return self.logits_BC, carry
 
 
-def texts(label_B: list[int]) -> TaughtLabels:
+def texts(target_B: list[int]) -> TaughtLabels:
     tokens_BT, real_BT = torch.zeros(B, T, dtype=torch.int64), torch.ones(B, T, dtype=torch.bool)
-    return TaughtLabels(Labelled(tokens_BT, real_BT, torch.tensor(label_B), tokens_BT), drawn(B, C, seed=2))
+    return TaughtLabels(tokens_BT, real_BT, torch.tensor(target_B), tokens_BT, drawn(B, C, seed=2))
 
 
 def labels(**settings: float) -> DistilledLabels:
@@ -65,7 +64,7 @@ def total(objective: Any, model: Any, batch: Any) -> Tensor:
 @pytest.mark.parametrize("temperature", [0.5, 1.0, 4.0])
 def test_soft_targets_and_labels_are_weighed_as_the_paper_says(temperature: float) -> None:
     batch, model = texts([2, 0, 1, 1, 0]), Says()
-    teacher_BC, student_BC = batch.logits_BC.numpy(), model.logits_BC.detach().numpy()
+    teacher_BC, student_BC = batch.teacher_BC.numpy(), model.logits_BC.detach().numpy()
     soft = divergence(softmax(teacher_BC / temperature), softmax(student_BC / temperature)) / B
     hard = -np.log(softmax(student_BC)[range(B), batch.target_B.numpy()]).mean()
     found = total(labels(temperature=temperature, soft=0.7, labels=0.3), model, batch)
@@ -92,7 +91,7 @@ def test_the_gradient_does_not_shrink_with_the_temperature() -> None:
     """At a high temperature it is (z - z_teacher) / C for logits of mean 0 (Hinton et al. 2015, equation 4)."""
     batch, model = texts([0] * B), Says()
     total(labels(temperature=1000.0, labels=0.0), model, batch).backward()
-    student_BC, teacher_BC = model.logits_BC.detach(), batch.logits_BC
+    student_BC, teacher_BC = model.logits_BC.detach(), batch.teacher_BC
     centred_BC = (student_BC - student_BC.mean(-1, keepdim=True)) - (teacher_BC - teacher_BC.mean(-1, keepdim=True))
     assert model.logits_BC.grad is not None
     torch.testing.assert_close(model.logits_BC.grad, centred_BC / (C * B), rtol=0.02, atol=1e-3)
@@ -100,7 +99,7 @@ def test_the_gradient_does_not_shrink_with_the_temperature() -> None:
 
 def test_a_student_that_says_the_same_has_nothing_to_learn() -> None:
     batch, model = texts([0] * B), Says()
-    model.logits_BC.data.copy_(batch.logits_BC)
+    model.logits_BC.data.copy_(batch.teacher_BC)
     total(labels(labels=0.0), model, batch).backward()
     assert model.logits_BC.grad is not None
     torch.testing.assert_close(model.logits_BC.grad, torch.zeros(B, C), rtol=0, atol=1e-6)
@@ -137,9 +136,16 @@ def hidden_words(teacher_NV: Tensor, *, likeliest: int, hidden_BTD: Tensor | Non
     real_BT = torch.arange(T) < torch.tensor([7, 7, 5, 3, 2]).unsqueeze(1)
     target_BT = torch.arange(B * T).view(B, T) % V
     zero_BT = torch.zeros(B, T, dtype=torch.int64)
-    batch = Masked(zero_BT, real_BT, zero_BT, chosen_BT, target_BT, torch.full((B,), -1))
     token_NK, probability_NK = bucketed(teacher_NV.softmax(-1), likeliest)
-    return TaughtTokens(batch, token_NK, probability_NK, hidden_BTD)
+    likeliest_BTK = torch.zeros(B, T, token_NK.shape[1], dtype=torch.int64)
+    probability_BTK = torch.zeros(B, T, probability_NK.shape[1])
+    likeliest_BTK[chosen_BT], probability_BTK[chosen_BT] = token_NK, probability_NK
+    return TaughtTokens(
+        *(zero_BT, real_BT, zero_BT, chosen_BT, target_BT, torch.full((B,), -1)),
+        likeliest_BTK=likeliest_BTK,
+        probability_BTK=probability_BTK,
+        teacher_BTD=hidden_BTD,
+    )
 
 
 def tokens(**settings: float) -> DistilledTokensSettings:
@@ -203,6 +209,16 @@ def test_vectors_are_compared_by_their_direction_at_real_tokens() -> None:
     assert total(objective, model, batch).item() == pytest.approx(apart.mean(), rel=1e-5)
 
 
+def test_the_teacher_reads_a_batch_before_it_is_learnt_from_where_its_vectors_count() -> None:
+    theirs_BTD, batch = drawn(B, T, D, seed=6), hidden_words(drawn(N, V, seed=5), likeliest=4)
+    objective = DistilledTokens(tokens(hidden=1), width=D, teacher_width=D, teacher_vectors=lambda some: theirs_BTD)
+    prepared = objective.prepare(SaysWords(), batch)
+    assert batch.teacher_BTD is None
+    assert torch.equal(prepared.teacher_BTD, theirs_BTD)
+    assert objective.counts(prepared)["hidden"] == batch.tokens
+    assert DistilledTokens(tokens()).prepare(SaysWords(), batch) is batch
+
+
 def test_vectors_of_another_width_are_projected_and_the_projection_learns() -> None:
     batch = hidden_words(drawn(N, V, seed=5), likeliest=4, hidden_BTD=drawn(B, T, 3, seed=6))
     objective = DistilledTokens(tokens(soft=0, words=0, hidden=1), width=D, teacher_width=3)
@@ -220,7 +236,7 @@ def test_half_batches_with_the_counts_of_both_add_up_to_the_whole() -> None:
     counts = objective.counts(whole)
     parts = []
     for some in (slice(0, 2), slice(2, B)):
-        batch = TaughtLabels(Labelled(*(tensor[some] for tensor in whole.batch)), whole.logits_BC[some])
+        batch = whole.rows(some)
         said_BC = model.logits_BC[some]
         loss, _ = objective(lambda batch, carry, said_BC=said_BC: (said_BC, carry), batch, None)
         parts.append(loss.total(counts).item())

@@ -19,9 +19,10 @@ from seqwright.layers.experts import QUIETEST, Experts, NoisyTopK, variation
 from seqwright.layers.recurrence import Weights
 from seqwright.layers.side_losses import collected
 from seqwright.layers.taps import View, listen
-from seqwright.models import moe_lstm, moe_transformer, transformer
+from seqwright.models import moe_lstm, moe_transformer
 from seqwright.objectives.balanced_next_token import BalancedNextToken, BalancedNextTokenSettings
 from seqwright.objectives.next_token import NextToken
+from tests.small_models import example, small
 
 Array = NDArray[Any]
 N, D, E, K = 13, 7, 5, 2
@@ -208,11 +209,11 @@ def test_nothing_is_noted_where_nobody_collects() -> None:
 
 
 @pytest.mark.parametrize(
-    ("module", "layers"), [(moe_lstm, 1), (moe_transformer, 3)], ids=["moe-lstm", "moe-transformer"]
+    ("kind", "task", "layers"), [("moe-lstm", "language", 1), ("moe-transformer", "translation", 3)]
 )
-def test_the_objective_adds_what_the_layers_note(module: Any, layers: int) -> None:
+def test_the_objective_adds_what_the_layers_note(kind: str, task: str, layers: int) -> None:
     torch.manual_seed(1)
-    model, batch = module.small().train(), module.example()
+    model, batch = small(kind, task).train(), example(kind, task)
     objective = BalancedNextToken(BalancedNextTokenSettings(importance=0.25, load=0.5, label_smoothing=0.1))
     torch.manual_seed(2)
     with collected(model) as noted:
@@ -231,10 +232,13 @@ def test_the_objective_adds_what_the_layers_note(module: Any, layers: int) -> No
 def test_batches_that_share_an_update_count_by_their_tokens() -> None:
     """The losses of two micro-batches are their means, weighted by the tokens of each."""
     torch.manual_seed(1)
-    model, batch = moe_lstm.small(), moe_lstm.example()  # without noise, so that the parts can be had one by one
+    model, batch = (
+        small("moe-lstm", "language"),
+        example("moe-lstm", "language"),
+    )  # without noise, so that the parts can be had one by one
     model.eval()
     objective = BalancedNextToken()
-    pieces = [type(batch)(*(tensor[rows] for tensor in batch)) for rows in ([0], [1, 2])]
+    pieces = [batch.rows(some) for some in ([0], [1, 2])]
     counts = [objective.counts(piece) for piece in pieces]
     together = {name: float(sum(c[name] for c in counts)) for name in counts[0]}
     found, wanted = 0.0, 0.0
@@ -248,7 +252,7 @@ def test_batches_that_share_an_update_count_by_their_tokens() -> None:
 
 def test_a_model_without_experts_cannot_be_balanced() -> None:
     with pytest.raises(SettingError, match="no experts"):
-        BalancedNextToken().start(transformer.small(), transformer.example())
+        BalancedNextToken().start(small("transformer", "translation"), example("transformer", "translation"))
 
 
 # ------------------------------------------------------------------------------------------------ models
@@ -257,7 +261,7 @@ def test_a_model_without_experts_cannot_be_balanced() -> None:
 @torch.no_grad()
 def test_a_transformer_with_one_expert_is_the_plain_one() -> None:
     torch.manual_seed(1)
-    plain, batch = transformer.small().eval(), transformer.example()
+    plain, batch = small("transformer", "translation").eval(), example("transformer", "translation")
     shape = plain.settings.model_dump(exclude={"kind", "size"})
     settings = moe_transformer.MoETransformerSettings(**shape, experts=1, chosen=1, every=1)
     model = moe_transformer.MoETransformer(settings, source_vocabulary=17, target_vocabulary=11, shared=False).eval()
@@ -287,7 +291,7 @@ def test_every_so_many_blocks_one_has_experts(every: int, wanted: str) -> None:
 
 @torch.no_grad()
 def test_the_language_model_is_lstm_experts_lstm_each_added_to_what_it_read() -> None:
-    model, batch = moe_lstm.small().eval(), moe_lstm.example()
+    model, batch = small("moe-lstm", "language").eval(), example("moe-lstm", "language")
     networks = []
     for part in (model.below, model.above):
         network: Any = nn.LSTM(7, 7, batch_first=True)

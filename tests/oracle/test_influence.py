@@ -8,6 +8,7 @@ import torch
 from seqwright.batches.pairs import Pairs
 from seqwright.lineage import MODELS
 from seqwright.tasks.influence import influence, source_embedding
+from tests.small_models import example, small
 
 KINDS = {"seq2seq", "context-rnn", "bytenet", "luong"}
 ROWS = [row for row in MODELS if row.task == "translation" and row.kind in KINDS]
@@ -16,7 +17,7 @@ STEP = 1e-5
 
 def model_and_batch(row: Any) -> tuple[Any, Pairs]:
     torch.manual_seed(1)
-    return row.load(row.small)().double().eval(), row.load(row.example)()
+    return small(row.kind, row.task).double().eval(), example(row.kind, row.task)
 
 
 @torch.no_grad()

@@ -9,8 +9,6 @@ from torch import Tensor, nn
 
 from seqwright.batches.labelled import Labelled, labelled
 from seqwright.errors import SettingError
-from seqwright.models import lm_classifier
-from seqwright.models.classifier import small_lstm
 from seqwright.objectives.labels import Labels
 from seqwright.objectives.labels_and_words import (
     LabelsAndWords,
@@ -18,6 +16,7 @@ from seqwright.objectives.labels_and_words import (
     RatingAndWordsSettings,
 )
 from seqwright.objectives.rating import Rating
+from tests.small_models import begun_labelled, small
 
 DRAW = torch.Generator().manual_seed(3)
 
@@ -36,7 +35,7 @@ class Said(nn.Module):
 def rated() -> Labelled:
     rows = [torch.randint(4, 13, (length,), generator=DRAW).numpy() for length in (4, 1, 5)]
     batch = labelled(rows, end=3, begin=2)
-    return batch.replace(label_B=torch.tensor([0.5, -1.25, 2.0]))
+    return batch.replace(target_B=torch.tensor([0.5, -1.25, 2.0]))
 
 
 def words_by_hand(logits_BTV: Tensor, batch: Labelled) -> tuple[float, int]:
@@ -58,11 +57,11 @@ def test_the_loss_of_ratings_is_the_squared_error() -> None:
     assert Rating().counts(batch) == {"loss": 3} == {name: part.over for name, part in loss.parts.items()}
 
 
-@pytest.mark.parametrize("small", [lm_classifier.small_gpt, lm_classifier.small_lstm])
+@pytest.mark.parametrize("kind", ["gpt", "lstm-lm"])
 @torch.no_grad()
-def test_the_auxiliary_loss_is_that_of_every_token_of_the_texts(small: Any) -> None:
+def test_the_auxiliary_loss_is_that_of_every_token_of_the_texts(kind: str) -> None:
     torch.manual_seed(1)
-    model, batch = small().eval(), lm_classifier.example()
+    model, batch = small(kind, "classification").eval(), begun_labelled()
     objective = LabelsAndWords(LabelsAndWordsSettings(words=0.3, label_smoothing=0.1))
     loss, _ = objective(model, batch, None)
     logits_BC, logits_BTV = model.with_words(batch)
@@ -78,7 +77,7 @@ def test_the_auxiliary_loss_is_that_of_every_token_of_the_texts(small: Any) -> N
 def test_the_whole_is_the_labels_mean_and_a_share_of_the_words_mean() -> None:
     """Radford et al. 2018, equation 5: L₃ = L₂ + λ L₁."""
     torch.manual_seed(1)
-    model, batch = lm_classifier.small_gpt().eval(), lm_classifier.example()
+    model, batch = small("gpt", "classification").eval(), begun_labelled()
     objective = LabelsAndWords()
     loss, _ = objective(model, batch, None)
     logits_BC, logits_BTV = model.with_words(batch)
@@ -92,7 +91,7 @@ def test_the_whole_is_the_labels_mean_and_a_share_of_the_words_mean() -> None:
 @torch.no_grad()
 def test_ratings_have_the_auxiliary_loss_too() -> None:
     torch.manual_seed(1)
-    model, batch = lm_classifier.small_gpt_rater().eval(), rated()
+    model, batch = small("gpt", "rating").eval(), rated()
     loss, _ = LabelsAndWords(RatingAndWordsSettings())(model, batch, None)
     said_B1, logits_BTV = model.with_words(batch)
     error = sum((float(said) - float(true)) ** 2 for said, true in zip(said_B1[:, 0], batch.target_B, strict=True))
@@ -102,4 +101,4 @@ def test_ratings_have_the_auxiliary_loss_too() -> None:
 
 def test_a_model_that_says_no_words_is_refused() -> None:
     with pytest.raises(SettingError, match=r"auxiliary loss is that of a language model.*model.kind=gpt"):
-        LabelsAndWords().start(small_lstm(), lm_classifier.example())
+        LabelsAndWords().start(small("lstm", "classification"), begun_labelled())

@@ -27,8 +27,8 @@ class Fixed(nn.Module):
 
 def batch() -> Labelled:
     tokens_BT = torch.zeros(B, 3, dtype=torch.int64)
-    label_B = torch.tensor([0, 1, 2, 3, 4, 0, 0])
-    return Labelled(tokens_BT, torch.ones(B, 3, dtype=torch.bool), label_B, torch.zeros_like(tokens_BT))
+    target_B = torch.tensor([0, 1, 2, 3, 4, 0, 0])
+    return Labelled(tokens_BT, torch.ones(B, 3, dtype=torch.bool), target_B, torch.zeros_like(tokens_BT))
 
 
 def descended(settings: LabelsSettings) -> tuple[dict[str, Any], Tensor]:
@@ -43,7 +43,7 @@ def descended(settings: LabelsSettings) -> tuple[dict[str, Any], Tensor]:
 
 def wanted(loss_of: Any) -> tuple[Tensor, Tensor]:
     model = Fixed()
-    loss: Tensor = loss_of(model.logits_BC, batch().label_B)
+    loss: Tensor = loss_of(model.logits_BC, batch().target_B)
     loss.backward()
     assert model.logits_BC.grad is not None
     return loss.detach(), model.logits_BC.grad

@@ -9,9 +9,9 @@ from torch import Tensor, nn
 
 from seqwright.batches.labelled import Labelled
 from seqwright.errors import SettingError
-from seqwright.models import bert_heads
 from seqwright.models.bert_heads import BertClassifier, BertTextSettings
 from seqwright.objectives.r_drop import RDrop, RDropSettings
+from tests.small_models import BERT, labelled_with_seconds, small
 
 B, C = 7, 5
 
@@ -32,14 +32,14 @@ class Undecided(nn.Module):
 
 def batch() -> Labelled:
     tokens_BT = torch.zeros(B, 3, dtype=torch.int64)
-    label_B = torch.tensor([0, 1, 2, 3, 4, 0, 0])
-    return Labelled(tokens_BT, torch.ones(B, 3, dtype=torch.bool), label_B, torch.zeros_like(tokens_BT))
+    target_B = torch.tensor([0, 1, 2, 3, 4, 0, 0])
+    return Labelled(tokens_BT, torch.ones(B, 3, dtype=torch.bool), target_B, torch.zeros_like(tokens_BT))
 
 
 def paper(logits_2BC: Tensor, alpha: float, smoothing: float = 0.0) -> Tensor:
     """Liang et al. 2021, equation 4, as a mean over the texts."""
     first_BC, second_BC = logits_2BC.log_softmax(-1)
-    said = sum(F.cross_entropy(logits_BC, batch().label_B, label_smoothing=smoothing) for logits_BC in logits_2BC)
+    said = sum(F.cross_entropy(logits_BC, batch().target_B, label_smoothing=smoothing) for logits_BC in logits_2BC)
     there = F.kl_div(second_BC, first_BC, reduction="batchmean", log_target=True)
     back = F.kl_div(first_BC, second_BC, reduction="batchmean", log_target=True)
     return torch.as_tensor(said) + alpha / 2 * (there + back)
@@ -57,24 +57,24 @@ def test_the_loss_is_half_of_the_papers(smoothing: float) -> None:
     wanted.backward()
     torch.testing.assert_close(total, wanted)
     torch.testing.assert_close(model.logits_2BC.grad, logits_2BC.grad)
-    plain = sum(F.cross_entropy(logits_BC, batch().label_B) for logits_BC in model.logits_2BC) / 2
+    plain = sum(F.cross_entropy(logits_BC, batch().target_B) for logits_BC in model.logits_2BC) / 2
     torch.testing.assert_close(loss.parts["loss"].sum / B, torch.as_tensor(plain))
 
 
 def test_passes_that_agree_are_not_apart() -> None:
-    model = bert_heads.small_bert_classifier().eval()
-    loss, _ = RDrop()(model, bert_heads.text_example(), None)
+    model = small("bert", "classification").eval()
+    loss, _ = RDrop()(model, labelled_with_seconds(), None)
     assert float(loss.parts["apart"].sum.detach()) == 0
-    loss, _ = RDrop()(model.train(), bert_heads.text_example(), None)
+    loss, _ = RDrop()(model.train(), labelled_with_seconds(), None)
     assert float(loss.parts["apart"].sum.detach()) > 0
 
 
 def test_a_model_that_drops_nothing_is_refused() -> None:
-    settings = {**bert_heads.SMALL, "dropout": 0.0, "head_dropout": 0.0}
+    settings: dict[str, Any] = {**BERT, "dropout": 0.0, "head_dropout": 0.0}
     model = BertClassifier(BertTextSettings(**settings), vocabulary=13, classes=3)
     with pytest.raises(SettingError, match=r"this model drops nothing: set model\.dropout=0\.1"):
-        RDrop()(model, bert_heads.text_example(), None)
-    RDrop()(model.eval(), bert_heads.text_example(), None)
+        RDrop()(model, labelled_with_seconds(), None)
+    RDrop()(model.eval(), labelled_with_seconds(), None)
 
 
 def test_weights_of_classes_count_in_both_passes() -> None:
@@ -83,7 +83,7 @@ def test_weights_of_classes_count_in_both_passes() -> None:
     loss, _ = objective(model, batch(), None)
     assert list(loss.parts) == ["loss", "weighted", "apart"]
     each = [
-        F.cross_entropy(logits_BC, batch().label_B, weight=torch.tensor(weights), reduction="sum")
+        F.cross_entropy(logits_BC, batch().target_B, weight=torch.tensor(weights), reduction="sum")
         for logits_BC in model.logits_2BC
     ]
     torch.testing.assert_close(loss.parts["weighted"].sum, torch.stack(each).mean())

@@ -18,17 +18,17 @@ from seqwright.models.attentional_rnn import Bahdanau, BahdanauSettings, Luong, 
 from seqwright.models.context_rnn import ContextRNN, ContextRNNSettings
 from seqwright.models.deep_att import DeepAtt, DeepAttSettings, layers_of
 from seqwright.models.gnmt import GNMT, GNMTSettings
-from seqwright.models.pair_example import SMALL, example
 from seqwright.models.seq2seq import Seq2Seq, Seq2SeqSettings
+from tests.small_models import PAIR_SIZES, some_pairs
 
 D, E = 6, 5
-BATCH = example()
+BATCH = some_pairs()
 MODELS: dict[str, Any] = {"bahdanau": (Bahdanau, BahdanauSettings), "luong": (Luong, LuongSettings)}
 
 
 def built(kind: Any, settings: Any) -> Any:
     torch.manual_seed(2)
-    return kind(settings, **SMALL).double().eval()
+    return kind(settings, **PAIR_SIZES).double().eval()
 
 
 def one(row: int) -> tuple[Tensor, Tensor]:

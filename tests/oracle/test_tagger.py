@@ -12,8 +12,9 @@ import torch.nn.functional as F
 from torch import nn
 
 from seqwright.layers.recurrence import Weights
-from seqwright.models.tagger import RecurrentTagger, RecurrentTaggerSettings, example
+from seqwright.models.tagger import RecurrentTagger, RecurrentTaggerSettings
 from seqwright.objectives.labels import Labels, LabelsSettings
+from tests.small_models import some_tagged
 
 D, E, V, C = 7, 5, 13, 3
 
@@ -49,7 +50,7 @@ def torchs_own(model: RecurrentTagger, kind: Callable[..., nn.RNNBase]) -> nn.RN
 def test_it_is_what_torch_makes_of_each_row_alone(
     kind: str, theirs: Callable[..., nn.RNNBase], layers: int, bidirectional: bool
 ) -> None:
-    model, batch = built(kind=kind, layers=layers, bidirectional=bidirectional), example()
+    model, batch = built(kind=kind, layers=layers, bidirectional=bidirectional), some_tagged()
     own = torchs_own(model, theirs)
     found_BTC, carry = model(batch, None)
     assert carry is None
@@ -61,7 +62,7 @@ def test_it_is_what_torch_makes_of_each_row_alone(
 
 @torch.no_grad()
 def test_the_tags_and_where_words_begin_are_not_read() -> None:
-    model, batch = built(), example()
+    model, batch = built(), some_tagged()
     other = batch.replace(target_BT=(batch.target_BT + 1) % C, first_BT=~batch.first_BT)
     assert torch.equal(model(batch, None)[0], model(other, None)[0])
 
@@ -69,10 +70,10 @@ def test_the_tags_and_where_words_begin_are_not_read() -> None:
 @torch.no_grad()
 @pytest.mark.parametrize("bidirectional", [True, False])
 def test_the_words_after_a_word_count_in_both_directions_only(bidirectional: bool) -> None:
-    model, batch = built(bidirectional=bidirectional), example()
+    model, batch = built(bidirectional=bidirectional), some_tagged()
     tokens_BT = batch.input_BT.clone()
     tokens_BT[0, 4] = 4 + (tokens_BT[0, 4] - 3) % 9  # another one of those that are not reserved
-    before_TC, after_TC = (model(one, None)[0][0] for one in (batch, batch.replace(tokens_BT=tokens_BT)))
+    before_TC, after_TC = (model(one, None)[0][0] for one in (batch, batch.replace(input_BT=tokens_BT)))
     changed_T = (before_TC != after_TC).any(-1).tolist()
     assert changed_T == [bidirectional] * 4 + [True] * 3
 
@@ -85,7 +86,7 @@ class Fixed(nn.Module):
 
     def __init__(self) -> None:
         super().__init__()
-        shape = (*example().tokens_BT.shape, C)
+        shape = (*some_tagged().input_BT.shape, C)
         self.logits_BTC = nn.Parameter(3 * torch.randn(shape, generator=torch.Generator().manual_seed(1)))
 
     def forward(self, batch: Any, carry: Any) -> tuple[torch.Tensor, Any]:
@@ -96,7 +97,7 @@ class Fixed(nn.Module):
 @pytest.mark.parametrize("weights", [None, (1.0, 2.0, 0.5)])
 def test_only_the_first_token_of_each_word_teaches(smoothing: float, weights: tuple[float, ...] | None) -> None:
     """Against torch's own loss over a list of words that is made by hand."""
-    batch, model, theirs = example(), Fixed(), Fixed()
+    batch, model, theirs = some_tagged(), Fixed(), Fixed()
     objective = Labels(LabelsSettings(label_smoothing=smoothing, weights=weights))
     loss, _ = objective(model, batch, None)
     counts = objective.counts(batch)
@@ -120,7 +121,7 @@ def test_what_is_said_at_the_other_tokens_gives_no_gradient_to_the_model() -> No
     """Whatever tags stand at tokens that are not judged, the gradient of every weight is the same to the bit."""
     gradients = []
     for other in (0, 2):
-        model, batch = built(), example()
+        model, batch = built(), some_tagged()
         batch = batch.replace(target_BT=batch.target_BT.where(batch.first_BT, torch.tensor(other)))
         loss, _ = Labels()(model, batch, None)
         loss.total(Labels().counts(batch)).backward()

@@ -94,7 +94,7 @@ def imported(folder: Path, run: Path) -> Run:
 
 def our_batch(run: Run) -> Any:
     if run.recipe.task == "language":
-        return Text(TOKENS, TOKENS, REAL, torch.ones(len(TOKENS), dtype=torch.bool))
+        return Text(TOKENS, TOKENS, REAL)
     return Labelled(TOKENS, REAL, torch.zeros(len(TOKENS)), SEGMENT)
 
 

@@ -11,7 +11,8 @@ import torch
 from torch import Tensor, nn
 
 from seqwright.layers.recurrence import Weights
-from seqwright.models.vector_to_sequence import VectorToSequence, VectorToSequenceSettings, example
+from seqwright.models.vector_to_sequence import VectorToSequence, VectorToSequenceSettings
+from tests.small_models import some_described
 
 D, E, V, X = 7, 3, 13, 5
 
@@ -52,7 +53,7 @@ def first_state(model: VectorToSequence, vector_X: Tensor) -> Tensor:
 def test_it_is_what_torch_makes_of_each_row_alone(
     kind: str, theirs: Callable[..., nn.RNNBase], layers: int, fed: bool
 ) -> None:
-    model, batch = built(kind=kind, layers=layers, fed=fed), example()
+    model, batch = built(kind=kind, layers=layers, fed=fed), some_described()
     network, output = torchs_own(model, theirs), model.language.output
     assert output is not None
     found_BTV, _ = model(batch)
@@ -68,7 +69,7 @@ def test_it_is_what_torch_makes_of_each_row_alone(
 
 @torch.no_grad()
 def test_without_feeding_nothing_but_the_first_state_knows_the_vector() -> None:
-    model, fed, batch = built(kind="gru", fed=False), built(kind="gru"), example()
+    model, fed, batch = built(kind="gru", fed=False), built(kind="gru"), some_described()
     other = batch.replace(vector_BX=batch.vector_BX + 1)
     assert model.start(batch).vector_BX is None
     for each, same in ((model, True), (fed, False)):

@@ -1,30 +1,30 @@
 """What stories about the command line share."""
 
-import sys
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
-from seqwright.__main__ import main
+from tests.story.command import typed
+
+Say = Callable[..., tuple[int, str, str]]
 
 
 @pytest.fixture
-def say(
-    home: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
-) -> Callable[..., tuple[int, str, str]]:
-    """Type a command in the `home` of a story; get its exit code, output and complaints."""
-    monkeypatch.chdir(home)
+def answered(capfd: pytest.CaptureFixture[str]) -> Say:
+    """Type a command; get its exit code, output and complaints."""
 
-    def typed(*words: str) -> tuple[int, str, str]:
-        monkeypatch.setattr(sys, "argv", ["seqwright", *words])
-        code = 0
-        try:
-            main()
-        except SystemExit as end:
-            code = int(end.code or 0)
+    def answer(*words: str) -> tuple[int, str, str]:
+        code = typed(*words)
         out, err = capfd.readouterr()
         assert "Traceback" not in err
         return code, out, err
 
-    return typed
+    return answer
+
+
+@pytest.fixture
+def say(home: Path, answered: Say, monkeypatch: pytest.MonkeyPatch) -> Say:
+    """The same in the `home` of a story."""
+    monkeypatch.chdir(home)
+    return answered

@@ -7,12 +7,12 @@ from typing import Any
 
 import pytest
 
-from seqwright.__main__ import main
 from seqwright.cli.answering import answer_questions, print_evaluation
 from seqwright.errors import DataError, RunError, SettingError
 from seqwright.recipe import recipe_from
 from seqwright.runs import data_of, open_run, train
 from seqwright.tasks.questions import QuestionsTask
+from tests.story.command import typed
 
 TEXT = "Ada the baker came at noon. Boris from Lima left early."
 ROWS = [
@@ -123,27 +123,15 @@ def test_the_scores_stand_beside_what_has_to_be_beaten(home: Path, capsys: pytes
     assert "who 3/3 100.0 %" in lines
 
 
-def typed(monkeypatch: pytest.MonkeyPatch, *words: str) -> int:
-    """Type a command; its exit code."""
-    monkeypatch.setattr(sys, "argv", ["seqwright", *words])
-    try:
-        main()
-    except SystemExit as end:
-        return int(end.code or 0)
-    return 0
-
-
-def test_the_verbs_take_such_a_run(
-    home: Path, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_verbs_take_such_a_run(home: Path, capfd: pytest.CaptureFixture[str]) -> None:
     run = str(home / "run")
-    assert typed(monkeypatch, "answer", run, "Who is Ada?", "--context", TEXT, "--which", "last") == 0
+    assert typed("answer", run, "Who is Ada?", "--context", TEXT, "--which", "last") == 0
     assert capfd.readouterr().out.startswith("Ada the baker\t")
-    assert typed(monkeypatch, "eval", run, "--data", str(home / "mine.tsv"), "--json", "--which", "last") == 0
+    assert typed("eval", run, "--data", str(home / "mine.tsv"), "--json", "--which", "last") == 0
     assert json.loads(capfd.readouterr().out)["exact"] == 100
     (told,) = (home / "run" / "eval").glob("mine-*.jsonl")
     assert [json.loads(line)["predicted"] for line in told.read_text().splitlines()] == [row[2] for row in ROWS]
-    assert typed(monkeypatch, "eval", run, "--beam", "3") == 2
+    assert typed("eval", run, "--beam", "3") == 2
     assert "where nothing is searched for" in capfd.readouterr().err
 
 
@@ -153,14 +141,14 @@ def test_a_first_recipe_fits_the_table(
     monkeypatch.chdir(tmp_path)
     many = [("Who is Ada?", f"{number} {TEXT}", "Ada the baker" if number % 2 else "") for number in range(60)]
     Path("mine.tsv").write_text(table([*many, ("Who?", "nobody", "Eve")]).replace("question\t", "asked\t"))
-    assert typed(monkeypatch, "new", "questions", "--data", "mine.tsv") == 2
+    assert typed("new", "questions", "--data", "mine.tsv") == 2
     assert "mine.tsv:1 has no column 'question' but 'asked', 'context', 'answer'" in capfd.readouterr().err
-    assert typed(monkeypatch, "new", "questions", "--data", "mine.tsv", "data.question=asked") == 0
+    assert typed("new", "questions", "--data", "mine.tsv", "data.question=asked") == 0
     said = capfd.readouterr().err
     assert "questions to train on" in said
     assert "of 1 questions no answer stands in the context" in said
     small = ("inputs.kind=words", "inputs.longest=40", "inputs.stride=20", "inputs.question=10", "model.width=8")
-    assert typed(monkeypatch, "check", "mine.toml", *small, "training.threads=1") == 0
+    assert typed("check", "mine.toml", *small, "training.threads=1") == 0
     assert "to beat" in capfd.readouterr().out
 
 
@@ -177,7 +165,7 @@ def test_what_cannot_be_read_ends_with_one_sentence(
         table(many): "inputs.longest = 64 is more than the 48 positions of the model",
     }.items():
         Path("a.tsv").write_text(text)
-        assert typed(monkeypatch, "check", "r.toml", "training.threads=1") == 2
+        assert typed("check", "r.toml", "training.threads=1") == 2
         err = capfd.readouterr().err
         assert sentence in err
         assert "Traceback" not in err

@@ -1,16 +1,13 @@
 """`check` before training: what it says of the user's own file, its batches, and the time they will take."""
 
 import random
-import sys
 from collections.abc import Callable
-from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 import pytest
 import torch
 
-from seqwright.__main__ import main
 from seqwright.batches import Place
 from seqwright.cli import checking
 from seqwright.cli.checking import Timing
@@ -40,19 +37,16 @@ def _home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.fixture
-def check(monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]) -> Check:
+def check(answered: Callable[..., tuple[int, str, str]], monkeypatch: pytest.MonkeyPatch) -> Check:
     """Type `seqwright check`; what it prints."""
     monkeypatch.setattr(checking, "OVERFIT_STEPS", 3)
 
-    def typed(*overrides: str) -> str:
-        monkeypatch.setattr(sys, "argv", ["seqwright", "check", "r.toml", *TINY, *overrides])
-        with suppress(SystemExit):
-            main()
-        out, err = capfd.readouterr()
+    def printed(*overrides: str) -> str:
+        _, out, err = answered("check", "r.toml", *TINY, *overrides)
         assert "ready: " in out, err
         return out
 
-    return typed
+    return printed
 
 
 def write(lines: list[str]) -> None:
@@ -184,7 +178,7 @@ def test_with_bpe_dropout_no_batch_outgrows_the_setting_and_the_padding_is_the_r
     data, task = PairFiles(recipe.data), TranslationTask()
     inputs = task.learnt_inputs(recipe, data)
     part = tokenised(recipe, data, inputs, "train")
-    batches = batches_of(recipe, inputs, part, redrawn=True)
+    batches = batches_of(recipe, inputs, part)
     for epoch in (0, 1):
         found = [batches.at(Place(epoch, number)) for number in range(batches.in_epoch(epoch))]
         positions = [max(batch.source_BS.numel(), batch.target_BT.numel()) for batch in found]

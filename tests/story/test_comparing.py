@@ -52,6 +52,7 @@ def found_here(path: Path, runs: Path, monkeypatch: pytest.MonkeyPatch) -> dict[
     return found
 
 
+@pytest.mark.long
 def test_an_interrupted_comparison_goes_on_and_finds_the_same(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "stopped.toml").write_text(COMPARISON, encoding="utf-8")
     whole = found_here(tmp_path / "stopped.toml", tmp_path / "others", monkeypatch)

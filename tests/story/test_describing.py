@@ -1,14 +1,13 @@
 """Somebody has a table of labels and texts, trains on it and lets texts be written."""
 
 import json
-import sys
 from pathlib import Path
 
 import pytest
 
-from seqwright.__main__ import main
 from seqwright.recipe import recipe_from
 from seqwright.runs import train
+from tests.story.command import typed
 
 TEXTS = {"French": "bonjour", "German": "guten tag", "Czech": "dobry den"}
 RECIPE = """
@@ -41,16 +40,6 @@ def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
         Path("mine.toml").write_text(RECIPE)
         assert typed("train", "mine.toml") == 0
     return folder
-
-
-def typed(*words: str) -> int:
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(sys, "argv", ["seqwright", *words])
-        try:
-            main()
-        except SystemExit as end:
-            return int(end.code or 0)
-    return 0
 
 
 @pytest.fixture

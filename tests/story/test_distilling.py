@@ -2,7 +2,6 @@
 
 import random
 import shutil
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -10,10 +9,9 @@ import numpy as np
 import pytest
 import torch
 
-from seqwright.__main__ import main
-from seqwright.batches import InMemory, Place
-from seqwright.batches.masked import MaskedBatches
-from seqwright.batches.taught import Joined
+from seqwright.batches import Place
+from seqwright.batches.bucketed import Bucketed
+from seqwright.batches.masked import MaskedRows
 from seqwright.comparison.measuring import measured
 from seqwright.errors import DataError, RunError, SettingError
 from seqwright.recipe import read_recipe, recipe_from, written
@@ -23,9 +21,10 @@ from seqwright.tasks import distillation
 from seqwright.tasks.classification import ClassificationTask
 from seqwright.tasks.classifier import Classifier
 from seqwright.tasks.distillation import LIKELIEST, taught
-from seqwright.tasks.masking import MaskingTask
+from seqwright.tasks.masking import MaskedBatches, MaskingTask
 from seqwright.training.interruption import Interrupted
 from seqwright.training.reporter import Quiet
+from tests.story.command import typed
 
 GOOD, BAD, OTHER = ["fine", "lovely", "great"], ["dull", "awful", "poor"], ["the", "film", "plot", "actor", "was", "is"]
 TRAINING = {"steps": 40, "tokens": 256, "rate": 0.02, "schedule": "constant", "warmup": 0, "device": "cpu"}
@@ -80,16 +79,6 @@ def student(home: Path, *overrides: str, recipe: str = "student.toml", teacher: 
     return read_recipe(str(home / recipe), overrides, run=home / "nowhere", teachers=[str(home / teacher)])
 
 
-def typed(monkeypatch: pytest.MonkeyPatch, *words: str) -> int:
-    """Type a command; its exit code."""
-    monkeypatch.setattr(sys, "argv", ["seqwright", *words])
-    try:
-        main()
-    except SystemExit as end:
-        return int(end.code or 0)
-    return 0
-
-
 def lesson(home: Path, recipe: Any, task: Any) -> Any:
     """The batches of a student, as training has them."""
     teachers = teachers_of(recipe, home / "nowhere")
@@ -118,8 +107,8 @@ def test_a_comparison_knows_the_size_of_a_student_without_asking_its_teacher(hom
 def test_what_is_looked_up_is_what_the_teacher_says(home: Path) -> None:
     recipe = student(home, f"objective.unlabelled={home / 'more.txt'}")
     teacher, seen, without = open_run(home / "teacher"), 0, 0
-    for taught_batch in lesson(home, recipe, ClassificationTask()).once():
-        batch, begin = taught_batch.batch, teacher.inputs.begin
+    begin = teacher.inputs.begin
+    for batch in lesson(home, recipe, ClassificationTask()).once():
         texts = [
             teacher.inputs.tokenizer.decode(tokens_T[real_T].tolist()[:-1])  # the end is not text
             for tokens_T, real_T in zip(batch.input_BT, batch.real_BT, strict=True)
@@ -127,7 +116,7 @@ def test_what_is_looked_up_is_what_the_teacher_says(home: Path) -> None:
         assert begin is not None
         assert begin not in batch.input_BT  # the student has no such token, though its teacher has
         logp_BC = Classifier(teacher.model, teacher.inputs).log_probabilities(texts)
-        torch.testing.assert_close(taught_batch.logits_BC.double().log_softmax(-1), logp_BC, rtol=0, atol=1e-5)
+        torch.testing.assert_close(batch.teacher_BC.double().log_softmax(-1), logp_BC, rtol=0, atol=1e-5)
         seen, without = seen + len(texts), without + int((batch.target_B < 0).sum())
     assert (seen, without) == (220, 100)
 
@@ -141,15 +130,14 @@ def test_of_several_teachers_the_mean_is_learnt(home: Path, tmp_path: Path) -> N
     teachers = [str(home / "teacher"), str(tmp_path / "second")]
     recipe = read_recipe(str(home / "student.toml"), run=tmp_path / "run", teachers=teachers)
     differ = 0.0
-    for taught_batch in lesson(home, recipe, ClassificationTask()).once():
-        batch = taught_batch.batch
+    for batch in lesson(home, recipe, ClassificationTask()).once():
         texts = [
             first.inputs.tokenizer.decode(tokens_T[real_T].tolist()[:-1])
             for tokens_T, real_T in zip(batch.input_BT, batch.real_BT, strict=True)
         ]
         one_BC, other_BC = (Classifier(run.model, run.inputs).log_probabilities(texts).exp() for run in (first, second))
         differ = max(differ, float((one_BC - other_BC).abs().max()))
-        found_BC = taught_batch.logits_BC.double().softmax(-1)
+        found_BC = batch.teacher_BC.double().softmax(-1)
         torch.testing.assert_close(found_BC, (one_BC + other_BC) / 2, rtol=0, atol=1e-5)
     assert differ > 0.05  # so that one of them alone would be noticed
     train(recipe, tmp_path / "run")
@@ -201,7 +189,7 @@ def test_using_a_student_needs_nothing_of_the_teacher(
 ) -> None:
     shutil.copytree(home, tmp_path / "home")
     monkeypatch.chdir(tmp_path / "home")
-    assert typed(monkeypatch, "distil", "teacher", "student.toml", "training.steps=2", "--run", "small") == 0
+    assert typed("distil", "teacher", "student.toml", "training.steps=2", "--run", "small") == 0
     known = resolved_of(Path("small"))
     assert known["objective"]["teacher"] == "teacher"
     assert len(known["sha256"]["teacher"]) == 64
@@ -209,7 +197,7 @@ def test_using_a_student_needs_nothing_of_the_teacher(
     shutil.rmtree(tmp_path / "home")
     monkeypatch.chdir(tmp_path)
     capsys.readouterr()
-    assert typed(monkeypatch, "classify", "small", "the plot was fine") == 0
+    assert typed("classify", "small", "the plot was fine") == 0
     assert capsys.readouterr().out.startswith(("good", "bad"))
 
 
@@ -262,14 +250,17 @@ def test_the_likeliest_words_that_are_looked_up_are_the_teachers(home: Path) -> 
     for place in (Place(0, 0), Place(3, 1)):  # the same words are hidden in every epoch
         batch = batches.at(place)
         with torch.inference_mode():
-            target_NV = (model.both(batch.batch)[0] / 2.0).softmax(-1)
-        kept_NV = torch.zeros_like(target_NV).scatter(1, batch.likeliest_NK, batch.probability_NK[:, :-1])
-        assert batch.likeliest_NK.shape[1] == min(LIKELIEST, target_NV.shape[1] - 1)
+            target_NV = (model.both(batch)[0] / 2.0).softmax(-1)
+        likeliest_NK, probability_NK = (
+            said_BTK[batch.chosen_BT] for said_BTK in (batch.likeliest_BTK, batch.probability_BTK)
+        )
+        kept_NV = torch.zeros_like(target_NV).scatter(1, likeliest_NK, probability_NK[:, :-1])
+        assert likeliest_NK.shape[1] == min(LIKELIEST, target_NV.shape[1] - 1)
         left_out_NV = kept_NV == 0
         torch.testing.assert_close(kept_NV, target_NV.masked_fill(left_out_NV, 0.0), rtol=2e-3, atol=1e-6)
         rest_N = target_NV.masked_fill(~left_out_NV, 0.0).sum(-1)
-        torch.testing.assert_close(batch.probability_NK[:, -1], rest_N, rtol=2e-3, atol=1e-6)
-        assert batch.hidden_BTD is None
+        torch.testing.assert_close(probability_NK[:, -1], rest_N, rtol=2e-3, atol=1e-6)
+        assert batch.teacher_BTD is None
 
 
 def test_a_student_comes_to_say_hidden_words_as_its_teacher_does(home: Path, tmp_path: Path) -> None:
@@ -329,10 +320,8 @@ def test_a_recipe_of_another_task_cannot_be_distilled(home: Path) -> None:
         student(home, "objective.kind=next-token", "model.kind=gru", recipe="words.toml")
 
 
-def test_there_must_be_a_teacher(
-    home: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    assert typed(monkeypatch, "distil", str(home / "nobody"), str(home / "student.toml")) == 2
+def test_there_must_be_a_teacher(home: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert typed("distil", str(home / "nobody"), str(home / "student.toml")) == 2
     assert "where there is no run" in capsys.readouterr().err
 
 
@@ -344,25 +333,20 @@ def test_texts_without_labels_must_be_there(home: Path, tmp_path: Path) -> None:
 # ---------------------------------------------------------------------------------------------------- batches
 
 
-def test_rows_of_two_corpora_are_taken_in_the_order_asked_for() -> None:
-    rows = [np.full(length, length) for length in range(1, 6)]
-    joined = Joined(InMemory(rows[:3]), InMemory(rows[3:]))
-    assert joined.length_N.tolist() == [1, 2, 3, 4, 5]
-    assert [len(row) for row in joined.take(np.array([4, 0, 3, 2]), 0)] == [5, 1, 4, 3]
-
-
 def test_fixed_masks_do_not_depend_on_epoch_or_seed(home: Path) -> None:
-    batches: MaskedBatches = lesson(
-        home, student(home, recipe="words.toml", teacher="words-teacher"), MaskingTask()
-    ).batches
-    other = MaskedBatches(batches.examples, batches.masks, tokens=90, seed=5, fixed=batches.fixed)
-    free = MaskedBatches(batches.examples, batches.masks, tokens=90, seed=5)
+    recipe = student(home, recipe="words.toml", teacher="words-teacher")
+    batches: MaskedBatches = lesson(home, recipe, MaskingTask()).batches
+    assert isinstance(batches.rows, MaskedRows)
+    drawn = batches.rows.examples, batches.rows.masks
+    other, free = (
+        Bucketed(MaskedRows(*drawn, seed=5, fixed=fixed), batches.collate, tokens=90, seed=5) for fixed in (True, False)
+    )
 
     def hidden(some: MaskedBatches, epoch: int) -> dict[int, tuple[list[int], list[bool]]]:
         found = {}
         for number in range(some.in_epoch(epoch)):
-            batch, numbers = some.at(Place(epoch, number)), some.numbers(Place(epoch, number))
-            for row, example in enumerate(numbers.tolist()):
+            batch = some.at(Place(epoch, number))
+            for row, example in enumerate(batch.example_B.tolist()):
                 real_T = batch.real_BT[row]
                 found[example] = (batch.input_BT[row][real_T].tolist(), batch.chosen_BT[row][real_T].tolist())
         return found

@@ -1,16 +1,15 @@
 """Pairs, ratings and fine-tuning as users type them, and what they get wrong: one clear sentence, exit code 2."""
 
 import json
-import sys
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 import torch
 
-from seqwright.__main__ import main
 from seqwright.recipe import read_recipe
 from seqwright.runs import open_run
+from tests.story.command import typed
 
 Say = Callable[..., tuple[int, str, str]]
 FEW = ["training.steps=2", "training.validate_every=2", "training.tokens=256", "training.threads=1"]
@@ -46,28 +45,10 @@ kind = "{goal}-and-words"
 """
 
 
-def typed(*words: str) -> int:
-    """The exit code of a command."""
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(sys, "argv", ["seqwright", *words])
-        try:
-            main()
-        except SystemExit as end:
-            return int(end.code or 0)
-    return 0
-
-
 @pytest.fixture
-def say(capfd: pytest.CaptureFixture[str]) -> Say:
-    """Type a command; get its exit code, what it printed and what it complained of."""
-
-    def said(*words: str) -> tuple[int, str, str]:
-        code = typed(*words)
-        out, err = capfd.readouterr()
-        assert "Traceback" not in err
-        return code, out, err
-
-    return said
+def say(answered: Say) -> Say:
+    """Type a command where the test is."""
+    return answered
 
 
 @pytest.fixture(scope="module")

@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 import torch
 
-from seqwright.__main__ import main
 from seqwright.runs import open_run
+from tests.story.command import typed
 
 Say = Callable[..., tuple[int, str, str]]
 TEXT = "".join(f"{i} the cat sat on the mat and the dog {i * i} barked\n" for i in range(60))
@@ -36,33 +36,19 @@ threads = 1
 
 
 @pytest.fixture
-def say(capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> Say:
-    """Type a command; get its exit code, what it printed and what it complained of."""
+def say(answered: Say, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> Say:
+    """Type a command, and something for it to read; get its exit code, what it printed and what it complained of."""
 
-    def said(*words: str, stdin: str = "") -> tuple[int, str, str]:
+    def answer(*words: str, stdin: str = "") -> tuple[int, str, str]:
         capfd.readouterr()
         reading, writing = os.pipe()
         os.write(writing, stdin.encode())
         os.close(writing)
-        with os.fdopen(reading) as given, pytest.MonkeyPatch.context() as patch:
+        with os.fdopen(reading) as given, monkeypatch.context() as patch:
             patch.setattr(sys, "stdin", given)
-            code = typed(*words)
-        out, err = capfd.readouterr()
-        assert "Traceback" not in err
-        return code, out, err
+            return answered(*words)
 
-    return said
-
-
-def typed(*words: str) -> int:
-    """The exit code of a command."""
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(sys, "argv", ["seqwright", *words])
-        try:
-            main()
-        except SystemExit as end:
-            return int(end.code or 0)
-    return 0
+    return answer
 
 
 @pytest.fixture(scope="module")

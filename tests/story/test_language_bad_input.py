@@ -2,13 +2,12 @@
 
 import hashlib
 import json
-import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 
-from seqwright.__main__ import main
+from tests.story.command import typed
 
 Say = Callable[..., tuple[int, str, str]]
 TEXT = "".join(f"{i} the cat sat on the mat and the dog {i * i} barked\n" for i in range(60))
@@ -24,28 +23,10 @@ kind = "{model}"
 """
 
 
-def typed(*words: str) -> int:
-    """The exit code of a command."""
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(sys, "argv", ["seqwright", *words])
-        try:
-            main()
-        except SystemExit as end:
-            return int(end.code or 0)
-    return 0
-
-
 @pytest.fixture
-def say(capfd: pytest.CaptureFixture[str]) -> Say:
-    """Type a command; get its exit code, what it printed and what it complained of."""
-
-    def said(*words: str) -> tuple[int, str, str]:
-        code = typed(*words)
-        out, err = capfd.readouterr()
-        assert "Traceback" not in err
-        return code, out, err
-
-    return said
+def say(answered: Say) -> Say:
+    """Type a command where the test is."""
+    return answered
 
 
 def refused(answer: tuple[int, str, str], *found: str) -> None:

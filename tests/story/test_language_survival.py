@@ -126,6 +126,7 @@ def test_what_is_compared_holds_a_state_in_the_middle_of_a_text(undisturbed: Pat
     assert all(bool(tensor.any()) for tensor in carry.values())
 
 
+@pytest.mark.long
 def test_killed_inside_a_save_and_in_the_middle_of_an_epoch_it_ends_in_the_same_bytes(undisturbed: Path) -> None:
     run = Path("killed").absolute()
     kills = killed_again_and_again(PLAN, run, interval=interval_seconds(PLAN, undisturbed))

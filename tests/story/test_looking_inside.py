@@ -1,14 +1,12 @@
 """`look` at runs that do not translate: pictures where there is something to see, otherwise one sentence."""
 
 import json
-import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from seqwright.__main__ import main
 from seqwright.recipe import recipe_from
 from seqwright.runs import train
 
@@ -48,20 +46,9 @@ def made(folder: Path, plain: Plain) -> None:
 
 
 @pytest.fixture
-def say(home: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]) -> Say:
-    """Type a command; get its exit code, output and complaints."""
-
-    def typed(*words: str) -> tuple[int, str, str]:
-        monkeypatch.chdir(home)
-        monkeypatch.setattr(sys, "argv", ["seqwright", "look", *words])
-        code = 0
-        try:
-            main()
-        except SystemExit as end:
-            code = int(end.code or 0)
-        return code, *capfd.readouterr()
-
-    return typed
+def say(say: Say) -> Say:
+    """Type `seqwright look`; get its exit code, output and complaints."""
+    return lambda *words: say("look", *words)
 
 
 def test_a_recurrent_model_shows_its_units_over_the_text(say: Say, home: Path) -> None:

@@ -10,13 +10,13 @@ import numpy as np
 import pytest
 import torch
 
-from seqwright.__main__ import main
 from seqwright.batches.labelled import labelled
 from seqwright.errors import DataError, SettingError
 from seqwright.recipe import recipe_from
 from seqwright.runs import model_of, open_run, train, write_run
 from seqwright.tasks.embedder import Embedder
 from seqwright.tasks.filler import Filler
+from tests.story.command import typed
 
 SAID = {"cat": "drinks milk", "dog": "eats meat", "bird": "sings songs", "fish": "likes water", "cow": "gives butter"}
 MODEL = {"kind": "bert", "width": 32, "heads": 4, "layers": 1, "context": 32, "dropout": 0.0}
@@ -57,18 +57,8 @@ def _there(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(home)
 
 
-def told(*words: str) -> int:
-    """The exit code of a command."""
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(sys, "argv", ["seqwright", *words])
-        with pytest.raises(SystemExit) as stopped:
-            main()
-        code = stopped.value.code
-    return code if isinstance(code, int) else 0
-
-
 def test_it_finds_hidden_words_and_what_follows(home: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert told("eval", "bert", "--json") == 0
+    assert typed("eval", "bert", "--json") == 0
     scores = json.loads(capsys.readouterr().out)
     assert scores["accuracy"] > 60  # nothing but chance tells old from small and grey
     assert scores["perplexity"] == pytest.approx(np.exp(scores["loss"]), rel=1e-2)
@@ -79,22 +69,22 @@ def test_it_finds_hidden_words_and_what_follows(home: Path, capsys: pytest.Captu
 
 
 def test_evaluating_again_hides_the_same_words(capsys: pytest.CaptureFixture[str]) -> None:
-    told("eval", "bert", "--json")
+    typed("eval", "bert", "--json")
     first = capsys.readouterr().out
-    told("eval", "bert", "--json")
+    typed("eval", "bert", "--json")
     assert capsys.readouterr().out == first
 
 
 @pytest.mark.parametrize("hole", ["<mask>", "[MASK]", "___", "_____"])
 def test_a_hidden_word_is_found_however_it_is_written(hole: str, capsys: pytest.CaptureFixture[str]) -> None:
-    assert told("fill", "bert", f"The old cat drinks {hole}.", "--top", "2") == 0
+    assert typed("fill", "bert", f"The old cat drinks {hole}.", "--top", "2") == 0
     best, second = (line.split("\t") for line in capsys.readouterr().out.splitlines())
     assert best[1:] == ["milk", "The old cat drinks milk."]
     assert 1 >= float(best[0]) > float(second[0]) >= 0
 
 
 def test_several_hidden_words_are_found_each_on_its_own(capsys: pytest.CaptureFixture[str]) -> None:
-    assert told("fill", "bert", "The grey ___ eats [MASK].", "--top", "1", "--json") == 0
+    assert typed("fill", "bert", "The grey ___ eats [MASK].", "--top", "1", "--json") == 0
     found = json.loads(capsys.readouterr().out)
     assert found["text"] == "The grey ___ eats [MASK]."
     assert [candidates[0]["token"] for candidates in found["masks"]] == ["dog", "meat"]
@@ -106,13 +96,13 @@ def test_a_file_and_standard_input_are_filled_line_by_line(
     home: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (home / "lines.txt").write_text("The old bird sings ___.\n\nThe old cow gives ___.\n", encoding="utf-8")
-    assert told("fill", "bert", "--file", "lines.txt", "--top", "1") == 0
+    assert typed("fill", "bert", "--file", "lines.txt", "--top", "1") == 0
     from_file = capsys.readouterr()
     assert [line.split("\t")[1] for line in from_file.out.splitlines()] == ["songs", "butter"]
     assert "blank lines left out: 1" in from_file.err
     with (home / "lines.txt").open(encoding="utf-8") as lines:
         monkeypatch.setattr(sys, "stdin", lines)
-        assert told("fill", "bert", "-", "--top", "1") == 0
+        assert typed("fill", "bert", "-", "--top", "1") == 0
     assert capsys.readouterr().out == from_file.out
 
 
@@ -135,7 +125,7 @@ def test_the_probabilities_are_those_of_the_whole_vocabulary(home: Path) -> None
 
 def test_embeddings_are_the_mean_of_what_the_last_block_says(home: Path) -> None:
     texts = ["The old cat drinks milk.", "The dog."]
-    assert told("embed", "bert", *texts, "--output", "vectors.npy") == 0
+    assert typed("embed", "bert", *texts, "--output", "vectors.npy") == 0
     found = np.load(home / "vectors.npy")
     model: Any = (run := open_run(home / "bert")).model
     for vector, text in zip(found, texts, strict=True):
@@ -152,20 +142,20 @@ def test_embeddings_are_the_mean_of_what_the_last_block_says(home: Path) -> None
 def test_vectors_are_printed_as_json_or_numbers_and_can_be_of_length_one(
     home: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert told("embed", "bert", "The dog.", "--json", "--normalise") == 0
+    assert typed("embed", "bert", "The dog.", "--json", "--normalise") == 0
     found = json.loads(capsys.readouterr().out)
     assert found["text"] == "The dog."
     assert np.linalg.norm(found["vector"]) == pytest.approx(1, abs=1e-4)
-    assert told("embed", "bert", "The dog.", "--normalise") == 0
+    assert typed("embed", "bert", "The dog.", "--normalise") == 0
     assert [float(word) for word in capsys.readouterr().out.split()] == pytest.approx(found["vector"], abs=1e-5)
-    assert told("embed", "bert", "The dog.", "--normalise", "-o", "vectors.jsonl") == 0
+    assert typed("embed", "bert", "The dog.", "--normalise", "-o", "vectors.jsonl") == 0
     assert json.loads((home / "vectors.jsonl").read_text(encoding="utf-8")) == found
 
 
 def test_a_language_model_embeds_texts_as_well(home: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert told("embed", "lstm", "The dog.", "The old cat drinks milk.") == 0
+    assert typed("embed", "lstm", "The dog.", "The old cat drinks milk.") == 0
     both = capsys.readouterr().out.splitlines()
-    assert told("embed", "lstm", "The dog.") == 0
+    assert typed("embed", "lstm", "The dog.") == 0
     assert capsys.readouterr().out.splitlines() == both[:1]
     assert both[0] != both[1]
 
@@ -191,21 +181,21 @@ def test_a_language_model_embeds_texts_as_well(home: Path, capsys: pytest.Captur
 def test_what_cannot_be_done_is_said_in_a_sentence(
     words: list[str], sentence: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert told(*words) == 2
+    assert typed(*words) == 2
     assert sentence in capsys.readouterr().err
 
 
 def test_a_file_that_is_there_is_only_replaced_when_asked(home: Path) -> None:
     (home / "kept.npy").write_bytes(b"precious")
-    assert told("embed", "bert", "a", "-o", "kept.npy") == 2
+    assert typed("embed", "bert", "a", "-o", "kept.npy") == 2
     assert (home / "kept.npy").read_bytes() == b"precious"
-    assert told("embed", "bert", "The dog.", "-o", "kept.npy", "--yes") == 0
+    assert typed("embed", "bert", "The dog.", "-o", "kept.npy", "--yes") == 0
     assert np.load(home / "kept.npy").shape == (1, 32)
     assert not list(home.glob(".kept*"))
 
 
 def test_what_a_long_text_loses_is_told(capsys: pytest.CaptureFixture[str]) -> None:
-    assert told("embed", "bert", "The" + " dog" * 50) == 0
+    assert typed("embed", "bert", "The" + " dog" * 50) == 0
     assert "text 1 has 51 tokens; the model reads 30, the rest is left out" in capsys.readouterr().err
 
 
@@ -220,7 +210,7 @@ def test_checking_shows_sentences_and_examples(home: Path, capsys: pytest.Captur
         *(f"{k} = {json.dumps(v)}" for k, v in MODEL.items()),
     ]
     recipe.write_text("\n".join([*lines, "[objective]", 'kind = "masked-token"']), encoding="utf-8")
-    assert told("check", str(recipe), "training.tokens=512") == 0
+    assert typed("check", str(recipe), "training.tokens=512") == 0
     out = capsys.readouterr().out
     assert "sentences" in out
     assert "one batch overfitted" in out
@@ -264,6 +254,6 @@ def test_an_encoder_without_its_output_for_words_can_still_embed(
 ) -> None:
     inputs, recipe = open_run(home / "bert").inputs, recipe_from(plain(home, model={"head": False}))
     write_run(recipe, tmp_path / "bare", inputs, model_of(recipe, inputs.sizes()))
-    assert told("fill", str(tmp_path / "bare"), "The ___.") == 2
+    assert typed("fill", str(tmp_path / "bare"), "The ___.") == 2
     assert "was imported without the output that says hidden words; embed can use it" in capsys.readouterr().err
-    assert told("embed", str(tmp_path / "bare"), "The dog.") == 0
+    assert typed("embed", str(tmp_path / "bare"), "The dog.") == 0

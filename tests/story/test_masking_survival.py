@@ -52,6 +52,7 @@ class Pretraining(Plan):
 PLAN = Pretraining(kills=2, inside=1, save_every=5)
 
 
+@pytest.mark.long
 def test_killed_in_the_middle_of_an_epoch_it_ends_in_the_same_bytes(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -1,31 +1,18 @@
 """Somebody measures what layers cost, and mistypes what is to be measured."""
 
 import json
-import sys
 from pathlib import Path
 
 import pytest
 
-from seqwright.__main__ import main
-
-
-def told(*words: str) -> int:
-    """The exit code of a command."""
-    before, sys.argv = sys.argv, ["seqwright", *words]
-    try:
-        main()
-    except SystemExit as end:
-        return int(end.code or 0)
-    finally:
-        sys.argv = before
-    return 0
+from tests.story.command import typed
 
 
 def test_the_table_the_numbers_and_the_pictures(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    assert told("complexity", "--sizes", "16,4,8", "--widths", "4", "--seconds", "0.0001", "-o", "here") == 0
+    assert typed("complexity", "--sizes", "16,4,8", "--widths", "4", "--seconds", "0.0001", "-o", "here") == 0
     said = capsys.readouterr()
     for name in ("self-attention", "self-attention, weights kept", "LSTM", "RNN", "convolution"):
         assert name in said.out
@@ -44,7 +31,7 @@ def test_the_numbers_as_json(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    assert told("complexity", "--sizes", "4", "--widths", "4,8", "--seconds", "0.1", "--backward", "--json") == 0
+    assert typed("complexity", "--sizes", "4", "--widths", "4,8", "--seconds", "0.1", "--backward", "--json") == 0
     report = json.loads(capsys.readouterr().out)
     assert report["work"] == "forward and backward"
     assert report == json.loads((tmp_path / "complexity" / "complexity.json").read_text())
@@ -67,7 +54,7 @@ def test_what_cannot_be_measured_is_told_at_once(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     (tmp_path / "file").write_text("mine")
-    assert told("complexity", *words) == 2
+    assert typed("complexity", *words) == 2
     complaint = capsys.readouterr().err
     assert said in complaint
     assert len(complaint.strip().splitlines()) == 1

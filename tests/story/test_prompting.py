@@ -1,14 +1,12 @@
 """Somebody teaches a GPT to answer texts from a table, asks it, and prompts a language model with examples."""
 
 import json
-import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from seqwright.__main__ import main
 from seqwright.decoding.settings import DecodingSettings
 from seqwright.recipe import recipe_from
 from seqwright.runs import open_run, train
@@ -45,26 +43,6 @@ def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
     pairs = {"data": {"kind": "summaries", **files}, "inputs": {"kind": "words"}, "training": few}
     train(recipe_from({**pairs, "model": {"size": "tiny", "width": 16, "heads": 2}}), folder / "transformer")
     return folder
-
-
-@pytest.fixture
-def say(home: Path, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> Say:
-    """Type a command in that folder; get its exit code, what it printed and what it complained of."""
-    monkeypatch.chdir(home)
-
-    def said(*words: str) -> tuple[int, str, str]:
-        code = 0
-        with monkeypatch.context() as patch:
-            patch.setattr(sys, "argv", ["seqwright", *words])
-            try:
-                main()
-            except SystemExit as end:
-                code = int(end.code or 0)
-        out, err = capfd.readouterr()
-        assert "Traceback" not in err
-        return code, out, err
-
-    return said
 
 
 def test_the_answer_alone_is_written(say: Say) -> None:

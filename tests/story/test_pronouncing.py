@@ -1,13 +1,12 @@
 """Somebody teaches a model to pronounce the words of their own dictionary, and compares the words by its vectors."""
 
 import json
-import sys
 from pathlib import Path
 
 import numpy as np
 import pytest
 
-from seqwright.__main__ import main
+from tests.story.command import typed
 
 SOUNDS = {"a": "AH", "b": "B", "k": "K", "o": "OW", "t": "T"}
 RECIPE = """\
@@ -17,18 +16,6 @@ model = { kind = "seq2seq", cell = "gru", width = 32, dropout = 0.0 }
 training = { steps = 150, tokens = 512, schedule = "constant", rate = 0.01, warmup = 5, metric = "word_error", \
 validate_every = 75, threads = 1 }
 """
-
-
-def told(*words: str) -> int:
-    """The exit code of a command."""
-    before, sys.argv = sys.argv, ["seqwright", *words]
-    try:
-        main()
-    except SystemExit as end:
-        return int(end.code or 0)
-    finally:
-        sys.argv = before
-    return 0
 
 
 @pytest.fixture(scope="module")
@@ -44,7 +31,7 @@ def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
     with pytest.MonkeyPatch.context() as patch:
         patch.chdir(folder)
         patch.setenv("SEQWRIGHT_CACHE", str(folder / "cache"))
-        assert told("train", "mine.toml") == 0
+        assert typed("train", "mine.toml") == 0
     return folder
 
 
@@ -55,7 +42,7 @@ def _there(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_words_are_pronounced_as_they_are_typed(capsys: pytest.CaptureFixture[str]) -> None:
-    assert told("translate", "runs/mine", "KAT", "bot") == 0
+    assert typed("translate", "runs/mine", "KAT", "bot") == 0
     assert capsys.readouterr().out.splitlines() == ["k ah t", "b ow t"]
 
 
@@ -68,28 +55,28 @@ def test_validation_and_evaluation_count_wrong_words(home: Path, capsys: pytest.
     lowest = min(line["word_error"] for line in found)
     assert next(line["word_error"] for line in found if line["step"] == best) == lowest
     # K AH T is one of the two ways of KAT; BOO is not said with four T.
-    assert told("eval", "runs/mine", "--data", "other.dict", "--json") == 0
+    assert typed("eval", "runs/mine", "--data", "other.dict", "--json") == 0
     assert json.loads(capsys.readouterr().out)["word_error"] == 50.0
 
 
 def test_what_moves_each_sound_is_drawn_though_there_is_no_attention(
     home: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert told("look", "runs/mine", "kat") == 0
+    assert typed("look", "runs/mine", "kat") == 0
     said = capsys.readouterr().out
     assert "gradients to the source" in said
     assert "diagonality" in said
     assert (home / "runs/mine/pictures/kat/gradients-to-the-source.png").stat().st_size > 1000
-    assert told("look", "runs/mine", "kat", "--with", "runs/mine") == 0
+    assert typed("look", "runs/mine", "kat", "--with", "runs/mine") == 0
     assert capsys.readouterr().out.count("runs/mine (gradients to the source: it has no attention)") == 2
-    assert told("look", "runs/mine", "kat", "--with", "runs/mine", "--json") == 0
+    assert typed("look", "runs/mine", "kat", "--with", "runs/mine", "--json") == 0
     one, other = map(json.loads, capsys.readouterr().out.splitlines())
     assert one == other
     assert 0 < one["entropy"] < 2
 
 
 def test_the_thought_vectors_of_words(home: Path) -> None:
-    assert told("embed", "runs/mine", "KAT", "kat", "BOO", "--output", "vectors.npy") == 0
+    assert typed("embed", "runs/mine", "KAT", "kat", "BOO", "--output", "vectors.npy") == 0
     vectors = np.load(home / "vectors.npy")
     assert vectors.shape == (3, 32)
     np.testing.assert_allclose(vectors[0], vectors[1], rtol=1e-5)
@@ -97,5 +84,5 @@ def test_the_thought_vectors_of_words(home: Path) -> None:
 
 
 def test_a_pooling_that_is_not_there_is_told(capsys: pytest.CaptureFixture[str]) -> None:
-    assert told("embed", "runs/mine", "KAT", "--pooling", "last") == 2
+    assert typed("embed", "runs/mine", "KAT", "--pooling", "last") == 2
     assert "--pooling is 'last'; choose mean, first or thought" in capsys.readouterr().err

@@ -10,13 +10,13 @@ from typing import Any
 import pytest
 from rich.console import Console
 
-from seqwright.__main__ import main
 from seqwright.cli.tagging import coloured, draw_confusion, print_evaluation, tag_texts
 from seqwright.errors import DataError, RunError
 from seqwright.recipe import recipe_from
 from seqwright.runs import data_of, open_run, train
 from seqwright.tasks.tagger import Tagging
 from seqwright.tasks.tagging import TaggingTask
+from tests.story.command import typed
 
 SENTENCES = ["Ada/B-per lives/O in/O New/B-loc York/I-loc ./O", "Bob/B-per saw/O Ada/B-per ./O", "in/O Rome/B-loc ,/O"]
 TINY: dict[str, dict[str, Any]] = {
@@ -122,22 +122,10 @@ def test_the_scores_stand_beside_what_has_to_be_beaten(home: Path, capsys: pytes
     assert all(path.stat().st_size > 1000 for path in paths)
 
 
-def typed(monkeypatch: pytest.MonkeyPatch, *words: str) -> int:
-    """Type a command; its exit code."""
-    monkeypatch.setattr(sys, "argv", ["seqwright", *words])
-    try:
-        main()
-    except SystemExit as end:
-        return int(end.code or 0)
-    return 0
-
-
-def test_the_verbs_take_a_tagger(
-    home: Path, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    assert typed(monkeypatch, "tag", str(home / "run"), "Ada saw Rome") == 0
+def test_the_verbs_take_a_tagger(home: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    assert typed("tag", str(home / "run"), "Ada saw Rome") == 0
     assert capfd.readouterr().out.startswith("Ada/B-per saw Rome")
-    assert typed(monkeypatch, "eval", str(home / "run"), "--data", str(home / "mine.conll"), "--json") == 0
+    assert typed("eval", str(home / "run"), "--data", str(home / "mine.conll"), "--json") == 0
     out, err = capfd.readouterr()
     assert json.loads(out)["f1"] == 100
     assert "there is no baseline to compare with" in err
@@ -145,7 +133,7 @@ def test_the_verbs_take_a_tagger(
     recipe = home / "r.toml"
     recipe.write_text(f'[data]\nkind = "tagged"\ntrain = {str(home / "mine.conll")!r}\nvalid = "40%"\n')
     small = ("model.width=8", "model.embedding=8", "inputs.vocabulary=60", "training.threads=1")
-    assert typed(monkeypatch, "check", str(recipe), *small) == 0
+    assert typed("check", str(recipe), *small) == 0
     assert "the tag that each word mostly has is right for" in capfd.readouterr().out
 
 
@@ -160,7 +148,7 @@ def test_what_cannot_be_read_ends_with_one_sentence(
         "a X\nb X\n\n" * 30: "every word of the training part has the tag 'X'",
     }.items():
         Path("a.conll").write_text(text)
-        assert typed(monkeypatch, "train", "r.toml") == 2
+        assert typed("train", "r.toml") == 2
         err = capfd.readouterr().err
         assert sentence in err
         assert "Traceback" not in err

@@ -94,7 +94,11 @@ def write(recipe: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("recipe", "overrides"), [(PAIRS, []), (TEXT, ["inputs.joined=false"])], ids=["pairs", "documents"]
+    ("recipe", "overrides"),
+    [
+        pytest.param(PAIRS, [], id="pairs"),
+        pytest.param(TEXT, ["inputs.joined=false"], id="documents", marks=pytest.mark.long),
+    ],
 )
 def test_two_processes_train_as_one(recipe: str, overrides: list[str]) -> None:
     write(recipe)
@@ -113,6 +117,7 @@ def test_two_processes_train_as_one(recipe: str, overrides: list[str]) -> None:
         assert (tensor - weights[1][name]).abs().max() < 1e-4
 
 
+@pytest.mark.long
 def test_on_two_machines_it_is_the_same_to_the_bit() -> None:
     """There the gradients are sent, here they are added up in memory that both processes see."""
     write(PAIRS)

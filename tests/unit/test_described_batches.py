@@ -1,13 +1,15 @@
-"""Batches of texts and vectors: every text with its own vector, the same at the same place."""
+"""Batches of texts and vectors: every text with its own vector, made from its code."""
 
+from functools import partial
 from typing import Any
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from seqwright.batches import InMemory, Place
-from seqwright.batches.described import Described, DescribedBatches, described, vectors_alone
+from seqwright.batches import Column, InMemory, Zipped
+from seqwright.batches.bucketed import Bucketed, by_column
+from seqwright.batches.described import described, described_by_code, vectors_alone
 
 BEGIN, END = 2, 3
 LENGTHS = [5, 1, 9, 3, 3, 7, 2, 8, 4, 6, 11]
@@ -18,32 +20,17 @@ def doubled(code_NK: NDArray[Any]) -> NDArray[Any]:
     return np.concatenate([code_NK, 2 * code_NK], axis=1)
 
 
-def batches(tokens: int = 24, seed: int = 1) -> DescribedBatches:
+def test_each_text_stands_with_the_vector_of_its_code() -> None:
     """Text n is made of n + 4 and has the code n."""
     rows = InMemory([np.full(length, number + 4, dtype=np.uint16) for number, length in enumerate(LENGTHS)])
-    code_NK = np.arange(len(LENGTHS), dtype=np.float64)[:, None]
-    return DescribedBatches(rows, code_NK, doubled, tokens=tokens, seed=seed, begin=BEGIN, end=END)
-
-
-def seen(batch: Described) -> list[tuple[int, int, list[float]]]:
-    """(which text, how long, vector) of each row."""
-    return [
-        (int(target_T[0]) - 4, int(real_T.sum()) - 1, vector_X.tolist())
-        for vector_X, _, target_T, real_T in zip(*batch, strict=True)
-    ]
-
-
-WANTED = [(number, length, [float(number), 2.0 * number]) for number, length in enumerate(LENGTHS)]
-
-
-def epoch(found: DescribedBatches, number: int) -> list[Described]:
-    return [found.at(Place(number, index)) for index in range(found.in_epoch(number))]
-
-
-def test_each_text_stands_once_in_an_epoch_with_its_own_vector() -> None:
-    for number in range(3):
-        assert sorted(row for batch in epoch(batches(), number) for row in seen(batch)) == WANTED
-    assert sorted(row for batch in batches().once() for row in seen(batch)) == WANTED
+    collate = by_column(partial(described_by_code, vectors=doubled, begin=BEGIN, end=END))
+    codes = Column(np.arange(len(LENGTHS), dtype=np.float64)[:, None])
+    found = []
+    for batch in Bucketed(Zipped(codes, rows), collate, tokens=24, marks=1).once():
+        assert batch.vector_BX.dtype == torch.float32
+        for vector_X, target_T, real_T in zip(batch.vector_BX, batch.target_BT, batch.real_BT, strict=True):
+            found.append((int(target_T[0]) - 4, int(real_T.sum()) - 1, vector_X.tolist()))
+    assert sorted(found) == [(n, length, [float(n), 2.0 * n]) for n, length in enumerate(LENGTHS)]
 
 
 def test_the_text_is_given_one_place_later_than_it_is_wanted() -> None:
@@ -55,21 +42,8 @@ def test_the_text_is_given_one_place_later_than_it_is_wanted() -> None:
     assert batch.fresh_B.tolist() == [True, True]
 
 
-def test_no_batch_has_more_positions_than_allowed_and_texts_of_like_length_stand_together() -> None:
-    found = epoch(batches(), 0)
-    assert max(batch.input_BT.numel() for batch in found) <= 24
-    for batch in found:
-        lengths = sorted(length for _, length, _ in seen(batch))
-        assert not [length for length in LENGTHS if lengths[0] < length < lengths[-1] and length not in lengths]
-    assert 0 < batches().padding() < 0.2
-
-
-def test_a_batch_is_a_function_of_its_place() -> None:
-    one, again, other = ([seen(batch) for batch in epoch(batches(seed=seed), 2)] for seed in (1, 1, 2))
-    assert one == again != other
-
-
 def test_vectors_alone_have_no_text() -> None:
     batch = vectors_alone(torch.ones(3, 5))
-    assert [tuple(tensor.shape) for tensor in batch] == [(3, 5), (3, 0), (3, 0), (3, 0)]
+    assert batch.vector_BX.shape == (3, 5)
+    assert batch.input_BT.shape == batch.target_BT.shape == batch.real_BT.shape == (3, 0)
     assert batch.real_BT.dtype == torch.bool

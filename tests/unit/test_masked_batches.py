@@ -8,10 +8,11 @@ import pytest
 import torch
 from numpy.typing import NDArray
 
-from seqwright.batches import InMemory, Place
-from seqwright.batches.masked import Masked, MaskedBatches
+from seqwright.batches import InMemory
+from seqwright.batches.bucketed import Bucketed, by_column
+from seqwright.batches.masked import MaskedRows, masked
 from seqwright.batches.masks import Hidden, Masks, TokenMasks, WordMasks
-from seqwright.batches.sentences import Examples, FullSentences, SentencePairs, Sentences
+from seqwright.batches.sentences import FullSentences, SentencePairs, Sentences
 
 BEGIN, END, MASK, FIRST, V = 2, 3, 4, 5, 97
 ORDINARY_V = np.arange(V) >= FIRST
@@ -200,50 +201,24 @@ def test_full_sentences_hold_everything_once_and_cut_no_sentence_that_fits() -> 
     assert inner  # some examples go on with the next document
 
 
-def examples_of(kind: str) -> Examples:
+def masked_rows(seed: int = 3) -> MaskedRows:
     small = [[[token % 80 + FIRST for token in s] for s in document] for document in corpus()]
-    if kind == "pairs":
-        return pairs_of(small)
-    sentences = Sentences(rows_of(small), end=END, most=FullSentences.most(LONGEST))
-    return FullSentences(sentences, longest=LONGEST, begin=BEGIN)
+    return MaskedRows(pairs_of(small), TokenMasks(mask=MASK, ordinary_V=ORDINARY_V), seed=seed)
 
 
-def batches_of(kind: str = "pairs", seed: int = 3) -> MaskedBatches:
-    return MaskedBatches(examples_of(kind), TokenMasks(mask=MASK, ordinary_V=ORDINARY_V), tokens=150, seed=seed)
+def test_another_epoch_or_seed_draws_other_pairs_and_hides_other_words() -> None:
+    rows, other = masked_rows(), masked_rows(seed=4)
+    number_N = np.arange(len(rows.example_N))
+    first, second, third = rows.take(number_N, 0), rows.take(number_N, 1), other.take(number_N, 0)
+    for some in (second, third):
+        assert [drawn.tokens.tolist() for drawn, _ in first] != [drawn.tokens.tolist() for drawn, _ in some]
+        assert [hidden.chosen_T.tolist() for _, hidden in first] != [hidden.chosen_T.tolist() for _, hidden in some]
 
 
-def same(one: Masked, other: Masked) -> bool:
-    return all(a.shape == b.shape and torch.equal(a, b) for a, b in zip(one, other, strict=True))
-
-
-@pytest.mark.parametrize("kind", ["pairs", "sentences"])
-def test_a_batch_depends_on_its_place_alone(kind: str) -> None:
-    straight, place = [], Place()
-    batches = batches_of(kind)
-    for _ in range(2 * batches.in_epoch(0) + 3):
-        straight.append((place, batches.at(place)))
-        place = batches.after(place)
-    assert place.epoch == 2
-    for there, batch in reversed(straight):
-        assert same(batches_of(kind).at(there), batch)
-
-
-def test_another_epoch_or_seed_draws_others() -> None:
-    def drawn(batches: MaskedBatches, epoch: int) -> dict[tuple[int, ...], tuple[int, ...]]:
-        rows: dict[tuple[int, ...], tuple[int, ...]] = {}
-        for number in range(batches.in_epoch(epoch)):
-            batch = batches.at(Place(epoch, number))
-            for wanted, chosen in zip(batch.target_BT.tolist(), batch.chosen_BT.tolist(), strict=True):
-                rows[tuple(wanted)] = tuple(chosen)
-        return rows
-
-    first, second, other = drawn(batches_of(), 0), drawn(batches_of(), 1), drawn(batches_of(seed=4), 0)
-    assert first.keys() != second.keys()
-    assert first != other
-
-
-def test_a_batch_says_what_stood_where_something_is_hidden() -> None:
-    for batch in batches_of().once():
+@pytest.mark.parametrize("epoch", [None, 0])
+def test_a_batch_says_what_stood_where_something_is_hidden(epoch: int | None) -> None:
+    batches = Bucketed(masked_rows(), by_column(masked), tokens=150, seed=3)
+    for batch in (batches.batch(numbers, epoch) for numbers in batches.plan(epoch)):
         unchosen = ~batch.chosen_BT
         assert torch.equal(batch.input_BT[unchosen], batch.target_BT[unchosen])
         assert bool(batch.real_BT[batch.chosen_BT].all())
@@ -255,9 +230,3 @@ def test_a_batch_says_what_stood_where_something_is_hidden() -> None:
         assert torch.equal(batch.segment_BT.bool(), after_first_BT & batch.real_BT)
         assert batch.tokens == int(batch.real_BT.sum())
         assert batch.real_BT.numel() <= 150
-
-
-def test_once_gives_every_example_once_and_always_the_same() -> None:
-    batches = batches_of()
-    assert sum(len(batch.next_B) for batch in batches.once()) == len(batches.examples.length_N)
-    assert all(same(one, other) for one, other in zip(batches.once(), batches_of().once(), strict=True))

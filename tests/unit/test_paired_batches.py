@@ -2,9 +2,10 @@
 
 import numpy as np
 import pytest
+import torch
 
-from seqwright.batches import InMemory, Place
-from seqwright.batches.labelled import LabelledBatches, LeftOut, ShortenedPairs, labelled, paired, shortened
+from seqwright.batches import InMemory
+from seqwright.batches.labelled import LeftOut, ShortenedPairs, labelled, paired, shortened
 
 BEGIN, END = 2, 3
 
@@ -41,27 +42,25 @@ def rows(longest: int) -> ShortenedPairs:
 def test_the_lengths_are_those_of_the_rows() -> None:
     for longest in (2, 5, 30):
         found = rows(longest)
-        assert [len(row) for row in found.take(np.arange(5), 0)] == found.length_N.tolist()
+        assert [len(row) for row in found.take(np.arange(5), 0)] == found.lengths(0).sum(1).tolist()
     assert rows(7).cut == 2
     assert rows(7).whole_N.tolist() == [7, 2, 8, 7, 10]
 
 
 def test_a_batch_knows_which_text_is_which() -> None:
-    batches = LabelledBatches(rows(30), np.arange(5), tokens=60, seed=1, end=END, begin=BEGIN)
-    for batch in batches.once():
-        for tokens, real, label, segment in zip(*batch, strict=True):
-            row = tokens[real].tolist()
-            first = [10 + int(label)] * row.count(10 + int(label))
-            second = [20 + int(label)] * row.count(20 + int(label))
-            assert row == [BEGIN, *first, END, *second, END]
-            assert segment[real].tolist() == [0] * (len(first) + 2) + [1] * (len(second) + 1)
+    batch = labelled(rows(30).take(np.arange(5), 0), end=END, begin=BEGIN)
+    for number, (tokens, real, segment) in enumerate(zip(batch.input_BT, batch.real_BT, batch.segment_BT, strict=True)):
+        row = tokens[real].tolist()
+        first, second = ([token] * row.count(token) for token in (10 + number, 20 + number))
+        assert row == [BEGIN, *first, END, *second, END]
+        assert segment[real].tolist() == [0] * (len(first) + 2) + [1] * (len(second) + 1)
 
 
 def test_ratings_stand_where_labels_do() -> None:
     rating_N = np.array([0.5, -1.25, 0.0, 2.0, 3.5], dtype=np.float32)
-    batch = LabelledBatches(rows(30), rating_N, tokens=1000, seed=1, end=END).at(Place())
-    assert sorted(batch.target_B.tolist()) == sorted(rating_N.tolist())
-    assert batch.target_B.is_floating_point()
+    batch = labelled(rows(30).take(np.arange(5), 0), list(rating_N), end=END)
+    assert batch.target_B.tolist() == rating_N.tolist()
+    assert batch.target_B.dtype == torch.float32
 
 
 def test_asking_and_training_read_the_same_row() -> None:

@@ -8,8 +8,8 @@ import pytest
 import torch
 import torch.nn.functional as F
 
-from seqwright.batches import InMemory, Place
-from seqwright.batches.prompted import Marks, PromptBatches, joined, prompted
+from seqwright.batches import InMemory
+from seqwright.batches.prompted import Marks, PromptRows, joined, prompted
 from seqwright.errors import RunError
 from seqwright.inputs.prompt_text import PromptText
 from seqwright.inputs.tokenizers import Tokenizer, TokenizerSettings
@@ -84,24 +84,17 @@ def test_what_should_follow_inside_a_text_changes_nothing() -> None:
     assert not torch.equal(gradient(inside_BT), gradient(batch.target_BT))
 
 
-def test_each_epoch_has_every_row_once_with_its_turns_together() -> None:
+def test_the_turns_of_a_row_stand_together_and_are_as_long_as_was_said() -> None:
     source = InMemory([np.array([20 + i] * (1 + i % 3)) for i in range(14)])
     answer = InMemory([np.array([50 + i]) for i in range(14)])
-    batches = PromptBatches(source, answer, tokens=30, seed=1, marks=MARKS, turns=2)
-    for epoch in (0, 1):
-        found = []
-        for number in range(batches.in_epoch(epoch)):
-            batch = batches.at(Place(epoch, number))
-            assert batch.input_BT.numel() <= 30
-            for input_T, target_T, learnt_T in zip(batch.input_BT, batch.target_BT, batch.answer_BT, strict=True):
-                answers = [token for token in target_T[learnt_T].tolist() if token != MARKS.end]
-                assert answers[1] == answers[0] + 1
-                texts = set(input_T.tolist()) & set(range(20, 34))
-                assert texts == {answers[0] - 30, answers[1] - 30}
-                found.append(answers[0])
-        assert sorted(found) == list(range(50, 64, 2))
-    assert sum(len(batch.input_BT) for batch in batches.once()) == 7
-    assert 0 <= batches.padding() < 0.5
+    found = PromptRows(source, answer, MARKS, turns=2)
+    assert found.example_N.tolist() == list(range(7))
+    taken = found.take(np.array([6, 0, 3]), 0)
+    for number, row in zip((6, 0, 3), taken, strict=True):
+        first, second = 2 * number, 2 * number + 1
+        wanted = rows(([20 + first] * (1 + first % 3), [50 + first]), ([20 + second] * (1 + second % 3), [50 + second]))
+        assert row.tolist() == wanted.tolist()
+    assert found.lengths(0)[[6, 0, 3]].tolist() == [[len(row)] for row in taken]
 
 
 def test_inputs_come_back_with_their_task(tmp_path: Path) -> None:

@@ -1,12 +1,12 @@
-"""Windows of contexts: nothing is left out, answers stand where they should, and the order can be resumed."""
+"""Windows of contexts: nothing is left out, answers stand where they should."""
 
 from itertools import pairwise
 
 import numpy as np
 import pytest
 
-from seqwright.batches import InMemory, Place
-from seqwright.batches.questions import QuestionBatches, QuestionRows, Window, asked, window_starts
+from seqwright.batches import InMemory
+from seqwright.batches.questions import QuestionRows, Window, asked, window_starts
 
 BEGIN, END = 2, 3
 
@@ -43,55 +43,18 @@ def corpus() -> QuestionRows:
 
 def test_windows_know_whose_they_are_and_where_they_begin() -> None:
     rows = corpus()
-    assert rows.question_N.tolist() == [0, 1, 1, 1, 1, 2, 2, 2, 3, 3]
+    assert rows.example_N.tolist() == [0, 1, 1, 1, 1, 2, 2, 2, 3, 3]
     assert rows.begin_N.tolist() == [0, 0, 4, 8, 12, 0, 4, 8, 0, 4]
     assert rows.count_N.tolist() == [4, 8, 8, 8, 5, 9, 9, 9, 7, 5]
-    assert rows.length_N.tolist() == [8, 13, 13, 13, 10, 13, 13, 13, 13, 11]
-    assert max(rows.length_N) == 13  # inputs.longest
+    assert rows.lengths(0).flatten().tolist() == [8, 13, 13, 13, 10, 13, 13, 13, 13, 11]
+    assert rows.lengths(0).max() == 13  # inputs.longest
 
 
 def test_the_answer_counts_only_in_windows_that_have_all_of_it() -> None:
     rows = corpus()
-    answers = [window.answer for window in rows.take(np.arange(10))]
+    answers = [window.answer for window in rows.take(np.arange(10), 0)]
     # Of the second question only the window of tokens 4 to 11 has tokens 7 to 9; the first has two of them.
     assert answers == [(1, 2), None, (3, 5), None, None, None, None, None, None, (4, 4)]
     for window, answer, wanted in ((2, (3, 5), [207, 208, 209]), (9, (4, 4), [308])):
-        (row,) = rows.take(np.array([window]))
+        (row,) = rows.take(np.array([window]), 0)
         assert row.context[answer[0] : answer[1] + 1].tolist() == wanted
-
-
-def batches(only: list[int] | None = None) -> QuestionBatches:
-    chosen = None if only is None else np.array(only)
-    return QuestionBatches(corpus(), tokens=30, seed=5, begin=BEGIN, end=END, only=chosen)
-
-
-def test_every_window_comes_once_an_epoch_in_another_order() -> None:
-    several = batches()
-
-    def seen(epoch: int) -> list[tuple[int, ...]]:
-        found = [several.at(Place(epoch, batch)) for batch in range(several.in_epoch(epoch))]
-        assert all(batch.input_BT.numel() <= 30 for batch in found)
-        return [
-            tuple(row[real].tolist())
-            for batch in found
-            for row, real in zip(batch.input_BT, batch.real_BT, strict=True)
-        ]
-
-    first, second = seen(0), seen(1)
-    assert len(set(first)) == 10
-    assert sorted(first) == sorted(second)
-    assert first != second
-    once = [
-        tuple(row[real].tolist())
-        for batch in several.once()
-        for row, real in zip(batch.input_BT, batch.real_BT, strict=True)
-    ]
-    assert sorted(once) == sorted(first)
-    assert several.after(Place(0, several.in_epoch(0) - 1)) == Place(1, 0)
-
-
-def test_only_some_windows_are_taken() -> None:
-    some = batches([0, 2, 9])
-    assert sorted(np.concatenate([number_B for _, number_B in some.traced()]).tolist()) == [0, 2, 9]
-    assert sum(len(some.at(Place(0, batch)).tokens_BT) for batch in range(some.in_epoch(0))) == 3
-    assert 0 <= some.padding() < 0.5

@@ -1,5 +1,6 @@
 """Batches of running text: every token once an epoch, each foretold from those before it, resumable anywhere."""
 
+from functools import partial
 from itertools import chain
 from pathlib import Path
 
@@ -8,10 +9,10 @@ import pytest
 import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from numpy.typing import NDArray
 
-from seqwright.batches import Ids, InMemory, Place
-from seqwright.batches.text import DocumentBatches, StreamBatches, Text, prompts, texts
+from seqwright.batches import Ids, InMemory, Numbers, Place, Rows
+from seqwright.batches.bucketed import Bucketed
+from seqwright.batches.text import StreamBatches, Text, prompts, texts
 from seqwright.cache import Ragged, RaggedWriter
 
 BEGIN, END = 2, 3
@@ -26,14 +27,10 @@ def rows_of(corpus: Corpus) -> InMemory:
 
 
 def streams_of(corpus: Corpus, streams: int = 3, segment: int = 2) -> StreamBatches:
-    return StreamBatches(rows_of(corpus), streams=streams, segment=segment, seed=1, begin=BEGIN, end=END)
+    return StreamBatches(rows_of(corpus), streams=streams, segment=segment, begin=BEGIN, end=END)
 
 
-def documents_of(corpus: Corpus, tokens: int = 12, seed: int = 1) -> DocumentBatches:
-    return DocumentBatches(rows_of(corpus), tokens=tokens, seed=seed, begin=BEGIN, end=END)
-
-
-def an_epoch(order: DocumentBatches | StreamBatches, epoch: int = 0) -> list[Text]:
+def an_epoch(order: StreamBatches, epoch: int = 0) -> list[Text]:
     place, found = Place(epoch, 0), []
     while place.epoch == epoch:
         found.append(order.at(place))
@@ -74,51 +71,6 @@ def test_a_prompt_is_given_and_nothing_is_wanted_after_it() -> None:
     assert batch.real_BT.tolist() == [[True, True], [False, False]]
     assert not batch.target_BT.any()
     assert batch.fresh_B.tolist() == [True, True]
-
-
-def test_a_batch_of_text_moves_whole() -> None:
-    moved = texts([np.array([4])], begin=BEGIN, end=END).to(torch.device("meta"))
-    assert {tensor.device.type for tensor in moved} == {"meta"}
-
-
-# Documents kept apart
-
-
-@settings(deadline=None)
-@given(corpora, st.integers(1, 30), st.integers(0, 3))
-def test_every_document_is_a_row_once_an_epoch(corpus: Corpus, tokens: int, epoch: int) -> None:
-    order = documents_of(corpus, tokens)
-    for batches in (an_epoch(order, epoch), list(order.once())):
-        assert sorted(chain(*map(read, batches))) == sorted([*document, END] for document in corpus)
-        assert all(batch.fresh_B.all() for batch in batches)
-
-
-@settings(deadline=None)
-@given(corpora, st.integers(1, 30))
-def test_a_batch_of_documents_stays_within_the_budget(corpus: Corpus, tokens: int) -> None:
-    for batch in an_epoch(documents_of(corpus, tokens)):
-        assert batch.real_BT.numel() <= tokens or len(batch.input_BT) == 1
-
-
-def test_documents_of_like_length_stand_together() -> None:
-    lengths = [[len(row) for row in read(batch)] for batch in documents_of(CORPUS, tokens=8).once()]
-    assert lengths == [[1, 2], [3, 4], [8]]
-
-
-def test_the_order_of_documents_follows_from_seed_and_epoch() -> None:
-    corpus = [[4 + n] * (1 + n % 5) for n in range(40)]
-    first, again, other = (list(map(read, an_epoch(documents_of(corpus, seed=seed), 2))) for seed in (7, 7, 8))
-    assert first == again
-    assert first != other
-    assert first != list(map(read, an_epoch(documents_of(corpus, seed=7), 3)))
-
-
-def test_the_padding_of_documents_is_what_one_counts() -> None:
-    order = documents_of(CORPUS)
-    batches = an_epoch(order, 1)
-    real, every = sum(batch.tokens for batch in batches), sum(batch.real_BT.numel() for batch in batches)
-    assert real < every
-    assert order.padding(1) == pytest.approx(1 - real / every)
 
 
 # Documents joined
@@ -189,8 +141,9 @@ def test_a_text_shorter_than_the_streams_has_fewer() -> None:
 def test_one_can_go_on_in_the_middle_of_the_streams_without_replaying() -> None:
     straight = an_epoch(streams_of(CORPUS, 2, 3))
     for place in (2, 0, 1):
-        fresh = streams_of(CORPUS, 2, 3).at(Place(4, place))
-        assert all(torch.equal(mine, theirs) for mine, theirs in zip(fresh, straight[place], strict=True))
+        mine, theirs = (batch.tensors() for batch in (streams_of(CORPUS, 2, 3).at(Place(4, place)), straight[place]))
+        assert mine.keys() == theirs.keys()
+        assert all(torch.equal(mine[name], theirs[name]) for name in mine)
 
 
 def test_the_padding_of_streams_is_what_one_counts() -> None:
@@ -201,15 +154,18 @@ def test_the_padding_of_streams_is_what_one_counts() -> None:
     assert order.padding() == pytest.approx(1 - real / every)
 
 
-class Watched:
+class Watched(Rows[Ids]):
     """A corpus of one long document that tells how much of it was looked at."""
 
-    length_N: NDArray[np.int64] = np.array([10**12])
+    example_N = np.array([0])
 
     def __init__(self) -> None:
         self.seen = 0
 
-    def take(self, rows: NDArray[np.int64], epoch: int) -> list[Ids]:
+    def lengths(self, epoch: int | None) -> Numbers:
+        return np.array([[10**12]])
+
+    def take(self, numbers: Numbers, epoch: int | None) -> list[Ids]:
         return [self]  # type: ignore[list-item]
 
     def __len__(self) -> int:
@@ -244,10 +200,12 @@ def test_streams_read_mapped_rows(tmp_path: Path) -> None:
 @settings(deadline=None)
 @given(corpora, st.integers(1, 30))
 def test_every_wanted_token_is_traced_to_its_document(corpus: Corpus, size: int) -> None:
-    for order in (documents_of(corpus, size), streams_of(corpus, 3, size)):
+    apart = Bucketed(rows_of(corpus), partial(texts, begin=BEGIN, end=END), tokens=size, marks=1)
+    for batches in (apart.once(), streams_of(corpus, 3, size).once()):
         found: Corpus = [[] for _ in corpus]
-        for batch, document_BT in order.traced():
-            for token, document in zip(batch.target_BT[batch.real_BT], document_BT[batch.real_BT], strict=True):
+        for batch in batches:
+            example_BT = batch.examples()
+            for token, document in zip(batch.target_BT[batch.real_BT], example_BT[batch.real_BT], strict=True):
                 found[int(document)].append(int(token))
-            assert not document_BT[~batch.real_BT].any()
+            assert batch.example_BT is None or not batch.example_BT[~batch.real_BT].any()
         assert found == [[*document, END] for document in corpus]

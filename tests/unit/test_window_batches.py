@@ -2,6 +2,7 @@
 
 from collections import Counter
 from collections.abc import Sequence
+from functools import partial
 from itertools import chain, pairwise
 
 import numpy as np
@@ -11,8 +12,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from seqwright.batches import InMemory, Place
+from seqwright.batches.bucketed import Bucketed
 from seqwright.batches.packed import PackedBatches, best_fit, packed_texts
-from seqwright.batches.text import DocumentBatches, PackedText, Text
+from seqwright.batches.text import Text, texts
 from seqwright.batches.windows import WindowBatches
 
 BEGIN, END = 2, 3
@@ -110,9 +112,9 @@ def test_each_epoch_cuts_elsewhere_and_in_another_order() -> None:
 def test_each_wanted_token_of_a_window_is_traced_to_its_document(corpus: Corpus, tokens: int, segment: int) -> None:
     numbered = [n for n, row in enumerate(corpus) for _ in [*row, END]]
     found = []
-    for batch, document_BT in windows_of(corpus, tokens, segment).traced():
-        found += document_BT[batch.real_BT].tolist()
-        assert not document_BT[~batch.real_BT].any()
+    for batch in windows_of(corpus, tokens, segment).once():
+        found += batch.examples()[batch.real_BT].tolist()
+        assert not batch.examples()[~batch.real_BT].any()
     assert found == numbered
 
 
@@ -126,8 +128,9 @@ def test_one_can_go_on_in_the_middle_of_an_epoch_without_replaying() -> None:
     for make in (windows_of, packed_of):
         straight = an_epoch(make(CORPUS), 4)
         for place in (1, 0):
-            fresh = make(CORPUS).at(Place(4, place))
-            assert all(torch.equal(mine, theirs) for mine, theirs in zip(fresh, straight[place], strict=True))
+            mine, theirs = (batch.tensors() for batch in (make(CORPUS).at(Place(4, place)), straight[place]))
+            assert mine.keys() == theirs.keys()
+            assert all(torch.equal(mine[name], theirs[name]) for name in mine)
 
 
 # Packed documents
@@ -137,6 +140,7 @@ def test_documents_share_a_row_and_are_numbered_in_it() -> None:
     batch = packed_texts([[np.array([4, 5]), np.array([6])], [np.array([], dtype=np.int64)]], begin=BEGIN, end=END)
     assert batch.input_BT.tolist() == [[BEGIN, 4, 5, BEGIN, 6], [BEGIN, 0, 0, 0, 0]]
     assert batch.target_BT.tolist() == [[4, 5, END, 6, END], [END, 0, 0, 0, 0]]
+    assert batch.document_BT is not None
     assert batch.document_BT.tolist() == [[1, 1, 1, 2, 2], [1, 0, 0, 0, 0]]
     assert batch.real_BT.tolist() == [[True] * 5, [True] + [False] * 4]
     assert batch.fresh_B.tolist() == [True, True]
@@ -151,7 +155,7 @@ def test_every_document_stands_whole_in_one_row_once_an_epoch(
     for batches in (an_epoch(order, epoch), list(order.once())):
         found = []
         for batch in batches:
-            assert isinstance(batch, PackedText)
+            assert batch.document_BT is not None
             assert batch.real_BT.numel() <= tokens or len(batch.input_BT) == 1
             assert torch.equal(batch.document_BT > 0, batch.real_BT)
             for known, wanted, document in zip(batch.input_BT, batch.target_BT, batch.document_BT, strict=True):
@@ -183,8 +187,9 @@ def test_packing_is_best_fit_decreasing(lengths: list[int], size: int) -> None:
 @given(corpora, st.integers(1, 30), st.integers(1, 12))
 def test_each_wanted_token_of_a_packed_row_is_traced_to_its_document(corpus: Corpus, tokens: int, segment: int) -> None:
     found: dict[int, list[int]] = {}
-    for batch, document_BT in packed_of(corpus, tokens, segment).traced():
-        for number, token in zip(document_BT[batch.real_BT].tolist(), batch.target_BT[batch.real_BT], strict=True):
+    for batch in packed_of(corpus, tokens, segment).once():
+        numbers = batch.examples()[batch.real_BT].tolist()
+        for number, token in zip(numbers, batch.target_BT[batch.real_BT], strict=True):
             found.setdefault(number, []).append(int(token))
     assert found == {number: [*document, END] for number, document in enumerate(corpus)}
 
@@ -192,7 +197,7 @@ def test_each_wanted_token_of_a_packed_row_is_traced_to_its_document(corpus: Cor
 def test_packing_pads_less_than_a_row_for_each() -> None:
     draw = np.random.default_rng(1)
     corpus = [[5] * int(length) for length in draw.integers(0, 40, 200)]
-    apart = DocumentBatches(rows_of(corpus), tokens=640, seed=1, begin=BEGIN, end=END)
+    apart = Bucketed(rows_of(corpus), partial(texts, begin=BEGIN, end=END), tokens=640, seed=1, marks=1)
     assert packed_of(corpus, tokens=640, segment=64).padding() < 0.02 < apart.padding()
 
 

@@ -35,10 +35,7 @@ from seqwright.models.encoder_decoder import (
     StackState,
     Vocabularies,
 )
-from seqwright.models.pair_example import SMALL, example
 from seqwright.models.reading import CELLS
-
-__all__ = ["Bahdanau", "BahdanauSettings", "Luong", "LuongSettings", "example", "small_bahdanau", "small_luong"]
 
 CellState = TypeVar("CellState", Hidden, LSTMState)
 
@@ -265,14 +262,3 @@ def _beside(forwards: CellState, backwards: CellState) -> CellState:
     """The states of two directions as one."""
     parts = (torch.cat(both, dim=1) for both in zip(forwards, backwards, strict=True))
     return type(forwards)(*parts)
-
-
-def small_bahdanau() -> Bahdanau:
-    """Gated recurrent units in two layers, for tests."""
-    return Bahdanau(BahdanauSettings(width=8, embedding=5, layers=2, dropout=0.1), **SMALL)
-
-
-def small_luong() -> Luong:
-    """LSTM cells in two layers with input feeding and two heads, for tests."""
-    settings = LuongSettings(width=8, embedding=5, layers=2, dropout=0.1, query_key_value=True, heads=2)
-    return Luong(settings, **SMALL)

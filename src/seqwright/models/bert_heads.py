@@ -3,7 +3,6 @@
 B batch · T time · N hidden tokens · V vocabulary · D width · C classes
 """
 
-from functools import partial
 from typing import Any, Literal
 
 import torch
@@ -11,10 +10,10 @@ import torch.nn.functional as F
 from pydantic import Field
 from torch import Tensor, nn
 
-from seqwright.batches.labelled import Labelled, labelled
+from seqwright.batches.labelled import Labelled
 from seqwright.batches.masked import Masked
-from seqwright.batches.questions import Asked, Window, asked
-from seqwright.batches.tagged import Stretch, Tagged, stretches, tagged
+from seqwright.batches.questions import Asked
+from seqwright.batches.tagged import Tagged
 from seqwright.layers.dropout import Dropout
 from seqwright.layers.embeddings import TokenVectors, token_logits
 from seqwright.models.bert import Bert, BertSettings
@@ -199,90 +198,3 @@ def mean_vector(h_BTD: Tensor, real_BT: Tensor) -> Tensor:
     """The mean of a text's vectors, padding left out."""
     real_BT1 = real_BT.unsqueeze(-1).to(h_BTD.dtype)
     return (h_BTD * real_BT1).sum(1) / real_BT1.sum(1)
-
-
-SMALL: dict[str, Any] = {"width": 8, "heads": 2, "layers": 2, "feed_forward": 13, "context": 19, "dropout": 0.1}
-Kind = Literal["bert", "roberta", "distilbert"]
-FAMILY: tuple[Kind, ...] = ("bert", "roberta", "distilbert")
-
-
-def small_masked(kind: Kind) -> MaskedBert:
-    """One that finds hidden words, for tests."""
-    return MaskedBert(MaskedBertSettings(kind=kind, **SMALL), vocabulary=13)
-
-
-def small_classifier(kind: Kind) -> BertClassifier:
-    """One that says a class, for tests."""
-    return BertClassifier(BertTextSettings(kind=kind, **SMALL), vocabulary=13, classes=3)
-
-
-def small_rater(kind: Kind) -> BertRater:
-    """One that gives a number, for tests."""
-    return BertRater(BertTextSettings(kind=kind, pooling="mean", **SMALL), vocabulary=13)
-
-
-def small_tagger(kind: Kind) -> BertTagger:
-    """One that tags words, for tests."""
-    return BertTagger(BertHeadSettings(kind=kind, **SMALL), vocabulary=13, classes=3)
-
-
-def small_answerer(kind: Kind) -> BertAnswerer:
-    """One that finds answers, for tests."""
-    return BertAnswerer(BertHeadSettings(kind=kind, **SMALL), vocabulary=13)
-
-
-small_masked_bert, small_masked_roberta, small_masked_distilbert = (partial(small_masked, kind) for kind in FAMILY)
-small_bert_classifier, small_roberta_classifier, small_distilbert_classifier = (
-    partial(small_classifier, kind) for kind in FAMILY
-)
-small_bert_rater, small_roberta_rater, small_distilbert_rater = (partial(small_rater, kind) for kind in FAMILY)
-small_bert_tagger, small_roberta_tagger, small_distilbert_tagger = (partial(small_tagger, kind) for kind in FAMILY)
-small_bert_answerer, small_roberta_answerer, small_distilbert_answerer = (
-    partial(small_answerer, kind) for kind in FAMILY
-)
-
-
-def masked_example() -> Masked:
-    """A batch for `small_masked`, with padding, and with a second text in two rows."""
-    draw = torch.Generator().manual_seed(1)
-    tokens_BT = torch.randint(4, 13, (3, 7), generator=draw)
-    real_BT = torch.arange(7) < torch.tensor([[7], [4], [5]])
-    segment_BT = ((torch.arange(7) > 3) & real_BT).long()
-    chosen_BT = (torch.rand(3, 7, generator=draw) < 0.4) & real_BT
-    target_BT = torch.randint(4, 13, (3, 7), generator=draw)
-    return Masked(tokens_BT, real_BT, segment_BT, chosen_BT, target_BT, torch.tensor([1, 0, 1]))
-
-
-def sentences_example() -> Masked:
-    """The same for a model that is not asked whether a text follows another."""
-    batch = masked_example()
-    return batch.replace(next_B=torch.full_like(batch.next_B, -1))
-
-
-def text_example() -> Labelled:
-    """A batch for `small_classifier` and `small_rater`, with padding, and with a second text in two rows."""
-    draw = torch.Generator().manual_seed(1)
-    rows = [torch.randint(4, 13, (length,), generator=draw) for length in (6, 3, 4, 1)]
-    rows[0][2] = rows[2][1] = 3  # the end of a first text
-    return labelled([row.numpy() for row in rows], [2, 0, 1, 1], end=3, begin=2)
-
-
-def tagged_example() -> Tagged:
-    """A batch for `small_tagger`, with padding, and with words of several tokens."""
-    draw = torch.Generator().manual_seed(1)
-    rows: list[Stretch] = []
-    for lengths in ((1, 3, 2), (2,), (1, 1, 1, 1)):
-        words = [torch.randint(4, 13, (length,), generator=draw).numpy() for length in lengths]
-        rows += stretches(words, torch.randint(3, (len(words),), generator=draw).tolist(), longest=11)
-    return tagged(rows, end=3, begin=2)
-
-
-def asked_example() -> Asked:
-    """A batch for `small_answerer`, with padding, and with a question that has no answer."""
-    draw = torch.Generator().manual_seed(1)
-    answers = ((1, 2), None, (0, 0))
-    rows = []
-    for lengths, answer in zip(((2, 5), (3, 2), (1, 4)), answers, strict=True):
-        question, context = (torch.randint(4, 13, (length,), generator=draw).numpy() for length in lengths)
-        rows.append(Window(question, context, answer))
-    return asked(rows, begin=2, end=3)

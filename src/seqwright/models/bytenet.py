@@ -16,10 +16,7 @@ from seqwright.layers.convolution import CausalConvolution, Convolution
 from seqwright.layers.dropout import Dropout
 from seqwright.layers.embeddings import TokenVectors
 from seqwright.layers.taps import Tap
-from seqwright.models.pair_example import SMALL, example
 from seqwright.settings import Settings
-
-__all__ = ["ByteNet", "ByteNetSettings", "example", "small"]
 
 
 class ByteNetSettings(Settings):
@@ -212,9 +209,3 @@ def columns_at(source_BSD: Tensor, place_BT: Tensor) -> Tensor:
     index_BT1 = place_BT.clamp_max(columns - 1).unsqueeze(-1)
     found_BTD = source_BSD.gather(1, index_BT1.expand(-1, -1, source_BSD.shape[2]))
     return found_BTD.masked_fill((place_BT >= columns).unsqueeze(-1), 0.0)
-
-
-def small() -> ByteNet:
-    """A ByteNet of a few thousand parameters, for tests; two vocabularies, so that mixing them up shows."""
-    settings = ByteNetSettings(channels=5, encoder_sets=1, decoder_sets=2, dilations=(1, 2), dropout=0.1)
-    return ByteNet(settings, **SMALL)

@@ -3,12 +3,12 @@
 B batch · T time · E embedding · D width, of both directions together · C classes
 """
 
-from typing import Any, Literal
+from typing import Literal
 
 import torch
 from torch import Tensor
 
-from seqwright.batches.labelled import Labelled, labelled
+from seqwright.batches.labelled import Labelled
 from seqwright.layers.scanning import RecurrentState
 from seqwright.models.reading import ReadingSettings, RecurrentReader
 
@@ -57,76 +57,3 @@ class RecurrentClassifier(RecurrentReader):
                 return (h_BTD * real_BT1).sum(1) / real_BT1.sum(1)
             case "max":
                 return h_BTD.masked_fill(~real_BT1, float("-inf")).amax(1)
-
-
-def small_rnn() -> RecurrentClassifier:
-    """Simple cells in one direction, for tests."""
-    return _small(RecurrentClassifierSettings(**SMALL, kind="rnn", pooling="last", bidirectional=False))
-
-
-def small_ugrnn() -> RecurrentClassifier:
-    """Update gate cells, for tests."""
-    return _small(RecurrentClassifierSettings(**SMALL, kind="ugrnn", pooling="last"))
-
-
-def small_gru() -> RecurrentClassifier:
-    """Gated recurrent units, for tests."""
-    return _small(RecurrentClassifierSettings(**SMALL, kind="gru", pooling="mean"))
-
-
-def small_lstm() -> RecurrentClassifier:
-    """LSTM cells, for tests."""
-    return _small(RecurrentClassifierSettings(**SMALL, kind="lstm", pooling="max"))
-
-
-def small_rater() -> RecurrentClassifier:
-    """LSTM cells that rate, for tests."""
-    return RecurrentClassifier(RecurrentClassifierSettings(**SMALL), vocabulary=13)
-
-
-SMALL: dict[str, Any] = {"width": 7, "embedding": 5, "layers": 2, "dropout": 0.1}
-
-
-def _small(settings: RecurrentClassifierSettings) -> RecurrentClassifier:
-    return RecurrentClassifier(settings, vocabulary=13, classes=3)
-
-
-small = small_lstm
-
-
-def example() -> Labelled:
-    """A batch for `small()`, with padding."""
-    draw = torch.Generator().manual_seed(1)
-    rows = [torch.randint(4, 13, (length,), generator=draw).numpy() for length in (6, 2, 4, 1)]
-    return labelled(rows, [2, 0, 1, 1], end=3)
-
-
-def small_series_rnn() -> RecurrentClassifier:
-    """Simple cells over values, for tests."""
-    return _small_series(RecurrentClassifierSettings(**SMALL, kind="rnn", pooling="last"))
-
-
-def small_series_ugrnn() -> RecurrentClassifier:
-    """Update gate cells over values, for tests."""
-    return _small_series(RecurrentClassifierSettings(**SMALL, kind="ugrnn", pooling="last"))
-
-
-def small_series_gru() -> RecurrentClassifier:
-    """Gated recurrent units over values, for tests."""
-    return _small_series(RecurrentClassifierSettings(**SMALL, kind="gru", pooling="mean"))
-
-
-def small_series_lstm() -> RecurrentClassifier:
-    """LSTM cells over values, for tests."""
-    return _small_series(RecurrentClassifierSettings(**SMALL, kind="lstm", pooling="max"))
-
-
-def _small_series(settings: RecurrentClassifierSettings) -> RecurrentClassifier:
-    return RecurrentClassifier(settings, channels=2, classes=3)
-
-
-def series_example() -> Labelled:
-    """A batch of values for them, with padding."""
-    draw = torch.Generator().manual_seed(1)
-    real_BT = torch.arange(6) < torch.tensor([[6], [2], [4], [1]])
-    return Labelled(torch.randn(4, 6, 2, generator=draw), real_BT, torch.tensor([2, 0, 1, 1]))

@@ -15,10 +15,7 @@ from seqwright.layers.deep_output import DeepOutput
 from seqwright.layers.initialisation import initialise
 from seqwright.layers.scanning import Recurrent, RecurrentState
 from seqwright.models.encoder_decoder import EncoderDecoder, EncoderDecoderSettings, Vocabularies
-from seqwright.models.pair_example import SMALL, example
 from seqwright.models.reading import CELLS
-
-__all__ = ["ContextRNN", "ContextRNNSettings", "example", "small"]
 
 
 class ContextRNNSettings(EncoderDecoderSettings):
@@ -80,8 +77,3 @@ class ContextRNN(EncoderDecoder[ContextRNNState]):
         h_BTD, layers = self.decoder(fed_BTE, state.layers, real_BT)
         said_BTE = self.deep_output(self.dropout(h_BTD), x_BTE, summary_B1D)
         return self.logits(said_BTE), ContextRNNState(layers, state.summary_BD)
-
-
-def small() -> ContextRNN:
-    """Two layers of gated recurrent units wider than the embedding, for tests."""
-    return ContextRNN(ContextRNNSettings(width=7, embedding=5, layers=2, dropout=0.1), **SMALL)

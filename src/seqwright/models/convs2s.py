@@ -19,10 +19,7 @@ from seqwright.layers.convolution import CausalConvolution, Convolution
 from seqwright.layers.dropout import Dropout
 from seqwright.layers.embeddings import TokenVectors, token_logits
 from seqwright.layers.taps import Tap
-from seqwright.models.pair_example import SMALL, example
 from seqwright.settings import Settings
-
-__all__ = ["ConvS2S", "ConvS2SSettings", "example", "small"]
 
 HALF = math.sqrt(0.5)  # a sum of two of the same variance has it again (section 3.4)
 
@@ -259,11 +256,3 @@ def normed(linear: nn.Linear, *, keep: float = 1.0, gated: bool = False) -> nn.L
     nn.init.zeros_(linear.bias)
     reparametrised: nn.Linear = weight_norm(linear)
     return reparametrised
-
-
-def small() -> ConvS2S:
-    """A ConvS2S of a few thousand parameters, for tests; two vocabularies, so that mixing them up shows."""
-    settings = ConvS2SSettings(
-        width=7, embedding=5, encoder_layers=2, decoder_layers=3, kernel=3, positions=5, dropout=0.1
-    )
-    return ConvS2S(settings, **SMALL)

@@ -16,10 +16,7 @@ from seqwright.layers.fast_forward import FastForwardLayer, half, joined
 from seqwright.layers.initialisation import initialise
 from seqwright.layers.scores import AdditiveScore
 from seqwright.models.encoder_decoder import AttendingStack, DeepSettings, StackState, Vocabularies
-from seqwright.models.pair_example import SMALL, example
 from seqwright.models.reading import CELLS
-
-__all__ = ["DeepAtt", "DeepAttSettings", "example", "small"]
 
 
 class DeepAttSettings(DeepSettings):
@@ -101,8 +98,3 @@ class DeepAtt(AttendingStack):
 def layers_of(column: nn.Module) -> list[FastForwardLayer]:
     """The layers of a column from the lowest."""
     return [layer for layer in column.children() if isinstance(layer, FastForwardLayer)]
-
-
-def small() -> DeepAtt:
-    """Three layers in every column, for tests."""
-    return DeepAtt(DeepAttSettings(width=7, embedding=5, encoder_layers=3, decoder_layers=3, dropout=0.1), **SMALL)

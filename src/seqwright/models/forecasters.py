@@ -6,11 +6,10 @@ B batch · T time, the steps of the past · N horizon · C channels · S steps a
 from collections.abc import Callable
 from typing import Any, Literal
 
-import torch
 from pydantic import Field, NonNegativeInt, PositiveInt, model_validator
 from torch import Tensor, nn
 
-from seqwright.batches.series import Series, windows
+from seqwright.batches.series import Series
 from seqwright.layers.initialisation import Initialisation, initialise
 from seqwright.layers.recurrence import Cell, GRUCell, LSTMCell, RNNCell, UGRNNCell
 from seqwright.layers.scanning import Recurrent
@@ -147,48 +146,3 @@ def _linear(inputs: int, outputs: int) -> nn.Linear:
 def _placed(values: Tensor, horizon: int) -> Tensor:
     """`forecast_BSNC` from N·C values side by side."""
     return values.view(*values.shape[:-1], horizon, -1)
-
-
-# ---------------------------------------------------------------------------------------------------- for tests
-
-SIZES = {"channels": 2, "horizon": 3, "history": 7}
-
-
-def small_dense() -> DenseForecaster:
-    """A linear forecast."""
-    return DenseForecaster(DenseSettings(), **SIZES)
-
-
-def small_mlp() -> MLPForecaster:
-    """Two hidden layers with dropout."""
-    return MLPForecaster(MLPSettings(width=11, layers=2, dropout=0.1), **SIZES)
-
-
-def small_rnn() -> RecurrentForecaster:
-    """Simple cells, the output too."""
-    return _small(RecurrentForecasterSettings(kind="rnn", width=5, output="recurrent"))
-
-
-def small_ugrnn() -> RecurrentForecaster:
-    """Update gate cells."""
-    return _small(RecurrentForecasterSettings(kind="ugrnn", width=5, dropout=0.1))
-
-
-def small_gru() -> RecurrentForecaster:
-    """Gated recurrent units."""
-    return _small(RecurrentForecasterSettings(kind="gru", width=5, dropout=0.1))
-
-
-def small_lstm() -> RecurrentForecaster:
-    """LSTM cells, the output too."""
-    return _small(RecurrentForecasterSettings(kind="lstm", width=5, dropout=0.1, output="recurrent"))
-
-
-def _small(settings: RecurrentForecasterSettings) -> RecurrentForecaster:
-    return RecurrentForecaster(settings, **SIZES)
-
-
-def example() -> Series:
-    """A batch for any of them."""
-    draw = torch.Generator().manual_seed(1)
-    return windows(torch.randn(3, 7 + 3, 2, generator=draw), horizon=3)

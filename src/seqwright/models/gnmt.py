@@ -16,10 +16,7 @@ from seqwright.layers.initialisation import initialise
 from seqwright.layers.scanning import Recurrent, RecurrentLayer
 from seqwright.layers.scores import AdditiveScore
 from seqwright.models.encoder_decoder import AttendingStack, DeepSettings, StackState, Vocabularies
-from seqwright.models.pair_example import SMALL, example
 from seqwright.models.reading import CELLS
-
-__all__ = ["GNMT", "GNMTSettings", "example", "small"]
 
 UNCHANGED = 2  # layers at the bottom of either stack that have no residual connection
 
@@ -95,8 +92,3 @@ class GNMT(AttendingStack):
     def stack(self) -> list[RecurrentLayer]:
         """The layers above the one that looks, from the lowest."""
         return [layer for layer in self.above if isinstance(layer, RecurrentLayer)]
-
-
-def small() -> GNMT:
-    """Four layers on each side, for tests."""
-    return GNMT(GNMTSettings(width=7, embedding=5, encoder_layers=4, decoder_layers=4, dropout=0.1), **SMALL)

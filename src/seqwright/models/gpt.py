@@ -10,7 +10,7 @@ import torch.nn.functional as F
 from pydantic import Field, PositiveInt, model_validator
 from torch import Tensor, nn
 
-from seqwright.batches.text import Text, texts
+from seqwright.batches.text import Text
 from seqwright.layers.attention import KeysValues, not_later
 from seqwright.layers.blocks import CausalBlock
 from seqwright.layers.dropout import Dropout
@@ -195,14 +195,3 @@ def init_weights(module: nn.Module) -> None:
             nn.init.normal_(each.weight, std=DEVIATION)
         if isinstance(each, nn.Linear) and each.bias is not None:
             nn.init.zeros_(each.bias)
-
-
-def small() -> GPT:
-    """A GPT of a few thousand parameters, for tests."""
-    return GPT(GPTSettings(width=8, heads=2, layers=3, context=19, feed_forward=32, dropout=0.1), vocabulary=13)
-
-
-def example() -> Text:
-    """A batch for `small()`, with padding."""
-    draw = torch.Generator().manual_seed(1)
-    return texts([torch.randint(4, 13, (length,), generator=draw).numpy() for length in (6, 2, 4)], begin=2, end=3)

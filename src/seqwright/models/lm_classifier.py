@@ -3,13 +3,13 @@
 B batch · T time · V vocabulary · D width · C classes
 """
 
-from typing import Any, Literal
+from typing import Literal
 
 import torch
 from pydantic import Field
 from torch import Tensor, nn
 
-from seqwright.batches.labelled import Labelled, labelled
+from seqwright.batches.labelled import Labelled
 from seqwright.layers.dropout import Dropout
 from seqwright.layers.embeddings import TokenVectors
 from seqwright.models.gpt import GPT, GPTSettings, init_weights
@@ -93,37 +93,3 @@ def _language_model(settings: BodySettings, vocabulary: int) -> GPT | RecurrentL
         return GPT(settings, vocabulary=vocabulary)
     own = settings.model_dump(include=set(RecurrentLMSettings.model_fields))
     return RecurrentLM(RecurrentLMSettings.model_validate({**own, "kind": "lstm"}), vocabulary=vocabulary)
-
-
-SMALL: dict[str, Any] = {"width": 8, "layers": 2, "dropout": 0.1}
-
-
-def small_gpt() -> LanguageModelClassifier:
-    """Over a GPT, for tests."""
-    return _small(GPTClassifierSettings(**SMALL, heads=2, context=19))
-
-
-def small_lstm() -> LanguageModelClassifier:
-    """Over an LSTM, for tests."""
-    return _small(RecurrentLMClassifierSettings(**SMALL))
-
-
-def _small(settings: BodySettings) -> LanguageModelClassifier:
-    return LanguageModelClassifier(settings, vocabulary=13, classes=3)
-
-
-def small_gpt_rater() -> LanguageModelClassifier:
-    """A GPT that rates, for tests."""
-    return LanguageModelClassifier(GPTClassifierSettings(**SMALL, heads=2, context=19), vocabulary=13)
-
-
-def small_lstm_rater() -> LanguageModelClassifier:
-    """An LSTM that rates, for tests."""
-    return LanguageModelClassifier(RecurrentLMClassifierSettings(**SMALL), vocabulary=13)
-
-
-def example() -> Labelled:
-    """A batch for the small ones, with padding."""
-    draw = torch.Generator().manual_seed(1)
-    rows = [torch.randint(4, 13, (length,), generator=draw).numpy() for length in (6, 2, 4, 1)]
-    return labelled(rows, [2, 0, 1, 1], end=3, begin=2)

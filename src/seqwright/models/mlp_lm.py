@@ -10,7 +10,7 @@ import torch.nn.functional as F
 from pydantic import Field, PositiveInt
 from torch import Tensor, nn
 
-from seqwright.batches.text import Text, texts
+from seqwright.batches.text import Text
 from seqwright.layers.embeddings import TokenVectors
 from seqwright.layers.taps import Tap
 from seqwright.settings import Settings
@@ -108,14 +108,3 @@ class MLPLM(nn.Module):
         tokens_B1 = tokens_B.unsqueeze(1)
         logits_B1V, state = self.read(tokens_B1, torch.ones_like(tokens_B1, dtype=torch.bool), state)
         return logits_B1V.squeeze(1), state
-
-
-def small() -> MLPLM:
-    """A model of a few hundred parameters, for tests."""
-    return MLPLM(MLPLMSettings(window=3, embedding=5, width=7, direct=True, dropout=0.1), vocabulary=13)
-
-
-def example() -> Text:
-    """A batch for `small()`, with padding."""
-    draw = torch.Generator().manual_seed(1)
-    return texts([torch.randint(4, 13, (length,), generator=draw).numpy() for length in (6, 2, 4)], begin=2, end=3)

@@ -10,7 +10,7 @@ import torch.nn.functional as F
 from pydantic import Field, PositiveInt, model_validator
 from torch import Tensor, nn
 
-from seqwright.batches.text import Text, texts
+from seqwright.batches.text import Text
 from seqwright.layers.dropout import Dropout
 from seqwright.layers.embeddings import TokenEmbedding, TokenVectors
 from seqwright.layers.experts import Experts
@@ -122,16 +122,3 @@ class MoELSTM(nn.Module):
         tokens_B1 = tokens_B.unsqueeze(1)
         logits_B1V, state = self.read(tokens_B1, torch.ones_like(tokens_B1, dtype=torch.bool), state)
         return logits_B1V.squeeze(1), state
-
-
-def small() -> MoELSTM:
-    """A few small experts, for tests; their gate prefers some, which it does not at first."""
-    model = MoELSTM(MoELSTMSettings(width=7, experts=3, chosen=2, expert_width=5, dropout=0.1), vocabulary=13)
-    nn.init.normal_(model.experts.gate.mean_DE)
-    return model
-
-
-def example() -> Text:
-    """A batch for `small()`, with padding."""
-    draw = torch.Generator().manual_seed(1)
-    return texts([torch.randint(4, 13, (length,), generator=draw).numpy() for length in (6, 2, 4)], begin=2, end=3)

@@ -13,10 +13,7 @@ from seqwright.layers.blocks import FeedForward
 from seqwright.layers.embeddings import TokenVectors
 from seqwright.layers.experts import Experts
 from seqwright.layers.taps import View
-from seqwright.models.pair_example import SMALL, example
 from seqwright.models.transformer import Transformer, TransformerSettings, TransformerState
-
-__all__ = ["MoETransformer", "MoETransformerSettings", "example", "small"]
 
 READ = {"encoder": "source", "decoder": "wanted"}  # what stands at the positions of each stack
 
@@ -94,23 +91,3 @@ class MoETransformer(nn.Module):
     def step(self, tokens_B: Tensor, state: TransformerState) -> tuple[Tensor, TransformerState]:
         """`read` of one token in each row."""
         return self.transformer.step(tokens_B, state)
-
-
-def small() -> MoETransformer:
-    """A few small experts, for tests; their gates prefer some, which they do not at first."""
-    settings = MoETransformerSettings(
-        width=8,
-        heads=2,
-        encoder_layers=2,
-        decoder_layers=3,
-        feed_forward=13,
-        dropout=0.1,
-        block="pre-norm",
-        experts=3,
-        chosen=2,
-    )
-    model = MoETransformer(settings, **SMALL)
-    for layer in model.modules():
-        if isinstance(layer, Experts):
-            nn.init.normal_(layer.gate.mean_DE)
-    return model

@@ -12,7 +12,7 @@ import torch
 from pydantic import Field, PositiveFloat, field_validator
 from torch import Tensor, nn
 
-from seqwright.batches.text import Text, texts
+from seqwright.batches.text import Text
 from seqwright.models.ngram_counts import Transcript, counted
 from seqwright.models.ngram_estimates import (
     Corpus,
@@ -330,19 +330,3 @@ def _after(state: NgramState, text_BL: Tensor, real_BT: Tensor) -> NgramState:
     read_B = real_BT.sum(1)
     last_BC = read_B.unsqueeze(1) + torch.arange(size, device=text_BL.device)
     return NgramState(text_BL.gather(1, last_BC), (state.known_B + read_B).clamp(max=size))
-
-
-def small() -> Ngram:
-    """A model that has counted a little random text, for tests."""
-    model = Ngram(NgramSettings(order=4), vocabulary=13)
-    rows = [torch.randint(4, 13, (length,)).numpy() for length in (31, 7, 53, 2, 41, 67)]
-    model.observe(texts(rows, begin=2, end=3))
-    model.conclude()
-    return model
-
-
-def example() -> Text:
-    """A batch for `small()`, with padding."""
-    draw = torch.Generator().manual_seed(1)
-    rows = [torch.randint(4, 13, (length,), generator=draw).numpy() for length in (6, 3, 8)]
-    return texts(rows, begin=2, end=3)

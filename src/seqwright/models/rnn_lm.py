@@ -12,7 +12,7 @@ import torch.nn.functional as F
 from pydantic import Field, NonNegativeInt, PositiveInt, model_validator
 from torch import Tensor, nn
 
-from seqwright.batches.text import Text, texts
+from seqwright.batches.text import Text
 from seqwright.layers.dropout import Dropout
 from seqwright.layers.embeddings import TokenEmbedding, TokenVectors
 from seqwright.layers.initialisation import Initialisation, initialise
@@ -155,38 +155,3 @@ class RecurrentLM(nn.Module):
         tokens_B1 = tokens_B.unsqueeze(1)
         logits_B1V, state = self.read(tokens_B1, torch.ones_like(tokens_B1, dtype=torch.bool), state)
         return logits_B1V.squeeze(1), state
-
-
-def small_rnn() -> RecurrentLM:
-    """Simple cells, for tests."""
-    return _small(RecurrentLMSettings(kind="rnn", width=7, layers=2, dropout=0.1))
-
-
-def small_ugrnn() -> RecurrentLM:
-    """Update gate cells, deeper by one, for tests."""
-    return _small(RecurrentLMSettings(kind="ugrnn", width=7, layers=2, transition=1, dropout=0.1))
-
-
-def small_gru() -> RecurrentLM:
-    """Gated recurrent units with residual connections and variational dropout, for tests."""
-    return _small(
-        RecurrentLMSettings(kind="gru", width=7, layers=3, residual=True, dropout=0.1, dropout_kind="variational")
-    )
-
-
-def small_lstm() -> RecurrentLM:
-    """LSTM cells wider than the embedding, for tests."""
-    return _small(RecurrentLMSettings(kind="lstm", width=7, embedding=5, layers=2, dropout=0.1))
-
-
-def _small(settings: RecurrentLMSettings) -> RecurrentLM:
-    return RecurrentLM(settings, vocabulary=13)
-
-
-small = small_lstm
-
-
-def example() -> Text:
-    """A batch for `small()`, with padding."""
-    draw = torch.Generator().manual_seed(1)
-    return texts([torch.randint(4, 13, (length,), generator=draw).numpy() for length in (6, 2, 4)], begin=2, end=3)

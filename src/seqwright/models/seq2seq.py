@@ -13,10 +13,7 @@ from seqwright.batches.pairs import Pairs
 from seqwright.layers.initialisation import initialise
 from seqwright.layers.scanning import Recurrent, RecurrentState, turned
 from seqwright.models.encoder_decoder import EncoderDecoder, EncoderDecoderSettings, Vocabularies
-from seqwright.models.pair_example import SMALL, example
 from seqwright.models.reading import CELLS
-
-__all__ = ["Seq2Seq", "Seq2SeqSettings", "example", "small"]
 
 
 class Seq2SeqSettings(EncoderDecoderSettings):
@@ -74,8 +71,3 @@ class Seq2Seq(EncoderDecoder[RecurrentState]):
         """Read target tokens; the logits at t are for the token after t. Padding stands on the right."""
         h_BTD, state = self.decoder(self.target_vectors(tokens_BT), state, real_BT)
         return self.logits(h_BTD), state
-
-
-def small() -> Seq2Seq:
-    """Two layers of LSTM cells wider than the embedding, for tests."""
-    return Seq2Seq(Seq2SeqSettings(width=7, embedding=5, layers=2, dropout=0.1), **SMALL)

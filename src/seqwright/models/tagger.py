@@ -3,12 +3,9 @@
 B batch · T time · E embedding · D width, of both directions together · C classes, the tags
 """
 
-from typing import Any
-
-import torch
 from torch import Tensor
 
-from seqwright.batches.tagged import Stretch, Tagged, stretches, tagged
+from seqwright.batches.tagged import Tagged
 from seqwright.models.reading import ReadingSettings, RecurrentReader
 
 
@@ -36,42 +33,3 @@ class RecurrentTagger(RecurrentReader):
         """`logits_BTC`: how well each tag fits at each token."""
         h_BTD, _ = self.read(batch.input, batch.real_BT)
         return self.output(self.dropout(h_BTD)), carry
-
-
-def small_rnn() -> RecurrentTagger:
-    """Simple cells in one direction, for tests."""
-    return _small(kind="rnn", bidirectional=False)
-
-
-def small_ugrnn() -> RecurrentTagger:
-    """Update gate cells, for tests."""
-    return _small(kind="ugrnn")
-
-
-def small_gru() -> RecurrentTagger:
-    """Gated recurrent units, for tests."""
-    return _small(kind="gru")
-
-
-def small_lstm() -> RecurrentTagger:
-    """LSTM cells, for tests."""
-    return _small(kind="lstm")
-
-
-def _small(**settings: Any) -> RecurrentTagger:
-    chosen = RecurrentTaggerSettings(width=7, embedding=5, layers=2, dropout=0.1, **settings)
-    return RecurrentTagger(chosen, vocabulary=13, classes=3)
-
-
-small = small_lstm
-
-
-def example() -> Tagged:
-    """A batch for `small()`, with padding, and with words of several tokens."""
-    draw = torch.Generator().manual_seed(1)
-    rows: list[Stretch] = []
-    for lengths in ((1, 3, 2), (2,), (1, 1, 1, 1)):
-        words = [torch.randint(4, 13, (length,), generator=draw).numpy() for length in lengths]
-        tags = torch.randint(3, (len(words),), generator=draw).tolist()
-        rows += stretches(words, tags, longest=11)
-    return tagged(rows, end=3)

@@ -15,10 +15,7 @@ from seqwright.layers.attention import Attention, KeysValues, not_later
 from seqwright.layers.blocks import DecoderBlock, EncoderBlock, FeedForward, PostNorm, PreNorm
 from seqwright.layers.embeddings import PositionedEmbedding, TokenEmbedding, TokenVectors
 from seqwright.layers.taps import Tap
-from seqwright.models.pair_example import SMALL, example
 from seqwright.settings import Settings
-
-__all__ = ["SIZES", "Transformer", "TransformerSettings", "TransformerState", "example", "small"]
 
 SIZES: dict[str, dict[str, int | float]] = {
     "tiny": {"width": 128, "heads": 4, "encoder_layers": 2, "decoder_layers": 2, "feed_forward": 512, "dropout": 0.1},
@@ -188,11 +185,3 @@ class Transformer(nn.Module):
         tokens_B1 = tokens_B.unsqueeze(1)
         logits_B1V, state = self.read(tokens_B1, torch.ones_like(tokens_B1, dtype=torch.bool), state)
         return logits_B1V.squeeze(1), state
-
-
-def small() -> Transformer:
-    """A Transformer of a few thousand parameters, for tests; two vocabularies, so that mixing them up shows."""
-    settings = TransformerSettings(
-        width=8, heads=2, encoder_layers=2, decoder_layers=3, feed_forward=13, dropout=0.1, block="pre-norm"
-    )
-    return Transformer(settings, **SMALL)

@@ -8,7 +8,7 @@ from typing import NamedTuple
 import torch
 from torch import Tensor, nn
 
-from seqwright.batches.described import Described, described
+from seqwright.batches.described import Described
 from seqwright.layers.bridging import Bridge
 from seqwright.layers.embeddings import TokenVectors
 from seqwright.layers.scanning import RecurrentState
@@ -79,37 +79,3 @@ class VectorToSequence(nn.Module):
         tokens_B1 = tokens_B.unsqueeze(1)
         logits_B1V, state = self.read(tokens_B1, torch.ones_like(tokens_B1, dtype=torch.bool), state)
         return logits_B1V.squeeze(1), state
-
-
-def small_rnn() -> VectorToSequence:
-    """Simple cells that have only their first state from the vector, for tests."""
-    return _small(VectorToSequenceSettings(kind="rnn", width=7, layers=2, dropout=0.1, fed=False))
-
-
-def small_ugrnn() -> VectorToSequence:
-    """Update gate cells, deeper by one, for tests."""
-    return _small(VectorToSequenceSettings(kind="ugrnn", width=7, transition=1, dropout=0.1))
-
-
-def small_gru() -> VectorToSequence:
-    """Gated recurrent units with residual connections, for tests."""
-    return _small(VectorToSequenceSettings(kind="gru", width=7, layers=3, residual=True, dropout=0.1))
-
-
-def small_lstm() -> VectorToSequence:
-    """LSTM cells wider than the embedding, that have only their first state from the vector, for tests."""
-    return _small(VectorToSequenceSettings(kind="lstm", width=7, embedding=5, layers=2, dropout=0.1, fed=False))
-
-
-def _small(settings: VectorToSequenceSettings) -> VectorToSequence:
-    return VectorToSequence(settings, inputs=5, vocabulary=13)
-
-
-small = small_gru
-
-
-def example() -> Described:
-    """A batch for `small()`, with padding."""
-    draw = torch.Generator().manual_seed(1)
-    rows = [torch.randint(4, 13, (length,), generator=draw).numpy() for length in (6, 2, 4)]
-    return described(torch.randn(3, 5, generator=draw), rows, begin=2, end=3)

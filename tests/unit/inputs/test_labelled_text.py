@@ -44,7 +44,7 @@ def test_long_texts_are_shortened() -> None:
 
 def test_batches_of_examples_have_the_numbers_of_their_labels() -> None:
     found = inputs().batches(EXAMPLES, tokens=1000)
-    assert found.at(Place()).label_B.sort().values.tolist() == [0, 1, 1, 2]
+    assert found.at(Place()).target_B.sort().values.tolist() == [0, 1, 1, 2]
     with pytest.raises(DataError, match=r"no label 'god'.*Did you mean 'good'"):
         inputs().batches([("x", "god")], tokens=1000)
 

@@ -103,6 +103,7 @@ def test_a_few_examples_become_batches_without_a_recipe() -> None:
     inputs = VectorText.learnt([text for _, text in examples], Digits(99), VectorTextSettings(kind="characters"))
     batch = inputs.batches(examples, tokens=64).at(Place())
     assert batch.vector_BX.shape == (2, 22)
-    texts = [inputs.tokenizer.decode(row_T[real_T].tolist()) for row_T, real_T in zip(*batch[2:], strict=True)]
+    rows = zip(batch.target_BT, batch.real_BT, strict=True)
+    texts = [inputs.tokenizer.decode(row_T[real_T].tolist()) for row_T, real_T in rows]
     given = ["".join(str(place.argmax().item()) for place in row.view(2, 11)) for row in batch.vector_BX]
     assert sorted(zip(given, texts, strict=True)) == [("21", "ca"), ("310", "abc")]

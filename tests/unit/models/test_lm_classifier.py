@@ -6,7 +6,6 @@ import pytest
 import torch
 
 from seqwright.batches.labelled import labelled
-from seqwright.models import lm_classifier
 from seqwright.models.bert import BertSettings
 from seqwright.models.bert_heads import BertClassifier, BertTextSettings
 from seqwright.models.gpt import GPT, GPTSettings
@@ -14,15 +13,13 @@ from seqwright.models.lm_classifier import (
     GPTClassifierSettings,
     LanguageModelClassifier,
     RecurrentLMClassifierSettings,
-    example,
-    small_gpt,
-    small_lstm,
 )
 from seqwright.models.rnn_lm import RecurrentLM, RecurrentLMSettings
 from seqwright.objectives.labels import Labels
 from seqwright.training.loop import fit
 from seqwright.training.settings import TrainingSettings
 from seqwright.training.weights import transferred, unique_tensors
+from tests.small_models import begun_labelled, small
 
 SIZES: dict[str, Any] = {"width": 8, "layers": 2}
 
@@ -31,7 +28,7 @@ class Same:
     """One batch again and again."""
 
     def at(self, place: Any) -> Any:
-        return example()
+        return begun_labelled()
 
     def after(self, place: Any) -> Any:
         return place._replace(batch=place.batch + 1)
@@ -40,20 +37,20 @@ class Same:
         return 1000
 
 
-@pytest.mark.parametrize("small", [small_gpt, small_lstm])
+@pytest.mark.parametrize("kind", ["gpt", "lstm-lm"])
 @torch.no_grad()
-def test_the_class_is_said_from_the_last_real_token(small: Any) -> None:
-    model, batch = small().eval(), example()
+def test_the_class_is_said_from_the_last_real_token(kind: str) -> None:
+    model, batch = small(kind, "classification").eval(), begun_labelled()
     said_BC, _ = model(batch, None)
     for row, length in enumerate(batch.real_BT.sum(1).tolist()):
         h_1TD = model.body.hidden(batch.input_BT[row : row + 1, :length], batch.real_BT[row : row + 1, :length])
         torch.testing.assert_close(said_BC[row], model.head(h_1TD[0, -1]), rtol=0, atol=1e-6)
 
 
-@pytest.mark.parametrize("small", [small_gpt, small_lstm])
+@pytest.mark.parametrize("kind", ["gpt", "lstm-lm"])
 @torch.no_grad()
-def test_the_words_are_those_of_the_language_model_alone(small: Any) -> None:
-    model, batch = small().eval(), example()
+def test_the_words_are_those_of_the_language_model_alone(kind: str) -> None:
+    model, batch = small(kind, "classification").eval(), begun_labelled()
     said_BC, words_BTV = model.with_words(batch)
     assert torch.equal(said_BC, model(batch, None)[0])
     length_B = batch.real_BT.sum(1).tolist()
@@ -105,14 +102,14 @@ def test_a_frozen_body_does_not_change_and_the_head_does(kind: str) -> None:
 
 
 def test_a_rater_has_one_output() -> None:
-    for small in (lm_classifier.small_gpt_rater, lm_classifier.small_lstm_rater):
-        assert small()(example(), None)[0].shape == (4, 1)
+    for kind in ("gpt", "lstm-lm"):
+        assert small(kind, "rating")(begun_labelled(), None)[0].shape == (4, 1)
 
 
 def test_the_layers_of_every_body_are_known() -> None:
     bert = BertClassifier(BertTextSettings(**SIZES, heads=2), vocabulary=13, classes=2)
     assert isinstance(bert.settings, BertSettings)
-    for model in (small_gpt(), small_lstm(), bert):
+    for model in (small("gpt", "classification"), small("lstm-lm", "classification"), bert):
         names = {name for name, _ in model.named_parameters()}
         for start, depth in model.depths().items():
             assert any(name.startswith(f"{start}.") for name in names)
@@ -123,6 +120,6 @@ def test_two_texts_are_read_as_one() -> None:
     """`labelled` of a row that holds an end: the last token is the second text's end."""
     batch = labelled([torch.tensor([5, 6, 3, 7]).numpy()], end=3, begin=2)
     assert batch.input_BT.tolist() == [[2, 5, 6, 3, 7, 3]]
-    model = small_gpt().eval()
-    changed = batch.replace(tokens_BT=torch.tensor([[2, 5, 6, 3, 8, 3]]))
+    model = small("gpt", "classification").eval()
+    changed = batch.replace(input_BT=torch.tensor([[2, 5, 6, 3, 8, 3]]))
     assert not torch.allclose(model(batch, None)[0], model(changed, None)[0])

@@ -7,7 +7,8 @@ import torch.nn.functional as F
 
 from seqwright.batches.text import Text
 from seqwright.layers.taps import listen
-from seqwright.models.mlp_lm import MLPLM, MLPLMSettings, example, small
+from seqwright.models.mlp_lm import MLPLM, MLPLMSettings
+from tests.small_models import small, some_texts
 
 V, N, E, D = 13, 3, 5, 7
 
@@ -23,7 +24,7 @@ def a_model(**more) -> MLPLM:
 def a_text(length: int = 6, *, fresh: bool = True) -> Text:
     stream_BT = torch.randint(4, V, (2, length + 1), generator=torch.Generator().manual_seed(4))
     real_BT = torch.ones(2, length, dtype=torch.bool)
-    return Text(stream_BT[:, :-1], stream_BT[:, 1:], real_BT, torch.full((2,), fresh))
+    return Text(stream_BT[:, :-1], stream_BT[:, 1:], real_BT, fresh_B=torch.full((2,), fresh))
 
 
 def test_a_one_hot_vector_times_the_matrix_is_the_look_up() -> None:
@@ -69,14 +70,14 @@ def test_two_segments_with_the_carry_say_what_one_long_one_says(window: int) -> 
     model, whole = a_model(window=window), a_text()
     target_BTV, end = model(whole, None)
     first, second = (
-        Text(whole.input_BT[:, half], whole.target_BT[:, half], whole.real_BT[:, half], torch.full((2,), fresh))
+        Text(whole.input_BT[:, half], whole.target_BT[:, half], whole.real_BT[:, half], fresh_B=torch.full((2,), fresh))
         for half, fresh in ((slice(None, 3), True), (slice(3, None), False))
     )
     first_BTV, carry = model(first, None)
     second_BTV, reached = model(second, carry)
     torch.testing.assert_close(torch.cat((first_BTV, second_BTV), dim=1), target_BTV, rtol=0, atol=1e-5)
     assert torch.equal(reached.tokens_BM, end.tokens_BM)
-    mixed_BTV, _ = model(second._replace(fresh_B=torch.tensor([True, False])), carry)
+    mixed_BTV, _ = model(second.replace(fresh_B=torch.tensor([True, False])), carry)
     torch.testing.assert_close(mixed_BTV[0], model(second, None)[0][0], rtol=0, atol=1e-5)
     torch.testing.assert_close(mixed_BTV[1], second_BTV[1], rtol=0, atol=1e-5)
 
@@ -86,13 +87,13 @@ def test_the_state_is_that_before_the_padding() -> None:
     tokens_BT = torch.tensor([[4, 5, 6, 7], [8, 9, 4, 4], [10, 4, 4, 4], [4, 4, 4, 4]])
     real_BT = torch.arange(4) < torch.tensor([4, 2, 1, 0])[:, None]
     everywhere_B = torch.ones(4, dtype=torch.bool)
-    _, state = model.read(tokens_BT, real_BT, model.start(Text(tokens_BT, tokens_BT, real_BT, everywhere_B)))
+    _, state = model.read(tokens_BT, real_BT, model.start(Text(tokens_BT, tokens_BT, real_BT, fresh_B=everywhere_B)))
     assert state.tokens_BM.tolist() == [[6, 7], [8, 9], [V, 10], [V, V]]
 
 
 @torch.no_grad()
 def test_the_log_probabilities_are_those_of_the_logits() -> None:
-    model, batch = small().eval(), example()
+    model, batch = small("mlp", "language").eval(), some_texts()
     found_BT, _ = model.log_probability(batch)
     logits_BTV, _ = model(batch, None)
     for row, t in batch.real_BT.nonzero().tolist():
@@ -103,7 +104,7 @@ def test_the_log_probabilities_are_those_of_the_logits() -> None:
 
 def test_batches_of_another_number_of_rows_may_follow_if_all_of_them_are_fresh() -> None:
     model = a_model()
-    _, carry = model(example(), None)
+    _, carry = model(some_texts(), None)
     assert torch.equal(model(a_text(), carry)[0], model(a_text(), None)[0])
     with pytest.raises(AssertionError, match="rows that go on"):
         model(a_text(fresh=False), carry)

@@ -46,10 +46,11 @@ def test_batching_padding_and_the_order_of_the_rows_change_nothing(smoothing: st
     alone = counted([as_texts([row]) for row in rows], smoothing)
     shuffled = [rows[i] for i in np.random.default_rng(2).permutation(len(rows))]
     batches = [as_texts(shuffled[:5]), as_texts(shuffled[5:12]), as_texts(shuffled[12:])]
-    for i, (input_BT, target_BT, real_BT, fresh_B) in enumerate(batches):  # more padding, with tokens in it
-        rubbish_BT = torch.full((len(input_BT), 3), 7)
-        wide_given_BT, wide_wanted_BT = (torch.cat((tensor, rubbish_BT), dim=1) for tensor in (input_BT, target_BT))
-        batches[i] = Text(wide_given_BT, wide_wanted_BT, torch.cat((real_BT, rubbish_BT < 0), dim=1), fresh_B)
+    for i, batch in enumerate(batches):  # more padding, with tokens in it
+        rubbish_BT = torch.full((len(batch), 3), 7)
+        input_BT, target_BT = (torch.cat((tensor, rubbish_BT), dim=1) for tensor in (batch.input_BT, batch.target_BT))
+        real_BT = torch.cat((batch.real_BT, rubbish_BT < 0), dim=1)
+        batches[i] = batch.replace(input_BT=input_BT, target_BT=target_BT, real_BT=real_BT)
     assert same(whole, alone)
     assert same(whole, counted(batches, smoothing))
     assert not same(whole, counted([as_texts(rows[1:])], smoothing))
@@ -60,7 +61,7 @@ def test_n_grams_go_on_over_the_border_of_batches(segment: int) -> None:
     rows = rows_of(3)
     joined = np.concatenate([[2], *(np.append(row, 3) for row in rows)])
     pair = torch.from_numpy(joined).unsqueeze(0)
-    whole = Text(pair[:, :-1], pair[:, 1:], torch.ones_like(pair[:, 1:], dtype=torch.bool), torch.tensor([True]))
+    whole = Text(pair[:, :-1], pair[:, 1:], torch.ones_like(pair[:, 1:], dtype=torch.bool))
     stream = StreamBatches(InMemory(rows), streams=1, segment=segment, begin=2, end=3)
     batches = list(stream.once())
     assert same(counted([whole]), counted(batches))
@@ -77,7 +78,7 @@ def test_several_streams_go_on_each_by_itself() -> None:
     """A row that ends early is padding from then on, and a fresh row begins anew."""
 
     def batch(given: list[list[int]], wanted: list[list[int]], real: list[list[int]], fresh: list[bool]) -> Text:
-        return Text(torch.tensor(given), torch.tensor(wanted), torch.tensor(real) > 0, torch.tensor(fresh))
+        return Text(torch.tensor(given), torch.tensor(wanted), torch.tensor(real) > 0, fresh_B=torch.tensor(fresh))
 
     first = batch([[2, 4, 5], [2, 7, 8]], [[4, 5, 6], [7, 8, 9]], [[1, 1, 1], [1, 1, 1]], [True, True])
     second = batch([[6, 4, 5], [9, 0, 0]], [[4, 5, 3], [3, 0, 0]], [[1, 1, 1], [1, 0, 0]], [False, False])
@@ -99,7 +100,7 @@ def test_a_fresh_row_knows_nothing_of_what_was_before_it(smoothing: str) -> None
     _, carry = model.log_probability(as_texts([row[:3], row[:3]]))
     rest_BT = torch.from_numpy(np.stack([row[3:], row[3:]]))  # without BEGIN, which lets no row know what was before
     input_BT, target_BT = rest_BT[:, :-1], rest_BT[:, 1:]
-    batch = Text(input_BT, target_BT, torch.ones_like(input_BT, dtype=torch.bool), torch.tensor([True, False]))
+    batch = Text(input_BT, target_BT, torch.ones_like(input_BT, dtype=torch.bool), fresh_B=torch.tensor([True, False]))
     anew, on = (model.log_probability(batch, state)[0] for state in (None, carry))
     assert torch.equal(anew[0], on[0])
     assert not torch.equal(anew[1], on[1])
@@ -113,7 +114,7 @@ def test_the_edge_of_a_text_without_begin_is_a_token_before_it() -> None:
 
     def stretch(tokens: list[int]) -> Text:
         row = torch.tensor([tokens])
-        return Text(row[:, :-1], row[:, 1:], torch.ones_like(row[:, 1:], dtype=torch.bool), torch.tensor([True]))
+        return Text(row[:, :-1], row[:, 1:], torch.ones_like(row[:, 1:], dtype=torch.bool))
 
     model = counted([stretch([4, 5, 6, 7]), stretch([5, 6, 8])], "kneser-ney")
     # Bigrams: 4 5 before which nothing stands, 5 6 after two kinds, 6 7 and 6 8 after one: n1 = 3, n2 = 1, D = 3/5.
@@ -124,7 +125,7 @@ def test_begin_starts_a_text_wherever_it_stands() -> None:
     rows = rows_of(4, rows=7)
     joined = torch.from_numpy(np.concatenate([np.concatenate(([2], row, [3])) for row in rows])).unsqueeze(0)
     real_BT = torch.ones_like(joined[:, 1:], dtype=torch.bool)
-    together = Text(joined[:, :-1], joined[:, 1:], real_BT, torch.tensor([True]))
+    together = Text(joined[:, :-1], joined[:, 1:], real_BT)
     model = counted([as_texts(rows)])
     assert same(model, counted([together]))
     logp_BT, _ = model.log_probability(together)

@@ -15,17 +15,11 @@ from seqwright.layers.taps import listen
 from seqwright.models.rnn_lm import (
     RecurrentLM,
     RecurrentLMSettings,
-    example,
-    small,
-    small_gru,
-    small_lstm,
-    small_rnn,
-    small_ugrnn,
 )
+from tests.small_models import small, some_texts
 
 V = 13
-SMALL = [small_rnn, small_ugrnn, small_gru, small_lstm]
-every_kind = pytest.mark.parametrize("make", SMALL, ids=["rnn", "ugrnn", "gru", "lstm"])
+every_kind = pytest.mark.parametrize("kind", ["rnn", "ugrnn", "gru", "lstm"])
 
 
 def segments(rows: int = 3, length: int = 6, *, fresh: bool = False) -> tuple[Text, Text, Text]:
@@ -36,15 +30,15 @@ def segments(rows: int = 3, length: int = 6, *, fresh: bool = False) -> tuple[Te
     new_B, on_B = torch.ones(rows, dtype=torch.bool), torch.full((rows,), fresh)
     first, second = slice(None, length), slice(length, None)
     return (
-        Text(input_BT, target_BT, real_BT, new_B),
-        Text(input_BT[:, first], target_BT[:, first], real_BT[:, first], new_B),
-        Text(input_BT[:, second], target_BT[:, second], real_BT[:, second], on_B),
+        Text(input_BT, target_BT, real_BT, fresh_B=new_B),
+        Text(input_BT[:, first], target_BT[:, first], real_BT[:, first], fresh_B=new_B),
+        Text(input_BT[:, second], target_BT[:, second], real_BT[:, second], fresh_B=on_B),
     )
 
 
-def without_chance(make) -> RecurrentLM:
+def without_chance(kind: str) -> RecurrentLM:
     torch.manual_seed(1)
-    model: RecurrentLM = make()
+    model: RecurrentLM = small(kind, "language")
     return model.eval()
 
 
@@ -53,8 +47,8 @@ def without_chance(make) -> RecurrentLM:
 
 @every_kind
 @torch.no_grad()
-def test_two_segments_with_the_carry_say_what_one_long_one_says(make) -> None:
-    model = without_chance(make)
+def test_two_segments_with_the_carry_say_what_one_long_one_says(kind: str) -> None:
+    model = without_chance(kind)
     whole, first, second = segments()
     target_BTV, end = model(whole, None)
     first_BTV, carry = model(first, None)
@@ -65,27 +59,27 @@ def test_two_segments_with_the_carry_say_what_one_long_one_says(make) -> None:
 
 @every_kind
 @torch.no_grad()
-def test_only_rows_that_are_fresh_start_anew(make) -> None:
-    model = without_chance(make)
+def test_only_rows_that_are_fresh_start_anew(kind: str) -> None:
+    model = without_chance(kind)
     _, first, second = segments()
     _, carry = model(first, None)
     alone_BTV, _ = model(second, None)
     goes_on_BTV, _ = model(second, carry)
-    mixed_BTV, _ = model(second._replace(fresh_B=torch.tensor([True, False, True])), carry)
+    mixed_BTV, _ = model(second.replace(fresh_B=torch.tensor([True, False, True])), carry)
     torch.testing.assert_close(mixed_BTV[[0, 2]], alone_BTV[[0, 2]], rtol=0, atol=1e-6)
     torch.testing.assert_close(mixed_BTV[1], goes_on_BTV[1], rtol=0, atol=1e-6)
     assert float((goes_on_BTV[:, 0] - alone_BTV[:, 0]).abs().min()) > 0
 
 
 @pytest.mark.parametrize("kind", ["rnn", "ugrnn", "gru", "lstm"])
-def test_no_gradient_crosses_the_border_of_two_segments(kind) -> None:
+def test_no_gradient_crosses_the_border_of_two_segments(kind: str) -> None:
     """Token 5 is read in the first half only: what is said in the second half teaches it something, unless cut."""
     torch.manual_seed(1)
     model = RecurrentLM(RecurrentLMSettings(kind=kind, width=7, layers=2, dropout=0, tied=False), vocabulary=V)
     whole, first, second = segments()
-    first = first._replace(input_BT=torch.full_like(first.input_BT, 5))
-    second = second._replace(input_BT=torch.full_like(second.input_BT, 4))
-    whole = whole._replace(input_BT=torch.cat((first.input_BT, second.input_BT), dim=1))
+    first = first.replace(input_BT=torch.full_like(first.input_BT, 5))
+    second = second.replace(input_BT=torch.full_like(second.input_BT, 4))
+    whole = whole.replace(input_BT=torch.cat((first.input_BT, second.input_BT), dim=1))
 
     _, carry = model(first, None)
     cut_BTV, _ = model(second, carry)
@@ -99,8 +93,8 @@ def test_no_gradient_crosses_the_border_of_two_segments(kind) -> None:
 
 
 def test_batches_of_another_number_of_rows_may_follow_if_all_of_them_are_fresh() -> None:
-    model = without_chance(small)
-    _, carry = model(example(), None)
+    model = without_chance("lstm")
+    _, carry = model(some_texts(), None)
     _, first, second = segments(rows=5)
     with torch.no_grad():
         assert torch.equal(model(first, carry)[0], model(first, None)[0])
@@ -113,8 +107,8 @@ def test_batches_of_another_number_of_rows_may_follow_if_all_of_them_are_fresh()
 
 @every_kind
 @torch.no_grad()
-def test_the_log_probabilities_are_those_of_the_logits(make) -> None:
-    model, batch = without_chance(make), example()
+def test_the_log_probabilities_are_those_of_the_logits(kind: str) -> None:
+    model, batch = without_chance(kind), some_texts()
     found_BT, _ = model.log_probability(batch)
     logits_BTV, _ = model(batch, None)
     for row, t in batch.real_BT.nonzero().tolist():
@@ -125,7 +119,7 @@ def test_the_log_probabilities_are_those_of_the_logits(make) -> None:
 
 @torch.no_grad()
 def test_scoring_goes_on_from_the_carry_too() -> None:
-    model = without_chance(small)
+    model = without_chance("lstm")
     whole, first, second = segments()
     target_BT, _ = model.log_probability(whole)
     first_BT, carry = model.log_probability(first)
@@ -154,7 +148,7 @@ def test_the_language_model_is_torchs_lstm_between_an_embedding_and_itself() -> 
 
 
 def test_what_every_layer_and_gate_says_can_be_heard() -> None:
-    model, batch = without_chance(small), example()
+    model, batch = without_chance("lstm"), some_texts()
     with listen(model) as heard:
         model(batch, None)
     assert heard["recurrent.layers.1.hidden"][0].shape == (*batch.input_BT.shape, 7)
@@ -174,7 +168,7 @@ def test_the_settings_choose_what_is_built() -> None:
     assert torch.equal(cell.first.weights.hidden_GD.detach(), torch.eye(7))
     assert isinstance(model.dropout, Dropout)
     assert model.recurrent.within is None
-    variational = small_gru()
+    variational = small("gru", "language")
     assert isinstance(variational.dropout, VariationalDropout)
     assert variational.recurrent.within is variational.dropout
 
@@ -184,7 +178,7 @@ def test_the_output_is_tied_where_it_can_be(embedding: int, tied: bool, paramete
     model = RecurrentLM(RecurrentLMSettings(width=7, embedding=embedding, tied=tied), vocabulary=V)
     inside = sum(p.numel() for p in [*model.embedding.parameters(), *model.recurrent.parameters()])
     assert sum(p.numel() for p in model.parameters()) == inside + parameters
-    assert model(example(), None)[0].shape[-1] == V
+    assert model(some_texts(), None)[0].shape[-1] == V
 
 
 @pytest.mark.parametrize("wrong", [{"activation": "relu"}, {"initialisation": "identity"}, {"dropout": 1.0}])

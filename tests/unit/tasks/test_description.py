@@ -111,7 +111,8 @@ def test_what_was_left_out_is_counted() -> None:
 def test_each_text_is_trained_on_with_its_own_vector_though_others_were_left_out() -> None:
     recipe, data, inputs = wired(inputs={"longest": 3})
     batch = TASK.prepared(recipe, data, inputs).train.at(Place())
-    texts = [inputs.tokenizer.decode(row_T[real_T].tolist()) for row_T, real_T in zip(*batch[2:], strict=True)]
+    rows = zip(batch.target_BT, batch.real_BT, strict=True)
+    texts = [inputs.tokenizer.decode(row_T[real_T].tolist()) for row_T, real_T in rows]
     assert dict(zip(texts, batch.vector_BX.argmax(1).tolist(), strict=True)) == {"cab": 1, "abc": 2}
 
 

@@ -17,11 +17,11 @@ from seqwright.errors import RunError, SettingError
 from seqwright.inputs.dictionary import learnt_dictionary, load_dictionary, save_dictionary
 from seqwright.inputs.pair_text import PairText, PairTextSettings
 from seqwright.layers.taps import Tap, View
-from seqwright.models.pair_example import example
-from seqwright.models.transformer import Transformer, TransformerSettings, small
+from seqwright.models.transformer import Transformer, TransformerSettings
 from seqwright.tasks.alignments import Aligner, Attentive, alignment_taps
 from seqwright.tasks.translator import Translator
 from seqwright.tasks.unknown_words import replaced
+from tests.small_models import small, some_pairs
 
 PAIRS = [("ein Hund schläft", "a dog sleeps"), ("eine Katze schläft", "a cat sleeps")] * 2
 OTHER = [("ein Hund schläft", "a dog sleeps"), ("eine Katze rennt", "a cat runs")] * 2
@@ -188,7 +188,7 @@ def test_a_dictionary_is_what_was_seen_together_most(tmp_path: Path) -> None:
 @torch.no_grad()
 def test_a_model_that_is_listened_to_says_the_same_and_where_it_looked() -> None:
     torch.manual_seed(1)
-    model, batch = small().eval(), example()
+    model, batch = small("transformer", "translation").eval(), some_pairs()
     listened = Attentive(model)
     assert isinstance(listened, Aligns)
     assert len(alignment_taps(model)) == 3

@@ -11,7 +11,8 @@ import torch
 from torch import Tensor, nn
 
 from seqwright.batches import InMemory, Place
-from seqwright.batches.text import DocumentBatches, PackedText, StreamBatches, Text
+from seqwright.batches.bucketed import Bucketed
+from seqwright.batches.text import StreamBatches, Text
 from seqwright.batches.windows import WindowBatches
 from seqwright.data.text import TextFiles, TextFilesSettings
 from seqwright.decoding.settings import DecodingSettings
@@ -23,6 +24,7 @@ from seqwright.recipe import Recipe
 from seqwright.tasks.language import LanguageTask, likelihood_of
 from seqwright.tasks.text_check import TextBatches
 from seqwright.training.settings import TrainingSettings
+from tests.small_models import small
 
 TRAIN = ["abba", "a cab", "", "bad cab", "abba", "dada", "a bad dad"]
 VALID = ["cab", " ", "dad a", "abba", "Zebra"]
@@ -128,7 +130,7 @@ def test_a_segment_longer_than_the_budget_is_one_stream(data: TextFiles) -> None
 def test_documents_can_be_kept_apart(data: TextFiles) -> None:
     recipe = recipe_with(joined=False, longest=7)
     prepared = TASK.prepared(recipe, data, TASK.learnt_inputs(recipe, data))
-    assert isinstance(prepared.train, DocumentBatches)
+    assert isinstance(prepared.train, Bucketed)
     assert sum(len(batch.input_BT) for batch in an_epoch(prepared.train)) == 5
     assert prepared.notes[0] == "train: 5 documents; left out: 1 blank, 1 too long"
 
@@ -168,7 +170,7 @@ def test_the_length_of_a_segment_does_not_change_the_scores(data: TextFiles, seg
 @pytest.mark.parametrize("row", [row for row in MODELS if row.task == "language"], ids=lambda row: row.kind)
 def test_how_much_is_read_at_once_does_not_change_the_likelihood(row: Model) -> None:
     torch.manual_seed(1)
-    model = row.load(row.small)().eval()
+    model = small(row.kind, row.task).eval()
     corpus = InMemory([np.random.default_rng(length).integers(4, 13, length) for length in (31, 2, 0, 17, 5, 23)])
 
     def batches(rows: int) -> TextBatches:
@@ -256,4 +258,4 @@ def test_checking_says_what_is_too_long(data: TextFiles) -> None:
     checked, batches = TASK.checked(recipe, data, TASK.learnt_inputs(recipe, data))
     assert "documents of the train part with over 7 tokens, cut: 1" in checked.remarks
     assert "streams" not in checked.facts
-    assert isinstance(batches, DocumentBatches)
+    assert isinstance(batches, Bucketed)

@@ -101,7 +101,7 @@ class ByOverlap(nn.Module):
 
     def forward(self, batch: Labelled, carry: Any) -> tuple[Tensor, Any]:
         said = []
-        for tokens, real, _, segment in zip(*batch, strict=True):
+        for tokens, real, segment in zip(batch.input_BT, batch.real_BT, batch.segment_BT, strict=True):
             first, second = (set(tokens[real & (segment == part)].tolist()) for part in (0, 1))
             common = float(len(first & second) - 1)  # both have the end
             said.append([self.weight * common] if self.outputs == 1 else [self.weight * common, self.weight * 1.5])

@@ -143,7 +143,7 @@ def test_a_part_is_tokenised_with_the_answer_in_its_place(tmp_path: Path) -> Non
         "from"
     )
     batches = batches_of(recipe(), inputs, tokens)
-    assert 3 not in batches.rows.question_N[batches.only]  # whose answer is nowhere
+    assert 3 not in batches.rows.example_N[batches.only]  # whose answer is nowhere
     learnt = sum(int((batch.start_B > 0).sum()) for batch in batches.once())
     assert learnt > 2  # the answer stands in several windows of the first, and in the third
 

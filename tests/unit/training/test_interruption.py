@@ -4,6 +4,7 @@ import json
 import shutil
 import signal
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -12,9 +13,9 @@ import pytest
 import torch
 from torch import nn
 
-from seqwright.batches import Ids
-from seqwright.batches.pairs import PairBatches
-from seqwright.models.transformer import small
+from seqwright.batches import InMemory, Zipped
+from seqwright.batches.bucketed import Bucketed, by_column
+from seqwright.batches.pairs import pairs
 from seqwright.objectives.next_token import NextToken
 from seqwright.training.checkpoint import newest_whole, read_checkpoint, read_mark, step_folder, steps_on_disk
 from seqwright.training.interruption import Interrupted, Interruption
@@ -22,18 +23,13 @@ from seqwright.training.loop import fit
 from seqwright.training.reporter import Quiet
 from seqwright.training.settings import TrainingSettings
 from seqwright.training.weights import unique_tensors
+from tests.small_models import small
 
 
-class Sentences:
+def sentences(seed: int, vocabulary: int) -> InMemory:
     """Token rows of a few lengths."""
-
-    def __init__(self, seed: int, vocabulary: int) -> None:
-        draw = np.random.default_rng(seed)
-        self.length_N = draw.integers(1, 8, 17)
-        self.rows = [draw.integers(4, vocabulary, length) for length in self.length_N]
-
-    def take(self, rows: Any, epoch: int) -> list[Ids]:
-        return [self.rows[row] for row in rows]
+    draw = np.random.default_rng(seed)
+    return InMemory([draw.integers(4, vocabulary, length) for length in draw.integers(1, 8, 17)])
 
 
 class StopAt(Quiet):
@@ -60,8 +56,8 @@ def translating(
     torch.manual_seed(5)
     settings: dict[str, Any] = {"steps": 11, "accumulate": 2, "log_every": 3, "validate_every": 4, "save_every": 5}
     settings |= {"clip": 1.0, "seed": 3, "average": average, "average_last": 3, "keep": 3, "ema_decay": 0.7}
-    source, target = Sentences(1, 17), Sentences(2, 11)
-    batches = PairBatches(source, target, tokens=32, seed=3, begin=2, end=3)
+    both, collate = Zipped(sentences(1, 17), sentences(2, 11)), by_column(partial(pairs, begin=2, end=3))
+    batches = Bucketed(both, collate, tokens=32, seed=3, marks=1)
     assert len(batches.plan(0)) == 5
 
     def evaluate(model: nn.Module) -> dict[str, float]:
@@ -71,7 +67,7 @@ def translating(
         return {"loss": float(sum(part.sum for part in parts)) / sum(part.over for part in parts)}
 
     return fit(
-        small(),
+        small("transformer", "translation"),
         NextToken(),
         batches,
         settings=TrainingSettings.model_validate(settings | changes),

@@ -1,0 +1,242 @@
+"""Each model of the lineage with a few thousand parameters, and a batch for it, by its kind and its task.
+
+`small("gpt", "language")` draws its weights from torch's own generator, so seed that before; `example` is always the
+same. A batch has at least three rows and five positions, with padding along every axis that can have it; sizes are
+distinct, so that swapped axes fail.
+"""
+
+from collections.abc import Callable, Mapping
+from typing import Any, NamedTuple
+
+import torch
+from numpy.typing import NDArray
+from torch import nn
+
+from seqwright.batches.described import Described, described
+from seqwright.batches.labelled import Labelled, labelled
+from seqwright.batches.masked import Masked
+from seqwright.batches.pairs import Pairs, pairs
+from seqwright.batches.questions import Asked, Window, asked
+from seqwright.batches.series import Series, windows
+from seqwright.batches.tagged import Stretch, Tagged, stretches, tagged
+from seqwright.batches.text import Text, texts
+from seqwright.layers.experts import Experts
+from seqwright.lineage import model_row
+from seqwright.models.ngram import Ngram
+
+V, C = 13, 3
+BEGIN, END = 2, 3
+PAIR_SIZES: dict[str, Any] = {"source_vocabulary": 17, "target_vocabulary": 11, "shared": False}  # mixed up, it shows
+RECURRENT = {"width": 7, "embedding": 5, "layers": 2, "dropout": 0.1}
+TRANSFORMER = {"width": 8, "heads": 2, "feed_forward": 13, "dropout": 0.1}
+BERT = TRANSFORMER | {"layers": 2, "context": 19}
+DEEP = {"width": 7, "embedding": 5, "dropout": 0.1}
+TWO_SIDES = TRANSFORMER | {"encoder_layers": 2, "decoder_layers": 3, "block": "pre-norm"}
+OVER_A_MODEL = {"width": 8, "layers": 2, "dropout": 0.1}
+
+
+def drawn(*lengths: int, vocabulary: int = V, seed: int = 1) -> list[NDArray[Any]]:
+    """Rows of tokens that are no special ones."""
+    draw = torch.Generator().manual_seed(seed)
+    return [torch.randint(4, vocabulary, (length,), generator=draw).numpy() for length in lengths]
+
+
+# ----------------------------------------------------------------------------------------------------- the batches
+
+
+def some_pairs() -> Pairs:
+    """Padding on both sides."""
+    draw = torch.Generator().manual_seed(1)
+    source = [torch.randint(4, 17, (length,), generator=draw).numpy() for length in (5, 2, 7)]
+    target = [torch.randint(4, 11, (length,), generator=draw).numpy() for length in (6, 3, 1)]
+    return pairs(source, target, begin=BEGIN, end=END)
+
+
+def some_texts() -> Text:
+    return texts(drawn(6, 2, 4), begin=BEGIN, end=END)
+
+
+def longer_texts() -> Text:
+    return texts(drawn(6, 3, 8), begin=BEGIN, end=END)
+
+
+def some_described() -> Described:
+    draw = torch.Generator().manual_seed(1)
+    rows = [torch.randint(4, V, (length,), generator=draw).numpy() for length in (6, 2, 4)]
+    return described(torch.randn(3, 5, generator=draw), rows, begin=BEGIN, end=END)
+
+
+def some_windows() -> Series:
+    return windows(torch.randn(3, 7 + 3, 2, generator=torch.Generator().manual_seed(1)), horizon=3)
+
+
+def some_labelled() -> Labelled:
+    return labelled(drawn(6, 2, 4, 1), [2, 0, 1, 1], end=END)
+
+
+def begun_labelled() -> Labelled:
+    """With a token before each text."""
+    return labelled(drawn(6, 2, 4, 1), [2, 0, 1, 1], end=END, begin=BEGIN)
+
+
+def labelled_with_seconds() -> Labelled:
+    """With a second text in two rows."""
+    rows = drawn(6, 3, 4, 1)
+    rows[0][2] = rows[2][1] = END  # of a first text
+    return labelled(rows, [2, 0, 1, 1], end=END, begin=BEGIN)
+
+
+def labelled_series() -> Labelled:
+    """Values of two channels in place of tokens."""
+    draw = torch.Generator().manual_seed(1)
+    real_BT = torch.arange(6) < torch.tensor([[6], [2], [4], [1]])
+    return Labelled(torch.randn(4, 6, 2, generator=draw), real_BT, torch.tensor([2, 0, 1, 1]))
+
+
+def some_tagged(begin: int | None = None) -> Tagged:
+    """Words of several tokens."""
+    draw = torch.Generator().manual_seed(1)
+    rows: list[Stretch] = []
+    for lengths in ((1, 3, 2), (2,), (1, 1, 1, 1)):
+        words = [torch.randint(4, V, (length,), generator=draw).numpy() for length in lengths]
+        rows += stretches(words, torch.randint(C, (len(words),), generator=draw).tolist(), longest=11)
+    return tagged(rows, end=END, begin=begin)
+
+
+def begun_tagged() -> Tagged:
+    """With a token before each text."""
+    return some_tagged(begin=BEGIN)
+
+
+def some_asked() -> Asked:
+    """A question without an answer among them."""
+    draw = torch.Generator().manual_seed(1)
+    rows = []
+    for lengths, answer in zip(((2, 5), (3, 2), (1, 4)), ((1, 2), None, (0, 0)), strict=True):
+        question, context = (torch.randint(4, V, (length,), generator=draw).numpy() for length in lengths)
+        rows.append(Window(question, context, answer))
+    return asked(rows, begin=BEGIN, end=END)
+
+
+def some_masked() -> Masked:
+    """A second text in two rows."""
+    draw = torch.Generator().manual_seed(1)
+    tokens_BT = torch.randint(4, V, (3, 7), generator=draw)
+    real_BT = torch.arange(7) < torch.tensor([[7], [4], [5]])
+    segment_BT = ((torch.arange(7) > 3) & real_BT).long()
+    chosen_BT = (torch.rand(3, 7, generator=draw) < 0.4) & real_BT
+    target_BT = torch.randint(4, V, (3, 7), generator=draw)
+    return Masked(tokens_BT, real_BT, segment_BT, chosen_BT, target_BT, torch.tensor([1, 0, 1]))
+
+
+def masked_sentences() -> Masked:
+    """Nobody is asked whether a text follows another."""
+    batch = some_masked()
+    return batch.replace(next_B=torch.full_like(batch.next_B, -1))
+
+
+# ------------------------------------------------------------------------------------------------------ the models
+
+
+class Small(NamedTuple):
+    """What a model is built from: `settings` of every kind it has, `own` of one kind; and a batch for it."""
+
+    sizes: Mapping[str, Any]
+    example: Callable[[], Any]
+    settings: Mapping[str, Any]
+    own: Mapping[str, Mapping[str, Any]] = {}
+
+
+LANGUAGE = ({"vocabulary": V}, some_texts)
+TRANSLATION = (PAIR_SIZES, some_pairs)
+FORECAST = ({"channels": 2, "horizon": 3, "history": 7}, some_windows)
+CLASSES = {"vocabulary": V, "classes": C}
+# By the name of the model's class.
+SMALL = {
+    "Ngram": Small({"vocabulary": V}, longer_texts, {"order": 4}),
+    "MLPLM": Small(*LANGUAGE, {"window": 3, "embedding": 5, "width": 7, "direct": True, "dropout": 0.1}),
+    "RecurrentLM": Small(
+        *LANGUAGE,
+        {"width": 7, "layers": 2, "dropout": 0.1},
+        {
+            "ugrnn": {"transition": 1},
+            "gru": {"layers": 3, "residual": True, "dropout_kind": "variational"},
+            "lstm": {"embedding": 5},
+        },
+    ),
+    "MoELSTM": Small(*LANGUAGE, {"width": 7, "experts": 3, "chosen": 2, "expert_width": 5, "dropout": 0.1}),
+    "GPT": Small(*LANGUAGE, {"width": 8, "heads": 2, "layers": 3, "context": 19, "feed_forward": 32, "dropout": 0.1}),
+    "VectorToSequence": Small(
+        {"inputs": 5, "vocabulary": V},
+        some_described,
+        {"width": 7, "dropout": 0.1},
+        {
+            "rnn": {"layers": 2, "fed": False},
+            "ugrnn": {"transition": 1},
+            "gru": {"layers": 3, "residual": True},
+            "lstm": {"embedding": 5, "layers": 2, "fed": False},
+        },
+    ),
+    "RecurrentClassifier": Small(
+        CLASSES,
+        some_labelled,
+        RECURRENT,
+        {
+            "rnn": {"pooling": "last", "bidirectional": False},
+            "ugrnn": {"pooling": "last"},
+            "gru": {"pooling": "mean"},
+            "lstm": {"pooling": "max"},
+        },
+    ),
+    "LanguageModelClassifier": Small(CLASSES, begun_labelled, OVER_A_MODEL, {"gpt": {"heads": 2, "context": 19}}),
+    "RecurrentTagger": Small(CLASSES, some_tagged, RECURRENT, {"rnn": {"bidirectional": False}}),
+    "DenseForecaster": Small(*FORECAST, {}),
+    "MLPForecaster": Small(*FORECAST, {"width": 11, "layers": 2, "dropout": 0.1}),
+    "RecurrentForecaster": Small(
+        *FORECAST,
+        {"width": 5, "dropout": 0.1},
+        {"rnn": {"output": "recurrent", "dropout": 0.0}, "lstm": {"output": "recurrent"}},
+    ),
+    "ByteNet": Small(
+        *TRANSLATION, {"channels": 5, "encoder_sets": 1, "decoder_sets": 2, "dilations": (1, 2), "dropout": 0.1}
+    ),
+    "ConvS2S": Small(*TRANSLATION, DEEP | {"encoder_layers": 2, "decoder_layers": 3, "kernel": 3, "positions": 5}),
+    "ContextRNN": Small(*TRANSLATION, RECURRENT),
+    "Seq2Seq": Small(*TRANSLATION, RECURRENT),
+    "Bahdanau": Small(*TRANSLATION, RECURRENT | {"width": 8}),
+    "Luong": Small(*TRANSLATION, RECURRENT | {"width": 8, "query_key_value": True, "heads": 2}),
+    "GNMT": Small(*TRANSLATION, DEEP | {"encoder_layers": 4, "decoder_layers": 4}),
+    "DeepAtt": Small(*TRANSLATION, DEEP | {"encoder_layers": 3, "decoder_layers": 3}),
+    "Transformer": Small(*TRANSLATION, TWO_SIDES),
+    "MoETransformer": Small(*TRANSLATION, TWO_SIDES | {"experts": 3, "chosen": 2}),
+    "MaskedBert": Small({"vocabulary": V}, masked_sentences, BERT),
+    "BertClassifier": Small(CLASSES, labelled_with_seconds, BERT),
+    "BertRater": Small({"vocabulary": V}, labelled_with_seconds, BERT | {"pooling": "mean"}),
+    "BertTagger": Small(CLASSES, begun_tagged, BERT),
+    "BertAnswerer": Small({"vocabulary": V}, some_asked, BERT),
+}
+# What is another thing for one task or one kind.
+SIZES = {"rating": {"vocabulary": V}, "series-classification": {"channels": 2, "classes": C}}
+EXAMPLES = {("MaskedBert", "bert"): some_masked}  # BERT is asked whether a text follows another
+TASK_EXAMPLES = {"series-classification": labelled_series}
+
+
+def small(kind: str, task: str) -> Any:
+    """A new model."""
+    row = model_row(kind, task)
+    made = SMALL[row.thing]
+    settings = row.load(row.settings)(kind=kind, **{**made.settings, **made.own.get(kind, {})})
+    model = row.load(row.thing)(settings, **SIZES.get(task, made.sizes))
+    for layer in model.modules():
+        if isinstance(layer, Experts):
+            nn.init.normal_(layer.gate.mean_DE)  # prefers some, which it does not at first
+    if isinstance(model, Ngram):
+        model.observe(texts([torch.randint(4, V, (n,)).numpy() for n in (31, 7, 53, 2, 41, 67)], begin=BEGIN, end=END))
+        model.conclude()
+    return model
+
+
+def example(kind: str, task: str) -> Any:
+    """A batch for it."""
+    thing = model_row(kind, task).thing
+    return TASK_EXAMPLES.get(task, EXAMPLES.get((thing, kind), SMALL[thing].example))()
