@@ -86,6 +86,13 @@ def labelled_with_seconds() -> Labelled:
     return labelled(rows, [2, 0, 1, 1], end=END, begin=BEGIN)
 
 
+def labelled_series() -> Labelled:
+    """Values of two channels in place of tokens."""
+    draw = torch.Generator().manual_seed(1)
+    real_BT = torch.arange(6) < torch.tensor([[6], [2], [4], [1]])
+    return Labelled(torch.randn(4, 6, 2, generator=draw), real_BT, torch.tensor([2, 0, 1, 1]))
+
+
 def some_tagged(begin: int | None = None) -> Tagged:
     """Words of several tokens."""
     draw = torch.Generator().manual_seed(1)
@@ -209,8 +216,9 @@ SMALL = {
     "BertAnswerer": Small({"vocabulary": V}, some_asked, BERT),
 }
 # What is another thing for one task or one kind.
-RATED = {"vocabulary": V}
+SIZES = {"rating": {"vocabulary": V}, "series-classification": {"channels": 2, "classes": C}}
 EXAMPLES = {("MaskedBert", "bert"): some_masked}  # BERT is asked whether a text follows another
+TASK_EXAMPLES = {"series-classification": labelled_series}
 
 
 def small(kind: str, task: str) -> Any:
@@ -218,7 +226,7 @@ def small(kind: str, task: str) -> Any:
     row = model_row(kind, task)
     made = SMALL[row.thing]
     settings = row.load(row.settings)(kind=kind, **{**made.settings, **made.own.get(kind, {})})
-    model = row.load(row.thing)(settings, **(RATED if task == "rating" else made.sizes))
+    model = row.load(row.thing)(settings, **SIZES.get(task, made.sizes))
     for layer in model.modules():
         if isinstance(layer, Experts):
             nn.init.normal_(layer.gate.mean_DE)  # prefers some, which it does not at first
@@ -231,4 +239,4 @@ def small(kind: str, task: str) -> Any:
 def example(kind: str, task: str) -> Any:
     """A batch for it."""
     thing = model_row(kind, task).thing
-    return EXAMPLES.get((thing, kind), SMALL[thing].example)()
+    return TASK_EXAMPLES.get(task, EXAMPLES.get((thing, kind), SMALL[thing].example))()

@@ -31,6 +31,8 @@ class TaskKind(NamedTuple):
 
     files: str
     usual: dict[str, str]
+    input: str = ""  # what is read and what is said, as `file.Class` of their rooms
+    output: str = ""
 
 
 TASKS = {
@@ -38,10 +40,20 @@ TASKS = {
     "language": TaskKind("text", {"inputs": "bpe", "model": "lstm", "objective": "next-token"}),
     "prompting": TaskKind("files", {"inputs": "bpe", "model": "gpt", "objective": "answer"}),
     "masking": TaskKind("text", {"inputs": "wordpiece", "model": "bert", "objective": "masked-token"}),
-    "classification": TaskKind("labelled", {"inputs": "bpe", "model": "lstm", "objective": "labels"}),
-    "rating": TaskKind("labelled", {"inputs": "bpe", "model": "lstm", "objective": "rating"}),
+    "classification": TaskKind(
+        "labelled", {"inputs": "bpe", "model": "lstm", "objective": "labels"}, "text.TextInput", "label.LabelOutput"
+    ),
+    "rating": TaskKind(
+        "labelled", {"inputs": "bpe", "model": "lstm", "objective": "rating"}, "text.TextInput", "number.NumberOutput"
+    ),
     "tagging": TaskKind("tagged", {"inputs": "bpe", "model": "lstm", "objective": "labels"}),
     "questions": TaskKind("questions", {"inputs": "wordpiece", "model": "bert", "objective": "span"}),
+    "series-classification": TaskKind(
+        "labelled-series",
+        {"inputs": "standard", "model": "lstm", "objective": "labels"},
+        "series.SeriesInput",
+        "label.LabelOutput",
+    ),
     "forecasting": TaskKind("series", {"inputs": "standard", "model": "lstm", "objective": "forecast"}),
     "description": TaskKind("described", {"inputs": "characters", "model": "lstm", "objective": "next-token"}),
 }
@@ -54,13 +66,14 @@ PAIR_TEXT = Kind("seqwright.inputs.pair_text", "PairText", "PairTextSettings", "
 PROMPT_TEXT = Kind("seqwright.inputs.prompt_text", "PromptText", "PromptTextSettings", "prompting")
 PLAIN_TEXT = Kind("seqwright.inputs.plain_text", "PlainText", "PlainTextSettings", "language")
 MASKED_TEXT = Kind("seqwright.inputs.masked_text", "MaskedText", "MaskedTextSettings", "masking")
-LABELLED_TEXT = Kind("seqwright.inputs.labelled_text", "LabelledText", "LabelledTextSettings", "classification")
-RATED_TEXT = Kind("seqwright.inputs.rated_text", "RatedText", "LabelledTextSettings", "rating")
+LABELLED_TEXT = Kind("seqwright.inputs.text", "TextInput", "TextSettings", "classification")
+RATED_TEXT = Kind("seqwright.inputs.text", "TextInput", "TextSettings", "rating")
 BALANCED = "seqwright.objectives.balanced_next_token"
 LABELS_AND_WORDS = "seqwright.objectives.labels_and_words"
 TAGGED_TEXT = Kind("seqwright.inputs.tagged_text", "TaggedText", "TaggedTextSettings", "tagging")
 QUESTION_TEXT = Kind("seqwright.inputs.question_text", "QuestionText", "QuestionTextSettings", "questions")
 SCALED_SERIES = Kind("seqwright.inputs.scaled_series", "ScaledSeries", "ScaledSeriesSettings", "forecasting")
+LABELLED_SERIES = Kind("seqwright.inputs.series", "SeriesInput", "SeriesSettings", "series-classification")
 VECTOR_TEXT = Kind("seqwright.inputs.vector_text", "VectorText", "VectorTextSettings", "description")
 
 
@@ -113,6 +126,15 @@ KINDS: dict[str, dict[str, tuple[Kind, ...]]] = {
         "tagged-checkpoint": (Kind(*CHECKPOINT, "tagging"),),
         "questions-checkpoint": (Kind(*CHECKPOINT, "questions"),),
         "series": (Kind("seqwright.data.series", "SeriesFiles", "SeriesFilesSettings", "forecasting"),),
+        "labelled-series": (
+            Kind(
+                "seqwright.data.labelled_series",
+                "LabelledSeriesFiles",
+                "LabelledSeriesSettings",
+                "series-classification",
+            ),
+        ),
+        "waveforms": (Kind("seqwright.data.waveforms", "Waveforms", "WaveformsSettings", "series-classification"),),
         "waves": (Kind("seqwright.data.waves", "Waves", "WavesSettings", "forecasting"),),
         "described": (Kind("seqwright.data.described", "DescribedFiles", "DescribedFilesSettings", "description"),),
         "numbers": (Kind("seqwright.data.numbers", "Numbers", "NumbersSettings", "description"),),
@@ -125,7 +147,7 @@ KINDS: dict[str, dict[str, tuple[Kind, ...]]] = {
                 *(QUESTION_TEXT, VECTOR_TEXT),
             ),
         ),
-        **dict.fromkeys(("standard", "none"), (SCALED_SERIES,)),
+        **dict.fromkeys(("standard", "none"), (SCALED_SERIES, LABELLED_SERIES)),
     },
     "model": {
         kind: tuple(Kind(m.module, m.thing, m.settings, m.task) for m in MODELS if m.kind == kind)
@@ -145,10 +167,12 @@ KINDS: dict[str, dict[str, tuple[Kind, ...]]] = {
         "labels": (
             Kind("seqwright.objectives.labels", "Labels", "LabelsSettings", "classification"),
             Kind("seqwright.objectives.labels", "Labels", "LabelsSettings", "tagging"),
+            Kind("seqwright.objectives.labels", "Labels", "LabelsSettings", "series-classification"),
         ),
         "r-drop": (
             Kind("seqwright.objectives.r_drop", "RDrop", "RDropSettings", "classification"),
             Kind("seqwright.objectives.r_drop", "RDrop", "RDropSettings", "tagging"),
+            Kind("seqwright.objectives.r_drop", "RDrop", "RDropSettings", "series-classification"),
         ),
         "labels-and-words": (Kind(LABELS_AND_WORDS, "LabelsAndWords", "LabelsAndWordsSettings", "classification"),),
         "rating": (Kind("seqwright.objectives.rating", "Rating", "RatingSettings", "rating"),),
@@ -182,7 +206,16 @@ def task_name(data_kind: Any, objective_kind: Any = None) -> str:
 
 def task_of(task: str) -> Any:
     """The wiring of a task."""
+    row = TASKS[task]
+    if row.input:
+        wired = import_module("seqwright.tasks.wired").Wired
+        return wired(_named("inputs", row.input), _named("outputs", row.output))
     return getattr(import_module(f"seqwright.tasks.{task}"), f"{task.capitalize()}Task")()
+
+
+def _named(room: str, name: str) -> Any:
+    file, thing = name.split(".")
+    return getattr(import_module(f"seqwright.{room}.{file}"), thing)
 
 
 def kinds_of(section: str, task: str = "") -> dict[str, Kind]:

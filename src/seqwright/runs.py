@@ -21,7 +21,8 @@ from seqwright.data.files import content_hash
 from seqwright.data.imported import ArpaFileSettings, CheckpointSettings
 from seqwright.devices import keep_freed_memory
 from seqwright.errors import RunError, SettingError, nearest
-from seqwright.inputs.labelled_text import ReadText
+from seqwright.inputs.text import reads_pairs
+from seqwright.inputs.tokenizers import tokenizer_of
 from seqwright.kinds import chosen, task_of
 from seqwright.lineage import model_row
 from seqwright.objectives.objective import Objective
@@ -29,6 +30,7 @@ from seqwright.recipe import Recipe, recipe_from
 from seqwright.run_folders import clear, locked, refuse_changes, refuse_other_data, resolved_of, write_beginning
 from seqwright.tasks import Prepared
 from seqwright.tasks.distillation import Teacher, taught, unlabelled_sum
+from seqwright.tasks.wired import Wires
 from seqwright.training.checkpoint import newest_whole, read_checkpoint, read_mark, step_folder, steps_on_disk
 from seqwright.training.counting import count, write_only_step
 from seqwright.training.distributed import World
@@ -186,7 +188,7 @@ def train(
         sha256 = fingerprints_of(recipe, data, teachers)
         refuse_other_data(folder, sha256)
         source = None if known else source_of(recipe)
-        tokenizer = None if source is None else source.inputs.tokenizer
+        tokenizer = None if source is None else tokenizer_of(source.inputs)
         inputs = task.loaded_inputs(folder / "inputs") if known else task.learnt_inputs(recipe, data, tokenizer)
         prepared, sizes = taught(task.prepared(recipe, data, inputs), recipe, data, inputs, teachers)
         refuse_unknown_metric(recipe, prepared)
@@ -300,6 +302,6 @@ def _imported_again(recipe: Recipe, folder: Path, inputs: Any) -> str | None:
     """How to make a run again that was imported, and not trained here."""
     if not isinstance(recipe.data, ArpaFileSettings | CheckpointSettings):
         return None
-    pairs = ["--pairs"] if isinstance(inputs, ReadText) and inputs.pairs else []
+    pairs = ["--pairs"] if isinstance(inputs, Wires) and reads_pairs(inputs.input) else []
     words = ["seqwright", "import", recipe.data.file, "--run", str(folder), *pairs, "--yes"]
     return f"import it again: {shlex.join(words)}"

@@ -14,8 +14,9 @@ from seqwright.cli.checking import Timing
 from seqwright.data.examples import PartName
 from seqwright.data.pairs import PairFiles, PairFilesSettings
 from seqwright.objectives.next_token import NextToken
+from seqwright.progress import Progress
 from seqwright.recipe import recipe_from
-from seqwright.tasks.translation import TranslationTask, Waiting, batches_of, tokenised
+from seqwright.tasks.translation import TranslationTask, batches_of, tokenised
 
 Check = Callable[..., str]
 TINY = [
@@ -193,7 +194,7 @@ def test_a_long_wait_is_told_of_every_few_seconds_and_a_short_one_never(
 ) -> None:
     clock = iter([0.0, 4.0, 11.0, 12.0, 22.0, 100.0, 101.0])
     monkeypatch.setattr("seqwright.tasks.translation.time.monotonic", lambda: next(clock))
-    waiting = Waiting("drawing", seconds=10)
+    waiting = Progress("drawing", seconds=10)
     for count in (1000, 2000, 3000, 4000, 5000):
         waiting(count)
     for count in (1000, 2000):  # another epoch, long after

@@ -145,6 +145,9 @@ class Batches(Protocol[BatchT_co]):
     def once(self) -> Iterator[BatchT_co]:
         """Every example once, in a fixed order: for validation."""
 
+    def padding(self, epoch: int = 0) -> float:
+        """The share of all positions in an epoch's batches that is padding."""
+
 
 # ---------------------------------------------------------------------------------------------------- rows
 
@@ -167,24 +170,24 @@ class Rows(Protocol[RowT_co]):
         """
 
 
-class InMemory(Rows[Ids]):
-    """Token rows in a list, and the example of each; each is one, if not given."""
+class InMemory(Rows[NDArray[Any]]):
+    """Rows of tokens or values in a list, each an example, of those that are numbered if not all have one."""
 
     def __init__(self, rows: Sequence[NDArray[Any]], example_N: Numbers | None = None) -> None:
         self.rows = rows
         self.length_N: Numbers = np.fromiter((len(row) for row in rows), dtype=np.int64, count=len(rows))
-        self._example_N: Numbers = np.arange(len(rows)) if example_N is None else example_N
+        self._example_N = np.arange(len(rows)) if example_N is None else example_N
 
     @property
     def example_N(self) -> Numbers:
-        """As given."""
+        """The example of each row."""
         return self._example_N
 
     def lengths(self, epoch: int | None) -> Numbers:
         """`length_N1`, the same in every epoch."""
         return self.length_N[:, None]
 
-    def take(self, numbers: Numbers, epoch: int | None) -> list[Ids]:
+    def take(self, numbers: Numbers, epoch: int | None) -> list[NDArray[Any]]:
         """Some rows, the same in every epoch."""
         return [self.rows[index] for index in numbers.tolist()]
 

@@ -4,7 +4,7 @@ B batch · T time · D width · C classes · K likeliest tokens
 """
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Generic, TypeVar
 
 from torch import Tensor
@@ -22,7 +22,7 @@ AnnotatedT = TypeVar("AnnotatedT", bound=Batch)
 class TaughtLabels(Labelled):
     """Texts, and the logits that the teacher gives each class; a text without a label has the target `UNLABELLED`."""
 
-    teacher_BC: Tensor
+    teacher_BC: Tensor = field(kw_only=True)
 
 
 @dataclass(frozen=True)
@@ -53,6 +53,10 @@ class Annotated(Generic[PlainT, AnnotatedT]):
     def in_epoch(self, epoch: int) -> int:
         """How many batches an epoch has."""
         return self.batches.in_epoch(epoch)
+
+    def padding(self, epoch: int = 0) -> float:
+        """The share of all positions in an epoch's batches that is padding."""
+        return self.batches.padding(epoch)
 
     def once(self) -> Iterator[AnnotatedT]:
         """Every example once, in a fixed order."""

@@ -18,16 +18,16 @@ LeftOut = Literal["end", "middle"]
 
 @dataclass(frozen=True)
 class Labelled(Batch):
-    """A batch of texts, each closed by its end, with padding on the right; `target_B` numbers the class of each.
+    """A batch of things that have a class, whose number is in `target_B`; or a value in its place.
 
-    A row may hold two texts: `segment_BT` is 0 at the first and 1 at the second. Where texts have a value in place of a
-    class, `target_B` holds it.
+    `input_B` is what the first layer of a model reads: tokens (B, T), or values (B, T, C); `real_BT` is False at the
+    padding on the right. A row may hold two texts: `segment_BT` is 0 at the first and 1 at the second.
     """
 
-    input_BT: Tensor
+    input_B: Tensor
     real_BT: Tensor
     target_B: Tensor
-    segment_BT: Tensor
+    segment_BT: Tensor | None = None
 
     @property
     def loss_mask(self) -> Tensor:
@@ -65,8 +65,9 @@ def shortened(row: Ids, longest: int, left_out: LeftOut) -> Ids:
 class Shortened(Rows[Ids]):
     """The rows of a corpus, none longer than `longest`."""
 
-    def __init__(self, rows: Rows[Ids], longest: int, left_out: LeftOut) -> None:
+    def __init__(self, rows: Rows[Ids], longest: int, left_out: LeftOut, example_N: Numbers | None = None) -> None:
         self.rows, self.longest, self.left_out = rows, longest, left_out
+        self._example_N = rows.example_N if example_N is None else example_N
         self.whole_N: Numbers = rows.lengths(None).sum(1)
         self.length_N: Numbers = np.minimum(self.whole_N, longest)
 
@@ -77,8 +78,8 @@ class Shortened(Rows[Ids]):
 
     @property
     def example_N(self) -> Numbers:
-        """As in the corpus."""
-        return self.rows.example_N
+        """The example of each row."""
+        return self._example_N
 
     def lengths(self, epoch: int | None) -> Numbers:
         """`length_N1`, the same in every epoch."""
@@ -100,8 +101,16 @@ class ShortenedPairs(Rows[Ids]):
     """The rows of a corpus of two texts each, as `paired` has them."""
 
     def __init__(
-        self, first: Rows[Ids], second: Rows[Ids], longest: int, left_out: LeftOut, *, between: Sequence[int]
+        self,
+        first: Rows[Ids],
+        second: Rows[Ids],
+        longest: int,
+        left_out: LeftOut,
+        example_N: Numbers | None = None,
+        *,
+        between: Sequence[int],
     ) -> None:
+        self._example_N = first.example_N if example_N is None else example_N
         self.first, self.second, self.longest, self.left_out, self.between = first, second, longest, left_out, between
         self.whole_N: Numbers = (first.lengths(None) + second.lengths(None)).sum(1)
         self.length_N: Numbers = np.minimum(self.whole_N, longest) + len(between)
@@ -113,8 +122,8 @@ class ShortenedPairs(Rows[Ids]):
 
     @property
     def example_N(self) -> Numbers:
-        """As in the corpus."""
-        return self.first.example_N
+        """The example of each row."""
+        return self._example_N
 
     def lengths(self, epoch: int | None) -> Numbers:
         """`length_N1`, the same in every epoch."""

@@ -14,11 +14,11 @@ from seqwright.data.examples import Pair
 from seqwright.errors import DataError, RunError, SettingError
 from seqwright.inputs.dictionary import learnt_dictionary, save_dictionary, spelled
 from seqwright.metrics.alignments import Gold, Link, Quality, alignment_scores, mean_quality
+from seqwright.progress import Progress
 from seqwright.recipe import validated
 from seqwright.runs import Run, data_of
 from seqwright.tasks import refuse_missing_part
 from seqwright.tasks.alignments import Aligner
-from seqwright.tasks.translation import Waiting
 
 AT_ONCE = 256  # pairs aligned before the next are read
 
@@ -49,7 +49,7 @@ def align_run(folder: Path, wish: Wish) -> None:
     name = wish.files[0].stem if wish.files else part
     path = wish.output or folder / "alignments" / f"{name}.txt"
     found = Found(run)
-    found.add(data.pairs(part), Waiting(f"aligning {name}"))
+    found.add(data.pairs(part), Progress(f"aligning {name}"))
     scores: dict[str, Any] = mean_quality(found.qualities)._asdict()
     if gold is not None and wish.gold is not None:
         _refuse_unfitting(wish.gold, gold, found.sizes)
@@ -81,7 +81,7 @@ class Found:
         self.together: dict[str, Counter[str]] = defaultdict(Counter)
         self.left_out = 0
 
-    def add(self, pairs: Iterable[Pair], waiting: Waiting) -> None:
+    def add(self, pairs: Iterable[Pair], waiting: Progress) -> None:
         """Align some more pairs."""
         for some in _blocks(iter(pairs)):
             usable = [place for place, pair in enumerate(some) if self._fits(pair)]

@@ -17,6 +17,7 @@ from seqwright.batches import Batches, Place
 from seqwright.cli.storage import storage_table
 from seqwright.cli.terminal import add_row, command, say
 from seqwright.devices import computes_bfloat16, device_of
+from seqwright.inputs.tokenizers import tokenizer_of
 from seqwright.kinds import DISTILLED, task_of
 from seqwright.lineage import model_row
 from seqwright.objectives.objective import Objective, Part
@@ -41,7 +42,7 @@ def check_recipe(where: str, overrides: list[str]) -> None:
     task, data = task_of(recipe.task), data_of(recipe)
     say("reading the data …")
     source = source_of(recipe)
-    inputs = task.learnt_inputs(recipe, data, None if source is None else source.inputs.tokenizer)
+    inputs = task.learnt_inputs(recipe, data, None if source is None else tokenizer_of(source.inputs))
     checked, batches = task.checked(recipe, data, inputs)
     table = Table(*checked.columns, box=None, pad_edge=False)
     for row in checked.rows:

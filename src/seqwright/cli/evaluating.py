@@ -166,15 +166,12 @@ def chosen_part(asked: str | None, there: list[PartName]) -> PartName:
 
 def _drawn(task: str, result: Evaluation, run: Run, stem: Path) -> list[Path]:
     """The picture of an evaluation, for tasks that have one."""
+    if result.picture is not None:
+        from seqwright.pictures import save
+        from seqwright.pictures.evaluations import DRAWINGS
+
+        return save(DRAWINGS[result.picture.name](**result.picture.data), stem)
     match task:
-        case "classification":
-            from seqwright.cli.classifying import draw_confusion
-
-            return draw_confusion(result, run.inputs, stem)
-        case "rating":
-            from seqwright.cli.classifying import draw_ratings
-
-            return draw_ratings(result, stem)
         case "tagging":
             from seqwright.cli import tagging
 

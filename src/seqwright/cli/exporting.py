@@ -8,10 +8,12 @@ from seqwright.arpa import write_arpa
 from seqwright.cli.terminal import say, shown
 from seqwright.data.files import extension_of
 from seqwright.errors import DataError, RunError, SettingError, instead
+from seqwright.inputs.text import reads_pairs
 from seqwright.interchange.checkpoints import write_checkpoint
 from seqwright.runs import Run, open_run
 from seqwright.tasks.language import first_token
 from seqwright.tasks.vectors import WordVectors
+from seqwright.tasks.wired import Wires
 from seqwright.training.weights import unique_tensors
 from seqwright.word2vec import write_word2vec
 
@@ -71,14 +73,14 @@ def _write_checkpoint(run: Run, folder: Path, side: str | None) -> str:
     inputs, task = run.inputs, run.recipe.task
     first = first_token(run.recipe, inputs) if task == "language" else inputs.tokenizer.begin
     task = "language" if task == "prompting" else task  # there it is a language model like any other
-    labels = {"classification": "labels", "tagging": "tags"}
-    names = list(getattr(inputs, labels[task])) if task in labels else []
+    labels = {"classification": lambda: inputs.output.labels, "tagging": lambda: inputs.tags}
+    names = list(labels[task]()) if task in labels else []
     settings, tensors = run.recipe.model.model_dump(mode="json"), unique_tensors(run.model)
     if task == "rating":  # the model says how far from the mean, and there what it says is the rating
-        mean, deviation = inputs.ratings.mean, inputs.ratings.deviation
-        tensors |= {name: tensors[name] * deviation for name in ("output.weight", "output.bias")}
-        tensors["output.bias"] = tensors["output.bias"] + mean
-    pairs = bool(getattr(inputs, "pairs", False))
+        values = inputs.output
+        tensors |= {name: tensors[name] * values.deviation for name in ("output.weight", "output.bias")}
+        tensors["output.bias"] = tensors["output.bias"] + values.mean
+    pairs = isinstance(inputs, Wires) and reads_pairs(inputs.input)
     return write_checkpoint(folder, task, settings, tensors, inputs.tokenizer, labels=names, pairs=pairs, first=first)
 
 

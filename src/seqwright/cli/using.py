@@ -169,9 +169,9 @@ def classify(
 
     Example: seqwright classify runs/glue-stsb "A man plays a flute." --second "Somebody makes music."
     """
-    from seqwright.cli.classifying import classify_texts
+    from seqwright.cli.asking import ask_run
 
-    classify_texts(run, texts or [], second or [], file, top=top, as_json=json, which=which)
+    ask_run("classify", run, texts or [], second or [], file, top=top, as_json=json, which=which)
 
 
 def tag(

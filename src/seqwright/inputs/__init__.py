@@ -61,10 +61,15 @@ class Input(ABC, Generic[ExampleT, RowT]):
         """How many positions `stack` adds to each row; batches are planned with them."""
         return 0
 
+    @property
+    def noun(self) -> str:
+        """What several of its examples are called."""
+        return "examples"
+
     @classmethod
     @abstractmethod
-    def learn(cls, train: Examples[ExampleT], settings: Any, *, room: Room, like: "Input[Any, Any] | None") -> Self:
-        """Learnt from the training part; from `like`, the input of another run, the tokenizer or scale is taken."""
+    def learn(cls, train: Examples[ExampleT], settings: Any, *, room: Room, like: Any = None) -> Self:
+        """Learnt from the training part, but for what is taken from `like`, the input of another run: its tokenizer."""
 
     @abstractmethod
     def encode(self, examples: Examples[ExampleT], *, seed: int = 0) -> Rows[RowT]:
@@ -81,9 +86,24 @@ class Input(ABC, Generic[ExampleT, RowT]):
     def parse(self, given: Any) -> ExampleT:
         """What a user types or passes as an example: text, a JSON object, the path of a file."""
 
+    def example_fields(self, example: ExampleT) -> dict[str, Any]:
+        """What is read of an example, as the fields that JSON has of it."""
+        return {"input": str(example)}
+
     @abstractmethod
-    def features(self, examples: Examples[ExampleT]) -> Any:
-        """What a linear baseline sees, a row for each example: a bag of words, values, pixels."""
+    def features(self, examples: Examples[ExampleT]) -> Sequence[Any]:
+        """What a baseline sees of each example: its words, its values."""
+
+    def vectorizer(self) -> Any:
+        """What makes vectors of features for a linear baseline: each number with mean 0 and deviation 1."""
+        from sklearn.preprocessing import StandardScaler
+
+        return StandardScaler()
+
+    def part_sentence(self, examples: Examples[ExampleT], rows: Any) -> tuple[str, str]:
+        """How many examples of a part are read, and what became of the others, in words."""
+        read, every = len(set(rows.example_N.tolist())), sum(1 for _ in examples)
+        return f"{read:,} {self.noun}", f"; {every - read:,} blank ones were left out" if every > read else ""
 
     @abstractmethod
     def sizes(self) -> dict[str, Any]:
@@ -102,6 +122,13 @@ class Input(ABC, Generic[ExampleT, RowT]):
     def fingerprint(self) -> str:
         """Changes with whatever changes what is read."""
 
-    def remarks(self, examples: Examples[ExampleT]) -> list[str]:
-        """What a user should know of examples before a model reads them: what is cut, what is unknown."""
+    def part_remarks(self, examples: Examples[ExampleT]) -> list[str]:
+        """What a user should know of a part before training on it."""
+        return []
+
+    def remarks(self, examples: Examples[ExampleT], first: int = 0) -> list[str]:
+        """What a user should know of examples before a model reads them: what is cut, what is unknown.
+
+        `first` is the number of the first one, where they are a part of more.
+        """
         return []

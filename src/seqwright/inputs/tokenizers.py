@@ -11,7 +11,7 @@ from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple, Self
+from typing import Any, NamedTuple, Protocol, Self, runtime_checkable
 
 import numpy as np
 import tokenizers
@@ -225,6 +225,27 @@ class Tokenizer(ABC):
                 items.append((text, places))
             joinable = not special and self.kind != "characters"
         return [(text.lstrip(SPACE) or text, positions) for text, positions in items]
+
+
+@runtime_checkable
+class HasTokenizer(Protocol):
+    """An input with one tokenizer."""
+
+    @property
+    def tokenizer(self) -> Tokenizer:
+        """What cuts its texts into tokens."""
+
+
+def tokenizer_of(like: Any) -> Tokenizer:
+    """The tokenizer of another run's input, to be taken over."""
+    if isinstance(like, Tokenizer):
+        return like
+    if not isinstance(like, HasTokenizer):
+        raise SettingError(
+            "inputs.tokenizer or model.weights names a run that has no tokenizer, or one for each of two languages; "
+            "choose a run with one"
+        )
+    return like.tokenizer
 
 
 def _from_json(cls: type[Tokenizer], text: str) -> Tokenizer:

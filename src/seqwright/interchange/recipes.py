@@ -5,13 +5,16 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from seqwright.data.files import content_hash
-from seqwright.inputs.labelled_text import LabelledText
 from seqwright.inputs.masked_text import MaskedText
 from seqwright.inputs.plain_text import PlainText
 from seqwright.inputs.question_text import QuestionText
-from seqwright.inputs.rated_text import RatedText, Ratings
 from seqwright.inputs.tagged_text import TaggedText
+from seqwright.inputs.text import TextInput
+from seqwright.inputs.tokenizers import Tokenizer
 from seqwright.interchange.checkpoints import Checkpoint
+from seqwright.outputs.label import LabelOutput
+from seqwright.outputs.number import NumberOutput
+from seqwright.tasks.wired import Wires
 
 # The kind of data and of objective that stand for each task.
 KINDS = {
@@ -23,7 +26,7 @@ KINDS = {
     "questions": ("questions-checkpoint", "span"),
 }
 AROUND = 2  # tokens that stand before and after a text
-UNKNOWN = Ratings(0.0, 1.0, 0.0, 0.0)  # what a rater says is the rating
+UNKNOWN = NumberOutput(0.0, 1.0, 0.0, 0.0)  # what the model says is the value
 
 
 def recipe_of(checkpoint: Checkpoint, name: str) -> dict[str, Any]:
@@ -73,9 +76,13 @@ def inputs_of(checkpoint: Checkpoint, settings: Any) -> Any:
     makers: dict[str, Callable[[], Any]] = {
         "language": lambda: PlainText(tokenizer),
         "masking": lambda: MaskedText(tokenizer),
-        "classification": lambda: LabelledText.learnt((), counts, settings, tokenizer, begins=True, pairs=pairs),
-        "rating": lambda: RatedText.learnt((), UNKNOWN, settings, tokenizer, begins=True, pairs=pairs),
+        "classification": lambda: Wires(_text(settings, tokenizer, pairs), LabelOutput(counts)),
+        "rating": lambda: Wires(_text(settings, tokenizer, pairs), UNKNOWN),
         "tagging": lambda: TaggedText.learnt((), counts, settings, tokenizer, begins=True),
         "questions": lambda: QuestionText.learnt((), settings, tokenizer, unanswerable=True),
     }
     return makers[checkpoint.task]()
+
+
+def _text(settings: Any, tokenizer: Tokenizer, pairs: bool) -> TextInput:
+    return TextInput(tokenizer, settings.longest, settings.left_out, begins=True, pairs=pairs)

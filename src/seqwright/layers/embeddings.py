@@ -71,6 +71,14 @@ class TokenEmbedding(nn.Module):
         return token_logits(x_BTD, self.weight)
 
 
+def first_layer(width: int, *, vocabulary: int | None = None, channels: int | None = None) -> nn.Module:
+    """What a body reads with: a vector for each token, or a linear map of the values of a step."""
+    if vocabulary is not None:
+        return TokenEmbedding(vocabulary=vocabulary, width=width)
+    assert channels is not None, "a body reads tokens or values"
+    return nn.Linear(channels, width)
+
+
 def token_logits(x_BTD: Tensor, weight_VD: Tensor) -> Tensor:
     """How well each token, of which there is a vector, fits each vector of a text."""
     if not torch.is_grad_enabled() and x_BTD.shape[:-1].numel() <= FEW:

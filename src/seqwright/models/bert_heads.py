@@ -81,7 +81,7 @@ class MaskedBert(nn.Module):
 
     def read(self, batch: Masked) -> Tensor:
         """`h_BTD`: what the body makes of each token."""
-        h_BTD: Tensor = self.body(batch.input_BT, batch.real_BT, batch.segment_BT)
+        h_BTD: Tensor = self.body(batch.input, batch.real_BT, batch.segment_BT)
         return h_BTD
 
     def lens(self, stream_BTD: Tensor) -> Tensor:
@@ -117,7 +117,7 @@ class BertWithHead(nn.Module):
 
     def read(self, batch: Any) -> Tensor:
         """`h_BTD`: what the body makes of each token."""
-        h_BTD: Tensor = self.body(batch.input_BT, batch.real_BT, batch.segment_BT)
+        h_BTD: Tensor = self.body(batch.input, batch.real_BT, batch.segment_BT)
         return h_BTD
 
     def token_vectors(self) -> dict[str, TokenVectors]:
@@ -172,7 +172,7 @@ class BertTagger(BertWithHead):
 
     def forward(self, batch: Tagged, carry: None = None) -> tuple[Tensor, None]:
         """`logits_BTC`: how well each tag fits at each token."""
-        h_BTD = self.body(batch.input_BT, batch.real_BT, torch.zeros_like(batch.input_BT))
+        h_BTD = self.body(batch.input, batch.real_BT, torch.zeros_like(batch.input))
         return self.output(self.dropout(h_BTD)), carry
 
 

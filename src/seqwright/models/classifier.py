@@ -10,7 +10,7 @@ from torch import Tensor
 
 from seqwright.batches.labelled import Labelled
 from seqwright.layers.scanning import RecurrentState
-from seqwright.models.reading import ReadingSettings, TextReader
+from seqwright.models.reading import ReadingSettings, RecurrentReader
 
 
 class RecurrentClassifierSettings(ReadingSettings):
@@ -21,7 +21,7 @@ class RecurrentClassifierSettings(ReadingSettings):
     mean, or the largest value of each unit."""
 
 
-class RecurrentClassifier(TextReader):
+class RecurrentClassifier(RecurrentReader):
     """p(class | text), from the states of recurrent layers that have read it.
 
         h_t = cell(e(x_t), h_{t-1})        p = softmax(W pool(h_1 … h_T) + b)
@@ -31,13 +31,20 @@ class RecurrentClassifier(TextReader):
     `classes` it has one output, which is a rating.
     """
 
-    def __init__(self, settings: RecurrentClassifierSettings, *, vocabulary: int, classes: int = 1) -> None:
-        super().__init__(settings, vocabulary=vocabulary, classes=classes)
+    def __init__(
+        self,
+        settings: RecurrentClassifierSettings,
+        *,
+        vocabulary: int | None = None,
+        channels: int | None = None,
+        classes: int = 1,
+    ) -> None:
+        super().__init__(settings, vocabulary=vocabulary, channels=channels, classes=classes)
         self.settings = settings
 
     def forward(self, batch: Labelled, carry: None = None) -> tuple[Tensor, None]:
         """`logits_BC`: how well each class fits each text."""
-        h_BTD, state = self.read(batch.input_BT, batch.real_BT)
+        h_BTD, state = self.read(batch.input, batch.real_BT)
         return self.output(self.dropout(self._pooled(h_BTD, state, batch.real_BT))), carry
 
     def _pooled(self, h_BTD: Tensor, state: RecurrentState, real_BT: Tensor) -> Tensor:

@@ -66,11 +66,11 @@ class LanguageModelClassifier(nn.Module):
 
     def forward(self, batch: Labelled, carry: None = None) -> tuple[Tensor, None]:
         """`logits_BC`: how well each class fits each text."""
-        return self._said(self.body.hidden(batch.input_BT, batch.real_BT), batch), carry
+        return self._said(self.body.hidden(batch.input, batch.real_BT), batch), carry
 
     def with_words(self, batch: Labelled) -> tuple[Tensor, Tensor]:
         """`logits_BC`, and `logits_BTV`: what the language model would say after each token of the texts."""
-        h_BTD = self.body.hidden(batch.input_BT, batch.real_BT)
+        h_BTD = self.body.hidden(batch.input, batch.real_BT)
         return self._said(h_BTD, batch), self.body.logits(h_BTD)
 
     def depths(self) -> dict[str, int]:

@@ -10,7 +10,7 @@ import torch.nn.functional as F
 from pydantic import Field, PositiveInt
 from torch import Tensor, nn
 
-from seqwright.layers.embeddings import TokenEmbedding, TokenVectors
+from seqwright.layers.embeddings import TokenEmbedding, TokenVectors, first_layer
 from seqwright.layers.initialisation import Initialisation, initialise
 from seqwright.layers.recurrence import Cell, GRUCell, LSTMCell, RNNCell, UGRNNCell
 from seqwright.layers.scanning import Recurrent, RecurrentState, VariationalDropout
@@ -56,15 +56,19 @@ class WordDropout(nn.Module):
         return x_BTE * F.dropout(x_BTE.new_ones(x_BTE.shape[:2]), self.share, self.training).unsqueeze(-1)
 
 
-class TextReader(nn.Module):
-    """Tokens, recurrent layers that read them, and an output for each class; when it says something is left open.
+class RecurrentReader(nn.Module):
+    """A first layer, recurrent layers over it, and an output for each class; when it says something is left open.
 
-    h_t = cell(e(x_t), h_{t-1})
+        h_t = cell(e(x_t), h_{t-1})
+
+    The first layer has a vector for each token of a vocabulary, or maps the values of so many channels to one.
     """
 
-    def __init__(self, settings: ReadingSettings, *, vocabulary: int, classes: int) -> None:
+    def __init__(
+        self, settings: ReadingSettings, *, classes: int, vocabulary: int | None = None, channels: int | None = None
+    ) -> None:
         super().__init__()
-        self.embedding = TokenEmbedding(vocabulary=vocabulary, width=settings.embedding)
+        self.embedding = first_layer(settings.embedding, vocabulary=vocabulary, channels=channels)
         self.word_dropout = WordDropout(settings.word_dropout)
         self.embedding_dropout = VariationalDropout(settings.embedding_dropout)
         self.dropout = nn.Dropout(settings.dropout)
@@ -80,12 +84,14 @@ class TextReader(nn.Module):
         self.output = nn.Linear(self.recurrent.width, classes)
         initialise(self.recurrent, settings.initialisation, forget_bias=settings.forget_bias)
 
-    def read(self, tokens_BT: Tensor, real_BT: Tensor) -> tuple[Tensor, RecurrentState]:
-        """What the highest layer says at each token, and the state after the last."""
-        x_BTE = self.word_dropout(self.embedding_dropout(self.embedding(tokens_BT)))
+    def read(self, input: Tensor, real_BT: Tensor) -> tuple[Tensor, RecurrentState]:
+        """What the highest layer says at each token or step, and the state after the last."""
+        x_BTE = self.word_dropout(self.embedding_dropout(self.embedding(input)))
         h_BTD, state = self.recurrent(x_BTE, None, real_BT)
         return self.contextual(h_BTD), state
 
     def token_vectors(self) -> dict[str, TokenVectors]:
-        """Its embeddings, and what the highest layer says, of both directions together."""
+        """Its embeddings, and what the highest layer says, of both directions together; none where it reads values."""
+        if not isinstance(self.embedding, TokenEmbedding):
+            return {}
         return {"tokens": TokenVectors(self.embedding.weight, self.contextual)}

@@ -6,14 +6,14 @@ B batch · T time · E embedding · D width, of both directions together · C cl
 from torch import Tensor
 
 from seqwright.batches.tagged import Tagged
-from seqwright.models.reading import ReadingSettings, TextReader
+from seqwright.models.reading import ReadingSettings, RecurrentReader
 
 
 class RecurrentTaggerSettings(ReadingSettings):
     """A tagger that reads token by token and remembers in a state of fixed size."""
 
 
-class RecurrentTagger(TextReader):
+class RecurrentTagger(RecurrentReader):
     """p(tag | sentence) of each word, from the states of recurrent layers when they read it.
 
         h_t = [cell(e(x_t), h_{t-1}), cell'(e(x_t), h'_{t+1})]        p_t = softmax(W h_t + b)
@@ -31,5 +31,5 @@ class RecurrentTagger(TextReader):
 
     def forward(self, batch: Tagged, carry: None = None) -> tuple[Tensor, None]:
         """`logits_BTC`: how well each tag fits at each token."""
-        h_BTD, _ = self.read(batch.input_BT, batch.real_BT)
+        h_BTD, _ = self.read(batch.input, batch.real_BT)
         return self.output(self.dropout(h_BTD)), carry

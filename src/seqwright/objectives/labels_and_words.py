@@ -73,6 +73,6 @@ class LabelsAndWords(Objective):
 
 def words_loss(logits_BTV: Tensor, batch: Any) -> tuple[Tensor, int]:
     """-Σ log p(token | those before it) over a batch of texts, and how many tokens that are."""
-    target_BT, real_BT = batch.input_BT[:, 1:], batch.real_BT[:, 1:]
+    target_BT, real_BT = batch.input[:, 1:], batch.real_BT[:, 1:]
     loss, _ = SmoothedCrossEntropy.apply(logits_BTV[:, :-1], target_BT, real_BT, 0.0)  # type: ignore[no-untyped-call]
     return loss, int(real_BT.sum())

@@ -6,6 +6,7 @@ evaluation, the verbs, comparisons and pictures.
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Generic, NamedTuple, Self, TypeVar
 
@@ -37,6 +38,22 @@ class Baselines(NamedTuple):
     notes: list[str]  # why there is none, or less than usual
 
 
+class Picture(NamedTuple):
+    """The name of a drawing, and the plain data that is drawn."""
+
+    name: str
+    data: dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Report:
+    """What an evaluation tells beside the scores of a validation."""
+
+    scores: dict[str, float] = field(default_factory=dict)  # finer ones, such as that of each label
+    groups: dict[str, tuple[int, int]] = field(default_factory=dict)  # right ones and count, by kind of example
+    picture: Picture | None = None
+
+
 class Output(ABC, Generic[ExampleT, BatchT, PredictionT]):
     """What is said of an example. A frozen dataclass: what it knows is learnt once and never changes."""
 
@@ -49,6 +66,11 @@ class Output(ABC, Generic[ExampleT, BatchT, PredictionT]):
     def lower_is_better(self) -> frozenset[str]:
         """Those of the scores that fall as a model gets better."""
         return frozenset({"loss"})
+
+    @property
+    def trained_here(self) -> bool:
+        """Whether the examples it was learnt from are known; not those of a model that another program trained."""
+        return True
 
     @classmethod
     @abstractmethod
@@ -90,17 +112,45 @@ class Output(ABC, Generic[ExampleT, BatchT, PredictionT]):
     def scores(self, predictions: Sequence[PredictionT], examples: Examples[ExampleT]) -> dict[str, float]:
         """How good predictions are, by `score_names`; an example without a target does not count."""
 
+    def target(self, example: ExampleT) -> Any:
+        """What should be said of an example; None where nobody knows, or where it is no single thing."""
+        return None
+
+    def uncertainty(self, examples: int) -> str:
+        """How far scores on so few examples may be off, if that can be said."""
+        return ""
+
+    def report(self, predictions: Sequence[PredictionT], examples: Examples[ExampleT]) -> Report:
+        """What else an evaluation tells of predictions."""
+        return Report()
+
+    def signatures(self) -> dict[str, str]:
+        """How each score is made, in a few words."""
+        return {}
+
     @abstractmethod
     def baselines(self, train: Examples[ExampleT], part: Examples[ExampleT], input: Input[ExampleT, Any]) -> Baselines:
         """How good simple rules are on a part, learnt from the training part."""
 
     @abstractmethod
-    def line(self, prediction: PredictionT) -> str:
-        """A prediction as a line for people."""
+    def line(self, prediction: PredictionT, top: int = 1) -> str:
+        """A prediction, or the `top` best ones, as a line for people."""
 
     @abstractmethod
-    def fields(self, prediction: PredictionT) -> dict[str, Any]:
+    def fields(self, prediction: PredictionT, top: int = 1) -> dict[str, Any]:
         """A prediction as the fields that JSON, Python and a server share."""
+
+    def answer(self, prediction: PredictionT, example: ExampleT) -> dict[str, Any]:
+        """Target and prediction as an evaluation writes them down, beside what was read."""
+        return self.fields(prediction)
+
+    def part_sentence(self, examples: Examples[ExampleT], rows: Rows[Any]) -> str:
+        """What there is to know of the targets of a part, to follow the number of its examples."""
+        return ""
+
+    def remarks(self) -> list[str]:
+        """What a user should know of the targets of the training part, a sentence each."""
+        return []
 
     @abstractmethod
     def sizes(self) -> dict[str, Any]:

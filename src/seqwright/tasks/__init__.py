@@ -12,6 +12,7 @@ from torch import nn
 from seqwright.batches import Batches
 from seqwright.data.examples import PartName
 from seqwright.errors import DataError
+from seqwright.outputs import Picture
 from seqwright.recipe import Recipe
 
 ExampleT = TypeVar("ExampleT")
@@ -47,6 +48,7 @@ class Evaluation(NamedTuple):
     groups: dict[str, tuple[int, int]]  # exact matches and count, by kind of example
     answers: list[dict[str, Any]]  # one for each example: source, reference, hypothesis, …
     notes: list[str]  # what became of the data, for the user
+    picture: Picture | None = None  # what may be drawn of it
 
 
 class Checked(NamedTuple):

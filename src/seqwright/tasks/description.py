@@ -24,11 +24,12 @@ from seqwright.inputs.tokenizers import Tokenizer
 from seqwright.inputs.vector_text import VectorText
 from seqwright.inputs.vectors import Codes, Digits, KnownLabels, ScaledNumbers, Vectors
 from seqwright.metrics.text import chrf, exact_match, exact_match_by_kind
+from seqwright.progress import Progress
 from seqwright.recipe import Recipe
 from seqwright.tasks import Checked, Evaluation, Prepared, refuse_missing_part, sample
 from seqwright.tasks.describer import Describer
 from seqwright.tasks.description_check import checked_descriptions
-from seqwright.tasks.translation import Waiting, losses
+from seqwright.tasks.translation import losses
 from seqwright.text_cache import Rules, tokenised_texts
 
 SIGNATURES = {"loss": "nats a token, ends included", "perplexity": "a token, ends included"}
@@ -157,7 +158,7 @@ def tokenised(recipe: Recipe, data: DescribedData, inputs: VectorText, part: Par
         decode=lambda ids: inputs.tokenizer.decode(ids.tolist()),
         rules=Rules(recipe.inputs.longest, recipe.inputs.overlong),
         where=f"the {part} part",
-        progress=Waiting(f"tokenising the {part} part"),
+        progress=Progress(f"tokenising the {part} part"),
     )
     return TokenisedDescriptions(texts.rows, code_NK[texts.number_N], left_out, texts.kept.overlong, texts.kept.cut)
 

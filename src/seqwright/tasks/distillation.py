@@ -6,7 +6,7 @@ B batch · T time · C classes · N texts, or hidden words · K likeliest tokens
 import hashlib
 import json
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -19,28 +19,27 @@ from rich.console import Console
 from rich.progress import track
 from torch import Tensor
 
-from seqwright.batches import Chained, Ids, Rows
+from seqwright.batches import Chained, Column, Ids, Numbers, Rows
 from seqwright.batches.annotated import UNLABELLED, Annotated, TaughtLabels, TaughtTokens
-from seqwright.batches.labelled import Labelled, Shortened
+from seqwright.batches.labelled import Labelled
 from seqwright.batches.masked import Masked
 from seqwright.cache import Ragged, RaggedWriter, kept_folder
 from seqwright.data.files import content_hash, lines
 from seqwright.data.labelled import LabelledData
+from seqwright.data.labelled_tables import Example
 from seqwright.data.text import TextData
 from seqwright.devices import device_of
 from seqwright.errors import RunError, SettingError
-from seqwright.inputs.labelled_text import LabelledText
 from seqwright.inputs.masked_text import MaskedText
+from seqwright.inputs.text import reads_pairs
 from seqwright.objectives.distilled_tokens import bucketed
+from seqwright.outputs import Targets, each_row
 from seqwright.recipe import Recipe
 from seqwright.tasks import Prepared
-from seqwright.tasks.classifier import predict_logits
-from seqwright.tasks.labelled_rows import labelled_batches, token_rows
 from seqwright.tasks.masking import MaskedBatches, batches_of
-from seqwright.text_cache import Rules, tokenised_texts
+from seqwright.tasks.wired import TOKENS_AT_ONCE, Part, Wires
 
 FORMAT = 1
-BLOCK = 1024  # texts that the teacher is asked about between two words of progress
 LIKELIEST = 64  # tokens whose probabilities are kept one by one: all 30,000 of a vocabulary would be many gigabytes
 
 
@@ -94,14 +93,15 @@ def refuse_misfit(recipe: Recipe, inputs: Any, teacher: Teacher) -> None:
             f"{teacher.name}, or model.weights to a run with the same tokenizer"
         )
     if recipe.task == "classification":
-        if run.inputs.labels != inputs.labels:
-            theirs, ours = (", ".join(some.labels) for some in (run.inputs, inputs))
+        if run.inputs.output.labels != inputs.output.labels:
+            theirs, ours = (", ".join(some.output.labels) for some in (run.inputs, inputs))
             raise RunError(
                 f"the teacher {teacher.name} knows the labels {theirs}, but the data has {ours}; data.names renames "
                 "labels, data.labels leaves some out"
             )
-        if run.inputs.pairs != inputs.pairs:
-            theirs, ours = ("pairs of texts" if some.pairs else "single texts" for some in (run.inputs, inputs))
+        if run.inputs.input.pairs != inputs.input.pairs:
+            several = ("pairs of texts" if some.input.pairs else "single texts" for some in (run.inputs, inputs))
+            theirs, ours = several
             raise RunError(
                 f"the teacher {teacher.name} reads {theirs}, but the data has {ours}; choose another of them"
             )
@@ -122,16 +122,18 @@ def refuse_misfit(recipe: Recipe, inputs: Any, teacher: Teacher) -> None:
 
 
 def _taught_labels(
-    prepared: Prepared, recipe: Recipe, data: LabelledData, inputs: LabelledText, teachers: Sequence[Teacher]
+    prepared: Prepared, recipe: Recipe, data: LabelledData, wires: Wires, teachers: Sequence[Teacher]
 ) -> Lesson:
     """Batches of labelled and unlabelled texts, with what the teachers say of each class."""
     own: Any = prepared.train
     texts, labels = own.rows.sides
-    rows = _with_unlabelled(texts, recipe, inputs)
+    rows = _with_unlabelled(texts, recipe, wires)
     more = len(rows.example_N) - len(texts.example_N)
     label_N = np.concatenate((labels.value_N, np.full(more, UNLABELLED)))
-    batches = labelled_batches(recipe, inputs, rows, label_N)
-    said = [teacher_logits(recipe, data, inputs, teacher, len(label_N)) for teacher in teachers]
+    every = Targets(Column(label_N), np.concatenate((own.only, np.arange(len(label_N) - more, len(label_N)))))
+    training = recipe.training
+    batches = wires.output.batches(rows, every, wires.input, tokens=training.tokens, seed=training.seed)
+    said = [teacher_logits(recipe, data, wires, teacher, rows.example_N) for teacher in teachers]
 
     def with_logits(batch: Labelled) -> TaughtLabels:
         number_B = batch.example_B.numpy()
@@ -150,43 +152,51 @@ def mean_logits(said: Sequence[Tensor]) -> Tensor:
 
 
 def teacher_logits(
-    recipe: Recipe, data: LabelledData, inputs: LabelledText, teacher: Teacher, texts: int
+    recipe: Recipe, data: LabelledData, wires: Wires, teacher: Teacher, example_N: Numbers
 ) -> NDArray[np.float32]:
-    """`logits_NC` of the texts of the training part and of those without labels, mapped from the cache."""
+    """`logits_MC` of the texts of the training part and of those without labels, by example, mapped from the cache."""
+    texts = int(example_N.max()) + 1
 
     def write(aside: Path) -> None:
         run = teacher.asked()
-        rows = _with_unlabelled(token_rows(data, run.inputs, "train"), recipe, run.inputs)
-        classes = len(run.inputs.labels)
-        logits_NC = open_memmap(aside / "logits.npy", mode="w+", dtype=np.float32, shape=(texts, classes))
-        for low in _watched(range(0, texts, BLOCK), f"asking {teacher.name}"):
-            number_B = np.arange(low, min(low + BLOCK, texts))
-            logits_NC[number_B] = predict_logits(run.model, run.inputs, rows.take(number_B, None), classes).numpy()
-        logits_NC.flush()
+        own: Wires = run.inputs
+        rows = _with_unlabelled(own.input.encode(Part(data, "train")), recipe, own)
+        batches = own.output.batches(rows, None, own.input, tokens=TOKENS_AT_ONCE)
+        shape = (texts, own.output.sizes()["classes"])
+        logits_MC = open_memmap(aside / "logits.npy", mode="w+", dtype=np.float32, shape=shape)
+        said = each_row(run.model, batches)
+        for batch, logits_BC in _watched(said, f"asking {teacher.name}", total=batches.in_epoch(0)):
+            logits_MC[batch.example_B.numpy()] = logits_BC.numpy()
+        logits_MC.flush()
         _close(aside, texts)
 
-    known = [data.fingerprint("train"), unlabelled_sum(recipe), inputs.tokenizer.fingerprint()]
+    known = [data.fingerprint("train"), unlabelled_sum(recipe), wires.tokenizer.fingerprint()]
     folder = kept_folder(f"teacher's labels {FORMAT} {teacher.sha256} {json.dumps(known)}", write)
     found: NDArray[np.float32] = np.load(folder / "logits.npy", mmap_mode="r")
     return found
 
 
-def _with_unlabelled(rows: Rows[Ids], recipe: Recipe, inputs: LabelledText) -> Rows[Ids]:
+def _with_unlabelled(rows: Rows[Ids], recipe: Recipe, wires: Wires) -> Rows[Ids]:
     """Token rows, and after them those of the texts without labels, if there are any."""
     files = unlabelled_files(recipe)
     if not files:
         return rows
-    if inputs.pairs:
+    if reads_pairs(wires.input):
         raise SettingError("objective.unlabelled has single texts, but the labels are of pairs of texts; leave it out")
-    found = tokenised_texts(
-        (line for path in files for line in lines(path)),
-        key=f"unlabelled {unlabelled_sum(recipe)} {inputs.tokenizer.fingerprint()}",
-        encode=inputs.tokenizer.encode,
-        decode=lambda ids: inputs.tokenizer.decode(ids.tolist()),
-        rules=Rules(),
-        where="objective.unlabelled",
-    )
-    return Chained(rows, Shortened(found.rows, inputs.longest, inputs.left_out))
+    found = wires.input.encode(Lines(files, unlabelled_sum(recipe)))
+    return Chained(rows, found)
+
+
+class Lines:
+    """The lines of text files as examples without a label."""
+
+    name = "objective.unlabelled"
+
+    def __init__(self, files: Sequence[Path], fingerprint: str) -> None:
+        self.files, self.fingerprint = files, fingerprint
+
+    def __iter__(self) -> Iterator[Example]:
+        return (Example(line, "") for path in self.files for line in lines(path))
 
 
 def unlabelled_files(recipe: Recipe) -> list[Path]:
@@ -242,7 +252,7 @@ def _taught_tokens(prepared: Prepared, recipe: Recipe, data: TextData, inputs: M
 def read_vectors(model: Any, batch: Masked) -> Tensor:
     """`teacher_BTD`: the last vectors of a model at every token of a batch, where the batch is."""
     h_BTD: Tensor = model.read(batch.to(device_of(model)))
-    return h_BTD.to(batch.input_BT.device)
+    return h_BTD.to(batch.input.device)
 
 
 def teacher_likeliest(
@@ -276,9 +286,9 @@ def teacher_likeliest(
     return Likeliest(token, probability, row_N, min(LIKELIEST, inputs.tokenizer.size - 1))
 
 
-def _watched(some: Any, doing: str) -> Any:
+def _watched(some: Any, doing: str, total: int | None = None) -> Any:
     """What is gone through, with a bar on standard error."""
-    return track(some, doing, console=Console(stderr=True), transient=True)
+    return track(some, doing, total=total, console=Console(stderr=True), transient=True)
 
 
 def _close(aside: Path, count: int) -> None:

@@ -215,7 +215,7 @@ def _answers(inputs: MaskedText, batch: Masked, said: Said) -> Iterator[dict[str
         follows = int(batch.next_B[row])
         asked = {} if follows < 0 else {"follows": bool(follows), "said_follows": bool(said.follows_B[row])}
         yield {
-            "text": inputs.tokenizer.decode(batch.input_BT[row][batch.real_BT[row]].tolist()),
+            "text": inputs.tokenizer.decode(batch.input[row][batch.real_BT[row]].tolist()),
             "hidden": spelled(batch.target_BT[row][chosen_T].tolist()),
             "said": spelled(said.said_N[some].tolist()),
             "log_probability": round(float(said.logp_N[some].sum()), 4),

@@ -26,13 +26,14 @@ from seqwright.inputs.prompt_text import PromptText
 from seqwright.inputs.tokenizers import Tokenizer
 from seqwright.metrics.text import exact_match_by_kind, perplexity
 from seqwright.objectives.answer import Answer
+from seqwright.progress import Progress
 from seqwright.recipe import Recipe
 from seqwright.tasks import Checked, Evaluation, Prepared, refuse_missing_part, sample
 from seqwright.tasks.few_shot import Question, accuracy_by_shots, answered_in_turns, doubling
 from seqwright.tasks.pair_check import checked_prompts
 from seqwright.tasks.pair_scores import LOWER_IS_BETTER, score_names, scored
 from seqwright.tasks.prompter import Prompter
-from seqwright.tasks.translation import TrainingPairs, Waiting, usable
+from seqwright.tasks.translation import TrainingPairs, usable
 
 PromptBatches = Bucketed[Ids, Prompted]
 
@@ -132,7 +133,7 @@ def tokenised(recipe: Recipe, data: PairData, inputs: PromptText, part: PartName
         longest=recipe.inputs.longest,
         overlong=recipe.inputs.overlong,
         where=f"the {part} part",
-        progress=Waiting(f"tokenising the {part} part"),
+        progress=Progress(f"tokenising the {part} part"),
     )
     length_N = PromptRows(rows.source, rows.target, inputs.marks, turns_of(data)).length_N
     found, context = int(length_N.max()) + 1, recipe.model.context

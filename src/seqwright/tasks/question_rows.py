@@ -18,7 +18,7 @@ from seqwright.data.examples import PartName
 from seqwright.data.question_files import Question
 from seqwright.data.questions import QuestionData
 from seqwright.inputs.question_text import PlacedTokens, QuestionText
-from seqwright.tasks.translation import Waiting
+from seqwright.progress import Progress
 
 FORMAT = 1
 BLOCK = 512  # questions between two words of progress
@@ -95,7 +95,7 @@ def tokenised(data: QuestionData, inputs: QuestionText, part: PartName) -> Token
 def _write(data: QuestionData, inputs: QuestionText, part: PartName, folder: Path) -> None:
     numbers: dict[str, int] = {}  # of each context
     last: tuple[str, PlacedTokens] | None = None
-    contexts, answers, progress = array("q"), array("q"), Waiting(f"tokenising the {part} part")
+    contexts, answers, progress = array("q"), array("q"), Progress(f"tokenising the {part} part")
     kept = KeptQuestions()
     with ExitStack() as stack:
         writers = [stack.enter_context(RaggedWriter(folder / name)) for name in NAMES]

@@ -17,14 +17,14 @@ from seqwright.batches.tagged import stretches, tagged
 from seqwright.batches.text import texts as running_text
 from seqwright.devices import device_of
 from seqwright.errors import RunError, SettingError
-from seqwright.inputs.labelled_text import LabelledText
 from seqwright.inputs.masked_text import MaskedText
 from seqwright.inputs.pair_text import PairText
 from seqwright.inputs.plain_text import PlainText
 from seqwright.inputs.prompt_text import PromptText
 from seqwright.inputs.question_text import QuestionText
-from seqwright.inputs.rated_text import RatedText
 from seqwright.inputs.tagged_text import TaggedText
+from seqwright.inputs.text import TextInput
+from seqwright.tasks.wired import Wires
 
 
 class Read(NamedTuple):
@@ -52,19 +52,19 @@ def read_rows(
             pair = pairs(rows, [row[:0] for row in rows], begin=inputs.begin, end=inputs.end)
             here(pair.to(home), None)
             return Read(pair.source_BS, 0)
-        case LabelledText() | RatedText():
-            text = labelled(rows, end=inputs.end, begin=inputs.begin)
-            here(text.to(home), None)
-            return Read(text.input_BT, int(inputs.begins))
+        case Wires():
+            batch = inputs.output.collate(inputs.input.stack(rows), None)
+            here(batch.to(home), None)
+            return Read(batch.input, int(begins(inputs.input)))
         case TaggedText():
             words = [stretch for row in rows for stretch in stretches([row], longest=len(row))]
             sentence = tagged(words, end=inputs.end, begin=inputs.begin)
             here(sentence.to(home), None)
-            return Read(sentence.input_BT, int(inputs.begins))
+            return Read(sentence.input, int(inputs.begins))
         case MaskedText() | QuestionText():
             text = labelled(rows, end=inputs.tokenizer.end, begin=inputs.tokenizer.begin)
             here.read(text.to(home))
-            return Read(text.input_BT, 1)
+            return Read(text.input, 1)
         case PlainText() | PromptText():
             begin = inputs.tokenizer.begin if first is None else first
             running = running_text(rows, begin=begin, end=inputs.tokenizer.end)
@@ -74,11 +74,23 @@ def read_rows(
             raise RunError("the model reads no texts, so that there is nothing to listen to")
 
 
+def between(inputs: Any) -> list[int]:
+    """What stands between two texts."""
+    if isinstance(inputs, Wires) and isinstance(inputs.input, TextInput):
+        return inputs.input.between
+    return [inputs.tokenizer.end]
+
+
+def begins(input: Any) -> bool:
+    """Whether a token stands before every text."""
+    return isinstance(input, TextInput) and input.begins
+
+
 def joined(texts: Sequence[Ids], inputs: Any) -> Ids:
-    """The tokens of one text, or of two with the end of the first between them; what asks for an answer comes last."""
+    """The tokens of one text, or of two with what stands between them; what asks for an answer comes last."""
     parts: list[Ids] = [texts[0]]
     for later in texts[1:]:
-        parts += [np.array([inputs.tokenizer.end]), later]
+        parts += [np.array(between(inputs)), later]
     if isinstance(inputs, PromptText):
         parts.append(np.array([inputs.marks.task]))
     return np.concatenate(parts).astype(np.int64)

@@ -20,7 +20,7 @@ from seqwright.data.examples import PartName
 from seqwright.data.tagged import TaggedData, with_known_tags
 from seqwright.data.tagged_columns import Sentence
 from seqwright.inputs.tagged_text import TaggedText
-from seqwright.tasks.translation import Waiting
+from seqwright.progress import Progress
 
 FORMAT = 2
 BLOCK = 2048  # sentences tokenised at a time
@@ -74,7 +74,7 @@ def tokenised(data: TaggedData, inputs: TaggedText, part: PartName) -> Tokenised
 
 def _write(data: TaggedData, inputs: TaggedText, part: PartName, folder: Path) -> None:
     numbers = {tag: number for number, tag in enumerate(inputs.tags)}
-    sentences, progress = array("q"), Waiting(f"tokenising the {part} part")
+    sentences, progress = array("q"), Progress(f"tokenising the {part} part")
     seen = 0
     with ExitStack() as stack:
         writers = [stack.enter_context(RaggedWriter(folder / name)) for name in NAMES]

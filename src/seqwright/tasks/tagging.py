@@ -17,13 +17,13 @@ from seqwright.batches.tagged import Stretch, Tagged, tagged
 from seqwright.data.examples import PartName
 from seqwright.data.tagged import TaggedData, rare_tags, training_tags
 from seqwright.inputs.tagged_text import TaggedText
+from seqwright.inputs.text import longest_of
 from seqwright.inputs.tokenizers import Tokenizer
 from seqwright.lineage import model_row
 from seqwright.metrics.labels import Counts, accuracy, confusion, macro_f1
 from seqwright.metrics.tags import Found, entity_counts, mark_entities, parted, together
 from seqwright.recipe import Recipe
 from seqwright.tasks import Checked, Evaluation, Prepared, refuse_missing_part
-from seqwright.tasks.labelled_rows import longest_of
 from seqwright.tasks.tag_baseline import TagBaseline
 from seqwright.tasks.tagged_check import checked_tags
 from seqwright.tasks.tagged_rows import TokenisedTags, tokenised
@@ -52,7 +52,7 @@ class TaggingTask:
         words = (word for sentence in data.sentences("train") for word in sentence.words)
         ordered = {tag: counts[tag] for tag in order}
         begins = "begins" in model_row(recipe.model.kind, recipe.task).promises
-        longest = longest_of(recipe, marks=1 + begins)
+        longest = longest_of(recipe.inputs, recipe.model.model_dump().get("context"), marks=1 + begins)
         return TaggedText.learnt(words, ordered, recipe.inputs, tokenizer, longest=longest, begins=begins)
 
     def loaded_inputs(self, folder: Path) -> TaggedText:

@@ -1,7 +1,5 @@
 """Translation: sentence pairs, one or two tokenizers, batches by tokens, BLEU."""
 
-import sys
-import time
 from collections.abc import Callable, Iterator
 from functools import partial
 from pathlib import Path
@@ -21,6 +19,7 @@ from seqwright.inputs.pair_text import PairText
 from seqwright.inputs.tokenizers import Tokenizer
 from seqwright.metrics.text import exact_match_by_kind, perplexity
 from seqwright.objectives.next_token import NextToken
+from seqwright.progress import Progress
 from seqwright.recipe import Recipe
 from seqwright.tasks import Checked, Evaluation, Prepared, refuse_missing_part, sample
 from seqwright.tasks.pair_check import checked_pairs
@@ -125,7 +124,7 @@ def tokenised(recipe: Recipe, data: PairData, inputs: PairText, part: PartName) 
         longest=recipe.inputs.longest,
         overlong=recipe.inputs.overlong,
         where=f"the {part} part",
-        progress=Waiting(f"tokenising the {part} part"),
+        progress=Progress(f"tokenising the {part} part"),
     )
 
 
@@ -143,28 +142,10 @@ def batches_of(recipe: Recipe, inputs: PairText, part: TokenisedPairs) -> PairBa
 def segmented_anew(recipe: Recipe, inputs: PairText, part: TokenisedPairs) -> tuple[Rows[Ids], Rows[Ids]]:
     """The sources and targets under BPE-dropout."""
     draw_source, draw_target = inputs.dropping(recipe.inputs.bpe_dropout)
-    waiting = Waiting("segmenting the sentences of an epoch anew")
+    waiting = Progress("segmenting the sentences of an epoch anew")
     common = {"seed": recipe.training.seed, "longest": recipe.inputs.longest, "progress": waiting}
     source = Redrawn(part.source_text, part.source, draw_source, side="source", **common)
     return source, Redrawn(part.target_text, part.target, draw_target, side="target", **common)
-
-
-class Waiting:
-    """A line on standard error every few seconds of a long wait, and none in a short one."""
-
-    def __init__(self, doing: str, seconds: float = 10.0) -> None:
-        self.doing, self.seconds = doing, seconds
-        self.count, self.spoken = 0, 0.0
-
-    def __call__(self, count: int) -> None:
-        """So many are done; fewer than before are the first ones of another wait."""
-        now = time.monotonic()
-        if count <= self.count or not self.count:
-            self.spoken = now
-        elif now - self.spoken >= self.seconds:
-            print(f"{self.doing}: {count:,} so far", file=sys.stderr, flush=True)
-            self.spoken = now
-        self.count = count
 
 
 def validation(

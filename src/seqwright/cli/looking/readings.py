@@ -99,7 +99,7 @@ def _read_one(run: Run, text: str, rule: re.Pattern[str] | None, most: int) -> R
     language = run.recipe.task == "language"
     places: Ids = np.arange(len(ids))
     if run.recipe.task == "classification":
-        places = shortened(places, run.inputs.longest, run.inputs.left_out)
+        places = shortened(places, run.inputs.input.longest, run.inputs.input.left_out)
     places = places[:most]
     with listen(run.model) as heard:
         if language:

@@ -11,14 +11,15 @@ from seqwright.cli.looking.texts import warn_of_unknown
 from seqwright.cli.opening import AROUND, context_of
 from seqwright.cli.terminal import say
 from seqwright.errors import DataError, SettingError
+from seqwright.inputs.text import reads_pairs
 from seqwright.inputs.tokenizers import Tokenizer
 from seqwright.inputs.words import Words, given_words, written_words
 from seqwright.layers.taps import listen
 from seqwright.runs import Run
-from seqwright.tasks.classifier import Classifier
 from seqwright.tasks.filler import HOLE, Filler
 from seqwright.tasks.language import first_token
-from seqwright.tasks.reading import Read, joined, read_rows
+from seqwright.tasks.reading import Read, between, joined, read_rows
+from seqwright.tasks.wired import Wires
 
 Heard = dict[str, list[Any]]
 
@@ -48,7 +49,7 @@ def row_of(run: Run, texts: Sequence[str], most: int) -> Row:
     with listen(run.model) as heard:
         tokens = joined([part.tokens for part in parts], run.inputs)
         read = read_rows(run.model, run.inputs, [tokens], first=first)
-    return _laid_out(run.inputs.tokenizer, read, parts, heard)
+    return _laid_out(run.inputs.tokenizer, read, parts, len(between(run.inputs)), heard)
 
 
 class Part(NamedTuple):
@@ -76,8 +77,8 @@ def _part(run: Run, text: str) -> Part:
     return Part(tokens, given_words(tokenizer, text), [text[begin:end] for begin, end in spans])
 
 
-def _laid_out(tokenizer: Tokenizer, read: Read, parts: Sequence[Part], heard: Heard) -> Row:
-    """The texts at their places in the row, and the names of the special tokens around them."""
+def _laid_out(tokenizer: Tokenizer, read: Read, parts: Sequence[Part], apart: int, heard: Heard) -> Row:
+    """The texts at their places in the row, so many tokens apart, and the names of the special tokens around them."""
     tokens = read.tokens_BT[0].cpu().numpy()
     names = {number: name for name, number in tokenizer.special.items()}
     pieces = [names.get(token, "") for token in tokens.tolist()]
@@ -86,7 +87,7 @@ def _laid_out(tokenizer: Tokenizer, read: Read, parts: Sequence[Part], heard: He
     for part in parts:
         pieces[first : first + len(part.tokens)] = part.pieces
         words += [(word, [first + place for place in places]) for word, places in part.words]
-        first += len(part.tokens) + 1
+        first += len(part.tokens) + apart
     taken = {place for _, places in words for place in places}
     words += [(pieces[place], [place]) for place in range(len(tokens)) if place not in taken]
     return Row(tokens, sorted(words, key=lambda word: word[1][0]), pieces, heard)
@@ -96,13 +97,13 @@ def verdict_on(run: Run, texts: Sequence[str]) -> str:
     """What a classifier takes a text, or a pair of texts, for; nothing where the run is none."""
     if run.recipe.task != "classification":
         return ""
-    (found,) = Classifier(run.model, run.inputs)(texts[:1], texts[1:] or None)
+    (found,) = run.inputs.predict(run.model, ["\t".join(texts)])
     return f"{found.label} ({100 * found.probability:.0f} %)"
 
 
 def refuse_number(run: Run, texts: Sequence[str]) -> None:
     """Two texts are for runs that read two, one for the others."""
-    two = run.recipe.task == "questions" or (run.recipe.task in {"classification", "rating"} and run.inputs.pairs)
+    two = run.recipe.task == "questions" or (isinstance(run.inputs, Wires) and reads_pairs(run.inputs.input))
     if len(texts) == 1 + two or (len(texts) == 2 and run.recipe.task == "masking"):
         return
     if two:

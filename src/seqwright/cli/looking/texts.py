@@ -8,16 +8,18 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from seqwright.batches.labelled import labelled
 from seqwright.batches.text import texts as text_batch
 from seqwright.cli.terminal import say
 from seqwright.data.files import lines, require_file
 from seqwright.decoding.settings import DecodingSettings
 from seqwright.devices import device_of
 from seqwright.errors import DataError, RunError, SettingError
+from seqwright.inputs import Given
+from seqwright.inputs.text import reads_pairs
 from seqwright.runs import Run, data_of
 from seqwright.tasks.forecasting import windows_of
 from seqwright.tasks.language import first_token
+from seqwright.tasks.wired import Wires
 from seqwright.tasks.writer import Writer
 
 MOST_LETTERS = 1_000_000  # of a file
@@ -108,9 +110,11 @@ def passage_of(run: Run, found: Sequence[str]) -> Passage:
     if len(texts) > 1:
         say(f"{run.folder} reads each line by itself; the longest of {len(texts):,} is looked at")
     warn_of_unknown(run, [text])
-    if task == "classification":
-        (ids,) = run.inputs.encode([text])
-        batch = labelled([ids[:LONGEST]], end=run.inputs.end)
+    if isinstance(run.inputs, Wires):
+        pair = reads_pairs(run.inputs.input) and "\t" not in text
+        rows = run.inputs.input.encode(Given([run.inputs.input.parse("\t".join(texts[:2]) if pair else text)]))
+        (ids,) = rows.take(np.array([0]), None)
+        batch = run.inputs.output.collate(run.inputs.input.stack([ids[:LONGEST]]), None)
     else:
         (ids,) = run.inputs.tokenizer.encode([text])
         batch = text_batch([ids[:LONGEST]], begin=first_token(run.recipe, run.inputs), end=run.inputs.end)

@@ -1,0 +1,79 @@
+"""The verbs whose answer is one prediction for each thing: things in, predictions out, line by line."""
+
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from seqwright.cli.opening import opened_for
+from seqwright.cli.terminal import json_text, say, shown
+from seqwright.cli.translating import some_lines
+from seqwright.data.files import require_file
+from seqwright.errors import DataError, SettingError
+from seqwright.inputs import Given
+from seqwright.inputs.text import reads_pairs
+from seqwright.runs import Run
+from seqwright.tasks.wired import Wires
+
+
+def ask_run(
+    verb: str,
+    folder: Path,
+    texts: list[str],
+    seconds: list[str],
+    file: Path | None,
+    *,
+    top: int,
+    as_json: bool,
+    which: str,
+) -> None:
+    """Print a prediction for each thing that is given: the likeliest labels with their probabilities, or a number."""
+    if texts and file is not None:
+        raise DataError("there are both texts and --file; give one of them")
+    if top < 1:
+        raise SettingError(f"--top is {top}; ask for one label or more")
+    if file is not None and file != Path("-"):
+        require_file(file)
+    run = opened_for(verb, folder, which)
+    wires: Wires = run.inputs
+    if top > 1 and "classes" not in wires.output.sizes():
+        raise SettingError(f"--top is {top}, but {shown(run.folder)} predicts one number for each text; leave it out")
+    texts = _with_seconds(run, texts, seconds, file)
+    read = 0
+    for block in _blocks([] if texts == ["-"] else texts, None if file == Path("-") else file):
+        examples = Given(_parsed(wires, block, read))
+        for remark in wires.input.remarks(examples, first=read):
+            say(remark)
+        for example, prediction in zip(examples, wires.predictions(run.model, examples), strict=True):
+            fields = {**wires.input.example_fields(example), **wires.output.fields(prediction, top)}
+            print(json_text(fields) if as_json else wires.output.line(prediction, top))
+        sys.stdout.flush()
+        read += len(block)
+
+
+def _parsed(wires: Wires, block: list[str], read: int) -> Iterator[Any]:
+    """The examples of a block; of one that cannot be read it is said which it is."""
+    for number, given in enumerate(block, start=read + 1):
+        try:
+            yield wires.input.parse(given)
+        except DataError as error:
+            raise DataError(f"text {number}: {error}") from error
+
+
+def _with_seconds(run: Run, texts: list[str], seconds: list[str], file: Path | None) -> list[str]:
+    """The texts, each with its second one behind a tab."""
+    if not seconds:
+        return texts
+    if not reads_pairs(run.inputs.input):
+        raise SettingError(f"{shown(run.folder)} learnt single texts; leave --second out")
+    if file is not None or len(seconds) != len(texts):
+        raise DataError(
+            f"there are {len(texts)} texts and {len(seconds)} times --second; give one for each text, or pairs in a "
+            "file with a tab between the two"
+        )
+    return [f"{text}\t{second}" for text, second in zip(texts, seconds, strict=True)]
+
+
+def _blocks(texts: list[str], file: Path | None) -> Iterator[list[str]]:
+    """The texts as they are, though they have several lines; of a file or of standard input each line is one."""
+    return iter([texts]) if texts else some_lines([], file)

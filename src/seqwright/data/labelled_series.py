@@ -1,0 +1,142 @@
+"""Labelled time series in the user's own files, as the UCR and UEA archives have them.
+
+In a `.tsv` or `.csv` file a row is a label and then the values of one series; series of different length end in empty
+or missing (NaN) cells. In a `.ts` file (sktime, aeon) the channels of a series stand between colons, the label last.
+"""
+
+import hashlib
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, Literal, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from pydantic import model_validator
+
+from seqwright.data.examples import PartName
+from seqwright.data.files import content_hash, extension_of, lines, require_file
+from seqwright.data.pieces import piece_of, pieces_of, refuse_impossible_shares, some
+from seqwright.errors import DataError
+from seqwright.settings import Settings
+
+SEPARATORS = {".tsv": "\t", ".csv": ",", ".txt": None}
+
+
+class SeriesExample(NamedTuple):
+    """A series, and the label somebody gave it; a blank one where it is not known."""
+
+    values_TC: NDArray[np.floating[Any]]
+    label: str = ""
+
+
+class LabelledSeriesSettings(Settings):
+    """Labelled series in files of the user's own."""
+
+    kind: Literal["labelled-series"] = "labelled-series"
+    train: str
+    """A .tsv or .csv file, plain or .gz, with a label and then the values of a series in each row; or a .ts file."""
+    valid: str = "10%"
+    """The same, or a share of the training data such as "10%"."""
+    test: str | None = None
+    """The same, or a share of the training data; without it there is no test part."""
+    label: Literal["first", "last"] = "first"
+    """Where the label stands in a row of a .tsv or .csv file."""
+
+    @model_validator(mode="after")
+    def _fit_together(self) -> "LabelledSeriesSettings":
+        refuse_impossible_shares(self.train, self.valid, self.test)
+        return self
+
+
+class LabelledSeriesFiles:
+    """Labelled series read from the user's files."""
+
+    def __init__(self, settings: LabelledSeriesSettings) -> None:
+        self.settings = settings
+        self._pieces = pieces_of(
+            settings.train, settings.valid, settings.test, opened=lambda name: _existing(Path(name).expanduser())
+        )
+
+    def parts(self) -> list[PartName]:
+        """The parts that exist, in the order train, valid, test."""
+        return list(self._pieces)
+
+    def paths(self) -> list[Path]:
+        """Every file that is read, each once."""
+        return list(dict.fromkeys(piece.source for piece in self._pieces.values()))
+
+    def examples(self, part: PartName) -> Iterator[SeriesExample]:
+        """Every series of a part in the order of the file."""
+        piece = piece_of(self._pieces, part)
+        read = series_of(piece.source, label=self.settings.label)
+        return some(
+            (example for example in read if piece.holds(str(example.values_TC.tolist()))),
+            f"the {part} part is empty: nothing of {piece.source} falls into it; give more data, another share, or a "
+            "file for this part",
+        )
+
+    def fingerprint(self, part: PartName) -> str:
+        """A sha256 of the contents and of the settings that decide what `examples(part)` gives; paths do not count."""
+        piece = piece_of(self._pieces, part)
+        said = json.dumps([content_hash(piece.source), self.settings.label, piece.low, piece.high])
+        return hashlib.sha256(said.encode()).hexdigest()
+
+    def remarks(self) -> list[str]:
+        """What the user should look at twice."""
+        return []
+
+
+def series_of(path: Path, *, label: str = "first") -> Iterator[SeriesExample]:
+    """The series of a file with their labels."""
+    form = extension_of(path)
+    if form == ".ts":
+        yield from _archive(path)
+        return
+    for number, line in enumerate(lines(path), start=1):
+        cells = line.split(SEPARATORS[form])
+        if not line.strip():
+            continue
+        name, values = (cells[0], cells[1:]) if label == "first" else (cells[-1], cells[:-1])
+        yield SeriesExample(_values(values, path, number)[:, None], name.strip())
+
+
+def _archive(path: Path) -> Iterator[SeriesExample]:
+    """The series of a `.ts` file: what begins with # or @ says something of them, and after @data they stand."""
+    begun, labelled = False, True
+    for number, line in enumerate(lines(path), start=1):
+        text = line.strip()
+        if not text or text.startswith("#"):
+            continue
+        if text.startswith("@"):
+            begun = begun or text.lower() == "@data"
+            labelled = labelled and text.lower().split()[:2] != ["@classlabel", "false"]
+            continue
+        if not begun:
+            raise DataError(f"{path}:{number} has a series before the line @data; expected the format of sktime")
+        *channels, last = text.split(":")
+        channels, name = (channels, last) if labelled else ([*channels, last], "")
+        columns = [_values(channel.split(","), path, number) for channel in channels]
+        if len({len(column) for column in columns}) != 1:
+            raise DataError(f"{path}:{number} has channels of different length; expected as many values in each")
+        yield SeriesExample(np.stack(columns, axis=1), name.strip())
+
+
+def _values(cells: list[str], path: Path, number: int) -> NDArray[np.floating[Any]]:
+    """The values of a channel; missing ones at its end are none, others are refused."""
+    try:
+        values = np.array([float(cell) if cell.strip() not in {"", "?"} else np.nan for cell in cells])
+    except ValueError as error:
+        raise DataError(f"{path}:{number} has a value that is no number ({error}): correct it") from error
+    known = np.flatnonzero(~np.isnan(values))
+    values = values[: known[-1] + 1] if len(known) else values[:0]
+    if not np.isfinite(values).all():
+        raise DataError(f"{path}:{number} has a missing or infinite value inside of a series: fill it or leave it out")
+    return values
+
+
+def _existing(path: Path) -> Path:
+    require_file(path)
+    if extension_of(path) not in {*SEPARATORS, ".ts"}:
+        raise DataError(f"{path} has the extension '{extension_of(path)}', expected .tsv, .csv or .ts, plain or .gz")
+    return path

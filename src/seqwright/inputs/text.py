@@ -1,0 +1,263 @@
+"""One text, or two that belong together, as a row of tokens.
+
+B batch · T time · N rows
+"""
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import chain
+from pathlib import Path
+from typing import Any, ClassVar, Literal
+
+import numpy as np
+from pydantic import Field
+
+from seqwright.batches import Ids, InMemory, Rows, begun, padded, segments
+from seqwright.batches.labelled import LeftOut, Shortened, ShortenedPairs
+from seqwright.data.labelled_tables import Example
+from seqwright.errors import DataError, SettingError
+from seqwright.inputs import Examples, Input, Room, Stacked
+from seqwright.inputs.saved import load_json, save_json
+from seqwright.inputs.tokenizers import Tokenizer, TokenizerSettings, tokenizer_of
+from seqwright.progress import Progress
+from seqwright.text_cache import Rules, tokenised_texts
+
+WORD = re.compile(r"\w+|[^\w\s]")
+MOST_WORDS = 50_000
+
+
+class TextSettings(TokenizerSettings):
+    """How texts become tokens."""
+
+    longest: int = Field(default=512, ge=1)
+    """Most tokens of a text that are read, or of two texts together, of which the longer is shortened first; by default
+    fewer if the model's context is too short for so many."""
+    left_out: Literal["end", "middle"] = "middle"
+    """What is left out of a longer text, and counted: its end, or its middle, so that as many tokens of its beginning
+    as of its end are read (Sun et al. 2019, section 5.3.1)."""
+
+
+TextRows = Shortened | ShortenedPairs
+
+
+@dataclass(frozen=True)
+class TextInput(Input[Example, Ids]):
+    """The tokenizer of a run that reads texts or pairs of texts, and how long ones are shortened.
+
+    A row is `begin? text end`, or `begin? text end… text end`; `begin` only where the model reads one.
+    """
+
+    tokenizer: Tokenizer
+    longest: int
+    left_out: LeftOut
+    begins: bool  # whether the model reads a token before every text
+    pairs: bool  # whether an example is two texts
+    marks: ClassVar[int] = 1  # the end; batches were never planned with what begins a text
+
+    @classmethod
+    def learn(cls, train: Examples[Example], settings: TextSettings, *, room: Room, like: Any = None) -> "TextInput":
+        """A tokenizer trained on the texts, if none is taken from another run."""
+        tokenizer = None if like is None else tokenizer_of(like)
+        pairs = next((example.second is not None for example in train if readable(example)), False)
+        marks = 1 + room.begins + pairs * (1 if tokenizer is None else tokenizer.between)
+        longest = longest_of(settings, room.context, marks=marks)
+        tokenizer = tokenizer or Tokenizer.train(every_text(train), settings)
+        return cls(tokenizer, longest, settings.left_out, room.begins, pairs)
+
+    @property
+    def begin(self) -> int | None:
+        """The token that stands before every text, if the model reads one there."""
+        return self.tokenizer.begin if self.begins else None
+
+    @property
+    def end(self) -> int:
+        """The token that closes every text."""
+        return self.tokenizer.end
+
+    @property
+    def between(self) -> list[int]:
+        """What stands between two texts: one `end`, or as many as the tokenizer of another program puts there."""
+        return [self.end] * self.tokenizer.between
+
+    def encode(self, examples: Examples[Example], *, seed: int = 0) -> TextRows:
+        """The tokens of each text, or of both, as far as they are read, without what stands around them."""
+        self._refuse_other_number_of_texts(examples)
+        number_N = np.array([n for n, example in enumerate(examples) if readable(example)], dtype=np.int64)
+        first = self._tokens(examples, "text", (example.text for example in examples if readable(example)))
+        if not self.pairs:
+            return Shortened(first, self.longest, self.left_out, number_N)
+        seconds = (example.second or "" for example in examples if readable(example))
+        second = self._tokens(examples, "second text", seconds)
+        return ShortenedPairs(first, second, self.longest, self.left_out, number_N, between=self.between)
+
+    def _tokens(self, examples: Examples[Example], what: str, texts: Iterator[str]) -> Rows[Ids]:
+        """Token rows: of a part through the cache, of what a user types in memory."""
+        if not examples.fingerprint:
+            return InMemory(self.tokenizer.encode(list(texts)))
+        found = tokenised_texts(
+            texts,
+            key=f"{what} {examples.fingerprint} {self.tokenizer.fingerprint()}",
+            encode=self.tokenizer.encode,
+            decode=lambda ids: self.tokenizer.decode(ids.tolist()),
+            rules=Rules(),
+            where=examples.name,
+            progress=Progress(f"tokenising {examples.name}"),
+        )
+        return found.rows
+
+    def stack(self, rows: Sequence[Ids]) -> Stacked:
+        """`input_B`, `real_BT` and `segment_BT`: with what stands around the texts, and padding on the right."""
+        input_BT, real_BT = begun(padded([np.append(row, self.end) for row in rows]), self.begin)
+        return {"input_B": input_BT, "real_BT": real_BT, "segment_BT": segments(input_BT, self.end)}
+
+    def parse(self, given: Any) -> Example:
+        """A text; where texts belong in pairs, both with a tab between them, or a mapping of `text` and `second`."""
+        if isinstance(given, Mapping):
+            unknown = given.keys() - {"text", "second"}
+            if unknown or "text" not in given or self.pairs is not ("second" in given):
+                wanted = '{"text": …, "second": …}' if self.pairs else '{"text": …}'
+                raise DataError(f"an example has the fields {', '.join(map(str, given))}; expected {wanted}")
+            return Example(str(given["text"]), "", str(given["second"]) if self.pairs else None)
+        if not isinstance(given, str):
+            raise DataError(f"an example is {given!r}, expected a text")
+        first, tab, second = given.partition("\t")
+        if not self.pairs:
+            return Example(given, "")
+        if not tab and given.strip():
+            raise DataError(
+                f"'{_short(given)}' is a single text, but the run learnt pairs: put a tab between its two texts, or "
+                "give the second with --second"
+            )
+        return Example(first, "", second)
+
+    def example_fields(self, example: Example) -> dict[str, Any]:
+        """The texts."""
+        return {"text": example.text} | ({} if example.second is None else {"second": example.second})
+
+    def features(self, examples: Examples[Example]) -> list[set[str]]:
+        """The words of each text; of a pair, which words are in one of the two and which in both."""
+        return [_features(example) for example in examples]
+
+    def vectorizer(self) -> Any:
+        """A bag of words: idf_v where the word v occurs, scaled to length 1."""
+        from sklearn.feature_extraction.text import TfidfVectorizer
+
+        return TfidfVectorizer(analyzer=sorted, binary=True, min_df=2, max_features=MOST_WORDS)
+
+    def part_sentence(self, examples: Examples[Example], rows: Any) -> tuple[str, str]:
+        """`3,837 texts`, and `; 2 without text were left out; of 3 with over 512 tokens the middle is not read`."""
+        read, every = len(rows.example_N), sum(1 for _ in examples)
+        told = f"; {every - read:,} without text were left out" if every > read else ""
+        if rows.cut:
+            told += f"; of {rows.cut:,} with over {rows.longest:,} tokens the {rows.left_out} is not read"
+        return f"{read:,} {'pairs of texts' if self.pairs else 'texts'}", told
+
+    def part_remarks(self, examples: Examples[Example]) -> list[str]:
+        """Letters that the vocabulary lacks."""
+        unknown = self.tokenizer.unknown_characters(every_text(examples))
+        if not unknown:
+            return []
+        common = " ".join(f"{character!r}×{count}" for character, count in unknown.most_common(5))
+        return [f"characters of {examples.name} that the vocabulary lacks: {len(unknown)} ({common})"]
+
+    def remarks(self, examples: Examples[Example], first: int = 0) -> list[str]:
+        """Texts of which not everything is read, and letters that the vocabulary lacks."""
+        remarks = []
+        rows = self.encode(examples)
+        for number, length in zip(rows.example_N.tolist(), rows.whole_N.tolist(), strict=True):
+            if length > self.longest:
+                told = f"the model reads {self.longest:,}, the {self.left_out} is left out"
+                remarks.append(f"text {first + number + 1} has {length:,} tokens; {told}")
+        unknown = self.tokenizer.unknown_characters(every_text(examples))
+        if unknown:
+            most = " ".join(f"{character!r}×{count}" for character, count in unknown.most_common(8))
+            more = " …" if len(unknown) > 8 else ""
+            remarks.append(f"the vocabulary lacks {most}{more}: the model cannot read them")
+        return remarks
+
+    def sizes(self) -> dict[str, int]:
+        """The vocabulary."""
+        return {"vocabulary": self.tokenizer.size}
+
+    def save(self, folder: Path) -> None:
+        """Write the tokenizer, and how texts are read."""
+        folder.mkdir(parents=True, exist_ok=True)
+        self.tokenizer.save(folder / "text.json")
+        plain = {"longest": self.longest, "left_out": self.left_out, "begins": self.begins, "pairs": self.pairs}
+        save_json(folder / "reading.json", plain)
+
+    @classmethod
+    def load(cls, folder: Path) -> "TextInput":
+        """Read what `save` wrote."""
+        tokenizer = Tokenizer.load(folder / "text.json")
+
+        def made(plain: Any) -> "TextInput":
+            return cls(tokenizer, int(plain["longest"]), plain["left_out"], bool(plain["begins"]), bool(plain["pairs"]))
+
+        return load_json(folder / "reading.json", made)
+
+    def fingerprint(self) -> str:
+        """Changes with the tokenizer and how texts are read."""
+        return f"{self.tokenizer.fingerprint()} {self.longest} {self.left_out} {self.begins} {self.pairs}"
+
+    def _refuse_other_number_of_texts(self, examples: Examples[Example]) -> None:
+        """Refuse single texts where two belong together, and the other way round."""
+        example = next((example for example in examples if readable(example)), None)
+        if example is None or self.pairs is (example.second is not None):
+            return
+        raise DataError(
+            f"{examples.name} has single texts, but the model reads pairs: give it a column for the second text, such "
+            "as sentence1 and sentence2, or name it with data.second"
+            if self.pairs
+            else f"{examples.name} has pairs of texts, but the model reads single ones: name the text with data.text"
+        )
+
+
+def reads_pairs(input: Any) -> bool:
+    """Whether an input reads two texts at a time."""
+    return isinstance(input, TextInput) and input.pairs
+
+
+def readable(example: Example) -> bool:
+    """Whether there is something to read: of two texts, in both."""
+    return bool(example.text.strip() and (example.second is None or example.second.strip()))
+
+
+def every_text(examples: Examples[Example]) -> Iterator[str]:
+    """All texts that can be read, second ones included."""
+    return chain.from_iterable(
+        (example.text,) if example.second is None else (example.text, example.second)
+        for example in examples
+        if readable(example)
+    )
+
+
+def longest_of(settings: Any, context: int | None, *, marks: int) -> int:
+    """The tokens that are read at most: what the settings say, or what the context has room for beside marks."""
+    longest: int = settings.longest
+    if context is None or longest + marks <= context:
+        return longest
+    if "longest" in settings.model_fields_set or context <= marks:
+        raise SettingError(
+            f"inputs.longest is {longest:,}, but the model reads {context:,} tokens, {marks} marks among them: "
+            f"set inputs.longest={max(1, context - marks)} or less, or take a model with a longer context"
+        )
+    return context - marks
+
+
+def words(text: str) -> set[str]:
+    """The different words and marks of a text, in small letters."""
+    return set(WORD.findall(text.lower()))
+
+
+def _features(example: Example) -> set[str]:
+    first = words(example.text)
+    if example.second is None:
+        return first
+    second = words(example.second)
+    return (first ^ second) | {f"both {word}" for word in first & second}
+
+
+def _short(text: str) -> str:
+    return text if len(text) <= 40 else f"{text[:39]}…"

@@ -1,0 +1,305 @@
+"""A label: one of some classes.
+
+B batch · N rows · C classes
+"""
+
+import math
+import re
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, NamedTuple, Protocol
+
+import numpy as np
+import torch
+from torch import nn
+
+from seqwright.batches import Batches, Column, Rows
+from seqwright.batches.labelled import Labelled
+from seqwright.errors import DataError, nearest
+from seqwright.inputs import Examples, Input, Stacked
+from seqwright.inputs.saved import load_json, save_json
+from seqwright.metrics.labels import Counts, accuracy, class_scores, confusion, macro_f1, matthews
+from seqwright.outputs import Baselines, Output, Picture, Report, Targets, each_row
+from seqwright.outputs.linear import NOT_HERE, logistic_regression, thinned
+
+MOST_LABELS = 1000
+FEW_LABELS = 20  # so many may stand before almost as many examples, and the F1 of each is shown
+_NUMBER = re.compile(r"-?\d+(\.\d+)?")
+
+
+class HasLabel(Protocol):
+    """An example that somebody gave a label; a blank one where it is not known."""
+
+    @property
+    def label(self) -> str:
+        """The label."""
+
+
+class Classification(NamedTuple):
+    """What an example is taken for; a blank one is taken for nothing."""
+
+    label: str
+    probability: float
+    probabilities: dict[str, float]  # of every label, the likeliest first
+    losses: dict[str, float]  # -log p of every label
+
+
+NOTHING = Classification("", 0.0, {}, {})
+
+
+@dataclass(frozen=True)
+class LabelOutput(Output[HasLabel, Labelled, Classification]):
+    """Each label with the number of its training examples; none has any where the model was trained elsewhere."""
+
+    counts: Mapping[str, int]
+
+    @classmethod
+    def learn(cls, train: Examples[HasLabel], settings: Any, input: Input[Any, Any]) -> "LabelOutput":
+        """The labels of the training part: numbers by size, words by the alphabet."""
+        read = set(input.encode(train).example_N.tolist())
+        found = Counter(example.label for n, example in enumerate(train) if n in read and example.label)
+        _refuse_odd_labels(found)
+        return cls({label: found[label] for label in sorted(found, key=_order)})
+
+    @property
+    def labels(self) -> tuple[str, ...]:
+        """The names of the labels, by their numbers."""
+        return tuple(self.counts)
+
+    @property
+    def trained_here(self) -> bool:
+        """Whether any label has training examples."""
+        return any(self.counts.values())
+
+    @property
+    def majority(self) -> str:
+        """The label that most training examples have."""
+        return max(self.counts, key=lambda label: self.counts[label])
+
+    @property
+    def rarest(self) -> str:
+        """The label that fewest training examples have."""
+        return min(self.counts, key=lambda label: self.counts[label])
+
+    def number(self, label: str) -> int:
+        """The number of a label."""
+        if label not in self.counts:
+            known = self.labels
+            raise DataError(f"there is no label '{label}'; there are {', '.join(known)}.{nearest(label, known)}")
+        return self.labels.index(label)
+
+    def encode(self, examples: Examples[HasLabel], rows: Rows[Any], *, seed: int = 0) -> Targets:
+        """The number of each row's label, -1 where it has none."""
+        read, numbers = set(rows.example_N.tolist()), {label: number for number, label in enumerate(self.labels)}
+        labels = [example.label if n in read else "" for n, example in enumerate(examples)]
+        self._refuse_unknown_labels(examples.name, Counter(filter(None, labels)))
+        label_M = np.array([numbers.get(label, -1) for label in labels], dtype=np.int64)
+        label_N = label_M[rows.example_N]
+        return Targets(Column(label_N), np.flatnonzero(label_N >= 0))
+
+    def collate(self, stacked: Stacked, targets: Sequence[Any] | None) -> Labelled:
+        """What is read, with the number of the label."""
+        known = np.zeros(len(stacked["real_BT"]), dtype=np.int64) if targets is None else np.array(targets)
+        return Labelled(**stacked, target_B=torch.from_numpy(known))
+
+    def predict(
+        self, model: nn.Module, batches: Batches[Labelled], examples: Examples[HasLabel], decoding: Any = None
+    ) -> Iterator[Classification]:
+        """The likeliest label of each example, and the probabilities of all."""
+        found: dict[int, list[float]] = {}
+        for batch, logits_BC in each_row(model, batches):
+            logp_BC = logits_BC.double().log_softmax(-1)
+            found |= dict(zip(batch.example_B.tolist(), logp_BC.tolist(), strict=True))
+        for number, _ in enumerate(examples):
+            yield self._classification(found[number]) if number in found else NOTHING
+
+    def _classification(self, logp_C: Sequence[float]) -> Classification:
+        # Between equals the order of the labels decides, as everywhere.
+        ranked = sorted(zip(self.labels, np.exp(logp_C).tolist(), strict=True), key=lambda pair: -pair[1])
+        losses = {label: -logp for label, logp in zip(self.labels, logp_C, strict=True)}
+        return Classification(*ranked[0], dict(ranked), losses)
+
+    # ------------------------------------------------------------------------------------------------ scores
+
+    @property
+    def score_names(self) -> tuple[str, ...]:
+        """Of two labels, also the F1 of the rarer one and Matthews' correlation."""
+        return ("loss", "accuracy", "macro_f1", *(("f1", "matthews") if len(self.labels) == 2 else ()))
+
+    def scores(self, predictions: Sequence[Classification], examples: Examples[HasLabel]) -> dict[str, float]:
+        """Loss, accuracy and F1."""
+        pairs = list(self._pairs(predictions, examples))
+        losses = [prediction.losses[label] for prediction, label in pairs]
+        return {"loss": float(np.mean(losses)), **self._of_counts(self._confusion(pairs))}
+
+    def target(self, example: HasLabel) -> str | None:
+        """The label."""
+        return example.label or None
+
+    def uncertainty(self, examples: int) -> str:
+        """95 % of a binomial, where it is widest."""
+        return f", accuracy by up to ± {196 * math.sqrt(0.25 / examples):.0f} %"
+
+    def report(self, predictions: Sequence[Classification], examples: Examples[HasLabel]) -> Report:
+        """The F1 of each label, if there are few; how many of each were found; the confusion matrix."""
+        counts_CC = self._confusion(list(self._pairs(predictions, examples)))
+        each = zip(self.labels, class_scores(counts_CC), strict=True)
+        return Report(
+            scores={f"f1_{label}": score.f1 for label, score in each} if len(self.labels) <= FEW_LABELS else {},
+            groups={label: (int(counts_CC[i, i]), int(counts_CC[i].sum())) for i, label in enumerate(self.labels)},
+            picture=Picture("confusion", {"counts_CC": counts_CC, "labels": self.labels}),
+        )
+
+    def signatures(self) -> dict[str, str]:
+        """How the scores are made."""
+        regression = "baseline: logistic regression"
+        rarer = f"of '{self.rarest}', the rarer label" if len(self.labels) == 2 else ""
+        told = {
+            "loss": "nats per example",
+            "accuracy": "right answers, which is micro F1 too",
+            "macro_f1": "mean over the labels",
+            "f1": rarer,
+            "matthews": "Matthews correlation, from -100 to 100" if rarer else "",
+            "majority_accuracy": f"baseline: always '{self.majority}'",
+            **{f"linear_{name}": regression for name in self.score_names if name != "loss"},
+        }
+        return {name: text for name, text in told.items() if text}
+
+    def _pairs(
+        self, predictions: Sequence[Classification], examples: Examples[HasLabel]
+    ) -> Iterator[tuple[Classification, str]]:
+        """The predictions that can be compared with a label."""
+        for prediction, example in zip(predictions, examples, strict=True):
+            if prediction.label and example.label:
+                yield prediction, example.label
+
+    def _confusion(self, pairs: Sequence[tuple[Classification, str]]) -> Counts:
+        numbers = {label: number for number, label in enumerate(self.labels)}
+        said, true = [numbers[prediction.label] for prediction, _ in pairs], [numbers[label] for _, label in pairs]
+        return confusion(said, true, classes=len(self.labels))
+
+    def _of_counts(self, counts_CC: Counts) -> dict[str, float]:
+        scores = {"accuracy": accuracy(counts_CC), "macro_f1": macro_f1(counts_CC)}
+        if len(self.labels) == 2:
+            scores["f1"] = class_scores(counts_CC)[self.number(self.rarest)].f1
+            scores["matthews"] = matthews(counts_CC)
+        return scores
+
+    # ------------------------------------------------------------------------------------------------ baselines
+
+    def baselines(self, train: Examples[HasLabel], part: Examples[HasLabel], input: Input[Any, Any]) -> Baselines:
+        """The most frequent label of training, and a logistic regression over what the input shows."""
+        labels, truth = ([example.label for example in examples] for examples in (train, part))
+        read = [number for number in input.encode(part).example_N.tolist() if truth[number]]
+        true = [self.number(truth[number]) for number in read]
+        always = accuracy(confusion([self.number(self.majority)] * len(true), true, classes=len(self.labels)))
+        told = f"always saying '{self.majority}' is right for {always:.1f} %"
+        if train.fingerprint == part.fingerprint and train.name != part.name:
+            return Baselines({"majority_accuracy": always}, told, [f"there is no logistic regression: {NOT_HERE}"])
+        some = thinned([number for number in input.encode(train).example_N.tolist() if labels[number]])
+        features, asked = input.features(train), input.features(part)
+        known = [self.number(labels[number]) for number in some]
+        regression = logistic_regression(input.vectorizer(), [features[number] for number in some], known)
+        said = regression.predict([asked[number] for number in read]).tolist()
+        scores = {f"linear_{n}": s for n, s in self._of_counts(confusion(said, true, classes=len(self.labels))).items()}
+        told += f", logistic regression for {scores['linear_accuracy']:.1f} %"
+        return Baselines({"majority_accuracy": always, **scores}, told, [])
+
+    # ------------------------------------------------------------------------------------------------ told
+
+    def part_sentence(self, examples: Examples[HasLabel], rows: Rows[Any]) -> str:
+        """`(ham 3,338, spam 499)`: how many rows have each label."""
+        learnable = self.encode(examples, rows)
+        count_C = np.bincount(np.array(learnable.rows.take(learnable.learnable, None)), minlength=len(self.labels))
+        told = [f"{name} {count:,}" for name, count in zip(self.labels[:FEW_LABELS], count_C.tolist(), strict=False)]
+        return f"({', '.join(told)}{', …' if len(self.labels) > FEW_LABELS else ''})"
+
+    def line(self, prediction: Classification, top: int = 1) -> str:
+        """The likeliest labels with their probabilities."""
+        best = list(prediction.probabilities.items())[:top]
+        return "\t".join(f"{label}\t{probability:.4f}" for label, probability in best)
+
+    def fields(self, prediction: Classification, top: int = 1) -> dict[str, Any]:
+        """The likeliest labels with their probabilities."""
+        best = dict(list(prediction.probabilities.items())[:top])
+        return {"label": prediction.label or None, "probability": prediction.probability, "probabilities": best}
+
+    def answer(self, prediction: Classification, example: HasLabel) -> dict[str, Any]:
+        """The label, the predicted one, and the probability of each."""
+        rounded = {label: round(prediction.probabilities.get(label, 0.0), 4) for label in self.labels}
+        return {"label": example.label, "predicted": prediction.label, "probabilities": rounded}
+
+    def remarks(self) -> list[str]:
+        """Labels that a model can hardly learn."""
+        once = [label for label, count in self.counts.items() if count == 1]
+        if not once:
+            return []
+        shown = ", ".join(f"'{_short(label)}'" for label in once[:5]) + (", …" if len(once) > 5 else "")
+        them = "it" if len(once) == 1 else "them"
+        return [f"labels that only one example of the training part has: {shown}; give more, or leave {them} out"]
+
+    # ------------------------------------------------------------------------------------------------ the run folder
+
+    def sizes(self) -> dict[str, int]:
+        """The number of classes."""
+        return {"classes": len(self.counts)}
+
+    def save(self, folder: Path) -> None:
+        """Write the labels."""
+        save_json(folder / "labels.json", dict(self.counts))
+
+    @classmethod
+    def load(cls, folder: Path) -> "LabelOutput":
+        """Read what `save` wrote."""
+        return load_json(
+            folder / "labels.json", lambda plain: cls({str(label): int(count) for label, count in plain.items()})
+        )
+
+    def _refuse_unknown_labels(self, name: str, counts: Mapping[str, int]) -> None:
+        """Refuse examples with labels that nobody could have learnt."""
+        unknown = {label: count for label, count in counts.items() if label not in self.counts}
+        if not unknown:
+            return
+        label, count = next(iter(unknown.items()))
+        others = f" and {len(unknown) - 1:,} more labels" if len(unknown) > 1 else ""
+        shown = ", ".join(f"'{_short(known)}'" for known in self.labels[:6]) + (", …" if len(self.labels) > 6 else "")
+        found = f"has the label '{_short(label)}' ({count:,} example{'s' if count > 1 else ''}){others}, but"
+        if not self.trained_here:
+            raise DataError(
+                f"the file {found} the model knows only {shown}: write these into it.{nearest(label, self.labels)}"
+            )
+        raise DataError(
+            f"{name} {found} training knew only {shown}: add such examples to the training part or leave them out of "
+            f"this one.{nearest(label, self.labels)}"
+        )
+
+
+def _refuse_odd_labels(found: Counter[str]) -> None:
+    """Refuse what cannot be classes: none, one, or nearly as many as there are examples."""
+    examples = found.total()
+    if not examples:
+        raise DataError(
+            "no example of the training part can be read and has a label: see whether data.label means the right column"
+        )
+    if len(found) == 1:
+        raise DataError(
+            f"every example of the training part has the label '{_short(next(iter(found)))}', expected two labels or "
+            "more: see whether data.label means the right column"
+        )
+    if len(found) > MOST_LABELS or FEW_LABELS < len(found) > examples / 2:
+        common = ", ".join(f"'{_short(label)}'" for label, _ in found.most_common(2))
+        raise DataError(
+            f"the {examples:,} examples of the training part have {len(found):,} different labels, such as {common}: "
+            "that looks like another column; choose with data.text and data.label, as in data.text=2 data.label=1"
+        )
+
+
+def _order(label: str) -> tuple[float, str]:
+    """Numbers before words."""
+    return (float(label) if _NUMBER.fullmatch(label) else float("inf"), label)
+
+
+def _short(label: str) -> str:
+    return label if len(label) <= 30 else f"{label[:29]}…"

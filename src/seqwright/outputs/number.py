@@ -1,0 +1,208 @@
+"""A number that somebody gave an example: a grade, a similarity, a price.
+
+B batch · N rows
+"""
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, ClassVar, NamedTuple
+
+import numpy as np
+import torch
+from torch import nn
+
+from seqwright.batches import Batches, Column, Rows
+from seqwright.batches.labelled import Labelled
+from seqwright.errors import DataError
+from seqwright.inputs import Examples, Input, Stacked
+from seqwright.inputs.saved import load_json, save_json
+from seqwright.metrics.ratings import pearson, spearman, squared_error
+from seqwright.outputs import Baselines, Output, Picture, Report, Targets, each_row
+from seqwright.outputs.label import HasLabel
+from seqwright.outputs.linear import NOT_HERE, ridge_regression, thinned
+
+_NUMBER = re.compile(r"[-+]?(\d+(\.\d*)?|\.\d+)([eE][-+]?\d{1,2})?")
+
+
+class Value(NamedTuple):
+    """The number that is predicted; None for a blank example."""
+
+    value: float | None
+
+
+@dataclass(frozen=True)
+class NumberOutput(Output[HasLabel, Labelled, Value]):
+    """The values of the training examples: their mean, their standard deviation, the lowest and the highest.
+
+    A model says values less the mean, over the deviation.
+    """
+
+    mean: float
+    deviation: float
+    lowest: float
+    highest: float
+    lower_is_better: ClassVar[frozenset[str]] = frozenset({"loss", "mse"})
+
+    @property
+    def trained_here(self) -> bool:
+        """Whether these are of training examples; of a model that was trained elsewhere nobody knows them."""
+        return self.lowest < self.highest
+
+    @classmethod
+    def learn(cls, train: Examples[HasLabel], settings: Any, input: Input[Any, Any]) -> "NumberOutput":
+        """What is known of the values of the training part."""
+        found = np.array(list(_values(train, input.encode(train)).values()), dtype=np.float64)
+        if not len(found):
+            raise DataError(
+                "no example of the training part can be read and has a value: see whether data.label means the right "
+                "column"
+            )
+        if found.min() == found.max():
+            raise DataError(
+                f"every example of the training part has the value {found[0]:g}, expected different ones: see whether "
+                "data.label means the right column"
+            )
+        return cls(*(float(value) for value in (found.mean(), found.std(), found.min(), found.max())))
+
+    def standard(self, value: float) -> float:
+        """A value as a model says it."""
+        return (value - self.mean) / self.deviation
+
+    def value(self, standard: float) -> float:
+        """The value that a model means."""
+        return standard * self.deviation + self.mean
+
+    def encode(self, examples: Examples[HasLabel], rows: Rows[Any], *, seed: int = 0) -> Targets:
+        """The value of each row as a model says it, 0 where it has none."""
+        known = _values(examples, rows)
+        value_N = np.array([known.get(example, np.nan) for example in rows.example_N.tolist()], dtype=np.float64)
+        standard_N = ((value_N - self.mean) / self.deviation).astype(np.float32)
+        return Targets(Column(np.nan_to_num(standard_N)), np.flatnonzero(~np.isnan(value_N)))
+
+    def collate(self, stacked: Stacked, targets: Sequence[Any] | None) -> Labelled:
+        """What is read, with the value."""
+        known = np.zeros(len(stacked["real_BT"]), dtype=np.float32) if targets is None else np.array(targets)
+        return Labelled(**stacked, target_B=torch.from_numpy(known))
+
+    def predict(
+        self, model: nn.Module, batches: Batches[Labelled], examples: Examples[HasLabel], decoding: Any = None
+    ) -> Iterator[Value]:
+        """The value of each example."""
+        found: dict[int, float] = {}
+        for batch, said_B1 in each_row(model, batches):
+            found |= dict(zip(batch.example_B.tolist(), said_B1.squeeze(1).double().tolist(), strict=True))
+        for number, _ in enumerate(examples):
+            yield Value(self.value(found[number]) if number in found else None)
+
+    @property
+    def score_names(self) -> tuple[str, ...]:
+        """The squared error, and two correlations."""
+        return ("loss", "mse", "pearson", "spearman")
+
+    def scores(self, predictions: Sequence[Value], examples: Examples[HasLabel]) -> dict[str, float]:
+        """The loss is that of training, in which values have deviation 1."""
+        return self._scores(*self._pairs(predictions, examples))
+
+    def target(self, example: HasLabel) -> str | None:
+        """The value, as it was written."""
+        return example.label or None
+
+    def report(self, predictions: Sequence[Value], examples: Examples[HasLabel]) -> Report:
+        """Predictions and values as points."""
+        said, true = self._pairs(predictions, examples)
+        return Report(picture=Picture("values", {"said": said, "true": true}))
+
+    def signatures(self) -> dict[str, str]:
+        """How the scores are made."""
+        regression = "baseline: ridge regression"
+        return {
+            "loss": "squared error, values with deviation 1",
+            "mse": "squared error of the values",
+            "pearson": "Pearson's correlation, from -100 to 100",
+            "spearman": "that of the ranks",
+            "mean_mse": "baseline: always the mean",
+            **dict.fromkeys(("linear_mse", "linear_pearson", "linear_spearman"), regression),
+        }
+
+    def _pairs(self, predictions: Sequence[Value], examples: Examples[HasLabel]) -> tuple[list[float], list[float]]:
+        both = [
+            (prediction.value, _value(example, examples.name))
+            for prediction, example in zip(predictions, examples, strict=True)
+            if prediction.value is not None and example.label
+        ]
+        return [said for said, _ in both], [true for _, true in both]
+
+    def _scores(self, said: list[float], true: list[float]) -> dict[str, float]:
+        error = squared_error(said, true)
+        correlations = {"pearson": pearson(said, true), "spearman": spearman(said, true)}
+        return {"loss": error / self.deviation**2, "mse": error, **correlations}
+
+    def baselines(self, train: Examples[HasLabel], part: Examples[HasLabel], input: Input[Any, Any]) -> Baselines:
+        """The mean of training, and a ridge regression over what the input shows."""
+        truth = _values(part, input.encode(part))
+        true = list(truth.values())
+        always = squared_error([self.mean] * len(true), true)
+        told = f"always saying the mean has a squared error of {always:.3f}"
+        if train.fingerprint == part.fingerprint and train.name != part.name:
+            return Baselines({"mean_mse": always}, told, [f"there is no regression to compare with: {NOT_HERE}"])
+        known = _values(train, input.encode(train))
+        some, features, asked = thinned(list(known)), input.features(train), input.features(part)
+        vectorizer, shown = input.vectorizer(), [features[number] for number in some]
+        regression = ridge_regression(vectorizer, shown, [known[number] for number in some])
+        linear = self._scores(regression.predict([asked[number] for number in truth]).tolist(), true)
+        told += f", ridge regression {linear['mse']:.3f} (Pearson {linear['pearson']:.1f})"
+        scores = {f"linear_{name}": score for name, score in linear.items() if name != "loss"}
+        return Baselines({"mean_mse": always, **scores}, told, [])
+
+    def part_sentence(self, examples: Examples[HasLabel], rows: Rows[Any]) -> str:
+        """`with values from 0 to 5, 2.70 in the mean`."""
+        found = np.array(list(_values(examples, rows).values()))
+        return f"with values from {found.min():g} to {found.max():g}, {found.mean():.2f} in the mean"
+
+    def line(self, prediction: Value, top: int = 1) -> str:
+        """The value."""
+        return "" if prediction.value is None else f"{prediction.value:.4f}"
+
+    def fields(self, prediction: Value, top: int = 1) -> dict[str, Any]:
+        """The value."""
+        return {"value": None if prediction.value is None else round(prediction.value, 4)}
+
+    def answer(self, prediction: Value, example: HasLabel) -> dict[str, Any]:
+        """The value and the predicted one."""
+        known = float(example.label) if example.label else None
+        return {"value": known, "predicted": self.fields(prediction)["value"]}
+
+    def sizes(self) -> dict[str, int]:
+        """A single number needs no size."""
+        return {}
+
+    def save(self, folder: Path) -> None:
+        """Write what is known of the values."""
+        plain = {"mean": self.mean, "deviation": self.deviation, "lowest": self.lowest, "highest": self.highest}
+        save_json(folder / "values.json", plain)
+
+    @classmethod
+    def load(cls, folder: Path) -> "NumberOutput":
+        """Read what `save` wrote."""
+        names = ("mean", "deviation", "lowest", "highest")
+        return load_json(folder / "values.json", lambda plain: cls(*(float(plain[name]) for name in names)))
+
+
+def _values(examples: Examples[HasLabel], rows: Rows[Any]) -> dict[int, float]:
+    """The values of the examples that can be read and have one, by their numbers."""
+    read = set(rows.example_N.tolist())
+    each = enumerate(examples)
+    return {n: _value(example, examples.name) for n, example in each if n in read and example.label}
+
+
+def _value(example: HasLabel, name: str) -> float:
+    """The label as a number."""
+    if not _NUMBER.fullmatch(example.label):
+        label = example.label if len(example.label) <= 30 else f"{example.label[:29]}…"
+        raise DataError(
+            f"{name} has the label '{label}' where there must be a number such as 3.5: see whether data.label means "
+            "the right column; classes are learnt by text-classification"
+        )
+    return float(example.label)

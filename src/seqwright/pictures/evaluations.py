@@ -1,0 +1,13 @@
+"""What evaluations draw, by the name of the drawing."""
+
+from collections.abc import Callable
+
+from matplotlib.figure import Figure
+
+from seqwright.pictures.confusion import confusion_table
+from seqwright.pictures.ratings import rating_cloud
+
+DRAWINGS: dict[str, Callable[..., Figure]] = {
+    "confusion": confusion_table,
+    "values": rating_cloud,
+}

@@ -1,0 +1,220 @@
+"""A task as input × output: how the two are learnt, how training gets its batches, and how a model is evaluated."""
+
+import hashlib
+import json
+from collections import Counter
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from torch import nn
+
+from seqwright.batches import Batches, Rows
+from seqwright.data.examples import PartName
+from seqwright.inputs import Examples, Given, Input, Room
+from seqwright.inputs.tokenizers import Tokenizer, tokenizer_of
+from seqwright.lineage import model_row
+from seqwright.outputs import Baselines, Output
+from seqwright.recipe import Recipe
+from seqwright.tasks import Checked, Evaluation, Prepared, refuse_missing_part
+
+TOKENS_AT_ONCE = 8192  # in a batch of what a user asks about
+FEW_EXAMPLES = 100  # fewer to score on, and the scores say little
+TRAINED_ELSEWHERE = "there is no baseline: what the model was trained on is not known"
+COLUMNS = ("part", "examples", "unread", "duplicates", "in train", "mean length", "longest")
+
+
+class Part:
+    """A part of the data as examples."""
+
+    def __init__(self, data: Any, part: PartName) -> None:
+        self.data, self.part = data, part
+        self.fingerprint, self.name = data.fingerprint(part), f"the {part} part"
+
+    def __iter__(self) -> Iterator[Any]:
+        return iter(self.data.examples(self.part))
+
+
+class Wires(NamedTuple):
+    """The input and the output of a run, learnt from its training part."""
+
+    input: Input[Any, Any]
+    output: Output[Any, Any, Any]
+
+    @property
+    def tokenizer(self) -> Tokenizer:
+        """What cuts texts into tokens, where texts are read."""
+        return tokenizer_of(self.input)
+
+    def save(self, folder: Path) -> None:
+        """Write both."""
+        self.input.save(folder)
+        self.output.save(folder)
+
+    def sizes(self) -> dict[str, Any]:
+        """What a model between the two is built with."""
+        return {**self.input.sizes(), **self.output.sizes()}
+
+    def learning(self, recipe: Recipe, examples: Examples[Any], rows: Rows[Any]) -> Batches[Any]:
+        """The batches of what can be learnt from."""
+        targets, training = self.output.encode(examples, rows), recipe.training
+        return self.output.batches(rows, targets, self.input, tokens=training.tokens, seed=training.seed)
+
+    def predict(
+        self, model: nn.Module, given: list[Any], decoding: Any = None, tokens: int = TOKENS_AT_ONCE
+    ) -> list[Any]:
+        """A prediction for each thing that a user gives."""
+        return self.predictions(model, Given(map(self.input.parse, given)), decoding, tokens)
+
+    def predictions(
+        self, model: nn.Module, examples: Examples[Any], decoding: Any = None, tokens: int = TOKENS_AT_ONCE
+    ) -> list[Any]:
+        """A prediction for each example: the one way, for everybody who asks."""
+        batches = self.output.batches(self.input.encode(examples), None, self.input, tokens=tokens)
+        return list(self.output.predict(model.eval(), batches, examples, decoding))
+
+
+class Wired:
+    """A task of an input and an output (see `seqwright.tasks.Task`)."""
+
+    def __init__(self, input: type[Input[Any, Any]], output: type[Output[Any, Any, Any]]) -> None:
+        self.input, self.output = input, output
+
+    def learnt_inputs(self, recipe: Recipe, data: Any, like: Any = None) -> Wires:
+        """Input and output learnt from the training part, but for what is taken from another run."""
+        train = Part(data, "train")
+        read = self.input.learn(train, recipe.inputs, room=room_of(recipe), like=like)
+        return Wires(read, self.output.learn(train, None, read))
+
+    def loaded_inputs(self, folder: Path) -> Wires:
+        """Those of a run."""
+        return Wires(self.input.load(folder), self.output.load(folder))
+
+    def prepared(self, recipe: Recipe, data: Any, wires: Wires) -> Prepared:
+        """Batches of the training part, and how the validation part is scored."""
+        train, valid = Part(data, "train"), Part(data, "valid")
+        notes, rows = [], {}
+        for part in (train, valid):
+            rows[part.part] = wires.input.encode(part)
+            notes.append(f"{part.part}: {sentence_of(wires, part, rows[part.part])}")
+        notes += [*wires.output.remarks(), f"valid: baseline: {baselines_of(wires, data, 'valid').sentence}"]
+        batches = wires.learning(recipe, train, rows["train"])
+        output = wires.output
+        return Prepared(batches, validation(recipe, wires, valid), output.score_names, output.lower_is_better, notes)
+
+    def checked(self, recipe: Recipe, data: Any, wires: Wires) -> tuple[Checked, Batches[Any]]:
+        """Every part encoded and looked at."""
+        rows: list[tuple[str, ...]] = []
+        facts: dict[str, str] = {}
+        remarks = [*data.remarks(), *wires.output.remarks()]
+        training: dict[bytes, Any] = {}
+        for name in data.parts():
+            part = Part(data, name)
+            encoded = wires.input.encode(part)
+            seen = Seen(wires, part, encoded, training)
+            training = training or seen.targets
+            length_N = encoded.lengths(None).sum(1)
+            counts = (seen.counts[each] for each in ("examples", "unread", "duplicates"))
+            shared = "" if name == "train" else f"{seen.counts['shared']:,}"
+            rows.append((name, *(f"{c:,}" for c in counts), shared, f"{length_N.mean():,.1f}", f"{length_N.max():,}"))
+            facts[f"{name} part"] = sentence_of(wires, part, encoded)
+            remarks += [*seen.remarks(wires), *wires.input.part_remarks(part)]
+        train = Part(data, "train")
+        batches = wires.learning(recipe, train, wires.input.encode(train))
+        facts |= {name.replace("_", " "): f"{size:,}" for name, size in wires.sizes().items()}
+        facts |= {
+            "padding": f"{100 * batches.padding():.1f} %",
+            "baseline": baselines_of(wires, data, "valid").sentence,
+        }
+        return Checked(COLUMNS, rows, facts, remarks), batches
+
+    def evaluated(
+        self, recipe: Recipe, data: Any, wires: Wires, model: nn.Module, part: PartName, decoding: Any
+    ) -> Evaluation:
+        """Scores beside those of the baselines, and the prediction for every example."""
+        refuse_missing_part(data, part)
+        examples = Part(data, part)
+        predictions = wires.predictions(model, examples, decoding, recipe.training.tokens)
+        report, baselines = wires.output.report(predictions, examples), baselines_of(wires, data, part)
+        scores = {**wires.output.scores(predictions, examples), **report.scores, **baselines.scores}
+        signatures = wires.output.signatures()
+        return Evaluation(
+            scores=scores,
+            signatures={name: signatures[name] for name in scores if name in signatures},
+            groups=report.groups,
+            answers=[
+                {**wires.input.example_fields(example), **wires.output.answer(prediction, example)}
+                for example, prediction in zip(examples, predictions, strict=True)
+            ],
+            notes=[f"{part}: {sentence_of(wires, examples, wires.input.encode(examples))}", *baselines.notes],
+            picture=report.picture,
+        )
+
+
+def room_of(recipe: Recipe) -> Room:
+    """What the model of a recipe can read."""
+    begins = "begins" in model_row(recipe.model.kind, recipe.task).promises
+    return Room(begins, recipe.model.model_dump().get("context"))
+
+
+def validation(recipe: Recipe, wires: Wires, part: Part) -> Callable[[nn.Module], dict[str, float]]:
+    """Every score over the whole part, as an evaluation has them."""
+
+    def evaluate(model: nn.Module) -> dict[str, float]:
+        return wires.output.scores(wires.predictions(model, part, tokens=recipe.training.tokens), part)
+
+    return evaluate
+
+
+def sentence_of(wires: Wires, part: Part, rows: Rows[Any]) -> str:
+    """`3,837 texts (ham 3,338, spam 499); 2 without text were left out`."""
+    read, left_out = wires.input.part_sentence(part, rows)
+    return f"{read} {wires.output.part_sentence(part, rows)}".strip() + left_out
+
+
+def baselines_of(wires: Wires, data: Any, part: PartName) -> Baselines:
+    """How good simple rules are on a part."""
+    if not wires.output.trained_here:
+        return Baselines({}, "", [TRAINED_ELSEWHERE])
+    return wires.output.baselines(Part(data, "train"), Part(data, part), wires.input)
+
+
+class Seen:
+    """Counts over the examples of a part, in one pass; of what is read only hashes are kept."""
+
+    def __init__(self, wires: Wires, part: Part, rows: Rows[Any], training: dict[bytes, Any]) -> None:
+        self.part = part.part
+        self.targets: dict[bytes, Any] = {}
+        self.counts: Counter[str] = Counter()
+        read = set(rows.example_N.tolist())
+        for number, example in enumerate(part):
+            self.counts["examples"] += 1
+            target = wires.output.target(example)
+            if number not in read or target is None:
+                self.counts["unread"] += 1
+                continue
+            fields = json.dumps(wires.input.example_fields(example))
+            digest = hashlib.blake2b(fields.encode(), digest_size=8).digest()
+            self.counts["duplicates"] += digest in self.targets
+            self.counts["contradictions"] += self.targets.get(digest, target) != target
+            self.counts["shared"] += digest in training
+            self.targets[digest] = target
+
+    def remarks(self, wires: Wires) -> list[str]:
+        """What a user should know of the part."""
+        remarks, counts, used = [], self.counts, self.counts["examples"] - self.counts["unread"]
+        if counts["shared"]:
+            share = 100 * counts["shared"] / used
+            remarks.append(
+                f"examples of the {self.part} part that are in training too: {share:.1f} %; its scores will be "
+                "optimistic: train and test overlap"
+            )
+        if counts["contradictions"]:
+            told = f"examples of the {self.part} part that occur again with another target"
+            remarks.append(f"{told}: {counts['contradictions']:,}")
+        if counts["unread"]:
+            remarks.append(f"examples of the {self.part} part without input or target, left out: {counts['unread']:,}")
+        if self.part != "train" and used < FEW_EXAMPLES:
+            uncertain = wires.output.uncertainty(used) if used else ""
+            remarks.append(f"the {self.part} part has only {used:,} examples: its scores are uncertain{uncertain}")
+        return remarks
