@@ -25,6 +25,7 @@ from seqwright.inputs.text import reads_pairs
 from seqwright.inputs.tokenizers import tokenizer_of
 from seqwright.kinds import chosen, task_of
 from seqwright.lineage import model_row
+from seqwright.models.settings import ModelSettings
 from seqwright.objectives.objective import Objective
 from seqwright.recipe import Recipe, recipe_from
 from seqwright.run_folders import clear, locked, refuse_changes, refuse_other_data, resolved_of, write_beginning
@@ -66,14 +67,12 @@ def model_of(recipe: Recipe, sizes: Mapping[str, Any]) -> nn.Module:
 
 def weights_of(recipe: Recipe) -> str | None:
     """The run whose weights a recipe begins from."""
-    weights: str | None = recipe.model.model_dump().get("weights")
-    return weights
+    return recipe.model.weights if isinstance(recipe.model, ModelSettings) else None
 
 
 def init_layers_of(recipe: Recipe) -> Sequence[int] | None:
     """Which blocks of that run a recipe takes, if it chooses."""
-    blocks: Sequence[int] | None = recipe.model.model_dump().get("take")
-    return blocks
+    return recipe.model.init_layers if isinstance(recipe.model, ModelSettings) else None
 
 
 def source_of(recipe: Recipe) -> Run | None:

@@ -14,6 +14,7 @@ from seqwright.data.examples import PartName
 from seqwright.inputs import Examples, Given, Input, Room
 from seqwright.inputs.tokenizers import Tokenizer, tokenizer_of
 from seqwright.lineage import model_row
+from seqwright.models.settings import ModelSettings
 from seqwright.outputs import Baselines, Output
 from seqwright.recipe import Recipe
 from seqwright.tasks import Checked, Evaluation, Prepared, refuse_missing_part
@@ -154,7 +155,7 @@ class Wired:
 def room_of(recipe: Recipe) -> Room:
     """What the model of a recipe can read."""
     begins = "begins" in model_row(recipe.model.kind, recipe.task).promises
-    return Room(begins, recipe.model.model_dump().get("context"))
+    return Room(begins, recipe.model.room if isinstance(recipe.model, ModelSettings) else None)
 
 
 def validation(recipe: Recipe, wires: Wires, part: Part) -> Callable[[nn.Module], dict[str, float]]:
