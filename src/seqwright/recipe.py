@@ -22,8 +22,6 @@ SECTIONS = tuple(KINDS)
 FORMAT = 1
 WORDS = ("name", "description", "base")
 INIT_ONLY_KEYS = frozenset({"weights", "init_layers", "frozen"})  # of a model: where it began
-    {"weights", "init_layers", "frozen"}
-)  # of a model: where it began, which is no one else's matter
 TOKENIZER_KEYS = frozenset({"kind", "vocabulary", "normalise", "lowercase", "least"})  # what decides a tokenizer
 
 
