@@ -25,10 +25,10 @@ from seqwright.inputs.text import reads_pairs
 from seqwright.inputs.tokenizers import tokenizer_of
 from seqwright.kinds import chosen, task_of
 from seqwright.lineage import model_row
-from seqwright.models.settings import ModelSettings
 from seqwright.objectives.objective import Objective
 from seqwright.recipe import Recipe, recipe_from
 from seqwright.run_folders import clear, locked, refuse_changes, refuse_other_data, resolved_of, write_beginning
+from seqwright.settings import ModelSettings
 from seqwright.tasks import Prepared
 from seqwright.tasks.distillation import Teacher, taught, unlabelled_sum
 from seqwright.tasks.wired import Wires

@@ -16,6 +16,7 @@ import torch
 from torch import nn
 
 from seqwright.batches import Batches, Place
+from seqwright.comparison.flops import counted
 from seqwright.data.examples import PartName
 from seqwright.devices import keep_freed_memory
 from seqwright.inputs.tokenizers import tokenizer_of
@@ -41,7 +42,6 @@ from seqwright.tasks.pair_scores import scored
 from seqwright.tasks.translation import usable
 from seqwright.tasks.translator import Translator
 from seqwright.training.checkpoint import read_checkpoint, read_mark
-from seqwright.training.flops import counted
 from seqwright.training.journal import Journal
 from seqwright.training.loop import fit
 from seqwright.training.reporter import Bar, Lines, Quiet, Reporter

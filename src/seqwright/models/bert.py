@@ -14,7 +14,7 @@ from seqwright.layers.dropout import Dropout
 from seqwright.layers.embeddings import TokenVectors
 from seqwright.layers.taps import Tap
 from seqwright.models.gpt import init_weights
-from seqwright.models.settings import ModelSettings
+from seqwright.settings import ModelSettings
 
 SIZES: dict[str, dict[str, int]] = {
     "tiny": {"width": 128, "heads": 2, "layers": 2},

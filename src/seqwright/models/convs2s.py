@@ -19,7 +19,7 @@ from seqwright.layers.convolution import CausalConvolution, Convolution
 from seqwright.layers.dropout import Dropout
 from seqwright.layers.embeddings import TokenVectors, token_logits
 from seqwright.layers.taps import Tap
-from seqwright.models.settings import ModelSettings
+from seqwright.settings import ModelSettings
 
 HALF = math.sqrt(0.5)  # a sum of two of the same variance has it again (section 3.4)
 

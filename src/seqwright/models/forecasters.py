@@ -13,7 +13,7 @@ from seqwright.batches.series import Series
 from seqwright.layers.initialisation import Initialisation, initialise
 from seqwright.layers.recurrence import Cell, GRUCell, LSTMCell, RNNCell, UGRNNCell
 from seqwright.layers.scanning import Recurrent
-from seqwright.models.settings import ModelSettings
+from seqwright.settings import ModelSettings
 
 CELLS: dict[str, Callable[..., Cell[Any]]] = {"rnn": RNNCell, "ugrnn": UGRNNCell, "gru": GRUCell, "lstm": LSTMCell}
 

@@ -16,7 +16,7 @@ from seqwright.layers.blocks import CausalBlock
 from seqwright.layers.dropout import Dropout
 from seqwright.layers.embeddings import TokenVectors, token_logits
 from seqwright.layers.taps import Tap
-from seqwright.models.settings import ModelSettings
+from seqwright.settings import ModelSettings
 
 SIZES: dict[str, dict[str, int]] = {
     "tiny": {"width": 128, "heads": 4, "layers": 4, "context": 256},

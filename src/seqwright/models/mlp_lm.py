@@ -13,7 +13,7 @@ from torch import Tensor, nn
 from seqwright.batches.text import Text
 from seqwright.layers.embeddings import TokenVectors
 from seqwright.layers.taps import Tap
-from seqwright.models.settings import ModelSettings
+from seqwright.settings import ModelSettings
 
 
 class MLPLMSettings(ModelSettings):

@@ -18,7 +18,7 @@ from seqwright.layers.initialisation import initialise
 from seqwright.layers.recurrence import LSTMCell
 from seqwright.layers.scanning import Recurrent, RecurrentState
 from seqwright.layers.taps import Tap, View
-from seqwright.models.settings import ModelSettings
+from seqwright.settings import ModelSettings
 
 
 class MoELSTMSettings(ModelSettings):

@@ -15,7 +15,7 @@ from seqwright.layers.initialisation import Initialisation, initialise
 from seqwright.layers.recurrence import Cell, GRUCell, LSTMCell, RNNCell, UGRNNCell
 from seqwright.layers.scanning import Recurrent, RecurrentState, VariationalDropout
 from seqwright.layers.taps import Tap
-from seqwright.models.settings import ModelSettings
+from seqwright.settings import ModelSettings
 
 CELLS: dict[str, Callable[..., Cell[Any]]] = {"rnn": RNNCell, "ugrnn": UGRNNCell, "gru": GRUCell, "lstm": LSTMCell}
 

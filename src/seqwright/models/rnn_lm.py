@@ -19,7 +19,7 @@ from seqwright.layers.initialisation import Initialisation, initialise
 from seqwright.layers.recurrence import Cell, DeepTransition, GRUCell, LSTMCell, ReLUCell, RNNCell, UGRNNCell
 from seqwright.layers.scanning import Recurrent, RecurrentState, VariationalDropout
 from seqwright.layers.taps import Tap
-from seqwright.models.settings import ModelSettings
+from seqwright.settings import ModelSettings
 
 CELLS: dict[tuple[str, str], Callable[..., Cell[Any]]] = {
     ("rnn", "tanh"): RNNCell,

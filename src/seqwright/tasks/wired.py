@@ -14,9 +14,9 @@ from seqwright.data.examples import PartName
 from seqwright.inputs import Examples, Given, Input, Room
 from seqwright.inputs.tokenizers import Tokenizer, tokenizer_of
 from seqwright.lineage import model_row
-from seqwright.models.settings import ModelSettings
 from seqwright.outputs import Baselines, Output
 from seqwright.recipe import Recipe
+from seqwright.settings import ModelSettings
 from seqwright.tasks import Checked, Evaluation, Prepared, refuse_missing_part
 
 TOKENS_AT_ONCE = 8192  # in a batch of what a user asks about
