@@ -247,6 +247,6 @@ def test_what_stands_between_two_texts_is_what_the_file_puts_there() -> None:
     asking = QuestionText.learnt((), sizes, roberta, unanswerable=True)
     (question,), context = asking.encode_questions([first]), asking.encode_context(second)
     batch = asked([Window(question, context.tokens)], begin=roberta.begin, end=roberta.end)
-    assert batch.input_BT[0].tolist() == library.encode(first, second).ids
+    assert batch.input[0].tolist() == library.encode(first, second).ids
     (cut,) = replace(asking, question=3).encode_questions([first])
     assert cut.tolist() == [*question[:2], roberta.end]
