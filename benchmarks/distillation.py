@@ -30,7 +30,6 @@ from seqwright.data.sentences import sentences
 from seqwright.kinds import task_of
 from seqwright.recipe import written
 from seqwright.runs import Run, data_of, open_run, parameters
-from seqwright.tasks.classifier import Classifier
 from seqwright.training.checkpoint import read_checkpoint, read_mark, step_folder
 
 STUDENT: dict[str, Any] = {
@@ -163,8 +162,8 @@ def speeds(runs: dict[str, Run], count: int | None) -> dict[str, float]:
     texts = [example.text for example in data_of(next(iter(runs.values())).recipe).examples("test")][:count]
     for _ in range(TIMES):
         for name, run in runs.items():
-            classifier, began = Classifier(run.model, run.inputs), time.perf_counter()
-            classifier.log_probabilities(texts)
+            began = time.perf_counter()
+            run.inputs.predict(run.model, texts)
             seconds[name].append(time.perf_counter() - began)
     return {name: round(len(texts) / statistics.median(took), 1) for name, took in seconds.items()}
 

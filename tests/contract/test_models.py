@@ -1,7 +1,8 @@
 """What every model of the family promises, run over `lineage.py`: a new row there is tested here without a change.
 
 A batch is made of tensors whose names end in their shape, so it can be padded and cut by the names alone; `input`, of
-tokens or of values, begins with B and T. Left-to-right models are given `input_BT` and `real_BT`. An example has three rows or more, and five positions or more.
+tokens or of values, begins with B and T. Left-to-right models are given `input_BT` and `real_BT`. An example has three
+rows or more, and five positions or more.
 """
 
 from copy import deepcopy
@@ -58,7 +59,7 @@ def shape_of(name: str) -> str:
 
 
 def longer(batch: Any, by: int, axis: str) -> Any:
-    """The batch with more padding along an axis: rubbish where there are tokens, False where it is told what is real."""
+    """The batch with more padding along an axis: rubbish where something is read, False where flags say what is real."""
     parts = {}
     for name, tensor in batch.tensors().items():
         place = shape_of(name).find(axis)
@@ -85,8 +86,8 @@ def full_rows(batch: Any) -> Tensor:
 
 def read_tokens(batch: Any, side: str) -> Tensor:
     """The tokens of a batch that a model has vectors for: those of the source, or those it is given."""
-    found: Tensor = batch.tensors()["source_BS" if side == "source" else "input" if "input" in batch.tensors() else "input_BT"]
-    return found
+    tensors: dict[str, Tensor] = batch.tensors()
+    return tensors["source_BS"] if side == "source" else tensors["input" if "input" in tensors else "input_BT"]
 
 
 def all_real(tokens_BT: Tensor) -> Tensor:

@@ -23,7 +23,7 @@ HALF = np.sqrt(0.5)
 
 def shaken() -> ConvS2S:
     torch.manual_seed(3)
-    model = small("convs2s", "translation").eval()
+    model: ConvS2S = small("convs2s", "translation").eval()
     with torch.no_grad():
         for parameter in model.parameters():  # biases begin as zeros and lengths as those of the directions
             parameter.add_(torch.rand(parameter.shape) * 0.3)

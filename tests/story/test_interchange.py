@@ -19,7 +19,6 @@ from tokenizers import models, pre_tokenizers, processors
 
 from seqwright.__main__ import main as typed
 from seqwright.errors import DataError
-from seqwright.inputs.labelled_text import LabelledText
 from seqwright.inputs.masked_text import MaskedText
 from seqwright.inputs.plain_text import PlainText
 from seqwright.inputs.tokenizers import Tokenizer, TokenizerSettings
@@ -29,6 +28,7 @@ from seqwright.recipe import recipe_from
 from seqwright.runs import model_of, open_run, write_run
 from seqwright.tasks.language import first_token
 from seqwright.training.weights import unique_tensors
+from tests.wires import classifier_wires
 
 Damage = Callable[[Path], object]
 TEXTS = ["the quick brown fox jumps over the lazy dog"] * 3
@@ -66,8 +66,7 @@ def made_classifier(folder: Path, *, pairs: bool) -> None:
     tokenizer = Tokenizer.train(TEXTS, TokenizerSettings(vocabulary=61), special=("<mask>",))
     plain = {"data": {"kind": "labelled", "train": "none.tsv"}, "model": {"kind": "roberta", **SIZES}}
     recipe = recipe_from(plain, name=folder.name)
-    counts = {"no": 1, "yes": 1}
-    inputs = LabelledText.learnt((), counts, recipe.inputs, tokenizer, longest=13, begins=True, pairs=pairs)
+    inputs = classifier_wires(tokenizer, {"no": 1, "yes": 1}, longest=13, begins=True, pairs=pairs)
     write_run(recipe, folder, inputs, model_of(recipe, inputs.sizes()))
 
 

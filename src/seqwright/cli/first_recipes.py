@@ -7,8 +7,9 @@ from typing import Any, NamedTuple
 
 from seqwright.data.examples import Pair
 from seqwright.data.first_look import text_and_label, time_and_values
-from seqwright.data.labelled import LabelledFiles, rating_of, training_labels, usable
+from seqwright.data.labelled import LabelledFiles, usable
 from seqwright.data.labelled_folders import LabelFolders
+from seqwright.data.labels import class_counts, number_of
 from seqwright.data.pairs import PairFiles
 from seqwright.data.questions import QuestionFiles
 from seqwright.data.series import SeriesFiles
@@ -165,7 +166,7 @@ def classification(files: list[Path], asked: dict[str, Any]) -> FirstRecipe:
     data = {"kind": "labelled", "train": path.as_posix(), **found, **asked}
     held_out = dict.fromkeys(("valid", "test"), "10%")  # as the recipe below has it
     labelled = LabelledFiles(validated("data", {**held_out, **data}, "classification"))
-    labels = training_labels(labelled)
+    labels = class_counts(example.label for example in usable(labelled.examples("train")))
     texts, first = sum(labels.values()), next(usable(labelled.examples("train")))
     values = {
         "description": f"Labels learnt from {path.name}",
@@ -194,8 +195,11 @@ def rating(files: list[Path], asked: dict[str, Any]) -> FirstRecipe:
     data = {"kind": "labelled", "train": path.as_posix(), **found, **asked}
     held_out = dict.fromkeys(("valid", "test"), "10%")  # as the recipe has it
     labelled = LabelledFiles(validated("data", {**held_out, **data}, "rating"))
-    rated = [rating_of(example, "train") for example in usable(labelled.examples("train"))]
-    first = next(usable(labelled.examples("train")))
+    examples = list(usable(labelled.examples("train")))
+    if not examples:
+        raise DataError(f"no row of {path} has both a text and a value; name its columns with data.text and data.label")
+    rated = [number_of(example.label, where=f"'{_short(example.text)}'") for example in examples]
+    first = examples[0]
     values = {
         "description": f"Ratings learnt from {path.name}",
         "epochs": min(40, max(4, 40_000 // len(rated))),

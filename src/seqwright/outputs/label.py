@@ -4,7 +4,6 @@ B batch · N rows · C classes
 """
 
 import math
-import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -18,16 +17,13 @@ from torch import nn
 from seqwright.batches import Column, Rows
 from seqwright.batches.bucketed import Bucketed
 from seqwright.batches.labelled import Labelled
+from seqwright.data.labels import FEW_LABELS, class_counts, short
 from seqwright.errors import DataError, nearest
 from seqwright.inputs import Examples, Input, Stacked
 from seqwright.inputs.saved import load_json, save_json
 from seqwright.metrics.labels import Counts, accuracy, class_scores, confusion, macro_f1, matthews
 from seqwright.outputs import Baselines, Output, Picture, Report, Targets, each_row
 from seqwright.outputs.linear import NOT_HERE, logistic_regression, thinned
-
-MOST_LABELS = 1000
-FEW_LABELS = 20  # so many may stand before almost as many examples, and the F1 of each is shown
-_NUMBER = re.compile(r"-?\d+(\.\d+)?")
 
 
 class HasLabel(Protocol):
@@ -60,9 +56,7 @@ class LabelOutput(Output[HasLabel, Labelled, Classification]):
     def learn(cls, train: Examples[HasLabel], settings: Any, input: Input[Any, Any]) -> "LabelOutput":
         """The labels of the training part: numbers by size, words by the alphabet."""
         read = set(input.encode(train).example_N.tolist())
-        found = Counter(example.label for n, example in enumerate(train) if n in read and example.label)
-        _refuse_odd_labels(found)
-        return cls({label: found[label] for label in sorted(found, key=_order)})
+        return cls(class_counts(example.label for n, example in enumerate(train) if n in read and example.label))
 
     @property
     def labels(self) -> tuple[str, ...]:
@@ -239,7 +233,7 @@ class LabelOutput(Output[HasLabel, Labelled, Classification]):
         once = [label for label, count in self.counts.items() if count == 1]
         if not once:
             return []
-        shown = ", ".join(f"'{_short(label)}'" for label in once[:5]) + (", …" if len(once) > 5 else "")
+        shown = ", ".join(f"'{short(label)}'" for label in once[:5]) + (", …" if len(once) > 5 else "")
         them = "it" if len(once) == 1 else "them"
         return [f"labels that only one example of the training part has: {shown}; give more, or leave {them} out"]
 
@@ -267,42 +261,13 @@ class LabelOutput(Output[HasLabel, Labelled, Classification]):
             return
         label, count = next(iter(unknown.items()))
         others = f" and {len(unknown) - 1:,} more labels" if len(unknown) > 1 else ""
-        shown = ", ".join(f"'{_short(known)}'" for known in self.labels[:6]) + (", …" if len(self.labels) > 6 else "")
-        found = f"has the label '{_short(label)}' ({count:,} example{'s' if count > 1 else ''}){others}, but"
+        shown = ", ".join(f"'{short(known)}'" for known in self.labels[:6]) + (", …" if len(self.labels) > 6 else "")
+        found = f"has the label '{short(label)}' ({count:,} example{'s' if count > 1 else ''}){others}, but"
         if not self.trained_here:
             raise DataError(
-                f"the file {found} the model knows only {shown}: write these into it.{nearest(label, self.labels)}"
+                f"the file {found} the model knows only {shown}: write these into the file.{nearest(label, self.labels)}"
             )
         raise DataError(
             f"{name} {found} training knew only {shown}: add such examples to the training part or leave them out of "
             f"this one.{nearest(label, self.labels)}"
         )
-
-
-def _refuse_odd_labels(found: Counter[str]) -> None:
-    """Refuse what cannot be classes: none, one, or nearly as many as there are examples."""
-    examples = found.total()
-    if not examples:
-        raise DataError(
-            "no example of the training part can be read and has a label: see whether data.label means the right column"
-        )
-    if len(found) == 1:
-        raise DataError(
-            f"every example of the training part has the label '{_short(next(iter(found)))}', expected two labels or "
-            "more: see whether data.label means the right column"
-        )
-    if len(found) > MOST_LABELS or FEW_LABELS < len(found) > examples / 2:
-        common = ", ".join(f"'{_short(label)}'" for label, _ in found.most_common(2))
-        raise DataError(
-            f"the {examples:,} examples of the training part have {len(found):,} different labels, such as {common}: "
-            "that looks like another column; choose with data.text and data.label, as in data.text=2 data.label=1"
-        )
-
-
-def _order(label: str) -> tuple[float, str]:
-    """Numbers before words."""
-    return (float(label) if _NUMBER.fullmatch(label) else float("inf"), label)
-
-
-def _short(label: str) -> str:
-    return label if len(label) <= 30 else f"{label[:29]}…"

@@ -3,7 +3,6 @@
 B batch · N rows
 """
 
-import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,6 +15,7 @@ from torch import nn
 from seqwright.batches import Column, Rows
 from seqwright.batches.bucketed import Bucketed
 from seqwright.batches.labelled import Labelled
+from seqwright.data.labels import number_of
 from seqwright.errors import DataError
 from seqwright.inputs import Examples, Input, Stacked
 from seqwright.inputs.saved import load_json, save_json
@@ -23,8 +23,6 @@ from seqwright.metrics.ratings import pearson, spearman, squared_error
 from seqwright.outputs import Baselines, Output, Picture, Report, Targets, each_row
 from seqwright.outputs.label import HasLabel
 from seqwright.outputs.linear import NOT_HERE, ridge_regression, thinned
-
-_NUMBER = re.compile(r"[-+]?(\d+(\.\d*)?|\.\d+)([eE][-+]?\d{1,2})?")
 
 
 class Value(NamedTuple):
@@ -131,7 +129,7 @@ class NumberOutput(Output[HasLabel, Labelled, Value]):
 
     def _pairs(self, predictions: Sequence[Value], examples: Examples[HasLabel]) -> tuple[list[float], list[float]]:
         both = [
-            (prediction.value, _value(example, examples.name))
+            (prediction.value, float(example.label))
             for prediction, example in zip(predictions, examples, strict=True)
             if prediction.value is not None and example.label
         ]
@@ -196,16 +194,8 @@ class NumberOutput(Output[HasLabel, Labelled, Value]):
 def _values(examples: Examples[HasLabel], rows: Rows[Any]) -> dict[int, float]:
     """The values of the examples that can be read and have one, by their numbers."""
     read = set(rows.example_N.tolist())
-    each = enumerate(examples)
-    return {n: _value(example, examples.name) for n, example in each if n in read and example.label}
-
-
-def _value(example: HasLabel, name: str) -> float:
-    """The label as a number."""
-    if not _NUMBER.fullmatch(example.label):
-        label = example.label if len(example.label) <= 30 else f"{example.label[:29]}…"
-        raise DataError(
-            f"{name} has the label '{label}' where there must be a number such as 3.5: see whether data.label means "
-            "the right column; classes are learnt by text-classification"
-        )
-    return float(example.label)
+    return {
+        number: number_of(example.label, where=f"example {number + 1} of {examples.name}")
+        for number, example in enumerate(examples)
+        if number in read and example.label
+    }

@@ -75,7 +75,10 @@ def test_only_rows_that_are_fresh_start_anew(kind: str) -> None:
 def test_no_gradient_crosses_the_border_of_two_segments(kind: str) -> None:
     """Token 5 is read in the first half only: what is said in the second half teaches it something, unless cut."""
     torch.manual_seed(1)
-    model = RecurrentLM(RecurrentLMSettings(kind=kind, width=7, layers=2, dropout=0, tied=False), vocabulary=V)
+    model = RecurrentLM(
+        RecurrentLMSettings.model_validate({"kind": kind, "width": 7, "layers": 2, "dropout": 0, "tied": False}),
+        vocabulary=V,
+    )
     whole, first, second = segments()
     first = first.replace(input_BT=torch.full_like(first.input_BT, 5))
     second = second.replace(input_BT=torch.full_like(second.input_BT, 4))
