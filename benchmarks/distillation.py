@@ -24,8 +24,8 @@ from typing import Any
 import torch
 
 from benchmarks.record import REPOSITORY, options, record, show
+from seqwright.data.cards import card
 from seqwright.data.files import place_of
-from seqwright.data.labelled_cards import CardLabelled, LabelledCardSettings
 from seqwright.data.sentences import sentences
 from seqwright.kinds import task_of
 from seqwright.recipe import written
@@ -112,7 +112,7 @@ def main() -> None:
 def unlabelled(path: Path, count: int) -> Path:
     """Sentences of the training reviews of IMDB, without their labels; which ones, a hash of each decides."""
     if not path.exists():
-        reviews = CardLabelled(LabelledCardSettings(name="imdb")).examples("train")
+        reviews = card("imdb").open().examples("train")
         every = {
             " ".join(sentence.split())
             for review in reviews

@@ -31,8 +31,8 @@ import torch
 
 from benchmarks.language import judged
 from benchmarks.record import REPOSITORY, options, record, show
+from seqwright.data.cards import card
 from seqwright.data.files import content_hash
-from seqwright.data.text_cards import CardText, TextCardSettings
 
 THEIR_FILES = ("model.py", "train.py", "configurator.py", "config/train_shakespeare_char.py")
 CONTEXT, STEPS, MARK = 64, 2000, 1.88
@@ -99,8 +99,8 @@ def prepare(code: Path, folder: Path) -> None:
         shutil.copy(code / name, folder / name)
     data = folder / "data" / "shakespeare_char"
     data.mkdir(parents=True)
-    card = CardText(TextCardSettings(name="tinyshakespeare"))
-    parts = {"train": "".join(card.texts("train")), "val": "".join(card.texts("valid"))}
+    corpus = card("tinyshakespeare").open()
+    parts = {"train": "".join(corpus.texts("train")), "val": "".join(corpus.texts("valid"))}
     letters = sorted(set("".join(parts.values())))
     numbers = {letter: number for number, letter in enumerate(letters)}
     for part, text in parts.items():

@@ -23,8 +23,9 @@ from numpy.typing import NDArray
 from benchmarks.record import options, record, show
 from seqwright.arpa import read_arpa
 from seqwright.batches.text import Text, texts
+from seqwright.data.cards import card
 from seqwright.data.examples import PartName
-from seqwright.data.text_cards import CardText, TextCardSettings
+from seqwright.data.text import TextData
 from seqwright.models.ngram import Ngram, NgramSettings
 
 RESERVED = ("<pad>", "<unk>", "<s>", "</s>")
@@ -48,7 +49,7 @@ def main() -> None:
     parser.add_argument("--repetitions", type=int, default=3, help="estimates and askings of which the best counts")
     given = parser.parse_args()
     torch.set_num_threads(1)
-    data = CardText(TextCardSettings(name="wikitext2"))
+    data = card("wikitext2").open()
     train, valid = words_of(data, "train"), words_of(data, "valid")
     if given.quick:
         train, valid, given.repetitions = train[:1000], valid[:300], 1
@@ -103,7 +104,7 @@ def main() -> None:
     )
 
 
-def words_of(data: CardText, part: PartName) -> list[list[str]]:
+def words_of(data: TextData, part: PartName) -> list[list[str]]:
     return [line.replace("<unk>", "[unk]").split() for line in data.texts(part)]
 
 

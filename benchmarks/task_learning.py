@@ -26,9 +26,9 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from benchmarks.record import REPOSITORY, options, record, show
+from seqwright.data.cards import card
 from seqwright.data.examples import PartName
 from seqwright.data.files import place_of
-from seqwright.data.text_cards import CardText, TextCardSettings
 from seqwright.metrics.summaries import rouge
 from seqwright.metrics.text import bleu, chrf, exact_match
 from seqwright.recipe import read_recipe, written
@@ -135,7 +135,7 @@ def beginning(taken: str, given: Namespace) -> list[str]:
     run.parent.mkdir(parents=True, exist_ok=True)
     text, recipe = run.with_suffix(".txt"), run.with_suffix(".toml")
     if not text.exists():
-        articles = CardText(TextCardSettings(name="wikitext2")).texts("train")
+        articles = card("wikitext2").open().texts("train")
         documents = sorted({*(line.strip() for line in articles if line.strip()), *tatoeba()}, key=place_of)
         part = text.with_suffix(".part")  # a text that was cut off would be read as if it were whole
         part.write_text("".join(f"{document}\n" for document in documents[: 2000 if given.quick else None]), "utf-8")

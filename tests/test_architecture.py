@@ -28,6 +28,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "training": {"batches", "devices", "errors", "objectives.objective", "settings"},
     "data": {"__version__", "errors", "settings"},
     "inputs": {"batches", "errors", "settings"},
+    "outputs": {"batches", "decoding", "devices", "errors", "inputs", "layers", "metrics", "settings"},
     "decoding": {"errors", "settings"},
     "metrics": {"errors", "settings"},
     "pictures": {"errors", "settings"},

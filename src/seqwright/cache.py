@@ -21,7 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from seqwright.batches import KEPT_EPOCHS, Ids, Numbers, Rows
-from seqwright.data.catalog import cache_folder
+from seqwright.data.cards import cache_folder
 from seqwright.data.examples import Pair
 from seqwright.errors import DataError
 

@@ -59,6 +59,7 @@ TASKS = {
 }
 USUAL_DATA = "files"
 DISTILLED = {"classification": "distilled-labels", "masking": "distilled-tokens"}  # what is learnt from a teacher
+CARDS = "seqwright.data.cards"
 CHECKPOINT = ("seqwright.data.imported", "Checkpoint", "CheckpointSettings")
 TOKENIZERS = ("bpe", "unigram", "wordpiece", "words", "spaced", "characters")
 PAIR_TEXT = Kind("seqwright.inputs.pair_text", "PairText", "PairTextSettings", "translation")
@@ -97,32 +98,28 @@ def _labelled_text(module: str, thing: str, settings: str) -> tuple[Kind, ...]:
 KINDS: dict[str, dict[str, tuple[Kind, ...]]] = {
     "data": {
         "files": _pairs("seqwright.data.pairs", "PairFiles", "PairFilesSettings"),
-        "card": _pairs("seqwright.data.catalog", "CardPairs", "CardPairsSettings"),
+        "card": _pairs(CARDS, "open_card", "PairCardSettings"),
         "dates": _pairs("seqwright.data.dates", "Dates", "DatesSettings"),
         "copy": TOYS,
         "reverse": TOYS,
         "sort": TOYS,
         "mappings": (Kind("seqwright.data.mappings", "Mappings", "MappingsSettings", "prompting"),),
         "summaries": _pairs("seqwright.data.pairs", "PairFiles", "PairFilesSettings"),
-        "summaries-card": _pairs("seqwright.data.summary_cards", "CardSummaries", "SummaryCardSettings"),
+        "summaries-card": _pairs(CARDS, "open_card", "CardSettings"),
         "pronunciations": _pairs("seqwright.data.pairs", "PairFiles", "PairFilesSettings"),
-        "pronunciations-card": _pairs(
-            "seqwright.data.pronunciation_cards", "CardPronunciations", "PronunciationCardSettings"
-        ),
+        "pronunciations-card": _pairs(CARDS, "open_card", "CardSettings"),
         "text": _running_text("seqwright.data.text", "TextFiles", "TextFilesSettings"),
         "arpa": (Kind("seqwright.data.imported", "ArpaFile", "ArpaFileSettings", "language"),),
-        "text-card": _running_text("seqwright.data.text_cards", "CardText", "TextCardSettings"),
+        "text-card": _running_text(CARDS, "open_card", "TextCardSettings"),
         "python": _running_text("seqwright.data.embedded_text", "PythonSource", "PythonSourceSettings"),
         "reference": _running_text("seqwright.data.embedded_text", "Reference", "ReferenceSettings"),
         "labelled": _labelled_text("seqwright.data.labelled", "LabelledFiles", "LabelledFilesSettings"),
-        "labelled-card": _labelled_text("seqwright.data.labelled_cards", "CardLabelled", "LabelledCardSettings"),
+        "labelled-card": _labelled_text(CARDS, "open_card", "CardSettings"),
         "tagged": (Kind("seqwright.data.tagged", "TaggedFiles", "TaggedFilesSettings", "tagging"),),
-        "tagged-card": (Kind("seqwright.data.tagged_cards", "CardTagged", "TaggedCardSettings", "tagging"),),
+        "tagged-card": (Kind(CARDS, "open_card", "CardSettings", "tagging"),),
         "python-tokens": (Kind("seqwright.data.python_tokens", "PythonTokens", "PythonTokensSettings", "tagging"),),
         "questions": (Kind("seqwright.data.questions", "QuestionFiles", "QuestionFilesSettings", "questions"),),
-        "questions-card": (
-            Kind("seqwright.data.question_cards", "CardQuestions", "QuestionCardSettings", "questions"),
-        ),
+        "questions-card": (Kind(CARDS, "open_card", "QuestionCardSettings", "questions"),),
         "guests": (Kind("seqwright.data.guests", "Guests", "GuestsSettings", "questions"),),
         "text-checkpoint": _running_text(*CHECKPOINT),
         "labelled-checkpoint": (Kind(*CHECKPOINT, "classification"), Kind(*CHECKPOINT, "rating")),

@@ -1,6 +1,6 @@
 """What every model of the family promises, run over `lineage.py`: a new row there is tested here without a change.
 
-A batch is made of tensors whose names end in their shape, so it can be padded and cut by the names alone; `input`, of
+A batch is made of tensors whose names end in their shape, so it can be padded and cut by the names alone; `input_B`, of
 tokens or of values, begins with B and T. Left-to-right models are given `input_BT` and `real_BT`. An example has three
 rows or more, and five positions or more.
 """
@@ -55,7 +55,7 @@ def logits(model: nn.Module, batch: Any) -> Tensor:
 
 def shape_of(name: str) -> str:
     """The axes of a tensor as its name has them: `source_BS` has B and S."""
-    return "BT" if name == "input" else name.rsplit("_", 1)[-1]
+    return "BT" if name == "input_B" else name.rsplit("_", 1)[-1]
 
 
 def longer(batch: Any, by: int, axis: str) -> Any:
@@ -87,7 +87,7 @@ def full_rows(batch: Any) -> Tensor:
 def read_tokens(batch: Any, side: str) -> Tensor:
     """The tokens of a batch that a model has vectors for: those of the source, or those it is given."""
     tensors: dict[str, Tensor] = batch.tensors()
-    return tensors["source_BS"] if side == "source" else tensors["input" if "input" in tensors else "input_BT"]
+    return tensors["source_BS"] if side == "source" else tensors["input_B" if "input_B" in tensors else "input_BT"]
 
 
 def all_real(tokens_BT: Tensor) -> Tensor:

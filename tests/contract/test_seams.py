@@ -224,7 +224,7 @@ class Teacher(Objective):
         return Loss({"loss": Part((input_BTV - target_BTV).square().sum(), len(batch.tokens_BT))}), None
 
     @torch.no_grad()
-    def after_step(self, model: nn.Module) -> None:
+    def after_step(self, model: nn.Module, step: int, steps: int) -> None:
         self.steps.add_(1)
         for mine, its in zip(self.teacher.parameters(), model.parameters(), strict=True):
             mine.lerp_(its, 0.25)
@@ -264,3 +264,39 @@ def test_a_teacher_is_saved_and_restored(tmp_path: Path) -> None:
     resumed = trained(7, tmp_path)
     assert int(resumed[1].steps) == 7
     assert all(same(weights(one), weights(other)) for one, other in zip(straight, resumed, strict=True))
+
+
+class Held(Teacher):
+    """As DINO's first epoch: the output layer does not learn in the first `held` of the steps."""
+
+    def __init__(self, student: nn.Module, held: int) -> None:
+        super().__init__(student)
+        self.held, self.told = held, list[tuple[int, int]]()
+
+    def before_step(self, model: nn.Module) -> None:
+        assert isinstance(model, Elman)
+        if int(self.steps) < self.held:
+            model.out.weight.grad = None
+
+    def after_step(self, model: nn.Module, step: int, steps: int) -> None:
+        super().after_step(model, step, steps)
+        self.told.append((step, steps))
+
+
+def test_gradients_can_be_held_back_before_each_update() -> None:
+    model = Elman()
+    objective, watching = Held(model, held=2), Watching(model)
+    fitted(model, objective, texts(), steps=3, reporter=watching)
+    name = list(model.state_dict()).index("out.weight")
+    out = [seen[name] for seen in watching.seen]
+    assert torch.equal(out[0], out[1])
+    assert torch.equal(out[1], out[2])
+    assert not torch.equal(out[2], out[3])
+
+
+@pytest.mark.parametrize(("given", "steps"), [({"steps": 3}, 3), ({"steps": 50, "epochs": 1}, 5)])
+def test_an_objective_is_told_which_of_how_many_steps_was_taken(given: dict[str, int], steps: int) -> None:
+    model = Elman()
+    objective = Held(model, held=0)
+    fitted(model, objective, texts(), **given)
+    assert objective.told == [(step, steps) for step in range(1, steps + 1)]

@@ -14,9 +14,9 @@ from seqwright.cli.checking import Timing
 from seqwright.data.examples import PartName
 from seqwright.data.pairs import PairFiles, PairFilesSettings
 from seqwright.objectives.next_token import NextToken
+from seqwright.progress import Progress
 from seqwright.recipe import recipe_from
 from seqwright.tasks.translation import TranslationTask, batches_of, tokenised
-from seqwright.progress import Progress
 
 Check = Callable[..., str]
 TINY = [

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from seqwright.data.catalog import card
+from seqwright.data.cards import card
 
 WORDS = {
     "one": "eins",

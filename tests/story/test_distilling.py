@@ -118,10 +118,10 @@ def test_what_is_looked_up_is_what_the_teacher_says(home: Path) -> None:
     for batch in lesson(home, recipe, task_of("classification")).once():
         texts = [
             teacher.inputs.tokenizer.decode(tokens_T[real_T].tolist()[:-1])  # the end is not text
-            for tokens_T, real_T in zip(batch.input, batch.real_BT, strict=True)
+            for tokens_T, real_T in zip(batch.input_B, batch.real_BT, strict=True)
         ]
         assert begin is not None
-        assert begin not in batch.input  # the student has no such token, though its teacher has
+        assert begin not in batch.input_B  # the student has no such token, though its teacher has
         logp_BC = log_probabilities(teacher, texts)
         torch.testing.assert_close(batch.teacher_BC.double().log_softmax(-1), logp_BC, rtol=0, atol=1e-5)
         seen, without = seen + len(texts), without + int((batch.target_B < 0).sum())
@@ -140,7 +140,7 @@ def test_of_several_teachers_the_mean_is_learnt(home: Path, tmp_path: Path) -> N
     for batch in lesson(home, recipe, task_of("classification")).once():
         texts = [
             first.inputs.tokenizer.decode(tokens_T[real_T].tolist()[:-1])
-            for tokens_T, real_T in zip(batch.input, batch.real_BT, strict=True)
+            for tokens_T, real_T in zip(batch.input_B, batch.real_BT, strict=True)
         ]
         one_BC, other_BC = (log_probabilities(run, texts).exp() for run in (first, second))
         differ = max(differ, float((one_BC - other_BC).abs().max()))
@@ -355,7 +355,7 @@ def test_fixed_masks_do_not_depend_on_epoch_or_seed(home: Path) -> None:
             batch = some.at(Place(epoch, number))
             for row, example in enumerate(batch.example_B.tolist()):
                 real_T = batch.real_BT[row]
-                found[example] = (batch.input[row][real_T].tolist(), batch.chosen_BT[row][real_T].tolist())
+                found[example] = (batch.input_B[row][real_T].tolist(), batch.chosen_BT[row][real_T].tolist())
         return found
 
     assert hidden(batches, 0) == hidden(batches, 4) == hidden(other, 1)

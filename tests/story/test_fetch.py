@@ -14,7 +14,7 @@ import pytest
 from filelock import FileLock
 
 from seqwright.data import fetch as fetching
-from seqwright.data.catalog import CATALOG, Card, CardFile
+from seqwright.data.cards import Card, CardFile, cards
 from seqwright.data.fetch import Fetched, fetch
 from seqwright.errors import DownloadError
 
@@ -96,7 +96,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 def card_of(address: str, content: bytes = CONTENT, name: str = "train.de.gz") -> Card:
     file = CardFile(name, f"{address}/{name}", hashlib.sha256(content).hexdigest(), len(content))
-    return Card("toy", "A toy", ("de",), "none", (file,), {"train": "train"}, {"train": 1}, "nobody")
+    return Card("toy", "pairs", "A toy", "pairs", files=(file,))
 
 
 def failure(card: Card, folder: Path) -> str:
@@ -231,7 +231,7 @@ def test_another_edition_in_the_users_data_is_told_and_left_alone(
 @pytest.mark.skipif(not SHARED.is_dir(), reason="the real data is not in ../shared/data")
 def test_the_real_files_are_found_and_hold_what_their_card_says(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("SEQWRIGHT_DATA", str(SHARED))
-    for card in CATALOG.values():
+    for card in cards().values():
         assert not any(file.downloaded for file in fetch(card, folder))
 
 

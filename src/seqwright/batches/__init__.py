@@ -34,7 +34,7 @@ class Batch(ABC):
     """The number of the example that each row is, or is a part of; counted from 0, if not given."""
 
     def __post_init__(self) -> None:
-        first: Tensor = getattr(self, fields(self)[len(fields(Batch))].name)
+        first = self.input
         defaults = {"fresh_B": torch.ones(len(first), dtype=torch.bool), "example_B": torch.arange(len(first))}
         for name, default in defaults.items():
             if getattr(self, name) is None:
@@ -42,6 +42,17 @@ class Batch(ABC):
 
     def __len__(self) -> int:
         return len(self.fresh_B)
+
+    @property
+    def input(self) -> Tensor:
+        """What the body of a model reads: the first tensor of the batch."""
+        first: Tensor = getattr(self, fields(self)[len(fields(Batch))].name)
+        return first
+
+    @property
+    def real(self) -> Tensor | None:
+        """False at the padding of what the body reads; None where nothing is padded."""
+        return next((tensor for name, tensor in self.tensors().items() if "real_" in name), None)
 
     @property
     @abstractmethod
@@ -134,6 +145,9 @@ class Batches(Protocol[BatchT_co]):
     def once(self) -> Iterator[BatchT_co]:
         """Every example once, in a fixed order: for validation."""
 
+    def padding(self, epoch: int = 0) -> float:
+        """The share of all positions in an epoch's batches that is padding."""
+
 
 # ---------------------------------------------------------------------------------------------------- rows
 
@@ -179,15 +193,16 @@ class InMemory(Rows[NDArray[Any]]):
 
 
 class Column(Rows[Any]):
-    """A value for each row that has no length: a label, a number, a vector."""
+    """A value for each row that has no length, and the example of each: a label, a number, a vector, an image."""
 
-    def __init__(self, value_N: NDArray[Any]) -> None:
+    def __init__(self, value_N: NDArray[Any], example_N: Numbers | None = None) -> None:
         self.value_N = value_N
+        self._example_N: Numbers = np.arange(len(value_N)) if example_N is None else example_N
 
     @property
     def example_N(self) -> Numbers:
-        """Each row is an example."""
-        return np.arange(len(self.value_N))
+        """As given; each row is one, if not."""
+        return self._example_N
 
     def lengths(self, epoch: int | None) -> Numbers:
         """`length_N0`: no side."""

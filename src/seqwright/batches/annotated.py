@@ -54,6 +54,10 @@ class Annotated(Generic[PlainT, AnnotatedT]):
         """How many batches an epoch has."""
         return self.batches.in_epoch(epoch)
 
+    def padding(self, epoch: int = 0) -> float:
+        """The share of all positions in an epoch's batches that is padding."""
+        return self.batches.padding(epoch)
+
     def once(self) -> Iterator[AnnotatedT]:
         """Every example once, in a fixed order."""
         return map(self.annotate, self.batches.once())

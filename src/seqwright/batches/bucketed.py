@@ -89,7 +89,14 @@ def by_column(collate: Callable[..., BatchT]) -> Callable[[Sequence[tuple[Any, .
 
 
 def cut_by_length(length_NS: Numbers, tokens: int) -> list[Numbers]:
-    """The places of rows, sorted by the last side's length and cut so that rows × longest stays within `tokens`."""
+    """The places of rows, sorted by the last side's length and cut so that rows × longest stays within `tokens`.
+
+    Where no side has a length each row counts as 1. No rows are no batches.
+    """
+    if not len(length_NS):
+        return []
+    if not length_NS.shape[1]:
+        length_NS = np.ones((len(length_NS), 1), dtype=np.int64)
     sorted_N = np.lexsort(length_NS.T)
     batches, first, widest = [], 0, 0
     for i, length in enumerate(length_NS.max(1)[sorted_N].tolist()):

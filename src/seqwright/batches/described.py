@@ -31,6 +31,10 @@ class Described(Batch):
     real_BT: Tensor
 
     @property
+    def real(self) -> None:
+        """A vector has no padding."""
+
+    @property
     def loss_mask(self) -> Tensor:
         """Every real token counts."""
         return self.real_BT

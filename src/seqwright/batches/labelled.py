@@ -20,11 +20,11 @@ LeftOut = Literal["end", "middle"]
 class Labelled(Batch):
     """A batch of things that have a class, whose number is in `target_B`; or a value in its place.
 
-    `input` is what the first layer of a model reads: tokens (B, T), or values (B, T, C); `real_BT` is False at the
+    `input_B` is what the first layer of a model reads: tokens (B, T), or values (B, T, C); `real_BT` is False at the
     padding on the right. A row may hold two texts: `segment_BT` is 0 at the first and 1 at the second.
     """
 
-    input: Tensor
+    input_B: Tensor
     real_BT: Tensor
     target_B: Tensor
     segment_BT: Tensor | None = None

@@ -19,13 +19,13 @@ from seqwright.batches.sentences import Drawn, Examples
 class Masked(Batch):
     """A batch of texts some of whose words are masked.
 
-    `input` is what the model reads, (B, T), `target_BT` what stood there before words were masked; `chosen_BT` is True
+    `input_BT` is what the model reads, `target_BT` what stood there before words were masked; `chosen_BT` is True
     where one was chosen to be found. Padding stands on the right, where `real_BT` is False. `segment_BT` is 1 in the
     second stretch of a text, 0 in the first. `next_B` is 1 where the second stretch follows the first, 0 where it does
     not, and negative where nobody asks.
     """
 
-    input: Tensor
+    input_BT: Tensor
     real_BT: Tensor
     segment_BT: Tensor
     chosen_BT: Tensor

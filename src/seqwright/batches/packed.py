@@ -63,7 +63,8 @@ class PackedBatches:
     """
 
     def __init__(self, rows: Rows[Ids], *, tokens: int, segment: int, seed: int, begin: int, end: int) -> None:
-        self.rows, self.length_N = rows, rows.lengths(None).sum(1) + 1  # what begins a document is read with it
+        self.rows, self.example_N = rows, rows.example_N
+        self.length_N = rows.lengths(None).sum(1) + 1  # what begins a document is read with it
         self.tokens, self.segment, self.seed, self.begin, self.end = tokens, segment, seed, begin, end
         self._remembered = lru_cache(KEPT_EPOCHS)(self._planned)
 
@@ -105,4 +106,5 @@ class PackedBatches:
 
     def _batch(self, packed: Packed, epoch: int | None) -> Text:
         batch = packed_texts([self.rows.take(row, epoch) for row in packed], begin=self.begin, end=self.end)
-        return batch.replace(example_BT=padded([np.repeat(row, self.length_N[row]) for row in packed]).tokens_BT)
+        examples = [np.repeat(self.example_N[row], self.length_N[row]) for row in packed]
+        return batch.replace(example_BT=padded(examples).tokens_BT)

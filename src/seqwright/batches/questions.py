@@ -25,7 +25,7 @@ class Asked(Batch):
     positions of the answer's first and last token.
     """
 
-    input: Tensor
+    input_BT: Tensor
     real_BT: Tensor
     segment_BT: Tensor
     allowed_BT: Tensor

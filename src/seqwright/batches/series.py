@@ -87,6 +87,10 @@ class SeriesWindows:
         for low in range(0, len(self.first_M), self.rows):
             yield self.batch(np.arange(low, min(low + self.rows, len(self.first_M))))
 
+    def padding(self, epoch: int = 0) -> float:
+        """None: every window is as long."""
+        return 0.0
+
     def batch(self, chosen: Numbers) -> Series:
         """Some windows, by their numbers."""
         step_BT = self.first_M[chosen][:, None] + np.arange(self.history + self.horizon)

@@ -22,7 +22,7 @@ class Tagged(Batch):
     numbers its tag (as Devlin et al. 2019, section 5.3); what a model says elsewhere plays no part.
     """
 
-    input: Tensor
+    input_BT: Tensor
     real_BT: Tensor
     first_BT: Tensor
     target_BT: Tensor

@@ -68,10 +68,11 @@ class JoinedText:
     """All documents joined into one text, `begin a b end c end …`, of which any stretch can be read."""
 
     def __init__(self, rows: Rows[Ids], *, begin: int, end: int) -> None:
-        self.rows, self.begin, self.end = rows, begin, end
+        self.rows, self.begin, self.end, self.example_N = rows, begin, end, rows.example_N
         # Where each document and its `end` are over, in the joined text.
         self.edge_N: Numbers = 1 + np.cumsum(rows.lengths(None).sum(1) + 1)
-        self.positions = int(self.edge_N[-1]) - 1  # the first token of the text is read, but no target
+        # The first token of the text is read, but no target.
+        self.positions = int(self.edge_N[-1]) - 1 if len(self.edge_N) else 0
 
     def read(self, edges: Sequence[tuple[int, int]], epoch: int | None, *, fresh: bool = True) -> Text:
         """Stretches of the text as a batch, each given by where it begins and where it ends."""
@@ -93,8 +94,9 @@ class JoinedText:
         return stretch
 
     def documents(self, low: int, high: int) -> Numbers:
-        """The number of the document of each target of a stretch."""
-        return np.searchsorted(self.edge_N, np.arange(low + 1, high + 1), side="right")
+        """The number of the example that each target of a stretch belongs to."""
+        example_T: Numbers = self.example_N[np.searchsorted(self.edge_N, np.arange(low + 1, high + 1), "right")]
+        return example_T
 
 
 class StreamBatches:
@@ -109,7 +111,7 @@ class StreamBatches:
     def __init__(self, rows: Rows[Ids], *, streams: int, segment: int, begin: int, end: int) -> None:
         self.text, self.segment = JoinedText(rows, begin=begin, end=end), segment
         self.positions = self.text.positions
-        self.streams = min(streams, self.positions)
+        self.streams = max(1, min(streams, self.positions))
 
     def at(self, place: Place) -> Text:
         """The batch at a place."""

@@ -13,7 +13,8 @@ from seqwright.cli.opening import opened_for
 from seqwright.cli.terminal import add_row, json_text, say, shown
 from seqwright.cli.translating import asked, some_lines
 from seqwright.data.files import lines, require_file
-from seqwright.data.question_files import WORDS, json_object
+from seqwright.data.question_files import WORDS
+from seqwright.data.tables import json_object
 from seqwright.errors import DataError, SettingError
 from seqwright.inputs.question_text import QuestionText
 from seqwright.tasks import Evaluation
@@ -93,7 +94,9 @@ def _asked(text: str, context: str | None, number: int) -> Asked:
     where = f"question {number}"
     question: Any = text
     if text.lstrip().startswith("{"):
-        record = {str(key).casefold(): value for key, value in json_object(text, where).items()}
+        record = {
+            str(key).casefold(): value for key, value in json_object(text, where, ("question", "context")).items()
+        }
         found = {name: next((record[word] for word in WORDS[name] if word in record), None) for name in WORDS}
         question, context = found["question"], context if found["context"] is None else found["context"]
     if not isinstance(question, str) or not question.strip():

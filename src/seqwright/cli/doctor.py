@@ -11,7 +11,7 @@ from rich.console import Console
 from rich.table import Table
 
 from seqwright.cli.terminal import add_row, command
-from seqwright.data.catalog import CATALOG, cache_folder, located
+from seqwright.data.cards import cache_folder, card, located
 
 LIBRARIES = ("torch", "numpy", "tokenizers", "safetensors", "sacrebleu", "pydantic", "typer", "rich", "matplotlib")
 MORE_LIBRARIES = ("Babel", "num2words", "filelock", "tomlkit")
@@ -35,10 +35,10 @@ def examine() -> None:
         ("cache", f"{cache_folder()}", _room(cache_folder())),
         ("SEQWRIGHT_DATA", os.environ.get("SEQWRIGHT_DATA", "not set"), ""),
     ]
-    for card in CATALOG.values():
-        here = all(located(card, file) is not None for file in card.files)
-        remark = "" if here else command("data", "get", card.name)
-        rows.append((f"data {card.name}", "here" if here else "not here", remark))
+    multi30k = card("multi30k")
+    here = all(located(multi30k, file) is not None for file in multi30k.files)
+    remark = "" if here else command("data", "get", multi30k.name)
+    rows.append((f"data {multi30k.name}", "here" if here else "not here", remark))
     table = Table("what", "found", "remark", box=None, pad_edge=False)
     for row in rows:
         add_row(table, *row)

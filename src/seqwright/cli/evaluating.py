@@ -140,11 +140,11 @@ def only_files(files: list[Path], recipe: Recipe) -> dict[str, Any]:
     if len(files) > 2:
         raise SettingError(f"--data was given {len(files)} times; give one file, or two line-aligned ones")
     if recipe.task in {"classification", "rating"} and len(files) == 1:
-        from seqwright.data.labelled_cards import other_files
+        from seqwright.data.labelled import other_files
 
         return other_files(files[0], recipe.data)
     if recipe.task == "questions" and len(files) == 1:
-        from seqwright.data.question_cards import other_questions
+        from seqwright.data.questions import other_questions
 
         return other_questions(files[0], recipe.data)
     paths = str(files[0]) if len(files) == 1 else [str(path) for path in files]

@@ -6,15 +6,8 @@ from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TimeR
 from rich.text import Text
 
 from seqwright.cli.terminal import command
-from seqwright.data.catalog import CATALOG, Card, download_folder, located
-from seqwright.data.fetch import fetch
-from seqwright.data.labelled_cards import LABELLED_CARDS
-from seqwright.data.pronunciation_cards import PRONUNCIATION_CARDS
-from seqwright.data.question_cards import QUESTION_CARDS
-from seqwright.data.summary_cards import SUMMARY_CARDS
-from seqwright.data.tagged_cards import TAGGED_CARDS
-from seqwright.data.text_cards import TEXT_CARDS, require_addresses
-from seqwright.errors import DataError, instead
+from seqwright.data.cards import card, cards, download_folder, located
+from seqwright.data.fetch import fetch, require_addresses
 from seqwright.kinds import USUAL_DATA, task_name, usual_kind
 from seqwright.lineage import LINEAGE, MODELS
 from seqwright.pictures.terminal import Member, family_tree
@@ -41,45 +34,30 @@ def draw_lineage() -> None:
     print("\nafter each name: what a recipe calls it, as in model.kind = 'gnmt'")
 
 
-def every_card() -> dict[str, tuple[Card, str]]:
-    """Every dataset by its name, and what its examples are."""
-    texts = {name: (text.card, text.unit) for name, text in TEXT_CARDS.items()}
-    labelled = {name: (labels.card, "texts") for name, labels in LABELLED_CARDS.items()}
-    tagged = {name: (each, "sentences") for name, each in TAGGED_CARDS.items()}
-    questions = {name: (each.card, "questions") for name, each in QUESTION_CARDS.items()}
-    summaries = {name: (each.card, "texts with summaries") for name, each in SUMMARY_CARDS.items()}
-    pronounced = {name: (each, "pronunciations") for name, each in PRONUNCIATION_CARDS.items()}
-    pairs = {name: (each, "pairs") for name, each in CATALOG.items()}
-    return pairs | texts | labelled | tagged | questions | summaries | pronounced
-
-
-def card_named(name: str) -> Card:
-    """The card of a dataset of any kind."""
-    cards = every_card()
-    if name not in cards:
-        raise DataError(f"there is no dataset card '{name}'{instead(name, cards)}")
-    return cards[name][0]
-
-
 def list_data() -> None:
-    """A few lines for each dataset card."""
-    for each, unit in every_card().values():
+    """A few lines for each dataset that lies in files."""
+    for each in cards().values():
+        if each.generator:
+            continue
         here = sum(located(each, file) is not None for file in each.files)
         size = sum(file.size for file in each.files) / 1e6
         examples = ", ".join(f"{part} {count:,}" for part, count in each.examples.items())
         print(f"{each.name}  {each.title}")
-        print(f"  languages {', '.join(each.languages)}; {examples} {unit}; {size:.1f} MB; {each.licence}")
+        print(f"  languages {', '.join(each.languages)}; {examples} {each.unit}; {size:.1f} MB; {each.licence}")
         if here == len(each.files):
             print("  complete: every file is here")
         elif all(file.address for file in each.files):
             print(f"  {here} of {len(each.files)} files are here; {command('data', 'get', each.name)} gets the rest")
         else:
-            print(f"  {here} of {len(each.files)} files are here; put the rest into $SEQWRIGHT_DATA/{each.name}")
+            print(f"  {here} of {len(each.files)} files are here; put the rest into $SEQWRIGHT_DATA/{each.home}")
 
 
 def show_data(name: str) -> None:
     """A card in full: where each file comes from and what its checksum must be."""
-    shown = card_named(name)
+    shown = card(name)
+    if shown.generator:
+        print(f"{shown.title}\nno files: the examples are made while they are read")
+        return
     print(f"{shown.title}\nlicence: {shown.licence}\nplease cite: {shown.cite}\n")
     for file in shown.files:
         here = located(shown, file)
@@ -89,7 +67,7 @@ def show_data(name: str) -> None:
 
 def get_data(name: str) -> None:
     """Get every file of a card, with a progress bar."""
-    wanted = card_named(name)
+    wanted = card(name)
     require_addresses(wanted)
     folder = download_folder(wanted)
     columns = (TextColumn("{task.description}"), BarColumn(), DownloadColumn(), TransferSpeedColumn())

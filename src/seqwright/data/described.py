@@ -18,8 +18,7 @@ from seqwright.data.described_tables import NumberTable
 from seqwright.data.examples import PartName
 from seqwright.data.labelled_tables import LabelledTable
 from seqwright.data.pieces import piece_of, pieces_of, refuse_impossible_shares, some
-from seqwright.data.series_tables import Columns
-from seqwright.data.tables import Column
+from seqwright.data.tables import Column, Columns
 from seqwright.errors import SettingError
 from seqwright.settings import Settings
 
@@ -101,7 +100,9 @@ class DescribedFiles:
     def __init__(self, settings: DescribedFilesSettings) -> None:
         self.settings = settings
         self.described_by: Literal["label", "numbers"] = "label" if settings.columns is None else "numbers"
-        self._pieces = pieces_of(settings, partial(_table, settings=settings))
+        self._pieces = pieces_of(
+            settings.train, settings.valid, settings.test, opened=partial(_table, settings=settings)
+        )
 
     @property
     def columns(self) -> tuple[str, ...]:

@@ -17,6 +17,7 @@ from pydantic import Field, model_validator
 
 from seqwright.data.examples import PartName
 from seqwright.data.files import place_of, share_of
+from seqwright.data.pieces import pieces_of, refuse_impossible_shares
 from seqwright.errors import DataError, SettingError
 from seqwright.settings import Settings
 
@@ -37,10 +38,7 @@ class EmbeddedTextSettings(Settings):
         for part, share in {"valid": self.valid, "test": self.test}.items():
             if share_of(part, share) is None:
                 raise SettingError(f"data.{part} is '{share}', expected a share such as '5%'")
-        if sum(_edges(self)) >= 1:
-            raise SettingError(
-                f"data.valid '{self.valid}' and data.test '{self.test}' leave nothing to train on: lower them"
-            )
+        refuse_impossible_shares(None, self.valid, self.test)
         return self
 
 
@@ -151,18 +149,10 @@ def _source(path: Path) -> str:
         raise DataError(f"{path} cannot be read ({error}): repair this Python") from error
 
 
-def _edges(settings: EmbeddedTextSettings) -> tuple[float, float]:
-    return share_of("valid", settings.valid) or 0.0, share_of("test", settings.test) or 0.0
-
-
-def _shared_out(names: Iterable[str], settings: EmbeddedTextSettings) -> dict[PartName, list[str]]:
+def _shared_out(names: list[str], settings: EmbeddedTextSettings) -> dict[PartName, list[str]]:
     """Which documents each part has."""
-    valid, test = _edges(settings)
-    shares: dict[PartName, list[str]] = {"train": [], "valid": [], "test": []}
-    for name in names:
-        place = place_of(name)
-        shares["valid" if place < valid else "test" if place < valid + test else "train"].append(name)
-    return shares
+    pieces = pieces_of(names, settings.valid, settings.test, opened=list)
+    return {part: [name for name in names if piece.holds(name)] for part, piece in pieces.items()}
 
 
 def _require_every_part(shares: dict[PartName, list[str]], what: str) -> None:

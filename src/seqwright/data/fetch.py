@@ -14,7 +14,7 @@ from urllib.parse import urlsplit
 from filelock import FileLock, Timeout
 
 from seqwright import __version__
-from seqwright.data.catalog import Card, CardFile, provided
+from seqwright.data.cards import Card, CardFile, located, provided
 from seqwright.data.files import content_hash
 from seqwright.errors import DownloadError
 
@@ -38,6 +38,18 @@ def fetch(card: Card, folder: Path, *, progress: Progress | None = None) -> list
     What is here already and unchanged is not downloaded again; what broke off half-way goes on where it stopped.
     """
     return [_fetched(card, file, folder, progress or _unheard) for file in card.files]
+
+
+def require_addresses(card: Card) -> None:
+    """Refuse to download what is published nowhere in the form that the card describes."""
+    if not card.files:
+        raise DownloadError(f"{card.name} has no files to download: its examples are made while they are read")
+    for file in card.files:
+        if not file.address and located(card, file) is None:
+            raise DownloadError(
+                f"{file.path} of {card.name} cannot be downloaded: no address is known for it; put a copy with the "
+                f"sha256 {file.sha256} into $SEQWRIGHT_DATA/{card.home}"
+            )
 
 
 def _unheard(path: str, here: int, size: int) -> None:

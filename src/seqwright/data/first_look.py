@@ -9,7 +9,7 @@ from typing import Any
 from seqwright.data.files import extension_of, lines
 from seqwright.data.labelled_tables import LABEL_WORDS, PAIR_WORDS, TEXT_WORDS
 from seqwright.data.series_tables import MISSING
-from seqwright.data.tables import Column, csv_rows, tsv_rows
+from seqwright.data.tables import Column, cells, find
 from seqwright.data.times import NUMBER
 
 LOOKED_AT = 2000  # rows
@@ -84,15 +84,10 @@ def _columns(path: Path) -> tuple[list[str], list[list[str]]]:
     """
     if extension_of(path) not in {"", ".txt", ".tsv", ".csv", ".jsonl"}:
         return [], []
-    rows = _records(path) if extension_of(path) == ".jsonl" else _table(path)
+    rows = _records(path) if extension_of(path) == ".jsonl" else (row.cells for row in cells(path))
     top = next(rows)
     some = [row for row in islice(rows, LOOKED_AT) if len(row) == len(top)]
     return top, [[row[place] for row in some] for place in range(len(top))]
-
-
-def _table(path: Path) -> Iterator[list[str]]:
-    reader = csv_rows if extension_of(path) == ".csv" else tsv_rows
-    return (row.cells for row in reader(lines(path), path))
 
 
 def _records(path: Path) -> Iterator[list[str]]:
@@ -113,8 +108,7 @@ def _records(path: Path) -> Iterator[list[str]]:
 
 
 def _place(top: list[str], words: tuple[str, ...]) -> int | None:
-    folded = [cell.strip().casefold() for cell in top]
-    return next((folded.index(word) for word in words if word in folded), None)
+    return find(None, words, [cell.strip() for cell in top])
 
 
 def _is_time(name: str, column: list[str]) -> bool:

@@ -10,11 +10,13 @@ import json
 from collections.abc import Iterable, Iterator
 from functools import partial
 from pathlib import Path
-from typing import Literal, Protocol
+from typing import Any, Literal, Protocol
 
 from pydantic import Field, model_validator
 
+from seqwright.data.cards import CardSettings, card
 from seqwright.data.examples import PartName
+from seqwright.data.imported import CheckpointSettings
 from seqwright.data.labelled_folders import LabelFolders
 from seqwright.data.labelled_tables import Example, LabelledTable
 from seqwright.data.pieces import Piece, piece_of, pieces_of, refuse_impossible_shares, some
@@ -87,11 +89,13 @@ class LabelledFilesSettings(Settings):
 
 
 class LabelledFiles:
-    """Labelled text read from the user's files (a `LabelledData`)."""
+    """Labelled text read from the user's files (a `LabelledData`); of a published corpus nothing is remarked on."""
 
-    def __init__(self, settings: LabelledFilesSettings) -> None:
-        self.settings = settings
-        self._pieces = pieces_of(settings, partial(_source, settings=settings))
+    def __init__(self, settings: LabelledFilesSettings, *, published: bool = False) -> None:
+        self.settings, self._published = settings, published
+        self._pieces = pieces_of(
+            settings.train, settings.valid, settings.test, opened=partial(_source, settings=settings)
+        )
 
     def parts(self) -> list[PartName]:
         """The parts that exist, in the order train, valid, test."""
@@ -120,6 +124,8 @@ class LabelledFiles:
 
     def remarks(self) -> list[str]:
         """What the user should look at twice, a sentence each."""
+        if self._published:
+            return []
         sources = {piece.source.path: piece.source for piece in self._pieces.values()}
         return [remark for source in sources.values() for remark in source.remarks()]
 
@@ -150,6 +156,20 @@ def _source(name: str, settings: LabelledFilesSettings) -> LabelledTable | Label
             )
         return LabelFolders(path)
     return LabelledTable(path, settings.text, settings.label, settings.second)
+
+
+def other_files(path: Path, known: LabelledFilesSettings | CardSettings | CheckpointSettings) -> dict[str, Any]:
+    """Data settings in which every part is this one file or folder, read as the data that a run was trained on.
+
+    Of a model that was trained elsewhere that data is not known; the file is read like any that is seen first.
+    """
+    plain: dict[str, Any] = {"kind": "labelled", **dict.fromkeys(("train", "valid", "test"), str(path))}
+    if isinstance(known, CheckpointSettings):
+        return plain
+    read_as = card(known.name).reading if isinstance(known, CardSettings) else known.model_dump(exclude_none=True)
+    columns = () if LabelFolders.fits(path) else ("text", "label", "second")
+    read = {column: read_as[column] for column in columns if column in read_as}
+    return plain | {"names": dict(read_as.get("names", {}))} | read
 
 
 def usable(examples: Iterable[Example]) -> Iterator[Example]:

@@ -54,7 +54,9 @@ class LabelledSeriesFiles:
 
     def __init__(self, settings: LabelledSeriesSettings) -> None:
         self.settings = settings
-        self._pieces = pieces_of(settings, lambda name: _existing(Path(name).expanduser()))
+        self._pieces = pieces_of(
+            settings.train, settings.valid, settings.test, opened=lambda name: _existing(Path(name).expanduser())
+        )
 
     def parts(self) -> list[PartName]:
         """The parts that exist, in the order train, valid, test."""

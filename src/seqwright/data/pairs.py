@@ -5,23 +5,31 @@ be larger than the machine. A share such as `valid = "5%"` is cut from the train
 sentence, so the parts do not depend on the order of the lines and never have a source sentence in common.
 """
 
+import functools
 import hashlib
 import itertools
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Literal, NamedTuple
+from typing import Literal
 
 from pydantic import model_validator
 
 from seqwright.data.examples import Pair, PartName
-from seqwright.data.files import content_hash, extension_of, lines, place_of, require_file, share_of
+from seqwright.data.files import content_hash, extension_of, lines, require_file
+from seqwright.data.pieces import paths_of, piece_of, pieces_of, refuse_impossible_shares, some
 from seqwright.data.pronunciations import pronunciation_pairs
-from seqwright.data.tables import Column, Reader, csv_pairs, csv_rows, json_pairs, table_remarks, tsv_pairs, tsv_rows
+from seqwright.data.tables import Column, TableFile, Usual, cells
 from seqwright.errors import DataError, SettingError
 from seqwright.settings import Settings
 
 Files = str | tuple[str, str]
+
+# Languages in which somebody may write "German" above a column.
+HEADER_LANGUAGES = [
+    *("ar", "cs", "da", "de", "el", "en", "es", "fi", "fr", "hu", "it", "ja"),
+    *("ko", "nb", "nl", "pl", "pt", "ro", "ru", "sv", "tr", "uk", "zh"),
+]
 
 
 class PairFilesSettings(Settings):
@@ -51,13 +59,7 @@ class PairFilesSettings(Settings):
 
     @model_validator(mode="after")
     def _fit_together(self) -> "PairFilesSettings":
-        if isinstance(self.train, str) and self.train.endswith("%"):
-            raise SettingError(f"data.train is '{self.train}', expected files: training takes what the shares leave")
-        shares = [share_of("valid", self.valid) or 0.0, share_of("test", self.test) or 0.0]
-        if sum(shares) >= 1:
-            raise SettingError(
-                f"data.valid '{self.valid}' and data.test '{self.test}' leave nothing to train on: lower them"
-            )
+        refuse_impossible_shares(self.train, self.valid, self.test)
         if self.kind == "pronunciations":
             self._require_dictionaries()
         tables = [files for files in (self.train, self.valid, self.test) if _is_one_file(files)]
@@ -76,108 +78,69 @@ class PairFilesSettings(Settings):
 
 
 class PairFiles:
-    """A parallel corpus read from the user's files (a `PairData`)."""
+    """A parallel corpus read from the user's files (a `PairData`).
 
-    def __init__(self, settings: PairFilesSettings) -> None:
-        self.settings = settings
-        self._slices = _slices(settings)
-        for piece in self._slices.values():
-            for path in piece.files:
+    Where parts are to be disjoint, sources of the validation part are left out of the training part: a word with
+    several pronunciations would mostly be learnt with another one, which would then count as an error.
+    """
+
+    def __init__(self, settings: PairFilesSettings, *, disjoint: bool = False) -> None:
+        self.settings, self._disjoint = settings, disjoint
+        self._pieces = pieces_of(settings.train, settings.valid, settings.test, opened=paths_of)
+        for files, *_ in self._pieces.values():
+            for path in files:
                 require_file(path)
-            if len(piece.files) == 1:
-                self._reader(piece.files[0])
+            if len(files) == 1 and self._form(files[0]) != "dictionary":
+                self._table(files[0])
 
     def parts(self) -> list[PartName]:
         """The parts that exist, in the order train, valid, test."""
-        return list(self._slices)
+        return list(self._pieces)
 
     def paths(self) -> list[Path]:
         """Every file the corpus is read from, each once."""
-        return list(dict.fromkeys(path for piece in self._slices.values() for path in piece.files))
+        return list(dict.fromkeys(path for piece in self._pieces.values() for path in piece.source))
 
     def pairs(self, part: PartName) -> Iterator[Pair]:
         """Every pair of a part in the order of the file, blank ones included."""
-        return self._read(part, self._slice(part))
+        piece = piece_of(self._pieces, part)
+        apart = self._disjoint and part == "train"
+        held_out = {pair.source for pair in self.pairs("valid")} if apart else set[str]()
+        return some(
+            (pair for pair in self._read(piece.source) if piece.holds(pair.source) and pair.source not in held_out),
+            f"the {part} part is empty: no pair of {piece.source[0]} falls into it; "
+            "give more data, another share, or files for this part",
+        )
 
     def fingerprint(self, part: PartName) -> str:
         """A sha256 of the contents and of the settings that decide what `pairs(part)` gives; paths do not count."""
-        piece = self._slice(part)
-        columns = [self.settings.source, self.settings.target] if len(piece.files) == 1 else []
-        forms = [[self._form(path) if columns else "", content_hash(path)] for path in piece.files]
+        piece = piece_of(self._pieces, part)
+        columns = [self.settings.source, self.settings.target] if len(piece.source) == 1 else []
+        forms = [[self._form(path) if columns else "", content_hash(path)] for path in piece.source]
         said = json.dumps([forms, columns, piece.low, piece.high])
-        return hashlib.sha256(said.encode()).hexdigest()
+        own = hashlib.sha256(said.encode()).hexdigest()
+        return f"{own} without {self.fingerprint('valid')}" if self._disjoint and part == "train" else own
 
     def remarks(self) -> list[str]:
         """What the user should look at twice, a sentence each: first lines like headers, columns that are not read."""
-        remarks = []
-        rows_of = {".tsv": tsv_rows, ".csv": csv_rows}
-        for path in dict.fromkeys(piece.files[0] for piece in self._slices.values() if len(piece.files) == 1):
-            if self._form(path) in rows_of:
-                rows = rows_of[self._form(path)](lines(path), path)
-                remarks += table_remarks(rows, path, self.settings.source, self.settings.target)
-        return remarks
+        files = dict.fromkeys(files[0] for files, *_ in self._pieces.values() if len(files) == 1)
+        return [remark for path in files if self._form(path) != "dictionary" for remark in self._table(path).remarks()]
 
     def _form(self, path: Path) -> str:
         """What a file that holds both sides is: a dictionary, or what its extension says."""
         return "dictionary" if self.settings.kind == "pronunciations" else extension_of(path)
 
-    def _reader(self, path: Path) -> Reader:
-        return pronunciation_pairs if self.settings.kind == "pronunciations" else _reader(path)
+    def _read(self, files: tuple[Path, ...]) -> Iterator[Pair]:
+        if len(files) == 2:
+            return aligned_pairs(*files)
+        return pronunciation_pairs(files[0]) if self._form(files[0]) == "dictionary" else self._table(files[0]).pairs()
 
-    def _slice(self, part: PartName) -> "_Slice":
-        if part not in self._slices:
-            raise DataError(f"there is no {part} part: set data.{part} to files, or to a share such as '5%'")
-        return self._slices[part]
-
-    def _read(self, part: PartName, piece: "_Slice") -> Iterator[Pair]:
-        if len(piece.files) == 2:
-            pairs = aligned_pairs(*piece.files)
-        else:
-            path = piece.files[0]
-            pairs = self._reader(path)(lines(path), path, self.settings.source, self.settings.target)
-        if piece.low > 0 or piece.high < 1:
-            pairs = (pair for pair in pairs if piece.low <= place_of(pair.source) < piece.high)
-        empty = True
-        for pair in pairs:
-            empty = False
-            yield pair
-        if empty:
-            raise DataError(
-                f"the {part} part is empty: no pair of {piece.files[0]} falls into it; "
-                "give more data, another share, or files for this part"
-            )
-
-
-class _Slice(NamedTuple):
-    """Those pairs of a file whose place, drawn from the source sentence, lies in [low, high)."""
-
-    files: tuple[Path, ...]
-    low: float = 0.0
-    high: float = 1.0
-
-
-def _slices(settings: PairFilesSettings) -> dict[PartName, _Slice]:
-    """Which stretch of which files makes each part."""
-    train = _paths(settings.train)
-    held_out: dict[PartName, _Slice] = {}
-    edge = 0.0
-    given: list[tuple[PartName, Files | None]] = [("valid", settings.valid), ("test", settings.test)]
-    for part, files in given:
-        share = share_of(part, files)
-        if share is not None:
-            held_out[part] = _Slice(train, edge, edge + share)
-            edge += share
-        elif files is not None:
-            held_out[part] = _Slice(_paths(files))
-    return {"train": _Slice(train, low=edge), **held_out}
+    def _table(self, path: Path) -> "PairTable":
+        return PairTable(path, self.settings.source, self.settings.target)
 
 
 def _is_one_file(files: Files | None) -> bool:
     return isinstance(files, str) and not files.endswith("%")
-
-
-def _paths(files: Files) -> tuple[Path, ...]:
-    return tuple(Path(name).expanduser() for name in ([files] if isinstance(files, str) else files))
 
 
 # From lines to pairs
@@ -199,16 +162,61 @@ def aligned_pairs(source: Path, target: Path) -> Iterator[Pair]:
 
 def file_pairs(path: Path) -> Iterator[Pair]:
     """The pairs of one file that holds both sides, in the columns `source` and `target` or in the first two."""
-    require_file(path)
-    return _reader(path)(lines(path), path, None, None)
+    return PairTable(path).pairs()
 
 
-def _reader(path: Path) -> Reader:
-    """How a file that holds both sides is read, told by its extension."""
-    readers: dict[str, Reader] = {".tsv": tsv_pairs, ".csv": csv_pairs, ".jsonl": json_pairs}
-    if extension_of(path) not in readers:
-        raise DataError(
-            f"{path} has the extension '{extension_of(path)}', expected .tsv, .csv or .jsonl (or these with .gz): "
-            "rename it if it is one of them, or give two line-aligned files"
+class PairTable:
+    """One file that holds both sides."""
+
+    def __init__(self, path: Path, source: Column = None, target: Column = None) -> None:
+        self._table = TableFile(
+            path,
+            {"source": Usual(("source",), (0,)), "target": Usual(("target",), (1,))},
+            {"source": source, "target": target},
+            otherwise=", or two line-aligned files",
+            advice=_advice,
         )
-    return readers[extension_of(path)]
+
+    def pairs(self) -> Iterator[Pair]:
+        """Every pair in the order of the file; an empty line is a pair with two blank sides."""
+        for _, values in self._table.records():
+            yield Pair(values["source"], values["target"]) if values else Pair("", "")
+
+    def remarks(self) -> list[str]:
+        """What the first line leaves open: whether it is a header, and what the other columns are."""
+        path, names = self._table.path, self._table.names()
+        if self._table.form == ".jsonl" or self._table.layout(next(cells(path))).header:
+            return []
+        remarks = []
+        if sum(name.casefold() in header_words() for name in names) >= 2:
+            reads = " → ".join(names)
+            remarks.append(
+                f"the first line of {path} reads '{reads}': if that is a header, delete it, or {_advice(names)}"
+            )
+        others = len(names) - 2
+        if others > 0 and not any(self._table.asked.values()):
+            remarks.append(
+                f"{path} has {len(names)} columns: the first two were taken, "
+                f"{f'the {others} others are' if others > 1 else 'the other one is'} ignored; "
+                "numbers choose others, as in data.source=2 data.target=3"
+            )
+        return remarks
+
+
+def _advice(names: Sequence[str]) -> str:
+    """How the two sides are chosen by name."""
+    short = [name for name in names if name and len(name) <= 20 and name.casefold() != "id" and " " not in name]
+    example = f", as in data.source={short[0]} data.target={short[1]}" if len(short) > 1 else ""
+    return f"set data.source and data.target to the names of the two sides{example}"
+
+
+@functools.cache
+def header_words() -> frozenset[str]:
+    """What headers are made of: the languages by code and by name, in some of them, and words for the two sides."""
+    from babel import Locale
+    from babel.core import get_global
+
+    names = {name.casefold() for language in HEADER_LANGUAGES for name in Locale(language).languages.values()}
+    codes = {code.casefold() for code in (*Locale("en").languages, *get_global("language_aliases"))}
+    sides = {"source", "target", "src", "tgt", "trg", "sentence", "translation", "original", "input", "output"}
+    return frozenset(names | codes | sides)

@@ -1,57 +1,88 @@
-"""The parts of a user's files: each a file of its own, or the share of the training data whose places are its."""
+"""How data is cut into parts: each part is files of its own, or a share of the training data.
+
+A share is scattered, by a hash of each example's text, so that the parts do not depend on the order of the examples and
+no text is in two of them; or it is cut off the end.
+"""
 
 from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
 from typing import Any, Generic, NamedTuple, TypeVar
 
 from seqwright.data.examples import PartName
 from seqwright.data.files import place_of, share_of
 from seqwright.errors import DataError, SettingError
 
+Files = str | tuple[str, ...]
 SourceT = TypeVar("SourceT")
 ExampleT = TypeVar("ExampleT")
 
 
 class Piece(NamedTuple, Generic[SourceT]):
-    """Those examples of a source whose place, drawn from a text of theirs, lies in [low, high)."""
+    """Those examples of a source whose place lies in [low, high)."""
 
     source: SourceT
     low: float = 0.0
     high: float = 1.0
 
+    @property
+    def partial(self) -> bool:
+        """Whether it is less than the whole source."""
+        return self.low > 0 or self.high < 1
+
     def holds(self, text: str) -> bool:
-        """Whether the example with this text belongs to it."""
-        return (self.low <= 0 and self.high >= 1) or self.low <= place_of(text) < self.high
+        """Whether the example with this text belongs to it, where shares are scattered."""
+        return not self.partial or self.low <= place_of(text) < self.high
 
 
-def refuse_impossible_shares(train: str, valid: str, test: str | None) -> None:
+def paths_of(files: Files) -> tuple[Path, ...]:
+    """The path of each file."""
+    return tuple(Path(name).expanduser() for name in ([files] if isinstance(files, str) else files))
+
+
+def refuse_impossible_shares(train: object, valid: object, test: object) -> None:
     """Refuse a share to train on, and shares that leave nothing."""
-    if train.endswith("%"):
+    if isinstance(train, str) and train.endswith("%"):
         raise SettingError(f"data.train is '{train}', expected a file: training takes what the shares leave")
     if sum(share_of(part, given) or 0.0 for part, given in {"valid": valid, "test": test}.items()) >= 1:
         raise SettingError(f"data.valid '{valid}' and data.test '{test}' leave nothing to train on: lower them")
 
 
-def pieces_of(settings: Any, opened: Callable[[str], SourceT]) -> dict[PartName, Piece[SourceT]]:
-    """Which stretch of which source makes each part; `opened` makes a source of a file's name."""
-    train = opened(settings.train)
-    held_out: dict[PartName, Piece[SourceT]] = {}
-    edge = 0.0
-    given: list[tuple[PartName, str | None]] = [("valid", settings.valid), ("test", settings.test)]
-    for part, name in given:
-        share = share_of(part, name)
-        if share is not None:
-            held_out[part] = Piece(train, edge, edge + share)
-            edge += share
-        elif name is not None:
-            held_out[part] = Piece(opened(name))
-    return {"train": Piece(train, low=edge), **held_out}
+def pieces_of(
+    train: Any, valid: Any, test: Any, *, opened: Callable[[Any], SourceT], from_end: bool = False
+) -> dict[PartName, Piece[SourceT]]:
+    """Which stretch of which source makes each part; `opened` makes a source of what a setting names.
+
+    Training has what is after the shares, or before them where they are cut off the end.
+    """
+    whole = opened(train)
+    of_valid, of_test = share_of("valid", valid) or 0.0, share_of("test", test) or 0.0
+    low, middle, high = (1 - of_valid - of_test, 1 - of_test, 1.0) if from_end else (0.0, of_valid, of_valid + of_test)
+    pieces: dict[PartName, Piece[SourceT]] = {"train": Piece(whole, 0.0, low) if from_end else Piece(whole, high)}
+    pieces["valid"] = Piece(whole, low, middle) if of_valid else Piece(opened(valid))
+    if test is not None:
+        pieces["test"] = Piece(whole, middle, high) if of_test else Piece(opened(test))
+    return pieces
 
 
-def piece_of(pieces: Mapping[PartName, Piece[SourceT]], part: PartName) -> Piece[SourceT]:
+def piece_of(pieces: Mapping[PartName, SourceT], part: PartName) -> SourceT:
     """A part, or a sentence on how to have it."""
     if part not in pieces:
         raise DataError(f"there is no {part} part: set data.{part} to a file, or to a share such as '10%'")
     return pieces[part]
+
+
+def last_rows(rows: int, cut_off: Mapping[PartName, str | int]) -> dict[PartName, tuple[int, int]]:
+    """The first of so many rows that belongs to each part, and the one after its last.
+
+    `cut_off` says how much is cut off the end for each part but training: a share, or a number of rows.
+    """
+    high, edges = rows, dict[PartName, tuple[int, int]]()
+    for part in reversed(list(cut_off)):
+        given = cut_off[part]
+        low = high - (given if isinstance(given, int) else max(1, int((share_of(part, given) or 0.0) * rows)))
+        edges[part] = low, high
+        high = low
+    return {"train": (0, high), **edges}
 
 
 def some(examples: Iterator[ExampleT], complaint: str) -> Iterator[ExampleT]:

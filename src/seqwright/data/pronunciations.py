@@ -12,15 +12,15 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from seqwright.data.examples import Pair
-from seqwright.data.tables import Column, Lines
+from seqwright.data.files import lines
 from seqwright.errors import DataError
 
 _COUNTED = re.compile(r"(.+)\(\d+\)")
 
 
-def pronunciation_pairs(lines: Lines, path: Path, source: Column, target: Column) -> Iterator[Pair]:
-    """Each word with its sounds, a space between them; such a file has no columns to choose."""
-    for number, line in enumerate(lines, 1):
+def pronunciation_pairs(path: Path) -> Iterator[Pair]:
+    """Each word with its sounds, a space between them."""
+    for number, line in enumerate(lines(path), 1):
         said = re.split(r"\s#", line)[0].split()
         if not said or said[0].startswith(";;;"):
             continue

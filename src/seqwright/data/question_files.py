@@ -6,16 +6,15 @@ a file are held in memory while it is used.
 
 import functools
 import hashlib
-import itertools
 import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
-from seqwright.data.files import content_hash, extension_of, lines, require_file
-from seqwright.data.tables import Column, csv_rows, tsv_rows
-from seqwright.errors import DataError, SettingError, nearest
+from seqwright.data.files import content_hash, extension_of, lines
+from seqwright.data.tables import FORMS, Column, TableFile, Usual, require_form, require_text
+from seqwright.errors import DataError
 
 # What people write above each column, the plainest first.
 WORDS: Mapping[str, tuple[str, ...]] = {
@@ -26,6 +25,7 @@ WORDS: Mapping[str, tuple[str, ...]] = {
 }
 NEEDED = ("question", "context", "answer")
 _NUMBER = re.compile(r"\d+")
+Shared = Literal["drop", "keep"]
 
 
 class Answer(NamedTuple):
@@ -58,7 +58,7 @@ class Question(NamedTuple):
         return bool(self.answers) and all(answer.begin is None for answer in self.answers)
 
 
-class Columns(NamedTuple):
+class QuestionColumns(NamedTuple):
     """Which columns or keys hold what, by name or by number from 1; None is the usual one."""
 
     question: Column = None
@@ -80,7 +80,7 @@ class Raw(NamedTuple):
 class QuestionFile:
     """Questions in one file; `.json` is read as SQuAD's, .csv, .tsv and .jsonl by their columns."""
 
-    def __init__(self, path: Path, columns: Columns) -> None:
+    def __init__(self, path: Path, columns: QuestionColumns) -> None:
         self.path, self.columns = path, columns
 
     def fingerprint(self) -> str:
@@ -91,15 +91,9 @@ class QuestionFile:
     @functools.cached_property
     def questions(self) -> list[Question]:
         """Every question in the order of the file."""
-        require_file(self.path)
-        readers = {".json": self._squad, ".jsonl": self._records, ".csv": self._rows, ".tsv": self._rows}
-        form = extension_of(self.path)
-        if form not in readers:
-            raise DataError(
-                f"{self.path} has the extension '{form}', expected .json as SQuAD has it, .jsonl, .csv or .tsv (or "
-                "these with .gz): rename it if it is one of them"
-            )
-        return _joined(_usable(row, self.path) for row in readers[form]())
+        require_form(self.path, (".json", *FORMS))
+        rows = self._squad() if extension_of(self.path) == ".json" else self._records()
+        return _joined(_usable(row, self.path) for row in rows)
 
     def _squad(self) -> Iterator[Raw]:
         try:
@@ -121,48 +115,14 @@ class QuestionFile:
                 '"answer_start": …}]}]}]}]}: write it so, or as .csv or .jsonl'
             ) from error
 
-    def _rows(self) -> Iterator[Raw]:
-        rows = (csv_rows if extension_of(self.path) == ".csv" else tsv_rows)(lines(self.path), self.path)
-        top = next(rows)
-        header = [cell.strip() for cell in top.cells]
-        numbered = all(isinstance(self.columns[place], int) for place in range(len(NEEDED)))
-        place = {name: self._place(name, header, named=not numbered) for name in WORDS}
-        needed = [column for column in place.values() if column is not None]
-        for line, cells in itertools.chain([top], rows) if numbered else rows:
-            if not any(cell.strip() for cell in cells):
-                continue
-            where = f"{self.path}:{line}"
-            if len(cells) <= max(needed):
-                raise DataError(
-                    f"{where} has {len(cells)} columns, expected at least {max(needed) + 1}: see its quotes"
-                )
-            found = {name: None if column is None else cells[column] for name, column in place.items()}
-            yield self._raw(found, where)
-
-    def _place(self, name: str, header: list[str], *, named: bool) -> int | None:
-        """The place, from 0, of a column; None where there is none and none is needed."""
-        asked = self.columns[Columns._fields.index(name)]
-        if isinstance(asked, int):
-            return asked - 1
-        return _found(name, asked, header, f"{self.path}:1", "column") if named else None
-
     def _records(self) -> Iterator[Raw]:
-        for number, line in enumerate(lines(self.path), 1):
-            if line.strip():
-                yield self._record(line, f"{self.path}:{number}")
-
-    def _record(self, line: str, where: str) -> Raw:
-        """A line of JSON."""
-        record = json_object(line, where)
-        keys = list(record)
-        found: dict[str, Any] = {}
-        for name in WORDS:
-            asked = self.columns[Columns._fields.index(name)]
-            if isinstance(asked, int):
-                raise SettingError(f"data.{name} is column {asked}, but the values of {self.path} have names: give one")
-            key = _found(name, asked, keys, where, "key")
-            found[name] = None if key is None else record[keys[key]]
-        return self._raw(found, where)._replace(name=str(record.get("id", "")))
+        usual = {name: Usual(words, needed=name in NEEDED, text=False) for name, words in WORDS.items()}
+        if extension_of(self.path) == ".jsonl":
+            usual["id"] = Usual(("id",), needed=False, text=False)
+        for where, values in TableFile(self.path, usual, self.columns._asdict()).records():
+            if values:
+                name = values.get("id")
+                yield self._raw(values, where)._replace(name="" if name is None else str(name))
 
     def _raw(self, found: Mapping[str, Any], where: str) -> Raw:
         """A row of named values."""
@@ -177,32 +137,6 @@ class QuestionFile:
         """A text without the mark for no answer: SubjQA has it behind every context, for annotators to choose it."""
         nothing = self.columns.no_answer
         return text.rstrip().removesuffix(nothing).rstrip() if nothing and text.rstrip().endswith(nothing) else text
-
-
-def json_object(line: str, where: str) -> dict[str, Any]:
-    """A line as an object of JSON."""
-    try:
-        record = json.loads(line)
-    except (ValueError, RecursionError) as error:
-        raise DataError(f"{where} is not valid JSON ({error}), expected one object a line") from error
-    if not isinstance(record, dict):
-        raise DataError(f'{where} is no object, expected one such as {{"question": …, "context": …}}')
-    return record
-
-
-def _found(name: str, asked: str | None, names: list[str], where: str, what: str) -> int | None:
-    """Which of the names is meant; the answer's place may be missing, the rest not."""
-    folded = [each.casefold() for each in names]
-    for word in WORDS[name] if asked is None else (asked.casefold(),):
-        if word in folded:
-            return folded.index(word)
-    if asked is None and name not in NEEDED:
-        return None
-    shown = ", ".join(f"'{each[:30]}'" for each in names[:8]) or "none at all"
-    raise DataError(
-        f"{where} has no {what} '{asked or name}' but {shown}: set data.{name} to the name of one of them."
-        f"{nearest(asked or name, names)}"
-    )
 
 
 def _answers(given: Any, start: Any, where: str) -> Iterator[tuple[str, int | None]]:
@@ -248,8 +182,7 @@ def _usable(row: Raw, path: Path) -> Raw:
     for what, text in (("question", row.question), ("context", row.context)):
         if not text.strip():
             raise DataError(f"{where} has a blank {what}: fill it in, or leave the question out")
-        if any("\ud800" <= character <= "\udfff" for character in text):
-            raise DataError(f"{where} has half a surrogate pair in its {what}, expected whole characters")
+        require_text(text, where, f"in its {what}")
     return row
 
 

@@ -7,21 +7,21 @@ questions about a context that another part has are left out, and counted.
 
 import hashlib
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from functools import cache, partial
+from itertools import chain
 from pathlib import Path
-from typing import Literal, Protocol
+from typing import Any, Literal, Protocol
 
 from pydantic import model_validator
 
+from seqwright.data.cards import QuestionCardSettings, card
 from seqwright.data.examples import PartName
 from seqwright.data.pieces import Piece, piece_of, pieces_of, refuse_impossible_shares, some
-from seqwright.data.question_files import Columns, Question, QuestionFile
+from seqwright.data.question_files import Question, QuestionColumns, QuestionFile, Shared
 from seqwright.data.tables import Column
 from seqwright.errors import DataError
 from seqwright.settings import Settings
-
-Shared = Literal["drop", "keep"]
 
 
 class QuestionData(Protocol):
@@ -87,7 +87,9 @@ class QuestionFiles:
 
     def __init__(self, settings: QuestionFilesSettings) -> None:
         self.settings = settings
-        self._pieces = pieces_of(settings, cache(partial(_source, settings=settings)))
+        self._pieces = pieces_of(
+            settings.train, settings.valid, settings.test, opened=cache(partial(_source, settings=settings))
+        )
 
     def parts(self) -> list[PartName]:
         """The parts that exist, in the order train, valid, test."""
@@ -146,8 +148,36 @@ class QuestionFiles:
         return pieces
 
 
+class QuestionSubsets:
+    """Several files of questions, one after another (a `QuestionData`): the subsets of a corpus, by their names."""
+
+    def __init__(self, subsets: Mapping[str, QuestionFiles]) -> None:
+        self.subsets = subsets
+
+    def parts(self) -> list[PartName]:
+        """The parts that exist, in the order train, valid, test."""
+        return next(iter(self.subsets.values())).parts()
+
+    def paths(self) -> list[Path]:
+        """Every file that is read, each once."""
+        return [path for files in self.subsets.values() for path in files.paths()]
+
+    def questions(self, part: PartName) -> Iterator[Question]:
+        """Every question of a part, one subset after another."""
+        return chain.from_iterable(files.questions(part) for files in self.subsets.values())
+
+    def fingerprint(self, part: PartName) -> str:
+        """A sha256 of what the subsets follow from."""
+        several = "".join(files.fingerprint(part) for files in self.subsets.values())
+        return hashlib.sha256(several.encode()).hexdigest()
+
+    def remarks(self, part: PartName) -> list[str]:
+        """What became of the questions that are not in it, subset by subset."""
+        return [f"{name}: {told}" for name, files in self.subsets.items() for told in files.remarks(part)]
+
+
 def _source(name: str, settings: QuestionFilesSettings) -> QuestionFile:
-    columns = Columns(settings.question, settings.context, settings.answer, settings.start, settings.no_answer)
+    columns = QuestionColumns(settings.question, settings.context, settings.answer, settings.start, settings.no_answer)
     return QuestionFile(Path(name).expanduser(), columns)
 
 
@@ -166,3 +196,12 @@ def require_questions(data: QuestionData) -> None:
         f"none of the {total:,} questions of the training part has an answer that stands in its context: see whether "
         "data.answer, data.start and data.context mean the right columns"
     )
+
+
+def other_questions(path: Path, known: QuestionFilesSettings | QuestionCardSettings) -> dict[str, Any]:
+    """Data settings in which every part is this one file, read as the data that a run was trained on."""
+    plain: dict[str, Any] = {"kind": "questions", **dict.fromkeys(("train", "valid", "test"), str(path))}
+    if isinstance(known, QuestionCardSettings):
+        return plain | {"no_answer": card(known.name).reading.get("no_answer", "")}
+    read_as = known.model_dump(include={"question", "context", "answer", "start", "no_answer"}, exclude_none=True)
+    return plain | read_as

@@ -17,14 +17,14 @@ from numpy.typing import NDArray
 from pydantic import Field, model_validator
 
 from seqwright.data.examples import PartName
-from seqwright.data.files import content_hash, require_file, share_of
-from seqwright.data.series_tables import Columns, Table, read_table
-from seqwright.data.tables import Column
+from seqwright.data.files import content_hash, require_file
+from seqwright.data.pieces import Files, last_rows, paths_of, piece_of, refuse_impossible_shares
+from seqwright.data.series_tables import SeriesTable, read_table
+from seqwright.data.tables import Column, Columns
 from seqwright.data.times import Rhythm
 from seqwright.errors import DataError, SettingError
 from seqwright.settings import Settings
 
-Files = str | tuple[str, ...]
 Count = Annotated[int, Field(ge=0)]
 Values = NDArray[np.floating[Any]]
 
@@ -105,16 +105,10 @@ class SeriesFilesSettings(Settings):
 
     @model_validator(mode="after")
     def _fit_together(self) -> "SeriesFilesSettings":
-        if isinstance(self.train, str) and self.train.endswith("%"):
-            raise SettingError(f"data.train is '{self.train}', expected files: training takes what the shares leave")
         for part, files in {"train": self.train, "valid": self.valid}.items():
             if files in ("", (), 0):
                 raise SettingError(f"data.{part} is empty; give a file{'' if part == 'train' else ' or a share'}")
-        shares = [share_of(part, given) or 0.0 for part, given in _cut_off(self).items() if isinstance(given, str)]
-        if sum(shares) >= 1:
-            raise SettingError(
-                f"data.valid '{self.valid}' and data.test '{self.test}' leave nothing to train on: lower them"
-            )
+        refuse_impossible_shares(self.train, self.valid, self.test)
         return self
 
 
@@ -162,8 +156,8 @@ class SeriesFiles:
         return [remark for path in self.paths() for remark in self._tables[path].remarks]
 
     @cached_property
-    def _tables(self) -> dict[Path, Table]:
-        settings, tables = self.settings, dict[Path, Table]()
+    def _tables(self) -> dict[Path, SeriesTable]:
+        settings, tables = self.settings, dict[Path, SeriesTable]()
         for path in self.paths():
             table = read_table(path, settings.columns, settings.time, missing=settings.missing, rows=settings.rows)
             first = next(iter(tables.items()), (path, table))
@@ -177,15 +171,13 @@ class SeriesFiles:
 
     def _stretches(self, part: PartName) -> list[tuple[Path, int, int]]:
         """The rows of a part in each of its files: the path, the first row and the one after the last."""
-        if part not in self._files:
-            raise DataError(f"there is no {part} part: set data.{part} to files, or to a share such as '10%'")
-        return [(path, *self._stretch(part, path)) for path in self._files[part]]
+        return [(path, *self._stretch(part, path)) for path in piece_of(self._files, part)]
 
     def _stretch(self, part: PartName, path: Path) -> tuple[int, int]:
         rows = len(self._tables[path].values_TC)
         low, high = 0, rows
         if part in {"train", *_cut_off(self.settings)}:
-            low, high = _edges(rows, _cut_off(self.settings))[part]
+            low, high = last_rows(rows, _cut_off(self.settings))[part]
         back = min(low, self.history)
         needed = self.history + self.horizon
         if high - low + back < needed or high - low < self.horizon:
@@ -210,7 +202,7 @@ def _cut_off(settings: SeriesFilesSettings) -> dict[PartName, str | int]:
 
 def _files(settings: SeriesFilesSettings) -> dict[PartName, tuple[Path, ...]]:
     """The files each part is read from."""
-    train = _paths(settings.train)
+    train = paths_of(settings.train)
     files: dict[PartName, tuple[Path, ...]] = {"train": train}
     held_out: list[tuple[PartName, Files | int | None]] = [("valid", settings.valid), ("test", settings.test)]
     for part, given in held_out:
@@ -218,23 +210,8 @@ def _files(settings: SeriesFilesSettings) -> dict[PartName, tuple[Path, ...]]:
             files[part] = train
         elif given:
             assert not isinstance(given, int)
-            files[part] = _paths(given)
+            files[part] = paths_of(given)
     return files
-
-
-def _edges(rows: int, cut_off: dict[PartName, str | int]) -> dict[PartName, tuple[int, int]]:
-    """The first row of each part of a file, and the one after its last."""
-    high, edges = rows, dict[PartName, tuple[int, int]]()
-    for part in reversed(list(cut_off)):
-        given = cut_off[part]
-        low = high - (given if isinstance(given, int) else max(1, int((share_of(part, given) or 0.0) * rows)))
-        edges[part] = low, high
-        high = low
-    return {"train": (0, high), **edges}
-
-
-def _paths(files: Files) -> tuple[Path, ...]:
-    return tuple(Path(name).expanduser() for name in ([files] if isinstance(files, str) else files))
 
 
 def ending_of(path: Path, columns: Sequence[str], settings: Any) -> Ending:

@@ -8,16 +8,27 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from seqwright.data.files import extension_of, lines
-from seqwright.data.tables import Column, Row, _listed, _named, _semicolons, csv_rows, tsv_rows
+from seqwright.data.tables import (
+    Column,
+    Columns,
+    TableRow,
+    all_blank,
+    cells,
+    column_place,
+    quoted,
+    require_form,
+    semicolons,
+    several,
+    too_few,
+    value_names,
+)
 from seqwright.data.times import NUMBER, Rhythm, rhythm
-from seqwright.errors import DataError, SettingError, nearest
+from seqwright.errors import DataError, SettingError
 
-Columns = Column | tuple[Column, ...]
 MISSING = {"", "na", "nan", "n/a", "null", "none", "?"}
 
 
-class Table(NamedTuple):
+class SeriesTable(NamedTuple):
     """The columns to forecast: their names, their values row by row, and how time goes on after the last row."""
 
     columns: tuple[str, ...]
@@ -27,7 +38,7 @@ class Table(NamedTuple):
     remarks: list[str]
 
 
-class Layout(NamedTuple):
+class SeriesLayout(NamedTuple):
     """The places, from 0, of the columns to forecast and of the time, what they are called, and what was left out."""
 
     places: list[int]
@@ -45,16 +56,17 @@ def read_table(
     missing: str,
     rows: int | None = None,
     known: Sequence[str] = (),
-) -> Table:
+) -> SeriesTable:
     """Read a file. Where `columns` says nothing and the file has all of the `known` columns, those are taken."""
-    found = _rows(path)
+    require_form(path, (".csv", ".tsv"))
+    found = cells(path)
     top = next(found)
     layout = _layout(top, path, columns, time, known)
     below = found if layout.header else chain([top], found)
-    cells, times, numbers = _cells(islice(_without_blank_end(below, path), rows), layout, path)
-    if not cells:
+    values, times, numbers = _cells(islice(_without_blank_end(below, path), rows), layout, path)
+    if not values:
         raise DataError(f"{path} has no row of values{' below its header' if layout.header else ''}; give some")
-    values_TC, filled = _values(cells, numbers, layout, path, missing=missing)
+    values_TC, filled = _values(values, numbers, layout, path, missing=missing)
     remarks = [
         f"column {place + 1} of {path} has no name and was left out: data.columns can choose it"
         for place in layout.unnamed
@@ -63,24 +75,14 @@ def read_table(
         remarks.append(f"{path} had missing values, in whose place the value before stands: {filled:,}")
     beat = None if layout.time is None else rhythm(times, numbers, path)
     time_name = "step" if layout.time is None else layout.names[layout.time]
-    return Table(tuple(layout.names[place] for place in layout.places), values_TC, beat, time_name, remarks)
+    return SeriesTable(tuple(layout.names[place] for place in layout.places), values_TC, beat, time_name, remarks)
 
 
-def _rows(path: Path) -> Iterator[Row]:
-    readers = {".csv": csv_rows, ".tsv": tsv_rows}
-    if extension_of(path) not in readers:
-        raise DataError(
-            f"{path} has the extension '{extension_of(path)}', expected .csv or .tsv (or these with .gz): save the "
-            "table as one of them"
-        )
-    return readers[extension_of(path)](lines(path), path)
-
-
-def _without_blank_end(rows: Iterator[Row], path: Path) -> Iterator[Row]:
+def _without_blank_end(rows: Iterator[TableRow], path: Path) -> Iterator[TableRow]:
     """The rows; blank lines may only follow the last one, for a blank in between may be a step that is missing."""
     blank = 0
     for row in rows:
-        if not any(cell.strip() for cell in row.cells):
+        if all_blank(row):
             blank = blank or row.line
         elif blank:
             raise DataError(f"{path}:{blank} is blank, expected a row of values: fill it in or remove it")
@@ -91,19 +93,16 @@ def _without_blank_end(rows: Iterator[Row], path: Path) -> Iterator[Row]:
 # ---------------------------------------------------------------------------------------------------- columns
 
 
-def _layout(top: Row, path: Path, columns: Columns, time: Column, known: Sequence[str]) -> Layout:
-    """Which columns to read. The first line is a header if a setting names a column, or if no cell is a number."""
-    cells = [cell.strip() for cell in top.cells]
-    asked = _asked(columns)
-    named = any(isinstance(each, str) for each in (*asked, time))
-    header = named or not any(NUMBER.fullmatch(cell) for cell in cells)
-    names = cells if header else [f"column {place + 1}" for place in range(len(cells))]
-    when = None if time is None else _place(time, names, path, "data.time")
+def _layout(top: TableRow, path: Path, columns: Columns, time: Column, known: Sequence[str]) -> SeriesLayout:
+    """Which columns to read."""
+    asked = several(columns)
+    names, header = value_names(top, (*asked, time))
+    when = None if time is None else column_place(time, names, path, "data.time")
     unnamed: list[int] = []
     if not asked and known and header and set(known) <= set(names):
         places = [names.index(name) for name in known]
     elif asked:
-        places = [_place(each, names, path, "data.columns") for each in asked]
+        places = [column_place(each, names, path, "data.columns") for each in asked]
     else:
         others = [place for place in range(len(names)) if place != when]
         unnamed = [place for place in others if not names[place]]
@@ -115,55 +114,33 @@ def _layout(top: Row, path: Path, columns: Columns, time: Column, known: Sequenc
     if when in places:
         raise SettingError(f"'{names[when or 0]}' is in data.columns and is data.time too: time is not forecast")
     if not places:
-        raise DataError(f"{path}:{top.line} has no column to forecast, only {_listed(names)}: add one")
-    return Layout(places, when, names, header, unnamed)
-
-
-def _asked(columns: Columns) -> tuple[Column, ...]:
-    if columns is None:
-        return ()
-    return columns if isinstance(columns, tuple) else (columns,)
-
-
-def _place(asked: Column, names: list[str], path: Path, setting: str) -> int:
-    """The place, from 0, of a column that a setting asks for."""
-    if isinstance(asked, int):
-        if asked > len(names):
-            raise DataError(f"{path}:1 has {len(names)} columns, but {setting} asks for column {asked}")
-        return asked - 1
-    found = _named(str(asked), names)
-    if found is None:
-        advice = _semicolons(names) or f": set {setting} to one of them"
-        raise DataError(f"{path}:1 has no column '{asked}' but {_listed(names)}{advice}.{nearest(str(asked), names)}")
-    return names.index(found)
+        raise DataError(f"{path}:{top.line} has no column to forecast, only {quoted(names)}: add one")
+    return SeriesLayout(places, when, names, header, unnamed)
 
 
 # ---------------------------------------------------------------------------------------------------- values
 
 
-def _cells(rows: Iterator[Row], layout: Layout, path: Path) -> tuple[list[list[str]], list[str], list[int]]:
+def _cells(rows: Iterator[TableRow], layout: SeriesLayout, path: Path) -> tuple[list[list[str]], list[str], list[int]]:
     """The cells to forecast of each row, its time, and the line it stands on."""
-    needed = max([*layout.places, layout.time or 0]) + 1
-    cells, times, numbers = [], [], []
+    least = max([*layout.places, layout.time or 0]) + 1
+    found, times, numbers = [], [], []
     for row in rows:
-        if len(row.cells) < needed:
-            raise DataError(
-                f"{path}:{row.line} has {len(row.cells)} column{'s' if len(row.cells) > 1 else ''}, expected at least "
-                f"{needed}{_semicolons(row.cells)}"
-            )
-        cells.append([row.cells[place].strip() for place in layout.places])
+        if len(row.cells) < least:
+            raise DataError(too_few(row, least, f"{path}:{row.line}"))
+        found.append([row.cells[place].strip() for place in layout.places])
         times.append("" if layout.time is None else row.cells[layout.time].strip())
         numbers.append(row.line)
-    return cells, times, numbers
+    return found, times, numbers
 
 
 def _values(
-    cells: list[list[str]], numbers: list[int], layout: Layout, path: Path, *, missing: str
+    rows: list[list[str]], numbers: list[int], layout: SeriesLayout, path: Path, *, missing: str
 ) -> tuple[NDArray[np.float64], int]:
     """The values of all rows, and how many were missing."""
-    values_TC = np.empty((len(cells), len(layout.places)))
+    values_TC = np.empty((len(rows), len(layout.places)))
     filled = 0
-    for step, (row, line) in enumerate(zip(cells, numbers, strict=True)):
+    for step, (row, line) in enumerate(zip(rows, numbers, strict=True)):
         for channel, cell in enumerate(row):
             if NUMBER.fullmatch(cell) and np.isfinite(value := float(cell)):
                 values_TC[step, channel] = value
@@ -187,7 +164,7 @@ def _not_a_number(where: str, cell: str, name: str, *, first: bool) -> str:
     if NUMBER.fullmatch(cell.replace(",", ".", 1)):
         return f"{found} with a decimal point: write {cell.replace(',', '.', 1)}"
     if ";" in cell:
-        return f"{found}{_semicolons([cell])}"
+        return f"{found}{semicolons([cell])}"
     if first and any(mark in cell for mark in "-/:"):
         return f"{found}: if that is when the row was measured, set data.time={name}"
     return f"{found}: correct it, or choose other columns with data.columns"

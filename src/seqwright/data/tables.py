@@ -1,228 +1,324 @@
-"""From lines to pairs: tables separated by tabs or commas, with a header line or without, and JSONL."""
+"""Tables in files: CSV, TSV and JSONL, plain or .gz; columns are chosen by name, by number, or by their usual words.
+
+    TableFile(path, {"text": Usual(("text", "sentence"), (0,))}, {"text": None}).records()
+
+gives each row with its place in the file. Rows whose columns are something else (a series) begin with `cells`.
+"""
 
 import csv
-import functools
-import itertools
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import chain, combinations
 from pathlib import Path
-from typing import Annotated, NamedTuple
+from typing import Annotated, Any, NamedTuple
 
 from pydantic import Field
 
-from seqwright.data.examples import Pair
+from seqwright.data.files import extension_of, lines, require_file
+from seqwright.data.times import NUMBER
 from seqwright.errors import DataError, SettingError, nearest
 
 Column = str | Annotated[int, Field(ge=1)] | None
-Lines = Iterator[str]
-Reader = Callable[[Lines, Path, Column, Column], Iterator[Pair]]
+Columns = Column | tuple[Column, ...]
+FORMS = (".tsv", ".csv", ".jsonl")
 
 
-# Languages in which somebody may write "German" above a column.
-HEADER_LANGUAGES = [
-    *("ar", "cs", "da", "de", "el", "en", "es", "fi", "fr", "hu", "it", "ja"),
-    *("ko", "nb", "nl", "pl", "pt", "ro", "ru", "sv", "tr", "uk", "zh"),
-]
+class Usual(NamedTuple):
+    """Where a value stands if no setting says: under one of these words, or else in the first free one of the places.
+
+    Without places it is found by name alone, and a table needs a header line.
+    """
+
+    words: tuple[str, ...] = ()
+    places: tuple[int, ...] = ()  # from 0
+    needed: bool = True
+    text: bool = True  # JSON must have text there; otherwise it may have something else, and the caller sees to that
+    setting: str = ""  # what chooses the column, if that is not called like it
 
 
-class Row(NamedTuple):
+class TableRow(NamedTuple):
     """The cells of a table's row, and the line it stands on."""
 
     line: int
     cells: list[str]
 
 
-class Layout(NamedTuple):
-    """The places, from 0, of the two sides in a row, and whether the first line is a header."""
+class Record(NamedTuple):
+    """The values of a row by the names of their columns, None for one that is not there, and where the row stands."""
 
-    source: int
-    target: int
+    where: str
+    values: dict[str, Any]  # empty where the line is blank
+
+
+class TableLayout(NamedTuple):
+    """The place of each column, from 0, and whether the first line is a header."""
+
+    places: dict[str, int]
     header: bool
 
 
-def tsv_pairs(lines: Lines, path: Path, source: Column, target: Column) -> Iterator[Pair]:
-    """The pairs of a TSV file."""
-    return _table_pairs(tsv_rows(lines, path), path, source, target, "tab")
+@dataclass(frozen=True)
+class TableFile:
+    """A file with a row, or an object of JSON, for each example; `asked` is what settings say of the columns."""
+
+    path: Path
+    usual: Mapping[str, Usual]
+    asked: Mapping[str, Column]
+    forms: tuple[str, ...] = FORMS
+    otherwise: str = ""  # what else could be given in place of such a file
+    advice: Callable[[Sequence[str]], str] | None = None  # of the names that are there, on how to choose
+
+    def __post_init__(self) -> None:
+        require_form(self.path, self.forms, self.otherwise)
+        for name, column in self.asked.items():
+            if isinstance(column, int) and self.form == ".jsonl":
+                raise SettingError(
+                    f"{self._setting(name)} is column {column}, but the values of {self.path} have names: give the name"
+                )
+
+    @property
+    def form(self) -> str:
+        """What the file is, told by its extension."""
+        return extension_of(self.path)
+
+    def names(self) -> list[str]:
+        """The cells of the first line, or the keys of the first object."""
+        if self.form == ".jsonl":
+            return next((list(record) for _, record in objects(self.path, self.usual) if record), [])
+        return _names(next(cells(self.path)))
+
+    def records(self) -> Iterator[Record]:
+        """Every row in the order of the file."""
+        return self._objects() if self.form == ".jsonl" else self._rows()
+
+    def layout(self, top: TableRow) -> TableLayout:
+        """Where the columns stand, told by the first line."""
+        names = _names(top)
+        header = self._has_header(names)
+        found = {name: self._found(name, names if header else [], f"{self.path}:1", "column") for name in self.usual}
+        for name, usual in self.usual.items():
+            if found[name] is None and usual.places:
+                found[name] = next((place for place in usual.places if place not in found.values()), usual.places[0])
+        places = {name: place for name, place in found.items() if place is not None}
+        for one, other in combinations(places, 2):
+            if places[one] == places[other]:
+                both = f"{self._setting(one)} and {self._setting(other)} both mean column {places[one] + 1}"
+                raise SettingError(f"{both} of {self.path}: choose {len(places)} columns")
+        return TableLayout(places, header)
+
+    def _has_header(self, names: list[str]) -> bool:
+        """Whether a setting names a column, one can be found by its name alone, or the first line has usual words."""
+        needed = {name: usual for name, usual in self.usual.items() if usual.needed}
+        asked = [self.asked.get(name) for name in self.usual]
+        if any(isinstance(column, str) for column in asked):
+            return True
+        if any(self.asked.get(name) is None and not usual.places for name, usual in needed.items()):
+            return True
+        unasked = all(column is None for column in asked)
+        return unasked and all(find(None, usual.words, names) is not None for usual in needed.values())
+
+    def _found(self, name: str, names: Sequence[str], where: str, what: str) -> int | None:
+        """The place of a column or key that is asked for by its name, or has a usual one."""
+        asked, usual = self.asked.get(name), self.usual[name]
+        if isinstance(asked, int):
+            return asked - 1
+        place = find(asked, usual.words, names)
+        needed = asked is not None or (usual.needed and (what == "key" or not usual.places))
+        if place is None and needed:
+            advice = self.advice(names) if self.advice is not None else ""
+            raise DataError(not_there(asked or name, names, where, self._setting(name), what=what, advice=advice))
+        return place
+
+    def _setting(self, name: str) -> str:
+        return f"data.{self.usual[name].setting or name}"
+
+    def _rows(self) -> Iterator[Record]:
+        rows = cells(self.path)
+        top = next(rows)
+        layout = self.layout(top)
+        least = max(layout.places.values()) + 1
+        absent = dict.fromkeys(name for name in self.usual if name not in layout.places)
+        path = str(self.path)
+        for row in rows if layout.header else chain([top], rows):
+            where = f"{path}:{row.line}"
+            if all_blank(row):
+                yield Record(where, {})
+                continue
+            if len(row.cells) < least:
+                mark = "comma" if self.form == ".csv" else "tab"
+                raise DataError(too_few(row, least, where, f" for {_listed(layout.places)}, separated by a {mark}"))
+            values: dict[str, Any] = {name: row.cells[place] for name, place in layout.places.items()}
+            yield Record(where, values | absent if absent else values)
+
+    def _objects(self) -> Iterator[Record]:
+        keys: list[str] | None = None
+        places: dict[str, int | None] = {}
+        for where, record in objects(self.path, self.usual):
+            if record is None:
+                yield Record(where, {})
+                continue
+            if list(record) != keys:
+                keys = list(record)
+                places = {name: self._found(name, keys, where, "key") for name in self.usual}
+            values = {name: None if place is None else record[keys[place]] for name, place in places.items()}
+            for name, place in places.items():
+                if place is not None and (self.usual[name].text or isinstance(values[name], str)):
+                    require_text(values[name], where, f"under '{keys[place]}'")
+            yield Record(where, values)
 
 
-def csv_pairs(lines: Lines, path: Path, source: Column, target: Column) -> Iterator[Pair]:
-    """The pairs of a CSV file."""
-    return _table_pairs(csv_rows(lines, path), path, source, target, "comma")
+# Files
 
 
-def _table_pairs(rows: Iterator[Row], path: Path, source: Column, target: Column, separator: str) -> Iterator[Pair]:
-    """The pairs of a table; an empty line is a pair with two blank sides."""
-    top = next(rows)
-    layout = layout_of(top, path, source, target)
-    needed = max(layout.source, layout.target) + 1
-    for row in rows if layout.header else itertools.chain([top], rows):
-        if len(row.cells) >= needed:
-            yield Pair(row.cells[layout.source], row.cells[layout.target])
-        elif any(cell.strip() for cell in row.cells):
-            raise DataError(
-                f"{path}:{row.line} has {len(row.cells)} column{'s' if len(row.cells) > 1 else ''}, expected at least "
-                f"{needed}, separated by a {separator}{_semicolons(row.cells) if separator == 'comma' else ''}"
-            )
-        else:
-            yield Pair("", "")
+def require_form(path: Path, forms: Sequence[str], otherwise: str = "") -> None:
+    """Refuse a file that is not there, or whose extension says that it is something else."""
+    require_file(path)
+    if extension_of(path) not in forms:
+        named = [form for form in forms if form not in {"", ".txt"}]
+        raise DataError(
+            f"{path} has the extension '{extension_of(path)}', expected {', '.join(named[:-1])} or {named[-1]} (or "
+            f"these with .gz){otherwise}: rename it if it is one of them"
+        )
 
 
-def tsv_rows(lines: Lines, path: Path) -> Iterator[Row]:
-    """Rows of a TSV file; quotes are ordinary characters."""
-    for number, line in enumerate(lines, 1):
-        yield Row(number, line.split("\t"))
+def cells(path: Path) -> Iterator[TableRow]:
+    """Every row of a file; what is not .csv has tabs between its cells, and quotes are ordinary characters there."""
+    if extension_of(path) == ".csv":
+        yield from _csv_rows(path)
+    else:
+        for number, line in enumerate(lines(path), 1):
+            yield TableRow(number, line.split("\t"))
 
 
-def csv_rows(lines: Lines, path: Path) -> Iterator[Row]:
+def _csv_rows(path: Path) -> Iterator[TableRow]:
     """Rows of a CSV file; a quoted cell may hold commas and line feeds, and then the row's last line counts."""
-    reader = csv.reader((line + "\n" for line in lines), strict=True)
+    reader = csv.reader((line + "\n" for line in lines(path)), strict=True)
     try:
-        for cells in reader:
-            yield Row(reader.line_num, cells)
+        for found in reader:
+            yield TableRow(reader.line_num, found)
     except csv.Error as error:
         raise DataError(f"{path}:{reader.line_num} is not valid CSV ({error}): check the quotes before it") from error
 
 
-def layout_of(top: Row, path: Path, source: Column, target: Column) -> Layout:
-    """Where the sides stand; the first line is a header if a setting names a column or it has source and target."""
-    header = [cell.strip() for cell in top.cells]
-    named = isinstance(source, str) or isinstance(target, str)
-    if source is None and target is None:
-        named = {"source", "target"} <= {cell.casefold() for cell in header}
-    left = _column(path, header if named else [], source, ("source", 1))
-    right = _column(path, header if named else [], target, ("target", 2))
-    if left == right:
-        raise SettingError(f"data.source and data.target both mean column {left + 1} of {path}: choose two columns")
-    return Layout(left, right, named)
-
-
-def _column(path: Path, header: list[str], asked: Column, usual: tuple[str, int]) -> int:
-    """The place, from 0, of the column that a setting asks for or that is usual where it does not."""
-    name, number = usual
-    if isinstance(asked, int):
-        return asked - 1
-    found = _named(asked or name, header)
-    if found is not None:
-        return header.index(found)
-    if asked is None:
-        return number - 1
-    raise DataError(
-        f"{path}:1 has no column '{asked}' but {_listed(header)}{_semicolons(header) or f': {_advice(header)}'}."
-        f"{nearest(asked, header)}"
-    )
-
-
-def _named(asked: str, names: list[str]) -> str | None:
-    """The name that was asked for, or else the first one that differs only in capitals."""
-    alike = (name for name in names if name.casefold() == asked.casefold())
-    return asked if asked in names else next(alike, None)
-
-
-def _semicolons(cells: list[str]) -> str:
-    """What to do where semicolons seem to stand between the columns."""
-    if len(cells) > 1 or ";" not in cells[0]:
-        return ""
-    return ": it has ';', so save the table with commas (.csv) or tabs (.tsv) between its columns"
-
-
-def _advice(names: list[str]) -> str:
-    """How the two sides are chosen by name."""
-    short = [name for name in names if name and len(name) <= 20 and name.casefold() != "id" and " " not in name]
-    example = f", as in data.source={short[0]} data.target={short[1]}" if len(short) > 1 else ""
-    return f"set data.source and data.target to the names of the two sides{example}"
-
-
-def _listed(names: list[str]) -> str:
-    """Names in quotes, cut short: what was taken for a header line may be a whole sentence."""
-    shown = [f"'{name[:30]}…'" if len(name) > 30 else f"'{name}'" for name in names[:6]]
-    return (", ".join(shown) or "none at all") + (", …" if len(names) > 6 else "")
-
-
-# What is worth a second look
-
-
-def table_remarks(rows: Iterator[Row], path: Path, source: Column, target: Column) -> list[str]:
-    """What the first line of a table leaves open: whether it is a header, and what the other columns are."""
-    top = next(rows)
-    layout = layout_of(top, path, source, target)
-    if layout.header:
-        return []
-    remarks = []
-    names = [cell.strip() for cell in top.cells]
-    if sum(name.casefold() in header_words() for name in names) >= 2:
-        remarks.append(
-            f"the first line of {path} reads '{' → '.join(names)}': if that is a header, delete it, or {_advice(names)}"
-        )
-    if source is None and target is None and len(names) > 2:
-        others = len(names) - 2
-        remarks.append(
-            f"{path} has {len(names)} columns: the first two were taken, "
-            f"{f'the {others} others are' if others > 1 else 'the other one is'} ignored; "
-            "numbers choose others, as in data.source=2 data.target=3"
-        )
-    return remarks
-
-
-@functools.cache
-def header_words() -> frozenset[str]:
-    """What headers are made of: the languages by code and by name, in some of them, and words for the two sides."""
-    from babel import Locale
-    from babel.core import get_global
-
-    names = {name.casefold() for language in HEADER_LANGUAGES for name in Locale(language).languages.values()}
-    codes = {code.casefold() for code in (*Locale("en").languages, *get_global("language_aliases"))}
-    sides = {"source", "target", "src", "tgt", "trg", "sentence", "translation", "original", "input", "output"}
-    return frozenset(names | codes | sides)
-
-
-# JSONL
-
-
-def json_pairs(lines: Lines, path: Path, source: Column, target: Column) -> Iterator[Pair]:
-    """The pairs of a JSONL file, one object a line; an empty line is a pair with two blank sides."""
-    keys = [_key(path, source, "source"), _key(path, target, "target")]
-    for number, line in enumerate(lines, 1):
-        if not line.strip():
-            yield Pair("", "")
-            continue
+def objects(path: Path, keys: Iterator[str] | Mapping[str, Any]) -> Iterator[tuple[str, dict[str, Any] | None]]:
+    """The object on each line of a JSONL file, None for a blank one, and where it stands."""
+    example = list(keys)[:2]
+    for number, line in enumerate(lines(path), 1):
         where = f"{path}:{number}"
-        record = _record(line, where)
-        yield Pair(*(_value(record, key, where) for key in keys))
+        yield where, json_object(line, where, example) if line.strip() else None
 
 
-def _key(path: Path, asked: Column, usual: str) -> str:
-    if isinstance(asked, int):
-        raise SettingError(f"data.{usual} is column {asked}, but the values of {path} have names: give the name")
-    return usual if asked is None else asked
-
-
-def _record(line: str, where: str) -> dict[str, object]:
+def json_object(line: str, where: str, keys: Sequence[str]) -> dict[str, Any]:
+    """A line as an object of JSON; the keys are an example of what it could have."""
     try:
         record = json.loads(line)
     except (ValueError, RecursionError) as error:
         raise DataError(f"{where} is not valid JSON ({error}), expected one object a line") from error
     if not isinstance(record, dict):
-        raise DataError(f'{where} holds {_kind(record)}, expected an object such as {{"source": …, "target": …}}')
+        kinds = {list: "a list", str: "text", bool: "true or false", type(None): "null"}
+        example = ", ".join(f'"{key}": …' for key in keys)
+        raise DataError(
+            f"{where} is no object but {kinds.get(type(record), 'a number')}, expected an object such as {{{example}}}"
+        )
     return record
 
 
-def _value(record: dict[str, object], key: str, where: str) -> str:
-    names = list(record)
-    found = _named(key, names)
-    if found is None:
-        raise DataError(f"{where} has no key '{key}' but {_listed(names)}: {_advice(names)}.{nearest(key, names)}")
-    value = record[found]
+def require_text(value: object, where: str, place: str) -> str:
+    """Refuse what is no text, and what JSON can spell out although no line of a file may hold it."""
     if not isinstance(value, str):
-        raise DataError(f"{where} holds {_kind(value)} under '{found}', expected text in quotes")
+        raise DataError(f"{where} has {json.dumps(value)[:30]} {place}, expected text in quotes")
     try:
         nul = b"\0" in value.encode()
     except UnicodeEncodeError as error:
-        raise DataError(f"{where} holds half a surrogate pair under '{found}', expected whole characters") from error
-    if nul:  # JSON can spell out, as \u0000, what no line of a file may hold
-        raise DataError(f"{where} holds a NUL character under '{found}', expected plain text: remove it")
+        raise DataError(f"{where} holds half a surrogate pair {place}, expected whole characters") from error
+    if nul:
+        raise DataError(f"{where} holds a NUL character {place}, expected plain text: remove it")
     return value
 
 
-def _kind(value: object) -> str:
-    kinds = {dict: "an object", list: "a list", str: "text", bool: "true or false", type(None): "null"}
-    return kinds.get(type(value), "a number")
+# Columns
+
+
+def find(asked: str | None, words: Sequence[str], names: Sequence[str]) -> int | None:
+    """The place of the name that is asked for, or else of a usual word; the very name comes before other capitals."""
+    if asked is not None and asked in names:
+        return names.index(asked)
+    folded = [name.casefold() for name in names]
+    sought = words if asked is None else (asked.casefold(),)
+    return next((folded.index(word) for word in sought if word in folded), None)
+
+
+def column_place(asked: Column, names: list[str], path: Path, setting: str) -> int:
+    """The place, from 0, of a column that a setting asks for by its name or number."""
+    if isinstance(asked, int):
+        if asked > len(names):
+            raise DataError(f"{path}:1 has {len(names)} columns, but {setting} asks for column {asked}")
+        return asked - 1
+    place = find(str(asked), (), names)
+    if place is None:
+        raise DataError(not_there(str(asked), names, f"{path}:1", setting))
+    return place
+
+
+def value_names(top: TableRow, asked: Sequence[Column]) -> tuple[list[str], bool]:
+    """What the columns of a table of numbers are called, and whether its first line says so.
+
+    That is a header if a setting names a column, or if none of its cells is a number.
+    """
+    found = _names(top)
+    header = any(isinstance(column, str) for column in asked) or not any(map(NUMBER.fullmatch, found))
+    return found if header else [f"column {place + 1}" for place in range(len(found))], header
+
+
+def several(columns: Columns) -> tuple[Column, ...]:
+    """The columns that a setting names, be it one or several."""
+    if columns is None:
+        return ()
+    return columns if isinstance(columns, tuple) else (columns,)
+
+
+def all_blank(row: TableRow) -> bool:
+    """Whether nothing stands in any of its cells."""
+    return not "".join(row.cells).strip()
+
+
+# Sentences
+
+
+def not_there(
+    asked: str, names: Sequence[str], where: str, setting: str, *, what: str = "column", advice: str = ""
+) -> str:
+    """That a column or key is missing, which ones there are, and what to do."""
+    number = ", or to its number if the file has no header line" if what == "column" else ""
+    advice = advice or f"set {setting} to the name of one of them{number}"
+    mended = semicolons(names) if what == "column" else ""
+    return f"{where} has no {what} '{asked}' but {quoted(names)}{mended or f': {advice}'}.{nearest(asked, names)}"
+
+
+def too_few(row: TableRow, least: int, where: str, purpose: str = "") -> str:
+    """That a row has too few cells."""
+    count = f"{len(row.cells)} column{'s' if len(row.cells) > 1 else ''}"
+    return f"{where} has {count}, expected at least {least}{purpose}{semicolons(row.cells)}"
+
+
+def semicolons(found: Sequence[str]) -> str:
+    """What to do where semicolons seem to stand between the columns."""
+    if len(found) != 1 or ";" not in found[0]:
+        return ""
+    return ": it has ';', so save the table with commas (.csv) or tabs (.tsv) between its columns"
+
+
+def quoted(names: Sequence[str]) -> str:
+    """Names in quotes, cut short: what was taken for a header line may be a whole text."""
+    shown = [f"'{name[:30]}…'" if len(name) > 30 else f"'{name}'" for name in names[:6]]
+    return (", ".join(shown) or "none at all") + (", …" if len(names) > 6 else "")
+
+
+def _listed(names: Mapping[str, int]) -> str:
+    *most, last = names
+    return f"{', '.join(most)} and {last}" if most else last
+
+
+def _names(top: TableRow) -> list[str]:
+    return [cell.strip() for cell in top.cells]

@@ -76,7 +76,9 @@ class TaggedFiles:
 
     def __init__(self, settings: TaggedFilesSettings) -> None:
         self.settings = settings
-        self._pieces = pieces_of(settings, partial(_source, settings=settings))
+        self._pieces = pieces_of(
+            settings.train, settings.valid, settings.test, opened=partial(_source, settings=settings)
+        )
 
     def parts(self) -> list[PartName]:
         """The parts that exist, in the order train, valid, test."""

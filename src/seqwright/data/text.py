@@ -17,11 +17,11 @@ from typing import Literal, NamedTuple, Protocol
 from pydantic import model_validator
 
 from seqwright.data.examples import PartName
-from seqwright.data.files import content_hash, lines, place_of, require_file, share_of
-from seqwright.errors import DataError, SettingError
+from seqwright.data.files import content_hash, lines, require_file
+from seqwright.data.pieces import Files, Piece, paths_of, piece_of, pieces_of, refuse_impossible_shares, some
+from seqwright.errors import SettingError
 from seqwright.settings import Settings
 
-Files = str | tuple[str, ...]
 Form = Literal["lines", "paragraphs", "articles", "files"]
 TITLE = re.compile(r"= [^=](.*[^=])? =")  # of an article of WikiText; that of a section is = = Section = =
 
@@ -66,69 +66,63 @@ class TextFilesSettings(Settings):
 
     @model_validator(mode="after")
     def _fit_together(self) -> "TextFilesSettings":
-        if isinstance(self.train, str) and self.train.endswith("%"):
-            raise SettingError(f"data.train is '{self.train}', expected files: training takes what the shares leave")
         for part, files in {"train": self.train, "valid": self.valid, "test": self.test}.items():
             if files is not None and not files:
                 raise SettingError(f"data.{part} names no file; give at least one")
-        if sum(_shares(self)) >= 1:
-            raise SettingError(
-                f"data.valid '{self.valid}' and data.test '{self.test}' leave nothing to train on: lower them"
-            )
+        refuse_impossible_shares(self.train, self.valid, self.test)
         return self
 
 
 class TextFiles:
-    """A corpus read from the user's files (a `TextData`)."""
+    """A corpus read from the user's files (a `TextData`).
 
-    def __init__(self, settings: TextFilesSettings) -> None:
-        self.settings = settings
-        self._slices = _slices(settings)
+    Lines are stripped of the spaces around them where these were put there by the program that cut them into words.
+    """
+
+    def __init__(self, settings: TextFilesSettings, *, stripped: bool = False) -> None:
+        self.settings, self._stripped = settings, stripped
+        self._pieces = pieces_of(
+            settings.train, settings.valid, settings.test, opened=paths_of, from_end=settings.split == "end"
+        )
         for path in self.paths():
             require_file(path)
 
     def parts(self) -> list[PartName]:
         """The parts that exist, in the order train, valid, test."""
-        return list(self._slices)
+        return list(self._pieces)
 
     def paths(self) -> list[Path]:
         """Every file the corpus is read from, each once."""
-        return list(dict.fromkeys(path for piece in self._slices.values() for path in piece.files))
+        return list(dict.fromkeys(path for piece in self._pieces.values() for path in piece.source))
 
     def texts(self, part: PartName) -> Iterator[str]:
         """Every document of a part in the order of the files; a blank line is a blank document where lines are."""
-        piece = self._slice(part)
-        empty = True
-        for text in self._read(piece):
-            empty = False
-            yield text
-        if empty:
-            raise DataError(f"the {part} part is empty: nothing of {piece.files[0]} falls into it; {self._remedy()}")
+        piece = piece_of(self._pieces, part)
+        texts = self._read(piece)
+        return some(
+            map(_stripped, texts) if self._stripped else texts,
+            f"the {part} part is empty: nothing of {piece.source[0]} falls into it; {self._remedy()}",
+        )
 
     def fingerprint(self, part: PartName) -> str:
         """A sha256 of the contents and of the settings that decide what `texts(part)` gives; paths do not count."""
-        piece = self._slice(part)
+        piece = piece_of(self._pieces, part)
         cut = [self.settings.split, piece.low, piece.high] if piece.partial else []
-        said = json.dumps([[content_hash(path) for path in piece.files], self.settings.documents, cut])
-        return hashlib.sha256(said.encode()).hexdigest()
+        said = json.dumps([[content_hash(path) for path in piece.source], self.settings.documents, cut])
+        found = hashlib.sha256(said.encode()).hexdigest()
+        return f"{found} stripped" if self._stripped else found
 
-    def _slice(self, part: PartName) -> "_Slice":
-        if part not in self._slices:
-            raise DataError(f"there is no {part} part: set data.{part} to files, or to a share such as '5%'")
-        return self._slices[part]
-
-    def _read(self, piece: "_Slice") -> Iterator[str]:
+    def _read(self, piece: Piece[tuple[Path, ...]]) -> Iterator[str]:
         if self.settings.split == "end" and piece.partial:
             low, high = piece.low * self._size, piece.high * self._size
-            stretch = (line for line in _lines(piece.files) if low <= line.before < high)
+            stretch = (line for line in _lines(piece.source) if low <= line.before < high)
             return _documents(stretch, self.settings.documents)
-        texts = _documents(_lines(piece.files), self.settings.documents)
-        return (text for text in texts if piece.low <= place_of(text) < piece.high) if piece.partial else texts
+        return (text for text in _documents(_lines(piece.source), self.settings.documents) if piece.holds(text))
 
     @cached_property
     def _size(self) -> int:
         """The characters of the training files."""
-        return sum(len(line.text) + 1 for line in _lines(self._slices["train"].files))
+        return sum(len(line.text) + 1 for line in _lines(self._pieces["train"].source))
 
     def _remedy(self) -> str:
         if self.settings.split == "scattered" and self.settings.documents != "lines":
@@ -136,44 +130,9 @@ class TextFiles:
         return "give more text, another share, or files for this part"
 
 
-class _Slice(NamedTuple):
-    """A part: those documents, or lines, of some files whose place lies in [low, high)."""
-
-    files: tuple[Path, ...]
-    low: float = 0.0
-    high: float = 1.0
-
-    @property
-    def partial(self) -> bool:
-        """Whether it is less than the whole files."""
-        return self.low > 0 or self.high < 1
-
-
-def _slices(settings: TextFilesSettings) -> dict[PartName, _Slice]:
-    """Which stretch of which files makes each part. Training has what is after the shares, or before them."""
-    train = _paths(settings.train)
-    valid, test = _shares(settings)
-    if settings.split == "scattered":
-        low, middle, high = 0.0, valid, valid + test
-        kept = _Slice(train, high, 1.0)
-    else:
-        low, middle, high = 1 - valid - test, 1 - test, 1.0
-        kept = _Slice(train, 0.0, low)
-    slices: dict[PartName, _Slice] = {"train": kept}
-    slices["valid"] = _Slice(train, low, middle) if valid else _Slice(_paths(settings.valid))
-    if settings.test is not None:
-        slices["test"] = _Slice(train, middle, high) if test else _Slice(_paths(settings.test))
-    return slices
-
-
-def _shares(settings: TextFilesSettings) -> tuple[float, float]:
-    """The shares of the training text that are the validation and the test part; 0 where files are."""
-    valid, test = (files if isinstance(files, str) else None for files in (settings.valid, settings.test))
-    return share_of("valid", valid) or 0.0, share_of("test", test) or 0.0
-
-
-def _paths(files: Files) -> tuple[Path, ...]:
-    return tuple(Path(name).expanduser() for name in ([files] if isinstance(files, str) else files))
+def _stripped(text: str) -> str:
+    """A text without the spaces around each of its lines."""
+    return "\n".join(line.strip() for line in text.split("\n"))
 
 
 # From lines to documents

@@ -56,8 +56,15 @@ class Room(NamedTuple):
 class Input(ABC, Generic[ExampleT, RowT]):
     """How one kind of thing is read. A frozen dataclass: what it knows is learnt once and never changes."""
 
-    marks: int = 0
-    """How many positions `stack` adds to each row; batches are planned with them."""
+    @property
+    def marks(self) -> int:
+        """How many positions `stack` adds to each row; batches are planned with them."""
+        return 0
+
+    @property
+    def noun(self) -> str:
+        """What several of its examples are called."""
+        return "examples"
 
     @classmethod
     @abstractmethod
@@ -65,8 +72,11 @@ class Input(ABC, Generic[ExampleT, RowT]):
         """Learnt from the training part, but for what is taken from `like`, the input of another run: its tokenizer."""
 
     @abstractmethod
-    def encode(self, examples: Examples[ExampleT]) -> Rows[RowT]:
-        """The rows that a model reads; an example that cannot be read, a blank one, has none."""
+    def encode(self, examples: Examples[ExampleT], *, seed: int = 0) -> Rows[RowT]:
+        """The rows that a model reads; an example that cannot be read, a blank one, has none.
+
+        What an epoch draws (BPE-dropout, crops) it draws from (seed, epoch, number).
+        """
 
     @abstractmethod
     def stack(self, rows: Sequence[RowT]) -> Stacked:
@@ -76,21 +86,24 @@ class Input(ABC, Generic[ExampleT, RowT]):
     def parse(self, given: Any) -> ExampleT:
         """What a user types or passes as an example: text, a JSON object, the path of a file."""
 
-    @abstractmethod
     def example_fields(self, example: ExampleT) -> dict[str, Any]:
-        """An example as the fields that JSON has of it."""
+        """What is read of an example, as the fields that JSON has of it."""
+        return {"input": str(example)}
 
     @abstractmethod
     def features(self, examples: Examples[ExampleT]) -> Sequence[Any]:
         """What a baseline sees of each example: its words, its values."""
 
-    @abstractmethod
     def vectorizer(self) -> Any:
-        """What makes vectors of features for a linear baseline, as scikit-learn has such things."""
+        """What makes vectors of features for a linear baseline: each number with mean 0 and deviation 1."""
+        from sklearn.preprocessing import StandardScaler
 
-    @abstractmethod
+        return StandardScaler()
+
     def part_sentence(self, examples: Examples[ExampleT], rows: Any) -> tuple[str, str]:
         """How many examples of a part are read, and what became of the others, in words."""
+        read, every = len(set(rows.example_N.tolist())), sum(1 for _ in examples)
+        return f"{read:,} {self.noun}", f"; {every - read:,} blank ones were left out" if every > read else ""
 
     @abstractmethod
     def sizes(self) -> dict[str, Any]:

@@ -6,7 +6,7 @@ B batch · T time · C channels · L steps of all series joined · N rows
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 import torch
@@ -36,6 +36,7 @@ class SeriesInput(Input[SeriesExample, Values]):
     """A scale for each channel, learnt from the training part."""
 
     scale: Scale
+    noun: ClassVar[str] = "series"
 
     @classmethod
     def learn(
@@ -49,7 +50,7 @@ class SeriesInput(Input[SeriesExample, Values]):
         """How many values each step has."""
         return len(self.scale.mean_C)
 
-    def encode(self, examples: Examples[SeriesExample]) -> Rows[Values]:
+    def encode(self, examples: Examples[SeriesExample], *, seed: int = 0) -> Rows[Values]:
         """The scaled values of each series."""
         rows, numbers = [], []
         for number, example in enumerate(examples):
@@ -65,12 +66,12 @@ class SeriesInput(Input[SeriesExample, Values]):
         return InMemory(rows, np.array(numbers, dtype=np.int64))
 
     def stack(self, rows: Sequence[Values]) -> Stacked:
-        """`input`, (B, T, C), and `real_BT`: zeros stand at the padding on the right."""
+        """`input_B`, (B, T, C), and `real_BT`: zeros stand at the padding on the right."""
         length_B = np.array([len(row) for row in rows])
         real_BT = np.arange(length_B.max()) < length_B[:, None]
         input_BTC = np.zeros((*real_BT.shape, self.channels), dtype=np.float32)
         input_BTC[real_BT] = np.concatenate(rows)
-        return {"input": torch.from_numpy(input_BTC), "real_BT": torch.from_numpy(real_BT)}
+        return {"input_B": torch.from_numpy(input_BTC), "real_BT": torch.from_numpy(real_BT)}
 
     def parse(self, given: Any) -> SeriesExample:
         """Values, (steps,) or (steps, channels); or a text of them: `0.1, 0.5, -0.2`, a colon between channels."""
@@ -100,17 +101,6 @@ class SeriesInput(Input[SeriesExample, Values]):
             return np.zeros(POINTS * self.channels)
         place = np.linspace(0, len(values_TC) - 1, POINTS)
         return np.concatenate([np.interp(place, np.arange(len(values_TC)), channel) for channel in values_TC.T])
-
-    def vectorizer(self) -> Any:
-        """Each point with mean 0 and deviation 1."""
-        from sklearn.preprocessing import StandardScaler
-
-        return StandardScaler()
-
-    def part_sentence(self, examples: Examples[SeriesExample], rows: Any) -> tuple[str, str]:
-        """`500 series`, and `; 2 without values were left out`."""
-        read, every = len(rows.example_N), sum(1 for _ in examples)
-        return f"{read:,} series", f"; {every - read:,} without values were left out" if every > read else ""
 
     def sizes(self) -> dict[str, int]:
         """The channels."""

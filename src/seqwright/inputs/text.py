@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 from pydantic import Field
@@ -53,7 +53,7 @@ class TextInput(Input[Example, Ids]):
     left_out: LeftOut
     begins: bool  # whether the model reads a token before every text
     pairs: bool  # whether an example is two texts
-    marks = 1  # the end; batches were never planned with what begins a text
+    marks: ClassVar[int] = 1  # the end; batches were never planned with what begins a text
 
     @classmethod
     def learn(cls, train: Examples[Example], settings: TextSettings, *, room: Room, like: Any = None) -> "TextInput":
@@ -80,7 +80,7 @@ class TextInput(Input[Example, Ids]):
         """What stands between two texts: one `end`, or as many as the tokenizer of another program puts there."""
         return [self.end] * self.tokenizer.between
 
-    def encode(self, examples: Examples[Example]) -> TextRows:
+    def encode(self, examples: Examples[Example], *, seed: int = 0) -> TextRows:
         """The tokens of each text, or of both, as far as they are read, without what stands around them."""
         self._refuse_other_number_of_texts(examples)
         number_N = np.array([n for n, example in enumerate(examples) if readable(example)], dtype=np.int64)
@@ -107,9 +107,9 @@ class TextInput(Input[Example, Ids]):
         return found.rows
 
     def stack(self, rows: Sequence[Ids]) -> Stacked:
-        """`input`, `real_BT` and `segment_BT`: with what stands around the texts, and padding on the right."""
+        """`input_B`, `real_BT` and `segment_BT`: with what stands around the texts, and padding on the right."""
         input_BT, real_BT = begun(padded([np.append(row, self.end) for row in rows]), self.begin)
-        return {"input": input_BT, "real_BT": real_BT, "segment_BT": segments(input_BT, self.end)}
+        return {"input_B": input_BT, "real_BT": real_BT, "segment_BT": segments(input_BT, self.end)}
 
     def parse(self, given: Any) -> Example:
         """A text; where texts belong in pairs, both with a tab between them, or a mapping of `text` and `second`."""

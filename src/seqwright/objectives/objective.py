@@ -58,6 +58,10 @@ class Objective(nn.Module):
     def forward(self, model: nn.Module, batch: Any, carry: Any) -> tuple[Loss, Any]:
         """The loss on a batch and the carry for the next; rows where `batch.fresh_B` start anew."""
 
-    def after_step(self, model: nn.Module) -> None:
-        """Follows each update: where a teacher takes a step after its student."""
+    def before_step(self, model: nn.Module) -> None:
+        """Precedes each update, when the gradients of all micro-batches are there: where some are held back."""
+        return
+
+    def after_step(self, model: nn.Module, step: int, steps: int) -> None:
+        """Follows update number `step` of `steps`, from 1: where a teacher takes a step after its student."""
         return

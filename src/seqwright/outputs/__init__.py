@@ -13,9 +13,10 @@ from typing import Any, Generic, NamedTuple, Self, TypeVar
 import torch
 from torch import Tensor, nn
 
-from seqwright.batches import Batch, Numbers, Rows, Zipped
+from seqwright.batches import Batch, Batches, Numbers, Rows, Zipped
 from seqwright.batches.bucketed import Bucketed
 from seqwright.devices import device_of
+from seqwright.errors import SettingError
 from seqwright.inputs import Examples, ExampleT, Input, Stacked
 
 BatchT = TypeVar("BatchT", bound=Batch)
@@ -56,9 +57,15 @@ class Report:
 class Output(ABC, Generic[ExampleT, BatchT, PredictionT]):
     """What is said of an example. A frozen dataclass: what it knows is learnt once and never changes."""
 
-    decodes: bool = False
-    """Whether predictions are searched for, token by token: then a validation takes a sample."""
-    lower_is_better: frozenset[str] = frozenset({"loss"})
+    @property
+    def decodes(self) -> bool:
+        """Whether predictions are searched for, token by token: then a validation takes a sample."""
+        return False
+
+    @property
+    def lower_is_better(self) -> frozenset[str]:
+        """Those of the scores that fall as a model gets better."""
+        return frozenset({"loss"})
 
     @property
     def trained_here(self) -> bool:
@@ -71,8 +78,12 @@ class Output(ABC, Generic[ExampleT, BatchT, PredictionT]):
         """Learnt from the training part, after the input and given it."""
 
     @abstractmethod
-    def encode(self, examples: Examples[ExampleT], rows: Rows[Any]) -> Targets:
-        """The targets of the rows that an input made of the same examples."""
+    def encode(self, examples: Examples[ExampleT], rows: Rows[Any], *, seed: int = 0) -> Targets:
+        """The targets of the rows that an input made of the same examples, drawn like them from (seed, epoch, number).
+
+        A target that depends on what was drawn of its row (masks, crops) is a view of `rows`: it takes the row of the
+        same number and epoch.
+        """
 
     @abstractmethod
     def collate(self, stacked: Stacked, targets: Sequence[Any] | None) -> BatchT:
@@ -80,9 +91,17 @@ class Output(ABC, Generic[ExampleT, BatchT, PredictionT]):
 
     @abstractmethod
     def predict(
-        self, model: nn.Module, batches: Bucketed[Any, BatchT], examples: Examples[ExampleT], decoding: Any
+        self, model: nn.Module, batches: Batches[BatchT], examples: Examples[ExampleT], decoding: Any
     ) -> Iterator[PredictionT]:
-        """One prediction for each example, in their order; an empty one for an example without rows."""
+        """One prediction for each example, in their order; an empty one for an example without rows.
+
+        The batches say whose each row is (`example_B`), and in a tensor of their own where in the example it stands,
+        if examples are several rows.
+        """
+
+    def combined(self, predictions: Sequence[PredictionT]) -> PredictionT:
+        """One prediction from those of several models for the same example: an ensemble's."""
+        raise SettingError("an ensemble of these models cannot predict together; name one run")
 
     @property
     @abstractmethod
@@ -93,9 +112,9 @@ class Output(ABC, Generic[ExampleT, BatchT, PredictionT]):
     def scores(self, predictions: Sequence[PredictionT], examples: Examples[ExampleT]) -> dict[str, float]:
         """How good predictions are, by `score_names`; an example without a target does not count."""
 
-    @abstractmethod
     def target(self, example: ExampleT) -> Any:
-        """What should be said of an example; None where nobody knows."""
+        """What should be said of an example; None where nobody knows, or where it is no single thing."""
+        return None
 
     def uncertainty(self, examples: int) -> str:
         """How far scores on so few examples may be off, if that can be said."""
@@ -105,9 +124,9 @@ class Output(ABC, Generic[ExampleT, BatchT, PredictionT]):
         """What else an evaluation tells of predictions."""
         return Report()
 
-    @abstractmethod
     def signatures(self) -> dict[str, str]:
         """How each score is made, in a few words."""
+        return {}
 
     @abstractmethod
     def baselines(self, train: Examples[ExampleT], part: Examples[ExampleT], input: Input[ExampleT, Any]) -> Baselines:
@@ -121,9 +140,9 @@ class Output(ABC, Generic[ExampleT, BatchT, PredictionT]):
     def fields(self, prediction: PredictionT, top: int = 1) -> dict[str, Any]:
         """A prediction as the fields that JSON, Python and a server share."""
 
-    @abstractmethod
     def answer(self, prediction: PredictionT, example: ExampleT) -> dict[str, Any]:
         """Target and prediction as an evaluation writes them down, beside what was read."""
+        return self.fields(prediction)
 
     def part_sentence(self, examples: Examples[ExampleT], rows: Rows[Any]) -> str:
         """What there is to know of the targets of a part, to follow the number of its examples."""
@@ -148,8 +167,11 @@ class Output(ABC, Generic[ExampleT, BatchT, PredictionT]):
 
     def batches(
         self, rows: Rows[Any], targets: Targets | None, input: Input[ExampleT, Any], *, tokens: int, seed: int = 0
-    ) -> Bucketed[Any, BatchT]:
-        """The rows that can be learnt from as batches, those of like length together; without targets, every row."""
+    ) -> Batches[BatchT]:
+        """The rows that can be learnt from as batches, those of like length together; without targets, every row.
+
+        Streams, windows and packed documents make batches of another order here.
+        """
         if targets is None:
             return Bucketed(
                 rows, lambda some: self.collate(input.stack(some), None), tokens=tokens, seed=seed, marks=input.marks
@@ -162,16 +184,15 @@ class Output(ABC, Generic[ExampleT, BatchT, PredictionT]):
         both = Zipped(rows, targets.rows)
         return Bucketed(both, collate, tokens=tokens, seed=seed, marks=input.marks, only=targets.learnable)
 
-    def calibrate(self, model: nn.Module, batches: Bucketed[Any, BatchT], examples: Examples[ExampleT]) -> Self:
+    def calibrate(self, model: nn.Module, batches: Batches[BatchT], examples: Examples[ExampleT]) -> Self:
         """The output with what can only be learnt after training: a threshold, a dictionary. Usually as it is."""
         return self
 
 
 @torch.inference_mode()
-def each_row(model: nn.Module, batches: Bucketed[Any, BatchT]) -> Iterator[tuple[Numbers, BatchT, Tensor]]:
-    """What a model says of every row: the numbers of some rows, their batch, and its output, on the CPU."""
+def each_row(model: nn.Module, batches: Batches[BatchT]) -> Iterator[tuple[BatchT, Tensor]]:
+    """What a model says of every row: a batch, and its output, on the CPU."""
     device = device_of(model)
-    for numbers in batches.plan(None):
-        batch = batches.batch(numbers, None)
+    for batch in batches.once():
         said, _ = model(batch.to(device), None)
-        yield numbers, batch, said.cpu()
+        yield batch, said.cpu()

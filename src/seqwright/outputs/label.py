@@ -14,8 +14,7 @@ import numpy as np
 import torch
 from torch import nn
 
-from seqwright.batches import Column, Rows
-from seqwright.batches.bucketed import Bucketed
+from seqwright.batches import Batches, Column, Rows
 from seqwright.batches.labelled import Labelled
 from seqwright.data.labels import FEW_LABELS, class_counts, short
 from seqwright.errors import DataError, nearest
@@ -85,7 +84,7 @@ class LabelOutput(Output[HasLabel, Labelled, Classification]):
             raise DataError(f"there is no label '{label}'; there are {', '.join(known)}.{nearest(label, known)}")
         return self.labels.index(label)
 
-    def encode(self, examples: Examples[HasLabel], rows: Rows[Any]) -> Targets:
+    def encode(self, examples: Examples[HasLabel], rows: Rows[Any], *, seed: int = 0) -> Targets:
         """The number of each row's label, -1 where it has none."""
         read, numbers = set(rows.example_N.tolist()), {label: number for number, label in enumerate(self.labels)}
         labels = [example.label if n in read else "" for n, example in enumerate(examples)]
@@ -100,17 +99,15 @@ class LabelOutput(Output[HasLabel, Labelled, Classification]):
         return Labelled(**stacked, target_B=torch.from_numpy(known))
 
     def predict(
-        self, model: nn.Module, batches: Bucketed[Any, Labelled], examples: Examples[HasLabel], decoding: Any = None
+        self, model: nn.Module, batches: Batches[Labelled], examples: Examples[HasLabel], decoding: Any = None
     ) -> Iterator[Classification]:
         """The likeliest label of each example, and the probabilities of all."""
-        logits_NC = torch.zeros(len(batches.example_N), len(self.labels), dtype=torch.float64)
-        for numbers, _, logits_BC in each_row(model, batches):
-            logits_NC[numbers] = logits_BC.double()
-        logp_NC = logits_NC.log_softmax(-1)
-        row_of = {example: row for row, example in enumerate(batches.example_N.tolist())}
+        found: dict[int, list[float]] = {}
+        for batch, logits_BC in each_row(model, batches):
+            logp_BC = logits_BC.double().log_softmax(-1)
+            found |= dict(zip(batch.example_B.tolist(), logp_BC.tolist(), strict=True))
         for number, _ in enumerate(examples):
-            row = row_of.get(number)
-            yield NOTHING if row is None else self._classification(logp_NC[row].tolist())
+            yield self._classification(found[number]) if number in found else NOTHING
 
     def _classification(self, logp_C: Sequence[float]) -> Classification:
         # Between equals the order of the labels decides, as everywhere.

@@ -6,14 +6,13 @@ B batch · N rows
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 import torch
 from torch import nn
 
-from seqwright.batches import Column, Rows
-from seqwright.batches.bucketed import Bucketed
+from seqwright.batches import Batches, Column, Rows
 from seqwright.batches.labelled import Labelled
 from seqwright.data.labels import number_of
 from seqwright.errors import DataError
@@ -42,7 +41,7 @@ class NumberOutput(Output[HasLabel, Labelled, Value]):
     deviation: float
     lowest: float
     highest: float
-    lower_is_better = frozenset({"loss", "mse"})
+    lower_is_better: ClassVar[frozenset[str]] = frozenset({"loss", "mse"})
 
     @property
     def trained_here(self) -> bool:
@@ -73,7 +72,7 @@ class NumberOutput(Output[HasLabel, Labelled, Value]):
         """The value that a model means."""
         return standard * self.deviation + self.mean
 
-    def encode(self, examples: Examples[HasLabel], rows: Rows[Any]) -> Targets:
+    def encode(self, examples: Examples[HasLabel], rows: Rows[Any], *, seed: int = 0) -> Targets:
         """The value of each row as a model says it, 0 where it has none."""
         known = _values(examples, rows)
         value_N = np.array([known.get(example, np.nan) for example in rows.example_N.tolist()], dtype=np.float64)
@@ -86,16 +85,14 @@ class NumberOutput(Output[HasLabel, Labelled, Value]):
         return Labelled(**stacked, target_B=torch.from_numpy(known))
 
     def predict(
-        self, model: nn.Module, batches: Bucketed[Any, Labelled], examples: Examples[HasLabel], decoding: Any = None
+        self, model: nn.Module, batches: Batches[Labelled], examples: Examples[HasLabel], decoding: Any = None
     ) -> Iterator[Value]:
         """The value of each example."""
-        said_N = torch.zeros(len(batches.example_N), dtype=torch.float64)
-        for numbers, _, said_B1 in each_row(model, batches):
-            said_N[numbers] = said_B1.squeeze(1).double()
-        row_of = {example: row for row, example in enumerate(batches.example_N.tolist())}
+        found: dict[int, float] = {}
+        for batch, said_B1 in each_row(model, batches):
+            found |= dict(zip(batch.example_B.tolist(), said_B1.squeeze(1).double().tolist(), strict=True))
         for number, _ in enumerate(examples):
-            row = row_of.get(number)
-            yield Value(None if row is None else self.value(float(said_N[row])))
+            yield Value(self.value(found[number]) if number in found else None)
 
     @property
     def score_names(self) -> tuple[str, ...]:

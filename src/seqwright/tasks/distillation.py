@@ -165,7 +165,7 @@ def teacher_logits(
         shape = (texts, own.output.sizes()["classes"])
         logits_MC = open_memmap(aside / "logits.npy", mode="w+", dtype=np.float32, shape=shape)
         said = each_row(run.model, batches)
-        for _, batch, logits_BC in _watched(said, f"asking {teacher.name}", total=len(batches.plan(None))):
+        for batch, logits_BC in _watched(said, f"asking {teacher.name}", total=batches.in_epoch(0)):
             logits_MC[batch.example_B.numpy()] = logits_BC.numpy()
         logits_MC.flush()
         _close(aside, texts)

@@ -9,8 +9,7 @@ from typing import Any, NamedTuple
 
 from torch import nn
 
-from seqwright.batches import Rows
-from seqwright.batches.bucketed import Bucketed
+from seqwright.batches import Batches, Rows
 from seqwright.data.examples import PartName
 from seqwright.inputs import Examples, Given, Input, Room
 from seqwright.inputs.tokenizers import Tokenizer, tokenizer_of
@@ -56,7 +55,7 @@ class Wires(NamedTuple):
         """What a model between the two is built with."""
         return {**self.input.sizes(), **self.output.sizes()}
 
-    def learning(self, recipe: Recipe, examples: Examples[Any], rows: Rows[Any]) -> Bucketed[Any, Any]:
+    def learning(self, recipe: Recipe, examples: Examples[Any], rows: Rows[Any]) -> Batches[Any]:
         """The batches of what can be learnt from."""
         targets, training = self.output.encode(examples, rows), recipe.training
         return self.output.batches(rows, targets, self.input, tokens=training.tokens, seed=training.seed)
@@ -103,7 +102,7 @@ class Wired:
         output = wires.output
         return Prepared(batches, validation(recipe, wires, valid), output.score_names, output.lower_is_better, notes)
 
-    def checked(self, recipe: Recipe, data: Any, wires: Wires) -> tuple[Checked, Bucketed[Any, Any]]:
+    def checked(self, recipe: Recipe, data: Any, wires: Wires) -> tuple[Checked, Batches[Any]]:
         """Every part encoded and looked at."""
         rows: list[tuple[str, ...]] = []
         facts: dict[str, str] = {}

@@ -22,6 +22,7 @@ from seqwright.devices import computes_bfloat16, device_of
 from seqwright.errors import RunError, SettingError, UserError
 from seqwright.objectives.objective import Objective
 from seqwright.training.averages import Average, LastCheckpoints, Moving
+from seqwright.training.carries import enumerate_tensors, refilled
 from seqwright.training.checkpoint import (
     Checkpoint,
     drop_after,
@@ -111,7 +112,7 @@ class Fitting:
         self.optimizer = optimizer_for(self.parameters, settings, self._scales())
         self.average = self._average()
         self.called: nn.Module = torch.compile(model, dynamic=True) if settings.compile else model  # type: ignore[assignment]
-        self.step, self.place = 0, Place()
+        self.step, self.steps, self.place = 0, expected_steps(settings, batches), Place()
         self.carry: Any = None
         self.sums: dict[str, float] = {}  # over the steps since the last journal line
         self.best: dict[str, float] = {}  # {"score": …, "step": …, "waited": …} once validated
@@ -127,7 +128,7 @@ class Fitting:
         self._resume()
         if self.settings.precision == "bfloat16" and not computes_bfloat16(self.device):
             self.reporter.say(f"this {self.device.type} has no instructions for bfloat16: computing in float32")
-        self.reporter.begin(self.step, expected_steps(self.settings, self.batches))
+        self.reporter.begin(self.step, self.steps)
         try:
             with Interruption() as interruption:
                 while not self._over():
@@ -173,8 +174,9 @@ class Fitting:
         self._check_finite(sums, norm)
         for group in self.optimizer.param_groups:
             group["lr"] = self.rate(self.step) * group["scale"]
+        self.objective.before_step(self.model)
         self.optimizer.step()
-        self.objective.after_step(self.model)
+        self.objective.after_step(self.model, self.step, self.steps)
         if self.average is not None:
             self.average.follow(self.model, self.step)
         self._remember(sums, counts, norm)
@@ -378,27 +380,6 @@ class Fitting:
         if self.settings.precision == "bfloat16" and computes_bfloat16(self.device):
             return torch.autocast(self.device.type, torch.bfloat16)
         return nullcontext()
-
-
-def enumerate_tensors(carry: Any) -> list[tuple[str, Tensor]]:
-    """The tensors of a nested tuple in a fixed order, numbered."""
-
-    def leaves(part: Any) -> list[Tensor]:
-        if part is None:
-            return []
-        return [part] if isinstance(part, Tensor) else [leaf for inner in part for leaf in leaves(inner)]
-
-    return [(f"{index:04d}", tensor) for index, tensor in enumerate(leaves(carry))]
-
-
-def refilled(template: Any, tensors: Any) -> Any:
-    """A nested tuple of the template's form, with other tensors in the same order."""
-    if template is None:
-        return None
-    if isinstance(template, Tensor):
-        return next(tensors).to(template.device, copy=True)
-    inner = [refilled(part, tensors) for part in template]
-    return type(template)(*inner) if hasattr(template, "_fields") else tuple(inner)
 
 
 def _seed(*numbers: int) -> int:

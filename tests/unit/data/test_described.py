@@ -103,7 +103,12 @@ def test_the_fingerprint_follows_the_content_and_the_columns() -> None:
         ("a.jsonl", '{"x": "1", "text": "a"}\n', {"columns": "x"}, "a.jsonl:1 has '\"1\"' in 'x', expected a number"),
         ("a.jsonl", '{"x": true, "text": "a"}\n', {"columns": "x"}, "a.jsonl:1 has 'true' in 'x', expected a number"),
         ("a.jsonl", '{"x": 1, "text": "a"}\n', {"columns": "z"}, "a.jsonl:1 has no key 'z' but 'x', 'text'"),
-        ("a.jsonl", '{"x": 1, "text": "a"}\n', {"columns": 1}, "it has no numbered columns"),
+        (
+            "a.jsonl",
+            '{"x": 1, "text": "a"}\n',
+            {"columns": 1},
+            "data.columns is column 1, but the values of a.jsonl have names",
+        ),
         ("a.tsv", "only text\n", {}, "a.tsv:1 has 1 column, expected at least 2"),
         ("a.tsv", "a\tA\n", {"valid": "60%", "test": "40%"}, "leave nothing to train on"),
     ],

@@ -10,15 +10,16 @@ from typing import Any
 import pytest
 from pydantic import ValidationError
 
+from seqwright.data.cards import CardSettings, card
 from seqwright.data.labelled import (
     LabelledFiles,
     LabelledFilesSettings,
+    other_files,
     rare_labels,
     refuse_unknown_labels,
     training_labels,
     usable,
 )
-from seqwright.data.labelled_cards import LABELLED_CARDS, CardLabelled, LabelledCardSettings, other_files
 from seqwright.data.labelled_tables import Example
 from seqwright.errors import DataError, SettingError
 
@@ -236,7 +237,7 @@ def test_settings_that_contradict_each_other_are_refused(settings: dict[str, Any
             "a.tsv",
             "only a text\n",
             {},
-            "a.tsv:1 has 1 column, expected at least 2, a text and a label separated by a tab",
+            "a.tsv:1 has 1 column, expected at least 2 for text and label, separated by a tab",
         ),
         ("a.csv", "x,ham\nonly a text\n", {}, "a.csv:2 has 1 column, expected at least 2.*separated by a comma"),
         ("a.tsv", "text\tgrade\nx\t1\n", {"label": "gade"}, "a.tsv:1 has no column 'gade'.*Did you mean 'grade'"),
@@ -306,14 +307,14 @@ def test_a_card_reads_the_files_of_seqwright_data(folder: Path, monkeypatch: pyt
     monkeypatch.setenv("SEQWRIGHT_DATA", str(folder))
     write("sst2/train.tsv", "a fine film\t1\na bore\t0\n")
     write("sst2/dev.tsv", "fine\t1\n")
-    card = CardLabelled(LabelledCardSettings(name="sst2"))
-    assert card.parts() == ["train", "valid", "test"]
-    assert list(card.examples("test")) == [Example("fine", "positive")]
-    assert list(card.examples("train")) == [Example("a fine film", "positive"), Example("a bore", "negative")]
+    sst2 = card("sst2").open()
+    assert sst2.parts() == ["train", "valid", "test"]
+    assert list(sst2.examples("test")) == [Example("fine", "positive")]
+    assert list(sst2.examples("train")) == [Example("a fine film", "positive"), Example("a bore", "negative")]
     write("imdb/reviews.txt", "")
     Path("imdb").mkdir(exist_ok=True)
     archived("imdb/aclImdb_labeled.tar.gz", {"aclImdb/train/pos/1_7.txt": "fine", "aclImdb/test/neg/1_1.txt": "a bore"})
-    found = CardLabelled(LabelledCardSettings(name="imdb"))
+    found = card("imdb").open()
     assert list(found.examples("test")) == [Example("a bore", "negative")]
 
 
@@ -321,23 +322,14 @@ def test_a_card_without_files_says_where_they_belong(folder: Path, monkeypatch: 
     monkeypatch.setenv("SEQWRIGHT_DATA", str(folder))
     monkeypatch.setenv("SEQWRIGHT_CACHE", str(folder / "cache"))
     with pytest.raises(DataError, match=r"train.tsv of sst2 is neither in .*run `seqwright data get sst2`"):
-        CardLabelled(LabelledCardSettings(name="sst2"))
+        card("sst2").open()
     with pytest.raises(DataError, match=r"SMSSpamCollection of sms_spam is neither in .*put it there"):
-        CardLabelled(LabelledCardSettings(name="sms_spam"))
-    with pytest.raises(DataError, match=r"no card 'sst' of labelled text.*Did you mean 'sst2'"):
-        CardLabelled(LabelledCardSettings(name="sst"))
-
-
-def test_every_card_is_whole() -> None:
-    for name, card in LABELLED_CARDS.items():
-        assert card.card.name == name
-        assert all(len(file.sha256) == 64 and file.size > 0 for file in card.card.files)
-        assert {card.file(part) for part in card.card.parts} == set(card.card.files)
+        card("sms_spam").open()
 
 
 def test_other_files_are_read_like_the_runs_own() -> None:
     write("test.tsv", "fine\t1\na bore\t0\n")
-    plain = other_files(Path("test.tsv"), LabelledCardSettings(name="sst2"))
+    plain = other_files(Path("test.tsv"), CardSettings(kind="labelled-card", name="sst2"))
     found = LabelledFiles(LabelledFilesSettings.model_validate(plain))
     assert list(found.examples("test")) == [Example("fine", "positive"), Example("a bore", "negative")]
     own = LabelledFilesSettings(train="a.tsv", label="grade")

@@ -6,8 +6,16 @@ from typing import Any
 
 import pytest
 
-from seqwright.data.labelled import LabelledFiles, LabelledFilesSettings, is_blank, of_pairs, rating_of, usable
-from seqwright.data.labelled_cards import LABELLED_CARDS, CardLabelled, LabelledCardSettings, other_files
+from seqwright.data.cards import CardSettings, card
+from seqwright.data.labelled import (
+    LabelledFiles,
+    LabelledFilesSettings,
+    is_blank,
+    of_pairs,
+    other_files,
+    rating_of,
+    usable,
+)
 from seqwright.data.labelled_tables import Example
 from seqwright.errors import DataError, SettingError
 
@@ -95,7 +103,7 @@ def test_the_fingerprint_tells_pairs_from_single_texts() -> None:
     ("settings", "sentence"),
     [
         ({"second": "sentence3"}, r"a.tsv:1 has no column 'sentence3' but .*set data.second.*Did you mean 'sentence"),
-        ({"second": "sentence1"}, r"data.text and data.second both mean column 1 of a.tsv: choose three columns"),
+        ({"second": "sentence1"}, r"data.text and data.second both mean column 1 of a.tsv: choose 3 columns"),
         ({"second": "label"}, r"data.label and data.second both mean column 3"),
     ],
 )
@@ -107,7 +115,7 @@ def test_a_second_column_that_is_not_there_is_refused(settings: dict[str, Any], 
 
 def test_a_row_without_its_second_column_is_refused_with_its_line() -> None:
     table = write("a.tsv", "sentence1\tlabel\tsentence2", "a cat\tyes\tan animal", "a dog\tno")
-    with pytest.raises(DataError, match=r"a.tsv:3 has 2 columns, expected at least 3, two texts and a label"):
+    with pytest.raises(DataError, match=r"a.tsv:3 has 2 columns, expected at least 3 for text, label and second"):
         read(table)
 
 
@@ -115,7 +123,7 @@ def test_what_has_no_columns_has_no_second_one() -> None:
     write("texts/yes/1.txt", "a cat")
     with pytest.raises(SettingError, match=r"data.text, data.label and data.second choose columns, but texts"):
         data("texts", second=3)
-    with pytest.raises(SettingError, match=r"are \(None, None, 3\), but the values of a.jsonl have names"):
+    with pytest.raises(SettingError, match=r"data.second is column 3, but the values of a.jsonl have names"):
         data(write("a.jsonl", "{}"), second=3)
 
 
@@ -132,12 +140,12 @@ def test_the_cards_of_glue_are_read_from_one_folder(folder: Path, monkeypatch: p
         write(f"glue/CoLA/{part}.tsv", "gj04\t1\t\tThey slept.", "gj04\t0\t*\tSlept they.")
         write(f"glue/MRPC/{part}.tsv", "\ufeffQuality\t#1 ID\t#2 ID\t#1 String\t#2 String", '1\t7\t9\tOne "x\tTwo')
         write(f"glue/STS-B/{part}.tsv", "index\tsentence1\tsentence2\tscore", "0\ta cat\tan animal\t3.750")
-    cola, mrpc, stsb = (CardLabelled(LabelledCardSettings(name=name)) for name in ("cola", "mrpc", "stsb"))
+    cola, mrpc, stsb = (card(name).open() for name in ("cola", "mrpc", "stsb"))
     assert list(cola.examples("test")) == [Example("They slept.", "acceptable"), Example("Slept they.", "unacceptable")]
     assert list(mrpc.examples("test")) == [Example('One "x', "equivalent", "Two")]
     assert list(stsb.examples("test")) == [Example("a cat", "3.750", "an animal")]
     with pytest.raises(DataError, match=r"RTE/train.tsv of rte is neither in \$SEQWRIGHT_DATA/glue nor in .*glue"):
-        CardLabelled(LabelledCardSettings(name="rte"))
+        card("rte").open()
 
 
 def test_published_glue_is_what_the_cards_say(shared_data: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -145,17 +153,17 @@ def test_published_glue_is_what_the_cards_say(shared_data: Path, monkeypatch: py
 
     monkeypatch.setenv("SEQWRIGHT_DATA", str(shared_data))
     for name in ("cola", "rte", "mrpc", "stsb"):
-        card = LABELLED_CARDS[name].card
-        for file in card.files:
+        known = card(name)
+        for file in known.files:
             assert content_hash(shared_data / "glue" / file.path) == file.sha256
-        corpus = CardLabelled(LabelledCardSettings(name=name))
+        corpus = known.open()
         counts = {part: sum(1 for _ in corpus.examples(part)) for part in corpus.parts()}
-        assert (counts["train"] + counts["valid"], counts["test"]) == (card.examples["train"], card.examples["test"])
+        assert (counts["train"] + counts["valid"], counts["test"]) == (known.examples["train"], known.examples["test"])
         assert of_pairs(corpus) == (name != "cola")
 
 
 def test_other_pairs_are_read_like_the_runs_own() -> None:
     table = write("b.tsv", "Quality\t#1 String\t#2 String", "1\ta cat\tan animal")
-    plain = other_files(Path(table), LabelledCardSettings(name="mrpc"))
+    plain = other_files(Path(table), CardSettings(kind="labelled-card", name="mrpc"))
     found = LabelledFiles(LabelledFilesSettings.model_validate(plain))
     assert list(found.examples("test")) == [Example("a cat", "equivalent", "an animal")]

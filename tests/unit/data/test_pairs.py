@@ -184,7 +184,7 @@ def test_a_large_file_is_never_held_in_memory(form: str) -> None:
             {"source": "fr", "target": "de"},
             ["'en', 'de'", "data.source=en data.target=de"],
         ),
-        ("train.jsonl", b'{"source": 7, "target": "b"}\n', {}, ["train.jsonl:1", "a number", "'source'"]),
+        ("train.jsonl", b'{"source": 7, "target": "b"}\n', {}, ["train.jsonl:1", "has 7", "'source'"]),
         ("train.jsonl", b'{"source": "a", "target": null}\n', {}, ["train.jsonl:1", "null", "'target'"]),
         ("train.jsonl", b'{"source": "\\u0000", "target": "b"}\n', {}, ["train.jsonl:1", "NUL"]),
         ("train.jsonl", b'{"source": "\\ud800", "target": "b"}\n', {}, ["train.jsonl:1", "surrogate"]),

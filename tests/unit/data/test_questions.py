@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from seqwright.data.question_cards import CardQuestions, QuestionCardSettings, other_questions
+from seqwright.data.cards import QuestionCardSettings, open_card
 from seqwright.data.question_files import Answer, placed
-from seqwright.data.questions import QuestionFiles, QuestionFilesSettings, require_questions
+from seqwright.data.questions import QuestionFiles, QuestionFilesSettings, other_questions, require_questions
 from seqwright.errors import DataError, SettingError
 
 SQUAD = '{"data": [{"paragraphs": [{"context": "b", "qas": [{"id": "7", "question": "ASKED", "answers": []}]}]}]}'
@@ -157,7 +157,7 @@ def test_another_file_is_read_as_the_one_trained_on(tmp_path: Path) -> None:
         (
             "a.jsonl",
             '{"question": "A\\ud800?", "context": "b", "answer": "b"}\n',
-            "half a surrogate pair in its question",
+            "half a surrogate pair under 'question'",
         ),
         ("a.json", SQUAD.replace("ASKED", " "), "a.json, question 7, has a blank question"),
         ("a.txt", "A?\n", "has the extension '.txt'"),
@@ -186,7 +186,7 @@ def test_subjqa_is_read_without_its_leak(shared_data: Path, monkeypatch: pytest.
     if not (shared_data / "subjqa").is_dir():
         pytest.skip(f"{shared_data / 'subjqa'} is not there; it holds SubjQA")
     monkeypatch.setenv("SEQWRIGHT_DATA", str(shared_data))
-    data = CardQuestions(QuestionCardSettings(name="subjqa", subset="grocery"))
+    data = open_card(QuestionCardSettings(name="subjqa", subset="grocery"))
     train, valid = (list(data.questions(part)) for part in data.parts())
     assert (len(train), len(valid)) == (872, 218)
     assert {each.context for each in train}.isdisjoint(each.context for each in valid)
@@ -202,16 +202,16 @@ def test_xquad_has_three_languages(shared_data: Path, monkeypatch: pytest.Monkey
         pytest.skip(f"{shared_data / 'xquad'} is not there; it holds XQuAD")
     monkeypatch.setenv("SEQWRIGHT_DATA", str(shared_data))
     for language in ("en", "de", "es"):
-        data = CardQuestions(QuestionCardSettings(name="xquad", subset=language))
+        data = open_card(QuestionCardSettings(name="xquad", subset=language))
         assert sum(len(list(data.questions(part))) for part in data.parts()) == 1190
     with pytest.raises(SettingError, match=r"data.subset is 'dee', but xquad has only en, de, es. Did you mean 'de'"):
-        CardQuestions(QuestionCardSettings(name="xquad", subset="dee"))
+        open_card(QuestionCardSettings(name="xquad", subset="dee"))
 
 
 def test_a_card_that_is_not_there_says_how_to_get_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("SEQWRIGHT_DATA", str(tmp_path))
     monkeypatch.setenv("SEQWRIGHT_CACHE", str(tmp_path))
     with pytest.raises(DataError, match="run `seqwright data get xquad`"):
-        CardQuestions(QuestionCardSettings(name="xquad"))
-    with pytest.raises(DataError, match=r"there is no card 'sqad' of questions.*Did you mean 'squad'"):
-        CardQuestions(QuestionCardSettings(name="sqad"))
+        open_card(QuestionCardSettings(name="xquad"))
+    with pytest.raises(DataError, match=r"there is no questions card 'sqad'.*Did you mean 'squad'"):
+        open_card(QuestionCardSettings(name="sqad"))

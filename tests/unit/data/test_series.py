@@ -136,7 +136,7 @@ def test_a_fault_is_told_where_it_stands(write: Write, text: str, settings: dict
 @pytest.mark.parametrize(
     ("settings", "sentence"),
     [
-        ({"train": "50%"}, r"data\.train is '50%', expected files"),
+        ({"train": "50%"}, r"data\.train is '50%', expected a file"),
         ({"valid": "60%", "test": "40%"}, r"leave nothing to train on"),
         ({"valid": 0}, r"data\.valid is empty"),
         ({"valid": "120%"}, r"expected a share above 0% and below 100%"),

@@ -5,9 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from seqwright.data.catalog import located
+from seqwright.data.cards import card, located
 from seqwright.data.examples import Pair
-from seqwright.data.summary_cards import SUMMARY_CARDS, CardSummaries, SummaryCardSettings, summary_card
 from seqwright.errors import DataError
 
 HEADER = "id,dialogue,summary,topic\n"
@@ -26,33 +25,31 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def test_dialogues_keep_their_lines(home: Path) -> None:
-    data = CardSummaries(SummaryCardSettings(name="dialogsum"))
+    data = card("dialogsum").open()
     assert data.parts() == ["train", "valid"]
     assert list(data.pairs("valid")) == [Pair("#Person1#: Hi, Ann.\n#Person2#: Hi!", "They greet.")]
     assert data.paths() == [home / "train.csv.gz", home / "validation.csv.gz"]
     assert data.fingerprint("train") == data.fingerprint("valid")  # the contents are
 
 
-def test_a_missing_file_and_an_unknown_name_are_told(home: Path) -> None:
+def test_a_missing_file_is_told(home: Path) -> None:
     (home / "validation.csv.gz").unlink()
     with pytest.raises(DataError, match=r"validation\.csv\.gz of dialogsum is neither in \$SEQWRIGHT_DATA/dialogsum"):
-        CardSummaries(SummaryCardSettings(name="dialogsum"))
-    with pytest.raises(DataError, match=r"no card 'dialogsums' of summaries.* Did you mean 'dialogsum'"):
-        summary_card("dialogsums")
+        card("dialogsum").open()
 
 
 def test_a_file_without_the_columns_is_told(home: Path) -> None:
     (home / "train.csv.gz").write_bytes(gzip.compress(b"id,talk,summary\n1,Hi,They greet.\n"))
-    data = CardSummaries(SummaryCardSettings(name="dialogsum"))
+    data = card("dialogsum").open()
     with pytest.raises(DataError, match=r"train\.csv\.gz:1 has no column 'dialogue' but 'id', 'talk', 'summary'"):
         list(data.pairs("train"))
 
 
 def test_the_published_files_are_as_the_card_says() -> None:
-    card = SUMMARY_CARDS["dialogsum"].card
-    files = [located(card, file) for file in card.files]
+    known = card("dialogsum")
+    files = [located(known, file) for file in known.files]
     if None in files:
         pytest.skip("DialogSum is not on this machine")
-    data = CardSummaries(SummaryCardSettings(name="dialogsum"))
+    data = card("dialogsum").open()
     counted = sum(1 for _ in data.pairs("valid"))
-    assert counted == card.examples["valid"]
+    assert counted == known.examples["valid"]

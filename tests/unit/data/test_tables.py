@@ -1,4 +1,4 @@
-"""Tables and their first line: when it is a header, and what is said when it may be one."""
+"""Tables: how columns are found, when the first line is a header, and what is said when it may be one."""
 
 import json
 from pathlib import Path
@@ -8,6 +8,8 @@ import pytest
 
 from seqwright.data.examples import Pair
 from seqwright.data.pairs import PairFiles, PairFilesSettings
+from seqwright.data.tables import Column, TableFile, Usual, cells
+from seqwright.errors import DataError, SettingError
 
 SEPARATORS = {".tsv": "\t", ".csv": ","}
 
@@ -112,3 +114,75 @@ def test_every_table_is_looked_at_once() -> None:
         "the first line of mine.tsv",
         "the first line of test.csv",
     ]
+
+
+# Any columns
+
+USUAL = {
+    "word": Usual(("word", "token"), (0, 1)),
+    "weight": Usual(("weight",), (1, 0), text=False),
+    "note": Usual(("note",), needed=False),
+}
+
+
+def records(name: str, text: str, **asked: Column) -> list[dict[str, Any]]:
+    Path(name).write_text(text, encoding="utf-8")
+    return [values for _, values in TableFile(Path(name), USUAL, asked).records()]
+
+
+@pytest.mark.parametrize(
+    ("text", "asked", "wanted"),
+    [
+        ("a,1\n", {}, ("a", "1", None)),  # the usual places
+        ("1,a\n", {"weight": 1}, ("a", "1", None)),  # the place that is left
+        ("Weight,Token\n1,a\n", {}, ("a", "1", None)),  # the usual words
+        ("note,weight,word\nn,1,a\n", {}, ("a", "1", "n")),
+        ("x,y,weight\na,b,1\n", {"word": "y"}, ("b", "1", None)),
+        ("x,y,z\n", {"word": 3, "note": 1}, ("z", "y", "x")),
+    ],
+)
+def test_columns_are_found_by_number_name_usual_word_or_place(
+    text: str, asked: dict[str, Column], wanted: tuple[str | None, ...]
+) -> None:
+    (found,) = records("a.csv", text, **asked)
+    assert tuple(found.values()) == wanted
+
+
+def test_objects_have_their_values_under_the_same_names() -> None:
+    lines = ['{"Token": "a", "weight": 1.5}', "", '{"weight": null, "note": "n", "word": "b"}']
+    assert records("a.jsonl", "\n".join(lines)) == [
+        {"word": "a", "weight": 1.5, "note": None},
+        {},
+        {"word": "b", "weight": None, "note": "n"},
+    ]
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "asked", "sentence"),
+    [
+        ("a.csv", "x,weight\na,1\n", {"word": "wrd"}, "a.csv:1 has no column 'wrd' but 'x', 'weight': set data.word"),
+        ("a.csv", "a,1\nb\n", {}, "a.csv:2 has 1 column, expected at least 2 for word and weight, separated by a c"),
+        ("a.csv", "a,1\n", {"word": 1, "note": 1}, "data.word and data.note both mean column 1 of a.csv"),
+        ("a.csv", "\nword\n", {"word": "wurd"}, "a.csv:1 has no column 'wurd' but none at all"),
+        ("a.jsonl", '{"weight": 1}', {}, "a.jsonl:1 has no key 'word' but 'weight': set data.word"),
+        ("a.jsonl", '{"word": ["a"], "weight": 1}', {}, "a.jsonl:1 has [\"a\"] under 'word', expected text in quotes"),
+        ("a.jsonl", '{"word": "\\u0000", "weight": 1}', {}, "a.jsonl:1 holds a NUL character under 'word'"),
+        (
+            "a.jsonl",
+            "[1]",
+            {},
+            'a.jsonl:1 is no object but a list, expected an object such as {"word": …, "weight": …}',
+        ),
+        ("a.jsonl", "{}", {"note": 2}, "data.note is column 2, but the values of a.jsonl have names"),
+        ("a.xls", "a", {}, "a.xls has the extension '.xls', expected .tsv, .csv or .jsonl (or these with .gz)"),
+    ],
+)
+def test_what_is_wrong_with_a_table_is_told(name: str, text: str, asked: dict[str, Column], sentence: str) -> None:
+    with pytest.raises((DataError, SettingError)) as told:
+        records(name, text, **asked)
+    assert sentence in str(told.value)
+
+
+def test_rows_of_any_length_can_be_read_as_they_are() -> None:
+    Path("series.tsv").write_text("2\t0.5\t-1\n1\t3\n", encoding="utf-8")
+    assert [tuple(row) for row in cells(Path("series.tsv"))] == [(1, ["2", "0.5", "-1"]), (2, ["1", "3"])]

@@ -1,15 +1,14 @@
 """Reading tagged text: columns, what users get wrong, the split by hash, and the cards."""
 
 import gzip
-import hashlib
 from pathlib import Path
 from typing import Any
 
 import pytest
 from pydantic import ValidationError
 
+from seqwright.data.cards import CardSettings, card, open_card
 from seqwright.data.tagged import TaggedFiles, TaggedFilesSettings, rare_tags, training_tags, with_known_tags
-from seqwright.data.tagged_cards import TAGGED_CARDS, CardTagged, TaggedCardSettings
 from seqwright.errors import DataError, SettingError
 
 WANTED = [(("Ada", "wrote", "."), ("B-per", "O", "O")), (("In", "New", "York"), ("O", "B-loc", "I-loc"))]
@@ -185,16 +184,11 @@ def test_a_part_that_is_not_there_is_refused() -> None:
 # Cards
 
 
-def test_the_card_describes_the_real_files(shared_data: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_card_counts_the_real_sentences(shared_data: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("SEQWRIGHT_DATA", str(shared_data))
-    for name, card in TAGGED_CARDS.items():
-        for file in card.files:
-            path = shared_data / name / file.path
-            assert hashlib.sha256(path.read_bytes()).hexdigest() == file.sha256
-            assert path.stat().st_size == file.size
-        corpus = CardTagged(TaggedCardSettings(name=name))
-        assert {part: len(list(corpus.sentences(part))) for part in corpus.parts()} == card.examples
-    first = next(CardTagged(TaggedCardSettings(name="wnut17")).sentences("train"))
+    corpus = card("wnut17").open()
+    assert {part: len(list(corpus.sentences(part))) for part in corpus.parts()} == card("wnut17").examples
+    first = next(corpus.sentences("train"))
     assert (first.words[0], first.tags[14:17]) == ("@paulwalk", ("B-location", "I-location", "I-location"))
 
 
@@ -202,6 +196,6 @@ def test_a_card_that_is_not_here_says_what_to_do(tmp_path: Path, monkeypatch: py
     monkeypatch.setenv("SEQWRIGHT_DATA", str(tmp_path / "nothing"))
     monkeypatch.setenv("SEQWRIGHT_CACHE", str(tmp_path / "cache"))
     with pytest.raises(DataError, match=r"wnut17train\.conll of wnut17 is neither in .*seqwright data get wnut17"):
-        CardTagged(TaggedCardSettings(name="wnut17"))
-    with pytest.raises(DataError, match=r"no card 'wnut71' of tagged text; there is wnut17\. Did you mean 'wnut17'"):
-        CardTagged(TaggedCardSettings(name="wnut71"))
+        card("wnut17").open()
+    with pytest.raises(DataError, match=r"no tagged card 'wnut71'\. Did you mean 'wnut17'"):
+        open_card(CardSettings(kind="tagged-card", name="wnut71"))

@@ -7,7 +7,8 @@ from pathlib import Path
 import pytest
 
 from seqwright.data.examples import PartName
-from seqwright.data.text import Files, Form, TextData, TextFiles, TextFilesSettings
+from seqwright.data.pieces import Files
+from seqwright.data.text import Form, TextData, TextFiles, TextFilesSettings
 from seqwright.errors import DataError, SettingError
 
 POEM = "Roses are red\n\nviolets  are\tblue\n  \n \nsugar\nis sweet\n"
@@ -206,7 +207,7 @@ def test_a_missing_file_is_refused_at_once(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("settings", "words"),
     [
-        ({"train": "5%"}, "data.train is '5%', expected files"),
+        ({"train": "5%"}, "data.train is '5%', expected a file"),
         ({"train": []}, "data.train names no file"),
         ({"train": "a", "valid": ""}, "data.valid names no file"),
         ({"train": "a", "valid": "60%", "test": "40%"}, "leave nothing to train on"),

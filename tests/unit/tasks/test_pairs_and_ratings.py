@@ -101,7 +101,7 @@ class ByOverlap(nn.Module):
 
     def forward(self, batch: Labelled, carry: Any) -> tuple[Tensor, Any]:
         said = []
-        for tokens, real, segment in zip(batch.input, batch.real_BT, batch.segment_BT, strict=True):
+        for tokens, real, segment in zip(batch.input_B, batch.real_BT, batch.segment_BT, strict=True):
             first, second = (set(tokens[real & (segment == part)].tolist()) for part in (0, 1))
             common = float(len(first & second) - 1)  # both have the end
             said.append([self.weight * common] if self.outputs == 1 else [self.weight * common, self.weight * 1.5])
@@ -115,7 +115,7 @@ def test_a_pair_is_read_as_two_texts_each_with_its_end() -> None:
     recipe, data, inputs = wired("labels")
     assert inputs.pairs
     batch = ClassificationTask().prepared(recipe, data, inputs).train.at(Place())
-    row = batch.input[0][batch.real_BT[0]].tolist()
+    row = batch.input_B[0][batch.real_BT[0]].tolist()
     assert row.count(inputs.end) == 2
     assert row[-1] == inputs.end
     assert sorted(set(batch.segment_BT[0].tolist())) == [0, 1]

@@ -2,29 +2,21 @@
 
 import gzip
 import hashlib
+import re
 from pathlib import Path
 from urllib.parse import urlsplit
 
 import pytest
 
-from seqwright.data.catalog import (
-    CATALOG,
-    Card,
-    CardPairs,
-    CardPairsSettings,
-    cache_folder,
-    card,
-    download_folder,
-    located,
-    provided,
-)
+from seqwright.data.cards import READERS, Card, cache_folder, card, cards, download_folder, located, provided
 from seqwright.data.examples import Pair, PairData
+from seqwright.data.pairs import PairFiles
 from seqwright.errors import DataError, SettingError
 
-SHARED = Path(__file__).parents[4] / "shared" / "data"
-real_data = pytest.mark.skipif(not SHARED.is_dir(), reason="the real data is not in ../shared/data")
 MULTI30K = card("multi30k")
 PUBLISHED = ("train", "val", "test_2016_flickr")
+IN_FILES = {name: known for name, known in cards().items() if not known.generator}
+MADE = {name: known for name, known in cards().items() if known.generator}
 
 
 @pytest.fixture(autouse=True)
@@ -41,48 +33,75 @@ def put(folder: Path, language: str, word: str, parts: tuple[str, ...] = PUBLISH
         (folder / f"{part}.{language}.gz").write_bytes(gzip.compress(f"{word} {part}\n".encode(), mtime=0))
 
 
-def corpus(source: str = "de", target: str = "en", name: str = "multi30k") -> CardPairs:
-    return CardPairs(CardPairsSettings(name=name, source=source, target=target))
+def corpus(source: str = "de", target: str = "en") -> PairFiles:
+    data = MULTI30K.open(source=source, target=target)
+    assert isinstance(data, PairFiles)
+    return data
 
 
 # Cards
 
 
-@pytest.mark.parametrize("known", CATALOG.values(), ids=CATALOG)
+@pytest.mark.parametrize("known", IN_FILES.values(), ids=IN_FILES)
 def test_a_card_is_complete(known: Card) -> None:
-    assert CATALOG[known.name] is known
-    assert known.title
-    assert known.licence
-    assert known.cite
-    assert set(known.parts) == set(known.examples)
-    wanted = {known.file(part, language) for part in known.parts for language in known.languages}
-    assert set(known.files) == wanted
-    assert len({file.sha256 for file in known.files}) == len({file.address for file in known.files}) == len(wanted)
+    assert known.kind in READERS
+    for said in (known.title, known.unit, known.languages, known.licence, known.cite):
+        assert said
+    assert len({file.sha256 for file in known.files}) == len(known.files)
     for file in known.files:
-        assert urlsplit(file.address).scheme == "https"
-        assert file.address.endswith("/" + file.path)
+        assert not file.address or (urlsplit(file.address).scheme == "https" and file.address.endswith("/" + file.path))
         assert len(bytes.fromhex(file.sha256)) == 32
         assert file.size > 0
+    assert list(known.parts)[:2] == ["train", "valid"]
+    assert set(known.examples) <= set(known.parts)
 
 
-@real_data
-@pytest.mark.parametrize("known", CATALOG.values(), ids=CATALOG)
-def test_a_card_describes_the_real_files(known: Card) -> None:
+@pytest.mark.parametrize("known", IN_FILES.values(), ids=IN_FILES)
+def test_every_file_of_a_card_is_in_a_part(known: Card) -> None:
+    named = [name for given in known.parts.values() for name in ([given] if isinstance(given, str) else given)]
+    choices = known.choices.get("subset") or known.choices.get("source") or [""]
+    paths = {re.sub(r"\{\w+\}", choice, name) for name in named for choice in choices if not name.endswith("%")}
+    assert {known.file(path) for path in paths} == set(known.files)
+
+
+@pytest.mark.parametrize("known", IN_FILES.values(), ids=IN_FILES)
+def test_a_card_describes_the_real_files(known: Card, shared_data: Path) -> None:
     for file in known.files:
-        content = (SHARED / known.name / file.path).read_bytes()
-        assert (len(content), hashlib.sha256(content).hexdigest()) == (file.size, file.sha256)
+        path = shared_data / known.home / file.path
+        if not path.is_file():
+            pytest.skip(f"{path} is not there")
+        with path.open("rb") as content:
+            assert hashlib.file_digest(content, "sha256").hexdigest() == file.sha256
+        assert path.stat().st_size == file.size
+
+
+@pytest.mark.parametrize("known", MADE.values(), ids=MADE)
+def test_a_card_without_files_makes_its_examples(known: Card) -> None:
+    data = known.open()
+    gives = {"pairs": "pairs", "text": "texts", "tagged": "sentences", "questions": "questions", "series": "series"}
+    examples = getattr(data, gives.get(known.kind, "examples"))
+    assert {"train", "valid"} <= set(data.parts())
+    assert next(iter(examples("valid"))) is not None
+    assert not known.files
+
+
+def test_the_settings_of_a_generator_can_be_chosen() -> None:
+    data = card("reverse").open(examples=3, longest=4)
+    assert len(list(data.pairs("train"))) == 3
+    assert next(data.pairs("train")).kind == "reverse"
 
 
 @pytest.mark.parametrize(
-    ("name", "sentence"),
+    ("name", "kind", "sentence"),
     [
-        ("mutli30k", "there is no dataset card 'mutli30k'. Did you mean 'multi30k'?"),
-        ("europarl", "there is no dataset card 'europarl'; there is multi30k"),
+        ("mutli30k", "", "there is no dataset card 'mutli30k'. Did you mean 'multi30k'?"),
+        ("multi30k", "tagged", "there is no tagged card 'multi30k'; there are wnut17, python-tokens"),
+        ("sst", "labelled", "there is no labelled card 'sst'. Did you mean 'sst2'?"),
     ],
 )
-def test_an_unknown_card_is_told_with_the_nearest_or_with_all(name: str, sentence: str) -> None:
+def test_an_unknown_card_is_told_with_the_nearest_or_with_all(name: str, kind: str, sentence: str) -> None:
     with pytest.raises(DataError) as told:
-        card(name)
+        card(name, kind)
     assert str(told.value) == sentence
 
 
@@ -91,7 +110,7 @@ def test_an_unknown_card_is_told_with_the_nearest_or_with_all(name: str, sentenc
 
 def test_the_users_own_copy_comes_before_a_download(places: tuple[Path, Path]) -> None:
     own, downloads = places
-    file = MULTI30K.file("train", "de")
+    file = MULTI30K.file("train.de.gz")
     assert located(MULTI30K, file) is None
     put(downloads, "de", "Hund")
     assert located(MULTI30K, file) == downloads / "train.de.gz"
@@ -170,19 +189,24 @@ def test_languages_that_do_not_fit_are_told(source: str, target: str, said: str)
     assert said in str(told.value)
 
 
-@real_data
+def test_what_a_card_does_not_have_cannot_be_chosen() -> None:
+    with pytest.raises(SettingError, match=r"data\.documents is 'lines', but multi30k has nothing to choose by that"):
+        MULTI30K.open(source="de", target="en", documents="lines")
+    with pytest.raises(SettingError, match=r"data\.target is not set; multi30k has en, de, fr, cs"):
+        MULTI30K.open(source="de")
+
+
 @pytest.mark.parametrize(("source", "target"), [("de", "en"), ("en", "fr"), ("cs", "de")])
 def test_the_real_parts_have_the_published_numbers_of_examples(
-    source: str, target: str, monkeypatch: pytest.MonkeyPatch
+    source: str, target: str, shared_data: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setenv("SEQWRIGHT_DATA", str(SHARED))
+    monkeypatch.setenv("SEQWRIGHT_DATA", str(shared_data))
     data: PairData = corpus(source, target)
     assert {part: sum(1 for _ in data.pairs(part)) for part in data.parts()} == MULTI30K.examples
 
 
-@real_data
-def test_the_real_first_pair_is_read(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("SEQWRIGHT_DATA", str(SHARED))
+def test_the_real_first_pair_is_read(shared_data: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SEQWRIGHT_DATA", str(shared_data))
     assert next(corpus().pairs("train")) == Pair(
         "Zwei junge weiße Männer sind im Freien in der Nähe vieler Büsche.",
         "Two young, White males are outside near many bushes.",

@@ -1,0 +1,330 @@
+"""How the contract over tasks asks the package of today: what changes when the package spells something otherwise.
+
+A row is what a model reads of (a part of) an example, without padding: the numbers of its tokens, with the segment of
+each where it has segments; of a series or a vector its values.
+"""
+
+import json
+import math
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from itertools import groupby
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+import pytest
+import tokenizers
+from tokenizers import models, pre_tokenizers, processors
+from torch import Tensor
+
+from seqwright.batches.pairs import Pairs
+from seqwright.batches.text import Text
+from seqwright.inputs.foreign_tokenizers import ForeignTokenizer
+from seqwright.inputs.masked_text import MaskedText
+from seqwright.kinds import task_of
+from seqwright.recipe import read_recipe, recipe_from
+from seqwright.runs import Run, data_of, model_of, open_run, train, write_run
+from seqwright.tasks.answerer import Answerer
+from seqwright.tasks.classifier import Classifier
+from seqwright.tasks.describer import Describer
+from seqwright.tasks.filler import Filler
+from seqwright.tasks.forecaster import Forecaster
+from seqwright.tasks.language import first_token
+from seqwright.tasks.prompter import Prompter
+from seqwright.tasks.question_rows import tokenised as tokenised_questions
+from seqwright.tasks.rater import Rater
+from seqwright.tasks.tagged_rows import tokenised as tokenised_tags
+from seqwright.tasks.tagger import Tagger
+from seqwright.tasks.translator import Translator
+from seqwright.tasks.writer import Writer
+
+Row = tuple[Any, ...]
+Prediction = tuple[Any, ...]  # texts, labels and numbers
+READING = ("forward", "log_probability", "both", "start", "read")  # methods of models that are given what is read
+
+
+class Wing(NamedTuple):
+    """How one task is asked: what an answer of `eval` was given and what it says, and the same from the verb."""
+
+    example: Callable[[dict[str, Any]], Any]
+    prediction: Callable[[dict[str, Any]], Prediction]
+    predict: Callable[[Run, list[Any]], Iterator[Prediction]]
+
+
+class Evaluated(NamedTuple):
+    """A part of the data, as `eval` judges it."""
+
+    scores: dict[str, float]
+    examples: list[Any]
+    predictions: list[Prediction]
+
+
+# ---------------------------------------------------------------------------------------------------- the seams
+
+
+def opened(folder: Path) -> Run:
+    """A run that was trained, opened again."""
+    return open_run(folder)
+
+
+def relearnt(recipe: Path, run: Run) -> Run:
+    """The run with inputs that never were in a file: learnt again from the data."""
+    source = run.recipe.inputs.model_dump().get("tokenizer")
+    tokenizer = None if source is None else open_run(Path(source)).inputs.tokenizer
+    learnt = read_recipe(str(recipe), [])
+    return run._replace(inputs=task_of(learnt.task).learnt_inputs(learnt, data_of(learnt), tokenizer))
+
+
+def validation(run: Run) -> dict[str, float]:
+    """The scores that training would be told, of the run as it is."""
+    prepared = task_of(run.recipe.task).prepared(run.recipe, data_of(run.recipe), run.inputs)
+    scores: dict[str, float] = prepared.evaluate(run.model)
+    return scores
+
+
+def evaluation(run: Run, part: Any) -> Evaluated:
+    """What `eval` finds in a part; of the answers that the verb can be asked for, what was given and said."""
+    task, data = task_of(run.recipe.task), data_of(run.recipe)
+    found = task.evaluated(run.recipe, data, run.inputs, run.model, part, run.recipe.decoding)
+    wing, answers = WINGS[run.recipe.task], list(found.answers)
+    if run.recipe.task == "forecasting":
+        answers = [{"channels": list(some)} for _, some in groupby(answers, key=lambda answer: answer["window"])]
+    if run.recipe.task == "masking":  # where a word is hidden by another than the mask, no user could ask for it
+        answers = [answer for answer in answers if answer["text"].count("<mask>") == len(answer["hidden"])]
+    return Evaluated(found.scores, [*map(wing.example, answers)], [*map(wing.prediction, answers)])
+
+
+def examples_of(run: Run, part: Any) -> list[Any]:
+    """What the verb can be asked of a part, an example after the other; of a text whose words are hidden, the first."""
+    if run.recipe.task != "masking":
+        return evaluation(run, part).examples
+    texts = (text.split() for text in data_of(run.recipe).texts(part))
+    return [(" ".join(["<mask>", *words[1:]]), words[:1]) for words in texts]
+
+
+def predictions(run: Run, examples: list[Any]) -> list[Prediction]:
+    """What the verb says of examples."""
+    return list(WINGS[run.recipe.task].predict(run, examples))
+
+
+def one_prediction(run: Run, text: str) -> list[Prediction]:
+    """What the verb says of one text that is given as it is, not in a list."""
+    return list(WINGS[run.recipe.task].predict(run, text))  # type: ignore[arg-type]
+
+
+def predicted_rows(run: Run, example: Any) -> set[Row]:
+    """What the verb reads of an example; at a mask, the word that was hidden."""
+    with listening(run) as found:
+        predictions(run, [example])
+    if run.recipe.task != "masking":
+        return found
+    [word], [row] = run.inputs.tokenizer.encode(example[1]), found
+    return {tuple((int(word[0]) if token == run.inputs.mask else token, segment) for token, segment in row)}
+
+
+def training_rows(run: Run) -> set[Row]:
+    """What training reads in an epoch."""
+    batches = task_of(run.recipe.task).prepared(run.recipe, data_of(run.recipe), run.inputs).train
+    return {row for batch in batches.once() for row in rows_of(batch, run)}
+
+
+def numbered_rows(run: Run) -> list[tuple[int, Row]] | None:
+    """The rows of an epoch, each with the number of its example; nothing where batches do not know it."""
+    recipe, data, inputs = run.recipe, data_of(run.recipe), run.inputs
+    batches: Any = task_of(recipe.task).prepared(recipe, data, inputs).train
+    if not hasattr(batches, "traced"):
+        return None
+    numbered: list[tuple[int, Row]] = []
+    for batch, numbers in batches.traced():
+        match recipe.task:
+            case "tagging":  # of stretches
+                part = tokenised_tags(data, inputs, "train")
+                example_B = np.searchsorted(part.end_M, part.tags.end_N[numbers] - 1, side="right")
+            case "questions":  # of windows
+                example_B = tokenised_questions(data, inputs, "train").rows(inputs).question_N[numbers]
+            case _:  # of the document of each token
+                example_B = numbers[:, 0]
+        numbered += zip(example_B.tolist(), rows_of(batch, run), strict=True)
+    return numbered
+
+
+def train_again(recipe: Path, folder: Path, steps: int) -> None:
+    """Train up to a step, from the last checkpoint where there is one."""
+    every = ("training.save_every=2", "training.validate_every=2", "training.log_every=1")
+    train(read_recipe(str(recipe), [f"training.steps={steps}", *every]), folder)
+
+
+def saved(folder: Path) -> dict[str, Any]:
+    """Every file of the checkpoints of a run and its journal; of what is told about a checkpoint, all but the clock."""
+    paths = [folder / "journal.jsonl", *folder.rglob("step-*/*")]
+    files: dict[str, Any] = {path.relative_to(folder).as_posix(): path.read_bytes() for path in paths}
+    for name in files:
+        if name.endswith("state.json"):
+            files[name] = {key: value for key, value in json.loads(files[name]).items() if key != "seconds"}
+    return files
+
+
+@contextmanager
+def listening(run: Run) -> Iterator[set[Row]]:
+    """Every row that models of the run's class are given to read, until the end of the block."""
+    found: set[Row] = set()
+    with pytest.MonkeyPatch.context() as patch:
+        for name in READING:
+            method = getattr(type(run.model), name, None)
+            if method is not None:
+                patch.setattr(type(run.model), name, _heard(method, name, found, run))
+        yield found
+
+
+def _heard(method: Any, name: str, found: set[Row], run: Run) -> Any:
+    def heard(self: Any, given: Any, *others: Any, **named: Any) -> Any:
+        if isinstance(given, Tensor):  # tokens: what an encoder and a decoder write, or what others read
+            found.update(_rows(given, others[0], run) if run.recipe.task == "prompting" else [])
+        elif not (name == "start" and isinstance(given, Text)):  # there only how many rows there are is asked
+            found.update(rows_of(given, run))
+        return method(self, given, *others, **named)
+
+    return heard
+
+
+def rows_of(batch: Any, run: Run) -> list[Row]:
+    """What a model reads of each row of a batch; of a masked text, what stood there before words were hidden."""
+    match run.recipe.task:
+        case "translation":
+            assert isinstance(batch, Pairs)
+            return _rows(batch.source_BS, batch.source_real_BS, run)
+        case "forecasting":
+            return [tuple(np.round(values.flatten().tolist(), 4).tolist()) for values in batch.past_BTC]
+        case "description":
+            return [tuple(np.round(values.tolist(), 4).tolist()) for values in batch.vector_BX]
+        case "language" | "prompting":
+            return _rows(batch.input_BT, batch.real_BT, run)
+        case _:
+            tokens_BT = batch.target_BT if hasattr(batch, "target_BT") else batch.tokens_BT
+            return _rows(tokens_BT, batch.real_BT, run, getattr(batch, "segment_BT", None))
+
+
+def _rows(tokens_BT: Tensor, real_BT: Tensor, run: Run, segment_BT: Tensor | None = None) -> list[Row]:
+    rows = [tuple(tokens[real].tolist()) for tokens, real in zip(tokens_BT, real_BT, strict=True)]
+    if segment_BT is not None:
+        pairs = zip(rows, segment_BT, real_BT, strict=True)
+        return [tuple(zip(row, segments[real].tolist(), strict=True)) for row, segments, real in pairs]
+    if run.recipe.task == "prompting":  # what is answered, up to the token that asks for an answer
+        task = run.inputs.marks.task
+        return [row[: row.index(task) + 1] for row in rows if task in row]
+    return rows
+
+
+def roberta(folder: Path, words: Sequence[str]) -> None:
+    """A run whose tokenizer is another program's: two separators stand between two texts, as RoBERTa has it."""
+    special = ["<s>", "<pad>", "</s>", "<unk>", "<mask>"]
+    vocabulary = {token: number for number, token in enumerate([*special, *words])}
+    library = tokenizers.Tokenizer(models.WordLevel(vocabulary, unk_token="<unk>"))
+    library.pre_tokenizer = pre_tokenizers.WhitespaceSplit()
+    library.post_processor = processors.RobertaProcessing(("</s>", 2), ("<s>", 0))
+    inputs = MaskedText(ForeignTokenizer.checked(library))
+    assert inputs.tokenizer.between == 2
+    recipe = recipe_from(
+        {
+            "data": {"kind": "text", "train": "nowhere.txt"},
+            "inputs": {"kind": inputs.tokenizer.kind, "examples": "sentences"},
+            "model": {"kind": "roberta", "width": 8, "heads": 2, "layers": 1, "feed_forward": 16, "context": 128},
+            "objective": {"kind": "masked-token"},
+            "training": {"device": "cpu"},
+        }
+    )
+    write_run(recipe, folder, inputs, model_of(recipe, inputs.sizes()))
+
+
+# ---------------------------------------------------------------------------------------------------- the tasks
+
+
+def _translated(run: Run, examples: list[Any]) -> Iterator[Prediction]:
+    for candidates in Translator(run.model, run.inputs, run.recipe.decoding)(examples):
+        yield candidates[0].text, candidates[0].score
+
+
+def _answered(run: Run, examples: list[Any]) -> Iterator[Prediction]:
+    longest = run.recipe.inputs.longest
+    for candidates in Prompter(run.model, run.inputs, run.recipe.decoding, longest=longest)(examples):
+        yield candidates[0].text, candidates[0].score
+
+
+def _scored(run: Run, examples: list[Any]) -> Iterator[Prediction]:
+    writer = Writer(run.model, run.inputs, first=first_token(run.recipe, run.inputs))
+    for surprise in writer.surprises(examples):
+        yield (-math.log(2) * math.fsum(surprise.bits),)
+
+
+def _filled(run: Run, examples: list[Any]) -> Iterator[Prediction]:
+    """The likeliest tokens, and how probable those are together that were hidden."""
+    filler, every = Filler(run.model, run.inputs, context=run.recipe.model.context), run.inputs.tokenizer.size
+    for (_, hidden), holes in zip(examples, filler([text for text, _ in examples], top=every), strict=True):
+        right = [{each.token: each.probability for each in candidates} for candidates in holes]
+        words = [word.strip("▁") for word in hidden]
+        logs = (math.log(known[word]) for word, known in zip(words, right, strict=True))
+        yield *(candidates[0].token for candidates in holes), math.fsum(logs)
+
+
+def _classified(run: Run, examples: list[Any]) -> Iterator[Prediction]:
+    texts, seconds = _texts(run, examples)
+    for found in Classifier(run.model, run.inputs)(texts, seconds):
+        yield found.label, *(found.probabilities[label] for label in sorted(found.probabilities))
+
+
+def _rated(run: Run, examples: list[Any]) -> Iterator[Prediction]:
+    for rating in Rater(run.model, run.inputs)(*_texts(run, examples)):
+        yield (rating,)
+
+
+def _texts(run: Run, examples: list[Any]) -> tuple[list[str], list[str] | None]:
+    return [text for text, _ in examples], [second for _, second in examples] if run.inputs.pairs else None
+
+
+def _tagged(run: Run, examples: list[Any]) -> Iterator[Prediction]:
+    for found in Tagger(run.model, run.inputs)(examples):
+        yield tuple(found.tags)
+
+
+def _found(run: Run, examples: list[Any]) -> Iterator[Prediction]:
+    for found in Answerer(run.model, run.inputs)(examples):
+        yield found.said(), found.answers[0].probability
+
+
+def _forecast(run: Run, examples: list[Any]) -> Iterator[Prediction]:
+    for values_NC in Forecaster(run.model, run.inputs)(np.stack(examples), run.inputs.horizon):
+        yield tuple(values_NC.flatten().tolist())
+
+
+def _described(run: Run, examples: list[Any]) -> Iterator[Prediction]:
+    for text in Describer(run.model, run.inputs, run.recipe.decoding).best(examples):
+        yield (text,)
+
+
+def _channels(answer: dict[str, Any], name: str) -> Any:
+    return np.array([channel[name] for channel in answer["channels"]]).T
+
+
+WINGS = {
+    "translation": Wing(lambda a: a["source"], lambda a: (a["hypothesis"], a["score"]), _translated),
+    "prompting": Wing(lambda a: a["source"], lambda a: (a["hypothesis"], a["score"]), _answered),
+    "language": Wing(lambda a: a["text"], lambda a: (a["log_probability"],), _scored),
+    "masking": Wing(
+        lambda a: (a["text"], a["hidden"]),
+        lambda a: (*(token.strip("▁") for token in a["said"]), a["log_probability"]),
+        _filled,
+    ),
+    "classification": Wing(
+        lambda a: (a["text"], a.get("second")),
+        lambda a: (a["predicted"], *(a["probabilities"][label] for label in sorted(a["probabilities"]))),
+        _classified,
+    ),
+    "rating": Wing(lambda a: (a["text"], a.get("second")), lambda a: (a["predicted"],), _rated),
+    "tagging": Wing(lambda a: a["words"], lambda a: tuple(a["predicted"]), _tagged),
+    "questions": Wing(lambda a: (a["question"], a["context"]), lambda a: (a["predicted"], a["probability"]), _found),
+    "forecasting": Wing(
+        lambda a: _channels(a, "past"), lambda a: tuple(_channels(a, "forecast").flatten().tolist()), _forecast
+    ),
+    "description": Wing(lambda a: a["given"], lambda a: (a["hypothesis"],), _described),
+}

@@ -1,0 +1,318 @@
+"""A tiny example of every task: files, a recipe and command lines, as somebody would write them who has the task.
+
+Adding a task to the contract is adding a row to `TINY`. What stands here is spelled as users spell it; how Python
+spells it is the business of `old_wing.py`.
+"""
+
+import json
+import math
+import random
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+
+WORDS = ["red", "blue", "green", "cat", "dog", "cow", "sun", "sea", "sky", "old", "new"]
+PARTS = {"train": 43, "valid": 11, "test": 7}
+TRAINING = """
+[training]
+steps = {}
+tokens = 150
+rate = 0.02
+schedule = "constant"
+warmup = 0
+validate_every = 500
+save_every = 500
+device = "cpu"
+
+[decoding]
+beam = 1
+"""
+SMALL_BERT = "width = 8\nheads = 2\nlayers = 1\nfeed_forward = 16\ndropout = 0.1"
+SMALL_READER = (
+    "width = 7\nembedding = 5\nbidirectional = false\ndropout = 0.0\nembedding_dropout = 0.0\nword_dropout = 0.0"
+)
+FILES = 'train = "train.{0}"\nvalid = "valid.{0}"\ntest = "test.{0}"'
+
+
+@dataclass(frozen=True)
+class Tiny:
+    """One task in small. In command lines RUN stands for the run folder."""
+
+    name: str
+    task: str
+    files: Mapping[str, str]
+    recipe: str
+    verb: tuple[str, ...]
+    blank: tuple[str, ...]  # the verb given nothing, more than it can read, and what it has never seen
+    overlong: tuple[str, ...]
+    unknown: tuple[str, ...]
+    limit: str  # how much can be read, as what is said of too much tells it
+    look: tuple[str, ...] = ()  # none where `look` refuses the task
+    gradients: tuple[str, ...] = ()  # none where no gradient goes back through time
+    strange: tuple[str, ...] = ("Ω", "unknown")  # one of which is said of what was never seen
+    new: str = ""  # the file that `new` is given; none where `new` does not know the task
+    steps: int = 60  # of training: enough that predictions differ
+    roberta: bool = False  # whether the tokenizer is another program's, with two separators between two texts
+
+    @property
+    def text(self) -> str:
+        """The whole recipe."""
+        return f"{self.recipe}\n{TRAINING.format(self.steps)}"
+
+
+def phrases(part: str) -> list[list[str]]:
+    """So many different phrases of two to seven words, none of which another part has."""
+    rng, first = random.Random(4), {"train": 0, "valid": PARTS["train"], "test": PARTS["train"] + PARTS["valid"]}[part]
+    found = dict.fromkeys(tuple(rng.choices(WORDS, k=rng.randrange(2, 8))) for _ in range(400))
+    return [list(phrase) for phrase in found][first : first + PARTS[part]]
+
+
+def tables(ending: str, row: Callable[[list[str]], str], header: str = "") -> dict[str, str]:
+    """A file for each part, a line for each phrase."""
+    return {f"{part}.{ending}": header + "".join(f"{row(words)}\n" for words in phrases(part)) for part in PARTS}
+
+
+def line(words: Iterable[str]) -> str:
+    return " ".join(words)
+
+
+def halves(words: list[str]) -> tuple[str, str]:
+    middle = len(words) // 2
+    return line(words[:middle]), line(words[middle:])
+
+
+def label(words: list[str]) -> str:
+    return "animal" if {"cat", "dog", "cow"} & set(words) else "thing"
+
+
+def tagged(words: list[str]) -> str:
+    kinds = {"cat": "B-animal", "dog": "B-animal", "cow": "B-animal", "sun": "B-place", "sea": "B-place"}
+    return "".join(f"{word}\t{kinds.get(word, 'O')}\n" for word in words)
+
+
+def question(words: list[str]) -> str:
+    """Who is what? Some contexts are longer than a window."""
+    rng = random.Random(line(words))
+    facts = [f"{rng.choice(('cat', 'dog', 'cow'))} is {word}" for word in dict.fromkeys(words)]
+    who, _, what = rng.choice(facts).split()
+    return json.dumps({"question": f"who is {what}", "context": " and ".join(facts), "answers": [who]})
+
+
+def waves() -> str:
+    rows = (f"{math.sin(step / 3):.2f},{math.cos(step / 5):.2f}\n" for step in range(113))
+    return "high,low\n" + "".join(rows)
+
+
+LONG = line(WORDS * 9)
+TRANSLATION = tables("tsv", lambda words: f"{line(words)}\t{line(word[::-1] for word in words)}")
+LABELLED = tables("tsv", lambda words: f"{line(words)}\t{label(words)}", "text\tlabel\n")
+LABELLED_PAIRS = tables("tsv", lambda words: "\t".join((*halves(words), label(words))), "text1\ttext2\tlabel\n")
+QUESTIONS = tables("jsonl", question)
+CONTEXT = "cat is red and dog is blue"
+CLASSIFIER = '{}\n[inputs]\n{}\nlongest = 17\n[model]\nkind = "{}"\n{}'
+LABELLED_DATA = f'[data]\nkind = "labelled"\n{FILES.format("tsv")}'
+QUESTIONS_RECIPE = (
+    f'[data]\nkind = "questions"\n{FILES.format("jsonl")}\n'
+    '[inputs]\n{}\nlongest = 17\nquestion = 5\nstride = 7\nanswer = 3\n[model]\nkind = "{}"\n'
+    f"{SMALL_BERT}\ncontext = 17"
+)
+
+
+def classifying(name: str, recipe: str, files: Mapping[str, str], **more: object) -> Tiny:
+    """What all classifiers of single texts have in common."""
+    return Tiny(
+        name,
+        "classification",
+        files,
+        recipe,
+        ("classify", "RUN", "red cat"),
+        ("classify", "RUN", ""),
+        ("classify", "RUN", LONG),
+        ("classify", "RUN", "red Ω"),
+        "17",
+        look=("look", "RUN", "red cat"),
+        **more,  # type: ignore[arg-type]
+    )
+
+
+def classifying_pairs(name: str, task: str, recipe: str, files: Mapping[str, str], **more: object) -> Tiny:
+    """What all that read two texts have in common."""
+    return Tiny(
+        name,
+        task,
+        files,
+        recipe,
+        ("classify", "RUN", "red cat", "--second", "old sea"),
+        ("classify", "RUN", "", "--second", "old sea"),
+        ("classify", "RUN", LONG, "--second", "old sea"),
+        ("classify", "RUN", "red Ω", "--second", "old sea"),
+        "17",
+        look=("look", "RUN", "red cat", "old sea"),
+        **more,  # type: ignore[arg-type]
+    )
+
+
+def answering(name: str, recipe: str, **more: object) -> Tiny:
+    """What all that answer questions have in common."""
+    return Tiny(
+        name,
+        "questions",
+        QUESTIONS,
+        recipe,
+        ("answer", "RUN", "who is red", "--context", CONTEXT),
+        ("answer", "RUN", "", "--context", CONTEXT),
+        ("answer", "RUN", LONG, "--context", CONTEXT),
+        ("answer", "RUN", "who is Ω", "--context", CONTEXT),
+        "5",
+        look=("look", "RUN", "who is red", CONTEXT),
+        **more,  # type: ignore[arg-type]
+    )
+
+
+TINY = (
+    Tiny(
+        "translation",
+        "translation",
+        TRANSLATION,
+        f'[data]\nkind = "files"\n{FILES.format("tsv")}\n[inputs]\nkind = "words"\nlongest = 17\n'
+        '[model]\nkind = "transformer"\nwidth = 8\nheads = 2\nencoder_layers = 1\ndecoder_layers = 1\n'
+        "feed_forward = 16\ndropout = 0.1",
+        ("translate", "RUN", "red cat"),
+        ("translate", "RUN", ""),
+        ("translate", "RUN", LONG),
+        ("translate", "RUN", "red Ω"),
+        "17",
+        look=("look", "RUN", "red cat"),
+        new="train.tsv",
+    ),
+    Tiny(
+        "prompting",
+        "prompting",
+        TRANSLATION,
+        f'[data]\nkind = "files"\n{FILES.format("tsv")}\n[inputs]\nkind = "words"\nlongest = 11\n'
+        '[model]\nkind = "gpt"\nwidth = 8\nheads = 2\nlayers = 1\ncontext = 29\ndropout = 0.1\n'
+        '[objective]\nkind = "answer"',
+        ("generate", "RUN", "red cat"),
+        ("generate", "RUN", " "),
+        ("generate", "RUN", LONG),
+        ("generate", "RUN", "red Ω"),
+        "11",
+        look=("look", "RUN", "red cat"),
+    ),
+    Tiny(
+        "language",
+        "language",
+        tables("txt", line),
+        f'[data]\nkind = "text"\n{FILES.format("txt")}\n[inputs]\nkind = "characters"\njoined = false\nlongest = 59\n'
+        '[model]\nkind = "lstm"\nwidth = 7\ndropout = 0.0',
+        ("score", "RUN", "red cat"),
+        ("score", "RUN", ""),
+        ("score", "RUN", LONG),
+        ("score", "RUN", "red Ω"),
+        "59",
+        look=("look", "RUN", "red cat"),
+        gradients=("look", "RUN", "red cat", "--gradients"),
+        new="train.txt",
+    ),
+    Tiny(
+        "masking",
+        "masking",
+        tables("txt", lambda words: line(f"{word} {word[::-1]}" for word in (words * 3)[:5])),
+        f'[data]\nkind = "text"\n{FILES.format("txt")}\n'
+        '[inputs]\nkind = "spaced"\nexamples = "sentences"\nlongest = 13\n'
+        f'[model]\nkind = "bert"\npooler = false\ncontext = 13\n{SMALL_BERT}\n[objective]\nkind = "masked-token"',
+        ("fill", "RUN", "red <mask> dog"),
+        ("fill", "RUN", ""),
+        ("fill", "RUN", f"<mask> {LONG}"),
+        ("fill", "RUN", "<mask> Ω"),
+        "13",
+        look=("look", "RUN", "red <mask> dog"),
+    ),
+    classifying(
+        "classification",
+        CLASSIFIER.format(LABELLED_DATA, 'kind = "characters"', "lstm", SMALL_READER),
+        LABELLED,
+        gradients=("look", "RUN", "red cat", "--gradients"),
+        new="train.tsv",
+    ),
+    classifying(
+        "classification-lstm-lm",
+        CLASSIFIER.format(LABELLED_DATA, 'kind = "characters"', "lstm-lm", "width = 7\ndropout = 0.0"),
+        LABELLED,
+        gradients=("look", "RUN", "red cat", "--gradients"),
+    ),
+    classifying_pairs(
+        "classification-pairs",
+        "classification",
+        CLASSIFIER.format(LABELLED_DATA, 'kind = "characters"', "lstm", SMALL_READER),
+        LABELLED_PAIRS,
+        gradients=("look", "RUN", "red cat", "old sea", "--gradients"),
+    ),
+    classifying_pairs(
+        "classification-pairs-roberta",
+        "classification",
+        CLASSIFIER.format(LABELLED_DATA, 'tokenizer = "../roberta"', "roberta", f"{SMALL_BERT}\ncontext = 23"),
+        LABELLED_PAIRS,
+        roberta=True,
+    ),
+    classifying_pairs(
+        "rating",
+        "rating",
+        CLASSIFIER.format(LABELLED_DATA, 'kind = "characters"', "bert", f"{SMALL_BERT}\ncontext = 23")
+        + '\n[objective]\nkind = "rating"',
+        tables("tsv", lambda words: "\t".join((*halves(words), str(len(words) / 2))), "text1\ttext2\tscore\n"),
+        new="train.tsv",
+        steps=200,  # until what it says differs by far more than what is lost to rounding
+    ),
+    Tiny(
+        "tagging",
+        "tagging",
+        tables("conll", tagged),
+        f'[data]\nkind = "tagged"\n{FILES.format("conll")}\n[inputs]\nkind = "characters"\nlongest = 13\n'
+        f'[model]\nkind = "gru"\n{SMALL_READER}',
+        ("tag", "RUN", "red cat"),
+        ("tag", "RUN", ""),
+        ("tag", "RUN", "redcatdog" * 9),
+        ("tag", "RUN", "red Ω"),
+        "13",
+        look=("look", "RUN", "red cat"),
+        steps=200,
+    ),
+    answering("questions", QUESTIONS_RECIPE.format('kind = "words"', "bert"), new="train.jsonl"),
+    answering("questions-roberta", QUESTIONS_RECIPE.format('tokenizer = "../roberta"', "roberta"), roberta=True),
+    Tiny(
+        "forecasting",
+        "forecasting",
+        {
+            "train.csv": waves(),
+            "blank.csv": "high,low\n",
+            "short.csv": "high,low\n0.5,0.25\n",
+            "other.csv": waves().replace("low", "deep"),
+        },
+        '[data]\nkind = "series"\ntrain = "train.csv"\nvalid = 17\ntest = 11\nhistory = 7\nhorizon = 3\n'
+        '[model]\nkind = "gru"\nwidth = 5\nlayers = 1',
+        ("forecast", "RUN"),
+        ("forecast", "RUN", "--file", "blank.csv"),
+        ("forecast", "RUN", "--file", "short.csv"),  # nothing is too long for it
+        ("forecast", "RUN", "--file", "other.csv"),
+        "7",
+        gradients=("look", "RUN", "--gradients"),
+        strange=("deep",),
+        new="train.csv",
+    ),
+    Tiny(
+        "description",
+        "description",
+        {
+            f"{part}.tsv": "size\tage\ttext\n"
+            + "".join(f"{len(words)}\t{number % 5 - 1.5}\t{words[0]}\n" for number, words in enumerate(phrases(part)))
+            for part in PARTS
+        },
+        f'[data]\nkind = "described"\n{FILES.format("tsv")}\ncolumns = ["size", "age"]\n[inputs]\nlongest = 17\n'
+        '[model]\nkind = "gru"\nwidth = 7\ndropout = 0.0',
+        ("generate", "RUN", "3,1.5"),
+        ("generate", "RUN", ""),
+        ("generate", "RUN", "3,1.5,7"),
+        ("generate", "RUN", "3,Ω"),
+        "2",
+    ),
+)
