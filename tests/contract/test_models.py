@@ -59,7 +59,7 @@ def shape_of(name: str) -> str:
 
 
 def longer(batch: Any, by: int, axis: str) -> Any:
-    """The batch with more padding along an axis: rubbish where something is read, False where flags say what is real."""
+    """The batch with more padding along an axis: rubbish where something is read, False where flags say what is."""
     parts = {}
     for name, tensor in batch.tensors().items():
         place = shape_of(name).find(axis)

@@ -54,9 +54,9 @@ def test_it_is_what_torch_makes_of_each_row_alone(
     own = torchs_own(model, theirs)
     found_BTC, carry = model(batch, None)
     assert carry is None
-    assert found_BTC.shape == (*batch.input_B.shape, C)
+    assert found_BTC.shape == (*batch.input_BT.shape, C)
     for row, real_T in enumerate(batch.real_BT):
-        hidden_1TD, _ = own(model.embedding(batch.input_B[row, real_T]).unsqueeze(0))
+        hidden_1TD, _ = own(model.embedding(batch.input_BT[row, real_T]).unsqueeze(0))
         torch.testing.assert_close(found_BTC[row, real_T], model.output(hidden_1TD[0]), rtol=0, atol=1e-6)
 
 
@@ -71,9 +71,9 @@ def test_the_tags_and_where_words_begin_are_not_read() -> None:
 @pytest.mark.parametrize("bidirectional", [True, False])
 def test_the_words_after_a_word_count_in_both_directions_only(bidirectional: bool) -> None:
     model, batch = built(bidirectional=bidirectional), some_tagged()
-    tokens_BT = batch.input_B.clone()
+    tokens_BT = batch.input_BT.clone()
     tokens_BT[0, 4] = 4 + (tokens_BT[0, 4] - 3) % 9  # another one of those that are not reserved
-    before_TC, after_TC = (model(one, None)[0][0] for one in (batch, batch.replace(input_B=tokens_BT)))
+    before_TC, after_TC = (model(one, None)[0][0] for one in (batch, batch.replace(input_BT=tokens_BT)))
     changed_T = (before_TC != after_TC).any(-1).tolist()
     assert changed_T == [bidirectional] * 4 + [True] * 3
 
@@ -86,7 +86,7 @@ class Fixed(nn.Module):
 
     def __init__(self) -> None:
         super().__init__()
-        shape = (*some_tagged().input_B.shape, C)
+        shape = (*some_tagged().input_BT.shape, C)
         self.logits_BTC = nn.Parameter(3 * torch.randn(shape, generator=torch.Generator().manual_seed(1)))
 
     def forward(self, batch: Any, carry: Any) -> tuple[torch.Tensor, Any]:

@@ -355,7 +355,7 @@ def test_fixed_masks_do_not_depend_on_epoch_or_seed(home: Path) -> None:
             batch = some.at(Place(epoch, number))
             for row, example in enumerate(batch.example_B.tolist()):
                 real_T = batch.real_BT[row]
-                found[example] = (batch.input_B[row][real_T].tolist(), batch.chosen_BT[row][real_T].tolist())
+                found[example] = (batch.input_BT[row][real_T].tolist(), batch.chosen_BT[row][real_T].tolist())
         return found
 
     assert hidden(batches, 0) == hidden(batches, 4) == hidden(other, 1)

@@ -144,7 +144,7 @@ def test_the_way_out_of_a_damaged_run_is_to_import_it_again(
     assert main(shlex.split(line)[1:]) == 0
     after = open_run(run)
     assert after.recipe == before.recipe
-    assert name == "gpt" or after.inputs.pairs is before.inputs.pairs is bool(options)
+    assert name == "gpt" or after.inputs.input.pairs is before.inputs.input.pairs is bool(options)
 
 
 def test_an_imported_run_whose_mark_is_lost_is_opened_and_that_is_said(here: Path) -> None:
@@ -249,7 +249,7 @@ def test_pairs_come_back_as_pairs_and_others_can_be_called_so(
     assert main(["export", "mine", "theirs", "--to", "hf"]) == 0
     assert main(["import", "theirs"]) == 0
     inputs = open_run(Path("runs/theirs")).inputs
-    assert (inputs.pairs, inputs.longest) == (True, 17 - 3)
+    assert (inputs.input.pairs, inputs.input.longest) == (True, 17 - 3)
     capsys.readouterr()
     assert main(["classify", "runs/theirs", "the fox", "--second", "the dog"]) == 0
     assert capsys.readouterr().out.split()[0] in {"no", "yes"}
@@ -257,7 +257,7 @@ def test_pairs_come_back_as_pairs_and_others_can_be_called_so(
     assert main(["export", "single", "theirs", "--to", "hf", "--yes"]) == 0
     for words, pairs in (([], False), (["--pairs"], True)):
         assert main(["import", "theirs", "--yes", *words]) == 0
-        assert open_run(Path("runs/theirs")).inputs.pairs is pairs
+        assert open_run(Path("runs/theirs")).inputs.input.pairs is pairs
     made("gpt", Path("gpt"), **SIZES)
     assert main(["export", "gpt", "gpt-hf", "--to", "hf"]) == 0
     said = refused(capsys, "import", "gpt-hf", "--pairs")
@@ -323,7 +323,7 @@ def test_an_imported_model_is_compared_with_nothing(
     assert main(["eval", f"runs/{name}", "--data", file]) == 0
     said = " ".join("".join(capsys.readouterr()).split())
     assert "what the model was trained on is not known" in said
-    assert "to beat" not in said
+    assert "baseline:" not in said
 
 
 PAIR_TABLE = f"sentence1,sentence2,label\n{OF_PAIRS}"
@@ -331,8 +331,8 @@ MISFITS = [
     (
         [],
         "text,label\nthe fox,Yes\nthe dog,no\n",
-        "the file has the label 'Yes' (1 text), but the model knows only 'no', 'yes': write these into the file. Did "
-        "you mean 'yes'?",
+        "the file has the label 'Yes' (1 example), but the model knows only 'no', 'yes': write these into the file. "
+        "Did you mean 'yes'?",
     ),
     (
         [],

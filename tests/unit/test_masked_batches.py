@@ -220,7 +220,7 @@ def test_a_batch_says_what_stood_where_something_is_hidden(epoch: int | None) ->
     batches = Bucketed(masked_rows(), by_column(masked), tokens=150, seed=3)
     for batch in (batches.batch(numbers, epoch) for numbers in batches.plan(epoch)):
         unchosen = ~batch.chosen_BT
-        assert torch.equal(batch.input_B[unchosen], batch.target_BT[unchosen])
+        assert torch.equal(batch.input_BT[unchosen], batch.target_BT[unchosen])
         assert bool(batch.real_BT[batch.chosen_BT].all())
         assert bool((batch.target_N >= FIRST).all())
         assert not bool((batch.target_BT == MASK).any())

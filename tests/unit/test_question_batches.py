@@ -24,7 +24,7 @@ def test_windows_cover_every_token_and_none_begins_in_vain(context: int, stride:
 def test_a_row_is_the_question_and_a_window_between_three_tokens() -> None:
     rows = [Window(np.array([10, 11]), np.array([20, 21, 22]), (1, 2)), Window(np.array([12]), np.array([23]))]
     batch = asked(rows, begin=BEGIN, end=END)
-    assert batch.input_B.tolist() == [[2, 10, 11, 3, 20, 21, 22, 3], [2, 12, 3, 23, 3, 0, 0, 0]]
+    assert batch.input_BT.tolist() == [[2, 10, 11, 3, 20, 21, 22, 3], [2, 12, 3, 23, 3, 0, 0, 0]]
     assert batch.real_BT.tolist() == [[True] * 8, [True] * 5 + [False] * 3]
     assert batch.segment_BT.tolist() == [[0, 0, 0, 0, 1, 1, 1, 1], [0, 0, 0, 1, 1, 0, 0, 0]]
     assert batch.allowed_BT.nonzero().tolist() == [[0, 0], [0, 4], [0, 5], [0, 6], [1, 0], [1, 3]]

@@ -21,7 +21,7 @@ def test_each_word_has_its_own_tag_at_its_first_token() -> None:
     batches = Bucketed(TaggedRows.in_memory(sentences), partial(tagged, end=END), tokens=20, seed=1, marks=1)
     found = []
     for batch in batches.once():
-        assert batch.example_B.tolist() == (batch.input_B[:, 0] - 4).tolist()
+        assert batch.example_B.tolist() == (batch.input_BT[:, 0] - 4).tolist()
         for number, first_T, tag_T in zip(batch.example_B, batch.first_BT, batch.target_BT, strict=True):
             found.append((int(number), first_T.nonzero().flatten().tolist(), tag_T[first_T].tolist()))
     assert sorted(found) == [
@@ -42,7 +42,7 @@ def test_a_row_is_closed_by_the_end_and_judged_at_the_first_token_of_each_word()
     words = [[np.array([7, 8]), np.array([9])], [np.array([5])]]
     both = [next(stretches(words[0], [1, 4], longest=9)), next(stretches(words[1], [2], longest=9))]
     batch = tagged(both, end=END)
-    assert batch.input_B.tolist() == [[7, 8, 9, END], [5, END, 0, 0]]
+    assert batch.input_BT.tolist() == [[7, 8, 9, END], [5, END, 0, 0]]
     assert batch.real_BT.tolist() == [[True] * 4, [True, True, False, False]]
     assert batch.loss_mask.tolist() == [[True, False, True, False], [True, False, False, False]]
     assert batch.labels.tolist() == [1, 4, 2]

@@ -9,6 +9,7 @@ from seqwright.data.examples import Pair
 from seqwright.data.first_look import text_and_label, time_and_values
 from seqwright.data.labelled import LabelledFiles, usable
 from seqwright.data.labelled_folders import LabelFolders
+from seqwright.data.labelled_series import LabelledSeriesFiles
 from seqwright.data.labels import class_counts, number_of
 from seqwright.data.pairs import PairFiles
 from seqwright.data.questions import QuestionFiles
@@ -211,6 +212,56 @@ def rating(files: list[Path], asked: dict[str, Any]) -> FirstRecipe:
     return FirstRecipe(RATING, values, data, f"{columns}{seen}, {first_one}", labelled.remarks())
 
 
+SERIES_CLASSIFICATION = """\
+# Try it: {check}, then {train}
+description = {description}
+
+[data]
+kind = "labelled-series"
+train = {files}{columns}
+valid = "20%"              # a share of the same data, or a file of its own
+test = "20%"               # held out until `seqwright eval`
+
+[model]
+kind = "gru"               # or lstm, ugrnn, rnn; it reads in both directions
+width = 64
+embedding = 32
+dropout = 0.2
+embedding_dropout = 0.0
+word_dropout = 0.0
+pooling = "mean"           # or max, last
+
+[training]
+epochs = {epochs}
+tokens = {tokens:<18}# steps of all series of a batch; small ones learn more from few series
+schedule = "cosine"
+rate = 0.003
+warmup = 20
+validate_every = 50
+metric = "accuracy"        # chooses the best checkpoint; macro_f1 where a label is rare
+"""
+
+
+def series_classification(files: list[Path], asked: dict[str, Any]) -> FirstRecipe:
+    """A recurrent classifier for a file of labelled series."""
+    path = _one(files, "a classifier of series learns from one file")
+    data = {"kind": "labelled-series", "train": path.as_posix(), **asked}
+    held_out = dict.fromkeys(("valid", "test"), "20%")  # as the recipe has it
+    series = LabelledSeriesFiles(validated("data", {**held_out, **data}, "series-classification"))
+    examples = [example for example in series.examples("train") if len(example.values_TC)]
+    labels = class_counts(example.label for example in examples if example.label)
+    length = max(len(example.values_TC) for example in examples)
+    values = {
+        "description": f"Labels of series learnt from {path.name}",
+        "epochs": min(200, max(4, 20_000 // len(examples))),
+        "tokens": 16 * length if len(examples) < SMALL else 64 * length,
+    }
+    told = ", ".join(f"{label} {count:,}" for label, count in islice(labels.items(), 10))
+    channels = examples[0].values_TC.shape[1]
+    seen = f"{len(examples):,} series to train on ({told}{', …' if len(labels) > 10 else ''}), {channels} channels"
+    return FirstRecipe(SERIES_CLASSIFICATION, values, data, f"{seen}, up to {length:,} steps long", series.remarks())
+
+
 QUESTIONS = """\
 # Try it: {check}, then {train}
 description = {description}
@@ -319,6 +370,7 @@ FIRST_RECIPES: dict[str, Callable[[list[Path], dict[str, Any]], FirstRecipe]] = 
     "language": language,
     "classification": classification,
     "rating": rating,
+    "series-classification": series_classification,
     "questions": questions,
     "forecasting": forecasting,
 }

@@ -21,7 +21,7 @@ from seqwright.data.labelled_folders import LabelFolders
 from seqwright.data.labelled_tables import Example, LabelledTable
 from seqwright.data.pieces import Piece, piece_of, pieces_of, refuse_impossible_shares, some
 from seqwright.data.tables import Column
-from seqwright.errors import DataError, SettingError
+from seqwright.errors import SettingError
 from seqwright.settings import Settings
 
 

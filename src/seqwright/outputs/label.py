@@ -124,7 +124,7 @@ class LabelOutput(Output[HasLabel, Labelled, Classification]):
 
     def scores(self, predictions: Sequence[Classification], examples: Examples[HasLabel]) -> dict[str, float]:
         """Loss, accuracy and F1."""
-        pairs = list(self._pairs(predictions, examples))
+        pairs = self._pairs(predictions, examples)
         losses = [prediction.losses[label] for prediction, label in pairs]
         return {"loss": float(np.mean(losses)), **self._of_counts(self._confusion(pairs))}
 
@@ -138,11 +138,12 @@ class LabelOutput(Output[HasLabel, Labelled, Classification]):
 
     def report(self, predictions: Sequence[Classification], examples: Examples[HasLabel]) -> Report:
         """The F1 of each label, if there are few; how many of each were found; the confusion matrix."""
-        counts_CC = self._confusion(list(self._pairs(predictions, examples)))
+        counts_CC = self._confusion(self._pairs(predictions, examples))
         each = zip(self.labels, class_scores(counts_CC), strict=True)
         return Report(
             scores={f"f1_{label}": score.f1 for label, score in each} if len(self.labels) <= FEW_LABELS else {},
             groups={label: (int(counts_CC[i, i]), int(counts_CC[i].sum())) for i, label in enumerate(self.labels)},
+            group_columns=("label", "right"),
             picture=Picture("confusion", {"counts_CC": counts_CC, "labels": self.labels}),
         )
 
@@ -163,11 +164,14 @@ class LabelOutput(Output[HasLabel, Labelled, Classification]):
 
     def _pairs(
         self, predictions: Sequence[Classification], examples: Examples[HasLabel]
-    ) -> Iterator[tuple[Classification, str]]:
+    ) -> list[tuple[Classification, str]]:
         """The predictions that can be compared with a label."""
-        for prediction, example in zip(predictions, examples, strict=True):
-            if prediction.label and example.label:
-                yield prediction, example.label
+        self._refuse_unknown_labels(examples.name, Counter(example.label for example in examples if example.label))
+        both = zip(predictions, (example.label for example in examples), strict=True)
+        pairs = [(prediction, label) for prediction, label in both if prediction.label and label]
+        if not pairs:
+            raise DataError(f"no example of {examples.name} can be read and has a label: there is nothing to score")
+        return pairs
 
     def _confusion(self, pairs: Sequence[tuple[Classification, str]]) -> Counts:
         numbers = {label: number for number, label in enumerate(self.labels)}
@@ -204,11 +208,13 @@ class LabelOutput(Output[HasLabel, Labelled, Classification]):
     # ------------------------------------------------------------------------------------------------ told
 
     def part_sentence(self, examples: Examples[HasLabel], rows: Rows[Any]) -> str:
-        """`(ham 3,338, spam 499)`: how many rows have each label."""
-        learnable = self.encode(examples, rows)
-        count_C = np.bincount(np.array(learnable.rows.take(learnable.learnable, None)), minlength=len(self.labels))
+        """`(ham 3,338, spam 499; 2 without a label)`: how many rows have each label."""
+        targets = self.encode(examples, rows)
+        count_C = np.bincount(np.array(targets.rows.take(targets.learnable, None)), minlength=len(self.labels))
         told = [f"{name} {count:,}" for name, count in zip(self.labels[:FEW_LABELS], count_C.tolist(), strict=False)]
-        return f"({', '.join(told)}{', …' if len(self.labels) > FEW_LABELS else ''})"
+        unlabelled = len(rows.example_N) - len(targets.learnable)
+        rest = f"; {unlabelled:,} without a label" if unlabelled else ""
+        return f"({', '.join(told)}{', …' if len(self.labels) > FEW_LABELS else ''}{rest})"
 
     def line(self, prediction: Classification, top: int = 1) -> str:
         """The likeliest labels with their probabilities."""
@@ -262,7 +268,8 @@ class LabelOutput(Output[HasLabel, Labelled, Classification]):
         found = f"has the label '{short(label)}' ({count:,} example{'s' if count > 1 else ''}){others}, but"
         if not self.trained_here:
             raise DataError(
-                f"the file {found} the model knows only {shown}: write these into the file.{nearest(label, self.labels)}"
+                f"the file {found} the model knows only {shown}: write these into the file."
+                f"{nearest(label, self.labels)}"
             )
         raise DataError(
             f"{name} {found} training knew only {shown}: add such examples to the training part or leave them out of "

@@ -126,10 +126,12 @@ class NumberOutput(Output[HasLabel, Labelled, Value]):
 
     def _pairs(self, predictions: Sequence[Value], examples: Examples[HasLabel]) -> tuple[list[float], list[float]]:
         both = [
-            (prediction.value, float(example.label))
-            for prediction, example in zip(predictions, examples, strict=True)
+            (prediction.value, _value(number, example, examples.name))
+            for number, (prediction, example) in enumerate(zip(predictions, examples, strict=True))
             if prediction.value is not None and example.label
         ]
+        if not both:
+            raise DataError(f"no example of {examples.name} can be read and has a value: there is nothing to score")
         return [said for said, _ in both], [true for _, true in both]
 
     def _scores(self, said: list[float], true: list[float]) -> dict[str, float]:
@@ -155,9 +157,11 @@ class NumberOutput(Output[HasLabel, Labelled, Value]):
         return Baselines({"mean_mse": always, **scores}, told, [])
 
     def part_sentence(self, examples: Examples[HasLabel], rows: Rows[Any]) -> str:
-        """`with values from 0 to 5, 2.70 in the mean`."""
+        """`with values from 0 to 5, 2.70 in the mean; 2 without a value`."""
         found = np.array(list(_values(examples, rows).values()))
-        return f"with values from {found.min():g} to {found.max():g}, {found.mean():.2f} in the mean"
+        unknown = len(rows.example_N) - len(found)
+        rest = f"; {unknown:,} without a value" if unknown else ""
+        return f"with values from {found.min():g} to {found.max():g}, {found.mean():.2f} in the mean{rest}"
 
     def line(self, prediction: Value, top: int = 1) -> str:
         """The value."""
@@ -191,8 +195,9 @@ class NumberOutput(Output[HasLabel, Labelled, Value]):
 def _values(examples: Examples[HasLabel], rows: Rows[Any]) -> dict[int, float]:
     """The values of the examples that can be read and have one, by their numbers."""
     read = set(rows.example_N.tolist())
-    return {
-        number: number_of(example.label, where=f"example {number + 1} of {examples.name}")
-        for number, example in enumerate(examples)
-        if number in read and example.label
-    }
+    each = enumerate(examples)
+    return {n: _value(n, example, examples.name) for n, example in each if n in read and example.label}
+
+
+def _value(number: int, example: HasLabel, name: str) -> float:
+    return number_of(example.label, where=f"example {number + 1} of {name}")

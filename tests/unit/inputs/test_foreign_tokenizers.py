@@ -13,11 +13,11 @@ from hypothesis import strategies as st
 from tokenizers import AddedToken, Regex, decoders, models, normalizers, pre_tokenizers, processors, trainers
 
 from seqwright.batches.questions import Window, asked
+from seqwright.data.labelled_tables import Example
 from seqwright.errors import RunError, SettingError
+from seqwright.inputs import Given
 from seqwright.inputs.bpe_dropout import BPEDropout
 from seqwright.inputs.foreign_tokenizers import ForeignTokenizer
-from seqwright.data.labelled_tables import Example
-from seqwright.inputs import Given
 from seqwright.inputs.question_text import QuestionText, QuestionTextSettings
 from seqwright.inputs.tokenizers import Tokenizer
 from tests.wires import text_input
@@ -248,6 +248,6 @@ def test_what_stands_between_two_texts_is_what_the_file_puts_there() -> None:
     asking = QuestionText.learnt((), sizes, roberta, unanswerable=True)
     (question,), context = asking.encode_questions([first]), asking.encode_context(second)
     batch = asked([Window(question, context.tokens)], begin=roberta.begin, end=roberta.end)
-    assert batch.input_B[0].tolist() == library.encode(first, second).ids
+    assert batch.input_BT[0].tolist() == library.encode(first, second).ids
     (cut,) = replace(asking, question=3).encode_questions([first])
     assert cut.tolist() == [*question[:2], roberta.end]

@@ -54,7 +54,7 @@ class Remembering(nn.Module):
         self.read: list[list[int]] = []
 
     def both(self, batch: Masked) -> tuple[Tensor, None]:
-        self.read += [row[real].tolist() for row, real in zip(batch.input_B, batch.real_BT, strict=True)]
+        self.read += [row[real].tolist() for row, real in zip(batch.input_BT, batch.real_BT, strict=True)]
         return self.size.expand(int(batch.chosen_BT.sum()), -1), None
 
 

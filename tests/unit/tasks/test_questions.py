@@ -32,7 +32,7 @@ class Finder(nn.Module):
         self.anywhere = nn.Parameter(torch.zeros(()))
 
     def forward(self, batch: Asked, carry: None) -> tuple[Tensor, None]:
-        here_BT = (batch.input_B == self.token) & (batch.segment_BT == 1)
+        here_BT = (batch.input_BT == self.token) & (batch.segment_BT == 1)
         logits_BT2 = torch.stack((torch.roll(here_BT, -self.before, 1), here_BT), -1) * 9.0
         logits_BT2[:, 0] = torch.where(here_BT.any(1), self.silence, 12.0).unsqueeze(-1)
         return logits_BT2, carry

@@ -84,8 +84,8 @@ class ByToken(nn.Module):
         self.classes, self.weight = classes, nn.Parameter(torch.tensor(0.1))
 
     def forward(self, batch: Tagged, carry: Any) -> tuple[Tensor, Any]:
-        said_BTC = nn.functional.one_hot(batch.input_B % self.classes, self.classes)
-        return said_BTC * self.weight * batch.input_B.unsqueeze(-1), carry
+        said_BTC = nn.functional.one_hot(batch.input_BT % self.classes, self.classes)
+        return said_BTC * self.weight * batch.input_BT.unsqueeze(-1), carry
 
 
 def test_a_small_network_learns_it() -> None:
