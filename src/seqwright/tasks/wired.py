@@ -143,6 +143,7 @@ class Wired:
             scores=scores,
             signatures={name: signatures[name] for name in scores if name in signatures},
             groups=report.groups,
+            group_columns=report.group_columns,
             answers=[
                 {**wires.input.example_fields(example), **wires.output.answer(prediction, example)}
                 for example, prediction in zip(examples, predictions, strict=True)
