@@ -74,7 +74,13 @@ TASKS = {
         input="text.TextInput",
         output="number.NumberOutput",
     ),
-    "tagging": TaskKind("tagged", {"inputs": "bpe", "model": "lstm", "objective": "labels"}, verbs=("tag",)),
+    "tagging": TaskKind(
+        "tagged",
+        {"inputs": "bpe", "model": "lstm", "objective": "labels"},
+        verbs=("tag",),
+        input="words.WordsInput",
+        output="tags.TagsOutput",
+    ),
     "questions": TaskKind(
         "questions", {"inputs": "wordpiece", "model": "bert", "objective": "span"}, verbs=("answer",)
     ),
@@ -112,7 +118,7 @@ LABELLED_TEXT = Kind("seqwright.inputs.text", "TextInput", "TextSettings", "clas
 RATED_TEXT = Kind("seqwright.inputs.text", "TextInput", "TextSettings", "rating")
 BALANCED = "seqwright.objectives.balanced_next_token"
 LABELS_AND_WORDS = "seqwright.objectives.labels_and_words"
-TAGGED_TEXT = Kind("seqwright.inputs.tagged_text", "TaggedText", "TaggedTextSettings", "tagging")
+TAGGED_TEXT = Kind("seqwright.inputs.words", "WordsInput", "WordsSettings", "tagging")
 QUESTION_TEXT = Kind("seqwright.inputs.question_text", "QuestionText", "QuestionTextSettings", "questions")
 SCALED_SERIES = Kind("seqwright.inputs.scaled_series", "ScaledSeries", "ScaledSeriesSettings", "forecasting")
 LABELLED_SERIES = Kind("seqwright.inputs.series", "SeriesInput", "SeriesSettings", "series-classification")

@@ -24,8 +24,9 @@ from seqwright.cli.looking.readings import (
     unit_named,
 )
 from seqwright.errors import SettingError
+from seqwright.inputs import Given, Room
 from seqwright.inputs.plain_text import PlainText, PlainTextSettings
-from seqwright.inputs.tagged_text import TaggedText, TaggedTextSettings
+from seqwright.inputs.words import WordsInput, WordsSettings
 from seqwright.recipe import recipe_from
 from seqwright.runs import Run, model_of
 from seqwright.tasks.writer import Writer
@@ -64,7 +65,9 @@ def a_tagger() -> Run:
         "model": {"kind": "gru", "width": 5, "embedding": 3, "bidirectional": True},
     }
     recipe = recipe_from(plain, name="names")
-    inputs = TaggedText.learnt(["anna", "lives", "in", "rome"], {"O": 2, "B-NAME": 2}, TaggedTextSettings(kind="words"))
+    sentence = Sentence(("anna", "lives", "in", "rome"), ("B-NAME", "O", "O", "B-NAME"))
+    read = WordsInput.learn(Given([sentence]), WordsSettings(kind="words"), room=Room())
+    inputs = Wires(read, TagsOutput.learn(Given([sentence]), None, read))
     return Run(Path("runs/names"), recipe, inputs, model_of(recipe, inputs.sizes()).eval(), 0)
 
 

@@ -170,10 +170,6 @@ def _drawn(task: str, result: Evaluation, run: Run, stem: Path) -> list[Path]:
 
         return save(DRAWINGS[result.picture.name](**result.picture.data), stem)
     match task:
-        case "tagging":
-            from seqwright.cli import tagging
-
-            return tagging.draw_confusion(result, run.inputs, stem)
         case "forecasting":
             from seqwright.cli.forecasting import draw_evaluation
 
@@ -189,11 +185,6 @@ def _print(task: str, result: Evaluation) -> None:
 
         print_evaluation(result)
         return
-    if task == "tagging":
-        from seqwright.cli import tagging
-
-        tagging.print_evaluation(result)
-        return
     if task == "questions":
         from seqwright.cli import answering
 
@@ -201,17 +192,29 @@ def _print(task: str, result: Evaluation) -> None:
         return
     console = Console()
     table = Table("score", "value", "signature", box=None, pad_edge=False)
+    of_groups = _scores_of_groups(result)
+    grouped = {name for names in of_groups.values() for name in names}
     for name, value in result.scores.items():
-        add_row(table, name, f"{value:.3f}" if value < 1000 else f"{value:.4g}", result.signatures.get(name, ""))
+        if name not in grouped:
+            add_row(table, name, f"{value:.3f}" if value < 1000 else f"{value:.4g}", result.signatures.get(name, ""))
     console.print(table)
     if result.groups:
         console.print()
-        groups = Table(*result.group_columns, "share", box=None, pad_edge=False)
+        groups = Table(*result.group_columns, "share", *of_groups, box=None, pad_edge=False)
         for kind, (matched, count) in sorted(result.groups.items()):
-            add_row(groups, kind, f"{matched}/{count}", f"{100 * matched / count:.1f} %" if count else "–")
+            share = f"{100 * matched / count:.1f} %" if count else "–"
+            scores = (f"{result.scores[f'{score}_{kind}']:.2f}" for score in of_groups)
+            add_row(groups, kind or "without a type", f"{matched}/{count}", share, *scores)
         matched, count = (sum(group[i] for group in result.groups.values()) for i in (0, 1))
         add_row(groups, "all", f"{matched}/{count}", f"{100 * matched / count:.1f} %", style="bold")
         console.print(groups)
+
+
+def _scores_of_groups(result: Evaluation) -> dict[str, list[str]]:
+    """The scores that every group has, such as `f1` of `f1_spam` and `f1_ham`, with the names of theirs."""
+    known = dict.fromkeys(name.partition("_")[0] for name in result.scores)
+    named = {score: [f"{score}_{kind}" for kind in result.groups] for score in known}
+    return {score: names for score, names in named.items() if names and all(name in result.scores for name in names)}
 
 
 def _rounded(scores: dict[str, float]) -> dict[str, float]:

@@ -19,6 +19,7 @@ from seqwright.data.labelled_tables import Example
 from seqwright.errors import DataError, SettingError
 from seqwright.inputs import Examples, Input, Room, Stacked
 from seqwright.inputs.saved import load_json, save_json
+from seqwright.inputs.spelling import Spelled, spelled_text
 from seqwright.inputs.tokenizers import Tokenizer, TokenizerSettings, tokenizer_of
 from seqwright.progress import Progress
 from seqwright.text_cache import Rules, tokenised_texts
@@ -113,6 +114,21 @@ class TextInput(Input[Example, Ids]):
         """`input_B`, `real_BT` and `segment_BT`: with what stands around the texts, and padding on the right."""
         input_BT, real_BT = begun(padded([np.append(row, self.end) for row in rows]), self.begin)
         return {"input_B": input_BT, "real_BT": real_BT, "segment_BT": segments(input_BT, self.end)}
+
+    def joined(self, texts: Sequence[Ids]) -> Ids:
+        """The row of a text whose tokens are known, or of two."""
+        parts: list[Any] = [texts[0]]
+        for later in texts[1:]:
+            parts += [self.between, later]
+        return np.concatenate(parts).astype(np.int64)
+
+    def tokenised(self, texts: Sequence[str]) -> list[Ids]:
+        """The tokens of each text, all of them, without what stands around it."""
+        return list(self.tokenizer.encode(list(texts)))
+
+    def spelled(self, text: str) -> Spelled:
+        """The tokens of a typed text, where each stands in it, and its words with the places of theirs."""
+        return spelled_text(self.tokenizer, text)
 
     def parse(self, given: Any) -> Example:
         """A text; where texts belong in pairs, both with a tab between them, or a mapping of `text` and `second`."""

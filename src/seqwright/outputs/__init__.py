@@ -137,6 +137,10 @@ class Output(ABC, Generic[ExampleT, BatchT, PredictionT]):
     def line(self, prediction: PredictionT, top: int = 1) -> str:
         """A prediction, or the `top` best ones, as a line for people."""
 
+    def pieces(self, prediction: PredictionT, top: int = 1) -> list[tuple[str, int | None]]:
+        """The line in pieces, each with the number of its colour where it has one."""
+        return [(self.line(prediction, top), None)]
+
     @abstractmethod
     def fields(self, prediction: PredictionT, top: int = 1) -> dict[str, Any]:
         """A prediction as the fields that JSON, Python and a server share."""
@@ -148,6 +152,10 @@ class Output(ABC, Generic[ExampleT, BatchT, PredictionT]):
     def part_sentence(self, examples: Examples[ExampleT], rows: Rows[Any]) -> str:
         """What there is to know of the targets of a part, to follow the number of its examples."""
         return ""
+
+    def part_remarks(self, examples: Examples[ExampleT]) -> list[str]:
+        """What a user should know of the targets of a part before training on it."""
+        return []
 
     def remarks(self) -> list[str]:
         """What a user should know of the targets of the training part, a sentence each."""

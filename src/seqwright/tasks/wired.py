@@ -11,7 +11,9 @@ from torch import nn
 
 from seqwright.batches import Batches, Rows
 from seqwright.data.examples import PartName
+from seqwright.errors import RunError
 from seqwright.inputs import Examples, Given, Input, Room
+from seqwright.inputs.spelling import ReadsTokens
 from seqwright.inputs.tokenizers import Tokenizer, tokenizer_of
 from seqwright.lineage import model_row
 from seqwright.outputs import Baselines, Output
@@ -46,6 +48,13 @@ class Wires(NamedTuple):
     def tokenizer(self) -> Tokenizer:
         """What cuts texts into tokens, where texts are read."""
         return tokenizer_of(self.input)
+
+    @property
+    def reads_tokens(self) -> ReadsTokens:
+        """The input, where it reads texts as tokens, for those who look at them."""
+        if not isinstance(self.input, ReadsTokens):
+            raise RunError("the model reads no texts, so that there is nothing to listen to")
+        return self.input
 
     def save(self, folder: Path) -> None:
         """Write both."""
@@ -98,7 +107,11 @@ class Wired:
         for part in (train, valid):
             rows[part.part] = wires.input.encode(part)
             notes.append(f"{part.part}: {sentence_of(wires, part, rows[part.part])}")
-        notes += [*wires.output.remarks(), f"valid: baseline: {baselines_of(wires, data, 'valid').sentence}"]
+        notes += [
+            *data.remarks(),
+            *wires.output.remarks(),
+            f"valid: baseline: {baselines_of(wires, data, 'valid').sentence}",
+        ]
         batches = wires.learning(recipe, train, rows["train"])
         output = wires.output
         return Prepared(batches, validation(recipe, wires, valid), output.score_names, output.lower_is_better, notes)
@@ -120,6 +133,7 @@ class Wired:
             rows.append((name, *(f"{c:,}" for c in counts), shared, f"{length_N.mean():,.1f}", f"{length_N.max():,}"))
             facts[f"{name} part"] = sentence_of(wires, part, encoded)
             remarks += [*seen.remarks(wires), *wires.input.part_remarks(part)]
+            remarks += wires.output.part_remarks(part)
         train = Part(data, "train")
         batches = wires.learning(recipe, train, wires.input.encode(train))
         facts |= {name.replace("_", " "): f"{size:,}" for name, size in wires.sizes().items()}
