@@ -54,7 +54,12 @@ TASKS = {
         "series.SeriesInput",
         "label.LabelOutput",
     ),
-    "forecasting": TaskKind("series", {"inputs": "standard", "model": "lstm", "objective": "forecast"}),
+    "forecasting": TaskKind(
+        "series",
+        {"inputs": "standard", "model": "lstm", "objective": "forecast"},
+        "series.SeriesInput",
+        "values.ValuesOutput",
+    ),
     "description": TaskKind("described", {"inputs": "characters", "model": "lstm", "objective": "next-token"}),
 }
 USUAL_DATA = "files"
@@ -72,7 +77,7 @@ BALANCED = "seqwright.objectives.balanced_next_token"
 LABELS_AND_WORDS = "seqwright.objectives.labels_and_words"
 TAGGED_TEXT = Kind("seqwright.inputs.tagged_text", "TaggedText", "TaggedTextSettings", "tagging")
 QUESTION_TEXT = Kind("seqwright.inputs.question_text", "QuestionText", "QuestionTextSettings", "questions")
-SCALED_SERIES = Kind("seqwright.inputs.scaled_series", "ScaledSeries", "ScaledSeriesSettings", "forecasting")
+SERIES = Kind("seqwright.inputs.series", "SeriesInput", "SeasonalSeriesSettings", "forecasting")
 LABELLED_SERIES = Kind("seqwright.inputs.series", "SeriesInput", "SeriesSettings", "series-classification")
 VECTOR_TEXT = Kind("seqwright.inputs.vector_text", "VectorText", "VectorTextSettings", "description")
 
@@ -147,7 +152,7 @@ KINDS: dict[str, dict[str, tuple[Kind, ...]]] = {
                 *(QUESTION_TEXT, VECTOR_TEXT),
             ),
         ),
-        **dict.fromkeys(("standard", "none"), (SCALED_SERIES, LABELLED_SERIES)),
+        **dict.fromkeys(("standard", "none"), (SERIES, LABELLED_SERIES)),
     },
     "model": {
         kind: tuple(Kind(m.module, m.thing, m.settings, m.task) for m in MODELS if m.kind == kind)

@@ -149,7 +149,8 @@ def only_files(files: list[Path], recipe: Recipe) -> dict[str, Any]:
         return other_questions(files[0], recipe.data)
     paths = str(files[0]) if len(files) == 1 else [str(path) for path in files]
     own = recipe.data.kind.removesuffix("-card")
-    kind, reading = own if own in {"summaries", "pronunciations"} else TASKS[recipe.task].files, {}
+    kind = own if own in {"summaries", "pronunciations"} else TASKS[recipe.task].files
+    reading = recipe.data.model_dump(include={"history", "horizon"})  # what the model was built for
     if recipe.data.kind == kind and len(files) == 1:
         reading = recipe.data.model_dump(exclude={"kind", "train", "valid", "test"}, exclude_none=True)
     return {"kind": kind, **reading, "train": paths, "valid": paths, "test": paths}
@@ -176,10 +177,6 @@ def _drawn(task: str, result: Evaluation, run: Run, stem: Path) -> list[Path]:
             from seqwright.cli import tagging
 
             return tagging.draw_confusion(result, run.inputs, stem)
-        case "forecasting":
-            from seqwright.cli.forecasting import draw_evaluation
-
-            return draw_evaluation(result, stem)
         case _:
             return []
 
