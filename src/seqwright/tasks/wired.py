@@ -17,6 +17,7 @@ from seqwright.kinds import chosen
 from seqwright.lineage import model_row
 from seqwright.outputs import Baselines, Output
 from seqwright.recipe import Recipe
+from seqwright.settings import ModelSettings
 from seqwright.tasks import Checked, Evaluation, Prepared, refuse_missing_part
 
 TOKENS_AT_ONCE = 8192  # in a batch of what a user asks about
@@ -164,8 +165,9 @@ class Wired:
 def room_of(recipe: Recipe) -> Room:
     """What the model of a recipe can read."""
     begins = "begins" in model_row(recipe.model.kind, recipe.task).promises
-    settings = recipe.model.model_dump()
-    return Room(begins, settings.get("context"), bounded=settings.get("output") == "recurrent")
+    if not isinstance(recipe.model, ModelSettings):
+        return Room(begins)
+    return Room(begins, recipe.model.room, bounded=recipe.model.bounded)
 
 
 def validation(recipe: Recipe, wires: Wires, part: Part) -> Callable[[nn.Module], dict[str, float]]:
