@@ -115,7 +115,7 @@ def _data(recipe: Recipe, sizes: Sizes) -> Any:
     data = DATA_OF(recipe)
     fingerprint = data.fingerprint
     for reader in READERS:
-        if hasattr(data, reader):
+        if hasattr(data, reader) and (reader == "series" or not hasattr(data, "series")):  # of which windows are cut
             setattr(data, reader, _few(getattr(data, reader), sizes, getattr(data, "turns", 1)))
     data.fingerprint = lambda part: hashlib.sha256(f"{fingerprint(part)} {sizes}".encode()).hexdigest()
     return data

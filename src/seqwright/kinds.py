@@ -96,6 +96,8 @@ TASKS = {
         "series",
         {"inputs": "standard", "model": "lstm", "objective": "forecast"},
         verbs=("forecast",),
+        input="series.SeriesInput",
+        output="values.ValuesOutput",
         shown=("mse", "mae", "mase"),
     ),
     "description": TaskKind(
@@ -120,7 +122,7 @@ BALANCED = "seqwright.objectives.balanced_next_token"
 LABELS_AND_WORDS = "seqwright.objectives.labels_and_words"
 TAGGED_TEXT = Kind("seqwright.inputs.words", "WordsInput", "WordsSettings", "tagging")
 QUESTION_TEXT = Kind("seqwright.inputs.question_text", "QuestionText", "QuestionTextSettings", "questions")
-SCALED_SERIES = Kind("seqwright.inputs.scaled_series", "ScaledSeries", "ScaledSeriesSettings", "forecasting")
+SERIES = Kind("seqwright.inputs.series", "SeriesInput", "SeasonalSeriesSettings", "forecasting")
 LABELLED_SERIES = Kind("seqwright.inputs.series", "SeriesInput", "SeriesSettings", "series-classification")
 VECTOR_TEXT = Kind("seqwright.inputs.vector_text", "VectorText", "VectorTextSettings", "description")
 
@@ -195,7 +197,7 @@ KINDS: dict[str, dict[str, tuple[Kind, ...]]] = {
                 *(QUESTION_TEXT, VECTOR_TEXT),
             ),
         ),
-        **dict.fromkeys(("standard", "none"), (SCALED_SERIES, LABELLED_SERIES)),
+        **dict.fromkeys(("standard", "none"), (SERIES, LABELLED_SERIES)),
     },
     "model": {
         kind: tuple(Kind(m.module, m.thing, m.settings, m.task) for m in MODELS if m.kind == kind)

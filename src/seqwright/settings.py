@@ -36,6 +36,11 @@ class ModelSettings(Settings):
         """Most tokens that the model reads at once; None where there is no limit."""
         return None
 
+    @property
+    def bounded(self) -> bool:
+        """Whether all that the model says lies between -1 and 1."""
+        return False
+
     @field_validator("init_layers", mode="before")
     @classmethod
     def _any_sequence(cls, given: Any) -> Any:

@@ -8,7 +8,6 @@ import json
 import math
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from itertools import groupby
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -28,7 +27,6 @@ from seqwright.runs import Run, data_of, model_of, open_run, train, write_run
 from seqwright.tasks.answerer import Answerer
 from seqwright.tasks.describer import Describer
 from seqwright.tasks.filler import Filler
-from seqwright.tasks.forecaster import Forecaster
 from seqwright.tasks.language import first_token
 from seqwright.tasks.prompter import Prompter
 from seqwright.tasks.question_rows import tokenised as tokenised_questions
@@ -86,8 +84,6 @@ def evaluation(run: Run, part: Any) -> Evaluated:
     task, data = task_of(run.recipe.task), data_of(run.recipe)
     found = task.evaluated(run.recipe, data, run.inputs, run.model, part, run.recipe.decoding)
     wing, answers = WINGS[run.recipe.task], list(found.answers)
-    if run.recipe.task == "forecasting":
-        answers = [{"channels": list(some)} for _, some in groupby(answers, key=lambda answer: answer["window"])]
     if run.recipe.task == "masking":  # where a word is hidden by another than the mask, no user could ask for it
         answers = [answer for answer in answers if answer["text"].count("<mask>") == len(answer["hidden"])]
     return Evaluated(found.scores, [*map(wing.example, answers)], [*map(wing.prediction, answers)])
@@ -294,17 +290,13 @@ def _found(run: Run, examples: list[Any]) -> Iterator[Prediction]:
 
 
 def _forecast(run: Run, examples: list[Any]) -> Iterator[Prediction]:
-    for values_NC in Forecaster(run.model, run.inputs)(np.stack(examples), run.inputs.horizon):
+    for values_NC in run.inputs.predict(run.model, examples):
         yield tuple(values_NC.flatten().tolist())
 
 
 def _described(run: Run, examples: list[Any]) -> Iterator[Prediction]:
     for text in Describer(run.model, run.inputs, run.recipe.decoding).best(examples):
         yield (text,)
-
-
-def _channels(answer: dict[str, Any], name: str) -> Any:
-    return np.array([channel[name] for channel in answer["channels"]]).T
 
 
 WINGS = {
@@ -325,7 +317,7 @@ WINGS = {
     "tagging": Wing(lambda a: a["words"], lambda a: tuple(a["predicted"]), _tagged),
     "questions": Wing(lambda a: (a["question"], a["context"]), lambda a: (a["predicted"], a["probability"]), _found),
     "forecasting": Wing(
-        lambda a: _channels(a, "past"), lambda a: tuple(_channels(a, "forecast").flatten().tolist()), _forecast
+        lambda a: np.array(a["series"]), lambda a: tuple(np.array(a["forecast"]).flatten().tolist()), _forecast
     ),
     "description": Wing(lambda a: a["given"], lambda a: (a["hypothesis"],), _described),
 }

@@ -5,9 +5,9 @@ from typing import Any
 
 import pytest
 
+from seqwright.kinds import task_of
 from seqwright.recipe import recipe_from
 from seqwright.runs import data_of, open_run, train
-from seqwright.tasks.forecasting import ForecastingTask
 
 SMALL: dict[str, dict[str, Any]] = {
     "data": {"kind": "waves", "examples": 1000, "valid": 100, "test": 300, "history": 20},
@@ -21,7 +21,7 @@ def test_a_forecaster_beats_the_last_value(kind: str, tmp_path: Path) -> None:
     recipe = recipe_from({**SMALL, "model": {"kind": kind}})
     train(recipe, tmp_path)
     run = open_run(tmp_path)
-    found = ForecastingTask().evaluated(recipe, data_of(recipe), run.inputs, run.model, "test", None).scores
+    found = task_of(recipe.task).evaluated(recipe, data_of(recipe), run.inputs, run.model, "test", None).scores
     assert found["mse"] < found["naive_mse"] / 2
 
 
@@ -31,5 +31,5 @@ def test_a_network_of_one_unit_learns_from_every_step(tmp_path: Path) -> None:
     recipe = recipe_from({**SMALL, "model": model, "objective": {"after": "every"}})
     train(recipe, tmp_path)
     run = open_run(tmp_path)
-    found = ForecastingTask().evaluated(recipe, data_of(recipe), run.inputs, run.model, "test", None).scores
+    found = task_of(recipe.task).evaluated(recipe, data_of(recipe), run.inputs, run.model, "test", None).scores
     assert found["mse"] < found["naive_mse"]

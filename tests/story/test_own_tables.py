@@ -73,7 +73,7 @@ def test_a_table_of_measurements_becomes_a_forecaster(say: Say) -> None:
     assert (recipe.data.time, recipe.data.horizon, recipe.data.history) == ("when", 3, 9)
     code, out, err = say("check", "mine.toml", "training.threads=1")
     assert code == 0, err
-    assert "MSE to beat" in out
+    assert "least squares" in out
     assert say("train", "mine.toml", *QUICK)[0] == 0
     code, out, err = say("forecast", "runs/mine")
     assert [line.split(",")[0] for line in out.splitlines()] == [

@@ -65,7 +65,7 @@ def evaluate_run(
     else:
         _print(task, result)
     say(f"written to {shown(folder / 'eval' / name)}.json")
-    if drawn := _drawn(task, result, run, folder / "eval" / name):
+    if drawn := _drawn(result, folder / "eval" / name):
         say(f"drawn: {', '.join(map(shown, drawn))}")
 
 
@@ -147,7 +147,8 @@ def only_files(files: list[Path], recipe: Recipe) -> dict[str, Any]:
         return other_questions(files[0], recipe.data)
     paths = str(files[0]) if len(files) == 1 else [str(path) for path in files]
     own = recipe.data.kind.removesuffix("-card")
-    kind, reading = own if own in {"summaries", "pronunciations"} else TASKS[recipe.task].files, {}
+    kind = own if own in {"summaries", "pronunciations"} else TASKS[recipe.task].files
+    reading = recipe.data.model_dump(include={"history", "horizon"})  # what the model was built for
     if recipe.data.kind == kind and len(files) == 1:
         reading = recipe.data.model_dump(exclude={"kind", "train", "valid", "test"}, exclude_none=True)
     return {"kind": kind, **reading, "train": paths, "valid": paths, "test": paths}
@@ -162,20 +163,14 @@ def chosen_part(asked: str | None, there: list[PartName]) -> PartName:
     return cast(PartName, asked)
 
 
-def _drawn(task: str, result: Evaluation, run: Run, stem: Path) -> list[Path]:
+def _drawn(result: Evaluation, stem: Path) -> list[Path]:
     """The picture of an evaluation, for tasks that have one."""
-    if result.picture is not None:
-        from seqwright.pictures import save
-        from seqwright.pictures.evaluations import DRAWINGS
+    if result.picture is None:
+        return []
+    from seqwright.pictures import save
+    from seqwright.pictures.evaluations import DRAWINGS
 
-        return save(DRAWINGS[result.picture.name](**result.picture.data), stem)
-    match task:
-        case "forecasting":
-            from seqwright.cli.forecasting import draw_evaluation
-
-            return draw_evaluation(result, stem)
-        case _:
-            return []
+    return save(DRAWINGS[result.picture.name](**result.picture.data), stem)
 
 
 def _print(task: str, result: Evaluation) -> None:

@@ -94,6 +94,11 @@ class RecurrentForecasterSettings(ModelSettings):
     forget_bias: float = 1.0
     """Added at the beginning to the bias of the gate that keeps the old state, so that it stands open."""
 
+    @property
+    def bounded(self) -> bool:
+        """Whether the forecast is a recurrent state."""
+        return self.output == "recurrent"
+
     @model_validator(mode="after")
     def _something_is_recurrent(self) -> "RecurrentForecasterSettings":
         if not self.layers and self.output == "dense":

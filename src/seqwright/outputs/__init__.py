@@ -5,7 +5,7 @@ evaluation, the verbs, comparisons and pictures.
 """
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Generic, NamedTuple, Self, TypeVar
@@ -61,6 +61,11 @@ class Output(ABC, Generic[ExampleT, BatchT, PredictionT]):
     @property
     def decodes(self) -> bool:
         """Whether predictions are searched for, token by token: then a validation takes a sample."""
+        return False
+
+    @property
+    def scored_by_objective(self) -> bool:
+        """Whether the loss of an evaluation is that of the run's objective; otherwise predictions carry what it is."""
         return False
 
     @property
@@ -148,6 +153,10 @@ class Output(ABC, Generic[ExampleT, BatchT, PredictionT]):
     def answer(self, prediction: PredictionT, example: ExampleT) -> dict[str, Any]:
         """Target and prediction as an evaluation writes them down, beside what was read."""
         return self.fields(prediction)
+
+    def written(self, examples: int) -> Collection[int]:
+        """The numbers of those of so many examples that an evaluation writes down: all, where that is not too much."""
+        return range(examples)
 
     def part_sentence(self, examples: Examples[ExampleT], rows: Rows[Any]) -> str:
         """What there is to know of the targets of a part, to follow the number of its examples."""

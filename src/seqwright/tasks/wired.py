@@ -1,20 +1,21 @@
 """A task as input × output: how the two are learnt, how training gets its batches, and how a model is evaluated."""
 
-import hashlib
-import json
 from collections import Counter
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
+import torch
 from torch import nn
 
 from seqwright.batches import Batches, Rows
 from seqwright.data.examples import PartName
+from seqwright.devices import device_of
 from seqwright.errors import RunError
 from seqwright.inputs import Examples, Given, Input, Room
 from seqwright.inputs.spelling import ReadsTokens
 from seqwright.inputs.tokenizers import Tokenizer, tokenizer_of
+from seqwright.kinds import chosen
 from seqwright.lineage import model_row
 from seqwright.outputs import Baselines, Output
 from seqwright.recipe import Recipe
@@ -94,7 +95,7 @@ class Wired:
         """Input and output learnt from the training part, but for what is taken from another run."""
         train = Part(data, "train")
         read = self.input.learn(train, recipe.inputs, room=room_of(recipe), like=like)
-        return Wires(read, self.output.learn(train, None, read))
+        return Wires(read, self.output.learn(train, recipe.inputs, read))
 
     def loaded_inputs(self, folder: Path) -> Wires:
         """Those of a run."""
@@ -107,11 +108,8 @@ class Wired:
         for part in (train, valid):
             rows[part.part] = wires.input.encode(part)
             notes.append(f"{part.part}: {sentence_of(wires, part, rows[part.part])}")
-        notes += [
-            *data.remarks(),
-            *wires.output.remarks(),
-            f"valid: baseline: {baselines_of(wires, data, 'valid').sentence}",
-        ]
+        notes += [*data.remarks(), *wires.input.warnings(), *wires.output.remarks()]
+        notes += [f"valid: baseline: {baselines_of(wires, data, 'valid').sentence}"]
         batches = wires.learning(recipe, train, rows["train"])
         output = wires.output
         return Prepared(batches, validation(recipe, wires, valid), output.score_names, output.lower_is_better, notes)
@@ -120,7 +118,7 @@ class Wired:
         """Every part encoded and looked at."""
         rows: list[tuple[str, ...]] = []
         facts: dict[str, str] = {}
-        remarks = [*data.remarks(), *wires.output.remarks()]
+        remarks = [*data.remarks(), *wires.input.warnings(), *wires.output.remarks()]
         training: dict[bytes, Any] = {}
         for name in data.parts():
             part = Part(data, name)
@@ -150,8 +148,15 @@ class Wired:
         refuse_missing_part(data, part)
         examples = Part(data, part)
         predictions = wires.predictions(model, examples, decoding, recipe.training.tokens)
+        written = wires.output.written(len(predictions))
+        told = "" if len(written) == len(predictions) else f"; {len(written):,} of them are written down"
         report, baselines = wires.output.report(predictions, examples), baselines_of(wires, data, part)
-        scores = {**wires.output.scores(predictions, examples), **report.scores, **baselines.scores}
+        scores = {
+            **losses_of(recipe, wires, model, examples),
+            **wires.output.scores(predictions, examples),
+            **report.scores,
+            **baselines.scores,
+        }
         signatures = wires.output.signatures()
         return Evaluation(
             scores=scores,
@@ -160,9 +165,10 @@ class Wired:
             group_columns=report.group_columns,
             answers=[
                 {**wires.input.example_fields(example), **wires.output.answer(prediction, example)}
-                for example, prediction in zip(examples, predictions, strict=True)
+                for number, (example, prediction) in enumerate(zip(examples, predictions, strict=True))
+                if number in written
             ],
-            notes=[f"{part}: {sentence_of(wires, examples, wires.input.encode(examples))}", *baselines.notes],
+            notes=[f"{part}: {sentence_of(wires, examples, wires.input.encode(examples))}{told}", *baselines.notes],
             picture=report.picture,
         )
 
@@ -170,16 +176,35 @@ class Wired:
 def room_of(recipe: Recipe) -> Room:
     """What the model of a recipe can read."""
     begins = "begins" in model_row(recipe.model.kind, recipe.task).promises
-    return Room(begins, recipe.model.room if isinstance(recipe.model, ModelSettings) else None)
+    if not isinstance(recipe.model, ModelSettings):
+        return Room(begins)
+    return Room(begins, recipe.model.room, bounded=recipe.model.bounded)
 
 
 def validation(recipe: Recipe, wires: Wires, part: Part) -> Callable[[nn.Module], dict[str, float]]:
     """Every score over the whole part, as an evaluation has them."""
 
     def evaluate(model: nn.Module) -> dict[str, float]:
-        return wires.output.scores(wires.predictions(model, part, tokens=recipe.training.tokens), part)
+        predictions = wires.predictions(model, part, tokens=recipe.training.tokens)
+        return {**losses_of(recipe, wires, model, part), **wires.output.scores(predictions, part)}
 
     return evaluate
+
+
+@torch.inference_mode()
+def losses_of(recipe: Recipe, wires: Wires, model: nn.Module, part: Part) -> dict[str, float]:
+    """The mean loss over a part by the run's own objective, where the output is scored by that."""
+    if not wires.output.scored_by_objective:
+        return {}
+    kind = chosen("objective", recipe.objective.kind, recipe.task)
+    objective, device = kind.load(kind.thing)(recipe.objective), device_of(model)
+    total, count = 0.0, 0
+    rows = wires.input.encode(part)
+    tokens = max(recipe.training.tokens, TOKENS_AT_ONCE)
+    for batch in wires.output.batches(rows, wires.output.encode(part, rows), wires.input, tokens=tokens).once():
+        found, _ = objective(model.eval(), batch.to(device), None)
+        total, count = total + float(found.parts["loss"].sum), count + found.parts["loss"].over
+    return {"loss": total / count}
 
 
 def sentence_of(wires: Wires, part: Part, rows: Rows[Any]) -> str:
@@ -209,8 +234,7 @@ class Seen:
             if number not in read or target is None:
                 self.counts["unread"] += 1
                 continue
-            fields = json.dumps(wires.input.example_fields(example))
-            digest = hashlib.blake2b(fields.encode(), digest_size=8).digest()
+            digest = wires.input.digest(example)
             self.counts["duplicates"] += digest in self.targets
             self.counts["contradictions"] += self.targets.get(digest, target) != target
             self.counts["shared"] += digest in training

@@ -344,7 +344,7 @@ model = {{ kind = "lstm", width = 8 }}
 def test_the_interval_of_many_windows_is_that_of_a_sample(
     jobs: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("seqwright.tasks.forecasting.VALUES_KEPT", 30 * 60)
+    monkeypatch.setattr("seqwright.outputs.values.VALUES_KEPT", 30 * 60)
     text = "threads = 1\nresamples = 40\ndata = { examples = 60, valid = 11, test = 90 }\ntraining = { epochs = 1 }\n"
     plan = plan_of(tmp_path, text + '[[rows]]\nrecipe = "waves-dense"\n')
     _, found = compared(plan)
