@@ -99,7 +99,7 @@ def examples_of(run: Run, part: Any) -> list[Any]:
     """What the verb can be asked of a part, an example after the other; of a text whose words are hidden, the first."""
     if run.recipe.task != "masking":
         return evaluation(run, part).examples
-    texts = (text.split() for text in data_of(run.recipe).texts(part))
+    texts = (text.split() for text in data_of(run.recipe).examples(part))
     return [(" ".join(["<mask>", *words[1:]]), words[:1]) for words in texts]
 
 

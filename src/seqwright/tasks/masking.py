@@ -43,7 +43,7 @@ class MaskingTask:
 
     def learnt_inputs(self, recipe: Recipe, data: TextData, tokenizer: Tokenizer | None = None) -> MaskedText:
         """The tokenizer learnt from the training part, or a given one, with a mask."""
-        lines = (sentence for text in data.texts("train") for sentence in sentences(text))
+        lines = (sentence for text in data.examples("train") for sentence in sentences(text))
         return MaskedText.learnt(lines, recipe.inputs, tokenizer)
 
     def loaded_inputs(self, folder: Path) -> MaskedText:
@@ -128,7 +128,7 @@ class Read(NamedTuple):
 def examples_of(recipe: Recipe, data: TextData, inputs: MaskedText, part: PartName) -> Read:
     """A part of the corpus, tokenised or from the cache, as examples of the kind that the recipe wants."""
     tokens = tokenised_texts(
-        data.texts(part),
+        data.examples(part),
         key=f"{RULE} {data.fingerprint(part)} {inputs.fingerprint()}",
         encode=lambda texts: inputs.encode([sentences(text) for text in texts]),
         decode=lambda ids: inputs.tokenizer.decode(ids.tolist()),

@@ -25,7 +25,7 @@ def checked_sentences(
     remarks: list[str] = []
     training: set[bytes] = set()
     for part, tokens in parts.items():
-        found = Found(data.texts(part), training)
+        found = Found(data.examples(part), training)
         if part == "train":
             training = found.documents
         rows.append(_row(part, found, tokens, examples[part], inputs.end))
