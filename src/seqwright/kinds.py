@@ -39,7 +39,12 @@ TASKS = {
     "translation": TaskKind("files", {"inputs": "bpe", "model": "transformer", "objective": "next-token"}),
     "language": TaskKind("text", {"inputs": "bpe", "model": "lstm", "objective": "next-token"}),
     "prompting": TaskKind("files", {"inputs": "bpe", "model": "gpt", "objective": "answer"}),
-    "masking": TaskKind("text", {"inputs": "wordpiece", "model": "bert", "objective": "masked-token"}),
+    "masking": TaskKind(
+        "text",
+        {"inputs": "wordpiece", "model": "bert", "objective": "masked-token"},
+        "sentences.SentencesInput",
+        "masked.MaskedOutput",
+    ),
     "classification": TaskKind(
         "labelled", {"inputs": "bpe", "model": "lstm", "objective": "labels"}, "text.TextInput", "label.LabelOutput"
     ),
@@ -65,7 +70,7 @@ TOKENIZERS = ("bpe", "unigram", "wordpiece", "words", "spaced", "characters")
 PAIR_TEXT = Kind("seqwright.inputs.pair_text", "PairText", "PairTextSettings", "translation")
 PROMPT_TEXT = Kind("seqwright.inputs.prompt_text", "PromptText", "PromptTextSettings", "prompting")
 PLAIN_TEXT = Kind("seqwright.inputs.plain_text", "PlainText", "PlainTextSettings", "language")
-MASKED_TEXT = Kind("seqwright.inputs.masked_text", "MaskedText", "MaskedTextSettings", "masking")
+MASKED_TEXT = Kind("seqwright.inputs.sentences", "SentencesInput", "SentencesSettings", "masking")
 LABELLED_TEXT = Kind("seqwright.inputs.text", "TextInput", "TextSettings", "classification")
 RATED_TEXT = Kind("seqwright.inputs.text", "TextInput", "TextSettings", "rating")
 BALANCED = "seqwright.objectives.balanced_next_token"

@@ -230,10 +230,14 @@ def test_a_model_of_ours_computes_the_same_there(
 
 
 def _inputs(task: str, tokenizer: Tokenizer) -> Any:
-    from seqwright.inputs.masked_text import MaskedText
     from seqwright.inputs.plain_text import PlainText
+    from seqwright.inputs.sentences import SentencesInput
+    from seqwright.outputs.masked import MaskedOutput
+    from seqwright.tasks.wired import Wires
 
-    return PlainText(tokenizer) if task == "language" else MaskedText(tokenizer)
+    if task == "language":
+        return PlainText(tokenizer)
+    return Wires(SentencesInput(tokenizer, 16, 16, "pairs"), MaskedOutput(tokenizer, "tokens", 0.15, True))
 
 
 @pytest.mark.parametrize("kind", ["characters", "words", "bpe", "unigram", "wordpiece"])

@@ -15,19 +15,21 @@ import pytest
 import tokenizers
 import torch
 from safetensors.torch import load_file, save_file
+from seqwright.inputs.labelled_text import LabelledText
 from tokenizers import models, pre_tokenizers, processors
 
 from seqwright.__main__ import main as typed
 from seqwright.errors import DataError
-from seqwright.inputs.labelled_text import LabelledText
-from seqwright.inputs.masked_text import MaskedText
 from seqwright.inputs.plain_text import PlainText
+from seqwright.inputs.sentences import SentencesInput
 from seqwright.inputs.tokenizers import Tokenizer, TokenizerSettings
 from seqwright.interchange.checkpoints import is_rounded_up, refuse_other_vocabulary
 from seqwright.interchange.tokenizer_files import read_tokenizer, write_tokenizer
+from seqwright.outputs.masked import MaskedOutput
 from seqwright.recipe import recipe_from
 from seqwright.runs import model_of, open_run, write_run
 from seqwright.tasks.language import first_token
+from seqwright.tasks.wired import Wires
 from seqwright.training.weights import unique_tensors
 
 Damage = Callable[[Path], object]
@@ -57,7 +59,8 @@ def made(kind: str, folder: Path, *, joined: bool = True, **settings: Any) -> No
         "objective": {"kind": objective},
     }
     recipe = recipe_from(plain, name=folder.name)
-    inputs = PlainText(tokenizer) if objective == "next-token" else MaskedText(tokenizer)
+    masked = Wires(SentencesInput(tokenizer, 16, 16, "pairs"), MaskedOutput(tokenizer, "tokens", 0.15, True))
+    inputs = PlainText(tokenizer) if objective == "next-token" else masked
     write_run(recipe, folder, inputs, model_of(recipe, inputs.sizes()))
 
 

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 import torch
 from numpy.testing import assert_allclose
+from seqwright.inputs.labelled_text import LabelledText, LabelledTextSettings
 from torch import Tensor
 
 from seqwright.batches.labelled import labelled
@@ -16,12 +17,14 @@ from seqwright.cli.looking.lens import lens_of
 from seqwright.cli.looking.rows import row_of
 from seqwright.cli.looking.words import cosines
 from seqwright.errors import RunError, SettingError
-from seqwright.inputs.labelled_text import LabelledText, LabelledTextSettings
-from seqwright.inputs.masked_text import MaskedText, MaskedTextSettings
 from seqwright.inputs.plain_text import PlainText, PlainTextSettings
+from seqwright.inputs.sentences import SentencesInput, SentencesSettings
+from seqwright.inputs.tokenizers import Tokenizer
+from seqwright.outputs.masked import MaskedOutput
 from seqwright.recipe import recipe_from
 from seqwright.runs import Run, model_of
 from seqwright.tasks.vectors import WordVectors
+from seqwright.tasks.wired import Wires
 
 TEXTS = ["the river bank is green", "a bank lends money to the river"]
 MODEL = {"width": 8, "heads": 2, "layers": 3, "feed_forward": 11, "context": 19}
@@ -40,7 +43,9 @@ def a_bert(**model: Any) -> Run:
         "inputs": {"kind": "words"},
         "model": {"kind": "bert", **MODEL, **model},
     }
-    return opened(plain, MaskedText.learnt(TEXTS, MaskedTextSettings(kind="words")))
+    tokenizer = Tokenizer.train(TEXTS, SentencesSettings(kind="words"), special=("<mask>",))
+    output = MaskedOutput(tokenizer, "tokens", 0.15, True)
+    return opened(plain, Wires(SentencesInput(tokenizer, 19, 19, "pairs"), output))
 
 
 def a_pair_classifier() -> Run:

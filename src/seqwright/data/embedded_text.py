@@ -81,6 +81,10 @@ class PythonSource:
         """The modules of a part in the order of their names."""
         return (_source(self.folder / name) for name in self._modules[part])
 
+    def remarks(self) -> list[str]:
+        """What a user should know of it."""
+        return []
+
     def fingerprint(self, part: PartName) -> str:
         """A sha256 of the version of Python and of the modules."""
         return _fingerprint(self._modules[part], self.examples(part))
@@ -118,6 +122,10 @@ class Reference:
     def examples(self, part: PartName) -> Iterator[str]:
         """The topics of a part in the order of their names."""
         return (self._topics[name] for name in self._names[part])
+
+    def remarks(self) -> list[str]:
+        """What a user should know of it."""
+        return []
 
     def fingerprint(self, part: PartName) -> str:
         """A sha256 of the version of Python and of the topics."""

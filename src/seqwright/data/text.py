@@ -35,6 +35,9 @@ class TextData(Protocol):
     def examples(self, part: PartName) -> Iterator[str]:
         """Every document of a part in its fixed order, blank ones included."""
 
+    def remarks(self) -> list[str]:
+        """What a user should know of it."""
+
     def fingerprint(self, part: PartName) -> str:
         """A sha256 that changes whenever `examples(part)` would give something else."""
 
@@ -103,6 +106,10 @@ class TextFiles:
             map(_stripped, texts) if self._stripped else texts,
             f"the {part} part is empty: nothing of {piece.source[0]} falls into it; {self._remedy()}",
         )
+
+    def remarks(self) -> list[str]:
+        """What a user should know of it."""
+        return []
 
     def fingerprint(self, part: PartName) -> str:
         """A sha256 of the contents and of the settings that decide what `examples(part)` gives; paths do not count."""

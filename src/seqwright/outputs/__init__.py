@@ -144,6 +144,13 @@ class Output(ABC, Generic[ExampleT, BatchT, PredictionT]):
         """Target and prediction as an evaluation writes them down, beside what was read."""
         return self.fields(prediction)
 
+    def answers(
+        self, predictions: Sequence[PredictionT], examples: Examples[ExampleT], input: Input[ExampleT, Any]
+    ) -> Iterator[dict[str, Any]]:
+        """What an evaluation writes down, an answer after another: what was read, target and prediction."""
+        for example, prediction in zip(examples, predictions, strict=True):
+            yield {**input.example_fields(example), **self.answer(prediction, example)}
+
     def part_sentence(self, examples: Examples[ExampleT], rows: Rows[Any]) -> str:
         """What there is to know of the targets of a part, to follow the number of its examples."""
         return ""

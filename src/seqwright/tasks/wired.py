@@ -70,8 +70,11 @@ class Wires(NamedTuple):
         self, model: nn.Module, examples: Examples[Any], decoding: Any = None, tokens: int = TOKENS_AT_ONCE
     ) -> list[Any]:
         """A prediction for each example: the one way, for everybody who asks."""
-        batches = self.output.batches(self.input.encode(examples), None, self.input, tokens=tokens)
-        return list(self.output.predict(model.eval(), batches, examples, decoding))
+        return list(self.output.predict(model.eval(), self.batches(examples, tokens), examples, decoding))
+
+    def batches(self, examples: Examples[Any], tokens: int = TOKENS_AT_ONCE) -> Batches[Any]:
+        """The batches of what is asked."""
+        return self.output.batches(self.input.encode(examples), None, self.input, tokens=tokens)
 
 
 class Wired:
@@ -84,7 +87,7 @@ class Wired:
         """Input and output learnt from the training part, but for what is taken from another run."""
         train = Part(data, "train")
         read = self.input.learn(train, recipe.inputs, room=room_of(recipe), like=like)
-        return Wires(read, self.output.learn(train, None, read))
+        return Wires(read, self.output.learn(train, recipe.inputs, read))
 
     def loaded_inputs(self, folder: Path) -> Wires:
         """Those of a run."""
@@ -95,9 +98,10 @@ class Wired:
         train, valid = Part(data, "train"), Part(data, "valid")
         notes, rows = [], {}
         for part in (train, valid):
-            rows[part.part] = wires.input.encode(part)
+            rows[part.part] = wires.input.encode(part, seed=recipe.training.seed)
             notes.append(f"{part.part}: {sentence_of(wires, part, rows[part.part])}")
-        notes += [*wires.output.remarks(), f"valid: baseline: {baselines_of(wires, data, 'valid').sentence}"]
+        baseline = baselines_of(wires, data, "valid").sentence
+        notes += [*wires.output.remarks(), *([f"valid: baseline: {baseline}"] if baseline else [])]
         batches = wires.learning(recipe, train, rows["train"])
         output = wires.output
         return Prepared(batches, validation(recipe, wires, valid), output.score_names, output.lower_is_better, notes)
@@ -120,12 +124,10 @@ class Wired:
             facts[f"{name} part"] = sentence_of(wires, part, encoded)
             remarks += [*seen.remarks(wires), *wires.input.part_remarks(part)]
         train = Part(data, "train")
-        batches = wires.learning(recipe, train, wires.input.encode(train))
+        batches = wires.learning(recipe, train, wires.input.encode(train, seed=recipe.training.seed))
         facts |= {name.replace("_", " "): f"{size:,}" for name, size in wires.sizes().items()}
-        facts |= {
-            "padding": f"{100 * batches.padding():.1f} %",
-            "baseline": baselines_of(wires, data, "valid").sentence,
-        }
+        baseline = baselines_of(wires, data, "valid").sentence
+        facts |= {"padding": f"{100 * batches.padding():.1f} %"} | ({"baseline": baseline} if baseline else {})
         return Checked(COLUMNS, rows, facts, remarks), batches
 
     def evaluated(
@@ -142,10 +144,7 @@ class Wired:
             scores=scores,
             signatures={name: signatures[name] for name in scores if name in signatures},
             groups=report.groups,
-            answers=[
-                {**wires.input.example_fields(example), **wires.output.answer(prediction, example)}
-                for example, prediction in zip(examples, predictions, strict=True)
-            ],
+            answers=list(wires.output.answers(predictions, examples, wires.input)),
             notes=[f"{part}: {sentence_of(wires, examples, wires.input.encode(examples))}", *baselines.notes],
             picture=report.picture,
         )
@@ -154,14 +153,16 @@ class Wired:
 def room_of(recipe: Recipe) -> Room:
     """What the model of a recipe can read."""
     begins = "begins" in model_row(recipe.model.kind, recipe.task).promises
-    return Room(begins, recipe.model.model_dump().get("context"))
+    return Room(begins, recipe.model.model_dump().get("context"), recipe.model)
 
 
 def validation(recipe: Recipe, wires: Wires, part: Part) -> Callable[[nn.Module], dict[str, float]]:
     """Every score over the whole part, as an evaluation has them."""
+    batches = wires.batches(part, recipe.training.tokens)
 
     def evaluate(model: nn.Module) -> dict[str, float]:
-        return wires.output.scores(wires.predictions(model, part, tokens=recipe.training.tokens), part)
+        predictions = list(wires.output.predict(model.eval(), batches, part, None))
+        return wires.output.scores(predictions, part)
 
     return evaluate
 
@@ -186,7 +187,7 @@ class Seen:
         self.part = part.part
         self.targets: dict[bytes, Any] = {}
         self.counts: Counter[str] = Counter()
-        read = set(rows.example_N.tolist())
+        read = wires.input.read_examples(rows)
         for number, example in enumerate(part):
             self.counts["examples"] += 1
             target = wires.output.target(example)
