@@ -22,6 +22,7 @@ from pathlib import Path
 from typing import Any
 
 import torch
+from seqwright.tasks.classifier import Classifier
 
 from benchmarks.record import REPOSITORY, options, record, show
 from seqwright.data.cards import card
@@ -30,7 +31,6 @@ from seqwright.data.sentences import sentences
 from seqwright.kinds import task_of
 from seqwright.recipe import written
 from seqwright.runs import Run, data_of, open_run, parameters
-from seqwright.tasks.classifier import Classifier
 from seqwright.training.checkpoint import read_checkpoint, read_mark, step_folder
 
 STUDENT: dict[str, Any] = {
@@ -78,7 +78,11 @@ def main() -> None:
     texts = unlabelled(Path(os.path.relpath(home)) / "sentences.txt", 200 if given.quick else SENTENCES)
     (home / "student.toml").write_text(written(STUDENT), encoding="utf-8")
     layers = list(range(0, teacher.recipe.model.layers, 2))
-    begun = [f"model.weights={given.weights or given.teacher}", f"model.layers={len(layers)}", f"model.take={layers}"]
+    begun = [
+        f"model.weights={given.weights or given.teacher}",
+        f"model.layers={len(layers)}",
+        f"model.init_layers={layers}",
+    ]
     found: dict[str, list[dict[str, Any]]] = {"distilled": [], "plain": []}
     verbs = {"distilled": ["distil", str(given.teacher)], "plain": ["train"]}
     for seed in range(1, 1 + (1 if given.quick else given.seeds)):

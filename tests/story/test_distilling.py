@@ -216,7 +216,7 @@ def test_a_teacher_that_changed_is_noticed(home: Path, tmp_path: Path) -> None:
 
 
 def test_every_second_block_of_the_teacher_can_be_the_beginning(home: Path, tmp_path: Path) -> None:
-    model = ["model.kind=bert", f"model.weights={home / 'teacher'}", "model.layers=2", "model.take=[0,2]"]
+    model = ["model.kind=bert", f"model.weights={home / 'teacher'}", "model.layers=2", "model.init_layers=[0,2]"]
     bert = tmp_path / "bert.toml"
     bert.write_text((home / "student.toml").read_text().replace('kind = "gru"\nwidth = 8', ""))
     given = [*model, "training.steps=1", "training.rate=1e-12"]
@@ -234,11 +234,11 @@ def test_blocks_that_are_not_there_cannot_be_taken(home: Path, tmp_path: Path) -
     plain = {"data": plain["data"], "training": plain["training"]}
     model = {**TINY, "weights": str(home / "teacher"), "layers": 2}
     with pytest.raises(RunError, match=r"model\.take is \[0, 3\], but the blocks of .* are 0 to 2"):
-        train(recipe_from({**plain, "model": {**model, "take": [0, 3]}}), tmp_path / "run")
+        train(recipe_from({**plain, "model": {**model, "init_layers": [0, 3]}}), tmp_path / "run")
     with pytest.raises(SettingError, match="take names 1 blocks for 2 layers"):
-        recipe_from({**plain, "model": {**model, "take": [0]}})
+        recipe_from({**plain, "model": {**model, "init_layers": [0]}})
     with pytest.raises(SettingError, match="take chooses blocks of weights, which is not given"):
-        recipe_from({**plain, "model": {**TINY, "take": [0, 1, 2]}})
+        recipe_from({**plain, "model": {**TINY, "init_layers": [0, 1, 2]}})
 
 
 # ---------------------------------------------------------------------------------------------------- hidden words

@@ -7,6 +7,7 @@ from rich.console import Console
 from rich.table import Table
 
 from seqwright.cli.joining import EnsembleOptions
+from seqwright.cli.opening import opened_run
 from seqwright.cli.terminal import add_row, json_text, say, shown
 from seqwright.data.examples import PartName
 from seqwright.data.files import content_hash
@@ -14,7 +15,7 @@ from seqwright.errors import SettingError
 from seqwright.kinds import TASKS, task_of
 from seqwright.recipe import Recipe, validated
 from seqwright.run_folders import resolved_of
-from seqwright.runs import Run, data_of, open_run
+from seqwright.runs import Run, data_of
 from seqwright.tasks import Evaluation
 
 # Tasks in which nothing is written that a search could find.
@@ -35,7 +36,7 @@ def evaluate_run(
     if files and part is not None:
         raise SettingError("--part chooses from the run's own data and --data brings other pairs; give one of them")
     ensemble = ensemble or EnsembleOptions()
-    run, *others = ensemble.opened(open_run(folder, which=which, notice=say), which)
+    run, *others = ensemble.opened(opened_run(folder, which), which)
     recipe, files, task = run.recipe, [path.expanduser() for path in files], run.recipe.task
     if files:
         recipe = recipe._replace(data=validated("data", only_files(files, recipe), task))

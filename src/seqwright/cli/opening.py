@@ -5,7 +5,7 @@ from pathlib import Path
 
 from seqwright.cli.terminal import say
 from seqwright.errors import DataError, RunError
-from seqwright.runs import Run, open_run
+from seqwright.runs import Run, open_run, set_up_cpu
 
 AROUND = 3  # tokens that may stand before, between and after two texts
 LANGUAGE_MODEL = "a language model, trained on running text"
@@ -24,9 +24,16 @@ USES: dict[str, tuple[str, set[str]]] = {
 }
 
 
+def opened_run(folder: Path, which: str = "best") -> Run:
+    """A run to be used by this process alone, which computes with as many threads as its recipe says."""
+    run = open_run(folder, which=which, notice=say)
+    set_up_cpu(run.recipe)
+    return run
+
+
 def opened_for(verb: str, folder: Path, which: str) -> Run:
     """A run that the verb can use; any other is refused before anything is computed."""
-    run = open_run(folder, which=which, notice=say)
+    run = opened_run(folder, which)
     task = run.recipe.task
     purpose, tasks = USES[verb]
     if task not in tasks:

@@ -16,6 +16,7 @@ from seqwright.inputs.tokenizers import Tokenizer, tokenizer_of
 from seqwright.lineage import model_row
 from seqwright.outputs import Baselines, Output
 from seqwright.recipe import Recipe
+from seqwright.settings import ModelSettings
 from seqwright.tasks import Checked, Evaluation, Prepared, refuse_missing_part
 
 TOKENS_AT_ONCE = 8192  # in a batch of what a user asks about
@@ -153,7 +154,8 @@ class Wired:
 def room_of(recipe: Recipe) -> Room:
     """What the model of a recipe can read."""
     begins = "begins" in model_row(recipe.model.kind, recipe.task).promises
-    return Room(begins, recipe.model.model_dump().get("context"), recipe.model)
+context = recipe.model.room if isinstance(recipe.model, ModelSettings) else None
+    return Room(begins, context, recipe.model)
 
 
 def validation(recipe: Recipe, wires: Wires, part: Part) -> Callable[[nn.Module], dict[str, float]]:
