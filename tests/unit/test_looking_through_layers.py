@@ -7,7 +7,6 @@ import numpy as np
 import pytest
 import torch
 from numpy.testing import assert_allclose
-from seqwright.inputs.labelled_text import LabelledText, LabelledTextSettings
 from torch import Tensor
 
 from seqwright.batches.labelled import labelled
@@ -18,13 +17,12 @@ from seqwright.cli.looking.rows import row_of
 from seqwright.cli.looking.words import cosines
 from seqwright.errors import RunError, SettingError
 from seqwright.inputs.plain_text import PlainText, PlainTextSettings
-from seqwright.inputs.sentences import SentencesInput, SentencesSettings
+from seqwright.inputs.sentences import SentencesSettings
 from seqwright.inputs.tokenizers import Tokenizer
-from seqwright.outputs.masked import MaskedOutput
 from seqwright.recipe import recipe_from
 from seqwright.runs import Run, model_of
 from seqwright.tasks.vectors import WordVectors
-from seqwright.tasks.wired import Wires
+from tests.wires import classifier_wires, masked_wires
 
 TEXTS = ["the river bank is green", "a bank lends money to the river"]
 MODEL = {"width": 8, "heads": 2, "layers": 3, "feed_forward": 11, "context": 19}
@@ -44,8 +42,7 @@ def a_bert(**model: Any) -> Run:
         "model": {"kind": "bert", **MODEL, **model},
     }
     tokenizer = Tokenizer.train(TEXTS, SentencesSettings(kind="words"), special=("<mask>",))
-    output = MaskedOutput(tokenizer, "tokens", 0.15, True)
-    return opened(plain, Wires(SentencesInput(tokenizer, 19, 19, "pairs"), output))
+    return opened(plain, masked_wires(tokenizer, 19))
 
 
 def a_pair_classifier() -> Run:
@@ -54,8 +51,7 @@ def a_pair_classifier() -> Run:
         "inputs": {"kind": "words"},
         "model": {"kind": "bert", **MODEL},
     }
-    settings = LabelledTextSettings(kind="words")
-    return opened(plain, LabelledText.learnt(TEXTS, {"yes": 1, "no": 1}, settings, begins=True, pairs=True))
+    return opened(plain, classifier_wires(TEXTS, {"yes": 1, "no": 1}, begins=True, pairs=True))
 
 
 def opened(plain: dict[str, Any], inputs: Any) -> Run:

@@ -18,9 +18,6 @@ from seqwright.run_folders import resolved_of
 from seqwright.runs import Run, data_of
 from seqwright.tasks import Evaluation
 
-# Tasks in which nothing is written that a search could find.
-UNSEARCHED = {"language", "masking", "classification", "rating", "tagging", "questions", "forecasting"}
-
 
 def evaluate_run(
     folder: Path,
@@ -40,13 +37,13 @@ def evaluate_run(
     recipe, files, task = run.recipe, [path.expanduser() for path in files], run.recipe.task
     if files:
         recipe = recipe._replace(data=validated("data", only_files(files, recipe), task))
-    if task in UNSEARCHED and any(value is not None for value in decoding.values()):
+    if not TASKS[task].searched and any(value is not None for value in decoding.values()):
         raise SettingError(f"{shown(folder)} learnt {task}, where nothing is searched for; leave the beam out")
     data = data_of(recipe)
     chosen = chosen_part(part, data.parts())
     settings = decoding_settings(run, decoding)
     subject = " and ".join(map(str, files)) if files else f"the {chosen} part"
-    searched = "" if task in UNSEARCHED else f", {settings.in_words()}"
+    searched = f", {settings.in_words()}" if TASKS[task].searched else ""
     subjects = ", ".join(f"{shown(each.folder)}, step {each.step:,}" for each in (run, *others))
     say(f"{subjects}, on {subject}{searched}")
     if not files:
@@ -106,7 +103,7 @@ def _name(run: Run, subject: str, settings: Any, which: str) -> str:
     The subject is a part, or the name of a file with the beginning of its sha256: it may be called like a part.
     """
     name = f"{subject}-step-{run.step:06d}"
-    if run.recipe.task not in UNSEARCHED:
+    if TASKS[run.recipe.task].searched:
         name += f"-beam-{settings.beam}"
     if settings.beam > 1 and settings.length_penalty != run.recipe.decoding.length_penalty:
         name += f"-penalty-{settings.length_penalty:g}"
@@ -209,8 +206,7 @@ def _print(task: str, result: Evaluation) -> None:
     console.print(table)
     if result.groups:
         console.print()
-        named = ("label", "right") if task == "classification" else ("kind", "exact")
-        groups = Table(*named, "share", box=None, pad_edge=False)
+        groups = Table(*result.group_columns, "share", box=None, pad_edge=False)
         for kind, (matched, count) in sorted(result.groups.items()):
             add_row(groups, kind, f"{matched}/{count}", f"{100 * matched / count:.1f} %" if count else "–")
         matched, count = (sum(group[i] for group in result.groups.values()) for i in (0, 1))

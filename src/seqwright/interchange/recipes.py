@@ -91,4 +91,4 @@ def _masked(settings: Any, tokenizer: Tokenizer) -> Wires:
 
 
 def _text(settings: Any, tokenizer: Tokenizer, pairs: bool) -> TextInput:
-    return TextInput(tokenizer, settings.longest, settings.left_out, begins=True, pairs=pairs)
+    return TextInput(tokenizer, settings.longest, settings.left_out, begins=True, pairs=pairs, imported=True)

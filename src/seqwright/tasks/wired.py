@@ -145,6 +145,7 @@ class Wired:
             scores=scores,
             signatures={name: signatures[name] for name in scores if name in signatures},
             groups=report.groups,
+            group_columns=report.group_columns,
             answers=list(wires.output.answers(predictions, examples, wires.input)),
             notes=[f"{part}: {sentence_of(wires, examples, wires.input.encode(examples))}", *baselines.notes],
             picture=report.picture,
@@ -154,7 +155,7 @@ class Wired:
 def room_of(recipe: Recipe) -> Room:
     """What the model of a recipe can read."""
     begins = "begins" in model_row(recipe.model.kind, recipe.task).promises
-context = recipe.model.room if isinstance(recipe.model, ModelSettings) else None
+    context = recipe.model.room if isinstance(recipe.model, ModelSettings) else None
     return Room(begins, context, recipe.model)
 
 

@@ -20,6 +20,7 @@ from seqwright.models.bert_heads import MaskedBert, MaskedBertSettings
 from seqwright.outputs.masked import MaskedOutput
 from seqwright.tasks.embedder import Embedder
 from seqwright.tasks.wired import Wires
+from tests.wires import masked_wires
 
 CORPUS = ["the cat sat on the mat, and the dog sat too.", "a cat (not a dog) is on the mat."] * 9
 
@@ -31,7 +32,7 @@ def own(kind: str) -> Tokenizer:
 
 
 def wires(tokenizer: Tokenizer, context: int = 99) -> Any:
-    return Wires(SentencesInput(tokenizer, context, context, "pairs"), MaskedOutput(tokenizer, "tokens", 0.15, True))
+    return masked_wires(tokenizer, context)
 
 
 def filled(model: nn.Module, inputs: Wires, texts: list[str], top: int = 5) -> list[Any]:
