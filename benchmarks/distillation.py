@@ -30,7 +30,6 @@ from seqwright.data.sentences import sentences
 from seqwright.kinds import task_of
 from seqwright.recipe import written
 from seqwright.runs import Run, data_of, open_run, parameters
-from seqwright.tasks.classifier import Classifier
 from seqwright.training.checkpoint import read_checkpoint, read_mark, step_folder
 
 STUDENT: dict[str, Any] = {
@@ -78,7 +77,11 @@ def main() -> None:
     texts = unlabelled(Path(os.path.relpath(home)) / "sentences.txt", 200 if given.quick else SENTENCES)
     (home / "student.toml").write_text(written(STUDENT), encoding="utf-8")
     layers = list(range(0, teacher.recipe.model.layers, 2))
-    begun = [f"model.weights={given.weights or given.teacher}", f"model.layers={len(layers)}", f"model.take={layers}"]
+    begun = [
+        f"model.weights={given.weights or given.teacher}",
+        f"model.layers={len(layers)}",
+        f"model.init_layers={layers}",
+    ]
     found: dict[str, list[dict[str, Any]]] = {"distilled": [], "plain": []}
     verbs = {"distilled": ["distil", str(given.teacher)], "plain": ["train"]}
     for seed in range(1, 1 + (1 if given.quick else given.seeds)):
@@ -163,8 +166,8 @@ def speeds(runs: dict[str, Run], count: int | None) -> dict[str, float]:
     texts = [example.text for example in data_of(next(iter(runs.values())).recipe).examples("test")][:count]
     for _ in range(TIMES):
         for name, run in runs.items():
-            classifier, began = Classifier(run.model, run.inputs), time.perf_counter()
-            classifier.log_probabilities(texts)
+            began = time.perf_counter()
+            run.inputs.predict(run.model, texts)
             seconds[name].append(time.perf_counter() - began)
     return {name: round(len(texts) / statistics.median(took), 1) for name, took in seconds.items()}
 

@@ -22,7 +22,7 @@ from typing import Any
 from torch import nn
 
 from benchmarks.record import REPOSITORY, options, record, show
-from seqwright.arpa import write_arpa
+from seqwright.interchange.arpa import write_arpa
 from seqwright.kinds import task_of
 from seqwright.models.ngram import Ngram
 from seqwright.runs import Run, data_of, open_run, parameters

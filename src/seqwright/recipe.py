@@ -21,7 +21,7 @@ from seqwright.settings import Settings
 SECTIONS = tuple(KINDS)
 FORMAT = 1
 WORDS = ("name", "description", "base")
-INIT_ONLY_KEYS = frozenset({"weights", "take"})  # of a model: where it began, which is no one else's matter
+INIT_ONLY_KEYS = frozenset({"weights", "init_layers", "frozen"})  # of a model: where it began
 TOKENIZER_KEYS = frozenset({"kind", "vocabulary", "normalise", "lowercase", "least"})  # what decides a tokenizer
 
 

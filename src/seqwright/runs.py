@@ -28,6 +28,7 @@ from seqwright.lineage import model_row
 from seqwright.objectives.objective import Objective
 from seqwright.recipe import Recipe, recipe_from
 from seqwright.run_folders import clear, locked, refuse_changes, refuse_other_data, resolved_of, write_beginning
+from seqwright.settings import ModelSettings
 from seqwright.tasks import Prepared
 from seqwright.tasks.distillation import Teacher, taught, unlabelled_sum
 from seqwright.tasks.wired import Wires
@@ -66,28 +67,18 @@ def model_of(recipe: Recipe, sizes: Mapping[str, Any]) -> nn.Module:
 
 def weights_of(recipe: Recipe) -> str | None:
     """The run whose weights a recipe begins from."""
-    weights: str | None = recipe.model.model_dump().get("weights")
-    return weights
+    return recipe.model.weights if isinstance(recipe.model, ModelSettings) else None
 
 
 def init_layers_of(recipe: Recipe) -> Sequence[int] | None:
     """Which blocks of that run a recipe takes, if it chooses."""
-    blocks: Sequence[int] | None = recipe.model.model_dump().get("take")
-    return blocks
+    return recipe.model.init_layers if isinstance(recipe.model, ModelSettings) else None
 
 
 def source_of(recipe: Recipe) -> Run | None:
     """The run that a recipe takes its weights or its tokenizer from."""
     where = weights_of(recipe) or recipe.inputs.model_dump().get("tokenizer")
-    return None if where is None else opened_beside(Path(where).expanduser())
-
-
-def opened_beside(folder: Path) -> Run:
-    """Another run, opened while one is trained, which keeps the number of threads it has."""
-    threads = torch.get_num_threads()
-    run = open_run(folder)
-    torch.set_num_threads(threads)
-    return run
+    return None if where is None else open_run(Path(where).expanduser())
 
 
 def objective_of(recipe: Recipe, sizes: Mapping[str, Any] | None = None) -> Objective:
@@ -110,7 +101,7 @@ def teachers_of(recipe: Recipe, folder: Path) -> list[Teacher]:
         if before is not None and not path.is_dir():
             teachers.append(Teacher(where, before, None))
         else:
-            run = opened_beside(path)
+            run = open_run(path)
             teachers.append(Teacher(where, fingerprint_of(run), run))
     return teachers
 
@@ -171,11 +162,21 @@ def set_up_cpu(recipe: Recipe) -> None:
 
 
 def train(
-    recipe: Recipe, folder: Path, *, text: str = "", reporter: Reporter | None = None, fresh: bool = False
+    recipe: Recipe, folder: str | Path, *, text: str = "", reporter: Reporter | None = None, fresh: bool = False
 ) -> Run:
-    """Train a recipe into a run folder, going on where an earlier training stopped. `text` is the recipe as written."""
-    reporter = reporter or Quiet()
+    """Train a recipe into a run folder, resuming where an earlier training stopped. `text` is the recipe as written.
+
+    It computes with as many threads as the recipe says; afterwards the process has as many as before.
+    """
+    threads = torch.get_num_threads()
     set_up_cpu(recipe)
+    try:
+        return _train(recipe, Path(folder), text, reporter or Quiet(), fresh=fresh)
+    finally:
+        torch.set_num_threads(threads)
+
+
+def _train(recipe: Recipe, folder: Path, text: str, reporter: Reporter, *, fresh: bool) -> Run:
     task, data, device = task_of(recipe.task), data_of(recipe), training_device(recipe)
     world = World.from_environment(device)
     with locked(folder) if world.first else nullcontext():  # under torchrun only one process writes
@@ -255,11 +256,12 @@ def write_run(recipe: Recipe, folder: Path, inputs: Any, model: nn.Module) -> Ru
     return Run(folder, recipe, inputs, model.eval(), 1)
 
 
-def open_run(folder: Path, *, which: str = "best", notice: Callable[[str], None] = warnings.warn) -> Run:
-    """Open a run for use: its best checkpoint, else the last.
+def open_run(folder: str | Path, *, which: str = "best", notice: Callable[[str], None] = warnings.warn) -> Run:
+    """Open a run for use: its best checkpoint, else the last. Nothing of the process changes, such as its threads.
 
     If that one is damaged, the newest whole one serves, and `notice` is told.
     """
+    folder = Path(folder)
     if not folder.is_dir():
         raise RunError(f"there is no run {folder}; `seqwright train` makes one")
     if which not in {"best", "last"}:
@@ -271,7 +273,6 @@ def open_run(folder: Path, *, which: str = "best", notice: Callable[[str], None]
     step, files = _weights(folder, which, _imported_again(recipe, folder, inputs), notice)
     model = model_of(recipe, inputs.sizes())
     load_tensors(model, files.get("averages") or files["model"])
-    set_up_cpu(recipe)
     try:
         device = training_device(recipe)
     except SettingError:  # trained elsewhere

@@ -22,20 +22,15 @@ from seqwright.batches.pairs import Pairs
 from seqwright.batches.text import Text
 from seqwright.inputs.foreign_tokenizers import ForeignTokenizer
 from seqwright.inputs.masked_text import MaskedText
-from seqwright.kinds import task_of
+from seqwright.kinds import TASKS, task_of
 from seqwright.recipe import read_recipe, recipe_from
 from seqwright.runs import Run, data_of, model_of, open_run, train, write_run
 from seqwright.tasks.answerer import Answerer
-from seqwright.tasks.classifier import Classifier
 from seqwright.tasks.describer import Describer
 from seqwright.tasks.filler import Filler
 from seqwright.tasks.forecaster import Forecaster
 from seqwright.tasks.language import first_token
 from seqwright.tasks.prompter import Prompter
-from seqwright.tasks.question_rows import tokenised as tokenised_questions
-from seqwright.tasks.rater import Rater
-from seqwright.tasks.tagged_rows import tokenised as tokenised_tags
-from seqwright.tasks.tagger import Tagger
 from seqwright.tasks.translator import Translator
 from seqwright.tasks.writer import Writer
 
@@ -131,22 +126,17 @@ def training_rows(run: Run) -> set[Row]:
 
 def numbered_rows(run: Run) -> list[tuple[int, Row]] | None:
     """The rows of an epoch, each with the number of its example; nothing where batches do not know it."""
-    recipe, data, inputs = run.recipe, data_of(run.recipe), run.inputs
-    batches: Any = task_of(recipe.task).prepared(recipe, data, inputs).train
+    batches: Any = task_of(run.recipe.task).prepared(run.recipe, data_of(run.recipe), run.inputs).train
+    if TASKS[run.recipe.task].input or run.recipe.task == "questions":
+        return [each for batch in batches.once() for each in _numbered(batch.example_B, rows_of(batch, run))]
     if not hasattr(batches, "traced"):
         return None
-    numbered: list[tuple[int, Row]] = []
-    for batch, numbers in batches.traced():
-        match recipe.task:
-            case "tagging":  # of stretches
-                part = tokenised_tags(data, inputs, "train")
-                example_B = np.searchsorted(part.end_M, part.tags.end_N[numbers] - 1, side="right")
-            case "questions":  # of windows
-                example_B = tokenised_questions(data, inputs, "train").rows(inputs).question_N[numbers]
-            case _:  # of the document of each token
-                example_B = numbers[:, 0]
-        numbered += zip(example_B.tolist(), rows_of(batch, run), strict=True)
-    return numbered
+    # of the document of each token
+    return [each for batch, numbers in batches.traced() for each in _numbered(numbers[:, 0], rows_of(batch, run))]
+
+
+def _numbered(example_B: Any, rows: list[Row]) -> Iterator[tuple[int, Row]]:
+    return zip(example_B.tolist(), rows, strict=True)
 
 
 def train_again(recipe: Path, folder: Path, steps: int) -> None:
@@ -195,14 +185,17 @@ def rows_of(batch: Any, run: Run) -> list[Row]:
             assert isinstance(batch, Pairs)
             return _rows(batch.source_BS, batch.source_real_BS, run)
         case "forecasting":
-            return [tuple(np.round(values.flatten().tolist(), 4).tolist()) for values in batch.past_BTC]
+            return [tuple(np.round(values.flatten().tolist(), 4).tolist()) for values in batch.input_BTC]
         case "description":
             return [tuple(np.round(values.tolist(), 4).tolist()) for values in batch.vector_BX]
         case "language" | "prompting":
             return _rows(batch.input_BT, batch.real_BT, run)
+        case "masking":
+            return _rows(batch.target_BT, batch.real_BT, run, batch.segment_BT)
+        case "classification" | "rating":
+            return _rows(batch.input_B, batch.real_BT, run, batch.segment_BT)
         case _:
-            tokens_BT = batch.target_BT if hasattr(batch, "target_BT") else batch.tokens_BT
-            return _rows(tokens_BT, batch.real_BT, run, getattr(batch, "segment_BT", None))
+            return _rows(batch.input_BT, batch.real_BT, run, getattr(batch, "segment_BT", None))
 
 
 def _rows(tokens_BT: Tensor, real_BT: Tensor, run: Run, segment_BT: Tensor | None = None) -> list[Row]:
@@ -268,22 +261,22 @@ def _filled(run: Run, examples: list[Any]) -> Iterator[Prediction]:
 
 
 def _classified(run: Run, examples: list[Any]) -> Iterator[Prediction]:
-    texts, seconds = _texts(run, examples)
-    for found in Classifier(run.model, run.inputs)(texts, seconds):
+    for found in run.inputs.predict(run.model, [_given(example) for example in examples]):
         yield found.label, *(found.probabilities[label] for label in sorted(found.probabilities))
 
 
 def _rated(run: Run, examples: list[Any]) -> Iterator[Prediction]:
-    for rating in Rater(run.model, run.inputs)(*_texts(run, examples)):
-        yield (rating,)
+    for found in run.inputs.predict(run.model, [_given(example) for example in examples]):
+        yield (found.value,)
 
 
-def _texts(run: Run, examples: list[Any]) -> tuple[list[str], list[str] | None]:
-    return [text for text, _ in examples], [second for _, second in examples] if run.inputs.pairs else None
+def _given(example: tuple[str, str | None]) -> dict[str, str]:
+    text, second = example
+    return {"text": text} if second is None else {"text": text, "second": second}
 
 
 def _tagged(run: Run, examples: list[Any]) -> Iterator[Prediction]:
-    for found in Tagger(run.model, run.inputs)(examples):
+    for found in run.inputs.predict(run.model, examples):
         yield tuple(found.tags)
 
 

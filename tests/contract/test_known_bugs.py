@@ -35,7 +35,6 @@ def borrower(workshop: Workshop, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
     return str(recipe)
 
 
-@known("a translation has two tokenizers, and no attribute `tokenizer`", AttributeError)
 @pytest.mark.parametrize("verb", ["check", "train"])
 def test_the_tokenizer_of_a_translation_is_taken_or_refused_in_a_sentence(
     verb: str, borrower: str, tmp_path: Path
@@ -44,7 +43,6 @@ def test_the_tokenizer_of_a_translation_is_taken_or_refused_in_a_sentence(
     assert found.code == 0 or one_sentence(found.err)
 
 
-@known("a translation has two tokenizers, and no attribute `tokenizer`", AttributeError)
 def test_a_comparison_takes_or_refuses_the_tokenizer_of_a_translation_in_a_sentence(
     borrower: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -54,22 +52,19 @@ def test_a_comparison_takes_or_refuses_the_tokenizer_of_a_translation_in_a_sente
     assert found.code == 0 or "row 'borrower' is missing" in found.err or one_sentence(found.err)
 
 
-@known("only a Path is taken", AttributeError)
 def test_a_run_is_opened_by_a_path_that_is_a_string(workshop: Workshop, monkeypatch: pytest.MonkeyPatch) -> None:
     workshop.enter(CLASSIFICATION, monkeypatch)
-    assert open_run("run").step == CLASSIFICATION.steps  # type: ignore[arg-type]
+    assert open_run("run").step == CLASSIFICATION.steps
 
 
-@known("only a Path is taken", AttributeError)
 def test_a_run_is_trained_into_a_path_that_is_a_string(
     workshop: Workshop, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     workshop.enter(CLASSIFICATION, monkeypatch)
     recipe = read_recipe("tiny.toml", ["training.steps=2"])
-    assert train(recipe, str(tmp_path / "run")).step == 2  # type: ignore[arg-type]
+    assert train(recipe, str(tmp_path / "run")).step == 2
 
 
-@known("opening a run sets the threads of the whole process", AssertionError)
 def test_opening_a_run_leaves_the_number_of_threads_alone(
     workshop: Workshop, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
@@ -130,7 +125,6 @@ def test_gradients_of_one_text_where_pairs_are_read_are_refused_in_a_sentence(
         pytest.param(
             BY_NAME["tagging"],
             ("embed", "RUN", "red cat"),
-            marks=known("the tagger reads a space before the first word, embed does not", AssertionError),
             id="embed",
         ),
     ],

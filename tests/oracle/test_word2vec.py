@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from seqwright.errors import DataError
 from seqwright.inputs.tokenizers import Tokenizer, TokenizerSettings
-from seqwright.word2vec import write_word2vec
+from seqwright.interchange.word2vec import write_word2vec
 
 
 def parsed(content: bytes) -> tuple[list[str], NDArray[np.float32]]:

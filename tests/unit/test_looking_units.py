@@ -23,14 +23,17 @@ from seqwright.cli.looking.readings import (
     rule_of,
     unit_named,
 )
+from seqwright.data.tagged_columns import Sentence
 from seqwright.errors import SettingError
-from seqwright.inputs.labelled_text import LabelledText, LabelledTextSettings
-from seqwright.inputs.plain_text import PlainText, PlainTextSettings
 from seqwright.inputs import Given, Room
+from seqwright.inputs.plain_text import PlainText, PlainTextSettings
 from seqwright.inputs.words import WordsInput, WordsSettings
+from seqwright.outputs.tags import TagsOutput
 from seqwright.recipe import recipe_from
 from seqwright.runs import Run, model_of
+from seqwright.tasks.wired import Wires
 from seqwright.tasks.writer import Writer
+from tests.wires import classifier_wires
 
 TEXT = 'a bad (cab) or "two" (a "dad") 7'
 
@@ -54,8 +57,7 @@ def a_classifier(longest: int = 50) -> Run:
         "model": {"kind": "gru", "width": 5, "embedding": 3, "bidirectional": True},
     }
     recipe = recipe_from(plain, name="reviews")
-    settings = LabelledTextSettings(kind="words", longest=longest)
-    inputs = LabelledText.learnt(["a fine film or a dull one"], {"good": 1, "bad": 1}, settings)
+    inputs = classifier_wires(["a fine film or a dull one"], {"good": 1, "bad": 1}, longest=longest)
     return Run(Path("runs/reviews"), recipe, inputs, model_of(recipe, inputs.sizes()).eval(), 0)
 
 

@@ -44,7 +44,10 @@ def test_the_stretches_of_a_sentence_have_its_number_and_know_where_they_begin()
     assert rows.cut == 1
     assert rows.lengths(0).tolist() == [[2], [1], [2]]
     taken = rows.take(np.array([2, 1]), 0)
-    assert [(row.tokens.tolist(), row.length_W.tolist(), row.begin) for row in taken] == [([6, 4], [1, 1], 0), ([9], [1], 1)]
+    assert [(row.tokens.tolist(), row.length_W.tolist(), row.begin) for row in taken] == [
+        ([6, 4], [1, 1], 0),
+        ([9], [1], 1),
+    ]
 
 
 @pytest.mark.parametrize(("begin", "before"), [(None, []), (2, [2])])

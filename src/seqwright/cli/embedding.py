@@ -8,11 +8,12 @@ from typing import cast
 import numpy as np
 from torch import Tensor
 
+from seqwright.cli.opening import opened_run
 from seqwright.cli.terminal import json_text, say, shown
 from seqwright.cli.translating import asked, some_lines
 from seqwright.errors import DataError, RunError, SettingError
 from seqwright.layers.embeddings import HasTokenVectors
-from seqwright.runs import Run, open_run
+from seqwright.runs import Run
 from seqwright.tasks.embedder import Embedder, Pooling
 from seqwright.tasks.language import first_token
 from seqwright.whole_file import bytes_whole, written_whole
@@ -37,7 +38,7 @@ def embed_texts(
         raise SettingError(f"--pooling is '{pooling}'; choose mean, first or thought")
     _refuse(output, as_json=as_json, yes=yes)
     texts, file = asked("embed", texts, file)
-    embedder = _embedder(open_run(folder, which=which, notice=say), cast(Pooling | None, pooling))
+    embedder = _embedder(opened_run(folder, which), cast(Pooling | None, pooling))
     vectors = _vectors(embedder, texts, file, normalise=normalise)
     if output is None:
         for text, vector_D in vectors:

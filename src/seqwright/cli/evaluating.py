@@ -7,6 +7,7 @@ from rich.console import Console
 from rich.table import Table
 
 from seqwright.cli.joining import EnsembleOptions
+from seqwright.cli.opening import opened_run
 from seqwright.cli.terminal import add_row, json_text, say, shown
 from seqwright.data.examples import PartName
 from seqwright.data.files import content_hash
@@ -14,11 +15,8 @@ from seqwright.errors import SettingError
 from seqwright.kinds import TASKS, task_of
 from seqwright.recipe import Recipe, validated
 from seqwright.run_folders import resolved_of
-from seqwright.runs import Run, data_of, open_run
+from seqwright.runs import Run, data_of
 from seqwright.tasks import Evaluation
-
-# Tasks in which nothing is written that a search could find.
-UNSEARCHED = {"language", "masking", "classification", "rating", "tagging", "questions", "forecasting"}
 
 
 def evaluate_run(
@@ -35,17 +33,17 @@ def evaluate_run(
     if files and part is not None:
         raise SettingError("--part chooses from the run's own data and --data brings other pairs; give one of them")
     ensemble = ensemble or EnsembleOptions()
-    run, *others = ensemble.opened(open_run(folder, which=which, notice=say), which)
+    run, *others = ensemble.opened(opened_run(folder, which), which)
     recipe, files, task = run.recipe, [path.expanduser() for path in files], run.recipe.task
     if files:
         recipe = recipe._replace(data=validated("data", only_files(files, recipe), task))
-    if task in UNSEARCHED and any(value is not None for value in decoding.values()):
+    if not TASKS[task].searched and any(value is not None for value in decoding.values()):
         raise SettingError(f"{shown(folder)} learnt {task}, where nothing is searched for; leave the beam out")
     data = data_of(recipe)
     chosen = chosen_part(part, data.parts())
     settings = decoding_settings(run, decoding)
     subject = " and ".join(map(str, files)) if files else f"the {chosen} part"
-    searched = "" if task in UNSEARCHED else f", {settings.in_words()}"
+    searched = f", {settings.in_words()}" if TASKS[task].searched else ""
     subjects = ", ".join(f"{shown(each.folder)}, step {each.step:,}" for each in (run, *others))
     say(f"{subjects}, on {subject}{searched}")
     if not files:
@@ -105,7 +103,7 @@ def _name(run: Run, subject: str, settings: Any, which: str) -> str:
     The subject is a part, or the name of a file with the beginning of its sha256: it may be called like a part.
     """
     name = f"{subject}-step-{run.step:06d}"
-    if run.recipe.task not in UNSEARCHED:
+    if TASKS[run.recipe.task].searched:
         name += f"-beam-{settings.beam}"
     if settings.beam > 1 and settings.length_penalty != run.recipe.decoding.length_penalty:
         name += f"-penalty-{settings.length_penalty:g}"
@@ -202,8 +200,7 @@ def _print(task: str, result: Evaluation) -> None:
     console.print(table)
     if result.groups:
         console.print()
-        named = ("label", "right") if task == "classification" else ("kind", "exact")
-        groups = Table(*named, "share", *of_groups, box=None, pad_edge=False)
+        groups = Table(*result.group_columns, "share", *of_groups, box=None, pad_edge=False)
         for kind, (matched, count) in sorted(result.groups.items()):
             share = f"{100 * matched / count:.1f} %" if count else "–"
             scores = (f"{result.scores[f'{score}_{kind}']:.2f}" for score in of_groups)

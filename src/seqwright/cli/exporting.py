@@ -4,18 +4,19 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from seqwright.arpa import write_arpa
+from seqwright.cli.opening import opened_run
 from seqwright.cli.terminal import say, shown
 from seqwright.data.files import extension_of
 from seqwright.errors import DataError, RunError, SettingError, instead
 from seqwright.inputs.text import reads_pairs
+from seqwright.interchange.arpa import write_arpa
 from seqwright.interchange.checkpoints import write_checkpoint
-from seqwright.runs import Run, open_run
+from seqwright.interchange.word2vec import write_word2vec
+from seqwright.runs import Run
 from seqwright.tasks.language import first_token
 from seqwright.tasks.vectors import WordVectors
 from seqwright.tasks.wired import Wires
 from seqwright.training.weights import unique_tensors
-from seqwright.word2vec import write_word2vec
 
 
 def export_run(folder: Path, file: Path | None, to: str | None, side: str | None, which: str, *, yes: bool) -> None:
@@ -30,7 +31,7 @@ def export_run(folder: Path, file: Path | None, to: str | None, side: str | None
         raise DataError(f"{file} exists; choose another name, or say --yes to replace it")
     if side is not None and not form.sides:
         raise SettingError("--side chooses between the vectors of two vocabularies; leave it out")
-    wrote = form.write(open_run(folder, which=which, notice=say), file, side)
+    wrote = form.write(opened_run(folder, which), file, side)
     say(f"wrote {wrote} to {shown(file)}")
 
 

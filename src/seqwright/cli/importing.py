@@ -6,7 +6,6 @@ from typing import Any, NamedTuple
 
 from rich.console import Console
 
-from seqwright.arpa import read_arpa, read_words
 from seqwright.cli.cards import verb_of, write_card
 from seqwright.cli.storage import storage_table
 from seqwright.cli.terminal import command, say, shown
@@ -15,6 +14,7 @@ from seqwright.errors import DataError, RunError, SettingError, nearest
 from seqwright.inputs.plain_text import PlainText
 from seqwright.inputs.tokenizers import Tokenizer
 from seqwright.inputs.vocabularies import RESERVED, SPACE
+from seqwright.interchange.arpa import read_arpa, read_words
 from seqwright.interchange.checkpoints import is_rounded_up, read_checkpoint
 from seqwright.interchange.recipes import inputs_of, recipe_of
 from seqwright.interchange.weight_files import refuse_pickle

@@ -9,10 +9,9 @@ from rich.console import Console
 from rich.table import Column, Table
 from rich.text import Text
 
-from seqwright.cli.opening import refuse_overlong
+from seqwright.cli.opening import opened_run, refuse_overlong
 from seqwright.cli.terminal import add_row, say
 from seqwright.errors import DataError, SettingError
-from seqwright.runs import open_run
 from seqwright.tasks.language import first_token
 from seqwright.tasks.vectors import Neighbour, Word, WordVectors, cosine
 
@@ -33,7 +32,7 @@ def show_neighbours(
         raise SettingError(f"--top is {top}; ask for one neighbour or more")
     if analogy and (len(words) != 3 or texts):
         raise SettingError("--analogy takes three words and no --in, as in --analogy king man woman")
-    run = open_run(folder, which=which, notice=say)
+    run = opened_run(folder, which)
     language = run.recipe.task == "language"
     first = {"first": first_token(run.recipe, run.inputs)} if language else {}
     vectors = WordVectors(run.model, run.inputs, side=side, **first)

@@ -16,7 +16,10 @@ import torch
 from torch import nn
 
 from seqwright.batches import Batches, Place
+from seqwright.comparison.flops import counted
 from seqwright.data.examples import PartName
+from seqwright.devices import keep_freed_memory
+from seqwright.inputs.tokenizers import tokenizer_of
 from seqwright.kinds import task_of
 from seqwright.lineage import model_row
 from seqwright.metrics.language import Extent, extent, language_scores
@@ -39,7 +42,6 @@ from seqwright.tasks.pair_scores import scored
 from seqwright.tasks.translation import usable
 from seqwright.tasks.translator import Translator
 from seqwright.training.checkpoint import read_checkpoint, read_mark
-from seqwright.training.flops import counted
 from seqwright.training.journal import Journal
 from seqwright.training.loop import fit
 from seqwright.training.reporter import Bar, Lines, Quiet, Reporter
@@ -57,7 +59,7 @@ def measured(resolved: Mapping[str, Any], *, timed: bool) -> dict[str, Any]:
     set_up_cpu(recipe)
     task, data, device = task_of(recipe.task), data_of(recipe), training_device(recipe)
     source = source_of(recipe)
-    inputs = task.learnt_inputs(recipe, data, None if source is None else source.inputs.tokenizer)
+    inputs = task.learnt_inputs(recipe, data, None if source is None else tokenizer_of(source.inputs))
     batches = task.prepared(recipe, data, inputs).train
     model = model_of(recipe, inputs.sizes())
     # What a student learns from only its teacher can make.
@@ -192,7 +194,8 @@ def speaking() -> Reporter:
 
 def judged(job: Mapping[str, Any]) -> dict[str, Any]:
     """The scores of a run, or of several together, on a part; what they said to each example goes to a file."""
-    runs = [open_run(Path(folder)) for folder in job["folders"]]
+    keep_freed_memory()
+    runs = [open_run(folder) for folder in job["folders"]]
     torch.set_num_threads(job["threads"])
     recipe = runs[0].recipe._replace(data=validated("data", job["data"], job["task"]))
     decoding, data = validated("decoding", job["decoding"], job["task"]), data_of(recipe)

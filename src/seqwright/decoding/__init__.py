@@ -1,7 +1,7 @@
 """From a model to sequences: greedy, sampling and beam search, one code for every left-to-right model."""
 
-from seqwright.decoding.beam import Hypotheses, beam_search
-from seqwright.decoding.beam_tree import BeamTree, Growth, Node
+from seqwright.decoding.beam import Hypotheses, beam_search, beam_steps
+from seqwright.decoding.beam_tree import BeamTree, Node
 from seqwright.decoding.coverage import Aligns, Coverage
 from seqwright.decoding.ensemble import Ensemble
 from seqwright.decoding.rules import Rules, with_repetition_penalty
@@ -17,7 +17,8 @@ from seqwright.decoding.sampling import (
     with_temperature,
 )
 from seqwright.decoding.scoring import Hypothesis, penalty, target_log_probability
-from seqwright.decoding.settings import DecodingSettings, decoded
+from seqwright.decoding.searching import Choice, Growth, run_search
+from seqwright.decoding.settings import DecodingSettings, decoded, search
 from seqwright.decoding.stepper import Prefix, State, Stepper, reordered, repeated
 from seqwright.decoding.stopping import before_stop, stops_in, sure
 
@@ -25,6 +26,7 @@ __all__ = [
     "Aligns",
     "BeamTree",
     "Chance",
+    "Choice",
     "Coverage",
     "DecodingSettings",
     "Ensemble",
@@ -37,6 +39,7 @@ __all__ = [
     "State",
     "Stepper",
     "beam_search",
+    "beam_steps",
     "before_stop",
     "decoded",
     "drawn",
@@ -48,7 +51,9 @@ __all__ = [
     "reordered",
     "repeated",
     "row_generators",
+    "run_search",
     "sample",
+    "search",
     "stops_in",
     "sure",
     "target_log_probability",

@@ -4,15 +4,16 @@ B batch · T time · S source · V vocabulary · W beam · R = B·W hypotheses i
 N any long axis · C the largest of it
 """
 
+from collections.abc import Generator
 from typing import NamedTuple, TypeAlias
 
 import torch
 from torch import Tensor
 
-from seqwright.decoding.beam_tree import Growth, Watch
 from seqwright.decoding.coverage import Coverage, attention_of
 from seqwright.decoding.rules import NEVER, Rules, limits
 from seqwright.decoding.scoring import Hypothesis, penalty
+from seqwright.decoding.searching import Growth, whole
 from seqwright.decoding.stepper import Prefix, State, StateT, Stepper, moved, opened, reordered, repeated
 from seqwright.errors import SettingError
 
@@ -21,7 +22,7 @@ Hypotheses: TypeAlias = list[list[Hypothesis]]
 
 
 @torch.inference_mode()
-def beam_search(
+def beam_steps(
     model: Stepper[StateT],
     state: StateT,
     rules: Rules,
@@ -33,8 +34,7 @@ def beam_search(
     coverage: Coverage | None = None,
     prefix: Prefix | None = None,
     n_best: int = 1,
-    watch: Watch | None = None,
-) -> Hypotheses:
+) -> Generator[Growth, None, Hypotheses]:
     """The `n_best` best continuations of each row among those that a beam of `width` meets, best first.
 
     Each step extends the `width` live hypotheses of a row by every token and looks at the 2·`width` best of the
@@ -53,8 +53,7 @@ def beam_search(
     while True:
         beam = _extended(beam, logits_RV, rules, 2 * width).scored(length_penalty, coverage, looked_RS)
         ended_BW = rules.over(beam.chosen_BWT, row_B.unsqueeze(1).expand_as(beam.total_BW))
-        if watch is not None:
-            watch(beam.growth(row_B, ended_BW, width))
+        yield beam.growth(row_B, ended_BW, width)
         better_BW = ended_BW & (beam.score_BW > floor_B.unsqueeze(1))
         for i, w in better_BW[:, :width].nonzero().tolist():
             ranked = best[int(row_B[i])]
@@ -80,6 +79,10 @@ def beam_search(
         logits_RV, state = model.step(beam.text_BWT[..., -1].flatten(), state)
         if looked_RS is not None:
             looked_RS = looked_RS + attention_of(model, state)
+
+
+beam_search = whole(beam_steps)
+"""The hypotheses that `beam_steps` ends with."""
 
 
 def _opened(

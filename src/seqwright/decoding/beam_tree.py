@@ -6,20 +6,9 @@ B batch · C candidates of a row, best first
 from collections.abc import Callable
 from typing import Literal, NamedTuple
 
-from torch import Tensor
+from seqwright.decoding.searching import Growth
 
 Fate = Literal["kept", "finished", "dropped"]
-
-
-class Growth(NamedTuple):
-    """One step of a search: the best hypotheses of each row that are one token longer, best first."""
-
-    row_B: Tensor  # the numbers of the rows that are still searched
-    parent_BC: Tensor  # the place, among those of its row that lived on, of the hypothesis it grew from
-    token_BC: Tensor
-    logp_BC: Tensor  # of this token
-    score_BC: Tensor  # of the whole hypothesis; minus infinity where it is none
-    ended_BC: Tensor
 
 
 Watch = Callable[[Growth], None]

@@ -5,7 +5,7 @@ B batch · T time · V vocabulary
 
 import hashlib
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Generator, Sequence
 from typing import NamedTuple
 
 import torch
@@ -14,11 +14,14 @@ from torch.nn.utils.rnn import pad_sequence
 
 from seqwright.decoding.rules import NEVER, Rules, limits
 from seqwright.decoding.scoring import Hypothesis
+from seqwright.decoding.searching import Choice, whole
 from seqwright.decoding.stepper import Prefix, StateT, Stepper, opened, reordered
 from seqwright.errors import SettingError
 
 Tell = Callable[[int, int], None]
 """Is told of each token as it is chosen: the number of its row, and the token."""
+Writing = Generator[Choice, None, list[Hypothesis]]
+"""Yields the tokens of each step, and returns the continuation of each row."""
 
 
 class Chance(NamedTuple):
@@ -38,8 +41,19 @@ class Chance(NamedTuple):
 OWN_CHANCE = Chance()  # the model's own probabilities
 
 
-@torch.inference_mode()
-def greedy(
+def told_to(tell: Tell | None) -> Callable[[Choice], None] | None:
+    """What watches a search and tells of each token."""
+    if tell is None:
+        return None
+
+    def watch(choice: Choice) -> None:
+        for row, token in zip(choice.row_B.tolist(), choice.token_B.tolist(), strict=True):
+            tell(row, token)
+
+    return watch
+
+
+def greedy_steps(
     model: Stepper[StateT],
     state: StateT,
     rules: Rules,
@@ -47,19 +61,17 @@ def greedy(
     first_B: Tensor,
     steps: int | Tensor,
     prefix: Prefix | None = None,
-    tell: Tell | None = None,
-) -> list[Hypothesis]:
+) -> Writing:
     """The continuation of each row that takes the most probable token each time."""
 
     def most_probable(logp_BV: Tensor, row_B: Tensor, chosen: int) -> Tensor:
         return logp_BV.argmax(-1)
 
     limit_B = limits(steps, first_B)
-    return _written(model, state, most_probable, rules, first_B=first_B, limit_B=limit_B, prefix=prefix, tell=tell)
+    return _written(model, state, most_probable, rules, first_B=first_B, limit_B=limit_B, prefix=prefix)
 
 
-@torch.inference_mode()
-def sample(
+def sample_steps(
     model: Stepper[StateT],
     state: StateT,
     rules: Rules,
@@ -69,8 +81,7 @@ def sample(
     steps: int | Tensor,
     generators: Sequence[torch.Generator],
     prefix: Prefix | None = None,
-    tell: Tell | None = None,
-) -> list[Hypothesis]:
+) -> Writing:
     """A continuation of each row drawn token by token.
 
     Each row draws from a generator of its own, one number a token, so a row is continued in the same way alone
@@ -88,7 +99,10 @@ def sample(
     def by_chance(logp_BV: Tensor, row_B: Tensor, chosen: int) -> Tensor:
         return drawn(chance.left(logp_BV), number_BT[row_B.cpu(), chosen])
 
-    return _written(model, state, by_chance, rules, first_B=first_B, limit_B=limit_B, prefix=prefix, tell=tell)
+    return _written(model, state, by_chance, rules, first_B=first_B, limit_B=limit_B, prefix=prefix)
+
+
+greedy, sample = whole(greedy_steps), whole(sample_steps)
 
 
 def row_generators(seed: int, rows: Sequence[int], draws: int = 1) -> list[torch.Generator]:
@@ -142,6 +156,7 @@ def drawn(logits_BV: Tensor, number_B: Tensor) -> Tensor:
     return token_B.to(logits_BV.device)
 
 
+@torch.inference_mode()
 def _written(
     model: Stepper[StateT],
     state: StateT,
@@ -151,8 +166,7 @@ def _written(
     first_B: Tensor,
     limit_B: Tensor,
     prefix: Prefix | None,
-    tell: Tell | None,
-) -> list[Hypothesis]:
+) -> Writing:
     """One continuation of each row, with `choose(logp_BV, row_B, chosen)` as the pen; finished rows leave the batch."""
     logits_BV, state = opened(model, state, first_B, prefix)
     text_BT = rules.given_text(prefix, first_B)
@@ -165,9 +179,7 @@ def _written(
         token_B = choose(rules.preferred(logits_BV, logp_BV, text_BT), row_B, logp_BT.shape[1])
         text_BT = torch.cat([text_BT, token_B.unsqueeze(1)], dim=1)
         logp_BT = torch.cat([logp_BT, logp_BV.gather(1, token_B.unsqueeze(1))], dim=1)
-        if tell is not None:
-            for row, token in zip(row_B.tolist(), token_B.tolist(), strict=True):
-                tell(row, token)
+        yield Choice(row_B, token_B)
         ended_B = rules.over(text_BT[:, given:], row_B)
         over_B = ended_B | (logp_BT.shape[1] >= limit_B)
         for i in over_B.nonzero().flatten().tolist():

@@ -3,17 +3,18 @@
 B batch · T time · S source
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Generator, Sequence
 from typing import Annotated, Any, Literal
 
 from pydantic import Field, model_validator
 from torch import Tensor
 
-from seqwright.decoding.beam import Hypotheses, beam_search
+from seqwright.decoding.beam import Hypotheses, beam_steps
 from seqwright.decoding.beam_tree import Watch
 from seqwright.decoding.coverage import Coverage
 from seqwright.decoding.rules import Rules, Stopped, limits
-from seqwright.decoding.sampling import Chance, Tell, greedy, row_generators, sample
+from seqwright.decoding.sampling import Chance, Tell, greedy_steps, row_generators, sample_steps, told_to
+from seqwright.decoding.searching import Choice, Growth, run_search
 from seqwright.decoding.stepper import Prefix, StateT, Stepper, repeated
 from seqwright.decoding.stopping import stops_in
 from seqwright.errors import SettingError
@@ -87,7 +88,25 @@ TextOf = Callable[[int, list[int]], str]
 """What tokens say that a row, by its number, has chosen."""
 
 
-def decoded(
+def decoded(*given: Any, tell: Tell | None = None, watch: Watch | None = None, **named: Any) -> Hypotheses:
+    """What `search` finds.
+
+    `tell` hears every token as it is chosen, but not in beam search, which may take them back and which `watch` is
+    shown instead.
+    """
+    hear = told_to(tell)
+
+    def step(taken: Growth | Choice) -> None:
+        if isinstance(taken, Growth):
+            if watch is not None:
+                watch(taken)
+        elif hear is not None:
+            hear(taken)
+
+    return run_search(search(*given, **named), step)
+
+
+def search(
     model: Stepper[StateT],
     state: StateT,
     settings: DecodingSettings,
@@ -99,16 +118,13 @@ def decoded(
     prefix: Prefix | None = None,
     source_real_BS: Tensor | None = None,
     rows: Sequence[int] | None = None,
-    tell: Tell | None = None,
     text_of: TextOf | None = None,
-    watch: Watch | None = None,
-) -> Hypotheses:
+) -> Generator[Growth | Choice, None, Hypotheses]:
     """The `n_best` continuations of each row as the settings want them; samples in the order they were drawn.
 
     `rows` are the numbers of the examples in the whole data, which samples are seeded from; unset: 0, 1, 2, ….
-    `tell` hears every token as it is chosen, but not in beam search, which may take them back and which `watch` is
-    shown instead. `text_of` is what stop strings are looked for in; those of a hypothesis that met one are among its
-    tokens. `source_real_BS`, True where the source is no padding, is what a coverage penalty needs.
+    `text_of` is what stop strings are looked for in; those of a hypothesis that met one are among its tokens.
+    `source_real_BS`, True where the source is no padding, is what a coverage penalty needs.
     """
     coverage = _coverage(settings, source_real_BS)
     draws = settings.n_best if settings.temperature else 1
@@ -121,20 +137,22 @@ def decoded(
     if settings.temperature:
         chance = Chance(settings.temperature, settings.top_k, settings.top_p, settings.min_p)
         generators = row_generators(settings.seed, rows, draws)
-        samples = sample(model, state, rules, chance, **where, generators=generators, tell=tell)
+        samples = yield from sample_steps(model, state, rules, chance, **where, generators=generators)
         return [samples[i : i + draws] for i in range(0, len(samples), draws)]
     if settings.beam == 1:
-        return [[hypothesis] for hypothesis in greedy(model, state, rules, **where, tell=tell)]
-    return beam_search(
-        model,
-        state,
-        rules,
-        **where,
-        width=settings.beam,
-        length_penalty=settings.length_penalty,
-        coverage=coverage,
-        n_best=settings.n_best,
-        watch=watch,
+        found = yield from greedy_steps(model, state, rules, **where)
+        return [[hypothesis] for hypothesis in found]
+    return (
+        yield from beam_steps(
+            model,
+            state,
+            rules,
+            **where,
+            width=settings.beam,
+            length_penalty=settings.length_penalty,
+            coverage=coverage,
+            n_best=settings.n_best,
+        )
     )
 
 

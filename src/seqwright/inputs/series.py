@@ -43,7 +43,16 @@ class SeriesInput(Input[SeriesExample, Values]):
         cls, train: Examples[SeriesExample], settings: SeriesSettings, *, room: Room, like: Any = None
     ) -> "SeriesInput":
         """The mean and the deviation of each channel."""
-        return cls(Scale.learnt([example.values_TC for example in train if len(example.values_TC)], settings.kind))
+        series = [example.values_TC for example in train if len(example.values_TC)]
+        if not series:
+            raise DataError(
+                f"no series of {train.name} has a value: see whether its files have a label and then values"
+            )
+        channels = {values_TC.shape[1] for values_TC in series}
+        if len(channels) > 1:
+            few, many = min(channels), max(channels)
+            raise DataError(f"series of {train.name} have from {few} to {many} channels: give as many to each")
+        return cls(Scale.learnt(series, settings.kind))
 
     @property
     def channels(self) -> int:

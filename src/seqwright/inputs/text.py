@@ -54,12 +54,15 @@ class TextInput(Input[Example, Ids]):
     left_out: LeftOut
     begins: bool  # whether the model reads a token before every text
     pairs: bool  # whether an example is two texts
+    imported: bool = False  # whether another program trained the model that reads
     marks: ClassVar[int] = 1  # the end; batches were never planned with what begins a text
 
     @classmethod
     def learn(cls, train: Examples[Example], settings: TextSettings, *, room: Room, like: Any = None) -> "TextInput":
         """A tokenizer trained on the texts, if none is taken from another run."""
         tokenizer = None if like is None else tokenizer_of(like)
+        if not any(map(readable, train)):
+            raise DataError(f"no example of {train.name} has a text: see whether data.text means the right column")
         pairs = next((example.second is not None for example in train if readable(example)), False)
         marks = 1 + room.begins + pairs * (1 if tokenizer is None else tokenizer.between)
         longest = longest_of(settings, room.context, marks=marks)
@@ -200,8 +203,8 @@ class TextInput(Input[Example, Ids]):
         """Write the tokenizer, and how texts are read."""
         folder.mkdir(parents=True, exist_ok=True)
         self.tokenizer.save(folder / "text.json")
-        plain = {"longest": self.longest, "left_out": self.left_out, "begins": self.begins, "pairs": self.pairs}
-        save_json(folder / "reading.json", plain)
+        names = ("longest", "left_out", "begins", "pairs", "imported")
+        save_json(folder / "reading.json", {name: getattr(self, name) for name in names})
 
     @classmethod
     def load(cls, folder: Path) -> "TextInput":
@@ -209,7 +212,8 @@ class TextInput(Input[Example, Ids]):
         tokenizer = Tokenizer.load(folder / "text.json")
 
         def made(plain: Any) -> "TextInput":
-            return cls(tokenizer, int(plain["longest"]), plain["left_out"], bool(plain["begins"]), bool(plain["pairs"]))
+            begins, pairs, imported = (bool(plain[name]) for name in ("begins", "pairs", "imported"))
+            return cls(tokenizer, int(plain["longest"]), plain["left_out"], begins, pairs, imported)
 
         return load_json(folder / "reading.json", made)
 
@@ -222,9 +226,17 @@ class TextInput(Input[Example, Ids]):
         example = next((example for example in examples if readable(example)), None)
         if example is None or self.pairs is (example.second is not None):
             return
+        column = "a second text, in columns named sentence1 and sentence2 or text1 and text2"
+        if self.imported:
+            raise DataError(
+                "the file has single texts, but the model was imported for pairs: import it without --pairs, or give "
+                f"the file {column}"
+                if self.pairs
+                else "the file has pairs of texts, but the model was imported for single ones: import it with --pairs"
+            )
         raise DataError(
-            f"{examples.name} has single texts, but the model reads pairs: give it a column for the second text, such "
-            "as sentence1 and sentence2, or name it with data.second"
+            f"{examples.name} has single texts, but the model reads pairs: give it {column}, or name it with "
+            "data.second"
             if self.pairs
             else f"{examples.name} has pairs of texts, but the model reads single ones: name the text with data.text"
         )

@@ -86,7 +86,7 @@ def inputs_of(checkpoint: Checkpoint, settings: Any) -> Any:
 
 
 def _text(settings: Any, tokenizer: Tokenizer, pairs: bool) -> TextInput:
-    return TextInput(tokenizer, settings.longest, settings.left_out, begins=True, pairs=pairs)
+    return TextInput(tokenizer, settings.longest, settings.left_out, begins=True, pairs=pairs, imported=True)
 
 
 def _words(settings: Any, tokenizer: Tokenizer) -> WordsInput:

@@ -14,7 +14,7 @@ from seqwright.layers.dropout import Dropout
 from seqwright.layers.embeddings import TokenVectors
 from seqwright.layers.taps import Tap
 from seqwright.models.gpt import init_weights
-from seqwright.settings import Settings
+from seqwright.settings import ModelSettings
 
 SIZES: dict[str, dict[str, int]] = {
     "tiny": {"width": 128, "heads": 2, "layers": 2},
@@ -33,7 +33,7 @@ FAMILIES: dict[str, dict[str, Any]] = {
 }
 
 
-class BertSettings(Settings):
+class BertSettings(ModelSettings):
     """`size` fills in whatever is not given: base and large (Devlin et al. 2019, section 3), tiny to medium (Turc et
     al. 2019, table 1); `kind` what else tells the families apart.
     """
@@ -65,11 +65,11 @@ class BertSettings(Settings):
     """Share of the attention's weights that is dropped in training; BERT has 0.1, which is slow on a CPU."""
     epsilon: float = Field(gt=0)
     """Guards the normalisation against division by zero."""
-    weights: str | None = None
-    """A run to begin from: its body becomes this one's, and its tokenizer cuts the text."""
-    take: tuple[NonNegativeInt, ...] | None = None
-    """Which of the blocks of `weights` are taken, counted from 0, one for each layer: [0, 2, 4] is every second of six,
-    as DistilBERT begins. Left out: the first ones."""
+
+    @property
+    def room(self) -> int:
+        """The context."""
+        return self.context
 
     @model_validator(mode="before")
     @classmethod
@@ -81,8 +81,6 @@ class BertSettings(Settings):
         if kind == "distilbert":
             whole["layers"] = max(1, whole.get("layers", 2) // 2)
         whole |= given
-        if isinstance(given.get("take"), list):
-            whole["take"] = tuple(given["take"])
         width = whole.get("width")
         return {"feed_forward": 4 * width if isinstance(width, int) else width, **whole}
 
@@ -94,12 +92,8 @@ class BertSettings(Settings):
 
     @model_validator(mode="after")
     def _every_layer_is_taken_from_a_block(self) -> "BertSettings":
-        if self.take is not None and (self.weights is None or len(set(self.take)) != self.layers):
-            raise ValueError(
-                f"take names {len(set(self.take))} blocks for {self.layers} layers"
-                if self.weights
-                else "take chooses blocks of weights, which is not given"
-            )
+        if self.init_layers is not None and len(set(self.init_layers)) != self.layers:
+            raise ValueError(f"init_layers names {len(set(self.init_layers))} blocks for {self.layers} layers")
         return self
 
 

@@ -3,7 +3,7 @@
 B batch · T time · N hidden tokens · V vocabulary · D width · C classes
 """
 
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal
 
 import torch
 import torch.nn.functional as F
@@ -30,10 +30,10 @@ class MaskedBertSettings(BertSettings):
 class BertHeadSettings(BertSettings):
     """BERT with an output of its own for a task."""
 
+    has_head: ClassVar[bool] = True
+
     head_dropout: float = Field(default=0.1, ge=0, lt=1)
     """Share of the vectors that is dropped, in training, before the output."""
-    frozen: bool = False
-    """Whether the body stays as it is and only the output learns: BERT's vectors as features."""
 
 
 class BertTextSettings(BertHeadSettings):

@@ -16,10 +16,10 @@ from seqwright.layers.convolution import CausalConvolution, Convolution
 from seqwright.layers.dropout import Dropout
 from seqwright.layers.embeddings import TokenVectors
 from seqwright.layers.taps import Tap
-from seqwright.settings import Settings
+from seqwright.settings import ModelSettings
 
 
-class ByteNetSettings(Settings):
+class ByteNetSettings(ModelSettings):
     """Dilated convolutions: one stack reads the source, another is unfolded over what it made of it.
 
     The paper's network for English and German has 800 channels and six sets on each side.

@@ -19,12 +19,12 @@ from seqwright.layers.convolution import CausalConvolution, Convolution
 from seqwright.layers.dropout import Dropout
 from seqwright.layers.embeddings import TokenVectors, token_logits
 from seqwright.layers.taps import Tap
-from seqwright.settings import Settings
+from seqwright.settings import ModelSettings
 
 HALF = math.sqrt(0.5)  # a sum of two of the same variance has it again (section 3.4)
 
 
-class ConvS2SSettings(Settings):
+class ConvS2SSettings(ModelSettings):
     """Gated convolutions that read the source and write the target, with attention in every layer that writes.
 
     The paper's network for English and German has width 512 and more, 15 layers on each side and kernels of 3.

@@ -17,12 +17,12 @@ from seqwright.layers.dropout import Dropout
 from seqwright.layers.embeddings import TokenEmbedding, TokenVectors
 from seqwright.layers.initialisation import Initialisation
 from seqwright.layers.taps import Tap
-from seqwright.settings import Settings
+from seqwright.settings import ModelSettings
 
 StateT = TypeVar("StateT")
 
 
-class EncoderDecoderSettings(Settings):
+class EncoderDecoderSettings(ModelSettings):
     """A recurrent network that reads a sentence, and another that writes one."""
 
     kind: str

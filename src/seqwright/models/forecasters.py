@@ -13,12 +13,12 @@ from seqwright.batches.series import Series
 from seqwright.layers.initialisation import Initialisation, initialise
 from seqwright.layers.recurrence import Cell, GRUCell, LSTMCell, RNNCell, UGRNNCell
 from seqwright.layers.scanning import Recurrent
-from seqwright.settings import Settings
+from seqwright.settings import ModelSettings
 
 CELLS: dict[str, Callable[..., Cell[Any]]] = {"rnn": RNNCell, "ugrnn": UGRNNCell, "gru": GRUCell, "lstm": LSTMCell}
 
 
-class DenseSettings(Settings):
+class DenseSettings(ModelSettings):
     """A linear forecast; there is nothing to set."""
 
     kind: Literal["dense"] = "dense"
@@ -40,7 +40,7 @@ class DenseForecaster(nn.Module):
         return _placed(self.output(batch.input_BTC.flatten(1)).unsqueeze(1), self.horizon), carry
 
 
-class MLPSettings(Settings):
+class MLPSettings(ModelSettings):
     """A forecast through hidden layers."""
 
     kind: Literal["mlp"] = "mlp"
@@ -76,7 +76,7 @@ class MLPForecaster(nn.Module):
         return _placed(self.output(h_BD).unsqueeze(1), self.horizon), carry
 
 
-class RecurrentForecasterSettings(Settings):
+class RecurrentForecasterSettings(ModelSettings):
     """A forecast by a network that reads the past step by step."""
 
     kind: Literal["rnn", "ugrnn", "gru", "lstm"] = "lstm"

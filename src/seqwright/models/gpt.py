@@ -16,7 +16,7 @@ from seqwright.layers.blocks import CausalBlock
 from seqwright.layers.dropout import Dropout
 from seqwright.layers.embeddings import TokenVectors, token_logits
 from seqwright.layers.taps import Tap
-from seqwright.settings import Settings
+from seqwright.settings import ModelSettings
 
 SIZES: dict[str, dict[str, int]] = {
     "tiny": {"width": 128, "heads": 4, "layers": 4, "context": 256},
@@ -30,7 +30,7 @@ SIZES: dict[str, dict[str, int]] = {
 DEVIATION = 0.02  # of the weights at the beginning
 
 
-class GPTSettings(Settings):
+class GPTSettings(ModelSettings):
     """`size` fills in whatever is not given: GPT-2's four (Radford et al. 2019, table 2), GPT-3's largest (Brown et al.
     2020, table 2.1), and two for a laptop.
     """
@@ -52,8 +52,11 @@ class GPTSettings(Settings):
     """Share of each sublayer's output, and of the embeddings, that is dropped in training."""
     attention_dropout: float = Field(default=0.0, ge=0, lt=1)
     """Share of the attention's weights that is dropped in training; GPT-2 has 0.1, which is slow on a CPU."""
-    weights: str | None = None
-    """A run to begin from: its model becomes this one, or its body, and its tokenizer cuts the text."""
+
+    @property
+    def room(self) -> int:
+        """The context."""
+        return self.context
 
     @model_validator(mode="before")
     @classmethod

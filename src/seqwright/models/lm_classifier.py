@@ -3,7 +3,7 @@
 B batch · T time · V vocabulary · D width · C classes
 """
 
-from typing import Literal
+from typing import ClassVar, Literal
 
 import torch
 from pydantic import Field
@@ -19,22 +19,20 @@ from seqwright.models.rnn_lm import RecurrentLM, RecurrentLMSettings
 class GPTClassifierSettings(GPTSettings):
     """A classifier whose body is a GPT."""
 
+    has_head: ClassVar[bool] = True
+
     head_dropout: float = Field(default=0.1, ge=0, lt=1)
     """Share of the last token's vector that is dropped, in training, before the output."""
-    frozen: bool = False
-    """Whether the body stays as it is and only the output learns: its vectors as features."""
 
 
 class RecurrentLMClassifierSettings(RecurrentLMSettings):
     """A classifier whose body is an LSTM's language model."""
 
+    has_head: ClassVar[bool] = True
+
     kind: Literal["lstm-lm"] = "lstm-lm"  # type: ignore[assignment]
-    weights: str | None = None
-    """A run to begin from: its language model becomes the body, and its tokenizer cuts the text."""
     head_dropout: float = Field(default=0.1, ge=0, lt=1)
     """Share of the last token's vector that is dropped, in training, before the output."""
-    frozen: bool = False
-    """Whether the body stays as it is and only the output learns: its vectors as features."""
 
 
 BodySettings = GPTClassifierSettings | RecurrentLMClassifierSettings

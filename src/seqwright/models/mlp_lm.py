@@ -13,10 +13,10 @@ from torch import Tensor, nn
 from seqwright.batches.text import Text
 from seqwright.layers.embeddings import TokenVectors
 from seqwright.layers.taps import Tap
-from seqwright.settings import Settings
+from seqwright.settings import ModelSettings
 
 
-class MLPLMSettings(Settings):
+class MLPLMSettings(ModelSettings):
     """A language model that sees the last few tokens and nothing else."""
 
     kind: Literal["mlp"] = "mlp"

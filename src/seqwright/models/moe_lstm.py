@@ -18,10 +18,10 @@ from seqwright.layers.initialisation import initialise
 from seqwright.layers.recurrence import LSTMCell
 from seqwright.layers.scanning import Recurrent, RecurrentState
 from seqwright.layers.taps import Tap, View
-from seqwright.settings import Settings
+from seqwright.settings import ModelSettings
 
 
-class MoELSTMSettings(Settings):
+class MoELSTMSettings(ModelSettings):
     """Many experts of which each token uses a few, so that the model has more parameters than it computes with.
 
     The paper's have width 512, experts of 1024 and 4 of 4 to 4096 experts chosen.

@@ -15,12 +15,12 @@ from seqwright.layers.initialisation import Initialisation, initialise
 from seqwright.layers.recurrence import Cell, GRUCell, LSTMCell, RNNCell, UGRNNCell
 from seqwright.layers.scanning import Recurrent, RecurrentState, VariationalDropout
 from seqwright.layers.taps import Tap
-from seqwright.settings import Settings
+from seqwright.settings import ModelSettings
 
 CELLS: dict[str, Callable[..., Cell[Any]]] = {"rnn": RNNCell, "ugrnn": UGRNNCell, "gru": GRUCell, "lstm": LSTMCell}
 
 
-class ReadingSettings(Settings):
+class ReadingSettings(ModelSettings):
     """A network that reads token by token and remembers in a state of fixed size."""
 
     kind: Literal["rnn", "ugrnn", "gru", "lstm"] = "lstm"

@@ -19,7 +19,7 @@ from seqwright.layers.initialisation import Initialisation, initialise
 from seqwright.layers.recurrence import Cell, DeepTransition, GRUCell, LSTMCell, ReLUCell, RNNCell, UGRNNCell
 from seqwright.layers.scanning import Recurrent, RecurrentState, VariationalDropout
 from seqwright.layers.taps import Tap
-from seqwright.settings import Settings
+from seqwright.settings import ModelSettings
 
 CELLS: dict[tuple[str, str], Callable[..., Cell[Any]]] = {
     ("rnn", "tanh"): RNNCell,
@@ -30,7 +30,7 @@ CELLS: dict[tuple[str, str], Callable[..., Cell[Any]]] = {
 }
 
 
-class RecurrentLMSettings(Settings):
+class RecurrentLMSettings(ModelSettings):
     """A language model that reads token by token and remembers in a state of fixed size."""
 
     kind: Literal["rnn", "ugrnn", "gru", "lstm"] = "lstm"

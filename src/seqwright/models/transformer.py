@@ -15,7 +15,7 @@ from seqwright.layers.attention import Attention, KeysValues, not_later
 from seqwright.layers.blocks import DecoderBlock, EncoderBlock, FeedForward, PostNorm, PreNorm
 from seqwright.layers.embeddings import PositionedEmbedding, TokenEmbedding, TokenVectors
 from seqwright.layers.taps import Tap
-from seqwright.settings import Settings
+from seqwright.settings import ModelSettings
 
 SIZES: dict[str, dict[str, int | float]] = {
     "tiny": {"width": 128, "heads": 4, "encoder_layers": 2, "decoder_layers": 2, "feed_forward": 512, "dropout": 0.1},
@@ -27,7 +27,7 @@ FeedForwards: TypeAlias = Callable[[Literal["encoder", "decoder"], int], nn.Modu
 """The feed-forward sublayer of each block: of which stack, and at which place in it."""
 
 
-class TransformerSettings(Settings):
+class TransformerSettings(ModelSettings):
     """`size` fills in whatever is not given (base and big: Vaswani et al. 2017, table 3)."""
 
     kind: Literal["transformer"] = "transformer"

@@ -51,6 +51,7 @@ class Report:
 
     scores: dict[str, float] = field(default_factory=dict)  # finer ones, such as that of each label
     groups: dict[str, tuple[int, int]] = field(default_factory=dict)  # right ones and count, by kind of example
+    group_columns: tuple[str, str] = ("kind", "exact")  # what a table calls the kinds and the right ones
     picture: Picture | None = None
 
 

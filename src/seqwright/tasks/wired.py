@@ -18,6 +18,7 @@ from seqwright.inputs.tokenizers import Tokenizer, tokenizer_of
 from seqwright.lineage import model_row
 from seqwright.outputs import Baselines, Output
 from seqwright.recipe import Recipe
+from seqwright.settings import ModelSettings
 from seqwright.tasks import Checked, Evaluation, Prepared, refuse_missing_part
 
 TOKENS_AT_ONCE = 8192  # in a batch of what a user asks about
@@ -156,6 +157,7 @@ class Wired:
             scores=scores,
             signatures={name: signatures[name] for name in scores if name in signatures},
             groups=report.groups,
+            group_columns=report.group_columns,
             answers=[
                 {**wires.input.example_fields(example), **wires.output.answer(prediction, example)}
                 for example, prediction in zip(examples, predictions, strict=True)
@@ -168,7 +170,7 @@ class Wired:
 def room_of(recipe: Recipe) -> Room:
     """What the model of a recipe can read."""
     begins = "begins" in model_row(recipe.model.kind, recipe.task).promises
-    return Room(begins, recipe.model.model_dump().get("context"))
+    return Room(begins, recipe.model.room if isinstance(recipe.model, ModelSettings) else None)
 
 
 def validation(recipe: Recipe, wires: Wires, part: Part) -> Callable[[nn.Module], dict[str, float]]:

@@ -94,9 +94,9 @@ def _chosen_blocks(tensors: Mapping[str, Tensor], blocks: Sequence[int], where: 
     there = {int(found[2]) for found in split.values() if found}
     if not there >= set(blocks):
         raise RunError(
-            f"model.take is {list(blocks)}, but the blocks of {where} are 0 to {max(there)}"
+            f"model.init_layers is {list(blocks)}, but the blocks of {where} are 0 to {max(there)}"
             if there
-            else f"model.take is given, but {where} has no blocks to choose from; leave it out"
+            else f"model.init_layers is given, but {where} has no blocks to choose from; leave it out"
         )
     kept: dict[str, Tensor] = {}
     for name, found in split.items():

@@ -21,7 +21,9 @@ KINDS = ["spaced", "words", "characters", "bpe", "unigram", "wordpiece"]
 
 def inputs(**settings: object) -> WordsInput:
     chosen = WordsSettings.model_validate({"kind": "bpe", "vocabulary": 60, **settings})
-    return WordsInput.learn(Given([Sentence(tuple(words), tuple(tags)) for words, tags in SENTENCES] * 3), chosen, room=Room())
+    return WordsInput.learn(
+        Given([Sentence(tuple(words), tuple(tags)) for words, tags in SENTENCES] * 3), chosen, room=Room()
+    )
 
 
 @pytest.mark.parametrize("kind", KINDS)

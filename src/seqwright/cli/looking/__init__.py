@@ -8,12 +8,13 @@ from pathlib import Path
 from typing import NamedTuple
 
 from seqwright.cli.looking.texts import given_texts, picture_folder
-from seqwright.cli.terminal import command, say
+from seqwright.cli.opening import opened_run
+from seqwright.cli.terminal import command
 from seqwright.errors import DataError, RunError, SettingError
 from seqwright.layers.scanning import RecurrentLayer
 from seqwright.layers.taps import views
 from seqwright.pictures.attention import Choice
-from seqwright.runs import Run, open_run
+from seqwright.runs import Run
 
 READING = {"translation", "language", "classification", "rating", "tagging", "masking", "questions", "prompting"}
 # Of these, recurrent models are looked into unit by unit.
@@ -67,7 +68,7 @@ def look_at(folder: Path, wish: Wish) -> None:
     """Draw what is asked for of a run, or say in a sentence why not."""
     _refuse_contradictions(wish)
     found = given_texts(wish.texts, wish.file)
-    run, *others = (open_run(each, which=wish.which, notice=say) for each in (folder, *wish.beside))
+    run, *others = (opened_run(each, wish.which) for each in (folder, *wish.beside))
     task = run.recipe.task
     if wish.beam is not None and task != "translation":
         raise SettingError(f"--beam is for translation, and {folder} learnt {task}; leave it out")
