@@ -26,7 +26,7 @@ class Kind(NamedTuple):
 class TaskKind(NamedTuple):
     """Everything that is known of a task beside its code.
 
-    Where the wiring of a task is that has no input and no output, its name says: `tasks/tagging.py` has TaggingTask.
+    Where the wiring of a task is that has no input and no output, its name says: `tasks/masking.py` has MaskingTask.
     """
 
     files: str  # the kind of data that is a user's own files

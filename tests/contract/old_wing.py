@@ -14,8 +14,6 @@ from typing import Any, NamedTuple
 import numpy as np
 import pytest
 import tokenizers
-from seqwright.tasks.tagged_rows import tokenised as tokenised_tags
-from seqwright.tasks.tagger import Tagger
 from tokenizers import models, pre_tokenizers, processors
 from torch import Tensor
 
@@ -23,14 +21,13 @@ from seqwright.batches.pairs import Pairs
 from seqwright.batches.text import Text
 from seqwright.inputs import Given
 from seqwright.inputs.foreign_tokenizers import ForeignTokenizer
-from seqwright.kinds import task_of
+from seqwright.kinds import TASKS, task_of
 from seqwright.recipe import read_recipe, recipe_from
 from seqwright.runs import Run, data_of, model_of, open_run, train, write_run
 from seqwright.tasks.answerer import Answerer
 from seqwright.tasks.describer import Describer
 from seqwright.tasks.language import first_token
 from seqwright.tasks.prompter import Prompter
-from seqwright.tasks.question_rows import tokenised as tokenised_questions
 from seqwright.tasks.translator import Translator
 from seqwright.tasks.writer import Writer
 from tests.wires import masked_wires
@@ -126,22 +123,17 @@ def training_rows(run: Run) -> set[Row]:
 
 def numbered_rows(run: Run) -> list[tuple[int, Row]] | None:
     """The rows of an epoch, each with the number of its example; nothing where batches do not know it."""
-    recipe, data, inputs = run.recipe, data_of(run.recipe), run.inputs
-    batches: Any = task_of(recipe.task).prepared(recipe, data, inputs).train
+    batches: Any = task_of(run.recipe.task).prepared(run.recipe, data_of(run.recipe), run.inputs).train
+    if TASKS[run.recipe.task].input or run.recipe.task == "questions":
+        return [each for batch in batches.once() for each in _numbered(batch.example_B, rows_of(batch, run))]
     if not hasattr(batches, "traced"):
         return None
-    numbered: list[tuple[int, Row]] = []
-    for batch, numbers in batches.traced():
-        match recipe.task:
-            case "tagging":  # of stretches
-                part = tokenised_tags(data, inputs, "train")
-                example_B = np.searchsorted(part.end_M, part.tags.end_N[numbers] - 1, side="right")
-            case "questions":  # of windows
-                example_B = tokenised_questions(data, inputs, "train").rows(inputs).question_N[numbers]
-            case _:  # of the document of each token
-                example_B = numbers[:, 0]
-        numbered += zip(example_B.tolist(), rows_of(batch, run), strict=True)
-    return numbered
+    # of the document of each token
+    return [each for batch, numbers in batches.traced() for each in _numbered(numbers[:, 0], rows_of(batch, run))]
+
+
+def _numbered(example_B: Any, rows: list[Row]) -> Iterator[tuple[int, Row]]:
+    return zip(example_B.tolist(), rows, strict=True)
 
 
 def train_again(recipe: Path, folder: Path, steps: int) -> None:
@@ -283,7 +275,7 @@ def _given(example: tuple[str, str | None]) -> dict[str, str]:
 
 
 def _tagged(run: Run, examples: list[Any]) -> Iterator[Prediction]:
-    for found in Tagger(run.model, run.inputs)(examples):
+    for found in run.inputs.predict(run.model, examples):
         yield tuple(found.tags)
 
 

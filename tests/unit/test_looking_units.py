@@ -23,12 +23,15 @@ from seqwright.cli.looking.readings import (
     rule_of,
     unit_named,
 )
+from seqwright.data.tagged_columns import Sentence
 from seqwright.errors import SettingError
 from seqwright.inputs import Given, Room
 from seqwright.inputs.plain_text import PlainText, PlainTextSettings
 from seqwright.inputs.words import WordsInput, WordsSettings
+from seqwright.outputs.tags import TagsOutput
 from seqwright.recipe import recipe_from
 from seqwright.runs import Run, model_of
+from seqwright.tasks.wired import Wires
 from seqwright.tasks.writer import Writer
 from tests.wires import classifier_wires
 

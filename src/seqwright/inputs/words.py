@@ -139,7 +139,8 @@ class WordsInput(Input[Sentence, Stretch]):
                 ((tokens,),), places = self.tokens([[word]]), [(0, len(word))]
             shift = begin - len(self.tokenizer.opening)
             words.append((word, list(range(len(spans), len(spans) + len(tokens)))))
-            spans += [(max(at, low + shift), max(at, high + shift)) for low, high in places]
+            found = [(max(at, low + shift), max(at, high + shift)) for low, high in places]
+            spans += [(at, found[0][1]), *found[1:]]  # the space before a word belongs to it
             ids.append(tokens)
             at = min(begin + len(word), len(text))
         return Spelled(np.concatenate(ids) if ids else np.zeros(0, dtype=np.int64), spans, words)

@@ -159,6 +159,7 @@ class TagsOutput(Output[Sentence, Tagged, Tagging]):
         return Report(
             scores={f"{name}_{kind}": getattr(each, name) for kind, each in found.items() for name in EACH},
             groups={kind: (each.right, each.true) for kind, each in found.items()},
+            group_columns=("type" if self.marked else "tag", "right"),
             picture=Picture("confusion", {"counts_CC": counts_CC, "labels": self.tags}),
         )
 

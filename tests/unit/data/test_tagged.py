@@ -126,32 +126,6 @@ def test_settings_that_contradict_each_other_are_refused(settings: dict[str, Any
         data("a.conll", tag=0)
 
 
-def test_a_tag_that_training_lacks_is_refused_with_its_place() -> None:
-    valid = write("b.conll", "a X\n\nb Y\nc ZZ\n")
-    files = data(write("a.conll", "a X\nb Y\n"), valid=valid)
-    with pytest.raises(DataError, match=r"the valid part has the tag 'ZZ', first in the sentence at b\.conll:3, but"):
-        list(with_known_tags(files, "valid", ("X", "Y")))
-    assert len(list(with_known_tags(files, "valid", ("X", "Y", "ZZ")))) == 2
-
-
-def test_one_tag_only_is_refused() -> None:
-    with pytest.raises(DataError, match="every word of the training part has the tag 'X'"):
-        training_tags(data(write("a.conll", "a X\nb X\n")))
-
-
-def test_another_column_in_place_of_the_tags_is_refused() -> None:
-    rows = "".join(f"w{number} {number}\n" for number in range(40))
-    with pytest.raises(DataError, match=r"40 words .* have 40 different tags, such as '0', '1': that looks like"):
-        training_tags(data(write("a.conll", rows)))
-
-
-def test_tags_are_counted_by_the_alphabet() -> None:
-    counts = training_tags(data(write("a.conll", columns("\t"))))
-    assert list(counts.items()) == [("B-loc", 1), ("B-per", 1), ("I-loc", 1), ("O", 3)]
-    assert rare_tags(counts)[0].startswith("tags that only one word of the training part has: 'B-loc', 'B-per', ")
-    assert rare_tags({"a": 2}) == []
-
-
 # Shares
 
 
@@ -178,7 +152,7 @@ def test_the_fingerprint_follows_content_columns_and_shares() -> None:
 
 def test_a_part_that_is_not_there_is_refused() -> None:
     with pytest.raises(DataError, match=r"there is no test part: set data\.test"):
-        list(data(write("a.conll", columns(" "))).sentences("test"))
+        list(data(write("a.conll", columns(" "))).examples("test"))
 
 
 # Cards
