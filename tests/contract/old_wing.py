@@ -35,6 +35,7 @@ from seqwright.tasks.rater import Rater
 from seqwright.tasks.tagged_rows import tokenised as tokenised_tags
 from seqwright.tasks.tagger import Tagger
 from seqwright.tasks.translator import Translator
+from seqwright.tasks.wired import Wires
 from seqwright.tasks.writer import Writer
 
 Row = tuple[Any, ...]
@@ -129,6 +130,9 @@ def numbered_rows(run: Run) -> list[tuple[int, Row]] | None:
     """The rows of an epoch, each with the number of its example; nothing where batches do not know it."""
     recipe, data, inputs = run.recipe, data_of(run.recipe), run.inputs
     batches: Any = task_of(recipe.task).prepared(recipe, data, inputs).train
+    if isinstance(inputs, Wires):
+        pairs = (zip(batch.example_B.tolist(), rows_of(batch, run), strict=True) for batch in batches.once())
+        return [pair for some in pairs for pair in some]
     if not hasattr(batches, "traced"):
         return None
     numbered: list[tuple[int, Row]] = []

@@ -26,7 +26,11 @@ KNOWN: dict[tuple[str, str], str] = {
     ("agree", "questions-roberta"): SEPARATORS,
     ("rows", "questions-roberta"): SEPARATORS,
     ("numbers", "questions-roberta"): SEPARATORS,
-    **{("numbers", tiny.name): UNNUMBERED for tiny in TINY if tiny.task not in {"language", "tagging", "questions"}},
+    **{
+        ("numbers", tiny.name): UNNUMBERED
+        for tiny in TINY
+        if tiny.task not in {"language", "tagging", "questions"} and not TASKS[tiny.task].input
+    },
     ("look", "classification-pairs"): "the units of a recurrent classifier of pairs: a traceback",
     ("look", "classification-pairs-roberta"): "look puts one separator between two texts, the classifier reads two",
     ("look", "questions-roberta"): "look puts one separator between question and context, the verb two",
@@ -38,7 +42,6 @@ KNOWN: dict[tuple[str, str], str] = {
     ("overlong", "tagging"): "of a word that is longer than a stretch the rest is not read, without a remark",
     ("unknown", "prompting"): "generate answers a text with unknown words without a remark",
     ("unknown", "masking"): "fill reads unknown words without a remark",
-    ("unknown", "forecasting"): "columns of other names are taken for the run's without a remark; eval makes one",
 }
 
 

@@ -130,6 +130,14 @@ class SeriesInput(Input[HasSeries, Values]):
     ) -> "SeriesInput":
         """The mean and the deviation of each channel."""
         series = every_series(train)
+        if not series:
+            raise DataError(
+                f"no series of {train.name} has a value: see whether its files have a label and then values"
+            )
+        channels = {series_TC.shape[1] for series_TC in series}
+        if len(channels) > 1:
+            few, many = min(channels), max(channels)
+            raise DataError(f"series of {train.name} have from {few} to {many} channels: give as many to each")
         scale = Scale.learnt(series, settings.kind)
         reach = max(float(np.abs(scale.scaled(series_TC)).max()) for series_TC in series) if room.bounded else None
         return cls(scale, next(iter(train)).columns, reach)
