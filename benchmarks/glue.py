@@ -39,11 +39,11 @@ class Cell(NamedTuple):
 
 
 TASKS = {
-    "cola": Cell("CoLA (mc)", "glue-cola", "matthews", "words_matthews"),
-    "sst2": Cell("SST-2 (acc)", "sst2-bert", "accuracy", "words_accuracy"),
+    "cola": Cell("CoLA (mc)", "glue-cola", "matthews", "linear_matthews"),
+    "sst2": Cell("SST-2 (acc)", "sst2-bert", "accuracy", "linear_accuracy"),
     "mrpc": Cell("MRPC (F1)", "glue-mrpc", "f1_equivalent", ""),
-    "stsb": Cell("STS-B (pc)", "glue-stsb", "pearson", "words_pearson"),
-    "rte": Cell("RTE (acc)", "glue-rte", "accuracy", "words_accuracy"),
+    "stsb": Cell("STS-B (pc)", "glue-stsb", "pearson", "linear_pearson"),
+    "rte": Cell("RTE (acc)", "glue-rte", "accuracy", "linear_accuracy"),
 }
 OTHERS = {"wnut17": Cell("WNUT 17 (F1)", "wnut17-bert", "f1", "")}
 IMPORTED = ("sst2", "stsb", "wnut17")

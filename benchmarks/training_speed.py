@@ -105,6 +105,10 @@ class Sample:
         """Each of them once."""
         return (self.at(Place(0, number)) for number in range(len(self.chosen)))
 
+    def padding(self, epoch: int = 0) -> float:
+        """That of the whole epoch."""
+        return self.batches.padding(epoch)
+
 
 def our_loop(batches: PairBatches, inputs: PairText, recipe: Recipe, precision: str) -> Loop:
     """Training as the recipe does it: its batches, objective, optimizer and averages."""

@@ -18,7 +18,7 @@ from seqwright.batches.masked import Masked
 from seqwright.batches.pairs import Pairs, pairs
 from seqwright.batches.questions import Asked, Window, asked
 from seqwright.batches.series import Series, windows
-from seqwright.batches.tagged import Stretch, Tagged, stretches, tagged
+from seqwright.batches.tagged import Stretch, Tagged, stacked, stretches
 from seqwright.batches.text import Text, texts
 from seqwright.layers.experts import Experts
 from seqwright.lineage import model_row
@@ -96,11 +96,15 @@ def labelled_series() -> Labelled:
 def some_tagged(begin: int | None = None) -> Tagged:
     """Words of several tokens."""
     draw = torch.Generator().manual_seed(1)
-    rows: list[Stretch] = []
+    rows, tags = list[Stretch](), list[int]()
     for lengths in ((1, 3, 2), (2,), (1, 1, 1, 1)):
         words = [torch.randint(4, V, (length,), generator=draw).numpy() for length in lengths]
-        rows += stretches(words, torch.randint(C, (len(words),), generator=draw).tolist(), longest=11)
-    return tagged(rows, end=END, begin=begin)
+        rows += stretches(words, longest=11)
+        tags += torch.randint(C, (len(words),), generator=draw).tolist()
+    read = stacked(rows, end=END, begin=begin)
+    target_BT = torch.zeros_like(read["input_BT"])
+    target_BT[read["first_BT"]] = torch.tensor(tags)
+    return Tagged(**read, target_BT=target_BT)
 
 
 def begun_tagged() -> Tagged:

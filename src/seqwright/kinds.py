@@ -24,43 +24,88 @@ class Kind(NamedTuple):
 
 
 class TaskKind(NamedTuple):
-    """The kind of data that is a user's own files, and what a recipe means that names no kind in the other sections.
+    """Everything that is known of a task beside its code.
 
-    Where the wiring of a task is, its name says: `tasks/rating.py` has the class RatingTask.
+    Where the wiring of a task is that has no input and no output, its name says: `tasks/tagging.py` has TaggingTask.
     """
 
-    files: str
-    usual: dict[str, str]
+    files: str  # the kind of data that is a user's own files
+    usual: dict[str, str]  # what a recipe means that names no kind in the other sections
+    verbs: tuple[str, ...]  # the commands that use a run, the usual one first
     input: str = ""  # what is read and what is said, as `file.Class` of their rooms
     output: str = ""
+    searched: bool = False  # whether decoding decides what a model says
+    shown: tuple[str, ...] = ()  # the scores that a comparison shows, the one that decides first
 
 
 TASKS = {
-    "translation": TaskKind("files", {"inputs": "bpe", "model": "transformer", "objective": "next-token"}),
-    "language": TaskKind("text", {"inputs": "bpe", "model": "lstm", "objective": "next-token"}),
-    "prompting": TaskKind("files", {"inputs": "bpe", "model": "gpt", "objective": "answer"}),
-    "masking": TaskKind("text", {"inputs": "wordpiece", "model": "bert", "objective": "masked-token"}),
+    "translation": TaskKind(
+        "files",
+        {"inputs": "bpe", "model": "transformer", "objective": "next-token"},
+        verbs=("translate", "align", "generate"),
+        searched=True,
+        shown=("bleu", "chrf", "word_perplexity"),
+    ),
+    "language": TaskKind(
+        "text",
+        {"inputs": "bpe", "model": "lstm", "objective": "next-token"},
+        verbs=("generate", "score", "prompt"),
+        shown=("bits_per_byte", "word_perplexity", "perplexity"),
+    ),
+    "prompting": TaskKind(
+        "files",
+        {"inputs": "bpe", "model": "gpt", "objective": "answer"},
+        verbs=("generate", "translate", "prompt"),
+        searched=True,
+    ),
+    "masking": TaskKind("text", {"inputs": "wordpiece", "model": "bert", "objective": "masked-token"}, verbs=("fill",)),
     "classification": TaskKind(
-        "labelled", {"inputs": "bpe", "model": "lstm", "objective": "labels"}, "text.TextInput", "label.LabelOutput"
+        "labelled",
+        {"inputs": "bpe", "model": "lstm", "objective": "labels"},
+        verbs=("classify",),
+        input="text.TextInput",
+        output="label.LabelOutput",
+        shown=("accuracy", "macro_f1", "loss"),
     ),
     "rating": TaskKind(
-        "labelled", {"inputs": "bpe", "model": "lstm", "objective": "rating"}, "text.TextInput", "number.NumberOutput"
+        "labelled",
+        {"inputs": "bpe", "model": "lstm", "objective": "rating"},
+        verbs=("classify",),
+        input="text.TextInput",
+        output="number.NumberOutput",
     ),
-    "tagging": TaskKind("tagged", {"inputs": "bpe", "model": "lstm", "objective": "labels"}),
-    "questions": TaskKind("questions", {"inputs": "wordpiece", "model": "bert", "objective": "span"}),
+    "tagging": TaskKind(
+        "tagged",
+        {"inputs": "bpe", "model": "lstm", "objective": "labels"},
+        verbs=("tag",),
+        input="words.WordsInput",
+        output="tags.TagsOutput",
+    ),
+    "questions": TaskKind(
+        "questions", {"inputs": "wordpiece", "model": "bert", "objective": "span"}, verbs=("answer",)
+    ),
     "series-classification": TaskKind(
         "labelled-series",
         {"inputs": "standard", "model": "lstm", "objective": "labels"},
-        "series.SeriesInput",
-        "label.LabelOutput",
+        verbs=("classify",),
+        input="series.SeriesInput",
+        output="label.LabelOutput",
+        shown=("accuracy", "macro_f1", "loss"),
     ),
     "forecasting": TaskKind(
         "series",
         {"inputs": "standard", "model": "lstm", "objective": "forecast"},
-        "series.SeriesInput",
-        "values.ValuesOutput",
+        verbs=("forecast",),
+        input="series.SeriesInput",
+        output="values.ValuesOutput",
+        shown=("mse", "mae", "mase"),
     ),
-    "description": TaskKind("described", {"inputs": "characters", "model": "lstm", "objective": "next-token"}),
+    "description": TaskKind(
+        "described",
+        {"inputs": "characters", "model": "lstm", "objective": "next-token"},
+        verbs=("generate",),
+        searched=True,
+    ),
 }
 USUAL_DATA = "files"
 DISTILLED = {"classification": "distilled-labels", "masking": "distilled-tokens"}  # what is learnt from a teacher
@@ -75,7 +120,7 @@ LABELLED_TEXT = Kind("seqwright.inputs.text", "TextInput", "TextSettings", "clas
 RATED_TEXT = Kind("seqwright.inputs.text", "TextInput", "TextSettings", "rating")
 BALANCED = "seqwright.objectives.balanced_next_token"
 LABELS_AND_WORDS = "seqwright.objectives.labels_and_words"
-TAGGED_TEXT = Kind("seqwright.inputs.tagged_text", "TaggedText", "TaggedTextSettings", "tagging")
+TAGGED_TEXT = Kind("seqwright.inputs.words", "WordsInput", "WordsSettings", "tagging")
 QUESTION_TEXT = Kind("seqwright.inputs.question_text", "QuestionText", "QuestionTextSettings", "questions")
 SERIES = Kind("seqwright.inputs.series", "SeriesInput", "SeasonalSeriesSettings", "forecasting")
 LABELLED_SERIES = Kind("seqwright.inputs.series", "SeriesInput", "SeriesSettings", "series-classification")

@@ -25,13 +25,11 @@ from seqwright.kinds import task_of
 from seqwright.recipe import read_recipe, recipe_from
 from seqwright.runs import Run, data_of, model_of, open_run, train, write_run
 from seqwright.tasks.answerer import Answerer
-from seqwright.tasks.classifier import Classifier
 from seqwright.tasks.describer import Describer
 from seqwright.tasks.filler import Filler
 from seqwright.tasks.language import first_token
 from seqwright.tasks.prompter import Prompter
 from seqwright.tasks.question_rows import tokenised as tokenised_questions
-from seqwright.tasks.rater import Rater
 from seqwright.tasks.tagged_rows import tokenised as tokenised_tags
 from seqwright.tasks.tagger import Tagger
 from seqwright.tasks.translator import Translator
@@ -200,9 +198,12 @@ def rows_of(batch: Any, run: Run) -> list[Row]:
             return [tuple(np.round(values.tolist(), 4).tolist()) for values in batch.vector_BX]
         case "language" | "prompting":
             return _rows(batch.input_BT, batch.real_BT, run)
+        case "masking":
+            return _rows(batch.target_BT, batch.real_BT, run, batch.segment_BT)
+        case "classification" | "rating":
+            return _rows(batch.input_B, batch.real_BT, run, batch.segment_BT)
         case _:
-            tokens_BT = batch.target_BT if hasattr(batch, "target_BT") else batch.tokens_BT
-            return _rows(tokens_BT, batch.real_BT, run, getattr(batch, "segment_BT", None))
+            return _rows(batch.input_BT, batch.real_BT, run, getattr(batch, "segment_BT", None))
 
 
 def _rows(tokens_BT: Tensor, real_BT: Tensor, run: Run, segment_BT: Tensor | None = None) -> list[Row]:
@@ -268,18 +269,18 @@ def _filled(run: Run, examples: list[Any]) -> Iterator[Prediction]:
 
 
 def _classified(run: Run, examples: list[Any]) -> Iterator[Prediction]:
-    texts, seconds = _texts(run, examples)
-    for found in Classifier(run.model, run.inputs)(texts, seconds):
+    for found in run.inputs.predict(run.model, [_given(example) for example in examples]):
         yield found.label, *(found.probabilities[label] for label in sorted(found.probabilities))
 
 
 def _rated(run: Run, examples: list[Any]) -> Iterator[Prediction]:
-    for rating in Rater(run.model, run.inputs)(*_texts(run, examples)):
-        yield (rating,)
+    for found in run.inputs.predict(run.model, [_given(example) for example in examples]):
+        yield (found.value,)
 
 
-def _texts(run: Run, examples: list[Any]) -> tuple[list[str], list[str] | None]:
-    return [text for text, _ in examples], [second for _, second in examples] if run.inputs.pairs else None
+def _given(example: tuple[str, str | None]) -> dict[str, str]:
+    text, second = example
+    return {"text": text} if second is None else {"text": text, "second": second}
 
 
 def _tagged(run: Run, examples: list[Any]) -> Iterator[Prediction]:

@@ -40,6 +40,7 @@ SMALL: dict[str, dict[str, Any]] = {
     },
     "tagging": {"data": {"kind": "tagged", "train": "tagged.conll"}, "inputs": {"kind": "characters"}},
     "questions": {"data": {"kind": "guests", **FEW}, "inputs": {"kind": "characters"}},
+    "series-classification": {"data": {"kind": "waveforms", **FEW}},
     "forecasting": {"data": {"kind": "waves", "history": 20, **FEW}},
     "description": {"data": {"kind": "numbers", **FEW}},
 }

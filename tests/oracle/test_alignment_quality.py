@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 
 from seqwright.data.alignments import alignment_line, read_alignments
 from seqwright.errors import DataError, UserError
+from seqwright.inputs.spelling import spaced_words
 from seqwright.inputs.tokenizers import Kind, Tokenizer, TokenizerSettings
-from seqwright.inputs.words import spaced_words
 from seqwright.metrics.alignments import (
     Array,
     Gold,

@@ -63,7 +63,7 @@ def test_it_is_what_torch_makes_of_each_row_alone(
     assert carry is None
     assert found_BC.shape == (4, C)
     for row, real_T in enumerate(batch.real_BT):
-        x_1TE = model.embedding(batch.input_BT[row, real_T]).unsqueeze(0)
+        x_1TE = model.embedding(batch.input_B[row, real_T]).unsqueeze(0)
         hidden_1TD, last = own(x_1TE)
         last_L1D = last[0] if isinstance(last, tuple) else last
         target_C = model.output(pooled(hidden_1TD[0], last_L1D[:, 0], pooling, 1 + bidirectional))
@@ -77,7 +77,7 @@ def test_a_dropped_word_is_as_if_its_vector_were_nothing() -> None:
     model.recurrent.register_forward_pre_hook(lambda module, given: heard.append(given[0]))
     torch.manual_seed(1)
     model(some_labelled(), None)
-    plain_BTE = model.embedding(some_labelled().input_BT)
+    plain_BTE = model.embedding(some_labelled().input_B)
     stretch_BTE = (heard[0] / plain_BTE).detach()
     kept_BT = stretch_BTE[..., 0]
     assert set(kept_BT.flatten().round(decimals=4).tolist()) == {0.0, 2.0}

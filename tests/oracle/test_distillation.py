@@ -47,7 +47,7 @@ class Says(nn.Module):
 
 def texts(target_B: list[int]) -> TaughtLabels:
     tokens_BT, real_BT = torch.zeros(B, T, dtype=torch.int64), torch.ones(B, T, dtype=torch.bool)
-    return TaughtLabels(tokens_BT, real_BT, torch.tensor(target_B), tokens_BT, drawn(B, C, seed=2))
+    return TaughtLabels(tokens_BT, real_BT, torch.tensor(target_B), tokens_BT, teacher_BC=drawn(B, C, seed=2))
 
 
 def labels(**settings: float) -> DistilledLabels:

@@ -41,10 +41,10 @@ def rated() -> Labelled:
 def words_by_hand(logits_BTV: Tensor, batch: Labelled) -> tuple[float, int]:
     """-log p of each real token but the first of a row, by softmax in double precision, one by one."""
     total, count = 0.0, 0
-    for row in range(len(batch.input_BT)):
+    for row in range(len(batch.input_B)):
         for place in range(1, int(batch.real_BT[row].sum())):
             scores = [math.exp(float(score)) for score in logits_BTV[row, place - 1].double()]
-            total -= math.log(scores[int(batch.input_BT[row, place])] / sum(scores))
+            total -= math.log(scores[int(batch.input_B[row, place])] / sum(scores))
             count += 1
     return total, count
 

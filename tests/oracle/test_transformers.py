@@ -17,9 +17,12 @@ from seqwright.cli.importing import import_model
 from seqwright.inputs.tokenizers import Tokenizer, TokenizerSettings
 from seqwright.interchange.families import FAMILIES
 from seqwright.layers.taps import listen
+from seqwright.outputs.number import NumberOutput
 from seqwright.recipe import recipe_from
 from seqwright.runs import Run, model_of, open_run, write_run
+from seqwright.tasks.wired import Wires
 from seqwright.training.weights import unique_tensors
+from tests.wires import text_input
 
 transformers = pytest.importorskip("transformers", reason="transformers is not installed: pip install seqwright[dev]")
 transformers.logging.set_verbosity_error()
@@ -170,7 +173,7 @@ def test_an_imported_model_computes_the_same(family: str, architecture: str, tas
     assert (run.recipe.task, run.recipe.model.context) == (task, CONTEXT)
     same_outputs(run, model)
     if labels:
-        assert list(run.inputs.counts) == ["bad", "so so", "good"]
+        assert list((run.inputs if task == "tagging" else run.inputs.output).counts) == ["bad", "so so", "good"]
 
 
 @pytest.mark.parametrize(("family", "architecture", "task"), ARCHITECTURES)
@@ -306,8 +309,6 @@ def test_a_classifier_with_one_output_rates(family: str, tmp_path: Path) -> None
 
 
 def test_a_rating_is_told_on_the_scale_it_was_learnt_on(tmp_path: Path) -> None:
-    from seqwright.inputs.rated_text import RatedText, Ratings
-
     tokenizer = Tokenizer.train(WORDS, TokenizerSettings(vocabulary=V))
     plain = {
         "data": {"kind": "labelled", "train": "none.tsv"},
@@ -315,7 +316,7 @@ def test_a_rating_is_told_on_the_scale_it_was_learnt_on(tmp_path: Path) -> None:
         "objective": {"kind": "rating"},
     }
     recipe = recipe_from(plain)
-    inputs = RatedText.learnt((), Ratings(2.5, 1.5, 0.0, 5.0), recipe.inputs, tokenizer, begins=True)
+    inputs = Wires(text_input(tokenizer, longest=CONTEXT - 2, begins=True), NumberOutput(2.5, 1.5, 0.0, 5.0))
     write_run(recipe, tmp_path / "run", inputs, shaken(model_of(recipe, inputs.sizes())))
     export_run(tmp_path / "run", tmp_path / "hf", "hf", None, "best", yes=False)
     there: Any = transformers.AutoModelForSequenceClassification.from_pretrained(tmp_path / "hf").eval()

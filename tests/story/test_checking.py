@@ -193,7 +193,7 @@ def test_a_long_wait_is_told_of_every_few_seconds_and_a_short_one_never(
     monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ) -> None:
     clock = iter([0.0, 4.0, 11.0, 12.0, 22.0, 100.0, 101.0])
-    monkeypatch.setattr("seqwright.tasks.translation.time.monotonic", lambda: next(clock))
+    monkeypatch.setattr("seqwright.progress.time.monotonic", lambda: next(clock))
     waiting = Progress("drawing", seconds=10)
     for count in (1000, 2000, 3000, 4000, 5000):
         waiting(count)

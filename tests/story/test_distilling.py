@@ -8,17 +8,18 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
-from seqwright.tasks.classification import ClassificationTask
-from seqwright.tasks.classifier import Classifier
+from torch import Tensor
 
 from seqwright.batches import Place
 from seqwright.batches.bucketed import Bucketed
 from seqwright.batches.masked import MaskedRows
 from seqwright.comparison.measuring import measured
 from seqwright.errors import DataError, RunError, SettingError
+from seqwright.inputs import Given
+from seqwright.kinds import task_of
 from seqwright.recipe import read_recipe, recipe_from, written
 from seqwright.run_folders import resolved_of
-from seqwright.runs import data_of, model_of, objective_of, open_run, teachers_of, train
+from seqwright.runs import Run, data_of, model_of, objective_of, open_run, teachers_of, train
 from seqwright.tasks import distillation
 from seqwright.tasks.distillation import LIKELIEST, taught
 from seqwright.tasks.masking import MaskedBatches, MaskingTask
@@ -90,12 +91,18 @@ def lesson(home: Path, recipe: Any, task: Any) -> Any:
 # ---------------------------------------------------------------------------------------------------- labels
 
 
+def log_probabilities(run: Run, texts: list[str]) -> Tensor:
+    """`logp_BC`: what a run says of texts."""
+    found = run.inputs.predict(run.model, texts)
+    return -torch.tensor([[one.losses[label] for label in run.inputs.output.labels] for one in found]).double()
+
+
 def test_a_student_learns_from_texts_alone(home: Path, tmp_path: Path) -> None:
     """Every label of its training part is wrong: whatever it knows, it has from the teacher."""
     texts = f"objective.unlabelled={home / 'more.txt'}"
     run = train(student(home, "objective.labels=0", texts, "training.steps=120"), tmp_path / "run")
     examples = list(data_of(run.recipe).examples("valid"))
-    said = [found.label for found in Classifier(run.model, run.inputs)([example.text for example in examples])]
+    said = [found.label for found in run.inputs.predictions(run.model, Given(examples))]
     assert np.mean([one == example.label for one, example in zip(said, examples, strict=True)]) >= 0.95
 
 
@@ -107,15 +114,15 @@ def test_a_comparison_knows_the_size_of_a_student_without_asking_its_teacher(hom
 def test_what_is_looked_up_is_what_the_teacher_says(home: Path) -> None:
     recipe = student(home, f"objective.unlabelled={home / 'more.txt'}")
     teacher, seen, without = open_run(home / "teacher"), 0, 0
-    begin = teacher.inputs.begin
-    for batch in lesson(home, recipe, ClassificationTask()).once():
+    begin = teacher.inputs.tokenizer.begin
+    for batch in lesson(home, recipe, task_of("classification")).once():
         texts = [
             teacher.inputs.tokenizer.decode(tokens_T[real_T].tolist()[:-1])  # the end is not text
-            for tokens_T, real_T in zip(batch.input_BT, batch.real_BT, strict=True)
+            for tokens_T, real_T in zip(batch.input_B, batch.real_BT, strict=True)
         ]
         assert begin is not None
-        assert begin not in batch.input_BT  # the student has no such token, though its teacher has
-        logp_BC = Classifier(teacher.model, teacher.inputs).log_probabilities(texts)
+        assert begin not in batch.input_B  # the student has no such token, though its teacher has
+        logp_BC = log_probabilities(teacher, texts)
         torch.testing.assert_close(batch.teacher_BC.double().log_softmax(-1), logp_BC, rtol=0, atol=1e-5)
         seen, without = seen + len(texts), without + int((batch.target_B < 0).sum())
     assert (seen, without) == (220, 100)
@@ -125,17 +132,17 @@ def test_of_several_teachers_the_mean_is_learnt(home: Path, tmp_path: Path) -> N
     """Said by hand: the mean of what two classifiers think probable of the same texts."""
     first = open_run(home / "teacher")
     sooner = first.recipe.training.model_copy(update={"steps": 2})
-    inputs = first.recipe.inputs.model_copy(update={"longest": first.inputs.longest})
+    inputs = first.recipe.inputs.model_copy(update={"longest": first.inputs.input.longest})
     second = train(first.recipe._replace(training=sooner, inputs=inputs), tmp_path / "second")
     teachers = [str(home / "teacher"), str(tmp_path / "second")]
     recipe = read_recipe(str(home / "student.toml"), run=tmp_path / "run", teachers=teachers)
     differ = 0.0
-    for batch in lesson(home, recipe, ClassificationTask()).once():
+    for batch in lesson(home, recipe, task_of("classification")).once():
         texts = [
             first.inputs.tokenizer.decode(tokens_T[real_T].tolist()[:-1])
-            for tokens_T, real_T in zip(batch.input_BT, batch.real_BT, strict=True)
+            for tokens_T, real_T in zip(batch.input_B, batch.real_BT, strict=True)
         ]
-        one_BC, other_BC = (Classifier(run.model, run.inputs).log_probabilities(texts).exp() for run in (first, second))
+        one_BC, other_BC = (log_probabilities(run, texts).exp() for run in (first, second))
         differ = max(differ, float((one_BC - other_BC).abs().max()))
         found_BC = batch.teacher_BC.double().softmax(-1)
         torch.testing.assert_close(found_BC, (one_BC + other_BC) / 2, rtol=0, atol=1e-5)

@@ -19,7 +19,6 @@ from tokenizers import models, pre_tokenizers, processors
 
 from seqwright.__main__ import main as typed
 from seqwright.errors import DataError
-from seqwright.inputs.labelled_text import LabelledText
 from seqwright.inputs.masked_text import MaskedText
 from seqwright.inputs.plain_text import PlainText
 from seqwright.inputs.tokenizers import Tokenizer, TokenizerSettings
@@ -29,6 +28,7 @@ from seqwright.recipe import recipe_from
 from seqwright.runs import model_of, open_run, write_run
 from seqwright.tasks.language import first_token
 from seqwright.training.weights import unique_tensors
+from tests.wires import classifier_wires
 
 Damage = Callable[[Path], object]
 TEXTS = ["the quick brown fox jumps over the lazy dog"] * 3
@@ -66,8 +66,7 @@ def made_classifier(folder: Path, *, pairs: bool) -> None:
     tokenizer = Tokenizer.train(TEXTS, TokenizerSettings(vocabulary=61), special=("<mask>",))
     plain = {"data": {"kind": "labelled", "train": "none.tsv"}, "model": {"kind": "roberta", **SIZES}}
     recipe = recipe_from(plain, name=folder.name)
-    counts = {"no": 1, "yes": 1}
-    inputs = LabelledText.learnt((), counts, recipe.inputs, tokenizer, longest=13, begins=True, pairs=pairs)
+    inputs = classifier_wires(tokenizer, {"no": 1, "yes": 1}, longest=13, begins=True, pairs=pairs)
     write_run(recipe, folder, inputs, model_of(recipe, inputs.sizes()))
 
 
@@ -145,7 +144,7 @@ def test_the_way_out_of_a_damaged_run_is_to_import_it_again(
     assert main(shlex.split(line)[1:]) == 0
     after = open_run(run)
     assert after.recipe == before.recipe
-    assert name == "gpt" or after.inputs.pairs is before.inputs.pairs is bool(options)
+    assert name == "gpt" or after.inputs.input.pairs is before.inputs.input.pairs is bool(options)
 
 
 def test_an_imported_run_whose_mark_is_lost_is_opened_and_that_is_said(here: Path) -> None:
@@ -250,7 +249,7 @@ def test_pairs_come_back_as_pairs_and_others_can_be_called_so(
     assert main(["export", "mine", "theirs", "--to", "hf"]) == 0
     assert main(["import", "theirs"]) == 0
     inputs = open_run(Path("runs/theirs")).inputs
-    assert (inputs.pairs, inputs.longest) == (True, 17 - 3)
+    assert (inputs.input.pairs, inputs.input.longest) == (True, 17 - 3)
     capsys.readouterr()
     assert main(["classify", "runs/theirs", "the fox", "--second", "the dog"]) == 0
     assert capsys.readouterr().out.split()[0] in {"no", "yes"}
@@ -258,7 +257,7 @@ def test_pairs_come_back_as_pairs_and_others_can_be_called_so(
     assert main(["export", "single", "theirs", "--to", "hf", "--yes"]) == 0
     for words, pairs in (([], False), (["--pairs"], True)):
         assert main(["import", "theirs", "--yes", *words]) == 0
-        assert open_run(Path("runs/theirs")).inputs.pairs is pairs
+        assert open_run(Path("runs/theirs")).inputs.input.pairs is pairs
     made("gpt", Path("gpt"), **SIZES)
     assert main(["export", "gpt", "gpt-hf", "--to", "hf"]) == 0
     said = refused(capsys, "import", "gpt-hf", "--pairs")
@@ -324,7 +323,7 @@ def test_an_imported_model_is_compared_with_nothing(
     assert main(["eval", f"runs/{name}", "--data", file]) == 0
     said = " ".join("".join(capsys.readouterr()).split())
     assert "what the model was trained on is not known" in said
-    assert "to beat" not in said
+    assert "baseline:" not in said
 
 
 PAIR_TABLE = f"sentence1,sentence2,label\n{OF_PAIRS}"
@@ -332,8 +331,8 @@ MISFITS = [
     (
         [],
         "text,label\nthe fox,Yes\nthe dog,no\n",
-        "the file has the label 'Yes' (1 text), but the model knows only 'no', 'yes': write these into the file. Did "
-        "you mean 'yes'?",
+        "the file has the label 'Yes' (1 example), but the model knows only 'no', 'yes': write these into the file. "
+        "Did you mean 'yes'?",
     ),
     (
         [],

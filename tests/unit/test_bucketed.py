@@ -24,7 +24,7 @@ from seqwright.batches.pairs import pairs
 from seqwright.batches.prompted import Marks, PromptRows, prompted
 from seqwright.batches.questions import QuestionRows, asked
 from seqwright.batches.sentences import FullSentences, SentencePairs, Sentences
-from seqwright.batches.tagged import TaggedRows, stretches, tagged
+from seqwright.batches.tagged import Stretch, StretchRows, Tagged, stacked, stretches
 from seqwright.batches.text import texts
 from seqwright.cache import Ragged, Redrawn
 
@@ -39,10 +39,15 @@ def numbered(seed: int = 1, longest: int = 23, count: int = N) -> InMemory:
     return InMemory([np.full(length, n + FIRST) for n, length in enumerate(length_N)])
 
 
-def sentences_with_tags() -> TaggedRows:
+def words() -> StretchRows:
     """Every third sentence is long enough to be two rows."""
-    words = [[np.full(1 + place % 3, n + FIRST) for place in range(3 + 5 * (n % 3 == 0))] for n in range(61)]
-    return TaggedRows.in_memory([list(stretches(each, [0] * len(each), longest=9)) for each in words])
+    each = [[np.full(1 + place % 3, n + FIRST) for place in range(3 + 5 * (n % 3 == 0))] for n in range(61)]
+    return StretchRows.in_memory([list(stretches(tokens, longest=9)) for tokens in each])
+
+
+def untagged(rows: Sequence[Stretch]) -> Tagged:
+    read = stacked(rows, end=END)
+    return Tagged(**read, target_BT=torch.zeros_like(read["input_BT"]))
 
 
 def questions() -> QuestionRows:
@@ -84,7 +89,7 @@ def rows_of(kind: str, seed: int) -> tuple[Rows[Any], Callable[..., Batch], int]
         case "labelled":
             return Zipped(numbered(), Column(np.arange(N) % 7)), by_column(partial(labelled, end=END)), 1
         case "tagged":
-            return sentences_with_tags(), partial(tagged, end=END), 1
+            return words(), untagged, 1
         case "questions":
             return questions(), partial(asked, **AROUND), 0
         case "prompts":

@@ -6,8 +6,8 @@ import torch
 from torch import Tensor, nn
 
 from seqwright.cli.looking.attention import maps_of
+from seqwright.inputs.spelling import given_words, written_words
 from seqwright.inputs.tokenizers import Kind, Tokenizer, TokenizerSettings
-from seqwright.inputs.words import given_words, written_words
 from seqwright.layers.taps import Tap, View, listen, views
 from seqwright.models.transformer import Transformer, TransformerSettings
 

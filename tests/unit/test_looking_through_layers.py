@@ -16,12 +16,12 @@ from seqwright.cli.looking.lens import lens_of
 from seqwright.cli.looking.rows import row_of
 from seqwright.cli.looking.words import cosines
 from seqwright.errors import RunError, SettingError
-from seqwright.inputs.labelled_text import LabelledText, LabelledTextSettings
 from seqwright.inputs.masked_text import MaskedText, MaskedTextSettings
 from seqwright.inputs.plain_text import PlainText, PlainTextSettings
 from seqwright.recipe import recipe_from
 from seqwright.runs import Run, model_of
 from seqwright.tasks.vectors import WordVectors
+from tests.wires import classifier_wires
 
 TEXTS = ["the river bank is green", "a bank lends money to the river"]
 MODEL = {"width": 8, "heads": 2, "layers": 3, "feed_forward": 11, "context": 19}
@@ -49,8 +49,7 @@ def a_pair_classifier() -> Run:
         "inputs": {"kind": "words"},
         "model": {"kind": "bert", **MODEL},
     }
-    settings = LabelledTextSettings(kind="words")
-    return opened(plain, LabelledText.learnt(TEXTS, {"yes": 1, "no": 1}, settings, begins=True, pairs=True))
+    return opened(plain, classifier_wires(TEXTS, {"yes": 1, "no": 1}, begins=True, pairs=True))
 
 
 def opened(plain: dict[str, Any], inputs: Any) -> Run:

@@ -24,12 +24,13 @@ from seqwright.cli.looking.readings import (
     unit_named,
 )
 from seqwright.errors import SettingError
-from seqwright.inputs.labelled_text import LabelledText, LabelledTextSettings
+from seqwright.inputs import Given, Room
 from seqwright.inputs.plain_text import PlainText, PlainTextSettings
-from seqwright.inputs.tagged_text import TaggedText, TaggedTextSettings
+from seqwright.inputs.words import WordsInput, WordsSettings
 from seqwright.recipe import recipe_from
 from seqwright.runs import Run, model_of
 from seqwright.tasks.writer import Writer
+from tests.wires import classifier_wires
 
 TEXT = 'a bad (cab) or "two" (a "dad") 7'
 
@@ -53,8 +54,7 @@ def a_classifier(longest: int = 50) -> Run:
         "model": {"kind": "gru", "width": 5, "embedding": 3, "bidirectional": True},
     }
     recipe = recipe_from(plain, name="reviews")
-    settings = LabelledTextSettings(kind="words", longest=longest)
-    inputs = LabelledText.learnt(["a fine film or a dull one"], {"good": 1, "bad": 1}, settings)
+    inputs = classifier_wires(["a fine film or a dull one"], {"good": 1, "bad": 1}, longest=longest)
     return Run(Path("runs/reviews"), recipe, inputs, model_of(recipe, inputs.sizes()).eval(), 0)
 
 
@@ -65,7 +65,9 @@ def a_tagger() -> Run:
         "model": {"kind": "gru", "width": 5, "embedding": 3, "bidirectional": True},
     }
     recipe = recipe_from(plain, name="names")
-    inputs = TaggedText.learnt(["anna", "lives", "in", "rome"], {"O": 2, "B-NAME": 2}, TaggedTextSettings(kind="words"))
+    sentence = Sentence(("anna", "lives", "in", "rome"), ("B-NAME", "O", "O", "B-NAME"))
+    read = WordsInput.learn(Given([sentence]), WordsSettings(kind="words"), room=Room())
+    inputs = Wires(read, TagsOutput.learn(Given([sentence]), None, read))
     return Run(Path("runs/names"), recipe, inputs, model_of(recipe, inputs.sizes()).eval(), 0)
 
 

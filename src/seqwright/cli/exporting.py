@@ -74,7 +74,7 @@ def _write_checkpoint(run: Run, folder: Path, side: str | None) -> str:
     inputs, task = run.inputs, run.recipe.task
     first = first_token(run.recipe, inputs) if task == "language" else inputs.tokenizer.begin
     task = "language" if task == "prompting" else task  # there it is a language model like any other
-    labels = {"classification": lambda: inputs.output.labels, "tagging": lambda: inputs.tags}
+    labels = {"classification": lambda: inputs.output.labels, "tagging": lambda: inputs.output.tags}
     names = list(labels[task]()) if task in labels else []
     settings, tensors = run.recipe.model.model_dump(mode="json"), unique_tensors(run.model)
     if task == "rating":  # the model says how far from the mean, and there what it says is the rating

@@ -7,8 +7,10 @@ from typing import Any, NamedTuple
 
 from seqwright.data.examples import Pair
 from seqwright.data.first_look import text_and_label, time_and_values
-from seqwright.data.labelled import LabelledFiles, rating_of, training_labels, usable
+from seqwright.data.labelled import LabelledFiles, usable
 from seqwright.data.labelled_folders import LabelFolders
+from seqwright.data.labelled_series import LabelledSeriesFiles
+from seqwright.data.labels import class_counts, number_of
 from seqwright.data.pairs import PairFiles
 from seqwright.data.questions import QuestionFiles
 from seqwright.data.series import SeriesFiles
@@ -165,7 +167,7 @@ def classification(files: list[Path], asked: dict[str, Any]) -> FirstRecipe:
     data = {"kind": "labelled", "train": path.as_posix(), **found, **asked}
     held_out = dict.fromkeys(("valid", "test"), "10%")  # as the recipe below has it
     labelled = LabelledFiles(validated("data", {**held_out, **data}, "classification"))
-    labels = training_labels(labelled)
+    labels = class_counts(example.label for example in usable(labelled.examples("train")))
     texts, first = sum(labels.values()), next(usable(labelled.examples("train")))
     values = {
         "description": f"Labels learnt from {path.name}",
@@ -194,8 +196,11 @@ def rating(files: list[Path], asked: dict[str, Any]) -> FirstRecipe:
     data = {"kind": "labelled", "train": path.as_posix(), **found, **asked}
     held_out = dict.fromkeys(("valid", "test"), "10%")  # as the recipe has it
     labelled = LabelledFiles(validated("data", {**held_out, **data}, "rating"))
-    rated = [rating_of(example, "train") for example in usable(labelled.examples("train"))]
-    first = next(usable(labelled.examples("train")))
+    examples = list(usable(labelled.examples("train")))
+    if not examples:
+        raise DataError(f"no row of {path} has both a text and a value; name its columns with data.text and data.label")
+    rated = [number_of(example.label, where=f"'{_short(example.text)}'") for example in examples]
+    first = examples[0]
     values = {
         "description": f"Ratings learnt from {path.name}",
         "epochs": min(40, max(4, 40_000 // len(rated))),
@@ -205,6 +210,56 @@ def rating(files: list[Path], asked: dict[str, Any]) -> FirstRecipe:
     seen = f"{len(rated):,} texts to train on, rated from {min(rated):g} to {max(rated):g}"
     first_one = f"the first is rated {rated[0]:g}:\n  {_short(first.text)}"
     return FirstRecipe(RATING, values, data, f"{columns}{seen}, {first_one}", labelled.remarks())
+
+
+SERIES_CLASSIFICATION = """\
+# Try it: {check}, then {train}
+description = {description}
+
+[data]
+kind = "labelled-series"
+train = {files}{columns}
+valid = "20%"              # a share of the same data, or a file of its own
+test = "20%"               # held out until `seqwright eval`
+
+[model]
+kind = "gru"               # or lstm, ugrnn, rnn; it reads in both directions
+width = 64
+embedding = 32
+dropout = 0.2
+embedding_dropout = 0.0
+word_dropout = 0.0
+pooling = "mean"           # or max, last
+
+[training]
+epochs = {epochs}
+tokens = {tokens:<18}# steps of all series of a batch; small ones learn more from few series
+schedule = "cosine"
+rate = 0.003
+warmup = 20
+validate_every = 50
+metric = "accuracy"        # chooses the best checkpoint; macro_f1 where a label is rare
+"""
+
+
+def series_classification(files: list[Path], asked: dict[str, Any]) -> FirstRecipe:
+    """A recurrent classifier for a file of labelled series."""
+    path = _one(files, "a classifier of series learns from one file")
+    data = {"kind": "labelled-series", "train": path.as_posix(), **asked}
+    held_out = dict.fromkeys(("valid", "test"), "20%")  # as the recipe has it
+    series = LabelledSeriesFiles(validated("data", {**held_out, **data}, "series-classification"))
+    examples = [example for example in series.examples("train") if len(example.values_TC)]
+    labels = class_counts(example.label for example in examples if example.label)
+    length = max(len(example.values_TC) for example in examples)
+    values = {
+        "description": f"Labels of series learnt from {path.name}",
+        "epochs": min(200, max(4, 20_000 // len(examples))),
+        "tokens": 16 * length if len(examples) < SMALL else 64 * length,
+    }
+    told = ", ".join(f"{label} {count:,}" for label, count in islice(labels.items(), 10))
+    channels = examples[0].values_TC.shape[1]
+    seen = f"{len(examples):,} series to train on ({told}{', …' if len(labels) > 10 else ''}), {channels} channels"
+    return FirstRecipe(SERIES_CLASSIFICATION, values, data, f"{seen}, up to {length:,} steps long", series.remarks())
 
 
 QUESTIONS = """\
@@ -315,6 +370,7 @@ FIRST_RECIPES: dict[str, Callable[[list[Path], dict[str, Any]], FirstRecipe]] = 
     "language": language,
     "classification": classification,
     "rating": rating,
+    "series-classification": series_classification,
     "questions": questions,
     "forecasting": forecasting,
 }

@@ -188,9 +188,10 @@ def tag(
 
     Example: seqwright tag runs/mine "Angela Merkel lives in Berlin."
     """
-    from seqwright.cli.tagging import tag_texts
+    from seqwright.cli.asking import ask_run
 
-    tag_texts(run, texts or [], file, spaces=spaces, as_json=json, which=which)
+    reading = {"split": "spaces"} if spaces else {}
+    ask_run("tag", run, texts or [], [], file, top=1, as_json=json, which=which, reading=reading)
 
 
 def answer(

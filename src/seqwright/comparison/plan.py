@@ -7,11 +7,10 @@ from typing import Any, NamedTuple
 from seqwright.comparison.settings import Budget, ComparisonSettings, RowSettings, slug
 from seqwright.devices import cores
 from seqwright.errors import RunError, SettingError, UserError
+from seqwright.kinds import TASKS
 from seqwright.recipe import Recipe, flattened, recipe_from, validated, with_base, with_weights
 from seqwright.run_folders import changed_settings, resolved_of
 from seqwright.training.checkpoint import steps_on_disk
-
-SEARCHED = {"translation", "prompting", "description"}  # tasks in which decoding decides the score
 
 
 class Trial(NamedTuple):
@@ -81,7 +80,7 @@ def planned(settings: ComparisonSettings, where: Path, runs: Path = Path("runs")
     ordered = tuple(rows[given.title] for given in settings.rows)
     task = ordered[0].recipe.task
     _refuse_unlike(ordered, where)
-    if settings.decoding and task not in SEARCHED:
+    if settings.decoding and not TASKS[task].searched:
         raise SettingError(f"[decoding] is set, but {task} searches for nothing; leave it out of {where}")
     return Plan(settings, folder, ordered, validated("decoding", settings.decoding, task), threads)
 

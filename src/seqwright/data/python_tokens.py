@@ -59,7 +59,11 @@ class PythonTokens:
         """No file is the user's own."""
         return []
 
-    def sentences(self, part: PartName) -> Iterator[Sentence]:
+    def remarks(self) -> list[str]:
+        """Nothing."""
+        return []
+
+    def examples(self, part: PartName) -> Iterator[Sentence]:
         """The statements of the modules of a part; what was read once is kept, since parsing takes seconds."""
         if part not in self._read:
             self._read[part] = [sentence for text in self.source.texts(part) for sentence in statements(text)]

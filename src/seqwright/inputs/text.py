@@ -19,6 +19,7 @@ from seqwright.data.labelled_tables import Example
 from seqwright.errors import DataError, SettingError
 from seqwright.inputs import Examples, Input, Room, Stacked
 from seqwright.inputs.saved import load_json, save_json
+from seqwright.inputs.spelling import Spelled, spelled_text
 from seqwright.inputs.tokenizers import Tokenizer, TokenizerSettings, tokenizer_of
 from seqwright.progress import Progress
 from seqwright.text_cache import Rules, tokenised_texts
@@ -53,12 +54,15 @@ class TextInput(Input[Example, Ids]):
     left_out: LeftOut
     begins: bool  # whether the model reads a token before every text
     pairs: bool  # whether an example is two texts
+    imported: bool = False  # whether another program trained the model that reads
     marks: ClassVar[int] = 1  # the end; batches were never planned with what begins a text
 
     @classmethod
     def learn(cls, train: Examples[Example], settings: TextSettings, *, room: Room, like: Any = None) -> "TextInput":
         """A tokenizer trained on the texts, if none is taken from another run."""
         tokenizer = None if like is None else tokenizer_of(like)
+        if not any(map(readable, train)):
+            raise DataError(f"no example of {train.name} has a text: see whether data.text means the right column")
         pairs = next((example.second is not None for example in train if readable(example)), False)
         marks = 1 + room.begins + pairs * (1 if tokenizer is None else tokenizer.between)
         longest = longest_of(settings, room.context, marks=marks)
@@ -110,6 +114,21 @@ class TextInput(Input[Example, Ids]):
         """`input_B`, `real_BT` and `segment_BT`: with what stands around the texts, and padding on the right."""
         input_BT, real_BT = begun(padded([np.append(row, self.end) for row in rows]), self.begin)
         return {"input_B": input_BT, "real_BT": real_BT, "segment_BT": segments(input_BT, self.end)}
+
+    def joined(self, texts: Sequence[Ids]) -> Ids:
+        """The row of a text whose tokens are known, or of two."""
+        parts: list[Any] = [texts[0]]
+        for later in texts[1:]:
+            parts += [self.between, later]
+        return np.concatenate(parts).astype(np.int64)
+
+    def tokenised(self, texts: Sequence[str]) -> list[Ids]:
+        """The tokens of each text, all of them, without what stands around it."""
+        return list(self.tokenizer.encode(list(texts)))
+
+    def spelled(self, text: str) -> Spelled:
+        """The tokens of a typed text, where each stands in it, and its words with the places of theirs."""
+        return spelled_text(self.tokenizer, text)
 
     def parse(self, given: Any) -> Example:
         """A text; where texts belong in pairs, both with a tab between them, or a mapping of `text` and `second`."""
@@ -184,8 +203,8 @@ class TextInput(Input[Example, Ids]):
         """Write the tokenizer, and how texts are read."""
         folder.mkdir(parents=True, exist_ok=True)
         self.tokenizer.save(folder / "text.json")
-        plain = {"longest": self.longest, "left_out": self.left_out, "begins": self.begins, "pairs": self.pairs}
-        save_json(folder / "reading.json", plain)
+        names = ("longest", "left_out", "begins", "pairs", "imported")
+        save_json(folder / "reading.json", {name: getattr(self, name) for name in names})
 
     @classmethod
     def load(cls, folder: Path) -> "TextInput":
@@ -193,7 +212,8 @@ class TextInput(Input[Example, Ids]):
         tokenizer = Tokenizer.load(folder / "text.json")
 
         def made(plain: Any) -> "TextInput":
-            return cls(tokenizer, int(plain["longest"]), plain["left_out"], bool(plain["begins"]), bool(plain["pairs"]))
+            begins, pairs, imported = (bool(plain[name]) for name in ("begins", "pairs", "imported"))
+            return cls(tokenizer, int(plain["longest"]), plain["left_out"], begins, pairs, imported)
 
         return load_json(folder / "reading.json", made)
 
@@ -206,9 +226,17 @@ class TextInput(Input[Example, Ids]):
         example = next((example for example in examples if readable(example)), None)
         if example is None or self.pairs is (example.second is not None):
             return
+        column = "a second text, in columns named sentence1 and sentence2 or text1 and text2"
+        if self.imported:
+            raise DataError(
+                "the file has single texts, but the model was imported for pairs: import it without --pairs, or give "
+                f"the file {column}"
+                if self.pairs
+                else "the file has pairs of texts, but the model was imported for single ones: import it with --pairs"
+            )
         raise DataError(
-            f"{examples.name} has single texts, but the model reads pairs: give it a column for the second text, such "
-            "as sentence1 and sentence2, or name it with data.second"
+            f"{examples.name} has single texts, but the model reads pairs: give it {column}, or name it with "
+            "data.second"
             if self.pairs
             else f"{examples.name} has pairs of texts, but the model reads single ones: name the text with data.text"
         )

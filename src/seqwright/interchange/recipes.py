@@ -8,12 +8,13 @@ from seqwright.data.files import content_hash
 from seqwright.inputs.masked_text import MaskedText
 from seqwright.inputs.plain_text import PlainText
 from seqwright.inputs.question_text import QuestionText
-from seqwright.inputs.tagged_text import TaggedText
 from seqwright.inputs.text import TextInput
 from seqwright.inputs.tokenizers import Tokenizer
+from seqwright.inputs.words import WordsInput
 from seqwright.interchange.checkpoints import Checkpoint
 from seqwright.outputs.label import LabelOutput
 from seqwright.outputs.number import NumberOutput
+from seqwright.outputs.tags import TagsOutput
 from seqwright.tasks.wired import Wires
 
 # The kind of data and of objective that stand for each task.
@@ -78,11 +79,15 @@ def inputs_of(checkpoint: Checkpoint, settings: Any) -> Any:
         "masking": lambda: MaskedText(tokenizer),
         "classification": lambda: Wires(_text(settings, tokenizer, pairs), LabelOutput(counts)),
         "rating": lambda: Wires(_text(settings, tokenizer, pairs), UNKNOWN),
-        "tagging": lambda: TaggedText.learnt((), counts, settings, tokenizer, begins=True),
+        "tagging": lambda: Wires(_words(settings, tokenizer), TagsOutput(counts)),
         "questions": lambda: QuestionText.learnt((), settings, tokenizer, unanswerable=True),
     }
     return makers[checkpoint.task]()
 
 
 def _text(settings: Any, tokenizer: Tokenizer, pairs: bool) -> TextInput:
-    return TextInput(tokenizer, settings.longest, settings.left_out, begins=True, pairs=pairs)
+    return TextInput(tokenizer, settings.longest, settings.left_out, begins=True, pairs=pairs, imported=True)
+
+
+def _words(settings: Any, tokenizer: Tokenizer) -> WordsInput:
+    return WordsInput(tokenizer, settings.longest, settings.split, begins=True)

@@ -51,6 +51,7 @@ class Report:
 
     scores: dict[str, float] = field(default_factory=dict)  # finer ones, such as that of each label
     groups: dict[str, tuple[int, int]] = field(default_factory=dict)  # right ones and count, by kind of example
+    group_columns: tuple[str, str] = ("kind", "exact")  # what a table calls the kinds and the right ones
     picture: Picture | None = None
 
 
@@ -141,6 +142,10 @@ class Output(ABC, Generic[ExampleT, BatchT, PredictionT]):
     def line(self, prediction: PredictionT, top: int = 1) -> str:
         """A prediction, or the `top` best ones, as a line for people."""
 
+    def pieces(self, prediction: PredictionT, top: int = 1) -> list[tuple[str, int | None]]:
+        """The line in pieces, each with the number of its colour where it has one."""
+        return [(self.line(prediction, top), None)]
+
     @abstractmethod
     def fields(self, prediction: PredictionT, top: int = 1) -> dict[str, Any]:
         """A prediction as the fields that JSON, Python and a server share."""
@@ -156,6 +161,10 @@ class Output(ABC, Generic[ExampleT, BatchT, PredictionT]):
     def part_sentence(self, examples: Examples[ExampleT], rows: Rows[Any]) -> str:
         """What there is to know of the targets of a part, to follow the number of its examples."""
         return ""
+
+    def part_remarks(self, examples: Examples[ExampleT]) -> list[str]:
+        """What a user should know of the targets of a part before training on it."""
+        return []
 
     def remarks(self) -> list[str]:
         """What a user should know of the targets of the training part, a sentence each."""

@@ -17,7 +17,7 @@ from seqwright.decoding.stepper import State
 from seqwright.devices import device_of
 from seqwright.errors import SettingError
 from seqwright.inputs.pair_text import PairText
-from seqwright.inputs.words import Words, given_words, spaced_words
+from seqwright.inputs.spelling import Words, given_words, spaced_words
 from seqwright.layers.taps import listen, views
 from seqwright.metrics.alignments import Array, Link, Quality, links, merged, quality
 

@@ -16,7 +16,7 @@ import numpy as np
 
 from seqwright.inputs.dictionary import Dictionary, spelled
 from seqwright.inputs.pair_text import PairText
-from seqwright.inputs.words import given_words
+from seqwright.inputs.spelling import given_words
 from seqwright.metrics.alignments import Array
 from seqwright.tasks.alignments import between_words
 

@@ -11,7 +11,9 @@ from torch import nn
 from seqwright.batches import Batches, Rows
 from seqwright.data.examples import PartName
 from seqwright.devices import device_of
+from seqwright.errors import RunError
 from seqwright.inputs import Examples, Given, Input, Room
+from seqwright.inputs.spelling import ReadsTokens
 from seqwright.inputs.tokenizers import Tokenizer, tokenizer_of
 from seqwright.kinds import chosen
 from seqwright.lineage import model_row
@@ -47,6 +49,13 @@ class Wires(NamedTuple):
     def tokenizer(self) -> Tokenizer:
         """What cuts texts into tokens, where texts are read."""
         return tokenizer_of(self.input)
+
+    @property
+    def reads_tokens(self) -> ReadsTokens:
+        """The input, where it reads texts as tokens, for those who look at them."""
+        if not isinstance(self.input, ReadsTokens):
+            raise RunError("the model reads no texts, so that there is nothing to listen to")
+        return self.input
 
     def save(self, folder: Path) -> None:
         """Write both."""
@@ -122,6 +131,7 @@ class Wired:
             rows.append((name, *(f"{c:,}" for c in counts), shared, f"{length_N.mean():,.1f}", f"{length_N.max():,}"))
             facts[f"{name} part"] = sentence_of(wires, part, encoded)
             remarks += [*seen.remarks(wires), *wires.input.part_remarks(part)]
+            remarks += wires.output.part_remarks(part)
         train = Part(data, "train")
         batches = wires.learning(recipe, train, wires.input.encode(train))
         facts |= {name.replace("_", " "): f"{size:,}" for name, size in wires.sizes().items()}
@@ -152,6 +162,7 @@ class Wired:
             scores=scores,
             signatures={name: signatures[name] for name in scores if name in signatures},
             groups=report.groups,
+            group_columns=report.group_columns,
             answers=[
                 {**wires.input.example_fields(example), **wires.output.answer(prediction, example)}
                 for number, (example, prediction) in enumerate(zip(examples, predictions, strict=True))

@@ -43,7 +43,7 @@ def test_the_class_is_said_from_the_last_real_token(kind: str) -> None:
     model, batch = small(kind, "classification").eval(), begun_labelled()
     said_BC, _ = model(batch, None)
     for row, length in enumerate(batch.real_BT.sum(1).tolist()):
-        h_1TD = model.body.hidden(batch.input_BT[row : row + 1, :length], batch.real_BT[row : row + 1, :length])
+        h_1TD = model.body.hidden(batch.input_B[row : row + 1, :length], batch.real_BT[row : row + 1, :length])
         torch.testing.assert_close(said_BC[row], model.head(h_1TD[0, -1]), rtol=0, atol=1e-6)
 
 
@@ -55,9 +55,9 @@ def test_the_words_are_those_of_the_language_model_alone(kind: str) -> None:
     assert torch.equal(said_BC, model(batch, None)[0])
     length_B = batch.real_BT.sum(1).tolist()
     if isinstance(model.body, RecurrentLM):
-        alone_BTV, _ = model.body.read(batch.input_BT, batch.real_BT, model.body.recurrent.start(len(length_B)))
+        alone_BTV, _ = model.body.read(batch.input_B, batch.real_BT, model.body.recurrent.start(len(length_B)))
     else:
-        alone_BTV = model.body.logits(model.body.hidden(batch.input_BT, batch.real_BT))
+        alone_BTV = model.body.logits(model.body.hidden(batch.input_B, batch.real_BT))
     for row, length in enumerate(length_B):
         torch.testing.assert_close(words_BTV[row, :length], alone_BTV[row, :length], rtol=0, atol=1e-6)
 
@@ -119,7 +119,7 @@ def test_the_layers_of_every_body_are_known() -> None:
 def test_two_texts_are_read_as_one() -> None:
     """`labelled` of a row that holds an end: the last token is the second text's end."""
     batch = labelled([torch.tensor([5, 6, 3, 7]).numpy()], end=3, begin=2)
-    assert batch.input_BT.tolist() == [[2, 5, 6, 3, 7, 3]]
+    assert batch.input_B.tolist() == [[2, 5, 6, 3, 7, 3]]
     model = small("gpt", "classification").eval()
-    changed = batch.replace(input_BT=torch.tensor([[2, 5, 6, 3, 8, 3]]))
+    changed = batch.replace(input_B=torch.tensor([[2, 5, 6, 3, 8, 3]]))
     assert not torch.allclose(model(batch, None)[0], model(changed, None)[0])

@@ -8,7 +8,6 @@ import pytest
 import torch
 
 from seqwright.errors import DataError, RunError, SettingError
-from seqwright.inputs.labelled_text import LabelledText, LabelledTextSettings
 from seqwright.inputs.pair_text import PairText, PairTextSettings
 from seqwright.inputs.plain_text import PlainText, PlainTextSettings
 from seqwright.models.classifier import RecurrentClassifier, RecurrentClassifierSettings
@@ -17,6 +16,7 @@ from seqwright.models.ngram import Ngram, NgramSettings
 from seqwright.models.rnn_lm import RecurrentLM, RecurrentLMSettings
 from seqwright.models.transformer import Transformer, TransformerSettings
 from seqwright.tasks.vectors import WordVectors, cosine
+from tests.wires import classifier_wires
 
 RIVER, MONEY = "he sat on the bank of the river", "she took money to the bank of england"
 SAME_PREFIX = "he sat on the bank and took money"
@@ -59,7 +59,7 @@ def transformer(*, shared: bool = True) -> Reader:
 
 
 def classifier() -> Reader:
-    inputs = LabelledText.learnt(CORPUS, {"land": 2, "money": 2}, LabelledTextSettings(kind="words"))
+    inputs = classifier_wires(CORPUS, {"land": 2, "money": 2})
     settings = RecurrentClassifierSettings(width=5, embedding=7, layers=2)
     return Reader(RecurrentClassifier(settings, **inputs.sizes()), inputs, sees_what_follows=True)
 

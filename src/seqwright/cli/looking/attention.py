@@ -18,7 +18,7 @@ from seqwright.cli.looking.rows import Heard, refuse_number, row_of, verdict_on
 from seqwright.cli.terminal import json_text, say, shown
 from seqwright.devices import device_of
 from seqwright.errors import RunError, SettingError
-from seqwright.inputs.words import Words, given_words, written_words
+from seqwright.inputs.spelling import Words, given_words, written_words
 from seqwright.layers.taps import View, listen, views
 from seqwright.metrics.alignments import merged, quality
 from seqwright.pictures import Array, legible, save

@@ -11,14 +11,14 @@ from seqwright.cli.looking.texts import warn_of_unknown
 from seqwright.cli.opening import AROUND, context_of
 from seqwright.cli.terminal import say
 from seqwright.errors import DataError, SettingError
+from seqwright.inputs.spelling import Spelled, Words, written_words
 from seqwright.inputs.text import reads_pairs
 from seqwright.inputs.tokenizers import Tokenizer
-from seqwright.inputs.words import Words, given_words, written_words
 from seqwright.layers.taps import listen
 from seqwright.runs import Run
 from seqwright.tasks.filler import HOLE, Filler
 from seqwright.tasks.language import first_token
-from seqwright.tasks.reading import Read, between, joined, read_rows
+from seqwright.tasks.reading import Read, between, joined, read_rows, spelled
 from seqwright.tasks.wired import Wires
 
 Heard = dict[str, list[Any]]
@@ -66,15 +66,15 @@ class Part(NamedTuple):
 
 
 def _part(run: Run, text: str) -> Part:
-    tokenizer: Tokenizer = run.inputs.tokenizer
     if run.recipe.task == "masking" and HOLE.search(text):  # as `fill` reads it
         tokens = Filler(run.model, run.inputs, context=run.recipe.model.context).encoded(text)[1:-1]
+        tokenizer: Tokenizer = run.inputs.tokenizer
         pieces = [written_words(tokenizer, [token])[0][0] for token in tokens.tolist()]
         return Part(tokens, written_words(tokenizer, tokens.tolist()), pieces)
-    tokens, spans = tokens_of(tokenizer, text)
-    if not len(tokens):
+    found = tokens_of(run, text)
+    if not len(found.tokens):
         raise DataError(f"there is nothing to look at: the vocabulary of {run.folder} has no token for {text!r}")
-    return Part(tokens, given_words(tokenizer, text), [text[begin:end] for begin, end in spans])
+    return Part(found.tokens, found.words, [text[begin:end] for begin, end in found.spans])
 
 
 def _laid_out(tokenizer: Tokenizer, read: Read, parts: Sequence[Part], apart: int, heard: Heard) -> Row:
@@ -111,8 +111,8 @@ def refuse_number(run: Run, texts: Sequence[str]) -> None:
     raise SettingError(f"{run.folder} reads one text at a time, and there are {len(texts)}; give one, in quotes")
 
 
-def tokens_of(tokenizer: Tokenizer, text: str) -> tuple[Ids, list[tuple[int, int]]]:
+def tokens_of(run: Run, text: str) -> Spelled:
     """The tokens of a text, and from where to where each of them stands in it: up to where the next begins."""
-    ids, spans = tokenizer.placed(text)
-    edges = [0, *(begin for begin, _ in spans[1:]), len(text)]
-    return ids.astype(np.int64), list(pairwise(edges))
+    found = spelled(text, run.inputs)
+    edges = [0, *(begin for begin, _ in found.spans[1:]), len(text)]
+    return found._replace(tokens=found.tokens.astype(np.int64), spans=list(pairwise(edges)))
