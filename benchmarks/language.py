@@ -83,7 +83,7 @@ def judged(folder: Path) -> dict[str, Any]:
     return {
         "scores": {part: {score: every[score] for score in SCORES} for part, every in scores.items()},
         "parameters": size(run.model),
-        "kenlm": kenlm_perplexity(run, list(data.texts("valid"))),
+        "kenlm": kenlm_perplexity(run, list(data.examples("valid"))),
         "steps": last,
         "best_step": run.step,
         "epochs": 1.0 if isinstance(run.model, Ngram) else last / batches.in_epoch(0),

@@ -105,7 +105,7 @@ def main() -> None:
 
 
 def words_of(data: TextData, part: PartName) -> list[list[str]]:
-    return [line.replace("<unk>", "[unk]").split() for line in data.texts(part)]
+    return [line.replace("<unk>", "[unk]").split() for line in data.examples(part)]
 
 
 def batches_of(rows: Rows) -> list[Text]:

@@ -135,7 +135,7 @@ def beginning(taken: str, given: Namespace) -> list[str]:
     run.parent.mkdir(parents=True, exist_ok=True)
     text, recipe = run.with_suffix(".txt"), run.with_suffix(".toml")
     if not text.exists():
-        articles = card("wikitext2").open().texts("train")
+        articles = card("wikitext2").open().examples("train")
         documents = sorted({*(line.strip() for line in articles if line.strip()), *tatoeba()}, key=place_of)
         part = text.with_suffix(".part")  # a text that was cut off would be read as if it were whole
         part.write_text("".join(f"{document}\n" for document in documents[: 2000 if given.quick else None]), "utf-8")

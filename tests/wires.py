@@ -3,9 +3,11 @@
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+from seqwright.inputs.sentences import Form, SentencesInput
 from seqwright.inputs.text import TextInput, TextSettings
 from seqwright.inputs.tokenizers import Tokenizer
 from seqwright.outputs.label import LabelOutput
+from seqwright.outputs.masked import MaskedOutput
 from seqwright.tasks.wired import Wires
 
 
@@ -20,3 +22,9 @@ def text_input(texts: Iterable[str] | Tokenizer, **settings: Any) -> TextInput:
 def classifier_wires(texts: Iterable[str] | Tokenizer, counts: Mapping[str, int], **settings: Any) -> Wires:
     """The same, and labels with the numbers of their examples."""
     return Wires(text_input(texts, **settings), LabelOutput(counts))
+
+
+def masked_wires(tokenizer: Tokenizer, context: int, form: Form = "pairs") -> Wires:
+    """A tokenizer with a mask, in rows as long as the model reads, and 15 % of the tokens masked."""
+    output = MaskedOutput(tokenizer, "tokens", 0.15, asks_next=form == "pairs")
+    return Wires(SentencesInput(tokenizer, context, context, form), output)

@@ -165,7 +165,7 @@ def evaluated(probe: Probe) -> Record:
     settings = decoding_settings(run, {})
     found = task_of(run.recipe.task).evaluated(run.recipe, data, run.inputs, run.model, part, settings)
     with drawn_numbers() as numbers:
-        _drawn(run.recipe.task, found, run, probe.folder / "drawn")
+        _drawn(found, probe.folder / "drawn")
     groups = {name: list(counts) for name, counts in found.groups.items()}
     answers = [] if run.recipe.task == "forecasting" else [_kept(answer) for answer in found.answers[:4]]
     return {

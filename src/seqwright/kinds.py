@@ -58,7 +58,13 @@ TASKS = {
         verbs=("generate", "translate", "prompt"),
         searched=True,
     ),
-    "masking": TaskKind("text", {"inputs": "wordpiece", "model": "bert", "objective": "masked-token"}, verbs=("fill",)),
+    "masking": TaskKind(
+        "text",
+        {"inputs": "wordpiece", "model": "bert", "objective": "masked-token"},
+        verbs=("fill",),
+        input="sentences.SentencesInput",
+        output="masked.MaskedOutput",
+    ),
     "classification": TaskKind(
         "labelled",
         {"inputs": "bpe", "model": "lstm", "objective": "labels"},
@@ -115,7 +121,7 @@ TOKENIZERS = ("bpe", "unigram", "wordpiece", "words", "spaced", "characters")
 PAIR_TEXT = Kind("seqwright.inputs.pair_text", "PairText", "PairTextSettings", "translation")
 PROMPT_TEXT = Kind("seqwright.inputs.prompt_text", "PromptText", "PromptTextSettings", "prompting")
 PLAIN_TEXT = Kind("seqwright.inputs.plain_text", "PlainText", "PlainTextSettings", "language")
-MASKED_TEXT = Kind("seqwright.inputs.masked_text", "MaskedText", "MaskedTextSettings", "masking")
+MASKED_TEXT = Kind("seqwright.inputs.sentences", "SentencesInput", "SentencesSettings", "masking")
 LABELLED_TEXT = Kind("seqwright.inputs.text", "TextInput", "TextSettings", "classification")
 RATED_TEXT = Kind("seqwright.inputs.text", "TextInput", "TextSettings", "rating")
 BALANCED = "seqwright.objectives.balanced_next_token"

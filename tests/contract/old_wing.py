@@ -14,27 +14,27 @@ from typing import Any, NamedTuple
 import numpy as np
 import pytest
 import tokenizers
+from seqwright.tasks.tagged_rows import tokenised as tokenised_tags
+from seqwright.tasks.tagger import Tagger
 from tokenizers import models, pre_tokenizers, processors
 from torch import Tensor
 
 from seqwright.batches.pairs import Pairs
 from seqwright.batches.text import Text
+from seqwright.inputs import Given
 from seqwright.inputs.foreign_tokenizers import ForeignTokenizer
-from seqwright.inputs.masked_text import MaskedText
 from seqwright.kinds import task_of
 from seqwright.recipe import read_recipe, recipe_from
 from seqwright.runs import Run, data_of, model_of, open_run, train, write_run
 from seqwright.tasks.answerer import Answerer
 from seqwright.tasks.describer import Describer
-from seqwright.tasks.filler import Filler
 from seqwright.tasks.language import first_token
 from seqwright.tasks.prompter import Prompter
 from seqwright.tasks.question_rows import tokenised as tokenised_questions
-from seqwright.tasks.tagged_rows import tokenised as tokenised_tags
-from seqwright.tasks.tagger import Tagger
 from seqwright.tasks.translator import Translator
 from seqwright.tasks.wired import Wires
 from seqwright.tasks.writer import Writer
+from tests.wires import masked_wires
 
 Row = tuple[Any, ...]
 Prediction = tuple[Any, ...]  # texts, labels and numbers
@@ -94,7 +94,7 @@ def examples_of(run: Run, part: Any) -> list[Any]:
     """What the verb can be asked of a part, an example after the other; of a text whose words are hidden, the first."""
     if run.recipe.task != "masking":
         return evaluation(run, part).examples
-    texts = (text.split() for text in data_of(run.recipe).texts(part))
+    texts = (text.split() for text in data_of(run.recipe).examples(part))
     return [(" ".join(["<mask>", *words[1:]]), words[:1]) for words in texts]
 
 
@@ -115,7 +115,8 @@ def predicted_rows(run: Run, example: Any) -> set[Row]:
     if run.recipe.task != "masking":
         return found
     [word], [row] = run.inputs.tokenizer.encode(example[1]), found
-    return {tuple((int(word[0]) if token == run.inputs.mask else token, segment) for token, segment in row)}
+    mask = run.inputs.tokenizer.mask
+    return {tuple((int(word[0]) if token == mask else token, segment) for token, segment in row)}
 
 
 def training_rows(run: Run) -> set[Row]:
@@ -224,12 +225,13 @@ def roberta(folder: Path, words: Sequence[str]) -> None:
     library = tokenizers.Tokenizer(models.WordLevel(vocabulary, unk_token="<unk>"))
     library.pre_tokenizer = pre_tokenizers.WhitespaceSplit()
     library.post_processor = processors.RobertaProcessing(("</s>", 2), ("<s>", 0))
-    inputs = MaskedText(ForeignTokenizer.checked(library))
-    assert inputs.tokenizer.between == 2
+    tokenizer = ForeignTokenizer.checked(library)
+    assert tokenizer.between == 2
+    inputs = masked_wires(tokenizer, 128, "sentences")
     recipe = recipe_from(
         {
             "data": {"kind": "text", "train": "nowhere.txt"},
-            "inputs": {"kind": inputs.tokenizer.kind, "examples": "sentences"},
+            "inputs": {"kind": tokenizer.kind, "examples": "sentences"},
             "model": {"kind": "roberta", "width": 8, "heads": 2, "layers": 1, "feed_forward": 16, "context": 128},
             "objective": {"kind": "masked-token"},
             "training": {"device": "cpu"},
@@ -260,8 +262,9 @@ def _scored(run: Run, examples: list[Any]) -> Iterator[Prediction]:
 
 def _filled(run: Run, examples: list[Any]) -> Iterator[Prediction]:
     """The likeliest tokens, and how probable those are together that were hidden."""
-    filler, every = Filler(run.model, run.inputs, context=run.recipe.model.context), run.inputs.tokenizer.size
-    for (_, hidden), holes in zip(examples, filler([text for text, _ in examples], top=every), strict=True):
+    given = Given([text for text, _ in examples])
+    filled = run.inputs.output.fill(run.model, run.inputs.batches(given), given, run.inputs.tokenizer.size)
+    for (_, hidden), holes in zip(examples, filled, strict=True):
         right = [{each.token: each.probability for each in candidates} for candidates in holes]
         words = [word.strip("▁") for word in hidden]
         logs = (math.log(known[word]) for word, known in zip(words, right, strict=True))

@@ -10,9 +10,8 @@ import pytest
 import torch
 from torch import Tensor
 
-from seqwright.batches import Place
+from seqwright.batches import Fixed, Place
 from seqwright.batches.bucketed import Bucketed
-from seqwright.batches.masked import MaskedRows
 from seqwright.comparison.measuring import measured
 from seqwright.errors import DataError, RunError, SettingError
 from seqwright.inputs import Given
@@ -22,7 +21,7 @@ from seqwright.run_folders import resolved_of
 from seqwright.runs import Run, data_of, model_of, objective_of, open_run, teachers_of, train
 from seqwright.tasks import distillation
 from seqwright.tasks.distillation import LIKELIEST, taught
-from seqwright.tasks.masking import MaskedBatches, MaskingTask
+from seqwright.tasks.wired import Part
 from seqwright.training.interruption import Interrupted
 from seqwright.training.reporter import Quiet
 from tests.story.command import typed
@@ -252,7 +251,7 @@ def test_blocks_that_are_not_there_cannot_be_taken(home: Path, tmp_path: Path) -
 
 
 def test_the_likeliest_words_that_are_looked_up_are_the_teachers(home: Path) -> None:
-    batches = lesson(home, student(home, recipe="words.toml", teacher="words-teacher"), MaskingTask())
+    batches = lesson(home, student(home, recipe="words.toml", teacher="words-teacher"), task_of("masking"))
     model: Any = open_run(home / "words-teacher").model
     for place in (Place(0, 0), Place(3, 1)):  # the same words are hidden in every epoch
         batch = batches.at(place)
@@ -272,7 +271,7 @@ def test_the_likeliest_words_that_are_looked_up_are_the_teachers(home: Path) -> 
 
 def test_a_student_comes_to_say_hidden_words_as_its_teacher_does(home: Path, tmp_path: Path) -> None:
     recipe = student(home, "objective.words=0", "training.steps=60", recipe="words.toml", teacher="words-teacher")
-    batches, objective = lesson(home, recipe, MaskingTask()), objective_of(recipe)
+    batches, objective = lesson(home, recipe, task_of("masking")), objective_of(recipe)
 
     @torch.no_grad()
     def distance(model: Any) -> float:
@@ -299,7 +298,7 @@ def test_with_vectors_of_another_width_the_projection_is_saved_and_goes_on(home:
 def new(recipe: Any) -> Any:
     """The student before it learns."""
     tokenizer = open_run(Path(recipe.objective.teacher)).inputs.tokenizer
-    return model_of(recipe, MaskingTask().learnt_inputs(recipe, data_of(recipe), tokenizer).sizes()).eval()
+    return model_of(recipe, task_of("masking").learnt_inputs(recipe, data_of(recipe), tokenizer).sizes()).eval()
 
 
 # ---------------------------------------------------------------------------------------------------- bad input
@@ -342,18 +341,18 @@ def test_texts_without_labels_must_be_there(home: Path, tmp_path: Path) -> None:
 
 def test_fixed_masks_do_not_depend_on_epoch_or_seed(home: Path) -> None:
     recipe = student(home, recipe="words.toml", teacher="words-teacher")
-    batches: MaskedBatches = lesson(home, recipe, MaskingTask()).batches
-    assert isinstance(batches.rows, MaskedRows)
-    drawn = batches.rows.examples, batches.rows.masks
-    other, free = (
-        Bucketed(MaskedRows(*drawn, seed=5, fixed=fixed), batches.collate, tokens=90, seed=5) for fixed in (True, False)
-    )
+    batches: Bucketed[Any, Any] = lesson(home, recipe, task_of("masking")).batches
+    data = data_of(recipe)
+    wires = task_of("masking").learnt_inputs(recipe, data, open_run(home / "words-teacher").inputs.tokenizer)
+    rows = wires.input.encode(Part(data, "train"), seed=5)
+    again = recipe._replace(training=recipe.training.model_copy(update={"seed": 5, "tokens": 90}))
+    other, free = (wires.learning(again, Part(data, "train"), some) for some in (Fixed(rows), rows))
 
-    def hidden(some: MaskedBatches, epoch: int) -> dict[int, tuple[list[int], list[bool]]]:
+    def hidden(some: Any, epoch: int) -> dict[int, tuple[list[int], list[bool]]]:
         found = {}
         for number in range(some.in_epoch(epoch)):
             batch = some.at(Place(epoch, number))
-            for row, example in enumerate(batch.example_B.tolist()):
+            for row, example in enumerate(batch.row_B.tolist()):
                 real_T = batch.real_BT[row]
                 found[example] = (batch.input_BT[row][real_T].tolist(), batch.chosen_BT[row][real_T].tolist())
         return found

@@ -273,7 +273,7 @@ def counts(home: Path) -> dict[int, tuple[int, int, int]]:
     found: dict[int, tuple[int, int, int]] = {}
     for n, least in ((2, 0), (3, 1)):
         seen: dict[tuple[str, ...], int] = {}
-        for line in files.texts("train"):
+        for line in files.examples("train"):
             words = ["<s>", *line.split(), "</s>"]
             for i in range(len(words) - n + 1):
                 gram = tuple(words[i : i + n])

@@ -19,7 +19,6 @@ from tokenizers import models, pre_tokenizers, processors
 
 from seqwright.__main__ import main as typed
 from seqwright.errors import DataError
-from seqwright.inputs.masked_text import MaskedText
 from seqwright.inputs.plain_text import PlainText
 from seqwright.inputs.tokenizers import Tokenizer, TokenizerSettings
 from seqwright.interchange.checkpoints import is_rounded_up, refuse_other_vocabulary
@@ -28,7 +27,7 @@ from seqwright.recipe import recipe_from
 from seqwright.runs import model_of, open_run, write_run
 from seqwright.tasks.language import first_token
 from seqwright.training.weights import unique_tensors
-from tests.wires import classifier_wires
+from tests.wires import classifier_wires, masked_wires
 
 Damage = Callable[[Path], object]
 TEXTS = ["the quick brown fox jumps over the lazy dog"] * 3
@@ -57,7 +56,7 @@ def made(kind: str, folder: Path, *, joined: bool = True, **settings: Any) -> No
         "objective": {"kind": objective},
     }
     recipe = recipe_from(plain, name=folder.name)
-    inputs = PlainText(tokenizer) if objective == "next-token" else MaskedText(tokenizer)
+    inputs = PlainText(tokenizer) if objective == "next-token" else masked_wires(tokenizer, 16)
     write_run(recipe, folder, inputs, model_of(recipe, inputs.sizes()))
 
 

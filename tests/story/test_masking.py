@@ -12,10 +12,10 @@ import torch
 
 from seqwright.batches.labelled import labelled
 from seqwright.errors import DataError, SettingError
+from seqwright.inputs import Given
 from seqwright.recipe import recipe_from
 from seqwright.runs import model_of, open_run, train, write_run
 from seqwright.tasks.embedder import Embedder
-from seqwright.tasks.filler import Filler
 from tests.story.command import typed
 
 SAID = {"cat": "drinks milk", "dog": "eats meat", "bird": "sings songs", "fish": "likes water", "cow": "gives butter"}
@@ -108,12 +108,13 @@ def test_a_file_and_standard_input_are_filled_line_by_line(
 
 def test_the_probabilities_are_those_of_the_whole_vocabulary(home: Path) -> None:
     run = open_run(home / "bert")
-    [[candidates]] = Filler(run.model, run.inputs, context=32)(["The ___ cat drinks milk."], top=1000)
+    given = Given(["The ___ cat drinks milk."])
+    [[candidates]] = run.inputs.output.fill(run.model, run.inputs.batches(given), given, 1000)
     special = set(run.inputs.tokenizer.special)
     assert len(candidates) == run.inputs.tokenizer.size - len(special)
     assert not special & {each.token for each in candidates}
     assert 0.9 < sum(each.probability for each in candidates) <= 1
-    tokens = [2, *run.inputs.tokenizer.encode(["The"])[0], run.inputs.mask]
+    tokens = [2, *run.inputs.tokenizer.encode(["The"])[0], run.inputs.tokenizer.mask]
     tokens += [*run.inputs.tokenizer.encode(["The cat drinks milk."])[0][1:], 3]
     batch = labelled([np.array(tokens[1:-1])], end=3, begin=2)
     with torch.inference_mode():

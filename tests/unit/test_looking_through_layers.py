@@ -16,12 +16,13 @@ from seqwright.cli.looking.lens import lens_of
 from seqwright.cli.looking.rows import row_of
 from seqwright.cli.looking.words import cosines
 from seqwright.errors import RunError, SettingError
-from seqwright.inputs.masked_text import MaskedText, MaskedTextSettings
 from seqwright.inputs.plain_text import PlainText, PlainTextSettings
+from seqwright.inputs.sentences import SentencesSettings
+from seqwright.inputs.tokenizers import Tokenizer
 from seqwright.recipe import recipe_from
 from seqwright.runs import Run, model_of
 from seqwright.tasks.vectors import WordVectors
-from tests.wires import classifier_wires
+from tests.wires import classifier_wires, masked_wires
 
 TEXTS = ["the river bank is green", "a bank lends money to the river"]
 MODEL = {"width": 8, "heads": 2, "layers": 3, "feed_forward": 11, "context": 19}
@@ -40,7 +41,8 @@ def a_bert(**model: Any) -> Run:
         "inputs": {"kind": "words"},
         "model": {"kind": "bert", **MODEL, **model},
     }
-    return opened(plain, MaskedText.learnt(TEXTS, MaskedTextSettings(kind="words")))
+    tokenizer = Tokenizer.train(TEXTS, SentencesSettings(kind="words"), special=("<mask>",))
+    return opened(plain, masked_wires(tokenizer, 19))
 
 
 def a_pair_classifier() -> Run:

@@ -116,7 +116,7 @@ rate = 0.003
 def language(files: list[Path], asked: dict[str, Any]) -> FirstRecipe:
     """A recurrent language model of a text."""
     data = {"kind": "text", "train": _one(files, "a language model reads one text").as_posix(), **asked}
-    texts = TextFiles(validated("data", data, "language")).texts("train")
+    texts = TextFiles(validated("data", data, "language")).examples("train")
     first = next(texts)
     size = 0
     for text in texts:

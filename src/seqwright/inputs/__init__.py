@@ -57,6 +57,7 @@ class Room(NamedTuple):
     begins: bool = False
     context: int | None = None
     bounded: bool = False
+    model: Any = None  # its settings
 
 
 class Input(ABC, Generic[ExampleT, RowT]):
@@ -110,9 +111,13 @@ class Input(ABC, Generic[ExampleT, RowT]):
 
         return StandardScaler()
 
+    def read_examples(self, rows: Any) -> set[int]:
+        """The numbers of the examples of which something is read."""
+        return set(rows.example_N.tolist())
+
     def part_sentence(self, examples: Examples[ExampleT], rows: Any) -> tuple[str, str]:
         """How many examples of a part are read, and what became of the others, in words."""
-        read, every = len(set(rows.example_N.tolist())), sum(1 for _ in examples)
+        read, every = len(self.read_examples(rows)), sum(1 for _ in examples)
         return f"{read:,} {self.noun}", f"; {every - read:,} blank ones were left out" if every > read else ""
 
     @abstractmethod

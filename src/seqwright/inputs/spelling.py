@@ -5,6 +5,8 @@ from bisect import bisect_right
 from collections.abc import Sequence
 from typing import Any, NamedTuple, Protocol, runtime_checkable
 
+import numpy as np
+
 from seqwright.batches import Ids
 from seqwright.inputs.tokenizers import Tokenizer
 from seqwright.inputs.vocabularies import SPACE
@@ -41,6 +43,14 @@ class ReadsTokens(Protocol):
 
     def joined(self, texts: Sequence[Ids]) -> Any:
         """The row of texts whose tokens are known."""
+
+
+def joined_texts(texts: Sequence[Ids], between: Sequence[int]) -> Ids:
+    """The tokens of one text, or of several with something between them."""
+    parts: list[Any] = [texts[0]]
+    for later in texts[1:]:
+        parts += [between, later]
+    return np.concatenate(parts).astype(np.int64)
 
 
 def spelled_text(tokenizer: Tokenizer, text: str) -> Spelled:

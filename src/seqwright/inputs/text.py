@@ -19,7 +19,7 @@ from seqwright.data.labelled_tables import Example
 from seqwright.errors import DataError, SettingError
 from seqwright.inputs import Examples, Input, Room, Stacked
 from seqwright.inputs.saved import load_json, save_json
-from seqwright.inputs.spelling import Spelled, spelled_text
+from seqwright.inputs.spelling import Spelled, joined_texts, spelled_text
 from seqwright.inputs.tokenizers import Tokenizer, TokenizerSettings, tokenizer_of
 from seqwright.progress import Progress
 from seqwright.text_cache import Rules, tokenised_texts
@@ -117,10 +117,7 @@ class TextInput(Input[Example, Ids]):
 
     def joined(self, texts: Sequence[Ids]) -> Ids:
         """The row of a text whose tokens are known, or of two."""
-        parts: list[Any] = [texts[0]]
-        for later in texts[1:]:
-            parts += [self.between, later]
-        return np.concatenate(parts).astype(np.int64)
+        return joined_texts(texts, self.between)
 
     def tokenised(self, texts: Sequence[str]) -> list[Ids]:
         """The tokens of each text, all of them, without what stands around it."""

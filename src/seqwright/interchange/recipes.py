@@ -5,14 +5,15 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from seqwright.data.files import content_hash
-from seqwright.inputs.masked_text import MaskedText
 from seqwright.inputs.plain_text import PlainText
 from seqwright.inputs.question_text import QuestionText
+from seqwright.inputs.sentences import SentencesInput
 from seqwright.inputs.text import TextInput
 from seqwright.inputs.tokenizers import Tokenizer
 from seqwright.inputs.words import WordsInput
 from seqwright.interchange.checkpoints import Checkpoint
 from seqwright.outputs.label import LabelOutput
+from seqwright.outputs.masked import MaskedOutput
 from seqwright.outputs.number import NumberOutput
 from seqwright.outputs.tags import TagsOutput
 from seqwright.tasks.wired import Wires
@@ -76,13 +77,18 @@ def inputs_of(checkpoint: Checkpoint, settings: Any) -> Any:
     tokenizer, counts, pairs = checkpoint.tokenizer, dict.fromkeys(checkpoint.labels, 0), checkpoint.pairs
     makers: dict[str, Callable[[], Any]] = {
         "language": lambda: PlainText(tokenizer),
-        "masking": lambda: MaskedText(tokenizer),
+        "masking": lambda: _masked(settings, tokenizer),
         "classification": lambda: Wires(_text(settings, tokenizer, pairs), LabelOutput(counts)),
         "rating": lambda: Wires(_text(settings, tokenizer, pairs), UNKNOWN),
         "tagging": lambda: Wires(_words(settings, tokenizer), TagsOutput(counts)),
         "questions": lambda: QuestionText.learnt((), settings, tokenizer, unanswerable=True),
     }
     return makers[checkpoint.task]()
+
+
+def _masked(settings: Any, tokenizer: Tokenizer) -> Wires:
+    read = SentencesInput(tokenizer, settings.longest, settings.longest, settings.examples)
+    return Wires(read, MaskedOutput(tokenizer, settings.masked, settings.share, settings.examples == "pairs"))
 
 
 def _text(settings: Any, tokenizer: Tokenizer, pairs: bool) -> TextInput:

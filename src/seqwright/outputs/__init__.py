@@ -158,6 +158,15 @@ class Output(ABC, Generic[ExampleT, BatchT, PredictionT]):
         """The numbers of those of so many examples that an evaluation writes down: all, where that is not too much."""
         return range(examples)
 
+    def answers(
+        self, predictions: Sequence[PredictionT], examples: Examples[ExampleT], input: Input[ExampleT, Any]
+    ) -> Iterator[dict[str, Any]]:
+        """What an evaluation writes down, an answer after another: what was read, target and prediction."""
+        written = self.written(len(predictions))
+        for number, (example, prediction) in enumerate(zip(examples, predictions, strict=True)):
+            if number in written:
+                yield {**input.example_fields(example), **self.answer(prediction, example)}
+
     def part_sentence(self, examples: Examples[ExampleT], rows: Rows[Any]) -> str:
         """What there is to know of the targets of a part, to follow the number of its examples."""
         return ""

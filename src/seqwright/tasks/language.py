@@ -45,7 +45,7 @@ class LanguageTask:
 
     def learnt_inputs(self, recipe: Recipe, data: TextData, tokenizer: Tokenizer | None = None) -> PlainText:
         """The tokenizer learnt from the training part, or a given one."""
-        return PlainText(tokenizer or Tokenizer.train(data.texts("train"), recipe.inputs))
+        return PlainText(tokenizer or Tokenizer.train(data.examples("train"), recipe.inputs))
 
     def loaded_inputs(self, folder: Path) -> PlainText:
         """The tokenizer of a run."""
@@ -91,7 +91,7 @@ def tokenised(recipe: Recipe, data: TextData, inputs: PlainText, part: PartName)
     settings = recipe.inputs
     longest = None if settings.joined else settings.longest
     return tokenised_texts(
-        data.texts(part),
+        data.examples(part),
         key=f"{data.fingerprint(part)} {inputs.fingerprint()}",
         encode=inputs.tokenizer.encode,
         decode=lambda ids: inputs.tokenizer.decode(ids.tolist()),
@@ -186,7 +186,7 @@ def likelihood_of(model: Any, batches: TextBatches, documents: int) -> Likelihoo
 def kept_texts(data: TextData, part: PartName, tokens: TokenisedTexts) -> Iterator[str]:
     """The documents that became rows, in the order of the rows."""
     kept = set(tokens.number_N.tolist())
-    return (text for number, text in enumerate(data.texts(part)) if number in kept)
+    return (text for number, text in enumerate(data.examples(part)) if number in kept)
 
 
 def _unknown(tokens: TokenisedTexts, tokenizer: Tokenizer) -> list[str]:

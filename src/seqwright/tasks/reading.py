@@ -16,11 +16,11 @@ from seqwright.batches.pairs import pairs
 from seqwright.batches.text import texts as running_text
 from seqwright.devices import device_of
 from seqwright.errors import RunError, SettingError
-from seqwright.inputs.masked_text import MaskedText
 from seqwright.inputs.pair_text import PairText
 from seqwright.inputs.plain_text import PlainText
 from seqwright.inputs.prompt_text import PromptText
 from seqwright.inputs.question_text import QuestionText
+from seqwright.inputs.sentences import SentencesInput
 from seqwright.inputs.spelling import Spelled, spelled_text
 from seqwright.tasks.wired import Wires
 
@@ -50,14 +50,14 @@ def read_rows(
             pair = pairs(rows, [row[:0] for row in rows], begin=inputs.begin, end=inputs.end)
             here(pair.to(home), None)
             return Read(pair.source_BS, 0)
+        case Wires(input=SentencesInput()) | QuestionText():
+            text = labelled(rows, end=inputs.tokenizer.end, begin=inputs.tokenizer.begin)
+            here.read(text.to(home))
+            return Read(text.input, 1)
         case Wires():
             batch = inputs.output.collate(inputs.input.stack(rows), None)
             here(batch.to(home), None)
             return Read(batch.input, int(inputs.reads_tokens.begins))
-        case MaskedText() | QuestionText():
-            text = labelled(rows, end=inputs.tokenizer.end, begin=inputs.tokenizer.begin)
-            here.read(text.to(home))
-            return Read(text.input, 1)
         case PlainText() | PromptText():
             begin = inputs.tokenizer.begin if first is None else first
             running = running_text(rows, begin=begin, end=inputs.tokenizer.end)

@@ -81,8 +81,11 @@ class Wires(NamedTuple):
         self, model: nn.Module, examples: Examples[Any], decoding: Any = None, tokens: int = TOKENS_AT_ONCE
     ) -> list[Any]:
         """A prediction for each example: the one way, for everybody who asks."""
-        batches = self.output.batches(self.input.encode(examples), None, self.input, tokens=tokens)
-        return list(self.output.predict(model.eval(), batches, examples, decoding))
+        return list(self.output.predict(model.eval(), self.batches(examples, tokens), examples, decoding))
+
+    def batches(self, examples: Examples[Any], tokens: int = TOKENS_AT_ONCE) -> Batches[Any]:
+        """The batches of what is asked."""
+        return self.output.batches(self.input.encode(examples), None, self.input, tokens=tokens)
 
 
 class Wired:
@@ -106,10 +109,11 @@ class Wired:
         train, valid = Part(data, "train"), Part(data, "valid")
         notes, rows = [], {}
         for part in (train, valid):
-            rows[part.part] = wires.input.encode(part)
+            rows[part.part] = wires.input.encode(part, seed=recipe.training.seed)
             notes.append(f"{part.part}: {sentence_of(wires, part, rows[part.part])}")
+        baseline = baselines_of(wires, data, "valid").sentence
         notes += [*data.remarks(), *wires.input.warnings(), *wires.output.remarks()]
-        notes += [f"valid: baseline: {baselines_of(wires, data, 'valid').sentence}"]
+        notes += [f"valid: baseline: {baseline}"] if baseline else []
         batches = wires.learning(recipe, train, rows["train"])
         output = wires.output
         return Prepared(batches, validation(recipe, wires, valid), output.score_names, output.lower_is_better, notes)
@@ -133,12 +137,10 @@ class Wired:
             remarks += [*seen.remarks(wires), *wires.input.part_remarks(part)]
             remarks += wires.output.part_remarks(part)
         train = Part(data, "train")
-        batches = wires.learning(recipe, train, wires.input.encode(train))
+        batches = wires.learning(recipe, train, wires.input.encode(train, seed=recipe.training.seed))
         facts |= {name.replace("_", " "): f"{size:,}" for name, size in wires.sizes().items()}
-        facts |= {
-            "padding": f"{100 * batches.padding():.1f} %",
-            "baseline": baselines_of(wires, data, "valid").sentence,
-        }
+        baseline = baselines_of(wires, data, "valid").sentence
+        facts |= {"padding": f"{100 * batches.padding():.1f} %"} | ({"baseline": baseline} if baseline else {})
         return Checked(COLUMNS, rows, facts, remarks), batches
 
     def evaluated(
@@ -163,11 +165,7 @@ class Wired:
             signatures={name: signatures[name] for name in scores if name in signatures},
             groups=report.groups,
             group_columns=report.group_columns,
-            answers=[
-                {**wires.input.example_fields(example), **wires.output.answer(prediction, example)}
-                for number, (example, prediction) in enumerate(zip(examples, predictions, strict=True))
-                if number in written
-            ],
+            answers=list(wires.output.answers(predictions, examples, wires.input)),
             notes=[f"{part}: {sentence_of(wires, examples, wires.input.encode(examples))}{told}", *baselines.notes],
             picture=report.picture,
         )
@@ -177,15 +175,16 @@ def room_of(recipe: Recipe) -> Room:
     """What the model of a recipe can read."""
     begins = "begins" in model_row(recipe.model.kind, recipe.task).promises
     if not isinstance(recipe.model, ModelSettings):
-        return Room(begins)
-    return Room(begins, recipe.model.room, bounded=recipe.model.bounded)
+        return Room(begins, model=recipe.model)
+    return Room(begins, recipe.model.room, bounded=recipe.model.bounded, model=recipe.model)
 
 
 def validation(recipe: Recipe, wires: Wires, part: Part) -> Callable[[nn.Module], dict[str, float]]:
     """Every score over the whole part, as an evaluation has them."""
+    batches = wires.batches(part, recipe.training.tokens)
 
     def evaluate(model: nn.Module) -> dict[str, float]:
-        predictions = wires.predictions(model, part, tokens=recipe.training.tokens)
+        predictions = list(wires.output.predict(model.eval(), batches, part, None))
         return {**losses_of(recipe, wires, model, part), **wires.output.scores(predictions, part)}
 
     return evaluate
@@ -227,7 +226,7 @@ class Seen:
         self.part = part.part
         self.targets: dict[bytes, Any] = {}
         self.counts: Counter[str] = Counter()
-        read = set(rows.example_N.tolist())
+        read = wires.input.read_examples(rows)
         for number, example in enumerate(part):
             self.counts["examples"] += 1
             target = wires.output.target(example)

@@ -11,12 +11,12 @@ from seqwright.cli.looking.texts import warn_of_unknown
 from seqwright.cli.opening import AROUND, context_of
 from seqwright.cli.terminal import say
 from seqwright.errors import DataError, SettingError
+from seqwright.inputs.sentences import HOLE
 from seqwright.inputs.spelling import Spelled, Words, written_words
 from seqwright.inputs.text import reads_pairs
 from seqwright.inputs.tokenizers import Tokenizer
 from seqwright.layers.taps import listen
 from seqwright.runs import Run
-from seqwright.tasks.filler import HOLE, Filler
 from seqwright.tasks.language import first_token
 from seqwright.tasks.reading import Read, between, joined, read_rows, spelled
 from seqwright.tasks.wired import Wires
@@ -67,7 +67,7 @@ class Part(NamedTuple):
 
 def _part(run: Run, text: str) -> Part:
     if run.recipe.task == "masking" and HOLE.search(text):  # as `fill` reads it
-        tokens = Filler(run.model, run.inputs, context=run.recipe.model.context).encoded(text)[1:-1]
+        tokens = run.inputs.input.row(text)[1:-1]
         tokenizer: Tokenizer = run.inputs.tokenizer
         pieces = [written_words(tokenizer, [token])[0][0] for token in tokens.tolist()]
         return Part(tokens, written_words(tokenizer, tokens.tolist()), pieces)
