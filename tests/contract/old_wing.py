@@ -21,7 +21,7 @@ from seqwright.batches.pairs import Pairs
 from seqwright.batches.text import Text
 from seqwright.inputs import Given
 from seqwright.inputs.foreign_tokenizers import ForeignTokenizer
-from seqwright.kinds import TASKS, task_of
+from seqwright.kinds import task_of
 from seqwright.recipe import read_recipe, recipe_from
 from seqwright.runs import Run, data_of, model_of, open_run, train, write_run
 from seqwright.tasks.answerer import Answerer
@@ -121,19 +121,11 @@ def training_rows(run: Run) -> set[Row]:
     return {row for batch in batches.once() for row in rows_of(batch, run)}
 
 
-def numbered_rows(run: Run) -> list[tuple[int, Row]] | None:
-    """The rows of an epoch, each with the number of its example; nothing where batches do not know it."""
+def numbered_rows(run: Run) -> list[tuple[int, Row]]:
+    """The rows of an epoch, each with the number of its example."""
     batches: Any = task_of(run.recipe.task).prepared(run.recipe, data_of(run.recipe), run.inputs).train
-    if TASKS[run.recipe.task].input or run.recipe.task == "questions":
-        return [each for batch in batches.once() for each in _numbered(batch.example_B, rows_of(batch, run))]
-    if not hasattr(batches, "traced"):
-        return None
-    # of the document of each token
-    return [each for batch, numbers in batches.traced() for each in _numbered(numbers[:, 0], rows_of(batch, run))]
-
-
-def _numbered(example_B: Any, rows: list[Row]) -> Iterator[tuple[int, Row]]:
-    return zip(example_B.tolist(), rows, strict=True)
+    pairs = (zip(batch.example_B.tolist(), rows_of(batch, run), strict=True) for batch in batches.once())
+    return [pair for some in pairs for pair in some]
 
 
 def train_again(recipe: Path, folder: Path, steps: int) -> None:

@@ -27,7 +27,6 @@ KNOWN: dict[tuple[str, str], str] = {
     ("agree", "questions-roberta"): SEPARATORS,
     ("rows", "questions-roberta"): SEPARATORS,
     ("numbers", "questions-roberta"): SEPARATORS,
-    **{("numbers", tiny.name): UNNUMBERED for tiny in TINY if tiny.task not in NUMBERED},
     ("look", "classification-pairs"): "the units of a recurrent classifier of pairs: a traceback",
     ("look", "classification-pairs-roberta"): "look puts one separator between two texts, the classifier reads two",
     ("look", "questions-roberta"): "look puts one separator between question and context, the verb two",
@@ -37,7 +36,6 @@ KNOWN: dict[tuple[str, str], str] = {
     ("overlong", "language"): "a text longer than any that was learnt from is scored without a remark",
     ("unknown", "prompting"): "generate answers a text with unknown words without a remark",
     ("unknown", "masking"): "fill reads unknown words without a remark",
-    ("unknown", "forecasting"): "columns of other names are taken for the run's without a remark; eval makes one",
 }
 
 
