@@ -18,6 +18,7 @@ def fill_texts(folder: Path, texts: list[str], file: Path | None, *, top: int, a
     texts, file = asked("fill", texts, file)
     run = opened_for("fill", folder, which)
     input, output = run.inputs
+    output.refuse_model(run.recipe.model)
     blank = 0
     for block in some_lines(texts, file):
         some = [line for line in block if line.strip()]

@@ -14,7 +14,6 @@ from seqwright.batches.labelled import Labelled
 from seqwright.batches.masked import Masked
 from seqwright.batches.questions import Asked
 from seqwright.batches.tagged import Tagged
-from seqwright.errors import RunError
 from seqwright.layers.dropout import Dropout
 from seqwright.layers.embeddings import TokenVectors, token_logits
 from seqwright.models.bert import Bert, BertSettings
@@ -87,8 +86,7 @@ class MaskedBert(nn.Module):
 
     def lens(self, stream_BTD: Tensor) -> Tensor:
         """What a block would say at each place if it were the last."""
-        if not self.settings.head:
-            raise RunError("the model was imported without the output that says hidden words; embed can use it")
+        assert self.settings.head, "this encoder has no output for words"
         x_BTD = self.transform_norm(F.gelu(self.transform(stream_BTD)))
         return token_logits(x_BTD, self.body.tokens.weight) + self.bias_V
 

@@ -130,6 +130,9 @@ class Output(ABC, Generic[ExampleT, BatchT, PredictionT]):
         """What else an evaluation tells of predictions."""
         return Report()
 
+    def refuse_model(self, settings: Any) -> None:
+        """Refuse a model, by its settings, that cannot say this: one imported without its head. Usually none."""
+
     def signatures(self) -> dict[str, str]:
         """How each score is made, in a few words."""
         return {}

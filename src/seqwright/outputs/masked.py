@@ -19,6 +19,7 @@ from seqwright.batches import Batches, Ids, Rows, padded
 from seqwright.batches.masked import Masked, MaskedRows
 from seqwright.batches.masks import Hidden, Masks, TokenMasks, WordMasks
 from seqwright.devices import device_of
+from seqwright.errors import RunError
 from seqwright.inputs import Examples, Input, Stacked
 from seqwright.inputs.saved import load_json, save_json
 from seqwright.inputs.sentences import HOLE, mask_of
@@ -100,7 +101,7 @@ class MaskedOutput(Output[str, Masked, list[FoundTokens]]):
         """What is read with some words masked; without targets, as it is."""
         target_BT = stacked["input_BT"]
         if targets is None:
-            return Masked(**stacked, chosen_BT=target_BT == self.tokenizer.mask, target_BT=target_BT)
+            return Masked(**stacked, chosen_BT=target_BT.eq(mask_of(self.tokenizer)), target_BT=target_BT)
         input_BT, _ = padded([row.input_T for row in targets])
         chosen_BT, _ = padded([row.chosen_T.astype(np.int64) for row in targets])
         return Masked(**stacked | {"input_BT": input_BT}, chosen_BT=chosen_BT.bool(), target_BT=target_BT)
@@ -166,6 +167,11 @@ class MaskedOutput(Output[str, Masked, list[FoundTokens]]):
         scores = {"loss": nats / words, "perplexity": perplexity(nats, words), "accuracy": 100 * right / words}
         asked = [row.follows == row.predicted_follows for row in rows if row.follows >= 0]
         return scores | ({"next_accuracy": 100 * sum(asked) / len(asked)} if asked else {})
+
+    def refuse_model(self, settings: Any) -> None:
+        """Refuse a model without an output for words."""
+        if not settings.head:
+            raise RunError("the model was imported without the output that says hidden words; embed can use it")
 
     def target(self, example: str) -> str:
         """Its own words."""

@@ -147,6 +147,7 @@ class Wired:
         self, recipe: Recipe, data: Any, wires: Wires, model: nn.Module, part: PartName, decoding: Any
     ) -> Evaluation:
         """Scores beside those of the baselines, and the prediction for every example."""
+        wires.output.refuse_model(recipe.model)
         refuse_missing_part(data, part)
         examples = Part(data, part)
         predictions = wires.predictions(model, examples, decoding, recipe.training.tokens)
