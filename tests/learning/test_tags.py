@@ -36,7 +36,8 @@ def trained(folder: Path, *, bidirectional: bool) -> Run:
 def accuracy(run: Run) -> float:
     """Of new sentences."""
     data = data_of(run.recipe)
-    return task_of("tagging").evaluated(run.recipe, data, run.inputs, run.model, "valid", None).scores["accuracy"]
+    found = task_of("tagging").evaluated(run.recipe, data, run.inputs, run.model, "valid", None)
+    return float(found.scores["accuracy"])
 
 
 def test_what_comes_after_a_word_is_seen_in_both_directions_only(tmp_path: Path) -> None:

@@ -64,7 +64,11 @@ def test_asked_after_every_step_the_values_after_each_are_targets() -> None:
 
 def test_every_window_comes_once_in_the_order_of_the_series() -> None:
     found = batches(9, 7, 8).once()
-    assert [(value, number) for batch in found for value, number in zip(firsts(batch), batch.example_B.tolist())] == [
+    assert [
+        (value, number)
+        for batch in found
+        for value, number in zip(firsts(batch), batch.example_B.tolist(), strict=True)
+    ] == [
         (0, 0),
         (1, 1),
         (200, 2),

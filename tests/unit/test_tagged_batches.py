@@ -21,7 +21,7 @@ def test_each_word_has_its_own_tag_at_its_first_token(longest: int) -> None:
     )
     count_M = [len(lengths) for lengths in LENGTHS]
     tag_W = np.array([(n + w) % 5 for n, count in enumerate(count_M) for w in range(count)])
-    both = Zipped(rows, TagRows(rows, tag_W, np.cumsum(count_M) - count_M))
+    both = Zipped(rows, TagRows(rows, tag_W, np.cumsum(count_M, dtype=np.int64) - np.array(count_M)))
 
     def collate(read: tuple[object, ...], tags: tuple[object, ...]) -> Tagged:
         return FIVE.collate(stacked(read, end=END), tags)  # type: ignore[arg-type]

@@ -134,6 +134,7 @@ class WordsInput(Input[Sentence, Stretch]):
         ids, spans, words, at = list[Ids](), list[tuple[int, int]](), list[tuple[str, list[int]]](), 0
         for word in self.parse(text).words:
             begin = max(text.find(word, at), at)  # what stands for a string of code is not in the text
+            tokens: Ids
             tokens, places = self.tokenizer.placed(self.tokenizer.opening + word)
             if not len(tokens):
                 ((tokens,),), places = self.tokens([[word]]), [(0, len(word))]

@@ -105,7 +105,7 @@ class TagsOutput(Output[Sentence, Tagged, Tagging]):
         found: dict[int, list[tuple[int, NDArray[np.float64]]]] = defaultdict(list)
         for batch, logits_BTC in each_row(model, batches):
             logp_NC = logits_BTC[batch.first_BT].double().log_softmax(-1)
-            each = logp_NC.split(batch.first_BT.sum(1).tolist())
+            each = torch.split(logp_NC, batch.first_BT.sum(1).tolist())
             for number, begin, logp_WC in zip(batch.example_B.tolist(), batch.word_B.tolist(), each, strict=True):
                 found[number].append((begin, logp_WC.numpy()))
         for number, sentence in enumerate(self._known(examples)):

@@ -42,8 +42,8 @@ class Part:
 class Wires(NamedTuple):
     """The input and the output of a run, learnt from its training part."""
 
-    input: Input[Any, Any]
-    output: Output[Any, Any, Any]
+    input: Any  # an Input
+    output: Any  # an Output
 
     @property
     def tokenizer(self) -> Tokenizer:
@@ -69,7 +69,8 @@ class Wires(NamedTuple):
     def learning(self, recipe: Recipe, examples: Examples[Any], rows: Rows[Any]) -> Batches[Any]:
         """The batches of what can be learnt from."""
         targets, training = self.output.encode(examples, rows), recipe.training
-        return self.output.batches(rows, targets, self.input, tokens=training.tokens, seed=training.seed)
+        found: Batches[Any] = self.output.batches(rows, targets, self.input, tokens=training.tokens, seed=training.seed)
+        return found
 
     def predict(
         self, model: nn.Module, given: list[Any], decoding: Any = None, tokens: int = TOKENS_AT_ONCE
@@ -85,7 +86,8 @@ class Wires(NamedTuple):
 
     def batches(self, examples: Examples[Any], tokens: int = TOKENS_AT_ONCE) -> Batches[Any]:
         """The batches of what is asked."""
-        return self.output.batches(self.input.encode(examples), None, self.input, tokens=tokens)
+        found: Batches[Any] = self.output.batches(self.input.encode(examples), None, self.input, tokens=tokens)
+        return found
 
 
 class Wired:
@@ -209,6 +211,8 @@ def losses_of(recipe: Recipe, wires: Wires, model: nn.Module, part: Part) -> dic
 
 def sentence_of(wires: Wires, part: Part, rows: Rows[Any]) -> str:
     """`3,837 texts (ham 3,338, spam 499); 2 without text were left out`."""
+    read: str
+    left_out: str
     read, left_out = wires.input.part_sentence(part, rows)
     return f"{read} {wires.output.part_sentence(part, rows)}".strip() + left_out
 
@@ -217,7 +221,8 @@ def baselines_of(wires: Wires, data: Any, part: PartName) -> Baselines:
     """How good simple rules are on a part."""
     if not wires.output.trained_here:
         return Baselines({}, "", [TRAINED_ELSEWHERE])
-    return wires.output.baselines(Part(data, "train"), Part(data, part), wires.input)
+    found: Baselines = wires.output.baselines(Part(data, "train"), Part(data, part), wires.input)
+    return found
 
 
 class Seen:
