@@ -7,13 +7,14 @@ from typing import Any
 from seqwright.data.files import content_hash
 from seqwright.inputs.masked_text import MaskedText
 from seqwright.inputs.plain_text import PlainText
-from seqwright.inputs.question_text import QuestionText
+from seqwright.inputs.question import QuestionInput
 from seqwright.inputs.text import TextInput
 from seqwright.inputs.tokenizers import Tokenizer
 from seqwright.inputs.words import WordsInput
 from seqwright.interchange.checkpoints import Checkpoint
 from seqwright.outputs.label import LabelOutput
 from seqwright.outputs.number import NumberOutput
+from seqwright.outputs.span import SpanOutput
 from seqwright.outputs.tags import TagsOutput
 from seqwright.tasks.wired import Wires
 
@@ -80,7 +81,7 @@ def inputs_of(checkpoint: Checkpoint, settings: Any) -> Any:
         "classification": lambda: Wires(_text(settings, tokenizer, pairs), LabelOutput(counts)),
         "rating": lambda: Wires(_text(settings, tokenizer, pairs), UNKNOWN),
         "tagging": lambda: Wires(_words(settings, tokenizer), TagsOutput(counts)),
-        "questions": lambda: QuestionText.learnt((), settings, tokenizer, unanswerable=True),
+        "questions": lambda: Wires(_question(settings, tokenizer), SpanOutput(settings.answer, unanswerable=True)),
     }
     return makers[checkpoint.task]()
 
@@ -91,3 +92,7 @@ def _text(settings: Any, tokenizer: Tokenizer, pairs: bool) -> TextInput:
 
 def _words(settings: Any, tokenizer: Tokenizer) -> WordsInput:
     return WordsInput(tokenizer, settings.longest, settings.split, begins=True)
+
+
+def _question(settings: Any, tokenizer: Tokenizer) -> QuestionInput:
+    return QuestionInput(tokenizer, settings.longest, settings.stride, settings.question)

@@ -20,7 +20,6 @@ from seqwright.inputs.masked_text import MaskedText
 from seqwright.inputs.pair_text import PairText
 from seqwright.inputs.plain_text import PlainText
 from seqwright.inputs.prompt_text import PromptText
-from seqwright.inputs.question_text import QuestionText
 from seqwright.inputs.spelling import Spelled, spelled_text
 from seqwright.tasks.wired import Wires
 
@@ -54,7 +53,7 @@ def read_rows(
             batch = inputs.output.collate(inputs.input.stack(rows), None)
             here(batch.to(home), None)
             return Read(batch.input, int(inputs.reads_tokens.begins))
-        case MaskedText() | QuestionText():
+        case MaskedText():
             text = labelled(rows, end=inputs.tokenizer.end, begin=inputs.tokenizer.begin)
             here.read(text.to(home))
             return Read(text.input, 1)

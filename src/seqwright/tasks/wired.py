@@ -94,7 +94,7 @@ class Wired:
         """Input and output learnt from the training part, but for what is taken from another run."""
         train = Part(data, "train")
         read = self.input.learn(train, recipe.inputs, room=room_of(recipe), like=like)
-        return Wires(read, self.output.learn(train, None, read))
+        return Wires(read, self.output.learn(train, recipe.inputs, read))
 
     def loaded_inputs(self, folder: Path) -> Wires:
         """Those of a run."""
@@ -162,7 +162,11 @@ class Wired:
                 {**wires.input.example_fields(example), **wires.output.answer(prediction, example)}
                 for example, prediction in zip(examples, predictions, strict=True)
             ],
-            notes=[f"{part}: {sentence_of(wires, examples, wires.input.encode(examples))}", *baselines.notes],
+            notes=[
+                f"{part}: {sentence_of(wires, examples, wires.input.encode(examples))}",
+                *report.notes,
+                *baselines.notes,
+            ],
             picture=report.picture,
         )
 
