@@ -88,7 +88,11 @@ TASKS = {
         output="tags.TagsOutput",
     ),
     "questions": TaskKind(
-        "questions", {"inputs": "wordpiece", "model": "bert", "objective": "span"}, verbs=("answer",)
+        "questions",
+        {"inputs": "wordpiece", "model": "bert", "objective": "span"},
+        verbs=("answer",),
+        input="question.QuestionInput",
+        output="span.SpanOutput",
     ),
     "series-classification": TaskKind(
         "labelled-series",
@@ -127,7 +131,7 @@ RATED_TEXT = Kind("seqwright.inputs.text", "TextInput", "TextSettings", "rating"
 BALANCED = "seqwright.objectives.balanced_next_token"
 LABELS_AND_WORDS = "seqwright.objectives.labels_and_words"
 TAGGED_TEXT = Kind("seqwright.inputs.words", "WordsInput", "WordsSettings", "tagging")
-QUESTION_TEXT = Kind("seqwright.inputs.question_text", "QuestionText", "QuestionTextSettings", "questions")
+QUESTION_TEXT = Kind("seqwright.inputs.question", "QuestionInput", "QuestionSettings", "questions")
 SERIES = Kind("seqwright.inputs.series", "SeriesInput", "SeasonalSeriesSettings", "forecasting")
 LABELLED_SERIES = Kind("seqwright.inputs.series", "SeriesInput", "SeriesSettings", "series-classification")
 VECTOR_TEXT = Kind("seqwright.inputs.vector_text", "VectorText", "VectorTextSettings", "description")

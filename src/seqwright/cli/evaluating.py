@@ -180,11 +180,6 @@ def _print(task: str, result: Evaluation) -> None:
 
         print_evaluation(result)
         return
-    if task == "questions":
-        from seqwright.cli import answering
-
-        answering.print_evaluation(result)
-        return
     console = Console()
     table = Table("score", "value", "signature", box=None, pad_edge=False)
     of_groups = _scores_of_groups(result)

@@ -301,7 +301,7 @@ def questions(files: list[Path], asked: dict[str, Any]) -> FirstRecipe:
     data = {"kind": "questions", "train": path.as_posix(), **asked}
     held_out = dict.fromkeys(("valid", "test"), "10%")  # as the recipe has it
     table = QuestionFiles(validated("data", {**held_out, **data}, "questions"))
-    some = list(table.questions("train"))
+    some = list(table.examples("train"))
     values = {"description": f"Questions learnt from {path.name}", "epochs": min(20, max(2, 20_000 // len(some)))}
     silent, lost = sum(not each.answers for each in some), sum(each.lost for each in some)
     seen = f"{len(some):,} questions to train on, {silent:,} without an answer; the first is:\n  "

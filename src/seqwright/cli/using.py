@@ -224,19 +224,12 @@ def answer(
 
     Example: seqwright answer runs/mine "When did it begin?" --context-file article.txt --top 3
     """
-    from seqwright.cli.answering import answer_questions
+    from seqwright.cli.asking import ask_run, context_given
 
-    answer_questions(
-        run,
-        questions or [],
-        context,
-        context_file,
-        file,
-        top=top,
-        threshold=threshold,
-        as_json=json,
-        which=which,
-    )
+    reading = {"context": context_given(context, context_file)}
+    saying = {"most": top, "threshold": threshold}
+    options = {"top": top, "as_json": json, "which": which}
+    ask_run("answer", run, questions or [], [], file, reading=reading, saying=saying, **options)
 
 
 def forecast(

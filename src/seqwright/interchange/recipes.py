@@ -6,7 +6,7 @@ from typing import Any
 
 from seqwright.data.files import content_hash
 from seqwright.inputs.plain_text import PlainText
-from seqwright.inputs.question_text import QuestionText
+from seqwright.inputs.question import QuestionInput
 from seqwright.inputs.sentences import SentencesInput
 from seqwright.inputs.text import TextInput
 from seqwright.inputs.tokenizers import Tokenizer
@@ -15,6 +15,7 @@ from seqwright.interchange.checkpoints import Checkpoint
 from seqwright.outputs.label import LabelOutput
 from seqwright.outputs.masked import MaskedOutput
 from seqwright.outputs.number import NumberOutput
+from seqwright.outputs.span import SpanOutput
 from seqwright.outputs.tags import TagsOutput
 from seqwright.tasks.wired import Wires
 
@@ -81,7 +82,7 @@ def inputs_of(checkpoint: Checkpoint, settings: Any) -> Any:
         "classification": lambda: Wires(_text(settings, tokenizer, pairs), LabelOutput(counts)),
         "rating": lambda: Wires(_text(settings, tokenizer, pairs), UNKNOWN),
         "tagging": lambda: Wires(_words(settings, tokenizer), TagsOutput(counts)),
-        "questions": lambda: QuestionText.learnt((), settings, tokenizer, unanswerable=True),
+        "questions": lambda: Wires(_question(settings, tokenizer), SpanOutput(settings.answer, unanswerable=True)),
     }
     return makers[checkpoint.task]()
 
@@ -97,3 +98,7 @@ def _text(settings: Any, tokenizer: Tokenizer, pairs: bool) -> TextInput:
 
 def _words(settings: Any, tokenizer: Tokenizer) -> WordsInput:
     return WordsInput(tokenizer, settings.longest, settings.split, begins=True)
+
+
+def _question(settings: Any, tokenizer: Tokenizer) -> QuestionInput:
+    return QuestionInput(tokenizer, settings.longest, settings.stride, settings.question)

@@ -53,6 +53,7 @@ class Report:
     groups: dict[str, tuple[int, int]] = field(default_factory=dict)  # right ones and count, by kind of example
     group_columns: tuple[str, str] = ("kind", "exact")  # what a table calls the kinds and the right ones
     picture: Picture | None = None
+    notes: list[str] = field(default_factory=list)  # a sentence each
 
 
 class Output(ABC, Generic[ExampleT, BatchT, PredictionT]):
@@ -66,6 +67,11 @@ class Output(ABC, Generic[ExampleT, BatchT, PredictionT]):
     @property
     def scored_by_objective(self) -> bool:
         """Whether the loss of an evaluation is that of the run's objective; otherwise predictions carry what it is."""
+        return False
+
+    @property
+    def ranks(self) -> bool:
+        """Whether a prediction has a best, a second best, …, to be shown as many as one asks for."""
         return False
 
     @property

@@ -19,7 +19,6 @@ from seqwright.errors import RunError, SettingError
 from seqwright.inputs.pair_text import PairText
 from seqwright.inputs.plain_text import PlainText
 from seqwright.inputs.prompt_text import PromptText
-from seqwright.inputs.question_text import QuestionText
 from seqwright.inputs.sentences import SentencesInput
 from seqwright.inputs.spelling import Spelled, spelled_text
 from seqwright.tasks.wired import Wires
@@ -50,7 +49,7 @@ def read_rows(
             pair = pairs(rows, [row[:0] for row in rows], begin=inputs.begin, end=inputs.end)
             here(pair.to(home), None)
             return Read(pair.source_BS, 0)
-        case Wires(input=SentencesInput()) | QuestionText():
+        case Wires(input=SentencesInput()):
             text = labelled(rows, end=inputs.tokenizer.end, begin=inputs.tokenizer.begin)
             here.read(text.to(home))
             return Read(text.input, 1)

@@ -169,7 +169,11 @@ class Wired:
             groups=report.groups,
             group_columns=report.group_columns,
             answers=list(wires.output.answers(predictions, examples, wires.input)),
-            notes=[f"{part}: {sentence_of(wires, examples, wires.input.encode(examples))}{told}", *baselines.notes],
+            notes=[
+                f"{part}: {sentence_of(wires, examples, wires.input.encode(examples))}{told}",
+                *report.notes,
+                *baselines.notes,
+            ],
             picture=report.picture,
         )
 
