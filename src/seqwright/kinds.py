@@ -36,7 +36,12 @@ class TaskKind(NamedTuple):
 
 
 TASKS = {
-    "translation": TaskKind("files", {"inputs": "bpe", "model": "transformer", "objective": "next-token"}),
+    "translation": TaskKind(
+        "files",
+        {"inputs": "bpe", "model": "transformer", "objective": "next-token"},
+        "source_text.SourceTextInput",
+        "text.TextOutput",
+    ),
     "language": TaskKind("text", {"inputs": "bpe", "model": "lstm", "objective": "next-token"}),
     "prompting": TaskKind("files", {"inputs": "bpe", "model": "gpt", "objective": "answer"}),
     "masking": TaskKind("text", {"inputs": "wordpiece", "model": "bert", "objective": "masked-token"}),
@@ -62,7 +67,7 @@ DISTILLED = {"classification": "distilled-labels", "masking": "distilled-tokens"
 CARDS = "seqwright.data.cards"
 CHECKPOINT = ("seqwright.data.imported", "Checkpoint", "CheckpointSettings")
 TOKENIZERS = ("bpe", "unigram", "wordpiece", "words", "spaced", "characters")
-PAIR_TEXT = Kind("seqwright.inputs.pair_text", "PairText", "PairTextSettings", "translation")
+SOURCE_TEXT = Kind("seqwright.inputs.source_text", "SourceTextInput", "SourceTextSettings", "translation")
 PROMPT_TEXT = Kind("seqwright.inputs.prompt_text", "PromptText", "PromptTextSettings", "prompting")
 PLAIN_TEXT = Kind("seqwright.inputs.plain_text", "PlainText", "PlainTextSettings", "language")
 MASKED_TEXT = Kind("seqwright.inputs.masked_text", "MaskedText", "MaskedTextSettings", "masking")
@@ -143,7 +148,7 @@ KINDS: dict[str, dict[str, tuple[Kind, ...]]] = {
         **dict.fromkeys(
             TOKENIZERS,
             (
-                *(PAIR_TEXT, PROMPT_TEXT, PLAIN_TEXT, MASKED_TEXT, LABELLED_TEXT, RATED_TEXT, TAGGED_TEXT),
+                *(SOURCE_TEXT, PROMPT_TEXT, PLAIN_TEXT, MASKED_TEXT, LABELLED_TEXT, RATED_TEXT, TAGGED_TEXT),
                 *(QUESTION_TEXT, VECTOR_TEXT),
             ),
         ),
@@ -191,6 +196,19 @@ KINDS: dict[str, dict[str, tuple[Kind, ...]]] = {
     },
     "training": {"": (Kind("seqwright.training.settings", "", "TrainingSettings"),)},
     "decoding": {"": (Kind("seqwright.decoding.settings", "", "DecodingSettings"),)},
+}
+
+# What a kind of data suggests for settings of [inputs] that a recipe leaves out; {…} are settings of the data.
+SUGGESTED: dict[str, dict[str, str]] = {
+    "summaries": {"scores": "rouge", "task": "<summarize>"},
+    "summaries-card": {"scores": "rouge", "task": "<summarize>"},
+    "pronunciations": {"scores": "word-error-rate", "task": "<pronounce>"},
+    "pronunciations-card": {"scores": "word-error-rate", "task": "<pronounce>"},
+    "mappings": {"scores": "exact", "task": "<becomes>"},
+    "card": {"task": "<to-{target}>"},
+    "dates": {"task": "<to-{target}>"},
+    "files": {"task": "<answer>"},
+    **{toy: {"task": f"<{toy}>"} for toy in ("copy", "reverse", "sort")},
 }
 
 

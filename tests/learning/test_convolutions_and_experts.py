@@ -45,7 +45,7 @@ def test_a_toy_is_learnt_by(kind: str, toy: str, tmp_path: Path) -> None:
     recipe = recipe_from({**plain, "model": {"kind": kind, **MODELS[kind]}, "training": training})
     train(recipe, tmp_path)
     run = open_run(tmp_path)
-    pairs = list(Toy(recipe.data).pairs("test"))
+    pairs = list(Toy(recipe.data).examples("test"))
     answers = Translator(run.model, run.inputs, run.recipe.decoding).best([pair.source for pair in pairs])
     exact = sum(answer == pair.target for answer, pair in zip(answers, pairs, strict=True))
     assert exact / len(pairs) >= 0.9

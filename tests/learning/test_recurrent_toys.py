@@ -41,7 +41,7 @@ def test_it_learns_a_toy(name: str, tmp_path: Path) -> None:
     )
     train(recipe, tmp_path)
     run = open_run(tmp_path)
-    pairs = list(Toy(recipe.data).pairs("test"))
+    pairs = list(Toy(recipe.data).examples("test"))
     answers = Translator(run.model, run.inputs, run.recipe.decoding).best([pair.source for pair in pairs])
     exact = sum(answer == pair.target for answer, pair in zip(answers, pairs, strict=True))
     assert exact / len(pairs) >= 0.9

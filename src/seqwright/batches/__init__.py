@@ -260,3 +260,23 @@ class Chained(Rows[RowT]):
             iter(self.second.take(numbers[~early_N] - border, epoch)),
         )
         return [next(taken[0 if early else 1]) for early in early_N.tolist()]
+
+
+class Cut(Rows[NDArray[Any]]):
+    """Rows of which only the first `longest` tokens or values are read."""
+
+    def __init__(self, rows: Rows[NDArray[Any]], longest: int) -> None:
+        self.rows, self.longest = rows, longest
+
+    @property
+    def example_N(self) -> Numbers:
+        """As they are."""
+        return self.rows.example_N
+
+    def lengths(self, epoch: int | None) -> Numbers:
+        """`length_NS`, at most `longest`."""
+        return self.rows.lengths(epoch).clip(max=self.longest)
+
+    def take(self, numbers: Numbers, epoch: int | None) -> list[NDArray[Any]]:
+        """Some rows."""
+        return [row[: self.longest] for row in self.rows.take(numbers, epoch)]

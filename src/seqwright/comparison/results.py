@@ -17,7 +17,7 @@ from seqwright.comparison.plan import Plan, Row
 from seqwright.comparison.records import Found, Records
 from seqwright.comparison.stages import Outcome
 from seqwright.metrics.significance import FEWEST, Confidence, Ratio, ratio_confidence, text_confidence
-from seqwright.tasks.pair_scores import LOWER_IS_BETTER
+from seqwright.outputs.text_scores import LOWER_IS_BETTER
 
 # The scores that are shown, the one that decides first; of other tasks the first few that their evaluation gives.
 SHOWN = {

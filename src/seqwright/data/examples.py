@@ -20,8 +20,11 @@ class PairData(Protocol):
     def parts(self) -> list[PartName]:
         """The parts that exist: always "train" and "valid", perhaps "test"."""
 
-    def pairs(self, part: PartName) -> Iterator[Pair]:
+    def examples(self, part: PartName) -> Iterator[Pair]:
         """Every pair of a part in its fixed order, blank ones included."""
 
     def fingerprint(self, part: PartName) -> str:
-        """A sha256 that changes whenever `pairs(part)` would give something else."""
+        """A sha256 that changes whenever `examples(part)` would give something else."""
+
+    def remarks(self) -> list[str]:
+        """What the user should look at twice, a sentence each."""

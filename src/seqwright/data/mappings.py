@@ -101,11 +101,15 @@ class Mappings:
         """The parts that are not empty."""
         return ["train", "valid", "test"] if self.settings.test else ["train", "valid"]
 
-    def pairs(self, part: PartName) -> Iterator[Pair]:
+    def examples(self, part: PartName) -> Iterator[Pair]:
         """Every pair of every prompt of a part; fewer prompts of the same seed are the beginning of more."""
         dice = Dice(f"mappings {self.settings.seed} {part}")
         for _ in range(self._size(part)):
             yield from self._prompt(part, dice)
+
+    def remarks(self) -> list[str]:
+        """Nothing: what is made up has no surprises."""
+        return []
 
     def fingerprint(self, part: PartName) -> str:
         """A sha256 of all that the pairs of a part follow from."""

@@ -155,11 +155,7 @@ class TextInput(Input[Example, Ids]):
 
     def part_remarks(self, examples: Examples[Example]) -> list[str]:
         """Letters that the vocabulary lacks."""
-        unknown = self.tokenizer.unknown_characters(every_text(examples))
-        if not unknown:
-            return []
-        common = " ".join(f"{character!r}×{count}" for character, count in unknown.most_common(5))
-        return [f"characters of {examples.name} that the vocabulary lacks: {len(unknown)} ({common})"]
+        return self.tokenizer.remarks(every_text(examples), examples.name)
 
     def remarks(self, examples: Examples[Example], first: int = 0) -> list[str]:
         """Texts of which not everything is read, and letters that the vocabulary lacks."""

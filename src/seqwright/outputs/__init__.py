@@ -52,6 +52,7 @@ class Report:
     scores: dict[str, float] = field(default_factory=dict)  # finer ones, such as that of each label
     groups: dict[str, tuple[int, int]] = field(default_factory=dict)  # right ones and count, by kind of example
     picture: Picture | None = None
+    signatures: dict[str, str] = field(default_factory=dict)  # how scores were made, where only predictions tell it
 
 
 class Output(ABC, Generic[ExampleT, BatchT, PredictionT]):
@@ -112,6 +113,10 @@ class Output(ABC, Generic[ExampleT, BatchT, PredictionT]):
     def scores(self, predictions: Sequence[PredictionT], examples: Examples[ExampleT]) -> dict[str, float]:
         """How good predictions are, by `score_names`; an example without a target does not count."""
 
+    def losses(self, model: nn.Module, batches: Batches[BatchT]) -> dict[str, float]:
+        """Scores that need a pass of their own over the targets: where predictions are searched for, the loss."""
+        return {}
+
     def target(self, example: ExampleT) -> Any:
         """What should be said of an example; None where nobody knows, or where it is no single thing."""
         return None
@@ -147,6 +152,10 @@ class Output(ABC, Generic[ExampleT, BatchT, PredictionT]):
     def part_sentence(self, examples: Examples[ExampleT], rows: Rows[Any]) -> str:
         """What there is to know of the targets of a part, to follow the number of its examples."""
         return ""
+
+    def part_remarks(self, examples: Examples[ExampleT]) -> list[str]:
+        """What a user should know of the targets of a part before training on it."""
+        return []
 
     def remarks(self) -> list[str]:
         """What a user should know of the targets of the training part, a sentence each."""

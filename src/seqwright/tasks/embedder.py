@@ -14,7 +14,6 @@ from seqwright.batches import Ids
 from seqwright.batches.pairs import sources
 from seqwright.devices import device_of
 from seqwright.errors import RunError, SettingError
-from seqwright.inputs.pair_text import PairText
 from seqwright.inputs.plain_text import PlainText
 from seqwright.inputs.prompt_text import PromptText
 from seqwright.inputs.tokenizers import Tokenizer
@@ -58,7 +57,7 @@ class Embedder:
             )
         self.pooling = pooling or ("thought" if thinks else "mean")
         self.model, self.inputs, self.begin = model.eval(), inputs, begin
-        self.tokenizer: Tokenizer = inputs.source if isinstance(inputs, PairText) else inputs.tokenizer
+        self.tokenizer: Tokenizer = inputs.tokenizer
         self.most = None if context is None else context - MARKS
         self._contextual = next(iter(model.token_vectors().values())).contextual
 
@@ -82,7 +81,9 @@ class Embedder:
     def _read(self, rows: list[Ids]) -> Tensor:
         if self.pooling == "thought":
             thinking: Any = self.model
-            vector_BD: Tensor = thinking.sentence_vectors(sources(rows, end=self.inputs.end).to(device_of(self.model)))
+            vector_BD: Tensor = thinking.sentence_vectors(
+                sources(rows, end=self.tokenizer.end).to(device_of(self.model))
+            )
             return vector_BD.float().cpu()
         with listen(self._contextual):  # to nothing else, so that the fused kernels serve
             read = read_rows(self.model, self.inputs, rows, first=self.begin)

@@ -58,13 +58,13 @@ def _looked_at(
     remarks = data.remarks() if isinstance(data, PairFiles) else []  # only files have columns and headers
     training: set[bytes] = set()
     for part, tokens in parts.items():
-        found = Found(data.pairs(part), training)
+        found = Found(data.examples(part), training)
         if part == "train":
             training = found.sources
         rows.append(_row(part, found, tokens))
         remarks += _remarks(recipe, part, found, tokens)
-        unknown = inputs.source.unknown_characters(pair.source for pair in data.pairs(part))
-        unknown += inputs.target.unknown_characters(pair.target for pair in data.pairs(part))
+        unknown = inputs.source.unknown_characters(pair.source for pair in data.examples(part))
+        unknown += inputs.target.unknown_characters(pair.target for pair in data.examples(part))
         if unknown:
             common = " ".join(f"{character!r}×{count}" for character, count in unknown.most_common(5))
             remarks.append(f"characters of the {part} part that the vocabulary lacks: {len(unknown)} ({common})")

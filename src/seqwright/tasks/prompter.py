@@ -21,7 +21,8 @@ from seqwright.decoding.stopping import before_stop
 from seqwright.devices import device_of, in_precision
 from seqwright.errors import DataError
 from seqwright.inputs.prompt_text import PromptText
-from seqwright.tasks.translator import NOTHING, Translation
+from seqwright.outputs.text import BLANK
+from seqwright.outputs.text_search import Candidate
 
 TOKENS_AT_ONCE = 4096  # of the prompts that are answered together
 
@@ -53,13 +54,13 @@ class Prompter:
         shots: Sequence[Sequence[Pair]] | None = None,
         prefix: str = "",
         first_row: int = 0,
-    ) -> list[list[Translation]]:
+    ) -> list[list[Candidate]]:
         """For each text its `n_best` answers, best first. A blank text has the blank answer alone.
 
         `shots` are examples, with their answers, that stand before each text. Every answer is made to begin with
         `prefix`. `first_row` numbers the texts where they are a part of more: samples are drawn from (seed, number).
         """
-        results = [[NOTHING] for _ in texts]
+        results = [[BLANK] for _ in texts]
         encoded = self._encoded(texts, shots or [()] * len(texts))
         forced = self.inputs.tokenizer.encode([prefix])[0].tolist() if prefix else []
         self._require_room(encoded, forced)
@@ -122,9 +123,9 @@ class Prompter:
             text_of=lambda row, tokens: self.inputs.tokenizer.decode(tokens),
         )
 
-    def _answer(self, hypothesis: Hypothesis, forced: list[int]) -> Translation:
+    def _answer(self, hypothesis: Hypothesis, forced: list[int]) -> Candidate:
         tokens = [*forced, *hypothesis.tokens]
-        return Translation(
+        return Candidate(
             before_stop(self.inputs.tokenizer.decode(tokens), self.settings.stop),
             hypothesis.score,
             hypothesis.log_probability,

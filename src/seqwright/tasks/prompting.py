@@ -126,7 +126,7 @@ def task_token(recipe: Recipe) -> str:
 def tokenised(recipe: Recipe, data: PairData, inputs: PromptText, part: PartName) -> TokenisedPairs:
     """A part of the corpus as token rows that fit into the model, from the cache where they are there."""
     rows = tokenised_pairs(
-        data.pairs(part),
+        data.examples(part),
         key=f"{data.fingerprint(part)} {inputs.fingerprint()}",
         source=inputs.tokenizer.encode,
         target=inputs.tokenizer.encode,
@@ -163,7 +163,7 @@ def turns_of(data: PairData) -> int:
 
 def questions(data: PairData, part: PartName) -> Iterator[Question]:
     """What can be asked of a part: its pairs, or the last of each row after the others."""
-    pairs, turns = usable(data.pairs(part)), turns_of(data)
+    pairs, turns = usable(data.examples(part)), turns_of(data)
     while row := tuple(islice(pairs, turns)):
         yield Question(row[:-1], row[-1])
 

@@ -12,13 +12,11 @@ from torch import Tensor, nn
 
 from seqwright.batches import Ids
 from seqwright.batches.labelled import labelled
-from seqwright.batches.pairs import pairs
 from seqwright.batches.tagged import stretches, tagged
 from seqwright.batches.text import texts as running_text
 from seqwright.devices import device_of
 from seqwright.errors import RunError, SettingError
 from seqwright.inputs.masked_text import MaskedText
-from seqwright.inputs.pair_text import PairText
 from seqwright.inputs.plain_text import PlainText
 from seqwright.inputs.prompt_text import PromptText
 from seqwright.inputs.question_text import QuestionText
@@ -46,12 +44,8 @@ def read_rows(
     here: Any = model.eval()
     home = device_of(model)
     match inputs:
-        case PairText() if side == "target":
+        case Wires() if side == "target":
             raise SettingError("what a translation makes of its target depends on a source; choose --side source")
-        case PairText():
-            pair = pairs(rows, [row[:0] for row in rows], begin=inputs.begin, end=inputs.end)
-            here(pair.to(home), None)
-            return Read(pair.source_BS, 0)
         case Wires():
             batch = inputs.output.collate(inputs.input.stack(rows), None)
             here(batch.to(home), None)

@@ -18,9 +18,9 @@ from seqwright.inputs.dictionary import learnt_dictionary, load_dictionary, save
 from seqwright.inputs.pair_text import PairText, PairTextSettings
 from seqwright.layers.taps import Tap, View
 from seqwright.models.transformer import Transformer, TransformerSettings
-from seqwright.tasks.alignments import Aligner, Attentive, alignment_taps
+from seqwright.outputs.alignments import Aligner, Attentive, alignment_taps
 from seqwright.tasks.translator import Translator
-from seqwright.tasks.unknown_words import replaced
+from seqwright.outputs.unknown_words import replaced
 from tests.small_models import small, some_pairs
 
 PAIRS = [("ein Hund schläft", "a dog sleeps"), ("eine Katze schläft", "a cat sleeps")] * 2
