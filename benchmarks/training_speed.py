@@ -15,6 +15,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import torch
+from seqwright.inputs.pair_text import PairText
+from seqwright.tasks.translation import PairBatches, batches_of, tokenised
 from torch import Tensor, nn
 from torch.nn.utils.rnn import pad_sequence
 
@@ -22,12 +24,10 @@ from benchmarks.record import options, record, show
 from seqwright.batches import Place
 from seqwright.batches.pairs import Pairs
 from seqwright.data.examples import PartName
-from seqwright.inputs.pair_text import PairText
 from seqwright.inputs.tokenizers import BEGIN, END, PAD
 from seqwright.objectives.next_token import NextToken
 from seqwright.recipe import Recipe, read_recipe
 from seqwright.runs import data_of, model_of, objective_of, parameters, rate_of
-from seqwright.tasks.translation import PairBatches, batches_of, tokenised
 from seqwright.training.loop import fit
 
 RECIPE = "multi30k-de-en"

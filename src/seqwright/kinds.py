@@ -43,7 +43,9 @@ TASKS = {
         "text.TextOutput",
     ),
     "language": TaskKind("text", {"inputs": "bpe", "model": "lstm", "objective": "next-token"}),
-    "prompting": TaskKind("files", {"inputs": "bpe", "model": "gpt", "objective": "answer"}),
+    "prompting": TaskKind(
+        "files", {"inputs": "bpe", "model": "gpt", "objective": "answer"}, "prompt.PromptInput", "answer.AnswerOutput"
+    ),
     "masking": TaskKind("text", {"inputs": "wordpiece", "model": "bert", "objective": "masked-token"}),
     "classification": TaskKind(
         "labelled", {"inputs": "bpe", "model": "lstm", "objective": "labels"}, "text.TextInput", "label.LabelOutput"
@@ -68,7 +70,7 @@ CARDS = "seqwright.data.cards"
 CHECKPOINT = ("seqwright.data.imported", "Checkpoint", "CheckpointSettings")
 TOKENIZERS = ("bpe", "unigram", "wordpiece", "words", "spaced", "characters")
 SOURCE_TEXT = Kind("seqwright.inputs.source_text", "SourceTextInput", "SourceTextSettings", "translation")
-PROMPT_TEXT = Kind("seqwright.inputs.prompt_text", "PromptText", "PromptTextSettings", "prompting")
+PROMPT_TEXT = Kind("seqwright.inputs.prompt", "PromptInput", "PromptSettings", "prompting")
 PLAIN_TEXT = Kind("seqwright.inputs.plain_text", "PlainText", "PlainTextSettings", "language")
 MASKED_TEXT = Kind("seqwright.inputs.masked_text", "MaskedText", "MaskedTextSettings", "masking")
 LABELLED_TEXT = Kind("seqwright.inputs.text", "TextInput", "TextSettings", "classification")

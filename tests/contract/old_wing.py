@@ -15,6 +15,10 @@ from typing import Any, NamedTuple
 import numpy as np
 import pytest
 import tokenizers
+from seqwright.tasks.classifier import Classifier
+from seqwright.tasks.prompter import Prompter
+from seqwright.tasks.rater import Rater
+from seqwright.tasks.translator import Translator
 from tokenizers import models, pre_tokenizers, processors
 from torch import Tensor
 
@@ -26,17 +30,13 @@ from seqwright.kinds import task_of
 from seqwright.recipe import read_recipe, recipe_from
 from seqwright.runs import Run, data_of, model_of, open_run, train, write_run
 from seqwright.tasks.answerer import Answerer
-from seqwright.tasks.classifier import Classifier
 from seqwright.tasks.describer import Describer
 from seqwright.tasks.filler import Filler
 from seqwright.tasks.forecaster import Forecaster
 from seqwright.tasks.language import first_token
-from seqwright.tasks.prompter import Prompter
 from seqwright.tasks.question_rows import tokenised as tokenised_questions
-from seqwright.tasks.rater import Rater
 from seqwright.tasks.tagged_rows import tokenised as tokenised_tags
 from seqwright.tasks.tagger import Tagger
-from seqwright.tasks.translator import Translator
 from seqwright.tasks.writer import Writer
 
 Row = tuple[Any, ...]

@@ -4,11 +4,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from seqwright.tasks.translator import Translator
 
 from seqwright.data.toys import Toy
 from seqwright.recipe import recipe_from
 from seqwright.runs import open_run, train
-from seqwright.tasks.translator import Translator
 from seqwright.training.journal import Journal
 
 DATA = {"symbols": 7, "shortest": 2, "longest": 5, "examples": 3000, "valid": 50, "test": 100}

@@ -4,12 +4,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from seqwright.tasks.prompter import Prompter
 
 from seqwright.data.toys import Toy
 from seqwright.decoding.settings import DecodingSettings
 from seqwright.recipe import recipe_from
 from seqwright.runs import open_run, train
-from seqwright.tasks.prompter import Prompter
 
 SMALL: dict[str, dict[str, Any]] = {
     "data": {"symbols": 9, "shortest": 3, "longest": 3, "examples": 3000, "valid": 40, "test": 60},

@@ -4,11 +4,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from seqwright.tasks.translator import Translator
 
 from seqwright.data.toys import Toy
 from seqwright.recipe import recipe_from
 from seqwright.runs import open_run, train
-from seqwright.tasks.translator import Translator
 
 DATA = {"symbols": 9, "shortest": 2, "longest": 4, "examples": 3000, "valid": 20, "test": 60}
 TRAINING = {"tokens": 256, "rate": 0.005, "schedule": "cosine", "warmup": 20, "device": "cpu"}

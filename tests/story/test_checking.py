@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 import torch
+from seqwright.tasks.translation import TranslationTask, batches_of, tokenised
 
 from seqwright.batches import Place
 from seqwright.cli import checking
@@ -16,7 +17,6 @@ from seqwright.data.pairs import PairFiles, PairFilesSettings
 from seqwright.objectives.next_token import NextToken
 from seqwright.progress import Progress
 from seqwright.recipe import recipe_from
-from seqwright.tasks.translation import TranslationTask, batches_of, tokenised
 
 Check = Callable[..., str]
 TINY = [

@@ -8,6 +8,8 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
+from seqwright.tasks.classification import ClassificationTask
+from seqwright.tasks.classifier import Classifier
 
 from seqwright.batches import Place
 from seqwright.batches.bucketed import Bucketed
@@ -18,8 +20,6 @@ from seqwright.recipe import read_recipe, recipe_from, written
 from seqwright.run_folders import resolved_of
 from seqwright.runs import data_of, model_of, objective_of, open_run, teachers_of, train
 from seqwright.tasks import distillation
-from seqwright.tasks.classification import ClassificationTask
-from seqwright.tasks.classifier import Classifier
 from seqwright.tasks.distillation import LIKELIEST, taught
 from seqwright.tasks.masking import MaskedBatches, MaskingTask
 from seqwright.training.interruption import Interrupted

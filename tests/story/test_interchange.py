@@ -15,11 +15,11 @@ import pytest
 import tokenizers
 import torch
 from safetensors.torch import load_file, save_file
+from seqwright.inputs.labelled_text import LabelledText
 from tokenizers import models, pre_tokenizers, processors
 
 from seqwright.__main__ import main as typed
 from seqwright.errors import DataError
-from seqwright.inputs.labelled_text import LabelledText
 from seqwright.inputs.masked_text import MaskedText
 from seqwright.inputs.plain_text import PlainText
 from seqwright.inputs.tokenizers import Tokenizer, TokenizerSettings

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 import torch
 from numpy.testing import assert_allclose
+from seqwright.inputs.labelled_text import LabelledText, LabelledTextSettings
 from torch import Tensor
 
 from seqwright.batches.labelled import labelled
@@ -16,7 +17,6 @@ from seqwright.cli.looking.lens import lens_of
 from seqwright.cli.looking.rows import row_of
 from seqwright.cli.looking.words import cosines
 from seqwright.errors import RunError, SettingError
-from seqwright.inputs.labelled_text import LabelledText, LabelledTextSettings
 from seqwright.inputs.masked_text import MaskedText, MaskedTextSettings
 from seqwright.inputs.plain_text import PlainText, PlainTextSettings
 from seqwright.recipe import recipe_from

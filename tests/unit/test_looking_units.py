@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 import torch
 from numpy.testing import assert_allclose
+from seqwright.inputs.labelled_text import LabelledText, LabelledTextSettings
 
 from seqwright.cli.looking import readings as looking_readings
 from seqwright.cli.looking.readings import (
@@ -24,7 +25,6 @@ from seqwright.cli.looking.readings import (
     unit_named,
 )
 from seqwright.errors import SettingError
-from seqwright.inputs.labelled_text import LabelledText, LabelledTextSettings
 from seqwright.inputs.plain_text import PlainText, PlainTextSettings
 from seqwright.inputs.tagged_text import TaggedText, TaggedTextSettings
 from seqwright.recipe import recipe_from

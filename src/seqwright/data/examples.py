@@ -12,6 +12,11 @@ class Pair(NamedTuple):
     source: str
     target: str
     kind: str = ""  # a group to report scores by ("times", "lists", …); empty where there are none
+    shots: tuple["Pair", ...] = ()  # examples with their answers that stand before it, for a language model
+
+    def after(self, shots: int) -> "Pair":
+        """The same after the first of its examples only."""
+        return self._replace(shots=self.shots[:shots])
 
 
 class PairData(Protocol):

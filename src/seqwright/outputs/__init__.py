@@ -5,7 +5,7 @@ evaluation, the verbs, comparisons and pictures.
 """
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Generic, NamedTuple, Self, TypeVar
@@ -115,6 +115,12 @@ class Output(ABC, Generic[ExampleT, BatchT, PredictionT]):
 
     def losses(self, model: nn.Module, batches: Batches[BatchT]) -> dict[str, float]:
         """Scores that need a pass of their own over the targets: where predictions are searched for, the loss."""
+        return {}
+
+    def further_scores(
+        self, predict: Callable[[Examples[ExampleT]], list[PredictionT]], examples: Examples[ExampleT]
+    ) -> dict[str, float]:
+        """Scores of an evaluation that need predictions for other examples: the same after fewer shots."""
         return {}
 
     def target(self, example: ExampleT) -> Any:

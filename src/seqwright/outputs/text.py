@@ -13,9 +13,10 @@ from typing import Any, Literal, NamedTuple, Protocol
 
 import numpy as np
 import torch
+from numpy.typing import NDArray
 from torch import Tensor, nn
 
-from seqwright.batches import Batches, Cut, Ids, Rows, padded
+from seqwright.batches import Batches, Cut, Ids, Numbers, Rows, padded
 from seqwright.batches.joint import Joint
 from seqwright.batches.pairs import Pairs, written
 from seqwright.decoding.ensemble import Ensemble
@@ -137,16 +138,23 @@ class TextOutput(Output[HasText, Any, Text]):
         """Rows of like length together; of what is longer than training allows, `overlong` decides."""
         if targets is None:
             return super().batches(rows, None, input, tokens=min(tokens, TOKENS_AT_ONCE), seed=seed)
-        long_N = self._overlong(rows, targets)
-        if self.overlong == "cut" and self.longest is not None:
-            rows, targets = Cut(rows, self.longest), targets._replace(rows=Cut(targets.rows, self.longest))
-        elif long_N.any():
-            targets = targets._replace(learnable=targets.learnable[~long_N[targets.learnable]])
+        rows, targets = self.learnable(rows, targets)
         return super().batches(rows, targets, input, tokens=tokens, seed=seed)
 
-    def _overlong(self, rows: Rows[Any], targets: Targets) -> Any:
+    def learnable(self, rows: Rows[Any], targets: Targets) -> tuple[Rows[Any], Targets]:
+        """The rows and targets as far as training allows; of longer ones `overlong` decides."""
+        long_N = self._overlong(rows, targets)
+        if self.overlong == "cut" and self.longest is not None:
+            return Cut(rows, self.longest), targets._replace(rows=Cut(targets.rows, self.longest))
+        return rows, targets._replace(learnable=targets.learnable[~long_N[targets.learnable]])
+
+    def read_lengths(self, rows: Rows[Any]) -> Numbers:
+        """`length_NS` of what is read, which may be too long to learn from."""
+        return rows.lengths(None)
+
+    def _overlong(self, rows: Rows[Any], targets: Targets) -> NDArray[np.bool_]:
         """True for each row that is too long, on either side, to learn from."""
-        length_N = np.concatenate([side.lengths(None) for side in (rows, targets.rows)], axis=1).max(1)
+        length_N = np.concatenate((self.read_lengths(rows), targets.rows.lengths(None)), axis=1).max(1)
         long_N = length_N > (self.longest or math.inf)
         if self.overlong == "refuse" and long_N.any():
             raise DataError(
@@ -302,10 +310,14 @@ class TextOutput(Output[HasText, Any, Text]):
 
     def save(self, folder: Path) -> None:
         """Write the tokenizer, where it is not the source's, and how texts are scored."""
-        if not self.shared:
+        if self.source is not None and not self.shared:
             self.tokenizer.save(folder / "target.json")
-        keys = ("scoring", "lowercase", "longest", "overlong", "dropout")
-        save_json(folder / "writing.json", {key: getattr(self, key) for key in keys})
+        save_json(folder / "writing.json", self.saved())
+
+    def saved(self) -> dict[str, Any]:
+        """What is saved beside the tokenizer."""
+        scoring = {"scoring": self.scoring, "lowercase": self.lowercase}
+        return {**scoring, "longest": self.longest, "overlong": self.overlong, "dropout": self.dropout}
 
     @classmethod
     def load(cls, folder: Path) -> "TextOutput":

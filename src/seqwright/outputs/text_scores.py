@@ -1,4 +1,4 @@
-"""How texts are scored against what should have been written: as translations are, summaries, pronunciations, answers."""
+"""How texts are scored against what should have been written: as translations, summaries, pronunciations, answers."""
 
 from collections.abc import Sequence
 from typing import Literal, NamedTuple

@@ -10,9 +10,10 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
+import torch
 from torch import nn
 
-from seqwright.batches import Column, Zipped
+from seqwright.batches import Batches, Column, Zipped
 from seqwright.batches.bucketed import Bucketed, by_column
 from seqwright.batches.described import Described, described_by_code
 from seqwright.cache import Ragged
@@ -24,7 +25,7 @@ from seqwright.errors import DataError
 from seqwright.inputs.tokenizers import Tokenizer
 from seqwright.inputs.vector_text import VectorText
 from seqwright.inputs.vectors import Codes, Digits, KnownLabels, ScaledNumbers, Vectors
-from seqwright.metrics.text import chrf, exact_match, exact_match_by_kind
+from seqwright.metrics.text import chrf, exact_match, exact_match_by_kind, perplexity
 from seqwright.objectives.next_token import NextToken
 from seqwright.progress import Progress
 from seqwright.recipe import Recipe

@@ -15,12 +15,13 @@ from seqwright.batches.pairs import sources
 from seqwright.devices import device_of
 from seqwright.errors import RunError, SettingError
 from seqwright.inputs.plain_text import PlainText
-from seqwright.inputs.prompt_text import PromptText
+from seqwright.inputs.prompt import PromptInput
 from seqwright.inputs.tokenizers import Tokenizer
 from seqwright.layers.embeddings import HasSentenceVectors, HasTokenVectors
 from seqwright.layers.taps import listen
 from seqwright.objectives.labels_and_words import SaysWords
 from seqwright.tasks.reading import read_rows
+from seqwright.tasks.wired import Wires
 
 TOKENS_AT_ONCE = 8192
 MARKS = 2  # special tokens around a text
@@ -81,15 +82,15 @@ class Embedder:
     def _read(self, rows: list[Ids]) -> Tensor:
         if self.pooling == "thought":
             thinking: Any = self.model
-            vector_BD: Tensor = thinking.sentence_vectors(
-                sources(rows, end=self.tokenizer.end).to(device_of(self.model))
-            )
+            batch = sources(rows, end=self.tokenizer.end).to(device_of(self.model))
+            vector_BD: Tensor = thinking.sentence_vectors(batch)
             return vector_BD.float().cpu()
         with listen(self._contextual):  # to nothing else, so that the fused kernels serve
             read = read_rows(self.model, self.inputs, rows, first=self.begin)
             contextual_BTD = torch.cat(self._contextual.heard or [], dim=1).float().cpu()
         if self.pooling == "first":
-            forwards = isinstance(self.inputs, PlainText | PromptText) or isinstance(self.model, SaysWords)
+            read_by = self.inputs.input if isinstance(self.inputs, Wires) else self.inputs
+            forwards = isinstance(read_by, PlainText | PromptInput) or isinstance(self.model, SaysWords)
             if not read.before or forwards:
                 raise SettingError(
                     "--pooling first is the vector of [CLS], which reads the whole text; this model has none: use mean"

@@ -18,7 +18,7 @@ from seqwright.devices import device_of
 from seqwright.errors import RunError, SettingError
 from seqwright.inputs.masked_text import MaskedText
 from seqwright.inputs.plain_text import PlainText
-from seqwright.inputs.prompt_text import PromptText
+from seqwright.inputs.prompt import PromptInput
 from seqwright.inputs.question_text import QuestionText
 from seqwright.inputs.tagged_text import TaggedText
 from seqwright.inputs.text import TextInput
@@ -59,7 +59,7 @@ def read_rows(
             text = labelled(rows, end=inputs.tokenizer.end, begin=inputs.tokenizer.begin)
             here.read(text.to(home))
             return Read(text.input, 1)
-        case PlainText() | PromptText():
+        case PlainText():
             begin = inputs.tokenizer.begin if first is None else first
             running = running_text(rows, begin=begin, end=inputs.tokenizer.end)
             here(running.to(home), None)
@@ -77,7 +77,7 @@ def between(inputs: Any) -> list[int]:
 
 def begins(input: Any) -> bool:
     """Whether a token stands before every text."""
-    return isinstance(input, TextInput) and input.begins
+    return isinstance(input, PromptInput) or (isinstance(input, TextInput) and input.begins)
 
 
 def joined(texts: Sequence[Ids], inputs: Any) -> Ids:
@@ -85,6 +85,6 @@ def joined(texts: Sequence[Ids], inputs: Any) -> Ids:
     parts: list[Ids] = [texts[0]]
     for later in texts[1:]:
         parts += [np.array(between(inputs)), later]
-    if isinstance(inputs, PromptText):
-        parts.append(np.array([inputs.marks.task]))
+    if isinstance(inputs, Wires) and isinstance(inputs.input, PromptInput):
+        parts.append(np.array([inputs.input.tokens.task]))
     return np.concatenate(parts).astype(np.int64)

@@ -148,7 +148,16 @@ class Wired:
         losses = wires.losses(recipe, model, examples)
         predictions = wires.predictions(model, examples, decoding, recipe.training.tokens)
         report, baselines = wires.output.report(predictions, examples), baselines_of(wires, data, part)
-        scores = {**losses, **wires.output.scores(predictions, examples), **report.scores, **baselines.scores}
+        further = wires.output.further_scores(
+            lambda some: wires.predictions(model, some, decoding, recipe.training.tokens), examples
+        )
+        scores = {
+            **losses,
+            **further,
+            **wires.output.scores(predictions, examples),
+            **report.scores,
+            **baselines.scores,
+        }
         signatures = {**wires.output.signatures(), **report.signatures}
         return Evaluation(
             scores=scores,

@@ -4,10 +4,10 @@ import json
 from pathlib import Path
 
 import pytest
+from seqwright.inputs.labelled_text import LabelledText, LabelledTextSettings
 
 from seqwright.batches import Place
 from seqwright.errors import DataError, RunError
-from seqwright.inputs.labelled_text import LabelledText, LabelledTextSettings
 
 EXAMPLES = [("a fine film", "good"), ("a bore", "bad"), ("fine , fine", "good"), ("a film a film a film", "so-so")]
 

@@ -6,20 +6,20 @@ from typing import Any
 
 import pytest
 import torch
+from seqwright.cli.classifying import _line, draw_confusion
+from seqwright.inputs.labelled_text import LabelledText, LabelledTextSettings
+from seqwright.tasks.classification import ClassificationTask
+from seqwright.tasks.classifier import Classifier
+from seqwright.tasks.word_baseline import WordBaseline
 from torch import Tensor, nn
 
 from seqwright.batches.labelled import Labelled
-from seqwright.cli.classifying import _line, draw_confusion
 from seqwright.data.labelled import LabelledFiles, LabelledFilesSettings, training_labels
 from seqwright.errors import DataError
-from seqwright.inputs.labelled_text import LabelledText, LabelledTextSettings
 from seqwright.models.classifier import RecurrentClassifier, RecurrentClassifierSettings
 from seqwright.objectives.labels import Labels, LabelsSettings
 from seqwright.recipe import Recipe
 from seqwright.tasks import Evaluation
-from seqwright.tasks.classification import ClassificationTask
-from seqwright.tasks.classifier import Classifier
-from seqwright.tasks.word_baseline import WordBaseline
 from seqwright.training.loop import fit
 from seqwright.training.settings import TrainingSettings
 

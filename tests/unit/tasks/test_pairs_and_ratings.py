@@ -8,25 +8,25 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
-from torch import Tensor, nn
-
-from seqwright.batches import Place
-from seqwright.batches.labelled import Labelled
 from seqwright.cli.classifying import parted
-from seqwright.data.labelled import LabelledFiles
-from seqwright.errors import DataError, RunError, SettingError
 from seqwright.inputs.labelled_text import LabelledText
 from seqwright.inputs.rated_text import RatedText
-from seqwright.interchange.recipes import UNKNOWN
-from seqwright.models.classifier import RecurrentClassifier
-from seqwright.objectives.labels import Labels
-from seqwright.objectives.rating import Rating
-from seqwright.recipe import Recipe, recipe_from
 from seqwright.tasks.classification import ClassificationTask
 from seqwright.tasks.classifier import Classifier
 from seqwright.tasks.rater import Rater
 from seqwright.tasks.rating import RatingTask, training_ratings
 from seqwright.tasks.word_baseline import WordRating
+from torch import Tensor, nn
+
+from seqwright.batches import Place
+from seqwright.batches.labelled import Labelled
+from seqwright.data.labelled import LabelledFiles
+from seqwright.errors import DataError, RunError, SettingError
+from seqwright.interchange.recipes import UNKNOWN
+from seqwright.models.classifier import RecurrentClassifier
+from seqwright.objectives.labels import Labels
+from seqwright.objectives.rating import Rating
+from seqwright.recipe import Recipe, recipe_from
 from seqwright.training.loop import fit
 
 WORDS = ["film", "plot", "cast", "cat", "dog", "cow", "sun", "sea", "sky"]

@@ -22,6 +22,7 @@ from seqwright.inputs.words import Words, given_words, written_words
 from seqwright.layers.taps import View, listen, views
 from seqwright.metrics.alignments import merged, quality
 from seqwright.outputs.alignments import alignment_taps
+from seqwright.outputs.text_search import Candidate
 from seqwright.pictures import Array, legible, save
 from seqwright.pictures.alignments import Panel, side_by_side
 from seqwright.pictures.alignments_page import alignments_page
