@@ -22,6 +22,7 @@ from pathlib import Path
 from typing import Any
 
 import torch
+from seqwright.tasks.classifier import Classifier
 
 from benchmarks.record import REPOSITORY, options, record, show
 from seqwright.data.cards import card

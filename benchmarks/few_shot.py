@@ -16,14 +16,15 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
+from seqwright.tasks.prompter import Prompter
+from seqwright.tasks.prompting import questions
+
 from benchmarks.record import REPOSITORY, options, record, show
 from seqwright.data.mappings import PLAIN, STAR, WORDS, Mappings
 from seqwright.pictures import save
 from seqwright.pictures.few_shot import shots_picture
 from seqwright.runs import Run, data_of, open_run, parameters
 from seqwright.tasks.few_shot import Accuracy, Question, accuracy_by_shots, answered_in_turns, doubling
-from seqwright.tasks.prompter import Prompter
-from seqwright.tasks.prompting import questions
 from seqwright.training.checkpoint import read_checkpoint, read_mark
 
 QUICK = ["data.examples=200", "data.valid=10", "data.test=30", "training.steps=5", "training.validate_every=5"]

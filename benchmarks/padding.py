@@ -9,15 +9,15 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 import numpy as np
+from seqwright.inputs.pair_text import PairText
+from seqwright.tasks.translation import PairBatches, batches_of, tokenised
 
 from benchmarks.record import options, record, show
 from seqwright.batches import Place
 from seqwright.batches.pairs import Pairs
 from seqwright.data.examples import PartName
-from seqwright.inputs.pair_text import PairText
 from seqwright.recipe import read_recipe
 from seqwright.runs import data_of
-from seqwright.tasks.translation import PairBatches, batches_of, tokenised
 
 RECIPE = "multi30k-de-en"
 MARK = 0.10  # of all positions
@@ -52,7 +52,7 @@ def main() -> None:
     recipe = read_recipe(RECIPE)
     data = data_of(recipe)
     part: PartName = "valid" if given.quick else "train"
-    inputs = PairText.learnt(list(data.pairs(part)), recipe.inputs)
+    inputs = PairText.learnt(list(data.examples(part)), recipe.inputs)
     batches = batches_of(recipe, inputs, tokenised(recipe, data, inputs, part))
     bucketed = [counted(bucketed_batches(batches, epoch)) for epoch in range(epochs)]
     random = counted(random_batches(batches, given.sentences))

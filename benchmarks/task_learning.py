@@ -206,7 +206,7 @@ def in_lower_case(folder: Path, part: PartName, beam: int) -> dict[str, float]:
 
 def first_words() -> dict[str, Any]:
     """What the beginning of a dialogue scores as its summary."""
-    pairs = list(data_of(read_recipe("dialogsum-gpt")).pairs("valid"))
+    pairs = list(data_of(read_recipe("dialogsum-gpt")).examples("valid"))
     beginnings = [" ".join(pair.source.split()[:FIRST_WORDS]) for pair in pairs]
     scores = rouge(beginnings, [pair.target for pair in pairs])
     return {"part": "valid", "scores": {f"{FIRST_WORDS} words": {name: s.value for name, s in scores.items()}}}

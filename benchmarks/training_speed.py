@@ -15,6 +15,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import torch
+from seqwright.inputs.pair_text import PairText
+from seqwright.tasks.translation import PairBatches, batches_of, tokenised
 from torch import Tensor, nn
 from torch.nn.utils.rnn import pad_sequence
 
@@ -22,12 +24,10 @@ from benchmarks.record import options, record, show
 from seqwright.batches import Place
 from seqwright.batches.pairs import Pairs
 from seqwright.data.examples import PartName
-from seqwright.inputs.pair_text import PairText
 from seqwright.inputs.tokenizers import BEGIN, END, PAD
 from seqwright.objectives.next_token import NextToken
 from seqwright.recipe import Recipe, read_recipe
 from seqwright.runs import data_of, model_of, objective_of, parameters, rate_of
-from seqwright.tasks.translation import PairBatches, batches_of, tokenised
 from seqwright.training.loop import fit
 
 RECIPE = "multi30k-de-en"
@@ -64,7 +64,7 @@ def main() -> None:
     recipe = read_recipe(RECIPE, [*overrides, *(["training.tokens=256"] if given.quick else [])])
     data = data_of(recipe)
     part: PartName = "valid" if given.quick else "train"
-    inputs = PairText.learnt(list(data.pairs(part)), recipe.inputs)
+    inputs = PairText.learnt(list(data.examples(part)), recipe.inputs)
     batches = batches_of(recipe, inputs, tokenised(recipe, data, inputs, part))
     loops = {
         "plain nn.Transformer, float32": plain_loop(batches, inputs, given.sentences, recipe),

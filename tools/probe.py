@@ -9,6 +9,7 @@ import hashlib
 import io
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from itertools import islice
 from pathlib import Path
 from typing import Any, NamedTuple
 from unittest import mock
@@ -19,6 +20,7 @@ from torch import Tensor, nn
 from seqwright import runs
 from seqwright.cli.app import app
 from seqwright.cli.evaluating import decoding_settings
+from seqwright.data.examples import Pair
 from seqwright.errors import UserError
 from seqwright.kinds import task_of
 from seqwright.objectives.objective import Objective
@@ -116,26 +118,26 @@ def _data(recipe: Recipe, sizes: Sizes) -> Any:
     fingerprint = data.fingerprint
     for reader in READERS:
         if hasattr(data, reader) and (reader == "series" or not hasattr(data, "series")):  # of which windows are cut
-            setattr(data, reader, _few(getattr(data, reader), sizes, getattr(data, "turns", 1)))
+            setattr(data, reader, _few(getattr(data, reader), sizes))
     data.fingerprint = lambda part: hashlib.sha256(f"{fingerprint(part)} {sizes}".encode()).hexdigest()
     return data
 
 
-def _few(read: Any, sizes: Sizes, turns: int) -> Any:
+def _few(read: Any, sizes: Sizes) -> Any:
     kept: dict[str, list[Any]] = {}
 
     def few(part: Any) -> Any:
         if part not in kept:
-            kept[part] = _shortened(list(read(part)), sizes.of(part), turns)
+            kept[part] = _shortened(list(read(part)), sizes.of(part))
         return list(kept[part]) if read.__name__ == "series" else iter(kept[part])
 
     return few
 
 
-def _shortened(found: list[Any], most: int, turns: int) -> list[Any]:
+def _shortened(found: list[Any], most: int) -> list[Any]:
     """So many examples; of texts, fifty letters for each, the long ones cut."""
-    if turns > 1:  # some that follow each other are one prompt
-        return found[: most * turns]
+    if found and isinstance(found[0], Pair) and found[0].shots:
+        return found[:most]
     found = [found[place * len(found) // most] for place in range(most)] if len(found) > most else found
     if not found or isinstance(found[0], tuple):
         return found
@@ -235,7 +237,8 @@ def _held_out(probe: Probe, most: int = 4) -> list[Any]:
     data = _data(probe.recipe, probe.sizes)
     reader = next(reader for reader in READERS if hasattr(data, reader))
     rows = [row for row in getattr(data, reader)(data.parts()[-1]) if not isinstance(row, str) or row.strip()]
-    return rows[:most]
+    flat = (each for row in rows for each in ((*row.shots, row) if isinstance(row, Pair) else (row,)))
+    return list(islice(flat, most))
 
 
 def _looked_at(probe: Probe) -> list[str]:

@@ -14,16 +14,17 @@ if TYPE_CHECKING:
     from seqwright.data.pairs import PairFilesSettings as PairFilesSettings
     from seqwright.decoding.beam import beam_search as beam_search
     from seqwright.decoding.settings import DecodingSettings as DecodingSettings
-    from seqwright.inputs.pair_text import PairText as PairText
-    from seqwright.inputs.pair_text import PairTextSettings as PairTextSettings
+    from seqwright.inputs.source_text import SourceTextInput as SourceTextInput
+    from seqwright.inputs.source_text import SourceTextSettings as SourceTextSettings
     from seqwright.layers.taps import listen as listen
     from seqwright.models.transformer import Transformer as Transformer
     from seqwright.models.transformer import TransformerSettings as TransformerSettings
     from seqwright.objectives.next_token import NextToken as NextToken
+    from seqwright.outputs.text import TextOutput as TextOutput
     from seqwright.recipe import read_recipe as read_recipe
     from seqwright.runs import open_run as open_run
     from seqwright.runs import train as train
-    from seqwright.tasks.translator import Translator as Translator
+    from seqwright.tasks.wired import Wires as Wires
     from seqwright.training.loop import fit as fit
     from seqwright.training.settings import TrainingSettings as TrainingSettings
 
@@ -37,8 +38,8 @@ _HOMES = {
     "PairFilesSettings": "data.pairs",
     "beam_search": "decoding.beam",
     "DecodingSettings": "decoding.settings",
-    "PairText": "inputs.pair_text",
-    "PairTextSettings": "inputs.pair_text",
+    "SourceTextInput": "inputs.source_text",
+    "SourceTextSettings": "inputs.source_text",
     "listen": "layers.taps",
     "Transformer": "models.transformer",
     "TransformerSettings": "models.transformer",
@@ -46,7 +47,8 @@ _HOMES = {
     "read_recipe": "recipe",
     "open_run": "runs",
     "train": "runs",
-    "Translator": "tasks.translator",
+    "TextOutput": "outputs.text",
+    "Wires": "tasks.wired",
     "fit": "training.loop",
     "TrainingSettings": "training.settings",
 }

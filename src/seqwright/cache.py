@@ -9,20 +9,18 @@ import os
 import random
 import shutil
 from array import array
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import ExitStack, contextmanager
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from functools import lru_cache
-from itertools import islice
 from pathlib import Path
 from tempfile import TemporaryFile
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
 from seqwright.batches import KEPT_EPOCHS, Ids, Numbers, Rows
 from seqwright.data.cards import cache_folder
-from seqwright.data.examples import Pair
 from seqwright.errors import DataError
 
 FORMAT = 3
@@ -130,56 +128,6 @@ class Redrawn(Rows[Ids]):
         return drawn if len(drawn) <= self.longest else self.plain.row(index)
 
 
-class Kept(NamedTuple):
-    """What became of the pairs of a corpus."""
-
-    pairs: int
-    blank: int
-    overlong: int
-    cut: int = 0
-
-    def sentence(self) -> str:
-        """`29,000 pairs; 3 with a blank side and 2 too long were left out`."""
-        left_out = [f"{n:,} {why}" for n, why in ((self.blank, "with a blank side"), (self.overlong, "too long")) if n]
-        told = f"{self.pairs:,} pairs" + (f"; {' and '.join(left_out)} were left out" if left_out else "")
-        return told + (f"; {self.cut:,} too long were cut" if self.cut else "")
-
-
-class TokenisedPairs(NamedTuple):
-    """A part of a parallel corpus as token rows, and its text for those who segment anew."""
-
-    source: Ragged
-    target: Ragged
-    source_text: Ragged
-    target_text: Ragged
-    kept: Kept
-
-
-def tokenised_pairs(
-    pairs: Iterable[Pair],
-    *,
-    key: str,
-    source: Encode,
-    target: Encode,
-    longest: int,
-    overlong: Overlong,
-    where: str,
-    progress: Callable[[int], None] = lambda count: None,
-) -> TokenisedPairs:
-    """The token rows of a corpus, from the cache where they are there already.
-
-    `key` names the content and the tokenizers. Pairs with a blank side are left out; of those with more than
-    `longest` tokens on a side, `overlong` decides.
-    """
-    folder = kept_folder(
-        f"{FORMAT} {key} {longest} {overlong}",
-        lambda aside: _write(pairs, aside, source, target, longest, overlong, where, progress),
-    )
-    kept = Kept(**json.loads((folder / "kept.json").read_text(encoding="utf-8")))
-    source_rows, target_rows, source_text, target_text = (Ragged.mapped(folder / name) for name in NAMES)
-    return TokenisedPairs(source_rows, target_rows, source_text, target_text, kept)
-
-
 @contextmanager
 def writing_to(folder: Path) -> Iterator[None]:
     """Make a folder of the cache and say what is to be done where it cannot be written to."""
@@ -219,53 +167,6 @@ def _settle(aside: Path, folder: Path) -> None:
             raise
 
 
-NAMES = ("source", "target", "source_text", "target_text")
-
-
-def _write(
-    pairs: Iterable[Pair],
-    folder: Path,
-    source: Encode,
-    target: Encode,
-    longest: int,
-    overlong: Overlong,
-    where: str,
-    progress: Callable[[int], None],
-) -> None:
-    seen = blank = too_long = cut = 0
-    with ExitStack() as stack:
-        writers = [stack.enter_context(RaggedWriter(folder / name)) for name in NAMES]
-        for block in _blocks(pairs):
-            good = [pair for pair in block if pair.source.strip() and pair.target.strip()]
-            blank += len(block) - len(good)
-            encoded = zip(good, source([p.source for p in good]), target([p.target for p in good]), strict=True)
-            for pair, source_ids, target_ids in encoded:
-                found = max(len(source_ids), len(target_ids))
-                if found > longest:
-                    too_long += overlong == "drop"
-                    if overlong == "refuse":
-                        raise DataError(
-                            f"{where} has a pair with {found} tokens on a side, more than inputs.longest = {longest}: "
-                            f"'{pair.source[:40]}…'; raise it, or set inputs.overlong to drop or cut"
-                        )
-                    if overlong == "drop":
-                        continue
-                    cut += 1
-                rows = (source_ids[:longest], target_ids[:longest], _bytes(pair.source), _bytes(pair.target))
-                for writer, row in zip(writers, rows, strict=True):
-                    writer.add(row)
-            seen += len(block)
-            progress(seen)
-        rows_kept = len(writers[0].ends)
-    if not rows_kept:
-        raise DataError(
-            f"{where} has no usable pair: {seen:,} read, {blank:,} with a blank side, {too_long:,} longer than "
-            f"inputs.longest = {longest} tokens; give it some pairs or raise that setting"
-        )
-    kept = Kept(rows_kept, blank, too_long, cut)._asdict()
-    (folder / "kept.json").write_text(json.dumps(kept), encoding="utf-8")
-
-
 class RaggedWriter:
     """Appends rows to the files that `Ragged` maps."""
 
@@ -288,13 +189,3 @@ class RaggedWriter:
         self.file.close()
         np.save(self.stem.with_suffix(".ends.npy"), np.asarray(self.ends, dtype=np.int64))
         self.stem.with_suffix(".kind.json").write_text(json.dumps(self.kind or "<u2"), encoding="utf-8")
-
-
-def _blocks(pairs: Iterable[Pair]) -> Iterator[list[Pair]]:
-    each = iter(pairs)
-    while block := list(islice(each, BLOCK)):
-        yield block
-
-
-def _bytes(text: str) -> Ids:
-    return np.frombuffer(text.encode(), dtype=np.uint8)

@@ -43,6 +43,8 @@ TASKS = {
         "files",
         {"inputs": "bpe", "model": "transformer", "objective": "next-token"},
         verbs=("translate", "align", "generate"),
+        input="source_text.SourceTextInput",
+        output="text.TextOutput",
         searched=True,
         shown=("bleu", "chrf", "word_perplexity"),
     ),
@@ -56,6 +58,8 @@ TASKS = {
         "files",
         {"inputs": "bpe", "model": "gpt", "objective": "answer"},
         verbs=("generate", "translate", "prompt"),
+        input="prompt.PromptInput",
+        output="answer.AnswerOutput",
         searched=True,
     ),
     "masking": TaskKind(
@@ -122,8 +126,8 @@ DISTILLED = {"classification": "distilled-labels", "masking": "distilled-tokens"
 CARDS = "seqwright.data.cards"
 CHECKPOINT = ("seqwright.data.imported", "Checkpoint", "CheckpointSettings")
 TOKENIZERS = ("bpe", "unigram", "wordpiece", "words", "spaced", "characters")
-PAIR_TEXT = Kind("seqwright.inputs.pair_text", "PairText", "PairTextSettings", "translation")
-PROMPT_TEXT = Kind("seqwright.inputs.prompt_text", "PromptText", "PromptTextSettings", "prompting")
+SOURCE_TEXT = Kind("seqwright.inputs.source_text", "SourceTextInput", "SourceTextSettings", "translation")
+PROMPT_TEXT = Kind("seqwright.inputs.prompt", "PromptInput", "PromptSettings", "prompting")
 PLAIN_TEXT = Kind("seqwright.inputs.plain_text", "PlainText", "PlainTextSettings", "language")
 MASKED_TEXT = Kind("seqwright.inputs.sentences", "SentencesInput", "SentencesSettings", "masking")
 LABELLED_TEXT = Kind("seqwright.inputs.text", "TextInput", "TextSettings", "classification")
@@ -203,7 +207,7 @@ KINDS: dict[str, dict[str, tuple[Kind, ...]]] = {
         **dict.fromkeys(
             TOKENIZERS,
             (
-                *(PAIR_TEXT, PROMPT_TEXT, PLAIN_TEXT, MASKED_TEXT, LABELLED_TEXT, RATED_TEXT, TAGGED_TEXT),
+                *(SOURCE_TEXT, PROMPT_TEXT, PLAIN_TEXT, MASKED_TEXT, LABELLED_TEXT, RATED_TEXT, TAGGED_TEXT),
                 *(QUESTION_TEXT, VECTOR_TEXT),
             ),
         ),
@@ -251,6 +255,19 @@ KINDS: dict[str, dict[str, tuple[Kind, ...]]] = {
     },
     "training": {"": (Kind("seqwright.training.settings", "", "TrainingSettings"),)},
     "decoding": {"": (Kind("seqwright.decoding.settings", "", "DecodingSettings"),)},
+}
+
+# What a kind of data suggests for settings of [inputs] that a recipe leaves out; {…} are settings of the data.
+SUGGESTED: dict[str, dict[str, str]] = {
+    "summaries": {"scores": "rouge", "task": "<summarize>"},
+    "summaries-card": {"scores": "rouge", "task": "<summarize>"},
+    "pronunciations": {"scores": "word-error-rate", "task": "<pronounce>"},
+    "pronunciations-card": {"scores": "word-error-rate", "task": "<pronounce>"},
+    "mappings": {"scores": "exact", "task": "<becomes>"},
+    "card": {"task": "<to-{target}>"},
+    "dates": {"task": "<to-{target}>"},
+    "files": {"task": "<answer>"},
+    **{toy: {"task": f"<{toy}>"} for toy in ("copy", "reverse", "sort")},
 }
 
 

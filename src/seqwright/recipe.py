@@ -15,7 +15,7 @@ import tomlkit
 from pydantic import ValidationError
 
 from seqwright.errors import SettingError, closest
-from seqwright.kinds import DISTILLED, KINDS, chosen, kinds_of, task_name, usual_kind
+from seqwright.kinds import DISTILLED, KINDS, SUGGESTED, chosen, kinds_of, task_name, usual_kind
 from seqwright.settings import Settings
 
 SECTIONS = tuple(KINDS)
@@ -148,6 +148,15 @@ def validated(section: str, given: dict[str, Any], task: str, called: Mapping[st
         return settings.model_validate_json(json.dumps(given, default=str), strict=True)
     except ValidationError as error:
         raise SettingError(_sentence(section, given, task, error, called or {})) from error
+
+
+def with_suggestions(recipe: Recipe) -> Any:
+    """The settings of [inputs], and where they leave something open what the data suggests."""
+    data, settings = recipe.data.model_dump(), recipe.inputs
+    suggested = SUGGESTED.get(recipe.data.kind, {}).items()
+    known, given = type(settings).model_fields, settings.model_dump(exclude_none=True)
+    changes = {name: value.format(**data) for name, value in suggested if name in known and name not in given}
+    return settings.model_copy(update=changes)
 
 
 def written(plain: dict[str, Any]) -> str:

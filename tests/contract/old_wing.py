@@ -14,6 +14,10 @@ from typing import Any, NamedTuple
 import numpy as np
 import pytest
 import tokenizers
+from seqwright.tasks.classifier import Classifier
+from seqwright.tasks.prompter import Prompter
+from seqwright.tasks.rater import Rater
+from seqwright.tasks.translator import Translator
 from tokenizers import models, pre_tokenizers, processors
 from torch import Tensor
 
@@ -27,8 +31,6 @@ from seqwright.runs import Run, data_of, model_of, open_run, train, write_run
 from seqwright.tasks.answerer import Answerer
 from seqwright.tasks.describer import Describer
 from seqwright.tasks.language import first_token
-from seqwright.tasks.prompter import Prompter
-from seqwright.tasks.translator import Translator
 from seqwright.tasks.writer import Writer
 from tests.wires import masked_wires
 

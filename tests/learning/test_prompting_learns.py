@@ -4,12 +4,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from seqwright.tasks.prompter import Prompter
 
 from seqwright.data.toys import Toy
 from seqwright.decoding.settings import DecodingSettings
 from seqwright.recipe import recipe_from
 from seqwright.runs import open_run, train
-from seqwright.tasks.prompter import Prompter
 
 SMALL: dict[str, dict[str, Any]] = {
     "data": {"symbols": 9, "shortest": 3, "longest": 3, "examples": 3000, "valid": 40, "test": 60},
@@ -30,7 +30,7 @@ def test_a_gpt_learns_to(kind: str, tmp_path: Path) -> None:
     recipe = recipe_from({**SMALL, "data": {"kind": kind, **SMALL["data"]}})
     train(recipe, tmp_path)
     run = open_run(tmp_path)
-    pairs = list(Toy(recipe.data).pairs("test"))
+    pairs = list(Toy(recipe.data).examples("test"))
     for settings in (DecodingSettings(), DecodingSettings(no_repeat=4)):  # what was asked may be answered
         answers = Prompter(run.model, run.inputs, settings, longest=8).best([pair.source for pair in pairs])
         exact = sum(answer == pair.target for answer, pair in zip(answers, pairs, strict=True))

@@ -4,11 +4,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from seqwright.tasks.translator import Translator
 
 from seqwright.data.toys import Toy
 from seqwright.recipe import recipe_from
 from seqwright.runs import open_run, train
-from seqwright.tasks.translator import Translator
 
 DATA = {"symbols": 9, "shortest": 2, "longest": 4, "examples": 3000, "valid": 20, "test": 60}
 TRAINING = {"tokens": 256, "rate": 0.005, "schedule": "cosine", "warmup": 20, "device": "cpu"}
@@ -41,7 +41,7 @@ def test_it_learns_a_toy(name: str, tmp_path: Path) -> None:
     )
     train(recipe, tmp_path)
     run = open_run(tmp_path)
-    pairs = list(Toy(recipe.data).pairs("test"))
+    pairs = list(Toy(recipe.data).examples("test"))
     answers = Translator(run.model, run.inputs, run.recipe.decoding).best([pair.source for pair in pairs])
     exact = sum(answer == pair.target for answer, pair in zip(answers, pairs, strict=True))
     assert exact / len(pairs) >= 0.9

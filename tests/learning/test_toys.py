@@ -4,11 +4,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from seqwright.tasks.translator import Translator
 
 from seqwright.data.toys import Toy
 from seqwright.recipe import recipe_from
 from seqwright.runs import open_run, train
-from seqwright.tasks.translator import Translator
 
 SMALL: dict[str, dict[str, Any]] = {
     "data": {"symbols": 7, "shortest": 2, "longest": 5, "examples": 3000, "valid": 50, "test": 100},
@@ -28,7 +28,7 @@ def test_the_transformer_learns_to(kind: str, tmp_path: Path) -> None:
     recipe = recipe_from(plain)
     train(recipe, tmp_path)
     run = open_run(tmp_path)
-    pairs = list(Toy(recipe.data).pairs("test"))
+    pairs = list(Toy(recipe.data).examples("test"))
     answers = Translator(run.model, run.inputs, run.recipe.decoding).best([pair.source for pair in pairs])
     exact = sum(answer == pair.target for answer, pair in zip(answers, pairs, strict=True))
     assert exact / len(pairs) >= 0.95

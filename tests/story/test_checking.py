@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 import torch
+from seqwright.tasks.translation import TranslationTask, batches_of, tokenised
 
 from seqwright.batches import Place
 from seqwright.cli import checking
@@ -16,7 +17,6 @@ from seqwright.data.pairs import PairFiles, PairFilesSettings
 from seqwright.objectives.next_token import NextToken
 from seqwright.progress import Progress
 from seqwright.recipe import recipe_from
-from seqwright.tasks.translation import TranslationTask, batches_of, tokenised
 
 Check = Callable[..., str]
 TINY = [
@@ -68,7 +68,7 @@ def corpus() -> PairFiles:
 
 def count_of(part: PartName) -> int:
     """How many pairs of the file are in a part."""
-    return sum(1 for _ in corpus().pairs(part))
+    return sum(1 for _ in corpus().examples(part))
 
 
 def remarks(out: str) -> list[str]:
@@ -109,7 +109,7 @@ def test_patience_ends_a_training_that_would_be_too_long(check: Check) -> None:
 
 def test_pairs_that_no_batch_has_room_for_are_remarked_on(check: Check) -> None:
     write([*numbers(100), *(f"one {line}" for line in numbers(100)[50:])])
-    longer = sum(len(pair.source.split()) == 5 for pair in corpus().pairs("train"))
+    longer = sum(len(pair.source.split()) == 5 for pair in corpus().examples("train"))
     assert "a batch of its own" not in check("training.tokens=6", "training.steps=5")
     out = check("training.tokens=5", "training.steps=5")
     assert f"over training.tokens = 5 tokens on a side, each a batch of its own: {longer}; the longest has 6" in out

@@ -15,6 +15,7 @@ import pytest
 import tokenizers
 import torch
 from safetensors.torch import load_file, save_file
+from seqwright.inputs.labelled_text import LabelledText
 from tokenizers import models, pre_tokenizers, processors
 
 from seqwright.__main__ import main as typed

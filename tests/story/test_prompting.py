@@ -6,11 +6,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from seqwright.tasks.prompter import Prompter
 
 from seqwright.decoding.settings import DecodingSettings
 from seqwright.recipe import recipe_from
 from seqwright.runs import open_run, train
-from seqwright.tasks.prompter import Prompter
 
 Say = Callable[..., tuple[int, str, str]]
 NUMBERS = {"one": "un", "two": "deux", "three": "trois", "four": "quatre"}

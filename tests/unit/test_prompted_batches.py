@@ -7,11 +7,11 @@ import numpy as np
 import pytest
 import torch
 import torch.nn.functional as F
+from seqwright.inputs.prompt_text import PromptText
 
 from seqwright.batches import InMemory
 from seqwright.batches.prompted import Marks, PromptRows, joined, prompted
 from seqwright.errors import RunError
-from seqwright.inputs.prompt_text import PromptText
 from seqwright.inputs.tokenizers import Tokenizer, TokenizerSettings
 from seqwright.models.gpt import GPT, GPTSettings
 from seqwright.objectives.answer import Answer, AnswerSettings

@@ -280,3 +280,23 @@ class Fixed(Rows[RowT]):
     def take(self, numbers: Numbers, epoch: int | None) -> Sequence[RowT]:
         """Some rows, the same in every epoch."""
         return self.rows.take(numbers, None)
+
+
+class Cut(Rows[NDArray[Any]]):
+    """Rows of which only the first `longest` tokens or values are read."""
+
+    def __init__(self, rows: Rows[NDArray[Any]], longest: int) -> None:
+        self.rows, self.longest = rows, longest
+
+    @property
+    def example_N(self) -> Numbers:
+        """As they are."""
+        return self.rows.example_N
+
+    def lengths(self, epoch: int | None) -> Numbers:
+        """`length_NS`, at most `longest`."""
+        return self.rows.lengths(epoch).clip(max=self.longest)
+
+    def take(self, numbers: Numbers, epoch: int | None) -> list[NDArray[Any]]:
+        """Some rows."""
+        return [row[: self.longest] for row in self.rows.take(numbers, epoch)]

@@ -14,7 +14,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from seqwright.batches import Batch, Ids, Numbers, Rows, Zipped
+from seqwright.batches import Batch, Ids
 from seqwright.batches.text import texts
 
 
@@ -67,25 +67,3 @@ def prompted(rows: Sequence[Ids], marks: Marks) -> Prompted:
     closed_BT = torch.where(batch.input_BT == marks.end, time_T, -1).cummax(1).values
     answer_BT = (opened_BT > closed_BT) & batch.real_BT
     return Prompted(batch.input_BT, batch.target_BT, batch.real_BT, answer_BT)
-
-
-class PromptRows(Rows[Ids]):
-    """Sources and answers as the rows of a corpus, `turns` of them after each other in each."""
-
-    def __init__(self, source: Rows[Ids], answer: Rows[Ids], marks: Marks, turns: int = 1) -> None:
-        self.pairs, self.marks, self.turns = Zipped(source, answer), marks, turns
-        self.length_N: Numbers = (self.pairs.lengths(None).sum(1) + 2).reshape(-1, turns).sum(1) - 1
-
-    @property
-    def example_N(self) -> Numbers:
-        """Each row is an example, of so many turns."""
-        return np.arange(len(self.length_N))
-
-    def lengths(self, epoch: int | None) -> Numbers:
-        """`length_N1`, the same in every epoch."""
-        return self.length_N[:, None]
-
-    def take(self, numbers: Numbers, epoch: int | None) -> list[Ids]:
-        """Some rows."""
-        both = self.pairs.take((numbers[:, None] * self.turns + np.arange(self.turns)).ravel(), epoch)
-        return [joined(both[i : i + self.turns], self.marks) for i in range(0, len(both), self.turns)]

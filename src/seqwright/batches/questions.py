@@ -101,8 +101,9 @@ def stacked_windows(rows: Sequence[Window], *, begin: int, end: int) -> dict[str
 class QuestionRows(Rows[Window]):
     """The windows of questions, cut from the tokens of questions and contexts when they are asked for.
 
-    `context_M` is the number of each question's context; `contexts` are its tokens, where each begins and where it ends.
-    Of the windows, `example_N` says whose each is, `begin_N` and `count_N` which tokens of the context it has. `cut` is
+    `context_M` is the number of each question's context; `contexts` are its tokens, where each begins and where it
+    ends. Of the windows, `example_N` says whose each is, `begin_N` and `count_N` which tokens of the context it has.
+    `cut` is
     how many questions were longer than is read.
     """
 

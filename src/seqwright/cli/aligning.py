@@ -14,11 +14,11 @@ from seqwright.data.examples import Pair
 from seqwright.errors import DataError, RunError, SettingError
 from seqwright.inputs.dictionary import learnt_dictionary, save_dictionary, spelled
 from seqwright.metrics.alignments import Gold, Link, Quality, alignment_scores, mean_quality
+from seqwright.outputs.alignments import Aligner
 from seqwright.progress import Progress
 from seqwright.recipe import validated
 from seqwright.runs import Run, data_of
 from seqwright.tasks import refuse_missing_part
-from seqwright.tasks.alignments import Aligner
 
 AT_ONCE = 256  # pairs aligned before the next are read
 
@@ -49,7 +49,7 @@ def align_run(folder: Path, wish: Wish) -> None:
     name = wish.files[0].stem if wish.files else part
     path = wish.output or folder / "alignments" / f"{name}.txt"
     found = Found(run)
-    found.add(data.pairs(part), Progress(f"aligning {name}"))
+    found.add(data.examples(part), Progress(f"aligning {name}"))
     scores: dict[str, Any] = mean_quality(found.qualities)._asdict()
     if gold is not None and wish.gold is not None:
         _refuse_unfitting(wish.gold, gold, found.sizes)
@@ -70,9 +70,10 @@ class Found:
     """What was found in all pairs so far."""
 
     def __init__(self, run: Run) -> None:
-        self.inputs, self.longest = run.inputs, run.recipe.inputs.longest
+        self.longest = run.recipe.inputs.longest
+        self.sides = run.inputs.input.tokenizer, run.inputs.output.tokenizer
         try:
-            self.aligner = Aligner(run.model, run.inputs)
+            self.aligner = Aligner(run.model, *self.sides)
         except SettingError as error:
             raise RunError(f"{run.folder} has a model of kind '{run.recipe.model.kind}': {error}") from error
         self.links: list[frozenset[Link]] = []
@@ -93,13 +94,13 @@ class Found:
             for each in aligned.values():
                 self.qualities.append(each.quality)
                 for source, target in each.words:
-                    entry = spelled(self.inputs.source, source), spelled(self.inputs.target, target)
+                    entry = spelled(self.sides[0], source), spelled(self.sides[1], target)
                     if all(entry):  # white space is a word of its own in some vocabularies, and no dictionary's
                         self.together[entry[0]][entry[1]] += 1
             waiting(len(self.links))
 
     def _fits(self, pair: Pair) -> bool:
-        sides = zip(self.inputs[:2], (pair.source, pair.target), strict=True)
+        sides = zip(self.sides, (pair.source, pair.target), strict=True)
         return all(text.strip() and len(tokens.encode([text])[0]) <= self.longest for tokens, text in sides)
 
 

@@ -48,12 +48,8 @@ def evaluate_run(
     say(f"{subjects}, on {subject}{searched}")
     if not files:
         _warn_of_other_data(folder, data)
-    if others:
-        from seqwright.tasks.translation import evaluated_together
-
-        result = evaluated_together(recipe, data, ensemble.translator([run, *others], settings), chosen)
-    else:
-        result = task_of(recipe.task).evaluated(recipe, data, run.inputs, run.model, chosen, settings)
+    wires, model = ensemble.joined([run, *others]) if others else (run.inputs, run.model)
+    result = task_of(recipe.task).evaluated(recipe, data, wires, model, chosen, settings)
     for note in result.notes:
         say(f"{subject}: {note.removeprefix(f'{chosen}: ')}")
     name = _name(run, f"{files[0].stem}-{data.fingerprint(chosen)[:8]}" if files else chosen, settings, which)

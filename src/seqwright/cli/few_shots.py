@@ -13,22 +13,21 @@ from seqwright.cli.terminal import add_row, json_text, picture_formats, say, sho
 from seqwright.data.examples import Pair
 from seqwright.data.pairs import file_pairs
 from seqwright.errors import DataError, SettingError
+from seqwright.outputs.answer import AnswerOutput, doubling
 from seqwright.pictures import save
 from seqwright.pictures.few_shot import shots_picture
 from seqwright.runs import Run
 from seqwright.tasks.few_shot import (
     Accuracy,
     Answering,
-    Question,
     Template,
     accuracy_by_shots,
     answered_as_text,
     answered_in_turns,
-    doubling,
     drawn_questions,
 )
 from seqwright.tasks.language import first_token
-from seqwright.tasks.prompter import Prompter
+from seqwright.tasks.wired import Wires
 from seqwright.tasks.writer import Writer
 
 MOST_SHOTS = 8  # how many examples accuracy is measured with where nobody says
@@ -84,14 +83,15 @@ def _pairs(path: Path) -> list[Pair]:
 def _answering(run: Run, wish: Wish) -> Answering:
     """How the run's model answers: in turns if it learnt to, otherwise by going on with a text."""
     chosen = {"longest": wish.longest, "beam": 1, "n_best": 1, "temperature": 0.0}
-    if run.recipe.task == "prompting":
+    output = run.inputs.output if isinstance(run.inputs, Wires) else None
+    if isinstance(output, AnswerOutput):
         if wish.template is not None or wish.between is not None:
             raise SettingError(
-                f"this run learnt to answer after {run.inputs.task}, and its examples have that form; leave out "
+                f"this run learnt to answer after {output.task}, and its examples have that form; leave out "
                 "--template and --between"
             )
         settings = decoding_settings(run, chosen)
-        return answered_in_turns(Prompter(run.model, run.inputs, settings, longest=run.recipe.inputs.longest))
+        return answered_in_turns(run.model, run.inputs, settings)
     template = Template(
         **{name: value for name, value in (("form", wish.template), ("between", wish.between)) if value is not None}
     ).checked()
@@ -102,9 +102,7 @@ def _answering(run: Run, wish: Wish) -> Answering:
 
 def _answer(wish: Wish, examples: Sequence[Pair], answering: Answering) -> None:
     shots = tuple(examples[: wish.shots])
-    for text, answer in zip(
-        wish.texts, answering([Question(shots, Pair(text, "")) for text in wish.texts]), strict=True
-    ):
+    for text, answer in zip(wish.texts, answering([Pair(text, "", shots=shots) for text in wish.texts]), strict=True):
         print(json_text({"text": text, "answer": answer, "shots": len(shots)}) if wish.as_json else answer)
 
 

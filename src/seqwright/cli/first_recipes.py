@@ -68,7 +68,7 @@ def translation(files: list[Path], asked: dict[str, Any]) -> FirstRecipe:
     data = {"train": paths[0] if len(paths) == 1 else paths, **asked}
     try:
         pairs = PairFiles(validated("data", data, "translation"))
-        some: list[Pair] = list(islice(pairs.pairs("train"), SMALL))
+        some: list[Pair] = list(islice(pairs.examples("train"), SMALL))
     except (DataError, SettingError) as error:  # said by the names of our options
         said = str(error).replace("data.source", "--source").replace("data.target", "--target")
         raise type(error)(said) from error

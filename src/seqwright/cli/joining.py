@@ -7,10 +7,9 @@ from typing import Any, NamedTuple, get_args
 from seqwright.cli.opening import opened_for
 from seqwright.cli.terminal import shown
 from seqwright.decoding.ensemble import Average
-from seqwright.decoding.settings import DecodingSettings
 from seqwright.errors import RunError, SettingError
 from seqwright.runs import Run
-from seqwright.tasks.translator import Translator
+from seqwright.tasks.ensembles import ensemble_of
 
 
 class EnsembleOptions(NamedTuple):
@@ -40,9 +39,9 @@ class EnsembleOptions(NamedTuple):
                 )
         return runs
 
-    def translator(self, runs: Sequence[Run], settings: DecodingSettings) -> Translator:
-        """What translates with all of them."""
-        return Translator.together(runs, settings, self.average)
+    def joined(self, runs: Sequence[Run]) -> tuple[Any, Any]:
+        """The wires and the model of all of them."""
+        return ensemble_of(runs, self.average)
 
     def circumstances(self, others: Sequence[Run]) -> dict[str, Any]:
         """What a report says of the others."""

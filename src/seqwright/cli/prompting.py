@@ -1,4 +1,4 @@
-"""Answers of runs that learnt a task from pairs, whether a language model or an encoder and a decoder learnt it."""
+"""Answers of runs that learnt to write a text to another, be it a language model or an encoder and a decoder."""
 
 import sys
 from collections.abc import Iterator
@@ -6,40 +6,33 @@ from typing import Any
 
 from seqwright.cli.terminal import say
 from seqwright.errors import DataError
+from seqwright.inputs import Given
+from seqwright.outputs.text_search import Search
 from seqwright.runs import Run
-from seqwright.tasks.prompter import Prompter
-from seqwright.tasks.translator import Translator
+from seqwright.tasks.wired import Wires
 from seqwright.tasks.writer import Continuation
-
-
-def answerer_of(run: Run, settings: Any) -> Prompter | Translator:
-    """What answers texts with a run's model."""
-    if run.recipe.task == "prompting":
-        return Prompter(run.model, run.inputs, settings, longest=run.recipe.inputs.longest)
-    return Translator(run.model, run.inputs, settings)
 
 
 def answered(run: Run, blocks: Iterator[list[str]], settings: Any) -> Iterator[list[list[Continuation]]]:
     """The answers to each block of texts; what the user should know of them is said at the end."""
-    answerer = answerer_of(run, settings)
-    row = cut = unfinished = 0
+    wires: Wires = run.inputs
+    row = unfinished = 0
     blank: list[str] = []  # what came before the first text
     for some in blocks:
         block = [*blank, *some]
         if row == 0 and not any(text.strip() for text in block):
             blank = block
             continue
-        blank = []
-        found = answerer(block, first_row=row)
+        blank, examples = [], Given(map(wires.input.parse, block))
+        for remark in wires.input.remarks(examples, first=row):
+            say(remark)
+        predictions = wires.predictions(run.model, examples, Search(settings, first=row))
+        found = [each.candidates or (each.best,) for each in predictions]
         yield [[Continuation(text, *each) for each in several] for text, several in zip(block, found, strict=True)]
         sys.stdout.flush()
         row += len(block)
-        cut += answerer.cut(block) if isinstance(answerer, Prompter) else 0
         unfinished += sum(not candidate.finished for candidates in found for candidate in candidates)
     if row == 0:
         raise DataError("nothing was given to answer; give a text")
-    if cut and isinstance(answerer, Prompter):
-        say(f"texts read only up to {answerer.longest} tokens: {cut}")
     if unfinished:
-        room = f", as far as the context of {answerer.context} has room" if isinstance(answerer, Prompter) else ""
-        say(f"answers that did not come to an end: {unfinished}; --longest allows more tokens{room}")
+        say(f"answers that did not come to an end: {unfinished}; --longest allows more tokens, if the model has room")

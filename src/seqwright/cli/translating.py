@@ -12,13 +12,13 @@ from typing import Any
 from seqwright.cli.evaluating import decoding_settings
 from seqwright.cli.joining import EnsembleOptions
 from seqwright.cli.opening import opened_for
-from seqwright.cli.prompting import answerer_of
 from seqwright.cli.terminal import say
 from seqwright.data.files import lines, require_file
 from seqwright.errors import DataError, SettingError
-from seqwright.inputs.tokenizers import Tokenizer
+from seqwright.inputs import Given
+from seqwright.outputs.text_search import Candidate, Search
 from seqwright.runs import Run
-from seqwright.tasks.translator import Translation
+from seqwright.tasks.wired import Wires
 
 LINES_AT_ONCE = 512
 MOST_TOKENS = 4096  # attention to so long a line needs gigabytes
@@ -40,15 +40,17 @@ def translate_texts(
     texts, file = asked("translate", texts, file)
     run, *others = ensemble.opened(opened_for("translate", folder, which), which)
     settings = decoding_settings(run, decoding)
-    translator = ensemble.translator([run, *others], settings) if others else answerer_of(run, settings)
+    wires, model = ensemble.joined([run, *others])
     row = 0
     unknown: Counter[str] = Counter()
-    prefix = _usable_prefix(run, prefix)
+    prefix = _usable_prefix(wires, prefix)
     for block in some_lines(texts, file):
         some, refusal = _short_enough(run, block, row)
-        unknown += _unknown(run, some)
-        for source, candidates in zip(some, translator(some, prefix=prefix, first_row=row), strict=True):
-            for place, candidate in enumerate(candidates, start=1):
+        unknown += _unknown(wires, some)
+        search = Search(settings, prefix, first=row)
+        found = wires.predictions(model, Given(map(wires.input.parse, some)), search)
+        for source, prediction in zip(some, found, strict=True):
+            for place, candidate in enumerate(prediction.candidates or [prediction.best], start=1):
                 print(_line(source, candidate, place, scores=scores, as_json=as_json))
         sys.stdout.flush()
         row += len(some)
@@ -141,9 +143,9 @@ def _decoded(line: bytes, number: int) -> str:
     return text
 
 
-def _usable_prefix(run: Run, prefix: str) -> str:
+def _usable_prefix(wires: Wires, prefix: str) -> str:
     """The prefix without the space at its end, which the next word brings along."""
-    unknown = run.inputs.target.unknown_characters([prefix])
+    unknown = wires.output.tokenizer.unknown_characters([prefix])
     if unknown:
         raise DataError(
             f"--prefix has {' '.join(map(repr, unknown))}, which the model's vocabulary lacks; leave it out"
@@ -151,9 +153,9 @@ def _usable_prefix(run: Run, prefix: str) -> str:
     return prefix.rstrip()
 
 
-def _unknown(run: Run, lines: list[str]) -> Counter[str]:
+def _unknown(wires: Wires, lines: list[str]) -> Counter[str]:
     """What the vocabulary lacks of some lines, and how often: whole words where it is one of words, else characters."""
-    source: Tokenizer = run.inputs.source
+    source = wires.tokenizer
     return source.unknown_words(lines) if source.kind in {"words", "spaced"} else source.unknown_characters(lines)
 
 
@@ -168,7 +170,7 @@ def _warn_of_unknown(unknown: Counter[str]) -> None:
 def _short_enough(run: Run, some: list[str], row: int) -> tuple[list[str], str]:
     """The lines before the first one that is much too long, and the sentence that refuses that one."""
     known = run.recipe.inputs.longest
-    for i, ids in enumerate(run.inputs.source.encode(some)):
+    for i, ids in enumerate(run.inputs.tokenizer.encode(some)):
         number = row + i + 1
         if len(ids) > MOST_TOKENS:
             limit = f"{len(ids):,} tokens, more than {MOST_TOKENS:,}"
@@ -178,7 +180,7 @@ def _short_enough(run: Run, some: list[str], row: int) -> tuple[list[str], str]:
     return some, ""
 
 
-def _line(source: str, candidate: Translation, place: int, *, scores: bool, as_json: bool) -> str:
+def _line(source: str, candidate: Candidate, place: int, *, scores: bool, as_json: bool) -> str:
     if as_json:
         fields = {"source": source, "translation": candidate.text, "rank": place, "score": candidate.score}
         fields |= {"log_probability": candidate.log_probability, "finished": candidate.finished}

@@ -19,6 +19,7 @@ from seqwright.batches import Batches, Place
 from seqwright.comparison.flops import counted
 from seqwright.data.examples import PartName
 from seqwright.devices import keep_freed_memory
+from seqwright.inputs import Given
 from seqwright.inputs.tokenizers import tokenizer_of
 from seqwright.kinds import task_of
 from seqwright.lineage import model_row
@@ -38,9 +39,7 @@ from seqwright.runs import (
     training_device,
 )
 from seqwright.tasks import refuse_missing_part
-from seqwright.tasks.pair_scores import scored
-from seqwright.tasks.translation import usable
-from seqwright.tasks.translator import Translator
+from seqwright.tasks.ensembles import ensemble_of, whole_batches
 from seqwright.training.checkpoint import read_checkpoint, read_mark
 from seqwright.training.journal import Journal
 from seqwright.training.loop import fit
@@ -230,25 +229,23 @@ def translated(recipe: Recipe, runs: list[Run], data: Any, part: PartName, decod
 
     What the wanted texts cost is told by the word and by the byte, ends included, whatever the tokens are.
     """
-    pairs = list(usable(data.pairs(part)))
-    sources, wanted = [pair.source for pair in pairs], [pair.target for pair in pairs]
-    translator = Translator.together(runs, decoding)
-    translator(sources[:WARMING])
+    pairs = Given(pair for pair in data.examples(part) if pair.source.strip() and pair.target.strip())
+    wires, model = ensemble_of(runs)
+    wires.predictions(model, Given(pairs.examples[:WARMING]), decoding)
     began = time.monotonic()
-    found = [candidates[0] for candidates in translator(sources)]
-    seconds, tokens = time.monotonic() - began, sum(len(best.tokens) + best.finished for best in found)
-    scores = scored(recipe, pairs, [best.text for best in found])
-    whole = reduce(Extent.plus, map(extent, wanted))
-    costs = language_scores(-sum(translator.score(sources, wanted)), 1, whole)
-    answers = zip(sources, wanted, found, strict=True)
+    found = wires.predictions(model, pairs, decoding)
+    seconds, tokens = time.monotonic() - began, sum(len(each.best.tokens) + each.best.finished for each in found)
+    whole = reduce(Extent.plus, (extent(pair.target) for pair in pairs))
+    batches = whole_batches([run.inputs for run in runs], pairs, recipe.training.tokens)
+    costs = language_scores(-wires.output.log_probability(model, batches)[0], 1, whole)
+    answers = zip(pairs, found, strict=True)
     return Judgement(
-        scores={name: score.value for name, score in scores.items()}
-        | {name: costs[name] for name in ("word_perplexity", "bits_per_byte")},
+        scores=wires.output.scores(found, pairs) | {name: costs[name] for name in ("word_perplexity", "bits_per_byte")},
         signatures={
-            **{name: score.signature for name, score in scores.items()},
+            **wires.output.report(found, pairs).signatures,
             "word_perplexity": "words between white space, each end is one; comparable whatever the tokens are",
         },
-        answers=[{"source": read, "reference": text, "hypothesis": best.text} for read, text, best in answers],
+        answers=[{"source": p.source, "reference": p.target, "hypothesis": each.text} for p, each in answers],
         speed={"decoding": {"tokens": tokens, "seconds": seconds}},
     )
 

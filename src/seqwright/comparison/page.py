@@ -13,13 +13,12 @@ from seqwright.comparison.results import read_answers
 from seqwright.comparison.table import Table, spoken_score
 from seqwright.errors import UserError
 from seqwright.inputs.spelling import given_words, written_words
+from seqwright.outputs.alignments import Aligner, alignment_taps, between_words
 from seqwright.pictures import DPI, UNDATED
 from seqwright.pictures.alignments import alignment
 from seqwright.pictures.comparison import Panel, training_courses
 from seqwright.pictures.still_page import escaped, still_page
 from seqwright.runs import open_run
-from seqwright.tasks.alignments import Aligner, alignment_taps, between_words
-from seqwright.tasks.translator import Translator
 from seqwright.training.journal import Journal
 
 if TYPE_CHECKING:
@@ -120,13 +119,14 @@ def _middling(plan: Plan, row: Row) -> str:
 def aligned(folder: Path, text: str, decoding: Any) -> "tuple[Figure | None, str]":
     """The alignment of a run, the mean over layers and heads, and its translation; no picture where it has none."""
     run = open_run(folder)
-    translation = Translator(run.model, run.inputs, decoding)([text])[0][0]
+    read, written = run.inputs.input.tokenizer, run.inputs.output.tokenizer
+    translation = run.inputs.predict(run.model, text, decoding).best
     if not alignment_taps(run.model) or not translation.tokens:
         return None, translation.text
-    source, target = given_words(run.inputs.source, text), written_words(run.inputs.target, translation.tokens)
-    encoded = run.inputs.source.encode([text]), [np.asarray(translation.tokens)]
-    (weights_TS,) = Aligner(run.model, run.inputs)(*encoded)
-    end = run.inputs.target.pieces([run.inputs.end])[0]
+    source, target = given_words(read, text), written_words(written, translation.tokens)
+    encoded = read.encode([text]), [np.asarray(translation.tokens)]
+    (weights_TS,) = Aligner(run.model, read, written)(*encoded)
+    end = written.pieces([written.end])[0]
     labels = [[*(word for word, _ in words), end] for words in (source, target)]
     return alignment(between_words(weights_TS, target, source), *labels), translation.text
 

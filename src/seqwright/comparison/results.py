@@ -18,7 +18,7 @@ from seqwright.comparison.records import Found, Records
 from seqwright.comparison.stages import Outcome
 from seqwright.kinds import TASKS
 from seqwright.metrics.significance import FEWEST, Confidence, Ratio, ratio_confidence, text_confidence
-from seqwright.tasks.pair_scores import LOWER_IS_BETTER
+from seqwright.outputs.text_scores import LOWER_IS_BETTER
 
 MOST_SHOWN = 4  # scores of a task that does not say which
 SAMPLED = {"mse"}  # scores whose intervals may be those of some of the examples, evenly spread

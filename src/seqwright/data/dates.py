@@ -82,7 +82,7 @@ class Dates:
         """The parts that are not empty."""
         return ["train", "valid", "test"] if self.settings.test else ["train", "valid"]
 
-    def pairs(self, part: PartName) -> Iterator[Pair]:
+    def examples(self, part: PartName) -> Iterator[Pair]:
         """Every pair of a part; fewer pairs of the same seed are the beginning of more."""
         return (drawn.pair for drawn in self.drawn(part))
 
@@ -97,6 +97,10 @@ class Dates:
             if part != "train":
                 seen.add(drawn.pair.source)
             yield drawn
+
+    def remarks(self) -> list[str]:
+        """Nothing: what is made up has no surprises."""
+        return []
 
     def fingerprint(self, part: PartName) -> str:
         """A sha256 of all that the pairs of a part follow from."""

@@ -12,6 +12,11 @@ class Pair(NamedTuple):
     source: str
     target: str
     kind: str = ""  # a group to report scores by ("times", "lists", …); empty where there are none
+    shots: tuple["Pair", ...] = ()  # examples with their answers that stand before it, for a language model
+
+    def after(self, shots: int) -> "Pair":
+        """The same after the first of its examples only."""
+        return self._replace(shots=self.shots[:shots])
 
 
 class PairData(Protocol):
@@ -20,8 +25,11 @@ class PairData(Protocol):
     def parts(self) -> list[PartName]:
         """The parts that exist: always "train" and "valid", perhaps "test"."""
 
-    def pairs(self, part: PartName) -> Iterator[Pair]:
+    def examples(self, part: PartName) -> Iterator[Pair]:
         """Every pair of a part in its fixed order, blank ones included."""
 
     def fingerprint(self, part: PartName) -> str:
-        """A sha256 that changes whenever `pairs(part)` would give something else."""
+        """A sha256 that changes whenever `examples(part)` would give something else."""
+
+    def remarks(self) -> list[str]:
+        """What the user should look at twice, a sentence each."""

@@ -91,28 +91,31 @@ class MadeUp(NamedTuple):
 
 
 class Mappings:
-    """Prompts drawn while they are read (a `PairData`, `turns` pairs of which make a prompt, the last its question)."""
+    """Prompts drawn while they are read (a `PairData`)."""
 
     def __init__(self, settings: MappingsSettings) -> None:
         self.settings = settings
-        self.turns = settings.shots + 1
 
     def parts(self) -> list[PartName]:
         """The parts that are not empty."""
         return ["train", "valid", "test"] if self.settings.test else ["train", "valid"]
 
-    def pairs(self, part: PartName) -> Iterator[Pair]:
-        """Every pair of every prompt of a part; fewer prompts of the same seed are the beginning of more."""
+    def examples(self, part: PartName) -> Iterator[Pair]:
+        """The question of every prompt of a part; fewer prompts of the same seed are the beginning of more."""
         dice = Dice(f"mappings {self.settings.seed} {part}")
         for _ in range(self._size(part)):
-            yield from self._prompt(part, dice)
+            yield self._prompt(part, dice)
+
+    def remarks(self) -> list[str]:
+        """Nothing: what is made up has no surprises."""
+        return []
 
     def fingerprint(self, part: PartName) -> str:
         """A sha256 of all that the pairs of a part follow from."""
         causes = [FORMAT, part, self.settings.model_dump()]
         return hashlib.sha256(json.dumps(causes, sort_keys=True).encode()).hexdigest()
 
-    def _prompt(self, part: PartName, dice: Dice) -> Iterator[Pair]:
+    def _prompt(self, part: PartName, dice: Dice) -> Pair:
         settings = self.settings
         fewest = max(settings.fewest, settings.length + 1) if part == "train" else settings.words
         while True:
@@ -121,7 +124,7 @@ class Mappings:
             if mapping.part == part:
                 break
         sentences: list[list[str]] = []
-        for shot in range(self.turns):
+        for shot in range(settings.shots + 1):
             seen = {word for sentence in sentences for word in sentence}
             while True:
                 sentence = dice.some_of(words, settings.length)
@@ -129,8 +132,8 @@ class Mappings:
                 if changes and (shot < settings.shots or (seen.issuperset(sentence) and sentence not in sentences)):
                     break
             sentences.append(sentence)
-        for sentence in sentences:
-            yield Pair(" ".join(sentence), " ".join(mapping(sentence)), mapping.family)
+        *shots, asked = (Pair(" ".join(each), " ".join(mapping(each)), mapping.family) for each in sentences)
+        return asked._replace(shots=tuple(shots))
 
     def _size(self, part: PartName) -> int:
         return {"train": self.settings.examples, "valid": self.settings.valid, "test": self.settings.test}[part]

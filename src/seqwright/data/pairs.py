@@ -101,11 +101,11 @@ class PairFiles:
         """Every file the corpus is read from, each once."""
         return list(dict.fromkeys(path for piece in self._pieces.values() for path in piece.source))
 
-    def pairs(self, part: PartName) -> Iterator[Pair]:
+    def examples(self, part: PartName) -> Iterator[Pair]:
         """Every pair of a part in the order of the file, blank ones included."""
         piece = piece_of(self._pieces, part)
         apart = self._disjoint and part == "train"
-        held_out = {pair.source for pair in self.pairs("valid")} if apart else set[str]()
+        held_out = {pair.source for pair in self.examples("valid")} if apart else set[str]()
         return some(
             (pair for pair in self._read(piece.source) if piece.holds(pair.source) and pair.source not in held_out),
             f"the {part} part is empty: no pair of {piece.source[0]} falls into it; "
@@ -113,7 +113,7 @@ class PairFiles:
         )
 
     def fingerprint(self, part: PartName) -> str:
-        """A sha256 of the contents and of the settings that decide what `pairs(part)` gives; paths do not count."""
+        """A sha256 of the contents and of the settings that decide what `examples(part)` gives; paths do not count."""
         piece = piece_of(self._pieces, part)
         columns = [self.settings.source, self.settings.target] if len(piece.source) == 1 else []
         forms = [[self._form(path) if columns else "", content_hash(path)] for path in piece.source]

@@ -62,11 +62,15 @@ class Toy:
         """The parts that are not empty."""
         return ["train", "valid", "test"] if self.settings.test else ["train", "valid"]
 
-    def pairs(self, part: PartName) -> Iterator[Pair]:
+    def examples(self, part: PartName) -> Iterator[Pair]:
         """Every pair of a part; fewer pairs of the same seed are the beginning of more."""
         kind = self.settings.kind
         for sequence in self._sequences(part):
             yield Pair(_written(sequence), _written(_answer(kind, sequence)), kind)
+
+    def remarks(self) -> list[str]:
+        """Nothing: what is made up has no surprises."""
+        return []
 
     def fingerprint(self, part: PartName) -> str:
         """A sha256 of all that the pairs of a part follow from."""

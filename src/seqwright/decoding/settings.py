@@ -68,6 +68,11 @@ class DecodingSettings(Settings):
             raise ValueError(f"shortest is {self.shortest} and longest only {self.longest}; raise longest")
         return self
 
+    def greedily(self) -> "DecodingSettings":
+        """The same without search or chance, as a validation has it; a dictionary is only learnt after training."""
+        unknown = {"unknown": "copy"} if self.unknown == "dictionary" else {}
+        return self.model_copy(update={"beam": 1, "n_best": 1, "temperature": 0.0, **unknown})
+
     def in_words(self) -> str:
         """How texts are searched for: `beam 5, length penalty 0.6`."""
         if self.temperature:

@@ -73,6 +73,11 @@ class Input(ABC, Generic[ExampleT, RowT]):
         """What several of its examples are called."""
         return "examples"
 
+    @property
+    def shared(self) -> Any:
+        """The tokenizer, where a text that is written has the same one as what is read; otherwise None."""
+        return None
+
     @classmethod
     @abstractmethod
     def learn(cls, train: Examples[ExampleT], settings: Any, *, room: Room, like: Any = None) -> Self:

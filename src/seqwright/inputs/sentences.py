@@ -24,9 +24,9 @@ from seqwright.batches.sentences import (
 )
 from seqwright.data.sentences import sentences
 from seqwright.errors import DataError, RunError, SettingError
-from seqwright.inputs import Examples, Input, Room, Stacked
+from seqwright.inputs import Examples, Room, Stacked
 from seqwright.inputs.saved import load_json, save_json
-from seqwright.inputs.spelling import Spelled, joined_texts, spelled_text
+from seqwright.inputs.spelling import TokenInput
 from seqwright.inputs.tokenizers import Kind, Tokenizer, TokenizerSettings, tokenizer_of
 from seqwright.text_cache import Rules, TokenisedTexts, tokenised_texts
 
@@ -63,7 +63,7 @@ class DocumentRows(SentenceRows):
 
 
 @dataclass(frozen=True)
-class SentencesInput(Input[str, SentenceRow]):
+class SentencesInput(TokenInput[str, SentenceRow]):
     """The tokenizer of a run, which has a mask, and how documents become rows.
 
     A row is `begin A end B end`, or `begin sentences end`; what a user types is `begin text end`.
@@ -158,23 +158,6 @@ class SentencesInput(Input[str, SentenceRow]):
             "next_B": torch.tensor([row.drawn.follows for row in rows]),
             "row_B": torch.tensor([row.number for row in rows]),
         }
-
-    @property
-    def between(self) -> list[int]:
-        """What stands between two texts."""
-        return [self.tokenizer.end]
-
-    def tokenised(self, texts: Sequence[str]) -> list[Ids]:
-        """The tokens of each text, without what stands around it."""
-        return list(self.tokenizer.encode(list(texts)))
-
-    def spelled(self, text: str) -> Spelled:
-        """The tokens of a typed text, where each stands in it, and its words with the places of theirs."""
-        return spelled_text(self.tokenizer, text)
-
-    def joined(self, texts: Sequence[Ids]) -> Ids:
-        """The row of one text whose tokens are known, or of two."""
-        return joined_texts(texts, self.between)
 
     def parse(self, given: Any) -> str:
         """A text that hides a word."""

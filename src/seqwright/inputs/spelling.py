@@ -7,7 +7,8 @@ from typing import Any, NamedTuple, Protocol, runtime_checkable
 
 import numpy as np
 
-from seqwright.batches import Ids
+from seqwright.batches import Ids, RowT
+from seqwright.inputs import ExampleT, Input
 from seqwright.inputs.tokenizers import Tokenizer
 from seqwright.inputs.vocabularies import SPACE
 
@@ -45,12 +46,35 @@ class ReadsTokens(Protocol):
         """The row of texts whose tokens are known."""
 
 
-def joined_texts(texts: Sequence[Ids], between: Sequence[int]) -> Ids:
-    """The tokens of one text, or of several with something between them."""
-    parts: list[Any] = [texts[0]]
-    for later in texts[1:]:
-        parts += [between, later]
-    return np.concatenate(parts).astype(np.int64)
+class TokenInput(Input[ExampleT, RowT]):
+    """An input that reads texts with one tokenizer: what `ReadsTokens` asks of it."""
+
+    tokenizer: Tokenizer
+
+    @property
+    def begins(self) -> bool:
+        """Whether a token stands before every text."""
+        return False
+
+    @property
+    def between(self) -> list[int]:
+        """What stands between two texts: one `end`."""
+        return [self.tokenizer.end]
+
+    def tokenised(self, texts: Sequence[str]) -> list[Ids]:
+        """The tokens of each text, all of them, without what stands around it."""
+        return list(self.tokenizer.encode(list(texts)))
+
+    def spelled(self, text: str) -> Spelled:
+        """The tokens of a typed text, where each stands in it, and its words with the places of theirs."""
+        return spelled_text(self.tokenizer, text)
+
+    def joined(self, texts: Sequence[Ids]) -> Ids:
+        """The row of one text whose tokens are known, or of several."""
+        parts: list[Any] = [texts[0]]
+        for later in texts[1:]:
+            parts += [self.between, later]
+        return np.concatenate(parts).astype(np.int64)
 
 
 def spelled_text(tokenizer: Tokenizer, text: str) -> Spelled:

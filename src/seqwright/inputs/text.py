@@ -17,9 +17,9 @@ from seqwright.batches import Ids, InMemory, Rows, begun, padded, segments
 from seqwright.batches.labelled import LeftOut, Shortened, ShortenedPairs
 from seqwright.data.labelled_tables import Example
 from seqwright.errors import DataError, SettingError
-from seqwright.inputs import Examples, Input, Room, Stacked
+from seqwright.inputs import Examples, Room, Stacked
 from seqwright.inputs.saved import load_json, save_json
-from seqwright.inputs.spelling import Spelled, joined_texts, spelled_text
+from seqwright.inputs.spelling import TokenInput
 from seqwright.inputs.tokenizers import Tokenizer, TokenizerSettings, tokenizer_of
 from seqwright.progress import Progress
 from seqwright.text_cache import Rules, tokenised_texts
@@ -43,7 +43,7 @@ TextRows = Shortened | ShortenedPairs
 
 
 @dataclass(frozen=True)
-class TextInput(Input[Example, Ids]):
+class TextInput(TokenInput[Example, Ids]):
     """The tokenizer of a run that reads texts or pairs of texts, and how long ones are shortened.
 
     A row is `begin? text end`, or `begin? text end… text end`; `begin` only where the model reads one.
@@ -115,18 +115,6 @@ class TextInput(Input[Example, Ids]):
         input_BT, real_BT = begun(padded([np.append(row, self.end) for row in rows]), self.begin)
         return {"input_B": input_BT, "real_BT": real_BT, "segment_BT": segments(input_BT, self.end)}
 
-    def joined(self, texts: Sequence[Ids]) -> Ids:
-        """The row of a text whose tokens are known, or of two."""
-        return joined_texts(texts, self.between)
-
-    def tokenised(self, texts: Sequence[str]) -> list[Ids]:
-        """The tokens of each text, all of them, without what stands around it."""
-        return list(self.tokenizer.encode(list(texts)))
-
-    def spelled(self, text: str) -> Spelled:
-        """The tokens of a typed text, where each stands in it, and its words with the places of theirs."""
-        return spelled_text(self.tokenizer, text)
-
     def parse(self, given: Any) -> Example:
         """A text; where texts belong in pairs, both with a tab between them, or a mapping of `text` and `second`."""
         if isinstance(given, Mapping):
@@ -171,11 +159,7 @@ class TextInput(Input[Example, Ids]):
 
     def part_remarks(self, examples: Examples[Example]) -> list[str]:
         """Letters that the vocabulary lacks."""
-        unknown = self.tokenizer.unknown_characters(every_text(examples))
-        if not unknown:
-            return []
-        common = " ".join(f"{character!r}×{count}" for character, count in unknown.most_common(5))
-        return [f"characters of {examples.name} that the vocabulary lacks: {len(unknown)} ({common})"]
+        return self.tokenizer.remarks(every_text(examples), examples.name)
 
     def remarks(self, examples: Examples[Example], first: int = 0) -> list[str]:
         """Texts of which not everything is read, and letters that the vocabulary lacks."""

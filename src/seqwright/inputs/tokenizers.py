@@ -195,6 +195,14 @@ class Tokenizer(ABC):
         read = zip(words.items(), self.encode(list(words)), strict=True)
         return Counter({word: count for (word, count), ids in read if self.unknowns(ids)})
 
+    def remarks(self, texts: Iterable[str], where: str) -> list[str]:
+        """What a user should know of texts that are to be learnt from: characters that the vocabulary lacks."""
+        unknown = self.unknown_characters(texts)
+        if not unknown:
+            return []
+        common = " ".join(f"{character!r}×{count}" for character, count in unknown.most_common(5))
+        return [f"characters of {where} that the vocabulary lacks: {len(unknown)} ({common})"]
+
     def unwritten(self) -> list[int]:
         """The tokens that a text which is written never has: the special ones, but for the one that ends it."""
         return [number for number in self.special.values() if number != self.end]

@@ -5,7 +5,7 @@ evaluation, the verbs, comparisons and pictures.
 """
 
 from abc import ABC, abstractmethod
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Generic, NamedTuple, Self, TypeVar
@@ -54,6 +54,7 @@ class Report:
     group_columns: tuple[str, str] = ("kind", "exact")  # what a table calls the kinds and the right ones
     picture: Picture | None = None
     notes: list[str] = field(default_factory=list)  # a sentence each
+    signatures: dict[str, str] = field(default_factory=dict)  # how scores were made, where only predictions tell it
 
 
 class Output(ABC, Generic[ExampleT, BatchT, PredictionT]):
@@ -123,6 +124,16 @@ class Output(ABC, Generic[ExampleT, BatchT, PredictionT]):
     @abstractmethod
     def scores(self, predictions: Sequence[PredictionT], examples: Examples[ExampleT]) -> dict[str, float]:
         """How good predictions are, by `score_names`; an example without a target does not count."""
+
+    def losses(self, model: nn.Module, batches: Batches[BatchT]) -> dict[str, float]:
+        """Scores that need a pass of their own over the targets: where predictions are searched for, the loss."""
+        return {}
+
+    def further_scores(
+        self, predict: Callable[[Examples[ExampleT]], list[PredictionT]], examples: Examples[ExampleT]
+    ) -> dict[str, float]:
+        """Scores of an evaluation that need predictions for other examples: the same after fewer shots."""
+        return {}
 
     def target(self, example: ExampleT) -> Any:
         """What should be said of an example; None where nobody knows, or where it is no single thing."""

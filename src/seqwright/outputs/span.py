@@ -296,7 +296,7 @@ def answer_tokens(question: Question, placed: PlacedTokens) -> tuple[int, int]:
 
 
 def _loss(part: Part, first: int, last: int) -> float:
-    """-log p(start) - log p(end) of an answer by its tokens in a window; where it is not whole there, of having none."""
+    """-log p(start) - log p(end) of an answer in a window; of having none, where it is not whole there."""
     inside = first >= 0 and last < len(part.place_T2)
     at_2 = (first + 1, last + 1) if inside else (0, 0)
     logits_S2 = part.logits_S2.astype(np.float64)

@@ -10,26 +10,28 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
+import torch
 from torch import nn
 
-from seqwright.batches import Column, Zipped
+from seqwright.batches import Batches, Column, Zipped
 from seqwright.batches.bucketed import Bucketed, by_column
 from seqwright.batches.described import Described, described_by_code
 from seqwright.cache import Ragged
 from seqwright.data.described import DescribedData, GivenText
 from seqwright.data.examples import PartName
 from seqwright.decoding.settings import DecodingSettings
+from seqwright.devices import device_of
 from seqwright.errors import DataError
 from seqwright.inputs.tokenizers import Tokenizer
 from seqwright.inputs.vector_text import VectorText
 from seqwright.inputs.vectors import Codes, Digits, KnownLabels, ScaledNumbers, Vectors
-from seqwright.metrics.text import chrf, exact_match, exact_match_by_kind
+from seqwright.metrics.text import chrf, exact_match, exact_match_by_kind, perplexity
+from seqwright.objectives.next_token import NextToken
 from seqwright.progress import Progress
 from seqwright.recipe import Recipe
 from seqwright.tasks import Checked, Evaluation, Prepared, refuse_missing_part, sample
 from seqwright.tasks.describer import Describer
 from seqwright.tasks.description_check import checked_descriptions
-from seqwright.tasks.translation import losses
 from seqwright.text_cache import Rules, tokenised_texts
 
 SIGNATURES = {"loss": "nats a token, ends included", "perplexity": "a token, ends included"}
@@ -193,3 +195,14 @@ def validation(
         }
 
     return evaluate
+
+
+@torch.inference_mode()
+def losses(model: nn.Module, batches: Batches[Any]) -> dict[str, float]:
+    """Mean negative log-likelihood a target token, and its perplexity, over every example."""
+    objective, device = NextToken(), device_of(model)
+    total, count = 0.0, 0
+    for batch in batches.once():
+        loss, _ = objective(model, batch.to(device), None)
+        total, count = total + float(loss.parts["loss"].sum), count + loss.parts["loss"].over
+    return {"loss": total / count, "perplexity": perplexity(total, count)}

@@ -14,9 +14,8 @@ from seqwright.batches import Ids
 from seqwright.batches.pairs import sources
 from seqwright.devices import device_of
 from seqwright.errors import RunError, SettingError
-from seqwright.inputs.pair_text import PairText
 from seqwright.inputs.plain_text import PlainText
-from seqwright.inputs.prompt_text import PromptText
+from seqwright.inputs.prompt import PromptInput
 from seqwright.inputs.tokenizers import Tokenizer
 from seqwright.layers.embeddings import HasSentenceVectors, HasTokenVectors
 from seqwright.layers.taps import listen
@@ -59,7 +58,7 @@ class Embedder:
             )
         self.pooling = pooling or ("thought" if thinks else "mean")
         self.model, self.inputs, self.begin = model.eval(), inputs, begin
-        self.tokenizer: Tokenizer = inputs.source if isinstance(inputs, PairText) else inputs.tokenizer
+        self.tokenizer: Tokenizer = inputs.tokenizer
         self.most = None if context is None else context - MARKS
         self._contextual = next(iter(model.token_vectors().values())).contextual
 
@@ -88,13 +87,15 @@ class Embedder:
     def _read(self, rows: list[Ids]) -> Tensor:
         if self.pooling == "thought":
             thinking: Any = self.model
-            vector_BD: Tensor = thinking.sentence_vectors(sources(rows, end=self.inputs.end).to(device_of(self.model)))
+            batch = sources(rows, end=self.tokenizer.end).to(device_of(self.model))
+            vector_BD: Tensor = thinking.sentence_vectors(batch)
             return vector_BD.float().cpu()
         with listen(self._contextual):  # to nothing else, so that the fused kernels serve
             read = read_rows(self.model, self.inputs, self._rows(rows), first=self.begin)
             contextual_BTD = torch.cat(self._contextual.heard or [], dim=1).float().cpu()
         if self.pooling == "first":
-            forwards = isinstance(self.inputs, PlainText | PromptText) or isinstance(self.model, SaysWords)
+            read_by = self.inputs.input if isinstance(self.inputs, Wires) else self.inputs
+            forwards = isinstance(read_by, PlainText | PromptInput) or isinstance(self.model, SaysWords)
             if not read.before or forwards:
                 raise SettingError(
                     "--pooling first is the vector of [CLS], which reads the whole text; this model has none: use mean"

@@ -8,26 +8,18 @@ import random
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import NamedTuple
 
+from torch import nn
+
 from seqwright.data.examples import Pair
+from seqwright.decoding.settings import DecodingSettings
 from seqwright.decoding.stopping import before_stop
 from seqwright.errors import DataError, SettingError
-from seqwright.tasks.prompter import Prompter
+from seqwright.inputs import Given
+from seqwright.tasks.wired import Wires
 from seqwright.tasks.writer import Writer
 
-
-class Question(NamedTuple):
-    """A text and the answer that is wanted, perhaps unknown (""), with examples that stand before it."""
-
-    shots: tuple[Pair, ...]
-    pair: Pair
-
-    def after(self, shots: int) -> "Question":
-        """The same question after the first of its examples only."""
-        return self._replace(shots=self.shots[:shots])
-
-
-Answering = Callable[[Sequence[Question]], list[str]]
-"""What a model says to questions."""
+Answering = Callable[[Sequence[Pair]], list[str]]
+"""What a model says to questions, each after its `shots`."""
 
 
 class Template(NamedTuple):
@@ -50,18 +42,18 @@ class Template(NamedTuple):
         """What follows an answer."""
         return self.form.split("{output}")[1] + self.between
 
-    def text(self, question: Question) -> str:
+    def text(self, question: Pair) -> str:
         """The examples and the question, up to where its answer begins; the space before it comes with the answer."""
         head = self.form.split("{output}")[0]
         shots = [head.replace("{input}", shot.source) + shot.target + self.stop for shot in question.shots]
-        return "".join(shots) + head.rstrip(" ").replace("{input}", question.pair.source)
+        return "".join(shots) + head.rstrip(" ").replace("{input}", question.source)
 
 
 def answered_as_text(writer: Writer, template: Template) -> Answering:
     """A language model goes on with the text of examples and question; the writer must stop at `template.stop`."""
     tokenizer = writer.inputs.tokenizer
 
-    def answers(questions: Sequence[Question]) -> list[str]:
+    def answers(questions: Sequence[Pair]) -> list[str]:
         texts = [template.text(question) for question in questions]
         unknown = tokenizer.unknown_characters(texts)
         if unknown:
@@ -75,14 +67,9 @@ def answered_as_text(writer: Writer, template: Template) -> Answering:
     return answers
 
 
-def answered_in_turns(prompter: Prompter) -> Answering:
+def answered_in_turns(model: nn.Module, wires: Wires, settings: DecodingSettings) -> Answering:
     """A run that learnt to answer is given the examples as turns before the question."""
-
-    def answers(questions: Sequence[Question]) -> list[str]:
-        found = prompter([q.pair.source for q in questions], shots=[q.shots for q in questions])
-        return [candidates[0].text for candidates in found]
-
-    return answers
+    return lambda questions: [found.text for found in wires.predictions(model, Given(questions), settings)]
 
 
 class Accuracy(NamedTuple):
@@ -102,25 +89,19 @@ class Accuracy(NamedTuple):
         return {kind: self.matched[kind] / total for kind, total in self.total.items()}
 
 
-def accuracy_by_shots(answers: Answering, questions: Sequence[Question], counts: Iterable[int]) -> Iterator[Accuracy]:
+def accuracy_by_shots(answers: Answering, questions: Sequence[Pair], counts: Iterable[int]) -> Iterator[Accuracy]:
     """The accuracy on the same questions after 0, 1, 2, … of their examples."""
-    kinds = sorted({question.pair.kind for question in questions})
-    total = {kind: sum(question.pair.kind == kind for question in questions) for kind in kinds}
+    kinds = sorted({question.kind for question in questions})
+    total = {kind: sum(question.kind == kind for question in questions) for kind in kinds}
     for shots in counts:
         matched = dict.fromkeys(kinds, 0)
         found = answers([question.after(shots) for question in questions])
         for question, answer in zip(questions, found, strict=True):
-            matched[question.pair.kind] += answer.strip() == question.pair.target.strip()
+            matched[question.kind] += answer.strip() == question.target.strip()
         yield Accuracy(shots, matched, total)
 
 
-def doubling(most: int) -> list[int]:
-    """0, 1, 2, 4, … up to a number, that one included."""
-    powers = [1 << i for i in range(most.bit_length()) if 1 << i < most]
-    return [0, *powers, most] if most else [0]
-
-
-def drawn_questions(pairs: Sequence[Pair], examples: Sequence[Pair], shots: int, seed: int) -> list[Question]:
+def drawn_questions(pairs: Sequence[Pair], examples: Sequence[Pair], shots: int, seed: int) -> list[Pair]:
     """Each question with examples of its own, drawn from (seed, its number) among those that are not itself."""
     questions = []
     for number, pair in enumerate(pairs):
@@ -130,5 +111,5 @@ def drawn_questions(pairs: Sequence[Pair], examples: Sequence[Pair], shots: int,
                 f"there are {len(others)} examples beside the question '{pair.source}', but {shots} should stand "
                 "before it; give more of them, or lower --shots"
             )
-        questions.append(Question(tuple(random.Random(f"{seed}/{number}").sample(others, shots)), pair))
+        questions.append(pair._replace(shots=tuple(random.Random(f"{seed}/{number}").sample(others, shots))))
     return questions

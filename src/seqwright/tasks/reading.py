@@ -12,13 +12,10 @@ from torch import Tensor, nn
 
 from seqwright.batches import Ids
 from seqwright.batches.labelled import labelled
-from seqwright.batches.pairs import pairs
 from seqwright.batches.text import texts as running_text
 from seqwright.devices import device_of
 from seqwright.errors import RunError, SettingError
-from seqwright.inputs.pair_text import PairText
 from seqwright.inputs.plain_text import PlainText
-from seqwright.inputs.prompt_text import PromptText
 from seqwright.inputs.sentences import SentencesInput
 from seqwright.inputs.spelling import Spelled, spelled_text
 from seqwright.tasks.wired import Wires
@@ -43,12 +40,8 @@ def read_rows(
     here: Any = model.eval()
     home = device_of(model)
     match inputs:
-        case PairText() if side == "target":
+        case Wires() if side == "target":
             raise SettingError("what a translation makes of its target depends on a source; choose --side source")
-        case PairText():
-            pair = pairs(rows, [row[:0] for row in rows], begin=inputs.begin, end=inputs.end)
-            here(pair.to(home), None)
-            return Read(pair.source_BS, 0)
         case Wires(input=SentencesInput()):
             text = labelled(rows, end=inputs.tokenizer.end, begin=inputs.tokenizer.begin)
             here.read(text.to(home))
@@ -57,7 +50,7 @@ def read_rows(
             batch = inputs.output.collate(inputs.input.stack(rows), None)
             here(batch.to(home), None)
             return Read(batch.input, int(inputs.reads_tokens.begins))
-        case PlainText() | PromptText():
+        case PlainText():
             begin = inputs.tokenizer.begin if first is None else first
             running = running_text(rows, begin=begin, end=inputs.tokenizer.end)
             here(running.to(home), None)
@@ -83,6 +76,4 @@ def joined(texts: Sequence[Ids], inputs: Any) -> Any:
     parts: list[Ids] = [texts[0]]
     for later in texts[1:]:
         parts += [np.array(between(inputs)), later]
-    if isinstance(inputs, PromptText):
-        parts.append(np.array([inputs.marks.task]))
     return np.concatenate(parts).astype(np.int64)

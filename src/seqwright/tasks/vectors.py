@@ -11,7 +11,6 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from seqwright.errors import DataError, RunError, SettingError, instead, nearest
-from seqwright.inputs.pair_text import PairText
 from seqwright.inputs.tokenizers import Tokenizer
 from seqwright.inputs.vocabularies import CONTINUATION, SPACE
 from seqwright.layers.embeddings import HasTokenVectors, TokenVectors
@@ -60,7 +59,7 @@ class WordVectors:
     def __init__(self, model: nn.Module, inputs: Any, *, side: str | None = None, first: int | None = None) -> None:
         self.model, self.inputs = model.eval(), inputs
         self.side, self._found = _chosen(model, side)
-        self.tokenizer: Tokenizer = getattr(inputs, self.side) if isinstance(inputs, PairText) else inputs.tokenizer
+        self.tokenizer: Tokenizer = inputs.output.tokenizer if self.side == "target" else inputs.tokenizer
         self.first = self.tokenizer.begin if first is None else first
         self.embedding_VD = self._found.embedding_VD.detach().float().cpu()
         self.spellings = self.tokenizer.spellings()

@@ -5,10 +5,12 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
+import numpy as np
 import torch
 from torch import nn
 
 from seqwright.batches import Batches, Rows
+from seqwright.batches.bucketed import Bucketed
 from seqwright.data.examples import PartName
 from seqwright.devices import device_of
 from seqwright.errors import RunError
@@ -18,9 +20,9 @@ from seqwright.inputs.tokenizers import Tokenizer, tokenizer_of
 from seqwright.kinds import chosen
 from seqwright.lineage import model_row
 from seqwright.outputs import Baselines, Output
-from seqwright.recipe import Recipe
+from seqwright.recipe import Recipe, with_suggestions
 from seqwright.settings import ModelSettings
-from seqwright.tasks import Checked, Evaluation, Prepared, refuse_missing_part
+from seqwright.tasks import Checked, Evaluation, Prepared, refuse_missing_part, sample
 
 TOKENS_AT_ONCE = 8192  # in a batch of what a user asks about
 FEW_EXAMPLES = 100  # fewer to score on, and the scores say little
@@ -68,14 +70,21 @@ class Wires(NamedTuple):
 
     def learning(self, recipe: Recipe, examples: Examples[Any], rows: Rows[Any]) -> Batches[Any]:
         """The batches of what can be learnt from."""
-        targets, training = self.output.encode(examples, rows), recipe.training
+        training = recipe.training
+        targets = self.output.encode(examples, rows, seed=training.seed)
         found: Batches[Any] = self.output.batches(rows, targets, self.input, tokens=training.tokens, seed=training.seed)
         return found
 
-    def predict(
-        self, model: nn.Module, given: list[Any], decoding: Any = None, tokens: int = TOKENS_AT_ONCE
-    ) -> list[Any]:
-        """A prediction for each thing that a user gives."""
+    def losses(self, recipe: Recipe, model: nn.Module, examples: Examples[Any]) -> dict[str, float]:
+        """The scores that need a pass of their own over the targets."""
+        if not self.output.decodes:
+            return {}
+        return self.output.losses(model.eval(), self.learning(recipe, examples, self.input.encode(examples)))
+
+    def predict(self, model: nn.Module, given: Any, decoding: Any = None, tokens: int = TOKENS_AT_ONCE) -> Any:
+        """A prediction for each thing of a list that a user gives; the one for anything else."""
+        if not isinstance(given, list):
+            return self.predict(model, [given], decoding, tokens)[0]
         return self.predictions(model, Given(map(self.input.parse, given)), decoding, tokens)
 
     def predictions(
@@ -99,8 +108,9 @@ class Wired:
     def learnt_inputs(self, recipe: Recipe, data: Any, like: Any = None) -> Wires:
         """Input and output learnt from the training part, but for what is taken from another run."""
         train = Part(data, "train")
-        read = self.input.learn(train, recipe.inputs, room=room_of(recipe), like=like)
-        return Wires(read, self.output.learn(train, recipe.inputs, read))
+        settings = with_suggestions(recipe)
+        read = self.input.learn(train, settings, room=room_of(recipe), like=like)
+        return Wires(read, self.output.learn(train, settings, read))
 
     def loaded_inputs(self, folder: Path) -> Wires:
         """Those of a run."""
@@ -113,12 +123,12 @@ class Wired:
         for part in (train, valid):
             rows[part.part] = wires.input.encode(part, seed=recipe.training.seed)
             notes.append(f"{part.part}: {sentence_of(wires, part, rows[part.part])}")
-        baseline = baselines_of(wires, data, "valid").sentence
-        notes += [*data.remarks(), *wires.input.warnings(), *wires.output.remarks()]
+        baseline, output = baselines_of(wires, data, "valid").sentence, wires.output
+        notes += [*data.remarks(), *wires.input.warnings(), *output.remarks()]
         notes += [f"valid: baseline: {baseline}"] if baseline else []
+        evaluate = validation(recipe, wires, valid, rows["valid"])
         batches = wires.learning(recipe, train, rows["train"])
-        output = wires.output
-        return Prepared(batches, validation(recipe, wires, valid), output.score_names, output.lower_is_better, notes)
+        return Prepared(batches, evaluate, output.score_names, output.lower_is_better, notes)
 
     def checked(self, recipe: Recipe, data: Any, wires: Wires) -> tuple[Checked, Batches[Any]]:
         """Every part encoded and looked at."""
@@ -136,14 +146,14 @@ class Wired:
             shared = "" if name == "train" else f"{seen.counts['shared']:,}"
             rows.append((name, *(f"{c:,}" for c in counts), shared, f"{length_N.mean():,.1f}", f"{length_N.max():,}"))
             facts[f"{name} part"] = sentence_of(wires, part, encoded)
-            remarks += [*seen.remarks(wires), *wires.input.part_remarks(part)]
-            remarks += wires.output.part_remarks(part)
+            remarks += [*seen.remarks(wires), *wires.input.part_remarks(part), *wires.output.part_remarks(part)]
         train = Part(data, "train")
         batches = wires.learning(recipe, train, wires.input.encode(train, seed=recipe.training.seed))
         facts |= {name.replace("_", " "): f"{size:,}" for name, size in wires.sizes().items()}
+        facts |= {"padding": f"{100 * batches.padding():.1f} %"}
         baseline = baselines_of(wires, data, "valid").sentence
-        facts |= {"padding": f"{100 * batches.padding():.1f} %"} | ({"baseline": baseline} if baseline else {})
-        return Checked(COLUMNS, rows, facts, remarks), batches
+        facts |= {"baseline": baseline} if baseline else {}
+        return Checked(COLUMNS, rows, facts, remarks + alone(batches)), batches
 
     def evaluated(
         self, recipe: Recipe, data: Any, wires: Wires, model: nn.Module, part: PartName, decoding: Any
@@ -152,17 +162,23 @@ class Wired:
         wires.output.refuse_model(recipe.model)
         refuse_missing_part(data, part)
         examples = Part(data, part)
+        losses = wires.losses(recipe, model, examples)
         predictions = wires.predictions(model, examples, decoding, recipe.training.tokens)
         written = wires.output.written(len(predictions))
         told = "" if len(written) == len(predictions) else f"; {len(written):,} of them are written down"
         report, baselines = wires.output.report(predictions, examples), baselines_of(wires, data, part)
+        further = wires.output.further_scores(
+            lambda some: wires.predictions(model, some, decoding, recipe.training.tokens), examples
+        )
         scores = {
             **losses_of(recipe, wires, model, examples),
+            **losses,
+            **further,
             **wires.output.scores(predictions, examples),
             **report.scores,
             **baselines.scores,
         }
-        signatures = wires.output.signatures()
+        signatures = {**wires.output.signatures(), **report.signatures}
         return Evaluation(
             scores=scores,
             signatures={name: signatures[name] for name in scores if name in signatures},
@@ -186,15 +202,36 @@ def room_of(recipe: Recipe) -> Room:
     return Room(begins, recipe.model.room, bounded=recipe.model.bounded, model=recipe.model)
 
 
-def validation(recipe: Recipe, wires: Wires, part: Part) -> Callable[[nn.Module], dict[str, float]]:
-    """Every score over the whole part, as an evaluation has them."""
-    batches = wires.batches(part, recipe.training.tokens)
+def validation(recipe: Recipe, wires: Wires, part: Part, rows: Rows[Any]) -> Callable[[nn.Module], dict[str, float]]:
+    """Every score over the whole part, as an evaluation has them; what is searched for, greedily and of a sample."""
+    output, tokens = wires.output, recipe.training.tokens
+    if not output.decodes:
+        asked = wires.batches(part, tokens)
 
-    def evaluate(model: nn.Module) -> dict[str, float]:
-        predictions = list(wires.output.predict(model.eval(), batches, part, None))
-        return {**losses_of(recipe, wires, model, part), **wires.output.scores(predictions, part)}
+        def evaluate(model: nn.Module) -> dict[str, float]:
+            predictions = list(output.predict(model.eval(), asked, part, None))
+            return {**losses_of(recipe, wires, model, part), **output.scores(predictions, part)}
 
-    return evaluate
+        return evaluate
+    batches, read = wires.learning(recipe, part, rows), set(rows.example_N.tolist())
+    usable = (example for n, example in enumerate(part) if n in read and output.target(example) is not None)
+    some, greedy = Given(sample(usable)), recipe.decoding.greedily()
+
+    def decode(model: nn.Module) -> dict[str, float]:
+        found = wires.predictions(model, some, greedy, tokens)
+        return {**output.losses(model.eval(), batches), **output.scores(found, some)}
+
+    return decode
+
+
+def alone(batches: Any) -> list[str]:
+    """That some rows are each a batch of their own, if they are."""
+    longest_N = batches.lengths(0)[batches.only].max(1, initial=0) if isinstance(batches, Bucketed) else np.zeros(0)
+    count = int((longest_N > batches.tokens).sum()) if len(longest_N) else 0
+    if not count:
+        return []
+    told = f"examples with over training.tokens = {batches.tokens:,} tokens, each a batch of its own: {count:,}"
+    return [f"{told}; the longest has {longest_N.max():,}"]
 
 
 @torch.inference_mode()

@@ -87,8 +87,8 @@ def test_a_card_without_files_makes_its_examples(known: Card) -> None:
 
 def test_the_settings_of_a_generator_can_be_chosen() -> None:
     data = card("reverse").open(examples=3, longest=4)
-    assert len(list(data.pairs("train"))) == 3
-    assert next(data.pairs("train")).kind == "reverse"
+    assert len(list(data.examples("train"))) == 3
+    assert next(data.examples("train")).kind == "reverse"
 
 
 @pytest.mark.parametrize(
@@ -140,9 +140,9 @@ def test_the_published_parts_are_read_as_ours_in_the_asked_direction(places: tup
     put(places[0], "en", "dog")
     data = corpus()
     assert data.parts() == ["train", "valid", "test"]
-    assert list(data.pairs("train")) == [Pair("Hund train", "dog train")]
-    assert list(data.pairs("valid")) == [Pair("Hund val", "dog val")]
-    assert list(corpus("en", "de").pairs("test")) == [Pair("dog test_2016_flickr", "Hund test_2016_flickr")]
+    assert list(data.examples("train")) == [Pair("Hund train", "dog train")]
+    assert list(data.examples("valid")) == [Pair("Hund val", "dog val")]
+    assert list(corpus("en", "de").examples("test")) == [Pair("dog test_2016_flickr", "Hund test_2016_flickr")]
     assert data.paths()[0] == places[0] / "train.de.gz"
     assert len(data.paths()) == 6
 
@@ -173,7 +173,7 @@ def test_missing_files_are_told_with_the_command_that_gets_them(places: tuple[Pa
 
 def test_a_language_can_be_its_own_target_for_an_autoencoder(places: tuple[Path, Path]) -> None:
     put(places[0], "de", "Hund")
-    assert list(corpus("de", "de").pairs("valid")) == [Pair("Hund val", "Hund val")]
+    assert list(corpus("de", "de").examples("valid")) == [Pair("Hund val", "Hund val")]
 
 
 @pytest.mark.parametrize(
@@ -202,12 +202,12 @@ def test_the_real_parts_have_the_published_numbers_of_examples(
 ) -> None:
     monkeypatch.setenv("SEQWRIGHT_DATA", str(shared_data))
     data: PairData = corpus(source, target)
-    assert {part: sum(1 for _ in data.pairs(part)) for part in data.parts()} == MULTI30K.examples
+    assert {part: sum(1 for _ in data.examples(part)) for part in data.parts()} == MULTI30K.examples
 
 
 def test_the_real_first_pair_is_read(shared_data: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("SEQWRIGHT_DATA", str(shared_data))
-    assert next(corpus().pairs("train")) == Pair(
+    assert next(corpus().examples("train")) == Pair(
         "Zwei junge weiße Männer sind im Freien in der Nähe vieler Büsche.",
         "Two young, White males are outside near many bushes.",
     )

@@ -302,7 +302,7 @@ def test_spelled_cardinals_agree_with_an_independent_speller() -> None:
 def test_the_same_settings_give_the_same_pairs_in_another_process() -> None:
     program = (
         "import hashlib; from seqwright.data.dates import *; "
-        "pairs = Dates(DatesSettings(examples=3200, valid=240, test=480)).pairs('test'); "
+        "pairs = Dates(DatesSettings(examples=3200, valid=240, test=480)).examples('test'); "
         "print(hashlib.sha256(repr(list(pairs)).encode()).hexdigest())"
     )
     other = subprocess.run(
@@ -318,7 +318,7 @@ def test_the_same_settings_give_the_same_pairs_in_another_process() -> None:
 
 def test_pairs_are_drawn_while_they_are_read() -> None:
     plenty = Dates(DatesSettings(examples=10**12))
-    first = list(itertools.islice(plenty.pairs("train"), 16))
+    first = list(itertools.islice(plenty.examples("train"), 16))
     assert first == [pair for _, pair in drawn("en", "de", "train")[:16]]
 
 
@@ -335,7 +335,7 @@ def test_a_kind_without_words_is_left_out() -> None:
 def test_asking_for_more_held_out_pairs_than_there_are_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(dates, "TRIES", 20)
     with pytest.raises(SettingError, match=r"data\.valid = 20000 asks for more different pairs of kind '\w+' than"):
-        list(Dates(DatesSettings(valid=20_000)).pairs("valid"))
+        list(Dates(DatesSettings(valid=20_000)).examples("valid"))
 
 
 def test_an_unknown_locale_is_named() -> None:
@@ -346,7 +346,7 @@ def test_an_unknown_locale_is_named() -> None:
 
 
 def test_a_language_can_be_its_own_target_for_an_autoencoder() -> None:
-    pairs = list(Dates(DatesSettings(source="pt_BR", target="pt-BR", valid=80)).pairs("valid"))
+    pairs = list(Dates(DatesSettings(source="pt_BR", target="pt-BR", valid=80)).examples("valid"))
     assert all(pair.source == pair.target for pair in pairs)
     assert len({pair.kind for pair in pairs}) > 5
 

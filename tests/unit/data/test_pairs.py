@@ -37,7 +37,7 @@ def corpus(train: str | tuple[str, str], **settings: Any) -> PairFiles:
 
 
 def read(train: str | tuple[str, str], **settings: Any) -> list[Pair]:
-    return list(corpus(train, **settings).pairs("train"))
+    return list(corpus(train, **settings).examples("train"))
 
 
 def write(name: str, text: str | bytes) -> str:
@@ -90,7 +90,7 @@ def test_column_numbers_count_from_one() -> None:
 
 def test_a_list_of_two_files_is_read_as_a_recipe_writes_it() -> None:
     settings = PairFilesSettings.model_validate({"train": list(VALID), "valid": list(VALID)})
-    assert list(PairFiles(settings).pairs("train")) == [Pair("vier", "four")]
+    assert list(PairFiles(settings).examples("train")) == [Pair("vier", "four")]
 
 
 def test_a_quoted_csv_cell_may_hold_commas_quotes_and_line_feeds() -> None:
@@ -126,7 +126,7 @@ def test_a_byte_order_mark_elsewhere_is_text() -> None:
 
 def test_a_corpus_is_read_again_from_the_start() -> None:
     data: PairData = corpus(write("train.tsv", tsv(WANTED)))
-    assert list(data.pairs("train")) == list(data.pairs("train")) == WANTED
+    assert list(data.examples("train")) == list(data.examples("train")) == WANTED
 
 
 @pytest.mark.parametrize("form", ["one", "two"])
@@ -138,7 +138,7 @@ def test_a_large_file_is_never_held_in_memory(form: str) -> None:
         files = (write("train.de.gz", f"{sentence}\n" * count), write("train.en.gz", f"{sentence}\n" * count))
     data = corpus(files)
     tracemalloc.start()
-    assert sum(1 for _ in data.pairs("train")) == count
+    assert sum(1 for _ in data.examples("train")) == count
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
     assert peak < 300_000 < count * len(sentence)
@@ -202,7 +202,7 @@ def test_damage_is_told_with_its_place(name: str, content: bytes, settings: dict
 
 
 def test_what_precedes_the_damage_is_given_first() -> None:
-    pairs = corpus(write("train.tsv", b"a\tb\nc\td\n\xff\n")).pairs("train")
+    pairs = corpus(write("train.tsv", b"a\tb\nc\td\n\xff\n")).examples("train")
     assert [next(pairs), next(pairs)] == [Pair("a", "b"), Pair("c", "d")]
     with pytest.raises(DataError, match=r"train\.tsv:3"):
         next(pairs)
@@ -298,7 +298,7 @@ def test_a_part_that_was_not_asked_for_is_told() -> None:
     data = corpus(write("train.tsv", tsv(WANTED)))
     assert data.parts() == ["train", "valid"]
     with pytest.raises(DataError, match=r"no test part: set data\.test"):
-        data.pairs("test")
+        data.examples("test")
 
 
 # The split by hash
@@ -311,7 +311,7 @@ def numbered(count: int) -> list[Pair]:
 def split(pairs: list[Pair], **settings: Any) -> dict[str, list[Pair]]:
     write("train.tsv", tsv(pairs))
     data = PairFiles(PairFilesSettings(train="train.tsv", **settings))
-    return {part: list(data.pairs(part)) for part in data.parts()}
+    return {part: list(data.examples(part)) for part in data.parts()}
 
 
 def test_the_parts_make_up_the_file_in_its_order() -> None:
@@ -356,7 +356,7 @@ def test_a_share_of_line_aligned_files_is_the_same_as_of_one_file() -> None:
     write("train.de", "".join(pair.source + "\n" for pair in pairs))
     write("train.en", "".join(pair.target + "\n" for pair in pairs))
     data = PairFiles(PairFilesSettings(train=("train.de", "train.en")))
-    assert {part: list(data.pairs(part)) for part in data.parts()} == split(pairs)
+    assert {part: list(data.examples(part)) for part in data.parts()} == split(pairs)
 
 
 def test_a_share_too_small_for_the_file_is_told() -> None:

@@ -27,7 +27,7 @@ def own(folder: Path, text: str = OWN, **settings: Any) -> PairFiles:
 
 
 def test_words_and_sounds_are_told_apart_and_remarks_left_out(tmp_path: Path) -> None:
-    assert list(own(tmp_path).pairs("train")) == [
+    assert list(own(tmp_path).examples("train")) == [
         Pair("HELLO", "HH AH0 L OW1"),
         Pair("HELLO", "HH EH0 L OW1"),
         Pair("don't", "D OW1 N T"),
@@ -40,7 +40,7 @@ def test_the_pronunciations_of_a_word_fall_into_one_part(tmp_path: Path) -> None
     path = tmp_path / "mine.dict"
     path.write_text("".join(f"W{n}  A B\nW{n}(1)  A C\n" for n in range(60)), encoding="utf-8")
     data = PairFiles(PairFilesSettings(kind="pronunciations", train=str(path), valid="30%"))
-    train, valid = ([pair.source for pair in data.pairs(part)] for part in ("train", "valid"))
+    train, valid = ([pair.source for pair in data.examples(part)] for part in ("train", "valid"))
     assert len(train) + len(valid) == 120
     assert not set(train) & set(valid)
 
@@ -55,7 +55,7 @@ def test_the_pronunciations_of_a_word_fall_into_one_part(tmp_path: Path) -> None
 )
 def test_what_is_no_dictionary_is_told(tmp_path: Path, text: str, settings: dict[str, Any], said: str) -> None:
     with pytest.raises((DataError, SettingError), match=said):
-        list(own(tmp_path, text, **settings).pairs("train"))
+        list(own(tmp_path, text, **settings).examples("train"))
 
 
 def test_the_form_of_a_file_is_part_of_its_fingerprint(tmp_path: Path) -> None:
@@ -75,7 +75,7 @@ def test_no_word_of_a_card_is_in_two_parts(tmp_path: Path, monkeypatch: pytest.M
     train.write_text("A  EY\nB  B IY\nA  AH\nC  S IY\n", encoding="utf-8")
     valid.write_text("A  AA\n", encoding="utf-8")
     data = card("cmudict").open()
-    assert [pair.source for pair in data.pairs("train")] == ["B", "C"]
+    assert [pair.source for pair in data.examples("train")] == ["B", "C"]
     before = data.fingerprint("train")
     valid.write_text("C  SH\n", encoding="utf-8")
     assert card("cmudict").open().fingerprint("train") != before

@@ -27,7 +27,7 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def test_dialogues_keep_their_lines(home: Path) -> None:
     data = card("dialogsum").open()
     assert data.parts() == ["train", "valid"]
-    assert list(data.pairs("valid")) == [Pair("#Person1#: Hi, Ann.\n#Person2#: Hi!", "They greet.")]
+    assert list(data.examples("valid")) == [Pair("#Person1#: Hi, Ann.\n#Person2#: Hi!", "They greet.")]
     assert data.paths() == [home / "train.csv.gz", home / "validation.csv.gz"]
     assert data.fingerprint("train") == data.fingerprint("valid")  # the contents are
 
@@ -42,7 +42,7 @@ def test_a_file_without_the_columns_is_told(home: Path) -> None:
     (home / "train.csv.gz").write_bytes(gzip.compress(b"id,talk,summary\n1,Hi,They greet.\n"))
     data = card("dialogsum").open()
     with pytest.raises(DataError, match=r"train\.csv\.gz:1 has no column 'dialogue' but 'id', 'talk', 'summary'"):
-        list(data.pairs("train"))
+        list(data.examples("train"))
 
 
 def test_the_published_files_are_as_the_card_says() -> None:
@@ -51,5 +51,5 @@ def test_the_published_files_are_as_the_card_says() -> None:
     if None in files:
         pytest.skip("DialogSum is not on this machine")
     data = card("dialogsum").open()
-    counted = sum(1 for _ in data.pairs("valid"))
+    counted = sum(1 for _ in data.examples("valid"))
     assert counted == known.examples["valid"]

@@ -35,21 +35,21 @@ PAIRS = [Pair(*row) for row in ROWS]
 @pytest.mark.parametrize("header", [("source", "target"), ("Source", "Target"), ("SOURCE", " target ")])
 def test_capitals_do_not_hide_a_header(form: str, header: tuple[str, str]) -> None:
     data = corpus(header, *ROWS, form=form)
-    assert list(data.pairs("train")) == PAIRS
+    assert list(data.examples("train")) == PAIRS
     assert data.remarks() == []
 
 
 def test_capitals_do_not_hide_a_column_or_a_key() -> None:
-    assert list(corpus(("DE", "En"), *ROWS, source="de", target="EN").pairs("train")) == PAIRS
+    assert list(corpus(("DE", "En"), *ROWS, source="de", target="EN").examples("train")) == PAIRS
     lines = [json.dumps({"Source": pair.source, "TARGET": pair.target}) for pair in PAIRS]
     Path("mine.jsonl").write_text("\n".join(lines), encoding="utf-8")
     settings = PairFilesSettings(train="mine.jsonl", valid=("valid.de", "valid.en"))
-    assert list(PairFiles(settings).pairs("train")) == PAIRS
+    assert list(PairFiles(settings).examples("train")) == PAIRS
 
 
 def test_of_two_columns_that_differ_in_capitals_the_very_one_is_taken() -> None:
     rows = [("DE", "de", "en"), ("falsch", "ein Hund", "a dog")]
-    assert list(corpus(*rows, source="de", target="en").pairs("train")) == PAIRS[:1]
+    assert list(corpus(*rows, source="de", target="en").examples("train")) == PAIRS[:1]
 
 
 @pytest.mark.parametrize(
@@ -68,12 +68,12 @@ def test_a_first_line_that_may_be_a_header_is_a_pair_and_a_remark(
     form: str, header: tuple[str, str], reads: str
 ) -> None:
     data = corpus(header, *ROWS, form=form)
-    assert list(data.pairs("train")) == [Pair(*header), *PAIRS]
+    assert list(data.examples("train")) == [Pair(*header), *PAIRS]
     (remark,) = data.remarks()
     assert f"the first line of mine{form} reads {reads}: if that is a header, delete it" in remark
     assert f"data.source={header[0]} data.target={header[1]}" in remark
     named = corpus(header, *ROWS, form=form, source=header[0], target=header[1])
-    assert list(named.pairs("train")) == PAIRS
+    assert list(named.examples("train")) == PAIRS
     assert named.remarks() == []
 
 
@@ -98,7 +98,7 @@ def test_columns_that_are_not_read_are_a_remark_with_what_chooses_others(row: tu
     assert f"mine.tsv {said}" in remark
     assert "data.source=2 data.target=3" in remark
     chosen = corpus(row, source=2, target=3)
-    assert list(chosen.pairs("train")) == [Pair("a dog", "7")]
+    assert list(chosen.examples("train")) == [Pair("a dog", "7")]
     assert chosen.remarks() == []
 
 

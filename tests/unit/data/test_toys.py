@@ -14,12 +14,12 @@ PARTS: list[PartName] = ["train", "valid", "test"]
 
 
 def sources(settings: ToySettings, part: PartName) -> list[str]:
-    return [pair.source for pair in Toy(settings).pairs(part)]
+    return [pair.source for pair in Toy(settings).examples(part)]
 
 
 @pytest.mark.parametrize("kind", ["copy", "reverse", "sort"])
 def test_the_target_is_what_the_kind_says(kind: Literal["copy", "reverse", "sort"]) -> None:
-    pairs = list(Toy(ToySettings(kind=kind, examples=300)).pairs("train"))
+    pairs = list(Toy(ToySettings(kind=kind, examples=300)).examples("train"))
     for pair in pairs:
         numbers = [int(word) for word in pair.source.split(" ")]
         answer = [int(word) for word in pair.target.split(" ")]
@@ -35,7 +35,7 @@ def test_the_target_is_what_the_kind_says(kind: Literal["copy", "reverse", "sort
 
 
 def test_sorting_is_by_number_not_by_spelling() -> None:
-    targets = [pair.target.split() for pair in Toy(ToySettings(kind="sort", examples=500)).pairs("train")]
+    targets = [pair.target.split() for pair in Toy(ToySettings(kind="sort", examples=500)).examples("train")]
     assert any("9" in target and "10" in target and target.index("9") < target.index("10") for target in targets)
 
 
@@ -73,7 +73,7 @@ def test_the_seed_alone_decides_and_fewer_pairs_are_the_beginning_of_more() -> N
 
 
 def test_pairs_are_drawn_while_they_are_read() -> None:
-    assert next(Toy(ToySettings(examples=10**12)).pairs("train")).source
+    assert next(Toy(ToySettings(examples=10**12)).examples("train")).source
 
 
 def test_an_empty_test_part_does_not_exist() -> None:

@@ -10,6 +10,7 @@ import pytest
 import tokenizers
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from seqwright.inputs.labelled_text import LabelledText, LabelledTextSettings
 from tokenizers import AddedToken, Regex, decoders, models, normalizers, pre_tokenizers, processors, trainers
 
 from seqwright.batches.questions import Window, asked

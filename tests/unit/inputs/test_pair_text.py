@@ -2,7 +2,6 @@
 
 import pytest
 from pydantic import ValidationError
-
 from seqwright.inputs.pair_text import PairText, PairTextSettings
 
 PAIRS = [("hello", "HH AH L OW"), ("low", "L OW")]

@@ -8,6 +8,8 @@ from typing import Any, NamedTuple
 import numpy as np
 import pytest
 import torch
+from seqwright.inputs.pair_text import PairText, PairTextSettings
+from seqwright.tasks.translator import Translator
 from torch import Tensor, nn
 
 from seqwright.batches.pairs import pairs
@@ -15,12 +17,10 @@ from seqwright.decoding.coverage import Aligns
 from seqwright.decoding.settings import DecodingSettings
 from seqwright.errors import RunError, SettingError
 from seqwright.inputs.dictionary import learnt_dictionary, load_dictionary, save_dictionary
-from seqwright.inputs.pair_text import PairText, PairTextSettings
 from seqwright.layers.taps import Tap, View
 from seqwright.models.transformer import Transformer, TransformerSettings
-from seqwright.tasks.alignments import Aligner, Attentive, alignment_taps
-from seqwright.tasks.translator import Translator
-from seqwright.tasks.unknown_words import replaced
+from seqwright.outputs.alignments import Aligner, Attentive, alignment_taps
+from seqwright.outputs.unknown_words import replaced
 from tests.small_models import small, some_pairs
 
 PAIRS = [("ein Hund schläft", "a dog sleeps"), ("eine Katze schläft", "a cat sleeps")] * 2

@@ -4,10 +4,11 @@ from typing import Any
 
 import pytest
 import torch
+from seqwright.inputs.labelled_text import LabelledText, LabelledTextSettings
+from seqwright.inputs.pair_text import PairText, PairTextSettings
 
 from seqwright.batches.pairs import sources
 from seqwright.errors import SettingError
-from seqwright.inputs.pair_text import PairText, PairTextSettings
 from seqwright.models.context_rnn import ContextRNN, ContextRNNSettings
 from seqwright.models.lm_classifier import GPTClassifierSettings, LanguageModelClassifier
 from seqwright.models.seq2seq import Seq2Seq, Seq2SeqSettings

@@ -7,13 +7,13 @@ from typing import Any
 
 import pytest
 import torch
+from seqwright.inputs.pair_text import PairText, PairTextSettings
+from seqwright.tasks.translator import Translator
 from torch import Tensor, nn
 
 from seqwright.decoding import Rules, beam_search
 from seqwright.decoding.settings import DecodingSettings
-from seqwright.inputs.pair_text import PairText, PairTextSettings
 from seqwright.inputs.tokenizers import END, PAD, UNKNOWN
-from seqwright.tasks.translator import Translator
 
 WIDTH, STEPS = 7, 5
 

@@ -9,6 +9,8 @@ import torch
 
 from seqwright.errors import DataError, RunError, SettingError
 from seqwright.inputs.pair_text import PairText, PairTextSettings
+
+from seqwright.errors import DataError, RunError, SettingError
 from seqwright.inputs.plain_text import PlainText, PlainTextSettings
 from seqwright.models.classifier import RecurrentClassifier, RecurrentClassifierSettings
 from seqwright.models.mlp_lm import MLPLM, MLPLMSettings

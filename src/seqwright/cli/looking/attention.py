@@ -21,6 +21,8 @@ from seqwright.errors import RunError, SettingError
 from seqwright.inputs.spelling import Words, given_words, written_words
 from seqwright.layers.taps import View, listen, views
 from seqwright.metrics.alignments import merged, quality
+from seqwright.outputs.alignments import alignment_taps
+from seqwright.outputs.text_search import Candidate
 from seqwright.pictures import Array, legible, save
 from seqwright.pictures.alignments import Panel, side_by_side
 from seqwright.pictures.alignments_page import alignments_page
@@ -28,9 +30,7 @@ from seqwright.pictures.attention import AttentionMap, Choice, Looked, chosen_ma
 from seqwright.pictures.page import attention_page
 from seqwright.pictures.terminal import heat_map
 from seqwright.runs import Run
-from seqwright.tasks.alignments import alignment_taps
 from seqwright.tasks.influence import influence
-from seqwright.tasks.translator import Translation, Translator
 
 MOST_TOKENS = 120  # of a text that is read
 # What the tokens of a batch are to a reader; the axes of a model's views are named after them.
@@ -99,8 +99,8 @@ def translated_and_looked_at(run: Run, texts: Sequence[str], beam: int | None) -
     """What was looked at for the best translation of a sentence."""
     refuse_number(run, texts)
     text = texts[0].strip()
-    translation = Translator(run.model, run.inputs, decoding_settings(run, {"beam": beam}))([text])[0][0]
-    return looked_at(run, text, translation)
+    found = run.inputs.predict(run.model, text, decoding_settings(run, {"beam": beam}))
+    return looked_at(run, text, found.best)
 
 
 def alignment_of(looked: Looked) -> AttentionMap | None:
@@ -132,15 +132,16 @@ def _print_first(looked: Looked, choice: Choice) -> None:
     console.print(heat_map(weights_TS, first.columns, first.rows, width=console.width, colour=console.is_terminal))
 
 
-def looked_at(run: Run, text: str, translation: Translation) -> Looked:
+def looked_at(run: Run, text: str, translation: Candidate) -> Looked:
     """What was heard in one forced pass over the tokens that were really decoded, sub-words merged into words.
 
     Of a model without attention it is what each word of the source moves.
     """
-    source, target, end = run.inputs.source, run.inputs.target, run.inputs.end
+    source, target = run.inputs.input.tokenizer, run.inputs.output.tokenizer
+    end = target.end
     source_ids, written = source.encode([text])[0], written_words(target, translation.tokens)
-    batch = pairs([source_ids], [np.asarray(translation.tokens)], begin=run.inputs.begin, end=end)
-    begin = target.pieces([run.inputs.begin])[0]
+    batch = pairs([source_ids], [np.asarray(translation.tokens)], begin=target.begin, end=end)
+    begin = target.pieces([target.begin])[0]
     words = {
         "source": [*given_words(source, text), (source.pieces([end])[0], [len(source_ids)])],
         "given": [(begin, [0]), *((word, [place + 1 for place in places]) for word, places in written)],

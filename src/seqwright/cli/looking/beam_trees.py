@@ -10,11 +10,11 @@ from seqwright.cli.terminal import say, shown
 from seqwright.decoding.beam_tree import BeamTree
 from seqwright.errors import RunError
 from seqwright.inputs.vocabularies import SPACE
+from seqwright.outputs.text_search import Search
 from seqwright.pictures import legible, save
 from seqwright.pictures.beam_tree import Twig, beam_tree
 from seqwright.pictures.beam_tree_page import beam_tree_page
 from seqwright.runs import Run
-from seqwright.tasks.translator import Translator
 
 WIDTH = 5  # of a beam that nobody chose
 MOST = 5  # finished hypotheses in the terminal
@@ -28,11 +28,12 @@ def draw_beam_tree(run: Run, texts: Sequence[str], beam: int | None, where: Path
     text = texts[0].strip()
     wanted = beam or (run.recipe.decoding.beam if run.recipe.decoding.beam > 1 else WIDTH)
     settings = decoding_settings(run, {"beam": wanted, "temperature": 0.0})
-    found, tree = Translator(run.model, run.inputs, settings).tree(text)
+    tree = BeamTree(settings.beam)
+    found = run.inputs.predict(run.model, text, Search(settings, watch=tree))
     twigs, best = twigs_of(run, tree), tree.path(tree.winner())
-    says = [run.inputs.target.decode([tree.nodes[n].token for n in tree.path(i)]) for i in range(len(twigs))]
+    says = [run.inputs.output.tokenizer.decode([tree.nodes[n].token for n in tree.path(i)]) for i in range(len(twigs))]
     title = f"beam search, {wanted} wide, length penalty {settings.length_penalty:g}"
-    below = f"\n{run.folder.name}: {legible(text, 200)}\n→ {legible(found[0].text, 200)}"
+    below = f"\n{run.folder.name}: {legible(text, 200)}\n→ {legible(found.text, 200)}"
     save(beam_tree(twigs, best, title=title + below), where / "beam-tree")
     page = beam_tree_page(twigs, best, says, title=f"{run.folder.name}: {title}", source=text)
     (where / "beam-tree.html").write_text(page, encoding="utf-8")
@@ -47,7 +48,7 @@ def draw_beam_tree(run: Run, texts: Sequence[str], beam: int | None, where: Path
 
 def twigs_of(run: Run, tree: BeamTree) -> list[Twig]:
     """The tree with words for tokens."""
-    pieces = run.inputs.target.pieces([node.token for node in tree.nodes])
+    pieces = run.inputs.output.tokenizer.pieces([node.token for node in tree.nodes])
     return [
         Twig(node.parent, node.step, piece.lstrip(SPACE) or " ", node.score, math.exp(node.log_probability), node.fate)
         for node, piece in zip(tree.nodes, pieces, strict=True)

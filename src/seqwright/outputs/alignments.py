@@ -16,8 +16,8 @@ from seqwright.data.examples import Pair
 from seqwright.decoding.stepper import State
 from seqwright.devices import device_of
 from seqwright.errors import SettingError
-from seqwright.inputs.pair_text import PairText
 from seqwright.inputs.spelling import Words, given_words, spaced_words
+from seqwright.inputs.tokenizers import Tokenizer
 from seqwright.layers.taps import listen, views
 from seqwright.metrics.alignments import Array, Link, Quality, links, merged, quality
 
@@ -81,8 +81,8 @@ class Attentive:
 class Aligner:
     """Alignments of a trained model by one forced pass over sentences and their translations, whoever made these."""
 
-    def __init__(self, model: nn.Module, inputs: PairText) -> None:
-        self.model, self.inputs = model.eval(), inputs
+    def __init__(self, model: nn.Module, source: Tokenizer, target: Tokenizer) -> None:
+        self.model, self.source, self.target = model.eval(), source, target
         self.taps = alignment_taps(model)
         if not self.taps:
             raise SettingError(
@@ -100,7 +100,7 @@ class Aligner:
             count = max(1, CELLS_AT_ONCE // cells)
             waiting, rows = waiting[:-count], waiting[-count:]
             some = [sources[i] for i in rows], [targets[i] for i in rows]
-            batch = pairs(*some, begin=self.inputs.begin, end=self.inputs.end)
+            batch = pairs(*some, begin=self.target.begin, end=self.target.end)
             with listen(self.model) as heard:
                 self.model(batch.to(device_of(self.model)))
             weight_BTS = mean_weights(heard, self.taps).cpu().numpy()
@@ -110,15 +110,15 @@ class Aligner:
 
     def pairs(self, some: Sequence[Pair]) -> list["Aligned"]:
         """The words of each sentence and of its translation that belong together."""
-        read = self.inputs.source.encode([pair.source for pair in some])
-        weights = self(read, self.inputs.target.encode([pair.target for pair in some]))
+        read = self.source.encode([pair.source for pair in some])
+        weights = self(read, self.target.encode([pair.target for pair in some]))
         return [self._aligned(pair, weights_TS) for pair, weights_TS in zip(some, weights, strict=True)]
 
     def _aligned(self, pair: Pair, weights_TS: Array) -> "Aligned":
         spaced_TS = between_words(
-            weights_TS, spaced_words(self.inputs.target, pair.target), spaced_words(self.inputs.source, pair.source)
+            weights_TS, spaced_words(self.target, pair.target), spaced_words(self.source, pair.source)
         )
-        targets, sources = given_words(self.inputs.target, pair.target), given_words(self.inputs.source, pair.source)
+        targets, sources = given_words(self.target, pair.target), given_words(self.source, pair.source)
         words_TS = between_words(weights_TS, targets, sources)
         looked_at = words_TS[:-1, :-1].argmax(-1)
         words = [(sources[place][0], target) for place, (target, _) in zip(looked_at, targets, strict=True)]

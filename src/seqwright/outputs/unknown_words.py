@@ -15,26 +15,31 @@ from unicodedata import category
 import numpy as np
 
 from seqwright.inputs.dictionary import Dictionary, spelled
-from seqwright.inputs.pair_text import PairText
 from seqwright.inputs.spelling import given_words
+from seqwright.inputs.tokenizers import Tokenizer
 from seqwright.metrics.alignments import Array
-from seqwright.tasks.alignments import between_words
+from seqwright.outputs.alignments import between_words
 
 
 def replaced(
-    inputs: PairText, sentence: str, tokens: Sequence[int], weights_TS: Array, dictionary: Dictionary | None
+    source: Tokenizer,
+    target: Tokenizer,
+    sentence: str,
+    tokens: Sequence[int],
+    weights_TS: Array,
+    dictionary: Dictionary | None,
 ) -> str:
     """The text of the tokens with a word of the sentence, or its translation, for each unknown one.
 
     Where words are cut into pieces, an unknown piece makes its whole word unknown. `weights_TS` is how much each token
     looks at each of the sentence's, the ends last.
     """
-    words = given_words(inputs.source, sentence)
+    words = given_words(source, sentence)
     rows = [(str(place), [place]) for place in range(len(tokens))]
     weights_TS = between_words(weights_TS, rows, words)[:, :-1]
-    read = [inputs.target.decode(tokens[:place]) for place in range(len(tokens) + 1)]
+    read = [target.decode(tokens[:place]) for place in range(len(tokens) + 1)]
     pieces = [after[len(before) :] for before, after in pairwise(read)]
-    unknown = [token == inputs.target.unknown for token in tokens]
+    unknown = [token == target.unknown for token in tokens]
     text, done = "", 0
     for place in np.flatnonzero(unknown).tolist():
         if place < done:
@@ -43,7 +48,7 @@ def replaced(
         looked_S = sum(weights_TS[at] for at in range(begin, end) if unknown[at])
         before = pieces[begin][: len(pieces[begin]) - len(pieces[begin].lstrip())]
         word = words[int(np.argmax(looked_S))][0]
-        text += "".join(pieces[done:begin]) + before + translated(inputs, word, dictionary)
+        text += "".join(pieces[done:begin]) + before + translated(source, word, dictionary)
         done = end
     return text + "".join(pieces[done:])
 
@@ -64,6 +69,6 @@ def _word_around(pieces: Sequence[str], unknown: Sequence[bool], place: int, lea
     return begin, end
 
 
-def translated(inputs: PairText, word: str, dictionary: Dictionary | None) -> str:
+def translated(source: Tokenizer, word: str, dictionary: Dictionary | None) -> str:
     """The word as the dictionary has it, or the word itself."""
-    return word if dictionary is None else dictionary.get(spelled(inputs.source, word), word)
+    return word if dictionary is None else dictionary.get(spelled(source, word), word)

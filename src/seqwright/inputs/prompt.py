@@ -1,0 +1,199 @@
+"""A text that a language model is to answer, perhaps after examples: `begin source task answer end source task`.
+
+What is asked and what is answered stand in one row; a special token between them says what is to be done.
+
+B batch · T time · N rows
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, ClassVar, Literal
+
+import numpy as np
+from pydantic import Field
+
+from seqwright.batches import Ids, Numbers, Rows, padded
+from seqwright.batches.prompted import Marks, joined
+from seqwright.data.examples import Pair
+from seqwright.errors import DataError
+from seqwright.inputs import Examples, Room, Stacked
+from seqwright.inputs.saved import load_json, save_json
+from seqwright.inputs.spelling import TokenInput
+from seqwright.inputs.token_rows import token_rows
+from seqwright.inputs.tokenizers import Tokenizer, TokenizerSettings, tokenizer_of
+
+
+class PromptSettings(TokenizerSettings):
+    """How a text and its answer become one row of tokens: `begin text task answer end`."""
+
+    task: str | None = Field(default=None, pattern=r"^<[^<>\s]+>$")
+    """The special token between a text and its answer, which says what is to be done, as in "<to-fr>" or "<summarize>".
+    Left out: what the data suggests."""
+    longest: int = Field(default=256, ge=1)
+    """Most tokens of a text, and of an answer."""
+    overlong: Literal["drop", "cut", "refuse"] = "cut"
+    """What happens to longer ones: left out and counted, cut off at the end, or refused with an error. What a run is
+    asked later is cut in the same way."""
+    scores: Literal["bleu", "rouge", "word-error-rate", "exact"] | None = None
+    """How answers are scored: BLEU, chrF and exact matches; ROUGE; word error rate; or exact matches alone. Left out:
+    what the data suggests."""
+
+
+class PromptRows(Rows[Ids]):
+    """Each prompt with what stands before it, up to the token that asks for its answer.
+
+    `text_M` are the texts of all prompts one after another, those of the examples before them included: a source, its
+    answer, a source, …. `first_N` and `stop_N` say which of them are a prompt's.
+    """
+
+    def __init__(
+        self, texts: Rows[Ids], first_N: Numbers, stop_N: Numbers, example_N: Numbers, marks: Marks, longest: int
+    ) -> None:
+        self.texts, self.first_N, self.stop_N, self.marks, self.longest = texts, first_N, stop_N, marks, longest
+        self._example_N = example_N
+        whole_M = texts.lengths(None)[:, 0]
+        ends = np.concatenate(([0], whole_M.clip(max=longest).cumsum()))
+        # A mark follows each text: the task after a source, the end after an answer.
+        self.length_N: Numbers = ends[stop_N] - ends[first_N] + (stop_N - first_N)
+        both = zip(first_N.tolist(), stop_N.tolist(), strict=True)
+        self.whole_N: Numbers = np.array([whole_M[first:stop].max() for first, stop in both], dtype=np.int64)
+
+    @property
+    def example_N(self) -> Numbers:
+        """The example of each row."""
+        return self._example_N
+
+    def lengths(self, epoch: int | None) -> Numbers:
+        """`length_N1`, the same in every epoch."""
+        return self.length_N[:, None]
+
+    def take(self, numbers: Numbers, epoch: int | None) -> list[Ids]:
+        """Some rows."""
+        return [self._row(np.arange(self.first_N[number], self.stop_N[number])) for number in numbers.tolist()]
+
+    def _row(self, places: Numbers) -> Ids:
+        texts = [text[: self.longest] for text in self.texts.take(places, None)]
+        turns = [*zip(texts[:-1:2], texts[1::2], strict=True), (texts[-1], texts[-1][:0])]
+        return joined(turns, self.marks)
+
+
+@dataclass(frozen=True)
+class PromptInput(TokenInput[Pair, Ids]):
+    """The tokenizer of a run, the name of the token that asks for an answer, and how much is read of a text."""
+
+    tokenizer: Tokenizer
+    task: str
+    longest: int
+    context: int | None  # most tokens that the model reads
+    marks: ClassVar[int] = 1
+    begins: ClassVar[bool] = True
+
+    @classmethod
+    def learn(cls, train: Examples[Pair], settings: PromptSettings, *, room: Room, like: Any = None) -> "PromptInput":
+        """A tokenizer trained on texts and answers, or another run's, with the token that names the task."""
+        task = settings.task or "<answer>"
+        if like is not None:
+            return cls(tokenizer_of(like).with_special((task,)), task, settings.longest, room.context)
+        texts = (text for pair in train for each in (*pair.shots, pair) for text in each[:2])
+        return cls(Tokenizer.train(texts, settings, special=(task,)), task, settings.longest, room.context)
+
+    @property
+    def shared(self) -> Tokenizer:
+        """Answers are written with the same tokenizer."""
+        return self.tokenizer
+
+    @property
+    def tokens(self) -> Marks:
+        """The tokens around the parts of a row."""
+        return Marks(self.tokenizer.begin, self.tokenizer.special[self.task], self.tokenizer.end)
+
+    @property
+    def most(self) -> int:
+        """The tokens that are read of a text: so many that the context has room for an answer."""
+        if self.context is None:
+            return self.longest
+        return min(self.longest, self.context - 2 - min(self.longest + 1, self.context // 4))
+
+    @property
+    def noun(self) -> str:
+        """Each example is a prompt and perhaps its answer."""
+        return "prompts"
+
+    def encode(self, examples: Examples[Pair], *, seed: int = 0) -> PromptRows:
+        """Each prompt that is not blank, as far as it is read."""
+        read = [(n, 2 * len(pair.shots) + 1) for n, pair in enumerate(examples) if pair.source.strip()]
+        number_N, count_N = np.array(read, dtype=np.int64).reshape(-1, 2).T
+        texts = token_rows(self.tokenizer, examples, "prompt", _texts(examples))
+        stop_N = count_N.cumsum()
+        return PromptRows(texts, stop_N - count_N, stop_N, number_N, self.tokens, self.most)
+
+    def stack(self, rows: Sequence[Ids]) -> Stacked:
+        """`prompt_BT` and `real_BT`, padded on the right."""
+        prompt_BT, real_BT = padded(rows)
+        return {"prompt_BT": prompt_BT, "real_BT": real_BT}
+
+    def joined(self, texts: Sequence[Ids]) -> Ids:
+        """The row of a text whose tokens are known: what asks for an answer comes last."""
+        return np.append(super().joined(texts), self.tokens.task)
+
+    def parse(self, given: Any) -> Pair:
+        """A text."""
+        if not isinstance(given, str):
+            raise DataError(f"an example is {given!r}, expected a text")
+        return Pair(given, "")
+
+    def example_fields(self, example: Pair) -> dict[str, Any]:
+        """The text that is answered."""
+        return {"source": example.source}
+
+    def features(self, examples: Examples[Pair]) -> list[str]:
+        """The texts."""
+        return [pair.source for pair in examples]
+
+    def part_remarks(self, examples: Examples[Pair]) -> list[str]:
+        """Letters that the vocabulary lacks."""
+        return self.tokenizer.remarks((pair.source for pair in examples), f"prompts of {examples.name}")
+
+    def remarks(self, examples: Examples[Pair], first: int = 0) -> list[str]:
+        """Texts that are not read to their end."""
+        rows = self.encode(examples)
+        cut = int((rows.whole_N > self.most).sum())
+        return [f"texts read only up to {self.most} tokens: {cut}"] if cut else []
+
+    def sizes(self) -> dict[str, int]:
+        """The vocabulary."""
+        return {"vocabulary": self.tokenizer.size}
+
+    def save(self, folder: Path) -> None:
+        """Write the tokenizer, and how texts are read."""
+        folder.mkdir(parents=True, exist_ok=True)
+        self.tokenizer.save(folder / "text.json")
+        save_json(folder / "reading.json", {"task": self.task, "longest": self.longest, "context": self.context})
+
+    @classmethod
+    def load(cls, folder: Path) -> "PromptInput":
+        """Read what `save` wrote."""
+        tokenizer = Tokenizer.load(folder / "text.json")
+
+        def made(plain: Any) -> "PromptInput":
+            if plain["task"] not in tokenizer.special:
+                raise ValueError(
+                    f"it names {plain['task']!r}, and the tokenizer has only {' '.join(tokenizer.special)}"
+                )
+            return cls(tokenizer, **plain)
+
+        return load_json(folder / "reading.json", made)
+
+    def fingerprint(self) -> str:
+        """Changes with the tokenizer and what is read."""
+        return f"{self.tokenizer.fingerprint()} {self.task} {self.most}"
+
+
+def _texts(examples: Examples[Pair]) -> Iterator[str]:
+    """The texts of all prompts: those of the examples before each, and its own."""
+    for pair in examples:
+        if pair.source.strip():
+            for shot in pair.shots:
+                yield from shot[:2]
+            yield pair.source

@@ -1,0 +1,162 @@
+"""A text that another is written from: a sentence to translate, a text to summarise, a word to pronounce.
+
+B batch · S source
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, ClassVar, Literal
+
+import numpy as np
+from pydantic import Field, model_validator
+
+from seqwright.batches import Ids, Numbers, Rows, padded
+from seqwright.data.examples import Pair
+from seqwright.errors import DataError
+from seqwright.inputs import Examples, Room, Stacked
+from seqwright.inputs.saved import load_json, save_json
+from seqwright.inputs.spelling import TokenInput
+from seqwright.inputs.token_rows import dropping_rows
+from seqwright.inputs.tokenizers import Kind, Tokenizer, TokenizerSettings, tokenizer_of
+
+
+class SourceTextSettings(TokenizerSettings):
+    """How texts, and those that are written from them, become tokens."""
+
+    shared: bool = True
+    """One vocabulary for both sides, learnt from both; otherwise one each."""
+    source_kind: Kind | None = None
+    """What a token of the source is, where it is something else than of the target; then there are two vocabularies."""
+    bpe_dropout: float = Field(default=0.0, ge=0, lt=1)
+    """Chance to leave out a merge in training, drawn anew each epoch (Provilkov et al. 2020); 0.1 helps small data."""
+    longest: int = Field(default=256, ge=1)
+    """Most tokens on a side in training."""
+    overlong: Literal["drop", "cut", "refuse"] = "drop"
+    """What happens to longer ones: left out and counted, cut off, or refused with an error."""
+    scores: Literal["bleu", "rouge", "word-error-rate", "exact"] | None = None
+    """How what is written is scored: BLEU, chrF and exact matches; ROUGE; word error rate; or exact matches alone.
+    Left out: what the data suggests."""
+
+    @model_validator(mode="after")
+    def _two_kinds_are_not_shared(self) -> "SourceTextSettings":
+        if self.shared and self.source_kind not in {None, self.kind}:
+            raise ValueError(
+                f"source_kind is {self.source_kind} and the kind {self.kind}, which cannot share a vocabulary; set "
+                "shared = false"
+            )
+        return self
+
+    @model_validator(mode="after")
+    def _only_bpe_drops(self) -> "SourceTextSettings":
+        other = next((kind for kind in (self.kind, self.source_kind) if kind not in {None, "bpe"}), None)
+        if self.bpe_dropout and other:
+            raise ValueError(f"bpe_dropout is {self.bpe_dropout}, but the kind is {other}; set it to 0 or choose bpe")
+        return self
+
+
+class SourceRows(Rows[Ids]):
+    """The rows of the examples that are not blank, by the numbers of these."""
+
+    def __init__(self, rows: Rows[Ids], example_N: Numbers) -> None:
+        self.rows, self._example_N = rows, example_N
+
+    @property
+    def example_N(self) -> Numbers:
+        """The example of each row."""
+        return self._example_N
+
+    def lengths(self, epoch: int | None) -> Numbers:
+        """`length_N1`, as drawn in an epoch."""
+        return self.rows.lengths(epoch)
+
+    def take(self, numbers: Numbers, epoch: int | None) -> Sequence[Ids]:
+        """Some rows, as drawn in an epoch."""
+        return self.rows.take(numbers, epoch)
+
+
+@dataclass(frozen=True)
+class SourceTextInput(TokenInput[Pair, Ids]):
+    """The tokenizer of what is read, which may be that of what is written too. A row is `x end`, however long."""
+
+    tokenizer: Tokenizer
+    both: bool  # whether what is written has the same tokenizer
+    longest: int  # most tokens in training
+    dropout: float = 0.0
+    marks: ClassVar[int] = 1
+
+    @classmethod
+    def learn(
+        cls, train: Examples[Pair], settings: SourceTextSettings, *, room: Room, like: Any = None
+    ) -> "SourceTextInput":
+        """A tokenizer trained on both sides, or on the source alone; one that is given is for both."""
+        rest = settings.longest, settings.bpe_dropout
+        if like is not None:
+            return cls(tokenizer_of(like), True, *rest)
+        if settings.shared:
+            return cls(Tokenizer.train((text for pair in train for text in pair[:2]), settings), True, *rest)
+        own = settings.model_copy(update={"kind": settings.source_kind or settings.kind})
+        return cls(Tokenizer.train((pair.source for pair in train), own), False, *rest)
+
+    @property
+    def shared(self) -> Tokenizer | None:
+        """The tokenizer, where it was learnt from both sides."""
+        return self.tokenizer if self.both else None
+
+    @property
+    def noun(self) -> str:
+        """Each example is a pair, of which the source is read."""
+        return "pairs"
+
+    def encode(self, examples: Examples[Pair], *, seed: int = 0) -> SourceRows:
+        """The tokens of each source, in training drawn anew each epoch where BPE-dropout is asked for."""
+        number_N = np.array([n for n, pair in enumerate(examples) if pair.source.strip()], dtype=np.int64)
+
+        def texts() -> Iterator[str]:
+            return (pair.source for pair in examples if pair.source.strip())
+
+        drawn: dict[str, Any] = {"dropout": self.dropout, "seed": seed, "longest": self.longest}
+        return SourceRows(dropping_rows(self.tokenizer, examples, "source", texts, **drawn), number_N)
+
+    def stack(self, rows: Sequence[Ids]) -> Stacked:
+        """`source_BS` and `source_real_BS`, each row closed by `end`."""
+        source_BS, source_real_BS = padded([np.append(row, self.tokenizer.end) for row in rows])
+        return {"source_BS": source_BS, "source_real_BS": source_real_BS}
+
+    def parse(self, given: Any) -> Pair:
+        """A text."""
+        if not isinstance(given, str):
+            raise DataError(f"an example is {given!r}, expected a text")
+        return Pair(given, "")
+
+    def example_fields(self, example: Pair) -> dict[str, Any]:
+        """The source."""
+        return {"source": example.source}
+
+    def features(self, examples: Examples[Pair]) -> list[str]:
+        """The sources."""
+        return [pair.source for pair in examples]
+
+    def part_remarks(self, examples: Examples[Pair]) -> list[str]:
+        """Letters that the vocabulary lacks."""
+        return self.tokenizer.remarks((pair.source for pair in examples), f"sources of {examples.name}")
+
+    def sizes(self) -> dict[str, int]:
+        """The vocabulary."""
+        return {"source_vocabulary": self.tokenizer.size}
+
+    def save(self, folder: Path) -> None:
+        """Write the tokenizer, and how texts are read."""
+        folder.mkdir(parents=True, exist_ok=True)
+        self.tokenizer.save(folder / "source.json")
+        save_json(folder / "reading.json", {"both": self.both, "longest": self.longest, "dropout": self.dropout})
+
+    @classmethod
+    def load(cls, folder: Path) -> "SourceTextInput":
+        """Read what `save` wrote."""
+        tokenizer = Tokenizer.load(folder / "source.json")
+        return load_json(folder / "reading.json", lambda plain: cls(tokenizer, **plain))
+
+    def fingerprint(self) -> str:
+        """Changes with the tokenizer."""
+        return self.tokenizer.fingerprint()

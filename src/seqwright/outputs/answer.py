@@ -1,0 +1,158 @@
+"""An answer: text that follows its prompt in the same row, written by a language model.
+
+B batch · T time · N tokens · D width · V vocabulary
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from seqwright.batches import Batches, Cut, Ids, Numbers, Rows, Zipped, padded
+from seqwright.batches.bucketed import Bucketed
+from seqwright.batches.prompted import Marks, Prompted, prompted
+from seqwright.data.examples import Pair
+from seqwright.decoding.settings import DecodingSettings
+from seqwright.decoding.stepper import Prefix
+from seqwright.errors import DataError, SettingError
+from seqwright.inputs import Examples, Given, Input, Stacked
+from seqwright.inputs.saved import load_json
+from seqwright.inputs.tokenizers import Tokenizer
+from seqwright.outputs import Targets
+from seqwright.outputs.text import Text, TextOutput
+from seqwright.outputs.text_search import Opening
+
+
+class OneRow(Zipped):
+    """Prompts and their answers, which share a row: its length is that of both."""
+
+    def lengths(self, epoch: int | None) -> Numbers:
+        """`length_N1` of both together."""
+        return super().lengths(epoch).sum(1, keepdims=True)
+
+
+@dataclass(frozen=True)
+class AnswerOutput(TextOutput):
+    """As `TextOutput`, but decoder-only: what is decoded follows the prompt in its row."""
+
+    task: str = "<answer>"
+    context: int | None = None  # most tokens that the model reads
+
+    @classmethod
+    def learn(cls, train: Examples[Any], settings: Any, input: Any) -> "AnswerOutput":
+        """The tokenizer and the task of the input."""
+        scoring, longest = settings.scores or "bleu", (settings.longest, settings.overlong)
+        marks = {"task": input.task, "context": input.context}
+        return cls(input.tokenizer, None, scoring, settings.lowercase, *longest, **marks)
+
+    @property
+    def marks(self) -> Marks:
+        """The tokens around the parts of a row."""
+        return Marks(self.tokenizer.begin, self.tokenizer.special[self.task], self.tokenizer.end)
+
+    def collate(self, stacked: Stacked, targets: Sequence[Ids] | None) -> Prompted:
+        """`begin prompt answer`, of which only the answers are learnt; without targets, prompts alone."""
+        prompts = _rows(stacked["prompt_BT"], stacked["real_BT"])
+        answers = [prompt[:0] for prompt in prompts] if targets is None else targets
+        return prompted([np.concatenate(both) for both in zip(prompts, answers, strict=True)], self.marks)
+
+    def batches(
+        self, rows: Rows[Any], targets: Targets | None, input: Input[Any, Any], *, tokens: int, seed: int = 0
+    ) -> Batches[Any]:
+        """Rows of like length together; a row must fit into the model."""
+        if targets is None:
+            return super().batches(rows, None, input, tokens=tokens, seed=seed)
+        rows, targets = self.learnable(rows, targets)
+        both = OneRow(rows, targets.rows)
+        most = int(both.lengths(None)[targets.learnable].max(initial=0)) + 1
+        if self.context is not None and most > self.context:
+            raise SettingError(
+                f"the data has a row of {most} tokens, text and answer together, more than model.context = "
+                f"{self.context}: lower inputs.longest = {self.longest}, or raise model.context"
+            )
+
+        def collate(some: Sequence[tuple[Any, ...]]) -> Prompted:
+            prompts, answers = zip(*some, strict=True)
+            return self.collate(input.stack(prompts), answers)
+
+        return Bucketed(both, collate, tokens=tokens, seed=seed, marks=input.marks, only=targets.learnable)
+
+    def learnable(self, rows: Any, targets: Targets) -> tuple[Any, Targets]:
+        """As far as training allows; prompts are always cut."""
+        kept = super().learnable(rows, targets)[1]
+        return rows, kept if self.longest is None else kept._replace(rows=Cut(targets.rows, self.longest))
+
+    def read_lengths(self, rows: Any) -> Numbers:
+        """The length of the longest text of each prompt before it is cut."""
+        return rows.whole_N[:, None]
+
+    def opening(self, model: Any, batch: Any, forced: Ids, settings: DecodingSettings) -> Opening:
+        """`begin`, then the prompt and what is forced; as many tokens may follow as the context has room for."""
+        device = batch.input_BT.device
+        asked = [np.append(row[1:], forced) for row in _rows(batch.input_BT.cpu(), batch.real_BT.cpu())]
+        tokens_BT, real_BT = (tensor.to(device) for tensor in padded(asked))
+        length_B1, longest = real_BT.sum(1, keepdim=True), settings.longest or (self.longest or len(forced)) + 1
+        # Words of the prompt may be said in the answer; only what the answer is made to begin with is said already.
+        said_BT = real_BT & (torch.arange(real_BT.shape[1], device=device) >= length_B1 - len(forced))
+        steps: int | Tensor = longest
+        if self.context is not None:
+            room_B = self.context - real_BT.sum(1)  # the last token that is written need not be read
+            if int(room_B.min()) < 1:
+                raise DataError(
+                    f"the examples, the text and what is around them have {self.context + 1 - int(room_B.min()):,} "
+                    f"tokens, but the model reads at most {self.context:,}; give fewer examples"
+                )
+            steps = room_B.clamp(min=1, max=longest)
+        first_B = torch.full((len(batch),), self.marks.begin, device=device)
+        return Opening(first_B, Prefix(tokens_BT, real_BT, said_BT), steps)
+
+    def token_log_probabilities(self, model: Any, batch: Any) -> Tensor:
+        """`logp_N` of each token of an answer; vectors become logits only there."""
+        h_BTD = model.hidden(batch.input_BT, batch.real_BT, batch.document_BT)
+        logits_NV, target_N = model.logits(h_BTD[batch.loss_mask]).float(), batch.target_BT[batch.loss_mask]
+        return logits_NV.gather(-1, target_N.unsqueeze(-1)).squeeze(-1) - logits_NV.logsumexp(-1)
+
+    def further_scores(
+        self, predict: Callable[[Examples[Any]], list[Text]], examples: Examples[Any]
+    ) -> dict[str, float]:
+        """Exact matches after fewer of the examples that stand before each prompt."""
+        pairs: list[Pair] = [pair for pair in examples if pair.source.strip() and pair.target.strip()]
+        found = {}
+        for shots in doubling(max((len(pair.shots) for pair in pairs), default=0))[:-1]:
+            texts = predict(Given(pair.after(shots) for pair in pairs))
+            right = sum(each.text.strip() == pair.target.strip() for each, pair in zip(texts, pairs, strict=True))
+            found[f"exact after {shots}"] = 100 * right / len(pairs)
+        return found
+
+    def remarks(self) -> list[str]:
+        """What a row is."""
+        return [f"each row is: text {self.task} answer; the answers are learnt"]
+
+    def sizes(self) -> dict[str, Any]:
+        """Nothing beside the input's vocabulary."""
+        return {}
+
+    def saved(self) -> dict[str, Any]:
+        """What is saved beside the tokenizer."""
+        return {**super().saved(), "task": self.task, "context": self.context}
+
+    @classmethod
+    def load(cls, folder: Path) -> "AnswerOutput":
+        """Read what `save` wrote."""
+        tokenizer = Tokenizer.load(folder / "text.json")
+        return load_json(folder / "writing.json", lambda plain: cls(tokenizer, None, **plain))
+
+
+def doubling(most: int) -> list[int]:
+    """0, 1, 2, 4, … up to a number, that one included."""
+    powers = [1 << i for i in range(most.bit_length()) if 1 << i < most]
+    return [0, *powers, most] if most else [0]
+
+
+def _rows(tokens_BT: Tensor, real_BT: Tensor) -> list[Ids]:
+    """Rows without their padding."""
+    return [row_T[real_T].numpy() for row_T, real_T in zip(tokens_BT, real_BT, strict=True)]

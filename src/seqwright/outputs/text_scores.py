@@ -1,0 +1,35 @@
+"""How texts are scored against what should have been written: as translations, summaries, pronunciations, answers."""
+
+from collections.abc import Sequence
+from typing import Literal, NamedTuple
+
+from seqwright.metrics import pronunciations, summaries
+from seqwright.metrics.text import Score, bleu, chrf, exact_match
+
+Scoring = Literal["bleu", "rouge", "word-error-rate", "exact"]
+NAMES: dict[Scoring, tuple[str, ...]] = {
+    "bleu": ("bleu", "chrf", "exact"),
+    "rouge": tuple(summaries.NAMES),
+    "word-error-rate": pronunciations.NAMES,
+    "exact": ("exact",),
+}
+LOWER_IS_BETTER = frozenset({"loss", "perplexity", *pronunciations.NAMES})
+
+
+class Written(NamedTuple):
+    """What was read, what was written to it, and what should have been."""
+
+    source: str
+    text: str
+    target: str
+
+
+def scored(scoring: Scoring, written: Sequence[Written], *, lowercase: bool) -> dict[str, Score]:
+    """The scores of texts, by their names."""
+    sources, texts, targets = zip(*written, strict=True) if written else ((), (), ())
+    if scoring == "rouge":
+        return summaries.rouge(texts, targets)
+    if scoring == "word-error-rate":
+        return pronunciations.pronunciation_errors(sources, texts, targets, lowercase=lowercase)
+    makers = {"bleu": bleu, "chrf": chrf, "exact": exact_match}
+    return {name: makers[name](texts, targets, lowercase=lowercase) for name in NAMES[scoring]}

@@ -1,0 +1,168 @@
+"""Searching for texts with a model that writes token by token, whatever it writes them from.
+
+B batch · T target · S source
+"""
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple, Protocol
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+
+from seqwright.batches import Ids
+from seqwright.batches.joint import Joint
+from seqwright.decoding.beam_tree import Watch
+from seqwright.decoding.coverage import Aligns
+from seqwright.decoding.ensemble import Ensemble
+from seqwright.decoding.scoring import Hypothesis
+from seqwright.decoding.settings import DecodingSettings, decoded
+from seqwright.decoding.stepper import Prefix
+from seqwright.decoding.stopping import before_stop
+from seqwright.devices import device_of, in_precision
+from seqwright.errors import SettingError
+from seqwright.inputs.dictionary import Dictionary
+from seqwright.inputs.tokenizers import Tokenizer
+from seqwright.outputs.alignments import Aligner, Attentive, alignment_taps
+from seqwright.outputs.unknown_words import replaced
+
+
+class Search(NamedTuple):
+    """How texts are searched for, and what all of them begin with.
+
+    `first` numbers the examples where they are a part of more: samples are drawn from (seed, number). `watch` is shown
+    the steps of beam search.
+    """
+
+    settings: DecodingSettings = DecodingSettings()
+    prefix: str = ""
+    first: int = 0
+    watch: Watch | None = None
+
+
+class Candidate(NamedTuple):
+    """One text that a search found."""
+
+    text: str
+    score: float  # what it was ranked by: in beam search the log-probability over the length penalty
+    log_probability: float
+    tokens: list[int]
+    token_log_probabilities: list[float]  # one for each token, and one for the end where it was reached
+    finished: bool
+
+
+class Opening(NamedTuple):
+    """What the rows of a batch begin with, and how many tokens may follow."""
+
+    first_B: Tensor
+    prefix: Prefix | None
+    steps: int | Tensor
+
+
+class Writes(Protocol):
+    """What a search asks of an output."""
+
+    tokenizer: Tokenizer
+    source: Tokenizer | None
+    dictionary: Dictionary | None
+
+    def opening(self, model: Any, batch: Any, forced: Ids, settings: DecodingSettings) -> Opening:
+        """What the rows of a batch begin with; every text is made to begin with `forced`."""
+
+
+class Searcher:
+    """A model, or an ensemble, and how it is searched: `searcher(batch, texts)` has the candidates of each row."""
+
+    def __init__(self, output: Writes, model: nn.Module | Ensemble, search: Search) -> None:
+        self.output, self.search, settings = output, search, search.settings
+        several = settings.n_best > 1 and not settings.temperature
+        # A text may be found in several segmentations: with all that the beam holds, others can take their places.
+        self.settings = settings.model_copy(update={"n_best": settings.beam}) if several else settings
+        members = model.members if isinstance(model, Ensemble) else (model,)
+        self.device = device_of(members[0])
+        ready = [in_precision(member, settings.precision) for member in members]
+        ready[0] = self._attentive(ready[0])
+        self.model: Any = Ensemble(ready, model.average) if isinstance(model, Ensemble) else ready[0]
+        self.aligner = self._aligner_of(members[0])
+        self.forced = output.tokenizer.encode([search.prefix])[0]
+
+    @torch.inference_mode()
+    def __call__(self, batch: Any, sources: Sequence[str]) -> list[list[Candidate]]:
+        """The `n_best` candidates of each row, best first. `sources` is what each was written from, as text.
+
+        Those of beam search are different texts, fewer than `n_best` where it met no more; samples may be equal.
+        """
+        batch = batch.to(self.device)
+        first = batch.first if isinstance(batch, Joint) else batch
+        opening = self.output.opening(self.model, first, self.forced, self.settings)
+        tokenizer, unknown = self.output.tokenizer, self.settings.unknown != "never"
+        hypotheses = decoded(
+            self.model,
+            self.model.start(batch),
+            self.settings,
+            **opening._asdict(),
+            end=tokenizer.end,
+            forbidden=[token for token in tokenizer.unwritten() if not unknown or token != tokenizer.unknown],
+            source_real_BS=None if self.output.source is None else first.real,
+            rows=[self.search.first + number for number in first.example_B.tolist()],
+            text_of=lambda row, tokens: tokenizer.decode(tokens),
+            watch=self.search.watch,
+        )
+        return [self._ranked(several) for several in self._candidates(sources, hypotheses)]
+
+    def _ranked(self, candidates: list[Candidate]) -> list[Candidate]:
+        """As many candidates as asked for, best first."""
+        if self.settings.temperature:
+            return sorted(candidates, key=lambda candidate: -candidate.score)
+        by_text: dict[str, Candidate] = {}
+        for candidate in candidates:  # the search gives them best first, so the first of a text is its best
+            by_text.setdefault(candidate.text, candidate)
+        return list(by_text.values())[: self.search.settings.n_best]
+
+    def _candidates(self, sources: Sequence[str], hypotheses: Sequence[Sequence[Hypothesis]]) -> list[list[Candidate]]:
+        """The hypotheses of each row as text, unknown words replaced where that is asked for."""
+        found = [[self._candidate(each) for each in several] for several in hypotheses]
+        self._replace_unknown(sources, found)
+        stops = self.settings.stop
+        return [[each._replace(text=before_stop(each.text, stops)) for each in several] for several in found]
+
+    def _candidate(self, found: Hypothesis) -> Candidate:
+        tokens = [*self.forced.tolist(), *found.tokens]
+        scores = found.score, found.log_probability
+        text = self.output.tokenizer.decode(tokens)
+        return Candidate(text, *scores, tokens, found.log_probabilities, found.finished)
+
+    def _replace_unknown(self, sources: Sequence[str], found: list[list[Candidate]]) -> None:
+        """Give candidates that have unknown words another text."""
+        if self.aligner is None:
+            return
+        unknown = self.aligner.target.unknown
+        places = [(i, n) for i, several in enumerate(found) for n, each in enumerate(several) if unknown in each.tokens]
+        read = self.aligner.source.encode([sources[i] for i, _ in places])
+        weights = self.aligner(read, [np.array(found[i][n].tokens) for i, n in places])
+        dictionary = self.output.dictionary if self.settings.unknown == "dictionary" else None
+        sides = self.aligner.source, self.aligner.target
+        for (i, n), weights_TS in zip(places, weights, strict=True):
+            text = replaced(*sides, sources[i], found[i][n].tokens, weights_TS, dictionary)
+            found[i][n] = found[i][n]._replace(text=text)
+
+    def _attentive(self, model: Any) -> Any:
+        """The model, listened to where a search needs to know where it looks and it does not remember that itself."""
+        wanted = self.settings.coverage_penalty and self.settings.beam > 1
+        return Attentive(model) if wanted and not isinstance(model, Aligns) and alignment_taps(model) else model
+
+    def _aligner_of(self, model: Any) -> Aligner | None:
+        """What finds the source of unknown words, where they are to be replaced."""
+        if self.settings.unknown not in {"copy", "dictionary"}:
+            return None
+        if self.settings.unknown == "dictionary" and self.output.dictionary is None:
+            raise SettingError(
+                "unknown words shall be looked up (unknown = 'dictionary'), but the run has learnt no dictionary; "
+                "learn one with `seqwright align RUN`, or set it to 'copy'"
+            )
+        if self.output.source is None or not alignment_taps(model):
+            raise SettingError(
+                f"unknown is '{self.settings.unknown}', which needs to know where the model looks, and this one has no "
+                "attention to its source; set it to 'never' or 'keep'"
+            )
+        return Aligner(model, self.output.source, self.output.tokenizer)

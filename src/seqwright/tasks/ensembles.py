@@ -1,0 +1,115 @@
+"""Several runs that write one text together: each encodes for itself, one search asks all of them at each token."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Protocol
+
+from torch import nn
+
+from seqwright.batches.joint import JointBatches
+from seqwright.decoding.ensemble import Average, Ensemble
+from seqwright.devices import device_of
+from seqwright.errors import RunError
+from seqwright.inputs import Examples, Input
+from seqwright.inputs.tokenizers import Tokenizer
+from seqwright.outputs.text import TextOutput
+from seqwright.recipe import Recipe
+from seqwright.tasks.wired import TOKENS_AT_ONCE, Wires
+
+
+class Trained(Protocol):
+    """A run that learnt to write, as `open_run` gives it."""
+
+    @property
+    def folder(self) -> Path:
+        """Its folder, by which it is named."""
+
+    @property
+    def model(self) -> nn.Module:
+        """What it learnt."""
+
+    @property
+    def inputs(self) -> Any:
+        """Its `Wires`."""
+
+
+@dataclass(frozen=True)
+class EnsembleWires:
+    """The inputs of several runs and the output that all of them have; used as `Wires`, with an `Ensemble` as model.
+
+    Examples, alignments and scores are those of the first.
+    """
+
+    members: tuple[Wires, ...]
+
+    @property
+    def input(self) -> Input[Any, Any]:
+        """What the first run reads."""
+        return self.members[0].input
+
+    @property
+    def output(self) -> TextOutput:
+        """What all of them write."""
+        output: Any = self.members[0].output
+        return output
+
+    def losses(self, recipe: Recipe, model: Any, examples: Examples[Any]) -> dict[str, float]:
+        """Loss and perplexity of the mean of what they expect, over texts of any length."""
+        return self.output.losses(model, whole_batches(self.members, examples, recipe.training.tokens))
+
+    def predictions(
+        self, model: Any, examples: Examples[Any], decoding: Any = None, tokens: int = TOKENS_AT_ONCE
+    ) -> list[Any]:
+        """A prediction for each example."""
+        each = [(wires, wires.input.encode(examples)) for wires in self.members]
+        batches: Any = JointBatches(
+            [wires.output.batches(rows, None, wires.input, tokens=tokens) for wires, rows in each]  # type: ignore[misc]
+        )
+        return list(self.output.predict(model, batches, examples, decoding))
+
+
+def whole_batches(members: Sequence[Wires], examples: Examples[Any], tokens: int) -> Any:
+    """What members learn from examples of any length, together; of a single one, its own batches."""
+    found: list[Any] = []
+    for wires in members:
+        output: Any = wires.output
+        rows, output = wires.input.encode(examples), output.unlimited()
+        found.append(output.batches(rows, output.encode(examples, rows), wires.input, tokens=tokens))
+    return JointBatches(found) if len(found) > 1 else found[0]
+
+
+def ensemble_of(runs: Sequence[Trained], average: Average = "probabilities") -> tuple[Any, Any]:
+    """The wires and the model of several runs as one; of a single run, its own."""
+    first, *others = runs
+    if not others:
+        return first.inputs, first.model
+    for other in others:
+        refuse_other_vocabulary(first, other)
+    device = device_of(first.model)
+    models = [run.model.to(device).eval() for run in runs]
+    return EnsembleWires(tuple(run.inputs for run in runs)), Ensemble(models, average)
+
+
+def refuse_other_vocabulary(one: Trained, other: Trained) -> None:
+    """Runs that write different tokens under the same number cannot be averaged."""
+    mine, theirs = one.inputs.output.tokenizer, other.inputs.output.tokenizer
+    difference = _difference(mine, theirs)
+    if difference:
+        raise RunError(
+            f"{one.folder} and {other.folder} write different vocabularies: {difference}; runs that are joined need "
+            "the same one for the target: train them on the same data with the same [inputs]"
+        )
+
+
+def _difference(mine: Tokenizer, theirs: Tokenizer) -> str:
+    """What differs between two vocabularies, in a few words; nothing where they are the same."""
+    if mine.kind != theirs.kind:
+        return f"the tokens are of kind '{mine.kind}' and '{theirs.kind}'"
+    if mine.size != theirs.size:
+        return f"they have {mine.size:,} and {theirs.size:,} tokens"
+    pieces = zip(mine.pieces(range(mine.size)), theirs.pieces(range(theirs.size)), strict=True)
+    for number, (one, other) in enumerate(pieces):
+        if one != other:
+            return f"token {number} is '{one}' and '{other}'"
+    return "" if mine.special == theirs.special else "their special tokens are not the same"
