@@ -78,7 +78,11 @@ def main() -> None:
     texts = unlabelled(Path(os.path.relpath(home)) / "sentences.txt", 200 if given.quick else SENTENCES)
     (home / "student.toml").write_text(written(STUDENT), encoding="utf-8")
     layers = list(range(0, teacher.recipe.model.layers, 2))
-    begun = [f"model.weights={given.weights or given.teacher}", f"model.layers={len(layers)}", f"model.init_layers={layers}"]
+    begun = [
+        f"model.weights={given.weights or given.teacher}",
+        f"model.layers={len(layers)}",
+        f"model.init_layers={layers}",
+    ]
     found: dict[str, list[dict[str, Any]]] = {"distilled": [], "plain": []}
     verbs = {"distilled": ["distil", str(given.teacher)], "plain": ["train"]}
     for seed in range(1, 1 + (1 if given.quick else given.seeds)):

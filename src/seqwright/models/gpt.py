@@ -3,7 +3,7 @@
 B batch · T time · C cached and new positions · V vocabulary · D width
 """
 
-from typing import Any, Literal, NamedTuple
+from typing import Any, ClassVar, Literal, NamedTuple
 
 import torch
 import torch.nn.functional as F
@@ -16,6 +16,7 @@ from seqwright.layers.blocks import CausalBlock
 from seqwright.layers.dropout import Dropout
 from seqwright.layers.embeddings import TokenVectors, token_logits
 from seqwright.layers.taps import Tap
+from seqwright.models.heads import Last
 from seqwright.models.settings import ModelSettings
 
 SIZES: dict[str, dict[str, int]] = {
@@ -90,10 +91,12 @@ class GPT(nn.Module):
     stream with 0.02/√(2 layers), so that it does not grow with the depth.
     """
 
+    also_reads: ClassVar[tuple[str, ...]] = ("document_BT",)
+
     def __init__(self, settings: GPTSettings, *, vocabulary: int) -> None:
         super().__init__()
         self.settings, self.context = settings, settings.context
-        width = settings.width
+        self.width = width = settings.width
         self.tokens = nn.Embedding(vocabulary, width)
         self.positions = nn.Embedding(settings.context, width)
         self.dropout = Dropout(settings.dropout)
@@ -127,7 +130,7 @@ class GPT(nn.Module):
         loss = F.cross_entropy(logits_BTV.flatten(0, 1).float(), batch.target_BT.flatten(), reduction="none")
         return -loss.view_as(batch.target_BT).masked_fill(~batch.real_BT, 0.0), carry
 
-    def hidden(self, tokens_BT: Tensor, real_BT: Tensor, document_BT: Tensor | None = None) -> Tensor:
+    def hidden(self, tokens_BT: Tensor, real_BT: Tensor | None = None, document_BT: Tensor | None = None) -> Tensor:
         """`h_BTD`: what the last block makes of each token. Padding stands on the right, where nobody reads it.
 
         Where `document_BT` numbers the documents that share a row, none reads another and each begins at position 0.
@@ -136,7 +139,7 @@ class GPT(nn.Module):
         position_T = torch.arange(time, device=tokens_BT.device)
         if document_BT is None:
             return self.run_blocks(tokens_BT, position_T, None, (None,) * len(self.blocks))[0]
-        begins_BT = torch.ones_like(real_BT)
+        begins_BT = torch.ones_like(tokens_BT, dtype=torch.bool)
         begins_BT[:, 1:] = document_BT[:, 1:] != document_BT[:, :-1]
         first_BT = torch.where(begins_BT, position_T, 0).cummax(1).values
         allowed_BTT = (first_BT.unsqueeze(2) == first_BT.unsqueeze(1)) & not_later(time, time, tokens_BT.device)
@@ -149,6 +152,10 @@ class GPT(nn.Module):
     def lens(self, stream_BTD: Tensor) -> Tensor:
         """What a block would say if it were the last."""
         return self.logits(self.norm(stream_BTD))
+
+    def pool(self) -> Last:
+        """The vector of the last token, which has read all others."""
+        return Last()
 
     def depths(self) -> dict[str, int]:
         """The embeddings lie below all blocks."""

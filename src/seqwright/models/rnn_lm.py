@@ -5,7 +5,7 @@ B batch · T time · V vocabulary · E embedding · D width
 
 from collections.abc import Callable
 from functools import partial
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal
 
 import torch
 import torch.nn.functional as F
@@ -19,6 +19,7 @@ from seqwright.layers.initialisation import Initialisation, initialise
 from seqwright.layers.recurrence import Cell, DeepTransition, GRUCell, LSTMCell, ReLUCell, RNNCell, UGRNNCell
 from seqwright.layers.scanning import Recurrent, RecurrentState, VariationalDropout
 from seqwright.layers.taps import Tap
+from seqwright.models.heads import Last
 from seqwright.models.settings import ModelSettings
 
 CELLS: dict[tuple[str, str], Callable[..., Cell[Any]]] = {
@@ -75,10 +76,13 @@ class RecurrentLM(nn.Module):
     for models that give them more than the token (`read_vectors`).
     """
 
+    also_reads: ClassVar[tuple[str, ...]] = ()
+
     def __init__(self, settings: RecurrentLMSettings, *, vocabulary: int, beside: int = 0) -> None:
         super().__init__()
         self.settings = settings
-        width, embedding = settings.width, settings.embedding or settings.width
+        self.width = width = settings.width
+        embedding = settings.embedding or width
         cell = CELLS[settings.kind, settings.activation]
         if settings.transition:
             cell = partial(DeepTransition, cell, layers=settings.transition)
@@ -135,7 +139,7 @@ class RecurrentLM(nn.Module):
         h_BTD, state = self.recurrent(x_BTE, state, real_BT)
         return self.logits(self.dropout(self.contextual(h_BTD))), state
 
-    def hidden(self, tokens_BT: Tensor, real_BT: Tensor) -> Tensor:
+    def hidden(self, tokens_BT: Tensor, real_BT: Tensor | None = None) -> Tensor:
         """`h_BTD`: what the highest layer says at each token of texts that are read from the beginning."""
         said_BTD, _ = self.recurrent(self.vectors(tokens_BT), None, real_BT)
         h_BTD: Tensor = self.dropout(self.contextual(said_BTD))
@@ -145,6 +149,10 @@ class RecurrentLM(nn.Module):
         """How well each token of the vocabulary fits after each vector."""
         logits_BTV: Tensor = self.embedding.logits(self.narrow(h_BTD)) if self.output is None else self.output(h_BTD)
         return logits_BTV
+
+    def pool(self) -> Last:
+        """What it says at the last token."""
+        return Last()
 
     def depths(self) -> dict[str, int]:
         """The embeddings lie below all layers."""

@@ -20,7 +20,7 @@ from seqwright.inputs.prompt_text import PromptText
 from seqwright.inputs.tokenizers import Tokenizer
 from seqwright.layers.embeddings import HasSentenceVectors, HasTokenVectors
 from seqwright.layers.taps import listen
-from seqwright.objectives.labels_and_words import SaysWords
+from seqwright.objectives.labels_and_words import says_words
 from seqwright.tasks.reading import read_rows
 
 TOKENS_AT_ONCE = 8192
@@ -88,7 +88,7 @@ class Embedder:
             read = read_rows(self.model, self.inputs, rows, first=self.begin)
             contextual_BTD = torch.cat(self._contextual.heard or [], dim=1).float().cpu()
         if self.pooling == "first":
-            forwards = isinstance(self.inputs, PlainText | PromptText) or isinstance(self.model, SaysWords)
+            forwards = isinstance(self.inputs, PlainText | PromptText) or says_words(self.model)
             if not read.before or forwards:
                 raise SettingError(
                     "--pooling first is the vector of [CLS], which reads the whole text; this model has none: use mean"

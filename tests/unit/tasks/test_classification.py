@@ -13,7 +13,7 @@ from seqwright.cli.classifying import _line, draw_confusion
 from seqwright.data.labelled import LabelledFiles, LabelledFilesSettings, training_labels
 from seqwright.errors import DataError
 from seqwright.inputs.labelled_text import LabelledText, LabelledTextSettings
-from seqwright.models.classifier import RecurrentClassifier, RecurrentClassifierSettings
+from seqwright.models.headed import RecurrentClassifierSettings, pooled_model
 from seqwright.objectives.labels import Labels, LabelsSettings
 from seqwright.recipe import Recipe
 from seqwright.tasks import Evaluation
@@ -80,7 +80,7 @@ def test_a_small_network_learns_it() -> None:
     assert prepared.scores == ("loss", "accuracy", "macro_f1", "f1", "matthews")
     assert prepared.lower_is_better == {"loss"}
     torch.manual_seed(1)
-    model = RecurrentClassifier(RecurrentClassifierSettings(kind="gru", width=8, embedding=8), **inputs.sizes())
+    model = pooled_model(RecurrentClassifierSettings(kind="gru", width=8, embedding=8), **inputs.sizes())
     used = fit(model, Labels(), prepared.train, settings=recipe.training).eval()
     scores = prepared.evaluate(used)
     assert scores["accuracy"] == scores["macro_f1"] == scores["f1"] == 100

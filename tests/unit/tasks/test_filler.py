@@ -13,7 +13,7 @@ from seqwright.errors import DataError
 from seqwright.inputs.foreign_tokenizers import ForeignTokenizer
 from seqwright.inputs.masked_text import MaskedText, MaskedTextSettings
 from seqwright.inputs.tokenizers import Tokenizer
-from seqwright.models.bert_heads import MaskedBert, MaskedBertSettings
+from seqwright.models.bert import MaskedBert, MaskedBertSettings
 from seqwright.tasks.embedder import Embedder
 from seqwright.tasks.filler import Filler
 

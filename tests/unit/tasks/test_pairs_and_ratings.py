@@ -18,7 +18,7 @@ from seqwright.errors import DataError, RunError, SettingError
 from seqwright.inputs.labelled_text import LabelledText
 from seqwright.inputs.rated_text import RatedText
 from seqwright.interchange.recipes import UNKNOWN
-from seqwright.models.classifier import RecurrentClassifier
+from seqwright.models.headed import pooled_model
 from seqwright.objectives.labels import Labels
 from seqwright.objectives.rating import Rating
 from seqwright.recipe import Recipe, recipe_from
@@ -143,7 +143,7 @@ def test_a_network_learns_from_pairs() -> None:
     recipe, data, inputs = wired("labels")
     prepared = ClassificationTask().prepared(recipe, data, inputs)
     torch.manual_seed(1)
-    model = RecurrentClassifier(recipe.model, **inputs.sizes())
+    model = pooled_model(recipe.model, **inputs.sizes())
     before = prepared.evaluate(model.eval())["loss"]
     used = fit(model, Labels(), prepared.train, settings=recipe.training).eval()
     assert prepared.evaluate(used)["loss"] < before
@@ -250,7 +250,7 @@ def test_a_network_learns_to_rate() -> None:
     recipe, data, inputs = wired("rating")
     prepared = RatingTask().prepared(recipe, data, inputs)
     torch.manual_seed(1)
-    model = RecurrentClassifier(recipe.model, **inputs.sizes())
+    model = pooled_model(recipe.model, **inputs.sizes())
     before = prepared.evaluate(model.eval())["loss"]
     used = fit(model, Rating(), prepared.train, settings=recipe.training).eval()
     assert prepared.evaluate(used)["loss"] < before

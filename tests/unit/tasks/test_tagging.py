@@ -14,8 +14,8 @@ from seqwright.data.tagged import TaggedFiles, TaggedFilesSettings
 from seqwright.decoding.settings import DecodingSettings
 from seqwright.errors import DataError, SettingError
 from seqwright.inputs.tagged_text import TaggedText, TaggedTextSettings
-from seqwright.models.bert_heads import BertHeadSettings
-from seqwright.models.tagger import RecurrentTagger, RecurrentTaggerSettings
+from seqwright.models.headed import BertHeadSettings, token_model
+from seqwright.models.reading import ReadingSettings
 from seqwright.objectives.labels import Labels, LabelsSettings
 from seqwright.recipe import Recipe
 from seqwright.tasks.tag_baseline import TagBaseline
@@ -70,7 +70,7 @@ def wired(inputs: dict[str, Any] | None = None, **settings: Any) -> tuple[Recipe
     chosen = TaggedTextSettings.model_validate({"kind": "spaced", **(inputs or {})})
     training = TrainingSettings(tokens=256, steps=60, schedule="constant", rate=0.02, warmup=0, validate_every=60)
     recipe = Recipe(
-        "people", "", data_settings, chosen, RecurrentTaggerSettings(), LabelsSettings(), training, DecodingSettings()
+        "people", "", data_settings, chosen, ReadingSettings(), LabelsSettings(), training, DecodingSettings()
     )
     data = TaggedFiles(data_settings)
     return recipe, data, TaggingTask().learnt_inputs(recipe, data)
@@ -94,8 +94,8 @@ def test_a_small_network_learns_it() -> None:
     assert prepared.scores == ("loss", "accuracy", "precision", "recall", "f1")
     assert prepared.lower_is_better == {"loss"}
     torch.manual_seed(1)
-    settings = RecurrentTaggerSettings(kind="gru", width=8, embedding=8, dropout=0.1, word_dropout=0.0)
-    used = fit(RecurrentTagger(settings, **inputs.sizes()), Labels(), prepared.train, settings=recipe.training).eval()
+    settings = ReadingSettings(kind="gru", width=8, embedding=8, dropout=0.1, word_dropout=0.0)
+    used = fit(token_model(settings, **inputs.sizes()), Labels(), prepared.train, settings=recipe.training).eval()
     scores = prepared.evaluate(used)
     assert scores["accuracy"] == scores["f1"] == 100
     assert baseline(data, inputs, "valid").scores["f1"] < 90  # "old" is not in the word
