@@ -14,6 +14,7 @@ from seqwright.models.gpt import GPT, GPTSettings, init_weights
 from seqwright.models.heads import Headed, Max, Mean, PooledHead, TokenHead
 from seqwright.models.reading import ReadingSettings
 from seqwright.models.rnn_lm import RecurrentLM, RecurrentLMSettings
+from seqwright.models.settings import ModelSettings
 
 POOLS: dict[str, type[nn.Module]] = {"mean": Mean, "max": Max}  # any other is the body's own
 
@@ -91,7 +92,7 @@ class RecurrentLMClassifierSettings(RecurrentLMSettings):
 
     def body(self, *, vocabulary: int) -> RecurrentLM:
         """The language model."""
-        own = self.model_dump(include=set(RecurrentLMSettings.model_fields))
+        own = self.model_dump(include=RecurrentLMSettings.model_fields.keys() - ModelSettings.model_fields.keys())
         return RecurrentLM(RecurrentLMSettings.model_validate({**own, "kind": "lstm"}), vocabulary=vocabulary)
 
 
