@@ -52,10 +52,10 @@ def _gpt2() -> Family:
     body = (
         *single("tokens.weight", "transformer.wte.weight"),
         *single("positions.weight", "transformer.wpe.weight"),
-        *layer(f"{block}.attention_norm", f"{theirs}.ln_1"),
+        *layer(f"{block}.around_attention.norm", f"{theirs}.ln_1"),
         *layer(attention, f"{theirs}.attn.c_attn", "transposed"),
         *layer(f"{block}.attention.output", f"{theirs}.attn.c_proj", "transposed"),
-        *layer(f"{block}.feed_forward_norm", f"{theirs}.ln_2"),
+        *layer(f"{block}.around_feed_forward.norm", f"{theirs}.ln_2"),
         *layer(f"{block}.feed_forward.widen", f"{theirs}.mlp.c_fc", "transposed"),
         *layer(f"{block}.feed_forward.narrow", f"{theirs}.mlp.c_proj", "transposed"),
         *layer("norm", "transformer.ln_f"),
@@ -99,10 +99,10 @@ def _encoder(prefix: str) -> Rows:
         *layer("body.norm", f"{prefix}embeddings.LayerNorm"),
         *layer(attention, [f"{theirs}.attention.self.{part}" for part in ("query", "key", "value")]),
         *layer(f"{block}.attention.output", f"{theirs}.attention.output.dense"),
-        *layer(f"{block}.attention_norm", f"{theirs}.attention.output.LayerNorm"),
+        *layer(f"{block}.around_attention.norm", f"{theirs}.attention.output.LayerNorm"),
         *layer(f"{block}.feed_forward.widen", f"{theirs}.intermediate.dense"),
         *layer(f"{block}.feed_forward.narrow", f"{theirs}.output.dense"),
-        *layer(f"{block}.feed_forward_norm", f"{theirs}.output.LayerNorm"),
+        *layer(f"{block}.around_feed_forward.norm", f"{theirs}.output.LayerNorm"),
         *layer("body.pooler", f"{prefix}pooler.dense"),
     )
 
@@ -198,10 +198,10 @@ def _distilbert() -> Family:
         *layer("body.norm", "distilbert.embeddings.LayerNorm"),
         *layer(attention, [f"{theirs}.attention.{part}_lin" for part in ("q", "k", "v")]),
         *layer(f"{block}.attention.output", f"{theirs}.attention.out_lin"),
-        *layer(f"{block}.attention_norm", f"{theirs}.sa_layer_norm"),
+        *layer(f"{block}.around_attention.norm", f"{theirs}.sa_layer_norm"),
         *layer(f"{block}.feed_forward.widen", f"{theirs}.ffn.lin1"),
         *layer(f"{block}.feed_forward.narrow", f"{theirs}.ffn.lin2"),
-        *layer(f"{block}.feed_forward_norm", f"{theirs}.output_layer_norm"),
+        *layer(f"{block}.around_feed_forward.norm", f"{theirs}.output_layer_norm"),
     )
     masking = (
         *layer("transform", "vocab_transform"),

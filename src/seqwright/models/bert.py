@@ -3,6 +3,7 @@
 B batch · T time · N hidden tokens · V vocabulary · D width
 """
 
+from functools import partial
 from typing import Any, ClassVar, Literal
 
 import torch
@@ -11,7 +12,8 @@ from pydantic import Field, NonNegativeInt, PositiveInt, model_validator
 from torch import Tensor, nn
 
 from seqwright.batches.masked import Masked
-from seqwright.layers.blocks import BidirectionalBlock
+from seqwright.layers.attention import Attention
+from seqwright.layers.blocks import ITSELF, Block, GELUFeedForward, PostNorm
 from seqwright.layers.dropout import Dropout
 from seqwright.layers.embeddings import TokenVectors, token_logits
 from seqwright.layers.taps import Tap
@@ -128,13 +130,12 @@ class Bert(nn.Module):
         self.norm = nn.LayerNorm(width, eps=settings.epsilon)
         self.dropout = Dropout(settings.dropout)
         self.blocks = nn.ModuleList(
-            BidirectionalBlock(
-                width=width,
-                heads=settings.heads,
-                inner=settings.feed_forward,
-                dropout=settings.dropout,
-                attention_dropout=settings.attention_dropout,
-                epsilon=settings.epsilon,
+            Block(
+                Attention(
+                    width=width, heads=settings.heads, view=ITSELF, bias=True, dropout=settings.attention_dropout
+                ),
+                GELUFeedForward(width=width, inner=settings.feed_forward),
+                partial(PostNorm, width=width, dropout=settings.dropout, epsilon=settings.epsilon),
             )
             for _ in range(settings.layers)
         )
@@ -154,7 +155,7 @@ class Bert(nn.Module):
         x_BTD = self.embedded(self.dropout(self.norm(x_BTD)))
         allowed_B1T = None if real_BT is None or bool(real_BT.all()) else real_BT.unsqueeze(1)
         for block in self.blocks:
-            x_BTD = block(x_BTD, allowed_B1T)
+            x_BTD, _ = block(x_BTD, allowed_B1T)
         h_BTD: Tensor = self.contextual(x_BTD)
         return h_BTD
 
