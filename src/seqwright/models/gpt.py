@@ -7,7 +7,6 @@ from functools import partial
 from typing import Any, ClassVar, Literal, NamedTuple
 
 import torch
-import torch.nn.functional as F
 from pydantic import Field, PositiveInt, model_validator
 from torch import Tensor, nn
 
@@ -15,7 +14,7 @@ from seqwright.batches.text import Text
 from seqwright.layers.attention import Allowed, Attention, Causal, KeysValues, not_later
 from seqwright.layers.blocks import ITSELF, Block, GELUFeedForward, PreNorm
 from seqwright.layers.dropout import Dropout
-from seqwright.layers.embeddings import TokenVectors, token_logits
+from seqwright.layers.embeddings import TokenVectors, target_log_probability, token_logits
 from seqwright.layers.taps import Tap
 from seqwright.models.heads import Last
 from seqwright.models.settings import ModelSettings
@@ -157,10 +156,9 @@ class GPT(nn.Module):
         """Nothing flows from batch to batch."""
 
     def log_probability(self, batch: Text, carry: None = None) -> tuple[Tensor, None]:
-        """`logp_BT` of every wanted token, 0 at padding."""
+        """`logp_BT` of every target token, 0 at padding."""
         logits_BTV, _ = self(batch, None)
-        loss = F.cross_entropy(logits_BTV.flatten(0, 1).float(), batch.target_BT.flatten(), reduction="none")
-        return -loss.view_as(batch.target_BT).masked_fill(~batch.real_BT, 0.0), carry
+        return target_log_probability(logits_BTV, batch.target_BT, batch.real_BT), carry
 
     def lens(self, stream_BTD: Tensor) -> Tensor:
         """What a block would say if it were the last."""

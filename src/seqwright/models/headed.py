@@ -11,7 +11,7 @@ from torch import nn
 from seqwright.layers.dropout import Dropout
 from seqwright.models.bert import Bert, BertSettings
 from seqwright.models.gpt import GPT, GPTSettings, init_weights
-from seqwright.models.heads import Headed, Max, Mean, PooledHead, TokenHead
+from seqwright.models.heads import Body, Headed, Max, Mean, PooledHead, TokenHead
 from seqwright.models.reading import ReadingSettings
 from seqwright.models.rnn_lm import RecurrentLM, RecurrentLMSettings
 from seqwright.models.settings import ModelSettings
@@ -34,10 +34,6 @@ class BertHeadSettings(BertSettings):
 
     head_dropout: float = Field(default=0.1, ge=0, lt=1)
     """Share of the vectors that is dropped, in training, before the output."""
-
-    def before_head(self) -> nn.Module:
-        """What drops a share of the vectors."""
-        return Dropout(self.head_dropout)
 
     def body(self, *, vocabulary: int) -> Bert:
         """Without a pooler, since nothing is said of a text as a whole."""
@@ -67,10 +63,6 @@ class GPTClassifierSettings(GPTSettings):
     head_dropout: float = Field(default=0.1, ge=0, lt=1)
     """Share of the last token's vector that is dropped, in training, before the output."""
 
-    def before_head(self) -> nn.Module:
-        """What drops a share of the vectors."""
-        return Dropout(self.head_dropout)
-
     def body(self, *, vocabulary: int) -> GPT:
         """The language model."""
         return GPT(self, vocabulary=vocabulary)
@@ -86,10 +78,6 @@ class RecurrentLMClassifierSettings(RecurrentLMSettings):
     head_dropout: float = Field(default=0.1, ge=0, lt=1)
     """Share of the last token's vector that is dropped, in training, before the output."""
 
-    def before_head(self) -> nn.Module:
-        """What drops a share of the vectors."""
-        return Dropout(self.head_dropout)
-
     def body(self, *, vocabulary: int) -> RecurrentLM:
         """The language model."""
         own = self.model_dump(include=RecurrentLMSettings.model_fields.keys() - ModelSettings.model_fields.keys())
@@ -104,8 +92,7 @@ def pooled_model(settings: TextSettings, *, classes: int = 1, **sizes: Any) -> H
     """p(class | text), or a number for it, which is one output that nothing is done to."""
     body = settings.body(**sizes)
     pool = POOLS[settings.pooling]() if settings.pooling in POOLS else body.pool()
-    head = PooledHead(pool, settings.before_head(), width=body.width, outputs=classes)
-    return Headed(body, _begun(head, settings), frozen=settings.frozen)
+    return _headed(body, PooledHead(pool, _dropout(settings), width=body.width, outputs=classes), settings)
 
 
 def token_model(settings: TokenSettings, *, classes: int, **sizes: Any) -> Headed:
@@ -116,8 +103,7 @@ def token_model(settings: TokenSettings, *, classes: int, **sizes: Any) -> Heade
     Differs from the papers: tags are chosen one by one and not as a sequence (no CRF).
     """
     body = settings.body(**sizes)
-    head = TokenHead(settings.before_head(), width=body.width, outputs=classes)
-    return Headed(body, _begun(head, settings), frozen=settings.frozen)
+    return _headed(body, TokenHead(_dropout(settings), width=body.width, outputs=classes), settings)
 
 
 def span_model(settings: TokenSettings, **sizes: Any) -> Headed:
@@ -130,8 +116,11 @@ def span_model(settings: TokenSettings, **sizes: Any) -> Headed:
     return token_model(settings, classes=2, **sizes)
 
 
-def _begun(head: nn.Module, settings: TextSettings | TokenSettings) -> nn.Module:
-    """A head over a Transformer begins as its body does, one over recurrent layers as torch has it."""
-    if not isinstance(settings, ReadingSettings):
+def _dropout(settings: TextSettings | TokenSettings) -> nn.Module:
+    return nn.Dropout(settings.dropout) if isinstance(settings, ReadingSettings) else Dropout(settings.head_dropout)
+
+
+def _headed(body: Body, head: nn.Module, settings: TextSettings | TokenSettings) -> Headed:
+    if not isinstance(settings, ReadingSettings):  # over recurrent layers a head begins as torch has it
         init_weights(head)
-    return head
+    return Headed(body, head, frozen=settings.frozen)

@@ -46,10 +46,6 @@ class ReadingSettings(ModelSettings):
     forget_bias: float = 1.0
     """Added at the beginning to the bias of the gate that keeps the old state, so that it stands open."""
 
-    def before_head(self) -> nn.Module:
-        """What drops a share of what the last layer says."""
-        return nn.Dropout(self.dropout)
-
     def body(self, *, vocabulary: int | None = None, channels: int | None = None) -> "RecurrentReader":
         """The layers."""
         return RecurrentReader(self, vocabulary=vocabulary, channels=channels)
