@@ -96,7 +96,8 @@ def _begun_from(tensors: Path, renamed: Renamed) -> Any:
     def begun(model: nn.Module, objective: Objective, *arguments: Any, **others: Any) -> Any:
         modules: dict[str, nn.Module] = {"model": model, "objective": objective}
         if tensors.exists():
-            saved = {renamed(name): tensor for name, tensor in load_file(tensors).items()}
+            known = {f"{prefix}.{name}" for prefix, module in modules.items() for name in unique_tensors(module)}
+            saved = {n if n in known else renamed(n): tensor for n, tensor in load_file(tensors).items()}
             for prefix, module in modules.items():
                 load_tensors(module, _below(saved, f"{prefix}."))
         else:

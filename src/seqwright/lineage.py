@@ -89,9 +89,10 @@ MOE_TRANSFORMER = ("seqwright.models.moe_transformer", "MoETransformer", "MoETra
 NGRAM = ("seqwright.models.ngram", "Ngram", "NgramSettings")
 MLP_LM = ("seqwright.models.mlp_lm", "MLPLM", "MLPLMSettings")
 RNN_LM = ("seqwright.models.rnn_lm", "RecurrentLM", "RecurrentLMSettings")
-CLASSIFIER = ("seqwright.models.classifier", "RecurrentClassifier", "RecurrentClassifierSettings")
+HEADED = "seqwright.models.headed"  # the thing is the head, the settings build the body
+CLASSIFIER = (HEADED, "pooled_model", "RecurrentClassifierSettings")
 VECTOR_TO_SEQUENCE = ("seqwright.models.vector_to_sequence", "VectorToSequence", "VectorToSequenceSettings")
-TAGGER = ("seqwright.models.tagger", "RecurrentTagger", "RecurrentTaggerSettings")
+TAGGER = (HEADED, "token_model", "ReadingSettings")
 SEQ2SEQ = ("seqwright.models.seq2seq", "Seq2Seq", "Seq2SeqSettings")
 CONTEXT_RNN = ("seqwright.models.context_rnn", "ContextRNN", "ContextRNNSettings")
 ATTENTIONAL_RNN = "seqwright.models.attentional_rnn"
@@ -101,15 +102,12 @@ DEEP_ATT = ("seqwright.models.deep_att", "DeepAtt", "DeepAttSettings")
 LUONG = (ATTENTIONAL_RNN, "Luong", "LuongSettings")
 FORECASTERS = "seqwright.models.forecasters"
 GPT = ("seqwright.models.gpt", "GPT", "GPTSettings")
-BERT_HEADS = "seqwright.models.bert_heads"
-MASKED_BERT = (BERT_HEADS, "MaskedBert", "MaskedBertSettings", READING)
-BERT_CLASSIFIER = (BERT_HEADS, "BertClassifier", "BertTextSettings", READING | {"begins"})
-LM_CLASSIFIER = ("seqwright.models.lm_classifier", "LanguageModelClassifier")
-GPT_CLASSIFIER = (*LM_CLASSIFIER, "GPTClassifierSettings", READING | {"begins"})
-RNN_LM_CLASSIFIER = (*LM_CLASSIFIER, "RecurrentLMClassifierSettings", READING | {"begins"})
-BERT_RATER = (BERT_HEADS, "BertRater", "BertTextSettings", READING | {"begins"})
-BERT_TAGGER = (BERT_HEADS, "BertTagger", "BertHeadSettings", READING | {"begins"})
-BERT_ANSWERER = (BERT_HEADS, "BertAnswerer", "BertHeadSettings", READING)
+MASKED_BERT = ("seqwright.models.bert", "MaskedBert", "MaskedBertSettings", READING)
+BERT_CLASSIFIER = (HEADED, "pooled_model", "BertTextSettings", READING | {"begins"})
+GPT_CLASSIFIER = (HEADED, "pooled_model", "GPTClassifierSettings", READING | {"begins"})
+RNN_LM_CLASSIFIER = (HEADED, "pooled_model", "RecurrentLMClassifierSettings", READING | {"begins"})
+BERT_TAGGER = (HEADED, "token_model", "BertHeadSettings", READING | {"begins"})
+BERT_ANSWERER = (HEADED, "span_model", "BertHeadSettings", READING)
 RNN_FORECASTER = (FORECASTERS, "RecurrentForecaster", "RecurrentForecasterSettings")
 MODELS = (
     Model("n-gram", "ngram", "language", *NGRAM, COUNTED),
@@ -167,9 +165,9 @@ MODELS = (
     Model("GPT-2", "gpt", "rating", *GPT_CLASSIFIER),
     Model("ULMFiT", "lstm-lm", "classification", *RNN_LM_CLASSIFIER),
     Model("ULMFiT", "lstm-lm", "rating", *RNN_LM_CLASSIFIER),
-    Model("BERT", "bert", "rating", *BERT_RATER),
-    Model("RoBERTa", "roberta", "rating", *BERT_RATER),
-    Model("DistilBERT", "distilbert", "rating", *BERT_RATER),
+    Model("BERT", "bert", "rating", *BERT_CLASSIFIER),
+    Model("RoBERTa", "roberta", "rating", *BERT_CLASSIFIER),
+    Model("DistilBERT", "distilbert", "rating", *BERT_CLASSIFIER),
     Model("BERT", "bert", "tagging", *BERT_TAGGER),
     Model("RoBERTa", "roberta", "tagging", *BERT_TAGGER),
     Model("DistilBERT", "distilbert", "tagging", *BERT_TAGGER),

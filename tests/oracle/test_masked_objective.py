@@ -10,7 +10,7 @@ from torch import Tensor, nn
 
 from seqwright.batches.masked import Masked
 from seqwright.errors import SettingError
-from seqwright.models.bert_heads import MaskedBert, MaskedBertSettings
+from seqwright.models.bert import MaskedBert, MaskedBertSettings
 from seqwright.objectives.masked_token import MaskedToken
 
 B, T, V = 5, 11, 17

@@ -9,7 +9,7 @@ from torch import Tensor, nn
 
 from seqwright.batches.labelled import Labelled
 from seqwright.errors import SettingError
-from seqwright.models.bert_heads import BertClassifier, BertTextSettings
+from seqwright.models.headed import BertTextSettings, pooled_model
 from seqwright.objectives.r_drop import RDrop, RDropSettings
 from tests.small_models import BERT, labelled_with_seconds, small
 
@@ -71,7 +71,7 @@ def test_passes_that_agree_are_not_apart() -> None:
 
 def test_a_model_that_drops_nothing_is_refused() -> None:
     settings: dict[str, Any] = {**BERT, "dropout": 0.0, "head_dropout": 0.0}
-    model = BertClassifier(BertTextSettings(**settings), vocabulary=13, classes=3)
+    model = pooled_model(BertTextSettings(**settings), vocabulary=13, classes=3)
     with pytest.raises(SettingError, match=r"this model drops nothing: set model\.dropout=0\.1"):
         RDrop()(model, labelled_with_seconds(), None)
     RDrop()(model.eval(), labelled_with_seconds(), None)

@@ -98,7 +98,7 @@ def imported(folder: Path, run: Path) -> Run:
 def our_batch(run: Run) -> Any:
     if run.recipe.task == "language":
         return Text(TOKENS, TOKENS, REAL)
-    return Labelled(TOKENS, REAL, torch.zeros(len(TOKENS)), SEGMENT)
+    return Labelled(TOKENS, REAL, torch.zeros(len(TOKENS)), segments_for(run))
 
 
 def segments_for(run: Run) -> Tensor:

@@ -211,7 +211,7 @@ def test_names_without_prefix_old_names_and_half_precision_are_read(here: Path) 
     run = open_run(here / "runs" / "bert")
     assert (run.recipe.model.head, run.recipe.model.pooler) == (False, True)
     expected = tensors["bert.encoder.layer.1.output.LayerNorm.weight"].half().float()
-    assert torch.equal(unique_tensors(run.model)["body.blocks.1.feed_forward_norm.weight"], expected)
+    assert torch.equal(unique_tensors(run.model)["body.blocks.1.around_feed_forward.norm.weight"], expected)
 
 
 @pytest.mark.parametrize("task", ["masking", "classification"])

@@ -79,8 +79,8 @@ def _write_checkpoint(run: Run, folder: Path, side: str | None) -> str:
     settings, tensors = run.recipe.model.model_dump(mode="json"), unique_tensors(run.model)
     if task == "rating":  # the model says how far from the mean, and there what it says is the rating
         values = inputs.output
-        tensors |= {name: tensors[name] * values.deviation for name in ("output.weight", "output.bias")}
-        tensors["output.bias"] = tensors["output.bias"] + values.mean
+        tensors |= {name: tensors[name] * values.deviation for name in ("head.output.weight", "head.output.bias")}
+        tensors["head.output.bias"] = tensors["head.output.bias"] + values.mean
     pairs = isinstance(inputs, Wires) and reads_pairs(inputs.input)
     return write_checkpoint(folder, task, settings, tensors, inputs.tokenizer, labels=names, pairs=pairs, first=first)
 

@@ -178,7 +178,7 @@ def _labels(config: Mapping[str, Any], tensors: Mapping[str, Tensor], head: Head
                 "own there, since they could not be told apart"
             )
         return names
-    (output,) = (row.theirs[0] for row in head.rows if row.ours == ("output.bias",))
+    (output,) = (row.theirs[0] for row in head.rows if row.ours == ("head.output.bias",))
     return [f"LABEL_{number}" for number in range(len(tensors.get(output, ())))]
 
 

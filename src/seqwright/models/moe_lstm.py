@@ -6,13 +6,12 @@ B batch · T time · V vocabulary · D width
 from typing import Literal, NamedTuple
 
 import torch
-import torch.nn.functional as F
 from pydantic import Field, PositiveInt, model_validator
 from torch import Tensor, nn
 
 from seqwright.batches.text import Text
 from seqwright.layers.dropout import Dropout
-from seqwright.layers.embeddings import TokenEmbedding, TokenVectors
+from seqwright.layers.embeddings import TokenEmbedding, TokenVectors, target_log_probability
 from seqwright.layers.experts import Experts
 from seqwright.layers.initialisation import initialise
 from seqwright.layers.recurrence import LSTMCell
@@ -93,10 +92,9 @@ class MoELSTM(nn.Module):
         return None if bool(batch.fresh_B.all()) else self.start(batch)
 
     def log_probability(self, batch: Text, carry: MoELSTMState | None = None) -> tuple[Tensor, MoELSTMState]:
-        """`logp_BT` of every wanted token, 0 at padding."""
+        """`logp_BT` of every target token, 0 at padding."""
         logits_BTV, carry = self(batch, carry)
-        loss = F.cross_entropy(logits_BTV.flatten(0, 1).float(), batch.target_BT.flatten(), reduction="none")
-        return -loss.view_as(batch.target_BT).masked_fill(~batch.real_BT, 0.0), carry
+        return target_log_probability(logits_BTV, batch.target_BT, batch.real_BT), carry
 
     def token_vectors(self) -> dict[str, TokenVectors]:
         """Its embeddings, and what the highest layer says."""

@@ -33,10 +33,15 @@ class RatingAndWordsSettings(RatingSettings):
 
 @runtime_checkable
 class SaysWords(Protocol):
-    """A classifier whose body is a language model."""
+    """A body that is a language model."""
 
-    def with_words(self, batch: Any) -> tuple[Tensor, Tensor]:
-        """`logits_BC` of the classes, and `logits_BTV` of the token after each token."""
+    def logits(self, h_BTD: Tensor) -> Tensor:
+        """`logits_BTV` of the token after each, from the body's vectors."""
+
+
+def says_words(model: nn.Module) -> bool:
+    """Whether what a model's head stands on is a language model."""
+    return isinstance(dict(model.named_children()).get("body"), SaysWords)
 
 
 class LabelsAndWords(Objective):
@@ -54,7 +59,7 @@ class LabelsAndWords(Objective):
 
     def start(self, model: nn.Module, batch: Any) -> None:
         """Nothing flows from batch to batch; a model without words is refused before anything is learnt."""
-        if not isinstance(model, SaysWords):
+        if not says_words(model):
             raise SettingError(
                 "the auxiliary loss is that of a language model, which this model is not: choose model.kind=gpt or "
                 "lstm-lm, or objective.kind=labels (for numbers, rating)"
@@ -66,9 +71,10 @@ class LabelsAndWords(Objective):
 
     def forward(self, model: Any, batch: Any, carry: Any) -> tuple[Loss, Any]:
         """The loss over the texts and over their tokens."""
-        said_BC, logits_BTV = model.with_words(batch)
-        parts = self.label.loss_of(said_BC, batch).parts
-        return Loss({**parts, "words": Part(*words_loss(logits_BTV, batch), weight=self.words)}), carry
+        h_BTD = model.read(batch)
+        parts = self.label.loss_of(model.head(h_BTD, batch), batch).parts
+        words = words_loss(model.body.logits(h_BTD), batch)
+        return Loss({**parts, "words": Part(*words, weight=self.words)}), carry
 
 
 def words_loss(logits_BTV: Tensor, batch: Any) -> tuple[Tensor, int]:

@@ -19,7 +19,7 @@ from seqwright.inputs.prompt import PromptInput
 from seqwright.inputs.tokenizers import Tokenizer
 from seqwright.layers.embeddings import HasSentenceVectors, HasTokenVectors
 from seqwright.layers.taps import listen
-from seqwright.objectives.labels_and_words import SaysWords
+from seqwright.objectives.labels_and_words import says_words
 from seqwright.tasks.reading import joined, read_rows
 from seqwright.tasks.wired import Wires
 
@@ -95,7 +95,7 @@ class Embedder:
             contextual_BTD = torch.cat(self._contextual.heard or [], dim=1).float().cpu()
         if self.pooling == "first":
             read_by = self.inputs.input if isinstance(self.inputs, Wires) else self.inputs
-            forwards = isinstance(read_by, PlainText | PromptInput) or isinstance(self.model, SaysWords)
+            forwards = isinstance(read_by, PlainText | PromptInput) or says_words(self.model)
             if not read.before or forwards:
                 raise SettingError(
                     "--pooling first is the vector of [CLS], which reads the whole text; this model has none: use mean"

@@ -90,7 +90,7 @@ def test_a_small_network_learns_it() -> None:
     assert prepared.scores == ("loss", "accuracy", "macro_f1", "f1", "matthews")
     assert prepared.lower_is_better == {"loss"}
     torch.manual_seed(1)
-    model = RecurrentClassifier(RecurrentClassifierSettings(kind="gru", width=8, embedding=8), **inputs.sizes())
+    model = pooled_model(RecurrentClassifierSettings(kind="gru", width=8, embedding=8), **inputs.sizes())
     used = fit(model, Labels(), prepared.train, settings=recipe.training).eval()
     scores = prepared.evaluate(used)
     assert scores["accuracy"] == scores["macro_f1"] == scores["f1"] == 100

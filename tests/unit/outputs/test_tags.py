@@ -17,8 +17,8 @@ from seqwright.errors import DataError, RunError, SettingError
 from seqwright.inputs import Given
 from seqwright.inputs.words import WordsSettings
 from seqwright.kinds import task_of
-from seqwright.models.bert_heads import BertHeadSettings
-from seqwright.models.tagger import RecurrentTagger, RecurrentTaggerSettings
+from seqwright.models.headed import BertHeadSettings, token_model
+from seqwright.models.reading import ReadingSettings
 from seqwright.objectives.labels import Labels, LabelsSettings
 from seqwright.outputs.most_frequent import MostFrequentTag
 from seqwright.outputs.tags import Tagging, TagsOutput
@@ -73,7 +73,7 @@ def wired(inputs: dict[str, Any] | None = None, **settings: Any) -> tuple[Recipe
     chosen = WordsSettings.model_validate({"kind": "spaced", **(inputs or {})})
     training = TrainingSettings(tokens=256, steps=60, schedule="constant", rate=0.02, warmup=0, validate_every=60)
     recipe = Recipe(
-        "people", "", data_settings, chosen, RecurrentTaggerSettings(), LabelsSettings(), training, DecodingSettings()
+        "people", "", data_settings, chosen, ReadingSettings(), LabelsSettings(), training, DecodingSettings()
     )
     data = TaggedFiles(data_settings)
     return recipe, data, TASK.learnt_inputs(recipe, data)
@@ -97,8 +97,8 @@ def test_a_small_network_learns_it() -> None:
     assert prepared.scores == ("loss", "accuracy", "precision", "recall", "f1")
     assert prepared.lower_is_better == {"loss"}
     torch.manual_seed(1)
-    settings = RecurrentTaggerSettings(kind="gru", width=8, embedding=8, dropout=0.1, word_dropout=0.0)
-    used = fit(RecurrentTagger(settings, **inputs.sizes()), Labels(), prepared.train, settings=recipe.training).eval()
+    settings = ReadingSettings(kind="gru", width=8, embedding=8, dropout=0.1, word_dropout=0.0)
+    used = fit(token_model(settings, **inputs.sizes()), Labels(), prepared.train, settings=recipe.training).eval()
     scores = prepared.evaluate(used)
     assert scores["accuracy"] == scores["f1"] == 100
     assert baselines_of(inputs, data, "valid").scores["baseline_f1"] < 90  # "old" is not in the word

@@ -16,7 +16,7 @@ from seqwright.inputs import Given, Room
 from seqwright.inputs.foreign_tokenizers import ForeignTokenizer
 from seqwright.inputs.sentences import SentencesInput, SentencesSettings
 from seqwright.inputs.tokenizers import Tokenizer
-from seqwright.models.bert_heads import MaskedBert, MaskedBertSettings
+from seqwright.models.bert import MaskedBert, MaskedBertSettings
 from seqwright.outputs.masked import MaskedOutput
 from seqwright.tasks.embedder import Embedder
 from seqwright.tasks.wired import Wires

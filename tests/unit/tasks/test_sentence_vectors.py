@@ -10,7 +10,7 @@ from seqwright.inputs.pair_text import PairText, PairTextSettings
 from seqwright.batches.pairs import sources
 from seqwright.errors import SettingError
 from seqwright.models.context_rnn import ContextRNN, ContextRNNSettings
-from seqwright.models.lm_classifier import GPTClassifierSettings, LanguageModelClassifier
+from seqwright.models.headed import GPTClassifierSettings, pooled_model
 from seqwright.models.seq2seq import Seq2Seq, Seq2SeqSettings
 from seqwright.models.transformer import Transformer, TransformerSettings
 from seqwright.tasks.embedder import Embedder
@@ -75,7 +75,7 @@ def test_the_mean_can_be_asked_of_a_model_that_has_a_thought() -> None:
 def test_the_first_token_of_a_model_that_reads_forwards_has_read_nothing() -> None:
     inputs = classifier_wires(TEXTS, {"a": 1, "b": 1}, begins=True)
     settings = GPTClassifierSettings(width=8, heads=2, layers=1, context=16, feed_forward=16)
-    model = LanguageModelClassifier(settings, vocabulary=inputs.sizes()["vocabulary"], classes=2)
+    model = pooled_model(settings, vocabulary=inputs.sizes()["vocabulary"], classes=2)
     assert Embedder(model, inputs)(TEXTS).shape == (4, 8)
     with pytest.raises(SettingError, match=r"--pooling first .* this model has none: use mean"):
         Embedder(model, inputs, pooling="first")(TEXTS)

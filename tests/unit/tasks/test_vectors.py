@@ -12,7 +12,7 @@ from seqwright.inputs.pair_text import PairText, PairTextSettings
 
 from seqwright.errors import DataError, RunError, SettingError
 from seqwright.inputs.plain_text import PlainText, PlainTextSettings
-from seqwright.models.classifier import RecurrentClassifier, RecurrentClassifierSettings
+from seqwright.models.headed import RecurrentClassifierSettings, pooled_model
 from seqwright.models.mlp_lm import MLPLM, MLPLMSettings
 from seqwright.models.ngram import Ngram, NgramSettings
 from seqwright.models.rnn_lm import RecurrentLM, RecurrentLMSettings
@@ -63,7 +63,7 @@ def transformer(*, shared: bool = True) -> Reader:
 def classifier() -> Reader:
     inputs = classifier_wires(CORPUS, {"land": 2, "money": 2})
     settings = RecurrentClassifierSettings(width=5, embedding=7, layers=2)
-    return Reader(RecurrentClassifier(settings, **inputs.sizes()), inputs, sees_what_follows=True)
+    return Reader(pooled_model(settings, **inputs.sizes()), inputs, sees_what_follows=True)
 
 
 READERS = {
