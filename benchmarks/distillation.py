@@ -35,7 +35,7 @@ from seqwright.training.checkpoint import read_checkpoint, read_mark, step_folde
 
 STUDENT: dict[str, Any] = {
     "data": {"kind": "labelled-card", "name": "sst2"},
-    "inputs": {"longest": 64},
+    "input": {"longest": 64},
     "model": {"kind": "bert", "pooling": "mean", "dropout": 0.1, "attention_dropout": 0.0},
     "training": {
         "steps": 800,

@@ -69,7 +69,7 @@ def main() -> None:
 def judged(run: Run) -> tuple[list[Accuracy], list[Accuracy], float]:
     """The accuracies on mappings that were never seen and on those that replace nothing, and chance on the first."""
     data: Mappings = data_of(run.recipe)
-    answers = answered_in_turns(Prompter(run.model, run.inputs, run.recipe.decoding, longest=run.recipe.inputs.longest))
+    answers = answered_in_turns(Prompter(run.model, run.inputs, run.recipe.decoding, longest=run.recipe.input.longest))
     asked, counts = list(questions(data, "test")), doubling(data.turns - 1)
     other = Mappings(run.recipe.data.model_copy(update={"seed": run.recipe.data.seed + 1}))
     plain = (question for question in questions(other, "train") if question.pair.kind in PLAIN)

@@ -101,7 +101,7 @@ def kenlm_perplexity(run: Run, texts: list[str]) -> float | None:
 
     None for other models, where there is no KenLM, and where a token may be a space, for which ARPA has no room.
     """
-    if not isinstance(run.model, Ngram) or run.recipe.inputs.kind != "spaced":
+    if not isinstance(run.model, Ngram) or run.recipe.input.tokenizer != "whitespace":
         return None
     if importlib.util.find_spec("kenlm") is None:
         return None

@@ -52,7 +52,7 @@ def main() -> None:
     recipe = read_recipe(RECIPE)
     data = data_of(recipe)
     part: PartName = "valid" if given.quick else "train"
-    inputs = PairText.learnt(list(data.examples(part)), recipe.inputs)
+    inputs = PairText.learnt(list(data.examples(part)), recipe.input)
     batches = batches_of(recipe, inputs, tokenised(recipe, data, inputs, part))
     bucketed = [counted(bucketed_batches(batches, epoch)) for epoch in range(epochs)]
     random = counted(random_batches(batches, given.sentences))

@@ -61,7 +61,7 @@ SIZES = {"width": 160, "heads": 5, "layers": 5, "context": 520}
 READER = "task-learning-gpt"
 PRETRAINING: dict[str, Any] = {
     "data": {"kind": "text", "valid": "1%"},
-    "inputs": {"kind": "bpe", "vocabulary": 8000, "segment": 256},
+    "input": {"tokenizer": "bpe", "vocabulary": 8000, "segment": 256},
     "model": {"kind": "gpt", **SIZES, "dropout": 0.0},
     "training": {
         "steps": 2000,
@@ -144,7 +144,7 @@ def beginning(taken: str, given: Namespace) -> list[str]:
     seqwright("train", str(recipe), "--run", str(run), *(QUICK if given.quick else []))
     if taken == WEIGHTS:
         return [f"model.weights={run}"]
-    return [f"inputs.tokenizer={run}", *(f"model.{name}={size}" for name, size in SIZES.items())]
+    return [f"input.like={run}", *(f"model.{name}={size}" for name, size in SIZES.items())]
 
 
 def read_before(given: Namespace) -> dict[str, Any]:

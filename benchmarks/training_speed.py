@@ -64,7 +64,7 @@ def main() -> None:
     recipe = read_recipe(RECIPE, [*overrides, *(["training.tokens=256"] if given.quick else [])])
     data = data_of(recipe)
     part: PartName = "valid" if given.quick else "train"
-    inputs = PairText.learnt(list(data.examples(part)), recipe.inputs)
+    inputs = PairText.learnt(list(data.examples(part)), recipe.input)
     batches = batches_of(recipe, inputs, tokenised(recipe, data, inputs, part))
     loops = {
         "plain nn.Transformer, float32": plain_loop(batches, inputs, given.sentences, recipe),

@@ -21,7 +21,7 @@ A setting without a default says *required*; one that says *unset* may be left o
 """
 SECTIONS = {
     "data": "What is read. `kind` says what kind of thing it is.",
-    "inputs": "How what is read becomes tensors.",
+    "input": "How what is read becomes tensors.",
     "model": "What computes. The kinds are the members of the family that live here (`seqwright lineage`).",
     "objective": "What is learnt from a batch.",
     "training": "How it is learnt.",

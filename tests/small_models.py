@@ -1,6 +1,6 @@
 """Each model of the lineage with a few thousand parameters, and a batch for it, by its kind and its task.
 
-`small("gpt", "language")` draws its weights from torch's own generator, so seed that before; `example` is always the
+`small("gpt", "language-modeling")` draws its weights from torch's own generator, so seed that before; `example` is always the
 same. A batch has at least three rows and five positions, with padding along every axis that can have it; sizes are
 distinct, so that swapped axes fail.
 """
@@ -168,7 +168,7 @@ SMALL: dict[str, Small] = {
             "lstm": {"embedding": 5},
         },
     ),
-    "MoELSTM": Small(*LANGUAGE, {"width": 7, "experts": 3, "chosen": 2, "expert_width": 5, "dropout": 0.1}),
+    "MoELSTM": Small(*LANGUAGE, {"width": 7, "experts": 3, "experts_per_token": 2, "expert_width": 5, "dropout": 0.1}),
     "GPT": Small(*LANGUAGE, {"width": 8, "heads": 2, "layers": 3, "context": 19, "feed_forward": 32, "dropout": 0.1}),
     "VectorToSequence": Small(
         {"inputs": 5, "vocabulary": V},
@@ -199,7 +199,7 @@ SMALL: dict[str, Small] = {
     "GNMT": Small(*TRANSLATION, DEEP | {"encoder_layers": 4, "decoder_layers": 4}),
     "DeepAtt": Small(*TRANSLATION, DEEP | {"encoder_layers": 3, "decoder_layers": 3}),
     "Transformer": Small(*TRANSLATION, TWO_SIDES),
-    "MoETransformer": Small(*TRANSLATION, TWO_SIDES | {"experts": 3, "chosen": 2}),
+    "MoETransformer": Small(*TRANSLATION, TWO_SIDES | {"experts": 3, "experts_per_token": 2}),
     "MaskedBert": Small({"vocabulary": V}, masked_sentences, BERT),
     "pooled_model RecurrentClassifierSettings": Small(
         CLASSES,
@@ -220,7 +220,7 @@ SMALL: dict[str, Small] = {
     "span_model BertHeadSettings": Small({"vocabulary": V}, some_asked, BERT),
 }
 # What is another thing for one task or one kind.
-SIZES = {"rating": {"vocabulary": V}, "series-classification": {"channels": 2, "classes": C}}
+SIZES = {"text-regression": {"vocabulary": V}, "series-classification": {"channels": 2, "classes": C}}
 SETTINGS = {("BertTextSettings", "rating"): {"pooling": "mean"}}
 EXAMPLES = {("MaskedBert", "bert"): some_masked}  # BERT is asked whether a text follows another
 TASK_EXAMPLES = {"series-classification": labelled_series}

@@ -27,7 +27,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "objectives": {"batches", "errors", "layers", "settings"},
     "training": {"batches", "devices", "errors", "objectives.objective", "settings"},
     "data": {"__version__", "errors", "settings"},
-    "inputs": {"batches", "cache", "data", "errors", "progress", "settings", "text_cache"},
+    "input": {"batches", "cache", "data", "errors", "progress", "settings", "text_cache"},
     "outputs": {"batches", "data", "decoding", "devices", "errors", "inputs", "layers", "metrics", "settings"},
     "decoding": {"errors", "settings"},
     "metrics": {"errors", "settings"},

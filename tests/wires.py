@@ -14,7 +14,7 @@ from seqwright.tasks.wired import Wires
 def text_input(texts: Iterable[str] | Tokenizer, **settings: Any) -> TextInput:
     """Words of these texts as tokens, or a tokenizer's own; `begins` and `pairs` as they are asked for."""
     begins, pairs = (settings.pop(name, False) for name in ("begins", "pairs"))
-    chosen = TextSettings.model_validate({"kind": "words", **settings})
+    chosen = TextSettings.model_validate({"tokenizer": "words", **settings})
     tokenizer = texts if isinstance(texts, Tokenizer) else Tokenizer.train(texts, chosen)
     return TextInput(tokenizer, chosen.longest, chosen.left_out, begins, pairs)
 

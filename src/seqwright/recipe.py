@@ -152,7 +152,7 @@ def validated(section: str, given: dict[str, Any], task: str, called: Mapping[st
 
 def with_suggestions(recipe: Recipe) -> Any:
     """The settings of [inputs], and where they leave something open what the data suggests."""
-    data, settings = recipe.data.model_dump(), recipe.inputs
+    data, settings = recipe.data.model_dump(), recipe.input
     suggested = SUGGESTED.get(recipe.data.kind, {}).items()
     known, given = type(settings).model_fields, settings.model_dump(exclude_none=True)
     changes = {name: value.format(**data) for name, value in suggested if name in known and name not in given}
@@ -210,25 +210,25 @@ def with_teachers(plain: dict[str, Any], teachers: Sequence[str]) -> dict[str, A
         raise SettingError(f"the recipe is for {task}, which cannot be distilled; {' and '.join(DISTILLED)} can")
     teacher, *others = teachers
     objective = {**plain.get("objective", {}), "kind": DISTILLED[task], "teacher": teacher}
-    if others and task != "classification":
+    if others and task != "text-classification":
         raise SettingError(f"there are {len(teachers)} teachers, but for {task} there can be one; leave --with out")
     objective |= {"others": others} if others else {}
-    inputs = {key: value for key, value in plain.get("inputs", {}).items() if key not in TOKENIZER_KEYS}
+    inputs = {key: value for key, value in plain.get("input", {}).items() if key not in TOKENIZER_KEYS}
     if "weights" not in plain.get("model", {}):
         inputs["tokenizer"] = teacher
-    return {**plain, "objective": objective, "inputs": inputs}
+    return {**plain, "objective": objective, "input": inputs}
 
 
 def with_weights(plain: dict[str, Any], begun: Path) -> dict[str, Any]:
     """What the recipe says, over what the run says whose weights it begins from: its model and its tokenizer."""
     weights = plain.get("model", {}).get("weights")
-    where = weights or plain.get("inputs", {}).get("tokenizer")
+    where = weights or plain.get("input", {}).get("tokenizer")
     if not isinstance(where, str):
         return plain
     beginnings = (Path(where).expanduser() / "resolved.toml", begun)
     path = next((each for each in beginnings if each.is_file()), None)
     if path is None:
-        setting = "model.weights" if weights else "inputs.tokenizer"
+        setting = "model.weights" if weights else "input.like"
         raise SettingError(f"{setting} is '{where}', where there is no run; `seqwright train` or `import` makes one")
     other = parsed(path.read_text(encoding="utf-8"), str(path))
     return _inherited(plain, other) if weights else {**plain, "inputs": _same_tokenizer(plain, other, where)}
@@ -244,18 +244,18 @@ def _inherited(plain: dict[str, Any], other: dict[str, Any]) -> dict[str, Any]:
         kept -= known.family_defaults
     body = {key: value for key, value in other["model"].items() if key in kept}
     inputs = _same_tokenizer(plain, other, model["weights"])
-    return {**plain, "model": {**body, **model}, "inputs": inputs}
+    return {**plain, "model": {**body, **model}, "input": inputs}
 
 
 def _same_tokenizer(plain: dict[str, Any], other: dict[str, Any], where: str) -> dict[str, Any]:
     """The inputs of a recipe, cut into tokens as another run's are."""
-    given = plain.get("inputs", {})
-    theirs = {key: value for key, value in other["inputs"].items() if key in TOKENIZER_KEYS}
+    given = plain.get("input", {})
+    theirs = {key: value for key, value in other["input"].items() if key in TOKENIZER_KEYS}
     for key, value in given.items():
         if key in theirs and theirs[key] != value:
             raise SettingError(
-                f"inputs.{key} is {value!r}, but the tokenizer comes from {where}, where it is {theirs[key]!r}; "
-                f"leave inputs.{key} out"
+                f"input.{key} is {value!r}, but the tokenizer comes from {where}, where it is {theirs[key]!r}; "
+                f"leave input.{key} out"
             )
     return {**theirs, **given}
 
@@ -275,7 +275,7 @@ def with_overrides(plain: dict[str, Any], overrides: Iterable[str]) -> dict[str,
 
 
 def _value(text: str) -> Any:
-    """A TOML value, or the text itself where it is none: `inputs.kind=bpe` needs no quotes."""
+    """A TOML value, or the text itself where it is none: `input.tokenizer=bpe` needs no quotes."""
     try:
         return tomllib.loads(f"value = {text}")["value"]
     except tomllib.TOMLDecodeError:

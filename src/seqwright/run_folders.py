@@ -55,11 +55,11 @@ def write_beginning(recipe: Recipe, folder: Path, text: str, inputs: Any, sha256
     """Write what using the run will need, and what resuming it will be held against: also the sums of the data."""
     resumed = bool(steps_on_disk(folder))
     if not resumed:
-        shutil.rmtree(folder / "inputs", ignore_errors=True)  # of a training that died before its first checkpoint
+        shutil.rmtree(folder / "input", ignore_errors=True)  # of a training that died before its first checkpoint
         aside = folder / ".inputs.writing"
         shutil.rmtree(aside, ignore_errors=True)
         inputs.save(aside)
-        aside.rename(folder / "inputs")
+        aside.rename(folder / "input")
     resolved = recipe.resolved()
     resolved["sha256"] = {**(resolved_of(folder).get("sha256", {}) if resumed else {}), **sha256}
     _replace(folder / "resolved.toml", written(resolved))

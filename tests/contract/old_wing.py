@@ -65,7 +65,7 @@ def opened(folder: Path) -> Run:
 
 def relearnt(recipe: Path, run: Run) -> Run:
     """The run with inputs that never were in a file: learnt again from the data."""
-    source = run.recipe.inputs.model_dump().get("tokenizer")
+    source = run.recipe.input.model_dump().get("tokenizer")
     tokenizer = None if source is None else open_run(Path(source)).inputs.tokenizer
     learnt = read_recipe(str(recipe), [])
     return run._replace(inputs=task_of(learnt.task).learnt_inputs(learnt, data_of(learnt), tokenizer))
@@ -83,14 +83,16 @@ def evaluation(run: Run, part: Any) -> Evaluated:
     task, data = task_of(run.recipe.task), data_of(run.recipe)
     found = task.evaluated(run.recipe, data, run.inputs, run.model, part, run.recipe.decoding)
     wing, answers = WINGS[run.recipe.task], list(found.answers)
-    if run.recipe.task == "masking":  # where a word is hidden by another than the mask, no user could ask for it
+    if (
+        run.recipe.task == "masked-language-modeling"
+    ):  # where a word is hidden by another than the mask, no user could ask for it
         answers = [answer for answer in answers if answer["text"].count("<mask>") == len(answer["hidden"])]
     return Evaluated(found.scores, [*map(wing.example, answers)], [*map(wing.prediction, answers)])
 
 
 def examples_of(run: Run, part: Any) -> list[Any]:
     """What the verb can be asked of a part, an example after the other; of a text whose words are hidden, the first."""
-    if run.recipe.task != "masking":
+    if run.recipe.task != "masked-language-modeling":
         return evaluation(run, part).examples
     texts = (text.split() for text in data_of(run.recipe).examples(part))
     return [(" ".join(["<mask>", *words[1:]]), words[:1]) for words in texts]
@@ -110,7 +112,7 @@ def predicted_rows(run: Run, example: Any) -> set[Row]:
     """What the verb reads of an example; at a mask, the word that was hidden."""
     with listening(run) as found:
         predictions(run, [example])
-    if run.recipe.task != "masking":
+    if run.recipe.task != "masked-language-modeling":
         return found
     [word], [row] = run.inputs.tokenizer.encode(example[1]), found
     mask = run.inputs.tokenizer.mask
@@ -161,7 +163,7 @@ def listening(run: Run) -> Iterator[set[Row]]:
 def _heard(method: Any, name: str, found: set[Row], run: Run) -> Any:
     def heard(self: Any, given: Any, *others: Any, **named: Any) -> Any:
         if isinstance(given, Tensor):  # tokens: what an encoder and a decoder write, or what others read
-            found.update(_rows(given, others[0], run) if run.recipe.task == "prompting" else [])
+            found.update(_rows(given, others[0], run) if run.recipe.task == "instruction" else [])
         elif not (name == "start" and isinstance(given, Text)):  # there only how many rows there are is asked
             found.update(rows_of(given, run))
         return method(self, given, *others, **named)
@@ -177,13 +179,13 @@ def rows_of(batch: Any, run: Run) -> list[Row]:
             return _rows(batch.source_BS, batch.source_real_BS, run)
         case "forecasting":
             return [tuple(np.round(values.flatten().tolist(), 4).tolist()) for values in batch.input_BTC]
-        case "description":
+        case "vector-to-text":
             return [tuple(np.round(values.tolist(), 4).tolist()) for values in batch.vector_BX]
-        case "language" | "prompting":
+        case "language-modeling" | "instruction":
             return _rows(batch.input_BT, batch.real_BT, run)
-        case "masking":
+        case "masked-language-modeling":
             return _rows(batch.target_BT, batch.real_BT, run, batch.segment_BT)
-        case "classification" | "rating":
+        case "text-classification" | "text-regression":
             return _rows(batch.input_B, batch.real_BT, run, batch.segment_BT)
         case _:
             return _rows(batch.input_BT, batch.real_BT, run, getattr(batch, "segment_BT", None))
@@ -194,7 +196,7 @@ def _rows(tokens_BT: Tensor, real_BT: Tensor, run: Run, segment_BT: Tensor | Non
     if segment_BT is not None:
         pairs = zip(rows, segment_BT, real_BT, strict=True)
         return [tuple(zip(row, segments[real].tolist(), strict=True)) for row, segments, real in pairs]
-    if run.recipe.task == "prompting":  # what is answered, up to the token that asks for an answer
+    if run.recipe.task == "instruction":  # what is answered, up to the token that asks for an answer
         task = run.inputs.marks.task
         return [row[: row.index(task) + 1] for row in rows if task in row]
     return rows
@@ -213,7 +215,7 @@ def roberta(folder: Path, words: Sequence[str]) -> None:
     recipe = recipe_from(
         {
             "data": {"kind": "text", "train": "nowhere.txt"},
-            "inputs": {"kind": tokenizer.kind, "examples": "sentences"},
+            "input": {"tokenizer": tokenizer.kind, "rows": "full-sentences"},
             "model": {"kind": "roberta", "width": 8, "heads": 2, "layers": 1, "feed_forward": 16, "context": 128},
             "objective": {"kind": "masked-token"},
             "training": {"device": "cpu"},
@@ -231,7 +233,7 @@ def _translated(run: Run, examples: list[Any]) -> Iterator[Prediction]:
 
 
 def _answered(run: Run, examples: list[Any]) -> Iterator[Prediction]:
-    longest = run.recipe.inputs.longest
+    longest = run.recipe.input.longest
     for candidates in Prompter(run.model, run.inputs, run.recipe.decoding, longest=longest)(examples):
         yield candidates[0].text, candidates[0].score
 
@@ -290,23 +292,25 @@ def _described(run: Run, examples: list[Any]) -> Iterator[Prediction]:
 
 WINGS = {
     "translation": Wing(lambda a: a["source"], lambda a: (a["hypothesis"], a["score"]), _translated),
-    "prompting": Wing(lambda a: a["source"], lambda a: (a["hypothesis"], a["score"]), _answered),
-    "language": Wing(lambda a: a["text"], lambda a: (a["log_probability"],), _scored),
-    "masking": Wing(
+    "instruction": Wing(lambda a: a["source"], lambda a: (a["hypothesis"], a["score"]), _answered),
+    "language-modeling": Wing(lambda a: a["text"], lambda a: (a["log_probability"],), _scored),
+    "masked-language-modeling": Wing(
         lambda a: (a["text"], a["hidden"]),
         lambda a: (*(token.strip("▁") for token in a["said"]), a["log_probability"]),
         _filled,
     ),
-    "classification": Wing(
+    "text-classification": Wing(
         lambda a: (a["text"], a.get("second")),
         lambda a: (a["predicted"], *(a["probabilities"][label] for label in sorted(a["probabilities"]))),
         _classified,
     ),
-    "rating": Wing(lambda a: (a["text"], a.get("second")), lambda a: (a["predicted"],), _rated),
-    "tagging": Wing(lambda a: a["words"], lambda a: tuple(a["predicted"]), _tagged),
-    "questions": Wing(lambda a: (a["question"], a["context"]), lambda a: (a["predicted"], a["probability"]), _found),
+    "text-regression": Wing(lambda a: (a["text"], a.get("second")), lambda a: (a["predicted"],), _rated),
+    "token-classification": Wing(lambda a: a["words"], lambda a: tuple(a["predicted"]), _tagged),
+    "question-answering": Wing(
+        lambda a: (a["question"], a["context"]), lambda a: (a["predicted"], a["probability"]), _found
+    ),
     "forecasting": Wing(
         lambda a: np.array(a["series"]), lambda a: tuple(np.array(a["forecast"]).flatten().tolist()), _forecast
     ),
-    "description": Wing(lambda a: a["given"], lambda a: (a["hypothesis"],), _described),
+    "vector-to-text": Wing(lambda a: a["given"], lambda a: (a["hypothesis"],), _described),
 }

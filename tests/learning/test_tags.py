@@ -29,14 +29,14 @@ def trained(folder: Path, *, bidirectional: bool) -> Run:
     data = {"kind": "tagged", "train": write(folder / "a", 400, 1), "valid": write(folder / "b", 100, 2)}
     model = {"kind": "gru", "width": 16, "embedding": 8, "dropout": 0.0, "embedding_dropout": 0.0, "word_dropout": 0.0}
     training = {"steps": 150, "tokens": 512, "rate": 0.02, "schedule": "cosine", "warmup": 10, "device": "cpu"}
-    plain: dict[str, dict[str, Any]] = {"data": data, "inputs": {"kind": "spaced"}, "training": training}
+    plain: dict[str, dict[str, Any]] = {"data": data, "input": {"tokenizer": "whitespace"}, "training": training}
     return train(recipe_from({**plain, "model": {**model, "bidirectional": bidirectional}}), folder / "run")
 
 
 def accuracy(run: Run) -> float:
     """Of new sentences."""
     data = data_of(run.recipe)
-    found = task_of("tagging").evaluated(run.recipe, data, run.inputs, run.model, "valid", None)
+    found = task_of("token-classification").evaluated(run.recipe, data, run.inputs, run.model, "valid", None)
     return float(found.scores["accuracy"])
 
 

@@ -62,11 +62,11 @@ def test_the_loss_is_half_of_the_papers(smoothing: float) -> None:
 
 
 def test_passes_that_agree_are_not_apart() -> None:
-    model = small("bert", "classification").eval()
+    model = small("bert", "text-classification").eval()
     loss, _ = RDrop()(model, labelled_with_seconds(), None)
-    assert float(loss.parts["apart"].sum.detach()) == 0
+    assert float(loss.parts["kl"].sum.detach()) == 0
     loss, _ = RDrop()(model.train(), labelled_with_seconds(), None)
-    assert float(loss.parts["apart"].sum.detach()) > 0
+    assert float(loss.parts["kl"].sum.detach()) > 0
 
 
 def test_a_model_that_drops_nothing_is_refused() -> None:
@@ -79,9 +79,9 @@ def test_a_model_that_drops_nothing_is_refused() -> None:
 
 def test_weights_of_classes_count_in_both_passes() -> None:
     weights = (1.0, 2.0, 0.5, 4.0, 3.0)
-    model, objective = Undecided(), RDrop(RDropSettings(weights=weights))
+    model, objective = Undecided(), RDrop(RDropSettings(class_weights=weights))
     loss, _ = objective(model, batch(), None)
-    assert list(loss.parts) == ["loss", "weighted", "apart"]
+    assert list(loss.parts) == ["loss", "weighted", "kl"]
     each = [
         F.cross_entropy(logits_BC, batch().target_B, weight=torch.tensor(weights), reduction="sum")
         for logits_BC in model.logits_2BC

@@ -99,7 +99,7 @@ class Fixed(nn.Module):
 def test_only_the_first_token_of_each_word_teaches(smoothing: float, weights: tuple[float, ...] | None) -> None:
     """Against torch's own loss over a list of words that is made by hand."""
     batch, model, theirs = some_tagged(), Fixed(), Fixed()
-    objective = Labels(LabelsSettings(label_smoothing=smoothing, weights=weights))
+    objective = Labels(LabelsSettings(label_smoothing=smoothing, class_weights=weights))
     loss, _ = objective(model, batch, None)
     counts = objective.counts(batch)
     assert set(counts.values()) == {8}

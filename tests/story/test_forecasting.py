@@ -116,7 +116,7 @@ def test_columns_of_another_name_are_told(home: Path, capsys: pytest.CaptureFixt
 def test_only_forecasters_forecast(tmp_path: Path) -> None:
     plain: dict[str, Any] = {
         "data": {"kind": "copy", "examples": 50, "valid": 5, "test": 0},
-        "inputs": {"kind": "words"},
+        "input": {"tokenizer": "words"},
         "model": {"size": "tiny", "width": 8, "heads": 2, "feed_forward": 8},
         "training": {"steps": 1, "device": "cpu"},
     }

@@ -52,7 +52,7 @@ def made(kind: str, folder: Path, *, joined: bool = True, **settings: Any) -> No
     objective = "next-token" if kind in {"gpt", "lstm"} else "masked-token"
     plain = {
         "data": {"kind": "text", "train": "none.txt"},
-        "inputs": {} if joined else {"joined": False, "longest": 16},
+        "input": {} if joined else {"rows": "documents", "longest": 16},
         "model": {"kind": kind, **settings},
         "objective": {"kind": objective},
     }
@@ -128,7 +128,9 @@ def without_steps(run: Path) -> None:
 
 
 @pytest.mark.parametrize("damage", [shortened, without_steps])
-@pytest.mark.parametrize(("name", "options"), [("gpt", ""), ("classification", ""), ("classification", "--pairs ")])
+@pytest.mark.parametrize(
+    ("name", "options"), [("gpt", ""), ("text-classification", ""), ("text-classification", "--pairs ")]
+)
 def test_the_way_out_of_a_damaged_run_is_to_import_it_again(
     name: str, options: str, damage: Damage, here: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -214,13 +216,15 @@ def test_names_without_prefix_old_names_and_half_precision_are_read(here: Path) 
     assert torch.equal(unique_tensors(run.model)["body.blocks.1.around_feed_forward.norm.weight"], expected)
 
 
-@pytest.mark.parametrize("task", ["masking", "classification"])
+@pytest.mark.parametrize("task", ["masked-language-modeling", "text-classification"])
 def test_a_pooler_that_nothing_reads_is_left_out_and_that_is_said(
     task: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """As in roberta-base and most that were made from it."""
     monkeypatch.chdir(tmp_path)
-    made("roberta", Path("mine"), **SIZES) if task == "masking" else made_classifier(Path("mine"), pairs=False)
+    made("roberta", Path("mine"), **SIZES) if task == "masked-language-modeling" else made_classifier(
+        Path("mine"), pairs=False
+    )
     assert main(["export", "mine", "theirs", "--to", "hf"]) == 0
     path = tmp_path / "theirs" / "model.safetensors"
     idle = {"roberta.pooler.dense.weight": torch.ones(12, 12), "roberta.pooler.dense.bias": torch.ones(12)}
@@ -261,7 +265,7 @@ def test_pairs_come_back_as_pairs_and_others_can_be_called_so(
     made("gpt", Path("gpt"), **SIZES)
     assert main(["export", "gpt", "gpt-hf", "--to", "hf"]) == 0
     said = refused(capsys, "import", "gpt-hf", "--pairs")
-    assert said.endswith("--pairs is for classifiers and raters, and this is a gpt for language; leave it out")
+    assert said.endswith("--pairs is for classifiers and raters, and this is a gpt for language-modeling; leave it out")
 
 
 def headed(task: str, here: Path) -> None:
@@ -280,20 +284,27 @@ def headed(task: str, here: Path) -> None:
 
 
 HEADS = {
-    "classification": ("BertForSequenceClassification", "classifier", ["no", "yes"]),
-    "rating": ("BertForSequenceClassification", "classifier", ["LABEL_0"]),
-    "tagging": ("BertForTokenClassification", "classifier", ["O", "B-ANIMAL"]),
-    "questions": ("BertForQuestionAnswering", "qa_outputs", ["LABEL_0", "LABEL_1"]),
+    "text-classification": ("BertForSequenceClassification", "classifier", ["no", "yes"]),
+    "text-regression": ("BertForSequenceClassification", "classifier", ["LABEL_0"]),
+    "token-classification": ("BertForTokenClassification", "classifier", ["O", "B-ANIMAL"]),
+    "question-answering": ("BertForQuestionAnswering", "qa_outputs", ["LABEL_0", "LABEL_1"]),
 }
 THE_FOX, OF_PAIRS = "the fox\tyes\nthe lazy dog\tno\n", "the fox,the dog,yes\nthe dog,the dog,no\n"
-COMPARED = {"classification", "rating"}  # otherwise beside what knows less
+COMPARED = {"text-classification", "text-regression"}  # otherwise beside what knows less
 FILES: list[tuple[str, list[str], str, str, str, list[Any]]] = [
-    ("classification", [], "two.tsv", f"text\tlabel\n{THE_FOX}", "label", ["yes", "no"]),
-    ("classification", [], "bare.tsv", THE_FOX, "text", ["the fox", "the lazy dog"]),
-    ("classification", ["--pairs"], "two.csv", f"sentence1,sentence2,label\n{OF_PAIRS}", "second", ["the dog"] * 2),
-    ("rating", [], "two.tsv", "sentence\tscore\nthe fox\t1.5\nthe dog\t2\n", "rating", [1.5, 2.0]),
-    ("tagging", [], "two.conll", "the O\nfox B-ANIMAL\n\nfox O\n", "tags", [["O", "B-ANIMAL"], ["O"]]),
-    ("questions", [], "one.csv", "question,context,answer\nwho,the quick fox,fox\n", "answers", [["fox"]]),
+    ("text-classification", [], "two.tsv", f"text\tlabel\n{THE_FOX}", "label", ["yes", "no"]),
+    ("text-classification", [], "bare.tsv", THE_FOX, "text", ["the fox", "the lazy dog"]),
+    (
+        "text-classification",
+        ["--pairs"],
+        "two.csv",
+        f"sentence1,sentence2,label\n{OF_PAIRS}",
+        "second",
+        ["the dog"] * 2,
+    ),
+    ("text-regression", [], "two.tsv", "sentence\tscore\nthe fox\t1.5\nthe dog\t2\n", "rating", [1.5, 2.0]),
+    ("token-classification", [], "two.conll", "the O\nfox B-ANIMAL\n\nfox O\n", "tags", [["O", "B-ANIMAL"], ["O"]]),
+    ("question-answering", [], "one.csv", "question,context,answer\nwho,the quick fox,fox\n", "answers", [["fox"]]),
     ("bert", [], "two.txt", "the fox. a dog.\nthe dog. a fox.\n", "follows", [True, True]),
     ("gpt", [], "two.txt", "the quick fox\nthe lazy dog\n", "text", ["the quick fox", "the lazy dog"]),
 ]
@@ -352,20 +363,20 @@ MISFITS = [
 def test_a_file_that_does_not_fit_an_imported_classifier_is_told_what_would(
     words: list[str], content: str, sentence: str, here: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    headed("classification", here)
+    headed("text-classification", here)
     (here / "table.csv").write_text(content, encoding="utf-8")
-    assert main(["import", "classification", *words]) == 0
-    said = refused(capsys, "eval", "runs/classification", "--data", "table.csv")
+    assert main(["import", "text-classification", *words]) == 0
+    said = refused(capsys, "eval", "runs/text-classification", "--data", "table.csv")
     assert said == f"seqwright eval: {sentence}"
 
 
 def test_pairs_for_an_imported_rater_of_single_texts_are_told_the_same(
     here: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    headed("rating", here)
+    headed("text-regression", here)
     (here / "table.csv").write_text("sentence1,sentence2,score\nthe fox,the dog,1.5\n", encoding="utf-8")
-    assert main(["import", "rating"]) == 0
-    said = refused(capsys, "eval", "runs/rating", "--data", "table.csv")
+    assert main(["import", "text-regression"]) == 0
+    said = refused(capsys, "eval", "runs/text-regression", "--data", "table.csv")
     assert said.endswith("but the model was imported for single ones: import it with --pairs")
 
 
@@ -379,7 +390,7 @@ def test_what_stands_before_a_text_comes_back_as_it_was(
     assert main(["import", "theirs"]) == 0
     before, after = (open_run(Path(run)) for run in ("mine", "runs/theirs"))
     assert first_token(before.recipe, before.inputs) == first_token(after.recipe, after.inputs)
-    assert after.recipe.inputs.joined is joined
+    assert after.recipe.input.joined is joined
 
 
 def changed(file: str, **values: Any) -> Damage:
@@ -648,7 +659,7 @@ def test_options_that_mean_nothing_are_refused(here: Path, capsys: pytest.Captur
     made("lstm", here / "runs" / "lstm", width=8)
     said = refused(capsys, "export", "runs/lstm", "lstm", "--to", "hf")
     assert (
-        "a lstm for language has no equal in transformers; those that have are gpt for language, bert for masking, "
+        "a lstm for language-modeling has no equal in transformers; those that have are gpt for language-modeling, bert for masked-language-modeling, "
         in said
     )
 

@@ -50,7 +50,7 @@ def hours(count: int = 240) -> str:
 
 def test_texts_with_labels_become_a_classifier(say: Say) -> None:
     write("mine.csv", "what they said,verdict\n" + opinions())
-    code, _, err = say("new", "classification", "--data", "mine.csv", "model.width=8", "data.valid=20%")
+    code, _, err = say("new", "text-classification", "--data", "mine.csv", "model.width=8", "data.valid=20%")
     assert code == 0, err
     assert "(bad 2" in err and "next: seqwright check mine.toml" in err  # noqa: PT018
     recipe = read_recipe("mine.toml")
@@ -86,20 +86,20 @@ def test_a_folder_for_each_label_needs_no_columns(say: Say) -> None:
         folder = Path("mail", ("wanted", "unwanted")[number % 2])
         folder.mkdir(parents=True, exist_ok=True)
         write(str(folder / f"{number}.txt"), f"letter {number}")
-    code, _, err = say("new", "classification", "--data", "mail")
+    code, _, err = say("new", "text-classification", "--data", "mail")
     assert code == 0, err
     assert read_recipe("mail.toml").data.train == "mail"
 
 
 def test_columns_that_cannot_be_found_are_asked_for(say: Say) -> None:
     write("mine.csv", "".join(f"{n},film {n}\n" for n in range(40)))
-    refused(say("new", "classification", "--data", "mine.csv"), "different labels", "data.text", "data.label")
+    refused(say("new", "text-classification", "--data", "mine.csv"), "different labels", "data.text", "data.label")
     write("more.csv", "id,first,second\n" + "".join(f"{n},{n % 2},{n % 3}\n" for n in range(40)))
-    code, _, err = say("new", "classification", "--data", "more.csv", "data.text=first", "data.label=second")
+    code, _, err = say("new", "text-classification", "--data", "more.csv", "data.text=first", "data.label=second")
     assert code == 0, err
     assert read_recipe("more.toml").data.label == "second"
-    refused(say("new", "classification", "--data", "more.csv", "-o", "b.toml", "--source", "id"), "data.text=")
-    refused(say("new", "classification", "--data", "more.csv", "-o", "b.toml", "model.widht=3"), "model.width")
+    refused(say("new", "text-classification", "--data", "more.csv", "-o", "b.toml", "--source", "id"), "data.text=")
+    refused(say("new", "text-classification", "--data", "more.csv", "-o", "b.toml", "model.widht=3"), "model.width")
     assert not Path("b.toml").exists()
 
 
@@ -107,7 +107,7 @@ def test_columns_that_cannot_be_found_are_asked_for(say: Say) -> None:
 def test_a_name_that_no_recipe_can_hold_is_refused(say: Say) -> None:
     name = os.fsdecode(b"\xff.csv")
     write(name, opinions())
-    refused(say("new", "classification", "--data", name, "-o", "mine.toml"), "not UTF-8", "rename the file")
+    refused(say("new", "text-classification", "--data", name, "-o", "mine.toml"), "not UTF-8", "rename the file")
 
 
 # ---------------------------------------------------------------------------------------------------- as it often is
@@ -127,7 +127,7 @@ def test_a_name_that_no_recipe_can_hold_is_refused(say: Say) -> None:
 def test_a_table_of_texts_that_cannot_be_used(say: Say, table: str, settings: list[str], found: str) -> None:
     write("mine.csv", table)
     write("other.csv", "text,label\nnever seen,awful\n")
-    write("mine.toml", '[data]\nkind = "labelled"\ntrain = "mine.csv"\n[inputs]\nkind = "words"\n')
+    write("mine.toml", '[data]\nkind = "labelled"\ntrain = "mine.csv"\n[input]\ntokenizer = "words"\n')
     refused(say("check", "mine.toml", "training.threads=1", *settings), found)
 
 

@@ -17,7 +17,7 @@ from tests.story.command import typed
 
 SENTENCES = ["Ada/B-per lives/O in/O New/B-loc York/I-loc ./O", "Bob/B-per saw/O Ada/B-per ./O", "in/O Rome/B-loc ,/O"]
 TINY: dict[str, dict[str, Any]] = {
-    "inputs": {"kind": "bpe", "vocabulary": 60},
+    "input": {"tokenizer": "bpe", "vocabulary": 60},
     "model": {"kind": "gru", "width": 16, "embedding": 16, "dropout": 0.0, "word_dropout": 0.0},
     "training": {"steps": 60, "tokens": 256, "rate": 0.02, "schedule": "constant", "warmup": 0, "device": "cpu"},
 }
@@ -128,7 +128,7 @@ def test_the_verbs_take_a_tagger(home: Path, capfd: pytest.CaptureFixture[str]) 
     assert len(list((home / "run" / "eval").glob("mine-*.png"))) == 1
     recipe = home / "r.toml"
     recipe.write_text(f'[data]\nkind = "tagged"\ntrain = {str(home / "mine.conll")!r}\nvalid = "40%"\n')
-    small = ("model.width=8", "model.embedding=8", "inputs.vocabulary=60", "training.threads=1")
+    small = ("model.width=8", "model.embedding=8", "input.vocabulary=60", "training.threads=1")
     assert typed("check", str(recipe), *small) == 0
     assert "the most frequent tag of each word is right for" in capfd.readouterr().out
 
@@ -160,7 +160,7 @@ def test_texts_and_a_file_at_once_are_refused(home: Path) -> None:
 def test_only_taggers_tag(tmp_path: Path) -> None:
     plain: dict[str, Any] = {
         "data": {"kind": "copy", "examples": 50, "valid": 5, "test": 0},
-        "inputs": {"kind": "words"},
+        "input": {"tokenizer": "words"},
         "model": {"size": "tiny", "width": 8, "heads": 2, "feed_forward": 8},
         "training": {"steps": 1, "device": "cpu"},
     }
@@ -174,5 +174,5 @@ def test_two_readings_can_be_made_to_agree(home: Path) -> None:
     drops = {**TINY, "model": {**TINY["model"], "dropout": 0.5}, "training": {**TINY["training"], "log_every": 60}}
     train(recipe_from({"data": data, **drops, "objective": {"kind": "r-drop", "agreement": 4.0}}), home / "agreed")
     lines = [json.loads(line) for line in (home / "agreed" / "journal.jsonl").read_text().splitlines()]
-    assert [line["apart"] > 0 for line in lines if line["event"] == "train"] == [True]
+    assert [line["kl"] > 0 for line in lines if line["event"] == "train"] == [True]
     assert lines[-1]["accuracy"] == 100

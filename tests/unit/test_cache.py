@@ -70,7 +70,7 @@ def test_the_text_of_the_kept_pairs_is_kept_too() -> None:
 
 
 def test_overlong_pairs_can_be_cut() -> None:
-    found = tokenised(overlong="cut")
+    found = tokenised(overlong="truncate")
     assert found.kept.pairs == 4
     assert rows(found.source) == [[1, 2], [3, 3, 5], [1], [4]]
     assert rows(found.target) == [[1], [1], [4, 4, 5], [1, 1]]
@@ -79,7 +79,7 @@ def test_overlong_pairs_can_be_cut() -> None:
 def test_overlong_pairs_can_be_refused() -> None:
     with pytest.raises(DataError) as error:
         tokenised(overlong="refuse")
-    for said in ("the train part", "4 tokens", "inputs.longest = 3", "one two three four", "inputs.overlong"):
+    for said in ("the train part", "4 tokens", "input.longest = 3", "one two three four", "input.overlong"):
         assert said in str(error.value)
 
 
@@ -88,7 +88,7 @@ def test_a_pair_just_as_long_as_allowed_is_kept() -> None:
 
 
 def test_a_corpus_without_a_usable_pair_is_refused_and_leaves_nothing_behind(tmp_path: Path) -> None:
-    with pytest.raises(DataError, match=r"3 read, 2 with a blank side, 1 longer than inputs\.longest = 3"):
+    with pytest.raises(DataError, match=r"3 read, 2 with a blank side, 1 longer than input.longest = 3"):
         tokenised(PAIRS[1:4])
     assert [path for path in (tmp_path / "cache").rglob("*") if path.is_file()] == []
 

@@ -15,7 +15,7 @@ TEXTS = ["Saturday, May 5, 1951", "May Day on a Saturday", "a day in May"]
 
 
 def learnt(kind: Kind, **settings: Any) -> Tokenizer:
-    return Tokenizer.train(TEXTS, TokenizerSettings(kind=kind, vocabulary=100, **settings))
+    return Tokenizer.train(TEXTS, TokenizerSettings(tokenizer=kind, vocabulary=100, **settings))
 
 
 def spelled(tokenizer: Tokenizer, text: str) -> list[str]:

@@ -30,8 +30,8 @@ MODEL = {"width": 8, "heads": 2, "layers": 3, "feed_forward": 11, "context": 19}
 
 
 def a_gpt(**inputs: Any) -> Run:
-    settings = {"kind": "bpe", "vocabulary": 60, **inputs}
-    plain = {"data": {"kind": "text", "train": "none.txt"}, "inputs": settings, "model": {"kind": "gpt", **MODEL}}
+    settings = {"tokenizer": "bpe", "vocabulary": 60, **inputs}
+    plain = {"data": {"kind": "text", "train": "none.txt"}, "input": settings, "model": {"kind": "gpt", **MODEL}}
     return opened(plain, PlainText.learnt(TEXTS, PlainTextSettings(**settings)))
 
 
@@ -39,7 +39,7 @@ def a_bert(**model: Any) -> Run:
     plain = {
         "data": {"kind": "text", "train": "none.txt"},
         "objective": {"kind": "masked-token"},
-        "inputs": {"kind": "words"},
+        "input": {"tokenizer": "words"},
         "model": {"kind": "bert", **MODEL, **model},
     }
     tokenizer = Tokenizer.train(TEXTS, SentencesSettings(kind="words"), special=("<mask>",))
@@ -49,7 +49,7 @@ def a_bert(**model: Any) -> Run:
 def a_pair_classifier() -> Run:
     plain = {
         "data": {"kind": "labelled", "train": "none.tsv"},
-        "inputs": {"kind": "words"},
+        "input": {"tokenizer": "words"},
         "model": {"kind": "bert", **MODEL},
     }
     return opened(plain, classifier_wires(TEXTS, {"yes": 1, "no": 1}, begins=True, pairs=True))

@@ -43,18 +43,18 @@ def a_language_run(**model: Any) -> Run:
     """A model of characters that has learnt nothing."""
     plain = {
         "data": {"kind": "text", "train": "none.txt"},
-        "inputs": {"kind": "characters"},
+        "input": {"tokenizer": "characters"},
         "model": {"kind": "lstm", "width": 7, "layers": 2, **model},
     }
     recipe = recipe_from(plain, name="letters")
-    inputs = PlainText.learnt([TEXT], PlainTextSettings(kind="characters"))
+    inputs = PlainText.learnt([TEXT], PlainTextSettings(tokenizer="characters"))
     return Run(Path("runs/letters"), recipe, inputs, model_of(recipe, inputs.sizes()).eval(), 0)
 
 
 def a_classifier(longest: int = 50) -> Run:
     plain = {
         "data": {"kind": "labelled", "train": "none.tsv"},
-        "inputs": {"kind": "words", "longest": longest},
+        "input": {"tokenizer": "words", "longest": longest},
         "model": {"kind": "gru", "width": 5, "embedding": 3, "bidirectional": True},
     }
     recipe = recipe_from(plain, name="reviews")
@@ -65,12 +65,12 @@ def a_classifier(longest: int = 50) -> Run:
 def a_tagger() -> Run:
     plain = {
         "data": {"kind": "tagged", "train": "none.conll"},
-        "inputs": {"kind": "words"},
+        "input": {"tokenizer": "words"},
         "model": {"kind": "gru", "width": 5, "embedding": 3, "bidirectional": True},
     }
     recipe = recipe_from(plain, name="names")
     sentence = Sentence(("anna", "lives", "in", "rome"), ("B-NAME", "O", "O", "B-NAME"))
-    read = WordsInput.learn(Given([sentence]), WordsSettings(kind="words"), room=Room())
+    read = WordsInput.learn(Given([sentence]), WordsSettings(tokenizer="words"), room=Room())
     inputs = Wires(read, TagsOutput.learn(Given([sentence]), None, read))
     return Run(Path("runs/names"), recipe, inputs, model_of(recipe, inputs.sizes()).eval(), 0)
 

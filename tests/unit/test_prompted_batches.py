@@ -98,7 +98,7 @@ def test_the_turns_of_a_row_stand_together_and_are_as_long_as_was_said() -> None
 
 
 def test_inputs_come_back_with_their_task(tmp_path: Path) -> None:
-    settings = TokenizerSettings(kind="words")
+    settings = TokenizerSettings(tokenizer="words")
     tokenizer = Tokenizer.train(["one two", "un deux <to-fr>"], settings, special=("<to-fr>",))
     inputs = PromptText(tokenizer, "<to-fr>")
     inputs.save(tmp_path)

@@ -122,7 +122,7 @@ def new(
 ) -> None:
     """Write a commented recipe for your own file. Its columns are looked for, and told.
 
-    Example: seqwright new classification --data mine.csv data.label=stars
+    Example: seqwright new text-classification --data mine.csv data.label=stars
     """
     from seqwright.cli.beginning import write_new_recipe
 

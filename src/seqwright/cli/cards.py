@@ -25,7 +25,7 @@ def write_card(run: Run) -> None:
 
 def verb_of(run: Run) -> str:
     """The verb that uses what a run has learnt."""
-    if run.recipe.task == "masking":
+    if run.recipe.task == "masked-language-modeling":
         return "fill" if run.recipe.model.head else "embed"
     return TASKS[run.recipe.task].verbs[0]
 

@@ -133,11 +133,11 @@ def only_files(files: list[Path], recipe: Recipe) -> dict[str, Any]:
     """Data settings in which every part is these files; how they are read is as in the recipe, if that reads files."""
     if len(files) > 2:
         raise SettingError(f"--data was given {len(files)} times; give one file, or two line-aligned ones")
-    if recipe.task in {"classification", "rating"} and len(files) == 1:
+    if recipe.task in {"text-classification", "text-regression"} and len(files) == 1:
         from seqwright.data.labelled import other_files
 
         return other_files(files[0], recipe.data)
-    if recipe.task == "questions" and len(files) == 1:
+    if recipe.task == "question-answering" and len(files) == 1:
         from seqwright.data.questions import other_questions
 
         return other_questions(files[0], recipe.data)

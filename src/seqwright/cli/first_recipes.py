@@ -42,8 +42,8 @@ train = {files}{columns}
 valid = "5%"               # a share of the same file, or a file of its own
 test = "5%"                # held out until `seqwright eval`
 
-[inputs]
-kind = "bpe"               # or unigram, wordpiece, words, characters
+[input]
+tokenizer = "bpe"          # or unigram, wordpiece, words, characters
 vocabulary = {vocabulary}          # at most; shared by both languages
 bpe_dropout = 0.1          # segments words anew each epoch: helps small data
 
@@ -95,10 +95,10 @@ valid = "5%"               # a share of the same text, or a file of its own
 test = "5%"                # held out until `seqwright eval`
 documents = "lines"        # or paragraphs, files
 
-[inputs]
-kind = "bpe"               # or unigram, wordpiece, words, characters
+[input]
+tokenizer = "bpe"          # or unigram, wordpiece, words, characters
 vocabulary = 4000          # at most
-joined = true              # false: every document is read on its own
+rows = "stream"            # false: every document is read on its own
 [model]
 kind = "lstm"              # or gru, ugrnn, rnn, mlp, ngram
 width = 256
@@ -116,7 +116,7 @@ rate = 0.003
 def language(files: list[Path], asked: dict[str, Any]) -> FirstRecipe:
     """A recurrent language model of a text."""
     data = {"kind": "text", "train": _one(files, "a language model reads one text").as_posix(), **asked}
-    texts = TextFiles(validated("data", data, "language")).examples("train")
+    texts = TextFiles(validated("data", data, "language-modeling")).examples("train")
     first = next(texts)
     size = 0
     for text in texts:
@@ -138,8 +138,8 @@ train = {files}{columns}
 valid = "10%"              # a share of the same data, or a file of its own
 test = "10%"               # held out until `seqwright eval`
 
-[inputs]
-kind = "words"             # or characters; bpe where words have many forms or no spaces between them
+[input]
+tokenizer = "words"        # or characters; bpe where words have many forms or no spaces between them
 vocabulary = 10000         # at most
 lowercase = true
 longest = 400              # tokens of a text that are read, half of them from its end
@@ -166,7 +166,7 @@ def classification(files: list[Path], asked: dict[str, Any]) -> FirstRecipe:
     found = {} if LabelFolders.fits(path) or not path.is_file() else text_and_label(path)
     data = {"kind": "labelled", "train": path.as_posix(), **found, **asked}
     held_out = dict.fromkeys(("valid", "test"), "10%")  # as the recipe below has it
-    labelled = LabelledFiles(validated("data", {**held_out, **data}, "classification"))
+    labelled = LabelledFiles(validated("data", {**held_out, **data}, "text-classification"))
     labels = class_counts(example.label for example in usable(labelled.examples("train")))
     texts, first = sum(labels.values()), next(usable(labelled.examples("train")))
     values = {
@@ -182,7 +182,7 @@ def classification(files: list[Path], asked: dict[str, Any]) -> FirstRecipe:
 
 
 RATING = CLASSIFICATION.replace(
-    "[training]", '[objective]\nkind = "rating"            # numbers in place of classes\n\n[training]'
+    "[training]", '[objective]\nkind = "regression"        # numbers in place of classes\n\n[training]'
 ).replace(
     'metric = "accuracy"        # chooses the best checkpoint; macro_f1 where a label is rare',
     'metric = "pearson"         # chooses the best checkpoint; or spearman, mse',
@@ -195,7 +195,7 @@ def rating(files: list[Path], asked: dict[str, Any]) -> FirstRecipe:
     found = text_and_label(path) if path.is_file() else {}
     data = {"kind": "labelled", "train": path.as_posix(), **found, **asked}
     held_out = dict.fromkeys(("valid", "test"), "10%")  # as the recipe has it
-    labelled = LabelledFiles(validated("data", {**held_out, **data}, "rating"))
+    labelled = LabelledFiles(validated("data", {**held_out, **data}, "text-regression"))
     examples = list(usable(labelled.examples("train")))
     if not examples:
         raise DataError(f"no row of {path} has both a text and a value; name its columns with data.text and data.label")
@@ -272,7 +272,7 @@ train = {files}{columns}
 valid = "10%"              # a share of the contexts, or a file of its own
 test = "10%"               # held out until `seqwright eval`
 
-[inputs]
+[input]
 longest = 256              # tokens that are read at once: the question and a window of its context
 stride = 160               # so much further on begins the next window of a longer context
 answer = 30                # most tokens of an answer
@@ -300,7 +300,7 @@ def questions(files: list[Path], asked: dict[str, Any]) -> FirstRecipe:
     path = _one(files, "questions are read from one file")
     data = {"kind": "questions", "train": path.as_posix(), **asked}
     held_out = dict.fromkeys(("valid", "test"), "10%")  # as the recipe has it
-    table = QuestionFiles(validated("data", {**held_out, **data}, "questions"))
+    table = QuestionFiles(validated("data", {**held_out, **data}, "question-answering"))
     some = list(table.examples("train"))
     values = {"description": f"Questions learnt from {path.name}", "epochs": min(20, max(2, 20_000 // len(some)))}
     silent, lost = sum(not each.answers for each in some), sum(each.lost for each in some)
@@ -322,8 +322,8 @@ horizon = {horizon:<17}# steps it says at once
 valid = "10%"              # the rows before the test part
 test = "10%"               # the last rows, held out until `seqwright eval`
 
-[inputs]
-kind = "standard"          # each column less its mean, over its deviation; or none
+[input]
+scaling = "standard"       # each column less its mean, over its deviation; or none
 
 [model]
 kind = "dense"             # one linear layer, quick and hard to beat; or mlp, rnn, ugrnn, gru, lstm
@@ -367,11 +367,11 @@ def forecasting(files: list[Path], asked: dict[str, Any]) -> FirstRecipe:
 
 FIRST_RECIPES: dict[str, Callable[[list[Path], dict[str, Any]], FirstRecipe]] = {
     "translation": translation,
-    "language": language,
-    "classification": classification,
-    "rating": rating,
+    "language-modeling": language,
+    "text-classification": classification,
+    "text-regression": rating,
     "series-classification": series_classification,
-    "questions": questions,
+    "question-answering": questions,
     "forecasting": forecasting,
 }
 

@@ -25,7 +25,12 @@ from seqwright.tasks.wired import Wires
 
 MOST_PANELS = 6
 SCORES = ("mse", "mae", "mase")
-NAMES = {"": "this run", "least_squares_": "least squares", "seasonal_naive_": "seasonal naive", "naive_": "naive"}
+NAMES = {
+    "": "this run",
+    "baseline_least_squares_": "least squares",
+    "baseline_seasonal_naive_": "seasonal naive",
+    "baseline_naive_": "naive",
+}
 
 
 def forecast_series(
@@ -116,9 +121,9 @@ def print_evaluation(result: Evaluation) -> None:
     """The run beside the simple forecasts; and, where the horizon has several steps, the errors at each."""
     console, scores = Console(), result.scores
     table = Table("", *map(str.upper, SCORES), box=None, pad_edge=False)
-    period = result.signatures["seasonal_naive_mse"]
+    period = result.signatures["baseline_seasonal_naive_mse"]
     for prefix, name in NAMES.items():
-        told = f"{name} ({period})" if prefix == "seasonal_naive_" else name
+        told = f"{name} ({period})" if prefix == "baseline_seasonal_naive_" else name
         add_row(table, told, *(f"{scores[prefix + score]:.4g}" for score in SCORES), style=None if prefix else "bold")
     console.print(table)
     steps = [name.removeprefix("mse_step_") for name in scores if name.startswith("mse_step_")]

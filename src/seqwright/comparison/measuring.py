@@ -62,7 +62,7 @@ def measured(resolved: Mapping[str, Any], *, timed: bool) -> dict[str, Any]:
     batches = task.prepared(recipe, data, inputs).train
     model = model_of(recipe, inputs.sizes())
     # What a student learns from only its teacher can make.
-    descends = "gradient" in model_row(recipe.model.kind, recipe.task).promises and not recipe.taught
+    descends = "gradient" in model_row(recipe.model.kind, recipe.family).promises and not recipe.taught
     found: dict[str, Any] = {"parameters": parameters(model), "descends": descends}
     if not descends:
         return found

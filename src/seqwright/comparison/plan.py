@@ -89,7 +89,7 @@ def _trained(settings: ComparisonSettings, given: RowSettings, where: Path, fold
     trials = []
     for seed in settings.seeds:
         name = f"{slug(given.title)}-seed-{seed}"
-        shared = {"data": settings.data, "inputs": settings.inputs, "training": settings.training}
+        shared = {"data": settings.data, "input": settings.inputs, "training": settings.training}
         own = given.sections()
         plain: dict[str, Any] = {"base": given.recipe}
         for section in {**shared, **own}:
@@ -117,7 +117,7 @@ def _ensemble(given: RowSettings, rows: Mapping[str, Row], settings: ComparisonS
     """One trial for each seed: of each member that of the same seed, or the only one it has."""
     members = [rows[name] for name in given.ensemble or ()]
     recipe = members[0].recipe
-    if recipe.task != "translation":
+    if recipe.family != "translation":
         raise SettingError(f"row '{given.title}': ensembles are for translation, and its members for {recipe.task}")
     seeds = settings.seeds if any(trial.trained for member in members for trial in member.trials) else (None,)
     trials = []
@@ -141,9 +141,9 @@ def _refuse_unlike(rows: tuple[Row, ...], where: Path) -> None:
         ours = all(trial.trained for each in (first, row) for trial in each.trials)  # other runs: by the sha256
         one, other = ({"data": each.recipe.data.model_dump(mode="json")} for each in (first, row))
         names = sorted(flattened(one).keys() | flattened(other).keys()) if ours else []
-        lowercase = {str(each.recipe.inputs.model_dump().get("lowercase")) for each in (first, row)}
+        lowercase = {str(each.recipe.input.model_dump().get("lowercase")) for each in (first, row)}
         unlike = [name for name in names if flattened(one).get(name) != flattened(other).get(name)]
-        unlike += ["inputs.lowercase"] if len(lowercase) > 1 else []
+        unlike += ["input.lowercase"] if len(lowercase) > 1 else []
         if unlike:
             section = unlike[0].partition(".")[0]
             raise SettingError(

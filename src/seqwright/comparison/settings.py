@@ -63,7 +63,7 @@ class RowSettings(Settings):
 
     def sections(self) -> dict[str, Section]:
         """What is set for this row's recipe."""
-        every = {name: getattr(self, name) for name in ("inputs", "model", "objective", "training")}
+        every = {name: getattr(self, name) for name in ("input", "model", "objective", "training")}
         return {name: given for name, given in every.items() if given}
 
     @property

@@ -22,7 +22,7 @@ class PlainTextSettings(TokenizerSettings):
     a model like gpt reads. Packed: how many positions a row has."""
     longest: int = Field(default=1024, ge=1)
     """Kept apart: most tokens of a document."""
-    overlong: Literal["drop", "cut", "refuse"] = "drop"
+    overlong: Literal["drop", "truncate", "refuse"] = "drop"
     """What happens to longer ones: left out and counted, cut off, or refused with an error."""
     blank: Literal["drop", "keep"] = "drop"
     """What happens to blank documents: left out and counted, or kept, as the usual counts of WikiText have them."""

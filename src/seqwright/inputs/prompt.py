@@ -27,12 +27,12 @@ from seqwright.inputs.tokenizers import Tokenizer, TokenizerSettings, tokenizer_
 class PromptSettings(TokenizerSettings):
     """How a text and its answer become one row of tokens: `begin text task answer end`."""
 
-    task: str | None = Field(default=None, pattern=r"^<[^<>\s]+>$")
+    task_token: str | None = Field(default=None, pattern=r"^<[^<>\s]+>$")
     """The special token between a text and its answer, which says what is to be done, as in "<to-fr>" or "<summarize>".
     Left out: what the data suggests."""
     longest: int = Field(default=256, ge=1)
     """Most tokens of a text, and of an answer."""
-    overlong: Literal["drop", "cut", "refuse"] = "cut"
+    overlong: Literal["drop", "truncate", "refuse"] = "truncate"
     """What happens to longer ones: left out and counted, cut off at the end, or refused with an error. What a run is
     asked later is cut in the same way."""
     scores: Literal["bleu", "rouge", "word-error-rate", "exact"] | None = None

@@ -36,24 +36,24 @@ WANTED = 'expected a mapping or JSON such as {"question": …, "context": …}'
 class QuestionSettings(TokenizerSettings):
     """How questions and contexts become tokens. A context that is too long is read in windows that overlap."""
 
-    kind: Kind = "wordpiece"
+    tokenizer: Kind = "wordpiece"
     longest: int = Field(default=384, ge=8)
     """Most tokens that are read at once: the question, a window of the context and the three tokens around them."""
     stride: int = Field(default=128, ge=1)
     """How many tokens of the context further on the next window begins; what is left of a window stands in both."""
-    question: int = Field(default=64, ge=1)
+    longest_question: int = Field(default=64, ge=1)
     """Most tokens of a question; what is behind them is not read."""
     answer: int = Field(default=30, ge=1)
     """Most tokens of an answer that is looked for."""
 
     @model_validator(mode="after")
     def _leave_room(self) -> "QuestionSettings":
-        room = self.longest - AROUND - 1 - self.question
+        room = self.longest - AROUND - 1 - self.longest_question
         if room < self.stride:
             raise SettingError(
-                f"inputs.longest = {self.longest} leaves {max(room, 0)} tokens for the context behind a question of "
-                f"{self.question}, less than inputs.stride = {self.stride}, so that some would never be read: raise "
-                "inputs.longest, or lower inputs.stride or inputs.question"
+                f"input.longest = {self.longest} leaves {max(room, 0)} tokens for the context behind a question of "
+                f"{self.longest_question}, less than input.stride = {self.stride}, so that some would never be read: raise "
+                "input.longest, or lower input.stride or input.longest_question"
             )
         return self
 
@@ -81,7 +81,7 @@ class QuestionInput(Input[Question, Window]):
         """A tokenizer trained on questions and contexts, if none is taken from another run."""
         if room.context is not None and settings.longest > room.context:
             raise SettingError(
-                f"inputs.longest = {settings.longest} is more than the {room.context} positions of the model "
+                f"input.longest = {settings.longest} is more than the {room.context} positions of the model "
                 "(model.context): lower it; a longer context is read in windows"
             )
         texts = (text for example in train for text in (example.question, example.context))

@@ -40,12 +40,12 @@ Form = Literal["pairs", "sentences"]
 class SentencesSettings(TokenizerSettings):
     """How documents become tokens, tokens examples, and what of them is hidden."""
 
-    kind: Kind = "wordpiece"
+    tokenizer: Kind = "wordpiece"
     """What a token is: a character, a word, whatever stands between spaces, or a piece of a word learnt by BPE, unigram
     or WordPiece, which is BERT's."""
     longest: int = Field(default=128, ge=8)
     """Most tokens of an example, [CLS] and [SEP] included."""
-    examples: Form = "pairs"
+    rows: Form = "sentence-pairs"
     """What an example is: two stretches of text of which the second follows the first half of the time, and the model
     says whether it does (BERT); or full sentences one after another, with nothing to say (RoBERTa)."""
     masked: Literal["tokens", "words"] = "tokens"
@@ -118,7 +118,7 @@ class SentencesInput(TokenInput[str, SentenceRow]):
             raise DataError(
                 f"{examples.name} has {len(documents.rows):,} documents, of which at least two must have two "
                 'sentences: with data.documents say what a document is, such as "paragraphs", or set '
-                "inputs.examples=sentences"
+                "input.rows=full-sentences"
             )
         return DocumentRows(stretches, documents, seed=seed)
 
@@ -193,7 +193,7 @@ class SentencesInput(TokenInput[str, SentenceRow]):
         if rows.left_out:
             remarks.append(
                 f"documents of {examples.name} with one sentence, which none can follow, left out: {rows.left_out:,}; "
-                "inputs.examples=sentences would read them"
+                "input.rows=full-sentences would read them"
             )
         tokens = rows.documents.rows.values
         if unknown := self.tokenizer.unknowns(tokens):
@@ -230,7 +230,7 @@ def mask_of(tokenizer: Tokenizer) -> int:
     """The token that stands for a hidden word."""
     if tokenizer.mask is None:
         raise RunError(
-            "the tokenizer has no <mask>, so that no word can be hidden; restore the run's inputs/ from a copy"
+            "the tokenizer has no <mask>, so that no word can be hidden; restore the run's input/ from a copy"
         )
     return tokenizer.mask
 
@@ -241,21 +241,21 @@ def _refused(settings: SentencesSettings, room: Room) -> int:
     context = room.context or longest
     if longest > context:
         raise SettingError(
-            f"inputs.longest is {longest}, but the model reads {context} tokens at once: lower it, or raise "
+            f"input.longest is {longest}, but the model reads {context} tokens at once: lower it, or raise "
             "model.context"
         )
     if not model.head:
         raise SettingError(
             "model.head is false, and a model that cannot say hidden words cannot learn from them: set model.head=true"
         )
-    if settings.examples == "pairs" and not model.pooler:
+    if settings.examples == "sentence-pairs" and not model.pooler:
         raise SettingError(
-            f"inputs.examples is 'pairs', but a {model.kind} without a pooler cannot say whether one text "
-            "follows another: set inputs.examples=sentences, or model.pooler=true"
+            f"input.rows is 'sentence-pairs', but a {model.kind} without a pooler cannot say whether one text "
+            "follows another: set input.rows=full-sentences, or model.pooler=true"
         )
-    if settings.examples == "sentences" and model.pooler:
+    if settings.examples == "full-sentences" and model.pooler:
         raise SettingError(
-            "inputs.examples is 'sentences', of which nothing is asked that the model's pooler is for: set "
+            "input.rows is 'full-sentences', of which nothing is asked that the model's pooler is for: set "
             "model.pooler=false"
         )
     return context

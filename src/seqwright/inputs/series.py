@@ -28,7 +28,7 @@ POINTS = 64  # of each channel that a linear baseline sees
 class SeriesSettings(Settings):
     """How the values of a series are scaled."""
 
-    kind: Literal["standard", "none"] = "standard"
+    scaling: Literal["standard", "none"] = "standard"
     """standard: each channel less its mean, over its standard deviation, both of the training part; none: as it is."""
 
 
@@ -141,7 +141,7 @@ class SeriesInput(Input[HasSeries, Values]):
         if len(channels) > 1:
             few, many = min(channels), max(channels)
             raise DataError(f"series of {train.name} have from {few} to {many} channels: give as many to each")
-        scale = Scale.learnt(series, settings.kind)
+        scale = Scale.learnt(series, settings.scaling)
         reach = max(float(np.abs(scale.scaled(series_TC)).max()) for series_TC in series) if room.bounded else None
         return cls(scale, next(iter(train)).columns, reach)
 
@@ -209,8 +209,8 @@ class SeriesInput(Input[HasSeries, Values]):
         if self.reach is None or self.reach < 1:
             return []
         return [
-            f"model.output is 'recurrent', which says nothing beyond -1 and 1, but the training part reaches "
-            f"{self.reach:.3g} as the model sees it: set model.output=dense, or inputs.kind=none where the values are "
+            f"model.output_layer is 'recurrent', which says nothing beyond -1 and 1, but the training part reaches "
+            f"{self.reach:.3g} as the model sees it: set model.output_layer=dense, or input.scaling=none where the values are "
             "within"
         ]
 

@@ -32,7 +32,7 @@ class SourceTextSettings(TokenizerSettings):
     """Chance to leave out a merge in training, drawn anew each epoch (Provilkov et al. 2020); 0.1 helps small data."""
     longest: int = Field(default=256, ge=1)
     """Most tokens on a side in training."""
-    overlong: Literal["drop", "cut", "refuse"] = "drop"
+    overlong: Literal["drop", "truncate", "refuse"] = "drop"
     """What happens to longer ones: left out and counted, cut off, or refused with an error."""
     scores: Literal["bleu", "rouge", "word-error-rate", "exact"] | None = None
     """How what is written is scored: BLEU, chrF and exact matches; ROUGE; word error rate; or exact matches alone.
@@ -40,16 +40,16 @@ class SourceTextSettings(TokenizerSettings):
 
     @model_validator(mode="after")
     def _two_kinds_are_not_shared(self) -> "SourceTextSettings":
-        if self.shared and self.source_kind not in {None, self.kind}:
+        if self.shared and self.source_kind not in {None, self.tokenizer}:
             raise ValueError(
-                f"source_kind is {self.source_kind} and the kind {self.kind}, which cannot share a vocabulary; set "
+                f"source_kind is {self.source_kind} and the kind {self.tokenizer}, which cannot share a vocabulary; set "
                 "shared = false"
             )
         return self
 
     @model_validator(mode="after")
     def _only_bpe_drops(self) -> "SourceTextSettings":
-        other = next((kind for kind in (self.kind, self.source_kind) if kind not in {None, "bpe"}), None)
+        other = next((kind for kind in (self.tokenizer, self.source_kind) if kind not in {None, "bpe"}), None)
         if self.bpe_dropout and other:
             raise ValueError(f"bpe_dropout is {self.bpe_dropout}, but the kind is {other}; set it to 0 or choose bpe")
         return self
@@ -95,7 +95,7 @@ class SourceTextInput(TokenInput[Pair, Ids]):
             return cls(tokenizer_of(like), True, *rest)
         if settings.shared:
             return cls(Tokenizer.train((text for pair in train for text in pair[:2]), settings), True, *rest)
-        own = settings.model_copy(update={"kind": settings.source_kind or settings.kind})
+        own = settings.model_copy(update={"kind": settings.source_kind or settings.tokenizer})
         return cls(Tokenizer.train((pair.source for pair in train), own), False, *rest)
 
     @property

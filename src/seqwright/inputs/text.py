@@ -34,7 +34,7 @@ class TextSettings(TokenizerSettings):
     longest: int = Field(default=512, ge=1)
     """Most tokens of a text that are read, or of two texts together, of which the longer is shortened first; by default
     fewer if the model's context is too short for so many."""
-    left_out: Literal["end", "middle"] = "middle"
+    truncation: Literal["end", "middle"] = "middle"
     """What is left out of a longer text, and counted: its end, or its middle, so that as many tokens of its beginning
     as of its end are read (Sun et al. 2019, section 5.3.1)."""
 
@@ -67,7 +67,7 @@ class TextInput(TokenInput[Example, Ids]):
         marks = 1 + room.begins + pairs * (1 if tokenizer is None else tokenizer.between)
         longest = longest_of(settings, room.context, marks=marks)
         tokenizer = tokenizer or Tokenizer.train(every_text(train), settings)
-        return cls(tokenizer, longest, settings.left_out, room.begins, pairs)
+        return cls(tokenizer, longest, settings.truncation, room.begins, pairs)
 
     @property
     def begin(self) -> int | None:
@@ -249,8 +249,8 @@ def longest_of(settings: Any, context: int | None, *, marks: int) -> int:
         return longest
     if "longest" in settings.model_fields_set or context <= marks:
         raise SettingError(
-            f"inputs.longest is {longest:,}, but the model reads {context:,} tokens, {marks} marks among them: "
-            f"set inputs.longest={max(1, context - marks)} or less, or take a model with a longer context"
+            f"input.longest is {longest:,}, but the model reads {context:,} tokens, {marks} marks among them: "
+            f"set input.longest={max(1, context - marks)} or less, or take a model with a longer context"
         )
     return context - marks
 

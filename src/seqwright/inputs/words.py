@@ -33,12 +33,12 @@ LONG = 250  # words: more in a sentence, and it may be several
 
 
 class WordsSettings(TokenizerSettings):
-    """How words become tokens. Where `kind` is `spaced` each is one; a word of several is tagged at the first."""
+    """How words become tokens. Where `kind` is `whitespace` each is one; a word of several is tagged at the first."""
 
     longest: int = Field(default=512, ge=1)
     """Most tokens that are read at once: a longer sentence is cut between words, and each stretch read on its own; by
     default fewer if the model's context is too short for so many."""
-    split: Split = "marks"
+    pre_tokenizer: Split = "punctuation"
     """How a text that is typed is cut into words: between words and marks ("It", "'s", "fine", "."), as Python cuts its
     source ("code"), or at spaces only."""
 
@@ -62,9 +62,9 @@ class WordsInput(Input[Sentence, Stretch]):
     def learn(cls, train: Examples[Sentence], settings: WordsSettings, *, room: Room, like: Any = None) -> "WordsInput":
         """A tokenizer trained on the words, if none is taken from another run."""
         longest = longest_of(settings, room.context, marks=1 + room.begins)
-        words = (_spaced(word, settings.kind) for sentence in train for word in sentence.words)
+        words = (_spaced(word, settings.tokenizer) for sentence in train for word in sentence.words)
         tokenizer = Tokenizer.train(words, settings) if like is None else tokenizer_of(like)
-        return cls(tokenizer, longest, settings.split, room.begins)
+        return cls(tokenizer, longest, settings.pre_tokenizer, room.begins)
 
     @property
     def begin(self) -> int | None:

@@ -31,7 +31,7 @@ class MoELSTMSettings(ModelSettings):
     """Width of the tokens' vectors, of both LSTM layers and of what the experts read and say."""
     experts: PositiveInt = 16
     """Experts there are."""
-    chosen: PositiveInt = 2
+    experts_per_token: PositiveInt = 2
     """Experts that each token uses."""
     expert_width: PositiveInt = 256
     """Inner width of each expert."""
@@ -40,8 +40,10 @@ class MoELSTMSettings(ModelSettings):
 
     @model_validator(mode="after")
     def _no_more_are_chosen_than_there_are(self) -> "MoELSTMSettings":
-        if self.chosen > self.experts:
-            raise ValueError(f"chosen is {self.chosen}, but there are only {self.experts} experts")
+        if self.experts_per_token > self.experts:
+            raise ValueError(
+                f"experts_per_token is {self.experts_per_token}, but there are only {self.experts} experts"
+            )
         return self
 
 
@@ -72,7 +74,7 @@ class MoELSTM(nn.Module):
             width=width,
             inner=settings.expert_width,
             experts=settings.experts,
-            chosen=settings.chosen,
+            chosen=settings.experts_per_token,
             view=View("expert use", rows="tokens", columns="experts"),
         )
         self.above = Recurrent(LSTMCell, inputs=width, width=width)

@@ -18,16 +18,16 @@ from seqwright.objectives.rating import Rating, RatingSettings
 class LabelsAndWordsSettings(LabelsSettings):
     """Cross-entropy of the label and, as an auxiliary loss, of the text's tokens."""
 
-    kind: Literal["labels-and-words"] = "labels-and-words"  # type: ignore[assignment]
-    words: float = Field(default=0.5, gt=0, allow_inf_nan=False)
+    kind: Literal["labels-and-next-token"] = "labels-and-next-token"  # type: ignore[assignment]
+    next_token: float = Field(default=0.5, gt=0, allow_inf_nan=False)
     """How much the auxiliary loss counts: the paper's λ."""
 
 
 class RatingAndWordsSettings(RatingSettings):
     """Squared error of the rating and, as an auxiliary loss, the cross-entropy of the text's tokens."""
 
-    kind: Literal["rating-and-words"] = "rating-and-words"  # type: ignore[assignment]
-    words: float = Field(default=0.5, gt=0, allow_inf_nan=False)
+    kind: Literal["regression-and-next-token"] = "regression-and-next-token"  # type: ignore[assignment]
+    next_token: float = Field(default=0.5, gt=0, allow_inf_nan=False)
     """How much the auxiliary loss counts: the paper's λ."""
 
 
@@ -54,7 +54,7 @@ class LabelsAndWords(Objective):
     def __init__(self, settings: LabelsAndWordsSettings | RatingAndWordsSettings | None = None) -> None:
         super().__init__()
         settings = settings or LabelsAndWordsSettings()
-        self.words = settings.words
+        self.words = settings.next_token
         self.label: Labels | Rating = Rating() if isinstance(settings, RatingAndWordsSettings) else Labels(settings)
 
     def start(self, model: nn.Module, batch: Any) -> None:
@@ -67,14 +67,14 @@ class LabelsAndWords(Objective):
 
     def counts(self, batch: Any) -> dict[str, int]:
         """The label's counts, and tokens that another stands before."""
-        return {**self.label.counts(batch), "words": int(batch.real_BT[:, 1:].sum())}
+        return {**self.label.counts(batch), "next_token": int(batch.real_BT[:, 1:].sum())}
 
     def forward(self, model: Any, batch: Any, carry: Any) -> tuple[Loss, Any]:
         """The loss over the texts and over their tokens."""
         h_BTD = model.read(batch)
         parts = self.label.loss_of(model.head(h_BTD, batch), batch).parts
         words = words_loss(model.body.logits(h_BTD), batch)
-        return Loss({**parts, "words": Part(*words, weight=self.words)}), carry
+        return Loss({**parts, "next_token": Part(*words, weight=self.words)}), carry
 
 
 def words_loss(logits_BTV: Tensor, batch: Any) -> tuple[Tensor, int]:

@@ -72,7 +72,7 @@ class AnswerOutput(TextOutput):
         if self.context is not None and most > self.context:
             raise SettingError(
                 f"the data has a row of {most} tokens, text and answer together, more than model.context = "
-                f"{self.context}: lower inputs.longest = {self.longest}, or raise model.context"
+                f"{self.context}: lower input.longest = {self.longest}, or raise model.context"
             )
 
         def collate(some: Sequence[tuple[Any, ...]]) -> Prompted:

@@ -162,8 +162,8 @@ class LabelOutput(Output[HasLabel, Labelled, Classification]):
             "macro_f1": "mean over the labels",
             "f1": rarer,
             "matthews": "Matthews correlation, from -100 to 100" if rarer else "",
-            "majority_accuracy": f"baseline: always '{self.majority}'",
-            **{f"linear_{name}": regression for name in self.score_names if name != "loss"},
+            "baseline_majority_accuracy": f"baseline: always '{self.majority}'",
+            **{f"baseline_linear_{name}": regression for name in self.score_names if name != "loss"},
         }
         return {name: text for name, text in told.items() if text}
 
@@ -200,15 +200,20 @@ class LabelOutput(Output[HasLabel, Labelled, Classification]):
         always = accuracy(confusion([self.number(self.majority)] * len(true), true, classes=len(self.labels)))
         told = f"always saying '{self.majority}' is right for {always:.1f} %"
         if train.fingerprint == part.fingerprint and train.name != part.name:
-            return Baselines({"majority_accuracy": always}, told, [f"there is no logistic regression: {NOT_HERE}"])
+            return Baselines(
+                {"baseline_majority_accuracy": always}, told, [f"there is no logistic regression: {NOT_HERE}"]
+            )
         some = thinned([number for number in input.encode(train).example_N.tolist() if labels[number]])
         features, asked = input.features(train), input.features(part)
         known = [self.number(labels[number]) for number in some]
         regression = logistic_regression(input.vectorizer(), [features[number] for number in some], known)
         said = regression.predict([asked[number] for number in read]).tolist()
-        scores = {f"linear_{n}": s for n, s in self._of_counts(confusion(said, true, classes=len(self.labels))).items()}
-        told += f", logistic regression for {scores['linear_accuracy']:.1f} %"
-        return Baselines({"majority_accuracy": always, **scores}, told, [])
+        scores = {
+            f"baseline_linear_{n}": s
+            for n, s in self._of_counts(confusion(said, true, classes=len(self.labels))).items()
+        }
+        told += f", logistic regression for {scores['baseline_linear_accuracy']:.1f} %"
+        return Baselines({"baseline_majority_accuracy": always, **scores}, told, [])
 
     # ------------------------------------------------------------------------------------------------ told
 

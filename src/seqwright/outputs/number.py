@@ -120,8 +120,8 @@ class NumberOutput(Output[HasLabel, Labelled, Value]):
             "mse": "squared error of the values",
             "pearson": "Pearson's correlation, from -100 to 100",
             "spearman": "that of the ranks",
-            "mean_mse": "baseline: always the mean",
-            **dict.fromkeys(("linear_mse", "linear_pearson", "linear_spearman"), regression),
+            "baseline_mean_mse": "baseline: always the mean",
+            **dict.fromkeys(("baseline_linear_mse", "baseline_linear_pearson", "baseline_linear_spearman"), regression),
         }
 
     def _pairs(self, predictions: Sequence[Value], examples: Examples[HasLabel]) -> tuple[list[float], list[float]]:
@@ -146,15 +146,17 @@ class NumberOutput(Output[HasLabel, Labelled, Value]):
         always = squared_error([self.mean] * len(true), true)
         told = f"always saying the mean has a squared error of {always:.3f}"
         if train.fingerprint == part.fingerprint and train.name != part.name:
-            return Baselines({"mean_mse": always}, told, [f"there is no regression to compare with: {NOT_HERE}"])
+            return Baselines(
+                {"baseline_mean_mse": always}, told, [f"there is no regression to compare with: {NOT_HERE}"]
+            )
         known = _values(train, input.encode(train))
         some, features, asked = thinned(list(known)), input.features(train), input.features(part)
         vectorizer, shown = input.vectorizer(), [features[number] for number in some]
         regression = ridge_regression(vectorizer, shown, [known[number] for number in some])
         linear = self._scores(regression.predict([asked[number] for number in truth]).tolist(), true)
         told += f", ridge regression {linear['mse']:.3f} (Pearson {linear['pearson']:.1f})"
-        scores = {f"linear_{name}": score for name, score in linear.items() if name != "loss"}
-        return Baselines({"mean_mse": always, **scores}, told, [])
+        scores = {f"baseline_linear_{name}": score for name, score in linear.items() if name != "loss"}
+        return Baselines({"baseline_mean_mse": always, **scores}, told, [])
 
     def part_sentence(self, examples: Examples[HasLabel], rows: Rows[Any]) -> str:
         """`with values from 0 to 5, 2.70 in the mean; 2 without a value`."""

@@ -33,14 +33,14 @@ SIGNATURES = {
     "loss": "nats per window, for start and end",
     "exact": "answers that are right, as SQuAD counts",
     "f1": "mean overlap of words with the nearest right answer",
-    "exact_answerable": "of the questions that have an answer",
-    "f1_answerable": "of the questions that have an answer",
-    "right_unanswerable": "questions without an answer of which that is said",
+    "has_answer_exact": "of the questions that have an answer",
+    "has_answer_f1": "of the questions that have an answer",
+    "no_answer_exact": "questions without an answer of which that is said",
     "best_f1": "with the threshold that suits this part best",
     "best_threshold": "how far the best answer must then lie above saying nothing",
-    "sentence_exact": SENTENCE,
-    "sentence_f1": SENTENCE,
-    "silence_f1": "baseline: saying of every question that it has no answer",
+    "baseline_sentence_exact": SENTENCE,
+    "baseline_sentence_f1": SENTENCE,
+    "baseline_no_answer_f1": "baseline: saying of every question that it has no answer",
 }
 
 
@@ -216,11 +216,11 @@ class SpanOutput(Output[Question, Asked, Answered]):
         """The sentence that shares most words with the question, and never answering."""
         right = [question.texts for question in part]
         named = answer_scores([likeliest_sentence(each.question, each.context) for each in part], right)
-        scores = {"sentence_exact": named["exact"], "sentence_f1": named["f1"]}
-        told = "the sentence with most words of the question: exact {sentence_exact:.1f} %, F1 {sentence_f1:.1f}"
+        scores = {"baseline_sentence_exact": named["exact"], "baseline_sentence_f1": named["f1"]}
+        told = "the sentence with most words of the question: exact {baseline_sentence_exact:.1f} %, F1 {baseline_sentence_f1:.1f}"
         if not all(right):
-            scores["silence_f1"] = answer_scores([""] * len(right), right)["f1"]
-            told += "; saying that nothing has an answer: {silence_f1:.1f}"
+            scores["baseline_no_answer_f1"] = answer_scores([""] * len(right), right)["f1"]
+            told += "; saying that nothing has an answer: {baseline_no_answer_f1:.1f}"
         return Baselines(scores, told.format(**scores), [])
 
     # ------------------------------------------------------------------------------------------------ told

@@ -36,7 +36,7 @@ from seqwright.outputs.text_scores import LOWER_IS_BETTER, NAMES, Scoring, Writt
 from seqwright.outputs.text_search import Candidate, Opening, Search, Searcher
 
 TOKENS_AT_ONCE = 2048  # of what is read in a decoding batch: more does not go faster on a CPU
-Overlong = Literal["drop", "cut", "refuse"]
+Overlong = Literal["drop", "truncate", "refuse"]
 
 
 class HasText(Protocol):
@@ -159,7 +159,7 @@ class TextOutput(Output[HasText, Any, Text]):
         if self.overlong == "refuse" and long_N.any():
             raise DataError(
                 f"example {int(rows.example_N[long_N][0]) + 1} has {int(length_N[long_N][0])} tokens on a side, more "
-                f"than inputs.longest = {self.longest}; raise it, or set inputs.overlong to drop or cut"
+                f"than input.longest = {self.longest}; raise it, or set input.overlong to drop or truncate"
             )
         return long_N
 

@@ -61,7 +61,7 @@ class ValuesOutput(Output[SeriesWindow, Series, Values]):
         history, horizon = first.history, first.horizon
         if period is not None and period > history:
             raise SettingError(
-                f"inputs.season = {period} reaches further back than data.history = {history}; raise the latter to it"
+                f"input.season = {period} reaches further back than data.history = {history}; raise the latter to it"
             )
         return cls(
             columns=first.columns,
@@ -164,7 +164,7 @@ class ValuesOutput(Output[SeriesWindow, Series, Values]):
         return {
             "loss": "of the objective, in the units the model sees",
             "mase": "errors over those of the naive one-step forecast on the training part",
-            "seasonal_naive_mse": f"period {self.season}",
+            "baseline_seasonal_naive_mse": f"period {self.season}",
         }
 
     def simple(self) -> dict[str, Once]:

@@ -72,7 +72,7 @@ def taught(prepared: Prepared, recipe: Recipe, data: Any, inputs: Any, teachers:
     for teacher in teachers:
         if teacher.run is not None:
             refuse_misfit(recipe, inputs, teacher)
-    if recipe.task == "classification":
+    if recipe.task == "text-classification":
         return _taught_labels(prepared, recipe, data, inputs, teachers)
     (teacher,) = teachers
     return _taught_tokens(prepared, recipe, data, inputs, teacher)
@@ -88,10 +88,10 @@ def refuse_misfit(recipe: Recipe, inputs: Any, teacher: Teacher) -> None:
         )
     if run.inputs.tokenizer.fingerprint() != inputs.tokenizer.fingerprint():
         raise RunError(
-            f"the teacher {teacher.name} cuts text into other tokens than the student; set inputs.tokenizer to "
+            f"the teacher {teacher.name} cuts text into other tokens than the student; set input.like to "
             f"{teacher.name}, or model.weights to a run with the same tokenizer"
         )
-    if recipe.task == "classification":
+    if recipe.task == "text-classification":
         if run.inputs.output.labels != inputs.output.labels:
             theirs, ours = (", ".join(some.output.labels) for some in (run.inputs, inputs))
             raise RunError(
@@ -110,10 +110,10 @@ def refuse_misfit(recipe: Recipe, inputs: Any, teacher: Teacher) -> None:
                 f"the teacher {teacher.name} cannot say hidden words: it was imported without its output; choose one "
                 "that can"
             )
-        if run.recipe.model.context < recipe.inputs.longest:
+        if run.recipe.model.context < recipe.input.longest:
             raise RunError(
-                f"the teacher {teacher.name} reads {run.recipe.model.context} tokens at once, but inputs.longest is "
-                f"{recipe.inputs.longest}; lower it"
+                f"the teacher {teacher.name} reads {run.recipe.model.context} tokens at once, but input.longest is "
+                f"{recipe.input.longest}; lower it"
             )
 
 
@@ -241,7 +241,7 @@ def _taught_tokens(prepared: Prepared, recipe: Recipe, data: TextData, wires: Wi
     likeliest = teacher_likeliest(recipe, data, wires, teacher, batches)
     notes = [*prepared.notes, f"teacher: {teacher.name}"]
     taught = prepared._replace(train=Annotated(batches, likeliest.beside), notes=notes)
-    if not recipe.objective.hidden:
+    if not recipe.objective.cosine:
         return Lesson(taught, {})
     run = teacher.asked()
     widths = {"width": recipe.model.width, "teacher_width": run.recipe.model.width}
@@ -278,7 +278,7 @@ def teacher_likeliest(
         np.save(aside / "rows.npy", row_N)
         _close(aside, len(row_N))
 
-    reading = recipe.inputs.model_dump(mode="json", include={"longest", "examples", "masked", "share"})
+    reading = recipe.input.model_dump(mode="json", include={"longest", "examples", "masked", "share"})
     known = [data.fingerprint("train"), wires.tokenizer.fingerprint(), reading, temperature, LIKELIEST]
     folder = kept_folder(f"teacher's tokens {FORMAT} {teacher.sha256} {json.dumps(known)}", write)
     token, probability = (Ragged.mapped(folder / name) for name in ("token", "probability"))

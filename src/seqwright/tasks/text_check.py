@@ -99,5 +99,5 @@ def _remarks(recipe: Recipe, part: PartName, found: Found, tokens: TokenisedText
     long, cut = tokens.kept.overlong, tokens.kept.cut
     if long or cut:
         fate = f"cut: {cut:,}" if cut else f"left out: {long:,}"
-        remarks.append(f"documents of the {part} part with over {recipe.inputs.longest} tokens, {fate}")
+        remarks.append(f"documents of the {part} part with over {recipe.input.longest} tokens, {fate}")
     return remarks

@@ -196,7 +196,7 @@ class Wired:
 
 def room_of(recipe: Recipe) -> Room:
     """What the model of a recipe can read."""
-    begins = "begins" in model_row(recipe.model.kind, recipe.task).promises
+    begins = "begins" in model_row(recipe.model.kind, recipe.family).promises
     if not isinstance(recipe.model, ModelSettings):
         return Room(begins, model=recipe.model)
     return Room(begins, recipe.model.room, bounded=recipe.model.bounded, model=recipe.model)

@@ -105,7 +105,7 @@ class Fitting:
         if self.world.size > 1 and self._start(batches.after(Place())) is not None:
             raise SettingError(
                 "each batch goes on from the one before, which several processes cannot share; train in one, or keep "
-                "the documents apart with inputs.joined=false"
+                "the documents apart with input.rows=documents"
             )
         both = nn.ModuleDict({"model": model, "objective": objective})
         self.parameters = {name: p for name, p in both.named_parameters() if p.requires_grad}

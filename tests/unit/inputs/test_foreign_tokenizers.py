@@ -245,7 +245,7 @@ def test_what_stands_between_two_texts_is_what_the_file_puts_there() -> None:
     first, second = "the quick fox", "the lazy dog"
     rows = pairs.encode(Given([Example(first, "", second)]))
     assert pairs.stack(rows.take(rows.example_N, None))["input_B"][0].tolist() == library.encode(first, second).ids
-    sizes = QuestionTextSettings(longest=60, question=30, stride=10)
+    sizes = QuestionTextSettings(longest=60, longest_question=30, stride=10)
     asking = QuestionText.learnt((), sizes, roberta, unanswerable=True)
     (question,), context = asking.encode_questions([first]), asking.encode_context(second)
     batch = asked([Window(question, context.tokens)], begin=roberta.begin, end=roberta.end)

@@ -8,7 +8,7 @@ PAIRS = [("hello", "HH AH L OW"), ("low", "L OW")]
 
 
 def test_letters_on_one_side_and_words_on_the_other() -> None:
-    settings = PairTextSettings(kind="spaced", source_kind="characters", shared=False, lowercase=True)
+    settings = PairTextSettings(tokenizer="whitespace", source_kind="characters", shared=False, lowercase=True)
     inputs = PairText.learnt(PAIRS, settings)
     assert inputs.source.pieces(inputs.source.encode(["HELLO"])[0].tolist()) == list("hello")
     sounds = inputs.target.encode(["HH AH L OW"])[0].tolist()
@@ -19,7 +19,7 @@ def test_letters_on_one_side_and_words_on_the_other() -> None:
 @pytest.mark.parametrize(
     ("settings", "said"),
     [
-        ({"kind": "spaced", "source_kind": "characters"}, "cannot share a vocabulary; set shared = false"),
+        ({"tokenizer": "whitespace", "source_kind": "characters"}, "cannot share a vocabulary; set shared = false"),
         ({"source_kind": "words", "shared": False, "bpe_dropout": 0.1}, "bpe_dropout is 0.1, but the kind is words"),
     ],
 )
@@ -29,4 +29,4 @@ def test_kinds_that_do_not_fit_are_told(settings: dict[str, object], said: str) 
 
 
 def test_the_same_kind_twice_can_be_shared() -> None:
-    assert PairText.learnt(PAIRS, PairTextSettings(kind="words", source_kind="words")).shared
+    assert PairText.learnt(PAIRS, PairTextSettings(tokenizer="words", source_kind="words")).shared

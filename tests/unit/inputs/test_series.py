@@ -94,18 +94,18 @@ def test_what_is_odd_of_a_part_is_said_in_words() -> None:
 
 def test_a_model_of_bounded_outputs_is_warned_of_what_it_cannot_say() -> None:
     (warning,) = learnt(bounded=True).warnings()
-    assert "model.output is 'recurrent'" in warning
+    assert "model.output_layer is 'recurrent'" in warning
     assert learnt().warnings() == []
     small = windows([whole / 1000 for whole in series()])
-    within = SeriesInput.learn(small, SeriesSettings(kind="none"), room=Room(bounded=True))
+    within = SeriesInput.learn(small, SeriesSettings(scaling="none"), room=Room(bounded=True))
     assert within.warnings() == []
 
 
 @pytest.mark.parametrize("kind", ["standard", "none"])
 def test_what_is_saved_is_loaded_to_the_bit(kind: str, tmp_path: Path) -> None:
     saved = learnt(kind=kind)
-    saved.save(tmp_path / "inputs")
-    loaded = SeriesInput.load(tmp_path / "inputs")
+    saved.save(tmp_path / "input")
+    loaded = SeriesInput.load(tmp_path / "input")
     assert loaded.sizes() == {"channels": 2}
     assert loaded.columns == COLUMNS
     assert loaded.scale.applied == (kind == "standard")

@@ -90,7 +90,7 @@ def test_another_number_of_texts_is_refused(imported: bool, pairs: bool, sentenc
 
 def test_without_any_text_nothing_is_learnt() -> None:
     with pytest.raises(DataError, match=r"no example of the input has a text: see whether data.text"):
-        TextInput.learn(Given([Example(" ", "good")]), TextSettings(kind="words"), room=Room())
+        TextInput.learn(Given([Example(" ", "good")]), TextSettings(tokenizer="words"), room=Room())
 
 
 def test_missing_or_damaged_files_are_refused(tmp_path: Path) -> None:

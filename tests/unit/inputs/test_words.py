@@ -16,11 +16,11 @@ from seqwright.inputs.word_splits import cut_as_code, cut_at_marks
 from seqwright.inputs.words import WordsInput, WordsSettings
 
 SENTENCES = [(["It", "'s", "@Ada", "."], ["O", "O", "B-per", "O"]), (["don't", "2017"], ["O", "B-year"])]
-KINDS = ["spaced", "words", "characters", "bpe", "unigram", "wordpiece"]
+KINDS = ["whitespace", "words", "characters", "bpe", "unigram", "wordpiece"]
 
 
 def inputs(**settings: object) -> WordsInput:
-    chosen = WordsSettings.model_validate({"kind": "bpe", "vocabulary": 60, **settings})
+    chosen = WordsSettings.model_validate({"tokenizer": "bpe", "vocabulary": 60, **settings})
     return WordsInput.learn(
         Given([Sentence(tuple(words), tuple(tags)) for words, tags in SENTENCES] * 3), chosen, room=Room()
     )
@@ -38,7 +38,7 @@ def test_each_word_has_tokens_of_its_own_that_say_where_it_begins(kind: str) -> 
 
 
 def test_where_words_are_tokens_each_is_one() -> None:
-    tokens = inputs(kind="spaced").tokens([words for words, _ in SENTENCES])
+    tokens = inputs(kind="whitespace").tokens([words for words, _ in SENTENCES])
     assert [len(ids) for words in tokens for ids in words] == [1] * 6
 
 

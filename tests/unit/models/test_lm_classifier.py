@@ -40,7 +40,7 @@ class Same:
 @pytest.mark.parametrize("kind", ["gpt", "lstm-lm"])
 @torch.no_grad()
 def test_the_class_is_said_from_the_last_real_token(kind: str) -> None:
-    model, batch = small(kind, "classification").eval(), begun_labelled()
+    model, batch = small(kind, "text-classification").eval(), begun_labelled()
     said_BC, _ = model(batch, None)
     for row, length in enumerate(batch.real_BT.sum(1).tolist()):
         h_1TD = model.body.hidden(batch.input[row : row + 1, :length], batch.real_BT[row : row + 1, :length])
@@ -90,12 +90,12 @@ def test_a_frozen_body_does_not_change_and_the_head_does(kind: str) -> None:
 
 def test_a_rater_has_one_output() -> None:
     for kind in ("gpt", "lstm-lm"):
-        assert small(kind, "rating")(begun_labelled(), None)[0].shape == (4, 1)
+        assert small(kind, "text-regression")(begun_labelled(), None)[0].shape == (4, 1)
 
 
 def test_the_layers_of_every_body_are_known() -> None:
     for kind in ("gpt", "lstm-lm", "bert", "lstm"):
-        model = small(kind, "classification")
+        model = small(kind, "text-classification")
         names = {name for name, _ in model.named_parameters()}
         for start, depth in model.depths().items():
             assert any(name.startswith(f"{start}.") for name in names)
@@ -106,6 +106,6 @@ def test_two_texts_are_read_as_one() -> None:
     """`labelled` of a row that holds an end: the last token is the second text's end."""
     batch = labelled([torch.tensor([5, 6, 3, 7]).numpy()], end=3, begin=2)
     assert batch.input.tolist() == [[2, 5, 6, 3, 7, 3]]
-    model = small("gpt", "classification").eval()
+    model = small("gpt", "text-classification").eval()
     changed = batch.replace(input_B=torch.tensor([[2, 5, 6, 3, 8, 3]]))
     assert not torch.allclose(model(batch, None)[0], model(changed, None)[0])

@@ -64,12 +64,12 @@ def wired(**settings: Any) -> tuple[Recipe, LabelledFiles, Wires]:
     """A recipe over made-up reviews, its data, and the inputs learnt from it."""
     chosen: dict[str, Any] = {"train": write("train.tsv", reviews(203, 1)), "valid": write("valid.tsv", reviews(53, 2))}
     data_settings = LabelledFilesSettings(**chosen | settings)
-    inputs = TextSettings(kind="words")
+    inputs = TextSettings(tokenizer="words")
     training = TrainingSettings(tokens=512, steps=60, schedule="constant", rate=0.02, warmup=0, validate_every=60)
     model, objective = RecurrentClassifierSettings(), LabelsSettings()
     recipe = Recipe("reviews", "", data_settings, inputs, model, objective, training, None)
     data = LabelledFiles(data_settings)
-    return recipe, data, task_of("classification").learnt_inputs(recipe, data)
+    return recipe, data, task_of("text-classification").learnt_inputs(recipe, data)
 
 
 class ByLength(nn.Module):
@@ -86,7 +86,7 @@ class ByLength(nn.Module):
 
 def test_a_small_network_learns_it() -> None:
     recipe, data, inputs = wired()
-    prepared = task_of("classification").prepared(recipe, data, inputs)
+    prepared = task_of("text-classification").prepared(recipe, data, inputs)
     assert prepared.scores == ("loss", "accuracy", "macro_f1", "f1", "matthews")
     assert prepared.lower_is_better == {"loss"}
     torch.manual_seed(1)
@@ -103,7 +103,7 @@ def test_a_small_network_learns_it() -> None:
 def test_the_notes_say_what_became_of_the_data_and_how_good_baselines_are() -> None:
     write("holes.tsv", [*reviews(40, 3), ("", "good"), ("no label", "")])
     recipe, data, inputs = wired(train="holes.tsv")
-    train, valid, baseline = task_of("classification").prepared(recipe, data, inputs).notes
+    train, valid, baseline = task_of("text-classification").prepared(recipe, data, inputs).notes
     assert train == "train: 41 texts (bad 10, good 30; 1 without a label); 1 without text were left out"
     assert valid == "valid: 53 texts (bad 14, good 39)"
     assert baseline.startswith("valid: baseline: always saying 'good' is right for 73.6 %, logistic regression for ")
@@ -111,7 +111,7 @@ def test_the_notes_say_what_became_of_the_data_and_how_good_baselines_are() -> N
 
 def test_validation_and_evaluation_agree() -> None:
     recipe, data, inputs = wired()
-    task, model = task_of("classification"), ByLength()
+    task, model = task_of("text-classification"), ByLength()
     validated = task.prepared(recipe, data, inputs).evaluate(model)
     evaluated = task.evaluated(recipe, data, inputs, model, "valid", None)
     assert {name: evaluated.scores[name] for name in validated} == pytest.approx(validated)
@@ -119,7 +119,7 @@ def test_validation_and_evaluation_agree() -> None:
 
 def test_an_evaluation_has_every_answer_in_the_order_of_the_file() -> None:
     recipe, data, inputs = wired()
-    result = task_of("classification").evaluated(recipe, data, inputs, ByLength(), "valid", None)
+    result = task_of("text-classification").evaluated(recipe, data, inputs, ByLength(), "valid", None)
     rows = reviews(53, 2)
     assert [(answer["text"], answer["label"]) for answer in result.answers] == rows
     said = ["good" if len(text.split()) + 1 > 5.5 else "bad" for text, _ in rows]
@@ -133,32 +133,32 @@ def test_an_evaluation_has_every_answer_in_the_order_of_the_file() -> None:
 
 def test_the_baselines_are_shown_beside_the_scores() -> None:
     recipe, data, inputs = wired()
-    scores = task_of("classification").evaluated(recipe, data, inputs, ByLength(), "valid", None).scores
-    assert scores["majority_accuracy"] == pytest.approx(100 * 39 / 53)
-    assert scores["linear_accuracy"] == scores["linear_f1"] == 100  # one word decides
+    scores = task_of("text-classification").evaluated(recipe, data, inputs, ByLength(), "valid", None).scores
+    assert scores["baseline_majority_accuracy"] == pytest.approx(100 * 39 / 53)
+    assert scores["baseline_linear_accuracy"] == scores["baseline_linear_f1"] == 100  # one word decides
 
 
 def test_on_files_that_are_not_the_runs_no_regression_learns_from_what_it_is_asked() -> None:
     name = write("other.tsv", reviews(31, 5))
     recipe, data, inputs = wired(train=name, valid=name, test=name)
-    result = task_of("classification").evaluated(recipe, data, inputs, ByLength(), "test", None)
-    assert "linear_accuracy" not in result.scores
-    assert "majority_accuracy" in result.scores
+    result = task_of("text-classification").evaluated(recipe, data, inputs, ByLength(), "test", None)
+    assert "baseline_linear_accuracy" not in result.scores
+    assert "baseline_majority_accuracy" in result.scores
     assert any("no logistic regression" in note for note in result.notes)
 
 
 def test_a_part_with_a_label_that_training_lacks_is_refused() -> None:
     recipe, data, inputs = wired(test=write("test.tsv", [("the film", "so-so")]))
     with pytest.raises(DataError, match="the test part has the label 'so-so'"):
-        task_of("classification").evaluated(recipe, data, inputs, ByLength(), "test", None)
+        task_of("text-classification").evaluated(recipe, data, inputs, ByLength(), "test", None)
     with pytest.raises(DataError, match="the test part has the label 'so-so'"):
-        task_of("classification").checked(recipe, data, inputs)
+        task_of("text-classification").checked(recipe, data, inputs)
 
 
 def test_a_part_that_is_not_there_is_refused() -> None:
     recipe, data, inputs = wired()
     with pytest.raises(DataError, match="the data has no test part; it has train, valid"):
-        task_of("classification").evaluated(recipe, data, inputs, ByLength(), "test", None)
+        task_of("text-classification").evaluated(recipe, data, inputs, ByLength(), "test", None)
 
 
 def test_checking_counts_what_is_worth_a_second_look() -> None:
@@ -166,7 +166,7 @@ def test_checking_counts_what_is_worth_a_second_look() -> None:
     rows += [("a fine film", "good"), ("a fine film", "bad"), ("", "good"), ("one of a kind", "odd")]
     valid = write("few.tsv", [("a fine film", "good"), ("Ωmega", "bad")])
     recipe, data, inputs = wired(train=write("holes.tsv", rows), valid=valid)
-    checked, batches = task_of("classification").checked(recipe, data, inputs)
+    checked, batches = task_of("text-classification").checked(recipe, data, inputs)
     assert batches.in_epoch(0) > 0
     assert checked.rows[0][:4] == ("train", "44", "1", "1")
     assert checked.rows[1][:5] == ("valid", "2", "0", "0", "1")
@@ -253,7 +253,7 @@ def test_a_line_has_as_many_labels_as_asked_for() -> None:
 
 def test_the_confusion_of_an_evaluation_is_drawn(tmp_path: Path) -> None:
     recipe, data, inputs = wired()
-    result = task_of("classification").evaluated(recipe, data, inputs, ByLength(), "valid", None)
+    result = task_of("text-classification").evaluated(recipe, data, inputs, ByLength(), "valid", None)
     assert result.picture is not None
     assert result.picture.data["counts_CC"].sum() == 53
     drawn = DRAWINGS[result.picture.name](**result.picture.data)

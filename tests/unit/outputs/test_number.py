@@ -59,9 +59,9 @@ def recipe_of(**changes: Any) -> Recipe:
             "train": write("train.tsv", ratings(149, 1)),
             "valid": write("valid.tsv", ratings(53, 2)),
         },
-        "inputs": {"kind": "words"},
+        "input": {"tokenizer": "words"},
         "model": {"kind": "gru", "width": 8, "embedding": 8, "dropout": 0.0, "word_dropout": 0.0},
-        "objective": {"kind": "rating"},
+        "objective": {"kind": "regression"},
         "training": {"tokens": 512, "steps": 30, "schedule": "constant", "rate": 0.02, "warmup": 0},
     }
     return recipe_from({section: {**values, **changes.get(section, {})} for section, values in plain.items()})
@@ -97,7 +97,7 @@ def test_ratings_are_learnt_around_zero_and_said_as_they_were() -> None:
     found = (output.mean, output.deviation, output.lowest, output.highest)
     assert found == pytest.approx((known.mean(), known.std(), known.min(), known.max()))
     assert output.value(output.standard(3.25)) == pytest.approx(3.25)
-    prepared = task_of("rating").prepared(recipe, data, inputs)
+    prepared = task_of("text-regression").prepared(recipe, data, inputs)
     assert prepared.scores == ("loss", "mse", "pearson", "spearman")
     assert prepared.lower_is_better == {"loss", "mse"}
     seen = [value for batch in prepared.train.once() for value in batch.target_B.tolist()]
@@ -113,7 +113,7 @@ def test_ratings_are_known_of_training_texts_and_not_of_a_model_from_elsewhere()
 
 def test_the_scores_of_a_rater_are_those_of_its_ratings() -> None:
     recipe, data, inputs = wired()
-    task, model = task_of("rating"), ByOverlap()
+    task, model = task_of("text-regression"), ByOverlap()
     validated = task.prepared(recipe, data, inputs).evaluate(model)
     evaluated = task.evaluated(recipe, data, inputs, model, "valid", None)
     assert {name: evaluated.scores[name] for name in validated} == pytest.approx(validated, rel=1e-4)
@@ -122,15 +122,15 @@ def test_the_scores_of_a_rater_are_those_of_its_ratings() -> None:
     assert evaluated.scores["mse"] == pytest.approx(np.mean((said - true) ** 2))
     assert evaluated.scores["loss"] == pytest.approx(np.mean((said - true) ** 2) / inputs.output.deviation**2)
     assert evaluated.scores["pearson"] == evaluated.scores["spearman"] == pytest.approx(100)
-    assert evaluated.scores["mean_mse"] == pytest.approx(np.mean((true - inputs.output.mean) ** 2))
-    assert evaluated.scores["linear_mse"] < evaluated.scores["mean_mse"]
+    assert evaluated.scores["baseline_mean_mse"] == pytest.approx(np.mean((true - inputs.output.mean) ** 2))
+    assert evaluated.scores["baseline_linear_mse"] < evaluated.scores["baseline_mean_mse"]
     assert evaluated.answers[0]["value"] == true[0]
     assert evaluated.answers[0]["predicted"] == pytest.approx(said[0], abs=1e-4)
 
 
 def test_a_network_learns_to_rate() -> None:
     recipe, data, inputs = wired()
-    prepared = task_of("rating").prepared(recipe, data, inputs)
+    prepared = task_of("text-regression").prepared(recipe, data, inputs)
     torch.manual_seed(1)
     model = RecurrentClassifier(recipe.model, **inputs.sizes())
     before = prepared.evaluate(model.eval())["loss"]
@@ -145,7 +145,7 @@ def test_a_network_learns_to_rate() -> None:
 
 def test_checking_values_says_how_good_baselines_are() -> None:
     recipe, data, inputs = wired()
-    checked, batches = task_of("rating").checked(recipe, data, inputs)
+    checked, batches = task_of("text-regression").checked(recipe, data, inputs)
     assert batches.in_epoch(0) > 0
     assert checked.facts["train part"].startswith("149 pairs of texts with values from 0 to 4, 1.")
     assert "always saying the mean has a squared error of" in checked.facts["baseline"]
@@ -174,7 +174,7 @@ def test_labels_that_are_no_values_are_refused(rows: list[Row], sentence: str) -
 def test_a_label_that_is_no_number_is_refused_where_it_is_scored() -> None:
     recipe, data, inputs = wired(data={"test": write("test.tsv", [("a", "b", "3"), ("c", "d", "good")])})
     with pytest.raises(DataError, match="example 2 of the test part has the label 'good'"):
-        task_of("rating").evaluated(recipe, data, inputs, ByOverlap(), "test", None)
+        task_of("text-regression").evaluated(recipe, data, inputs, ByOverlap(), "test", None)
 
 
 def test_without_any_value_there_is_nothing_to_score() -> None:
@@ -186,14 +186,14 @@ def test_without_any_value_there_is_nothing_to_score() -> None:
 
 def test_missing_or_damaged_values_are_refused(tmp_path: Path) -> None:
     _, _, inputs = wired()
-    inputs.save(tmp_path / "inputs")
-    assert NumberOutput.load(tmp_path / "inputs") == inputs.output
-    (tmp_path / "inputs" / "values.json").write_text(json.dumps({"mean": 1}))
+    inputs.save(tmp_path / "input")
+    assert NumberOutput.load(tmp_path / "input") == inputs.output
+    (tmp_path / "input" / "values.json").write_text(json.dumps({"mean": 1}))
     with pytest.raises(RunError, match=r"values.json cannot be read as values"):
-        NumberOutput.load(tmp_path / "inputs")
-    (tmp_path / "inputs" / "values.json").unlink()
+        NumberOutput.load(tmp_path / "input")
+    (tmp_path / "input" / "values.json").unlink()
     with pytest.raises(RunError, match=r"values.json is missing"):
-        NumberOutput.load(tmp_path / "inputs")
+        NumberOutput.load(tmp_path / "input")
 
 
 def test_the_ridge_regression_is_the_closed_form() -> None:

@@ -29,7 +29,7 @@ from seqwright.training.settings import TrainingSettings
 
 NAMES, PLACES, OTHERS = ["Ada", "Bob", "Kay"], ["Rome", "Oslo", "Bern"], ["saw", "the", "in", "old", "and", "."]
 Both = tuple[list[str], list[str]]
-TASK = task_of("tagging")
+TASK = task_of("token-classification")
 
 
 @pytest.fixture(autouse=True)
@@ -70,7 +70,7 @@ def wired(inputs: dict[str, Any] | None = None, **settings: Any) -> tuple[Recipe
     """A recipe over made-up sentences, its data, and the inputs learnt from it."""
     files = {"train": write("train.conll", sentences(151, 1)), "valid": write("valid.conll", sentences(53, 2))}
     data_settings = TaggedFilesSettings(**files | settings)
-    chosen = WordsSettings.model_validate({"kind": "spaced", **(inputs or {})})
+    chosen = WordsSettings.model_validate({"tokenizer": "whitespace", **(inputs or {})})
     training = TrainingSettings(tokens=256, steps=60, schedule="constant", rate=0.02, warmup=0, validate_every=60)
     recipe = Recipe(
         "people", "", data_settings, chosen, ReadingSettings(), LabelsSettings(), training, DecodingSettings()
@@ -130,7 +130,7 @@ def test_the_notes_say_what_became_of_the_data_and_the_baseline() -> None:
 
 
 @pytest.mark.parametrize("longest", [512, 3])
-@pytest.mark.parametrize("kind", ["spaced", "characters", "bpe"])
+@pytest.mark.parametrize("kind", ["whitespace", "characters", "bpe"])
 def test_validation_evaluation_and_use_agree(kind: str, longest: int) -> None:
     recipe, data, inputs = wired({"kind": kind, "longest": longest, "vocabulary": 50})
     task, model = TASK, ByToken(len(wired()[2].output.tags))
@@ -278,8 +278,8 @@ def test_no_more_is_read_at_once_than_the_model_can() -> None:
     recipe, data, _ = wired()
     short = recipe._replace(model=BertHeadSettings.model_validate({"width": 8, "heads": 2, "layers": 1, "context": 9}))
     assert TASK.learnt_inputs(short, data).input.longest == 9 - 2
-    told = recipe._replace(model=short.model, inputs=WordsSettings(kind="spaced", longest=8))
-    with pytest.raises(SettingError, match=r"inputs.longest is 8, but the model reads 9 tokens, 2 marks among them"):
+    told = recipe._replace(model=short.model, inputs=WordsSettings(tokenizer="whitespace", longest=8))
+    with pytest.raises(SettingError, match=r"input.longest is 8, but the model reads 9 tokens, 2 marks among them"):
         TASK.learnt_inputs(told, data)
 
 

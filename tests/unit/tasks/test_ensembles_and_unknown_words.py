@@ -41,7 +41,7 @@ def made(name: str, seed: int, inputs: PairText) -> Made:
 
 
 def learnt(pairs: Any = PAIRS, **settings: Any) -> PairText:
-    return PairText.learnt(pairs, PairTextSettings(kind="words", shared=False, **settings))
+    return PairText.learnt(pairs, PairTextSettings(tokenizer="words", shared=False, **settings))
 
 
 # ------------------------------------------------------------------------------------------------ ensembles
@@ -59,7 +59,7 @@ def test_a_run_with_itself_translates_as_alone(settings: dict[str, Any]) -> None
 def test_sources_may_be_cut_otherwise_and_the_score_is_of_the_mean() -> None:
     """Words and characters on the source side, the same words on the target side."""
     first = made("words", 1, learnt())
-    characters = PairText.learnt(PAIRS, PairTextSettings(kind="characters", shared=False))
+    characters = PairText.learnt(PAIRS, PairTextSettings(tokenizer="characters", shared=False))
     second = made("characters", 2, PairText(characters.source, first.inputs.target))
     sentences, targets = ["Katze schläft", "Katze", "ein Hund"], ["a cat sleeps", "a", "a dog"]
     together = Translator.together([first, second]).score(sentences, targets)
@@ -77,7 +77,7 @@ def test_runs_of_different_vocabularies_are_named_with_what_differs() -> None:
     one, other = made("runs/one", 1, learnt()), made("runs/other", 1, learnt(OTHER))
     with pytest.raises(RunError, match=r"runs/one and runs/other write different vocabularies: they have \d+ and \d+"):
         Translator.together([one, other])
-    letters = made("runs/letters", 1, PairText.learnt(PAIRS, PairTextSettings(kind="characters")))
+    letters = made("runs/letters", 1, PairText.learnt(PAIRS, PairTextSettings(tokenizer="characters")))
     with pytest.raises(RunError, match="of kind 'words' and 'characters'"):
         Translator.together([one, letters])
     swapped = made("runs/swapped", 1, learnt([(a, b.replace("dog", "hog")) for a, b in PAIRS]))
@@ -135,7 +135,7 @@ def test_unknown_words_become_what_they_look_at(unknown: Any, text: str, setting
 
 def test_a_word_with_an_unknown_piece_is_replaced_once() -> None:
     pairs = [("der Otto", "the Smith"), ("Zürich", "Smart , the math")] * 5
-    inputs = PairText.learnt(pairs, PairTextSettings(kind="bpe", vocabulary=60))
+    inputs = PairText.learnt(pairs, PairTextSettings(tokenizer="bpe", vocabulary=60))
     unknown = inputs.target.unknown
     assert unknown is not None
     tokens = inputs.target.encode(["the Smxxth ,"])[0].tolist()  # x is a letter that nobody has seen

@@ -85,9 +85,9 @@ def test_only_the_training_part_decides_scale_and_season(file: Path, tmp_path: P
 
 
 def test_a_season_is_given_or_found_and_must_lie_within_the_past(file: Path) -> None:
-    assert parts_of(recipe(file, inputs={"season": 3}))[1].output.season == 3
-    with pytest.raises(SettingError, match=r"inputs\.season = 10 reaches further back than data\.history = 9"):
-        parts_of(recipe(file, inputs={"season": 10}))
+    assert parts_of(recipe(file, input={"season": 3}))[1].output.season == 3
+    with pytest.raises(SettingError, match=r"input.season = 10 reaches further back than data\.history = 9"):
+        parts_of(recipe(file, input={"season": 10}))
 
 
 def test_a_run_learns_is_kept_and_is_judged_beside_simple_forecasts(file: Path, tmp_path: Path) -> None:
@@ -96,11 +96,11 @@ def test_a_run_learns_is_kept_and_is_judged_beside_simple_forecasts(file: Path, 
     run = open_run(tmp_path / "run")
     data = data_of(chosen)
     found = TASK.evaluated(chosen, data, run.inputs, run.model, "test", None)
-    assert found.scores["mse"] < found.scores["naive_mse"] / 10
-    assert found.scores["mse"] < 2 * found.scores["least_squares_mse"]
-    assert {"seasonal_naive_mase", "mse_step_1", "mae_step_2"} <= found.scores.keys()
+    assert found.scores["mse"] < found.scores["baseline_naive_mse"] / 10
+    assert found.scores["mse"] < 2 * found.scores["baseline_least_squares_mse"]
+    assert {"baseline_seasonal_naive_mase", "mse_step_1", "mae_step_2"} <= found.scores.keys()
     assert np.mean([found.scores["mse_step_1"], found.scores["mse_step_2"]]) == pytest.approx(found.scores["mse"])
-    assert found.signatures["seasonal_naive_mse"] == "period 4"
+    assert found.signatures["baseline_seasonal_naive_mse"] == "period 4"
     answer, test = found.answers[-1], data.series("test")[0]
     assert len(found.answers) == len(test) - 10
     assert np.allclose(answer["series"], test[-11:-2], rtol=1e-5)
@@ -170,7 +170,7 @@ def test_checking_tells_what_to_beat_and_what_is_odd(file: Path, tmp_path: Path)
     rows = [f"{t},{1000 * (t >= 320) + t % 3},5\n" for t in range(400)]
     odd = tmp_path / "odd.csv"
     odd.write_text("t,jumps,still\n" + "".join(rows), encoding="utf-8")
-    chosen = recipe(odd, model={"kind": "rnn", "output": "recurrent"})
+    chosen = recipe(odd, model={"kind": "rnn", "output_layer": "recurrent"})
     data, inputs = parts_of(chosen)
     checked, batches = TASK.checked(chosen, data, inputs)
     assert [row[0] for row in checked.rows] == ["train", "valid", "test"]
@@ -181,7 +181,7 @@ def test_checking_tells_what_to_beat_and_what_is_odd(file: Path, tmp_path: Path)
     assert "'still' never changes in the train part" in said
     assert "'jumps' lies elsewhere in the valid part" in said
     assert "the valid part has only 39 examples" in said
-    assert "model.output is 'recurrent'" in said
+    assert "model.output_layer is 'recurrent'" in said
     assert len(batches.example_N) == 310
 
 

@@ -17,7 +17,7 @@ from seqwright.tasks.embedder import Embedder
 from tests.wires import classifier_wires
 
 TEXTS = ["a cat sat", "dog", "a dog ran far away", "cat"]
-INPUTS = PairText.learnt([(text, text) for text in TEXTS], PairTextSettings(kind="words"))
+INPUTS = PairText.learnt([(text, text) for text in TEXTS], PairTextSettings(tokenizer="words"))
 
 
 def built(model: type, settings: Any) -> Any:

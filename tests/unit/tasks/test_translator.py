@@ -39,7 +39,7 @@ class Babbler(nn.Module):
 @pytest.fixture(scope="module")
 def inputs() -> PairText:
     """A vocabulary in which "aba" is one token, two or three."""
-    return PairText.learnt([("aba aba", "aba ab")] * 3, PairTextSettings(kind="bpe", vocabulary=11))
+    return PairText.learnt([("aba aba", "aba ab")] * 3, PairTextSettings(tokenizer="bpe", vocabulary=11))
 
 
 @pytest.fixture(scope="module")

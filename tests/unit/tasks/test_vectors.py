@@ -32,7 +32,7 @@ class Reader(NamedTuple):
 
 
 def plain_text(kind: str = "words") -> PlainText:
-    return PlainText.learnt(CORPUS, PlainTextSettings.model_validate({"kind": kind}))
+    return PlainText.learnt(CORPUS, PlainTextSettings.model_validate({"tokenizer": kind}))
 
 
 def recurrent(kind: str) -> Callable[[], Reader]:
@@ -51,7 +51,8 @@ def mlp() -> Reader:
 
 def transformer(*, shared: bool = True) -> Reader:
     inputs = PairText.learnt(
-        [(text, text.upper()) for text in CORPUS], PairTextSettings.model_validate({"kind": "words", "shared": shared})
+        [(text, text.upper()) for text in CORPUS],
+        PairTextSettings.model_validate({"tokenizer": "words", "shared": shared}),
     )
     settings = TransformerSettings(
         width=8, heads=2, encoder_layers=2, decoder_layers=1, feed_forward=13, dropout=0.1, block="pre-norm"

@@ -16,9 +16,18 @@ from seqwright.layers.taps import views
 from seqwright.pictures.attention import Choice
 from seqwright.runs import Run
 
-READING = {"translation", "language", "classification", "rating", "tagging", "masking", "questions", "prompting"}
+READING = {
+    "translation",
+    "language-modeling",
+    "text-classification",
+    "text-regression",
+    "token-classification",
+    "masked-language-modeling",
+    "question-answering",
+    "instruction",
+}
 # Of these, recurrent models are looked into unit by unit.
-UNITS = {"language", "classification", "tagging"}
+UNITS = {"language-modeling", "text-classification", "token-classification"}
 NUMBERS = "--json gives the numbers of --lens, --word, --gradients, --rule or an alignment; ask for one of them"
 
 
@@ -143,7 +152,7 @@ def _attends(run: Run) -> bool:
 
     Of a translation it always can: without attention, by gradients.
     """
-    return run.recipe.task == "translation" or any(view.columns != "units" for view in views(run.model))
+    return run.recipe.family == "translation" or any(view.columns != "units" for view in views(run.model))
 
 
 def _draw_learning(run: Run, others: list[Run], found: list[str], wish: Wish) -> None:
@@ -169,7 +178,7 @@ def _require_units(run: Run, purpose: str) -> None:
         return
     folder = str(run.folder)
     instead = {
-        "language": f"; `{command('look', folder, 'TEXT', '--surprisal')}` shows how surprising a text is to it",
+        "language-modeling": f"; `{command('look', folder, 'TEXT', '--surprisal')}` shows how surprising a text is to it",
         "translation": f"; `{command('look', folder, 'TEXT')}` shows where its attention looks",
         "forecasting": f"; `{_forecast(run)}` shows what it forecasts",
     }

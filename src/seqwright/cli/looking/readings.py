@@ -96,9 +96,9 @@ def read(run: Run, texts: Sequence[str], rule: re.Pattern[str] | None = None) ->
 
 def _read_one(run: Run, text: str, rule: re.Pattern[str] | None, most: int) -> Reading:
     ids, spans, _ = tokens_of(run, text)
-    language = run.recipe.task == "language"
+    language = run.recipe.task == "language-modeling"
     places: Ids = np.arange(len(ids))
-    if run.recipe.task == "classification":
+    if run.recipe.task == "text-classification":
         places = shortened(places, run.inputs.input.longest, run.inputs.input.left_out)
     places = places[:most]
     with listen(run.model) as heard:

@@ -45,7 +45,7 @@ def row_of(run: Run, texts: Sequence[str], most: int) -> Row:
             say(f"the first {room:,} of {len(parts[-1].tokens):,} tokens of the text are looked at")
         parts[-1] = parts[-1].first(room)
         room = max(1, room - len(parts[-1].tokens))
-    first = first_token(run.recipe, run.inputs) if run.recipe.task == "language" else None
+    first = first_token(run.recipe, run.inputs) if run.recipe.task == "language-modeling" else None
     with listen(run.model) as heard:
         tokens = joined([part.tokens for part in parts], run.inputs)
         read = read_rows(run.model, run.inputs, [tokens], first=first)
@@ -66,7 +66,7 @@ class Part(NamedTuple):
 
 
 def _part(run: Run, text: str) -> Part:
-    if run.recipe.task == "masking" and HOLE.search(text):  # as `fill` reads it
+    if run.recipe.task == "masked-language-modeling" and HOLE.search(text):  # as `fill` reads it
         tokens = run.inputs.input.row(text)[1:-1]
         tokenizer: Tokenizer = run.inputs.tokenizer
         pieces = [written_words(tokenizer, [token])[0][0] for token in tokens.tolist()]
@@ -95,7 +95,7 @@ def _laid_out(tokenizer: Tokenizer, read: Read, parts: Sequence[Part], apart: in
 
 def verdict_on(run: Run, texts: Sequence[str]) -> str:
     """What a classifier takes a text, or a pair of texts, for; nothing where the run is none."""
-    if run.recipe.task != "classification":
+    if run.recipe.task != "text-classification":
         return ""
     (found,) = run.inputs.predict(run.model, ["\t".join(texts)])
     return f"{found.label} ({100 * found.probability:.0f} %)"
@@ -103,8 +103,8 @@ def verdict_on(run: Run, texts: Sequence[str]) -> str:
 
 def refuse_number(run: Run, texts: Sequence[str]) -> None:
     """Two texts are for runs that read two, one for the others."""
-    two = run.recipe.task == "questions" or (isinstance(run.inputs, Wires) and reads_pairs(run.inputs.input))
-    if len(texts) == 1 + two or (len(texts) == 2 and run.recipe.task == "masking"):
+    two = run.recipe.task == "question-answering" or (isinstance(run.inputs, Wires) and reads_pairs(run.inputs.input))
+    if len(texts) == 1 + two or (len(texts) == 2 and run.recipe.task == "masked-language-modeling"):
         return
     if two:
         raise SettingError(f"{run.folder} reads two texts at a time, and there are {len(texts)}; give two")

@@ -53,7 +53,7 @@ def _first_lines(file: Path) -> list[str]:
 
 def documents(run: Run, found: Sequence[str]) -> list[str]:
     """The lines as the model reads them: as one text where it learnt from running text, otherwise each by itself."""
-    if run.recipe.task == "language" and run.recipe.inputs.joined:
+    if run.recipe.task == "language-modeling" and run.recipe.input.joined:
         return ["\n".join(found)] if found else []
     return [text for text in found if text.strip()]
 
@@ -102,7 +102,7 @@ def passage_of(run: Run, found: Sequence[str]) -> Passage:
         chosen = np.unique(np.linspace(0, len(rows.example_N) - 1, ROWS).round().astype(np.int64))
         batch: Any = wires.output.collate(wires.input.stack(rows.take(chosen, None)), None).to(device_of(run.model))
         return Passage(batch, lambda steps: [steps], f"{len(chosen)} windows of its validation part")
-    if task not in {"language", "classification"}:
+    if task not in {"language-modeling", "text-classification"}:
         raise RunError(f"{run.folder} learnt {task}; this is drawn for language models, classifiers and forecasters")
     if not texts:
         raise SettingError(f"{run.folder} learnt {task}: give a text that it shall read")
