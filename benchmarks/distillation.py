@@ -22,7 +22,6 @@ from pathlib import Path
 from typing import Any
 
 import torch
-from seqwright.tasks.classifier import Classifier
 
 from benchmarks.record import REPOSITORY, options, record, show
 from seqwright.data.cards import card
@@ -31,6 +30,7 @@ from seqwright.data.sentences import sentences
 from seqwright.kinds import task_of
 from seqwright.recipe import written
 from seqwright.runs import Run, data_of, open_run, parameters
+from seqwright.tasks.classifier import Classifier
 from seqwright.training.checkpoint import read_checkpoint, read_mark, step_folder
 
 STUDENT: dict[str, Any] = {

@@ -1,8 +1,8 @@
 """Each model of the lineage with a few thousand parameters, and a batch for it, by its kind and its task.
 
-`small("gpt", "language-modeling")` draws its weights from torch's own generator, so seed that before; `example` is always the
-same. A batch has at least three rows and five positions, with padding along every axis that can have it; sizes are
-distinct, so that swapped axes fail.
+`small("gpt", "language-modeling")` draws its weights from torch's own generator, so seed that before; `example` is
+always the same. A batch has at least three rows and five positions, with padding along every axis that can have it;
+sizes are distinct, so that swapped axes fail.
 """
 
 from collections.abc import Callable, Mapping

@@ -24,16 +24,15 @@ class Kind(NamedTuple):
 
 
 class TaskKind(NamedTuple):
-    """Everything that is known of a task beside its code.
-
-    Where the wiring of a task is that has no input and no output, its name says: `tasks/masking.py` has MaskingTask.
-    """
+    """Everything that is known of a task beside its code."""
 
     files: str  # the kind of data that is a user's own files
     usual: dict[str, str]  # what a recipe means that names no kind in the other sections
     verbs: tuple[str, ...]  # the commands that use a run, the usual one first
     input: str = ""  # what is read and what is said, as `file.Class` of their rooms
     output: str = ""
+    wiring: str = ""  # as `file.Class` of the room of tasks, where it is not an input and an output
+    like: str = ""  # the task whose wiring, models and objectives it shares
     searched: bool = False  # whether decoding decides what a model says
     shown: tuple[str, ...] = ()  # the scores that a comparison shows, the one that decides first
 
@@ -52,11 +51,12 @@ TASKS = {
         "text",
         {"input": "bpe", "model": "lstm", "objective": "next-token"},
         verbs=("generate", "score", "prompt"),
+        wiring="language.LanguageTask",
         shown=("bits_per_byte", "word_perplexity", "perplexity"),
     ),
     "instruction": TaskKind(
         "files",
-        {"input": "bpe", "model": "gpt", "objective": "answer"},
+        {"input": "bpe", "model": "gpt", "objective": "answer-only"},
         verbs=("generate", "translate", "prompt"),
         input="prompt.PromptInput",
         output="answer.AnswerOutput",
@@ -79,7 +79,7 @@ TASKS = {
     ),
     "text-regression": TaskKind(
         "labelled",
-        {"input": "bpe", "model": "lstm", "objective": "rating"},
+        {"input": "bpe", "model": "lstm", "objective": "regression"},
         verbs=("classify",),
         input="text.TextInput",
         output="number.NumberOutput",
@@ -118,6 +118,7 @@ TASKS = {
         "described",
         {"input": "characters", "model": "lstm", "objective": "next-token"},
         verbs=("generate",),
+        wiring="description.DescriptionTask",
         searched=True,
     ),
 }
@@ -129,6 +130,7 @@ DISTILLED = {
 CARDS = "seqwright.data.cards"
 CHECKPOINT = ("seqwright.data.imported", "Checkpoint", "CheckpointSettings")
 TOKENIZERS = ("bpe", "unigram", "wordpiece", "words", "whitespace", "characters")
+SCALINGS = ("standard", "none")
 SOURCE_TEXT = Kind("seqwright.inputs.source_text", "SourceTextInput", "SourceTextSettings", "translation")
 PROMPT_TEXT = Kind("seqwright.inputs.prompt", "PromptInput", "PromptSettings", "instruction")
 PLAIN_TEXT = Kind("seqwright.inputs.plain_text", "PlainText", "PlainTextSettings", "language-modeling")
@@ -218,7 +220,7 @@ KINDS: dict[str, dict[str, tuple[Kind, ...]]] = {
                 *(QUESTION_TEXT, VECTOR_TEXT),
             ),
         ),
-        **dict.fromkeys(("standard", "none"), (SERIES, LABELLED_SERIES)),
+        **dict.fromkeys(SCALINGS, (SERIES, LABELLED_SERIES)),
     },
     "model": {
         kind: tuple(Kind(m.module, m.thing, m.settings, m.task) for m in MODELS if m.kind == kind)
@@ -234,7 +236,7 @@ KINDS: dict[str, dict[str, tuple[Kind, ...]]] = {
             Kind(BALANCED, "BalancedNextToken", "BalancedNextTokenSettings", "translation"),
             Kind(BALANCED, "BalancedNextToken", "BalancedNextTokenSettings", "language-modeling"),
         ),
-        "answer": (Kind("seqwright.objectives.answer", "Answer", "AnswerSettings", "instruction"),),
+        "answer-only": (Kind("seqwright.objectives.answer", "Answer", "AnswerSettings", "instruction"),),
         "labels": (
             Kind("seqwright.objectives.labels", "Labels", "LabelsSettings", "text-classification"),
             Kind("seqwright.objectives.labels", "Labels", "LabelsSettings", "token-classification"),
@@ -248,7 +250,7 @@ KINDS: dict[str, dict[str, tuple[Kind, ...]]] = {
         "labels-and-next-token": (
             Kind(LABELS_AND_WORDS, "LabelsAndWords", "LabelsAndWordsSettings", "text-classification"),
         ),
-        "rating": (Kind("seqwright.objectives.rating", "Rating", "RatingSettings", "text-regression"),),
+        "regression": (Kind("seqwright.objectives.rating", "Rating", "RatingSettings", "text-regression"),),
         "regression-and-next-token": (
             Kind(LABELS_AND_WORDS, "LabelsAndWords", "RatingAndWordsSettings", "text-regression"),
         ),
@@ -302,13 +304,18 @@ def task_name(data_kind: Any, objective_kind: Any = None) -> str:
     return next((task for task in tasks if objective_kind in kinds_of("objective", task)), tasks[0])
 
 
+def family_of(task: str) -> str:
+    """The task whose wiring a task shares; usually itself."""
+    return TASKS[task].like or task
+
+
 def task_of(task: str) -> Any:
     """The wiring of a task."""
-    row = TASKS[task]
+    row = TASKS[family_of(task)]
     if row.input:
         wired = import_module("seqwright.tasks.wired").Wired
         return wired(_named("inputs", row.input), _named("outputs", row.output))
-    return getattr(import_module(f"seqwright.tasks.{task}"), f"{task.capitalize()}Task")()
+    return _named("tasks", row.wiring)()
 
 
 def _named(room: str, name: str) -> Any:
@@ -320,7 +327,7 @@ def kinds_of(section: str, task: str = "") -> dict[str, Kind]:
     """The kinds that a section of a recipe can choose from: all, or those for a task."""
     found: dict[str, Kind] = {}
     for name, several in KINDS[section].items():
-        fitting = [kind for kind in several if not task or kind.task in {"", task}]
+        fitting = [kind for kind in several if not task or kind.task in {"", family_of(task)}]
         found |= {name: fitting[0]} if fitting else {}
     return found
 
@@ -334,8 +341,16 @@ def chosen(section: str, kind: Any, task: str = "") -> Kind:
     if not isinstance(name, str) or name not in kinds:
         known = f"there {'is' if len(kinds) == 1 else 'are'} {', '.join(kinds)}"
         purpose = f" for {task}" if isinstance(name, str) and name in KINDS[section] else ""
-        raise SettingError(f"there is no {section}.kind '{name}'{purpose}; {known}.{nearest(str(name), list(kinds))}")
+        setting = f"{section}.{selector(section, task)}"
+        raise SettingError(f"there is no {setting} '{name}'{purpose}; {known}.{nearest(str(name), list(kinds))}")
     return kinds[name]
+
+
+def selector(section: str, task: str) -> str:
+    """The key of a section that says which class is meant."""
+    if section != "input":
+        return "kind"
+    return "scaling" if usual_kind(section, task) in SCALINGS else "tokenizer"
 
 
 def usual_kind(section: str, task: str) -> str | None:

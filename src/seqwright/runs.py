@@ -77,7 +77,7 @@ def init_layers_of(recipe: Recipe) -> Sequence[int] | None:
 
 def source_of(recipe: Recipe) -> Run | None:
     """The run that a recipe takes its weights or its tokenizer from."""
-    where = weights_of(recipe) or recipe.input.model_dump().get("tokenizer")
+    where = weights_of(recipe) or recipe.input.model_dump().get("like")
     return None if where is None else open_run(Path(where).expanduser())
 
 

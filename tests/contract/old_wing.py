@@ -29,6 +29,7 @@ from seqwright.kinds import task_of
 from seqwright.recipe import read_recipe, recipe_from
 from seqwright.runs import Run, data_of, model_of, open_run, train, write_run
 from seqwright.tasks.answerer import Answerer
+from seqwright.tasks.classifier import Classifier
 from seqwright.tasks.describer import Describer
 from seqwright.tasks.language import first_token
 from seqwright.tasks.writer import Writer

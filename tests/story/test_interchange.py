@@ -15,7 +15,6 @@ import pytest
 import tokenizers
 import torch
 from safetensors.torch import load_file, save_file
-from seqwright.inputs.labelled_text import LabelledText
 from tokenizers import models, pre_tokenizers, processors
 
 from seqwright.__main__ import main as typed
@@ -659,8 +658,8 @@ def test_options_that_mean_nothing_are_refused(here: Path, capsys: pytest.Captur
     made("lstm", here / "runs" / "lstm", width=8)
     said = refused(capsys, "export", "runs/lstm", "lstm", "--to", "hf")
     assert (
-        "a lstm for language-modeling has no equal in transformers; those that have are gpt for language-modeling, bert for masked-language-modeling, "
-        in said
+        "a lstm for language-modeling has no equal in transformers; those that have are gpt for "
+        "language-modeling, bert for masked-language-modeling, " in said
     )
 
 

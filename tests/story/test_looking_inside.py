@@ -171,7 +171,7 @@ def test_a_word_is_compared_in_several_texts(say: Say, home: Path) -> None:
         (("runs/series",), "reads no text; see what it forecasts with `seqwright forecast runs/series --picture"),
         (("runs/series", TEXT, "--gradients"), "reads no text; leave it out"),
         (("runs/ngram", TEXT), "a model of kind 'ngram', without recurrent units"),
-        (("runs/mlp", TEXT), "`seqwright look runs/mlp TEXT --surprisal` shows how surprising a text is to it"),
+        (("runs/mlp", TEXT), "`seqwright look runs/mlp TEXT --surprisal` shows how surprising a text is"),
         (("runs/mlp", "--gradients"), "no gradient goes back through time in it"),
         (("runs/gru",), "there is nothing to look at: say a text that runs/gru shall read"),
         (("runs/gru", " "), "the text is blank"),

@@ -7,7 +7,6 @@ import numpy as np
 import pytest
 import torch
 from numpy.testing import assert_allclose
-from seqwright.inputs.labelled_text import LabelledText, LabelledTextSettings
 from torch import Tensor
 
 from seqwright.batches.labelled import labelled

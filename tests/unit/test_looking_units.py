@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 import torch
 from numpy.testing import assert_allclose
-from seqwright.inputs.labelled_text import LabelledText, LabelledTextSettings
 
 from seqwright.cli.looking import readings as looking_readings
 from seqwright.cli.looking.readings import (

@@ -98,7 +98,7 @@ documents = "lines"        # or paragraphs, files
 [input]
 tokenizer = "bpe"          # or unigram, wordpiece, words, characters
 vocabulary = 4000          # at most
-rows = "stream"            # false: every document is read on its own
+rows = "stream"            # or documents: every document is read on its own
 [model]
 kind = "lstm"              # or gru, ugrnn, rnn, mlp, ngram
 width = 256

@@ -33,7 +33,7 @@ def generate_texts(
     """Write on from each prompt, or write what it stands for; a single text that goes on is shown while it is."""
     blocks = _blocks(texts, file)
     run = opened_for("generate", folder, which)
-    task = run.recipe.task
+    task = run.recipe.family
     # What is written to something is chosen as the recipe says: drawn only if that does, or an option asks for it.
     as_in_recipe = task != "language-modeling" and (run.recipe.decoding.temperature or "beam" not in decoding)
     settings = decoding_settings(run, decoding if as_in_recipe else {**BY_CHANCE, **decoding})

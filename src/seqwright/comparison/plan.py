@@ -48,7 +48,7 @@ class Plan(NamedTuple):
     @property
     def task(self) -> str:
         """What all rows are for."""
-        return self.rows[0].recipe.task
+        return self.rows[0].recipe.family
 
     @property
     def baseline(self) -> str:
@@ -78,7 +78,7 @@ def planned(settings: ComparisonSettings, where: Path, runs: Path = Path("runs")
             raise SettingError(f"row '{given.title}': {error}") from error
     rows |= {given.title: _ensemble(given, rows, settings) for given in settings.rows if given.ensemble is not None}
     ordered = tuple(rows[given.title] for given in settings.rows)
-    task = ordered[0].recipe.task
+    task = ordered[0].recipe.family
     _refuse_unlike(ordered, where)
     if settings.decoding and not TASKS[task].searched:
         raise SettingError(f"[decoding] is set, but {task} searches for nothing; leave it out of {where}")
@@ -89,7 +89,7 @@ def _trained(settings: ComparisonSettings, given: RowSettings, where: Path, fold
     trials = []
     for seed in settings.seeds:
         name = f"{slug(given.title)}-seed-{seed}"
-        shared = {"data": settings.data, "input": settings.inputs, "training": settings.training}
+        shared = {"data": settings.data, "input": settings.input, "training": settings.training}
         own = given.sections()
         plain: dict[str, Any] = {"base": given.recipe}
         for section in {**shared, **own}:

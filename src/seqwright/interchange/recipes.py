@@ -24,7 +24,7 @@ KINDS = {
     "language-modeling": ("text-checkpoint", "next-token"),
     "masked-language-modeling": ("text-checkpoint", "masked-token"),
     "text-classification": ("labelled-checkpoint", "labels"),
-    "text-regression": ("labelled-checkpoint", "rating"),
+    "text-regression": ("labelled-checkpoint", "regression"),
     "token-classification": ("tagged-checkpoint", "labels"),
     "question-answering": ("questions-checkpoint", "span"),
 }

@@ -20,7 +20,10 @@ def test_letters_on_one_side_and_words_on_the_other() -> None:
     ("settings", "said"),
     [
         ({"tokenizer": "whitespace", "source_kind": "characters"}, "cannot share a vocabulary; set shared = false"),
-        ({"source_kind": "words", "shared": False, "bpe_dropout": 0.1}, "bpe_dropout is 0.1, but the kind is words"),
+        (
+            {"source_kind": "words", "shared": False, "bpe_dropout": 0.1},
+            "bpe_dropout is 0.1, but the tokenizer is words",
+        ),
     ],
 )
 def test_kinds_that_do_not_fit_are_told(settings: dict[str, object], said: str) -> None:

@@ -7,11 +7,6 @@ from typing import Any
 
 import pytest
 import torch
-from seqwright.cli.classifying import _line, draw_confusion
-from seqwright.inputs.labelled_text import LabelledText, LabelledTextSettings
-from seqwright.tasks.classification import ClassificationTask
-from seqwright.tasks.classifier import Classifier
-from seqwright.tasks.word_baseline import WordBaseline
 from torch import Tensor, nn
 
 from seqwright.batches.labelled import Labelled

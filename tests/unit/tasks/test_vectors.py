@@ -8,6 +8,7 @@ import pytest
 import torch
 
 from seqwright.errors import DataError, RunError, SettingError
+from seqwright.inputs.labelled_text import LabelledText, LabelledTextSettings
 from seqwright.inputs.pair_text import PairText, PairTextSettings
 
 from seqwright.errors import DataError, RunError, SettingError

@@ -78,7 +78,7 @@ def look_at(folder: Path, wish: Wish) -> None:
     _refuse_contradictions(wish)
     found = given_texts(wish.texts, wish.file)
     run, *others = (opened_run(each, wish.which) for each in (folder, *wish.beside))
-    task = run.recipe.task
+    task = run.recipe.family
     if wish.beam is not None and task != "translation":
         raise SettingError(f"--beam is for translation, and {folder} learnt {task}; leave it out")
     if wish.beside and task != "translation" and not wish.gradients:
@@ -178,11 +178,11 @@ def _require_units(run: Run, purpose: str) -> None:
         return
     folder = str(run.folder)
     instead = {
-        "language-modeling": f"; `{command('look', folder, 'TEXT', '--surprisal')}` shows how surprising a text is to it",
+        "language-modeling": f"; `{command('look', folder, 'TEXT', '--surprisal')}` shows how surprising a text is",
         "translation": f"; `{command('look', folder, 'TEXT')}` shows where its attention looks",
         "forecasting": f"; `{_forecast(run)}` shows what it forecasts",
     }
-    more = instead.get(run.recipe.task, "")
+    more = instead.get(run.recipe.family, "")
     raise RunError(
         f"{run.folder} has a model of kind '{run.recipe.model.kind}', without recurrent units: {purpose}{more}"
     )
