@@ -30,7 +30,6 @@ from seqwright.data.sentences import sentences
 from seqwright.kinds import task_of
 from seqwright.recipe import written
 from seqwright.runs import Run, data_of, open_run, parameters
-from seqwright.tasks.classifier import Classifier
 from seqwright.training.checkpoint import read_checkpoint, read_mark, step_folder
 
 STUDENT: dict[str, Any] = {

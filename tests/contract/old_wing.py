@@ -14,9 +14,8 @@ from typing import Any, NamedTuple
 import numpy as np
 import pytest
 import tokenizers
-from seqwright.tasks.classifier import Classifier
+from seqwright.tasks.answerer import Answerer
 from seqwright.tasks.prompter import Prompter
-from seqwright.tasks.rater import Rater
 from seqwright.tasks.translator import Translator
 from tokenizers import models, pre_tokenizers, processors
 from torch import Tensor
@@ -28,8 +27,6 @@ from seqwright.inputs.foreign_tokenizers import ForeignTokenizer
 from seqwright.kinds import task_of
 from seqwright.recipe import read_recipe, recipe_from
 from seqwright.runs import Run, data_of, model_of, open_run, train, write_run
-from seqwright.tasks.answerer import Answerer
-from seqwright.tasks.classifier import Classifier
 from seqwright.tasks.describer import Describer
 from seqwright.tasks.language import first_token
 from seqwright.tasks.writer import Writer

@@ -9,10 +9,11 @@ from pathlib import Path
 from random import Random
 from typing import Any
 
-from seqwright.recipe import recipe_from
-from seqwright.runs import data_of, open_run, train
 from seqwright.tasks.answerer import Answerer
 from seqwright.tasks.questions import QuestionsTask
+
+from seqwright.recipe import recipe_from
+from seqwright.runs import data_of, open_run, train
 
 THINGS = {
     "city": ["from Lima", "from Oslo", "from Rome"],

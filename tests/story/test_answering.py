@@ -6,12 +6,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-
 from seqwright.cli.answering import answer_questions, print_evaluation
+from seqwright.tasks.questions import QuestionsTask
+
 from seqwright.errors import DataError, RunError, SettingError
 from seqwright.recipe import recipe_from
 from seqwright.runs import data_of, open_run, train
-from seqwright.tasks.questions import QuestionsTask
 from tests.story.command import typed
 
 TEXT = "Ada the baker came at noon. Boris from Lima left early."

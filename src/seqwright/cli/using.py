@@ -228,8 +228,9 @@ def answer(
 
     reading = {"context": context_given(context, context_file)}
     saying = {"most": top, "threshold": threshold}
-    options = {"top": top, "as_json": json, "which": which}
-    ask_run("answer", run, questions or [], [], file, reading=reading, saying=saying, **options)
+    ask_run(
+        "answer", run, questions or [], [], file, reading=reading, saying=saying, top=top, as_json=json, which=which
+    )
 
 
 def forecast(

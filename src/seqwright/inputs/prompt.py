@@ -92,7 +92,7 @@ class PromptInput(TokenInput[Pair, Ids]):
     @classmethod
     def learn(cls, train: Examples[Pair], settings: PromptSettings, *, room: Room, like: Any = None) -> "PromptInput":
         """A tokenizer trained on texts and answers, or another run's, with the token that names the task."""
-        task = settings.task or "<answer>"
+        task = settings.task_token or "<answer>"
         if like is not None:
             return cls(tokenizer_of(like).with_special((task,)), task, settings.longest, room.context)
         texts = (text for pair in train for each in (*pair.shots, pair) for text in each[:2])

@@ -34,7 +34,7 @@ MASK = "<mask>"
 HOLE = re.compile(r"<mask>|\[MASK\]|_{3,}")
 RULE = "sentences 1"  # changes when documents are cut into sentences in another way
 UNIT = "0"  # what follows a digit is cut into tokens as if anything else stood there
-Form = Literal["pairs", "sentences"]
+Form = Literal["sentence-pairs", "full-sentences"]
 
 
 class SentencesSettings(TokenizerSettings):
@@ -83,10 +83,10 @@ class SentencesInput(TokenInput[str, SentenceRow]):
         context = _refused(settings, room)
         if like is None:
             every = (sentence for document in train for sentence in sentences(document))
-            return cls(Tokenizer.train(every, settings, special=(MASK,)), settings.longest, context, settings.examples)
+            return cls(Tokenizer.train(every, settings, special=(MASK,)), settings.longest, context, settings.rows)
         tokenizer = tokenizer_of(like)
         tokenizer = tokenizer if tokenizer.mask is not None else tokenizer.with_special((MASK,))
-        return cls(tokenizer, settings.longest, context, settings.examples)
+        return cls(tokenizer, settings.longest, context, settings.rows)
 
     @property
     def mask(self) -> int:
@@ -111,10 +111,12 @@ class SentencesInput(TokenInput[str, SentenceRow]):
             rules=Rules(),
             where=examples.name,
         )
-        kind = SentencePairs if self.form == "pairs" else FullSentences
+        kind = SentencePairs if self.form == "sentence-pairs" else FullSentences
         found = Sentences(documents.rows, end=self.tokenizer.end, most=kind.most(self.longest))
         stretches = kind(found, longest=self.longest, begin=self.tokenizer.begin)
-        if not len(stretches.length_N) or (self.form == "pairs" and len(set(stretches.document_N.tolist())) < 2):
+        if not len(stretches.length_N) or (
+            self.form == "sentence-pairs" and len(set(stretches.document_N.tolist())) < 2
+        ):
             raise DataError(
                 f"{examples.name} has {len(documents.rows):,} documents, of which at least two must have two "
                 'sentences: with data.documents say what a document is, such as "paragraphs", or set '
@@ -177,7 +179,7 @@ class SentencesInput(TokenInput[str, SentenceRow]):
 
     def read_examples(self, rows: Any) -> set[int]:
         """Every document with a sentence, but those of one where pairs are read."""
-        if self.form == "pairs" or not isinstance(rows, DocumentRows):
+        if self.form == "sentence-pairs" or not isinstance(rows, DocumentRows):
             return super().read_examples(rows)
         return set(rows.example_M[np.unique(rows.sentences.document_P)].tolist())
 
@@ -248,12 +250,12 @@ def _refused(settings: SentencesSettings, room: Room) -> int:
         raise SettingError(
             "model.head is false, and a model that cannot say hidden words cannot learn from them: set model.head=true"
         )
-    if settings.examples == "sentence-pairs" and not model.pooler:
+    if settings.rows == "sentence-pairs" and not model.pooler:
         raise SettingError(
             f"input.rows is 'sentence-pairs', but a {model.kind} without a pooler cannot say whether one text "
             "follows another: set input.rows=full-sentences, or model.pooler=true"
         )
-    if settings.examples == "full-sentences" and model.pooler:
+    if settings.rows == "full-sentences" and model.pooler:
         raise SettingError(
             "input.rows is 'full-sentences', of which nothing is asked that the model's pooler is for: set "
             "model.pooler=false"

@@ -210,8 +210,8 @@ class SeriesInput(Input[HasSeries, Values]):
             return []
         return [
             f"model.output_layer is 'recurrent', which says nothing beyond -1 and 1, but the training part reaches "
-            f"{self.reach:.3g} as the model sees it: set model.output_layer=dense, or input.scaling=none where the values are "
-            "within"
+            f"{self.reach:.3g} as the model sees it: set model.output_layer=dense, or input.scaling=none where the "
+            "values are within"
         ]
 
     def part_remarks(self, examples: Examples[HasSeries]) -> list[str]:

@@ -42,8 +42,8 @@ class SourceTextSettings(TokenizerSettings):
     def _two_kinds_are_not_shared(self) -> "SourceTextSettings":
         if self.shared and self.source_kind not in {None, self.tokenizer}:
             raise ValueError(
-                f"source_kind is {self.source_kind} and the kind {self.tokenizer}, which cannot share a vocabulary; set "
-                "shared = false"
+                f"source_kind is {self.source_kind} and tokenizer {self.tokenizer}, which cannot share a vocabulary; "
+                "set shared = false"
             )
         return self
 
@@ -51,7 +51,9 @@ class SourceTextSettings(TokenizerSettings):
     def _only_bpe_drops(self) -> "SourceTextSettings":
         other = next((kind for kind in (self.tokenizer, self.source_kind) if kind not in {None, "bpe"}), None)
         if self.bpe_dropout and other:
-            raise ValueError(f"bpe_dropout is {self.bpe_dropout}, but the kind is {other}; set it to 0 or choose bpe")
+            raise ValueError(
+                f"bpe_dropout is {self.bpe_dropout}, but the tokenizer is {other}; set it to 0 or choose bpe"
+            )
         return self
 
 
@@ -95,7 +97,7 @@ class SourceTextInput(TokenInput[Pair, Ids]):
             return cls(tokenizer_of(like), True, *rest)
         if settings.shared:
             return cls(Tokenizer.train((text for pair in train for text in pair[:2]), settings), True, *rest)
-        own = settings.model_copy(update={"kind": settings.source_kind or settings.tokenizer})
+        own = settings.model_copy(update={"tokenizer": settings.source_kind or settings.tokenizer})
         return cls(Tokenizer.train((pair.source for pair in train), own), False, *rest)
 
     @property

@@ -156,7 +156,8 @@ def _check_room(singles: Sequence[str], settings: TokenizerSettings) -> None:
     if len(singles) > room:
         raise SettingError(
             f"the text needs {len(singles)} tokens for single characters, but vocabulary = {settings.vocabulary} has"
-            f" room for {room}: raise vocabulary, or raise min_frequency (now {settings.min_frequency}) to leave out rare characters"
+            f" room for {room}: raise vocabulary, or raise min_frequency (now {settings.min_frequency}) to leave out "
+            "rare characters"
         )
 
 

@@ -97,7 +97,7 @@ class RecurrentForecasterSettings(ModelSettings):
     @property
     def bounded(self) -> bool:
         """Whether the forecast is a recurrent state."""
-        return self.output == "recurrent"
+        return self.output_layer == "recurrent"
 
     @model_validator(mode="after")
     def _something_is_recurrent(self) -> "RecurrentForecasterSettings":

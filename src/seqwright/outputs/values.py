@@ -68,7 +68,7 @@ class ValuesOutput(Output[SeriesWindow, Series, Values]):
             history=history,
             horizon=horizon,
             season=period or season(series, history),
-            scale=Scale.learnt(series, settings.kind),
+            scale=Scale.learnt(series, settings.scaling),
             naive_error_C=naive_error(series),
             least_squares_CTN=LeastSquares.fitted(series, history=history, horizon=horizon).weights_CTN,
         )

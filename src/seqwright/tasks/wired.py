@@ -79,7 +79,10 @@ class Wires(NamedTuple):
         """The scores that need a pass of their own over the targets."""
         if not self.output.decodes:
             return {}
-        return self.output.losses(model.eval(), self.learning(recipe, examples, self.input.encode(examples)))
+        found: dict[str, float] = self.output.losses(
+            model.eval(), self.learning(recipe, examples, self.input.encode(examples))
+        )
+        return found
 
     def predict(self, model: nn.Module, given: Any, decoding: Any = None, tokens: int = TOKENS_AT_ONCE) -> Any:
         """A prediction for each thing of a list that a user gives; the one for anything else."""

@@ -10,6 +10,7 @@ import pytest
 import tokenizers
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from seqwright.inputs.question_text import QuestionText, QuestionTextSettings
 from tokenizers import AddedToken, Regex, decoders, models, normalizers, pre_tokenizers, processors, trainers
 
 from seqwright.batches.questions import Window, asked
@@ -18,8 +19,6 @@ from seqwright.errors import RunError, SettingError
 from seqwright.inputs import Given
 from seqwright.inputs.bpe_dropout import BPEDropout
 from seqwright.inputs.foreign_tokenizers import ForeignTokenizer
-from seqwright.inputs.labelled_text import LabelledText, LabelledTextSettings
-from seqwright.inputs.question_text import QuestionText, QuestionTextSettings
 from seqwright.inputs.tokenizers import Tokenizer
 from tests.wires import text_input
 

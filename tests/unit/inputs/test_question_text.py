@@ -6,12 +6,12 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from seqwright.inputs.question_text import QuestionText, QuestionTextSettings
 from tokenizers import Tokenizer as Library
 from tokenizers import decoders, models, normalizers, pre_tokenizers
 
 from seqwright.errors import RunError, SettingError
 from seqwright.inputs.foreign_tokenizers import ForeignTokenizer
-from seqwright.inputs.question_text import QuestionText, QuestionTextSettings
 from seqwright.inputs.tokenizers import Tokenizer, TokenizerSettings
 from seqwright.inputs.vocabularies import Kind
 

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
+from seqwright.models.classifier import RecurrentClassifier
 from torch import Tensor, nn
 
 from seqwright.batches.labelled import Labelled
@@ -17,7 +18,6 @@ from seqwright.errors import DataError, RunError
 from seqwright.inputs import Given
 from seqwright.interchange.recipes import UNKNOWN
 from seqwright.kinds import task_of
-from seqwright.models.classifier import RecurrentClassifier
 from seqwright.objectives.rating import Rating
 from seqwright.outputs.linear import ridge_regression
 from seqwright.outputs.number import NumberOutput

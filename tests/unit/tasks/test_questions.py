@@ -7,17 +7,17 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
+from seqwright.inputs.question_text import QuestionText, QuestionTextSettings
+from seqwright.tasks.answerer import Answerer
+from seqwright.tasks.question_baseline import likeliest_sentence
+from seqwright.tasks.question_rows import LOST, NO_ANSWER, tokenised
+from seqwright.tasks.questions import QuestionsTask, baseline, batches_of
 from torch import Tensor, nn
 
 from seqwright.batches.questions import Asked
 from seqwright.data.questions import QuestionFiles, QuestionFilesSettings
 from seqwright.errors import DataError, SettingError
-from seqwright.inputs.question_text import QuestionText, QuestionTextSettings
 from seqwright.recipe import Recipe, recipe_from
-from seqwright.tasks.answerer import Answerer
-from seqwright.tasks.question_baseline import likeliest_sentence
-from seqwright.tasks.question_rows import LOST, NO_ANSWER, tokenised
-from seqwright.tasks.questions import QuestionsTask, baseline, batches_of
 
 SPOKEN = "treasure"
 LONG = " ".join([f"word{number}" for number in range(200)] + ["the", "gold", SPOKEN, "here"] + ["tail"] * 90)

@@ -4,7 +4,6 @@ from typing import Any
 
 import pytest
 import torch
-from seqwright.inputs.labelled_text import LabelledText, LabelledTextSettings
 from seqwright.inputs.pair_text import PairText, PairTextSettings
 
 from seqwright.batches.pairs import sources

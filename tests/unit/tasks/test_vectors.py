@@ -6,9 +6,6 @@ from typing import Any, NamedTuple
 import numpy as np
 import pytest
 import torch
-
-from seqwright.errors import DataError, RunError, SettingError
-from seqwright.inputs.labelled_text import LabelledText, LabelledTextSettings
 from seqwright.inputs.pair_text import PairText, PairTextSettings
 
 from seqwright.errors import DataError, RunError, SettingError

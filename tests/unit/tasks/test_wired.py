@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 import torch
+from seqwright.models.classifier import RecurrentClassifier
 from torch import Tensor, nn
 
 from seqwright.batches import Place
@@ -13,7 +14,6 @@ from seqwright.batches.labelled import Labelled
 from seqwright.data.labelled import LabelledFiles
 from seqwright.errors import DataError, SettingError
 from seqwright.kinds import task_of
-from seqwright.models.classifier import RecurrentClassifier
 from seqwright.objectives.labels import Labels
 from seqwright.recipe import Recipe, recipe_from
 from seqwright.training.loop import fit
