@@ -86,6 +86,7 @@ class SourceTextInput(TokenInput[Pair, Ids]):
     longest: int  # most tokens in training
     dropout: float = 0.0
     marks: ClassVar[int] = 1
+    begins: ClassVar[bool] = False
 
     @classmethod
     def learn(

@@ -52,11 +52,6 @@ class TokenInput(Input[ExampleT, RowT]):
     tokenizer: Tokenizer
 
     @property
-    def begins(self) -> bool:
-        """Whether a token stands before every text."""
-        return False
-
-    @property
     def between(self) -> list[int]:
         """What stands between two texts: one `end`."""
         return [self.tokenizer.end]
