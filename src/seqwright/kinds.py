@@ -282,15 +282,15 @@ KINDS: dict[str, dict[str, tuple[Kind, ...]]] = {
 
 # What a kind of data suggests for settings of [inputs] that a recipe leaves out; {…} are settings of the data.
 SUGGESTED: dict[str, dict[str, str]] = {
-    "summaries": {"scores": "rouge", "task": "<summarize>"},
-    "summaries-card": {"scores": "rouge", "task": "<summarize>"},
-    "pronunciations": {"scores": "word-error-rate", "task": "<pronounce>"},
-    "pronunciations-card": {"scores": "word-error-rate", "task": "<pronounce>"},
-    "mappings": {"scores": "exact", "task": "<becomes>"},
-    "card": {"task": "<to-{target}>"},
-    "dates": {"task": "<to-{target}>"},
-    "files": {"task": "<answer>"},
-    **{toy: {"task": f"<{toy}>"} for toy in ("copy", "reverse", "sort")},
+    "summaries": {"scores": "rouge", "task_token": "<summarize>"},
+    "summaries-card": {"scores": "rouge", "task_token": "<summarize>"},
+    "pronunciations": {"scores": "word-error-rate", "task_token": "<pronounce>"},
+    "pronunciations-card": {"scores": "word-error-rate", "task_token": "<pronounce>"},
+    "mappings": {"scores": "exact", "task_token": "<becomes>"},
+    "card": {"task_token": "<to-{target}>"},
+    "dates": {"task_token": "<to-{target}>"},
+    "files": {"task_token": "<answer>"},
+    **{toy: {"task_token": f"<{toy}>"} for toy in ("copy", "reverse", "sort")},
 }
 
 
