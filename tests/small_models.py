@@ -8,6 +8,7 @@ sizes are distinct, so that swapped axes fail.
 from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
+import numpy as np
 import torch
 from numpy.typing import NDArray
 from torch import nn
@@ -16,7 +17,7 @@ from seqwright.batches.described import Described, described
 from seqwright.batches.labelled import Labelled, labelled
 from seqwright.batches.masked import Masked
 from seqwright.batches.pairs import Pairs, pairs
-from seqwright.batches.questions import Asked, Window, asked
+from seqwright.batches.questions import Asked, PlacedTokens, position_in, stacked_windows, window
 from seqwright.batches.series import Series, windows
 from seqwright.batches.tagged import Stretch, Tagged, stacked, stretches
 from seqwright.batches.text import Text, texts
@@ -115,11 +116,14 @@ def begun_tagged() -> Tagged:
 def some_asked() -> Asked:
     """A question without an answer among them."""
     draw = torch.Generator().manual_seed(1)
-    rows = []
+    rows, at_B2 = [], []
     for lengths, answer in zip(((2, 5), (3, 2), (1, 4)), ((1, 2), None, (0, 0)), strict=True):
         question, context = (torch.randint(4, V, (length,), generator=draw).numpy() for length in lengths)
-        rows.append(Window(question, context, answer))
-    return asked(rows, begin=BEGIN, end=END)
+        unknown = np.zeros_like(context)
+        rows.append(window(np.append(question, END), PlacedTokens(context, unknown, unknown)))
+        at_B2.append((0, 0) if answer is None else position_in(rows[-1], answer))
+    start_B, end_B = torch.tensor(at_B2).unbind(1)
+    return Asked(**stacked_windows(rows, begin=BEGIN, end=END), start_B=start_B, end_B=end_B)
 
 
 def some_masked() -> Masked:

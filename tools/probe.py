@@ -32,7 +32,7 @@ from tools.drawn import drawn_numbers, summary
 Record = dict[str, Any]
 Renamed = Callable[[str], str]  # the name of a tensor, from the name it had when it was saved
 # How each kind of data gives its examples: a method that is asked for a part.
-READERS = ("pairs", "texts", "examples", "sentences", "questions", "series")
+READERS = ("pairs", "texts", "examples", "series")
 LETTERS = 40  # of a running text that is scored, looked at or gone on from
 DATA_OF = runs.data_of  # of the package; while a probe trains, another stands in its place
 JOURNALLED = {"step", "event", "epoch", "norm", "rate", "tokens"}  # in a line of the journal, beside the losses

@@ -14,7 +14,6 @@ from typing import Any, NamedTuple
 import numpy as np
 import pytest
 import tokenizers
-from seqwright.tasks.answerer import Answerer
 from seqwright.tasks.prompter import Prompter
 from seqwright.tasks.translator import Translator
 from tokenizers import models, pre_tokenizers, processors
@@ -274,7 +273,8 @@ def _tagged(run: Run, examples: list[Any]) -> Iterator[Prediction]:
 
 
 def _found(run: Run, examples: list[Any]) -> Iterator[Prediction]:
-    for found in Answerer(run.model, run.inputs)(examples):
+    given = [{"question": question, "context": context} for question, context in examples]
+    for found in run.inputs.predict(run.model, given):
         yield found.said(), found.answers[0].probability
 
 

@@ -9,9 +9,7 @@ from pathlib import Path
 from random import Random
 from typing import Any
 
-from seqwright.tasks.answerer import Answerer
-from seqwright.tasks.questions import QuestionsTask
-
+from seqwright.kinds import task_of
 from seqwright.recipe import recipe_from
 from seqwright.runs import data_of, open_run, train
 
@@ -47,12 +45,15 @@ def test_answers_are_found_in_windows_of_long_contexts(tmp_path: Path) -> None:
         "training": {"steps": 200, "tokens": 1024, "rate": 0.002, "schedule": "linear", "warmup": 20, "device": "cpu"},
     }
     run = train(recipe_from(plain), tmp_path / "run")
-    result = QuestionsTask().evaluated(run.recipe, data_of(run.recipe), run.inputs, run.model, "valid", None)
+    result = task_of("question-answering").evaluated(
+        run.recipe, data_of(run.recipe), run.inputs, run.model, "valid", None
+    )
     assert result.scores["exact"] >= 95
     assert result.scores["no_answer_exact"] >= 90
     assert result.scores["baseline_no_answer_f1"] < 45
     opened = open_run(tmp_path / "run", which="last")
-    asked = [("city", "b c d from Oslo e f"), ("animal", "b c d from Oslo e f"), ("job", "as cook " + "b c " * 40)]
-    again, before = (Answerer(each.model, each.inputs)(asked) for each in (opened, run))
+    pairs = [("city", "b c d from Oslo e f"), ("animal", "b c d from Oslo e f"), ("job", "as cook " + "b c " * 40)]
+    asked = [{"question": question, "context": context} for question, context in pairs]
+    again, before = (each.inputs.predict(each.model, asked) for each in (opened, run))
     assert again == before  # to the bit
     assert [found.said() for found in again] == ["from Oslo", "", "as cook"]

@@ -56,7 +56,7 @@ def test_the_published_predictions_have_the_published_scores(shared_data: Path) 
     with gzip.open(folder / "predictions-bert-ensemble.json.gz", "rt", encoding="utf-8") as file:
         said = json.load(file)
     data = QuestionFiles(QuestionFilesSettings(train=str(folder / "dev-v1.1.json.gz"), valid="1%"))
-    questions = [question for part in data.parts() for question in data.questions(part)]
+    questions = [question for part in data.parts() for question in data.examples(part)]
     assert len(questions) == 10570
     scores = answer_scores([said[each.name] for each in questions], [each.texts for each in questions])
     assert {name: round(score, 1) for name, score in scores.items()} == {"exact": 86.2, "f1": 92.2}

@@ -11,9 +11,9 @@ import pytest
 import torch
 from torch import Tensor, nn
 
-from seqwright.batches.questions import Asked, Window, asked
+from seqwright.batches.questions import Asked, PlacedTokens, position_in, stacked_windows, window
 from seqwright.objectives.span import Span
-from seqwright.tasks.answerer import Spans
+from seqwright.outputs.span_search import Spans
 
 
 class Given(nn.Module):
@@ -28,8 +28,12 @@ class Given(nn.Module):
 
 
 def example() -> Asked:
-    rows = [Window(np.array([7, 8]), np.array([9] * 5), (1, 3)), Window(np.array([7]), np.array([9] * 2))]
-    return asked(rows, begin=2, end=3)
+    rows = [
+        window(np.array(question), PlacedTokens(*[np.array([9] * length)] * 3))
+        for question, length in (([7, 8, 3], 5), ([7, 3], 2))
+    ]
+    start_B, end_B = torch.tensor([position_in(rows[0], (1, 3)), (0, 0)]).unbind(1)
+    return Asked(**stacked_windows(rows, begin=2, end=3), start_B=start_B, end_B=end_B)
 
 
 def test_the_loss_is_the_likelihood_of_start_and_end_among_what_is_allowed() -> None:

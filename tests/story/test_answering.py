@@ -6,12 +6,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from seqwright.cli.answering import answer_questions, print_evaluation
-from seqwright.tasks.questions import QuestionsTask
 
+from seqwright.cli.asking import ask_run, context_given
 from seqwright.errors import DataError, RunError, SettingError
 from seqwright.recipe import recipe_from
-from seqwright.runs import data_of, open_run, train
+from seqwright.runs import train
 from tests.story.command import typed
 
 TEXT = "Ada the baker came at noon. Boris from Lima left early."
@@ -45,8 +44,9 @@ def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def answer(folder: Path, *questions: str, **options: Any) -> None:
     given: dict[str, Any] = {"context": None, "context_file": None, "file": None, "top": 1, "threshold": None}
     given |= {"as_json": False, "which": "last", **options}
-    places = (given.pop(name) for name in ("context", "context_file", "file"))
-    answer_questions(folder, list(questions), *places, **given)
+    reading = {"context": context_given(given.pop("context"), given.pop("context_file"))}
+    saying = {"most": given["top"], "threshold": given.pop("threshold")}
+    ask_run("answer", folder, list(questions), [], given.pop("file"), reading=reading, saying=saying, **given)
 
 
 def answers(capsys: pytest.CaptureFixture[str]) -> list[str]:
@@ -111,16 +111,16 @@ def test_a_very_long_context_is_read_to_its_end(home: Path, capsys: pytest.Captu
     assert max(each["end"] for each in found["answers"]) > 190 * len(TEXT)
 
 
-def test_the_scores_stand_beside_what_has_to_be_beaten(home: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    run = open_run(home / "run", which="last")
-    result = QuestionsTask().evaluated(run.recipe, data_of(run.recipe), run.inputs, run.model, "valid", None)
-    print_evaluation(result)
-    lines = [" ".join(line.split()) for line in capsys.readouterr().out.splitlines()]
-    assert lines[0] == "exact F1 answerable F1 unanswerable"
-    assert "this run 100.00 100.00 100.00 100.00" in lines
-    assert "no answer to anything 33.33 33.33" in lines
-    assert any(line.startswith("the sentence most like the question 0.00") for line in lines)
-    assert "who 3/3 100.0 %" in lines
+def test_the_scores_stand_beside_the_baselines(home: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    assert typed("eval", str(home / "run"), "--which", "last") == 0
+    lines = [" ".join(line.split()) for line in capfd.readouterr().out.splitlines()]
+    assert "exact 100.000 answers that are right, as SQuAD counts" in lines
+    assert "has_answer_f1 100.000 of the questions that have an answer" in lines
+    assert any(line.startswith("baseline_no_answer_f1 33.333 baseline: saying of every question") for line in lines)
+    assert any(
+        line.startswith("baseline_sentence_exact 0.000 baseline: the sentence with most words") for line in lines
+    )
+    assert lines[-3:] == ["first word exact share", "who 3/3 100.0 %", "all 3/3 100.0 %"]
 
 
 def test_the_verbs_take_such_a_run(home: Path, capfd: pytest.CaptureFixture[str]) -> None:
@@ -155,7 +155,7 @@ def test_a_first_recipe_fits_the_table(
         "model.width=8",
     )
     assert typed("check", "mine.toml", *small, "training.threads=1") == 0
-    assert "to beat" in capfd.readouterr().out
+    assert "the sentence with most words of the question: exact" in capfd.readouterr().out
 
 
 def test_what_cannot_be_read_ends_with_one_sentence(
@@ -171,7 +171,8 @@ def test_what_cannot_be_read_ends_with_one_sentence(
         table(many): "input.longest = 64 is more than the 48 positions of the model",
     }.items():
         Path("a.tsv").write_text(text)
-        assert typed("check", "r.toml", "training.threads=1") == 2
+        longest = "input.longest=64" if "positions" in sentence else "input.longest=48"
+        assert typed("check", "r.toml", "training.threads=1", longest) == 2
         err = capfd.readouterr().err
         assert sentence in err
         assert "Traceback" not in err
@@ -179,15 +180,15 @@ def test_what_cannot_be_read_ends_with_one_sentence(
 
 def test_what_makes_no_sense_is_refused(home: Path, tmp_path: Path) -> None:
     (tmp_path / "blank.txt").write_text(" \n")
-    with pytest.raises(DataError, match="question 1 has no context to find the answer in"):
+    with pytest.raises(DataError, match="text 1: there is no context to find the answer in"):
         answer(home / "run", "Who is Ada?")
     with pytest.raises(DataError, match="both --context and --context-file"):
         answer(home / "run", "Who?", context="x", context_file=tmp_path / "blank.txt")
     with pytest.raises(DataError, match=r"blank.txt is blank"):
         answer(home / "run", "Who?", context_file=tmp_path / "blank.txt")
-    with pytest.raises(DataError, match="question 2 is blank"):
+    with pytest.raises(DataError, match="text 2: the question is blank"):
         answer(home / "run", "Who?", " ", context="x")
-    with pytest.raises(DataError, match="question 1 is not valid JSON"):
+    with pytest.raises(DataError, match="text 1: the question is not valid JSON"):
         answer(home / "run", '{"question": ', context="x")
     with pytest.raises(SettingError, match="--top is 0"):
         answer(home / "run", "Who?", context="x", top=0)

@@ -23,7 +23,7 @@ from seqwright.batches.masked import Masked, MaskedRows
 from seqwright.batches.masks import Hidden, TokenMasks
 from seqwright.batches.pairs import pairs
 from seqwright.batches.prompted import Marks, PromptRows, prompted
-from seqwright.batches.questions import QuestionRows, asked
+from seqwright.batches.questions import Asked, QuestionRows, Window, stacked_windows
 from seqwright.batches.sentences import FullSentences, SentencePairs, SentenceRow, SentenceRows, Sentences
 from seqwright.batches.tagged import Stretch, StretchRows, Tagged, stacked, stretches
 from seqwright.batches.text import texts
@@ -54,10 +54,12 @@ def untagged(rows: Sequence[Stretch]) -> Tagged:
 
 
 def questions() -> QuestionRows:
-    answer_M2 = np.full((41, 2), -1)
-    return QuestionRows(
-        numbered(1, 4, 41), numbered(2, 30, 41), np.arange(41), answer_M2, longest=TOKENS // 5, stride=7
-    )
+    return QuestionRows(numbered(1, 4, 41), [numbered(2, 30, 41)] * 3, np.arange(41), longest=TOKENS // 5, stride=7)
+
+
+def unanswered(rows: Sequence[Window]) -> Asked:
+    nowhere_B = torch.zeros(len(rows), dtype=torch.long)
+    return Asked(**stacked_windows(rows, **AROUND), start_B=nowhere_B, end_B=nowhere_B)
 
 
 def masked_rows(kind: type[FullSentences | SentencePairs], seed: int) -> Zipped:
@@ -101,7 +103,7 @@ def rows_of(kind: str, seed: int) -> tuple[Rows[Any], Callable[..., Batch], int]
         case "tagged":
             return words(), untagged, 1
         case "questions":
-            return questions(), partial(asked, **AROUND), 0
+            return questions(), unanswered, 0
         case "prompts":
             return PromptRows(numbered(1, 9, 52), numbered(2, 9, 52), marks, 2), partial(prompted, marks=marks), 1
         case "described":

@@ -120,9 +120,9 @@ def test_a_tagger_is_read_as_it_tags() -> None:
     assert reading.pieces == ["anna", " lives", " in", " rome"]
     model: Any = run.model
     (ids,) = run.inputs.tokenizer.encode(["anna lives in rome"])
-    tokens_BT = torch.from_numpy(np.append(ids, run.inputs.end).astype(np.int64)).unsqueeze(0)
+    tokens_BT = torch.from_numpy(np.append(ids, run.inputs.tokenizer.end).astype(np.int64)).unsqueeze(0)
     with torch.no_grad():
-        h_BTD, _ = model.read(tokens_BT, torch.ones_like(tokens_BT, dtype=torch.bool))
+        h_BTD = model.body.hidden(tokens_BT, torch.ones_like(tokens_BT, dtype=torch.bool))
     both_TD = np.concatenate([layer.values[HIDDEN] for layer in reading.layers], axis=1)
     assert_allclose(both_TD, h_BTD[0, :-1], atol=1e-6)
 

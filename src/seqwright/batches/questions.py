@@ -103,8 +103,7 @@ class QuestionRows(Rows[Window]):
 
     `context_M` is the number of each question's context; `contexts` are its tokens, where each begins and where it
     ends. Of the windows, `example_N` says whose each is, `begin_N` and `count_N` which tokens of the context it has.
-    `cut` is
-    how many questions were longer than is read.
+    `cut` is how many questions were longer than is read.
     """
 
     def __init__(

@@ -46,9 +46,7 @@ def ask_run(
     if file is not None and file != Path("-"):
         require_file(file)
     run = opened_for(verb, folder, which)
-    wires: Wires = run.inputs
-    wires = wires._replace(input=replace(wires.input, **reading)) if reading else wires
-    wires = wires._replace(output=replace(wires.output, **saying)) if saying else wires
+    wires = _changed(run.inputs, reading or {}, saying or {})
     if top > 1 and not wires.output.ranks:
         raise SettingError(f"--top is {top}, but {shown(run.folder)} predicts one number for each text; leave it out")
     texts = _with_seconds(run, texts, seconds, file)
@@ -73,6 +71,12 @@ def print_line(*pieces: str | tuple[str, int | None], console: Console | None = 
     styles = ["" if colour is None else f"bold {COLOURS[colour % len(COLOURS)]}" for _, colour in told]
     line = Text.assemble(*((text, style) for (text, _), style in zip(told, styles, strict=True)))
     (console or Console(highlight=False, soft_wrap=True)).print(line)
+
+
+def _changed(wires: Any, reading: Mapping[str, Any], saying: Mapping[str, Any]) -> Wires:
+    """Input and output with other values of their fields."""
+    read = replace(wires.input, **reading) if reading else wires.input
+    return Wires(read, replace(wires.output, **saying) if saying else wires.output)
 
 
 def context_given(context: str | None, file: Path | None) -> str | None:

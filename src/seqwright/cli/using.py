@@ -229,7 +229,7 @@ def answer(
     reading = {"context": context_given(context, context_file)}
     saying = {"most": top, "threshold": threshold}
     ask_run(
-        "answer", run, questions or [], [], file, reading=reading, saying=saying, top=top, as_json=json, which=which
+        "answer", run, questions or [], [], file, top=top, as_json=json, which=which, reading=reading, saying=saying
     )
 
 

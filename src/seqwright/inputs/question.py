@@ -52,8 +52,8 @@ class QuestionSettings(TokenizerSettings):
         if room < self.stride:
             raise SettingError(
                 f"input.longest = {self.longest} leaves {max(room, 0)} tokens for the context behind a question of "
-                f"{self.longest_question}, less than input.stride = {self.stride}, so that some would never be read: "
-                "raise input.longest, or lower input.stride or input.longest_question"
+                f"{self.longest_question}, less than input.stride = {self.stride}, so that some would never be read: raise "
+                "input.longest, or lower input.stride or input.longest_question"
             )
         return self
 
@@ -86,7 +86,7 @@ class QuestionInput(Input[Question, Window]):
             )
         texts = (text for example in train for text in (example.question, example.context))
         tokenizer = Tokenizer.train(texts, settings) if like is None else tokenizer_of(like)
-        return cls(tokenizer, settings.longest, settings.stride, settings.longest_question)
+        return cls(tokenizer, settings.longest, settings.stride, settings.question)
 
     @property
     def between(self) -> list[int]:
@@ -249,10 +249,12 @@ class QuestionInput(Input[Question, Window]):
     def load(cls, folder: Path) -> "QuestionInput":
         """Read what `save` wrote."""
         tokenizer = Tokenizer.load(folder / "text.json")
-        return load_json(
-            folder / "reading.json",
-            lambda plain: cls(tokenizer, int(plain["longest"]), int(plain["stride"]), int(plain["question"])),
-        )
+
+        def made(plain: Any) -> "QuestionInput":
+            longest, stride, question = (int(plain[name]) for name in SIZES)
+            return cls(tokenizer, longest, stride, question)
+
+        return load_json(folder / "reading.json", made)
 
     def fingerprint(self) -> str:
         """Changes with the tokenizer and how much is read at once."""

@@ -52,8 +52,8 @@ class TextInput(TokenInput[Example, Ids]):
     tokenizer: Tokenizer
     longest: int
     left_out: LeftOut
-    begins: bool  # whether the model reads a token before every text
-    pairs: bool  # whether an example is two texts
+    begins: bool = False  # whether the model reads a token before every text
+    pairs: bool = False  # whether an example is two texts
     imported: bool = False  # whether another program trained the model that reads
     marks: ClassVar[int] = 1  # the end; batches were never planned with what begins a text
 

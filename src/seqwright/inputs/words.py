@@ -134,10 +134,9 @@ class WordsInput(Input[Sentence, Stretch]):
         ids, spans, words, at = list[Ids](), list[tuple[int, int]](), list[tuple[str, list[int]]](), 0
         for word in self.parse(text).words:
             begin = max(text.find(word, at), at)  # what stands for a string of code is not in the text
-            tokens: Ids
-            tokens, places = self.tokenizer.placed(self.tokenizer.opening + word)
-            if not len(tokens):
-                ((tokens,),), places = self.tokens([[word]]), [(0, len(word))]
+            _, places = self.tokenizer.placed(self.tokenizer.opening + word)
+            ((tokens,),) = self.tokens([[word]])
+            places = places or [(0, len(word))]  # of a word that the tokenizer makes nothing of
             shift = begin - len(self.tokenizer.opening)
             words.append((word, list(range(len(spans), len(spans) + len(tokens)))))
             found = [(max(at, low + shift), max(at, high + shift)) for low, high in places]

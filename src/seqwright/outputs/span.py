@@ -76,7 +76,7 @@ class Answered(NamedTuple):
         return self.answers[0].text if self.answers and self.margin > (threshold or 0.0) else ""
 
 
-class Part(NamedTuple):
+class WindowLogits(NamedTuple):
     """What a model says of a window: the logits of its first position, then those of the context's tokens."""
 
     begin: int  # the number of its first token in the context
@@ -133,16 +133,16 @@ class SpanOutput(Output[Question, Asked, Answered]):
         self, model: nn.Module, batches: Batches[Asked], examples: Examples[Question], decoding: Any = None
     ) -> Iterator[Answered]:
         """The best answers to each question, from all of its windows together."""
-        found: dict[int, list[Part]] = defaultdict(list)
+        found: dict[int, list[WindowLogits]] = defaultdict(list)
         for batch, logits_BT2 in each_row(model, batches):
             columns = (batch.example_B.tolist(), batch.token_B.tolist(), logits_BT2.float(), batch.allowed_BT)
             for number, begin, logits_T2, allowed_T, place_T2 in zip(*columns, batch.place_BT2, strict=True):
                 places = place_T2[allowed_T][1:].numpy().astype(np.uint32)
-                found[number].append(Part(begin, logits_T2[allowed_T].numpy(), places))
+                found[number].append(WindowLogits(begin, logits_T2[allowed_T].numpy(), places))
         for number, question in enumerate(examples):
             yield self._answered(question, sorted(found.pop(number), key=itemgetter(0)))
 
-    def _answered(self, question: Question, parts: Sequence[Part]) -> Answered:
+    def _answered(self, question: Question, parts: Sequence[WindowLogits]) -> Answered:
         length = max(part.begin + len(part.place_T2) for part in parts)
         place_T2, spans = np.zeros((length, 2), dtype=np.uint32), Spans(length, self.longest)
         for part in parts:
@@ -228,17 +228,13 @@ class SpanOutput(Output[Question, Asked, Answered]):
     def part_sentence(self, examples: Examples[Question], rows: Any) -> str:
         """`(498 without an answer; 63 answers do not stand where …; of 30 questions no answer …)`."""
         first_M, last_M = self.encode(examples, rows).rows.answer_M2.T  # type: ignore[attr-defined]
+        moved, lost = sum(question.moved for question in examples), (first_M == LOST).sum()
+        long = (last_M - first_M >= self.longest).sum()
         told = {
             "{:,} without an answer": (first_M == NO_ANSWER).sum(),
-            "{:,} answers do not stand where the data says and were found elsewhere": sum(
-                question.moved for question in examples
-            ),
-            "of {:,} questions no answer stands in the context: they are scored, not learnt from": (
-                first_M == LOST
-            ).sum(),
-            f"{{:,}} answers have more than {self.longest} tokens: so long a one is never given": (
-                last_M - first_M >= self.longest
-            ).sum(),
+            "{:,} answers do not stand where the data says and were found elsewhere": moved,
+            "of {:,} questions no answer stands in the context: they are scored, not learnt from": lost,
+            f"{{:,}} answers have more than {self.longest} tokens: so long a one is never given": long,
         }
         some = [sentence.format(int(count)) for sentence, count in told.items() if count]
         return f"({'; '.join(some)})" if some else ""
@@ -295,8 +291,8 @@ def answer_tokens(question: Question, placed: PlacedTokens) -> tuple[int, int]:
     return LOST, LOST
 
 
-def _loss(part: Part, first: int, last: int) -> float:
-    """-log p(start) - log p(end) of an answer in a window; of having none, where it is not whole there."""
+def _loss(part: WindowLogits, first: int, last: int) -> float:
+    """-log p(start) - log p(end) of an answer, by its tokens in a window; where it is not whole, of having none."""
     inside = first >= 0 and last < len(part.place_T2)
     at_2 = (first + 1, last + 1) if inside else (0, 0)
     logits_S2 = part.logits_S2.astype(np.float64)

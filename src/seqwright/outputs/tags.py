@@ -105,9 +105,9 @@ class TagsOutput(Output[Sentence, Tagged, Tagging]):
         found: dict[int, list[tuple[int, NDArray[np.float64]]]] = defaultdict(list)
         for batch, logits_BTC in each_row(model, batches):
             logp_NC = logits_BTC[batch.first_BT].double().log_softmax(-1)
-            each = torch.split(logp_NC, batch.first_BT.sum(1).tolist())
+            each = np.split(logp_NC.numpy(), batch.first_BT.sum(1).cumsum(0)[:-1].numpy())
             for number, begin, logp_WC in zip(batch.example_B.tolist(), batch.word_B.tolist(), each, strict=True):
-                found[number].append((begin, logp_WC.numpy()))
+                found[number].append((begin, logp_WC))
         for number, sentence in enumerate(self._known(examples)):
             rows = [logp_WC for _, logp_WC in sorted(found.pop(number, []), key=itemgetter(0))]
             yield self._tagging(sentence, np.concatenate(rows) if rows else np.zeros((0, len(self.counts))))

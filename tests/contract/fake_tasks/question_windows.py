@@ -46,7 +46,9 @@ class Questions(Words):
         first_B1, place_T = torch.tensor([[row.first] for row in rows]), torch.arange(input_BT.shape[1])
         allowed_BT = (place_T == 0) | ((place_T >= first_B1) & (place_T < real_BT.sum(1, keepdim=True) - 1))
         offset_B = torch.tensor([row.begin - row.first for row in rows])
-        return {"input_BT": input_BT, "real_BT": real_BT, "allowed_BT": allowed_BT, "offset_B": offset_B}
+        place_BT2, token_B = torch.zeros((*input_BT.shape, 2)), torch.tensor([row.begin for row in rows])
+        known = {"input_BT": input_BT, "real_BT": real_BT, "allowed_BT": allowed_BT, "offset_B": offset_B}
+        return {**known, "place_BT2": place_BT2, "token_B": token_B}
 
 
 @dataclass(frozen=True)

@@ -11,7 +11,7 @@ FEW = GuestsSettings(examples=400, valid=50, test=50)
 def test_answers_are_what_the_context_says_of_the_one_asked_for() -> None:
     data = Guests(FEW)
     silent = 0
-    for question in data.questions("train"):
+    for question in data.examples("train"):
         name = next(word.strip("?") for word in question.question.split()[1:] if word[0].isupper())
         if not question.answers:
             silent += 1
@@ -26,16 +26,16 @@ def test_answers_are_what_the_context_says_of_the_one_asked_for() -> None:
 
 
 def test_the_same_settings_give_the_same_and_fewer_are_the_beginning_of_more() -> None:
-    assert list(Guests(FEW).questions("train")) == list(Guests(FEW).questions("train"))
-    more = list(Guests(FEW.model_copy(update={"examples": 500})).questions("train"))
-    assert more[:400] == list(Guests(FEW).questions("train"))
+    assert list(Guests(FEW).examples("train")) == list(Guests(FEW).examples("train"))
+    more = list(Guests(FEW.model_copy(update={"examples": 500})).examples("train"))
+    assert more[:400] == list(Guests(FEW).examples("train"))
     other = FEW.model_copy(update={"seed": 2})
-    assert list(Guests(other).questions("valid")) != list(Guests(FEW).questions("valid"))
+    assert list(Guests(other).examples("valid")) != list(Guests(FEW).examples("valid"))
 
 
 def test_no_context_is_in_two_parts_whatever_the_seed() -> None:
-    parts = {part: {each.context for each in Guests(FEW).questions(part)} for part in Guests(FEW).parts()}
-    other = {each.context for each in Guests(FEW.model_copy(update={"seed": 2})).questions("train")}
+    parts = {part: {each.context for each in Guests(FEW).examples(part)} for part in Guests(FEW).parts()}
+    other = {each.context for each in Guests(FEW.model_copy(update={"seed": 2})).examples("train")}
     assert [len(contexts) for contexts in parts.values()] == [400, 50, 50]
     assert (parts["train"] | other).isdisjoint(parts["valid"] | parts["test"])
     assert parts["valid"].isdisjoint(parts["test"])
@@ -50,4 +50,4 @@ def test_a_part_of_nothing_is_refused() -> None:
     data = Guests(GuestsSettings(test=0))
     assert data.parts() == ["train", "valid"]
     with pytest.raises(DataError, match=r"there is no test part: data.test is 0"):
-        data.questions("test")
+        data.examples("test")

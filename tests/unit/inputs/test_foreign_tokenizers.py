@@ -6,19 +6,20 @@ from collections import Counter
 from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
 import pytest
 import tokenizers
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from seqwright.inputs.question_text import QuestionText, QuestionTextSettings
 from tokenizers import AddedToken, Regex, decoders, models, normalizers, pre_tokenizers, processors, trainers
 
-from seqwright.batches.questions import Window, asked
 from seqwright.data.labelled_tables import Example
+from seqwright.data.question_files import Question
 from seqwright.errors import RunError, SettingError
 from seqwright.inputs import Given
 from seqwright.inputs.bpe_dropout import BPEDropout
 from seqwright.inputs.foreign_tokenizers import ForeignTokenizer
+from seqwright.inputs.question import QuestionInput
 from seqwright.inputs.tokenizers import Tokenizer
 from tests.wires import text_input
 
@@ -244,10 +245,12 @@ def test_what_stands_between_two_texts_is_what_the_file_puts_there() -> None:
     first, second = "the quick fox", "the lazy dog"
     rows = pairs.encode(Given([Example(first, "", second)]))
     assert pairs.stack(rows.take(rows.example_N, None))["input_B"][0].tolist() == library.encode(first, second).ids
-    sizes = QuestionTextSettings(longest=60, longest_question=30, stride=10)
-    asking = QuestionText.learnt((), sizes, roberta, unanswerable=True)
-    (question,), context = asking.encode_questions([first]), asking.encode_context(second)
-    batch = asked([Window(question, context.tokens)], begin=roberta.begin, end=roberta.end)
-    assert batch.input_BT[0].tolist() == library.encode(first, second).ids
-    (cut,) = replace(asking, question=3).encode_questions([first])
-    assert cut.tolist() == [*question[:2], roberta.end]
+    asking = QuestionInput(roberta, longest=60, stride=10, question=30)
+    windows = asking.encode(Given([Question(first, second, ())]))
+    read = asking.stack(windows.take(np.array([0]), None))
+    assert read["input_BT"][0].tolist() == library.encode(first, second).ids
+    cut = (
+        replace(asking, question=3).encode(Given([Question(first, second, ())])).questions.take(np.array([0]), None)[0]
+    )
+    (ids,) = roberta.encode([first])
+    assert cut.tolist() == [*ids[:2], roberta.end, roberta.end]

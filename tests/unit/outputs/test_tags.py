@@ -23,7 +23,7 @@ from seqwright.objectives.labels import Labels, LabelsSettings
 from seqwright.outputs.most_frequent import MostFrequentTag
 from seqwright.outputs.tags import Tagging, TagsOutput
 from seqwright.recipe import Recipe
-from seqwright.tasks.wired import Part, Wires, baselines_of
+from seqwright.tasks.wired import Part, baselines_of
 from seqwright.training.loop import fit
 from seqwright.training.settings import TrainingSettings
 
@@ -66,7 +66,7 @@ def write(name: str, rows: list[Both]) -> str:
     return name
 
 
-def wired(inputs: dict[str, Any] | None = None, **settings: Any) -> tuple[Recipe, TaggedFiles, Wires]:
+def wired(inputs: dict[str, Any] | None = None, **settings: Any) -> tuple[Recipe, TaggedFiles, Any]:
     """A recipe over made-up sentences, its data, and the inputs learnt from it."""
     files = {"train": write("train.conll", sentences(151, 1)), "valid": write("valid.conll", sentences(53, 2))}
     data_settings = TaggedFilesSettings(**files | settings)

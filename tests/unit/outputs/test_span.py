@@ -1,5 +1,6 @@
-"""Question answering with a model whose mind is known: windows, long contexts, silence, scores and the cache."""
+"""Spans found by a model whose mind is known: windows, long contexts, silence, scores and the cache."""
 
+from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -7,18 +8,22 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
-from seqwright.inputs.question_text import QuestionText, QuestionTextSettings
-from seqwright.tasks.answerer import Answerer
-from seqwright.tasks.question_baseline import likeliest_sentence
-from seqwright.tasks.question_rows import LOST, NO_ANSWER, tokenised
-from seqwright.tasks.questions import QuestionsTask, baseline, batches_of
 from torch import Tensor, nn
 
 from seqwright.batches.questions import Asked
+from seqwright.data.question_files import Answer, Question
 from seqwright.data.questions import QuestionFiles, QuestionFilesSettings
-from seqwright.errors import DataError, SettingError
+from seqwright.errors import DataError, RunError, SettingError
+from seqwright.inputs import Given, Room
+from seqwright.inputs.question import QuestionInput, QuestionSettings
+from seqwright.kinds import task_of
+from seqwright.objectives.span import span_losses
+from seqwright.outputs.span import LOST, NO_ANSWER, Answered, SpanOutput
+from seqwright.outputs.span_search import likeliest_sentence
 from seqwright.recipe import Recipe, recipe_from
+from seqwright.tasks.wired import Part, Wires, baselines_of
 
+TASK = task_of("question-answering")
 SPOKEN = "treasure"
 LONG = " ".join([f"word{number}" for number in range(200)] + ["the", "gold", SPOKEN, "here"] + ["tail"] * 90)
 
@@ -38,20 +43,27 @@ class Finder(nn.Module):
         return logits_BT2, carry
 
 
-def inputs_of(*texts: str, unanswerable: bool = True, **sizes: int) -> QuestionText:
+def inputs_of(*texts: str, unanswerable: bool = True, **sizes: int) -> Wires:
     given: dict[str, Any] = {"longest": 48, "stride": 16, "question": 8, **sizes}
-    settings = QuestionTextSettings(tokenizer="whitespace", vocabulary=400, **given)
-    return QuestionText.learnt([LONG, *texts], settings, unanswerable=unanswerable)
+    settings = QuestionSettings(tokenizer="whitespace", vocabulary=400, **given)
+    train = Given([Question(text, LONG, ()) for text in ("", *texts)])
+    return Wires(QuestionInput.learn(train, settings, room=Room()), SpanOutput(settings.answer, unanswerable))
 
 
-def finder(inputs: QuestionText, **known: Any) -> Finder:
+def finder(inputs: Wires, **known: Any) -> Finder:
     (ids,) = inputs.tokenizer.encode([SPOKEN])
     return Finder(int(ids[-1]), **known)
 
 
+def ask(inputs: Wires, *questions: tuple[str, str], most: int = 1, **known: Any) -> list[Answered]:
+    given = [{"question": question, "context": context} for question, context in questions]
+    wires = inputs._replace(output=replace(inputs.output, most=most))  # type: ignore[type-var]
+    return wires.predict(finder(inputs, **known), given)
+
+
 def test_an_answer_far_behind_is_found_with_its_own_characters() -> None:
     inputs = inputs_of()
-    (found,) = Answerer(finder(inputs), inputs)([("where ?", LONG)])
+    (found,) = ask(inputs, ("where ?", LONG))
     (best,) = found.answers
     assert best.text == "gold treasure"
     assert LONG[best.begin : best.end] == "gold treasure"
@@ -63,23 +75,22 @@ def test_an_answer_far_behind_is_found_with_its_own_characters() -> None:
 
 def test_the_order_and_number_of_questions_change_nothing() -> None:
     inputs = inputs_of()
-    answerer = Answerer(finder(inputs), inputs)
     asked = [("where ?", LONG), ("what ?", "word1 word2"), ("who ?", f"word7 {SPOKEN}"), ("where ?", LONG)]
-    together = answerer(asked)
+    together = ask(inputs, *asked)
     assert [found.said() for found in together] == ["gold treasure", "", f"word7 {SPOKEN}", "gold treasure"]
     for pair, found in zip(asked, together, strict=True):
-        (alone,) = answerer([pair])
+        (alone,) = ask(inputs, pair)
         assert alone.said() == found.said()
         assert alone.no_answer == pytest.approx(found.no_answer)
-    assert answerer([]) == []
+    assert ask(inputs) == []
 
 
 def test_silence_is_chosen_by_score_and_threshold() -> None:
     inputs = inputs_of()
-    (found,) = Answerer(finder(inputs, silence=8.0), inputs)([("where ?", LONG)])
+    (found,) = ask(inputs, ("where ?", LONG), silence=8.0)
     assert found.margin == pytest.approx(2.0)
     assert [found.said(threshold) for threshold in (0.0, 1.9, 2.1)] == ["gold treasure", "gold treasure", ""]
-    (none,) = Answerer(finder(inputs), inputs)([("where ?", "word1 word2 tail")])
+    (none,) = ask(inputs, ("where ?", "word1 word2 tail"))
     assert none.said() == ""
     assert none.no_answer > 0.99
     assert none.said(-100.0) != ""
@@ -87,7 +98,7 @@ def test_silence_is_chosen_by_score_and_threshold() -> None:
 
 def test_a_model_that_never_saw_silence_always_answers() -> None:
     inputs = inputs_of(unanswerable=False)
-    (found,) = Answerer(finder(inputs), inputs)([("where ?", "word1 word2 tail")])
+    (found,) = ask(inputs, ("where ?", "word1 word2 tail"))
     assert found.no_answer == 0.0
     assert found.margin == float("inf")
     assert found.said() != ""
@@ -95,7 +106,7 @@ def test_a_model_that_never_saw_silence_always_answers() -> None:
 
 def test_probabilities_are_those_of_all_answers_and_silence() -> None:
     inputs = inputs_of()
-    (found,) = Answerer(finder(inputs), inputs)([("where ?", "word1 word2 word3")], top=99)
+    (found,) = ask(inputs, ("where ?", "word1 word2 word3"), most=99)
     # Three tokens have six stretches; all have score 0, silence has 24.
     assert found.no_answer + 6 * found.answers[0].probability == pytest.approx(1.0)
     assert found.answers[0].probability == pytest.approx(1 / (6 + np.exp(24.0)))
@@ -105,7 +116,7 @@ def test_probabilities_are_those_of_all_answers_and_silence() -> None:
 
 def test_an_answer_is_never_longer_than_is_looked_for() -> None:
     inputs = inputs_of(answer=2)
-    (found,) = Answerer(finder(inputs, before=2), inputs)([("where ?", LONG)])
+    (found,) = ask(inputs, ("where ?", LONG), before=2)
     assert len(found.answers[0].text.split()) <= 2
 
 
@@ -134,23 +145,46 @@ def recipe(**sections: Any) -> Recipe:
 
 def test_a_part_is_tokenised_with_the_answer_in_its_place(tmp_path: Path) -> None:
     data, inputs = files(tmp_path, *ROWS), inputs_of()
-    tokens = tokenised(data, inputs, "train")
-    assert tokens.answer_M2[:, 0].tolist() == [201, NO_ANSWER, 0, LOST]
-    assert tokens.answer_M2[:, 1].tolist() == [202, NO_ANSWER, 1, LOST]
-    assert tokens.kept == (4, 1, 0, 1, 0)
-    assert tokens.kept.sentence() == (
-        "4 questions, 1 without an answer; of 1 questions no answer stands in the context: they are judged, not learnt "
-        "from"
+    part = Part(data, "train")
+    rows = inputs.input.encode(part)
+    targets = inputs.output.encode(part, rows)
+    answer_M2 = targets.rows.answer_M2  # type: ignore[attr-defined]
+    assert answer_M2.tolist() == [[201, 202], [NO_ANSWER, NO_ANSWER], [0, 1], [LOST, LOST]]
+    prepared = TASK.prepared(recipe(), data, inputs)
+    assert prepared.notes[0] == (
+        "train: 4 questions (1 without an answer; of 1 questions no answer stands in the context: they are scored, not "
+        f"learnt from); read in {len(rows.example_N)} windows"
     )
-    batches = batches_of(recipe(), inputs, tokens)
-    assert 3 not in batches.rows.example_N[batches.only]  # whose answer is nowhere
-    learnt = sum(int((batch.start_B > 0).sum()) for batch in batches.once())
+    assert 3 not in rows.example_N[targets.learnable]  # whose answer is nowhere
+    learnt = sum(int((batch.start_B > 0).sum()) for batch in prepared.train.once())
     assert learnt > 2  # the answer stands in several windows of the first, and in the third
+
+
+def test_the_cache_gives_back_what_was_tokenised(tmp_path: Path) -> None:
+    inputs = inputs_of()
+    part = Part(files(tmp_path, *ROWS), "train")
+    kept, again, typed = (inputs.input.encode(examples) for examples in (part, part, Given(list(part))))
+    every = np.arange(len(kept.example_N))
+    for other in (again, typed):
+        assert np.array_equal(other.example_N, kept.example_N)
+        for one, two in zip(other.take(every, None), kept.take(every, None), strict=True):
+            assert np.array_equal(one.tokens, two.tokens)
+            assert all(np.array_equal(*values) for values in zip(one.places, two.places, strict=True))
+            assert (one.first, one.begin) == (two.first, two.begin)
+
+
+def test_the_loss_is_that_of_the_objective(tmp_path: Path) -> None:
+    data, inputs = files(tmp_path, *ROWS), inputs_of(*ROWS)
+    model = finder(inputs, before=2)
+    prepared = TASK.prepared(recipe(), data, inputs)
+    losses = [(span_losses(model(batch, None)[0], batch).sum(), len(batch)) for batch in prepared.train.once()]
+    wanted = float(sum(loss for loss, _ in losses)) / sum(count for _, count in losses)
+    assert prepared.evaluate(model)["loss"] == pytest.approx(wanted, rel=1e-5)
 
 
 def test_the_scores_are_those_of_the_model(tmp_path: Path) -> None:
     data, inputs = files(tmp_path, *ROWS), inputs_of(*ROWS)
-    result = QuestionsTask().evaluated(recipe(), data, inputs, finder(inputs), "valid", None)
+    result = TASK.evaluated(recipe(), data, inputs, finder(inputs), "valid", None)
     assert result.scores["exact"] == 75.0
     assert result.scores["no_answer_exact"] == 100.0
     assert result.scores["baseline_no_answer_f1"] == 25.0
@@ -163,44 +197,61 @@ def test_the_scores_are_those_of_the_model(tmp_path: Path) -> None:
 
 def test_validation_gives_what_it_promises(tmp_path: Path) -> None:
     data, inputs = files(tmp_path, *ROWS), inputs_of(*ROWS)
-    prepared = QuestionsTask().prepared(recipe(), data, inputs)
+    prepared = TASK.prepared(recipe(), data, inputs)
     scores = prepared.evaluate(finder(inputs))
     assert tuple(scores) == prepared.scores
     assert scores["exact"] == 75.0
-    assert any("to beat: the sentence with most words of the question" in note for note in prepared.notes)
+    assert any("baseline: the sentence with most words of the question" in note for note in prepared.notes)
 
 
 def test_checking_names_what_a_model_cannot_learn(tmp_path: Path) -> None:
     data, inputs = files(tmp_path, *ROWS), inputs_of(answer=1)
-    checked, _ = QuestionsTask().checked(recipe(), data, inputs)
-    assert checked.rows[0][:4] == ("train", "4", "1", "4")
-    told = " ".join(checked.remarks)
-    assert "2 answers of the train part have more than input.answer = 1 tokens" in told
-    assert "questions of the valid part about contexts of training: 100.0 %" in told
+    checked, _ = TASK.checked(recipe(), data, inputs)
+    assert checked.rows[0][:3] == ("train", "4", "0")
+    told = checked.facts["train part"]
+    assert "2 answers have more than 1 tokens: so long a one is never given" in told
     assert "of 1 questions no answer stands in the context" in told
+    assert any("examples of the valid part that are in training too: 100.0 %" in remark for remark in checked.remarks)
 
 
-def test_the_sentence_with_most_words_of_the_question_is_to_be_beaten(tmp_path: Path) -> None:
+def test_the_sentence_with_most_words_of_the_question_is_the_baseline(tmp_path: Path) -> None:
     context = 'Ada was born in Rome. Bob, her brother, was "born" in Paris! Then they met.\nOn a hill'
     assert likeliest_sentence("Where was Bob born?", context) == 'Bob, her brother, was "born" in Paris!'
     assert likeliest_sentence("Which hill?", context) == "On a hill"
     assert likeliest_sentence("Why?", context) == "Ada was born in Rome."
     assert likeliest_sentence("Why?", "no mark") == "no mark"
     data = files(tmp_path, 'Where was Bob?,"Ada ran. Bob was in Paris.",Paris', "Who?,nobody,")
-    assert baseline(data, "valid").scores == {
+    assert baselines_of(inputs_of(), data, "valid").scores == {
         "baseline_sentence_exact": 0.0,
         "baseline_sentence_f1": pytest.approx(100 * (2 / 5) / 2),
         "baseline_no_answer_f1": 50.0,
     }
 
 
-def test_more_than_the_model_has_positions_for_is_refused(tmp_path: Path) -> None:
-    data, inputs = files(tmp_path, *ROWS), inputs_of()
-    with pytest.raises(SettingError, match=r"input.longest = 48 is more than the 40 positions of the model"):
-        QuestionsTask().prepared(recipe(model={"context": 40}), data, inputs)
-
-
 def test_a_part_that_is_not_there_is_refused(tmp_path: Path) -> None:
     data, inputs = files(tmp_path, *ROWS), inputs_of()
     with pytest.raises(DataError, match="the data has no test part; it has train, valid"):
-        QuestionsTask().evaluated(recipe(), data, inputs, finder(inputs), "test", None)
+        TASK.evaluated(recipe(), data, inputs, finder(inputs), "test", None)
+
+
+def test_questions_of_which_none_can_be_answered_are_refused() -> None:
+    lost = Question("Who?", "Ada", (Answer("Bob", None),))
+    with pytest.raises(DataError, match=r"none of the 2 questions .* has an answer that stands in its context"):
+        SpanOutput.learn(Given([lost, Question("Who?", "Ada", ())]), QuestionSettings(), inputs_of().input)
+    right = Question("Who?", "Ada", (Answer("Ada", 0),))
+    for others, unanswerable in (([], False), ([Question("Who?", "Ada", ())], True)):
+        found = SpanOutput.learn(Given([lost, right, *others]), QuestionSettings(), inputs_of().input)
+        assert found == SpanOutput(30, unanswerable)
+
+
+def test_a_threshold_is_for_models_that_can_be_silent() -> None:
+    with pytest.raises(SettingError, match="questions that all have an answer"):
+        SpanOutput(30, unanswerable=False, threshold=0.0)
+
+
+def test_what_was_saved_is_loaded(tmp_path: Path) -> None:
+    SpanOutput(7, unanswerable=True).save(tmp_path)
+    assert SpanOutput.load(tmp_path) == SpanOutput(7, unanswerable=True)
+    (tmp_path / "span.json").write_text("{}")
+    with pytest.raises(RunError, match=r"span.json cannot be read as span"):
+        SpanOutput.load(tmp_path)

@@ -1,32 +1,36 @@
 """Contexts as tokens, and back to the same characters, for tokenizers of every kind."""
 
 from collections.abc import Callable
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
 import numpy as np
 import pytest
-from seqwright.inputs.question_text import QuestionText, QuestionTextSettings
 from tokenizers import Tokenizer as Library
 from tokenizers import decoders, models, normalizers, pre_tokenizers
 
-from seqwright.errors import RunError, SettingError
+from seqwright.data.question_files import Question
+from seqwright.errors import DataError, RunError, SettingError
+from seqwright.inputs import Given, Room
 from seqwright.inputs.foreign_tokenizers import ForeignTokenizer
+from seqwright.inputs.question import QuestionInput, QuestionSettings
 from seqwright.inputs.tokenizers import Tokenizer, TokenizerSettings
 from seqwright.inputs.vocabularies import Kind
 
 CONTEXT = "  Ada O'Neil  moved\nto Zürich — in 1815,\tat “Hôtel Élysée”. She wrote: a ≠ b; naïve?  "
 TEXTS = [CONTEXT, "Where did Ada move to in the year 1815?", "moved wrote Zürich Hôtel"] * 3
+TRAIN = Given([Question(text, "Ada", ()) for text in TEXTS])
 
 
-def own(kind: Kind, *, lowercase: bool = False) -> QuestionText:
-    settings = QuestionTextSettings(
+def own(kind: Kind, *, lowercase: bool = False) -> QuestionInput:
+    settings = QuestionSettings(
         tokenizer=kind, vocabulary=120, lowercase=lowercase, longest=64, stride=16, longest_question=8
     )
-    return QuestionText.learnt(TEXTS, settings, unanswerable=True)
+    return QuestionInput.learn(TRAIN, settings, room=Room())
 
 
-def bert() -> QuestionText:
+def bert() -> QuestionInput:
     """As BERT's own: accents and capitals are taken off, words cut into pieces."""
     letters = [chr(code) for code in range(ord("a"), ord("z") + 1)] + list("0123456789.,;:?'=“”—≠")
     pieces = [
@@ -44,20 +48,20 @@ def bert() -> QuestionText:
     library.normalizer = normalizers.BertNormalizer()
     library.pre_tokenizer = pre_tokenizers.BertPreTokenizer()
     library.decoder = decoders.WordPiece()
-    return QuestionText(ForeignTokenizer.checked(library), 64, 16, 8, 30, unanswerable=False)
+    return QuestionInput(ForeignTokenizer.checked(library), 64, 16, 8)
 
 
-def byte_level() -> QuestionText:
+def byte_level() -> QuestionInput:
     """As RoBERTa's and GPT-2's: every byte is a token."""
     alphabet = ["<s>", "<pad>", "</s>", "<unk>", "<mask>", *sorted(pre_tokenizers.ByteLevel.alphabet())]
     library = Library(models.BPE({letter: place for place, letter in enumerate(alphabet)}, []))
     library.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
     library.decoder = decoders.ByteLevel()
-    return QuestionText(ForeignTokenizer.checked(library), 64, 16, 8, 30, unanswerable=False)
+    return QuestionInput(ForeignTokenizer.checked(library), 64, 16, 8)
 
 
 OWN: tuple[Kind, ...] = ("bpe", "unigram", "wordpiece", "words", "whitespace", "characters")
-KINDS: dict[str, Callable[[], QuestionText]] = {
+KINDS: dict[str, Callable[[], QuestionInput]] = {
     **{kind: partial(own, kind) for kind in OWN},
     "lowercase": partial(own, "bpe", lowercase=True),
     "bert": bert,
@@ -67,7 +71,7 @@ KINDS: dict[str, Callable[[], QuestionText]] = {
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_the_tokens_cover_the_context_and_nothing_between_them_is_lost(kind: str) -> None:
-    placed = KINDS[kind]().encode_context(CONTEXT)
+    placed = KINDS[kind]().placed(CONTEXT)
     covered = np.zeros(len(CONTEXT), dtype=bool)
     for begin, end in zip(placed.begin_T.tolist(), placed.end_T.tolist(), strict=True):
         covered[begin:end] = True
@@ -81,7 +85,7 @@ def test_the_tokens_cover_the_context_and_nothing_between_them_is_lost(kind: str
     "answer", ["Zürich", "Ada O'Neil", "1815", "“Hôtel Élysée”", "moved\nto Zürich — in 1815", "naïve"]
 )
 def test_an_answer_comes_back_to_the_last_character(kind: str, answer: str) -> None:
-    placed = KINDS[kind]().encode_context(CONTEXT)
+    placed = KINDS[kind]().placed(CONTEXT)
     begin = CONTEXT.index(answer)
     found = placed.tokens_of(begin, begin + len(answer))
     assert found is not None
@@ -94,40 +98,79 @@ def test_an_answer_comes_back_to_the_last_character(kind: str, answer: str) -> N
 
 
 def test_what_stands_between_tokens_has_none() -> None:
-    placed = own("words").encode_context(CONTEXT)
+    placed = own("words").placed(CONTEXT)
     assert placed.tokens_of(0, 2) is None  # the spaces before the first word
-    assert own("words").encode_context("").tokens_of(0, 5) is None
+    assert own("words").placed("").tokens_of(0, 5) is None
 
 
 def test_a_long_question_is_cut_and_a_short_one_is_not() -> None:
     inputs = own("characters")
-    long, short = inputs.encode_questions(["Where did Ada move to?", " Ada "])
-    assert len(long) == 8
-    assert inputs.tokenizer.decode(short) == "Ada"
+    given = Given([Question("Where did Ada move to?", "Ada", ()), Question(" Ada ", "Ada", ())])
+    long, short = inputs.encode(given).questions.take(np.arange(2), None)
+    assert len(long) == 8 + 1
+    assert long[-1] == short[-1] == inputs.tokenizer.end
+    assert inputs.tokenizer.decode(short[:-1]) == "Ada"
+    assert inputs.remarks(given, first=4)[0] == "question 5 has 22 tokens; the model reads the first 8"
 
 
 @pytest.mark.parametrize("kind", ["bpe", "bert"])
 def test_a_run_reads_what_training_wrote(tmp_path: Path, kind: str) -> None:
     inputs = KINDS[kind]()
     inputs.save(tmp_path)
-    loaded = QuestionText.load(tmp_path)
-    assert loaded.rest() == inputs.rest()
+    loaded = QuestionInput.load(tmp_path)
+    assert (loaded.longest, loaded.stride, loaded.question) == (64, 16, 8)
     assert loaded.fingerprint() == inputs.fingerprint()
     assert loaded.sizes() == {"vocabulary": inputs.tokenizer.size}
-    (tmp_path / "questions.json").write_text("{}")
-    with pytest.raises(RunError, match=r"questions.json cannot be read as questions"):
-        QuestionText.load(tmp_path)
-    (tmp_path / "questions.json").unlink()
-    with pytest.raises(RunError, match=r"questions.json is missing"):
-        QuestionText.load(tmp_path)
+    (tmp_path / "reading.json").write_text("{}")
+    with pytest.raises(RunError, match=r"reading.json cannot be read as reading"):
+        QuestionInput.load(tmp_path)
+    (tmp_path / "reading.json").unlink()
+    with pytest.raises(RunError, match=r"reading.json is missing"):
+        QuestionInput.load(tmp_path)
 
 
 def test_a_tokenizer_of_another_run_is_kept() -> None:
     given = Tokenizer.train(TEXTS, TokenizerSettings(tokenizer="characters"))
-    assert QuestionText.learnt(TEXTS, QuestionTextSettings(), given, unanswerable=False).tokenizer is given
+    assert QuestionInput.learn(TRAIN, QuestionSettings(), room=Room(), like=given).tokenizer is given
+
+
+def test_more_than_the_model_has_positions_for_is_refused() -> None:
+    with pytest.raises(SettingError, match=r"input.longest = 384 is more than the 40 positions of the model"):
+        QuestionInput.learn(TRAIN, QuestionSettings(), room=Room(True, 40))
+
+
+def test_a_question_is_a_mapping_json_or_words_with_a_context_that_is_known() -> None:
+    inputs = own("words")
+    wanted = Question("Who?", "Ada", ())
+    assert inputs.parse({"Query": "Who?", "passage": "Ada"}) == wanted
+    assert inputs.parse('{"question": "Who?", "context": "Ada"}') == wanted
+    known = replace(inputs, context="Ada")
+    assert known.parse("Who?") == known.parse({"question": "Who?"}) == wanted
+    assert known.parse({"question": "Who?", "context": "Bob"}).context == "Bob"
+    for given, sentence in {
+        "Who?": "there is no context to find the answer in",
+        " ": "the question is blank",
+        '{"question": ': "the question is not valid JSON",
+        ("Who?", "Ada"): "expected a mapping or JSON",
+    }.items():
+        with pytest.raises(DataError, match=sentence):
+            inputs.parse(given)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_what_is_looked_at_is_the_row_that_is_encoded(kind: str) -> None:
+    inputs = replace(KINDS[kind](), longest=200, question=60)
+    (row,) = inputs.encode(Given([Question("Where did Ada move?", CONTEXT, ())])).take(np.array([0]), None)
+    shown = inputs.joined([inputs.spelled(text).tokens for text in ("Where did Ada move?", CONTEXT)])
+    one, other = (inputs.stack([each]) for each in (row, shown))
+    for name in ("input_BT", "segment_BT", "allowed_BT"):
+        assert one[name].tolist() == other[name].tolist()
+    alone = inputs.stack([inputs.joined([np.array([7, 8])])])
+    assert alone["input_BT"].tolist() == [[inputs.tokenizer.begin, 7, 8, inputs.tokenizer.end]]
+    assert not alone["segment_BT"].any()
 
 
 def test_windows_that_leave_gaps_are_refused() -> None:
     with pytest.raises(SettingError, match=r"input.longest = 96 leaves 29 tokens .* less than input.stride = 30"):
-        QuestionTextSettings(longest=96, stride=30, longest_question=64)
-    QuestionTextSettings(longest=96, stride=29, longest_question=64)
+        QuestionSettings(longest=96, stride=30, longest_question=64)
+    QuestionSettings(longest=96, stride=29, longest_question=64)
