@@ -225,7 +225,7 @@ SMALL: dict[str, Small] = {
 }
 # What is another thing for one task or one kind.
 SIZES = {"text-regression": {"vocabulary": V}, "series-classification": {"channels": 2, "classes": C}}
-SETTINGS = {("BertTextSettings", "rating"): {"pooling": "mean"}}
+SETTINGS = {("BertTextSettings", "text-regression"): {"pooling": "mean"}}
 EXAMPLES = {("MaskedBert", "bert"): some_masked}  # BERT is asked whether a text follows another
 TASK_EXAMPLES = {"series-classification": labelled_series}
 

@@ -151,13 +151,13 @@ def test_layers_need_nothing_but_torch() -> None:
 def test_models_import_only_older_models() -> None:
     """The order is that of the tree in `lineage.py`, and of its models where they are of one member.
 
-    A module with several members is as old as its first.
+    A module with several members is as young as its last: one that puts a head on any body may import all of them.
     """
     age = {member.name: place for place, member in enumerate(LINEAGE)}
     order: dict[str, tuple[int, int]] = {}
     for place, model in enumerate(MODELS):
         module = model.module.removeprefix("seqwright.")
-        order[module] = min((age[model.member], place), order.get(module, (len(age), 0)))
+        order[module] = max((age[model.member], place), order.get(module, (-1, 0)))
     mine = {path: f"models.{path.stem}" for path in source_files() if folder_of(path) == "models"}
     younger = [
         str(found)

@@ -66,6 +66,7 @@ def runs(tmp_path_factory: pytest.TempPathFactory) -> Path:
             Path(name).write_text(text)
         Path("labels.toml").write_text(TUNED.format(table="pairs.tsv", goal="labels"))
         Path("rating.toml").write_text(TUNED.format(table="scores.tsv", goal="rating"))
+        Path("mlp.toml").write_text(LANGUAGE.partition("[model]")[0] + '[model]\nkind = "mlp"\n')
         Path("plain.toml").write_text('[data]\nkind = "labelled"\ntrain = "pairs.tsv"\nvalid = "30%"\n')
         for recipe in ("language", "labels", "rating"):
             assert typed("train", f"{recipe}.toml", *FEW) == 0
@@ -170,7 +171,10 @@ def test_layer_wise_rates_and_frozen_bodies_are_settings(say: Say) -> None:
         (["train", "labels.toml", "--run", "runs/x", "model.width=24"], ["leave the sizes out of [model]"]),
         (["train", "labels.toml", "--run", "runs/x", "training.metric=matthew"], ["Did you mean 'matthews'?"]),
         (["train", "labels.toml", "--run", "runs/x", "objective.kind=span"], ["objective.kind 'span'"]),
-        (["train", "plain.toml", "--run", "runs/x", "training.layer_decay=0.9"], ["layer_decay", "leave it out"]),
+        (
+            ["train", "mlp.toml", "--run", "runs/x", "training.layer_decay=0.9"],
+            ["layer_decay", "leave it out"],
+        ),
     ],
 )
 def test_what_cannot_be_is_refused(say: Say, words: list[str], found: list[str]) -> None:

@@ -14,7 +14,7 @@ from seqwright.batches.text import Text
 from seqwright.layers.attention import Allowed, Attention, Causal, KeysValues, not_later
 from seqwright.layers.blocks import ITSELF, Block, GELUFeedForward, PreNorm
 from seqwright.layers.dropout import Dropout
-from seqwright.layers.embeddings import TokenVectors, target_log_probability, token_logits
+from seqwright.layers.embeddings import TokenVectors, token_log_probability, token_logits
 from seqwright.layers.taps import Tap
 from seqwright.models.heads import Last
 from seqwright.settings import ModelSettings
@@ -158,7 +158,7 @@ class GPT(nn.Module):
     def log_probability(self, batch: Text, carry: None = None) -> tuple[Tensor, None]:
         """`logp_BT` of every target token, 0 at padding."""
         logits_BTV, _ = self(batch, None)
-        return target_log_probability(logits_BTV, batch.target_BT, batch.real_BT), carry
+        return token_log_probability(logits_BTV, batch.target_BT, batch.real_BT), carry
 
     def lens(self, stream_BTD: Tensor) -> Tensor:
         """What a block would say if it were the last."""

@@ -11,7 +11,7 @@ from pydantic import Field, PositiveInt
 from torch import Tensor, nn
 
 from seqwright.batches.text import Text
-from seqwright.layers.embeddings import TokenVectors, target_log_probability
+from seqwright.layers.embeddings import TokenVectors, token_log_probability
 from seqwright.layers.taps import Tap
 from seqwright.settings import ModelSettings
 
@@ -80,7 +80,7 @@ class MLPLM(nn.Module):
     def log_probability(self, batch: Text, carry: Window | None = None) -> tuple[Tensor, Window]:
         """`logp_BT` of every target token, 0 at padding."""
         logits_BTV, carry = self(batch, carry)
-        return target_log_probability(logits_BTV, batch.target_BT, batch.real_BT), carry
+        return token_log_probability(logits_BTV, batch.target_BT, batch.real_BT), carry
 
     def token_vectors(self) -> dict[str, TokenVectors]:
         """Its embeddings, and the hidden layer of the window that ends with a token."""

@@ -11,7 +11,7 @@ from torch import Tensor, nn
 
 from seqwright.batches.text import Text
 from seqwright.layers.dropout import Dropout
-from seqwright.layers.embeddings import TokenEmbedding, TokenVectors, target_log_probability
+from seqwright.layers.embeddings import TokenEmbedding, TokenVectors, token_log_probability
 from seqwright.layers.experts import Experts
 from seqwright.layers.initialisation import initialise
 from seqwright.layers.recurrence import LSTMCell
@@ -96,7 +96,7 @@ class MoELSTM(nn.Module):
     def log_probability(self, batch: Text, carry: MoELSTMState | None = None) -> tuple[Tensor, MoELSTMState]:
         """`logp_BT` of every target token, 0 at padding."""
         logits_BTV, carry = self(batch, carry)
-        return target_log_probability(logits_BTV, batch.target_BT, batch.real_BT), carry
+        return token_log_probability(logits_BTV, batch.target_BT, batch.real_BT), carry
 
     def token_vectors(self) -> dict[str, TokenVectors]:
         """Its embeddings, and what the highest layer says."""

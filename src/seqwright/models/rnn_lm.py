@@ -13,7 +13,7 @@ from torch import Tensor, nn
 
 from seqwright.batches.text import Text
 from seqwright.layers.dropout import Dropout
-from seqwright.layers.embeddings import TokenEmbedding, TokenVectors, target_log_probability
+from seqwright.layers.embeddings import TokenEmbedding, TokenVectors, token_log_probability
 from seqwright.layers.initialisation import Initialisation, initialise
 from seqwright.layers.recurrence import Cell, DeepTransition, GRUCell, LSTMCell, ReLUCell, RNNCell, UGRNNCell
 from seqwright.layers.scanning import Recurrent, RecurrentState, VariationalDropout
@@ -113,7 +113,7 @@ class RecurrentLM(nn.Module):
     def log_probability(self, batch: Text, carry: RecurrentState | None = None) -> tuple[Tensor, RecurrentState]:
         """`logp_BT` of every target token, 0 at padding."""
         logits_BTV, carry = self(batch, carry)
-        return target_log_probability(logits_BTV, batch.target_BT, batch.real_BT), carry
+        return token_log_probability(logits_BTV, batch.target_BT, batch.real_BT), carry
 
     def token_vectors(self) -> dict[str, TokenVectors]:
         """Its embeddings, and what the highest layer says."""
