@@ -21,7 +21,7 @@ from seqwright.batches.labelled import labelled
 from seqwright.batches.masked import MaskedRows, masked
 from seqwright.batches.masks import TokenMasks
 from seqwright.batches.pairs import pairs
-from seqwright.batches.prompted import Marks, PromptRows, prompted
+from seqwright.batches.prompted import Marks, joined, prompted
 from seqwright.batches.questions import QuestionRows, asked
 from seqwright.batches.sentences import FullSentences, SentencePairs, Sentences
 from seqwright.batches.tagged import TaggedRows, stretches, tagged
@@ -88,7 +88,9 @@ def rows_of(kind: str, seed: int) -> tuple[Rows[Any], Callable[..., Batch], int]
         case "questions":
             return questions(), partial(asked, **AROUND), 0
         case "prompts":
-            return PromptRows(numbered(1, 9, 52), numbered(2, 9, 52), marks, 2), partial(prompted, marks=marks), 1
+            turns = list(zip(numbered(1, 9, 52).rows, numbered(2, 9, 52).rows, strict=True))
+            rows = InMemory([joined(turns[i : i + 2], marks) for i in range(0, len(turns), 2)])
+            return rows, partial(prompted, marks=marks), 1
         case "described":
             codes = Column(np.arange(N, dtype=np.float64)[:, None])
             return Zipped(codes, numbered()), by_column(partial(described_by_code, vectors=lambda x: x, **AROUND)), 1

@@ -134,6 +134,7 @@ class Wired:
         train = Part(data, "train")
         batches = wires.learning(recipe, train, wires.input.encode(train))
         facts |= {name.replace("_", " "): f"{size:,}" for name, size in wires.sizes().items()}
+        facts |= tokens_per_batch(batches)
         facts |= {"padding": f"{100 * batches.padding():.1f} %"}
         baseline = baselines_of(wires, data, "valid").sentence
         facts |= {"baseline": baseline} if baseline else {}
@@ -198,13 +199,24 @@ def validation(recipe: Recipe, wires: Wires, part: Part, rows: Rows[Any]) -> Cal
     return decode
 
 
+def tokens_per_batch(batches: Any) -> dict[str, str]:
+    """How full the batches of the first epoch are, on each side, marks included."""
+    if not isinstance(batches, Bucketed):
+        return {}
+    mean_S = batches.lengths(0)[batches.only].sum(0) / batches.in_epoch(0)
+    told = " and ".join(f"{mean:,.0f}" for mean in mean_S.tolist())
+    return {"tokens per batch": f"{told}, of at most {batches.tokens:,} on a side"} if told else {}
+
+
 def alone(batches: Any) -> list[str]:
     """That some rows are each a batch of their own, if they are."""
     longest_N = batches.lengths(0)[batches.only].max(1, initial=0) if isinstance(batches, Bucketed) else np.zeros(0)
     count = int((longest_N > batches.tokens).sum()) if len(longest_N) else 0
     if not count:
         return []
-    told = f"examples with over training.tokens = {batches.tokens:,} tokens, each a batch of its own: {count:,}"
+    told = (
+        f"examples with over training.tokens = {batches.tokens:,} tokens on a side, each a batch of its own: {count:,}"
+    )
     return [f"{told}; the longest has {longest_N.max():,}"]
 
 

@@ -5,7 +5,6 @@ from typing import Any
 import pytest
 import torch
 from seqwright.inputs.labelled_text import LabelledText, LabelledTextSettings
-from seqwright.inputs.pair_text import PairText, PairTextSettings
 
 from seqwright.batches.pairs import sources
 from seqwright.errors import SettingError
@@ -14,9 +13,10 @@ from seqwright.models.lm_classifier import GPTClassifierSettings, LanguageModelC
 from seqwright.models.seq2seq import Seq2Seq, Seq2SeqSettings
 from seqwright.models.transformer import Transformer, TransformerSettings
 from seqwright.tasks.embedder import Embedder
+from tests.small_texts import wires_of
 
 TEXTS = ["a cat sat", "dog", "a dog ran far away", "cat"]
-INPUTS = PairText.learnt([(text, text) for text in TEXTS], PairTextSettings(kind="words"))
+INPUTS = wires_of([(text, text) for text in TEXTS], kind="words")
 
 
 def built(model: type, settings: Any) -> Any:
@@ -25,7 +25,7 @@ def built(model: type, settings: Any) -> Any:
 
 
 def rows(*texts: str) -> Any:
-    return sources(INPUTS.source.encode(list(texts)), end=INPUTS.end)
+    return sources(INPUTS.tokenizer.encode(list(texts)), end=INPUTS.tokenizer.end)
 
 
 def test_the_thought_is_what_the_layers_show_after_the_last_token() -> None:
