@@ -5,21 +5,20 @@ from typing import Any
 
 from seqwright.data.examples import Pair
 from seqwright.decoding.settings import DecodingSettings
-from seqwright.inputs import Given, Room
+from seqwright.inputs import Given
 from seqwright.inputs.source_text import SourceTextInput, SourceTextSettings
 from seqwright.outputs.text import TextOutput
-from seqwright.outputs.text_search import Candidate
+from seqwright.outputs.text_search import TextCandidate
 from seqwright.tasks.wired import Wires
 
 
 def wires_of(pairs: Iterable[Sequence[str]], **settings: Any) -> Wires:
     """Learnt from (source, target) pairs."""
-    train, chosen = Given(Pair(*pair) for pair in pairs), SourceTextSettings(**settings)
-    read = SourceTextInput.learn(train, chosen, room=Room())
-    return Wires(read, TextOutput.learn(train, chosen, read))
+    examples = [Pair(*pair) for pair in pairs]
+    return Wires.learn(SourceTextInput, TextOutput, examples, SourceTextSettings(**settings))
 
 
-def written(model: Any, wires: Any, texts: list[str], **decoding: Any) -> list[tuple[Candidate, ...]]:
+def written(model: Any, wires: Any, texts: list[str], **decoding: Any) -> list[tuple[TextCandidate, ...]]:
     """The candidates for each text; none for a blank one."""
     examples = Given(map(wires.input.parse, texts))
     return [found.candidates for found in wires.predictions(model, examples, DecodingSettings(**decoding))]

@@ -180,7 +180,9 @@ def _heard(method: Any, name: str, found: set[Row], run: Run) -> Any:
     def heard(self: Any, given: Any, *others: Any, **named: Any) -> Any:
         if isinstance(given, Tensor):  # tokens: what an encoder and a decoder write, or what others read
             found.update(_rows(given, others[0], run) if run.recipe.task == "prompting" else [])
-        elif not (name == "start" and isinstance(given, Text | Prompted)):  # there only how many rows there are is asked
+        elif not (
+            name == "start" and isinstance(given, Text | Prompted)
+        ):  # there only how many rows there are is asked
             found.update(rows_of(given, run))
         return method(self, given, *others, **named)
 

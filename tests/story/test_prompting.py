@@ -110,7 +110,7 @@ def test_what_a_run_learnt_is_the_beginning_of_another(home: Path) -> None:
     recipe = recipe_from(with_weights(plain, home / "tuned" / "resolved.toml"))
     run = train(recipe, home / "tuned")
     before = open_run(home / "lm")
-    assert run.inputs.task == "<answer>"
+    assert run.inputs.input.task == "<answer>"
     assert run.inputs.tokenizer.size == before.inputs.tokenizer.size + 1
     assert recipe.model.width == 32
 

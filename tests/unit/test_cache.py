@@ -13,6 +13,7 @@ from seqwright.cache import Ragged, RaggedWriter, Redrawn
 from seqwright.errors import DataError
 from seqwright.text_cache import Rules, tokenised_texts
 
+
 @pytest.fixture(autouse=True)
 def _empty_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("SEQWRIGHT_CACHE", str(tmp_path / "cache"))
@@ -175,6 +176,8 @@ def test_an_epoch_that_finds_no_room_on_disk_is_an_error_that_names_the_cache(mo
 def test_progress_is_told_in_rows_drawn(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(cache, "BLOCK", 2)
     told: list[int] = []
-    drawn = Redrawn(letters(LETTERS), tokenised(LETTERS), Chance(), seed=1, side="source", longest=9, progress=told.append)
+    drawn = Redrawn(
+        letters(LETTERS), tokenised(LETTERS), Chance(), seed=1, side="source", longest=9, progress=told.append
+    )
     drawn.rows(0)
     assert told == [2]

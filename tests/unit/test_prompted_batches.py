@@ -119,9 +119,7 @@ def test_a_row_that_does_not_fit_into_the_model_is_refused() -> None:
     pairs = Given([Pair("one " * 9, "un " * 9)])
     prompts, output = learnt(list(pairs), longest=9, context=16)
     rows_there = prompts.encode(pairs)
-    with pytest.raises(
-        SettingError, match=r"has a row of \d+ tokens, .* more than model.context"
-    ):
+    with pytest.raises(SettingError, match=r"has a row of \d+ tokens, .* more than model.context"):
         output.batches(rows_there, output.encode(pairs, rows_there), prompts, tokens=64)
 
 

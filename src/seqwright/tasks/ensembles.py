@@ -49,6 +49,11 @@ class EnsembleWires:
         return self.members[0].input
 
     @property
+    def tokenizer(self) -> Tokenizer:
+        """What cuts the texts that the first run reads."""
+        return self.members[0].tokenizer
+
+    @property
     def output(self) -> TextOutput:
         """What all of them write."""
         output: Any = self.members[0].output

@@ -3,7 +3,7 @@
 import hashlib
 import json
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -24,6 +24,7 @@ from seqwright.tasks import Checked, Evaluation, Prepared, refuse_missing_part, 
 TOKENS_AT_ONCE = 8192  # in a batch of what a user asks about
 FEW_EXAMPLES = 100  # fewer to score on, and the scores say little
 TRAINED_ELSEWHERE = "there is no baseline: what the model was trained on is not known"
+ROOM = Room()  # of a model that reads texts of any length
 COLUMNS = ("part", "examples", "unread", "duplicates", "in train", "mean length", "longest")
 
 
@@ -44,6 +45,21 @@ class Wires(NamedTuple):
     input: Input[Any, Any]
     output: Output[Any, Any, Any]
 
+    @classmethod
+    def learn(
+        cls,
+        input: type[Input[Any, Any]],
+        output: type[Output[Any, Any, Any]],
+        examples: Iterable[Any],
+        settings: Any,
+        room: Room = ROOM,
+        like: Any = None,
+    ) -> "Wires":
+        """Both learnt from examples, those of a part or others; `like` is the input of another run."""
+        train = examples if isinstance(examples, Part) else Given(examples)
+        read = input.learn(train, settings, room=room, like=like)
+        return cls(read, output.learn(train, settings, read))
+
     @property
     def tokenizer(self) -> Tokenizer:
         """What cuts texts into tokens, where texts are read."""
@@ -57,6 +73,14 @@ class Wires(NamedTuple):
     def sizes(self) -> dict[str, Any]:
         """What a model between the two is built with."""
         return {**self.input.sizes(), **self.output.sizes()}
+
+    def batches(self, examples: Iterable[Any], *, tokens: int, seed: int = 1) -> Batches[Any]:
+        """The batches of examples in memory; a recipe's go through the token cache."""
+        some = Given(examples)
+        rows = self.input.encode(some, seed=seed)
+        return self.output.batches(
+            rows, self.output.encode(some, rows, seed=seed), self.input, tokens=tokens, seed=seed
+        )
 
     def learning(self, recipe: Recipe, examples: Examples[Any], rows: Rows[Any]) -> Batches[Any]:
         """The batches of what can be learnt from."""
@@ -92,10 +116,8 @@ class Wired:
 
     def learnt_inputs(self, recipe: Recipe, data: Any, like: Any = None) -> Wires:
         """Input and output learnt from the training part, but for what is taken from another run."""
-        train = Part(data, "train")
-        settings = with_suggestions(recipe)
-        read = self.input.learn(train, settings, room=room_of(recipe), like=like)
-        return Wires(read, self.output.learn(train, settings, read))
+        room, settings = room_of(recipe), with_suggestions(recipe)
+        return Wires.learn(self.input, self.output, Part(data, "train"), settings, room, like)
 
     def loaded_inputs(self, folder: Path) -> Wires:
         """Those of a run."""
