@@ -6,7 +6,7 @@ Beside them stands what the same pairs take in random order, a fixed number of s
 
 import math
 from collections.abc import Iterator
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
