@@ -123,7 +123,7 @@ def cell(row: str, task: str, language: Path, given: Any) -> list[dict[str, Any]
 
 def settings_of(row: Row, task: str, language: Path) -> dict[str, Any]:
     """The recipe of a cell."""
-    goal = "rating" if task == "stsb" else "labels"
+    goal = "regression" if task == "stsb" else "labels"
     model: dict[str, Any] = {"kind": row.model, "dropout": 0.1}
     inputs: dict[str, Any] = {"longest": LONGEST}
     if row.pretrained:
@@ -131,11 +131,11 @@ def settings_of(row: Row, task: str, language: Path) -> dict[str, Any]:
     else:  # the same sizes and the same tokenizer
         known = plain(language)["model"]
         model |= {name: known[name] for name in ("width", "heads", "layers", "context", "feed_forward")}
-        inputs["tokenizer"] = str(language)
+        inputs["like"] = str(language)
     return {
         "description": f"{TASKS[task].title}: {row.title}",
         "data": {"kind": "labelled-card", "name": task},
-        "inputs": inputs,
+        "input": inputs,
         "model": model,
         "objective": {"kind": f"{goal}-and-words" if row.auxiliary else goal},
         "training": {**TRAINING, "rate": RATES[row.model], "metric": METRICS[task]},

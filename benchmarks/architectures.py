@@ -79,7 +79,7 @@ def main() -> None:
 def ours(recipe: str, steps: int) -> tuple[Decoders, int]:
     """The decoding of a recipe's model in each precision, and how many parameters it has."""
     settings = read_recipe(recipe)
-    size = LETTERS if settings.inputs.kind == "characters" else VOCABULARY
+    size = LETTERS if settings.input.tokenizer == "characters" else VOCABULARY
     model: Any = model_of(settings, {"source_vocabulary": size, "target_vocabulary": size, "shared": True})
     model.eval()
     precisions = {precision for _, precision in WAYS.values()}

@@ -79,8 +79,12 @@ def judged(folder: Path) -> tuple[dict[str, Any], dict[str, Any]]:
         "best_step": run.step,
         "training_seconds": round(read_checkpoint(folder, last, ("model",)).state["seconds"], 1),
     }
-    words = {score: test[f"words_{score}"] for score in SCORES}
-    to_beat = {"f1 is of": run.inputs.rarest, "regression over words": words, "majority": test["majority_accuracy"]}
+    words = {score: test[f"linear_{score}"] for score in SCORES}
+    to_beat = {
+        "f1 is of": run.inputs.rarest,
+        "regression over words": words,
+        "majority": test["baseline_majority_accuracy"],
+    }
     return numbers, to_beat
 
 

@@ -22,7 +22,6 @@ from pathlib import Path
 from typing import Any
 
 import torch
-from seqwright.tasks.classifier import Classifier
 
 from benchmarks.record import REPOSITORY, options, record, show
 from seqwright.data.cards import card
@@ -35,7 +34,7 @@ from seqwright.training.checkpoint import read_checkpoint, read_mark, step_folde
 
 STUDENT: dict[str, Any] = {
     "data": {"kind": "labelled-card", "name": "sst2"},
-    "inputs": {"longest": 64},
+    "input": {"longest": 64},
     "model": {"kind": "bert", "pooling": "mean", "dropout": 0.1, "attention_dropout": 0.0},
     "training": {
         "steps": 800,
@@ -167,8 +166,8 @@ def speeds(runs: dict[str, Run], count: int | None) -> dict[str, float]:
     texts = [example.text for example in data_of(next(iter(runs.values())).recipe).examples("test")][:count]
     for _ in range(TIMES):
         for name, run in runs.items():
-            classifier, began = Classifier(run.model, run.inputs), time.perf_counter()
-            classifier.log_probabilities(texts)
+            began = time.perf_counter()
+            run.inputs.predict(run.model, texts)
             seconds[name].append(time.perf_counter() - began)
     return {name: round(len(texts) / statistics.median(took), 1) for name, took in seconds.items()}
 

@@ -39,11 +39,11 @@ class Cell(NamedTuple):
 
 
 TASKS = {
-    "cola": Cell("CoLA (mc)", "glue-cola", "matthews", "words_matthews"),
-    "sst2": Cell("SST-2 (acc)", "sst2-bert", "accuracy", "words_accuracy"),
+    "cola": Cell("CoLA (mc)", "glue-cola", "matthews", "baseline_linear_matthews"),
+    "sst2": Cell("SST-2 (acc)", "sst2-bert", "accuracy", "baseline_linear_accuracy"),
     "mrpc": Cell("MRPC (F1)", "glue-mrpc", "f1_equivalent", ""),
-    "stsb": Cell("STS-B (pc)", "glue-stsb", "pearson", "words_pearson"),
-    "rte": Cell("RTE (acc)", "glue-rte", "accuracy", "words_accuracy"),
+    "stsb": Cell("STS-B (pc)", "glue-stsb", "pearson", "baseline_linear_pearson"),
+    "rte": Cell("RTE (acc)", "glue-rte", "accuracy", "baseline_linear_accuracy"),
 }
 OTHERS = {"wnut17": Cell("WNUT 17 (F1)", "wnut17-bert", "f1", "")}
 IMPORTED = ("sst2", "stsb", "wnut17")
@@ -97,7 +97,7 @@ def main() -> None:
 def same_model(run: Path) -> list[str]:
     """Settings of a model like that of a run, with its tokenizer and weights of its own."""
     model = plain(run)["model"]
-    return [f"inputs.tokenizer={run}", *(f"model.{name}={str(model[name]).lower()}" for name in SIZES)]
+    return [f"input.like={run}", *(f"model.{name}={str(model[name]).lower()}" for name in SIZES)]
 
 
 def plain(run: Path | None) -> dict[str, Any]:

@@ -22,7 +22,7 @@ from typing import Any
 from torch import nn
 
 from benchmarks.record import REPOSITORY, options, record, show
-from seqwright.arpa import write_arpa
+from seqwright.interchange.arpa import write_arpa
 from seqwright.kinds import task_of
 from seqwright.models.ngram import Ngram
 from seqwright.runs import Run, data_of, open_run, parameters
@@ -83,7 +83,7 @@ def judged(folder: Path) -> dict[str, Any]:
     return {
         "scores": {part: {score: every[score] for score in SCORES} for part, every in scores.items()},
         "parameters": size(run.model),
-        "kenlm": kenlm_perplexity(run, list(data.texts("valid"))),
+        "kenlm": kenlm_perplexity(run, list(data.examples("valid"))),
         "steps": last,
         "best_step": run.step,
         "epochs": 1.0 if isinstance(run.model, Ngram) else last / batches.in_epoch(0),
@@ -101,7 +101,7 @@ def kenlm_perplexity(run: Run, texts: list[str]) -> float | None:
 
     None for other models, where there is no KenLM, and where a token may be a space, for which ARPA has no room.
     """
-    if not isinstance(run.model, Ngram) or run.recipe.inputs.kind != "spaced":
+    if not isinstance(run.model, Ngram) or run.recipe.input.tokenizer != "whitespace":
         return None
     if importlib.util.find_spec("kenlm") is None:
         return None

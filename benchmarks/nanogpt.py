@@ -100,7 +100,7 @@ def prepare(code: Path, folder: Path) -> None:
     data = folder / "data" / "shakespeare_char"
     data.mkdir(parents=True)
     corpus = card("tinyshakespeare").open()
-    parts = {"train": "".join(corpus.texts("train")), "val": "".join(corpus.texts("valid"))}
+    parts = {"train": "".join(corpus.examples("train")), "val": "".join(corpus.examples("valid"))}
     letters = sorted(set("".join(parts.values())))
     numbers = {letter: number for number, letter in enumerate(letters)}
     for part, text in parts.items():

@@ -21,11 +21,11 @@ import torch
 from numpy.typing import NDArray
 
 from benchmarks.record import options, record, show
-from seqwright.arpa import read_arpa
 from seqwright.batches.text import Text, texts
 from seqwright.data.cards import card
 from seqwright.data.examples import PartName
 from seqwright.data.text import TextData
+from seqwright.interchange.arpa import read_arpa
 from seqwright.models.ngram import Ngram, NgramSettings
 
 RESERVED = ("<pad>", "<unk>", "<s>", "</s>")
@@ -105,7 +105,7 @@ def main() -> None:
 
 
 def words_of(data: TextData, part: PartName) -> list[list[str]]:
-    return [line.replace("<unk>", "[unk]").split() for line in data.texts(part)]
+    return [line.replace("<unk>", "[unk]").split() for line in data.examples(part)]
 
 
 def batches_of(rows: Rows) -> list[Text]:

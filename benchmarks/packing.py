@@ -1,8 +1,8 @@
 """How many real tokens a CPU-second does a GPT learn from when short documents are packed, next to padding them?
 
 The documents of a corpus, each kept apart, come in three ways: in random order, as many a batch as the longest allows,
-padded; sorted by length and padded, as `inputs.joined = false` has them; and packed into rows of `inputs.segment`
-positions in which none reads another (`inputs.packed = true`). A GPT of four layers and width 128 learns from each in
+padded; sorted by length and padded, as `input.rows = "documents"` has them; and packed into rows of `input.segment`
+positions in which none reads another (`input.rows = "packed"`). A GPT of four layers and width 128 learns from each in
 turns, within one process on one thread; a turn is some updates, and only tokens count that are no padding.
 """
 
@@ -31,8 +31,8 @@ from seqwright.tasks.language import LanguageTask, tokenised
 TOKENS = 2048  # positions in a batch
 SIZES = {"width": 128, "heads": 4, "layers": 4, "context": 256, "dropout": 0.0}
 CORPORA = {
-    "names": ("names-lstm", ["inputs.longest=255", "inputs.segment=64"]),
-    "wikitext2": ("wikitext2-lstm", ["inputs.joined=false", "inputs.longest=255", "inputs.segment=256"]),
+    "names": ("names-lstm", ["input.longest=255", "input.segment=64"]),
+    "wikitext2": ("wikitext2-lstm", ["input.rows=documents", "input.longest=255", "input.segment=256"]),
 }
 WAYS = ("random order, padded", "sorted by length, padded", "packed")
 Batches = dict[str, list[Text]]
@@ -69,7 +69,7 @@ def measured(corpus: str, given: Namespace) -> dict[str, dict[str, Any]]:
     rows = tokenised(recipe, data, inputs, "train").rows
     ends: dict[str, Any] = {"begin": inputs.begin, "end": inputs.end}
     apart = Bucketed(rows, partial(texts, **ends), tokens=TOKENS, seed=1, marks=1)
-    packed = PackedBatches(rows, tokens=TOKENS, segment=recipe.inputs.segment, seed=1, **ends)
+    packed = PackedBatches(rows, tokens=TOKENS, segment=recipe.input.segment, seed=1, **ends)
     paddings = dict(zip(WAYS, (random_padding(rows), apart.padding(), packed.padding()), strict=True))
     count = given.updates * given.turns
     batches: Batches = {

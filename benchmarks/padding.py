@@ -54,7 +54,7 @@ def main() -> None:
     data = data_of(recipe)
     part: PartName = "valid" if given.quick else "train"
     examples = Part(data, part)
-    inputs = Wires.learn(SourceTextInput, TextOutput, examples, recipe.inputs)
+    inputs = Wires.learn(SourceTextInput, TextOutput, examples, recipe.input)
     batches: Any = inputs.learning(recipe, examples, inputs.input.encode(examples, seed=recipe.training.seed))
     bucketed = [counted(bucketed_batches(batches, epoch)) for epoch in range(epochs)]
     random = counted(random_batches(batches, given.sentences))

@@ -51,7 +51,7 @@ def main() -> None:
     keep_freed_memory()
     recipe = read_recipe(RECIPE, [f"training.threads={given.threads}"])
     data = data_of(recipe)
-    inputs = PlainText.learnt(data.texts("train"), recipe.inputs)
+    inputs = PlainText.learnt(data.examples("train"), recipe.input)
     batches = batches_of(recipe, inputs, tokenised(recipe, data, inputs, "train"))
     assert isinstance(batches, StreamBatches)
     loops = {PLAIN: plain_loop(batches, inputs, recipe)}

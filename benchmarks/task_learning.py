@@ -61,7 +61,7 @@ SIZES = {"width": 160, "heads": 5, "layers": 5, "context": 520}
 READER = "task-learning-gpt"
 PRETRAINING: dict[str, Any] = {
     "data": {"kind": "text", "valid": "1%"},
-    "inputs": {"kind": "bpe", "vocabulary": 8000, "segment": 256},
+    "input": {"tokenizer": "bpe", "vocabulary": 8000, "segment": 256},
     "model": {"kind": "gpt", **SIZES, "dropout": 0.0},
     "training": {
         "steps": 2000,
@@ -135,7 +135,7 @@ def beginning(taken: str, given: Namespace) -> list[str]:
     run.parent.mkdir(parents=True, exist_ok=True)
     text, recipe = run.with_suffix(".txt"), run.with_suffix(".toml")
     if not text.exists():
-        articles = card("wikitext2").open().texts("train")
+        articles = card("wikitext2").open().examples("train")
         documents = sorted({*(line.strip() for line in articles if line.strip()), *tatoeba()}, key=place_of)
         part = text.with_suffix(".part")  # a text that was cut off would be read as if it were whole
         part.write_text("".join(f"{document}\n" for document in documents[: 2000 if given.quick else None]), "utf-8")
@@ -144,7 +144,7 @@ def beginning(taken: str, given: Namespace) -> list[str]:
     seqwright("train", str(recipe), "--run", str(run), *(QUICK if given.quick else []))
     if taken == WEIGHTS:
         return [f"model.weights={run}"]
-    return [f"inputs.tokenizer={run}", *(f"model.{name}={size}" for name, size in SIZES.items())]
+    return [f"input.like={run}", *(f"model.{name}={size}" for name, size in SIZES.items())]
 
 
 def read_before(given: Namespace) -> dict[str, Any]:

@@ -66,7 +66,7 @@ def main() -> None:
     data = data_of(recipe)
     part: PartName = "valid" if given.quick else "train"
     examples = Part(data, part)
-    inputs = Wires.learn(SourceTextInput, TextOutput, examples, recipe.inputs)
+    inputs = Wires.learn(SourceTextInput, TextOutput, examples, recipe.input)
     batches: Any = inputs.learning(recipe, examples, inputs.input.encode(examples, seed=recipe.training.seed))
     loops = {
         "plain nn.Transformer, float32": plain_loop(batches, inputs, given.sentences, recipe),
@@ -106,6 +106,10 @@ class Sample:
     def once(self) -> Iterator[Pairs]:
         """Each of them once."""
         return (self.at(Place(0, number)) for number in range(len(self.chosen)))
+
+    def padding(self, epoch: int = 0) -> float:
+        """That of the whole epoch."""
+        return self.batches.padding(epoch)
 
 
 def our_loop(batches: Any, inputs: Wires, recipe: Recipe, precision: str) -> Loop:

@@ -59,7 +59,9 @@ def main() -> None:
     draws = {} if given.recipes else {seed: drawn(given, seed) for seed in DRAWS[1]}
     show(COLUMNS, [*(row(name, runs) for name, runs in found.items()), *(beside(who, simple) for who in SIMPLE)])
     for seed, parts in draws.items():
-        print(f"{DRAWS[0]}, series of seed {seed}: test MSE {parts['mse']:.5f}, naive {parts['naive_mse']:.5f}")
+        print(
+            f"{DRAWS[0]}, series of seed {seed}: test MSE {parts['mse']:.5f}, naive {parts['baseline_naive_mse']:.5f}"
+        )
     record(
         "waves",
         __doc__,
@@ -106,7 +108,7 @@ def drawn(given: Namespace, seed: int) -> dict[str, float]:
     run = given.runs / f"{DRAWS[0]}-draw-{seed}{'-quick' if given.quick else ''}"
     trained(DRAWS[0], 1, run, f"data.seed={seed}", quick=given.quick)
     numbers, simple = judged(run)
-    return {"mse": numbers["test"]["mse"], "naive_mse": simple["naive"]["test"]["mse"]}
+    return {"mse": numbers["test"]["mse"], "baseline_naive_mse": simple["naive"]["test"]["mse"]}
 
 
 def row(name: str, runs: list[dict[str, Any]]) -> list[str]:

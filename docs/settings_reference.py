@@ -9,7 +9,7 @@ from pydantic import ValidationError
 from pydantic.fields import FieldInfo
 from pydantic_core import PydanticUndefined
 
-from seqwright.kinds import KINDS, TASKS, Kind, usual_kind
+from seqwright.kinds import KINDS, TASKS, Kind, selector, usual_kind
 from seqwright.settings import Settings
 
 INTRODUCTION = """# Settings
@@ -21,7 +21,7 @@ A setting without a default says *required*; one that says *unset* may be left o
 """
 SECTIONS = {
     "data": "What is read. `kind` says what kind of thing it is.",
-    "inputs": "How what is read becomes tensors.",
+    "input": "How what is read becomes tensors.",
     "model": "What computes. The kinds are the members of the family that live here (`seqwright lineage`).",
     "objective": "What is learnt from a batch.",
     "training": "How it is learnt.",
@@ -59,14 +59,14 @@ def _kind_part(section: str, kind: Kind, names: Sequence[str]) -> str:
     default = usual_kind(section, kind.task) if kind.task else None
     where = f"`{kind.module}.{kind.settings}`"
     usual = f" Where a recipe names no kind, it is `{default}`." if default in named else ""
-    return f"{heading}{_plain(settings.__doc__ or '')}{usual} Class: {where}.\n\n{_table(settings, named, default)}\n"
+    return f"{heading}{_plain(settings.__doc__ or '')}{usual} Class: {where}.\n\n{_table(settings, named, default, selector(section, kind.task))}\n"
 
 
-def _table(settings: type[Settings], kinds: Sequence[str], usual: str | None) -> str:
+def _table(settings: type[Settings], kinds: Sequence[str], usual: str | None, key: str) -> str:
     rows = [("Setting", "Values", "Default", "Meaning"), ("---",) * 4]
     filled = _filled_in(settings)
     for name, field in settings.model_fields.items():
-        if name == "kind":
+        if name == key:
             values = ", ".join(_toml(kind) for kind in kinds)
             default = _toml(usual) if usual in kinds else "*required*"  # another section would be meant without it
             meaning = field.description or "What the section is."

@@ -1,8 +1,8 @@
 """Each model of the lineage with a few thousand parameters, and a batch for it, by its kind and its task.
 
-`small("gpt", "language")` draws its weights from torch's own generator, so seed that before; `example` is always the
-same. A batch has at least three rows and five positions, with padding along every axis that can have it; sizes are
-distinct, so that swapped axes fail.
+`small("gpt", "language-modeling")` draws its weights from torch's own generator, so seed that before; `example` is
+always the same. A batch has at least three rows and five positions, with padding along every axis that can have it;
+sizes are distinct, so that swapped axes fail.
 """
 
 from collections.abc import Callable, Mapping
@@ -18,10 +18,10 @@ from seqwright.batches.masked import Masked
 from seqwright.batches.pairs import Pairs, pairs
 from seqwright.batches.questions import Asked, Window, asked
 from seqwright.batches.series import Series, windows
-from seqwright.batches.tagged import Stretch, Tagged, stretches, tagged
+from seqwright.batches.tagged import Stretch, Tagged, stacked, stretches
 from seqwright.batches.text import Text, texts
 from seqwright.layers.experts import Experts
-from seqwright.lineage import model_row
+from seqwright.lineage import Model, model_row
 from seqwright.models.ngram import Ngram
 
 V, C = 13, 3
@@ -96,11 +96,15 @@ def labelled_series() -> Labelled:
 def some_tagged(begin: int | None = None) -> Tagged:
     """Words of several tokens."""
     draw = torch.Generator().manual_seed(1)
-    rows: list[Stretch] = []
+    rows, tags = list[Stretch](), list[int]()
     for lengths in ((1, 3, 2), (2,), (1, 1, 1, 1)):
         words = [torch.randint(4, V, (length,), generator=draw).numpy() for length in lengths]
-        rows += stretches(words, torch.randint(C, (len(words),), generator=draw).tolist(), longest=11)
-    return tagged(rows, end=END, begin=begin)
+        rows += stretches(words, longest=11)
+        tags += torch.randint(C, (len(words),), generator=draw).tolist()
+    read = stacked(rows, end=END, begin=begin)
+    target_BT = torch.zeros_like(read["input_BT"])
+    target_BT[read["first_BT"]] = torch.tensor(tags)
+    return Tagged(**read, target_BT=target_BT)
 
 
 def begun_tagged() -> Tagged:
@@ -151,8 +155,8 @@ LANGUAGE = ({"vocabulary": V}, some_texts)
 TRANSLATION = (PAIR_SIZES, some_pairs)
 FORECAST = ({"channels": 2, "horizon": 3, "history": 7}, some_windows)
 CLASSES = {"vocabulary": V, "classes": C}
-# By the name of the model's class.
-SMALL = {
+# By the name of the model's class; where that is a head, by its settings too.
+SMALL: dict[str, Small] = {
     "Ngram": Small({"vocabulary": V}, longer_texts, {"order": 4}),
     "MLPLM": Small(*LANGUAGE, {"window": 3, "embedding": 5, "width": 7, "direct": True, "dropout": 0.1}),
     "RecurrentLM": Small(
@@ -164,7 +168,7 @@ SMALL = {
             "lstm": {"embedding": 5},
         },
     ),
-    "MoELSTM": Small(*LANGUAGE, {"width": 7, "experts": 3, "chosen": 2, "expert_width": 5, "dropout": 0.1}),
+    "MoELSTM": Small(*LANGUAGE, {"width": 7, "experts": 3, "experts_per_token": 2, "expert_width": 5, "dropout": 0.1}),
     "GPT": Small(*LANGUAGE, {"width": 8, "heads": 2, "layers": 3, "context": 19, "feed_forward": 32, "dropout": 0.1}),
     "VectorToSequence": Small(
         {"inputs": 5, "vocabulary": V},
@@ -177,19 +181,6 @@ SMALL = {
             "lstm": {"embedding": 5, "layers": 2, "fed": False},
         },
     ),
-    "RecurrentClassifier": Small(
-        CLASSES,
-        some_labelled,
-        RECURRENT,
-        {
-            "rnn": {"pooling": "last", "bidirectional": False},
-            "ugrnn": {"pooling": "last"},
-            "gru": {"pooling": "mean"},
-            "lstm": {"pooling": "max"},
-        },
-    ),
-    "LanguageModelClassifier": Small(CLASSES, begun_labelled, OVER_A_MODEL, {"gpt": {"heads": 2, "context": 19}}),
-    "RecurrentTagger": Small(CLASSES, some_tagged, RECURRENT, {"rnn": {"bidirectional": False}}),
     "DenseForecaster": Small(*FORECAST, {}),
     "MLPForecaster": Small(*FORECAST, {"width": 11, "layers": 2, "dropout": 0.1}),
     "RecurrentForecaster": Small(
@@ -208,15 +199,29 @@ SMALL = {
     "GNMT": Small(*TRANSLATION, DEEP | {"encoder_layers": 4, "decoder_layers": 4}),
     "DeepAtt": Small(*TRANSLATION, DEEP | {"encoder_layers": 3, "decoder_layers": 3}),
     "Transformer": Small(*TRANSLATION, TWO_SIDES),
-    "MoETransformer": Small(*TRANSLATION, TWO_SIDES | {"experts": 3, "chosen": 2}),
+    "MoETransformer": Small(*TRANSLATION, TWO_SIDES | {"experts": 3, "experts_per_token": 2}),
     "MaskedBert": Small({"vocabulary": V}, masked_sentences, BERT),
-    "BertClassifier": Small(CLASSES, labelled_with_seconds, BERT),
-    "BertRater": Small({"vocabulary": V}, labelled_with_seconds, BERT | {"pooling": "mean"}),
-    "BertTagger": Small(CLASSES, begun_tagged, BERT),
-    "BertAnswerer": Small({"vocabulary": V}, some_asked, BERT),
+    "pooled_model RecurrentClassifierSettings": Small(
+        CLASSES,
+        some_labelled,
+        RECURRENT,
+        {
+            "rnn": {"pooling": "last", "bidirectional": False},
+            "ugrnn": {"pooling": "last"},
+            "gru": {"pooling": "mean"},
+            "lstm": {"pooling": "max"},
+        },
+    ),
+    "pooled_model GPTClassifierSettings": Small(CLASSES, begun_labelled, OVER_A_MODEL | {"heads": 2, "context": 19}),
+    "pooled_model RecurrentLMClassifierSettings": Small(CLASSES, begun_labelled, OVER_A_MODEL),
+    "pooled_model BertTextSettings": Small(CLASSES, labelled_with_seconds, BERT),
+    "token_model ReadingSettings": Small(CLASSES, some_tagged, RECURRENT, {"rnn": {"bidirectional": False}}),
+    "token_model BertHeadSettings": Small(CLASSES, begun_tagged, BERT),
+    "span_model BertHeadSettings": Small({"vocabulary": V}, some_asked, BERT),
 }
 # What is another thing for one task or one kind.
-SIZES = {"rating": {"vocabulary": V}, "series-classification": {"channels": 2, "classes": C}}
+SIZES = {"text-regression": {"vocabulary": V}, "series-classification": {"channels": 2, "classes": C}}
+SETTINGS = {("BertTextSettings", "rating"): {"pooling": "mean"}}
 EXAMPLES = {("MaskedBert", "bert"): some_masked}  # BERT is asked whether a text follows another
 TASK_EXAMPLES = {"series-classification": labelled_series}
 
@@ -224,8 +229,9 @@ TASK_EXAMPLES = {"series-classification": labelled_series}
 def small(kind: str, task: str) -> Any:
     """A new model."""
     row = model_row(kind, task)
-    made = SMALL[row.thing]
-    settings = row.load(row.settings)(kind=kind, **{**made.settings, **made.own.get(kind, {})})
+    made = _made(row)
+    own = {**made.own.get(kind, {}), **SETTINGS.get((row.settings, task), {})}
+    settings = row.load(row.settings)(kind=kind, **{**made.settings, **own})
     model = row.load(row.thing)(settings, **SIZES.get(task, made.sizes))
     for layer in model.modules():
         if isinstance(layer, Experts):
@@ -238,5 +244,9 @@ def small(kind: str, task: str) -> Any:
 
 def example(kind: str, task: str) -> Any:
     """A batch for it."""
-    thing = model_row(kind, task).thing
-    return TASK_EXAMPLES.get(task, EXAMPLES.get((thing, kind), SMALL[thing].example))()
+    row = model_row(kind, task)
+    return TASK_EXAMPLES.get(task, EXAMPLES.get((row.thing, kind), _made(row).example))()
+
+
+def _made(row: Model) -> Small:
+    return SMALL[row.thing if row.thing in SMALL else f"{row.thing} {row.settings}"]

@@ -139,7 +139,7 @@ def _trained(
         if not (runs / other).exists():
             _trained(other, cases, **shared, record={})
     begun = [f"model.weights={runs / case.weights}"] if case.weights else []
-    begun += [f"inputs.tokenizer={runs / case.tokenizer}"] if case.tokenizer else []
+    begun += [f"input.like={runs / case.tokenizer}"] if case.tokenizer else []
     overrides = [*(SMALL if small else TRAINING), *map(_with_data, case.overrides), *begun]
     sizes, teacher = probe.Sizes(case.train, case.held_out), runs / case.teacher if case.teacher else None
     under = probe.probed(_located(case.recipe, runs), overrides, folder, sizes, teacher)

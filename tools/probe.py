@@ -96,7 +96,8 @@ def _begun_from(tensors: Path, renamed: Renamed) -> Any:
     def begun(model: nn.Module, objective: Objective, *arguments: Any, **others: Any) -> Any:
         modules: dict[str, nn.Module] = {"model": model, "objective": objective}
         if tensors.exists():
-            saved = {renamed(name): tensor for name, tensor in load_file(tensors).items()}
+            known = {f"{prefix}.{name}" for prefix, module in modules.items() for name in unique_tensors(module)}
+            saved = {n if n in known else renamed(n): tensor for n, tensor in load_file(tensors).items()}
             for prefix, module in modules.items():
                 load_tensors(module, _below(saved, f"{prefix}."))
         else:
@@ -117,7 +118,7 @@ def _data(recipe: Recipe, sizes: Sizes) -> Any:
     data = DATA_OF(recipe)
     fingerprint = data.fingerprint
     for reader in READERS:
-        if hasattr(data, reader):
+        if hasattr(data, reader) and (reader == "series" or not hasattr(data, "series")):  # of which windows are cut
             setattr(data, reader, _few(getattr(data, reader), sizes))
     data.fingerprint = lambda part: hashlib.sha256(f"{fingerprint(part)} {sizes}".encode()).hexdigest()
     return data
@@ -167,7 +168,7 @@ def evaluated(probe: Probe) -> Record:
     settings = decoding_settings(run, {})
     found = task_of(run.recipe.task).evaluated(run.recipe, data, run.inputs, run.model, part, settings)
     with drawn_numbers() as numbers:
-        _drawn(run.recipe.task, found, run, probe.folder / "drawn")
+        _drawn(found, probe.folder / "drawn")
     groups = {name: list(counts) for name, counts in found.groups.items()}
     answers = [] if run.recipe.task == "forecasting" else [_kept(answer) for answer in found.answers[:4]]
     return {
@@ -244,15 +245,15 @@ def _held_out(probe: Probe, most: int = 4) -> list[Any]:
 def _looked_at(probe: Probe) -> list[str]:
     task, example = probe.recipe.task, _held_out(probe)[0]
     match task:
-        case "language" | "masking":
+        case "language-modeling" | "masked-language-modeling":
             return [_beginning(example)]
-        case "tagging":
+        case "token-classification":
             return [" ".join(example.words[:8])]
-        case "questions":
+        case "question-answering":
             return [example.question[:LETTERS], example.context[: 2 * LETTERS]]
-        case "classification" | "rating":
+        case "text-classification" | "text-regression":
             return [text[:LETTERS] for text in (example.text, example.second) if text is not None]
-        case "translation" | "prompting":
+        case "translation" | "instruction":
             return [example.source[:LETTERS]]
         case _:
             return []
@@ -262,7 +263,7 @@ def _uses(probe: Probe) -> Iterator[Use]:
     examples = _held_out(probe)
     short = ("--longest", "12")
     match probe.recipe.task:
-        case "translation" | "prompting":
+        case "translation" | "instruction":
             sources = [" ".join(pair.source.split()) for pair in examples]
             searched = ("--beam", "2", "--n-best", "2", *short)
             yield Use("translate", (*searched, "--", *sources), ("translation", "score", "finished"))
@@ -272,31 +273,31 @@ def _uses(probe: Probe) -> Iterator[Use]:
             shots.write_text("".join(f"{' '.join(p.source.split())}\t{' '.join(p.target.split())}\n" for p in examples))
             given = ("--examples", str(shots), "--shots", "2", "--longest", "6", "--", sources[-1])
             yield Use("prompt", given, ("answer",))
-        case "language":
+        case "language-modeling":
             texts = [_beginning(text) for text in examples]
             yield Use("generate", ("--greedy", *short, "--", *texts), ("text", "log_probability"))
             yield Use("score", ("--", *texts), ("bits",))
             yield Use("embed", ("--", *texts), ("vector",))
-        case "masking":
+        case "masked-language-modeling":
             texts = [" ".join(_beginning(text).split()) for text in examples]
             yield Use("fill", ("--", *(f"{text} ___" for text in texts)), ("masks",))
             yield Use("embed", ("--", *texts), ("vector",))
-        case "classification" | "rating":
+        case "text-classification" | "text-regression":
             texts = [example.text for example in examples]
             seconds = [word for each in examples if each.second is not None for word in ("--second", each.second)]
             yield Use("classify", (*seconds, "--", *texts), ("label", "probability", "rating"))
             yield Use("embed", ("--", *texts), ("vector",))
-        case "tagging":
+        case "token-classification":
             sentences = [" ".join(sentence.words) for sentence in examples]
             yield Use("tag", ("--spaces", "--", *sentences), ("words", "tags", "probabilities"))
-        case "questions":
+        case "question-answering":
             asked = probe.folder / "asked.jsonl"
             lines = (json.dumps({"question": each.question, "context": each.context}) for each in examples)
             asked.write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
             yield Use("answer", ("--top", "2", "--file", str(asked)), ("answer", "probability", "no_answer", "answers"))
         case "forecasting":
             yield Use("forecast", ("--steps", "5"), ())
-        case "description":
+        case "vector-to-text":
             yield Use("generate", (*short, "--", *(each.given for each in examples)), ("text", "log_probability"))
 
 

@@ -26,7 +26,7 @@ from seqwright.errors import DataError
 FORMAT = 3
 BLOCK = 8192  # pairs tokenised at a time, rows drawn between two words of progress
 Encode = Callable[[list[str]], Sequence[Any]]  # token ids of some integer type, a row each
-Overlong = Literal["drop", "cut", "refuse"]
+Overlong = Literal["drop", "truncate", "refuse"]
 
 
 class Ragged(Rows[Ids]):

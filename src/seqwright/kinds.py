@@ -24,69 +24,131 @@ class Kind(NamedTuple):
 
 
 class TaskKind(NamedTuple):
-    """The kind of data that is a user's own files, and what a recipe means that names no kind in the other sections.
+    """Everything that is known of a task beside its code."""
 
-    Where the wiring of a task is, its name says: `tasks/rating.py` has the class RatingTask.
-    """
-
-    files: str
-    usual: dict[str, str]
+    files: str  # the kind of data that is a user's own files
+    usual: dict[str, str]  # what a recipe means that names no kind in the other sections
+    verbs: tuple[str, ...]  # the commands that use a run, the usual one first
     input: str = ""  # what is read and what is said, as `file.Class` of their rooms
     output: str = ""
+    wiring: str = ""  # as `file.Class` of the room of tasks, where it is not an input and an output
+    like: str = ""  # the task whose wiring, models and objectives it shares
+    searched: bool = False  # whether decoding decides what a model says
+    shown: tuple[str, ...] = ()  # the scores that a comparison shows, the one that decides first
 
 
 TASKS = {
     "translation": TaskKind(
         "files",
-        {"inputs": "bpe", "model": "transformer", "objective": "next-token"},
-        "source_text.SourceTextInput",
-        "text.TextOutput",
+        {"input": "bpe", "model": "transformer", "objective": "next-token"},
+        verbs=("translate", "align", "generate"),
+        input="source_text.SourceTextInput",
+        output="text.TextOutput",
+        searched=True,
+        shown=("bleu", "chrf", "word_perplexity"),
     ),
-    "language": TaskKind("text", {"inputs": "bpe", "model": "lstm", "objective": "next-token"}),
-    "prompting": TaskKind(
-        "files", {"inputs": "bpe", "model": "gpt", "objective": "answer"}, "prompt.PromptInput", "answer.AnswerOutput"
+    "language-modeling": TaskKind(
+        "text",
+        {"input": "bpe", "model": "lstm", "objective": "next-token"},
+        verbs=("generate", "score", "prompt"),
+        wiring="language.LanguageTask",
+        shown=("bits_per_byte", "word_perplexity", "perplexity"),
     ),
-    "masking": TaskKind("text", {"inputs": "wordpiece", "model": "bert", "objective": "masked-token"}),
-    "classification": TaskKind(
-        "labelled", {"inputs": "bpe", "model": "lstm", "objective": "labels"}, "text.TextInput", "label.LabelOutput"
+    "instruction": TaskKind(
+        "files",
+        {"input": "bpe", "model": "gpt", "objective": "answer-only"},
+        verbs=("generate", "translate", "prompt"),
+        input="prompt.PromptInput",
+        output="answer.AnswerOutput",
+        searched=True,
     ),
-    "rating": TaskKind(
-        "labelled", {"inputs": "bpe", "model": "lstm", "objective": "rating"}, "text.TextInput", "number.NumberOutput"
+    "masked-language-modeling": TaskKind(
+        "text",
+        {"input": "wordpiece", "model": "bert", "objective": "masked-token"},
+        verbs=("fill",),
+        input="sentences.SentencesInput",
+        output="masked.MaskedOutput",
     ),
-    "tagging": TaskKind("tagged", {"inputs": "bpe", "model": "lstm", "objective": "labels"}),
-    "questions": TaskKind("questions", {"inputs": "wordpiece", "model": "bert", "objective": "span"}),
+    "text-classification": TaskKind(
+        "labelled",
+        {"input": "bpe", "model": "lstm", "objective": "labels"},
+        verbs=("classify",),
+        input="text.TextInput",
+        output="label.LabelOutput",
+        shown=("accuracy", "macro_f1", "loss"),
+    ),
+    "text-regression": TaskKind(
+        "labelled",
+        {"input": "bpe", "model": "lstm", "objective": "regression"},
+        verbs=("classify",),
+        input="text.TextInput",
+        output="number.NumberOutput",
+    ),
+    "token-classification": TaskKind(
+        "tagged",
+        {"input": "bpe", "model": "lstm", "objective": "labels"},
+        verbs=("tag",),
+        input="words.WordsInput",
+        output="tags.TagsOutput",
+    ),
+    "question-answering": TaskKind(
+        "questions",
+        {"input": "wordpiece", "model": "bert", "objective": "span"},
+        verbs=("answer",),
+        input="question.QuestionInput",
+        output="span.SpanOutput",
+    ),
     "series-classification": TaskKind(
         "labelled-series",
-        {"inputs": "standard", "model": "lstm", "objective": "labels"},
-        "series.SeriesInput",
-        "label.LabelOutput",
+        {"input": "standard", "model": "lstm", "objective": "labels"},
+        verbs=("classify",),
+        input="series.SeriesInput",
+        output="label.LabelOutput",
+        shown=("accuracy", "macro_f1", "loss"),
     ),
-    "forecasting": TaskKind("series", {"inputs": "standard", "model": "lstm", "objective": "forecast"}),
-    "description": TaskKind("described", {"inputs": "characters", "model": "lstm", "objective": "next-token"}),
+    "forecasting": TaskKind(
+        "series",
+        {"input": "standard", "model": "lstm", "objective": "forecast"},
+        verbs=("forecast",),
+        input="series.SeriesInput",
+        output="values.ValuesOutput",
+        shown=("mse", "mae", "mase"),
+    ),
+    "vector-to-text": TaskKind(
+        "described",
+        {"input": "characters", "model": "lstm", "objective": "next-token"},
+        verbs=("generate",),
+        wiring="description.DescriptionTask",
+        searched=True,
+    ),
 }
 USUAL_DATA = "files"
-DISTILLED = {"classification": "distilled-labels", "masking": "distilled-tokens"}  # what is learnt from a teacher
+DISTILLED = {
+    "text-classification": "label-distillation",
+    "masked-language-modeling": "masked-token-distillation",
+}  # what is learnt from a teacher
 CARDS = "seqwright.data.cards"
 CHECKPOINT = ("seqwright.data.imported", "Checkpoint", "CheckpointSettings")
-TOKENIZERS = ("bpe", "unigram", "wordpiece", "words", "spaced", "characters")
+TOKENIZERS = ("bpe", "unigram", "wordpiece", "words", "whitespace", "characters")
+SCALINGS = ("standard", "none")
 SOURCE_TEXT = Kind("seqwright.inputs.source_text", "SourceTextInput", "SourceTextSettings", "translation")
-PROMPT_TEXT = Kind("seqwright.inputs.prompt", "PromptInput", "PromptSettings", "prompting")
-PLAIN_TEXT = Kind("seqwright.inputs.plain_text", "PlainText", "PlainTextSettings", "language")
-MASKED_TEXT = Kind("seqwright.inputs.masked_text", "MaskedText", "MaskedTextSettings", "masking")
-LABELLED_TEXT = Kind("seqwright.inputs.text", "TextInput", "TextSettings", "classification")
-RATED_TEXT = Kind("seqwright.inputs.text", "TextInput", "TextSettings", "rating")
+PROMPT_TEXT = Kind("seqwright.inputs.prompt", "PromptInput", "PromptSettings", "instruction")
+PLAIN_TEXT = Kind("seqwright.inputs.plain_text", "PlainText", "PlainTextSettings", "language-modeling")
+MASKED_TEXT = Kind("seqwright.inputs.sentences", "SentencesInput", "SentencesSettings", "masked-language-modeling")
+LABELLED_TEXT = Kind("seqwright.inputs.text", "TextInput", "TextSettings", "text-classification")
+RATED_TEXT = Kind("seqwright.inputs.text", "TextInput", "TextSettings", "text-regression")
 BALANCED = "seqwright.objectives.balanced_next_token"
 LABELS_AND_WORDS = "seqwright.objectives.labels_and_words"
-TAGGED_TEXT = Kind("seqwright.inputs.tagged_text", "TaggedText", "TaggedTextSettings", "tagging")
-QUESTION_TEXT = Kind("seqwright.inputs.question_text", "QuestionText", "QuestionTextSettings", "questions")
-SCALED_SERIES = Kind("seqwright.inputs.scaled_series", "ScaledSeries", "ScaledSeriesSettings", "forecasting")
+TAGGED_TEXT = Kind("seqwright.inputs.words", "WordsInput", "WordsSettings", "token-classification")
+QUESTION_TEXT = Kind("seqwright.inputs.question", "QuestionInput", "QuestionSettings", "question-answering")
+SERIES = Kind("seqwright.inputs.series", "SeriesInput", "SeasonalSeriesSettings", "forecasting")
 LABELLED_SERIES = Kind("seqwright.inputs.series", "SeriesInput", "SeriesSettings", "series-classification")
-VECTOR_TEXT = Kind("seqwright.inputs.vector_text", "VectorText", "VectorTextSettings", "description")
+VECTOR_TEXT = Kind("seqwright.inputs.vector_text", "VectorText", "VectorTextSettings", "vector-to-text")
 
 
 def _pairs(module: str, thing: str, settings: str) -> tuple[Kind, ...]:
     """Texts with what is to be said to them, which teach an encoder and a decoder, or a language model."""
-    return Kind(module, thing, settings, "translation"), Kind(module, thing, settings, "prompting")
+    return Kind(module, thing, settings, "translation"), Kind(module, thing, settings, "instruction")
 
 
 TOYS = _pairs("seqwright.data.toys", "Toy", "ToySettings")
@@ -94,12 +156,12 @@ TOYS = _pairs("seqwright.data.toys", "Toy", "ToySettings")
 
 def _running_text(module: str, thing: str, settings: str) -> tuple[Kind, ...]:
     """Text that teaches to say the next word, or words that were hidden."""
-    return Kind(module, thing, settings, "language"), Kind(module, thing, settings, "masking")
+    return Kind(module, thing, settings, "language-modeling"), Kind(module, thing, settings, "masked-language-modeling")
 
 
 def _labelled_text(module: str, thing: str, settings: str) -> tuple[Kind, ...]:
     """Texts with labels, which may be numbers."""
-    return Kind(module, thing, settings, "classification"), Kind(module, thing, settings, "rating")
+    return Kind(module, thing, settings, "text-classification"), Kind(module, thing, settings, "text-regression")
 
 
 KINDS: dict[str, dict[str, tuple[Kind, ...]]] = {
@@ -110,28 +172,32 @@ KINDS: dict[str, dict[str, tuple[Kind, ...]]] = {
         "copy": TOYS,
         "reverse": TOYS,
         "sort": TOYS,
-        "mappings": (Kind("seqwright.data.mappings", "Mappings", "MappingsSettings", "prompting"),),
+        "mappings": (Kind("seqwright.data.mappings", "Mappings", "MappingsSettings", "instruction"),),
         "summaries": _pairs("seqwright.data.pairs", "PairFiles", "PairFilesSettings"),
         "summaries-card": _pairs(CARDS, "open_card", "CardSettings"),
         "pronunciations": _pairs("seqwright.data.pairs", "PairFiles", "PairFilesSettings"),
         "pronunciations-card": _pairs(CARDS, "open_card", "CardSettings"),
         "text": _running_text("seqwright.data.text", "TextFiles", "TextFilesSettings"),
-        "arpa": (Kind("seqwright.data.imported", "ArpaFile", "ArpaFileSettings", "language"),),
+        "arpa": (Kind("seqwright.data.imported", "ArpaFile", "ArpaFileSettings", "language-modeling"),),
         "text-card": _running_text(CARDS, "open_card", "TextCardSettings"),
         "python": _running_text("seqwright.data.embedded_text", "PythonSource", "PythonSourceSettings"),
         "reference": _running_text("seqwright.data.embedded_text", "Reference", "ReferenceSettings"),
         "labelled": _labelled_text("seqwright.data.labelled", "LabelledFiles", "LabelledFilesSettings"),
         "labelled-card": _labelled_text(CARDS, "open_card", "CardSettings"),
-        "tagged": (Kind("seqwright.data.tagged", "TaggedFiles", "TaggedFilesSettings", "tagging"),),
-        "tagged-card": (Kind(CARDS, "open_card", "CardSettings", "tagging"),),
-        "python-tokens": (Kind("seqwright.data.python_tokens", "PythonTokens", "PythonTokensSettings", "tagging"),),
-        "questions": (Kind("seqwright.data.questions", "QuestionFiles", "QuestionFilesSettings", "questions"),),
-        "questions-card": (Kind(CARDS, "open_card", "QuestionCardSettings", "questions"),),
-        "guests": (Kind("seqwright.data.guests", "Guests", "GuestsSettings", "questions"),),
+        "tagged": (Kind("seqwright.data.tagged", "TaggedFiles", "TaggedFilesSettings", "token-classification"),),
+        "tagged-card": (Kind(CARDS, "open_card", "CardSettings", "token-classification"),),
+        "python-tokens": (
+            Kind("seqwright.data.python_tokens", "PythonTokens", "PythonTokensSettings", "token-classification"),
+        ),
+        "questions": (
+            Kind("seqwright.data.questions", "QuestionFiles", "QuestionFilesSettings", "question-answering"),
+        ),
+        "questions-card": (Kind(CARDS, "open_card", "QuestionCardSettings", "question-answering"),),
+        "guests": (Kind("seqwright.data.guests", "Guests", "GuestsSettings", "question-answering"),),
         "text-checkpoint": _running_text(*CHECKPOINT),
-        "labelled-checkpoint": (Kind(*CHECKPOINT, "classification"), Kind(*CHECKPOINT, "rating")),
-        "tagged-checkpoint": (Kind(*CHECKPOINT, "tagging"),),
-        "questions-checkpoint": (Kind(*CHECKPOINT, "questions"),),
+        "labelled-checkpoint": (Kind(*CHECKPOINT, "text-classification"), Kind(*CHECKPOINT, "text-regression")),
+        "tagged-checkpoint": (Kind(*CHECKPOINT, "token-classification"),),
+        "questions-checkpoint": (Kind(*CHECKPOINT, "question-answering"),),
         "series": (Kind("seqwright.data.series", "SeriesFiles", "SeriesFilesSettings", "forecasting"),),
         "labelled-series": (
             Kind(
@@ -143,10 +209,10 @@ KINDS: dict[str, dict[str, tuple[Kind, ...]]] = {
         ),
         "waveforms": (Kind("seqwright.data.waveforms", "Waveforms", "WaveformsSettings", "series-classification"),),
         "waves": (Kind("seqwright.data.waves", "Waves", "WavesSettings", "forecasting"),),
-        "described": (Kind("seqwright.data.described", "DescribedFiles", "DescribedFilesSettings", "description"),),
-        "numbers": (Kind("seqwright.data.numbers", "Numbers", "NumbersSettings", "description"),),
+        "described": (Kind("seqwright.data.described", "DescribedFiles", "DescribedFilesSettings", "vector-to-text"),),
+        "numbers": (Kind("seqwright.data.numbers", "Numbers", "NumbersSettings", "vector-to-text"),),
     },
-    "inputs": {
+    "input": {
         **dict.fromkeys(
             TOKENIZERS,
             (
@@ -154,7 +220,7 @@ KINDS: dict[str, dict[str, tuple[Kind, ...]]] = {
                 *(QUESTION_TEXT, VECTOR_TEXT),
             ),
         ),
-        **dict.fromkeys(("standard", "none"), (SCALED_SERIES, LABELLED_SERIES)),
+        **dict.fromkeys(SCALINGS, (SERIES, LABELLED_SERIES)),
     },
     "model": {
         kind: tuple(Kind(m.module, m.thing, m.settings, m.task) for m in MODELS if m.kind == kind)
@@ -163,37 +229,51 @@ KINDS: dict[str, dict[str, tuple[Kind, ...]]] = {
     "objective": {
         "next-token": (
             Kind("seqwright.objectives.next_token", "NextToken", "NextTokenSettings", "translation"),
-            Kind("seqwright.objectives.next_token", "NextToken", "NextTokenSettings", "language"),
-            Kind("seqwright.objectives.next_token", "NextToken", "NextTokenSettings", "description"),
+            Kind("seqwright.objectives.next_token", "NextToken", "NextTokenSettings", "language-modeling"),
+            Kind("seqwright.objectives.next_token", "NextToken", "NextTokenSettings", "vector-to-text"),
         ),
         "balanced-next-token": (
             Kind(BALANCED, "BalancedNextToken", "BalancedNextTokenSettings", "translation"),
-            Kind(BALANCED, "BalancedNextToken", "BalancedNextTokenSettings", "language"),
+            Kind(BALANCED, "BalancedNextToken", "BalancedNextTokenSettings", "language-modeling"),
         ),
-        "answer": (Kind("seqwright.objectives.answer", "Answer", "AnswerSettings", "prompting"),),
+        "answer-only": (Kind("seqwright.objectives.answer", "Answer", "AnswerSettings", "instruction"),),
         "labels": (
-            Kind("seqwright.objectives.labels", "Labels", "LabelsSettings", "classification"),
-            Kind("seqwright.objectives.labels", "Labels", "LabelsSettings", "tagging"),
+            Kind("seqwright.objectives.labels", "Labels", "LabelsSettings", "text-classification"),
+            Kind("seqwright.objectives.labels", "Labels", "LabelsSettings", "token-classification"),
             Kind("seqwright.objectives.labels", "Labels", "LabelsSettings", "series-classification"),
         ),
         "r-drop": (
-            Kind("seqwright.objectives.r_drop", "RDrop", "RDropSettings", "classification"),
-            Kind("seqwright.objectives.r_drop", "RDrop", "RDropSettings", "tagging"),
+            Kind("seqwright.objectives.r_drop", "RDrop", "RDropSettings", "text-classification"),
+            Kind("seqwright.objectives.r_drop", "RDrop", "RDropSettings", "token-classification"),
             Kind("seqwright.objectives.r_drop", "RDrop", "RDropSettings", "series-classification"),
         ),
-        "labels-and-words": (Kind(LABELS_AND_WORDS, "LabelsAndWords", "LabelsAndWordsSettings", "classification"),),
-        "rating": (Kind("seqwright.objectives.rating", "Rating", "RatingSettings", "rating"),),
-        "rating-and-words": (Kind(LABELS_AND_WORDS, "LabelsAndWords", "RatingAndWordsSettings", "rating"),),
-        "masked-token": (Kind("seqwright.objectives.masked_token", "MaskedToken", "MaskedTokenSettings", "masking"),),
-        "distilled-labels": (
+        "labels-and-next-token": (
+            Kind(LABELS_AND_WORDS, "LabelsAndWords", "LabelsAndWordsSettings", "text-classification"),
+        ),
+        "regression": (Kind("seqwright.objectives.rating", "Rating", "RatingSettings", "text-regression"),),
+        "regression-and-next-token": (
+            Kind(LABELS_AND_WORDS, "LabelsAndWords", "RatingAndWordsSettings", "text-regression"),
+        ),
+        "masked-token": (
+            Kind("seqwright.objectives.masked_token", "MaskedToken", "MaskedTokenSettings", "masked-language-modeling"),
+        ),
+        "label-distillation": (
             Kind(
-                "seqwright.objectives.distilled_labels", "DistilledLabels", "DistilledLabelsSettings", "classification"
+                "seqwright.objectives.distilled_labels",
+                "DistilledLabels",
+                "DistilledLabelsSettings",
+                "text-classification",
             ),
         ),
-        "distilled-tokens": (
-            Kind("seqwright.objectives.distilled_tokens", "DistilledTokens", "DistilledTokensSettings", "masking"),
+        "masked-token-distillation": (
+            Kind(
+                "seqwright.objectives.distilled_tokens",
+                "DistilledTokens",
+                "DistilledTokensSettings",
+                "masked-language-modeling",
+            ),
         ),
-        "span": (Kind("seqwright.objectives.span", "Span", "SpanSettings", "questions"),),
+        "span": (Kind("seqwright.objectives.span", "Span", "SpanSettings", "question-answering"),),
         "forecast": (Kind("seqwright.objectives.forecast", "Forecast", "ForecastSettings", "forecasting"),),
     },
     "training": {"": (Kind("seqwright.training.settings", "", "TrainingSettings"),)},
@@ -224,13 +304,18 @@ def task_name(data_kind: Any, objective_kind: Any = None) -> str:
     return next((task for task in tasks if objective_kind in kinds_of("objective", task)), tasks[0])
 
 
+def family_of(task: str) -> str:
+    """The task whose wiring a task shares; usually itself."""
+    return TASKS[task].like or task
+
+
 def task_of(task: str) -> Any:
     """The wiring of a task."""
-    row = TASKS[task]
+    row = TASKS[family_of(task)]
     if row.input:
         wired = import_module("seqwright.tasks.wired").Wired
         return wired(_named("inputs", row.input), _named("outputs", row.output))
-    return getattr(import_module(f"seqwright.tasks.{task}"), f"{task.capitalize()}Task")()
+    return _named("tasks", row.wiring)()
 
 
 def _named(room: str, name: str) -> Any:
@@ -242,7 +327,7 @@ def kinds_of(section: str, task: str = "") -> dict[str, Kind]:
     """The kinds that a section of a recipe can choose from: all, or those for a task."""
     found: dict[str, Kind] = {}
     for name, several in KINDS[section].items():
-        fitting = [kind for kind in several if not task or kind.task in {"", task}]
+        fitting = [kind for kind in several if not task or kind.task in {"", family_of(task)}]
         found |= {name: fitting[0]} if fitting else {}
     return found
 
@@ -256,8 +341,16 @@ def chosen(section: str, kind: Any, task: str = "") -> Kind:
     if not isinstance(name, str) or name not in kinds:
         known = f"there {'is' if len(kinds) == 1 else 'are'} {', '.join(kinds)}"
         purpose = f" for {task}" if isinstance(name, str) and name in KINDS[section] else ""
-        raise SettingError(f"there is no {section}.kind '{name}'{purpose}; {known}.{nearest(str(name), list(kinds))}")
+        setting = f"{section}.{selector(section, task)}"
+        raise SettingError(f"there is no {setting} '{name}'{purpose}; {known}.{nearest(str(name), list(kinds))}")
     return kinds[name]
+
+
+def selector(section: str, task: str) -> str:
+    """The key of a section that says which class is meant."""
+    if section != "input":
+        return "kind"
+    return "scaling" if usual_kind(section, task) in SCALINGS else "tokenizer"
 
 
 def usual_kind(section: str, task: str) -> str | None:

@@ -89,9 +89,10 @@ MOE_TRANSFORMER = ("seqwright.models.moe_transformer", "MoETransformer", "MoETra
 NGRAM = ("seqwright.models.ngram", "Ngram", "NgramSettings")
 MLP_LM = ("seqwright.models.mlp_lm", "MLPLM", "MLPLMSettings")
 RNN_LM = ("seqwright.models.rnn_lm", "RecurrentLM", "RecurrentLMSettings")
-CLASSIFIER = ("seqwright.models.classifier", "RecurrentClassifier", "RecurrentClassifierSettings")
+HEADED = "seqwright.models.headed"  # the thing is the head, the settings build the body
+CLASSIFIER = (HEADED, "pooled_model", "RecurrentClassifierSettings")
 VECTOR_TO_SEQUENCE = ("seqwright.models.vector_to_sequence", "VectorToSequence", "VectorToSequenceSettings")
-TAGGER = ("seqwright.models.tagger", "RecurrentTagger", "RecurrentTaggerSettings")
+TAGGER = (HEADED, "token_model", "ReadingSettings")
 SEQ2SEQ = ("seqwright.models.seq2seq", "Seq2Seq", "Seq2SeqSettings")
 CONTEXT_RNN = ("seqwright.models.context_rnn", "ContextRNN", "ContextRNNSettings")
 ATTENTIONAL_RNN = "seqwright.models.attentional_rnn"
@@ -101,43 +102,40 @@ DEEP_ATT = ("seqwright.models.deep_att", "DeepAtt", "DeepAttSettings")
 LUONG = (ATTENTIONAL_RNN, "Luong", "LuongSettings")
 FORECASTERS = "seqwright.models.forecasters"
 GPT = ("seqwright.models.gpt", "GPT", "GPTSettings")
-BERT_HEADS = "seqwright.models.bert_heads"
-MASKED_BERT = (BERT_HEADS, "MaskedBert", "MaskedBertSettings", READING)
-BERT_CLASSIFIER = (BERT_HEADS, "BertClassifier", "BertTextSettings", READING | {"begins"})
-LM_CLASSIFIER = ("seqwright.models.lm_classifier", "LanguageModelClassifier")
-GPT_CLASSIFIER = (*LM_CLASSIFIER, "GPTClassifierSettings", READING | {"begins"})
-RNN_LM_CLASSIFIER = (*LM_CLASSIFIER, "RecurrentLMClassifierSettings", READING | {"begins"})
-BERT_RATER = (BERT_HEADS, "BertRater", "BertTextSettings", READING | {"begins"})
-BERT_TAGGER = (BERT_HEADS, "BertTagger", "BertHeadSettings", READING | {"begins"})
-BERT_ANSWERER = (BERT_HEADS, "BertAnswerer", "BertHeadSettings", READING)
+MASKED_BERT = ("seqwright.models.bert", "MaskedBert", "MaskedBertSettings", READING)
+BERT_CLASSIFIER = (HEADED, "pooled_model", "BertTextSettings", READING | {"begins"})
+GPT_CLASSIFIER = (HEADED, "pooled_model", "GPTClassifierSettings", READING | {"begins"})
+RNN_LM_CLASSIFIER = (HEADED, "pooled_model", "RecurrentLMClassifierSettings", READING | {"begins"})
+BERT_TAGGER = (HEADED, "token_model", "BertHeadSettings", READING | {"begins"})
+BERT_ANSWERER = (HEADED, "span_model", "BertHeadSettings", READING)
 RNN_FORECASTER = (FORECASTERS, "RecurrentForecaster", "RecurrentForecasterSettings")
 MODELS = (
-    Model("n-gram", "ngram", "language", *NGRAM, COUNTED),
-    Model("MLP language model", "mlp", "language", *MLP_LM, LEARNT),
-    Model("RNN", "rnn", "language", *RNN_LM, LEARNT),
-    Model("LSTM", "lstm", "language", *RNN_LM, LEARNT),
-    Model("GRU", "gru", "language", *RNN_LM, LEARNT),
-    Model("UGRNN", "ugrnn", "language", *RNN_LM, LEARNT),
-    Model("RNN", "rnn", "description", *VECTOR_TO_SEQUENCE, LEARNT),
-    Model("LSTM", "lstm", "description", *VECTOR_TO_SEQUENCE, LEARNT),
-    Model("GRU", "gru", "description", *VECTOR_TO_SEQUENCE, LEARNT),
-    Model("UGRNN", "ugrnn", "description", *VECTOR_TO_SEQUENCE, LEARNT),
-    Model("RNN", "rnn", "classification", *CLASSIFIER, READING),
-    Model("LSTM", "lstm", "classification", *CLASSIFIER, READING),
-    Model("GRU", "gru", "classification", *CLASSIFIER, READING),
-    Model("UGRNN", "ugrnn", "classification", *CLASSIFIER, READING),
+    Model("n-gram", "ngram", "language-modeling", *NGRAM, COUNTED),
+    Model("MLP language model", "mlp", "language-modeling", *MLP_LM, LEARNT),
+    Model("RNN", "rnn", "language-modeling", *RNN_LM, LEARNT),
+    Model("LSTM", "lstm", "language-modeling", *RNN_LM, LEARNT),
+    Model("GRU", "gru", "language-modeling", *RNN_LM, LEARNT),
+    Model("UGRNN", "ugrnn", "language-modeling", *RNN_LM, LEARNT),
+    Model("RNN", "rnn", "vector-to-text", *VECTOR_TO_SEQUENCE, LEARNT),
+    Model("LSTM", "lstm", "vector-to-text", *VECTOR_TO_SEQUENCE, LEARNT),
+    Model("GRU", "gru", "vector-to-text", *VECTOR_TO_SEQUENCE, LEARNT),
+    Model("UGRNN", "ugrnn", "vector-to-text", *VECTOR_TO_SEQUENCE, LEARNT),
+    Model("RNN", "rnn", "text-classification", *CLASSIFIER, READING),
+    Model("LSTM", "lstm", "text-classification", *CLASSIFIER, READING),
+    Model("GRU", "gru", "text-classification", *CLASSIFIER, READING),
+    Model("UGRNN", "ugrnn", "text-classification", *CLASSIFIER, READING),
     Model("RNN", "rnn", "series-classification", *CLASSIFIER, READING),
     Model("LSTM", "lstm", "series-classification", *CLASSIFIER, READING),
     Model("GRU", "gru", "series-classification", *CLASSIFIER, READING),
     Model("UGRNN", "ugrnn", "series-classification", *CLASSIFIER, READING),
-    Model("RNN", "rnn", "rating", *CLASSIFIER, READING),
-    Model("LSTM", "lstm", "rating", *CLASSIFIER, READING),
-    Model("GRU", "gru", "rating", *CLASSIFIER, READING),
-    Model("UGRNN", "ugrnn", "rating", *CLASSIFIER, READING),
-    Model("RNN", "rnn", "tagging", *TAGGER, READING),
-    Model("LSTM", "lstm", "tagging", *TAGGER, READING),
-    Model("GRU", "gru", "tagging", *TAGGER, READING),
-    Model("UGRNN", "ugrnn", "tagging", *TAGGER, READING),
+    Model("RNN", "rnn", "text-regression", *CLASSIFIER, READING),
+    Model("LSTM", "lstm", "text-regression", *CLASSIFIER, READING),
+    Model("GRU", "gru", "text-regression", *CLASSIFIER, READING),
+    Model("UGRNN", "ugrnn", "text-regression", *CLASSIFIER, READING),
+    Model("RNN", "rnn", "token-classification", *TAGGER, READING),
+    Model("LSTM", "lstm", "token-classification", *TAGGER, READING),
+    Model("GRU", "gru", "token-classification", *TAGGER, READING),
+    Model("UGRNN", "ugrnn", "token-classification", *TAGGER, READING),
     Model("Perceptron", "dense", "forecasting", FORECASTERS, "DenseForecaster", "DenseSettings", GRADIENT),
     Model("MLP", "mlp", "forecasting", FORECASTERS, "MLPForecaster", "MLPSettings", GRADIENT),
     Model("RNN", "rnn", "forecasting", *RNN_FORECASTER, GRADIENT),
@@ -152,30 +150,30 @@ MODELS = (
     Model("Attentional RNN", "luong", "translation", *LUONG, LEARNT),
     Model("GNMT", "gnmt", "translation", *GNMT, LEARNT),
     Model("Deep-Att", "deep-att", "translation", *DEEP_ATT, LEARNT),
-    Model("Mixture of experts", "moe-lstm", "language", *MOE_LSTM, LEARNT),
+    Model("Mixture of experts", "moe-lstm", "language-modeling", *MOE_LSTM, LEARNT),
     Model("Transformer", "transformer", "translation", *TRANSFORMER, LEARNT),
     Model("GShard", "moe-transformer", "translation", *MOE_TRANSFORMER, LEARNT),
-    Model("GPT-2", "gpt", "language", *GPT, LEARNT | {"windows", "packs"}),
-    Model("GPT-2", "gpt", "prompting", *GPT, LEARNT),
-    Model("BERT", "bert", "masking", *MASKED_BERT),
-    Model("RoBERTa", "roberta", "masking", *MASKED_BERT),
-    Model("DistilBERT", "distilbert", "masking", *MASKED_BERT),
-    Model("BERT", "bert", "classification", *BERT_CLASSIFIER),
-    Model("RoBERTa", "roberta", "classification", *BERT_CLASSIFIER),
-    Model("DistilBERT", "distilbert", "classification", *BERT_CLASSIFIER),
-    Model("GPT-2", "gpt", "classification", *GPT_CLASSIFIER),
-    Model("GPT-2", "gpt", "rating", *GPT_CLASSIFIER),
-    Model("ULMFiT", "lstm-lm", "classification", *RNN_LM_CLASSIFIER),
-    Model("ULMFiT", "lstm-lm", "rating", *RNN_LM_CLASSIFIER),
-    Model("BERT", "bert", "rating", *BERT_RATER),
-    Model("RoBERTa", "roberta", "rating", *BERT_RATER),
-    Model("DistilBERT", "distilbert", "rating", *BERT_RATER),
-    Model("BERT", "bert", "tagging", *BERT_TAGGER),
-    Model("RoBERTa", "roberta", "tagging", *BERT_TAGGER),
-    Model("DistilBERT", "distilbert", "tagging", *BERT_TAGGER),
-    Model("BERT", "bert", "questions", *BERT_ANSWERER),
-    Model("RoBERTa", "roberta", "questions", *BERT_ANSWERER),
-    Model("DistilBERT", "distilbert", "questions", *BERT_ANSWERER),
+    Model("GPT-2", "gpt", "language-modeling", *GPT, LEARNT | {"windows", "packs"}),
+    Model("GPT-2", "gpt", "instruction", *GPT, LEARNT),
+    Model("BERT", "bert", "masked-language-modeling", *MASKED_BERT),
+    Model("RoBERTa", "roberta", "masked-language-modeling", *MASKED_BERT),
+    Model("DistilBERT", "distilbert", "masked-language-modeling", *MASKED_BERT),
+    Model("BERT", "bert", "text-classification", *BERT_CLASSIFIER),
+    Model("RoBERTa", "roberta", "text-classification", *BERT_CLASSIFIER),
+    Model("DistilBERT", "distilbert", "text-classification", *BERT_CLASSIFIER),
+    Model("GPT-2", "gpt", "text-classification", *GPT_CLASSIFIER),
+    Model("GPT-2", "gpt", "text-regression", *GPT_CLASSIFIER),
+    Model("ULMFiT", "lstm-lm", "text-classification", *RNN_LM_CLASSIFIER),
+    Model("ULMFiT", "lstm-lm", "text-regression", *RNN_LM_CLASSIFIER),
+    Model("BERT", "bert", "text-regression", *BERT_CLASSIFIER),
+    Model("RoBERTa", "roberta", "text-regression", *BERT_CLASSIFIER),
+    Model("DistilBERT", "distilbert", "text-regression", *BERT_CLASSIFIER),
+    Model("BERT", "bert", "token-classification", *BERT_TAGGER),
+    Model("RoBERTa", "roberta", "token-classification", *BERT_TAGGER),
+    Model("DistilBERT", "distilbert", "token-classification", *BERT_TAGGER),
+    Model("BERT", "bert", "question-answering", *BERT_ANSWERER),
+    Model("RoBERTa", "roberta", "question-answering", *BERT_ANSWERER),
+    Model("DistilBERT", "distilbert", "question-answering", *BERT_ANSWERER),
 )
 
 

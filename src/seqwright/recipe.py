@@ -15,14 +15,24 @@ import tomlkit
 from pydantic import ValidationError
 
 from seqwright.errors import SettingError, closest
-from seqwright.kinds import DISTILLED, KINDS, SUGGESTED, chosen, kinds_of, task_name, usual_kind
+from seqwright.kinds import (
+    DISTILLED,
+    KINDS,
+    SUGGESTED,
+    chosen,
+    family_of,
+    kinds_of,
+    selector,
+    task_name,
+    usual_kind,
+)
 from seqwright.settings import Settings
 
 SECTIONS = tuple(KINDS)
-FORMAT = 1
+FORMAT = 2
 WORDS = ("name", "description", "base")
 INIT_ONLY_KEYS = frozenset({"weights", "init_layers", "frozen"})  # of a model: where it began
-TOKENIZER_KEYS = frozenset({"kind", "vocabulary", "normalise", "lowercase", "least"})  # what decides a tokenizer
+TOKENIZER_KEYS = frozenset({"tokenizer", "vocabulary", "normalise", "lowercase", "min_frequency"})  # of a tokenizer
 
 
 class Recipe(NamedTuple):
@@ -31,7 +41,7 @@ class Recipe(NamedTuple):
     name: str
     description: str
     data: Any
-    inputs: Any
+    input: Any
     model: Any
     objective: Any
     training: Any
@@ -41,6 +51,11 @@ class Recipe(NamedTuple):
     def task(self) -> str:
         """What it is for."""
         return task_name(self.data.kind, self.objective.kind)
+
+    @property
+    def family(self) -> str:
+        """The task that it is wired like: itself, unless it shares another's wiring."""
+        return family_of(self.task)
 
     @property
     def taught(self) -> bool:
@@ -141,7 +156,7 @@ def _task(plain: Mapping[str, Any]) -> str:
 
 def validated(section: str, given: dict[str, Any], task: str, called: Mapping[str, str] | None = None) -> Any:
     """The settings of a section; `called` says which of them the user knows by another name, an option's."""
-    kind = chosen(section, given.get("kind"), task)
+    kind = chosen(section, given.get(selector(section, task)), task)
     settings = kind.load(kind.settings)
     try:
         # Through JSON, where strictness means what a user means: 5 is a number of steps, true and "5" are not.
@@ -152,7 +167,7 @@ def validated(section: str, given: dict[str, Any], task: str, called: Mapping[st
 
 def with_suggestions(recipe: Recipe) -> Any:
     """The settings of [inputs], and where they leave something open what the data suggests."""
-    data, settings = recipe.data.model_dump(), recipe.inputs
+    data, settings = recipe.data.model_dump(), recipe.input
     suggested = SUGGESTED.get(recipe.data.kind, {}).items()
     known, given = type(settings).model_fields, settings.model_dump(exclude_none=True)
     changes = {name: value.format(**data) for name, value in suggested if name in known and name not in given}
@@ -196,9 +211,10 @@ def with_base(plain: dict[str, Any], where: str, heirs: tuple[str, ...] = ()) ->
         raise SettingError(f"'{base}' is for {task} and {where} for {own}; choose another base, or none")
     for section in SECTIONS:
         above, below = plain.get(section, {}), under.get(section, {})
-        kind = below.get("kind", usual_kind(section, task))
+        key = selector(section, task)
+        kind = below.get(key, usual_kind(section, task))
         # A kind with other settings has other keys: then nothing is inherited.
-        if chosen(section, above.get("kind", kind), task) == chosen(section, kind, task):
+        if chosen(section, above.get(key, kind), task) == chosen(section, kind, task):
             merged[section] = {**below, **above}
     return merged
 
@@ -210,28 +226,28 @@ def with_teachers(plain: dict[str, Any], teachers: Sequence[str]) -> dict[str, A
         raise SettingError(f"the recipe is for {task}, which cannot be distilled; {' and '.join(DISTILLED)} can")
     teacher, *others = teachers
     objective = {**plain.get("objective", {}), "kind": DISTILLED[task], "teacher": teacher}
-    if others and task != "classification":
+    if others and task != "text-classification":
         raise SettingError(f"there are {len(teachers)} teachers, but for {task} there can be one; leave --with out")
-    objective |= {"others": others} if others else {}
-    inputs = {key: value for key, value in plain.get("inputs", {}).items() if key not in TOKENIZER_KEYS}
+    objective |= {"more_teachers": others} if others else {}
+    inputs = {key: value for key, value in plain.get("input", {}).items() if key not in TOKENIZER_KEYS}
     if "weights" not in plain.get("model", {}):
-        inputs["tokenizer"] = teacher
-    return {**plain, "objective": objective, "inputs": inputs}
+        inputs["like"] = teacher
+    return {**plain, "objective": objective, "input": inputs}
 
 
 def with_weights(plain: dict[str, Any], begun: Path) -> dict[str, Any]:
     """What the recipe says, over what the run says whose weights it begins from: its model and its tokenizer."""
     weights = plain.get("model", {}).get("weights")
-    where = weights or plain.get("inputs", {}).get("tokenizer")
+    where = weights or plain.get("input", {}).get("like")
     if not isinstance(where, str):
         return plain
     beginnings = (Path(where).expanduser() / "resolved.toml", begun)
     path = next((each for each in beginnings if each.is_file()), None)
     if path is None:
-        setting = "model.weights" if weights else "inputs.tokenizer"
+        setting = "model.weights" if weights else "input.like"
         raise SettingError(f"{setting} is '{where}', where there is no run; `seqwright train` or `import` makes one")
     other = parsed(path.read_text(encoding="utf-8"), str(path))
-    return _inherited(plain, other) if weights else {**plain, "inputs": _same_tokenizer(plain, other, where)}
+    return _inherited(plain, other) if weights else {**plain, "input": _same_tokenizer(plain, other, where)}
 
 
 def _inherited(plain: dict[str, Any], other: dict[str, Any]) -> dict[str, Any]:
@@ -244,18 +260,18 @@ def _inherited(plain: dict[str, Any], other: dict[str, Any]) -> dict[str, Any]:
         kept -= known.family_defaults
     body = {key: value for key, value in other["model"].items() if key in kept}
     inputs = _same_tokenizer(plain, other, model["weights"])
-    return {**plain, "model": {**body, **model}, "inputs": inputs}
+    return {**plain, "model": {**body, **model}, "input": inputs}
 
 
 def _same_tokenizer(plain: dict[str, Any], other: dict[str, Any], where: str) -> dict[str, Any]:
     """The inputs of a recipe, cut into tokens as another run's are."""
-    given = plain.get("inputs", {})
-    theirs = {key: value for key, value in other["inputs"].items() if key in TOKENIZER_KEYS}
+    given = plain.get("input", {})
+    theirs = {key: value for key, value in other["input"].items() if key in TOKENIZER_KEYS}
     for key, value in given.items():
         if key in theirs and theirs[key] != value:
             raise SettingError(
-                f"inputs.{key} is {value!r}, but the tokenizer comes from {where}, where it is {theirs[key]!r}; "
-                f"leave inputs.{key} out"
+                f"input.{key} is {value!r}, but the tokenizer comes from {where}, where it is {theirs[key]!r}; "
+                f"leave input.{key} out"
             )
     return {**theirs, **given}
 
@@ -275,7 +291,7 @@ def with_overrides(plain: dict[str, Any], overrides: Iterable[str]) -> dict[str,
 
 
 def _value(text: str) -> Any:
-    """A TOML value, or the text itself where it is none: `inputs.kind=bpe` needs no quotes."""
+    """A TOML value, or the text itself where it is none: `input.tokenizer=bpe` needs no quotes."""
     try:
         return tomllib.loads(f"value = {text}")["value"]
     except tomllib.TOMLDecodeError:
@@ -292,7 +308,7 @@ def _sentence(section: str, given: dict[str, Any], task: str, error: ValidationE
     key = str(first["loc"][0])
     where = called.get(key, f"{section}.{key}")
     if first["type"] == "extra_forbidden":
-        known = list(_settings(section, given.get("kind"), task))
+        known = list(_settings(section, given.get(selector(section, task)), task))
         return _elsewhere(section, key, given, task) or _unknown(where, key, known, before=f"{section}.")
     if first["type"] == "missing" and len(first["loc"]) == 1:
         return f"the setting '{where}' is missing; give it in the recipe under [{section}], or as {where}=…"
@@ -308,7 +324,7 @@ def _elsewhere(section: str, key: str, given: dict[str, Any], task: str) -> str:
         return ""
     return (
         f"'{section}.{key}' belongs to {section}.kind {' or '.join(kinds)}, this recipe's is "
-        f"{given.get('kind', usual_kind(section, task))}; leave it out, or choose that kind"
+        f"{given.get(selector(section, task), usual_kind(section, task))}; leave it out, or choose that kind"
     )
 
 

@@ -15,7 +15,7 @@ from seqwright.training.checkpoint import STEP_FOLDER, steps_on_disk
 MAY_CHANGE = {"description", "name", "training.steps", "training.epochs", "training.threads", "training.device"}
 MAY_CHANGE |= {"training.keep", "training.patience"}
 MAY_CHANGE |= {"data.train", "data.valid", "data.test"}  # where the data lies may; what it is may not, by its sha256
-OURS = {"recipe.toml", "resolved.toml", "inputs", "journal.jsonl", "pace.jsonl", "card.md", "best", "last"}
+OURS = {"recipe.toml", "resolved.toml", "input", "journal.jsonl", "pace.jsonl", "card.md", "best", "last"}
 OURS |= {"eval", "pictures", "alignments", "tensorboard"}
 
 
@@ -55,11 +55,11 @@ def write_beginning(recipe: Recipe, folder: Path, text: str, inputs: Any, sha256
     """Write what using the run will need, and what resuming it will be held against: also the sums of the data."""
     resumed = bool(steps_on_disk(folder))
     if not resumed:
-        shutil.rmtree(folder / "inputs", ignore_errors=True)  # of a training that died before its first checkpoint
-        aside = folder / ".inputs.writing"
+        shutil.rmtree(folder / "input", ignore_errors=True)  # of a training that died before its first checkpoint
+        aside = folder / ".input.writing"
         shutil.rmtree(aside, ignore_errors=True)
         inputs.save(aside)
-        aside.rename(folder / "inputs")
+        aside.rename(folder / "input")
     resolved = recipe.resolved()
     resolved["sha256"] = {**(resolved_of(folder).get("sha256", {}) if resumed else {}), **sha256}
     _replace(folder / "resolved.toml", written(resolved))

@@ -25,10 +25,10 @@ from seqwright.inputs.text import reads_pairs
 from seqwright.inputs.tokenizers import tokenizer_of
 from seqwright.kinds import chosen, task_of
 from seqwright.lineage import model_row
-from seqwright.models.settings import ModelSettings
 from seqwright.objectives.objective import Objective
 from seqwright.recipe import Recipe, recipe_from
 from seqwright.run_folders import clear, locked, refuse_changes, refuse_other_data, resolved_of, write_beginning
+from seqwright.settings import ModelSettings
 from seqwright.tasks import Prepared
 from seqwright.tasks.distillation import Teacher, taught, unlabelled_sum
 from seqwright.tasks.wired import Wires
@@ -77,7 +77,7 @@ def init_layers_of(recipe: Recipe) -> Sequence[int] | None:
 
 def source_of(recipe: Recipe) -> Run | None:
     """The run that a recipe takes its weights or its tokenizer from."""
-    where = weights_of(recipe) or recipe.inputs.model_dump().get("tokenizer")
+    where = weights_of(recipe) or recipe.input.model_dump().get("like")
     return None if where is None else open_run(Path(where).expanduser())
 
 
@@ -96,7 +96,7 @@ def teachers_of(recipe: Recipe, folder: Path) -> list[Teacher]:
         return []
     known = resolved_of(folder).get("sha256", {}) if steps_on_disk(folder) else {}
     teachers = []
-    for number, where in enumerate([settings["teacher"], *settings.get("others", ())], start=1):
+    for number, where in enumerate([settings["teacher"], *settings.get("more_teachers", ())], start=1):
         path, before = Path(where).expanduser(), known.get(teacher_key(number))
         if before is not None and not path.is_dir():
             teachers.append(Teacher(where, before, None))
@@ -115,7 +115,7 @@ def fingerprint_of(run: Run) -> str:
     """A sha256 of everything that decides what a run says: its model's settings, its weights, its inputs."""
     step = step_folder(run.folder, run.step)
     weights = [path for name in ("averages", "model") if (path := step / f"{name}.safetensors").exists()][:1]
-    files = [*weights, *sorted(path for path in (run.folder / "inputs").rglob("*") if path.is_file())]
+    files = [*weights, *sorted(path for path in (run.folder / "input").rglob("*") if path.is_file())]
     said = json.dumps([run.recipe.model.model_dump(mode="json"), *map(content_hash, files)])
     return hashlib.sha256(said.encode()).hexdigest()
 
@@ -190,7 +190,7 @@ def _train(recipe: Recipe, folder: Path, text: str, reporter: Reporter, *, fresh
         refuse_other_data(folder, sha256)
         source = None if known else source_of(recipe)
         tokenizer = None if source is None else tokenizer_of(source.inputs)
-        inputs = task.loaded_inputs(folder / "inputs") if known else task.learnt_inputs(recipe, data, tokenizer)
+        inputs = task.loaded_inputs(folder / "input") if known else task.learnt_inputs(recipe, data, tokenizer)
         prepared, sizes = taught(task.prepared(recipe, data, inputs), recipe, data, inputs, teachers)
         refuse_unknown_metric(recipe, prepared)
         for note in prepared.notes:
@@ -204,7 +204,7 @@ def _train(recipe: Recipe, folder: Path, text: str, reporter: Reporter, *, fresh
         if world.first:
             write_beginning(recipe, folder, text, inputs, sha256)
         metadata = _metadata(inputs)
-        if "gradient" in model_row(recipe.model.kind, recipe.task).promises:
+        if "gradient" in model_row(recipe.model.kind, recipe.family).promises:
             used = fit(
                 model,
                 objective_of(recipe, sizes).to(device),
@@ -269,7 +269,7 @@ def open_run(folder: str | Path, *, which: str = "best", notice: Callable[[str],
     plain = resolved_of(folder)
     plain.pop("sha256", None)
     recipe = recipe_from(plain, name=folder.name)
-    inputs = task_of(recipe.task).loaded_inputs(folder / "inputs")
+    inputs = task_of(recipe.task).loaded_inputs(folder / "input")
     step, files = _weights(folder, which, _imported_again(recipe, folder, inputs), notice)
     model = model_of(recipe, inputs.sizes())
     load_tensors(model, files.get("averages") or files["model"])

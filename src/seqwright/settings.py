@@ -1,8 +1,8 @@
 """The base of every settings class: frozen and strict. Settings live beside the class they set."""
 
-from typing import ClassVar
+from typing import Any, ClassVar
 
-from pydantic import BaseModel, ConfigDict
+from pydantic import BaseModel, ConfigDict, NonNegativeInt, field_validator, model_validator
 
 
 class Settings(BaseModel):
@@ -15,3 +15,41 @@ class Settings(BaseModel):
     """What `kind` fills in where it is left open: a model of another kind does not take it over with the weights."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", strict=False, use_attribute_docstrings=True)
+
+
+class ModelSettings(Settings):
+    """Where the weights of a model begin. Models that count instead of learning have none of this."""
+
+    weights: str | None = None
+    """A run to begin from: its model becomes this one, or the body of this one, and its tokenizer cuts the text."""
+    init_layers: tuple[NonNegativeInt, ...] | None = None
+    """Which of the blocks of `weights` are taken, counted from 0, one for each layer: [0, 2, 4] is every second of six,
+    as DistilBERT begins. Left out: the first ones."""
+    frozen: bool = False
+    """Whether the body stays as it is and only the head over it learns: its vectors as features."""
+
+    has_head: ClassVar[bool] = False
+    """Whether it is a head over a body that could do without."""
+
+    @property
+    def room(self) -> int | None:
+        """Most tokens that the model reads at once; None where there is no limit."""
+        return None
+
+    @property
+    def bounded(self) -> bool:
+        """Whether all that the model says lies between -1 and 1."""
+        return False
+
+    @field_validator("init_layers", mode="before")
+    @classmethod
+    def _any_sequence(cls, given: Any) -> Any:
+        return tuple(given) if isinstance(given, list) else given
+
+    @model_validator(mode="after")
+    def _layers_of_something(self) -> "ModelSettings":
+        if self.init_layers is not None and self.weights is None:
+            raise ValueError("init_layers chooses blocks of weights, which is not given")
+        if self.frozen and not self.has_head:
+            raise ValueError("frozen keeps a body as it is while its head learns, but this model has no head")
+        return self

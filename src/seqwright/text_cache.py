@@ -92,7 +92,7 @@ class _Writing:
                     self.seen += 1
                 progress(self.seen)
         if not self.numbers:
-            long = f", {self.overlong:,} longer than inputs.longest = {self.rules.longest}" if self.overlong else ""
+            long = f", {self.overlong:,} longer than input.longest = {self.rules.longest}" if self.overlong else ""
             raise DataError(
                 f"{self.where} has no usable document: {self.seen:,} read, {self.blank:,} blank{long}; give it some "
                 f"text{' or raise that setting' if long else ''}"
@@ -110,8 +110,8 @@ class _Writing:
         if longest is not None and len(ids) > longest:
             if self.rules.overlong == "refuse":
                 raise DataError(
-                    f"{self.where} has a document with {len(ids)} tokens, more than inputs.longest = {longest}: "
-                    f"'{text[:40]}…'; raise it, or set inputs.overlong to drop or cut, or inputs.joined to true"
+                    f"{self.where} has a document with {len(ids)} tokens, more than input.longest = {longest}: "
+                    f"'{text[:40]}…'; raise it, or set input.overlong to drop or truncate, or input.rows to stream"
                 )
             if self.rules.overlong == "drop":
                 self.overlong += 1

@@ -8,35 +8,28 @@ import json
 import math
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from itertools import groupby
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 import pytest
 import tokenizers
-from seqwright.tasks.classifier import Classifier
-from seqwright.tasks.rater import Rater
+from seqwright.tasks.answerer import Answerer
 from tokenizers import models, pre_tokenizers, processors
 from torch import Tensor
 
 from seqwright.batches.pairs import Pairs
 from seqwright.batches.prompted import Prompted
 from seqwright.batches.text import Text
+from seqwright.inputs import Given
 from seqwright.inputs.foreign_tokenizers import ForeignTokenizer
-from seqwright.inputs.masked_text import MaskedText
 from seqwright.kinds import task_of
 from seqwright.recipe import read_recipe, recipe_from
 from seqwright.runs import Run, data_of, model_of, open_run, train, write_run
-from seqwright.tasks.answerer import Answerer
 from seqwright.tasks.describer import Describer
-from seqwright.tasks.filler import Filler
-from seqwright.tasks.forecaster import Forecaster
 from seqwright.tasks.language import first_token
-from seqwright.tasks.question_rows import tokenised as tokenised_questions
-from seqwright.tasks.tagged_rows import tokenised as tokenised_tags
-from seqwright.tasks.tagger import Tagger
 from seqwright.tasks.writer import Writer
+from tests.wires import masked_wires
 
 Row = tuple[Any, ...]
 Prediction = tuple[Any, ...]  # texts, labels and numbers
@@ -69,7 +62,7 @@ def opened(folder: Path) -> Run:
 
 def relearnt(recipe: Path, run: Run) -> Run:
     """The run with inputs that never were in a file: learnt again from the data."""
-    source = run.recipe.inputs.model_dump().get("tokenizer")
+    source = run.recipe.input.model_dump().get("tokenizer")
     tokenizer = None if source is None else open_run(Path(source)).inputs.tokenizer
     learnt = read_recipe(str(recipe), [])
     return run._replace(inputs=task_of(learnt.task).learnt_inputs(learnt, data_of(learnt), tokenizer))
@@ -87,18 +80,18 @@ def evaluation(run: Run, part: Any) -> Evaluated:
     task, data = task_of(run.recipe.task), data_of(run.recipe)
     found = task.evaluated(run.recipe, data, run.inputs, run.model, part, run.recipe.decoding)
     wing, answers = WINGS[run.recipe.task], list(found.answers)
-    if run.recipe.task == "forecasting":
-        answers = [{"channels": list(some)} for _, some in groupby(answers, key=lambda answer: answer["window"])]
-    if run.recipe.task == "masking":  # where a word is hidden by another than the mask, no user could ask for it
+    if (
+        run.recipe.task == "masked-language-modeling"
+    ):  # where a word is hidden by another than the mask, no user could ask for it
         answers = [answer for answer in answers if answer["text"].count("<mask>") == len(answer["hidden"])]
     return Evaluated(found.scores, [*map(wing.example, answers)], [*map(wing.prediction, answers)])
 
 
 def examples_of(run: Run, part: Any) -> list[Any]:
     """What the verb can be asked of a part, an example after the other; of a text whose words are hidden, the first."""
-    if run.recipe.task != "masking":
+    if run.recipe.task != "masked-language-modeling":
         return evaluation(run, part).examples
-    texts = (text.split() for text in data_of(run.recipe).texts(part))
+    texts = (text.split() for text in data_of(run.recipe).examples(part))
     return [(" ".join(["<mask>", *words[1:]]), words[:1]) for words in texts]
 
 
@@ -116,10 +109,11 @@ def predicted_rows(run: Run, example: Any) -> set[Row]:
     """What the verb reads of an example; at a mask, the word that was hidden."""
     with listening(run) as found:
         predictions(run, [example])
-    if run.recipe.task != "masking":
+    if run.recipe.task != "masked-language-modeling":
         return found
     [word], [row] = run.inputs.tokenizer.encode(example[1]), found
-    return {tuple((int(word[0]) if token == run.inputs.mask else token, segment) for token, segment in row)}
+    mask = run.inputs.tokenizer.mask
+    return {tuple((int(word[0]) if token == mask else token, segment) for token, segment in row)}
 
 
 def training_rows(run: Run) -> set[Row]:
@@ -128,24 +122,11 @@ def training_rows(run: Run) -> set[Row]:
     return {row for batch in batches.once() for row in rows_of(batch, run)}
 
 
-def numbered_rows(run: Run) -> list[tuple[int, Row]] | None:
-    """The rows of an epoch, each with the number of its example; nothing where batches do not know it."""
-    recipe, data, inputs = run.recipe, data_of(run.recipe), run.inputs
-    batches: Any = task_of(recipe.task).prepared(recipe, data, inputs).train
-    if not hasattr(batches, "traced"):
-        return None
-    numbered: list[tuple[int, Row]] = []
-    for batch, numbers in batches.traced():
-        match recipe.task:
-            case "tagging":  # of stretches
-                part = tokenised_tags(data, inputs, "train")
-                example_B = np.searchsorted(part.end_M, part.tags.end_N[numbers] - 1, side="right")
-            case "questions":  # of windows
-                example_B = tokenised_questions(data, inputs, "train").rows(inputs).question_N[numbers]
-            case _:  # of the document of each token
-                example_B = numbers[:, 0]
-        numbered += zip(example_B.tolist(), rows_of(batch, run), strict=True)
-    return numbered
+def numbered_rows(run: Run) -> list[tuple[int, Row]]:
+    """The rows of an epoch, each with the number of its example."""
+    batches: Any = task_of(run.recipe.task).prepared(run.recipe, data_of(run.recipe), run.inputs).train
+    pairs = (zip(batch.example_B.tolist(), rows_of(batch, run), strict=True) for batch in batches.once())
+    return [pair for some in pairs for pair in some]
 
 
 def train_again(recipe: Path, folder: Path, steps: int) -> None:
@@ -179,10 +160,8 @@ def listening(run: Run) -> Iterator[set[Row]]:
 def _heard(method: Any, name: str, found: set[Row], run: Run) -> Any:
     def heard(self: Any, given: Any, *others: Any, **named: Any) -> Any:
         if isinstance(given, Tensor):  # tokens: what an encoder and a decoder write, or what others read
-            found.update(_rows(given, others[0], run) if run.recipe.task == "prompting" else [])
-        elif not (
-            name == "start" and isinstance(given, Text | Prompted)
-        ):  # there only how many rows there are is asked
+            found.update(_rows(given, others[0], run) if run.recipe.task == "instruction" else [])
+        elif name != "start" or not isinstance(given, Text | Prompted):  # there only the number of rows is asked
             found.update(rows_of(given, run))
         return method(self, given, *others, **named)
 
@@ -196,14 +175,17 @@ def rows_of(batch: Any, run: Run) -> list[Row]:
             assert isinstance(batch, Pairs)
             return _rows(batch.source_BS, batch.source_real_BS, run)
         case "forecasting":
-            return [tuple(np.round(values.flatten().tolist(), 4).tolist()) for values in batch.past_BTC]
-        case "description":
+            return [tuple(np.round(values.flatten().tolist(), 4).tolist()) for values in batch.input_BTC]
+        case "vector-to-text":
             return [tuple(np.round(values.tolist(), 4).tolist()) for values in batch.vector_BX]
-        case "language" | "prompting":
+        case "language-modeling" | "instruction":
             return _rows(batch.input_BT, batch.real_BT, run)
+        case "masked-language-modeling":
+            return _rows(batch.target_BT, batch.real_BT, run, batch.segment_BT)
+        case "text-classification" | "text-regression":
+            return _rows(batch.input_B, batch.real_BT, run, batch.segment_BT)
         case _:
-            tokens_BT = batch.target_BT if hasattr(batch, "target_BT") else batch.tokens_BT
-            return _rows(tokens_BT, batch.real_BT, run, getattr(batch, "segment_BT", None))
+            return _rows(batch.input_BT, batch.real_BT, run, getattr(batch, "segment_BT", None))
 
 
 def _rows(tokens_BT: Tensor, real_BT: Tensor, run: Run, segment_BT: Tensor | None = None) -> list[Row]:
@@ -211,7 +193,7 @@ def _rows(tokens_BT: Tensor, real_BT: Tensor, run: Run, segment_BT: Tensor | Non
     if segment_BT is not None:
         pairs = zip(rows, segment_BT, real_BT, strict=True)
         return [tuple(zip(row, segments[real].tolist(), strict=True)) for row, segments, real in pairs]
-    if run.recipe.task == "prompting":  # what is answered, up to the token that asks for an answer
+    if run.recipe.task == "instruction":  # what is answered, up to the token that asks for an answer
         task = run.inputs.input.tokens.task
         return [row[: row.index(task) + 1] for row in rows if task in row]
     return rows
@@ -224,12 +206,13 @@ def roberta(folder: Path, words: Sequence[str]) -> None:
     library = tokenizers.Tokenizer(models.WordLevel(vocabulary, unk_token="<unk>"))
     library.pre_tokenizer = pre_tokenizers.WhitespaceSplit()
     library.post_processor = processors.RobertaProcessing(("</s>", 2), ("<s>", 0))
-    inputs = MaskedText(ForeignTokenizer.checked(library))
-    assert inputs.tokenizer.between == 2
+    tokenizer = ForeignTokenizer.checked(library)
+    assert tokenizer.between == 2
+    inputs = masked_wires(tokenizer, 128, "sentences")
     recipe = recipe_from(
         {
             "data": {"kind": "text", "train": "nowhere.txt"},
-            "inputs": {"kind": inputs.tokenizer.kind, "examples": "sentences"},
+            "input": {"tokenizer": tokenizer.kind, "rows": "full-sentences"},
             "model": {"kind": "roberta", "width": 8, "heads": 2, "layers": 1, "feed_forward": 16, "context": 128},
             "objective": {"kind": "masked-token"},
             "training": {"device": "cpu"},
@@ -254,8 +237,9 @@ def _scored(run: Run, examples: list[Any]) -> Iterator[Prediction]:
 
 def _filled(run: Run, examples: list[Any]) -> Iterator[Prediction]:
     """The likeliest tokens, and how probable those are together that were hidden."""
-    filler, every = Filler(run.model, run.inputs, context=run.recipe.model.context), run.inputs.tokenizer.size
-    for (_, hidden), holes in zip(examples, filler([text for text, _ in examples], top=every), strict=True):
+    given = Given([text for text, _ in examples])
+    filled = run.inputs.output.fill(run.model, run.inputs.batches(given), given, run.inputs.tokenizer.size)
+    for (_, hidden), holes in zip(examples, filled, strict=True):
         right = [{each.token: each.probability for each in candidates} for candidates in holes]
         words = [word.strip("▁") for word in hidden]
         logs = (math.log(known[word]) for word, known in zip(words, right, strict=True))
@@ -263,22 +247,22 @@ def _filled(run: Run, examples: list[Any]) -> Iterator[Prediction]:
 
 
 def _classified(run: Run, examples: list[Any]) -> Iterator[Prediction]:
-    texts, seconds = _texts(run, examples)
-    for found in Classifier(run.model, run.inputs)(texts, seconds):
+    for found in run.inputs.predict(run.model, [_given(example) for example in examples]):
         yield found.label, *(found.probabilities[label] for label in sorted(found.probabilities))
 
 
 def _rated(run: Run, examples: list[Any]) -> Iterator[Prediction]:
-    for rating in Rater(run.model, run.inputs)(*_texts(run, examples)):
-        yield (rating,)
+    for found in run.inputs.predict(run.model, [_given(example) for example in examples]):
+        yield (found.value,)
 
 
-def _texts(run: Run, examples: list[Any]) -> tuple[list[str], list[str] | None]:
-    return [text for text, _ in examples], [second for _, second in examples] if run.inputs.pairs else None
+def _given(example: tuple[str, str | None]) -> dict[str, str]:
+    text, second = example
+    return {"text": text} if second is None else {"text": text, "second": second}
 
 
 def _tagged(run: Run, examples: list[Any]) -> Iterator[Prediction]:
-    for found in Tagger(run.model, run.inputs)(examples):
+    for found in run.inputs.predict(run.model, examples):
         yield tuple(found.tags)
 
 
@@ -288,7 +272,7 @@ def _found(run: Run, examples: list[Any]) -> Iterator[Prediction]:
 
 
 def _forecast(run: Run, examples: list[Any]) -> Iterator[Prediction]:
-    for values_NC in Forecaster(run.model, run.inputs)(np.stack(examples), run.inputs.horizon):
+    for values_NC in run.inputs.predict(run.model, examples):
         yield tuple(values_NC.flatten().tolist())
 
 
@@ -297,29 +281,27 @@ def _described(run: Run, examples: list[Any]) -> Iterator[Prediction]:
         yield (text,)
 
 
-def _channels(answer: dict[str, Any], name: str) -> Any:
-    return np.array([channel[name] for channel in answer["channels"]]).T
-
-
 WINGS = {
     "translation": Wing(lambda a: a["source"], lambda a: (a["hypothesis"], a["score"]), _translated),
-    "prompting": Wing(lambda a: a["source"], lambda a: (a["hypothesis"], a["score"]), _translated),
-    "language": Wing(lambda a: a["text"], lambda a: (a["log_probability"],), _scored),
-    "masking": Wing(
+    "instruction": Wing(lambda a: a["source"], lambda a: (a["hypothesis"], a["score"]), _translated),
+    "language-modeling": Wing(lambda a: a["text"], lambda a: (a["log_probability"],), _scored),
+    "masked-language-modeling": Wing(
         lambda a: (a["text"], a["hidden"]),
         lambda a: (*(token.strip("▁") for token in a["said"]), a["log_probability"]),
         _filled,
     ),
-    "classification": Wing(
+    "text-classification": Wing(
         lambda a: (a["text"], a.get("second")),
         lambda a: (a["predicted"], *(a["probabilities"][label] for label in sorted(a["probabilities"]))),
         _classified,
     ),
-    "rating": Wing(lambda a: (a["text"], a.get("second")), lambda a: (a["predicted"],), _rated),
-    "tagging": Wing(lambda a: a["words"], lambda a: tuple(a["predicted"]), _tagged),
-    "questions": Wing(lambda a: (a["question"], a["context"]), lambda a: (a["predicted"], a["probability"]), _found),
-    "forecasting": Wing(
-        lambda a: _channels(a, "past"), lambda a: tuple(_channels(a, "forecast").flatten().tolist()), _forecast
+    "text-regression": Wing(lambda a: (a["text"], a.get("second")), lambda a: (a["predicted"],), _rated),
+    "token-classification": Wing(lambda a: a["words"], lambda a: tuple(a["predicted"]), _tagged),
+    "question-answering": Wing(
+        lambda a: (a["question"], a["context"]), lambda a: (a["predicted"], a["probability"]), _found
     ),
-    "description": Wing(lambda a: a["given"], lambda a: (a["hypothesis"],), _described),
+    "forecasting": Wing(
+        lambda a: np.array(a["series"]), lambda a: tuple(np.array(a["forecast"]).flatten().tolist()), _forecast
+    ),
+    "vector-to-text": Wing(lambda a: a["given"], lambda a: (a["hypothesis"],), _described),
 }

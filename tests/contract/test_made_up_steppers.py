@@ -57,6 +57,9 @@ class InARow:
     def once(self) -> Iterator[Any]:
         return iter(self.batches)
 
+    def padding(self, epoch: int = 0) -> float:
+        return 0.0
+
 
 # ------------------------------------------------------------------------------------------------ a model that counts
 

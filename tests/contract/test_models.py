@@ -1,7 +1,8 @@
 """What every model of the family promises, run over `lineage.py`: a new row there is tested here without a change.
 
-A batch is made of tensors whose names end in their shape, so it can be padded and cut by the names alone.
-Left-to-right models are given `input_BT` and `real_BT`. An example has three rows or more, and five positions or more.
+A batch is made of tensors whose names end in their shape, so it can be padded and cut by the names alone; `input_B`, of
+tokens or of values, begins with B and T. Left-to-right models are given `input_BT` and `real_BT`. An example has three
+rows or more, and five positions or more.
 """
 
 from copy import deepcopy
@@ -32,7 +33,7 @@ def those_that(promise: str) -> pytest.MarkDecorator:
 
 
 every_model = pytest.mark.parametrize("row", MODELS, ids=NAMES.values())
-EMBEDDED = [row for row in MODELS if issubclass(row.load(row.thing), HasTokenVectors)]
+EMBEDDED = [row for row in MODELS if isinstance(small_models.small(row.kind, row.task), HasTokenVectors)]
 those_with_token_vectors = pytest.mark.parametrize("row", EMBEDDED, ids=[NAMES[row] for row in EMBEDDED])
 
 
@@ -52,14 +53,16 @@ def logits(model: nn.Module, batch: Any) -> Tensor:
     return found[batch.loss_mask]
 
 
-def longer(batch: Any, by: int, axis: str) -> Any:
-    """The batch with more padding along an axis: rubbish where there are tokens, False where it is told what is real.
+def shape_of(name: str) -> str:
+    """The axes of a tensor as its name has them: `source_BS` has B and S."""
+    return "BT" if name == "input_B" else name.rsplit("_", 1)[-1]
 
-    A tensor has the axis where the last word of its name has the letter: `source_BS` has S.
-    """
+
+def longer(batch: Any, by: int, axis: str) -> Any:
+    """The batch with more padding along an axis: rubbish where something is read, False where flags say what is."""
     parts = {}
     for name, tensor in batch.tensors().items():
-        place = name.rsplit("_", 1)[-1].find(axis)
+        place = shape_of(name).find(axis)
         if place < 0:
             continue
         shape = [*tensor.shape]
@@ -83,8 +86,8 @@ def full_rows(batch: Any) -> Tensor:
 
 def read_tokens(batch: Any, side: str) -> Tensor:
     """The tokens of a batch that a model has vectors for: those of the source, or those it is given."""
-    found: Tensor = batch.source_BS if side == "source" else batch.input_BT
-    return found
+    tensors: dict[str, Tensor] = batch.tensors()
+    return tensors["source_BS"] if side == "source" else tensors["input_B" if "input_B" in tensors else "input_BT"]
 
 
 def all_real(tokens_BT: Tensor) -> Tensor:
@@ -225,10 +228,12 @@ def test_what_stands_in_the_padding_changes_nothing(row: Model) -> None:
     tensors = batch.tensors()
     changed = {}
     for name, tensor in tensors.items():
-        real = next((flags for flag, flags in tensors.items() if "real_" in flag and flag[-1] == name[-1]), None)
+        axis = shape_of(name)[-1]
+        real = next((flags for flag, flags in tensors.items() if "real_" in flag and flag[-1] == axis), None)
         if real is not None and tensor.dtype != torch.bool:
-            assert not bool(real.all()), f"the example has no padding along {name[-1]}"
-            changed[name] = tensor.where(real, tensor[real][0])
+            assert not bool(real.all()), f"the example has no padding along {axis}"
+            changed[name] = tensor.clone()
+            changed[name][~real] = tensor[real][0]
     close(logits(model, batch.replace(**changed)), logits(model, batch))
 
 

@@ -19,29 +19,33 @@ from seqwright.runs import data_of, model_of, open_run, train
 
 FEW = {"examples": 60, "valid": 10, "test": 0}
 SMALL: dict[str, dict[str, Any]] = {
-    "translation": {"data": {"kind": "reverse", **FEW}, "inputs": {"kind": "words"}},
-    "prompting": {
+    "translation": {"data": {"kind": "reverse", **FEW}, "input": {"tokenizer": "words"}},
+    "instruction": {
         "data": {"kind": "reverse", **FEW},
-        "inputs": {"kind": "words", "longest": 16},
-        "objective": {"kind": "answer"},
+        "input": {"tokenizer": "words", "longest": 16},
+        "objective": {"kind": "answer-only"},
     },
-    "language": {"data": {"kind": "text", "train": "text.txt"}, "inputs": {"kind": "characters"}},
-    "masking": {
+    "language-modeling": {"data": {"kind": "text", "train": "text.txt"}, "input": {"tokenizer": "characters"}},
+    "masked-language-modeling": {
         "data": {"kind": "text", "train": "text.txt"},
-        "inputs": {"kind": "characters", "examples": "sentences"},
+        "input": {"tokenizer": "characters", "rows": "full-sentences"},
         "model": {"pooler": False},
         "objective": {"kind": "masked-token"},
     },
-    "classification": {"data": {"kind": "labelled", "train": "labelled.tsv"}, "inputs": {"kind": "characters"}},
-    "rating": {
-        "data": {"kind": "labelled", "train": "rated.tsv"},
-        "inputs": {"kind": "characters"},
-        "objective": {"kind": "rating"},
+    "text-classification": {
+        "data": {"kind": "labelled", "train": "labelled.tsv"},
+        "input": {"tokenizer": "characters"},
     },
-    "tagging": {"data": {"kind": "tagged", "train": "tagged.conll"}, "inputs": {"kind": "characters"}},
-    "questions": {"data": {"kind": "guests", **FEW}, "inputs": {"kind": "characters"}},
+    "text-regression": {
+        "data": {"kind": "labelled", "train": "rated.tsv"},
+        "input": {"tokenizer": "characters"},
+        "objective": {"kind": "regression"},
+    },
+    "token-classification": {"data": {"kind": "tagged", "train": "tagged.conll"}, "input": {"tokenizer": "characters"}},
+    "question-answering": {"data": {"kind": "guests", **FEW}, "input": {"tokenizer": "characters"}},
+    "series-classification": {"data": {"kind": "waveforms", **FEW}},
     "forecasting": {"data": {"kind": "waves", "history": 20, **FEW}},
-    "description": {"data": {"kind": "numbers", **FEW}},
+    "vector-to-text": {"data": {"kind": "numbers", **FEW}},
 }
 TRAINING = {"steps": 2, "tokens": 200, "schedule": "constant", "rate": 0.01, "warmup": 0, "device": "cpu"}
 

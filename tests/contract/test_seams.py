@@ -57,6 +57,9 @@ class InARow:
     def once(self) -> Iterator[Any]:
         return iter(self.batches)
 
+    def padding(self, epoch: int = 0) -> float:
+        return 0.0
+
 
 def texts(*, fresh: dict[int, list[int]] | None = None) -> InARow:
     """Five batches of three rows of four tokens; `fresh` tells which rows begin anew in which batch."""

@@ -108,11 +108,11 @@ LABELLED = tables("tsv", lambda words: f"{line(words)}\t{label(words)}", "text\t
 LABELLED_PAIRS = tables("tsv", lambda words: "\t".join((*halves(words), label(words))), "text1\ttext2\tlabel\n")
 QUESTIONS = tables("jsonl", question)
 CONTEXT = "cat is red and dog is blue"
-CLASSIFIER = '{}\n[inputs]\n{}\nlongest = 17\n[model]\nkind = "{}"\n{}'
+CLASSIFIER = '{}\n[input]\n{}\nlongest = 17\n[model]\nkind = "{}"\n{}'
 LABELLED_DATA = f'[data]\nkind = "labelled"\n{FILES.format("tsv")}'
 QUESTIONS_RECIPE = (
     f'[data]\nkind = "questions"\n{FILES.format("jsonl")}\n'
-    '[inputs]\n{}\nlongest = 17\nquestion = 5\nstride = 7\nanswer = 3\n[model]\nkind = "{}"\n'
+    '[input]\n{}\nlongest = 17\nlongest_question = 5\nstride = 7\nanswer = 3\n[model]\nkind = "{}"\n'
     f"{SMALL_BERT}\ncontext = 17"
 )
 
@@ -121,7 +121,7 @@ def classifying(name: str, recipe: str, files: Mapping[str, str], **more: object
     """What all classifiers of single texts have in common."""
     return Tiny(
         name,
-        "classification",
+        "text-classification",
         files,
         recipe,
         ("classify", "RUN", "red cat"),
@@ -155,7 +155,7 @@ def answering(name: str, recipe: str, **more: object) -> Tiny:
     """What all that answer questions have in common."""
     return Tiny(
         name,
-        "questions",
+        "question-answering",
         QUESTIONS,
         recipe,
         ("answer", "RUN", "who is red", "--context", CONTEXT),
@@ -173,7 +173,7 @@ TINY = (
         "translation",
         "translation",
         TRANSLATION,
-        f'[data]\nkind = "files"\n{FILES.format("tsv")}\n[inputs]\nkind = "words"\nlongest = 17\n'
+        f'[data]\nkind = "files"\n{FILES.format("tsv")}\n[input]\ntokenizer = "words"\nlongest = 17\n'
         '[model]\nkind = "transformer"\nwidth = 8\nheads = 2\nencoder_layers = 1\ndecoder_layers = 1\n'
         "feed_forward = 16\ndropout = 0.1",
         ("translate", "RUN", "red cat"),
@@ -185,12 +185,12 @@ TINY = (
         new="train.tsv",
     ),
     Tiny(
-        "prompting",
-        "prompting",
+        "instruction",
+        "instruction",
         TRANSLATION,
-        f'[data]\nkind = "files"\n{FILES.format("tsv")}\n[inputs]\nkind = "words"\nlongest = 11\n'
+        f'[data]\nkind = "files"\n{FILES.format("tsv")}\n[input]\ntokenizer = "words"\nlongest = 11\n'
         '[model]\nkind = "gpt"\nwidth = 8\nheads = 2\nlayers = 1\ncontext = 29\ndropout = 0.1\n'
-        '[objective]\nkind = "answer"',
+        '[objective]\nkind = "answer-only"',
         ("generate", "RUN", "red cat"),
         ("generate", "RUN", " "),
         ("generate", "RUN", LONG),
@@ -199,10 +199,10 @@ TINY = (
         look=("look", "RUN", "red cat"),
     ),
     Tiny(
-        "language",
-        "language",
+        "language-modeling",
+        "language-modeling",
         tables("txt", line),
-        f'[data]\nkind = "text"\n{FILES.format("txt")}\n[inputs]\nkind = "characters"\njoined = false\nlongest = 59\n'
+        f'[data]\nkind = "text"\n{FILES.format("txt")}\n[input]\ntokenizer = "characters"\nrows = "documents"\nlongest = 59\n'
         '[model]\nkind = "lstm"\nwidth = 7\ndropout = 0.0',
         ("score", "RUN", "red cat"),
         ("score", "RUN", ""),
@@ -214,11 +214,11 @@ TINY = (
         new="train.txt",
     ),
     Tiny(
-        "masking",
-        "masking",
+        "masked-language-modeling",
+        "masked-language-modeling",
         tables("txt", lambda words: line(f"{word} {word[::-1]}" for word in (words * 3)[:5])),
         f'[data]\nkind = "text"\n{FILES.format("txt")}\n'
-        '[inputs]\nkind = "spaced"\nexamples = "sentences"\nlongest = 13\n'
+        '[input]\ntokenizer = "whitespace"\nrows = "full-sentences"\nlongest = 13\n'
         f'[model]\nkind = "bert"\npooler = false\ncontext = 13\n{SMALL_BERT}\n[objective]\nkind = "masked-token"',
         ("fill", "RUN", "red <mask> dog"),
         ("fill", "RUN", ""),
@@ -228,7 +228,7 @@ TINY = (
         look=("look", "RUN", "red <mask> dog"),
     ),
     classifying(
-        "classification",
+        "text-classification",
         CLASSIFIER.format(LABELLED_DATA, 'kind = "characters"', "lstm", SMALL_READER),
         LABELLED,
         gradients=("look", "RUN", "red cat", "--gradients"),
@@ -242,32 +242,32 @@ TINY = (
     ),
     classifying_pairs(
         "classification-pairs",
-        "classification",
+        "text-classification",
         CLASSIFIER.format(LABELLED_DATA, 'kind = "characters"', "lstm", SMALL_READER),
         LABELLED_PAIRS,
         gradients=("look", "RUN", "red cat", "old sea", "--gradients"),
     ),
     classifying_pairs(
         "classification-pairs-roberta",
-        "classification",
+        "text-classification",
         CLASSIFIER.format(LABELLED_DATA, 'tokenizer = "../roberta"', "roberta", f"{SMALL_BERT}\ncontext = 23"),
         LABELLED_PAIRS,
         roberta=True,
     ),
     classifying_pairs(
-        "rating",
-        "rating",
+        "text-regression",
+        "text-regression",
         CLASSIFIER.format(LABELLED_DATA, 'kind = "characters"', "bert", f"{SMALL_BERT}\ncontext = 23")
-        + '\n[objective]\nkind = "rating"',
+        + '\n[objective]\nkind = "regression"',
         tables("tsv", lambda words: "\t".join((*halves(words), str(len(words) / 2))), "text1\ttext2\tscore\n"),
         new="train.tsv",
         steps=200,  # until what it says differs by far more than what is lost to rounding
     ),
     Tiny(
-        "tagging",
-        "tagging",
+        "token-classification",
+        "token-classification",
         tables("conll", tagged),
-        f'[data]\nkind = "tagged"\n{FILES.format("conll")}\n[inputs]\nkind = "characters"\nlongest = 13\n'
+        f'[data]\nkind = "tagged"\n{FILES.format("conll")}\n[input]\ntokenizer = "characters"\nlongest = 13\n'
         f'[model]\nkind = "gru"\n{SMALL_READER}',
         ("tag", "RUN", "red cat"),
         ("tag", "RUN", ""),
@@ -277,7 +277,7 @@ TINY = (
         look=("look", "RUN", "red cat"),
         steps=200,
     ),
-    answering("questions", QUESTIONS_RECIPE.format('kind = "words"', "bert"), new="train.jsonl"),
+    answering("question-answering", QUESTIONS_RECIPE.format('kind = "words"', "bert"), new="train.jsonl"),
     answering("questions-roberta", QUESTIONS_RECIPE.format('tokenizer = "../roberta"', "roberta"), roberta=True),
     Tiny(
         "forecasting",
@@ -300,14 +300,14 @@ TINY = (
         new="train.csv",
     ),
     Tiny(
-        "description",
-        "description",
+        "vector-to-text",
+        "vector-to-text",
         {
             f"{part}.tsv": "size\tage\ttext\n"
             + "".join(f"{len(words)}\t{number % 5 - 1.5}\t{words[0]}\n" for number, words in enumerate(phrases(part)))
             for part in PARTS
         },
-        f'[data]\nkind = "described"\n{FILES.format("tsv")}\ncolumns = ["size", "age"]\n[inputs]\nlongest = 17\n'
+        f'[data]\nkind = "described"\n{FILES.format("tsv")}\ncolumns = ["size", "age"]\n[input]\nlongest = 17\n'
         '[model]\nkind = "gru"\nwidth = 7\ndropout = 0.0',
         ("generate", "RUN", "3,1.5"),
         ("generate", "RUN", ""),

@@ -9,10 +9,11 @@ from pathlib import Path
 from random import Random
 from typing import Any
 
-from seqwright.recipe import recipe_from
-from seqwright.runs import data_of, open_run, train
 from seqwright.tasks.answerer import Answerer
 from seqwright.tasks.questions import QuestionsTask
+
+from seqwright.recipe import recipe_from
+from seqwright.runs import data_of, open_run, train
 
 THINGS = {
     "city": ["from Lima", "from Oslo", "from Rome"],
@@ -41,15 +42,15 @@ def test_answers_are_found_in_windows_of_long_contexts(tmp_path: Path) -> None:
     data = {"kind": "questions", "train": write(tmp_path / "a.jsonl", 800, 1)}
     plain: dict[str, dict[str, Any]] = {
         "data": {**data, "valid": write(tmp_path / "b.jsonl", 100, 2)},
-        "inputs": {"kind": "words", "longest": 20, "stride": 8, "question": 2, "answer": 3},
+        "input": {"tokenizer": "words", "longest": 20, "stride": 8, "longest_question": 2, "answer": 3},
         "model": {"kind": "bert", "width": 64, "heads": 2, "context": 20, "dropout": 0.0, "head_dropout": 0.0},
         "training": {"steps": 200, "tokens": 1024, "rate": 0.002, "schedule": "linear", "warmup": 20, "device": "cpu"},
     }
     run = train(recipe_from(plain), tmp_path / "run")
     result = QuestionsTask().evaluated(run.recipe, data_of(run.recipe), run.inputs, run.model, "valid", None)
     assert result.scores["exact"] >= 95
-    assert result.scores["right_unanswerable"] >= 90
-    assert result.scores["silence_f1"] < 45
+    assert result.scores["no_answer_exact"] >= 90
+    assert result.scores["baseline_no_answer_f1"] < 45
     opened = open_run(tmp_path / "run", which="last")
     asked = [("city", "b c d from Oslo e f"), ("animal", "b c d from Oslo e f"), ("job", "as cook " + "b c " * 40)]
     again, before = (Answerer(each.model, each.inputs)(asked) for each in (opened, run))

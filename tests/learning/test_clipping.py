@@ -36,7 +36,7 @@ def recipe(folder: Path, **training: Any) -> Recipe:
     return recipe_from(
         {
             "data": {"kind": "text", "train": str(text)},
-            "inputs": {"kind": "characters", "joined": False},
+            "input": {"tokenizer": "characters", "rows": "documents"},
             "model": {"kind": "rnn", "activation": "relu", "initialisation": "identity", "width": 32, "dropout": 0.0},
             "objective": {"label_smoothing": 0.0, "last": 2},  # the letter, and the end
             "training": {**usual, "device": "cpu", **training},

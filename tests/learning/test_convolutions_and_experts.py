@@ -17,7 +17,7 @@ MODELS: dict[str, dict[str, Any]] = {
     "bytenet": {"channels": 24, "encoder_sets": 1, "decoder_sets": 1, "dilations": [1, 2, 4], "dropout": 0.0},
     "moe-transformer": {
         **{"width": 64, "heads": 4, "encoder_layers": 1, "decoder_layers": 1, "feed_forward": 64, "dropout": 0.0},
-        **{"block": "pre-norm", "experts": 4, "chosen": 2},
+        **{"block": "pre-norm", "experts": 4, "experts_per_token": 2},
     },
 }
 LONG = pytest.mark.long
@@ -37,7 +37,7 @@ def test_a_toy_is_learnt_by(kind: str, toy: str, tmp_path: Path) -> None:
     ByteNet copies: what comes last first is far for a network whose columns stand side by side.
     """
     objective = {"kind": "balanced-next-token" if kind.startswith("moe") else "next-token"}
-    plain: dict[str, Any] = {"data": {"kind": toy, **DATA}, "inputs": {"kind": "words"}, "objective": objective}
+    plain: dict[str, Any] = {"data": {"kind": toy, **DATA}, "input": {"tokenizer": "words"}, "objective": objective}
     training = {**TRAINING, "average": "ema", "ema_decay": 0.98}
     if kind == "moe-transformer":  # as long as the plain one
         training |= {"steps": 500, "rate": 0.004}

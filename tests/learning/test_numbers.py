@@ -11,7 +11,7 @@ from seqwright.tasks.describer import Describer
 
 SMALL: dict[str, dict[str, Any]] = {
     "data": {"kind": "numbers", "largest": 999, "examples": 2000, "valid": 20, "test": 80},
-    "inputs": {"kind": "characters"},
+    "input": {"tokenizer": "characters"},
     "objective": {"label_smoothing": 0.0},
     "training": {
         "steps": 300,

@@ -12,8 +12,8 @@ from seqwright.runs import open_run, train
 
 SMALL: dict[str, dict[str, Any]] = {
     "data": {"symbols": 9, "shortest": 3, "longest": 3, "examples": 3000, "valid": 40, "test": 60},
-    "inputs": {"kind": "words", "longest": 8},
-    "objective": {"kind": "answer", "label_smoothing": 0.0},
+    "input": {"tokenizer": "words", "longest": 8},
+    "objective": {"kind": "answer-only", "label_smoothing": 0.0},
     "model": {"kind": "gpt", "width": 64, "heads": 2, "layers": 2, "context": 16, "dropout": 0.0},
     "training": {
         "steps": 400, "tokens": 512, "optimizer": "adamw", "rate": 0.005, "schedule": "cosine", "warmup": 50,

@@ -33,7 +33,7 @@ def test_it_learns_a_toy(name: str, tmp_path: Path) -> None:
     recipe = recipe_from(
         {
             "data": {"kind": toy, **DATA},
-            "inputs": {"kind": "words"},
+            "input": {"tokenizer": "words"},
             "model": {"dropout": 0.0, **model},
             "training": {**TRAINING, **training},
         }

@@ -4,10 +4,9 @@ from pathlib import Path
 from random import Random
 from typing import Any
 
+from seqwright.kinds import task_of
 from seqwright.recipe import recipe_from
 from seqwright.runs import Run, data_of, open_run, train
-from seqwright.tasks.tagger import Tagger
-from seqwright.tasks.tagging import TaggingTask
 
 WORDS = ["a", "b", "c", "d", "e"]
 
@@ -30,14 +29,15 @@ def trained(folder: Path, *, bidirectional: bool) -> Run:
     data = {"kind": "tagged", "train": write(folder / "a", 400, 1), "valid": write(folder / "b", 100, 2)}
     model = {"kind": "gru", "width": 16, "embedding": 8, "dropout": 0.0, "embedding_dropout": 0.0, "word_dropout": 0.0}
     training = {"steps": 150, "tokens": 512, "rate": 0.02, "schedule": "cosine", "warmup": 10, "device": "cpu"}
-    plain: dict[str, dict[str, Any]] = {"data": data, "inputs": {"kind": "spaced"}, "training": training}
+    plain: dict[str, dict[str, Any]] = {"data": data, "input": {"tokenizer": "whitespace"}, "training": training}
     return train(recipe_from({**plain, "model": {**model, "bidirectional": bidirectional}}), folder / "run")
 
 
 def accuracy(run: Run) -> float:
     """Of new sentences."""
     data = data_of(run.recipe)
-    return TaggingTask().evaluated(run.recipe, data, run.inputs, run.model, "valid", None).scores["accuracy"]
+    found = task_of("token-classification").evaluated(run.recipe, data, run.inputs, run.model, "valid", None)
+    return float(found.scores["accuracy"])
 
 
 def test_what_comes_after_a_word_is_seen_in_both_directions_only(tmp_path: Path) -> None:
@@ -46,4 +46,5 @@ def test_what_comes_after_a_word_is_seen_in_both_directions_only(tmp_path: Path)
     assert accuracy(trained(tmp_path / "one", bidirectional=False)) < 65
     opened = open_run(tmp_path / "both" / "run", which="last")
     sentences = [["a", "b", "c"], ["e"], ["d", "never seen", "a", "a"]]
-    assert Tagger(opened.model, opened.inputs)(sentences) == Tagger(both.model, both.inputs)(sentences)  # to the bit
+    again, before = (run.inputs.predict(run.model, sentences) for run in (opened, both))
+    assert again == before  # to the bit

@@ -11,7 +11,7 @@ from seqwright.runs import open_run, train
 
 SMALL: dict[str, dict[str, Any]] = {
     "data": {"symbols": 7, "shortest": 2, "longest": 5, "examples": 3000, "valid": 50, "test": 100},
-    "inputs": {"kind": "words"},
+    "input": {"tokenizer": "words"},
     "model": {"width": 64, "heads": 4, "encoder_layers": 1, "decoder_layers": 1, "feed_forward": 128, "dropout": 0.0},
     "training": {"steps": 500, "tokens": 512, "rate": 0.003, "schedule": "cosine", "warmup": 50, "device": "cpu"},
 }

@@ -5,13 +5,13 @@ from typing import Any
 
 import pytest
 
+from seqwright.kinds import task_of
 from seqwright.recipe import recipe_from
 from seqwright.runs import data_of, open_run, train
-from seqwright.tasks.forecasting import ForecastingTask
 
 SMALL: dict[str, dict[str, Any]] = {
     "data": {"kind": "waves", "examples": 1000, "valid": 100, "test": 300, "history": 20},
-    "inputs": {"kind": "none"},
+    "input": {"scaling": "none"},
     "training": {"steps": 200, "tokens": 1000, "rate": 0.01, "schedule": "cosine", "warmup": 10, "device": "cpu"},
 }
 
@@ -21,15 +21,15 @@ def test_a_forecaster_beats_the_last_value(kind: str, tmp_path: Path) -> None:
     recipe = recipe_from({**SMALL, "model": {"kind": kind}})
     train(recipe, tmp_path)
     run = open_run(tmp_path)
-    found = ForecastingTask().evaluated(recipe, data_of(recipe), run.inputs, run.model, "test", None).scores
-    assert found["mse"] < found["naive_mse"] / 2
+    found = task_of(recipe.task).evaluated(recipe, data_of(recipe), run.inputs, run.model, "test", None).scores
+    assert found["mse"] < found["baseline_naive_mse"] / 2
 
 
 def test_a_network_of_one_unit_learns_from_every_step(tmp_path: Path) -> None:
     """Sequence to sequence: each of the steps teaches what follows it."""
-    model = {"kind": "rnn", "layers": 0, "output": "recurrent"}
+    model = {"kind": "rnn", "layers": 0, "output_layer": "recurrent"}
     recipe = recipe_from({**SMALL, "model": model, "objective": {"after": "every"}})
     train(recipe, tmp_path)
     run = open_run(tmp_path)
-    found = ForecastingTask().evaluated(recipe, data_of(recipe), run.inputs, run.model, "test", None).scores
-    assert found["mse"] < found["naive_mse"]
+    found = task_of(recipe.task).evaluated(recipe, data_of(recipe), run.inputs, run.model, "test", None).scores
+    assert found["mse"] < found["baseline_naive_mse"]

@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 
 from seqwright.data.alignments import alignment_line, read_alignments
 from seqwright.errors import DataError, UserError
+from seqwright.inputs.spelling import spaced_words
 from seqwright.inputs.tokenizers import Kind, Tokenizer, TokenizerSettings
-from seqwright.inputs.words import spaced_words
 from seqwright.metrics.alignments import (
     Array,
     Gold,
@@ -57,7 +57,7 @@ def test_a_word_without_pieces_is_refused() -> None:
 
 @pytest.mark.parametrize("kind", ["words", "bpe", "unigram", "wordpiece", "characters"])
 def test_words_between_spaces_share_out_all_tokens_in_order(kind: Kind) -> None:
-    tokenizer = Tokenizer.train(["the small dog, who sleeps."], TokenizerSettings(kind=kind, vocabulary=40))
+    tokenizer = Tokenizer.train(["the small dog, who sleeps."], TokenizerSettings(tokenizer=kind, vocabulary=40))
     text = " the  dog, who? sleeps. "
     words = spaced_words(tokenizer, text)
     assert [word for word, _ in words] == text.split()

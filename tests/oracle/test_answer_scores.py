@@ -78,8 +78,8 @@ def test_the_official_script_counts_the_same(seed: int) -> None:
     wanted = official(dict(zip(named, said, strict=True)), list(zip(named, right, strict=True)))
     scores = answer_scores(said, right)
     assert (scores["exact"], scores["f1"]) == pytest.approx(wanted)
-    assert 0 < scores["f1_answerable"] < 100
-    assert 0 < scores["right_unanswerable"] < 100
+    assert 0 < scores["has_answer_f1"] < 100
+    assert 0 < scores["no_answer_exact"] < 100
 
 
 @pytest.mark.parametrize("seed", range(3))

@@ -9,9 +9,9 @@ import pytest
 import torch
 from numpy.typing import NDArray
 
-from seqwright.arpa import read_arpa, write_arpa
 from seqwright.batches.text import texts
 from seqwright.errors import DataError, SettingError
+from seqwright.interchange.arpa import read_arpa, write_arpa
 from seqwright.models.ngram import Ngram, NgramSettings
 
 V = 17

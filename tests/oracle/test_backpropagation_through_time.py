@@ -140,7 +140,7 @@ def test_norms_from_several_last_steps_are_those_of_the_text_up_to_each() -> Non
 
 def test_a_model_is_followed_layer_by_layer_while_it_reads_a_batch() -> None:
     torch.manual_seed(1)
-    settings = RecurrentForecasterSettings(kind="rnn", width=D, layers=2, output="recurrent")
+    settings = RecurrentForecasterSettings(kind="rnn", width=D, layers=2, output_layer="recurrent")
     model = RecurrentForecaster(settings, channels=1, horizon=1).double()
     past_BTC = torch.randn(3, T, 1, dtype=torch.float64)
     first_RK, second_RK, output_RK = gradient_norms_within(

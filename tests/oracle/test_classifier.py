@@ -11,23 +11,23 @@ import torch
 from torch import Tensor, nn
 
 from seqwright.layers.recurrence import Weights
-from seqwright.models.classifier import RecurrentClassifier, RecurrentClassifierSettings
+from seqwright.models.headed import RecurrentClassifierSettings, pooled_model
 from tests.small_models import some_labelled
 
 D, E, V, C = 7, 5, 13, 3
 
 
-def built(**settings: Any) -> RecurrentClassifier:
+def built(**settings: Any) -> Any:
     torch.manual_seed(2)
     chosen = RecurrentClassifierSettings(**{"width": D, "embedding": E, **settings})
-    return RecurrentClassifier(chosen, vocabulary=V, classes=C).eval()
+    return pooled_model(chosen, vocabulary=V, classes=C).eval()
 
 
-def torchs_own(model: RecurrentClassifier, kind: Callable[..., nn.RNNBase]) -> nn.RNNBase:
+def torchs_own(model: Any, kind: Callable[..., nn.RNNBase]) -> nn.RNNBase:
     """The same layer as torch has it, the second bias zero."""
-    settings = model.settings
+    settings = model.body.settings
     theirs = kind(E, D, num_layers=settings.layers, batch_first=True, bidirectional=settings.bidirectional).eval()
-    cells = [weights for weights in model.recurrent.modules() if isinstance(weights, Weights)]
+    cells = [weights for weights in model.body.recurrent.modules() if isinstance(weights, Weights)]
     names = [
         f"l{layer}{way}" for layer in range(settings.layers) for way in ["", "_reverse"][: 1 + theirs.bidirectional]
     ]
@@ -63,10 +63,10 @@ def test_it_is_what_torch_makes_of_each_row_alone(
     assert carry is None
     assert found_BC.shape == (4, C)
     for row, real_T in enumerate(batch.real_BT):
-        x_1TE = model.embedding(batch.input_BT[row, real_T]).unsqueeze(0)
+        x_1TE = model.body.embedding(batch.input[row, real_T]).unsqueeze(0)
         hidden_1TD, last = own(x_1TE)
         last_L1D = last[0] if isinstance(last, tuple) else last
-        target_C = model.output(pooled(hidden_1TD[0], last_L1D[:, 0], pooling, 1 + bidirectional))
+        target_C = model.head.output(pooled(hidden_1TD[0], last_L1D[:, 0], pooling, 1 + bidirectional))
         torch.testing.assert_close(found_BC[row], target_C, rtol=0, atol=1e-6)
 
 
@@ -74,10 +74,10 @@ def test_a_dropped_word_is_as_if_its_vector_were_nothing() -> None:
     """With word dropout alone, the vectors of a text in training are zero or stretched, whole words at a time."""
     model = built(word_dropout=0.5, embedding_dropout=0.0, dropout=0.0).train()
     heard: list[Tensor] = []
-    model.recurrent.register_forward_pre_hook(lambda module, given: heard.append(given[0]))
+    model.body.recurrent.register_forward_pre_hook(lambda module, given: heard.append(given[0]))
     torch.manual_seed(1)
     model(some_labelled(), None)
-    plain_BTE = model.embedding(some_labelled().input_BT)
+    plain_BTE = model.body.embedding(some_labelled().input)
     stretch_BTE = (heard[0] / plain_BTE).detach()
     kept_BT = stretch_BTE[..., 0]
     assert set(kept_BT.flatten().round(decimals=4).tolist()) == {0.0, 2.0}
@@ -87,7 +87,7 @@ def test_a_dropped_word_is_as_if_its_vector_were_nothing() -> None:
 def test_embedding_dropout_drops_the_same_values_at_every_word() -> None:
     model = built(word_dropout=0.0, embedding_dropout=0.5, dropout=0.0).train()
     heard: list[Tensor] = []
-    model.recurrent.register_forward_pre_hook(lambda module, given: heard.append(given[0]))
+    model.body.recurrent.register_forward_pre_hook(lambda module, given: heard.append(given[0]))
     model(some_labelled(), None)
     kept_BTE = heard[0] != 0
     assert bool((kept_BTE == kept_BTE[:, :1]).all())

@@ -47,7 +47,7 @@ class Says(nn.Module):
 
 def texts(target_B: list[int]) -> TaughtLabels:
     tokens_BT, real_BT = torch.zeros(B, T, dtype=torch.int64), torch.ones(B, T, dtype=torch.bool)
-    return TaughtLabels(tokens_BT, real_BT, torch.tensor(target_B), tokens_BT, drawn(B, C, seed=2))
+    return TaughtLabels(tokens_BT, real_BT, torch.tensor(target_B), tokens_BT, teacher_BC=drawn(B, C, seed=2))
 
 
 def labels(**settings: float) -> DistilledLabels:
@@ -109,7 +109,7 @@ def test_nothing_to_learn_from_is_refused() -> None:
     with pytest.raises(ValueError, match="nothing would be learnt"):
         DistilledLabelsSettings(teacher="", soft=0, labels=0)
     with pytest.raises(ValueError, match="nothing would be learnt"):
-        DistilledTokensSettings(teacher="", soft=0, words=0)
+        DistilledTokensSettings(teacher="", soft=0, masked_token=0)
 
 
 # ---------------------------------------------------------------------------------------------------- hidden words
@@ -215,7 +215,7 @@ def test_the_teacher_reads_a_batch_before_it_is_learnt_from_where_its_vectors_co
     prepared = objective.prepare(SaysWords(), batch)
     assert batch.teacher_BTD is None
     assert torch.equal(prepared.teacher_BTD, theirs_BTD)
-    assert objective.counts(prepared)["hidden"] == batch.tokens
+    assert objective.counts(prepared)["cosine"] == batch.tokens
     assert DistilledTokens(tokens()).prepare(SaysWords(), batch) is batch
 
 

@@ -209,7 +209,7 @@ def test_nothing_is_noted_where_nobody_collects() -> None:
 
 
 @pytest.mark.parametrize(
-    ("kind", "task", "layers"), [("moe-lstm", "language", 1), ("moe-transformer", "translation", 3)]
+    ("kind", "task", "layers"), [("moe-lstm", "language-modeling", 1), ("moe-transformer", "translation", 3)]
 )
 def test_the_objective_adds_what_the_layers_note(kind: str, task: str, layers: int) -> None:
     torch.manual_seed(1)
@@ -233,8 +233,8 @@ def test_batches_that_share_an_update_count_by_their_tokens() -> None:
     """The losses of two micro-batches are their means, weighted by the tokens of each."""
     torch.manual_seed(1)
     model, batch = (
-        small("moe-lstm", "language"),
-        example("moe-lstm", "language"),
+        small("moe-lstm", "language-modeling"),
+        example("moe-lstm", "language-modeling"),
     )  # without noise, so that the parts can be had one by one
     model.eval()
     objective = BalancedNextToken()
@@ -263,7 +263,7 @@ def test_a_transformer_with_one_expert_is_the_plain_one() -> None:
     torch.manual_seed(1)
     plain, batch = small("transformer", "translation").eval(), example("transformer", "translation")
     shape = plain.settings.model_dump(exclude={"kind", "size"})
-    settings = moe_transformer.MoETransformerSettings(**shape, experts=1, chosen=1, every=1)
+    settings = moe_transformer.MoETransformerSettings(**shape, experts=1, experts_per_token=1, every=1)
     model = moe_transformer.MoETransformer(settings, source_vocabulary=17, target_vocabulary=11, shared=False).eval()
     tensors = {
         f"transformer.{name.replace('feed_forward.', 'feed_forward.experts.0.')}"
@@ -291,7 +291,7 @@ def test_every_so_many_blocks_one_has_experts(every: int, wanted: str) -> None:
 
 @torch.no_grad()
 def test_the_language_model_is_lstm_experts_lstm_each_added_to_what_it_read() -> None:
-    model, batch = small("moe-lstm", "language").eval(), example("moe-lstm", "language")
+    model, batch = small("moe-lstm", "language-modeling").eval(), example("moe-lstm", "language-modeling")
     networks = []
     for part in (model.below, model.above):
         network: Any = nn.LSTM(7, 7, batch_first=True)
@@ -313,5 +313,5 @@ def test_the_language_model_is_lstm_experts_lstm_each_added_to_what_it_read() ->
 
 @pytest.mark.parametrize("settings", [moe_lstm.MoELSTMSettings, moe_transformer.MoETransformerSettings])
 def test_no_more_experts_can_be_chosen_than_there_are(settings: Any) -> None:
-    with pytest.raises(ValidationError, match="chosen is 5, but there are only 4 experts"):
-        settings(experts=4, chosen=5)
+    with pytest.raises(ValidationError, match="experts_per_token is 5, but there are only 4 experts"):
+        settings(experts=4, experts_per_token=5)

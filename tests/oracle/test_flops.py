@@ -11,10 +11,10 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
+from seqwright.comparison.flops import counted
 from seqwright.layers.attention import Attention
 from seqwright.layers.recurrence import GRUCell, LSTMCell, RNNCell
 from seqwright.layers.scanning import Recurrent
-from seqwright.training.flops import counted
 
 B, T, S, E, D, H, K = 3, 7, 5, 13, 11, 2, 17
 

@@ -75,6 +75,15 @@ def test_with_every_step_a_gradient_reaches_all() -> None:
     torch.testing.assert_close(model.forecast.grad, wanted)
 
 
+def test_the_targets_after_every_step_are_made_of_the_window() -> None:
+    model, batch = example()
+    last = batch.replace(target_BSNC=batch.target_BSNC[:, -1:])
+    chosen = objective(after="every")
+    found, same = (chosen(model, each, None)[0].parts["loss"] for each in (last, batch))
+    assert torch.equal(found.sum, same.sum)
+    assert found.over == same.over == chosen.counts(last)["loss"] == B * T * N * C
+
+
 def test_a_model_that_forecasts_only_once_cannot_learn_from_every_step() -> None:
     _, batch = example()
     with pytest.raises(SettingError, match=r"objective\.after is 'every', but this model forecasts only after the las"):

@@ -74,7 +74,7 @@ def test_a_dense_output_reads_the_highest_state(kind: str) -> None:
 
 @pytest.mark.parametrize("kind", TORCH)
 def test_a_recurrent_output_is_one_more_layer(kind: str) -> None:
-    model, batch = recurrent(kind=kind, layers=2, output="recurrent"), example(every=True)
+    model, batch = recurrent(kind=kind, layers=2, output_layer="recurrent"), example(every=True)
     assert model.output is not None
     hidden_BTD = as_torch(model.recurrent, kind, C, D, 2)(batch.input_BTC)[0]
     close(model(batch, None)[0].flatten(2), as_torch(model.output, kind, D, N * C, 1)(hidden_BTD)[0])
@@ -82,7 +82,7 @@ def test_a_recurrent_output_is_one_more_layer(kind: str) -> None:
 
 def test_the_simple_rnn_is_a_single_cell() -> None:
     torch.manual_seed(3)
-    settings = RecurrentForecasterSettings(kind="rnn", layers=0, output="recurrent")
+    settings = RecurrentForecasterSettings(kind="rnn", layers=0, output_layer="recurrent")
     model = RecurrentForecaster(settings, channels=1, horizon=1)
     w, u, b = (float(p.detach()) for p in model.parameters())
     past_BTC = torch.randn(B, T, 1)
@@ -95,7 +95,7 @@ def test_the_simple_rnn_is_a_single_cell() -> None:
 @pytest.mark.parametrize("kind", [*TORCH, "ugrnn"])
 @pytest.mark.parametrize("output", ["dense", "recurrent"])
 def test_the_forecast_after_the_last_step_is_the_same_however_many_are_asked_for(kind: str, output: str) -> None:
-    model = recurrent(kind=kind, output=output)
+    model = recurrent(kind=kind, output_layer=output)
     every, last = model(example(every=True), None)[0], model(example(), None)[0]
     assert every.shape == (B, T, N, C)
     assert last.shape == (B, 1, N, C)
@@ -113,5 +113,5 @@ def test_the_future_is_hidden_from_a_recurrent_forecaster(kind: str) -> None:
 
 
 def test_without_a_recurrent_layer_the_output_must_be_one() -> None:
-    with pytest.raises(ValidationError, match="needs output = 'recurrent'"):
+    with pytest.raises(ValidationError, match="needs output_layer = 'recurrent'"):
         RecurrentForecasterSettings(kind="rnn", layers=0)

@@ -68,7 +68,7 @@ def test_with_smoothing_the_plain_loss_is_only_reported() -> None:
 
 def test_weights_say_how_much_a_text_of_each_class_counts() -> None:
     weights = (1.0, 2.0, 0.5, 4.0, 3.0)
-    parts, gradient = descended(LabelsSettings(weights=weights))
+    parts, gradient = descended(LabelsSettings(class_weights=weights))
     weight_C = torch.tensor(weights)
     _, expected = wanted(lambda logits, labels: F.cross_entropy(logits, labels, weight=weight_C, reduction="sum") / B)
     assert list(parts) == ["loss", "weighted"]
@@ -76,5 +76,5 @@ def test_weights_say_how_much_a_text_of_each_class_counts() -> None:
 
 
 def test_a_weight_for_each_class_is_needed() -> None:
-    with pytest.raises(SettingError, match=r"objective.weights has 2 numbers for 5 classes"):
-        Labels(LabelsSettings(weights=(1.0, 2.0)))(Fixed(), batch(), None)
+    with pytest.raises(SettingError, match=r"objective.class_weights has 2 numbers for 5 classes"):
+        Labels(LabelsSettings(class_weights=(1.0, 2.0)))(Fixed(), batch(), None)

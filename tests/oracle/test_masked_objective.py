@@ -10,7 +10,7 @@ from torch import Tensor, nn
 
 from seqwright.batches.masked import Masked
 from seqwright.errors import SettingError
-from seqwright.models.bert_heads import MaskedBert, MaskedBertSettings
+from seqwright.models.bert import MaskedBert, MaskedBertSettings
 from seqwright.objectives.masked_token import MaskedToken
 
 B, T, V = 5, 11, 17
@@ -65,10 +65,12 @@ def test_the_two_parts_are_their_cross_entropies() -> None:
     follows = cross_entropy(next_B2.double().numpy(), batch.next_B.numpy())
     assert carry is None
     assert (
-        objective.counts(batch) == {"loss": count, "next": B} == {name: part.over for name, part in loss.parts.items()}
+        objective.counts(batch)
+        == {"loss": count, "next_sentence": B}
+        == {name: part.over for name, part in loss.parts.items()}
     )
     assert float(loss.parts["loss"].sum) == pytest.approx(words, rel=1e-5)
-    assert float(loss.parts["next"].sum) == pytest.approx(follows, rel=1e-5)
+    assert float(loss.parts["next_sentence"].sum) == pytest.approx(follows, rel=1e-5)
     assert float(loss.total(objective.counts(batch))) == pytest.approx(words / count + follows / B, rel=1e-5)
 
 
@@ -79,7 +81,7 @@ def test_where_nobody_asks_only_the_words_count() -> None:
 
 
 def test_a_model_that_cannot_say_what_follows_is_refused() -> None:
-    with pytest.raises(SettingError, match=r"inputs\.examples"):
+    with pytest.raises(SettingError, match=r"input.rows"):
         MaskedToken()(model_of(pooler=False).float(), batch_of(), None)
 
 

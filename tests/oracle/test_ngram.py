@@ -15,8 +15,8 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from seqwright.arpa import read_arpa
 from seqwright.batches.text import texts
+from seqwright.interchange.arpa import read_arpa
 from seqwright.models.ngram import Ngram, NgramSettings
 
 PADDING, BEGIN, END = 0, 2, 3

@@ -15,15 +15,15 @@ def test_a_word_is_right_if_any_of_its_pronunciations_was_said() -> None:
     wanted = ["EY", "AH", "B IY", "S IY", "K"]
     said = ["AH", "AH", "B AY", "K IY", "S IY"]  # of C what was said first counts
     found = pronunciation_errors(words, said, wanted)
-    assert found["word_error"].value == pytest.approx(100 * 2 / 3)
+    assert found["word_error_rate"].value == pytest.approx(100 * 2 / 3)
     # A: 0 of 1. B: 1 of 2. C: "K IY" is one edit from "K" (length 1) and one from "S IY" (2); the shorter counts.
-    assert found["phoneme_error"].value == pytest.approx(100 * 2 / 4)
-    assert "words:3" in found["word_error"].signature
+    assert found["phoneme_error_rate"].value == pytest.approx(100 * 2 / 4)
+    assert "words:3" in found["word_error_rate"].signature
 
 
 def test_case_and_spaces_count_only_where_they_should() -> None:
     strict, loose = (
-        pronunciation_errors(["A"], [" hh  ah"], ["HH AH"], lowercase=lowercase)["word_error"].value
+        pronunciation_errors(["A"], [" hh  ah"], ["HH AH"], lowercase=lowercase)["word_error_rate"].value
         for lowercase in (False, True)
     )
     assert (strict, loose) == (100.0, 0.0)
@@ -31,7 +31,10 @@ def test_case_and_spaces_count_only_where_they_should() -> None:
 
 def test_nothing_said_is_all_deleted() -> None:
     found = pronunciation_errors(["A"], [""], ["HH AH L"])
-    assert {name: score.value for name, score in found.items()} == {"word_error": 100.0, "phoneme_error": 100.0}
+    assert {name: score.value for name, score in found.items()} == {
+        "word_error_rate": 100.0,
+        "phoneme_error_rate": 100.0,
+    }
 
 
 def test_counts_that_do_not_fit_are_told() -> None:

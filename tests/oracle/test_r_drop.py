@@ -9,7 +9,7 @@ from torch import Tensor, nn
 
 from seqwright.batches.labelled import Labelled
 from seqwright.errors import SettingError
-from seqwright.models.bert_heads import BertClassifier, BertTextSettings
+from seqwright.models.headed import BertTextSettings, pooled_model
 from seqwright.objectives.r_drop import RDrop, RDropSettings
 from tests.small_models import BERT, labelled_with_seconds, small
 
@@ -62,16 +62,16 @@ def test_the_loss_is_half_of_the_papers(smoothing: float) -> None:
 
 
 def test_passes_that_agree_are_not_apart() -> None:
-    model = small("bert", "classification").eval()
+    model = small("bert", "text-classification").eval()
     loss, _ = RDrop()(model, labelled_with_seconds(), None)
-    assert float(loss.parts["apart"].sum.detach()) == 0
+    assert float(loss.parts["kl"].sum.detach()) == 0
     loss, _ = RDrop()(model.train(), labelled_with_seconds(), None)
-    assert float(loss.parts["apart"].sum.detach()) > 0
+    assert float(loss.parts["kl"].sum.detach()) > 0
 
 
 def test_a_model_that_drops_nothing_is_refused() -> None:
     settings: dict[str, Any] = {**BERT, "dropout": 0.0, "head_dropout": 0.0}
-    model = BertClassifier(BertTextSettings(**settings), vocabulary=13, classes=3)
+    model = pooled_model(BertTextSettings(**settings), vocabulary=13, classes=3)
     with pytest.raises(SettingError, match=r"this model drops nothing: set model\.dropout=0\.1"):
         RDrop()(model, labelled_with_seconds(), None)
     RDrop()(model.eval(), labelled_with_seconds(), None)
@@ -79,9 +79,9 @@ def test_a_model_that_drops_nothing_is_refused() -> None:
 
 def test_weights_of_classes_count_in_both_passes() -> None:
     weights = (1.0, 2.0, 0.5, 4.0, 3.0)
-    model, objective = Undecided(), RDrop(RDropSettings(weights=weights))
+    model, objective = Undecided(), RDrop(RDropSettings(class_weights=weights))
     loss, _ = objective(model, batch(), None)
-    assert list(loss.parts) == ["loss", "weighted", "apart"]
+    assert list(loss.parts) == ["loss", "weighted", "kl"]
     each = [
         F.cross_entropy(logits_BC, batch().target_B, weight=torch.tensor(weights), reduction="sum")
         for logits_BC in model.logits_2BC

@@ -158,7 +158,7 @@ def test_iglm_comes_back_to_the_bit(iglm: tuple[Path, Run], transformers: Any, t
         assert torch.equal(tensor, found[name]), name
     assert again.inputs.tokenizer.encode(["[HEAVY][HUMAN]EVQLVES"])[0].tolist() == expected
     assert again.inputs.tokenizer.end == run.inputs.tokenizer.end == names.index("[CLS]")
-    assert again.recipe.inputs == run.recipe.inputs
+    assert again.recipe.input == run.recipe.input
 
 
 def test_iglm_writes_an_antibody(iglm: tuple[Path, Run]) -> None:

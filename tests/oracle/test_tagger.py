@@ -12,24 +12,25 @@ import torch.nn.functional as F
 from torch import nn
 
 from seqwright.layers.recurrence import Weights
-from seqwright.models.tagger import RecurrentTagger, RecurrentTaggerSettings
+from seqwright.models.headed import token_model
+from seqwright.models.reading import ReadingSettings
 from seqwright.objectives.labels import Labels, LabelsSettings
 from tests.small_models import some_tagged
 
 D, E, V, C = 7, 5, 13, 3
 
 
-def built(**settings: Any) -> RecurrentTagger:
+def built(**settings: Any) -> Any:
     torch.manual_seed(2)
-    chosen = RecurrentTaggerSettings(**{"width": D, "embedding": E, **settings})
-    return RecurrentTagger(chosen, vocabulary=V, classes=C).eval()
+    chosen = ReadingSettings(**{"width": D, "embedding": E, **settings})
+    return token_model(chosen, vocabulary=V, classes=C).eval()
 
 
-def torchs_own(model: RecurrentTagger, kind: Callable[..., nn.RNNBase]) -> nn.RNNBase:
+def torchs_own(model: Any, kind: Callable[..., nn.RNNBase]) -> nn.RNNBase:
     """The same layers as torch has them, the second bias zero."""
-    settings = model.settings
+    settings = model.body.settings
     theirs = kind(E, D, num_layers=settings.layers, batch_first=True, bidirectional=settings.bidirectional).eval()
-    cells = [weights for weights in model.recurrent.modules() if isinstance(weights, Weights)]
+    cells = [weights for weights in model.body.recurrent.modules() if isinstance(weights, Weights)]
     ways = ["", "_reverse"][: 1 + settings.bidirectional]
     names = [f"l{layer}{way}" for layer in range(settings.layers) for way in ways]
     with torch.no_grad():
@@ -56,8 +57,8 @@ def test_it_is_what_torch_makes_of_each_row_alone(
     assert carry is None
     assert found_BTC.shape == (*batch.input_BT.shape, C)
     for row, real_T in enumerate(batch.real_BT):
-        hidden_1TD, _ = own(model.embedding(batch.input_BT[row, real_T]).unsqueeze(0))
-        torch.testing.assert_close(found_BTC[row, real_T], model.output(hidden_1TD[0]), rtol=0, atol=1e-6)
+        hidden_1TD, _ = own(model.body.embedding(batch.input_BT[row, real_T]).unsqueeze(0))
+        torch.testing.assert_close(found_BTC[row, real_T], model.head.output(hidden_1TD[0]), rtol=0, atol=1e-6)
 
 
 @torch.no_grad()
@@ -98,7 +99,7 @@ class Fixed(nn.Module):
 def test_only_the_first_token_of_each_word_teaches(smoothing: float, weights: tuple[float, ...] | None) -> None:
     """Against torch's own loss over a list of words that is made by hand."""
     batch, model, theirs = some_tagged(), Fixed(), Fixed()
-    objective = Labels(LabelsSettings(label_smoothing=smoothing, weights=weights))
+    objective = Labels(LabelsSettings(label_smoothing=smoothing, class_weights=weights))
     loss, _ = objective(model, batch, None)
     counts = objective.counts(batch)
     assert set(counts.values()) == {8}

@@ -17,9 +17,12 @@ from seqwright.cli.importing import import_model
 from seqwright.inputs.tokenizers import Tokenizer, TokenizerSettings
 from seqwright.interchange.families import FAMILIES
 from seqwright.layers.taps import listen
+from seqwright.outputs.number import NumberOutput
 from seqwright.recipe import recipe_from
 from seqwright.runs import Run, model_of, open_run, write_run
+from seqwright.tasks.wired import Wires
 from seqwright.training.weights import unique_tensors
+from tests.wires import text_input
 
 transformers = pytest.importorskip("transformers", reason="transformers is not installed: pip install seqwright[dev]")
 transformers.logging.set_verbosity_error()
@@ -38,24 +41,24 @@ CONFIGS: dict[str, dict[str, Any]] = {
     "distilbert": {"dim": 12, "n_heads": 3, "n_layers": 2, "hidden_dim": 19, "max_position_embeddings": CONTEXT},
 }
 ARCHITECTURES = [
-    ("gpt2", "GPT2LMHeadModel", "language"),
-    ("gpt2", "GPT2Model", "language"),
-    ("bert", "BertModel", "masking"),
-    ("bert", "BertForMaskedLM", "masking"),
-    ("bert", "BertForPreTraining", "masking"),
-    ("bert", "BertForSequenceClassification", "classification"),
-    ("bert", "BertForTokenClassification", "tagging"),
-    ("bert", "BertForQuestionAnswering", "questions"),
-    ("roberta", "RobertaModel", "masking"),
-    ("roberta", "RobertaForMaskedLM", "masking"),
-    ("roberta", "RobertaForSequenceClassification", "classification"),
-    ("roberta", "RobertaForTokenClassification", "tagging"),
-    ("roberta", "RobertaForQuestionAnswering", "questions"),
-    ("distilbert", "DistilBertModel", "masking"),
-    ("distilbert", "DistilBertForMaskedLM", "masking"),
-    ("distilbert", "DistilBertForSequenceClassification", "classification"),
-    ("distilbert", "DistilBertForTokenClassification", "tagging"),
-    ("distilbert", "DistilBertForQuestionAnswering", "questions"),
+    ("gpt2", "GPT2LMHeadModel", "language-modeling"),
+    ("gpt2", "GPT2Model", "language-modeling"),
+    ("bert", "BertModel", "masked-language-modeling"),
+    ("bert", "BertForMaskedLM", "masked-language-modeling"),
+    ("bert", "BertForPreTraining", "masked-language-modeling"),
+    ("bert", "BertForSequenceClassification", "text-classification"),
+    ("bert", "BertForTokenClassification", "token-classification"),
+    ("bert", "BertForQuestionAnswering", "question-answering"),
+    ("roberta", "RobertaModel", "masked-language-modeling"),
+    ("roberta", "RobertaForMaskedLM", "masked-language-modeling"),
+    ("roberta", "RobertaForSequenceClassification", "text-classification"),
+    ("roberta", "RobertaForTokenClassification", "token-classification"),
+    ("roberta", "RobertaForQuestionAnswering", "question-answering"),
+    ("distilbert", "DistilBertModel", "masked-language-modeling"),
+    ("distilbert", "DistilBertForMaskedLM", "masked-language-modeling"),
+    ("distilbert", "DistilBertForSequenceClassification", "text-classification"),
+    ("distilbert", "DistilBertForTokenClassification", "token-classification"),
+    ("distilbert", "DistilBertForQuestionAnswering", "question-answering"),
 ]
 
 
@@ -93,13 +96,13 @@ def imported(folder: Path, run: Path) -> Run:
 
 
 def our_batch(run: Run) -> Any:
-    if run.recipe.task == "language":
+    if run.recipe.task == "language-modeling":
         return Text(TOKENS, TOKENS, REAL)
-    return Labelled(TOKENS, REAL, torch.zeros(len(TOKENS)), SEGMENT)
+    return Labelled(TOKENS, REAL, torch.zeros(len(TOKENS)), segments_for(run))
 
 
 def segments_for(run: Run) -> Tensor:
-    tagging, without = run.recipe.task == "tagging", run.recipe.model.kind != "bert"
+    tagging, without = run.recipe.task == "token-classification", run.recipe.model.kind != "bert"
     return torch.zeros_like(SEGMENT) if tagging or without else SEGMENT
 
 
@@ -109,10 +112,10 @@ def ours_said(run: Run) -> tuple[list[Tensor], Tensor | None, Tensor | None]:
     model: Any = run.model
     batch, follows = our_batch(run), None
     embedded: list[Tensor] = []
-    block = (model if run.recipe.task == "language" else model.body).blocks[0]
+    block = (model if run.recipe.task == "language-modeling" else model.body).blocks[0]
     hook = block.register_forward_pre_hook(lambda _, given: embedded.append(given[0]))
     with listen(model) as heard:
-        if run.recipe.task != "masking":
+        if run.recipe.task != "masked-language-modeling":
             output = model(batch)[0]
         else:
             h_BTD = model.body(TOKENS, REAL, SEGMENT)
@@ -164,13 +167,17 @@ def same_outputs(run: Run, model: Any) -> None:
 
 @pytest.mark.parametrize(("family", "architecture", "task"), ARCHITECTURES)
 def test_an_imported_model_computes_the_same(family: str, architecture: str, task: str, tmp_path: Path) -> None:
-    labels = LABELS if task in {"classification", "tagging"} else {}
+    labels = LABELS if task in {"text-classification", "token-classification"} else {}
     model = theirs(family, architecture, tmp_path / "theirs", **labels)
     run = imported(tmp_path / "theirs", tmp_path / "run")
     assert (run.recipe.task, run.recipe.model.context) == (task, CONTEXT)
     same_outputs(run, model)
     if labels:
-        assert list(run.inputs.counts) == ["bad", "so so", "good"]
+        assert list((run.inputs if task == "token-classification" else run.inputs.output).counts) == [
+            "bad",
+            "so so",
+            "good",
+        ]
 
 
 @pytest.mark.parametrize(("family", "architecture", "task"), ARCHITECTURES)
@@ -202,13 +209,13 @@ RECIPES: list[tuple[str, str, dict[str, Any]]] = [
 def test_a_model_of_ours_computes_the_same_there(
     kind: str, architecture: str, settings: dict[str, Any], tmp_path: Path
 ) -> None:
-    tokenizer = Tokenizer.train(WORDS, TokenizerSettings(kind="wordpiece", vocabulary=V), special=("<mask>",))
+    tokenizer = Tokenizer.train(WORDS, TokenizerSettings(tokenizer="wordpiece", vocabulary=V), special=("<mask>",))
     objective = "next-token" if kind == "gpt" else "masked-token"
     sizes = {"width": 12, "heads": 3, "layers": 2, "context": CONTEXT, "feed_forward": 19}
     recipe = recipe_from(
         {
             "data": {"kind": "text", "train": "none.txt"},
-            "inputs": {"kind": "wordpiece", "vocabulary": V},
+            "input": {"tokenizer": "wordpiece", "vocabulary": V},
             "model": {"kind": kind, **sizes, **settings},
             "objective": {"kind": objective},
         }
@@ -230,17 +237,17 @@ def test_a_model_of_ours_computes_the_same_there(
 
 
 def _inputs(task: str, tokenizer: Tokenizer) -> Any:
-    from seqwright.inputs.masked_text import MaskedText
     from seqwright.inputs.plain_text import PlainText
+    from tests.wires import masked_wires
 
-    return PlainText(tokenizer) if task == "language" else MaskedText(tokenizer)
+    return PlainText(tokenizer) if task == "language-modeling" else masked_wires(tokenizer, 16)
 
 
 @pytest.mark.parametrize("kind", ["characters", "words", "bpe", "unigram", "wordpiece"])
 def test_an_exported_tokenizer_of_ours_does_the_same_there(kind: Any, tmp_path: Path) -> None:
     from seqwright.interchange.tokenizer_files import write_tokenizer
 
-    tokenizer = Tokenizer.train(WORDS, TokenizerSettings(kind=kind, vocabulary=97), special=("<mask>",))
+    tokenizer = Tokenizer.train(WORDS, TokenizerSettings(tokenizer=kind, vocabulary=97), special=("<mask>",))
     (tmp_path / "config.json").write_text('{"model_type": "bert"}')
     write_tokenizer(tokenizer, tmp_path, context=CONTEXT, around=True, segments=True)
     there = transformers.AutoTokenizer.from_pretrained(tmp_path)
@@ -292,10 +299,10 @@ def test_a_prompt_is_not_closed_there_before_it_is_written_on(
 
 @pytest.mark.parametrize("family", ["bert", "roberta", "distilbert"])
 def test_a_classifier_with_one_output_rates(family: str, tmp_path: Path) -> None:
-    architecture = next(name for kind, name, task in ARCHITECTURES if (kind, task) == (family, "classification"))
+    architecture = next(name for kind, name, task in ARCHITECTURES if (kind, task) == (family, "text-classification"))
     model = theirs(family, architecture, tmp_path / "theirs", num_labels=1)
     run = imported(tmp_path / "theirs", tmp_path / "run")
-    assert run.recipe.task == "rating"
+    assert run.recipe.task == "text-regression"
     with torch.no_grad():
         rating_B = run.model(our_batch(run))[0].flatten()
     torch.testing.assert_close(rating_B, theirs_said(model, run).logits.flatten(), atol=1e-4, rtol=0)
@@ -306,16 +313,14 @@ def test_a_classifier_with_one_output_rates(family: str, tmp_path: Path) -> None
 
 
 def test_a_rating_is_told_on_the_scale_it_was_learnt_on(tmp_path: Path) -> None:
-    from seqwright.inputs.rated_text import RatedText, Ratings
-
     tokenizer = Tokenizer.train(WORDS, TokenizerSettings(vocabulary=V))
     plain = {
         "data": {"kind": "labelled", "train": "none.tsv"},
         "model": {"kind": "bert", "width": 12, "heads": 3, "layers": 2, "context": CONTEXT},
-        "objective": {"kind": "rating"},
+        "objective": {"kind": "regression"},
     }
     recipe = recipe_from(plain)
-    inputs = RatedText.learnt((), Ratings(2.5, 1.5, 0.0, 5.0), recipe.inputs, tokenizer, begins=True)
+    inputs = Wires(text_input(tokenizer, longest=CONTEXT - 2, begins=True), NumberOutput(2.5, 1.5, 0.0, 5.0))
     write_run(recipe, tmp_path / "run", inputs, shaken(model_of(recipe, inputs.sizes())))
     export_run(tmp_path / "run", tmp_path / "hf", "hf", None, "best", yes=False)
     there: Any = transformers.AutoModelForSequenceClassification.from_pretrained(tmp_path / "hf").eval()

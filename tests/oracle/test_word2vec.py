@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from seqwright.errors import DataError
 from seqwright.inputs.tokenizers import Tokenizer, TokenizerSettings
-from seqwright.word2vec import write_word2vec
+from seqwright.interchange.word2vec import write_word2vec
 
 
 def parsed(content: bytes) -> tuple[list[str], NDArray[np.float32]]:
@@ -51,7 +51,7 @@ def test_every_vector_is_read_back_to_the_bit(name: str, tmp_path: Path) -> None
 @pytest.mark.parametrize("kind", ["characters", "words", "bpe", "wordpiece"])
 def test_tokens_that_are_white_space_can_be_told_apart(kind: str, tmp_path: Path) -> None:
     text = "a b\n\tc\u00a0d\u2028 e  <s> <0x0A> \\n ▁ ,a"
-    tokenizer = Tokenizer.train([text], TokenizerSettings.model_validate({"kind": kind, "vocabulary": 99}))
+    tokenizer = Tokenizer.train([text], TokenizerSettings.model_validate({"tokenizer": kind, "vocabulary": 99}))
     write_word2vec(tmp_path / "out.vec", tokenizer.spellings(), torch.arange(tokenizer.size).float().unsqueeze(1))
     words, numbers = parsed((tmp_path / "out.vec").read_bytes())
     assert numbers[:, 0].tolist() == list(range(tokenizer.size))

@@ -6,12 +6,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-
 from seqwright.cli.answering import answer_questions, print_evaluation
+from seqwright.tasks.questions import QuestionsTask
+
 from seqwright.errors import DataError, RunError, SettingError
 from seqwright.recipe import recipe_from
 from seqwright.runs import data_of, open_run, train
-from seqwright.tasks.questions import QuestionsTask
 from tests.story.command import typed
 
 TEXT = "Ada the baker came at noon. Boris from Lima left early."
@@ -21,7 +21,7 @@ ROWS = [
     ("Who is Carla?", TEXT, ""),
 ]
 TINY: dict[str, dict[str, Any]] = {
-    "inputs": {"kind": "words", "longest": 24, "stride": 6, "question": 6},
+    "input": {"tokenizer": "words", "longest": 24, "stride": 6, "longest_question": 6},
     "model": {"kind": "bert", "width": 16, "heads": 2, "layers": 1, "context": 24, "dropout": 0.0, "head_dropout": 0.0},
     "training": {"steps": 120, "tokens": 96, "rate": 0.01, "schedule": "constant", "warmup": 0, "device": "cpu"},
 }
@@ -141,13 +141,19 @@ def test_a_first_recipe_fits_the_table(
     monkeypatch.chdir(tmp_path)
     many = [("Who is Ada?", f"{number} {TEXT}", "Ada the baker" if number % 2 else "") for number in range(60)]
     Path("mine.tsv").write_text(table([*many, ("Who?", "nobody", "Eve")]).replace("question\t", "asked\t"))
-    assert typed("new", "questions", "--data", "mine.tsv") == 2
+    assert typed("new", "question-answering", "--data", "mine.tsv") == 2
     assert "mine.tsv:1 has no column 'question' but 'asked', 'context', 'answer'" in capfd.readouterr().err
-    assert typed("new", "questions", "--data", "mine.tsv", "data.question=asked") == 0
+    assert typed("new", "question-answering", "--data", "mine.tsv", "data.question=asked") == 0
     said = capfd.readouterr().err
     assert "questions to train on" in said
     assert "of 1 questions no answer stands in the context" in said
-    small = ("inputs.kind=words", "inputs.longest=40", "inputs.stride=20", "inputs.question=10", "model.width=8")
+    small = (
+        "input.tokenizer=words",
+        "input.longest=40",
+        "input.stride=20",
+        "input.longest_question=10",
+        "model.width=8",
+    )
     assert typed("check", "mine.toml", *small, "training.threads=1") == 0
     assert "to beat" in capfd.readouterr().out
 
@@ -156,13 +162,13 @@ def test_what_cannot_be_read_ends_with_one_sentence(
     tmp_path: Path, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    recipe = '[data]\nkind = "questions"\ntrain = "a.tsv"\n[inputs]\nkind = "words"\nlongest = 64\nquestion = 8\n'
+    recipe = '[data]\nkind = "questions"\ntrain = "a.tsv"\n[input]\ntokenizer = "words"\nlongest = 64\nlongest_question = 8\n'
     Path("r.toml").write_text(f'{recipe}stride = 16\n[model]\nkind = "bert"\ncontext = 48\n')
     many = [("Who is Ada?", f"{number} Ada the baker", "Ada the baker") for number in range(40)]
     for text, sentence in {
         "question\tcontext\nWho?\tAda\n": "a.tsv:1 has no column 'answer'",
         table([("Who?", "Ada", "Boris")]): "has an answer that stands in its context",
-        table(many): "inputs.longest = 64 is more than the 48 positions of the model",
+        table(many): "input.longest = 64 is more than the 48 positions of the model",
     }.items():
         Path("a.tsv").write_text(text)
         assert typed("check", "r.toml", "training.threads=1") == 2
@@ -199,7 +205,7 @@ def test_words_that_the_vocabulary_lacks_and_long_questions_are_named(
 def test_only_such_runs_answer(tmp_path: Path) -> None:
     plain: dict[str, Any] = {
         "data": {"kind": "copy", "examples": 50, "valid": 5, "test": 0},
-        "inputs": {"kind": "words"},
+        "input": {"tokenizer": "words"},
         "model": {"size": "tiny", "width": 8, "heads": 2, "feed_forward": 8},
         "training": {"steps": 1, "device": "cpu"},
     }

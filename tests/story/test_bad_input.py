@@ -19,7 +19,7 @@ TINY = [
     "model.encoder_layers=1",
     "model.decoder_layers=1",
     "model.feed_forward=16",
-    "inputs.kind=words",
+    "input.tokenizer=words",
     "training.tokens=256",
     "training.threads=1",
     "training.validate_every=10",
@@ -102,11 +102,11 @@ def test_blank_sides_are_counted_and_reported(say):
 
 def test_overlong_sentences_are_dropped_and_counted_or_refused_as_the_setting_says(say):
     write("a.tsv", numbers() + f"{'1 ' * 40}\t1\n")
-    code, err = say(*train_on("a.tsv"), "inputs.longest=20")
+    code, err = say(*train_on("a.tsv"), "input.longest=20")
     assert code == 0, err
     assert "1 too long" in err
-    answer = say(*train_on("a.tsv"), "inputs.longest=20", "inputs.overlong=refuse", "--run", "runs/other")
-    refused(answer, "inputs.longest", "20")
+    answer = say(*train_on("a.tsv"), "input.longest=20", "input.overlong=refuse", "--run", "runs/other")
+    refused(answer, "input.longest", "20")
 
 
 @pytest.mark.parametrize(
@@ -175,7 +175,7 @@ def test_a_run_without_a_whole_checkpoint(say):
     assert say(*train_on("a.tsv"))[0] == 0
     Path("runs/r/step-000005/model.safetensors").unlink()
     refused(say("translate", "runs/r", "1 2"), "runs/r")
-    Path("runs/r/inputs/shared.json").write_text("{}")
+    Path("runs/r/input/shared.json").write_text("{}")
     refused(say("translate", "runs/r", "1 2"), "shared.json")
 
 

@@ -25,7 +25,7 @@ TINY = [
     "model.encoder_layers=1",
     "model.decoder_layers=1",
     "model.feed_forward=16",
-    "inputs.kind=words",
+    "input.tokenizer=words",
     "training.threads=1",
 ]
 
@@ -171,7 +171,7 @@ def test_with_bpe_dropout_no_batch_outgrows_the_setting_and_the_padding_is_the_r
     recipe = recipe_from(
         {
             "data": {"train": "mine.tsv"},
-            "inputs": {"vocabulary": 300, "bpe_dropout": 0.3},
+            "input": {"vocabulary": 300, "bpe_dropout": 0.3},
             "training": {"tokens": 151},
         }
     )

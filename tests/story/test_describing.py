@@ -114,7 +114,7 @@ def test_what_cannot_be_written_from_is_refused(say) -> None:
     meant = say("generate", "runs/mine", "Fench")
     assert "there is no label 'Fench', expected one of Czech, French, German. Did you mean 'French'?" in meant
     assert "nothing was given to write from; this run wants one of Czech" in say("generate", "runs/mine")
-    assert "learnt description; score is for a language model" in say("score", "runs/mine", "bonjour")
+    assert "learnt vector-to-text; score is for a language model" in say("score", "runs/mine", "bonjour")
     Path("other.tsv").write_text("language\tgreeting\nDutch\thallo\n")
     assert "there is no label 'Dutch'" in say("eval", "runs/mine", "--data", "other.tsv")
 

@@ -8,20 +8,20 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
-from seqwright.tasks.classification import ClassificationTask
-from seqwright.tasks.classifier import Classifier
+from torch import Tensor
 
-from seqwright.batches import Place
+from seqwright.batches import Fixed, Place
 from seqwright.batches.bucketed import Bucketed
-from seqwright.batches.masked import MaskedRows
 from seqwright.comparison.measuring import measured
 from seqwright.errors import DataError, RunError, SettingError
+from seqwright.inputs import Given
+from seqwright.kinds import task_of
 from seqwright.recipe import read_recipe, recipe_from, written
 from seqwright.run_folders import resolved_of
-from seqwright.runs import data_of, model_of, objective_of, open_run, teachers_of, train
+from seqwright.runs import Run, data_of, model_of, objective_of, open_run, teachers_of, train
 from seqwright.tasks import distillation
 from seqwright.tasks.distillation import LIKELIEST, taught
-from seqwright.tasks.masking import MaskedBatches, MaskingTask
+from seqwright.tasks.wired import Part
 from seqwright.training.interruption import Interrupted
 from seqwright.training.reporter import Quiet
 from tests.story.command import typed
@@ -51,7 +51,7 @@ def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
     wrong = [(text, "bad" if label == "good" else "good") for text, label in right]
     data = {"kind": "labelled", "valid": table(folder / "valid.tsv", [review(chance) for _ in range(40)])}
     (folder / "more.txt").write_text("".join(f"{review(chance)[0]}\n" for _ in range(100)))
-    teacher: dict[str, Any] = {"inputs": {"kind": "words"}, "model": TINY, "training": TRAINING}
+    teacher: dict[str, Any] = {"input": {"tokenizer": "words"}, "model": TINY, "training": TRAINING}
     train(recipe_from({"data": {**data, "train": table(folder / "right.tsv", right)}, **teacher}), folder / "teacher")
     wrongly = {"data": {**data, "train": table(folder / "wrong.tsv", wrong)}, "model": {"kind": "gru", "width": 8}}
     (folder / "student.toml").write_text(written({**wrongly, "training": {**TRAINING, "save_every": 10}}))
@@ -65,7 +65,7 @@ def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
             "valid": "20%",
             "split": "end",
         },
-        "inputs": {"kind": "words", "longest": 24},
+        "input": {"tokenizer": "words", "longest": 24},
         "objective": {"kind": "masked-token"},
         "model": TINY,
         "training": TRAINING,
@@ -90,12 +90,18 @@ def lesson(home: Path, recipe: Any, task: Any) -> Any:
 # ---------------------------------------------------------------------------------------------------- labels
 
 
+def log_probabilities(run: Run, texts: list[str]) -> Tensor:
+    """`logp_BC`: what a run says of texts."""
+    found = run.inputs.predict(run.model, texts)
+    return -torch.tensor([[one.losses[label] for label in run.inputs.output.labels] for one in found]).double()
+
+
 def test_a_student_learns_from_texts_alone(home: Path, tmp_path: Path) -> None:
     """Every label of its training part is wrong: whatever it knows, it has from the teacher."""
     texts = f"objective.unlabelled={home / 'more.txt'}"
     run = train(student(home, "objective.labels=0", texts, "training.steps=120"), tmp_path / "run")
     examples = list(data_of(run.recipe).examples("valid"))
-    said = [found.label for found in Classifier(run.model, run.inputs)([example.text for example in examples])]
+    said = [found.label for found in run.inputs.predictions(run.model, Given(examples))]
     assert np.mean([one == example.label for one, example in zip(said, examples, strict=True)]) >= 0.95
 
 
@@ -107,15 +113,15 @@ def test_a_comparison_knows_the_size_of_a_student_without_asking_its_teacher(hom
 def test_what_is_looked_up_is_what_the_teacher_says(home: Path) -> None:
     recipe = student(home, f"objective.unlabelled={home / 'more.txt'}")
     teacher, seen, without = open_run(home / "teacher"), 0, 0
-    begin = teacher.inputs.begin
-    for batch in lesson(home, recipe, ClassificationTask()).once():
+    begin = teacher.inputs.tokenizer.begin
+    for batch in lesson(home, recipe, task_of("text-classification")).once():
         texts = [
             teacher.inputs.tokenizer.decode(tokens_T[real_T].tolist()[:-1])  # the end is not text
-            for tokens_T, real_T in zip(batch.input_BT, batch.real_BT, strict=True)
+            for tokens_T, real_T in zip(batch.input_B, batch.real_BT, strict=True)
         ]
         assert begin is not None
-        assert begin not in batch.input_BT  # the student has no such token, though its teacher has
-        logp_BC = Classifier(teacher.model, teacher.inputs).log_probabilities(texts)
+        assert begin not in batch.input_B  # the student has no such token, though its teacher has
+        logp_BC = log_probabilities(teacher, texts)
         torch.testing.assert_close(batch.teacher_BC.double().log_softmax(-1), logp_BC, rtol=0, atol=1e-5)
         seen, without = seen + len(texts), without + int((batch.target_B < 0).sum())
     assert (seen, without) == (220, 100)
@@ -125,17 +131,17 @@ def test_of_several_teachers_the_mean_is_learnt(home: Path, tmp_path: Path) -> N
     """Said by hand: the mean of what two classifiers think probable of the same texts."""
     first = open_run(home / "teacher")
     sooner = first.recipe.training.model_copy(update={"steps": 2})
-    inputs = first.recipe.inputs.model_copy(update={"longest": first.inputs.longest})
+    inputs = first.recipe.input.model_copy(update={"longest": first.inputs.input.longest})
     second = train(first.recipe._replace(training=sooner, inputs=inputs), tmp_path / "second")
     teachers = [str(home / "teacher"), str(tmp_path / "second")]
     recipe = read_recipe(str(home / "student.toml"), run=tmp_path / "run", teachers=teachers)
     differ = 0.0
-    for batch in lesson(home, recipe, ClassificationTask()).once():
+    for batch in lesson(home, recipe, task_of("text-classification")).once():
         texts = [
             first.inputs.tokenizer.decode(tokens_T[real_T].tolist()[:-1])
-            for tokens_T, real_T in zip(batch.input_BT, batch.real_BT, strict=True)
+            for tokens_T, real_T in zip(batch.input_B, batch.real_BT, strict=True)
         ]
-        one_BC, other_BC = (Classifier(run.model, run.inputs).log_probabilities(texts).exp() for run in (first, second))
+        one_BC, other_BC = (log_probabilities(run, texts).exp() for run in (first, second))
         differ = max(differ, float((one_BC - other_BC).abs().max()))
         found_BC = batch.teacher_BC.double().softmax(-1)
         torch.testing.assert_close(found_BC, (one_BC + other_BC) / 2, rtol=0, atol=1e-5)
@@ -209,7 +215,7 @@ def test_a_teacher_that_changed_is_noticed(home: Path, tmp_path: Path) -> None:
         return read_recipe(str(home / "student.toml"), given, run=tmp_path / "run", teachers=teachers)
 
     train(recipe(), tmp_path / "run")
-    labels = tmp_path / "teacher" / "inputs" / "labels.json"
+    labels = tmp_path / "teacher" / "input" / "labels.json"
     labels.write_text(labels.read_text().replace('"longest": 30', '"longest": 29'))
     with pytest.raises(RunError, match=r"changed since it was begun \(teacher\)"):
         train(recipe(), tmp_path / "run")
@@ -235,9 +241,9 @@ def test_blocks_that_are_not_there_cannot_be_taken(home: Path, tmp_path: Path) -
     model = {**TINY, "weights": str(home / "teacher"), "layers": 2}
     with pytest.raises(RunError, match=r"model\.take is \[0, 3\], but the blocks of .* are 0 to 2"):
         train(recipe_from({**plain, "model": {**model, "init_layers": [0, 3]}}), tmp_path / "run")
-    with pytest.raises(SettingError, match="take names 1 blocks for 2 layers"):
+    with pytest.raises(SettingError, match="init_layers names 1 blocks for 2 layers"):
         recipe_from({**plain, "model": {**model, "init_layers": [0]}})
-    with pytest.raises(SettingError, match="take chooses blocks of weights, which is not given"):
+    with pytest.raises(SettingError, match="init_layers chooses blocks of weights, which is not given"):
         recipe_from({**plain, "model": {**TINY, "init_layers": [0, 1, 2]}})
 
 
@@ -245,7 +251,9 @@ def test_blocks_that_are_not_there_cannot_be_taken(home: Path, tmp_path: Path) -
 
 
 def test_the_likeliest_words_that_are_looked_up_are_the_teachers(home: Path) -> None:
-    batches = lesson(home, student(home, recipe="words.toml", teacher="words-teacher"), MaskingTask())
+    batches = lesson(
+        home, student(home, recipe="words.toml", teacher="words-teacher"), task_of("masked-language-modeling")
+    )
     model: Any = open_run(home / "words-teacher").model
     for place in (Place(0, 0), Place(3, 1)):  # the same words are hidden in every epoch
         batch = batches.at(place)
@@ -264,8 +272,8 @@ def test_the_likeliest_words_that_are_looked_up_are_the_teachers(home: Path) -> 
 
 
 def test_a_student_comes_to_say_hidden_words_as_its_teacher_does(home: Path, tmp_path: Path) -> None:
-    recipe = student(home, "objective.words=0", "training.steps=60", recipe="words.toml", teacher="words-teacher")
-    batches, objective = lesson(home, recipe, MaskingTask()), objective_of(recipe)
+    recipe = student(home, "objective.next_token=0", "training.steps=60", recipe="words.toml", teacher="words-teacher")
+    batches, objective = lesson(home, recipe, task_of("masked-language-modeling")), objective_of(recipe)
 
     @torch.no_grad()
     def distance(model: Any) -> float:
@@ -276,7 +284,7 @@ def test_a_student_comes_to_say_hidden_words_as_its_teacher_does(home: Path, tmp
 
 
 def test_with_vectors_of_another_width_the_projection_is_saved_and_goes_on(home: Path, tmp_path: Path) -> None:
-    given = ["objective.hidden=1.0", "training.steps=4", "training.save_every=2", "training.keep=9"]
+    given = ["objective.cosine=1.0", "training.steps=4", "training.save_every=2", "training.keep=9"]
     recipe = student(home, *given, recipe="words.toml", teacher="words-teacher")
     train(recipe, tmp_path / "whole")
     assert (tmp_path / "whole" / "step-000004" / "objective.safetensors").is_file()
@@ -292,14 +300,16 @@ def test_with_vectors_of_another_width_the_projection_is_saved_and_goes_on(home:
 def new(recipe: Any) -> Any:
     """The student before it learns."""
     tokenizer = open_run(Path(recipe.objective.teacher)).inputs.tokenizer
-    return model_of(recipe, MaskingTask().learnt_inputs(recipe, data_of(recipe), tokenizer).sizes()).eval()
+    return model_of(
+        recipe, task_of("masked-language-modeling").learnt_inputs(recipe, data_of(recipe), tokenizer).sizes()
+    ).eval()
 
 
 # ---------------------------------------------------------------------------------------------------- bad input
 
 
 def test_a_teacher_of_another_task_is_refused(home: Path, tmp_path: Path) -> None:
-    with pytest.raises(RunError, match="is for masking, but the recipe is for classification"):
+    with pytest.raises(RunError, match="is for masked-language-modeling, but the recipe is for text-classification"):
         train(student(home, teacher="words-teacher"), tmp_path / "run")
 
 
@@ -310,13 +320,16 @@ def test_a_teacher_with_other_labels_is_refused(home: Path, tmp_path: Path) -> N
 
 
 def test_a_teacher_with_another_tokenizer_is_refused(home: Path, tmp_path: Path) -> None:
-    given = [f"objective.teacher={home / 'teacher'}", "objective.kind=distilled-labels", "inputs.kind=characters"]
-    with pytest.raises(RunError, match=r"cuts text into other tokens than the student; set inputs\.tokenizer to"):
+    given = [f"objective.teacher={home / 'teacher'}", "objective.kind=label-distillation", "input.tokenizer=characters"]
+    with pytest.raises(RunError, match=r"cuts text into other tokens than the student; set input.like to"):
         train(read_recipe(str(home / "student.toml"), given), tmp_path / "run")
 
 
 def test_a_recipe_of_another_task_cannot_be_distilled(home: Path) -> None:
-    with pytest.raises(SettingError, match="for language, which cannot be distilled; classification and masking can"):
+    with pytest.raises(
+        SettingError,
+        match="for language-modeling, which cannot be distilled; text-classification and masked-language-modeling can",
+    ):
         student(home, "objective.kind=next-token", "model.kind=gru", recipe="words.toml")
 
 
@@ -335,18 +348,20 @@ def test_texts_without_labels_must_be_there(home: Path, tmp_path: Path) -> None:
 
 def test_fixed_masks_do_not_depend_on_epoch_or_seed(home: Path) -> None:
     recipe = student(home, recipe="words.toml", teacher="words-teacher")
-    batches: MaskedBatches = lesson(home, recipe, MaskingTask()).batches
-    assert isinstance(batches.rows, MaskedRows)
-    drawn = batches.rows.examples, batches.rows.masks
-    other, free = (
-        Bucketed(MaskedRows(*drawn, seed=5, fixed=fixed), batches.collate, tokens=90, seed=5) for fixed in (True, False)
+    batches: Bucketed[Any, Any] = lesson(home, recipe, task_of("masked-language-modeling")).batches
+    data = data_of(recipe)
+    wires = task_of("masked-language-modeling").learnt_inputs(
+        recipe, data, open_run(home / "words-teacher").inputs.tokenizer
     )
+    rows = wires.input.encode(Part(data, "train"), seed=5)
+    again = recipe._replace(training=recipe.training.model_copy(update={"seed": 5, "tokens": 90}))
+    other, free = (wires.learning(again, Part(data, "train"), some) for some in (Fixed(rows), rows))
 
-    def hidden(some: MaskedBatches, epoch: int) -> dict[int, tuple[list[int], list[bool]]]:
+    def hidden(some: Any, epoch: int) -> dict[int, tuple[list[int], list[bool]]]:
         found = {}
         for number in range(some.in_epoch(epoch)):
             batch = some.at(Place(epoch, number))
-            for row, example in enumerate(batch.example_B.tolist()):
+            for row, example in enumerate(batch.row_B.tolist()):
                 real_T = batch.real_BT[row]
                 found[example] = (batch.input_BT[row][real_T].tolist(), batch.chosen_BT[row][real_T].tolist())
         return found

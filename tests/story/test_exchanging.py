@@ -53,9 +53,9 @@ def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
         Path("mine.txt").write_text("\n".join(sentences(1, 300)), encoding="utf-8")
         Path("held.txt").write_text("\n".join([*sentences(2, 40), "the bird  sat", "don't"]), encoding="utf-8")
         data = {"kind": "text", "train": "mine.txt", "valid": "10%"}
-        for kind in ("spaced", "words", "bpe"):
-            inputs = {"kind": kind, "joined": False, "vocabulary": 40}
-            plain: dict[str, Any] = {"data": data, "inputs": inputs, "model": {"kind": "ngram", "order": 3}}
+        for kind in ("whitespace", "words", "bpe"):
+            inputs = {"tokenizer": kind, "rows": "documents", "vocabulary": 40}
+            plain: dict[str, Any] = {"data": data, "input": inputs, "model": {"kind": "ngram", "order": 3}}
             train(recipe_from(plain, name=kind), Path("runs") / kind)
         plain |= {"model": {"kind": "lstm", "width": 8}, "training": {"steps": 2, "validate_every": 2, "tokens": 64}}
         train(recipe_from(plain, name="lstm"), Path("runs/lstm"))
@@ -81,17 +81,17 @@ def bits(say: Say, run: str) -> list[dict[str, Any]]:
 # ------------------------------------------------------------------------------------------------ ARPA
 
 
-@pytest.mark.parametrize("kind", ["spaced", "words", "bpe"])
+@pytest.mark.parametrize("kind", ["whitespace", "words", "bpe"])
 def test_an_n_gram_that_was_exported_and_imported_scores_to_the_same_digit(say: Say, home: Path, kind: str) -> None:
     code, _, err = say("export", f"runs/{kind}", f"{kind}.arpa.gz")
     assert code == 0, err
-    words = [] if kind == "spaced" else ["--inputs", f"runs/{kind}"]
+    words = [] if kind == "whitespace" else ["--inputs", f"runs/{kind}"]
     code, _, err = say("import", f"{kind}.arpa.gz", "--run", f"runs/{kind}-again", *words)
     assert code == 0, err
     assert "left out" not in err
     before, after = bits(say, f"runs/{kind}"), bits(say, f"runs/{kind}-again")
     assert len(before) == 42
-    if kind == "spaced":  # where two spaces are one, as for other programs
+    if kind == "whitespace":  # where two spaces are one, as for other programs
         before, after = ([line for line in some if "  " not in line["text"]] for some in (before, after))
     assert after == before
     say("export", f"runs/{kind}-again", f"{kind}-again.arpa.gz")
@@ -100,7 +100,7 @@ def test_an_n_gram_that_was_exported_and_imported_scores_to_the_same_digit(say: 
 
 def test_kenlm_reads_what_was_exported_and_gives_the_same_probabilities(say: Say, home: Path) -> None:
     kenlm = pytest.importorskip("kenlm", reason="KenLM's Python module is not installed (pip install ufal.kenlm)")
-    say("export", "runs/spaced", "kenlm.arpa")
+    say("export", "runs/whitespace", "kenlm.arpa")
     say("import", "kenlm.arpa", "--run", "runs/kenlm")
     theirs = kenlm.Model(str(home / "kenlm.arpa"))
     for line in [line for line in bits(say, "runs/kenlm") if "<unk>" not in line["text"]]:  # which is no word to KenLM
@@ -140,7 +140,7 @@ def test_the_run_says_where_it_came_from(say: Say, home: Path) -> None:
 
 
 def test_nothing_is_replaced_unless_told_so(say: Say, home: Path) -> None:
-    say("export", "runs/spaced", "taken.arpa")
+    say("export", "runs/whitespace", "taken.arpa")
     before = (home / "taken.arpa").read_bytes()
     refused(say("export", "runs/words", "taken.arpa"), "taken.arpa exists", "--yes")
     assert (home / "taken.arpa").read_bytes() == before
@@ -155,11 +155,13 @@ def test_nothing_is_replaced_unless_told_so(say: Say, home: Path) -> None:
 
 def test_what_cannot_be_exchanged_is_refused_in_one_sentence(say: Say, home: Path) -> None:
     refused(say("export", "runs/lstm", "lstm.arpa"), "is of kind lstm", "n-grams")
-    refused(say("export", "runs/spaced", "spaced.vec"), "no word vectors")
-    refused(say("export", "runs/spaced", "spaced.bin"), "spaced.bin", ".vec or .txt for word2vec", "--to")
-    refused(say("export", "runs/spaced", "x.arpa", "--to", "arpq"), "there is no format 'arpq'. Did you mean 'arpa'?")
-    refused(say("export", "runs/spaced", "x.arpa", "--side", "source"), "--side")
-    refused(say("export", "runs/spaced", "runs", "--to", "arpa"), "runs is a folder")
+    refused(say("export", "runs/whitespace", "spaced.vec"), "no word vectors")
+    refused(say("export", "runs/whitespace", "spaced.bin"), "spaced.bin", ".vec or .txt for word2vec", "--to")
+    refused(
+        say("export", "runs/whitespace", "x.arpa", "--to", "arpq"), "there is no format 'arpq'. Did you mean 'arpa'?"
+    )
+    refused(say("export", "runs/whitespace", "x.arpa", "--side", "source"), "--side")
+    refused(say("export", "runs/whitespace", "runs", "--to", "arpa"), "runs is a folder")
     refused(say("import", "mine.txt"), "mine.txt", ".arpa")
     refused(say("import", "hnd.arpa"), "no file hnd.arpa", "Did you mean 'hand.arpa'?")
     say("export", "runs/words", "pieces.arpa")
@@ -177,9 +179,9 @@ def test_what_cannot_be_exchanged_is_refused_in_one_sentence(say: Say, home: Pat
 
 
 def test_words_that_the_tokenizer_lacks_are_counted(say: Say) -> None:
-    code, _, err = say("import", "hand.arpa", "--run", "runs/few", "--inputs", "runs/spaced")
+    code, _, err = say("import", "hand.arpa", "--run", "runs/few", "--inputs", "runs/whitespace")
     assert code == 0, err
-    assert "left out 5 n-grams with words that the vocabulary of runs/spaced lacks" in err
+    assert "left out 5 n-grams with words that the vocabulary of runs/whitespace lacks" in err
 
 
 # ------------------------------------------------------------------------------------------------ word vectors
@@ -246,7 +248,7 @@ def test_one_word_in_several_texts_is_compared(say: Say) -> None:
 # ------------------------------------------------------------------------------------------------ what is kept
 
 
-RECIPE = """inputs = { kind = "spaced", joined = false }
+RECIPE = """input = { tokenizer = "whitespace", rows = "documents" }
 [data]
 kind = "text"
 train = "mine.txt"
@@ -273,7 +275,7 @@ def counts(home: Path) -> dict[int, tuple[int, int, int]]:
     found: dict[int, tuple[int, int, int]] = {}
     for n, least in ((2, 0), (3, 1)):
         seen: dict[tuple[str, ...], int] = {}
-        for line in files.texts("train"):
+        for line in files.examples("train"):
             words = ["<s>", *line.split(), "</s>"]
             for i in range(len(words) - n + 1):
                 gram = tuple(words[i : i + n])

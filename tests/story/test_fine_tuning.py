@@ -22,8 +22,8 @@ LANGUAGE = """
 [data]
 kind = "text"
 train = "text.txt"
-[inputs]
-kind = "words"
+[input]
+tokenizer = "words"
 segment = 16
 [model]
 kind = "gpt"
@@ -93,8 +93,8 @@ def test_a_fine_tuned_run_has_the_sizes_and_the_tokenizer_of_the_one_it_began_fr
     before, after = open_run(Path("runs/language")), open_run(Path("runs/labels"))
     assert (after.recipe.model.width, after.recipe.model.context) == (16, 32)
     assert after.inputs.tokenizer.fingerprint() == before.inputs.tokenizer.fingerprint()
-    assert after.inputs.pairs
-    assert after.inputs.longest == 29  # of 32, beside a beginning and two ends
+    assert after.inputs.input.pairs
+    assert after.inputs.input.longest == 29  # of 32, beside a beginning and two ends
 
 
 def test_pairs_are_classified_from_the_command_line_and_from_a_file(say: Say) -> None:
@@ -116,10 +116,12 @@ def test_ratings_are_numbers(say: Say) -> None:
     assert code == 0, err
     assert -10 < float(out) < 10
     code, out, err = say("classify", "runs/rating", "the cat sat\tthe dog sat", "--json")
-    assert json.loads(out).keys() == {"text", "second", "rating"}
+    assert json.loads(out).keys() == {"text", "second", "value"}
     code, out, err = say("eval", "runs/rating", "--json")
     assert code == 0, err
-    assert {"loss", "mse", "pearson", "spearman", "mean_mse", "words_pearson"} <= json.loads(out).keys()
+    assert {"loss", "mse", "pearson", "spearman", "baseline_mean_mse", "baseline_linear_pearson"} <= json.loads(
+        out
+    ).keys()
     assert list(Path("runs/rating/eval").glob("*.png"))
     assert say("eval", "runs/rating", "--data", "scores.tsv")[0] == 0
 
@@ -127,19 +129,19 @@ def test_ratings_are_numbers(say: Say) -> None:
 def test_checking_knows_pairs_and_ratings(say: Say) -> None:
     code, out, err = say("check", "rating.toml")
     assert code == 0, err
-    assert "pairs of texts rated from 0.5 to 4.5" in " ".join(out.split())
+    assert "pairs of texts with values from 0.5 to 4.5" in " ".join(out.split())
 
 
 def test_new_recipes_find_the_pairs(say: Say) -> None:
-    code, _, err = say("new", "classification", "--data", "pairs.tsv", "-o", "new-pairs.toml")
+    code, _, err = say("new", "text-classification", "--data", "pairs.tsv", "-o", "new-pairs.toml")
     assert code == 0, err
     recipe = read_recipe("new-pairs.toml")
     assert (recipe.data.text, recipe.data.second, recipe.data.label) == ("premise", "hypothesis", "label")
-    code, _, err = say("new", "rating", "--data", "scores.tsv", "-o", "new-scores.toml", "model.width=4")
+    code, _, err = say("new", "text-regression", "--data", "scores.tsv", "-o", "new-scores.toml", "model.width=4")
     assert code == 0, err
     assert "rated from 0.5 to 4.5" in err
-    assert read_recipe("new-scores.toml").task == "rating"
-    refused(say("new", "rating", "--data", "pairs.tsv", "-o", "x.toml"), "the label 'yes'", "must be a number")
+    assert read_recipe("new-scores.toml").task == "text-regression"
+    refused(say("new", "text-regression", "--data", "pairs.tsv", "-o", "x.toml"), "the label 'yes'", "must be a number")
 
 
 def test_layer_wise_rates_and_frozen_bodies_are_settings(say: Say) -> None:
@@ -154,16 +156,16 @@ def test_layer_wise_rates_and_frozen_bodies_are_settings(say: Say) -> None:
 @pytest.mark.parametrize(
     ("words", "found"),
     [
-        (["classify", "runs/labels", "lonely"], ["text 1 is a single one, 'lonely'", "--second"]),
+        (["classify", "runs/labels", "lonely"], ["text 1: 'lonely' is a single text", "--second"]),
         (["classify", "runs/labels", "a", "--second", "b", "--second", "c"], ["1 texts and 2 times --second"]),
         (["classify", "runs/rating", "a\tb", "--top", "2"], ["--top is 2", "one number"]),
-        (["classify", "runs/language", "a"], ["learnt language", "use generate"]),
+        (["classify", "runs/language", "a"], ["learnt language-modeling", "use generate"]),
         (["train", "rating.toml", "--run", "runs/x", "data.train=pairs.tsv"], ["the label 'no'", "must be a number"]),
         (
             ["train", "labels.toml", "--run", "runs/x", "data.second=hypotesis"],
             ["no column 'hypotesis'", "hypothesis'?"],
         ),
-        (["train", "labels.toml", "--run", "runs/x", "inputs.longest=30"], ["the model reads 32 tokens", "longest=29"]),
+        (["train", "labels.toml", "--run", "runs/x", "input.longest=30"], ["the model reads 32 tokens", "longest=29"]),
         (["train", "labels.toml", "--run", "runs/x", "model.weights=runs/none"], ["model.weights", "there is no run"]),
         (["train", "labels.toml", "--run", "runs/x", "model.width=24"], ["leave the sizes out of [model]"]),
         (["train", "labels.toml", "--run", "runs/x", "training.metric=matthew"], ["Did you mean 'matthews'?"]),
@@ -186,7 +188,7 @@ def test_a_label_that_training_lacks_is_refused(say: Say) -> None:
     Path("other.tsv").write_text("premise\thypothesis\tlabel\na cat\ta dog\tmaybe\n")
     refused(say("eval", "runs/labels", "--data", "other.tsv"), "the label 'maybe'", "training knew only 'no', 'yes'")
     Path("single.tsv").write_text("text\tlabel\na cat\tyes\n")
-    refused(say("eval", "runs/labels", "--data", "single.tsv"), "has single texts, but the training part has pairs")
+    refused(say("eval", "runs/labels", "--data", "single.tsv"), "has single texts, but the model reads pairs")
 
 
 def test_a_label_that_no_judged_text_has_is_shown_without_a_share(say: Say) -> None:

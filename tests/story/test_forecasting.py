@@ -10,11 +10,11 @@ from typing import Any
 import numpy as np
 import pytest
 
-from seqwright.cli.forecasting import draw_evaluation, forecast_series, print_evaluation
+from seqwright.cli.evaluating import evaluate_run
+from seqwright.cli.forecasting import forecast_series
 from seqwright.errors import DataError, RunError, SettingError
 from seqwright.recipe import recipe_from
-from seqwright.runs import data_of, open_run, train
-from seqwright.tasks.forecasting import ForecastingTask
+from seqwright.runs import train
 
 DAYS = 200
 
@@ -106,10 +106,17 @@ def test_a_series_that_is_shorter_than_the_past_is_refused(home: Path) -> None:
         forecast(home / "run", file=home / "short.csv")
 
 
+def test_columns_of_another_name_are_told(home: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    lines = (home / "mine.csv").read_text(encoding="utf-8").replace("degrees", "kelvins")
+    (home / "other.csv").write_text(lines, encoding="utf-8")
+    forecast(home / "run", file=home / "other.csv")
+    assert "the columns kelvins are taken for degrees" in capsys.readouterr().err
+
+
 def test_only_forecasters_forecast(tmp_path: Path) -> None:
     plain: dict[str, Any] = {
         "data": {"kind": "copy", "examples": 50, "valid": 5, "test": 0},
-        "inputs": {"kind": "words"},
+        "input": {"tokenizer": "words"},
         "model": {"size": "tiny", "width": 8, "heads": 2, "feed_forward": 8},
         "training": {"steps": 1, "device": "cpu"},
     }
@@ -119,13 +126,10 @@ def test_only_forecasters_forecast(tmp_path: Path) -> None:
 
 
 def test_the_judgement_stands_beside_that_of_simple_forecasts(home: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    run = open_run(home / "run")
-    data = data_of(run.recipe)
-    result = ForecastingTask().evaluated(run.recipe, data, run.inputs, run.model, "test", None)
-    print_evaluation(result)
+    evaluate_run(home / "run", "test", [], {}, "best", as_json=False)
     said = capsys.readouterr().out
     for words in ("this run", "least squares", "seasonal naive (period 7)", "naive", "MASE", "step ahead"):
         assert words in said
-    paths = draw_evaluation(result, home / "run" / "eval" / "windows")
-    assert [path.suffix for path in paths] == [".png", ".svg"]
-    assert all(path.stat().st_size > 1000 for path in paths)
+    for form in ("png", "svg"):
+        (drawn,) = (home / "run" / "eval").glob(f"test-*.{form}")
+        assert drawn.stat().st_size > 1000

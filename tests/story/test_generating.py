@@ -15,7 +15,7 @@ from tests.story.command import typed
 Say = Callable[..., tuple[int, str, str]]
 TEXT = "".join(f"{i} the cat sat on the mat and the dog {i * i} barked\n" for i in range(60))
 RECIPE = """
-inputs = { kind = "characters", segment = 24, longest = 60 }
+input = { tokenizer = "characters", segment = 24, longest = 60 }
 [data]
 kind = "text"
 train = "mine.txt"
@@ -61,7 +61,7 @@ def home(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
         (folder / "mine.txt").write_text(TEXT, encoding="utf-8")
         (folder / "mine.toml").write_text(RECIPE, encoding="utf-8")
         assert typed("train", "mine.toml", "--run", "runs/joined") == 0
-        apart = ["inputs.joined=false", "inputs.packed=true", "inputs.segment=64"]
+        apart = ["input.rows=documents", "input.rows=packed", "input.segment=64"]
         assert typed("train", "mine.toml", "--run", "runs/packed", *apart) == 0
         yield folder
 
@@ -130,9 +130,8 @@ def test_a_text_longer_than_the_context_is_scored_and_evaluated(say: Say) -> Non
 @pytest.mark.parametrize(
     ("overrides", "found"),
     [
-        (["inputs.segment=65"], "inputs.segment is 65, but the model reads at most model.context = 64"),
-        (["inputs.joined=false", "inputs.longest=64"], "inputs.longest is 64 and one token begins each document"),
-        (["inputs.packed=true"], "set joined = false beside it"),
+        (["input.segment=65"], "input.segment is 65, but the model reads at most model.context = 64"),
+        (["input.rows=documents", "input.longest=64"], "input.longest is 64 and one token begins each document"),
     ],
 )
 def test_rows_that_a_model_cannot_read_are_refused(say: Say, overrides: list[str], found: str) -> None:
@@ -145,9 +144,9 @@ def test_rows_that_a_model_cannot_read_are_refused(say: Say, overrides: list[str
 def test_packing_is_refused_to_a_model_that_would_mix_documents_up(say: Say) -> None:
     text = RECIPE.replace('kind = "gpt"', 'kind = "lstm"').replace("heads = 2\n", "").replace("context = 64\n", "")
     Path("lstm.toml").write_text(text, encoding="utf-8")
-    code, _, err = say("train", "lstm.toml", "inputs.joined=false", "inputs.packed=true")
+    code, _, err = say("train", "lstm.toml", "input.rows=documents", "input.rows=packed")
     assert code == 2
-    assert "a model of the kind 'lstm' cannot keep documents in a row apart; set inputs.packed=false" in err
+    assert "a model of the kind 'lstm' cannot keep documents in a row apart; set input.rows=documents" in err
 
 
 @pytest.mark.usefixtures("home")
@@ -155,7 +154,7 @@ def test_check_tells_windows_and_documents_a_row(say: Say) -> None:
     code, out, err = say("check", "mine.toml")
     assert code == 0, err
     assert "of 24 tokens, cut anew each epoch" in out + err
-    code, out, err = say("check", "mine.toml", "inputs.joined=false", "inputs.packed=true", "inputs.segment=64")
+    code, out, err = say("check", "mine.toml", "input.rows=documents", "input.rows=packed", "input.segment=64")
     assert code == 0, err
     assert "documents a row" in out + err
 
@@ -166,7 +165,7 @@ def test_a_training_that_was_stopped_goes_on_to_the_same_bits(name: str) -> None
     """Across the border of an epoch, where windows are cut and documents packed anew."""
     overrides = ["training.schedule=constant", "training.tokens=960"]
     if name == "packed":
-        overrides += ["inputs.joined=false", "inputs.packed=true", "inputs.segment=64"]
+        overrides += ["input.rows=documents", "input.rows=packed", "input.segment=64"]
     for run, all_steps in (("straight", (9,)), ("stopped", (4, 9))):
         for steps in all_steps:
             assert (

@@ -16,8 +16,8 @@ RECIPE = """
 [data]
 kind = "text"
 train = "{data}"
-[inputs]
-kind = "{inputs}"
+[input]
+tokenizer = "{inputs}"
 [model]
 kind = "{model}"
 """
@@ -98,13 +98,13 @@ def test_a_file_of_windows_is_read_as_any_other(say: Say) -> None:
 
 @pytest.mark.usefixtures("_empty_folder")
 def test_a_document_longer_than_allowed_is_left_out_cut_or_refused_as_the_setting_says(say: Say) -> None:
-    apart = training(TEXT + "word " * 300, "inputs.joined=false", "inputs.longest=100")
+    apart = training(TEXT + "word " * 300, "input.rows=documents", "input.longest=100")
     accepted(say(*apart), "left out: 1 too long")
-    accepted(say(*apart, "inputs.overlong=cut", "--run", "runs/cut"), "cut: 1 too long")
-    answer = say(*apart, "inputs.overlong=refuse", "--run", "runs/refused")
-    refused(answer, "1500 tokens", "inputs.longest = 100", "'word word", "inputs.joined to true")
-    answer = say(*training(TEXT, "inputs.joined=false", "inputs.longest=3", "--run", "runs/short"))
-    refused(answer, "no usable document", "longer than inputs.longest = 3", "raise that setting")
+    accepted(say(*apart, "input.overlong=truncate", "--run", "runs/cut"), "cut: 1 too long")
+    answer = say(*apart, "input.overlong=refuse", "--run", "runs/refused")
+    refused(answer, "1500 tokens", "input.longest = 100", "'word word", "input.rows to stream")
+    answer = say(*training(TEXT, "input.rows=documents", "input.longest=3", "--run", "runs/short"))
+    refused(answer, "no usable document", "longer than input.longest = 3", "raise that setting")
 
 
 @pytest.mark.usefixtures("_empty_folder")
@@ -115,10 +115,10 @@ def test_a_document_longer_than_allowed_is_left_out_cut_or_refused_as_the_settin
         ("ngram", "model.smoothing=good-turing", ["model.smoothing", "modified-kneser-ney", "good-turing"]),
         ("ngram", "model.prune=[3, 1]", ["model.prune", "none below the one before"]),
         ("lstm", "model.kind=lstn", ["Did you mean 'lstm'?"]),
-        ("lstm", "model.kind=transformer", ["'transformer' for language", "lstm"]),
+        ("lstm", "model.kind=transformer", ["'transformer' for language-modeling", "lstm"]),
         ("lstm", "model.activation=relu", ["model", "'relu'", "rnn"]),
-        ("lstm", "inputs.segment=0", ["inputs.segment", "1", "0"]),
-        ("lstm", "inputs.kind=chars", ["Did you mean 'characters'?"]),
+        ("lstm", "input.segment=0", ["input.segment", "1", "0"]),
+        ("lstm", "input.tokenizer=chars", ["Did you mean 'characters'?"]),
         ("lstm", "data.documents=sentences", ["data.documents", "'paragraphs'", "sentences"]),
         ("lstm", "data.valid=150%", ["data.valid", "150%", "'5%'"]),
         ("lstm", "training.metric=bleu", ["bleu", "perplexity"]),
@@ -152,7 +152,7 @@ def trained(tmp_path_factory: pytest.TempPathFactory) -> Path:
             ("window", "characters", "mlp"),
         ):
             assert typed(*training(TEXT, inputs=inputs, model=model), "--run", f"runs/{name}") == 0
-        Path("pairs.toml").write_text('data.train = "p.tsv"\ninputs.kind = "words"\n', encoding="utf-8")
+        Path("pairs.toml").write_text('data.train = "p.tsv"\ninput.tokenizer = "words"\n', encoding="utf-8")
         small = ["model.heads=2", "model.encoder_layers=1", "model.decoder_layers=1", "model.feed_forward=16"]
         assert typed("train", "pairs.toml", *SMALL, *small) == 0
     return folder
@@ -177,9 +177,9 @@ def _untouched(trained: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]
     ("command", "found"),
     [
         ("score runs/pairs 1", ["learnt translation", "use translate"]),
-        ("translate runs/characters the", ["learnt language", "use generate, score or prompt"]),
-        ("classify runs/characters the", ["learnt language", "use generate, score or prompt"]),
-        ("forecast runs/characters", ["learnt language", "use generate, score or prompt"]),
+        ("translate runs/characters the", ["learnt language-modeling", "use generate, score or prompt"]),
+        ("classify runs/characters the", ["learnt language-modeling", "use generate, score or prompt"]),
+        ("forecast runs/characters", ["learnt language-modeling", "use generate, score or prompt"]),
         ("generate runs/character the", ["Did you mean 'runs/characters'?"]),
         ("generate runs/characters Ω☃", ["'Ω' '☃'", "vocabulary", "leave them out"]),
         ("generate runs/characters a --beam 3 --temperature 0.8", ["--temperature", "--beam does not draw"]),

@@ -29,7 +29,7 @@ from seqwright.runs import data_of, train
 from seqwright.tasks.language import LanguageTask
 
 RECIPE = """
-inputs = { kind = "characters", segment = 7 }
+input = { tokenizer = "characters", segment = 7 }
 [data]
 kind = "text"
 train = "text.txt"
@@ -109,7 +109,7 @@ def state(run: Path) -> dict[str, Any]:
 def assert_the_same(run: Path, undisturbed: Path) -> None:
     assert differences(undisturbed, run) == []
     assert state(run) == state(undisturbed)
-    for name in ("resolved.toml", "inputs/text.json"):
+    for name in ("resolved.toml", "input/text.json"):
         assert (run / name).read_bytes() == (undisturbed / name).read_bytes()
 
 

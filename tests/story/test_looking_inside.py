@@ -26,14 +26,14 @@ def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
     language = {"kind": "text", "train": str(texts), "valid": str(texts)}
     kinds: dict[str, Plain] = {"gru": {"width": 9}, "lstm": {"width": 9, "layers": 2}, "mlp": {"width": 9}, "ngram": {}}
     for name, model in kinds.items():
-        characters = {"kind": "characters", "segment": 16}
-        made(folder / "runs" / name, {"data": language, "inputs": characters, "model": {"kind": name, **model}})
+        characters = {"tokenizer": "characters", "segment": 16}
+        made(folder / "runs" / name, {"data": language, "input": characters, "model": {"kind": name, **model}})
     blocks = {"width": 8, "heads": 2, "layers": 2, "context": 40}
-    words = {"kind": "words", "segment": 16}
-    made(folder / "runs" / "gpt", {"data": language, "inputs": words, "model": {"kind": "gpt", **blocks}})
+    words = {"tokenizer": "words", "segment": 16}
+    made(folder / "runs" / "gpt", {"data": language, "input": words, "model": {"kind": "gpt", **blocks}})
     hidden = {"kind": "masked-token"}
-    sentences = {"kind": "words", "examples": "sentences", "longest": 32}
-    bert = {"inputs": sentences, "objective": hidden, "model": {"kind": "bert", "pooler": False, **blocks}}
+    sentences = {"tokenizer": "words", "rows": "full-sentences", "longest": 32}
+    bert = {"input": sentences, "objective": hidden, "model": {"kind": "bert", "pooler": False, **blocks}}
     made(folder / "runs" / "bert", {"data": language, **bert})
     series = {"kind": "series", "train": str(rows), "valid": str(rows), "history": 7, "horizon": 1}
     made(folder / "runs" / "series", {"data": series, "model": {"kind": "rnn", "width": 5, "layers": 1}})
@@ -171,7 +171,7 @@ def test_a_word_is_compared_in_several_texts(say: Say, home: Path) -> None:
         (("runs/series",), "reads no text; see what it forecasts with `seqwright forecast runs/series --picture"),
         (("runs/series", TEXT, "--gradients"), "reads no text; leave it out"),
         (("runs/ngram", TEXT), "a model of kind 'ngram', without recurrent units"),
-        (("runs/mlp", TEXT), "`seqwright look runs/mlp TEXT --surprisal` shows how surprising a text is to it"),
+        (("runs/mlp", TEXT), "`seqwright look runs/mlp TEXT --surprisal` shows how surprising a text is"),
         (("runs/mlp", "--gradients"), "no gradient goes back through time in it"),
         (("runs/gru",), "there is nothing to look at: say a text that runs/gru shall read"),
         (("runs/gru", " "), "the text is blank"),
@@ -180,8 +180,8 @@ def test_a_word_is_compared_in_several_texts(say: Say, home: Path) -> None:
         (("runs/gru", TEXT, "--with", "runs/lstm"), "--with is for alignments of translations and for --gradients"),
         (("runs/gru", TEXT, "--units", "--json"), "--json gives the numbers of --lens, --word, --gradients"),
         (("runs/gru", TEXT, "--json"), "--json gives the numbers of --lens"),
-        (("runs/gru", TEXT, "--beam-tree"), "runs/gru learnt language; a beam tree is drawn for translation"),
-        (("runs/gru", TEXT, "--beam", "2"), "--beam is for translation, and runs/gru learnt language"),
+        (("runs/gru", TEXT, "--beam-tree"), "runs/gru learnt language-modeling; a beam tree is drawn for translation"),
+        (("runs/gru", TEXT, "--beam", "2"), "--beam is for translation, and runs/gru learnt language-modeling"),
         (("runs/gru", TEXT, "--rule", "zebra"), "the rule 'zebra' is on nowhere in these 31 tokens"),
         (("runs/gru", TEXT, "--unit", "10"), "layer 1 has the units 1 to 9"),
         (("runs/gru", "--with", "runs/none", "--gradients"), "there is no run runs/none"),

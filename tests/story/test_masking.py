@@ -12,10 +12,10 @@ import torch
 
 from seqwright.batches.labelled import labelled
 from seqwright.errors import DataError, SettingError
+from seqwright.inputs import Given
 from seqwright.recipe import recipe_from
 from seqwright.runs import model_of, open_run, train, write_run
 from seqwright.tasks.embedder import Embedder
-from seqwright.tasks.filler import Filler
 from tests.story.command import typed
 
 SAID = {"cat": "drinks milk", "dog": "eats meat", "bird": "sings songs", "fish": "likes water", "cow": "gives butter"}
@@ -26,7 +26,7 @@ TRAINING = {"tokens": 512, "schedule": "cosine", "rate": 0.01, "warmup": 20, "de
 def plain(folder: Path, **changes: Any) -> dict[str, Any]:
     sections: dict[str, Any] = {
         "data": {"kind": "text", "train": str(folder / "animals.txt"), "valid": "20%", "documents": "paragraphs"},
-        "inputs": {"kind": "words", "vocabulary": 60, "longest": 16, "share": 0.25},
+        "input": {"tokenizer": "words", "vocabulary": 60, "longest": 16, "share": 0.25},
         "model": MODEL,
         "objective": {"kind": "masked-token"},
         "training": {"steps": 300, **TRAINING},
@@ -47,7 +47,7 @@ def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
     train(recipe_from(plain(folder)), folder / "bert")
     data = {"kind": "text", "train": str(folder / "animals.txt")}
     small = {"kind": "lstm", "width": 8}
-    language = {"data": data, "inputs": {"kind": "words"}, "model": small, "training": {**TRAINING, "steps": 1}}
+    language = {"data": data, "input": {"tokenizer": "words"}, "model": small, "training": {**TRAINING, "steps": 1}}
     train(recipe_from(language), folder / "lstm")
     return folder
 
@@ -108,12 +108,13 @@ def test_a_file_and_standard_input_are_filled_line_by_line(
 
 def test_the_probabilities_are_those_of_the_whole_vocabulary(home: Path) -> None:
     run = open_run(home / "bert")
-    [[candidates]] = Filler(run.model, run.inputs, context=32)(["The ___ cat drinks milk."], top=1000)
+    given = Given(["The ___ cat drinks milk."])
+    [[candidates]] = run.inputs.output.fill(run.model, run.inputs.batches(given), given, 1000)
     special = set(run.inputs.tokenizer.special)
     assert len(candidates) == run.inputs.tokenizer.size - len(special)
     assert not special & {each.token for each in candidates}
     assert 0.9 < sum(each.probability for each in candidates) <= 1
-    tokens = [2, *run.inputs.tokenizer.encode(["The"])[0], run.inputs.mask]
+    tokens = [2, *run.inputs.tokenizer.encode(["The"])[0], run.inputs.tokenizer.mask]
     tokens += [*run.inputs.tokenizer.encode(["The cat drinks milk."])[0][1:], 3]
     batch = labelled([np.array(tokens[1:-1])], end=3, begin=2)
     with torch.inference_mode():
@@ -165,12 +166,12 @@ def test_a_language_model_embeds_texts_as_well(home: Path, capsys: pytest.Captur
     [
         (
             ["fill", "lstm", "The <mask>."],
-            "lstm learnt language; fill is for a BERT, trained to find hidden words: use",
+            "lstm learnt language-modeling; fill is for a BERT, trained to find hidden words: use",
         ),
         (["fill", "bert", "The dog."], "'The dog.' hides no word: write <mask>, [MASK] or ___ in its place"),
         (["fill", "bert", "The dog " * 20 + "___"], "the model reads 32 at once: shorten it"),
         (["fill", "bert", "The ___.", "--top", "0"], "--top is 0; ask for one word or more"),
-        (["generate", "bert", "The"], "bert learnt masking; generate is for"),
+        (["generate", "bert", "The"], "bert learnt masked-language-modeling; generate is for"),
         (["embed", "bert", "a", "--pooling", "last"], "--pooling is 'last'; choose mean, first or thought"),
         (["embed", "bert", "a", "--output", "a.csv"], "--output is a.csv; end its name in .npy or .jsonl"),
         (["embed", "bert", "a", "--output", "animals.jsonl", "--json"], "give one of them"),
@@ -203,8 +204,8 @@ def test_checking_shows_sentences_and_examples(home: Path, capsys: pytest.Captur
     recipe = home / "animals.toml"
     lines = ["[data]", 'kind = "text"', f'train = "{home / "animals.txt"}"', 'documents = "paragraphs"']
     lines += [
-        "[inputs]",
-        'kind = "words"',
+        "[input]",
+        'tokenizer = "words"',
         "longest = 24",
         "[model]",
         *(f"{k} = {json.dumps(v)}" for k, v in MODEL.items()),
@@ -219,9 +220,9 @@ def test_checking_shows_sentences_and_examples(home: Path, capsys: pytest.Captur
 @pytest.mark.parametrize(
     ("changes", "error", "sentence"),
     [
-        ({"inputs": {"longest": 64}}, SettingError, "inputs.longest is 64, but the model reads 32 tokens at once"),
-        ({"model": {"kind": "roberta"}}, SettingError, "set inputs.examples=sentences, or model.pooler=true"),
-        ({"inputs": {"examples": "sentences"}}, SettingError, "set model.pooler=false"),
+        ({"input": {"longest": 64}}, SettingError, "input.longest is 64, but the model reads 32 tokens at once"),
+        ({"model": {"kind": "roberta"}}, SettingError, "set input.rows=full-sentences, or model.pooler=true"),
+        ({"input": {"rows": "full-sentences"}}, SettingError, "set model.pooler=false"),
         ({"model": {"head": False}}, SettingError, "set model.head=true"),
         ({"data": {"documents": "lines"}}, DataError, "at least two must have two sentences"),
         ({"data": {"documents": "files", "split": "end"}}, DataError, "1 documents"),
@@ -238,13 +239,13 @@ def test_settings_that_cannot_be_learnt_from_are_refused(
 @pytest.mark.parametrize("masked", ["tokens", "words"])
 def test_a_roberta_learns_without_next_sentences(home: Path, tmp_path: Path, masked: str) -> None:
     changes: dict[str, Any] = {
-        "inputs": {"examples": "sentences", "masked": masked},
+        "input": {"rows": "full-sentences", "masked": masked},
         "model": {"kind": "roberta"},
         "training": {"steps": 3},
     }
     train(recipe_from(plain(home, **changes)), tmp_path / "run")
     lines = [json.loads(line) for line in (tmp_path / "run" / "journal.jsonl").read_text(encoding="utf-8").splitlines()]
-    assert "next" not in lines[0]
+    assert "next_sentence" not in lines[0]
     assert "next_accuracy" not in lines[-1]
     assert lines[-1]["loss"] > 0
 

@@ -14,7 +14,7 @@ Say = Callable[..., tuple[int, str, str]]
 NUMBERS = {"one": "un", "two": "deux", "three": "trois", "four": "quatre"}
 PAIRS = [(f"{a} {b}", f"{NUMBERS[a]} {NUMBERS[b]}") for a in NUMBERS for b in NUMBERS]
 TINY: dict[str, Any] = {
-    "inputs": {"kind": "words", "longest": 8},
+    "input": {"tokenizer": "words", "longest": 8},
     "model": {"kind": "gpt", "width": 32, "heads": 2, "layers": 2, "context": 24, "dropout": 0.0},
     "training": {
         "steps": 250, "tokens": 128, "optimizer": "adamw", "rate": 0.01, "schedule": "cosine", "warmup": 10,
@@ -32,13 +32,16 @@ def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
     (folder / "mine.txt").write_text("".join(f"{english} => {french}\n" for english, french in PAIRS))
     (folder / "mine.csv").write_text("talk,gist\n" + "".join(f"{english},{french}\n" for english, french in PAIRS))
     files = {"train": str(folder / "mine.tsv"), "valid": str(folder / "mine.tsv")}
-    taught = {"inputs": {**TINY["inputs"], "task": "<to-fr>"}, "objective": {"kind": "answer", "label_smoothing": 0.0}}
+    taught = {
+        "input": {**TINY["input"], "task_token": "<to-fr>"},
+        "objective": {"kind": "answer-only", "label_smoothing": 0.0},
+    }
     train(recipe_from({**TINY, "data": {"kind": "files", **files}, **taught}), folder / "gpt")
     few = {**TINY["training"], "steps": 2, "validate_every": 2}
     text = {"kind": "text", "documents": "files", **dict.fromkeys(("train", "valid"), str(folder / "mine.txt"))}
-    writing = {"data": text, "inputs": {"kind": "words", "segment": 16}, "training": few}
+    writing = {"data": text, "input": {"tokenizer": "words", "segment": 16}, "training": few}
     train(recipe_from({**TINY, **writing}), folder / "lm")
-    pairs = {"data": {"kind": "summaries", **files}, "inputs": {"kind": "words"}, "training": few}
+    pairs = {"data": {"kind": "summaries", **files}, "input": {"tokenizer": "words"}, "training": few}
     train(recipe_from({**pairs, "model": {"size": "tiny", "width": 16, "heads": 2}}), folder / "transformer")
     return folder
 
@@ -102,8 +105,8 @@ def test_what_a_run_learnt_is_the_beginning_of_another(home: Path) -> None:
 
     plain = {
         "data": files,
-        "objective": {"kind": "answer"},
-        "inputs": {"longest": 8},
+        "objective": {"kind": "answer-only"},
+        "input": {"longest": 8},
         "model": {"kind": "gpt", "weights": str(home / "lm")},
         "training": {**TINY["training"], "steps": 1, "validate_every": 1},
     }
@@ -148,16 +151,16 @@ def test_accuracy_over_the_number_of_examples(home: Path, say: Say) -> None:
         ("prompt gpt two --examples mine.tsv --between ;", ["<to-fr>", "leave out --template and --between"]),
         ("prompt gpt two --examples mine.tsv --picture x.png", ["--picture", "--answers"]),
         ("prompt transformer two --examples mine.tsv", ["learnt translation", "use translate, align or generate"]),
-        ("score gpt two", ["learnt prompting", "use translate, generate or prompt"]),
-        ("train mine.toml inputs.task=to-fr", ["inputs.task", "to-fr"]),
+        ("score gpt two", ["learnt instruction", "use translate, generate or prompt"]),
+        ("train mine.toml input.task_token=to-fr", ["input.task_token", "to-fr"]),
         ("train mine.toml data.target=summary", ["has no column 'summary' but 'talk', 'gist'"]),
-        ("train mine.toml model.context=5", ["more than model.context = 5", "lower inputs.longest"]),
+        ("train mine.toml model.context=5", ["more than model.context = 5", "lower input.longest"]),
     ],
 )
 def test_what_goes_wrong_is_said_in_one_sentence(home: Path, say: Say, command: str, found: list[str]) -> None:
     (home / "mine.toml").write_text(
         '[data]\nkind = "summaries"\ntrain = "mine.csv"\nvalid = "mine.csv"\nsource = "talk"\ntarget = "gist"\n'
-        '[inputs]\nkind = "words"\n[objective]\nkind = "answer"\n[training]\nsteps = 1\n'
+        '[input]\ntokenizer = "words"\n[objective]\nkind = "answer-only"\n[training]\nsteps = 1\n'
     )
     code, out, err = say(*command.split(" "))
     assert (code, out) == (2, ""), err

@@ -10,10 +10,10 @@ from tests.story.command import typed
 
 SOUNDS = {"a": "AH", "b": "B", "k": "K", "o": "OW", "t": "T"}
 RECIPE = """\
-inputs = { kind = "spaced", source_kind = "characters", shared = false, lowercase = true }
+input = { tokenizer = "whitespace", source_kind = "characters", shared = false, lowercase = true }
 data = { kind = "pronunciations", train = "mine.dict", valid = "10%" }
 model = { kind = "seq2seq", cell = "gru", width = 32, dropout = 0.0 }
-training = { steps = 150, tokens = 512, schedule = "constant", rate = 0.01, warmup = 5, metric = "word_error", \
+training = { steps = 150, tokens = 512, schedule = "constant", rate = 0.01, warmup = 5, metric = "word_error_rate", \
 validate_every = 75, threads = 1 }
 """
 
@@ -49,14 +49,14 @@ def test_words_are_pronounced_as_they_are_typed(capsys: pytest.CaptureFixture[st
 def test_validation_and_evaluation_count_wrong_words(home: Path, capsys: pytest.CaptureFixture[str]) -> None:
     journal = [json.loads(line) for line in (home / "runs/mine/journal.jsonl").read_text().splitlines()]
     found = [line for line in journal if line["event"] == "valid"]
-    assert {"word_error", "phoneme_error"} <= found[-1].keys()
+    assert {"word_error_rate", "phoneme_error_rate"} <= found[-1].keys()
     assert "bleu" not in found[-1]
     best = int((home / "runs/mine/best").read_text().strip().removeprefix("step-"))
-    lowest = min(line["word_error"] for line in found)
-    assert next(line["word_error"] for line in found if line["step"] == best) == lowest
+    lowest = min(line["word_error_rate"] for line in found)
+    assert next(line["word_error_rate"] for line in found if line["step"] == best) == lowest
     # K AH T is one of the two ways of KAT; BOO is not said with four T.
     assert typed("eval", "runs/mine", "--data", "other.dict", "--json") == 0
-    assert json.loads(capsys.readouterr().out)["word_error"] == 50.0
+    assert json.loads(capsys.readouterr().out)["word_error_rate"] == 50.0
 
 
 def test_what_moves_each_sound_is_drawn_though_there_is_no_attention(

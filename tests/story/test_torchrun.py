@@ -22,8 +22,8 @@ examples = 300
 valid = 20
 test = 20
 
-[inputs]
-kind = "words"
+[input]
+tokenizer = "words"
 
 [model]
 width = 16
@@ -38,8 +38,8 @@ kind = "text"
 train = "some.txt"
 valid = "10%"
 
-[inputs]
-kind = "characters"
+[input]
+tokenizer = "characters"
 
 [model]
 kind = "lstm"
@@ -97,7 +97,7 @@ def write(recipe: str) -> None:
     ("recipe", "overrides"),
     [
         pytest.param(PAIRS, [], id="pairs"),
-        pytest.param(TEXT, ["inputs.joined=false"], id="documents", marks=pytest.mark.long),
+        pytest.param(TEXT, ["input.rows=documents"], id="documents", marks=pytest.mark.long),
     ],
 )
 def test_two_processes_train_as_one(recipe: str, overrides: list[str]) -> None:

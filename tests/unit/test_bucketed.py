@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from itertools import chain, pairwise
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -18,15 +19,17 @@ from seqwright.batches import Batch, Column, Ids, InMemory, Numbers, Place, Rows
 from seqwright.batches.bucketed import Bucketed, by_column, cut_by_length
 from seqwright.batches.described import described_by_code
 from seqwright.batches.labelled import labelled
-from seqwright.batches.masked import MaskedRows, masked
-from seqwright.batches.masks import TokenMasks
+from seqwright.batches.masked import Masked, MaskedRows
+from seqwright.batches.masks import Hidden, TokenMasks
 from seqwright.batches.pairs import pairs
 from seqwright.batches.prompted import Marks, joined, prompted
 from seqwright.batches.questions import QuestionRows, asked
-from seqwright.batches.sentences import FullSentences, SentencePairs, Sentences
-from seqwright.batches.tagged import TaggedRows, stretches, tagged
+from seqwright.batches.sentences import FullSentences, SentencePairs, SentenceRow, SentenceRows, Sentences
+from seqwright.batches.tagged import Stretch, StretchRows, Tagged, stacked, stretches
 from seqwright.batches.text import texts
 from seqwright.cache import Ragged, Redrawn
+from seqwright.inputs.sentences import SentencesInput
+from seqwright.outputs.masked import MaskedOutput
 
 BEGIN, END, TASK, MASK, FIRST = 2, 3, 4, 5, 10
 N, TOKENS, SEED = 157, 101, 5
@@ -39,10 +42,15 @@ def numbered(seed: int = 1, longest: int = 23, count: int = N) -> InMemory:
     return InMemory([np.full(length, n + FIRST) for n, length in enumerate(length_N)])
 
 
-def sentences_with_tags() -> TaggedRows:
+def words() -> StretchRows:
     """Every third sentence is long enough to be two rows."""
-    words = [[np.full(1 + place % 3, n + FIRST) for place in range(3 + 5 * (n % 3 == 0))] for n in range(61)]
-    return TaggedRows.in_memory([list(stretches(each, [0] * len(each), longest=9)) for each in words])
+    each = [[np.full(1 + place % 3, n + FIRST) for place in range(3 + 5 * (n % 3 == 0))] for n in range(61)]
+    return StretchRows.in_memory([list(stretches(tokens, longest=9)) for tokens in each])
+
+
+def untagged(rows: Sequence[Stretch]) -> Tagged:
+    read = stacked(rows, end=END)
+    return Tagged(**read, target_BT=torch.zeros_like(read["input_BT"]))
 
 
 def questions() -> QuestionRows:
@@ -52,12 +60,19 @@ def questions() -> QuestionRows:
     )
 
 
-def masked_rows(kind: type[FullSentences | SentencePairs], seed: int) -> MaskedRows:
+def masked_rows(kind: type[FullSentences | SentencePairs], seed: int) -> Zipped:
     """Documents of two sentences."""
     closed = [np.append(row, END) for row in numbered(count=N + 1).rows]
     documents = InMemory([np.concatenate(two) for two in zip(closed[::2], closed[1::2], strict=True)])
     examples = kind(Sentences(documents, end=END, most=kind.most(25)), longest=25, begin=BEGIN)
-    return MaskedRows(examples, TokenMasks(mask=MASK, ordinary_V=np.arange(N + 1 + FIRST) >= FIRST), seed=seed)
+    rows = SentenceRows(examples, np.arange(len(documents.rows)), seed=seed)
+    return Zipped(rows, MaskedRows(rows, TokenMasks(mask=MASK, ordinary_V=np.arange(N + 1 + FIRST) >= FIRST), MASK))
+
+
+def masked(rows: Sequence[SentenceRow], hidden: Sequence[Hidden]) -> Masked:
+    tokenizer: Any = SimpleNamespace(mask=MASK)
+    stacked = SentencesInput(tokenizer, 25, 25, "pairs").stack(rows)
+    return MaskedOutput(tokenizer, "tokens", 0.15, True).collate(stacked, hidden)
 
 
 def ragged(rows: Sequence[Ids]) -> Ragged:
@@ -84,7 +99,7 @@ def rows_of(kind: str, seed: int) -> tuple[Rows[Any], Callable[..., Batch], int]
         case "labelled":
             return Zipped(numbered(), Column(np.arange(N) % 7)), by_column(partial(labelled, end=END)), 1
         case "tagged":
-            return sentences_with_tags(), partial(tagged, end=END), 1
+            return words(), untagged, 1
         case "questions":
             return questions(), partial(asked, **AROUND), 0
         case "prompts":
@@ -238,6 +253,8 @@ def test_no_epoch_draws_nothing_and_only_what_is_drawn_differs_between_epochs(ki
 
 
 def flat(row: Any) -> list[Any]:
+    if isinstance(row, np.random.Generator):  # what is drawn from it is looked at beside it
+        return []
     return [part for each in row for part in flat(each)] if isinstance(row, tuple) else [row]
 
 

@@ -8,8 +8,8 @@ import torch
 from torch import nn
 from torch.utils.flop_counter import FlopCounterMode
 
-from seqwright import complexity
-from seqwright.complexity import (
+from seqwright.comparison import complexity
+from seqwright.comparison.complexity import (
     FITTED,
     Point,
     Recurrent,

@@ -23,14 +23,14 @@ def test_each_text_stands_with_its_own_label() -> None:
     collate = by_column(partial(labelled, end=END))
     found = []
     for batch in Bucketed(Zipped(rows(), Column(label_N)), collate, tokens=24, marks=1).once():
-        for tokens_T, real_T, label in zip(batch.input_BT, batch.real_BT, batch.target_B, strict=True):
+        for tokens_T, real_T, label in zip(batch.input_B, batch.real_BT, batch.target_B, strict=True):
             found.append((tokens_T[real_T].tolist(), int(label)))
     assert sorted(found) == [([n + 4] * length + [END], n * 7 % 5) for n, length in enumerate(LENGTHS)]
 
 
 def test_a_row_is_closed_by_the_end_and_padded_after_it() -> None:
     batch = labelled([np.array([7, 8]), np.array([9])], [1, 0], end=END)
-    assert batch.input_BT.tolist() == [[7, 8, END], [9, END, 0]]
+    assert batch.input_B.tolist() == [[7, 8, END], [9, END, 0]]
     assert batch.real_BT.tolist() == [[True, True, True], [True, True, False]]
     assert batch.target_B.tolist() == batch.labels.tolist() == [1, 0]
 

@@ -6,8 +6,8 @@ import torch
 from torch import Tensor, nn
 
 from seqwright.cli.looking.attention import maps_of
+from seqwright.inputs.spelling import given_words, written_words
 from seqwright.inputs.tokenizers import Kind, Tokenizer, TokenizerSettings
-from seqwright.inputs.words import given_words, written_words
 from seqwright.layers.taps import Tap, View, listen, views
 from seqwright.models.transformer import Transformer, TransformerSettings
 
@@ -15,7 +15,7 @@ TEXTS = ["Saturday, May 5, 1951", "May Day on a Saturday", "a day in May"]
 
 
 def learnt(kind: Kind, **settings: Any) -> Tokenizer:
-    return Tokenizer.train(TEXTS, TokenizerSettings(kind=kind, vocabulary=100, **settings))
+    return Tokenizer.train(TEXTS, TokenizerSettings(tokenizer=kind, vocabulary=100, **settings))
 
 
 def spelled(tokenizer: Tokenizer, text: str) -> list[str]:

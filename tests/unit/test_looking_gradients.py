@@ -27,11 +27,11 @@ def a_run(name: str = "letters", joined: bool = True, **model: Any) -> Run:
     """A model of characters whose weights were moved after it began."""
     plain = {
         "data": {"kind": "text", "train": "none.txt"},
-        "inputs": {"kind": "characters", "joined": joined},
+        "input": {"tokenizer": "characters", "rows": "stream" if joined else "documents"},
         "model": {"kind": "rnn", "width": 5, "layers": 2, **model},
     }
     recipe = recipe_from(plain, name=name)
-    inputs = PlainText.learnt([TEXT], PlainTextSettings(kind="characters"))
+    inputs = PlainText.learnt([TEXT], PlainTextSettings(tokenizer="characters"))
     model_ = model_of(recipe, inputs.sizes()).eval()
     with torch.no_grad():
         for parameter in model_.parameters():

@@ -7,7 +7,6 @@ import numpy as np
 import pytest
 import torch
 from numpy.testing import assert_allclose
-from seqwright.inputs.labelled_text import LabelledText, LabelledTextSettings
 from torch import Tensor
 
 from seqwright.batches.labelled import labelled
@@ -17,19 +16,21 @@ from seqwright.cli.looking.lens import lens_of
 from seqwright.cli.looking.rows import row_of
 from seqwright.cli.looking.words import cosines
 from seqwright.errors import RunError, SettingError
-from seqwright.inputs.masked_text import MaskedText, MaskedTextSettings
 from seqwright.inputs.plain_text import PlainText, PlainTextSettings
+from seqwright.inputs.sentences import SentencesSettings
+from seqwright.inputs.tokenizers import Tokenizer
 from seqwright.recipe import recipe_from
 from seqwright.runs import Run, model_of
 from seqwright.tasks.vectors import WordVectors
+from tests.wires import classifier_wires, masked_wires
 
 TEXTS = ["the river bank is green", "a bank lends money to the river"]
 MODEL = {"width": 8, "heads": 2, "layers": 3, "feed_forward": 11, "context": 19}
 
 
 def a_gpt(**inputs: Any) -> Run:
-    settings = {"kind": "bpe", "vocabulary": 60, **inputs}
-    plain = {"data": {"kind": "text", "train": "none.txt"}, "inputs": settings, "model": {"kind": "gpt", **MODEL}}
+    settings = {"tokenizer": "bpe", "vocabulary": 60, **inputs}
+    plain = {"data": {"kind": "text", "train": "none.txt"}, "input": settings, "model": {"kind": "gpt", **MODEL}}
     return opened(plain, PlainText.learnt(TEXTS, PlainTextSettings(**settings)))
 
 
@@ -37,20 +38,20 @@ def a_bert(**model: Any) -> Run:
     plain = {
         "data": {"kind": "text", "train": "none.txt"},
         "objective": {"kind": "masked-token"},
-        "inputs": {"kind": "words"},
+        "input": {"tokenizer": "words"},
         "model": {"kind": "bert", **MODEL, **model},
     }
-    return opened(plain, MaskedText.learnt(TEXTS, MaskedTextSettings(kind="words")))
+    tokenizer = Tokenizer.train(TEXTS, SentencesSettings(kind="words"), special=("<mask>",))
+    return opened(plain, masked_wires(tokenizer, 19))
 
 
 def a_pair_classifier() -> Run:
     plain = {
         "data": {"kind": "labelled", "train": "none.tsv"},
-        "inputs": {"kind": "words"},
+        "input": {"tokenizer": "words"},
         "model": {"kind": "bert", **MODEL},
     }
-    settings = LabelledTextSettings(kind="words")
-    return opened(plain, LabelledText.learnt(TEXTS, {"yes": 1, "no": 1}, settings, begins=True, pairs=True))
+    return opened(plain, classifier_wires(TEXTS, {"yes": 1, "no": 1}, begins=True, pairs=True))
 
 
 def opened(plain: dict[str, Any], inputs: Any) -> Run:

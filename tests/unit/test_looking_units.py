@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 import torch
 from numpy.testing import assert_allclose
-from seqwright.inputs.labelled_text import LabelledText, LabelledTextSettings
 
 from seqwright.cli.looking import readings as looking_readings
 from seqwright.cli.looking.readings import (
@@ -24,12 +23,17 @@ from seqwright.cli.looking.readings import (
     rule_of,
     unit_named,
 )
+from seqwright.data.tagged_columns import Sentence
 from seqwright.errors import SettingError
+from seqwright.inputs import Given, Room
 from seqwright.inputs.plain_text import PlainText, PlainTextSettings
-from seqwright.inputs.tagged_text import TaggedText, TaggedTextSettings
+from seqwright.inputs.words import WordsInput, WordsSettings
+from seqwright.outputs.tags import TagsOutput
 from seqwright.recipe import recipe_from
 from seqwright.runs import Run, model_of
+from seqwright.tasks.wired import Wires
 from seqwright.tasks.writer import Writer
+from tests.wires import classifier_wires
 
 TEXT = 'a bad (cab) or "two" (a "dad") 7'
 
@@ -38,34 +42,35 @@ def a_language_run(**model: Any) -> Run:
     """A model of characters that has learnt nothing."""
     plain = {
         "data": {"kind": "text", "train": "none.txt"},
-        "inputs": {"kind": "characters"},
+        "input": {"tokenizer": "characters"},
         "model": {"kind": "lstm", "width": 7, "layers": 2, **model},
     }
     recipe = recipe_from(plain, name="letters")
-    inputs = PlainText.learnt([TEXT], PlainTextSettings(kind="characters"))
+    inputs = PlainText.learnt([TEXT], PlainTextSettings(tokenizer="characters"))
     return Run(Path("runs/letters"), recipe, inputs, model_of(recipe, inputs.sizes()).eval(), 0)
 
 
 def a_classifier(longest: int = 50) -> Run:
     plain = {
         "data": {"kind": "labelled", "train": "none.tsv"},
-        "inputs": {"kind": "words", "longest": longest},
+        "input": {"tokenizer": "words", "longest": longest},
         "model": {"kind": "gru", "width": 5, "embedding": 3, "bidirectional": True},
     }
     recipe = recipe_from(plain, name="reviews")
-    settings = LabelledTextSettings(kind="words", longest=longest)
-    inputs = LabelledText.learnt(["a fine film or a dull one"], {"good": 1, "bad": 1}, settings)
+    inputs = classifier_wires(["a fine film or a dull one"], {"good": 1, "bad": 1}, longest=longest)
     return Run(Path("runs/reviews"), recipe, inputs, model_of(recipe, inputs.sizes()).eval(), 0)
 
 
 def a_tagger() -> Run:
     plain = {
         "data": {"kind": "tagged", "train": "none.conll"},
-        "inputs": {"kind": "words"},
+        "input": {"tokenizer": "words"},
         "model": {"kind": "gru", "width": 5, "embedding": 3, "bidirectional": True},
     }
     recipe = recipe_from(plain, name="names")
-    inputs = TaggedText.learnt(["anna", "lives", "in", "rome"], {"O": 2, "B-NAME": 2}, TaggedTextSettings(kind="words"))
+    sentence = Sentence(("anna", "lives", "in", "rome"), ("B-NAME", "O", "O", "B-NAME"))
+    read = WordsInput.learn(Given([sentence]), WordsSettings(tokenizer="words"), room=Room())
+    inputs = Wires(read, TagsOutput.learn(Given([sentence]), None, read))
     return Run(Path("runs/names"), recipe, inputs, model_of(recipe, inputs.sizes()).eval(), 0)
 
 

@@ -2,17 +2,21 @@
 
 from collections import Counter
 from collections.abc import Sequence
+from types import SimpleNamespace
+from typing import Any
 
 import numpy as np
 import pytest
 import torch
 from numpy.typing import NDArray
 
-from seqwright.batches import InMemory
+from seqwright.batches import InMemory, Zipped
 from seqwright.batches.bucketed import Bucketed, by_column
-from seqwright.batches.masked import MaskedRows, masked
+from seqwright.batches.masked import Masked, MaskedRows
 from seqwright.batches.masks import Hidden, Masks, TokenMasks, WordMasks
-from seqwright.batches.sentences import FullSentences, SentencePairs, Sentences
+from seqwright.batches.sentences import FullSentences, SentencePairs, SentenceRow, SentenceRows, Sentences, WholeTexts
+from seqwright.inputs.sentences import SentencesInput
+from seqwright.outputs.masked import MaskedOutput
 
 BEGIN, END, MASK, FIRST, V = 2, 3, 4, 5, 97
 ORDINARY_V = np.arange(V) >= FIRST
@@ -201,9 +205,35 @@ def test_full_sentences_hold_everything_once_and_cut_no_sentence_that_fits() -> 
     assert inner  # some examples go on with the next document
 
 
-def masked_rows(seed: int = 3) -> MaskedRows:
+def masked_rows(seed: int = 3) -> Zipped:
     small = [[[token % 80 + FIRST for token in s] for s in document] for document in corpus()]
-    return MaskedRows(pairs_of(small), TokenMasks(mask=MASK, ordinary_V=ORDINARY_V), seed=seed)
+    rows = SentenceRows(pairs_of(small), np.arange(len(small)), seed=seed)
+    return Zipped(rows, MaskedRows(rows, TokenMasks(mask=MASK, ordinary_V=ORDINARY_V), MASK))
+
+
+def masked(rows: Sequence[SentenceRow], hidden: Sequence[Hidden]) -> Masked:
+    tokenizer: Any = SimpleNamespace(mask=MASK)
+    stacked = SentencesInput(tokenizer, LONGEST, LONGEST, "pairs").stack(rows)
+    return MaskedOutput(tokenizer, "tokens", 0.15, True).collate(stacked, hidden)
+
+
+def test_what_a_user_masked_is_asked_for_and_nothing_else() -> None:
+    typed = [np.array([BEGIN, 50, MASK, 52, MASK, END]), np.array([BEGIN, MASK, END])]
+    rows = SentenceRows(WholeTexts(typed), np.arange(2))
+    for row, hidden in zip(
+        typed,
+        MaskedRows(rows, TokenMasks(mask=MASK, ordinary_V=ORDINARY_V), MASK).take(np.arange(2), None),
+        strict=True,
+    ):
+        assert hidden.input_T.tolist() == row.tolist()
+        assert hidden.chosen_T.tolist() == (row == MASK).tolist()
+
+
+def test_rows_know_the_document_they_begin_with() -> None:
+    documents = [*corpus(4), [[9001, 9002, 9003]], *corpus(1)]
+    rows = SentenceRows(pairs_of(documents), np.array([0, 2, 3, 5, 7, 8]))
+    assert sorted(set(rows.example_N.tolist())) == [0, 2, 3, 5, 8]  # the one of one sentence is left out
+    assert (np.diff(rows.example_N) >= 0).all()
 
 
 def test_another_epoch_or_seed_draws_other_pairs_and_hides_other_words() -> None:
@@ -211,7 +241,7 @@ def test_another_epoch_or_seed_draws_other_pairs_and_hides_other_words() -> None
     number_N = np.arange(len(rows.example_N))
     first, second, third = rows.take(number_N, 0), rows.take(number_N, 1), other.take(number_N, 0)
     for some in (second, third):
-        assert [drawn.tokens.tolist() for drawn, _ in first] != [drawn.tokens.tolist() for drawn, _ in some]
+        assert [row.drawn.tokens.tolist() for row, _ in first] != [row.drawn.tokens.tolist() for row, _ in some]
         assert [hidden.chosen_T.tolist() for _, hidden in first] != [hidden.chosen_T.tolist() for _, hidden in some]
 
 

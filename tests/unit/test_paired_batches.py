@@ -49,7 +49,8 @@ def test_the_lengths_are_those_of_the_rows() -> None:
 
 def test_a_batch_knows_which_text_is_which() -> None:
     batch = labelled(rows(30).take(np.arange(5), 0), end=END, begin=BEGIN)
-    for number, (tokens, real, segment) in enumerate(zip(batch.input_BT, batch.real_BT, batch.segment_BT, strict=True)):
+    assert batch.segment_BT is not None
+    for number, (tokens, real, segment) in enumerate(zip(batch.input_B, batch.real_BT, batch.segment_BT, strict=True)):
         row = tokens[real].tolist()
         first, second = ([token] * row.count(token) for token in (10 + number, 20 + number))
         assert row == [BEGIN, *first, END, *second, END]
@@ -66,5 +67,6 @@ def test_ratings_stand_where_labels_do() -> None:
 def test_asking_and_training_read_the_same_row() -> None:
     row = paired(np.array([7, 8]), np.array([9]), 10, "end", between=[END])
     batch = labelled([row], end=END, begin=BEGIN)
-    assert batch.input_BT.tolist() == [[BEGIN, 7, 8, END, 9, END]]
+    assert batch.input_B.tolist() == [[BEGIN, 7, 8, END, 9, END]]
+    assert batch.segment_BT is not None
     assert batch.segment_BT.tolist() == [[0, 0, 0, 0, 1, 1]]

@@ -124,7 +124,7 @@ def test_a_row_that_does_not_fit_into_the_model_is_refused() -> None:
 
 
 def learnt(pairs: list[Pair], *, longest: int = 256, context: int | None = None) -> tuple[PromptInput, AnswerOutput]:
-    settings = PromptSettings(kind="words", task="<to-fr>", longest=longest)
+    settings = PromptSettings(tokenizer="words", task_token="<to-fr>", longest=longest)
     prompts = PromptInput.learn(Given(pairs), settings, room=Room(context=context))
     return prompts, AnswerOutput.learn(Given(pairs), settings, prompts)
 
@@ -137,7 +137,7 @@ def test_inputs_come_back_with_their_task(tmp_path: Path) -> None:
     assert again.fingerprint() == prompts.fingerprint()
     assert (written.saved(), written.marks) == (output.saved(), output.marks)
     assert prompts.tokens.task not in prompts.tokenizer.encode(["un <to-fr> deux"])[0]
-    settings = PromptSettings(kind="words", task="<summarize>")
+    settings = PromptSettings(tokenizer="words", task_token="<summarize>")
     other = PromptInput.learn(Given(list[Pair]()), settings, room=Room(), like=prompts.tokenizer)
     assert other.tokens.task == prompts.tokenizer.size
     assert other.tokenizer.special["<to-fr>"] == prompts.tokens.task

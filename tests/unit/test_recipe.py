@@ -52,7 +52,11 @@ def test_an_unknown_setting_is_refused_and_the_nearest_offered(text: str, senten
         (COPY + "[training]\nbetas = [0.9]", "training.betas", ""),
         (COPY + '[model]\nsize = "huge"', "model.size: input should be 'tiny', 'base' or 'big'", "not 'huge'"),
         (COPY + "[model]\ndropout = 1.5", "model.dropout: must be at least 0 and below 1", ""),
-        (COPY + '[inputs]\noverlong = "skip"', "inputs.overlong: input should be 'drop', 'cut' or 'refuse'", "'skip'"),
+        (
+            COPY + '[input]\noverlong = "skip"',
+            "input.overlong: input should be 'drop', 'truncate' or 'refuse'",
+            "'skip'",
+        ),
         (COPY + "[decoding]\nbeam = -1", "decoding.beam: input should be greater than or equal to 1", "not -1"),
     ],
 )
@@ -178,10 +182,16 @@ def test_a_byte_order_mark_is_passed_over() -> None:
 
 
 def test_overrides_by_dotted_name_win() -> None:
-    overrides = ("training.steps = 7", "model.dropout=0.25", "inputs.kind=words", 'data.kind="sort"', "model.width=64")
+    overrides = (
+        "training.steps = 7",
+        "model.dropout=0.25",
+        "input.tokenizer=words",
+        'data.kind="sort"',
+        "model.width=64",
+    )
     recipe = read(COPY + "[training]\nsteps = 3\nseed = 9\n", *overrides)
     assert (recipe.training.steps, recipe.training.seed, recipe.model.dropout) == (7, 9, 0.25)
-    assert (recipe.inputs.kind, recipe.data.kind, recipe.model.width) == ("words", "sort", 64)
+    assert (recipe.input.tokenizer, recipe.data.kind, recipe.model.width) == ("words", "sort", 64)
 
 
 def test_the_last_of_two_overrides_wins() -> None:

@@ -1,10 +1,19 @@
 """Windows of series: what is past, what follows it, and an order that can be resumed anywhere."""
 
+from typing import Any
+
 import numpy as np
+import pytest
 import torch
 
-from seqwright.batches import Place
-from seqwright.batches.series import Series, SeriesWindows, first_steps, pasts, windows
+from seqwright.batches import Column, Place
+from seqwright.batches.series import Series, every_step, pasts, windows
+from seqwright.batches.shuffled import Shuffled
+from seqwright.data.series import SeriesWindow
+from seqwright.errors import DataError
+from seqwright.inputs import Given, Room
+from seqwright.inputs.series import SeasonalSeriesSettings, SeriesInput
+from seqwright.outputs.values import ValuesOutput
 
 T, N, C = 5, 3, 2
 
@@ -17,9 +26,17 @@ def series(*lengths: int) -> list[np.ndarray]:
     ]
 
 
-def batches(*lengths: int, every: bool = False, rows: int = 4, seed: int = 1) -> SeriesWindows:
-    tokens = rows * T * C + C  # not enough for another row
-    return SeriesWindows(series(*lengths), history=T, horizon=N, tokens=tokens, seed=seed, every=every)
+def examples(*lengths: int) -> Given[SeriesWindow]:
+    cut = [(each, first) for each in series(*lengths) for first in range(len(each) - T - N + 1)]
+    return Given(SeriesWindow(each, ("a", "b"), first, T, N) for each, first in cut)
+
+
+def batches(*lengths: int, tokens: int = 4 * T * C + C, seed: int = 1) -> Shuffled[Any, Series]:
+    """Four windows in a batch, for the tokens are not enough for another."""
+    given, settings = examples(*lengths), SeasonalSeriesSettings(kind="none")
+    input = SeriesInput.learn(given, settings, room=Room())
+    output, rows = ValuesOutput.learn(given, settings, input), input.encode(given)
+    return output.batches(rows, output.encode(given, rows), input, tokens=tokens, seed=seed)
 
 
 def firsts(batch: Series) -> list[float]:
@@ -34,19 +51,28 @@ def test_the_future_is_what_follows_the_past() -> None:
     assert batch.target_BSNC[1, 0].tolist() == [[6, 6.5], [7, 7.5], [8, 8.5]]
 
 
-def test_with_every_step_the_values_after_each_are_wanted() -> None:
-    (batch,) = batches(9, every=True).once()
+def test_asked_after_every_step_the_values_after_each_are_targets() -> None:
+    (last,) = batches(9).once()
+    batch = every_step(last)
     assert batch.target_BSNC.shape == (2, T, N, C)
     for step in range(T):
         assert batch.target_BSNC[1, step, :, 0].tolist() == [step + 2, step + 3, step + 4]
-    (last,) = batches(9).once()
     assert torch.equal(batch.target_BSNC[:, -1:], last.target_BSNC)
+    assert torch.equal(batch.example_B, last.example_B)
+    assert torch.equal(every_step(batch).target_BSNC, batch.target_BSNC)
 
 
-def test_no_window_reaches_over_the_end_of_a_series() -> None:
-    assert first_steps([9, 7, 8], T + N).tolist() == [0, 1, 16]
-    found = [value for batch in batches(9, 7, 8).once() for value in firsts(batch)]
-    assert found == [0, 1, 200]
+def test_every_window_comes_once_in_the_order_of_the_series() -> None:
+    found = batches(9, 7, 8).once()
+    assert [
+        (value, number)
+        for batch in found
+        for value, number in zip(firsts(batch), batch.example_B.tolist(), strict=True)
+    ] == [
+        (0, 0),
+        (1, 1),
+        (200, 2),
+    ]
 
 
 def test_every_window_comes_once_an_epoch_in_another_order() -> None:
@@ -72,8 +98,28 @@ def test_the_order_follows_from_the_place_and_the_seed_alone() -> None:
 def test_a_batch_keeps_to_its_size_and_holds_at_least_one_window() -> None:
     assert [len(batch.input_BTC) for batch in batches(30).once()] == [4, 4, 4, 4, 4, 3]
     assert batches(30).at(Place()).tokens == 4 * T * C
-    tight = SeriesWindows(series(9), history=T, horizon=N, tokens=1, seed=1)
-    assert [len(batch.input_BTC) for batch in tight.once()] == [1, 1]
+    assert [len(batch.input_BTC) for batch in batches(9, tokens=1).once()] == [1, 1]
+
+
+def test_a_batch_knows_the_numbers_of_its_examples() -> None:
+    rows = Column(np.array([[10.0], [11.0], [12.0]], dtype=np.float32), np.array([4, 6, 9]))
+    few = Shuffled(rows, lambda some: pasts(torch.tensor(np.stack(some))[:, None], horizon=1), size=2)
+    for batch in [*few.once(), few.at(Place(1, 0))]:
+        known = {10.0: 4, 11.0: 6, 12.0: 9}
+        assert batch.example_B.tolist() == [known[value] for value in firsts(batch)]
+
+
+def test_of_a_longer_series_the_last_steps_are_read_and_a_shorter_one_is_refused() -> None:
+    given, settings = examples(30), SeasonalSeriesSettings(kind="none")
+    input = SeriesInput.learn(given, settings, room=Room())
+    output = ValuesOutput.learn(given, settings, input)
+    longer = input.encode(Given([input.parse(series(9)[0])]))
+    (batch,) = output.batches(longer, None, input, tokens=1).once()
+    assert batch.input_BTC[0, :, 0].tolist() == [4, 5, 6, 7, 8]
+    assert batch.target_BSNC.shape == (1, 1, N, C)
+    shorter = input.encode(Given([input.parse(series(4)[0])]))
+    with pytest.raises(DataError, match="the series has 4 rows, but the model looks back 5"):
+        list(output.batches(shorter, None, input, tokens=1).once())
 
 
 def test_everything_counts_and_everything_is_fresh() -> None:

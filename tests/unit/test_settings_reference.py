@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from seqwright.kinds import KINDS, TASKS, chosen
+from seqwright.kinds import KINDS, TASKS, chosen, selector
 
 DOCS = Path(__file__).resolve().parents[2] / "docs"
 
@@ -19,7 +19,7 @@ def test_every_kind_of_every_section_is_on_the_page_of_settings(monkeypatch: pyt
     for section, kinds in KINDS.items():
         for name, several in kinds.items():
             for kind in several if name else ():
-                fitting = [line for line in headings if f" {section}: " in line and kind.task in line]
+                fitting = [line for line in headings if f" {section}: " in line and f"(for {kind.task})" in line]
                 assert len([line for line in fitting if _has(line, name)]) == 1, (section, name, kind.task)
 
 
@@ -27,7 +27,7 @@ def test_every_kind_of_every_section_is_on_the_page_of_settings(monkeypatch: pyt
 def test_a_section_that_names_no_kind_is_what_the_page_says(task: str) -> None:
     for section, usual in TASKS[task].usual.items():
         kind = chosen(section, None, task)
-        assert kind.load(kind.settings)().kind == usual
+        assert getattr(kind.load(kind.settings)(), selector(section, task)) == usual
 
 
 def _has(heading: str, name: str) -> bool:

@@ -67,7 +67,7 @@ def test_long_documents_are_left_out_and_counted() -> None:
 
 
 def test_long_documents_can_be_cut_and_count_as_far_as_they_are_kept() -> None:
-    found = tokenised(rules=Rules(longest=6, overlong="cut"))
+    found = tokenised(rules=Rules(longest=6, overlong="truncate"))
     assert rows(found) == ["ab c", "one tw", "ü", "x y"]
     assert (found.kept.overlong, found.kept.cut) == (0, 1)
     assert found.kept.extent == Extent(4, 14, 15, 2 + 2 + 1 + 2 + 4)
@@ -76,7 +76,7 @@ def test_long_documents_can_be_cut_and_count_as_far_as_they_are_kept() -> None:
 def test_long_documents_can_be_refused() -> None:
     with pytest.raises(DataError) as error:
         tokenised(rules=Rules(longest=4, overlong="refuse"))
-    for word in ("the train part", "18 tokens", "inputs.longest = 4", "'one two", "inputs.overlong"):
+    for word in ("the train part", "18 tokens", "input.longest = 4", "'one two", "input.overlong"):
         assert word in str(error.value)
 
 

@@ -262,6 +262,26 @@ class Chained(Rows[RowT]):
         return [next(taken[0 if early else 1]) for early in early_N.tolist()]
 
 
+class Fixed(Rows[RowT]):
+    """Rows as they are in no epoch, in every one: what somebody else says of them can be looked up."""
+
+    def __init__(self, rows: Rows[RowT]) -> None:
+        self.rows = rows
+
+    @property
+    def example_N(self) -> Numbers:
+        """Those of the rows."""
+        return self.rows.example_N
+
+    def lengths(self, epoch: int | None) -> Numbers:
+        """`length_NS`, the same in every epoch."""
+        return self.rows.lengths(None)
+
+    def take(self, numbers: Numbers, epoch: int | None) -> Sequence[RowT]:
+        """Some rows, the same in every epoch."""
+        return self.rows.take(numbers, None)
+
+
 class Cut(Rows[NDArray[Any]]):
     """Rows of which only the first `longest` tokens or values are read."""
 

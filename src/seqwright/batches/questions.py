@@ -1,4 +1,4 @@
-"""Batches of questions: each row is a question and a window of its context, `begin question end context end`.
+"""Batches of questions: each row is a question and a window of its context, `begin question end… context end`.
 
 B batch · T time · M questions · N rows, the windows
 """
@@ -13,7 +13,7 @@ from torch import Tensor
 
 from seqwright.batches import Batch, Ids, Numbers, Rows, padded
 
-AROUND = 3  # `begin`, and an `end` behind the question and behind the context
+AROUND = 2  # `begin` before the question, and an `end` behind the context
 
 
 @dataclass(frozen=True)
@@ -21,14 +21,17 @@ class Asked(Batch):
     """A batch of questions with windows of their contexts (Devlin et al. 2019, section 4.2); padding on the right.
 
     `segment_BT` is 1 from the context on. `allowed_BT` is True where an answer can begin or end: at the tokens of the
-    context, and at the first position, which both mean where the window has no answer. `start_B` and `end_B` are the
-    positions of the answer's first and last token.
+    context, and at the first position, which both mean where the window has no answer. `token_B` is the number of the
+    window's first token in its context, `place_BT2` from where to where each token stands in it, in characters.
+    `start_B` and `end_B` are the positions of the answer's first and last token.
     """
 
     input_BT: Tensor
     real_BT: Tensor
     segment_BT: Tensor
     allowed_BT: Tensor
+    token_B: Tensor
+    place_BT2: Tensor
     start_B: Tensor
     end_B: Tensor
 
@@ -38,17 +41,35 @@ class Asked(Batch):
         return self.allowed_BT
 
 
+class PlacedTokens(NamedTuple):
+    """The tokens of a context, and where each stands in it: characters from `begin_T` up to but without `end_T`."""
+
+    tokens: Ids
+    begin_T: Ids
+    end_T: Ids
+
+    def tokens_of(self, begin: int, end: int) -> tuple[int, int] | None:
+        """The first and the last token that some characters have a part in, if any; white space has no part."""
+        some = np.flatnonzero((self.begin_T < end) & (self.end_T > begin) & (self.begin_T < self.end_T))
+        return (int(some[0]), int(some[-1])) if len(some) else None
+
+
 class Window(NamedTuple):
-    """A question and some tokens in a row of its context; `answer` are the first and the last of it, if it is there."""
+    """A question, what stands behind it, and some tokens in a row of its context, which begin at the position `first`.
 
-    question: Ids
-    context: Ids
-    answer: tuple[int, int] | None = None
+    `begin` is the number of the first of them in the context.
+    """
 
-    @property
-    def offset(self) -> int:
-        """The position of the context's first token in the row."""
-        return len(self.question) + AROUND - 1
+    tokens: Ids
+    first: int
+    places: PlacedTokens
+    begin: int = 0
+
+
+def window(question: Ids, context: PlacedTokens, begin: int = 0, count: int | None = None) -> Window:
+    """A question with what stands behind it, and so many tokens of its context."""
+    places = PlacedTokens(*(values[begin:][:count] for values in context))
+    return Window(np.concatenate((question, places.tokens)), len(question) + 1, places, begin)
 
 
 def window_starts(context: int, *, room: int, stride: int) -> list[int]:
@@ -57,68 +78,105 @@ def window_starts(context: int, *, room: int, stride: int) -> list[int]:
     return list(range(0, max(context - room, 0) + stride, stride))
 
 
-def asked(rows: Sequence[Window], *, begin: int, end: int) -> Asked:
-    """Windows as a batch."""
-    whole = [np.concatenate(([begin], row.question, [end], row.context, [end])) for row in rows]
-    input_BT, real_BT = padded(whole)
+def stacked_windows(rows: Sequence[Window], *, begin: int, end: int) -> dict[str, Tensor]:
+    """Windows as the tensors of a batch, but for where the answer is."""
+    input_BT, real_BT = padded([np.concatenate(([begin], row.tokens, [end])) for row in rows])
     place_T = torch.arange(input_BT.shape[1])
-    offset_B1 = torch.tensor([[row.offset] for row in rows])
-    beyond_B1 = offset_B1 + torch.tensor([[len(row.context)] for row in rows])
-    context_BT = (place_T >= offset_B1) & (place_T < beyond_B1)
-    at_B2 = [(0, 0) if row.answer is None else (row.offset + row.answer[0], row.offset + row.answer[1]) for row in rows]
-    start_B, end_B = torch.tensor(at_B2).unbind(1)
-    segment_BT = ((place_T >= offset_B1) & real_BT).long()
-    return Asked(input_BT, real_BT, segment_BT, context_BT | (place_T == 0), start_B, end_B)
+    first_B1 = torch.tensor([[row.first] for row in rows])
+    beyond_B1 = first_B1 + torch.tensor([[len(row.places.tokens)] for row in rows])
+    context_BT = (place_T >= first_B1) & (place_T < beyond_B1)
+    place_BT2 = torch.zeros((*input_BT.shape, 2), dtype=torch.long)
+    places = [np.stack((row.places.begin_T, row.places.end_T), axis=1) for row in rows]
+    place_BT2[context_BT] = torch.from_numpy(np.concatenate(places).astype(np.int64))
+    return {
+        "input_BT": input_BT,
+        "real_BT": real_BT,
+        "segment_BT": ((place_T >= first_B1) & real_BT).long(),
+        "allowed_BT": context_BT | (place_T == 0),
+        "token_B": torch.tensor([row.begin for row in rows]),
+        "place_BT2": place_BT2,
+    }
 
 
 class QuestionRows(Rows[Window]):
     """The windows of questions, cut from the tokens of questions and contexts when they are asked for.
 
-    `context_M` is the number of each question's context, `answer_M2` those of its answer's first and last token in the
-    context, below 0 where there is none. Of the windows, `question_N` says whose each is, `begin_N` and `count_N` which
-    tokens of the context it has.
+    `context_M` is the number of each question's context; `contexts` are its tokens, where each begins and where it
+    ends. Of the windows, `example_N` says whose each is, `begin_N` and `count_N` which tokens of the context it has.
+    `cut` is
+    how many questions were longer than is read.
     """
 
     def __init__(
         self,
         questions: Rows[Ids],
-        contexts: Rows[Ids],
+        contexts: Sequence[Rows[Ids]],
         context_M: Numbers,
-        answer_M2: Numbers,
         *,
         longest: int,
         stride: int,
+        cut: int = 0,
     ) -> None:
-        self.questions, self.contexts = questions, contexts
-        self.context_M, self.answer_M2 = context_M, answer_M2
-        question_M, length_C = questions.lengths(None).sum(1), contexts.lengths(None).sum(1)
+        self.questions, self.contexts, self.context_M, self.cut = questions, contexts, context_M, cut
+        question_M, length_K = questions.lengths(None).sum(1), contexts[0].lengths(None).sum(1)
         cuts = []
         for number, context in enumerate(context_M.tolist()):
-            length, room = int(length_C[context]), longest - AROUND - int(question_M[number])
+            length, room = int(length_K[context]), longest - AROUND - int(question_M[number])
             starts = window_starts(length, room=room, stride=stride)
             cuts += [(number, start, min(room, length - start)) for start in starts]
-        self.question_N, self.begin_N, self.count_N = np.array(cuts, dtype=np.int64).reshape(-1, 3).T
-        self.length_N: Numbers = AROUND + question_M[self.question_N] + self.count_N
+        self._example_N, self.begin_N, self.count_N = np.array(cuts, dtype=np.int64).reshape(-1, 3).T
+        self.length_N: Numbers = AROUND + question_M[self._example_N] + self.count_N
 
     @property
     def example_N(self) -> Numbers:
         """The question of each window."""
-        return self.question_N
+        return self._example_N
 
     def lengths(self, epoch: int | None) -> Numbers:
-        """`length_N1` of the windows with their marks."""
+        """`length_N1` of the windows with what stands around them."""
         return self.length_N[:, None]
+
+    def placed(self, number_B: Numbers) -> list[PlacedTokens]:
+        """The whole contexts of some questions."""
+        context_B = self.context_M[number_B]
+        return [
+            PlacedTokens(*parts) for parts in zip(*(each.take(context_B, None) for each in self.contexts), strict=True)
+        ]
 
     def take(self, numbers: Numbers, epoch: int | None) -> list[Window]:
         """Some windows."""
-        number_B = self.question_N[numbers]
-        questions = self.questions.take(number_B, epoch)
-        contexts = self.contexts.take(self.context_M[number_B], epoch)
-        cuts = zip(self.begin_N[numbers].tolist(), self.count_N[numbers].tolist(), strict=True)
-        windows = []
-        for number, question, context, (begin, count) in zip(number_B.tolist(), questions, contexts, cuts, strict=True):
-            first, last = self.answer_M2[number].tolist()
-            inside = begin <= first and last < begin + count
-            answer = (first - begin, last - begin) if inside else None  # below 0 is in no window
-            windows.append(Window(question, context[begin : begin + count], answer))
-        return windows
+        number_B = self.example_N[numbers]
+        columns = (self.begin_N[numbers].tolist(), self.count_N[numbers].tolist())
+        each = zip(self.questions.take(number_B, epoch), self.placed(number_B), *columns, strict=True)
+        return [window(*row) for row in each]
+
+
+class AnswerRows(Rows[tuple[int, int]]):
+    """Where the answer stands in each window: the positions of its first and last token, 0 and 0 where it is not.
+
+    `answer_M2` are the numbers of the answer's first and last token in the context, below 0 where there is none.
+    """
+
+    def __init__(self, rows: QuestionRows, answer_M2: Numbers) -> None:
+        self.rows, self.answer_M2 = rows, answer_M2
+
+    @property
+    def example_N(self) -> Numbers:
+        """The question of each window."""
+        return self.rows.example_N
+
+    def lengths(self, epoch: int | None) -> Numbers:
+        """`length_N0`: they add nothing to the tokens."""
+        return np.zeros((len(self.example_N), 0), dtype=np.int64)
+
+    def take(self, numbers: Numbers, epoch: int | None) -> list[tuple[int, int]]:
+        """The positions of some answers."""
+        windows = self.rows.take(numbers, epoch)
+        answers = self.answer_M2[self.example_N[numbers]].tolist()
+        return [position_in(row, (first, last)) for row, (first, last) in zip(windows, answers, strict=True)]
+
+
+def position_in(row: Window, answer: tuple[int, int]) -> tuple[int, int]:
+    """The positions in a window of an answer's first and last token in the context; 0 and 0 where it is not whole."""
+    first, last = (token - row.begin for token in answer)
+    return (row.first + first, row.first + last) if first >= 0 and last < len(row.places.tokens) else (0, 0)

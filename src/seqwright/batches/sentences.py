@@ -3,12 +3,13 @@
 N examples · P pieces, sentences or parts of long ones
 """
 
+from collections.abc import Sequence
 from typing import NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
-from seqwright.batches import Ids, Rows
+from seqwright.batches import Ids, Numbers, Rows
 
 UNASKED = -1  # whether the second stretch follows, where there is none
 
@@ -69,15 +70,67 @@ class Drawn(NamedTuple):
     follows: int  # 1 where the second follows the first in the text, 0 where not, UNASKED where there is none
 
 
-class Examples(Protocol):
+class Stretches(Protocol):
     """What is read, numbered; `length_N` is the most tokens that each can have, special ones included."""
 
     @property
-    def length_N(self) -> NDArray[np.int64]:
-        """The greatest length of each example."""
+    def length_N(self) -> Numbers:
+        """The greatest length of each."""
+
+    @property
+    def document_N(self) -> Numbers:
+        """The document that each begins with."""
 
     def drawn(self, number: int, rng: np.random.Generator) -> Drawn:
-        """An example as chance has it."""
+        """One of them as chance has it."""
+
+
+class SentenceRow(NamedTuple):
+    """A row as it was drawn, its number among all rows, and the generator from which more may be drawn: masks."""
+
+    drawn: Drawn
+    number: int
+    rng: np.random.Generator
+
+
+class SentenceRows(Rows[SentenceRow]):
+    """Stretches of text, all drawn from (seed, epoch, number), and in no epoch from (0, 0, number).
+
+    `example_M` says which example each document is.
+    """
+
+    def __init__(self, stretches: Stretches, example_M: Numbers, *, seed: int = 0) -> None:
+        self.stretches, self.example_M, self.seed = stretches, example_M, seed
+
+    @property
+    def example_N(self) -> Numbers:
+        """The example that each row begins with."""
+        return self.example_M[self.stretches.document_N]
+
+    def lengths(self, epoch: int | None) -> Numbers:
+        """`length_N1`, every row at its longest."""
+        return self.stretches.length_N[:, None]
+
+    def take(self, numbers: Numbers, epoch: int | None) -> list[SentenceRow]:
+        """Some rows."""
+        return [self._row(number, epoch) for number in numbers.tolist()]
+
+    def _row(self, number: int, epoch: int | None) -> SentenceRow:
+        rng = np.random.default_rng((0, 0, number) if epoch is None else (self.seed, epoch, number))
+        return SentenceRow(self.stretches.drawn(number, rng), number, rng)
+
+
+class WholeTexts:
+    """Texts that are read as they are, special tokens included: what a user types."""
+
+    def __init__(self, rows: Sequence[Ids]) -> None:
+        self.rows = rows
+        self.length_N: Numbers = np.array([len(row) for row in rows], dtype=np.int64)
+        self.document_N: Numbers = np.arange(len(rows))
+
+    def drawn(self, number: int, rng: np.random.Generator) -> Drawn:
+        """A text; chance has no part in it."""
+        return Drawn(self.rows[number], len(self.rows[number]), UNASKED)
 
 
 class SentencePairs:
@@ -100,6 +153,7 @@ class SentencePairs:
             spans += self._spans(low, high, longest - 3)
         self.first_N, self.stop_N, count_N = np.array(spans, dtype=np.int64).reshape(-1, 3).T
         self.length_N: NDArray[np.int64] = count_N + 3
+        self.document_N: NDArray[np.int64] = sentences.document_P[self.first_N]
         self.left_out = int((np.diff(sentences.first) == 1).sum())  # documents
 
     @staticmethod
@@ -158,6 +212,7 @@ class FullSentences:
         if len(sentences):
             spans.append((first, len(sentences), length))
         self.first_N, self.stop_N, self.length_N = np.array(spans, dtype=np.int64).reshape(-1, 3).T
+        self.document_N: NDArray[np.int64] = sentences.document_P[self.first_N]
         self.left_out = 0
 
     @staticmethod

@@ -1,4 +1,4 @@
-"""Batches of tagged text: each sentence a row of tokens, a tag at the first token of each word.
+"""Batches of tagged text: each sentence a row of tokens, or several, a tag at the first token of each word.
 
 B batch · T time · W words of a row · N rows
 """
@@ -19,12 +19,14 @@ class Tagged(Batch):
     """A batch of sentences, each closed by its end, with padding on the right.
 
     A word may be several tokens. What counts is said at the first of them, where `first_BT` is True and `target_BT`
-    numbers its tag (as Devlin et al. 2019, section 5.3); what a model says elsewhere plays no part.
+    numbers its tag (as Devlin et al. 2019, section 5.3); what a model says elsewhere plays no part. `word_B` is the
+    number of the row's first word in its sentence.
     """
 
     input_BT: Tensor
     real_BT: Tensor
     first_BT: Tensor
+    word_B: Tensor
     target_BT: Tensor
 
     @property
@@ -39,64 +41,91 @@ class Tagged(Batch):
 
 
 class Stretch(NamedTuple):
-    """Words in a row: the tokens of all of them, how many each word has, and the number of each one's tag."""
+    """Words in a row: the tokens of all of them, how many each has, and the number of the first in its sentence."""
 
     tokens: Ids
     length_W: Ids
-    tag_W: Ids
+    begin: int = 0
 
 
-def stretches(tokens: Sequence[Ids], tags: Sequence[int] | None = None, *, longest: int) -> Iterator[Stretch]:
+def stretches(tokens: Sequence[Ids], *, longest: int) -> Iterator[Stretch]:
     """A sentence, the tokens of each of its words given, cut between words so that no stretch has over `longest`.
 
-    A word that is longer on its own is cut off there. Without tags, what is needed to ask for them.
+    A word that is longer on its own is cut off there.
     """
     tokens = [word[:longest] for word in tokens]
     length_W = np.fromiter(map(len, tokens), dtype=np.uint32, count=len(tokens))
-    tag_W = np.asarray([0] * len(tokens) if tags is None else tags, dtype=np.uint32)
     begin = used = 0
     for place, length in enumerate([*length_W.tolist(), longest + 1]):
         if place > begin and used + length > longest:
-            some = slice(begin, place)
-            yield Stretch(np.concatenate(tokens[some]), length_W[some], tag_W[some])
+            yield Stretch(np.concatenate(tokens[begin:place]), length_W[begin:place], begin)
             begin, used = place, 0
         used += length
 
 
-def tagged(rows: Sequence[Stretch], *, end: int, begin: int | None = None) -> Tagged:
-    """Stretches as a batch, each closed by `end` and perhaps opened by `begin`."""
+def stacked(rows: Sequence[Stretch], *, end: int, begin: int | None = None) -> dict[str, Tensor]:
+    """Stretches as the tensors of a batch but for its tags, each closed by `end` and perhaps opened by `begin`."""
     input_BT, real_BT = begun(padded([np.append(row.tokens, end) for row in rows]), begin)
-    before = 0 if begin is None else 1
-    first_BT, target_BT = torch.zeros_like(real_BT), torch.zeros_like(input_BT)
+    first_BT, before = torch.zeros_like(real_BT), 0 if begin is None else 1
     for number, row in enumerate(rows):
-        first_W = torch.from_numpy(before + np.cumsum(row.length_W, dtype=np.int64) - row.length_W)
-        first_BT[number, first_W] = True
-        target_BT[number, first_W] = torch.from_numpy(row.tag_W.astype(np.int64))
-    return Tagged(input_BT, real_BT, first_BT, target_BT)
+        first_BT[number, torch.from_numpy(before + np.cumsum(row.length_W, dtype=np.int64) - row.length_W)] = True
+    word_B = torch.tensor([row.begin for row in rows])
+    return {"input_BT": input_BT, "real_BT": real_BT, "first_BT": first_BT, "word_B": word_B}
 
 
-class TaggedRows(Rows[Stretch]):
-    """Stretches of a corpus, kept by what they are made of; `sentence_N` says of which sentence each is."""
+class StretchRows(Rows[Stretch]):
+    """The stretches of a corpus, kept by what they are made of; `example_N` says of which sentence each is."""
 
-    def __init__(self, tokens: Rows[Ids], lengths: Rows[Ids], tags: Rows[Ids], sentence_N: Numbers) -> None:
-        self.parts, self.sentence_N = (tokens, lengths, tags), sentence_N
+    def __init__(self, tokens: Rows[Ids], lengths: Rows[Ids], example_N: Numbers) -> None:
+        self.tokens, self.words, self._example_N = tokens, lengths, example_N
+        self.word_N: Numbers = lengths.lengths(None).sum(1)  # how many words each has
+        before_N = np.cumsum(self.word_N) - self.word_N
+        self.begin_N: Numbers = before_N - before_N[np.searchsorted(example_N, example_N)]
 
     @classmethod
-    def in_memory(cls, sentences: Sequence[Sequence[Stretch]]) -> "TaggedRows":
+    def in_memory(cls, sentences: Sequence[Sequence[Stretch]]) -> "StretchRows":
         """The stretches of each sentence, in lists."""
-        stretches = [stretch for sentence in sentences for stretch in sentence]
-        tokens, lengths, tags = (InMemory([stretch[part] for stretch in stretches]) for part in range(3))
-        return cls(tokens, lengths, tags, np.repeat(np.arange(len(sentences)), [len(each) for each in sentences]))
+        every = [stretch for sentence in sentences for stretch in sentence]
+        number_N = np.repeat(np.arange(len(sentences)), [len(each) for each in sentences])
+        return cls(InMemory([row.tokens for row in every]), InMemory([row.length_W for row in every]), number_N)
 
     @property
     def example_N(self) -> Numbers:
         """The sentence of each row."""
-        return self.sentence_N
+        return self._example_N
+
+    @property
+    def cut(self) -> int:
+        """How many sentences are read in several stretches."""
+        return int((np.bincount(self.example_N) > 1).sum())
 
     def lengths(self, epoch: int | None) -> Numbers:
         """`length_N1` in tokens."""
-        return self.parts[0].lengths(epoch)
+        return self.tokens.lengths(epoch)
 
     def take(self, numbers: Numbers, epoch: int | None) -> list[Stretch]:
         """Some rows."""
-        return [Stretch(*parts) for parts in zip(*(part.take(numbers, epoch) for part in self.parts), strict=True)]
+        parts = (self.tokens.take(numbers, epoch), self.words.take(numbers, epoch), self.begin_N[numbers].tolist())
+        return [Stretch(*row) for row in zip(*parts, strict=True)]
+
+
+class TagRows(Rows[Ids]):
+    """The tags of the words of each row: `tag_W` has those of all sentences in a line, `begin_M` where each begins."""
+
+    def __init__(self, rows: Rows[Stretch], tag_W: Ids, begin_M: Numbers) -> None:
+        self.rows, self.tag_W, self.begin_M = rows, tag_W, begin_M
+
+    @property
+    def example_N(self) -> Numbers:
+        """The sentence of each row."""
+        return self.rows.example_N
+
+    def lengths(self, epoch: int | None) -> Numbers:
+        """`length_N0`: they add nothing to the tokens."""
+        return np.zeros((len(self.example_N), 0), dtype=np.int64)
+
+    def take(self, numbers: Numbers, epoch: int | None) -> list[Ids]:
+        """The tags of some rows."""
+        first_B = self.begin_M[self.example_N[numbers]].tolist()
+        both = zip(first_B, self.rows.take(numbers, epoch), strict=True)
+        return [self.tag_W[first + row.begin : first + row.begin + len(row.length_W)] for first, row in both]

@@ -59,10 +59,10 @@ def align_run(folder: Path, wish: Wish) -> None:
     _print({"pairs": len(found.links), **scores}, as_json=wish.as_json)
     say(f"alignments: {shown(path)}")
     if found.left_out:
-        longest = recipe.inputs.longest
+        longest = recipe.input.longest
         say(f"{found.left_out:,} pairs have a blank side, or more than {longest} tokens on one: their line is blank")
     if part == "train" and not wish.files:
-        written = save_dictionary(learnt_dictionary(found.together), folder / "inputs")
+        written = save_dictionary(learnt_dictionary(found.together), folder / "input")
         say(f"dictionary: {shown(written)}, {len(found.together):,} words; use it with --unknown dictionary")
 
 
@@ -70,7 +70,7 @@ class Found:
     """What was found in all pairs so far."""
 
     def __init__(self, run: Run) -> None:
-        self.longest = run.recipe.inputs.longest
+        self.longest = run.recipe.input.longest
         self.sides = run.inputs.input.tokenizer, run.inputs.output.tokenizer
         try:
             self.aligner = Aligner(run.model, *self.sides)

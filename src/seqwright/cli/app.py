@@ -90,15 +90,16 @@ def new(
         str,
         typer.Argument(
             metavar="TASK",
-            help="What to learn: translation, language, classification, rating, questions or forecasting.",
+            help="What to learn: translation, language-modeling, text-classification, text-regression, "
+            "question-answering or forecasting.",
         ),
     ],
     data: Annotated[
         list[Path],
         typer.Option(
             metavar="FILE",
-            help="Your TSV, CSV or JSONL file, for language any text, for classification also a folder with one for "
-            "each label; for two line-aligned files give the option twice, the source first.",
+            help="Your TSV, CSV or JSONL file, for language-modeling any text, for text-classification also a folder "
+            "with one for each label; for two line-aligned files give the option twice, the source first.",
         ),
     ],
     settings: Annotated[
@@ -122,7 +123,7 @@ def new(
 ) -> None:
     """Write a commented recipe for your own file. Its columns are looked for, and told.
 
-    Example: seqwright new classification --data mine.csv data.label=stars
+    Example: seqwright new text-classification --data mine.csv data.label=stars
     """
     from seqwright.cli.beginning import write_new_recipe
 

@@ -2,13 +2,12 @@
 
 from seqwright.cli.storage import storage_markdown
 from seqwright.cli.terminal import command, shown
+from seqwright.kinds import TASKS
 from seqwright.runs import Run, parameters
 from seqwright.training.counting import Stored
 from seqwright.training.journal import Journal
 
-VERBS = {"translation": "translate", "language": "generate", "classification": "classify", "tagging": "tag"}
-VERBS |= {"rating": "classify", "forecasting": "forecast", "questions": "answer", "prompting": "generate"}
-WITHOUT_TEXT = {"forecast", "eval"}
+WITHOUT_TEXT = {"forecast"}
 IMPORTED = {"text-checkpoint", "labelled-checkpoint", "tagged-checkpoint", "questions-checkpoint"}
 
 
@@ -26,9 +25,9 @@ def write_card(run: Run) -> None:
 
 def verb_of(run: Run) -> str:
     """The verb that uses what a run has learnt."""
-    if run.recipe.task == "masking":
+    if run.recipe.task == "masked-language-modeling":
         return "fill" if run.recipe.model.head else "embed"
-    return VERBS.get(run.recipe.task, "eval")
+    return TASKS[run.recipe.task].verbs[0]
 
 
 def _nature(run: Run) -> str:

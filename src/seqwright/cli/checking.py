@@ -48,7 +48,7 @@ def check_recipe(where: str, overrides: list[str]) -> None:
     for row in checked.rows:
         add_row(table, *row)
     Console().print(table)
-    descends = "gradient" in model_row(recipe.model.kind, recipe.task).promises
+    descends = "gradient" in model_row(recipe.model.kind, recipe.family).promises
     tried, told = (_descended if descends else _counted)(recipe, inputs, batches)
     for name, value in {**checked.facts, **tried}.items():
         print(f"{name:<22}{value}")

@@ -11,9 +11,9 @@ from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn
 from rich.table import Table
 
-from seqwright import complexity
 from seqwright.cli.terminal import add_row, json_text, say, shown
-from seqwright.complexity import Exponents, Kind, Point
+from seqwright.comparison import complexity
+from seqwright.comparison.complexity import Exponents, Kind, Point
 from seqwright.errors import DataError, SettingError
 from seqwright.pictures import save
 from seqwright.pictures.complexity import Curve, Panel, complexity_picture

@@ -72,7 +72,7 @@ def _refuse(output: Path | None, *, as_json: bool, yes: bool) -> None:
 def _embedder(run: Run, pooling: Pooling | None) -> Embedder:
     if not isinstance(run.model, HasTokenVectors):
         raise RunError(f"{run.folder} is of kind {run.recipe.model.kind}, which has no vectors for what it reads")
-    running = run.recipe.task == "language"
+    running = run.recipe.task == "language-modeling"
     return Embedder(
         run.model,
         run.inputs,

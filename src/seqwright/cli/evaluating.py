@@ -18,9 +18,6 @@ from seqwright.run_folders import resolved_of
 from seqwright.runs import Run, data_of
 from seqwright.tasks import Evaluation
 
-# Tasks in which nothing is written that a search could find.
-UNSEARCHED = {"language", "masking", "classification", "rating", "tagging", "questions", "forecasting"}
-
 
 def evaluate_run(
     folder: Path,
@@ -40,13 +37,13 @@ def evaluate_run(
     recipe, files, task = run.recipe, [path.expanduser() for path in files], run.recipe.task
     if files:
         recipe = recipe._replace(data=validated("data", only_files(files, recipe), task))
-    if task in UNSEARCHED and any(value is not None for value in decoding.values()):
+    if not TASKS[task].searched and any(value is not None for value in decoding.values()):
         raise SettingError(f"{shown(folder)} learnt {task}, where nothing is searched for; leave the beam out")
     data = data_of(recipe)
     chosen = chosen_part(part, data.parts())
     settings = decoding_settings(run, decoding)
     subject = " and ".join(map(str, files)) if files else f"the {chosen} part"
-    searched = "" if task in UNSEARCHED else f", {settings.in_words()}"
+    searched = f", {settings.in_words()}" if TASKS[task].searched else ""
     subjects = ", ".join(f"{shown(each.folder)}, step {each.step:,}" for each in (run, *others))
     say(f"{subjects}, on {subject}{searched}")
     if not files:
@@ -64,7 +61,7 @@ def evaluate_run(
     else:
         _print(task, result)
     say(f"written to {shown(folder / 'eval' / name)}.json")
-    if drawn := _drawn(task, result, run, folder / "eval" / name):
+    if drawn := _drawn(result, folder / "eval" / name):
         say(f"drawn: {', '.join(map(shown, drawn))}")
 
 
@@ -102,7 +99,7 @@ def _name(run: Run, subject: str, settings: Any, which: str) -> str:
     The subject is a part, or the name of a file with the beginning of its sha256: it may be called like a part.
     """
     name = f"{subject}-step-{run.step:06d}"
-    if run.recipe.task not in UNSEARCHED:
+    if TASKS[run.recipe.task].searched:
         name += f"-beam-{settings.beam}"
     if settings.beam > 1 and settings.length_penalty != run.recipe.decoding.length_penalty:
         name += f"-penalty-{settings.length_penalty:g}"
@@ -136,17 +133,18 @@ def only_files(files: list[Path], recipe: Recipe) -> dict[str, Any]:
     """Data settings in which every part is these files; how they are read is as in the recipe, if that reads files."""
     if len(files) > 2:
         raise SettingError(f"--data was given {len(files)} times; give one file, or two line-aligned ones")
-    if recipe.task in {"classification", "rating"} and len(files) == 1:
+    if recipe.task in {"text-classification", "text-regression"} and len(files) == 1:
         from seqwright.data.labelled import other_files
 
         return other_files(files[0], recipe.data)
-    if recipe.task == "questions" and len(files) == 1:
+    if recipe.task == "question-answering" and len(files) == 1:
         from seqwright.data.questions import other_questions
 
         return other_questions(files[0], recipe.data)
     paths = str(files[0]) if len(files) == 1 else [str(path) for path in files]
     own = recipe.data.kind.removesuffix("-card")
-    kind, reading = own if own in {"summaries", "pronunciations"} else TASKS[recipe.task].files, {}
+    kind = own if own in {"summaries", "pronunciations"} else TASKS[recipe.task].files
+    reading = recipe.data.model_dump(include={"history", "horizon"})  # what the model was built for
     if recipe.data.kind == kind and len(files) == 1:
         reading = recipe.data.model_dump(exclude={"kind", "train", "valid", "test"}, exclude_none=True)
     return {"kind": kind, **reading, "train": paths, "valid": paths, "test": paths}
@@ -161,24 +159,14 @@ def chosen_part(asked: str | None, there: list[PartName]) -> PartName:
     return cast(PartName, asked)
 
 
-def _drawn(task: str, result: Evaluation, run: Run, stem: Path) -> list[Path]:
+def _drawn(result: Evaluation, stem: Path) -> list[Path]:
     """The picture of an evaluation, for tasks that have one."""
-    if result.picture is not None:
-        from seqwright.pictures import save
-        from seqwright.pictures.evaluations import DRAWINGS
+    if result.picture is None:
+        return []
+    from seqwright.pictures import save
+    from seqwright.pictures.evaluations import DRAWINGS
 
-        return save(DRAWINGS[result.picture.name](**result.picture.data), stem)
-    match task:
-        case "tagging":
-            from seqwright.cli import tagging
-
-            return tagging.draw_confusion(result, run.inputs, stem)
-        case "forecasting":
-            from seqwright.cli.forecasting import draw_evaluation
-
-            return draw_evaluation(result, stem)
-        case _:
-            return []
+    return save(DRAWINGS[result.picture.name](**result.picture.data), stem)
 
 
 def _print(task: str, result: Evaluation) -> None:
@@ -188,30 +176,31 @@ def _print(task: str, result: Evaluation) -> None:
 
         print_evaluation(result)
         return
-    if task == "tagging":
-        from seqwright.cli import tagging
-
-        tagging.print_evaluation(result)
-        return
-    if task == "questions":
-        from seqwright.cli import answering
-
-        answering.print_evaluation(result)
-        return
     console = Console()
     table = Table("score", "value", "signature", box=None, pad_edge=False)
+    of_groups = _scores_of_groups(result)
+    grouped = {name for names in of_groups.values() for name in names}
     for name, value in result.scores.items():
-        add_row(table, name, f"{value:.3f}" if value < 1000 else f"{value:.4g}", result.signatures.get(name, ""))
+        if name not in grouped:
+            add_row(table, name, f"{value:.3f}" if value < 1000 else f"{value:.4g}", result.signatures.get(name, ""))
     console.print(table)
     if result.groups:
         console.print()
-        named = ("label", "right") if task == "classification" else ("kind", "exact")
-        groups = Table(*named, "share", box=None, pad_edge=False)
+        groups = Table(*result.group_columns, "share", *of_groups, box=None, pad_edge=False)
         for kind, (matched, count) in sorted(result.groups.items()):
-            add_row(groups, kind, f"{matched}/{count}", f"{100 * matched / count:.1f} %" if count else "–")
+            share = f"{100 * matched / count:.1f} %" if count else "–"
+            scores = (f"{result.scores[f'{score}_{kind}']:.2f}" for score in of_groups)
+            add_row(groups, kind or "without a type", f"{matched}/{count}", share, *scores)
         matched, count = (sum(group[i] for group in result.groups.values()) for i in (0, 1))
         add_row(groups, "all", f"{matched}/{count}", f"{100 * matched / count:.1f} %", style="bold")
         console.print(groups)
+
+
+def _scores_of_groups(result: Evaluation) -> dict[str, list[str]]:
+    """The scores that every group has, such as `f1` of `f1_spam` and `f1_ham`, with the names of theirs."""
+    known = dict.fromkeys(name.partition("_")[0] for name in result.scores)
+    named = {score: [f"{score}_{kind}" for kind in result.groups] for score in known}
+    return {score: names for score, names in named.items() if names and all(name in result.scores for name in names)}
 
 
 def _rounded(scores: dict[str, float]) -> dict[str, float]:

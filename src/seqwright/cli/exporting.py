@@ -4,19 +4,19 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from seqwright.arpa import write_arpa
 from seqwright.cli.opening import opened_run
 from seqwright.cli.terminal import say, shown
 from seqwright.data.files import extension_of
 from seqwright.errors import DataError, RunError, SettingError, instead
 from seqwright.inputs.text import reads_pairs
+from seqwright.interchange.arpa import write_arpa
 from seqwright.interchange.checkpoints import write_checkpoint
+from seqwright.interchange.word2vec import write_word2vec
 from seqwright.runs import Run
 from seqwright.tasks.language import first_token
 from seqwright.tasks.vectors import WordVectors
 from seqwright.tasks.wired import Wires
 from seqwright.training.weights import unique_tensors
-from seqwright.word2vec import write_word2vec
 
 
 def export_run(folder: Path, file: Path | None, to: str | None, side: str | None, which: str, *, yes: bool) -> None:
@@ -62,8 +62,8 @@ def _write_vectors(run: Run, file: Path, side: str | None) -> str:
 def _write_ngrams(run: Run, file: Path, side: str | None) -> str:
     if run.recipe.model.kind != "ngram":
         raise RunError(f"{run.folder} is of kind {run.recipe.model.kind}, and an ARPA file holds n-grams; use word2vec")
-    if run.recipe.inputs.joined:
-        say("inputs.joined is true: the model has seen no text begin with <s>, as other programs let each begin")
+    if run.recipe.input.joined:
+        say("input.rows is 'stream': the model has seen no text begin with <s>, as other programs let each begin")
     model: Any = run.model
     say("writing …")
     write_arpa(model, file, run.inputs.tokenizer.spellings())
@@ -72,15 +72,15 @@ def _write_ngrams(run: Run, file: Path, side: str | None) -> str:
 
 def _write_checkpoint(run: Run, folder: Path, side: str | None) -> str:
     inputs, task = run.inputs, run.recipe.task
-    first = first_token(run.recipe, inputs) if task == "language" else inputs.tokenizer.begin
-    task = "language" if task == "prompting" else task  # there it is a language model like any other
-    labels = {"classification": lambda: inputs.output.labels, "tagging": lambda: inputs.tags}
+    first = first_token(run.recipe, inputs) if task == "language-modeling" else inputs.tokenizer.begin
+    task = "language-modeling" if task == "instruction" else task  # there it is a language model like any other
+    labels = {"text-classification": lambda: inputs.output.labels, "token-classification": lambda: inputs.output.tags}
     names = list(labels[task]()) if task in labels else []
     settings, tensors = run.recipe.model.model_dump(mode="json"), unique_tensors(run.model)
-    if task == "rating":  # the model says how far from the mean, and there what it says is the rating
+    if task == "text-regression":  # the model says how far from the mean, and there what it says is the rating
         values = inputs.output
-        tensors |= {name: tensors[name] * values.deviation for name in ("output.weight", "output.bias")}
-        tensors["output.bias"] = tensors["output.bias"] + values.mean
+        tensors |= {name: tensors[name] * values.deviation for name in ("head.output.weight", "head.output.bias")}
+        tensors["head.output.bias"] = tensors["head.output.bias"] + values.mean
     pairs = isinstance(inputs, Wires) and reads_pairs(inputs.input)
     return write_checkpoint(folder, task, settings, tensors, inputs.tokenizer, labels=names, pairs=pairs, first=first)
 

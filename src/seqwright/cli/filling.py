@@ -6,8 +6,9 @@ from pathlib import Path
 from seqwright.cli.opening import opened_for
 from seqwright.cli.terminal import json_text, say
 from seqwright.cli.translating import asked, some_lines
-from seqwright.errors import RunError, SettingError
-from seqwright.tasks.filler import Candidate, Filler
+from seqwright.errors import SettingError
+from seqwright.inputs import Given
+from seqwright.outputs.masked import Candidate
 
 
 def fill_texts(folder: Path, texts: list[str], file: Path | None, *, top: int, as_json: bool, which: str) -> None:
@@ -16,14 +17,15 @@ def fill_texts(folder: Path, texts: list[str], file: Path | None, *, top: int, a
         raise SettingError(f"--top is {top}; ask for one word or more")
     texts, file = asked("fill", texts, file)
     run = opened_for("fill", folder, which)
-    if not run.recipe.model.head:
-        raise RunError(f"{folder} was imported without the output that says hidden words; embed can use it")
-    filler = Filler(run.model, run.inputs, context=run.recipe.model.context)
+    input, output = run.inputs
+    output.refuse_model(run.recipe.model)
     blank = 0
     for block in some_lines(texts, file):
         some = [line for line in block if line.strip()]
         blank += len(block) - len(some)
-        for text, masks in zip(some, filler(some, top=top), strict=True):
+        given = Given(map(input.parse, some))
+        filled = output.fill(run.model, run.inputs.batches(given), given, top)
+        for text, masks in zip(given, filled, strict=True):
             print(_json(text, masks) if as_json else "\n".join(_line(each) for found in masks for each in found))
         sys.stdout.flush()
     if blank:

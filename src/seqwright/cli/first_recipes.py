@@ -7,8 +7,10 @@ from typing import Any, NamedTuple
 
 from seqwright.data.examples import Pair
 from seqwright.data.first_look import text_and_label, time_and_values
-from seqwright.data.labelled import LabelledFiles, rating_of, training_labels, usable
+from seqwright.data.labelled import LabelledFiles, usable
 from seqwright.data.labelled_folders import LabelFolders
+from seqwright.data.labelled_series import LabelledSeriesFiles
+from seqwright.data.labels import class_counts, number_of
 from seqwright.data.pairs import PairFiles
 from seqwright.data.questions import QuestionFiles
 from seqwright.data.series import SeriesFiles
@@ -40,8 +42,8 @@ train = {files}{columns}
 valid = "5%"               # a share of the same file, or a file of its own
 test = "5%"                # held out until `seqwright eval`
 
-[inputs]
-kind = "bpe"               # or unigram, wordpiece, words, characters
+[input]
+tokenizer = "bpe"          # or unigram, wordpiece, words, characters
 vocabulary = {vocabulary}          # at most; shared by both languages
 bpe_dropout = 0.1          # segments words anew each epoch: helps small data
 
@@ -93,10 +95,10 @@ valid = "5%"               # a share of the same text, or a file of its own
 test = "5%"                # held out until `seqwright eval`
 documents = "lines"        # or paragraphs, files
 
-[inputs]
-kind = "bpe"               # or unigram, wordpiece, words, characters
+[input]
+tokenizer = "bpe"          # or unigram, wordpiece, words, characters
 vocabulary = 4000          # at most
-joined = true              # false: every document is read on its own
+rows = "stream"            # or documents: every document is read on its own
 [model]
 kind = "lstm"              # or gru, ugrnn, rnn, mlp, ngram
 width = 256
@@ -114,7 +116,7 @@ rate = 0.003
 def language(files: list[Path], asked: dict[str, Any]) -> FirstRecipe:
     """A recurrent language model of a text."""
     data = {"kind": "text", "train": _one(files, "a language model reads one text").as_posix(), **asked}
-    texts = TextFiles(validated("data", data, "language")).texts("train")
+    texts = TextFiles(validated("data", data, "language-modeling")).examples("train")
     first = next(texts)
     size = 0
     for text in texts:
@@ -136,8 +138,8 @@ train = {files}{columns}
 valid = "10%"              # a share of the same data, or a file of its own
 test = "10%"               # held out until `seqwright eval`
 
-[inputs]
-kind = "words"             # or characters; bpe where words have many forms or no spaces between them
+[input]
+tokenizer = "words"        # or characters; bpe where words have many forms or no spaces between them
 vocabulary = 10000         # at most
 lowercase = true
 longest = 400              # tokens of a text that are read, half of them from its end
@@ -164,8 +166,8 @@ def classification(files: list[Path], asked: dict[str, Any]) -> FirstRecipe:
     found = {} if LabelFolders.fits(path) or not path.is_file() else text_and_label(path)
     data = {"kind": "labelled", "train": path.as_posix(), **found, **asked}
     held_out = dict.fromkeys(("valid", "test"), "10%")  # as the recipe below has it
-    labelled = LabelledFiles(validated("data", {**held_out, **data}, "classification"))
-    labels = training_labels(labelled)
+    labelled = LabelledFiles(validated("data", {**held_out, **data}, "text-classification"))
+    labels = class_counts(example.label for example in usable(labelled.examples("train")))
     texts, first = sum(labels.values()), next(usable(labelled.examples("train")))
     values = {
         "description": f"Labels learnt from {path.name}",
@@ -180,7 +182,7 @@ def classification(files: list[Path], asked: dict[str, Any]) -> FirstRecipe:
 
 
 RATING = CLASSIFICATION.replace(
-    "[training]", '[objective]\nkind = "rating"            # numbers in place of classes\n\n[training]'
+    "[training]", '[objective]\nkind = "regression"        # numbers in place of classes\n\n[training]'
 ).replace(
     'metric = "accuracy"        # chooses the best checkpoint; macro_f1 where a label is rare',
     'metric = "pearson"         # chooses the best checkpoint; or spearman, mse',
@@ -193,9 +195,12 @@ def rating(files: list[Path], asked: dict[str, Any]) -> FirstRecipe:
     found = text_and_label(path) if path.is_file() else {}
     data = {"kind": "labelled", "train": path.as_posix(), **found, **asked}
     held_out = dict.fromkeys(("valid", "test"), "10%")  # as the recipe has it
-    labelled = LabelledFiles(validated("data", {**held_out, **data}, "rating"))
-    rated = [rating_of(example, "train") for example in usable(labelled.examples("train"))]
-    first = next(usable(labelled.examples("train")))
+    labelled = LabelledFiles(validated("data", {**held_out, **data}, "text-regression"))
+    examples = list(usable(labelled.examples("train")))
+    if not examples:
+        raise DataError(f"no row of {path} has both a text and a value; name its columns with data.text and data.label")
+    rated = [number_of(example.label, where=f"'{_short(example.text)}'") for example in examples]
+    first = examples[0]
     values = {
         "description": f"Ratings learnt from {path.name}",
         "epochs": min(40, max(4, 40_000 // len(rated))),
@@ -205,6 +210,56 @@ def rating(files: list[Path], asked: dict[str, Any]) -> FirstRecipe:
     seen = f"{len(rated):,} texts to train on, rated from {min(rated):g} to {max(rated):g}"
     first_one = f"the first is rated {rated[0]:g}:\n  {_short(first.text)}"
     return FirstRecipe(RATING, values, data, f"{columns}{seen}, {first_one}", labelled.remarks())
+
+
+SERIES_CLASSIFICATION = """\
+# Try it: {check}, then {train}
+description = {description}
+
+[data]
+kind = "labelled-series"
+train = {files}{columns}
+valid = "20%"              # a share of the same data, or a file of its own
+test = "20%"               # held out until `seqwright eval`
+
+[model]
+kind = "gru"               # or lstm, ugrnn, rnn; it reads in both directions
+width = 64
+embedding = 32
+dropout = 0.2
+embedding_dropout = 0.0
+word_dropout = 0.0
+pooling = "mean"           # or max, last
+
+[training]
+epochs = {epochs}
+tokens = {tokens:<18}# steps of all series of a batch; small ones learn more from few series
+schedule = "cosine"
+rate = 0.003
+warmup = 20
+validate_every = 50
+metric = "accuracy"        # chooses the best checkpoint; macro_f1 where a label is rare
+"""
+
+
+def series_classification(files: list[Path], asked: dict[str, Any]) -> FirstRecipe:
+    """A recurrent classifier for a file of labelled series."""
+    path = _one(files, "a classifier of series learns from one file")
+    data = {"kind": "labelled-series", "train": path.as_posix(), **asked}
+    held_out = dict.fromkeys(("valid", "test"), "20%")  # as the recipe has it
+    series = LabelledSeriesFiles(validated("data", {**held_out, **data}, "series-classification"))
+    examples = [example for example in series.examples("train") if len(example.values_TC)]
+    labels = class_counts(example.label for example in examples if example.label)
+    length = max(len(example.values_TC) for example in examples)
+    values = {
+        "description": f"Labels of series learnt from {path.name}",
+        "epochs": min(200, max(4, 20_000 // len(examples))),
+        "tokens": 16 * length if len(examples) < SMALL else 64 * length,
+    }
+    told = ", ".join(f"{label} {count:,}" for label, count in islice(labels.items(), 10))
+    channels = examples[0].values_TC.shape[1]
+    seen = f"{len(examples):,} series to train on ({told}{', …' if len(labels) > 10 else ''}), {channels} channels"
+    return FirstRecipe(SERIES_CLASSIFICATION, values, data, f"{seen}, up to {length:,} steps long", series.remarks())
 
 
 QUESTIONS = """\
@@ -217,7 +272,7 @@ train = {files}{columns}
 valid = "10%"              # a share of the contexts, or a file of its own
 test = "10%"               # held out until `seqwright eval`
 
-[inputs]
+[input]
 longest = 256              # tokens that are read at once: the question and a window of its context
 stride = 160               # so much further on begins the next window of a longer context
 answer = 30                # most tokens of an answer
@@ -245,8 +300,8 @@ def questions(files: list[Path], asked: dict[str, Any]) -> FirstRecipe:
     path = _one(files, "questions are read from one file")
     data = {"kind": "questions", "train": path.as_posix(), **asked}
     held_out = dict.fromkeys(("valid", "test"), "10%")  # as the recipe has it
-    table = QuestionFiles(validated("data", {**held_out, **data}, "questions"))
-    some = list(table.questions("train"))
+    table = QuestionFiles(validated("data", {**held_out, **data}, "question-answering"))
+    some = list(table.examples("train"))
     values = {"description": f"Questions learnt from {path.name}", "epochs": min(20, max(2, 20_000 // len(some)))}
     silent, lost = sum(not each.answers for each in some), sum(each.lost for each in some)
     seen = f"{len(some):,} questions to train on, {silent:,} without an answer; the first is:\n  "
@@ -267,8 +322,8 @@ horizon = {horizon:<17}# steps it says at once
 valid = "10%"              # the rows before the test part
 test = "10%"               # the last rows, held out until `seqwright eval`
 
-[inputs]
-kind = "standard"          # each column less its mean, over its deviation; or none
+[input]
+scaling = "standard"       # each column less its mean, over its deviation; or none
 
 [model]
 kind = "dense"             # one linear layer, quick and hard to beat; or mlp, rnn, ugrnn, gru, lstm
@@ -312,10 +367,11 @@ def forecasting(files: list[Path], asked: dict[str, Any]) -> FirstRecipe:
 
 FIRST_RECIPES: dict[str, Callable[[list[Path], dict[str, Any]], FirstRecipe]] = {
     "translation": translation,
-    "language": language,
-    "classification": classification,
-    "rating": rating,
-    "questions": questions,
+    "language-modeling": language,
+    "text-classification": classification,
+    "text-regression": rating,
+    "series-classification": series_classification,
+    "question-answering": questions,
     "forecasting": forecasting,
 }
 

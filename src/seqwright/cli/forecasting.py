@@ -6,22 +6,31 @@ import sys
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 from rich.console import Console
 from rich.table import Table
 
 from seqwright.cli.opening import opened_for
 from seqwright.cli.terminal import add_row, picture_formats, say, shown
+from seqwright.data.labelled_series import SeriesExample
 from seqwright.data.series import Ending, ending_of
 from seqwright.errors import SettingError
+from seqwright.inputs import Given
+from seqwright.outputs.values import iterated
 from seqwright.pictures import save
-from seqwright.pictures.forecasts import Panel, forecast_picture, panels_of
+from seqwright.pictures.forecasts import Panel, forecast_picture
 from seqwright.runs import Run, data_of
 from seqwright.tasks import Evaluation
-from seqwright.tasks.forecaster import Forecaster, baselines, iterated
+from seqwright.tasks.wired import Wires
 
 MOST_PANELS = 6
 SCORES = ("mse", "mae", "mase")
-NAMES = {"": "this run", "least_squares_": "least squares", "seasonal_naive_": "seasonal naive", "naive_": "naive"}
+NAMES = {
+    "": "this run",
+    "baseline_least_squares_": "least squares",
+    "baseline_seasonal_naive_": "seasonal naive",
+    "baseline_naive_": "naive",
+}
 
 
 def forecast_series(
@@ -29,15 +38,19 @@ def forecast_series(
 ) -> None:
     """Forecast on from the end of a file, or of the run's own data, and print a row for each step."""
     run = opened_for("forecast", folder, which)
-    steps = run.inputs.horizon if steps is None else steps
+    wires: Wires = run.inputs
+    horizon, history = wires.output.sizes()["horizon"], wires.output.sizes()["history"]
+    steps = horizon if steps is None else steps
     if steps < 1:
         raise SettingError(f"--steps is {steps}; forecast at least 1")
     if picture is not None:
         picture_formats(picture)  # refused before anything is computed
     ending = _ending(run, file)
-    values_NC = Forecaster(run.model, run.inputs)(ending.values_TC[None], steps)[0]
-    if steps > run.inputs.horizon:
-        say(f"the model forecasts {run.inputs.horizon} at once: beyond that it goes on from its own forecasts")
+    for remark in wires.input.remarks(Given([SeriesExample(ending.values_TC, columns=ending.columns)])):
+        say(remark)
+    values_NC = iterated(lambda past_BTC: _forecast(run, past_BTC), ending.values_TC[None], steps, history=history)[0]
+    if steps > horizon:
+        say(f"the model forecasts {horizon} at once: beyond that it goes on from its own forecasts")
     if picture is not None:
         figure = forecast_picture(_panels(run, ending, values_NC, steps))
         paths = save(figure, picture.with_suffix(""), picture_formats(picture))
@@ -45,10 +58,16 @@ def forecast_series(
     _print(ending, values_NC, as_json=as_json)  # last: whoever reads it may stop listening
 
 
+def _forecast(run: Run, past_BTC: Any) -> Any:
+    """The next values after each past, as many as the model forecasts at once."""
+    wires: Wires = run.inputs
+    return np.stack(wires.predict(run.model, list(past_BTC)))
+
+
 def _ending(run: Run, file: Path | None) -> Ending:
     """What the forecast goes on from."""
     if file is not None:
-        return ending_of(file.expanduser(), run.inputs.columns, run.recipe.data)
+        return ending_of(file.expanduser(), run.inputs.input.columns, run.recipe.data)
     ending: Ending = data_of(run.recipe).ending()
     return ending
 
@@ -75,8 +94,8 @@ def _print(ending: Ending, values_NC: Any, *, as_json: bool) -> None:
 
 def _panels(run: Run, ending: Ending, values_NC: Any, steps: int) -> list[Panel]:
     """A panel for each column: its past, the forecast, and the simple ones beside it."""
-    past_BTC, history = ending.values_TC[None], run.inputs.history
-    simple = {name: iterated(once, past_BTC, steps, history=history) for name, once in baselines(run.inputs).items()}
+    past_BTC, output = ending.values_TC[None], run.inputs.output
+    simple = {name: iterated(once, past_BTC, steps, history=output.history) for name, once in output.simple().items()}
     if len(ending.columns) > MOST_PANELS:
         say(f"the first {MOST_PANELS} of {len(ending.columns)} columns are drawn")
     times = () if ending.rhythm is None else (str(_when(ending, 1)), str(_when(ending, steps)))
@@ -95,11 +114,6 @@ def _panels(run: Run, ending: Ending, values_NC: Any, steps: int) -> list[Panel]
     ]
 
 
-def draw_evaluation(result: Evaluation, stem: Path) -> list[Path]:
-    """Some of the windows that were judged, as PNG and SVG."""
-    return save(forecast_picture(panels_of(result.answers)), stem)
-
-
 # ---------------------------------------------------------------------------------------------------- scores
 
 
@@ -107,9 +121,9 @@ def print_evaluation(result: Evaluation) -> None:
     """The run beside the simple forecasts; and, where the horizon has several steps, the errors at each."""
     console, scores = Console(), result.scores
     table = Table("", *map(str.upper, SCORES), box=None, pad_edge=False)
-    period = result.signatures["seasonal_naive_mse"]
+    period = result.signatures["baseline_seasonal_naive_mse"]
     for prefix, name in NAMES.items():
-        told = f"{name} ({period})" if prefix == "seasonal_naive_" else name
+        told = f"{name} ({period})" if prefix == "baseline_seasonal_naive_" else name
         add_row(table, told, *(f"{scores[prefix + score]:.4g}" for score in SCORES), style=None if prefix else "bold")
     console.print(table)
     steps = [name.removeprefix("mse_step_") for name in scores if name.startswith("mse_step_")]

@@ -33,14 +33,14 @@ def generate_texts(
     """Write on from each prompt, or write what it stands for; a single text that goes on is shown while it is."""
     blocks = _blocks(texts, file)
     run = opened_for("generate", folder, which)
-    task = run.recipe.task
+    task = run.recipe.family
     # What is written to something is chosen as the recipe says: drawn only if that does, or an option asks for it.
-    as_in_recipe = task != "language" and (run.recipe.decoding.temperature or "beam" not in decoding)
+    as_in_recipe = task != "language-modeling" and (run.recipe.decoding.temperature or "beam" not in decoding)
     settings = decoding_settings(run, decoding if as_in_recipe else {**BY_CHANCE, **decoding})
-    if task in {"prompting", "translation"}:
+    if task in {"instruction", "translation"}:
         for found in answered(run, blocks, settings):
             _print(found, scores=scores, as_json=as_json)
-    elif task == "description":
+    elif task == "vector-to-text":
         given = [text for block in blocks for text in block]
         _describe(run, given if texts or file else [], settings, scores=scores, as_json=as_json)
     else:

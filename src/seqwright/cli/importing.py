@@ -6,7 +6,6 @@ from typing import Any, NamedTuple
 
 from rich.console import Console
 
-from seqwright.arpa import read_arpa, read_words
 from seqwright.cli.cards import verb_of, write_card
 from seqwright.cli.storage import storage_table
 from seqwright.cli.terminal import command, say, shown
@@ -15,6 +14,7 @@ from seqwright.errors import DataError, RunError, SettingError, nearest
 from seqwright.inputs.plain_text import PlainText
 from seqwright.inputs.tokenizers import Tokenizer
 from seqwright.inputs.vocabularies import RESERVED, SPACE
+from seqwright.interchange.arpa import read_arpa, read_words
 from seqwright.interchange.checkpoints import is_rounded_up, read_checkpoint
 from seqwright.interchange.recipes import inputs_of, recipe_of
 from seqwright.interchange.weight_files import refuse_pickle
@@ -53,7 +53,7 @@ def _import_arpa(file: Path, folder: Path, inputs: Path | None, pairs: bool) -> 
     plain = {
         "description": f"n-grams that came from {file.name}, with the probabilities they have there",
         "data": {"kind": "arpa", "file": file.name, "sha256": content_hash(file)},
-        "inputs": settings,
+        "input": settings,
         "model": {"kind": "ngram", "order": model.settings.order},
     }
     made = write_run(recipe_from(plain, name=folder.name), folder, text, model)
@@ -70,12 +70,12 @@ def _import_checkpoint(path: Path, folder: Path, inputs: Path | None, pairs: boo
         raise SettingError("--inputs is for ARPA files; a checkpoint brings its own tokenizer, so leave it out")
     say(f"reading {shown(path)} …")
     checkpoint = read_checkpoint(path)
-    if checkpoint.task not in {"classification", "rating"}:
+    if checkpoint.task not in {"text-classification", "text-regression"}:
         _refuse_pairs(pairs, f"a {checkpoint.family.kind} for {checkpoint.task}")
     checkpoint = checkpoint._replace(pairs=checkpoint.pairs or pairs)
     origin = _name(path) if path.is_dir() else f"{_name(path)}/{path.name}"
     recipe = recipe_from(recipe_of(checkpoint, origin), name=folder.name)
-    text = inputs_of(checkpoint, recipe.inputs)
+    text = inputs_of(checkpoint, recipe.input)
     model = model_of(recipe, text.sizes())
     shapes = {name: tensor.shape for name, tensor in unique_tensors(model).items()}
     names = checkpoint.family.names(checkpoint.task)
@@ -132,7 +132,7 @@ def _inputs_of_words(file: Path) -> Vocabulary:
     if not words:
         raise DataError(f"{file} has no words beside <s> and its like")
     tokenizer = Tokenizer.of_words(words)
-    settings = {"kind": "spaced", "vocabulary": tokenizer.size, "normalise": "none", "joined": False}
+    settings = {"tokenizer": "whitespace", "vocabulary": tokenizer.size, "normalise": "none", "rows": "documents"}
     settings |= {"longest": 1_000_000}  # no line that is evaluated is left out for its length
     return Vocabulary(PlainText(tokenizer), [*RESERVED, *words], settings)
 
@@ -140,9 +140,9 @@ def _inputs_of_words(file: Path) -> Vocabulary:
 def _inputs_of_run(folder: Path) -> Vocabulary:
     """The tokenizer of another run."""
     other = open_run(folder, notice=say)
-    if other.recipe.task != "language":
+    if other.recipe.task != "language-modeling":
         raise RunError(f"{folder} is no language model; --inputs takes the tokenizer of one")
-    settings = other.recipe.inputs.model_dump(mode="json", exclude_none=True)
+    settings = other.recipe.input.model_dump(mode="json", exclude_none=True)
     return Vocabulary(other.inputs, other.inputs.tokenizer.spellings(), settings)
 
 

@@ -32,7 +32,7 @@ class EnsembleOptions(NamedTuple):
         """The first run and the others; only runs that learnt to translate can be joined."""
         runs = [first, *(opened_for("translate", folder, which) for folder in self.folders)]
         for run in runs if self.folders else ():
-            if run.recipe.task != "translation":
+            if run.recipe.family != "translation":
                 raise RunError(
                     f"{shown(run.folder)} learnt {run.recipe.task}; --with joins runs that learnt translation: leave "
                     "it out"

@@ -33,7 +33,7 @@ def show_neighbours(
     if analogy and (len(words) != 3 or texts):
         raise SettingError("--analogy takes three words and no --in, as in --analogy king man woman")
     run = opened_run(folder, which)
-    language = run.recipe.task == "language"
+    language = run.recipe.task == "language-modeling"
     first = {"first": first_token(run.recipe, run.inputs)} if language else {}
     vectors = WordVectors(run.model, run.inputs, side=side, **first)
     found = [vectors.word(word) for word in words]

@@ -5,22 +5,23 @@ from pathlib import Path
 
 from seqwright.cli.terminal import say
 from seqwright.errors import DataError, RunError
+from seqwright.kinds import TASKS
 from seqwright.runs import Run, open_run, set_up_cpu
 
 AROUND = 3  # tokens that may stand before, between and after two texts
 LANGUAGE_MODEL = "a language model, trained on running text"
 # What each verb is for, and the tasks whose runs it can use.
-USES: dict[str, tuple[str, set[str]]] = {
-    "translate": ("a translator, trained on pairs", {"translation", "prompting"}),
-    "align": ("a translator with attention, trained on pairs", {"translation"}),
-    "generate": ("a model that writes text", {"language", "prompting", "description", "translation"}),
-    "score": (LANGUAGE_MODEL, {"language"}),
-    "prompt": (LANGUAGE_MODEL, {"language", "prompting"}),
-    "fill": ("a BERT, trained to find hidden words", {"masking"}),
-    "classify": ("a classifier, trained on labelled text", {"classification", "rating"}),
-    "tag": ("a tagger, trained on words with tags", {"tagging"}),
-    "answer": ("a model that answers questions about a text", {"questions"}),
-    "forecast": ("a model of time series", {"forecasting"}),
+PURPOSES = {  # of the verbs that use a run
+    "translate": "a translator, trained on pairs",
+    "align": "a translator with attention, trained on pairs",
+    "generate": "a model that writes text",
+    "score": LANGUAGE_MODEL,
+    "prompt": LANGUAGE_MODEL,
+    "fill": "a BERT, trained to find hidden words",
+    "classify": "a classifier, trained on labelled texts or series",
+    "tag": "a tagger, trained on words with tags",
+    "answer": "a model that answers questions about a text",
+    "forecast": "a model of time series",
 }
 
 
@@ -35,11 +36,10 @@ def opened_for(verb: str, folder: Path, which: str) -> Run:
     """A run that the verb can use; any other is refused before anything is computed."""
     run = opened_run(folder, which)
     task = run.recipe.task
-    purpose, tasks = USES[verb]
-    if task not in tasks:
-        *others, last = (other for other, (_, known) in USES.items() if task in known)
+    if verb not in TASKS[task].verbs:
+        *others, last = (other for other in PURPOSES if other in TASKS[task].verbs)
         fitting = f"{', '.join(others)} or {last}" if others else last
-        raise RunError(f"{folder} learnt {task}; {verb} is for {purpose}: use {fitting}")
+        raise RunError(f"{folder} learnt {task}; {verb} is for {PURPOSES[verb]}: use {fitting}")
     return run
 
 

@@ -156,7 +156,7 @@ def _usable_prefix(wires: Wires, prefix: str) -> str:
 def _unknown(wires: Wires, lines: list[str]) -> Counter[str]:
     """What the vocabulary lacks of some lines, and how often: whole words where it is one of words, else characters."""
     source = wires.tokenizer
-    return source.unknown_words(lines) if source.kind in {"words", "spaced"} else source.unknown_characters(lines)
+    return source.unknown_words(lines) if source.kind in {"words", "whitespace"} else source.unknown_characters(lines)
 
 
 def _warn_of_unknown(unknown: Counter[str]) -> None:
@@ -169,7 +169,7 @@ def _warn_of_unknown(unknown: Counter[str]) -> None:
 
 def _short_enough(run: Run, some: list[str], row: int) -> tuple[list[str], str]:
     """The lines before the first one that is much too long, and the sentence that refuses that one."""
-    known = run.recipe.inputs.longest
+    known = run.recipe.input.longest
     for i, ids in enumerate(run.inputs.tokenizer.encode(some)):
         number = row + i + 1
         if len(ids) > MOST_TOKENS:

@@ -188,9 +188,10 @@ def tag(
 
     Example: seqwright tag runs/mine "Angela Merkel lives in Berlin."
     """
-    from seqwright.cli.tagging import tag_texts
+    from seqwright.cli.asking import ask_run
 
-    tag_texts(run, texts or [], file, spaces=spaces, as_json=json, which=which)
+    reading = {"split": "spaces"} if spaces else {}
+    ask_run("tag", run, texts or [], [], file, top=1, as_json=json, which=which, reading=reading)
 
 
 def answer(
@@ -223,18 +224,12 @@ def answer(
 
     Example: seqwright answer runs/mine "When did it begin?" --context-file article.txt --top 3
     """
-    from seqwright.cli.answering import answer_questions
+    from seqwright.cli.asking import ask_run, context_given
 
-    answer_questions(
-        run,
-        questions or [],
-        context,
-        context_file,
-        file,
-        top=top,
-        threshold=threshold,
-        as_json=json,
-        which=which,
+    reading = {"context": context_given(context, context_file)}
+    saying = {"most": top, "threshold": threshold}
+    ask_run(
+        "answer", run, questions or [], [], file, reading=reading, saying=saying, top=top, as_json=json, which=which
     )
 
 

@@ -16,6 +16,7 @@ import torch
 from torch import nn
 
 from seqwright.batches import Batches, Place
+from seqwright.comparison.flops import counted
 from seqwright.data.examples import PartName
 from seqwright.devices import keep_freed_memory
 from seqwright.inputs import Given
@@ -40,7 +41,6 @@ from seqwright.runs import (
 from seqwright.tasks import refuse_missing_part
 from seqwright.tasks.ensembles import ensemble_of, whole_batches
 from seqwright.training.checkpoint import read_checkpoint, read_mark
-from seqwright.training.flops import counted
 from seqwright.training.journal import Journal
 from seqwright.training.loop import fit
 from seqwright.training.reporter import Bar, Lines, Quiet, Reporter
@@ -62,7 +62,7 @@ def measured(resolved: Mapping[str, Any], *, timed: bool) -> dict[str, Any]:
     batches = task.prepared(recipe, data, inputs).train
     model = model_of(recipe, inputs.sizes())
     # What a student learns from only its teacher can make.
-    descends = "gradient" in model_row(recipe.model.kind, recipe.task).promises and not recipe.taught
+    descends = "gradient" in model_row(recipe.model.kind, recipe.family).promises and not recipe.taught
     found: dict[str, Any] = {"parameters": parameters(model), "descends": descends}
     if not descends:
         return found

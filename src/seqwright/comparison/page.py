@@ -12,7 +12,7 @@ from seqwright.comparison.records import Records
 from seqwright.comparison.results import read_answers
 from seqwright.comparison.table import Table, spoken_score
 from seqwright.errors import UserError
-from seqwright.inputs.words import given_words, written_words
+from seqwright.inputs.spelling import given_words, written_words
 from seqwright.outputs.alignments import Aligner, alignment_taps, between_words
 from seqwright.pictures import DPI, UNDATED
 from seqwright.pictures.alignments import alignment

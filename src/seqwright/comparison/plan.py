@@ -7,11 +7,10 @@ from typing import Any, NamedTuple
 from seqwright.comparison.settings import Budget, ComparisonSettings, RowSettings, slug
 from seqwright.devices import cores
 from seqwright.errors import RunError, SettingError, UserError
+from seqwright.kinds import TASKS
 from seqwright.recipe import Recipe, flattened, recipe_from, validated, with_base, with_weights
 from seqwright.run_folders import changed_settings, resolved_of
 from seqwright.training.checkpoint import steps_on_disk
-
-SEARCHED = {"translation", "prompting", "description"}  # tasks in which decoding decides the score
 
 
 class Trial(NamedTuple):
@@ -49,7 +48,7 @@ class Plan(NamedTuple):
     @property
     def task(self) -> str:
         """What all rows are for."""
-        return self.rows[0].recipe.task
+        return self.rows[0].recipe.family
 
     @property
     def baseline(self) -> str:
@@ -79,9 +78,9 @@ def planned(settings: ComparisonSettings, where: Path, runs: Path = Path("runs")
             raise SettingError(f"row '{given.title}': {error}") from error
     rows |= {given.title: _ensemble(given, rows, settings) for given in settings.rows if given.ensemble is not None}
     ordered = tuple(rows[given.title] for given in settings.rows)
-    task = ordered[0].recipe.task
+    task = ordered[0].recipe.family
     _refuse_unlike(ordered, where)
-    if settings.decoding and task not in SEARCHED:
+    if settings.decoding and not TASKS[task].searched:
         raise SettingError(f"[decoding] is set, but {task} searches for nothing; leave it out of {where}")
     return Plan(settings, folder, ordered, validated("decoding", settings.decoding, task), threads)
 
@@ -90,7 +89,7 @@ def _trained(settings: ComparisonSettings, given: RowSettings, where: Path, fold
     trials = []
     for seed in settings.seeds:
         name = f"{slug(given.title)}-seed-{seed}"
-        shared = {"data": settings.data, "inputs": settings.inputs, "training": settings.training}
+        shared = {"data": settings.data, "input": settings.input, "training": settings.training}
         own = given.sections()
         plain: dict[str, Any] = {"base": given.recipe}
         for section in {**shared, **own}:
@@ -118,7 +117,7 @@ def _ensemble(given: RowSettings, rows: Mapping[str, Row], settings: ComparisonS
     """One trial for each seed: of each member that of the same seed, or the only one it has."""
     members = [rows[name] for name in given.ensemble or ()]
     recipe = members[0].recipe
-    if recipe.task != "translation":
+    if recipe.family != "translation":
         raise SettingError(f"row '{given.title}': ensembles are for translation, and its members for {recipe.task}")
     seeds = settings.seeds if any(trial.trained for member in members for trial in member.trials) else (None,)
     trials = []
@@ -142,9 +141,9 @@ def _refuse_unlike(rows: tuple[Row, ...], where: Path) -> None:
         ours = all(trial.trained for each in (first, row) for trial in each.trials)  # other runs: by the sha256
         one, other = ({"data": each.recipe.data.model_dump(mode="json")} for each in (first, row))
         names = sorted(flattened(one).keys() | flattened(other).keys()) if ours else []
-        lowercase = {str(each.recipe.inputs.model_dump().get("lowercase")) for each in (first, row)}
+        lowercase = {str(each.recipe.input.model_dump().get("lowercase")) for each in (first, row)}
         unlike = [name for name in names if flattened(one).get(name) != flattened(other).get(name)]
-        unlike += ["inputs.lowercase"] if len(lowercase) > 1 else []
+        unlike += ["input.lowercase"] if len(lowercase) > 1 else []
         if unlike:
             section = unlike[0].partition(".")[0]
             raise SettingError(

@@ -16,20 +16,14 @@ from seqwright import __version__
 from seqwright.comparison.plan import Plan, Row
 from seqwright.comparison.records import Found, Records
 from seqwright.comparison.stages import Outcome
+from seqwright.kinds import TASKS
 from seqwright.metrics.significance import FEWEST, Confidence, Ratio, ratio_confidence, text_confidence
 from seqwright.outputs.text_scores import LOWER_IS_BETTER
 
-# The scores that are shown, the one that decides first; of other tasks the first few that their evaluation gives.
-SHOWN = {
-    "translation": ("bleu", "chrf", "word_perplexity"),
-    "language": ("bits_per_byte", "word_perplexity", "perplexity"),
-    "classification": ("accuracy", "macro_f1", "loss"),
-    "forecasting": ("mse", "mae", "mase"),
-}
-MOST_SHOWN = 4
+MOST_SHOWN = 4  # scores of a task that does not say which
 SAMPLED = {"mse"}  # scores whose intervals may be those of some of the examples, evenly spread
 LOWER = {"word_perplexity", "bits_per_byte", "bits_per_character", "mse", "mae", "mase"} | LOWER_IS_BETTER
-UNSEEN = ("loss", "perplexity")  # of a task that is not listed above: they depend on its tokens
+UNSEEN = ("loss", "perplexity")  # of a task that does not say which: they depend on its tokens
 TRAINING = ("steps", "tokens", "flops")
 COSTS = ("training_seconds", "cores", "energy_wh", "tokens_per_second", "decoding_tokens_per_second", "memory_bytes")
 
@@ -78,9 +72,10 @@ def made() -> dict[str, Any]:
 
 def shown_scores(task: str, scores: dict[str, float]) -> list[str]:
     """The scores of the table, the one that decides first."""
-    usual = [name for name in SHOWN.get(task, ()) if name in scores]
-    decisive = SHOWN.get(task, ("",))[0] in scores
-    return usual if decisive else [name for name in scores if name not in UNSEEN][:MOST_SHOWN]
+    shown = TASKS[task].shown
+    if shown and shown[0] in scores:
+        return [name for name in shown if name in scores]
+    return [name for name in scores if name not in UNSEEN][:MOST_SHOWN]
 
 
 def _row(plan: Plan, outcome: Outcome, row: Row, judged: list[Found], sure: dict[str, Confidence]) -> dict[str, Any]:
@@ -160,7 +155,7 @@ def confidence(
     if decisive == "bleu":
         texts = {name: [answer["hypothesis"] for answer in given] for name, given in answers.items()}
         references = [answer["reference"] for answer in answers[plan.baseline]]
-        lowercase = bool(first[0].recipe.inputs.lowercase)
+        lowercase = bool(first[0].recipe.input.lowercase)
         return text_confidence(texts, references, lowercase=lowercase, resamples=resamples)
     if decisive not in RATIOS:
         return {}

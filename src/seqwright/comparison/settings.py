@@ -42,14 +42,14 @@ class RowSettings(Settings):
     """A run folder, which is judged as it is."""
     ensemble: tuple[str, ...] | None = Field(default=None, min_length=2)
     """The names of rows that translate together."""
-    inputs: Section = Field(default_factory=dict)
+    input: Section = Field(default_factory=dict)
     """Settings of this row's recipe, in place of what it says; so are the other sections."""
     model: Section = Field(default_factory=dict)
-    """As `inputs`."""
+    """As `input`."""
     objective: Section = Field(default_factory=dict)
-    """As `inputs`."""
+    """As `input`."""
     training: Section = Field(default_factory=dict)
-    """As `inputs`."""
+    """As `input`."""
 
     @model_validator(mode="after")
     def _of_one_kind(self) -> "RowSettings":
@@ -63,7 +63,7 @@ class RowSettings(Settings):
 
     def sections(self) -> dict[str, Section]:
         """What is set for this row's recipe."""
-        every = {name: getattr(self, name) for name in ("inputs", "model", "objective", "training")}
+        every = {name: getattr(self, name) for name in ("input", "model", "objective", "training")}
         return {name: given for name, given in every.items() if given}
 
     @property
@@ -103,8 +103,8 @@ class ComparisonSettings(Settings):
     """The text whose alignments the page shows; by default a middling one of the part."""
     data: Section = Field(default_factory=dict)
     """Settings of the data of every row."""
-    inputs: Section = Field(default_factory=dict)
-    """Settings of the inputs of every row."""
+    input: Section = Field(default_factory=dict)
+    """Settings of the input of every row."""
     training: Section = Field(default_factory=dict)
     """Settings of the training of every row."""
     decoding: Section = Field(default_factory=dict)

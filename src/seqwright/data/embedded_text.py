@@ -77,13 +77,17 @@ class PythonSource:
         """No file is the user's own."""
         return []
 
-    def texts(self, part: PartName) -> Iterator[str]:
+    def examples(self, part: PartName) -> Iterator[str]:
         """The modules of a part in the order of their names."""
         return (_source(self.folder / name) for name in self._modules[part])
 
+    def remarks(self) -> list[str]:
+        """What a user should know of it."""
+        return []
+
     def fingerprint(self, part: PartName) -> str:
         """A sha256 of the version of Python and of the modules."""
-        return _fingerprint(self._modules[part], self.texts(part))
+        return _fingerprint(self._modules[part], self.examples(part))
 
     def _sample(self) -> list[str]:
         """The modules, as many as the limit allows, in the order of their names."""
@@ -115,13 +119,17 @@ class Reference:
         """No file is the user's own."""
         return []
 
-    def texts(self, part: PartName) -> Iterator[str]:
+    def examples(self, part: PartName) -> Iterator[str]:
         """The topics of a part in the order of their names."""
         return (self._topics[name] for name in self._names[part])
 
+    def remarks(self) -> list[str]:
+        """What a user should know of it."""
+        return []
+
     def fingerprint(self, part: PartName) -> str:
         """A sha256 of the version of Python and of the topics."""
-        return _fingerprint(self._names[part], self.texts(part))
+        return _fingerprint(self._names[part], self.examples(part))
 
     @cached_property
     def _topics(self) -> dict[str, str]:

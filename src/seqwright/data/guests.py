@@ -63,7 +63,7 @@ class Guests:
         """The parts that are not empty."""
         return ["train", "valid", "test"] if self.settings.test else ["train", "valid"]
 
-    def questions(self, part: PartName) -> Iterator[Question]:
+    def examples(self, part: PartName) -> Iterator[Question]:
         """Every question of a part; fewer of the same seed are the beginning of more."""
         if part not in self.parts():
             raise DataError(f"there is no {part} part: data.{part} is 0; set it to how many questions it shall have")
@@ -77,7 +77,7 @@ class Guests:
         causes = [FORMAT, part, self.settings.model_dump()]
         return hashlib.sha256(json.dumps(causes, sort_keys=True).encode()).hexdigest()
 
-    def remarks(self, part: PartName) -> list[str]:
+    def remarks(self) -> list[str]:
         """Nothing is left to say of them."""
         return []
 

@@ -29,7 +29,7 @@ class ArpaFile:
         """None: refused, whoever asks."""
         self._refuse()
 
-    def texts(self, part: PartName) -> Iterator[str]:
+    def examples(self, part: PartName) -> Iterator[str]:
         """Refused."""
         self._refuse()
 

@@ -7,9 +7,7 @@ text in common. Of pairs of texts, it is the first text's.
 
 import hashlib
 import json
-import re
-from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from functools import partial
 from pathlib import Path
 from typing import Any, Literal, Protocol
@@ -23,13 +21,8 @@ from seqwright.data.labelled_folders import LabelFolders
 from seqwright.data.labelled_tables import Example, LabelledTable
 from seqwright.data.pieces import Piece, piece_of, pieces_of, refuse_impossible_shares, some
 from seqwright.data.tables import Column
-from seqwright.errors import DataError, SettingError, nearest
+from seqwright.errors import SettingError
 from seqwright.settings import Settings
-
-MOST_LABELS = 1000
-_NUMBER = re.compile(r"-?\d+(\.\d+)?")
-_RATING = re.compile(r"[-+]?(\d+(\.\d*)?|\.\d+)([eE][-+]?\d{1,2})?")
-FEW_LABELS = 20  # so many may stand before almost as many texts: a table that somebody tries things out with
 
 
 class LabelledData(Protocol):
@@ -179,9 +172,6 @@ def other_files(path: Path, known: LabelledFilesSettings | CardSettings | Checkp
     return plain | {"names": dict(read_as.get("names", {}))} | read
 
 
-# What the labels are
-
-
 def usable(examples: Iterable[Example]) -> Iterator[Example]:
     """The examples that have a text and a label, and if there are two texts, both."""
     return (example for example in examples if not is_blank(example))
@@ -190,82 +180,3 @@ def usable(examples: Iterable[Example]) -> Iterator[Example]:
 def is_blank(example: Example) -> bool:
     """Whether it lacks a text or the label."""
     return not (example.text.strip() and example.label and (example.second is None or example.second.strip()))
-
-
-def of_pairs(data: LabelledData) -> bool:
-    """Whether the labels are of two texts together."""
-    return next((example.second is not None for example in data.examples("train") if not is_blank(example)), False)
-
-
-def training_labels(data: LabelledData) -> dict[str, int]:
-    """Every label of the training part with the number of its texts: numbers by size, words by the alphabet."""
-    found = Counter(example.label for example in usable(data.examples("train")))
-    texts = found.total()
-    if not texts:
-        raise DataError(
-            "no row of the training part has both a text and a label: see whether data.text and data.label mean the "
-            "right columns"
-        )
-    if len(found) == 1:
-        raise DataError(
-            f"every text of the training part has the label '{_short(next(iter(found)))}', expected two labels or "
-            "more: see whether data.label means the right column"
-        )
-    if len(found) > MOST_LABELS or FEW_LABELS < len(found) > texts / 2:
-        common = ", ".join(f"'{_short(label)}'" for label, _ in found.most_common(2))
-        raise DataError(
-            f"the {texts:,} texts of the training part have {len(found):,} different labels, such as {common}: that "
-            "looks like another column; choose with data.text and data.label, as in data.text=2 data.label=1"
-        )
-    return {label: found[label] for label in sorted(found, key=_order)}
-
-
-def rating_of(example: Example, part: PartName) -> float:
-    """The label as a number, for those who learn ratings."""
-    if not _RATING.fullmatch(example.label):
-        raise DataError(
-            f"the {part} part has the label '{_short(example.label)}', for '{_short(example.text)}', where a rating "
-            "must be a number such as 3.5: see whether data.label means the right column; classes are learnt with "
-            "objective.kind=labels"
-        )
-    return float(example.label)
-
-
-def refuse_unknown_labels(
-    part: PartName, counts: Mapping[str, int], known: Iterable[str], *, trained_here: bool = True
-) -> None:
-    """Refuse a part that asks for labels which nobody could have learnt; where training was elsewhere, it is a file."""
-    known = list(known)
-    unknown = {label: count for label, count in counts.items() if label not in known}
-    if unknown:
-        label, count = next(iter(unknown.items()))
-        others = f" and {len(unknown) - 1:,} more labels" if len(unknown) > 1 else ""
-        shown = ", ".join(f"'{_short(name)}'" for name in known[:6]) + (", …" if len(known) > 6 else "")
-        found = f"has the label '{_short(label)}' ({count:,} text{'s' if count > 1 else ''}){others}, but"
-        if not trained_here:
-            raise DataError(
-                f"the file {found} the model knows only {shown}: write these into the file.{nearest(label, known)}"
-            )
-        raise DataError(
-            f"the {part} part {found} training knew only {shown}: add such texts to the training part or leave them "
-            f"out of this one.{nearest(label, known)}"
-        )
-
-
-def rare_labels(counts: Mapping[str, int]) -> list[str]:
-    """A remark on labels that a model can hardly learn."""
-    once = [label for label, count in counts.items() if count == 1]
-    if not once:
-        return []
-    shown = ", ".join(f"'{_short(label)}'" for label in once[:5]) + (", …" if len(once) > 5 else "")
-    them = "it" if len(once) == 1 else "them"
-    return [f"labels that only one text of the training part has: {shown}; give more such texts, or leave {them} out"]
-
-
-def _order(label: str) -> tuple[float, str]:
-    """Numbers before words."""
-    return (float(label) if _NUMBER.fullmatch(label) else float("inf"), label)
-
-
-def _short(label: str) -> str:
-    return label if len(label) <= 30 else f"{label[:29]}…"

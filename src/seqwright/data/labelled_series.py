@@ -24,10 +24,16 @@ SEPARATORS = {".tsv": "\t", ".csv": ",", ".txt": None}
 
 
 class SeriesExample(NamedTuple):
-    """A series, and the label somebody gave it; a blank one where it is not known."""
+    """A series, the label somebody gave it, and what its channels are called; blank where it is not known."""
 
     values_TC: NDArray[np.floating[Any]]
     label: str = ""
+    columns: tuple[str, ...] = ()
+
+    @property
+    def series_TC(self) -> NDArray[np.floating[Any]]:
+        """All of the series: what is read of it."""
+        return self.values_TC
 
 
 class LabelledSeriesSettings(Settings):

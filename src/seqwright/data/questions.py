@@ -20,7 +20,6 @@ from seqwright.data.examples import PartName
 from seqwright.data.pieces import Piece, piece_of, pieces_of, refuse_impossible_shares, some
 from seqwright.data.question_files import Question, QuestionColumns, QuestionFile, Shared
 from seqwright.data.tables import Column
-from seqwright.errors import DataError
 from seqwright.settings import Settings
 
 
@@ -30,14 +29,14 @@ class QuestionData(Protocol):
     def parts(self) -> list[PartName]:
         """The parts that exist: always "train" and "valid", perhaps "test"."""
 
-    def questions(self, part: PartName) -> Iterator[Question]:
+    def examples(self, part: PartName) -> Iterator[Question]:
         """Every question of a part in its fixed order; none is blank, nor is a context."""
 
     def fingerprint(self, part: PartName) -> str:
-        """A sha256 that changes whenever `questions(part)` would give something else."""
+        """A sha256 that changes whenever `examples(part)` would give something else."""
 
-    def remarks(self, part: PartName) -> list[str]:
-        """What became of the questions of a part that are not in it."""
+    def remarks(self) -> list[str]:
+        """What became of questions that are in no part."""
 
 
 class QuestionFilesSettings(Settings):
@@ -99,7 +98,7 @@ class QuestionFiles:
         """Every file that is read, each once."""
         return list(dict.fromkeys(piece.source.path for piece in self._pieces.values()))
 
-    def questions(self, part: PartName) -> Iterator[Question]:
+    def examples(self, part: PartName) -> Iterator[Question]:
         """Every question of a part in the order of the file."""
         piece = piece_of(self._pieces, part)
         held_out = self._held_out() if part == "train" else frozenset[bytes]()
@@ -112,21 +111,23 @@ class QuestionFiles:
         )
 
     def fingerprint(self, part: PartName) -> str:
-        """A sha256 of the contents and of the settings that decide what `questions(part)` gives; paths do not count."""
+        """A sha256 of the contents and of the settings that decide what `examples(part)` gives; paths do not count."""
         said = [[piece.source.fingerprint(), piece.low, piece.high] for piece in self._deciding(part)]
         return hashlib.sha256(json.dumps(said).encode()).hexdigest()
 
-    def remarks(self, part: PartName) -> list[str]:
+    def remarks(self) -> list[str]:
         """How many training questions are left out, or had better be, since another part has their contexts."""
-        if part != "train":
-            return []
         held_out = self._contexts_of_others()
         count = sum(_digest(each.context) in held_out for each in self._whole("train"))
         if not count:
             return []
         return [
-            f"{count:,} questions about contexts that another part has too are "
-            + ("left out" if self.settings.shared == "drop" else "learnt from: the scores of that part will flatter")
+            f"{count:,} training questions about contexts that another part has too are "
+            + (
+                "left out"
+                if self.settings.shared == "drop"
+                else "learnt from: the scores of that part will be optimistic"
+            )
         ]
 
     def _whole(self, part: PartName) -> Iterator[Question]:
@@ -162,18 +163,18 @@ class QuestionSubsets:
         """Every file that is read, each once."""
         return [path for files in self.subsets.values() for path in files.paths()]
 
-    def questions(self, part: PartName) -> Iterator[Question]:
+    def examples(self, part: PartName) -> Iterator[Question]:
         """Every question of a part, one subset after another."""
-        return chain.from_iterable(files.questions(part) for files in self.subsets.values())
+        return chain.from_iterable(files.examples(part) for files in self.subsets.values())
 
     def fingerprint(self, part: PartName) -> str:
         """A sha256 of what the subsets follow from."""
         several = "".join(files.fingerprint(part) for files in self.subsets.values())
         return hashlib.sha256(several.encode()).hexdigest()
 
-    def remarks(self, part: PartName) -> list[str]:
-        """What became of the questions that are not in it, subset by subset."""
-        return [f"{name}: {told}" for name, files in self.subsets.items() for told in files.remarks(part)]
+    def remarks(self) -> list[str]:
+        """What became of questions that are in no part, subset by subset."""
+        return [f"{name}: {told}" for name, files in self.subsets.items() for told in files.remarks()]
 
 
 def _source(name: str, settings: QuestionFilesSettings) -> QuestionFile:
@@ -183,19 +184,6 @@ def _source(name: str, settings: QuestionFilesSettings) -> QuestionFile:
 
 def _digest(context: str) -> bytes:
     return hashlib.blake2b(context.strip().encode(), digest_size=8).digest()
-
-
-def require_questions(data: QuestionData) -> None:
-    """Refuse a training part in which nothing can be learnt: no answer stands in its context."""
-    total = 0
-    for question in data.questions("train"):
-        total += 1
-        if question.answers and not question.lost:
-            return
-    raise DataError(
-        f"none of the {total:,} questions of the training part has an answer that stands in its context: see whether "
-        "data.answer, data.start and data.context mean the right columns"
-    )
 
 
 def other_questions(path: Path, known: QuestionFilesSettings | QuestionCardSettings) -> dict[str, Any]:

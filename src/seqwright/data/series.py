@@ -7,7 +7,7 @@ forecast in one part occurs in an earlier one.
 
 import hashlib
 import json
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from functools import cached_property
 from pathlib import Path
 from typing import Annotated, Any, Literal, NamedTuple, Protocol
@@ -41,6 +41,27 @@ class Ending(NamedTuple):
     time: str = "step"  # the column that says when
 
 
+class SeriesWindow(NamedTuple):
+    """So many steps of a series, from `first` on, and those that follow them."""
+
+    series_TC: Values
+    columns: tuple[str, ...]
+    first: int
+    history: int
+    horizon: int
+
+    @property
+    def values_TC(self) -> Values:
+        """The past, which is read."""
+        return self.series_TC[self.first : self.first + self.history]
+
+    @property
+    def future_NC(self) -> Values:
+        """What follows it, which is to be forecast."""
+        begin = self.first + self.history
+        return self.series_TC[begin : begin + self.horizon]
+
+
 class SeriesData(Protocol):
     """Time series, part by part, and how far to look back and ahead."""
 
@@ -55,7 +76,10 @@ class SeriesData(Protocol):
         """The parts that exist: always "train" and "valid", perhaps "test"."""
 
     def series(self, part: PartName) -> list[Values]:
-        """Every series of a part, (steps, channels) each: all its windows of history and horizon are examples."""
+        """Every series of a part, (steps, channels) each."""
+
+    def examples(self, part: PartName) -> Iterator[SeriesWindow]:
+        """Every window of history and horizon in the series of a part."""
 
     def ending(self) -> Ending:
         """What a forecast of the unknown future goes on from."""
@@ -65,6 +89,13 @@ class SeriesData(Protocol):
 
     def remarks(self) -> list[str]:
         """What the user should look at twice, a sentence each."""
+
+
+def every_window(data: SeriesData, part: PartName) -> Iterator[SeriesWindow]:
+    """The windows of each series of a part in turn; none reaches over the end of a series."""
+    for series_TC in data.series(part):
+        for first in range(len(series_TC) - data.history - data.horizon + 1):
+            yield SeriesWindow(series_TC, data.columns, first, data.history, data.horizon)
 
 
 class SeriesFilesSettings(Settings):
@@ -138,6 +169,10 @@ class SeriesFiles:
     def series(self, part: PartName) -> list[Values]:
         """The rows of a part, of each file; where it is cut off another part, with the `history` before them."""
         return [self._tables[path].values_TC[low:high] for path, low, high in self._stretches(part)]
+
+    def examples(self, part: PartName) -> Iterator[SeriesWindow]:
+        """Every window of a part."""
+        return every_window(self, part)
 
     def ending(self) -> Ending:
         """The end of the last file of the last part."""

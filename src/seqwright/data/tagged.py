@@ -7,8 +7,7 @@ have one in common.
 
 import hashlib
 import json
-from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
 from typing import Annotated, Literal, Protocol
@@ -18,11 +17,9 @@ from pydantic import Field, model_validator
 from seqwright.data.examples import PartName
 from seqwright.data.pieces import piece_of, pieces_of, refuse_impossible_shares, some
 from seqwright.data.tagged_columns import ColumnFile, Sentence
-from seqwright.errors import DataError, SettingError, nearest
+from seqwright.errors import SettingError
 from seqwright.settings import Settings
 
-MOST_TAGS = 1000
-FEW_TAGS = 20  # so many may stand before almost as many words: a file that somebody tries things out with
 ColumnNumber = Annotated[int, Field(ge=1)]
 
 
@@ -32,14 +29,17 @@ class TaggedData(Protocol):
     def parts(self) -> list[PartName]:
         """The parts that exist: always "train" and "valid", perhaps "test"."""
 
-    def sentences(self, part: PartName) -> Iterator[Sentence]:
+    def examples(self, part: PartName) -> Iterator[Sentence]:
         """Every sentence of a part in its fixed order; none is empty."""
 
     def fingerprint(self, part: PartName) -> str:
-        """A sha256 that changes whenever `sentences(part)` would give something else."""
+        """A sha256 that changes whenever `examples(part)` would give something else."""
 
     def paths(self) -> list[Path]:
         """Every file of the user's that is read, each once."""
+
+    def remarks(self) -> list[str]:
+        """What the user should look at twice, a sentence each."""
 
 
 class TaggedFilesSettings(Settings):
@@ -88,7 +88,11 @@ class TaggedFiles:
         """Every file that is read, each once."""
         return list(dict.fromkeys(piece.source.path for piece in self._pieces.values()))
 
-    def sentences(self, part: PartName) -> Iterator[Sentence]:
+    def remarks(self) -> list[str]:
+        """Nothing: what is odd in a file is refused."""
+        return []
+
+    def examples(self, part: PartName) -> Iterator[Sentence]:
         """Every sentence of a part in the order of the file."""
         piece = piece_of(self._pieces, part)
         sentences = (each for each in piece.source.sentences() if piece.holds(" ".join(each.words)))
@@ -99,7 +103,7 @@ class TaggedFiles:
         )
 
     def fingerprint(self, part: PartName) -> str:
-        """A sha256 of the contents and of the settings that decide what `sentences(part)` gives; paths do not count."""
+        """A sha256 of the contents and of the settings that decide what `examples(part)` gives; paths do not count."""
         piece = piece_of(self._pieces, part)
         said = json.dumps([piece.source.fingerprint(), piece.low, piece.high])
         return hashlib.sha256(said.encode()).hexdigest()
@@ -107,52 +111,3 @@ class TaggedFiles:
 
 def _source(name: str, settings: TaggedFilesSettings) -> ColumnFile:
     return ColumnFile(Path(name).expanduser(), settings.token, settings.tag)
-
-
-# What the tags are
-
-
-def training_tags(data: TaggedData) -> dict[str, int]:
-    """Every tag of the training part by the alphabet, with the number of its words."""
-    found = Counter(tag for sentence in data.sentences("train") for tag in sentence.tags)
-    words = found.total()
-    if len(found) == 1:
-        raise DataError(
-            f"every word of the training part has the tag '{_short(next(iter(found)))}', expected two tags or more: "
-            "see whether data.tag means the right column"
-        )
-    if len(found) > MOST_TAGS or FEW_TAGS < len(found) > words / 2:
-        common = ", ".join(f"'{_short(tag)}'" for tag, _ in found.most_common(2))
-        raise DataError(
-            f"the {words:,} words of the training part have {len(found):,} different tags, such as {common}: that "
-            "looks like another column; choose with data.token and data.tag, as in data.token=1 data.tag=2"
-        )
-    return dict(sorted(found.items()))
-
-
-def with_known_tags(data: TaggedData, part: PartName, known: Sequence[str]) -> Iterator[Sentence]:
-    """The sentences of a part up to the first with a tag which nobody could have learnt: that one is refused."""
-    knows = frozenset(known)
-    for sentence in data.sentences(part):
-        tag = next((tag for tag in sentence.tags if tag not in knows), None)
-        if tag is not None:
-            shown = ", ".join(f"'{_short(name)}'" for name in known[:6]) + (", …" if len(known) > 6 else "")
-            where = f", first in the sentence at {sentence.where}" if sentence.where else ""
-            raise DataError(
-                f"the {part} part has the tag '{_short(tag)}'{where}, but training knew only {shown}: add such "
-                f"sentences to the training part or leave them out of this one.{nearest(tag, known)}"
-            )
-        yield sentence
-
-
-def rare_tags(counts: Mapping[str, int]) -> list[str]:
-    """A remark on tags that a model can hardly learn."""
-    once = [tag for tag, count in counts.items() if count == 1]
-    if not once:
-        return []
-    shown = ", ".join(f"'{_short(tag)}'" for tag in once[:5]) + (", …" if len(once) > 5 else "")
-    return [f"tags that only one word of the training part has: {shown}; give more sentences with such words"]
-
-
-def _short(tag: str) -> str:
-    return tag if len(tag) <= 30 else f"{tag[:29]}…"

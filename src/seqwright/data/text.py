@@ -32,11 +32,14 @@ class TextData(Protocol):
     def parts(self) -> list[PartName]:
         """The parts that exist: always "train" and "valid", perhaps "test"."""
 
-    def texts(self, part: PartName) -> Iterator[str]:
+    def examples(self, part: PartName) -> Iterator[str]:
         """Every document of a part in its fixed order, blank ones included."""
 
+    def remarks(self) -> list[str]:
+        """What a user should know of it."""
+
     def fingerprint(self, part: PartName) -> str:
-        """A sha256 that changes whenever `texts(part)` would give something else."""
+        """A sha256 that changes whenever `examples(part)` would give something else."""
 
     def paths(self) -> list[Path]:
         """Every file of the user's the corpus is read from, each once."""
@@ -95,7 +98,7 @@ class TextFiles:
         """Every file the corpus is read from, each once."""
         return list(dict.fromkeys(path for piece in self._pieces.values() for path in piece.source))
 
-    def texts(self, part: PartName) -> Iterator[str]:
+    def examples(self, part: PartName) -> Iterator[str]:
         """Every document of a part in the order of the files; a blank line is a blank document where lines are."""
         piece = piece_of(self._pieces, part)
         texts = self._read(piece)
@@ -104,8 +107,12 @@ class TextFiles:
             f"the {part} part is empty: nothing of {piece.source[0]} falls into it; {self._remedy()}",
         )
 
+    def remarks(self) -> list[str]:
+        """What a user should know of it."""
+        return []
+
     def fingerprint(self, part: PartName) -> str:
-        """A sha256 of the contents and of the settings that decide what `texts(part)` gives; paths do not count."""
+        """A sha256 of the contents and of the settings that decide what `examples(part)` gives; paths do not count."""
         piece = piece_of(self._pieces, part)
         cut = [self.settings.split, piece.low, piece.high] if piece.partial else []
         said = json.dumps([[content_hash(path) for path in piece.source], self.settings.documents, cut])

@@ -8,6 +8,7 @@ numbers are drawn as the book draws them, so that with the seed 42 its series co
 
 import hashlib
 import json
+from collections.abc import Iterator
 from functools import cached_property
 from typing import Literal
 
@@ -15,7 +16,7 @@ import numpy as np
 from pydantic import Field
 
 from seqwright.data.examples import PartName
-from seqwright.data.series import Ending, Values
+from seqwright.data.series import Ending, SeriesWindow, Values, every_window
 from seqwright.errors import DataError
 from seqwright.settings import Settings
 
@@ -61,6 +62,10 @@ class Waves:
         edges = np.cumsum([0, settings.examples, settings.valid, settings.test]).tolist()
         place = ("train", "valid", "test").index(part)
         return list(self._drawn[edges[place] : edges[place + 1]])
+
+    def examples(self, part: PartName) -> Iterator[SeriesWindow]:
+        """Every window of a part: each series is one."""
+        return every_window(self, part)
 
     def ending(self) -> Ending:
         """The past of the first series that was not trained on: its future can be forecast."""

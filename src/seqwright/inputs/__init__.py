@@ -4,6 +4,8 @@ One file for each kind of thing that can be read. `Input.encode` is the only pla
 what begins and ends a text, what stands between two, what is left out of a long one.
 """
 
+import hashlib
+import json
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
@@ -47,10 +49,15 @@ class Given(Generic[ExampleT]):
 
 
 class Room(NamedTuple):
-    """What a model can read: whether something stands before every text, and how much it reads at once."""
+    """What a model can read: whether something stands before every text, and how much it reads at once.
+
+    Of one whose outputs lie between -1 and 1, that they do.
+    """
 
     begins: bool = False
     context: int | None = None
+    bounded: bool = False
+    model: Any = None  # its settings
 
 
 class Input(ABC, Generic[ExampleT, RowT]):
@@ -95,6 +102,10 @@ class Input(ABC, Generic[ExampleT, RowT]):
         """What is read of an example, as the fields that JSON has of it."""
         return {"input": str(example)}
 
+    def digest(self, example: ExampleT) -> bytes:
+        """The same for two examples of which the same is read, and hardly ever for others."""
+        return hashlib.blake2b(json.dumps(self.example_fields(example)).encode(), digest_size=8).digest()
+
     @abstractmethod
     def features(self, examples: Examples[ExampleT]) -> Sequence[Any]:
         """What a baseline sees of each example: its words, its values."""
@@ -105,9 +116,13 @@ class Input(ABC, Generic[ExampleT, RowT]):
 
         return StandardScaler()
 
+    def read_examples(self, rows: Any) -> set[int]:
+        """The numbers of the examples of which something is read."""
+        return set(rows.example_N.tolist())
+
     def part_sentence(self, examples: Examples[ExampleT], rows: Any) -> tuple[str, str]:
         """How many examples of a part are read, and what became of the others, in words."""
-        read, every = len(set(rows.example_N.tolist())), sum(1 for _ in examples)
+        read, every = len(self.read_examples(rows)), sum(1 for _ in examples)
         return f"{read:,} {self.noun}", f"; {every - read:,} blank ones were left out" if every > read else ""
 
     @abstractmethod
@@ -126,6 +141,10 @@ class Input(ABC, Generic[ExampleT, RowT]):
     @abstractmethod
     def fingerprint(self) -> str:
         """Changes with whatever changes what is read."""
+
+    def warnings(self) -> list[str]:
+        """What a user should know of what was learnt before a model is trained over it."""
+        return []
 
     def part_remarks(self, examples: Examples[ExampleT]) -> list[str]:
         """What a user should know of a part before training on it."""

@@ -4,7 +4,7 @@ Decoding what was encoded gives the text back to the last space. Every space bec
 the text. The text is cut into units: a word with the "▁" before it, a punctuation mark, a single digit, and where
 tokens can be pieces also a mark with its "▁" and a run of spaces. Each unit is encoded on its own, and decoding puts
 the pieces together again. Where tokens are characters, there are neither units nor a "▁" before the text; where they
-are `spaced`, a unit is whatever stands between spaces.
+are `whitespace`, a unit is whatever stands between spaces.
 
 A "<s>" that the user wrote is three units, "<", "s" and ">", and so never becomes the token "<s>".
 """
@@ -58,7 +58,7 @@ class OwnTokenizer(Tokenizer):
         """See `Tokenizer.train`."""
         blank = tokenizers.Tokenizer(models.WordLevel({}, unk_token=RESERVED[UNKNOWN]))
         blank.normalizer = _normaliser(settings)
-        if settings.kind != "characters":
+        if settings.tokenizer != "characters":
             blank.pre_tokenizer = _splitter(settings)
         unlearnt = cls(blank)
         units = Counter[str]()
@@ -79,7 +79,7 @@ class OwnTokenizer(Tokenizer):
         library = tokenizers.Tokenizer(models.WordLevel(numbered, unk_token=RESERVED[UNKNOWN]))
         single = [normalizers.Replace(Regex("[ \t-\r]+"), " "), normalizers.Replace(Regex("^ | $"), "")]
         library.normalizer = normalizers.Sequence(
-            [*single, _normaliser(TokenizerSettings(kind="words", normalise="none"))]
+            [*single, _normaliser(TokenizerSettings(tokenizer="words", normalise="none"))]
         )
         library.pre_tokenizer = pre_tokenizers.Split(Regex("▁[^▁]+"), "isolated")
         return cls(library)
@@ -179,12 +179,12 @@ def _normaliser(settings: TokenizerSettings) -> normalizers.Normalizer:
     if settings.lowercase:
         steps.append(normalizers.Lowercase())
     steps.append(normalizers.Replace(SPACE, FOREIGN))
-    if settings.kind != "characters":
+    if settings.tokenizer != "characters":
         steps.append(normalizers.Prepend(SPACE))
     steps.append(normalizers.Replace(" ", SPACE))
     return normalizers.Sequence(steps)
 
 
 def _splitter(settings: TokenizerSettings) -> pre_tokenizers.PreTokenizer:
-    units = {"words": WHOLE_UNITS, "spaced": SPACED_UNITS}.get(settings.kind, SPELLED_UNITS)
+    units = {"words": WHOLE_UNITS, "whitespace": SPACED_UNITS}.get(settings.tokenizer, SPELLED_UNITS)
     return pre_tokenizers.Split(Regex(units), "isolated")

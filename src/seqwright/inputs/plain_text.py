@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Literal
 
-from pydantic import Field, model_validator
+from pydantic import Field
 
 from seqwright.inputs.text_inputs import TextInputs
 from seqwright.inputs.tokenizers import Tokenizer, TokenizerSettings
@@ -13,25 +13,29 @@ from seqwright.inputs.tokenizers import Tokenizer, TokenizerSettings
 class PlainTextSettings(TokenizerSettings):
     """How documents become tokens, and tokens rows."""
 
-    joined: bool = True
-    """Whether all documents are joined into one text that is read on from batch to batch, or each is kept apart."""
-    packed: bool = False
-    """Kept apart: whether several documents share a row, in which none reads another; for models like gpt."""
+    rows: Literal["stream", "windows", "documents", "packed"] | None = None
+    """What a row is: with stream all documents are joined into one text that is read on from batch to batch; with
+    windows a stretch of that text, for models that carry no state, like gpt; with documents each is kept apart; with
+    packed several share a row in which none reads another, for models like gpt. Left out: stream, or windows."""
     segment: int = Field(default=64, ge=1)
-    """Joined: how many tokens of the text a batch goes on, and the gradient goes back, or the size of the windows that
-    a model like gpt reads. Packed: how many positions a row has."""
+    """Stream: how many tokens of the text a batch goes on, and the gradient goes back. Windows: how many tokens each
+    has. Packed: how many positions a row has."""
     longest: int = Field(default=1024, ge=1)
-    """Kept apart: most tokens of a document."""
-    overlong: Literal["drop", "cut", "refuse"] = "drop"
+    """Documents, packed: most tokens of a document."""
+    overlong: Literal["drop", "truncate", "refuse"] = "drop"
     """What happens to longer ones: left out and counted, cut off, or refused with an error."""
     blank: Literal["drop", "keep"] = "drop"
     """What happens to blank documents: left out and counted, or kept, as the usual counts of WikiText have them."""
 
-    @model_validator(mode="after")
-    def _only_what_is_apart_is_packed(self) -> "PlainTextSettings":
-        if self.packed and self.joined:
-            raise ValueError("packed is for documents that are kept apart; set joined = false beside it")
-        return self
+    @property
+    def joined(self) -> bool:
+        """Whether all documents are one text."""
+        return self.rows in {None, "stream", "windows"}
+
+    @property
+    def packed(self) -> bool:
+        """Whether several documents share a row."""
+        return self.rows == "packed"
 
 
 @dataclass(frozen=True)

@@ -17,8 +17,9 @@ from seqwright.batches import Ids, Numbers, Rows, padded
 from seqwright.batches.prompted import Marks, joined
 from seqwright.data.examples import Pair
 from seqwright.errors import DataError
-from seqwright.inputs import Examples, Input, Room, Stacked
+from seqwright.inputs import Examples, Room, Stacked
 from seqwright.inputs.saved import load_json, save_json
+from seqwright.inputs.spelling import TokenInput
 from seqwright.inputs.token_rows import token_rows
 from seqwright.inputs.tokenizers import Tokenizer, TokenizerSettings, tokenizer_of
 
@@ -26,12 +27,12 @@ from seqwright.inputs.tokenizers import Tokenizer, TokenizerSettings, tokenizer_
 class PromptSettings(TokenizerSettings):
     """How a text and its answer become one row of tokens: `begin text task answer end`."""
 
-    task: str | None = Field(default=None, pattern=r"^<[^<>\s]+>$")
+    task_token: str | None = Field(default=None, pattern=r"^<[^<>\s]+>$")
     """The special token between a text and its answer, which says what is to be done, as in "<to-fr>" or "<summarize>".
     Left out: what the data suggests."""
     longest: int = Field(default=256, ge=1)
     """Most tokens of a text, and of an answer."""
-    overlong: Literal["drop", "cut", "refuse"] = "cut"
+    overlong: Literal["drop", "truncate", "refuse"] = "truncate"
     """What happens to longer ones: left out and counted, cut off at the end, or refused with an error. What a run is
     asked later is cut in the same way."""
     scores: Literal["bleu", "rouge", "word-error-rate", "exact"] | None = None
@@ -78,7 +79,7 @@ class PromptRows(Rows[Ids]):
 
 
 @dataclass(frozen=True)
-class PromptInput(Input[Pair, Ids]):
+class PromptInput(TokenInput[Pair, Ids]):
     """The tokenizer of a run, the name of the token that asks for an answer, and how much is read of a text."""
 
     tokenizer: Tokenizer
@@ -86,11 +87,12 @@ class PromptInput(Input[Pair, Ids]):
     longest: int
     context: int | None  # most tokens that the model reads
     marks: ClassVar[int] = 1
+    begins: ClassVar[bool] = True
 
     @classmethod
     def learn(cls, train: Examples[Pair], settings: PromptSettings, *, room: Room, like: Any = None) -> "PromptInput":
         """A tokenizer trained on texts and answers, or another run's, with the token that names the task."""
-        task = settings.task or "<answer>"
+        task = settings.task_token or "<answer>"
         if like is not None:
             return cls(tokenizer_of(like).with_special((task,)), task, settings.longest, room.context)
         texts = (text for pair in train for each in (*pair.shots, pair) for text in each[:2])
@@ -130,6 +132,10 @@ class PromptInput(Input[Pair, Ids]):
         """`prompt_BT` and `real_BT`, padded on the right."""
         prompt_BT, real_BT = padded(rows)
         return {"prompt_BT": prompt_BT, "real_BT": real_BT}
+
+    def joined(self, texts: Sequence[Ids]) -> Ids:
+        """The row of a text whose tokens are known: what asks for an answer comes last."""
+        return np.append(super().joined(texts), self.tokens.task)
 
     def parse(self, given: Any) -> Pair:
         """A text."""

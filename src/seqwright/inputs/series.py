@@ -1,23 +1,24 @@
-"""A time series, of one channel or several, as a row of scaled values.
+"""A time series, or a window of one, of one channel or several, as a row of scaled values.
 
 B batch · T time · C channels · L steps of all series joined · N rows
 """
 
+import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, ClassVar, Literal
+from typing import Any, Literal, NamedTuple, Protocol
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
+from pydantic import Field
 
-from seqwright.batches import InMemory, Rows
+from seqwright.batches import Numbers, Rows
 from seqwright.data.labelled_series import SeriesExample
 from seqwright.errors import DataError
 from seqwright.inputs import Examples, Input, Room, Stacked
 from seqwright.inputs.saved import load_json, save_json
-from seqwright.inputs.scaled_series import Scale
 from seqwright.settings import Settings
 
 Values = NDArray[np.floating[Any]]
@@ -27,48 +28,150 @@ POINTS = 64  # of each channel that a linear baseline sees
 class SeriesSettings(Settings):
     """How the values of a series are scaled."""
 
-    kind: Literal["standard", "none"] = "standard"
+    scaling: Literal["standard", "none"] = "standard"
     """standard: each channel less its mean, over its standard deviation, both of the training part; none: as it is."""
 
 
+class SeasonalSeriesSettings(SeriesSettings):
+    """How the values of a series are scaled, and its season."""
+
+    season: int | None = Field(default=None, ge=1)
+    """Steps after which the series repeats itself, for the seasonal naive forecast that the model is compared with; 24
+    for the hours of a day. Left out: where the autocorrelation of the training part is highest, up to data.history."""
+
+
+class Scale(NamedTuple):
+    """What is taken from a channel, and what it is then divided by; or what would be, if it were not left as it is."""
+
+    mean_C: Values
+    deviation_C: Values
+    applied: bool = True
+
+    @classmethod
+    def learnt(cls, series: Sequence[Values], kind: str) -> "Scale":
+        """The scale of some series, all of their steps alike; a channel that never changes is only shifted."""
+        every_LC = np.concatenate(series).astype(np.float64)
+        deviation_C = every_LC.std(0)
+        return cls(every_LC.mean(0), np.where(deviation_C > 0, deviation_C, 1.0), kind == "standard")
+
+    def scaled(self, values: Values) -> Values:
+        """As a model sees it; the last axis is the channel."""
+        scaled = (values - self.mean_C) / self.deviation_C if self.applied else values
+        return scaled.astype(np.float32)
+
+    def original(self, scaled: Values) -> Values:
+        """As the user knows it."""
+        return scaled * self.deviation_C + self.mean_C if self.applied else scaled.astype(np.float64)
+
+    def plain(self) -> dict[str, Any]:
+        """As JSON has it."""
+        return {"mean": self.mean_C.tolist(), "deviation": self.deviation_C.tolist(), "applied": self.applied}
+
+    @classmethod
+    def from_plain(cls, plain: Any) -> "Scale":
+        """What `plain` gave."""
+        mean_C, deviation_C = (np.array(plain[name], dtype=np.float64) for name in ("mean", "deviation"))
+        return cls(mean_C, deviation_C, bool(plain["applied"]))
+
+
+class ScaledRows(Rows[Values]):
+    """Values, scaled when they are asked for: windows share the series that they are cut from."""
+
+    def __init__(self, values: Sequence[Values], scale: Scale, example_N: Numbers) -> None:
+        self.values, self.scale, self._example_N = values, scale, example_N
+
+    @property
+    def example_N(self) -> Numbers:
+        """The example of each row."""
+        return self._example_N
+
+    def lengths(self, epoch: int | None) -> Numbers:
+        """`length_N1`, the same in every epoch."""
+        return np.array([[len(values_TC)] for values_TC in self.values], dtype=np.int64).reshape(-1, 1)
+
+    def take(self, numbers: Numbers, epoch: int | None) -> list[Values]:
+        """Some rows, the same in every epoch."""
+        values = [self.values[number] for number in numbers.tolist()]
+        if len({len(values_TC) for values_TC in values}) == 1:  # all at once is faster
+            return list(self.scale.scaled(np.stack(values)))
+        return [self.scale.scaled(values_TC) for values_TC in values]
+
+
+class HasSeries(Protocol):
+    """A series, or a window of one."""
+
+    @property
+    def values_TC(self) -> Values:
+        """What is read."""
+
+    @property
+    def series_TC(self) -> Values:
+        """The whole series that it is read from."""
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """What the channels are called, if that is known."""
+
+
+def every_series(examples: Examples[HasSeries]) -> list[Values]:
+    """Each series of some examples once, though they be windows of it."""
+    found = {id(example.series_TC): example.series_TC for example in examples}
+    return [series_TC for series_TC in found.values() if len(series_TC)]
+
+
 @dataclass(frozen=True)
-class SeriesInput(Input[SeriesExample, Values]):
-    """A scale for each channel, learnt from the training part."""
+class SeriesInput(Input[HasSeries, Values]):
+    """What each channel is called and its scale, learnt from the training part."""
 
     scale: Scale
-    noun: ClassVar[str] = "series"
+    columns: tuple[str, ...] = ()
+    reach: float | None = None  # of the training part as it is read, where the model can say nothing beyond 1
 
     @classmethod
     def learn(
-        cls, train: Examples[SeriesExample], settings: SeriesSettings, *, room: Room, like: Any = None
+        cls, train: Examples[HasSeries], settings: SeriesSettings, *, room: Room, like: Any = None
     ) -> "SeriesInput":
         """The mean and the deviation of each channel."""
-        return cls(Scale.learnt([example.values_TC for example in train if len(example.values_TC)], settings.kind))
+        series = every_series(train)
+        if not series:
+            raise DataError(
+                f"no series of {train.name} has a value: see whether its files have a label and then values"
+            )
+        channels = {series_TC.shape[1] for series_TC in series}
+        if len(channels) > 1:
+            few, many = min(channels), max(channels)
+            raise DataError(f"series of {train.name} have from {few} to {many} channels: give as many to each")
+        scale = Scale.learnt(series, settings.scaling)
+        reach = max(float(np.abs(scale.scaled(series_TC)).max()) for series_TC in series) if room.bounded else None
+        return cls(scale, next(iter(train)).columns, reach)
 
     @property
     def channels(self) -> int:
         """How many values each step has."""
         return len(self.scale.mean_C)
 
-    def encode(self, examples: Examples[SeriesExample], *, seed: int = 0) -> Rows[Values]:
+    def encode(self, examples: Examples[HasSeries], *, seed: int = 0) -> Rows[Values]:
         """The scaled values of each series."""
         rows, numbers = [], []
         for number, example in enumerate(examples):
-            if len(example.values_TC) and example.values_TC.shape[1] != self.channels:
+            values_TC = example.values_TC
+            if len(values_TC) and values_TC.shape[1] != self.channels:
                 raise DataError(
-                    f"series {number + 1} of {examples.name} has {example.values_TC.shape[1]} channels, but the run "
-                    f"reads {self.channels}: give as many"
+                    f"series {number + 1} of {examples.name} has {values_TC.shape[1]} channels"
+                    f"{_listed(example.columns)}, but the run reads {self.channels}{_listed(self.columns)}: give as "
+                    "many"
                 )
-            if len(example.values_TC):
-                scaled_TC = (example.values_TC - self.scale.mean_C) / self.scale.deviation_C
-                rows.append(scaled_TC.astype(np.float32))
+            if len(values_TC):
+                rows.append(values_TC)
                 numbers.append(number)
-        return InMemory(rows, np.array(numbers, dtype=np.int64))
+        return ScaledRows(rows, self.scale, np.array(numbers, dtype=np.int64))
 
     def stack(self, rows: Sequence[Values]) -> Stacked:
         """`input_B`, (B, T, C), and `real_BT`: zeros stand at the padding on the right."""
         length_B = np.array([len(row) for row in rows])
         real_BT = np.arange(length_B.max()) < length_B[:, None]
+        if real_BT.all():
+            return {"input_B": torch.from_numpy(np.stack(rows)), "real_BT": torch.from_numpy(real_BT)}
         input_BTC = np.zeros((*real_BT.shape, self.channels), dtype=np.float32)
         input_BTC[real_BT] = np.concatenate(rows)
         return {"input_B": torch.from_numpy(input_BTC), "real_BT": torch.from_numpy(real_BT)}
@@ -87,12 +190,55 @@ class SeriesInput(Input[SeriesExample, Values]):
             raise DataError(f"a series is {values.shape} numbers, expected finite ones, (steps) or (steps, channels)")
         return SeriesExample(values_TC)
 
-    def example_fields(self, example: SeriesExample) -> dict[str, Any]:
+    def example_fields(self, example: HasSeries) -> dict[str, Any]:
         """The values, six significant digits of each; of several channels a list for each step."""
-        values = [[float(f"{value:.6g}") for value in step] for step in example.values_TC.tolist()]
-        return {"series": [step[0] for step in values] if self.channels == 1 else values}
+        return {"series": plain_values(example.values_TC)}
 
-    def features(self, examples: Examples[SeriesExample]) -> list[Values]:
+    def digest(self, example: HasSeries) -> bytes:
+        """Of the values themselves."""
+        return hashlib.blake2b(example.values_TC.tobytes(), digest_size=8).digest()
+
+    def part_sentence(self, examples: Examples[HasSeries], rows: Any) -> tuple[str, str]:
+        """How many series are read, or windows of how many, and for what their columns are taken."""
+        (_, left_out), read, series = super().part_sentence(examples, rows), len(rows.example_N), every_series(examples)
+        told = f"{read:,} series" if len(series) == read else f"{read:,} windows of {len(series):,} series"
+        return f"{told}{_listed(self.columns)}", "".join([left_out, *(f"; {each}" for each in self.remarks(examples))])
+
+    def warnings(self) -> list[str]:
+        """That a model cannot say what it should: its outputs lie between -1 and 1."""
+        if self.reach is None or self.reach < 1:
+            return []
+        return [
+            f"model.output_layer is 'recurrent', which says nothing beyond -1 and 1, but the training part reaches "
+            f"{self.reach:.3g} as the model sees it: set model.output_layer=dense, or input.scaling=none where the "
+            "values are within"
+        ]
+
+    def part_remarks(self, examples: Examples[HasSeries]) -> list[str]:
+        """Columns that never change, and those that have wandered off since the training part."""
+        every_LC, remarks = np.concatenate(every_series(examples)), []
+        columns = self.columns or [f"channel {number + 1}" for number in range(self.channels)]
+        for column, values_L, before, deviation in zip(columns, every_LC.T, *self.scale[:2], strict=True):
+            mean = values_L.mean()
+            if np.ptp(values_L) == 0:
+                remarks.append(f"'{column}' never changes in {examples.name}: there is nothing to learn of it")
+            if abs(mean - before) > 2 * deviation:
+                remarks.append(
+                    f"'{column}' lies elsewhere in {examples.name} (mean {mean:.4g}) than in training (mean "
+                    f"{before:.4g}): expect worse predictions"
+                )
+        return remarks
+
+    def remarks(self, examples: Examples[HasSeries], first: int = 0) -> list[str]:
+        """That columns are called otherwise than in training."""
+        others = {example.columns for example in examples if example.columns} - {self.columns}
+        return [
+            f"the columns {', '.join(other)} are taken for {', '.join(self.columns)}"
+            for other in others
+            if self.columns
+        ]
+
+    def features(self, examples: Examples[HasSeries]) -> list[Values]:
         """Each channel at as many even distances as there are points, whatever its length."""
         return [self._resampled(example.values_TC) for example in examples]
 
@@ -107,18 +253,24 @@ class SeriesInput(Input[SeriesExample, Values]):
         return {"channels": self.channels}
 
     def save(self, folder: Path) -> None:
-        """Write the scale."""
-        plain = {"mean": self.scale.mean_C.tolist(), "deviation": self.scale.deviation_C.tolist()}
-        save_json(folder / "scale.json", plain)
+        """Write the columns and the scale."""
+        save_json(folder / "series.json", {"columns": self.columns, **self.scale.plain()})
 
     @classmethod
     def load(cls, folder: Path) -> "SeriesInput":
         """Read what `save` wrote."""
-        return load_json(
-            folder / "scale.json",
-            lambda plain: cls(Scale(np.array(plain["mean"], dtype=float), np.array(plain["deviation"], dtype=float))),
-        )
+        return load_json(folder / "series.json", lambda plain: cls(Scale.from_plain(plain), tuple(plain["columns"])))
 
     def fingerprint(self) -> str:
         """Changes with the scale."""
-        return f"{self.scale.mean_C.tolist()} {self.scale.deviation_C.tolist()}"
+        return str(self.scale.plain())
+
+
+def plain_values(values_TC: Values) -> list[Any]:
+    """Six significant digits of each value; of several channels a list for each step."""
+    values = [[float(f"{value:.6g}") for value in step] for step in values_TC.tolist()]
+    return [step[0] for step in values] if values_TC.shape[1] == 1 else values
+
+
+def _listed(columns: Sequence[str]) -> str:
+    return f" ({', '.join(columns)})" if columns else ""

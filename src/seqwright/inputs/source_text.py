@@ -14,8 +14,9 @@ from pydantic import Field, model_validator
 from seqwright.batches import Ids, Numbers, Rows, padded
 from seqwright.data.examples import Pair
 from seqwright.errors import DataError
-from seqwright.inputs import Examples, Input, Room, Stacked
+from seqwright.inputs import Examples, Room, Stacked
 from seqwright.inputs.saved import load_json, save_json
+from seqwright.inputs.spelling import TokenInput
 from seqwright.inputs.token_rows import dropping_rows
 from seqwright.inputs.tokenizers import Kind, Tokenizer, TokenizerSettings, tokenizer_of
 
@@ -31,7 +32,7 @@ class SourceTextSettings(TokenizerSettings):
     """Chance to leave out a merge in training, drawn anew each epoch (Provilkov et al. 2020); 0.1 helps small data."""
     longest: int = Field(default=256, ge=1)
     """Most tokens on a side in training."""
-    overlong: Literal["drop", "cut", "refuse"] = "drop"
+    overlong: Literal["drop", "truncate", "refuse"] = "drop"
     """What happens to longer ones: left out and counted, cut off, or refused with an error."""
     scores: Literal["bleu", "rouge", "word-error-rate", "exact"] | None = None
     """How what is written is scored: BLEU, chrF and exact matches; ROUGE; word error rate; or exact matches alone.
@@ -39,18 +40,20 @@ class SourceTextSettings(TokenizerSettings):
 
     @model_validator(mode="after")
     def _two_kinds_are_not_shared(self) -> "SourceTextSettings":
-        if self.shared and self.source_kind not in {None, self.kind}:
+        if self.shared and self.source_kind not in {None, self.tokenizer}:
             raise ValueError(
-                f"source_kind is {self.source_kind} and the kind {self.kind}, which cannot share a vocabulary; set "
-                "shared = false"
+                f"source_kind is {self.source_kind} and tokenizer {self.tokenizer}, which cannot share a vocabulary; "
+                "set shared = false"
             )
         return self
 
     @model_validator(mode="after")
     def _only_bpe_drops(self) -> "SourceTextSettings":
-        other = next((kind for kind in (self.kind, self.source_kind) if kind not in {None, "bpe"}), None)
+        other = next((kind for kind in (self.tokenizer, self.source_kind) if kind not in {None, "bpe"}), None)
         if self.bpe_dropout and other:
-            raise ValueError(f"bpe_dropout is {self.bpe_dropout}, but the kind is {other}; set it to 0 or choose bpe")
+            raise ValueError(
+                f"bpe_dropout is {self.bpe_dropout}, but the tokenizer is {other}; set it to 0 or choose bpe"
+            )
         return self
 
 
@@ -75,7 +78,7 @@ class SourceRows(Rows[Ids]):
 
 
 @dataclass(frozen=True)
-class SourceTextInput(Input[Pair, Ids]):
+class SourceTextInput(TokenInput[Pair, Ids]):
     """The tokenizer of what is read, which may be that of what is written too. A row is `x end`, however long."""
 
     tokenizer: Tokenizer
@@ -83,6 +86,7 @@ class SourceTextInput(Input[Pair, Ids]):
     longest: int  # most tokens in training
     dropout: float = 0.0
     marks: ClassVar[int] = 1
+    begins: ClassVar[bool] = False
 
     @classmethod
     def learn(
@@ -94,7 +98,7 @@ class SourceTextInput(Input[Pair, Ids]):
             return cls(tokenizer_of(like), True, *rest)
         if settings.shared:
             return cls(Tokenizer.train((text for pair in train for text in pair[:2]), settings), True, *rest)
-        own = settings.model_copy(update={"kind": settings.source_kind or settings.kind})
+        own = settings.model_copy(update={"tokenizer": settings.source_kind or settings.tokenizer})
         return cls(Tokenizer.train((pair.source for pair in train), own), False, *rest)
 
     @property

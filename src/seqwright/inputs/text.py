@@ -17,8 +17,9 @@ from seqwright.batches import Ids, InMemory, Rows, begun, padded, segments
 from seqwright.batches.labelled import LeftOut, Shortened, ShortenedPairs
 from seqwright.data.labelled_tables import Example
 from seqwright.errors import DataError, SettingError
-from seqwright.inputs import Examples, Input, Room, Stacked
+from seqwright.inputs import Examples, Room, Stacked
 from seqwright.inputs.saved import load_json, save_json
+from seqwright.inputs.spelling import TokenInput
 from seqwright.inputs.tokenizers import Tokenizer, TokenizerSettings, tokenizer_of
 from seqwright.progress import Progress
 from seqwright.text_cache import Rules, tokenised_texts
@@ -33,7 +34,7 @@ class TextSettings(TokenizerSettings):
     longest: int = Field(default=512, ge=1)
     """Most tokens of a text that are read, or of two texts together, of which the longer is shortened first; by default
     fewer if the model's context is too short for so many."""
-    left_out: Literal["end", "middle"] = "middle"
+    truncation: Literal["end", "middle"] = "middle"
     """What is left out of a longer text, and counted: its end, or its middle, so that as many tokens of its beginning
     as of its end are read (Sun et al. 2019, section 5.3.1)."""
 
@@ -42,7 +43,7 @@ TextRows = Shortened | ShortenedPairs
 
 
 @dataclass(frozen=True)
-class TextInput(Input[Example, Ids]):
+class TextInput(TokenInput[Example, Ids]):
     """The tokenizer of a run that reads texts or pairs of texts, and how long ones are shortened.
 
     A row is `begin? text end`, or `begin? text end… text end`; `begin` only where the model reads one.
@@ -53,17 +54,20 @@ class TextInput(Input[Example, Ids]):
     left_out: LeftOut
     begins: bool  # whether the model reads a token before every text
     pairs: bool  # whether an example is two texts
+    imported: bool = False  # whether another program trained the model that reads
     marks: ClassVar[int] = 1  # the end; batches were never planned with what begins a text
 
     @classmethod
     def learn(cls, train: Examples[Example], settings: TextSettings, *, room: Room, like: Any = None) -> "TextInput":
         """A tokenizer trained on the texts, if none is taken from another run."""
         tokenizer = None if like is None else tokenizer_of(like)
+        if not any(map(readable, train)):
+            raise DataError(f"no example of {train.name} has a text: see whether data.text means the right column")
         pairs = next((example.second is not None for example in train if readable(example)), False)
         marks = 1 + room.begins + pairs * (1 if tokenizer is None else tokenizer.between)
         longest = longest_of(settings, room.context, marks=marks)
         tokenizer = tokenizer or Tokenizer.train(every_text(train), settings)
-        return cls(tokenizer, longest, settings.left_out, room.begins, pairs)
+        return cls(tokenizer, longest, settings.truncation, room.begins, pairs)
 
     @property
     def begin(self) -> int | None:
@@ -180,8 +184,8 @@ class TextInput(Input[Example, Ids]):
         """Write the tokenizer, and how texts are read."""
         folder.mkdir(parents=True, exist_ok=True)
         self.tokenizer.save(folder / "text.json")
-        plain = {"longest": self.longest, "left_out": self.left_out, "begins": self.begins, "pairs": self.pairs}
-        save_json(folder / "reading.json", plain)
+        names = ("longest", "left_out", "begins", "pairs", "imported")
+        save_json(folder / "reading.json", {name: getattr(self, name) for name in names})
 
     @classmethod
     def load(cls, folder: Path) -> "TextInput":
@@ -189,7 +193,8 @@ class TextInput(Input[Example, Ids]):
         tokenizer = Tokenizer.load(folder / "text.json")
 
         def made(plain: Any) -> "TextInput":
-            return cls(tokenizer, int(plain["longest"]), plain["left_out"], bool(plain["begins"]), bool(plain["pairs"]))
+            begins, pairs, imported = (bool(plain[name]) for name in ("begins", "pairs", "imported"))
+            return cls(tokenizer, int(plain["longest"]), plain["left_out"], begins, pairs, imported)
 
         return load_json(folder / "reading.json", made)
 
@@ -202,9 +207,17 @@ class TextInput(Input[Example, Ids]):
         example = next((example for example in examples if readable(example)), None)
         if example is None or self.pairs is (example.second is not None):
             return
+        column = "a second text, in columns named sentence1 and sentence2 or text1 and text2"
+        if self.imported:
+            raise DataError(
+                "the file has single texts, but the model was imported for pairs: import it without --pairs, or give "
+                f"the file {column}"
+                if self.pairs
+                else "the file has pairs of texts, but the model was imported for single ones: import it with --pairs"
+            )
         raise DataError(
-            f"{examples.name} has single texts, but the model reads pairs: give it a column for the second text, such "
-            "as sentence1 and sentence2, or name it with data.second"
+            f"{examples.name} has single texts, but the model reads pairs: give it {column}, or name it with "
+            "data.second"
             if self.pairs
             else f"{examples.name} has pairs of texts, but the model reads single ones: name the text with data.text"
         )
@@ -236,8 +249,8 @@ def longest_of(settings: Any, context: int | None, *, marks: int) -> int:
         return longest
     if "longest" in settings.model_fields_set or context <= marks:
         raise SettingError(
-            f"inputs.longest is {longest:,}, but the model reads {context:,} tokens, {marks} marks among them: "
-            f"set inputs.longest={max(1, context - marks)} or less, or take a model with a longer context"
+            f"input.longest is {longest:,}, but the model reads {context:,} tokens, {marks} marks among them: "
+            f"set input.longest={max(1, context - marks)} or less, or take a model with a longer context"
         )
     return context - marks
 

@@ -250,7 +250,7 @@ def tokenizer_of(like: Any) -> Tokenizer:
         return like
     if not isinstance(like, HasTokenizer):
         raise SettingError(
-            "inputs.tokenizer or model.weights names a run that has no tokenizer, or one for each of two languages; "
+            "input.like or model.weights names a run that has no tokenizer, or one for each of two languages; "
             "choose a run with one"
         )
     return like.tokenizer

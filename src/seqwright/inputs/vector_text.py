@@ -20,11 +20,11 @@ from seqwright.inputs.vocabularies import Kind
 class VectorTextSettings(TokenizerSettings):
     """How texts become tokens."""
 
-    kind: Kind = "characters"
+    tokenizer: Kind = "characters"
     """What a token is: a character, a word, or a piece of a word learnt by BPE, unigram or WordPiece."""
     longest: int = Field(default=256, ge=1)
     """Most tokens of a text, in training and, unless decoding.longest says otherwise, in writing."""
-    overlong: Literal["drop", "cut", "refuse"] = "drop"
+    overlong: Literal["drop", "truncate", "refuse"] = "drop"
     """What happens to longer ones: left out and counted, cut off, or refused with an error."""
 
 

@@ -26,13 +26,13 @@ CONTINUATION = "##"
 # A word ends after so many letters, so that scripts without spaces cannot make encoding slow.
 LONGEST = 100
 
-Kind = Literal["characters", "words", "spaced", "bpe", "unigram", "wordpiece"]
+Kind = Literal["characters", "words", "whitespace", "bpe", "unigram", "wordpiece"]
 
 
 class TokenizerSettings(Settings):
     """How text is cut into tokens."""
 
-    kind: Kind = "bpe"
+    tokenizer: Kind = "bpe"
     """What a token is: a character, a word, whatever stands between spaces (for text that is cut into tokens already),
     or a piece of a word learnt by BPE, unigram or WordPiece."""
     vocabulary: int = Field(default=8000, ge=5)
@@ -41,19 +41,19 @@ class TokenizerSettings(Settings):
     """The Unicode form into which text is brought first; "none" keeps it as it is."""
     lowercase: bool = False
     """Whether capital letters become small ones."""
-    least: int = Field(default=1, ge=1)
+    min_frequency: int = Field(default=1, ge=1)
     """How often a character, a word or a pair of pieces must occur to become a token."""
-    tokenizer: str | None = None
+    like: str | None = None
     """A run whose tokenizer is taken instead of training one; with model.weights it is that run's anyway."""
 
 
 def learnt_model(units: Counter[str], settings: TokenizerSettings) -> models.Model:
     """The model of the kind that the settings name."""
-    match settings.kind:
+    match settings.tokenizer:
         case "characters":
             # The library spells fastest with a BPE that has no merges.
             return models.BPE(_frequent(units, settings), [], unk_token=RESERVED[UNKNOWN])
-        case "words" | "spaced":
+        case "words" | "whitespace":
             return models.WordLevel(_frequent(units, settings), unk_token=RESERVED[UNKNOWN])
         case "bpe":
             return _learn_bpe(units, settings)
@@ -65,7 +65,9 @@ def learnt_model(units: Counter[str], settings: TokenizerSettings) -> models.Mod
 
 def _frequent(units: Counter[str], settings: TokenizerSettings) -> dict[str, int]:
     """The most frequent units, numbered; between equals the order of Unicode decides."""
-    units = Counter({unit: count for unit, count in units.items() if FOREIGN not in unit and count >= settings.least})
+    units = Counter(
+        {unit: count for unit, count in units.items() if FOREIGN not in unit and count >= settings.min_frequency}
+    )
     units.pop(SPACE, None)
     frequent = sorted(units, key=lambda unit: (-units[unit], unit))
     vocabulary = [*RESERVED, SPACE, *frequent][: settings.vocabulary]
@@ -80,7 +82,7 @@ def _learn_bpe(units: Counter[str], settings: TokenizerSettings) -> models.Model
         models.BPE(),
         trainers.BpeTrainer(
             vocab_size=settings.vocabulary,
-            min_frequency=settings.least,
+            min_frequency=settings.min_frequency,
             special_tokens=list(RESERVED),
             initial_alphabet=alphabet,
             show_progress=False,
@@ -105,7 +107,7 @@ def _learn_wordpiece(units: Counter[str], settings: TokenizerSettings) -> models
         models.WordPiece(),
         trainers.WordPieceTrainer(
             vocab_size=settings.vocabulary,
-            min_frequency=settings.least,
+            min_frequency=settings.min_frequency,
             special_tokens=[*RESERVED, *inside],
             initial_alphabet=alphabet,
             continuing_subword_prefix=CONTINUATION,
@@ -145,7 +147,7 @@ def _alphabet(units: Counter[str], settings: TokenizerSettings) -> list[str]:
     for unit, count in units.items():
         for letter in unit:
             letters[letter] += count
-    frequent = {letter for letter, count in letters.items() if count >= settings.least}
+    frequent = {letter for letter, count in letters.items() if count >= settings.min_frequency}
     return sorted(frequent - {FOREIGN} | {SPACE})
 
 
@@ -154,7 +156,8 @@ def _check_room(singles: Sequence[str], settings: TokenizerSettings) -> None:
     if len(singles) > room:
         raise SettingError(
             f"the text needs {len(singles)} tokens for single characters, but vocabulary = {settings.vocabulary} has"
-            f" room for {room}: raise vocabulary, or raise least (now {settings.least}) to leave out rare characters"
+            f" room for {room}: raise vocabulary, or raise min_frequency (now {settings.min_frequency}) to leave out "
+            "rare characters"
         )
 
 

@@ -4,7 +4,7 @@ import re
 from collections.abc import Callable
 from typing import Literal
 
-Split = Literal["marks", "code", "spaces"]
+Split = Literal["punctuation", "python", "whitespace"]
 
 MARKS = re.compile(
     r"https?://\S+|[@#]\w+"  # addresses, and names after @ and #
@@ -34,4 +34,8 @@ def cut_as_code(text: str) -> list[str]:
     return [STRING if match["string"] else match.group() for match in found]
 
 
-CUTS: dict[Split, Callable[[str], list[str]]] = {"marks": cut_at_marks, "code": cut_as_code, "spaces": str.split}
+CUTS: dict[Split, Callable[[str], list[str]]] = {
+    "punctuation": cut_at_marks,
+    "python": cut_as_code,
+    "whitespace": str.split,
+}

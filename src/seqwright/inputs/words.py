@@ -1,50 +1,230 @@
-"""The words of a text with the places of their tokens: as the user wrote them, or as they were decoded."""
+"""A sentence, cut into words, as one or several rows of tokens.
 
-import re
-from bisect import bisect_right
+B batch · T time · N rows
+"""
 
-from seqwright.inputs.tokenizers import Tokenizer
-from seqwright.inputs.vocabularies import SPACE
+from array import array
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass
+from itertools import islice
+from pathlib import Path
+from typing import Any, ClassVar
 
-Words = list[tuple[str, list[int]]]
-"""Each word with the places of its tokens."""
+import numpy as np
+from pydantic import Field
 
+from seqwright.batches import Ids
+from seqwright.batches.tagged import Stretch, StretchRows, stacked, stretches
+from seqwright.cache import Ragged, RaggedWriter, kept_folder
+from seqwright.data.tagged_columns import Sentence
+from seqwright.errors import DataError
+from seqwright.inputs import Examples, Input, Room, Stacked
+from seqwright.inputs.saved import load_json, save_json
+from seqwright.inputs.spelling import Spelled
+from seqwright.inputs.text import longest_of
+from seqwright.inputs.tokenizers import Tokenizer, TokenizerSettings, tokenizer_of
+from seqwright.inputs.word_splits import CUTS, Split
+from seqwright.progress import Progress
 
-def given_words(tokenizer: Tokenizer, text: str) -> Words:
-    """The words of a text in the user's own characters, also those that the vocabulary lacks or spells otherwise."""
-    ids, spans = tokenizer.placed(text)
-    starts, ends = zip(*spans, strict=True)
-    words: Words = []
-    spaces: list[int] = []  # that the vocabulary could not keep with the word they stand before
-    for spelled, places in tokenizer.words(ids.tolist()):
-        after = places[-1] + 1
-        if after < len(starts) and tokenizer.kind != "characters" and not spelled.strip(SPACE):
-            spaces += places
-            continue
-        # Up to the next token: an accent that was joined with its letter belongs to no token.
-        end = max(ends[after - 1], starts[after]) if after < len(starts) else len(text)
-        word = text[starts[places[0]] : end]
-        words.append((word.strip() or word, [*spaces, *places]))
-        spaces = []
-    return words
-
-
-def written_words(tokenizer: Tokenizer, tokens: list[int]) -> Words:
-    """The words of tokens as the vocabulary spells them, a lone space as a space."""
-    return [(word.replace(SPACE, " "), places) for word, places in tokenizer.words(tokens)]
+FORMAT = 1
+BLOCK = 2048  # sentences tokenised at a time
+LONG = 250  # words: more in a sentence, and it may be several
 
 
-def spaced_words(tokenizer: Tokenizer, text: str) -> Words:
-    """What stands between white space, a word that has no token of its own with the place of the one before it."""
-    _, spans = tokenizer.placed(text)
-    words: Words = [(match[0], []) for match in re.finditer(r"\S+", text)]
-    ends = [match.end() for match in re.finditer(r"\S+", text)]
-    for place, (begin, end) in enumerate(spans):
-        letters = [at for at in range(begin, end) if not text[at].isspace()]
-        # A lone space belongs to the word it stands before, and at the end of the text to the last one.
-        number = bisect_right(ends, letters[0] if letters else begin)
-        words[min(number, len(words) - 1)][1].append(place)
-    for number, (_, places) in enumerate(words):
-        if not places:
-            places.append(words[number - 1][1][-1] if number else 0)
-    return words
+class WordsSettings(TokenizerSettings):
+    """How words become tokens. Where `kind` is `whitespace` each is one; a word of several is tagged at the first."""
+
+    longest: int = Field(default=512, ge=1)
+    """Most tokens that are read at once: a longer sentence is cut between words, and each stretch read on its own; by
+    default fewer if the model's context is too short for so many."""
+    pre_tokenizer: Split = "punctuation"
+    """How a text that is typed is cut into words: between words and marks ("It", "'s", "fine", "."), as Python cuts its
+    source ("code"), or at spaces only."""
+
+
+@dataclass(frozen=True)
+class WordsInput(Input[Sentence, Stretch]):
+    """The tokenizer of a run that reads sentences word by word, and how texts are cut.
+
+    A row is `begin? words end`; `begin` only where the model reads one. Every word is encoded on its own, as after a
+    space.
+    """
+
+    tokenizer: Tokenizer
+    longest: int
+    split: Split
+    begins: bool = False  # whether the model reads a token before every sentence
+    marks: ClassVar[int] = 1  # the end; batches were never planned with what begins a sentence
+    noun: ClassVar[str] = "sentences"
+
+    @classmethod
+    def learn(cls, train: Examples[Sentence], settings: WordsSettings, *, room: Room, like: Any = None) -> "WordsInput":
+        """A tokenizer trained on the words, if none is taken from another run."""
+        longest = longest_of(settings, room.context, marks=1 + room.begins)
+        words = (_spaced(word, settings.tokenizer) for sentence in train for word in sentence.words)
+        tokenizer = Tokenizer.train(words, settings) if like is None else tokenizer_of(like)
+        return cls(tokenizer, longest, settings.pre_tokenizer, room.begins)
+
+    @property
+    def begin(self) -> int | None:
+        """The token that stands before every sentence, if the model reads one there."""
+        return self.tokenizer.begin if self.begins else None
+
+    @property
+    def between(self) -> list[int]:
+        """Nothing stands between two texts: there is one."""
+        return []
+
+    def encode(self, examples: Examples[Sentence], *, seed: int = 0) -> StretchRows:
+        """The stretches of each sentence: of a part through the cache, of what a user types in memory."""
+        if not examples.fingerprint:
+            return StretchRows.in_memory(list(self._stretches(examples)))
+        folder = kept_folder(
+            f"words {FORMAT} {examples.fingerprint} {self.tokenizer.fingerprint()} {self.longest}",
+            lambda aside: self._write(examples, aside),
+        )
+        tokens, lengths = (Ragged.mapped(folder / name) for name in ("tokens", "lengths"))
+        return StretchRows(tokens, lengths, np.load(folder / "sentences.npy", mmap_mode="r"))
+
+    def _write(self, examples: Examples[Sentence], folder: Path) -> None:
+        numbers, progress = array("q"), Progress(f"tokenising {examples.name}")
+        with ExitStack() as stack:
+            tokens, lengths = (stack.enter_context(RaggedWriter(folder / name)) for name in ("tokens", "lengths"))
+            for number, rows in enumerate(self._stretches(examples)):
+                for row in rows:
+                    tokens.add(row.tokens)
+                    lengths.add(row.length_W)
+                    numbers.append(number)
+                if not number % BLOCK:
+                    progress(number)
+        np.save(folder / "sentences.npy", np.asarray(numbers, dtype=np.int64))
+        (folder / "kept.json").write_text("{}", encoding="utf-8")
+
+    def _stretches(self, examples: Examples[Sentence]) -> Iterator[list[Stretch]]:
+        sentences = iter(examples)
+        while block := list(islice(sentences, BLOCK)):
+            for tokens in self.tokens([sentence.words for sentence in block]):
+                yield list(stretches(tokens, longest=self.longest))
+
+    def tokens(self, sentences: Sequence[Sequence[str]]) -> list[list[Ids]]:
+        """The token numbers of each word of each sentence; what the tokenizer makes nothing of is an unknown one."""
+        tokenizer = self.tokenizer
+        spaced = [tokenizer.opening + word for words in sentences for word in words]
+        nothing = np.array([tokenizer.end if tokenizer.unknown is None else tokenizer.unknown])
+        encoded = (ids if len(ids) else nothing.astype(ids.dtype) for ids in tokenizer.encode(spaced))
+        return [list(islice(encoded, len(words))) for words in sentences]
+
+    def stack(self, rows: Sequence[Stretch]) -> Stacked:
+        """`input_BT`, `real_BT`, `first_BT` and `word_B`: with what stands around a sentence, padding on the right."""
+        return stacked(rows, end=self.tokenizer.end, begin=self.begin)
+
+    def joined(self, texts: Sequence[Ids]) -> Stretch:
+        """The row of a text whose tokens are known."""
+        (tokens,) = texts
+        return Stretch(tokens, np.array([len(tokens)]))
+
+    def tokenised(self, texts: Sequence[str]) -> list[Ids]:
+        """The tokens of each typed text, all of them, without what stands around it."""
+        sentences = self.tokens([self.parse(text).words for text in texts])
+        return [np.concatenate(words) if words else np.zeros(0, dtype=np.int64) for words in sentences]
+
+    def spelled(self, text: str) -> Spelled:
+        """The tokens of a typed text, where each stands in it, and its words with the places of theirs."""
+        ids, spans, words, at = list[Ids](), list[tuple[int, int]](), list[tuple[str, list[int]]](), 0
+        for word in self.parse(text).words:
+            begin = max(text.find(word, at), at)  # what stands for a string of code is not in the text
+            tokens: Ids
+            tokens, places = self.tokenizer.placed(self.tokenizer.opening + word)
+            if not len(tokens):
+                ((tokens,),), places = self.tokens([[word]]), [(0, len(word))]
+            shift = begin - len(self.tokenizer.opening)
+            words.append((word, list(range(len(spans), len(spans) + len(tokens)))))
+            found = [(max(at, low + shift), max(at, high + shift)) for low, high in places]
+            spans += [(at, found[0][1]), *found[1:]]  # the space before a word belongs to it
+            ids.append(tokens)
+            at = min(begin + len(word), len(text))
+        return Spelled(np.concatenate(ids) if ids else np.zeros(0, dtype=np.int64), spans, words)
+
+    def parse(self, given: Any) -> Sentence:
+        """A text, cut into words; or words."""
+        if isinstance(given, str):
+            return Sentence(tuple(CUTS[self.split](given)), ())
+        if not isinstance(given, Sequence) or not all(isinstance(word, str) for word in given):
+            raise DataError(f"an example is {given!r}, expected a text or its words")
+        return Sentence(tuple(given), ())
+
+    def example_fields(self, example: Sentence) -> dict[str, Any]:
+        """The words."""
+        return {"words": list(example.words)}
+
+    def features(self, examples: Examples[Sentence]) -> list[tuple[str, ...]]:
+        """The words of each sentence."""
+        return [example.words for example in examples]
+
+    def part_sentence(self, examples: Examples[Sentence], rows: Any) -> tuple[str, str]:
+        """`1,009 sentences, 15,733 words`, and `; 2 with over 512 tokens are read in stretches`."""
+        told = f"{len(set(rows.example_N.tolist())):,} sentences, {int(rows.word_N.sum()):,} words"
+        return told, f"; {rows.cut:,} with over {self.longest:,} tokens are read in stretches" if rows.cut else ""
+
+    def part_remarks(self, examples: Examples[Sentence]) -> list[str]:
+        """Tokens that the vocabulary lacks, and sentences that may be several."""
+        remarks, rows = [], self.encode(examples)
+        tokens = rows.take(np.arange(len(rows.example_N)), None)
+        unknown, every = sum(self.tokenizer.unknowns(row.tokens) for row in tokens), int(rows.lengths(None).sum())
+        if unknown:
+            remarks.append(f"tokens of {examples.name} that the vocabulary lacks: {100 * unknown / every:.2g} %")
+        longest = max((len(sentence.words) for sentence in examples), default=0)
+        if longest > LONG:
+            told = "see whether blank lines stand between sentences"
+            remarks.append(f"a sentence of {examples.name} has {longest:,} words: {told}")
+        return remarks
+
+    def remarks(self, examples: Examples[Sentence], first: int = 0) -> list[str]:
+        """Words of which not everything is read, and words that the vocabulary lacks."""
+        remarks, unknown = [], dict[str, None]()
+        sentences = [example.words for example in examples]
+        for number, (words, encoded) in enumerate(zip(sentences, self.tokens(sentences), strict=True), start=first + 1):
+            for word, tokens in zip(words, encoded, strict=True):
+                if len(tokens) > self.longest:
+                    told = f"a word of text {number}, '{word[:20]}…', has {len(tokens):,} tokens"
+                    remarks.append(f"{told}; the model reads the first {self.longest:,}")
+                if self.tokenizer.unknowns(tokens):
+                    unknown[word] = None
+        if unknown:
+            most = " ".join(list(unknown)[:8]) + (" …" if len(unknown) > 8 else "")
+            told = "the model knows such words only by what stands around them"
+            remarks.append(f"the vocabulary lacks {most}: {told}")
+        return remarks
+
+    def sizes(self) -> dict[str, int]:
+        """The vocabulary."""
+        return {"vocabulary": self.tokenizer.size}
+
+    def save(self, folder: Path) -> None:
+        """Write the tokenizer, and how sentences are read."""
+        folder.mkdir(parents=True, exist_ok=True)
+        self.tokenizer.save(folder / "text.json")
+        plain = {"longest": self.longest, "split": self.split, "begins": self.begins}
+        save_json(folder / "reading.json", plain)
+
+    @classmethod
+    def load(cls, folder: Path) -> "WordsInput":
+        """Read what `save` wrote."""
+        tokenizer = Tokenizer.load(folder / "text.json")
+
+        def made(plain: Any) -> "WordsInput":
+            if plain["split"] not in CUTS:
+                raise ValueError(f"there is no way '{plain['split']}' to cut a text into words")
+            return cls(tokenizer, int(plain["longest"]), plain["split"], bool(plain["begins"]))
+
+        return load_json(folder / "reading.json", made)
+
+    def fingerprint(self) -> str:
+        """Changes with the tokenizer and how sentences are read."""
+        return f"{self.tokenizer.fingerprint()} {self.longest} {self.split} {self.begins}"
+
+
+def _spaced(word: str, kind: str) -> str:
+    """The word as it is encoded: among characters only a space tells where it begins."""
+    return f" {word}" if kind == "characters" else word

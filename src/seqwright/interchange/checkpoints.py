@@ -61,13 +61,17 @@ def read_checkpoint(path: Path) -> Checkpoint:
     family, task = _recognised(config, where)
     files = weight_files(folder) if path.is_dir() else [path]
     tensors = _with_prefix(read_tensors(files), family)
-    labels = _labels(config, tensors, family.heads[task], where) if task in {"classification", "tagging"} else []
-    if task == "classification" and (len(labels) == 1 or config.get("problem_type") == REGRESSION):
-        task, labels = "rating", []
+    labels = (
+        _labels(config, tensors, family.heads[task], where)
+        if task in {"text-classification", "token-classification"}
+        else []
+    )
+    if task == "text-classification" and (len(labels) == 1 or config.get("problem_type") == REGRESSION):
+        task, labels = "text-regression", []
     settings = _settings(config, family, task, tensors, where)
     idle = [name for name in tensors if name.startswith(f"{family.prefix}pooler.") and not settings.get("pooler", True)]
     tensors = {name: tensor for name, tensor in tensors.items() if name not in idle}
-    tokenizer = read_tokenizer(folder, causal=task == "language")
+    tokenizer = read_tokenizer(folder, causal=task == "language-modeling")
     if settings.get("head") and tokenizer.mask is None:
         raise DataError(
             f"{folder} finds words that are masked, but its tokenizer has no token for a mask, expected "
@@ -124,11 +128,11 @@ def _settings(
         named["first_position"] = config.get("pad_token_id", 1) + 1
         named["context"] -= named["first_position"]
     head = family.heads[task]
-    if task == "masking":
+    if task == "masked-language-modeling":
         named["head"] = any(name in tensors for row in head.rows for name in row.theirs)
     if any("body.pooler.weight" in row.ours for row in family.body):
         named["pooler"] = _reads_pooler(family, task, tensors, bare=named.get("head") is False)
-    if task not in {"language", "masking"}:
+    if task not in {"language-modeling", "masked-language-modeling"}:
         given = next((config[key] for key in family.head_dropouts if config.get(key) is not None), None)
         named["head_dropout"] = config.get(family.settings["dropout"], 0.1) if given is None else given
     return {"kind": family.kind, **named}
@@ -139,9 +143,9 @@ def _reads_pooler(family: Family, task: str, tensors: Mapping[str, Tensor], *, b
     pooler = f"{family.prefix}pooler.dense.weight"
     rows = family.heads[task].rows
     match task:
-        case "masking":
+        case "masked-language-modeling":
             reading = bare or any(row.theirs[0] in tensors for row in rows if "follows.weight" in row.ours)
-        case "classification" | "rating":
+        case "text-classification" | "text-regression":
             reading = any(pooler in row.theirs for row in rows)
         case _:
             reading = False
@@ -178,7 +182,7 @@ def _labels(config: Mapping[str, Any], tensors: Mapping[str, Tensor], head: Head
                 "own there, since they could not be told apart"
             )
         return names
-    (output,) = (row.theirs[0] for row in head.rows if row.ours == ("output.bias",))
+    (output,) = (row.theirs[0] for row in head.rows if row.ours == ("head.output.bias",))
     return [f"LABEL_{number}" for number in range(len(tensors.get(output, ())))]
 
 
@@ -244,7 +248,9 @@ def write_checkpoint(
     config |= {"bos_token_id": first} | ({PAIRS: True} if pairs else {})
     write_json(folder / CONFIG, config)
     segments = settings.get("segments", 0) > 1
-    write_tokenizer(tokenizer, folder, context=settings["context"], around=task != "language", segments=segments)
+    write_tokenizer(
+        tokenizer, folder, context=settings["context"], around=task != "language-modeling", segments=segments
+    )
     return architecture
 
 
@@ -260,10 +266,10 @@ def _counted_from(
 
 def _architecture(family: Family, task: str, settings: Mapping[str, Any]) -> str:
     """What the model is called there; BERT has a name of its own with and without the question what follows."""
-    if task == "masking" and not settings["head"]:
+    if task == "masked-language-modeling" and not settings["head"]:
         return family.bare
     names = family.heads[task].architectures
-    return names[0] if task != "masking" or settings["pooler"] else names[-1]
+    return names[0] if task != "masked-language-modeling" or settings["pooler"] else names[-1]
 
 
 def _config(
@@ -282,7 +288,7 @@ def _config(
     if labels:
         config["id2label"] = {str(number): label for number, label in enumerate(labels)}
         config["label2id"] = {label: number for number, label in enumerate(labels)}
-    if task == "rating":
+    if task == "text-regression":
         config |= {"id2label": {"0": "LABEL_0"}, "label2id": {"LABEL_0": 0}, "problem_type": REGRESSION}
     return config
 

@@ -52,10 +52,10 @@ def _gpt2() -> Family:
     body = (
         *single("tokens.weight", "transformer.wte.weight"),
         *single("positions.weight", "transformer.wpe.weight"),
-        *layer(f"{block}.attention_norm", f"{theirs}.ln_1"),
+        *layer(f"{block}.around_attention.norm", f"{theirs}.ln_1"),
         *layer(attention, f"{theirs}.attn.c_attn", "transposed"),
         *layer(f"{block}.attention.output", f"{theirs}.attn.c_proj", "transposed"),
-        *layer(f"{block}.feed_forward_norm", f"{theirs}.ln_2"),
+        *layer(f"{block}.around_feed_forward.norm", f"{theirs}.ln_2"),
         *layer(f"{block}.feed_forward.widen", f"{theirs}.mlp.c_fc", "transposed"),
         *layer(f"{block}.feed_forward.narrow", f"{theirs}.mlp.c_proj", "transposed"),
         *layer("norm", "transformer.ln_f"),
@@ -83,7 +83,7 @@ def _gpt2() -> Family:
             "add_cross_attention": (False,),
             "tie_word_embeddings": (True,),
         },
-        heads={"language": Head(("GPT2LMHeadModel",), copies={"lm_head.weight": "transformer.wte.weight"})},
+        heads={"language-modeling": Head(("GPT2LMHeadModel",), copies={"lm_head.weight": "transformer.wte.weight"})},
         bare="GPT2Model",
     )
 
@@ -99,10 +99,10 @@ def _encoder(prefix: str) -> Rows:
         *layer("body.norm", f"{prefix}embeddings.LayerNorm"),
         *layer(attention, [f"{theirs}.attention.self.{part}" for part in ("query", "key", "value")]),
         *layer(f"{block}.attention.output", f"{theirs}.attention.output.dense"),
-        *layer(f"{block}.attention_norm", f"{theirs}.attention.output.LayerNorm"),
+        *layer(f"{block}.around_attention.norm", f"{theirs}.attention.output.LayerNorm"),
         *layer(f"{block}.feed_forward.widen", f"{theirs}.intermediate.dense"),
         *layer(f"{block}.feed_forward.narrow", f"{theirs}.output.dense"),
-        *layer(f"{block}.feed_forward_norm", f"{theirs}.output.LayerNorm"),
+        *layer(f"{block}.around_feed_forward.norm", f"{theirs}.output.LayerNorm"),
         *layer("body.pooler", f"{prefix}pooler.dense"),
     )
 
@@ -136,7 +136,7 @@ def _bert() -> Family:
         *layer("follows", "cls.seq_relationship", "flipped"),  # there the first says that the second text follows
     )
     copies = {"cls.predictions.decoder.weight": words, "cls.predictions.decoder.bias": "cls.predictions.bias"}
-    pooler = layer("pooler", "bert.pooler.dense")  # of a classifier whose body has none
+    pooler = layer("head.pool.pooler", "bert.pooler.dense")  # of a classifier whose body has none
     return Family(
         kind="bert",
         model_type="bert",
@@ -146,11 +146,13 @@ def _bert() -> Family:
         settings=ENCODER_SETTINGS,
         fixed=ENCODER_FIXED,
         heads={
-            "masking": Head(("BertForPreTraining", "BertForMaskedLM"), masking, copies),
-            "classification": Head(("BertForSequenceClassification",), pooler + layer("output", "classifier")),
-            "rating": Head(("BertForSequenceClassification",), pooler + layer("output", "classifier")),
-            "tagging": Head(("BertForTokenClassification",), layer("output", "classifier")),
-            "questions": Head(("BertForQuestionAnswering",), layer("output", "qa_outputs")),
+            "masked-language-modeling": Head(("BertForPreTraining", "BertForMaskedLM"), masking, copies),
+            "text-classification": Head(
+                ("BertForSequenceClassification",), pooler + layer("head.output", "classifier")
+            ),
+            "text-regression": Head(("BertForSequenceClassification",), pooler + layer("head.output", "classifier")),
+            "token-classification": Head(("BertForTokenClassification",), layer("head.output", "classifier")),
+            "question-answering": Head(("BertForQuestionAnswering",), layer("head.output", "qa_outputs")),
         },
         bare="BertModel",
         head_dropouts=("classifier_dropout",),
@@ -167,7 +169,7 @@ def _roberta() -> Family:
         "lm_head.decoder.weight": "roberta.embeddings.word_embeddings.weight",
         "lm_head.decoder.bias": "lm_head.bias",
     }
-    text = layer("pooler", "classifier.dense") + layer("output", "classifier.out_proj")
+    text = layer("head.pool.pooler", "classifier.dense") + layer("head.output", "classifier.out_proj")
     return Family(
         kind="roberta",
         model_type="roberta",
@@ -177,11 +179,11 @@ def _roberta() -> Family:
         settings=ENCODER_SETTINGS,
         fixed=ENCODER_FIXED,
         heads={
-            "masking": Head(("RobertaForMaskedLM",), masking, copies),
-            "classification": Head(("RobertaForSequenceClassification",), text),
-            "rating": Head(("RobertaForSequenceClassification",), text),
-            "tagging": Head(("RobertaForTokenClassification",), layer("output", "classifier")),
-            "questions": Head(("RobertaForQuestionAnswering",), layer("output", "qa_outputs")),
+            "masked-language-modeling": Head(("RobertaForMaskedLM",), masking, copies),
+            "text-classification": Head(("RobertaForSequenceClassification",), text),
+            "text-regression": Head(("RobertaForSequenceClassification",), text),
+            "token-classification": Head(("RobertaForTokenClassification",), layer("head.output", "classifier")),
+            "question-answering": Head(("RobertaForQuestionAnswering",), layer("head.output", "qa_outputs")),
         },
         bare="RobertaModel",
         head_dropouts=("classifier_dropout",),
@@ -198,17 +200,17 @@ def _distilbert() -> Family:
         *layer("body.norm", "distilbert.embeddings.LayerNorm"),
         *layer(attention, [f"{theirs}.attention.{part}_lin" for part in ("q", "k", "v")]),
         *layer(f"{block}.attention.output", f"{theirs}.attention.out_lin"),
-        *layer(f"{block}.attention_norm", f"{theirs}.sa_layer_norm"),
+        *layer(f"{block}.around_attention.norm", f"{theirs}.sa_layer_norm"),
         *layer(f"{block}.feed_forward.widen", f"{theirs}.ffn.lin1"),
         *layer(f"{block}.feed_forward.narrow", f"{theirs}.ffn.lin2"),
-        *layer(f"{block}.feed_forward_norm", f"{theirs}.output_layer_norm"),
+        *layer(f"{block}.around_feed_forward.norm", f"{theirs}.output_layer_norm"),
     )
     masking = (
         *layer("transform", "vocab_transform"),
         *layer("transform_norm", "vocab_layer_norm"),
         *single("bias_V", "vocab_projector.bias"),
     )
-    text = layer("pooler", "pre_classifier") + layer("output", "classifier")
+    text = layer("head.pool.pooler", "pre_classifier") + layer("head.output", "classifier")
     return Family(
         kind="distilbert",
         model_type="distilbert",
@@ -226,11 +228,11 @@ def _distilbert() -> Family:
         },
         fixed={"activation": ("gelu",), "tie_word_embeddings": (True,)},
         heads={
-            "masking": Head(("DistilBertForMaskedLM",), masking, {"vocab_projector.weight": words}),
-            "classification": Head(("DistilBertForSequenceClassification",), text),
-            "rating": Head(("DistilBertForSequenceClassification",), text),
-            "tagging": Head(("DistilBertForTokenClassification",), layer("output", "classifier")),
-            "questions": Head(("DistilBertForQuestionAnswering",), layer("output", "qa_outputs")),
+            "masked-language-modeling": Head(("DistilBertForMaskedLM",), masking, {"vocab_projector.weight": words}),
+            "text-classification": Head(("DistilBertForSequenceClassification",), text),
+            "text-regression": Head(("DistilBertForSequenceClassification",), text),
+            "token-classification": Head(("DistilBertForTokenClassification",), layer("head.output", "classifier")),
+            "question-answering": Head(("DistilBertForQuestionAnswering",), layer("head.output", "qa_outputs")),
         },
         bare="DistilBertModel",
         head_dropouts=("seq_classif_dropout", "qa_dropout"),

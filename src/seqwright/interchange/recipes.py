@@ -5,25 +5,28 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from seqwright.data.files import content_hash
-from seqwright.inputs.masked_text import MaskedText
 from seqwright.inputs.plain_text import PlainText
-from seqwright.inputs.question_text import QuestionText
-from seqwright.inputs.tagged_text import TaggedText
+from seqwright.inputs.question import QuestionInput
+from seqwright.inputs.sentences import SentencesInput
 from seqwright.inputs.text import TextInput
 from seqwright.inputs.tokenizers import Tokenizer
+from seqwright.inputs.words import WordsInput
 from seqwright.interchange.checkpoints import Checkpoint
 from seqwright.outputs.label import LabelOutput
+from seqwright.outputs.masked import MaskedOutput
 from seqwright.outputs.number import NumberOutput
+from seqwright.outputs.span import SpanOutput
+from seqwright.outputs.tags import TagsOutput
 from seqwright.tasks.wired import Wires
 
 # The kind of data and of objective that stand for each task.
 KINDS = {
-    "language": ("text-checkpoint", "next-token"),
-    "masking": ("text-checkpoint", "masked-token"),
-    "classification": ("labelled-checkpoint", "labels"),
-    "rating": ("labelled-checkpoint", "rating"),
-    "tagging": ("tagged-checkpoint", "labels"),
-    "questions": ("questions-checkpoint", "span"),
+    "language-modeling": ("text-checkpoint", "next-token"),
+    "masked-language-modeling": ("text-checkpoint", "masked-token"),
+    "text-classification": ("labelled-checkpoint", "labels"),
+    "text-regression": ("labelled-checkpoint", "regression"),
+    "token-classification": ("tagged-checkpoint", "labels"),
+    "question-answering": ("questions-checkpoint", "span"),
 }
 AROUND = 2  # tokens that stand before and after a text
 UNKNOWN = NumberOutput(0.0, 1.0, 0.0, 0.0)  # what the model says is the value
@@ -34,20 +37,27 @@ def recipe_of(checkpoint: Checkpoint, name: str) -> dict[str, Any]:
     data, objective = KINDS[checkpoint.task]
     context, marks = int(checkpoint.settings["context"]), AROUND + checkpoint.pairs * checkpoint.tokenizer.between
     lengths: Mapping[str, dict[str, Any]] = {
-        "language": {"segment": context, "longest": context - 1, "joined": _is_joined(checkpoint)},
-        "masking": {"longest": context, "examples": "pairs" if _asks_what_follows(checkpoint) else "sentences"},
-        "classification": {"longest": context - marks},
-        "rating": {"longest": context - marks},
-        "tagging": {"longest": context - AROUND},
-        "questions": _windows(context),
+        "language-modeling": {
+            "segment": context,
+            "longest": context - 1,
+            "rows": "windows" if _is_joined(checkpoint) else "documents",
+        },
+        "masked-language-modeling": {
+            "longest": context,
+            "rows": "sentence-pairs" if _asks_what_follows(checkpoint) else "full-sentences",
+        },
+        "text-classification": {"longest": context - marks},
+        "text-regression": {"longest": context - marks},
+        "token-classification": {"longest": context - AROUND},
+        "question-answering": _windows(context),
     }
-    tokenizer = {"kind": checkpoint.tokenizer.kind, "vocabulary": checkpoint.tokenizer.size, "normalise": "none"}
+    tokenizer = {"tokenizer": checkpoint.tokenizer.kind, "vocabulary": checkpoint.tokenizer.size, "normalise": "none"}
     sums = [content_hash(path) for path in checkpoint.files]
     whole = sums[0] if len(sums) == 1 else hashlib.sha256("".join(sums).encode()).hexdigest()
     return {
         "description": f"a {checkpoint.family.kind} that came from {name}",
         "data": {"kind": data, "file": name, "sha256": whole},
-        "inputs": {**tokenizer, **lengths[checkpoint.task]},
+        "input": {**tokenizer, **lengths[checkpoint.task]},
         "model": checkpoint.settings,
         "objective": {"kind": objective},
     }
@@ -67,22 +77,37 @@ def _asks_what_follows(checkpoint: Checkpoint) -> bool:
 def _windows(context: int) -> dict[str, int]:
     """The usual windows of a context, or smaller ones where the model reads less."""
     longest = min(384, context)
-    return {"longest": longest, "question": longest // 6, "stride": longest // 3}
+    return {"longest": longest, "longest_question": longest // 6, "stride": longest // 3}
 
 
 def inputs_of(checkpoint: Checkpoint, settings: Any) -> Any:
     """What a run has to turn texts into tokens; how many training texts had each label is not known."""
     tokenizer, counts, pairs = checkpoint.tokenizer, dict.fromkeys(checkpoint.labels, 0), checkpoint.pairs
     makers: dict[str, Callable[[], Any]] = {
-        "language": lambda: PlainText(tokenizer),
-        "masking": lambda: MaskedText(tokenizer),
-        "classification": lambda: Wires(_text(settings, tokenizer, pairs), LabelOutput(counts)),
-        "rating": lambda: Wires(_text(settings, tokenizer, pairs), UNKNOWN),
-        "tagging": lambda: TaggedText.learnt((), counts, settings, tokenizer, begins=True),
-        "questions": lambda: QuestionText.learnt((), settings, tokenizer, unanswerable=True),
+        "language-modeling": lambda: PlainText(tokenizer),
+        "masked-language-modeling": lambda: _masked(settings, tokenizer),
+        "text-classification": lambda: Wires(_text(settings, tokenizer, pairs), LabelOutput(counts)),
+        "text-regression": lambda: Wires(_text(settings, tokenizer, pairs), UNKNOWN),
+        "token-classification": lambda: Wires(_words(settings, tokenizer), TagsOutput(counts)),
+        "question-answering": lambda: Wires(
+            _question(settings, tokenizer), SpanOutput(settings.answer, unanswerable=True)
+        ),
     }
     return makers[checkpoint.task]()
 
 
+def _masked(settings: Any, tokenizer: Tokenizer) -> Wires:
+    read = SentencesInput(tokenizer, settings.longest, settings.longest, settings.examples)
+    return Wires(read, MaskedOutput(tokenizer, settings.masked, settings.share, settings.examples == "sentence-pairs"))
+
+
 def _text(settings: Any, tokenizer: Tokenizer, pairs: bool) -> TextInput:
-    return TextInput(tokenizer, settings.longest, settings.left_out, begins=True, pairs=pairs)
+    return TextInput(tokenizer, settings.longest, settings.truncation, begins=True, pairs=pairs, imported=True)
+
+
+def _words(settings: Any, tokenizer: Tokenizer) -> WordsInput:
+    return WordsInput(tokenizer, settings.longest, settings.pre_tokenizer, begins=True)
+
+
+def _question(settings: Any, tokenizer: Tokenizer) -> QuestionInput:
+    return QuestionInput(tokenizer, settings.longest, settings.stride, settings.question)

@@ -27,6 +27,14 @@ class KeysValues(NamedTuple):
         )
 
 
+class Causal:
+    """Who may read what where each position reads itself and those before it; the fused kernel skips the others."""
+
+
+Allowed = Tensor | Causal | None
+"""`allowed_BTS`, True where query t may read position s; or `Causal`; or None, where each reads all."""
+
+
 class Attention(nn.Module):
     """Multi-head scaled dot-product attention (Vaswani et al. 2017, section 3.2).
 
@@ -50,27 +58,22 @@ class Attention(nn.Module):
         self.output = nn.Linear(width, width, bias=bias)
         self.weights = Tap(view)
 
-    def forward(self, x_BTD: Tensor, memory_BSD: Tensor, allowed_BTS: Tensor | None = None) -> Tensor:
-        """`allowed_BTS` is True where query t may read position s."""
-        return self.recall(x_BTD, self.remember(memory_BSD), allowed_BTS)
+    def forward(self, x_BTD: Tensor, memory_BSD: Tensor, allowed: Allowed = None) -> Tensor:
+        """What each of `x_BTD` reads of what it may."""
+        return self.recall(x_BTD, self.remember(memory_BSD), allowed)
 
     def remember(self, memory_BSD: Tensor) -> KeysValues:
         """The keys and values of a memory."""
         keys_BSD, values_BSD = self.key_value(memory_BSD).chunk(2, dim=-1)
         return KeysValues(self._split(keys_BSD), self._split(values_BSD))
 
-    def recall(
-        self, x_BTD: Tensor, memory: KeysValues, allowed_BTS: Tensor | None = None, *, causal: bool = False
-    ) -> Tensor:
-        """What the queries of `x_BTD` read from a remembered memory.
-
-        `causal`, in place of `allowed_BTS`: each position of a memory made of `x_BTD` itself is read by itself and by
-        those after it; the fused kernel then skips the others.
-        """
+    def recall(self, x_BTD: Tensor, memory: KeysValues, allowed: Allowed = None) -> Tensor:
+        """What the queries of `x_BTD` read from a remembered memory; one that is `Causal` is made of `x_BTD` itself."""
         q_BHTK = self._split(self.query(x_BTD))
-        if causal and self.weights.listening:
-            allowed_BTS = not_later(x_BTD.shape[1], x_BTD.shape[1], x_BTD.device).unsqueeze(0)
-        allowed_B1TS = None if allowed_BTS is None else allowed_BTS.unsqueeze(1)
+        causal, time = isinstance(allowed, Causal), x_BTD.shape[1]
+        if isinstance(allowed, Causal):
+            allowed = not_later(time, time, x_BTD.device).unsqueeze(0) if self.weights.listening else None
+        allowed_B1TS = None if allowed is None else allowed.unsqueeze(1)
         if not self.weights.listening:  # fused kernel: same result, but the weights never exist
             dropped = self.dropout if self.training else 0.0
             read_BHTK = fused_attention(q_BHTK, *memory, allowed_B1TS, dropped=dropped, causal=causal)

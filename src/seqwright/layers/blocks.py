@@ -3,12 +3,13 @@
 B batch · T time · S source · C cached and new target positions · D width · F feed-forward
 """
 
+from collections.abc import Callable
 from typing import Literal
 
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from seqwright.layers.attention import Attention, KeysValues
+from seqwright.layers.attention import Allowed, Attention, KeysValues
 from seqwright.layers.dropout import Dropout
 from seqwright.layers.taps import Tap, View
 
@@ -41,9 +42,9 @@ class PostNorm(nn.Module):
     x ← LayerNorm(x + Dropout(sublayer(x)))        (Vaswani et al. 2017, sections 3.1 and 5.4)
     """
 
-    def __init__(self, *, width: int, dropout: float) -> None:
+    def __init__(self, *, width: int, dropout: float, epsilon: float = 1e-5) -> None:
         super().__init__()
-        self.norm = nn.LayerNorm(width)
+        self.norm = nn.LayerNorm(width, eps=epsilon)
         self.dropout = Dropout(dropout)
 
     def before(self, x_BTD: Tensor) -> Tensor:
@@ -62,9 +63,9 @@ class PreNorm(nn.Module):
     The stream itself is never normalised, so a stack of these ends in a LayerNorm of its own.
     """
 
-    def __init__(self, *, width: int, dropout: float) -> None:
+    def __init__(self, *, width: int, dropout: float, epsilon: float = 1e-5) -> None:
         super().__init__()
-        self.norm = nn.LayerNorm(width)
+        self.norm = nn.LayerNorm(width, eps=epsilon)
         self.dropout = Dropout(dropout)
 
     def before(self, x_BTD: Tensor) -> Tensor:
@@ -165,56 +166,25 @@ class GELUFeedForward(nn.Module):
         return x
 
 
-class CausalBlock(nn.Module):
-    """A block of GPT-2: what each position reads of those before it, normalised first (Radford et al. 2019, 2.3).
+class Block(nn.Module):
+    """Self-attention, then a feed-forward, both built; how they join the stream, `residual` says.
 
-    x ← x + Attention(LayerNorm(x))        x ← x + FeedForward(LayerNorm(x))
-    """
-
-    def __init__(self, *, width: int, heads: int, inner: int, dropout: float, attention_dropout: float) -> None:
-        super().__init__()
-        self.attention_norm = nn.LayerNorm(width)
-        self.attention = Attention(width=width, heads=heads, view=ITSELF, bias=True, dropout=attention_dropout)
-        self.feed_forward_norm = nn.LayerNorm(width)
-        self.feed_forward = GELUFeedForward(width=width, inner=inner, approximate="tanh")
-        self.dropout = Dropout(dropout)
-        self.stream = Tap()
-
-    def forward(self, x_BTD: Tensor, past: KeysValues | None, allowed_BTC: Tensor | None) -> tuple[Tensor, KeysValues]:
-        """The positions' new vectors, and the past that the next positions will read.
-
-        `allowed_BTC` is True where position t may read position c of the past and of the new positions; without it
-        there is no past, and each reads itself and those before it.
-        """
-        y_BTD = self.attention_norm(x_BTD)
-        now = self.attention.remember(y_BTD)
-        past = now if past is None else past.extended(now)
-        read_BTD = self.attention.recall(y_BTD, past, allowed_BTC, causal=allowed_BTC is None)
-        x_BTD = x_BTD + self.dropout(read_BTD)
-        x_BTD = x_BTD + self.dropout(self.feed_forward(self.feed_forward_norm(x_BTD)))
-        return self.stream(x_BTD), past
-
-
-class BidirectionalBlock(nn.Module):
-    """A block of BERT: every position reads every other, normalised afterwards (Devlin et al. 2019, section 3).
-
-    x ← LayerNorm(x + Attention(x))        x ← LayerNorm(x + FeedForward(x))
+    GPT-2 normalises first (Radford et al. 2019, section 2.3), BERT afterwards (Devlin et al. 2019, section 3).
     """
 
     def __init__(
-        self, *, width: int, heads: int, inner: int, dropout: float, attention_dropout: float, epsilon: float
+        self, attention: Attention, feed_forward: nn.Module, residual: Callable[[], PostNorm | PreNorm]
     ) -> None:
         super().__init__()
-        self.attention = Attention(width=width, heads=heads, view=ITSELF, bias=True, dropout=attention_dropout)
-        self.attention_norm = nn.LayerNorm(width, eps=epsilon)
-        self.feed_forward = GELUFeedForward(width=width, inner=inner)
-        self.feed_forward_norm = nn.LayerNorm(width, eps=epsilon)
-        self.dropout = Dropout(dropout)
+        self.attention, self.around_attention = attention, residual()
+        self.feed_forward, self.around_feed_forward = feed_forward, residual()
         self.stream = Tap()
 
-    def forward(self, x_BTD: Tensor, allowed_BTS: Tensor | None) -> Tensor:
-        """`allowed_BTS` is True where position t may read position s; without it, everywhere."""
-        x_BTD = self.attention_norm(x_BTD + self.dropout(self.attention(x_BTD, x_BTD, allowed_BTS)))
-        x_BTD = self.feed_forward_norm(x_BTD + self.dropout(self.feed_forward(x_BTD)))
-        x: Tensor = self.stream(x_BTD)
-        return x
+    def forward(self, x_BTD: Tensor, allowed: Allowed, past: KeysValues | None = None) -> tuple[Tensor, KeysValues]:
+        """The positions' new vectors, and the past that later positions will read: `past`, and these."""
+        y_BTD = self.around_attention.before(x_BTD)
+        now = self.attention.remember(y_BTD)
+        past = now if past is None else past.extended(now)
+        x_BTD = self.around_attention.after(x_BTD, self.attention.recall(y_BTD, past, allowed))
+        change_BTD = self.feed_forward(self.around_feed_forward.before(x_BTD))
+        return self.stream(self.around_feed_forward.after(x_BTD, change_BTD)), past

@@ -87,6 +87,12 @@ def token_logits(x_BTD: Tensor, weight_VD: Tensor) -> Tensor:
     return F.linear(x_BTD, weight_VD)
 
 
+def target_log_probability(logits_BTV: Tensor, target_BT: Tensor, real_BT: Tensor) -> Tensor:
+    """`logp_BT` of every target token, 0 at padding."""
+    loss = F.cross_entropy(logits_BTV.flatten(0, 1).float(), target_BT.flatten(), reduction="none")
+    return -loss.view_as(target_BT).masked_fill(~real_BT, 0.0)
+
+
 class PositionedEmbedding(nn.Module):
     """Dropout(embedding · √D + position) (Vaswani et al. 2017, sections 3.4, 3.5 and 5.4).
 

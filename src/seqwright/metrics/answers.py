@@ -62,8 +62,8 @@ def score_of(said: str, right: Sequence[str]) -> Score:
 def answer_scores(said: Sequence[str], right: Sequence[Sequence[str]]) -> dict[str, float]:
     """`exact` and `f1` from 0 to 100 over all questions.
 
-    Where some of them cannot be answered and some can, also over each kind alone: `exact_answerable`, `f1_answerable`
-    and `right_unanswerable`.
+    Where some of them cannot be answered and some can, also over each kind alone: `has_answer_exact`, `has_answer_f1`
+    and `no_answer_exact`.
     """
     if len(said) != len(right) or not said:
         raise DataError(f"there are {len(said):,} answers to {len(right):,} questions; expected one to each")
@@ -73,7 +73,7 @@ def answer_scores(said: Sequence[str], right: Sequence[Sequence[str]]) -> dict[s
     if not answerable or len(answerable) == len(scores):
         return means
     silent = [score for score in scores if not score.answerable]
-    return {**means, **_means(answerable, "_answerable"), "right_unanswerable": _means(silent, "")["exact"]}
+    return {**means, **_means(answerable, "has_answer_"), "no_answer_exact": _means(silent, "")["exact"]}
 
 
 class Threshold(NamedTuple):
@@ -102,8 +102,8 @@ def best_threshold(said: Sequence[str], margin: Sequence[float], right: Sequence
     return Threshold(threshold, 100 * best / max(len(said), 1))
 
 
-def _means(scores: Sequence[Score], ending: str) -> dict[str, float]:
+def _means(scores: Sequence[Score], before: str) -> dict[str, float]:
     return {
-        f"exact{ending}": 100 * sum(score.exact for score in scores) / len(scores),
-        f"f1{ending}": 100 * sum(score.f1 for score in scores) / len(scores),
+        f"{before}exact": 100 * sum(score.exact for score in scores) / len(scores),
+        f"{before}f1": 100 * sum(score.f1 for score in scores) / len(scores),
     }

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from seqwright.errors import DataError
 from seqwright.metrics.text import Score, check_counts
 
-NAMES = ("word_error", "phoneme_error")
+NAMES = ("word_error_rate", "phoneme_error_rate")
 
 
 def pronunciation_errors(

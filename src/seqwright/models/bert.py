@@ -1,20 +1,25 @@
 """BERT: a Transformer's encoder on its own (Devlin et al. 2019), and RoBERTa and DistilBERT over the same layers.
 
-B batch · T time · V vocabulary · D width
+B batch · T time · N hidden tokens · V vocabulary · D width
 """
 
-from typing import Any, Literal
+from functools import partial
+from typing import Any, ClassVar, Literal
 
 import torch
+import torch.nn.functional as F
 from pydantic import Field, NonNegativeInt, PositiveInt, model_validator
 from torch import Tensor, nn
 
-from seqwright.layers.blocks import BidirectionalBlock
+from seqwright.batches.masked import Masked
+from seqwright.layers.attention import Attention
+from seqwright.layers.blocks import ITSELF, Block, GELUFeedForward, PostNorm
 from seqwright.layers.dropout import Dropout
-from seqwright.layers.embeddings import TokenVectors
+from seqwright.layers.embeddings import TokenVectors, token_logits
 from seqwright.layers.taps import Tap
 from seqwright.models.gpt import init_weights
-from seqwright.models.settings import ModelSettings
+from seqwright.models.heads import First
+from seqwright.settings import ModelSettings
 
 SIZES: dict[str, dict[str, int]] = {
     "tiny": {"width": 128, "heads": 2, "layers": 2},
@@ -97,6 +102,13 @@ class BertSettings(ModelSettings):
         return self
 
 
+class MaskedBertSettings(BertSettings):
+    """BERT as it is pretrained."""
+
+    head: bool = True
+    """Whether it can say hidden words; an encoder that was imported without its output cannot."""
+
+
 class Bert(nn.Module):
     """A vector for each token, from all the others on both sides (Devlin et al. 2019, section 3).
 
@@ -106,23 +118,24 @@ class Bert(nn.Module):
     nothing of a text as a whole leaves the pooler out.
     """
 
+    also_reads: ClassVar[tuple[str, ...]] = ("segment_BT",)
+
     def __init__(self, settings: BertSettings, *, vocabulary: int, pooled: bool = True) -> None:
         super().__init__()
         self.settings = settings
-        width = settings.width
+        self.width = width = settings.width
         self.tokens = nn.Embedding(vocabulary, width)
         self.positions = nn.Embedding(settings.first_position + settings.context, width)
         self.segments = nn.Embedding(settings.segments, width) if settings.segments else None
         self.norm = nn.LayerNorm(width, eps=settings.epsilon)
         self.dropout = Dropout(settings.dropout)
         self.blocks = nn.ModuleList(
-            BidirectionalBlock(
-                width=width,
-                heads=settings.heads,
-                inner=settings.feed_forward,
-                dropout=settings.dropout,
-                attention_dropout=settings.attention_dropout,
-                epsilon=settings.epsilon,
+            Block(
+                Attention(
+                    width=width, heads=settings.heads, view=ITSELF, bias=True, dropout=settings.attention_dropout
+                ),
+                GELUFeedForward(width=width, inner=settings.feed_forward),
+                partial(PostNorm, width=width, dropout=settings.dropout, epsilon=settings.epsilon),
             )
             for _ in range(settings.layers)
         )
@@ -130,20 +143,29 @@ class Bert(nn.Module):
         self.embedded, self.contextual = Tap(), Tap()
         init_weights(self)
 
-    def forward(self, tokens_BT: Tensor, real_BT: Tensor, segment_BT: Tensor) -> Tensor:
-        """`h_BTD`: what the last block makes of each token; padding has no part in it."""
+    def forward(self, tokens_BT: Tensor, real_BT: Tensor | None = None, segment_BT: Tensor | None = None) -> Tensor:
+        """`h_BTD`: what the last block makes of each token; padding has no part in it. Without segments all is one."""
         time = tokens_BT.shape[1]
         assert time <= self.settings.context, f"{time} tokens at once are too many"
         position_T = torch.arange(time, device=tokens_BT.device) + self.settings.first_position
         x_BTD = self.tokens(tokens_BT) + self.positions(position_T)
         if self.segments is not None:
+            segment_BT = torch.zeros_like(tokens_BT) if segment_BT is None else segment_BT
             x_BTD = x_BTD + self.segments(segment_BT.clamp_max(self.settings.segments - 1))
         x_BTD = self.embedded(self.dropout(self.norm(x_BTD)))
-        allowed_B1T = None if bool(real_BT.all()) else real_BT.unsqueeze(1)
+        allowed_B1T = None if real_BT is None or bool(real_BT.all()) else real_BT.unsqueeze(1)
         for block in self.blocks:
-            x_BTD = block(x_BTD, allowed_B1T)
+            x_BTD, _ = block(x_BTD, allowed_B1T)
         h_BTD: Tensor = self.contextual(x_BTD)
         return h_BTD
+
+    hidden = forward
+
+    def pool(self) -> First:
+        """Its pooler; where it has none, a new one: RoBERTa's has tanh, DistilBERT's the positive part."""
+        if self.pooler is not None:
+            return First(self.pooler)
+        return First(nn.Linear(self.width, self.width), positive=self.settings.kind == "distilbert")
 
     def pooled(self, h_BTD: Tensor) -> Tensor:
         """`p_BD`: the vector that stands for a whole text, tanh(W h₀ + b), or h₀ where there is no pooler."""
@@ -158,3 +180,55 @@ class Bert(nn.Module):
     def token_vectors(self) -> dict[str, TokenVectors]:
         """Its embeddings, and what the last block makes of them."""
         return {"tokens": TokenVectors(self.tokens.weight, self.contextual)}
+
+
+class MaskedBert(nn.Module):
+    """p(hidden token | all others), and whether the second text really follows (Devlin et al. 2019, section 3.1).
+
+        p = softmax(e LayerNorm(GELU(W h + b)) + c)        p(follows) = softmax(W' tanh(W'' h₀))
+
+    The matrix of the tokens' vectors is also the output's. In training only the hidden tokens go through it: with its
+    many rows it would otherwise take longer than all blocks.
+    """
+
+    def __init__(self, settings: MaskedBertSettings, *, vocabulary: int) -> None:
+        super().__init__()
+        self.settings = settings
+        self.body = Bert(settings, vocabulary=vocabulary)
+        if settings.head:
+            self.transform = nn.Linear(settings.width, settings.width)
+            self.transform_norm = nn.LayerNorm(settings.width, eps=settings.epsilon)
+            self.bias_V = nn.Parameter(torch.zeros(vocabulary))
+        self.follows = nn.Linear(settings.width, 2) if settings.head and settings.pooler else None
+        init_weights(self)
+
+    def forward(self, batch: Masked, carry: None = None) -> tuple[Tensor, None]:
+        """`logits_BTV`: how well each token fits each place, hidden or not."""
+        return self.lens(self.read(batch)), carry
+
+    def both(self, batch: Masked) -> tuple[Tensor, Tensor | None]:
+        """`logits_NV` of the chosen places alone, row by row, and `follows_B2`, whether the second text follows.
+
+        That is None without a pooler.
+        """
+        return self.said(self.read(batch), batch)
+
+    def said(self, h_BTD: Tensor, batch: Masked) -> tuple[Tensor, Tensor | None]:
+        """The same, from what the body made of each token."""
+        follows_B2 = None if self.follows is None else self.follows(self.body.pooled(h_BTD))
+        return self.lens(h_BTD[batch.chosen_BT]), follows_B2
+
+    def read(self, batch: Masked) -> Tensor:
+        """`h_BTD`: what the body makes of each token."""
+        h_BTD: Tensor = self.body(batch.input, batch.real_BT, batch.segment_BT)
+        return h_BTD
+
+    def lens(self, stream_BTD: Tensor) -> Tensor:
+        """What a block would say at each place if it were the last."""
+        assert self.settings.head, "this encoder has no output for words"
+        x_BTD = self.transform_norm(F.gelu(self.transform(stream_BTD)))
+        return token_logits(x_BTD, self.body.tokens.weight) + self.bias_V
+
+    def token_vectors(self) -> dict[str, TokenVectors]:
+        """The body's."""
+        return self.body.token_vectors()

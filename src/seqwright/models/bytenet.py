@@ -16,7 +16,7 @@ from seqwright.layers.convolution import CausalConvolution, Convolution
 from seqwright.layers.dropout import Dropout
 from seqwright.layers.embeddings import TokenVectors
 from seqwright.layers.taps import Tap
-from seqwright.models.settings import ModelSettings
+from seqwright.settings import ModelSettings
 
 
 class ByteNetSettings(ModelSettings):

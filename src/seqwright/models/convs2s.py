@@ -19,7 +19,7 @@ from seqwright.layers.convolution import CausalConvolution, Convolution
 from seqwright.layers.dropout import Dropout
 from seqwright.layers.embeddings import TokenVectors, token_logits
 from seqwright.layers.taps import Tap
-from seqwright.models.settings import ModelSettings
+from seqwright.settings import ModelSettings
 
 HALF = math.sqrt(0.5)  # a sum of two of the same variance has it again (section 3.4)
 
@@ -41,7 +41,7 @@ class ConvS2SSettings(ModelSettings):
     """Convolutions that write the target."""
     kernel: PositiveInt = 3
     """Positions that a convolution reads at once."""
-    positions: PositiveInt = 256
+    context: PositiveInt = 256
     """Positions that have a vector of their own; those further on share the last."""
     dropout: float = Field(default=0.2, ge=0, lt=1)
     """Share that is dropped, in training, of the embeddings, of what enters each convolution and of the last layer."""
@@ -175,8 +175,8 @@ class ConvS2S(nn.Module):
         width, embedding, dropout = settings.width, settings.embedding, settings.dropout
         target = word_vectors(target_vocabulary, embedding)
         source = target if shared else word_vectors(source_vocabulary, embedding)
-        self.source_words = PositionedWords(source, positions=settings.positions, dropout=dropout)
-        self.target_words = PositionedWords(target, positions=settings.positions, dropout=dropout)
+        self.source_words = PositionedWords(source, positions=settings.context, dropout=dropout)
+        self.target_words = PositionedWords(target, positions=settings.context, dropout=dropout)
         self.source_in = normed(nn.Linear(embedding, width), keep=1 - dropout)
         self.target_in = normed(nn.Linear(embedding, width), keep=1 - dropout)
         self.encoder = nn.ModuleList(

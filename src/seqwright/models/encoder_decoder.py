@@ -17,7 +17,7 @@ from seqwright.layers.dropout import Dropout
 from seqwright.layers.embeddings import TokenEmbedding, TokenVectors
 from seqwright.layers.initialisation import Initialisation
 from seqwright.layers.taps import Tap
-from seqwright.models.settings import ModelSettings
+from seqwright.settings import ModelSettings
 
 StateT = TypeVar("StateT")
 

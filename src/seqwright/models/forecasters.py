@@ -13,7 +13,7 @@ from seqwright.batches.series import Series
 from seqwright.layers.initialisation import Initialisation, initialise
 from seqwright.layers.recurrence import Cell, GRUCell, LSTMCell, RNNCell, UGRNNCell
 from seqwright.layers.scanning import Recurrent
-from seqwright.models.settings import ModelSettings
+from seqwright.settings import ModelSettings
 
 CELLS: dict[str, Callable[..., Cell[Any]]] = {"rnn": RNNCell, "ugrnn": UGRNNCell, "gru": GRUCell, "lstm": LSTMCell}
 
@@ -84,7 +84,7 @@ class RecurrentForecasterSettings(ModelSettings):
     """Width of the state of each layer."""
     layers: NonNegativeInt = 2
     """Recurrent layers, one above the other, below the output."""
-    output: Literal["dense", "recurrent"] = "dense"
+    output_layer: Literal["dense", "recurrent"] = "dense"
     """What makes the forecast of the highest state: a linear layer, or one more recurrent layer whose state has a unit
     for each value that is forecast. Such a state lies between -1 and 1, and so must the series: leave it unscaled."""
     dropout: float = Field(default=0.0, ge=0, lt=1)
@@ -94,10 +94,15 @@ class RecurrentForecasterSettings(ModelSettings):
     forget_bias: float = 1.0
     """Added at the beginning to the bias of the gate that keeps the old state, so that it stands open."""
 
+    @property
+    def bounded(self) -> bool:
+        """Whether the forecast is a recurrent state."""
+        return self.output_layer == "recurrent"
+
     @model_validator(mode="after")
     def _something_is_recurrent(self) -> "RecurrentForecasterSettings":
-        if not self.layers and self.output == "dense":
-            raise ValueError("layers = 0 needs output = 'recurrent': otherwise nothing would be recurrent")
+        if not self.layers and self.output_layer == "dense":
+            raise ValueError("layers = 0 needs output_layer = 'recurrent': otherwise nothing would be recurrent")
         return self
 
 
@@ -118,7 +123,7 @@ class RecurrentForecaster(nn.Module):
         self.dropout = nn.Dropout(settings.dropout)
         self.recurrent = Recurrent(cell, inputs=channels, width=width, layers=settings.layers, between=self.dropout)
         reads = width if settings.layers else channels
-        dense = settings.output == "dense"
+        dense = settings.output_layer == "dense"
         self.dense = _linear(reads, values) if dense else None
         self.output = None if dense else Recurrent(cell, inputs=reads, width=values)
         initialise(self, settings.initialisation, forget_bias=settings.forget_bias)

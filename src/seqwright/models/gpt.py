@@ -3,20 +3,21 @@
 B batch · T time · C cached and new positions · V vocabulary · D width
 """
 
-from typing import Any, Literal, NamedTuple
+from functools import partial
+from typing import Any, ClassVar, Literal, NamedTuple
 
 import torch
-import torch.nn.functional as F
 from pydantic import Field, PositiveInt, model_validator
 from torch import Tensor, nn
 
 from seqwright.batches.text import Text
-from seqwright.layers.attention import KeysValues, not_later
-from seqwright.layers.blocks import CausalBlock
+from seqwright.layers.attention import Allowed, Attention, Causal, KeysValues, not_later
+from seqwright.layers.blocks import ITSELF, Block, GELUFeedForward, PreNorm
 from seqwright.layers.dropout import Dropout
-from seqwright.layers.embeddings import TokenVectors, token_logits
+from seqwright.layers.embeddings import TokenVectors, target_log_probability, token_logits
 from seqwright.layers.taps import Tap
-from seqwright.models.settings import ModelSettings
+from seqwright.models.heads import Last
+from seqwright.settings import ModelSettings
 
 SIZES: dict[str, dict[str, int]] = {
     "tiny": {"width": 128, "heads": 4, "layers": 4, "context": 256},
@@ -90,20 +91,22 @@ class GPT(nn.Module):
     stream with 0.02/√(2 layers), so that it does not grow with the depth.
     """
 
+    also_reads: ClassVar[tuple[str, ...]] = ("document_BT",)
+
     def __init__(self, settings: GPTSettings, *, vocabulary: int) -> None:
         super().__init__()
         self.settings, self.context = settings, settings.context
-        width = settings.width
+        self.width = width = settings.width
         self.tokens = nn.Embedding(vocabulary, width)
         self.positions = nn.Embedding(settings.context, width)
         self.dropout = Dropout(settings.dropout)
         self.blocks = nn.ModuleList(
-            CausalBlock(
-                width=width,
-                heads=settings.heads,
-                inner=settings.feed_forward,
-                dropout=settings.dropout,
-                attention_dropout=settings.attention_dropout,
+            Block(
+                Attention(
+                    width=width, heads=settings.heads, view=ITSELF, bias=True, dropout=settings.attention_dropout
+                ),
+                GELUFeedForward(width=width, inner=settings.feed_forward, approximate="tanh"),
+                partial(PreNorm, width=width, dropout=settings.dropout),
             )
             for _ in range(settings.layers)
         )
@@ -118,16 +121,7 @@ class GPT(nn.Module):
         """The logits of every next token."""
         return self.logits(self.hidden(batch.input_BT, batch.real_BT, batch.document_BT)), carry
 
-    def first_carry(self, batch: Text) -> None:
-        """Nothing flows from batch to batch."""
-
-    def log_probability(self, batch: Text, carry: None = None) -> tuple[Tensor, None]:
-        """`logp_BT` of every wanted token, 0 at padding."""
-        logits_BTV, _ = self(batch, None)
-        loss = F.cross_entropy(logits_BTV.flatten(0, 1).float(), batch.target_BT.flatten(), reduction="none")
-        return -loss.view_as(batch.target_BT).masked_fill(~batch.real_BT, 0.0), carry
-
-    def hidden(self, tokens_BT: Tensor, real_BT: Tensor, document_BT: Tensor | None = None) -> Tensor:
+    def hidden(self, tokens_BT: Tensor, real_BT: Tensor | None = None, document_BT: Tensor | None = None) -> Tensor:
         """`h_BTD`: what the last block makes of each token. Padding stands on the right, where nobody reads it.
 
         Where `document_BT` numbers the documents that share a row, none reads another and each begins at position 0.
@@ -135,20 +129,44 @@ class GPT(nn.Module):
         time = tokens_BT.shape[1]
         position_T = torch.arange(time, device=tokens_BT.device)
         if document_BT is None:
-            return self.run_blocks(tokens_BT, position_T, None, (None,) * len(self.blocks))[0]
-        begins_BT = torch.ones_like(real_BT)
+            return self.run_blocks(tokens_BT, position_T, Causal(), (None,) * len(self.blocks))[0]
+        begins_BT = torch.ones_like(tokens_BT, dtype=torch.bool)
         begins_BT[:, 1:] = document_BT[:, 1:] != document_BT[:, :-1]
         first_BT = torch.where(begins_BT, position_T, 0).cummax(1).values
         allowed_BTT = (first_BT.unsqueeze(2) == first_BT.unsqueeze(1)) & not_later(time, time, tokens_BT.device)
         return self.run_blocks(tokens_BT, position_T - first_BT, allowed_BTT, (None,) * len(self.blocks))[0]
 
+    def run_blocks(
+        self, tokens_BT: Tensor, position_BT: Tensor, allowed: Allowed, past: tuple[KeysValues | None, ...]
+    ) -> tuple[Tensor, tuple[KeysValues, ...]]:
+        """Through all blocks: the last one's vectors, normalised, and what later tokens will read."""
+        assert tokens_BT.shape[1] <= self.settings.context, f"{tokens_BT.shape[1]} tokens at once are too many"
+        x_BTD = self.dropout(self.tokens(tokens_BT) + self.positions(position_BT))
+        now: list[KeysValues] = []
+        for block, before in zip(self.blocks, past, strict=True):
+            x_BTD, after = block(x_BTD, allowed, before)
+            now.append(after)
+        return self.contextual(self.norm(x_BTD)), tuple(now)
+
     def logits(self, h_BTD: Tensor) -> Tensor:
         """How well each token of the vocabulary fits after each vector."""
         return token_logits(h_BTD, self.tokens.weight)
 
+    def first_carry(self, batch: Text) -> None:
+        """Nothing flows from batch to batch."""
+
+    def log_probability(self, batch: Text, carry: None = None) -> tuple[Tensor, None]:
+        """`logp_BT` of every target token, 0 at padding."""
+        logits_BTV, _ = self(batch, None)
+        return target_log_probability(logits_BTV, batch.target_BT, batch.real_BT), carry
+
     def lens(self, stream_BTD: Tensor) -> Tensor:
         """What a block would say if it were the last."""
         return self.logits(self.norm(stream_BTD))
+
+    def pool(self) -> Last:
+        """The vector of the last token, which has read all others."""
+        return Last()
 
     def depths(self) -> dict[str, int]:
         """The embeddings lie below all blocks."""
@@ -177,18 +195,6 @@ class GPT(nn.Module):
         tokens_B1 = tokens_B.unsqueeze(1)
         logits_B1V, state = self.read(tokens_B1, torch.ones_like(tokens_B1, dtype=torch.bool), state)
         return logits_B1V.squeeze(1), state
-
-    def run_blocks(
-        self, tokens_BT: Tensor, position_BT: Tensor, allowed_BTC: Tensor | None, past: tuple[KeysValues | None, ...]
-    ) -> tuple[Tensor, tuple[KeysValues, ...]]:
-        """Through all blocks: the last one's vectors, normalised, and what later tokens will read."""
-        assert tokens_BT.shape[1] <= self.settings.context, f"{tokens_BT.shape[1]} tokens at once are too many"
-        x_BTD = self.dropout(self.tokens(tokens_BT) + self.positions(position_BT))
-        now: list[KeysValues] = []
-        for block, before in zip(self.blocks, past, strict=True):
-            x_BTD, after = block(x_BTD, before, allowed_BTC)
-            now.append(after)
-        return self.contextual(self.norm(x_BTD)), tuple(now)
 
 
 def init_weights(module: nn.Module) -> None:

@@ -11,9 +11,9 @@ from pydantic import Field, PositiveInt
 from torch import Tensor, nn
 
 from seqwright.batches.text import Text
-from seqwright.layers.embeddings import TokenVectors
+from seqwright.layers.embeddings import TokenVectors, target_log_probability
 from seqwright.layers.taps import Tap
-from seqwright.models.settings import ModelSettings
+from seqwright.settings import ModelSettings
 
 
 class MLPLMSettings(ModelSettings):
@@ -78,10 +78,9 @@ class MLPLM(nn.Module):
         return None if bool(batch.fresh_B.all()) else self.start(batch)
 
     def log_probability(self, batch: Text, carry: Window | None = None) -> tuple[Tensor, Window]:
-        """`logp_BT` of every wanted token, 0 at padding."""
+        """`logp_BT` of every target token, 0 at padding."""
         logits_BTV, carry = self(batch, carry)
-        loss = F.cross_entropy(logits_BTV.flatten(0, 1).float(), batch.target_BT.flatten(), reduction="none")
-        return -loss.view_as(batch.target_BT).masked_fill(~batch.real_BT, 0.0), carry
+        return target_log_probability(logits_BTV, batch.target_BT, batch.real_BT), carry
 
     def token_vectors(self) -> dict[str, TokenVectors]:
         """Its embeddings, and the hidden layer of the window that ends with a token."""

@@ -6,19 +6,18 @@ B batch · T time · V vocabulary · D width
 from typing import Literal, NamedTuple
 
 import torch
-import torch.nn.functional as F
 from pydantic import Field, PositiveInt, model_validator
 from torch import Tensor, nn
 
 from seqwright.batches.text import Text
 from seqwright.layers.dropout import Dropout
-from seqwright.layers.embeddings import TokenEmbedding, TokenVectors
+from seqwright.layers.embeddings import TokenEmbedding, TokenVectors, target_log_probability
 from seqwright.layers.experts import Experts
 from seqwright.layers.initialisation import initialise
 from seqwright.layers.recurrence import LSTMCell
 from seqwright.layers.scanning import Recurrent, RecurrentState
 from seqwright.layers.taps import Tap, View
-from seqwright.models.settings import ModelSettings
+from seqwright.settings import ModelSettings
 
 
 class MoELSTMSettings(ModelSettings):
@@ -32,7 +31,7 @@ class MoELSTMSettings(ModelSettings):
     """Width of the tokens' vectors, of both LSTM layers and of what the experts read and say."""
     experts: PositiveInt = 16
     """Experts there are."""
-    chosen: PositiveInt = 2
+    experts_per_token: PositiveInt = 2
     """Experts that each token uses."""
     expert_width: PositiveInt = 256
     """Inner width of each expert."""
@@ -41,8 +40,10 @@ class MoELSTMSettings(ModelSettings):
 
     @model_validator(mode="after")
     def _no_more_are_chosen_than_there_are(self) -> "MoELSTMSettings":
-        if self.chosen > self.experts:
-            raise ValueError(f"chosen is {self.chosen}, but there are only {self.experts} experts")
+        if self.experts_per_token > self.experts:
+            raise ValueError(
+                f"experts_per_token is {self.experts_per_token}, but there are only {self.experts} experts"
+            )
         return self
 
 
@@ -73,7 +74,7 @@ class MoELSTM(nn.Module):
             width=width,
             inner=settings.expert_width,
             experts=settings.experts,
-            chosen=settings.chosen,
+            chosen=settings.experts_per_token,
             view=View("expert use", rows="tokens", columns="experts"),
         )
         self.above = Recurrent(LSTMCell, inputs=width, width=width)
@@ -93,10 +94,9 @@ class MoELSTM(nn.Module):
         return None if bool(batch.fresh_B.all()) else self.start(batch)
 
     def log_probability(self, batch: Text, carry: MoELSTMState | None = None) -> tuple[Tensor, MoELSTMState]:
-        """`logp_BT` of every wanted token, 0 at padding."""
+        """`logp_BT` of every target token, 0 at padding."""
         logits_BTV, carry = self(batch, carry)
-        loss = F.cross_entropy(logits_BTV.flatten(0, 1).float(), batch.target_BT.flatten(), reduction="none")
-        return -loss.view_as(batch.target_BT).masked_fill(~batch.real_BT, 0.0), carry
+        return target_log_probability(logits_BTV, batch.target_BT, batch.real_BT), carry
 
     def token_vectors(self) -> dict[str, TokenVectors]:
         """Its embeddings, and what the highest layer says."""

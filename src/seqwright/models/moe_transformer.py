@@ -24,15 +24,17 @@ class MoETransformerSettings(TransformerSettings):
     kind: Literal["moe-transformer"] = "moe-transformer"  # type: ignore[assignment]
     experts: PositiveInt = 8
     """Experts there are in each block that has any."""
-    chosen: PositiveInt = 2
+    experts_per_token: PositiveInt = 2
     """Experts that each position uses."""
     every: PositiveInt = 2
     """Every so many blocks one has experts, counted from the last: 1 is all, 2 every other one."""
 
     @model_validator(mode="after")
     def _no_more_are_chosen_than_there_are(self) -> "MoETransformerSettings":
-        if self.chosen > self.experts:
-            raise ValueError(f"chosen is {self.chosen}, but there are only {self.experts} experts")
+        if self.experts_per_token > self.experts:
+            raise ValueError(
+                f"experts_per_token is {self.experts_per_token}, but there are only {self.experts} experts"
+            )
         return self
 
 
@@ -58,7 +60,7 @@ class MoETransformer(nn.Module):
                 return FeedForward(width=width, inner=inner)
             # A picture of its own for each block: the experts of one have nothing to do with those of another.
             view = View(f"expert use of {stack} block {place + 1}", rows=READ[stack], columns="experts")
-            experts, chosen = settings.experts, settings.chosen
+            experts, chosen = settings.experts, settings.experts_per_token
             return Experts(width=width, inner=inner, experts=experts, chosen=chosen, view=view)
 
         self.transformer = Transformer(

@@ -1,10 +1,10 @@
-"""What recurrent networks that read a text have in common: settings, layers, and what is dropped of what is read.
+"""Recurrent layers that read a text or a series, as a body for any head.
 
 B batch · T time · E embedding · D width, of both directions together
 """
 
 from collections.abc import Callable
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal
 
 import torch.nn.functional as F
 from pydantic import Field, PositiveInt
@@ -13,15 +13,18 @@ from torch import Tensor, nn
 from seqwright.layers.embeddings import TokenEmbedding, TokenVectors, first_layer
 from seqwright.layers.initialisation import Initialisation, initialise
 from seqwright.layers.recurrence import Cell, GRUCell, LSTMCell, RNNCell, UGRNNCell
-from seqwright.layers.scanning import Recurrent, RecurrentState, VariationalDropout
+from seqwright.layers.scanning import Recurrent, VariationalDropout
 from seqwright.layers.taps import Tap
-from seqwright.models.settings import ModelSettings
+from seqwright.models.heads import Last
+from seqwright.settings import ModelSettings
 
 CELLS: dict[str, Callable[..., Cell[Any]]] = {"rnn": RNNCell, "ugrnn": UGRNNCell, "gru": GRUCell, "lstm": LSTMCell}
 
 
 class ReadingSettings(ModelSettings):
     """A network that reads token by token and remembers in a state of fixed size."""
+
+    has_head: ClassVar[bool] = True
 
     kind: Literal["rnn", "ugrnn", "gru", "lstm"] = "lstm"
     width: PositiveInt = 128
@@ -43,6 +46,10 @@ class ReadingSettings(ModelSettings):
     forget_bias: float = 1.0
     """Added at the beginning to the bias of the gate that keeps the old state, so that it stands open."""
 
+    def body(self, *, vocabulary: int | None = None, channels: int | None = None) -> "RecurrentReader":
+        """The layers."""
+        return RecurrentReader(self, vocabulary=vocabulary, channels=channels)
+
 
 class WordDropout(nn.Module):
     """Dropout of whole vectors (Iyyer et al. 2015, section 2.3)."""
@@ -57,38 +64,52 @@ class WordDropout(nn.Module):
 
 
 class RecurrentReader(nn.Module):
-    """A first layer, recurrent layers over it, and an output for each class; when it says something is left open.
+    """A first layer, and recurrent layers over it.
 
-        h_t = cell(e(x_t), h_{t-1})
+        h_t = [cell(e(x_t), h_{t-1}), cell'(e(x_t), h'_{t+1})]
 
-    The first layer has a vector for each token of a vocabulary, or maps the values of so many channels to one.
+    The first layer has a vector for each token of a vocabulary, or maps the values of so many channels to one. Values
+    of vectors are dropped as in Gal & Ghahramani 2016, whole words as in Iyyer et al. 2015, section 2.3. In one
+    direction there is no h' (both: Schuster & Paliwal 1997).
     """
 
+    also_reads: ClassVar[tuple[str, ...]] = ()
+
     def __init__(
-        self, settings: ReadingSettings, *, classes: int, vocabulary: int | None = None, channels: int | None = None
+        self, settings: ReadingSettings, *, vocabulary: int | None = None, channels: int | None = None
     ) -> None:
         super().__init__()
+        self.settings = settings
         self.embedding = first_layer(settings.embedding, vocabulary=vocabulary, channels=channels)
         self.word_dropout = WordDropout(settings.word_dropout)
         self.embedding_dropout = VariationalDropout(settings.embedding_dropout)
-        self.dropout = nn.Dropout(settings.dropout)
         self.recurrent = Recurrent(
             CELLS[settings.kind],
             inputs=settings.embedding,
             width=settings.width,
             layers=settings.layers,
             bidirectional=settings.bidirectional,
-            between=self.dropout,
+            between=nn.Dropout(settings.dropout),
         )
+        self.width = self.recurrent.width
         self.contextual = Tap()
-        self.output = nn.Linear(self.recurrent.width, classes)
         initialise(self.recurrent, settings.initialisation, forget_bias=settings.forget_bias)
 
-    def read(self, input: Tensor, real_BT: Tensor) -> tuple[Tensor, RecurrentState]:
-        """What the highest layer says at each token or step, and the state after the last."""
+    def forward(self, input: Tensor, real_BT: Tensor | None = None) -> Tensor:
+        """`h_BTD`: what the highest layer says at each token or step."""
         x_BTE = self.word_dropout(self.embedding_dropout(self.embedding(input)))
-        h_BTD, state = self.recurrent(x_BTE, None, real_BT)
-        return self.contextual(h_BTD), state
+        h_BTD: Tensor = self.contextual(self.recurrent(x_BTE, None, real_BT)[0])
+        return h_BTD
+
+    hidden = forward
+
+    def pool(self) -> Last:
+        """The state after the last step, of each direction."""
+        return Last(bidirectional=self.settings.bidirectional)
+
+    def depths(self) -> dict[str, int]:
+        """The embeddings lie below all layers."""
+        return {"embedding": 0} | {f"recurrent.layers.{place}": place + 1 for place in range(self.settings.layers)}
 
     def token_vectors(self) -> dict[str, TokenVectors]:
         """Its embeddings, and what the highest layer says, of both directions together; none where it reads values."""

@@ -5,21 +5,21 @@ B batch · T time · V vocabulary · E embedding · D width
 
 from collections.abc import Callable
 from functools import partial
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal
 
 import torch
-import torch.nn.functional as F
 from pydantic import Field, NonNegativeInt, PositiveInt, model_validator
 from torch import Tensor, nn
 
 from seqwright.batches.text import Text
 from seqwright.layers.dropout import Dropout
-from seqwright.layers.embeddings import TokenEmbedding, TokenVectors
+from seqwright.layers.embeddings import TokenEmbedding, TokenVectors, target_log_probability
 from seqwright.layers.initialisation import Initialisation, initialise
 from seqwright.layers.recurrence import Cell, DeepTransition, GRUCell, LSTMCell, ReLUCell, RNNCell, UGRNNCell
 from seqwright.layers.scanning import Recurrent, RecurrentState, VariationalDropout
 from seqwright.layers.taps import Tap
-from seqwright.models.settings import ModelSettings
+from seqwright.models.heads import Last
+from seqwright.settings import ModelSettings
 
 CELLS: dict[tuple[str, str], Callable[..., Cell[Any]]] = {
     ("rnn", "tanh"): RNNCell,
@@ -75,10 +75,13 @@ class RecurrentLM(nn.Module):
     for models that give them more than the token (`read_vectors`).
     """
 
+    also_reads: ClassVar[tuple[str, ...]] = ()
+
     def __init__(self, settings: RecurrentLMSettings, *, vocabulary: int, beside: int = 0) -> None:
         super().__init__()
         self.settings = settings
-        width, embedding = settings.width, settings.embedding or settings.width
+        self.width = width = settings.width
+        embedding = settings.embedding or width
         cell = CELLS[settings.kind, settings.activation]
         if settings.transition:
             cell = partial(DeepTransition, cell, layers=settings.transition)
@@ -108,10 +111,9 @@ class RecurrentLM(nn.Module):
         return None if bool(batch.fresh_B.all()) else self.start(batch)
 
     def log_probability(self, batch: Text, carry: RecurrentState | None = None) -> tuple[Tensor, RecurrentState]:
-        """`logp_BT` of every wanted token, 0 at padding."""
+        """`logp_BT` of every target token, 0 at padding."""
         logits_BTV, carry = self(batch, carry)
-        loss = F.cross_entropy(logits_BTV.flatten(0, 1).float(), batch.target_BT.flatten(), reduction="none")
-        return -loss.view_as(batch.target_BT).masked_fill(~batch.real_BT, 0.0), carry
+        return target_log_probability(logits_BTV, batch.target_BT, batch.real_BT), carry
 
     def token_vectors(self) -> dict[str, TokenVectors]:
         """Its embeddings, and what the highest layer says."""
@@ -135,7 +137,7 @@ class RecurrentLM(nn.Module):
         h_BTD, state = self.recurrent(x_BTE, state, real_BT)
         return self.logits(self.dropout(self.contextual(h_BTD))), state
 
-    def hidden(self, tokens_BT: Tensor, real_BT: Tensor) -> Tensor:
+    def hidden(self, tokens_BT: Tensor, real_BT: Tensor | None = None) -> Tensor:
         """`h_BTD`: what the highest layer says at each token of texts that are read from the beginning."""
         said_BTD, _ = self.recurrent(self.vectors(tokens_BT), None, real_BT)
         h_BTD: Tensor = self.dropout(self.contextual(said_BTD))
@@ -145,6 +147,10 @@ class RecurrentLM(nn.Module):
         """How well each token of the vocabulary fits after each vector."""
         logits_BTV: Tensor = self.embedding.logits(self.narrow(h_BTD)) if self.output is None else self.output(h_BTD)
         return logits_BTV
+
+    def pool(self) -> Last:
+        """What it says at the last token."""
+        return Last()
 
     def depths(self) -> dict[str, int]:
         """The embeddings lie below all layers."""

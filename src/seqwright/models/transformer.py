@@ -15,7 +15,7 @@ from seqwright.layers.attention import Attention, KeysValues, not_later
 from seqwright.layers.blocks import DecoderBlock, EncoderBlock, FeedForward, PostNorm, PreNorm
 from seqwright.layers.embeddings import PositionedEmbedding, TokenEmbedding, TokenVectors
 from seqwright.layers.taps import Tap
-from seqwright.models.settings import ModelSettings
+from seqwright.settings import ModelSettings
 
 SIZES: dict[str, dict[str, int | float]] = {
     "tiny": {"width": 128, "heads": 4, "encoder_layers": 2, "decoder_layers": 2, "feed_forward": 512, "dropout": 0.1},

@@ -16,7 +16,7 @@ from seqwright.settings import Settings
 class AnswerSettings(Settings):
     """Cross-entropy of the next token, in the answers alone."""
 
-    kind: Literal["answer"] = "answer"
+    kind: Literal["answer-only"] = "answer-only"
     label_smoothing: float = Field(default=0.1, ge=0, lt=1)
     """Share of the wanted probability that is spread evenly over the vocabulary (Vaswani et al. 2017, section 5.4)."""
 

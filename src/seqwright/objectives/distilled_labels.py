@@ -16,10 +16,10 @@ from seqwright.settings import Settings
 class DistilledLabelsSettings(Settings):
     """Soft targets of a teacher, and cross-entropy of the label where a text has one."""
 
-    kind: Literal["distilled-labels"] = "distilled-labels"
+    kind: Literal["label-distillation"] = "label-distillation"
     teacher: str
     """A run that classifies the same texts into the same labels; `seqwright distil` fills it in."""
-    others: tuple[str, ...] = ()
+    more_teachers: tuple[str, ...] = ()
     """Further teachers: what is learnt is the mean of the probabilities that all of them give."""
     temperature: float = Field(default=2.0, gt=0, allow_inf_nan=False)
     """What the logits of both are divided by: the higher, the more the small probabilities tell."""

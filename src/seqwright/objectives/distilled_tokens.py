@@ -21,22 +21,22 @@ class DistilledTokensSettings(Settings):
     DistilBERT's, but for the vectors, which cost a pass of the teacher over every batch.
     """
 
-    kind: Literal["distilled-tokens"] = "distilled-tokens"
+    kind: Literal["masked-token-distillation"] = "masked-token-distillation"
     teacher: str
     """A run that finds hidden words, with the same tokenizer; `seqwright distil` fills it in."""
     temperature: float = Field(default=2.0, gt=0, allow_inf_nan=False)
     """What the logits of both are divided by: the higher, the more the unlikely words tell."""
     soft: float = Field(default=5.0, ge=0, allow_inf_nan=False)
     """How much the teacher's probabilities count."""
-    words: float = Field(default=2.0, ge=0, allow_inf_nan=False)
+    masked_token: float = Field(default=2.0, ge=0, allow_inf_nan=False)
     """How much the hidden words count, and whether one text follows another where that is asked."""
-    hidden: float = Field(default=0.0, ge=0, allow_inf_nan=False)
+    cosine: float = Field(default=0.0, ge=0, allow_inf_nan=False)
     """How much it counts that the last vectors point where the teacher's do; DistilBERT has 1. Above 0 the teacher
     reads every batch that the student reads; otherwise it is asked only once, before."""
 
     @model_validator(mode="after")
     def _something_counts(self) -> "DistilledTokensSettings":
-        if not self.soft + self.words + self.hidden:
+        if not self.soft + self.masked_token + self.cosine:
             raise ValueError("soft, words and hidden are all 0, so that nothing would be learnt; raise one")
         return self
 
@@ -66,7 +66,7 @@ class DistilledTokens(Objective):
         """`teacher_vectors` gives the teacher's last vectors of a batch; it is needed where they are learnt from."""
         super().__init__()
         self.settings, self.teacher_vectors = settings, teacher_vectors
-        same = width is None or teacher_width is None or width == teacher_width or not settings.hidden
+        same = width is None or teacher_width is None or width == teacher_width or not settings.cosine
         self.projection = None if same else nn.Linear(width, teacher_width, bias=False)  # type: ignore[arg-type]
 
     def prepare(self, model: nn.Module, batch: Any) -> Any:
@@ -76,8 +76,8 @@ class DistilledTokens(Objective):
     def counts(self, batch: Any) -> dict[str, int]:
         """Masked words, texts of which a next sentence is asked, and tokens whose vectors are compared."""
         words, asked = int(batch.loss_mask.sum()), int((batch.next_B >= 0).sum())
-        counts = {"soft": words, "loss": words} | ({"next": asked} if asked else {})
-        return counts | ({"hidden": batch.tokens} if batch.teacher_BTD is not None else {})
+        counts = {"soft": words, "loss": words} | ({"next_sentence": asked} if asked else {})
+        return counts | ({"cosine": batch.tokens} if batch.teacher_BTD is not None else {})
 
     def forward(self, model: Any, batch: Any, carry: Any) -> tuple[Loss, Any]:
         """The loss over the hidden words of a batch, and over the vectors of all its tokens."""
@@ -87,11 +87,11 @@ class DistilledTokens(Objective):
         soft = bucketed_divergence(known_NK, likeliest_NK, word_NV.float(), self.settings.temperature)
         parts = {"soft": Part(soft, len(word_NV), self.settings.soft)}
         plain = masked_parts(word_NV, next_B2, batch)
-        parts |= {name: part._replace(weight=self.settings.words) for name, part in plain.items()}
+        parts |= {name: part._replace(weight=self.settings.masked_token) for name, part in plain.items()}
         if batch.teacher_BTD is not None:
             projected_BTD = h_BTD if self.projection is None else self.projection(h_BTD)
             same_BT = F.cosine_similarity(projected_BTD.float(), batch.teacher_BTD, dim=-1)
-            parts["hidden"] = Part((1 - same_BT)[batch.real_BT].sum(), batch.tokens, self.settings.hidden)
+            parts["cosine"] = Part((1 - same_BT)[batch.real_BT].sum(), batch.tokens, self.settings.cosine)
         return Loss(parts), carry
 
 

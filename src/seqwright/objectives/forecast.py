@@ -9,6 +9,7 @@ import torch.nn.functional as F
 from pydantic import Field
 from torch import Tensor, nn
 
+from seqwright.batches.series import Series, every_step
 from seqwright.errors import SettingError
 from seqwright.objectives.objective import Loss, Objective, Part
 from seqwright.settings import Settings
@@ -41,10 +42,11 @@ class Forecast(Objective):
 
     def counts(self, batch: Any) -> dict[str, int]:
         """The values that count."""
-        return {"loss": self._counting(batch.target_BSNC).numel()}
+        return {"loss": self._counting(self._asked(batch).target_BSNC).numel()}
 
     def forward(self, model: nn.Module, batch: Any, carry: Any) -> tuple[Loss, Any]:
         """The loss on a batch."""
+        batch = self._asked(batch)
         forecast_BSNC, carry = model(batch, carry)
         return self.loss(forecast_BSNC, batch.target_BSNC), carry
 
@@ -64,6 +66,10 @@ class Forecast(Objective):
             case "huber":
                 total = F.huber_loss(forecast, truth, reduction="sum", delta=self.settings.delta)
         return Loss({"loss": Part(total, truth.numel())})
+
+    def _asked(self, batch: Series) -> Series:
+        """The batch with a target after each step for which the model is asked."""
+        return every_step(batch) if self.settings.after == "every" else batch
 
     def _counting(self, values_BSNC: Tensor) -> Tensor:
         """Those of the values that count: after every step, or after the last."""

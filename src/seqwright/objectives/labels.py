@@ -20,9 +20,9 @@ class LabelsSettings(Settings):
     kind: Literal["labels"] = "labels"
     label_smoothing: float = Field(default=0.0, ge=0, lt=1)
     """Share of the wanted probability that is spread evenly over the classes (Szegedy et al. 2016, section 7)."""
-    weights: tuple[Annotated[float, Field(gt=0, allow_inf_nan=False)], ...] | None = None
-    """How much a text of each class counts in training, or a word of each tag, in the order of inputs/labels.json or
-    inputs/tags.json: with [1.0, 5.0] one of the second class counts five times. Left out: all alike."""
+    class_weights: tuple[Annotated[float, Field(gt=0, allow_inf_nan=False)], ...] | None = None
+    """How much a text of each class counts in training, or a word of each tag, in the order of input/labels.json or
+    input/tags.json: with [1.0, 5.0] one of the second class counts five times. Left out: all alike."""
 
 
 class Labels(Objective):
@@ -39,7 +39,7 @@ class Labels(Objective):
     def __init__(self, settings: LabelsSettings | None = None) -> None:
         super().__init__()
         settings = settings or LabelsSettings()
-        self.label_smoothing, self.weights = settings.label_smoothing, settings.weights
+        self.label_smoothing, self.weights = settings.label_smoothing, settings.class_weights
         self.learnt = "weighted" if self.weights else "smoothed" if self.label_smoothing else "loss"
 
     def counts(self, batch: Any) -> dict[str, int]:
@@ -69,6 +69,6 @@ class Labels(Objective):
             return torch.ones_like(label_N)
         if len(self.weights) != classes:
             raise SettingError(
-                f"objective.weights has {len(self.weights)} numbers for {classes} classes; give one for each"
+                f"objective.class_weights has {len(self.weights)} numbers for {classes} classes; give one for each"
             )
         return torch.tensor(self.weights, device=label_N.device)[label_N]

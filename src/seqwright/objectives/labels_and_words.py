@@ -18,25 +18,30 @@ from seqwright.objectives.rating import Rating, RatingSettings
 class LabelsAndWordsSettings(LabelsSettings):
     """Cross-entropy of the label and, as an auxiliary loss, of the text's tokens."""
 
-    kind: Literal["labels-and-words"] = "labels-and-words"  # type: ignore[assignment]
-    words: float = Field(default=0.5, gt=0, allow_inf_nan=False)
+    kind: Literal["labels-and-next-token"] = "labels-and-next-token"  # type: ignore[assignment]
+    next_token: float = Field(default=0.5, gt=0, allow_inf_nan=False)
     """How much the auxiliary loss counts: the paper's λ."""
 
 
 class RatingAndWordsSettings(RatingSettings):
     """Squared error of the rating and, as an auxiliary loss, the cross-entropy of the text's tokens."""
 
-    kind: Literal["rating-and-words"] = "rating-and-words"  # type: ignore[assignment]
-    words: float = Field(default=0.5, gt=0, allow_inf_nan=False)
+    kind: Literal["regression-and-next-token"] = "regression-and-next-token"  # type: ignore[assignment]
+    next_token: float = Field(default=0.5, gt=0, allow_inf_nan=False)
     """How much the auxiliary loss counts: the paper's λ."""
 
 
 @runtime_checkable
 class SaysWords(Protocol):
-    """A classifier whose body is a language model."""
+    """A body that is a language model."""
 
-    def with_words(self, batch: Any) -> tuple[Tensor, Tensor]:
-        """`logits_BC` of the classes, and `logits_BTV` of the token after each token."""
+    def logits(self, h_BTD: Tensor) -> Tensor:
+        """`logits_BTV` of the token after each, from the body's vectors."""
+
+
+def says_words(model: nn.Module) -> bool:
+    """Whether what a model's head stands on is a language model."""
+    return isinstance(dict(model.named_children()).get("body"), SaysWords)
 
 
 class LabelsAndWords(Objective):
@@ -49,12 +54,12 @@ class LabelsAndWords(Objective):
     def __init__(self, settings: LabelsAndWordsSettings | RatingAndWordsSettings | None = None) -> None:
         super().__init__()
         settings = settings or LabelsAndWordsSettings()
-        self.words = settings.words
+        self.words = settings.next_token
         self.label: Labels | Rating = Rating() if isinstance(settings, RatingAndWordsSettings) else Labels(settings)
 
     def start(self, model: nn.Module, batch: Any) -> None:
         """Nothing flows from batch to batch; a model without words is refused before anything is learnt."""
-        if not isinstance(model, SaysWords):
+        if not says_words(model):
             raise SettingError(
                 "the auxiliary loss is that of a language model, which this model is not: choose model.kind=gpt or "
                 "lstm-lm, or objective.kind=labels (for numbers, rating)"
@@ -62,13 +67,14 @@ class LabelsAndWords(Objective):
 
     def counts(self, batch: Any) -> dict[str, int]:
         """The label's counts, and tokens that another stands before."""
-        return {**self.label.counts(batch), "words": int(batch.real_BT[:, 1:].sum())}
+        return {**self.label.counts(batch), "next_token": int(batch.real_BT[:, 1:].sum())}
 
     def forward(self, model: Any, batch: Any, carry: Any) -> tuple[Loss, Any]:
         """The loss over the texts and over their tokens."""
-        said_BC, logits_BTV = model.with_words(batch)
-        parts = self.label.loss_of(said_BC, batch).parts
-        return Loss({**parts, "words": Part(*words_loss(logits_BTV, batch), weight=self.words)}), carry
+        h_BTD = model.read(batch)
+        parts = self.label.loss_of(model.head(h_BTD, batch), batch).parts
+        words = words_loss(model.body.logits(h_BTD), batch)
+        return Loss({**parts, "next_token": Part(*words, weight=self.words)}), carry
 
 
 def words_loss(logits_BTV: Tensor, batch: Any) -> tuple[Tensor, int]:

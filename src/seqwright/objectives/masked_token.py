@@ -32,7 +32,7 @@ class MaskedToken(Objective):
     def counts(self, batch: Any) -> dict[str, int]:
         """Hidden words, and texts whose second half may follow or not."""
         asked = int((batch.next_B >= 0).sum())
-        return {"loss": int(batch.chosen_BT.sum())} | ({"next": asked} if asked else {})
+        return {"loss": int(batch.chosen_BT.sum())} | ({"next_sentence": asked} if asked else {})
 
     def forward(self, model: Any, batch: Any, carry: Any) -> tuple[Loss, Any]:
         """The loss over the hidden words of a batch; only these go through the model's output for words."""
@@ -48,9 +48,9 @@ def masked_parts(word_NV: Tensor, next_B2: Tensor | None, batch: Any) -> dict[st
     if asked_B.any():
         if next_B2 is None:
             raise SettingError(
-                "inputs.examples is 'pairs', but the model cannot say whether one text follows another: set "
-                "model.pooler=true, or inputs.examples=sentences"
+                "input.rows is 'sentence-pairs', but the model cannot say whether one text follows another: set "
+                "model.pooler=true, or input.rows=full-sentences"
             )
         follows = F.cross_entropy(next_B2.float()[asked_B], batch.next_B[asked_B], reduction="sum")
-        parts["next"] = Part(follows, int(asked_B.sum()))
+        parts["next_sentence"] = Part(follows, int(asked_B.sum()))
     return parts

@@ -41,7 +41,7 @@ class RDrop(Objective):
 
     def counts(self, batch: Any) -> dict[str, int]:
         """Every part counts texts, or words."""
-        return {**self.label.counts(batch), "apart": len(batch.labels)}
+        return {**self.label.counts(batch), "kl": len(batch.labels)}
 
     def forward(self, model: nn.Module, batch: Any, carry: Any) -> tuple[Loss, Any]:
         """The loss over what is judged in a batch; a model that drops nothing in training is refused."""
@@ -54,7 +54,7 @@ class RDrop(Objective):
         one, other = (self.label.loss_of(logits, batch).parts for logits in (first, second))
         parts = {name: part._replace(sum=(part.sum + other[name].sum) / 2) for name, part in one.items()}
         apart = divergence(first[batch.loss_mask], second[batch.loss_mask])
-        return Loss({**parts, "apart": Part(apart, len(batch.labels), weight=self.agreement / 2)}), carry
+        return Loss({**parts, "kl": Part(apart, len(batch.labels), weight=self.agreement / 2)}), carry
 
 
 def divergence(first_NC: Tensor, second_NC: Tensor) -> Tensor:

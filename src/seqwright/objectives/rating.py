@@ -14,7 +14,7 @@ from seqwright.settings import Settings
 class RatingSettings(Settings):
     """Squared error of the rating."""
 
-    kind: Literal["rating"] = "rating"
+    kind: Literal["regression"] = "regression"
 
 
 class Rating(Objective):

@@ -5,7 +5,7 @@ evaluation, the verbs, comparisons and pictures.
 """
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Generic, NamedTuple, Self, TypeVar
@@ -51,7 +51,9 @@ class Report:
 
     scores: dict[str, float] = field(default_factory=dict)  # finer ones, such as that of each label
     groups: dict[str, tuple[int, int]] = field(default_factory=dict)  # right ones and count, by kind of example
+    group_columns: tuple[str, str] = ("kind", "exact")  # what a table calls the kinds and the right ones
     picture: Picture | None = None
+    notes: list[str] = field(default_factory=list)  # a sentence each
     signatures: dict[str, str] = field(default_factory=dict)  # how scores were made, where only predictions tell it
 
 
@@ -61,6 +63,16 @@ class Output(ABC, Generic[ExampleT, BatchT, PredictionT]):
     @property
     def decodes(self) -> bool:
         """Whether predictions are searched for, token by token: then a validation takes a sample."""
+        return False
+
+    @property
+    def scored_by_objective(self) -> bool:
+        """Whether the loss of an evaluation is that of the run's objective; otherwise predictions carry what it is."""
+        return False
+
+    @property
+    def ranks(self) -> bool:
+        """Whether a prediction has a best, a second best, …, to be shown as many as one asks for."""
         return False
 
     @property
@@ -135,6 +147,9 @@ class Output(ABC, Generic[ExampleT, BatchT, PredictionT]):
         """What else an evaluation tells of predictions."""
         return Report()
 
+    def refuse_model(self, settings: Any) -> None:
+        """Refuse a model, by its settings, that cannot say this: one imported without its head. Usually none."""
+
     def signatures(self) -> dict[str, str]:
         """How each score is made, in a few words."""
         return {}
@@ -147,6 +162,10 @@ class Output(ABC, Generic[ExampleT, BatchT, PredictionT]):
     def line(self, prediction: PredictionT, top: int = 1) -> str:
         """A prediction, or the `top` best ones, as a line for people."""
 
+    def pieces(self, prediction: PredictionT, top: int = 1) -> list[tuple[str, int | None]]:
+        """The line in pieces, each with the number of its colour where it has one."""
+        return [(self.line(prediction, top), None)]
+
     @abstractmethod
     def fields(self, prediction: PredictionT, top: int = 1) -> dict[str, Any]:
         """A prediction as the fields that JSON, Python and a server share."""
@@ -154,6 +173,19 @@ class Output(ABC, Generic[ExampleT, BatchT, PredictionT]):
     def answer(self, prediction: PredictionT, example: ExampleT) -> dict[str, Any]:
         """Target and prediction as an evaluation writes them down, beside what was read."""
         return self.fields(prediction)
+
+    def written(self, examples: int) -> Collection[int]:
+        """The numbers of those of so many examples that an evaluation writes down: all, where that is not too much."""
+        return range(examples)
+
+    def answers(
+        self, predictions: Sequence[PredictionT], examples: Examples[ExampleT], input: Input[ExampleT, Any]
+    ) -> Iterator[dict[str, Any]]:
+        """What an evaluation writes down, an answer after another: what was read, target and prediction."""
+        written = self.written(len(predictions))
+        for number, (example, prediction) in enumerate(zip(examples, predictions, strict=True)):
+            if number in written:
+                yield {**input.example_fields(example), **self.answer(prediction, example)}
 
     def part_sentence(self, examples: Examples[ExampleT], rows: Rows[Any]) -> str:
         """What there is to know of the targets of a part, to follow the number of its examples."""

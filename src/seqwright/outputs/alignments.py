@@ -16,8 +16,8 @@ from seqwright.data.examples import Pair
 from seqwright.decoding.stepper import State
 from seqwright.devices import device_of
 from seqwright.errors import SettingError
+from seqwright.inputs.spelling import Words, given_words, spaced_words
 from seqwright.inputs.tokenizers import Tokenizer
-from seqwright.inputs.words import Words, given_words, spaced_words
 from seqwright.layers.taps import listen, views
 from seqwright.metrics.alignments import Array, Link, Quality, links, merged, quality
 

@@ -32,7 +32,8 @@ class OneRow(Zipped):
 
     def lengths(self, epoch: int | None) -> Numbers:
         """`length_N1` of both together."""
-        return super().lengths(epoch).sum(1, keepdims=True)
+        length_N1: Numbers = super().lengths(epoch).sum(1, keepdims=True)
+        return length_N1
 
 
 @dataclass(frozen=True)
@@ -45,7 +46,8 @@ class AnswerOutput(TextOutput):
     @classmethod
     def learn(cls, train: Examples[Any], settings: Any, input: Any) -> "AnswerOutput":
         """The tokenizer and the task of the input."""
-        scoring, longest = settings.scores or "bleu", (settings.longest, settings.overlong)
+        scoring: Any = settings.scores or "bleu"
+        longest = settings.longest, settings.overlong
         marks = {"task": input.task, "context": input.context}
         return cls(input.tokenizer, None, scoring, settings.lowercase, *longest, **marks)
 
@@ -72,7 +74,7 @@ class AnswerOutput(TextOutput):
         if self.context is not None and most > self.context:
             raise SettingError(
                 f"the data has a row of {most} tokens, text and answer together, more than model.context = "
-                f"{self.context}: lower inputs.longest = {self.longest}, or raise model.context"
+                f"{self.context}: lower input.longest = {self.longest}, or raise model.context"
             )
 
         def collate(some: Sequence[tuple[Any, ...]]) -> Prompted:
@@ -88,7 +90,8 @@ class AnswerOutput(TextOutput):
 
     def read_lengths(self, rows: Any) -> Numbers:
         """The length of the longest text of each prompt before it is cut."""
-        return rows.whole_N[:, None]
+        length_N1: Numbers = rows.whole_N[:, None]
+        return length_N1
 
     def opening(self, model: Any, batch: Any, forced: Ids, settings: DecodingSettings) -> Opening:
         """`begin`, then the prompt and what is forced; as many tokens may follow as the context has room for."""
@@ -114,7 +117,8 @@ class AnswerOutput(TextOutput):
         """`logp_N` of each token of an answer; vectors become logits only there."""
         h_BTD = model.hidden(batch.input_BT, batch.real_BT, batch.document_BT)
         logits_NV, target_N = model.logits(h_BTD[batch.loss_mask]).float(), batch.target_BT[batch.loss_mask]
-        return logits_NV.gather(-1, target_N.unsqueeze(-1)).squeeze(-1) - logits_NV.logsumexp(-1)
+        logp_N: Tensor = logits_NV.gather(-1, target_N.unsqueeze(-1)).squeeze(-1) - logits_NV.logsumexp(-1)
+        return logp_N
 
     def further_scores(
         self, predict: Callable[[Examples[Any]], list[Text]], examples: Examples[Any]

@@ -4,7 +4,6 @@ B batch · N rows · C classes
 """
 
 import math
-import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -17,16 +16,13 @@ from torch import nn
 
 from seqwright.batches import Batches, Column, Rows
 from seqwright.batches.labelled import Labelled
+from seqwright.data.labels import FEW_LABELS, class_counts, short
 from seqwright.errors import DataError, nearest
 from seqwright.inputs import Examples, Input, Stacked
 from seqwright.inputs.saved import load_json, save_json
 from seqwright.metrics.labels import Counts, accuracy, class_scores, confusion, macro_f1, matthews
 from seqwright.outputs import Baselines, Output, Picture, Report, Targets, each_row
 from seqwright.outputs.linear import NOT_HERE, logistic_regression, thinned
-
-MOST_LABELS = 1000
-FEW_LABELS = 20  # so many may stand before almost as many examples, and the F1 of each is shown
-_NUMBER = re.compile(r"-?\d+(\.\d+)?")
 
 
 class HasLabel(Protocol):
@@ -59,9 +55,12 @@ class LabelOutput(Output[HasLabel, Labelled, Classification]):
     def learn(cls, train: Examples[HasLabel], settings: Any, input: Input[Any, Any]) -> "LabelOutput":
         """The labels of the training part: numbers by size, words by the alphabet."""
         read = set(input.encode(train).example_N.tolist())
-        found = Counter(example.label for n, example in enumerate(train) if n in read and example.label)
-        _refuse_odd_labels(found)
-        return cls({label: found[label] for label in sorted(found, key=_order)})
+        return cls(class_counts(example.label for n, example in enumerate(train) if n in read and example.label))
+
+    @property
+    def ranks(self) -> bool:
+        """The likeliest label, the next, …"""
+        return True
 
     @property
     def labels(self) -> tuple[str, ...]:
@@ -130,7 +129,7 @@ class LabelOutput(Output[HasLabel, Labelled, Classification]):
 
     def scores(self, predictions: Sequence[Classification], examples: Examples[HasLabel]) -> dict[str, float]:
         """Loss, accuracy and F1."""
-        pairs = list(self._pairs(predictions, examples))
+        pairs = self._pairs(predictions, examples)
         losses = [prediction.losses[label] for prediction, label in pairs]
         return {"loss": float(np.mean(losses)), **self._of_counts(self._confusion(pairs))}
 
@@ -144,11 +143,12 @@ class LabelOutput(Output[HasLabel, Labelled, Classification]):
 
     def report(self, predictions: Sequence[Classification], examples: Examples[HasLabel]) -> Report:
         """The F1 of each label, if there are few; how many of each were found; the confusion matrix."""
-        counts_CC = self._confusion(list(self._pairs(predictions, examples)))
+        counts_CC = self._confusion(self._pairs(predictions, examples))
         each = zip(self.labels, class_scores(counts_CC), strict=True)
         return Report(
             scores={f"f1_{label}": score.f1 for label, score in each} if len(self.labels) <= FEW_LABELS else {},
             groups={label: (int(counts_CC[i, i]), int(counts_CC[i].sum())) for i, label in enumerate(self.labels)},
+            group_columns=("label", "right"),
             picture=Picture("confusion", {"counts_CC": counts_CC, "labels": self.labels}),
         )
 
@@ -162,18 +162,21 @@ class LabelOutput(Output[HasLabel, Labelled, Classification]):
             "macro_f1": "mean over the labels",
             "f1": rarer,
             "matthews": "Matthews correlation, from -100 to 100" if rarer else "",
-            "majority_accuracy": f"baseline: always '{self.majority}'",
-            **{f"linear_{name}": regression for name in self.score_names if name != "loss"},
+            "baseline_majority_accuracy": f"baseline: always '{self.majority}'",
+            **{f"baseline_linear_{name}": regression for name in self.score_names if name != "loss"},
         }
         return {name: text for name, text in told.items() if text}
 
     def _pairs(
         self, predictions: Sequence[Classification], examples: Examples[HasLabel]
-    ) -> Iterator[tuple[Classification, str]]:
+    ) -> list[tuple[Classification, str]]:
         """The predictions that can be compared with a label."""
-        for prediction, example in zip(predictions, examples, strict=True):
-            if prediction.label and example.label:
-                yield prediction, example.label
+        self._refuse_unknown_labels(examples.name, Counter(example.label for example in examples if example.label))
+        both = zip(predictions, (example.label for example in examples), strict=True)
+        pairs = [(prediction, label) for prediction, label in both if prediction.label and label]
+        if not pairs:
+            raise DataError(f"no example of {examples.name} can be read and has a label: there is nothing to score")
+        return pairs
 
     def _confusion(self, pairs: Sequence[tuple[Classification, str]]) -> Counts:
         numbers = {label: number for number, label in enumerate(self.labels)}
@@ -197,24 +200,31 @@ class LabelOutput(Output[HasLabel, Labelled, Classification]):
         always = accuracy(confusion([self.number(self.majority)] * len(true), true, classes=len(self.labels)))
         told = f"always saying '{self.majority}' is right for {always:.1f} %"
         if train.fingerprint == part.fingerprint and train.name != part.name:
-            return Baselines({"majority_accuracy": always}, told, [f"there is no logistic regression: {NOT_HERE}"])
+            return Baselines(
+                {"baseline_majority_accuracy": always}, told, [f"there is no logistic regression: {NOT_HERE}"]
+            )
         some = thinned([number for number in input.encode(train).example_N.tolist() if labels[number]])
         features, asked = input.features(train), input.features(part)
         known = [self.number(labels[number]) for number in some]
         regression = logistic_regression(input.vectorizer(), [features[number] for number in some], known)
         said = regression.predict([asked[number] for number in read]).tolist()
-        scores = {f"linear_{n}": s for n, s in self._of_counts(confusion(said, true, classes=len(self.labels))).items()}
-        told += f", logistic regression for {scores['linear_accuracy']:.1f} %"
-        return Baselines({"majority_accuracy": always, **scores}, told, [])
+        scores = {
+            f"baseline_linear_{n}": s
+            for n, s in self._of_counts(confusion(said, true, classes=len(self.labels))).items()
+        }
+        told += f", logistic regression for {scores['baseline_linear_accuracy']:.1f} %"
+        return Baselines({"baseline_majority_accuracy": always, **scores}, told, [])
 
     # ------------------------------------------------------------------------------------------------ told
 
     def part_sentence(self, examples: Examples[HasLabel], rows: Rows[Any]) -> str:
-        """`(ham 3,338, spam 499)`: how many rows have each label."""
-        learnable = self.encode(examples, rows)
-        count_C = np.bincount(np.array(learnable.rows.take(learnable.learnable, None)), minlength=len(self.labels))
+        """`(ham 3,338, spam 499; 2 without a label)`: how many rows have each label."""
+        targets = self.encode(examples, rows)
+        count_C = np.bincount(np.array(targets.rows.take(targets.learnable, None)), minlength=len(self.labels))
         told = [f"{name} {count:,}" for name, count in zip(self.labels[:FEW_LABELS], count_C.tolist(), strict=False)]
-        return f"({', '.join(told)}{', …' if len(self.labels) > FEW_LABELS else ''})"
+        unlabelled = len(rows.example_N) - len(targets.learnable)
+        rest = f"; {unlabelled:,} without a label" if unlabelled else ""
+        return f"({', '.join(told)}{', …' if len(self.labels) > FEW_LABELS else ''}{rest})"
 
     def line(self, prediction: Classification, top: int = 1) -> str:
         """The likeliest labels with their probabilities."""
@@ -236,7 +246,7 @@ class LabelOutput(Output[HasLabel, Labelled, Classification]):
         once = [label for label, count in self.counts.items() if count == 1]
         if not once:
             return []
-        shown = ", ".join(f"'{_short(label)}'" for label in once[:5]) + (", …" if len(once) > 5 else "")
+        shown = ", ".join(f"'{short(label)}'" for label in once[:5]) + (", …" if len(once) > 5 else "")
         them = "it" if len(once) == 1 else "them"
         return [f"labels that only one example of the training part has: {shown}; give more, or leave {them} out"]
 
@@ -264,42 +274,14 @@ class LabelOutput(Output[HasLabel, Labelled, Classification]):
             return
         label, count = next(iter(unknown.items()))
         others = f" and {len(unknown) - 1:,} more labels" if len(unknown) > 1 else ""
-        shown = ", ".join(f"'{_short(known)}'" for known in self.labels[:6]) + (", …" if len(self.labels) > 6 else "")
-        found = f"has the label '{_short(label)}' ({count:,} example{'s' if count > 1 else ''}){others}, but"
+        shown = ", ".join(f"'{short(known)}'" for known in self.labels[:6]) + (", …" if len(self.labels) > 6 else "")
+        found = f"has the label '{short(label)}' ({count:,} example{'s' if count > 1 else ''}){others}, but"
         if not self.trained_here:
             raise DataError(
-                f"the file {found} the model knows only {shown}: write these into it.{nearest(label, self.labels)}"
+                f"the file {found} the model knows only {shown}: write these into the file."
+                f"{nearest(label, self.labels)}"
             )
         raise DataError(
             f"{name} {found} training knew only {shown}: add such examples to the training part or leave them out of "
             f"this one.{nearest(label, self.labels)}"
         )
-
-
-def _refuse_odd_labels(found: Counter[str]) -> None:
-    """Refuse what cannot be classes: none, one, or nearly as many as there are examples."""
-    examples = found.total()
-    if not examples:
-        raise DataError(
-            "no example of the training part can be read and has a label: see whether data.label means the right column"
-        )
-    if len(found) == 1:
-        raise DataError(
-            f"every example of the training part has the label '{_short(next(iter(found)))}', expected two labels or "
-            "more: see whether data.label means the right column"
-        )
-    if len(found) > MOST_LABELS or FEW_LABELS < len(found) > examples / 2:
-        common = ", ".join(f"'{_short(label)}'" for label, _ in found.most_common(2))
-        raise DataError(
-            f"the {examples:,} examples of the training part have {len(found):,} different labels, such as {common}: "
-            "that looks like another column; choose with data.text and data.label, as in data.text=2 data.label=1"
-        )
-
-
-def _order(label: str) -> tuple[float, str]:
-    """Numbers before words."""
-    return (float(label) if _NUMBER.fullmatch(label) else float("inf"), label)
-
-
-def _short(label: str) -> str:
-    return label if len(label) <= 30 else f"{label[:29]}…"

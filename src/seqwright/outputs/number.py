@@ -3,7 +3,6 @@
 B batch · N rows
 """
 
-import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,6 +14,7 @@ from torch import nn
 
 from seqwright.batches import Batches, Column, Rows
 from seqwright.batches.labelled import Labelled
+from seqwright.data.labels import number_of
 from seqwright.errors import DataError
 from seqwright.inputs import Examples, Input, Stacked
 from seqwright.inputs.saved import load_json, save_json
@@ -22,8 +22,6 @@ from seqwright.metrics.ratings import pearson, spearman, squared_error
 from seqwright.outputs import Baselines, Output, Picture, Report, Targets, each_row
 from seqwright.outputs.label import HasLabel
 from seqwright.outputs.linear import NOT_HERE, ridge_regression, thinned
-
-_NUMBER = re.compile(r"[-+]?(\d+(\.\d*)?|\.\d+)([eE][-+]?\d{1,2})?")
 
 
 class Value(NamedTuple):
@@ -122,16 +120,18 @@ class NumberOutput(Output[HasLabel, Labelled, Value]):
             "mse": "squared error of the values",
             "pearson": "Pearson's correlation, from -100 to 100",
             "spearman": "that of the ranks",
-            "mean_mse": "baseline: always the mean",
-            **dict.fromkeys(("linear_mse", "linear_pearson", "linear_spearman"), regression),
+            "baseline_mean_mse": "baseline: always the mean",
+            **dict.fromkeys(("baseline_linear_mse", "baseline_linear_pearson", "baseline_linear_spearman"), regression),
         }
 
     def _pairs(self, predictions: Sequence[Value], examples: Examples[HasLabel]) -> tuple[list[float], list[float]]:
         both = [
-            (prediction.value, _value(example, examples.name))
-            for prediction, example in zip(predictions, examples, strict=True)
+            (prediction.value, _value(number, example, examples.name))
+            for number, (prediction, example) in enumerate(zip(predictions, examples, strict=True))
             if prediction.value is not None and example.label
         ]
+        if not both:
+            raise DataError(f"no example of {examples.name} can be read and has a value: there is nothing to score")
         return [said for said, _ in both], [true for _, true in both]
 
     def _scores(self, said: list[float], true: list[float]) -> dict[str, float]:
@@ -146,20 +146,24 @@ class NumberOutput(Output[HasLabel, Labelled, Value]):
         always = squared_error([self.mean] * len(true), true)
         told = f"always saying the mean has a squared error of {always:.3f}"
         if train.fingerprint == part.fingerprint and train.name != part.name:
-            return Baselines({"mean_mse": always}, told, [f"there is no regression to compare with: {NOT_HERE}"])
+            return Baselines(
+                {"baseline_mean_mse": always}, told, [f"there is no regression to compare with: {NOT_HERE}"]
+            )
         known = _values(train, input.encode(train))
         some, features, asked = thinned(list(known)), input.features(train), input.features(part)
         vectorizer, shown = input.vectorizer(), [features[number] for number in some]
         regression = ridge_regression(vectorizer, shown, [known[number] for number in some])
         linear = self._scores(regression.predict([asked[number] for number in truth]).tolist(), true)
         told += f", ridge regression {linear['mse']:.3f} (Pearson {linear['pearson']:.1f})"
-        scores = {f"linear_{name}": score for name, score in linear.items() if name != "loss"}
-        return Baselines({"mean_mse": always, **scores}, told, [])
+        scores = {f"baseline_linear_{name}": score for name, score in linear.items() if name != "loss"}
+        return Baselines({"baseline_mean_mse": always, **scores}, told, [])
 
     def part_sentence(self, examples: Examples[HasLabel], rows: Rows[Any]) -> str:
-        """`with values from 0 to 5, 2.70 in the mean`."""
+        """`with values from 0 to 5, 2.70 in the mean; 2 without a value`."""
         found = np.array(list(_values(examples, rows).values()))
-        return f"with values from {found.min():g} to {found.max():g}, {found.mean():.2f} in the mean"
+        unknown = len(rows.example_N) - len(found)
+        rest = f"; {unknown:,} without a value" if unknown else ""
+        return f"with values from {found.min():g} to {found.max():g}, {found.mean():.2f} in the mean{rest}"
 
     def line(self, prediction: Value, top: int = 1) -> str:
         """The value."""
@@ -194,15 +198,8 @@ def _values(examples: Examples[HasLabel], rows: Rows[Any]) -> dict[int, float]:
     """The values of the examples that can be read and have one, by their numbers."""
     read = set(rows.example_N.tolist())
     each = enumerate(examples)
-    return {n: _value(example, examples.name) for n, example in each if n in read and example.label}
+    return {n: _value(n, example, examples.name) for n, example in each if n in read and example.label}
 
 
-def _value(example: HasLabel, name: str) -> float:
-    """The label as a number."""
-    if not _NUMBER.fullmatch(example.label):
-        label = example.label if len(example.label) <= 30 else f"{example.label[:29]}…"
-        raise DataError(
-            f"{name} has the label '{label}' where there must be a number such as 3.5: see whether data.label means "
-            "the right column; classes are learnt by text-classification"
-        )
-    return float(example.label)
+def _value(number: int, example: HasLabel, name: str) -> float:
+    return number_of(example.label, where=f"example {number + 1} of {name}")

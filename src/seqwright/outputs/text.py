@@ -36,7 +36,7 @@ from seqwright.outputs.text_scores import LOWER_IS_BETTER, NAMES, Scoring, Writt
 from seqwright.outputs.text_search import Opening, Search, Searcher, TextCandidate
 
 TOKENS_AT_ONCE = 2048  # of what is read in a decoding batch: more does not go faster on a CPU
-Overlong = Literal["drop", "cut", "refuse"]
+Overlong = Literal["drop", "truncate", "refuse"]
 
 
 class HasText(Protocol):
@@ -95,9 +95,9 @@ class TextOutput(Output[HasText, Any, Text]):
         """The input's own tokenizer where that is shared; otherwise one trained on the texts."""
         source = input.tokenizer if isinstance(input, HasTokenizer) else None
         tokenizer = input.shared or Tokenizer.train((example.target for example in train), settings)
-        scoring, lowercase = settings.scores or "bleu", settings.lowercase
+        scoring: Any = settings.scores or "bleu"
         longest = settings.longest, settings.overlong
-        return cls(tokenizer, source, scoring, lowercase, *longest, dropout=settings.bpe_dropout)
+        return cls(tokenizer, source, scoring, settings.lowercase, *longest, dropout=settings.bpe_dropout)
 
     @property
     def decodes(self) -> bool:
@@ -123,7 +123,7 @@ class TextOutput(Output[HasText, Any, Text]):
             read = set(number_N.tolist())
             return (example.target for number, example in enumerate(examples) if number in read)
 
-        drawn = {"dropout": self.dropout, "seed": seed, "longest": longest}
+        drawn: dict[str, Any] = {"dropout": self.dropout, "seed": seed, "longest": longest}
         return Targets(
             dropping_rows(self.tokenizer, examples, "target", texts, **drawn), np.flatnonzero(known[number_N])
         )
@@ -144,7 +144,7 @@ class TextOutput(Output[HasText, Any, Text]):
     def learnable(self, rows: Rows[Any], targets: Targets) -> tuple[Rows[Any], Targets]:
         """The rows and targets as far as training allows; of longer ones `overlong` decides."""
         long_N = self._overlong(rows, targets)
-        if self.overlong == "cut" and self.longest is not None:
+        if self.overlong == "truncate" and self.longest is not None:
             return Cut(rows, self.longest), targets._replace(rows=Cut(targets.rows, self.longest))
         return rows, targets._replace(learnable=targets.learnable[~long_N[targets.learnable]])
 
@@ -155,11 +155,11 @@ class TextOutput(Output[HasText, Any, Text]):
     def _overlong(self, rows: Rows[Any], targets: Targets) -> NDArray[np.bool_]:
         """True for each row that is too long, on either side, to learn from."""
         length_N = np.concatenate((self.read_lengths(rows), targets.rows.lengths(None)), axis=1).max(1)
-        long_N = length_N > (self.longest or math.inf)
+        long_N: NDArray[np.bool_] = length_N > (self.longest or math.inf)
         if self.overlong == "refuse" and long_N.any():
             raise DataError(
                 f"example {int(rows.example_N[long_N][0]) + 1} has {int(length_N[long_N][0])} tokens on a side, more "
-                f"than inputs.longest = {self.longest}; raise it, or set inputs.overlong to drop or cut"
+                f"than input.longest = {self.longest}; raise it, or set input.overlong to drop or truncate"
             )
         return long_N
 
@@ -174,7 +174,8 @@ class TextOutput(Output[HasText, Any, Text]):
     ) -> Iterator[Text]:
         """The best texts for each example, as the settings or a whole `Search` want them."""
         search = decoding if isinstance(decoding, Search) else Search(decoding or DecodingSettings())
-        searcher = Searcher(self, model, search)
+        writes: Any = self
+        searcher = Searcher(writes, model, search)
         sources = [example.source for example in examples]
         found: dict[int, Text] = {}
         for batch in batches.once():
@@ -195,7 +196,8 @@ class TextOutput(Output[HasText, Any, Text]):
     @torch.inference_mode()
     def log_probability(self, model: Any, batches: Batches[Any]) -> tuple[float, int]:
         """Log p of all targets of some batches, their ends included, and how many tokens these are."""
-        device = device_of(model.members[0] if isinstance(model, Ensemble) else model)
+        first: Any = model.members[0] if isinstance(model, Ensemble) else model
+        device = device_of(first)
         total, count = 0.0, 0
         for batch in batches.once():
             logp_N = self.token_log_probabilities(model, batch.to(device))
@@ -210,7 +212,8 @@ class TextOutput(Output[HasText, Any, Text]):
             return target_log_probability(model, model.start(batch), *sides)[first.loss_mask]
         logits_BTV, _ = model(batch, None)
         logits_NV, target_N = logits_BTV[batch.loss_mask].float(), batch.target_BT[batch.loss_mask]
-        return logits_NV.gather(-1, target_N.unsqueeze(-1)).squeeze(-1) - logits_NV.logsumexp(-1)
+        logp_N: Tensor = logits_NV.gather(-1, target_N.unsqueeze(-1)).squeeze(-1) - logits_NV.logsumexp(-1)
+        return logp_N
 
     def losses(self, model: nn.Module, batches: Batches[Any]) -> dict[str, float]:
         """Mean negative log-likelihood per token, and its perplexity."""
@@ -279,7 +282,7 @@ class TextOutput(Output[HasText, Any, Text]):
         long = int(self._overlong(rows, targets)[targets.learnable].sum())
         told = {"with a blank target": blank, "too long": long if self.overlong == "drop" else 0}
         left_out = [f"{count:,} {why}" for why, count in told.items() if count]
-        told_cut = [f"cut: {long:,} too long"] if long and self.overlong == "cut" else []
+        told_cut = [f"cut: {long:,} too long"] if long and self.overlong == "truncate" else []
         sentence = "; ".join(([f"left out: {', '.join(left_out)}"] if left_out else []) + told_cut)
         return f"({sentence})" if sentence else ""
 

@@ -78,7 +78,7 @@ class Searcher:
         several = settings.n_best > 1 and not settings.temperature
         # A text may be found in several segmentations: with all that the beam holds, others can take their places.
         self.settings = settings.model_copy(update={"n_best": settings.beam}) if several else settings
-        members = model.members if isinstance(model, Ensemble) else (model,)
+        members: Sequence[Any] = model.members if isinstance(model, Ensemble) else (model,)
         self.device = device_of(members[0])
         ready = [in_precision(member, settings.precision) for member in members]
         ready[0] = self._attentive(ready[0])

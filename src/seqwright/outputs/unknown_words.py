@@ -15,8 +15,8 @@ from unicodedata import category
 import numpy as np
 
 from seqwright.inputs.dictionary import Dictionary, spelled
+from seqwright.inputs.spelling import given_words
 from seqwright.inputs.tokenizers import Tokenizer
-from seqwright.inputs.words import given_words
 from seqwright.metrics.alignments import Array
 from seqwright.outputs.alignments import between_words
 

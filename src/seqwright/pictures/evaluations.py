@@ -5,9 +5,11 @@ from collections.abc import Callable
 from matplotlib.figure import Figure
 
 from seqwright.pictures.confusion import confusion_table
+from seqwright.pictures.forecasts import forecast_picture, panels_of
 from seqwright.pictures.ratings import rating_cloud
 
 DRAWINGS: dict[str, Callable[..., Figure]] = {
     "confusion": confusion_table,
+    "forecasts": lambda answers: forecast_picture(panels_of(answers)),
     "values": rating_cloud,
 }

@@ -49,6 +49,7 @@ class Evaluation(NamedTuple):
     answers: list[dict[str, Any]]  # one for each example: source, reference, hypothesis, …
     notes: list[str]  # what became of the data, for the user
     picture: Picture | None = None  # what may be drawn of it
+    group_columns: tuple[str, str] = ("kind", "exact")  # what a table calls the kinds and the matches
 
 
 class Checked(NamedTuple):

@@ -45,7 +45,7 @@ class DescriptionTask:
     def learnt_inputs(self, recipe: Recipe, data: DescribedData, tokenizer: Tokenizer | None = None) -> VectorText:
         """The tokenizer, if none is given, and how vectors are made, learnt from the training part."""
         texts = (example.text for example in usable(data, "train"))
-        return VectorText.learnt(texts, learnt_vectors(data), recipe.inputs, tokenizer)
+        return VectorText.learnt(texts, learnt_vectors(data), recipe.input, tokenizer)
 
     def loaded_inputs(self, folder: Path) -> VectorText:
         """The tokenizer and the vectors of a run."""
@@ -82,7 +82,7 @@ class DescriptionTask:
         refuse_missing_part(data, part)
         tokens, examples = tokenised(recipe, data, inputs, part), list(usable(data, part))
         written = Describer(model, inputs, decoding).best([example.given for example in examples])
-        wanted, lowercase = [example.text for example in examples], recipe.inputs.lowercase
+        wanted, lowercase = [example.text for example in examples], recipe.input.lowercase
         exact, chars = (score(written, wanted, lowercase=lowercase) for score in (exact_match, chrf))
         kinds = [example.kind for example in examples]
         groups = exact_match_by_kind(written, wanted, kinds, lowercase=lowercase)
@@ -158,7 +158,7 @@ def tokenised(recipe: Recipe, data: DescribedData, inputs: VectorText, part: Par
         key=f"described {data.fingerprint(part)} {inputs.tokenizer.fingerprint()}",
         encode=inputs.tokenizer.encode,
         decode=lambda ids: inputs.tokenizer.decode(ids.tolist()),
-        rules=Rules(recipe.inputs.longest, recipe.inputs.overlong),
+        rules=Rules(recipe.input.longest, recipe.input.overlong),
         where=f"the {part} part",
         progress=Progress(f"tokenising the {part} part"),
     )
@@ -184,7 +184,7 @@ def validation(
     some = sample(usable(data, "valid"))
     given, wanted = [example.given for example in some], [example.text for example in some]
     greedy = recipe.decoding.model_copy(update={"beam": 1, "n_best": 1, "temperature": 0.0})
-    lowercase = recipe.inputs.lowercase
+    lowercase = recipe.input.lowercase
 
     def evaluate(model: nn.Module) -> dict[str, float]:
         written = Describer(model, inputs, greedy).best(given)

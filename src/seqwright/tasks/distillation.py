@@ -19,8 +19,9 @@ from rich.console import Console
 from rich.progress import track
 from torch import Tensor
 
-from seqwright.batches import Chained, Column, Ids, Numbers, Rows
+from seqwright.batches import Chained, Column, Fixed, Ids, Numbers, Rows
 from seqwright.batches.annotated import UNLABELLED, Annotated, TaughtLabels, TaughtTokens
+from seqwright.batches.bucketed import Bucketed
 from seqwright.batches.labelled import Labelled
 from seqwright.batches.masked import Masked
 from seqwright.cache import Ragged, RaggedWriter, kept_folder
@@ -30,13 +31,11 @@ from seqwright.data.labelled_tables import Example
 from seqwright.data.text import TextData
 from seqwright.devices import device_of
 from seqwright.errors import RunError, SettingError
-from seqwright.inputs.masked_text import MaskedText
 from seqwright.inputs.text import reads_pairs
 from seqwright.objectives.distilled_tokens import bucketed
 from seqwright.outputs import Targets, each_row
 from seqwright.recipe import Recipe
 from seqwright.tasks import Prepared
-from seqwright.tasks.masking import MaskedBatches, batches_of
 from seqwright.tasks.wired import TOKENS_AT_ONCE, Part, Wires
 
 FORMAT = 1
@@ -73,7 +72,7 @@ def taught(prepared: Prepared, recipe: Recipe, data: Any, inputs: Any, teachers:
     for teacher in teachers:
         if teacher.run is not None:
             refuse_misfit(recipe, inputs, teacher)
-    if recipe.task == "classification":
+    if recipe.task == "text-classification":
         return _taught_labels(prepared, recipe, data, inputs, teachers)
     (teacher,) = teachers
     return _taught_tokens(prepared, recipe, data, inputs, teacher)
@@ -89,10 +88,10 @@ def refuse_misfit(recipe: Recipe, inputs: Any, teacher: Teacher) -> None:
         )
     if run.inputs.tokenizer.fingerprint() != inputs.tokenizer.fingerprint():
         raise RunError(
-            f"the teacher {teacher.name} cuts text into other tokens than the student; set inputs.tokenizer to "
+            f"the teacher {teacher.name} cuts text into other tokens than the student; set input.like to "
             f"{teacher.name}, or model.weights to a run with the same tokenizer"
         )
-    if recipe.task == "classification":
+    if recipe.task == "text-classification":
         if run.inputs.output.labels != inputs.output.labels:
             theirs, ours = (", ".join(some.output.labels) for some in (run.inputs, inputs))
             raise RunError(
@@ -111,10 +110,10 @@ def refuse_misfit(recipe: Recipe, inputs: Any, teacher: Teacher) -> None:
                 f"the teacher {teacher.name} cannot say hidden words: it was imported without its output; choose one "
                 "that can"
             )
-        if run.recipe.model.context < recipe.inputs.longest:
+        if run.recipe.model.context < recipe.input.longest:
             raise RunError(
-                f"the teacher {teacher.name} reads {run.recipe.model.context} tokens at once, but inputs.longest is "
-                f"{recipe.inputs.longest}; lower it"
+                f"the teacher {teacher.name} reads {run.recipe.model.context} tokens at once, but input.longest is "
+                f"{recipe.input.longest}; lower it"
             )
 
 
@@ -224,7 +223,8 @@ class Likeliest(NamedTuple):
 
     def beside(self, batch: Masked) -> TaughtTokens:
         """A batch with the likeliest tokens and their probabilities at its masked words."""
-        rows = self.row_N[batch.example_B.numpy()]
+        assert batch.row_B is not None
+        rows = self.row_N[batch.row_B.numpy()]
         token_N, probability_N = (np.concatenate(kept.take(rows, None)) for kept in (self.token, self.probability))
         likeliest_BTK = torch.zeros(*batch.chosen_BT.shape, self.tokens, dtype=torch.int64)
         likeliest_BTK[batch.chosen_BT] = torch.from_numpy(token_N.astype(np.int64).reshape(-1, self.tokens))
@@ -234,14 +234,14 @@ class Likeliest(NamedTuple):
         return TaughtTokens(**batch.tensors(), likeliest_BTK=likeliest_BTK, probability_BTK=probability_BTK)
 
 
-def _taught_tokens(prepared: Prepared, recipe: Recipe, data: TextData, inputs: MaskedText, teacher: Teacher) -> Lesson:
+def _taught_tokens(prepared: Prepared, recipe: Recipe, data: TextData, wires: Wires, teacher: Teacher) -> Lesson:
     """Batches in which the same words are always hidden, with what the teacher finds likely there."""
     own: Any = prepared.train
-    batches = batches_of(recipe, inputs, own.rows.examples, fixed=True)
-    likeliest = teacher_likeliest(recipe, data, inputs, teacher, batches)
+    batches: Any = wires.learning(recipe, Part(data, "train"), Fixed(own.rows.sides[0]))
+    likeliest = teacher_likeliest(recipe, data, wires, teacher, batches)
     notes = [*prepared.notes, f"teacher: {teacher.name}"]
     taught = prepared._replace(train=Annotated(batches, likeliest.beside), notes=notes)
-    if not recipe.objective.hidden:
+    if not recipe.objective.cosine:
         return Lesson(taught, {})
     run = teacher.asked()
     widths = {"width": recipe.model.width, "teacher_width": run.recipe.model.width}
@@ -256,7 +256,7 @@ def read_vectors(model: Any, batch: Masked) -> Tensor:
 
 
 def teacher_likeliest(
-    recipe: Recipe, data: TextData, inputs: MaskedText, teacher: Teacher, batches: MaskedBatches
+    recipe: Recipe, data: TextData, wires: Wires, teacher: Teacher, batches: Bucketed[Any, Masked]
 ) -> Likeliest:
     """What the teacher finds likely at every hidden word of the training part, mapped from the cache."""
     temperature = recipe.objective.temperature
@@ -272,18 +272,18 @@ def teacher_likeliest(
                 row_N[number_B] = np.arange(len(tokens.ends), len(tokens.ends) + len(number_B))
                 each = batch.chosen_BT.sum(1).tolist()
                 for token_K in torch.split(token_NK, each):
-                    tokens.add(token_K.numpy().astype(inputs.tokenizer.dtype).ravel())
+                    tokens.add(token_K.numpy().astype(wires.tokenizer.dtype).ravel())
                 for probability_K in torch.split(probability_NK, each):
                     probabilities.add(probability_K.numpy().astype(np.float16).ravel())
         np.save(aside / "rows.npy", row_N)
         _close(aside, len(row_N))
 
-    reading = recipe.inputs.model_dump(mode="json", include={"longest", "examples", "masked", "share"})
-    known = [data.fingerprint("train"), inputs.fingerprint(), reading, temperature, LIKELIEST]
+    reading = recipe.input.model_dump(mode="json", include={"longest", "examples", "masked", "share"})
+    known = [data.fingerprint("train"), wires.tokenizer.fingerprint(), reading, temperature, LIKELIEST]
     folder = kept_folder(f"teacher's tokens {FORMAT} {teacher.sha256} {json.dumps(known)}", write)
     token, probability = (Ragged.mapped(folder / name) for name in ("token", "probability"))
     row_N: NDArray[np.int64] = np.load(folder / "rows.npy", mmap_mode="r")
-    return Likeliest(token, probability, row_N, min(LIKELIEST, inputs.tokenizer.size - 1))
+    return Likeliest(token, probability, row_N, min(LIKELIEST, wires.tokenizer.size - 1))
 
 
 def _watched(some: Any, doing: str, total: int | None = None) -> Any:

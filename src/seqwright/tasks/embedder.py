@@ -19,8 +19,8 @@ from seqwright.inputs.prompt import PromptInput
 from seqwright.inputs.tokenizers import Tokenizer
 from seqwright.layers.embeddings import HasSentenceVectors, HasTokenVectors
 from seqwright.layers.taps import listen
-from seqwright.objectives.labels_and_words import SaysWords
-from seqwright.tasks.reading import read_rows
+from seqwright.objectives.labels_and_words import says_words
+from seqwright.tasks.reading import joined, read_rows
 from seqwright.tasks.wired import Wires
 
 TOKENS_AT_ONCE = 8192
@@ -64,6 +64,8 @@ class Embedder:
 
     def encode(self, texts: Sequence[str]) -> list[Ids]:
         """The tokens of each text, all of them: only the first `most` can be read."""
+        if isinstance(self.inputs, Wires):
+            return self.inputs.reads_tokens.tokenised(texts)
         return list(self.tokenizer.encode(list(texts)))
 
     def __call__(self, texts: Sequence[str], *, normalise: bool = False) -> Tensor:
@@ -78,6 +80,9 @@ class Embedder:
         vector_ND = torch.stack([found[n] for n in range(len(texts))])
         return F.normalize(vector_ND, dim=1) if normalise else vector_ND
 
+    def _rows(self, rows: list[Ids]) -> list[Any]:
+        return [joined([row], self.inputs) for row in rows] if isinstance(self.inputs, Wires) else rows
+
     @torch.inference_mode()
     def _read(self, rows: list[Ids]) -> Tensor:
         if self.pooling == "thought":
@@ -86,11 +91,11 @@ class Embedder:
             vector_BD: Tensor = thinking.sentence_vectors(batch)
             return vector_BD.float().cpu()
         with listen(self._contextual):  # to nothing else, so that the fused kernels serve
-            read = read_rows(self.model, self.inputs, rows, first=self.begin)
+            read = read_rows(self.model, self.inputs, self._rows(rows), first=self.begin)
             contextual_BTD = torch.cat(self._contextual.heard or [], dim=1).float().cpu()
         if self.pooling == "first":
             read_by = self.inputs.input if isinstance(self.inputs, Wires) else self.inputs
-            forwards = isinstance(read_by, PlainText | PromptInput) or isinstance(self.model, SaysWords)
+            forwards = isinstance(read_by, PlainText | PromptInput) or says_words(self.model)
             if not read.before or forwards:
                 raise SettingError(
                     "--pooling first is the vector of [CLS], which reads the whole text; this model has none: use mean"

@@ -46,7 +46,8 @@ class EnsembleWires:
     @property
     def input(self) -> Input[Any, Any]:
         """What the first run reads."""
-        return self.members[0].input
+        read: Input[Any, Any] = self.members[0].input
+        return read
 
     @property
     def tokenizer(self) -> Tokenizer:
@@ -56,7 +57,7 @@ class EnsembleWires:
     @property
     def output(self) -> TextOutput:
         """What all of them write."""
-        output: Any = self.members[0].output
+        output: TextOutput = self.members[0].output
         return output
 
     def losses(self, recipe: Recipe, model: Any, examples: Examples[Any]) -> dict[str, float]:
@@ -69,7 +70,7 @@ class EnsembleWires:
         """A prediction for each example."""
         each = [(wires, wires.input.encode(examples)) for wires in self.members]
         batches: Any = JointBatches(
-            [wires.output.batches(rows, None, wires.input, tokens=tokens) for wires, rows in each]  # type: ignore[misc]
+            [wires.output.batches(rows, None, wires.input, tokens=tokens) for wires, rows in each]
         )
         return list(self.output.predict(model, batches, examples, decoding))
 
@@ -92,7 +93,7 @@ def ensemble_of(runs: Sequence[Trained], average: Average = "probabilities") -> 
     for other in others:
         refuse_other_vocabulary(first, other)
     device = device_of(first.model)
-    models = [run.model.to(device).eval() for run in runs]
+    models: list[Any] = [run.model.to(device).eval() for run in runs]
     return EnsembleWires(tuple(run.inputs for run in runs)), Ensemble(models, average)
 
 

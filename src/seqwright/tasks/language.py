@@ -45,7 +45,7 @@ class LanguageTask:
 
     def learnt_inputs(self, recipe: Recipe, data: TextData, tokenizer: Tokenizer | None = None) -> PlainText:
         """The tokenizer learnt from the training part, or a given one."""
-        return PlainText(tokenizer or Tokenizer.train(data.texts("train"), recipe.inputs))
+        return PlainText(tokenizer or Tokenizer.train(data.examples("train"), recipe.input))
 
     def loaded_inputs(self, folder: Path) -> PlainText:
         """The tokenizer of a run."""
@@ -88,10 +88,10 @@ class LanguageTask:
 
 def tokenised(recipe: Recipe, data: TextData, inputs: PlainText, part: PartName) -> TokenisedTexts:
     """A part of the corpus as token rows, from the cache where it is there."""
-    settings = recipe.inputs
+    settings = recipe.input
     longest = None if settings.joined else settings.longest
     return tokenised_texts(
-        data.texts(part),
+        data.examples(part),
         key=f"{data.fingerprint(part)} {inputs.fingerprint()}",
         encode=inputs.tokenizer.encode,
         decode=lambda ids: inputs.tokenizer.decode(ids.tolist()),
@@ -104,43 +104,43 @@ def batches_of(recipe: Recipe, inputs: PlainText, part: TokenisedTexts) -> TextB
     """The batches of a part: of joined documents windows or streams, as the model reads; otherwise a row for each, or
     for several.
     """
-    segment, tokens, seed = recipe.inputs.segment, recipe.training.tokens, recipe.training.seed
+    segment, tokens, seed = recipe.input.segment, recipe.training.tokens, recipe.training.seed
     begin, end = first_token(recipe, inputs), inputs.end
-    if recipe.inputs.joined and "windows" in _promises(recipe):
+    if recipe.input.joined and "windows" in _promises(recipe):
         return WindowBatches(part.rows, tokens=tokens, segment=segment, seed=seed, begin=begin, end=end)
-    if recipe.inputs.joined:
+    if recipe.input.joined:
         streams = max(1, tokens // segment)
         return StreamBatches(part.rows, streams=streams, segment=segment, begin=begin, end=end)
-    if recipe.inputs.packed:
+    if recipe.input.packed:
         return PackedBatches(part.rows, tokens=tokens, segment=segment, seed=seed, begin=begin, end=end)
     return Bucketed(part.rows, partial(texts, begin=begin, end=end), tokens=tokens, seed=seed, marks=1)
 
 
 def _promises(recipe: Recipe) -> frozenset[str]:
-    return model_row(recipe.model.kind, "language").promises
+    return model_row(recipe.model.kind, "language-modeling").promises
 
 
 def require_room(recipe: Recipe) -> None:
     """Refuse rows that the model cannot read: several documents in one, or more tokens than it has positions for."""
-    inputs, promises = recipe.inputs, _promises(recipe)
+    inputs, promises = recipe.input, _promises(recipe)
     if inputs.packed and "packs" not in promises:
         raise SettingError(
-            f"inputs.packed is true, but a model of the kind '{recipe.model.kind}' cannot keep documents in a row "
-            "apart; set inputs.packed=false"
+            f"input.rows is 'packed', but a model of the kind '{recipe.model.kind}' cannot keep documents in a row "
+            "apart; set input.rows=documents"
         )
     if "windows" not in promises:
         return
     context = recipe.model.context
     limit = f"but the model reads at most model.context = {context} tokens at once; lower the one or raise the other"
     if (inputs.joined or inputs.packed) and inputs.segment > context:
-        raise SettingError(f"inputs.segment is {inputs.segment}, {limit}")
+        raise SettingError(f"input.segment is {inputs.segment}, {limit}")
     if not inputs.joined and inputs.longest + 1 > context:
-        raise SettingError(f"inputs.longest is {inputs.longest} and one token begins each document, {limit}")
+        raise SettingError(f"input.longest is {inputs.longest} and one token begins each document, {limit}")
 
 
 def first_token(recipe: Recipe, inputs: PlainText) -> int:
     """What stands before a text: where all are joined, the end of the one before, since the model knows no other."""
-    return inputs.end if recipe.inputs.joined else inputs.begin
+    return inputs.end if recipe.input.joined else inputs.begin
 
 
 def validation(recipe: Recipe, inputs: PlainText, part: TokenisedTexts) -> Callable[[nn.Module], dict[str, float]]:
@@ -186,7 +186,7 @@ def likelihood_of(model: Any, batches: TextBatches, documents: int) -> Likelihoo
 def kept_texts(data: TextData, part: PartName, tokens: TokenisedTexts) -> Iterator[str]:
     """The documents that became rows, in the order of the rows."""
     kept = set(tokens.number_N.tolist())
-    return (text for number, text in enumerate(data.texts(part)) if number in kept)
+    return (text for number, text in enumerate(data.examples(part)) if number in kept)
 
 
 def _unknown(tokens: TokenisedTexts, tokenizer: Tokenizer) -> list[str]:

@@ -12,16 +12,12 @@ from torch import Tensor, nn
 
 from seqwright.batches import Ids
 from seqwright.batches.labelled import labelled
-from seqwright.batches.tagged import stretches, tagged
 from seqwright.batches.text import texts as running_text
 from seqwright.devices import device_of
 from seqwright.errors import RunError, SettingError
-from seqwright.inputs.masked_text import MaskedText
 from seqwright.inputs.plain_text import PlainText
-from seqwright.inputs.prompt import PromptInput
-from seqwright.inputs.question_text import QuestionText
-from seqwright.inputs.tagged_text import TaggedText
-from seqwright.inputs.text import TextInput
+from seqwright.inputs.sentences import SentencesInput
+from seqwright.inputs.spelling import Spelled, spelled_text
 from seqwright.tasks.wired import Wires
 
 
@@ -34,7 +30,7 @@ class Read(NamedTuple):
 
 @torch.inference_mode()
 def read_rows(
-    model: nn.Module, inputs: Any, rows: Sequence[Ids], *, first: int | None = None, side: str = "source"
+    model: nn.Module, inputs: Any, rows: Sequence[Any], *, first: int | None = None, side: str = "source"
 ) -> Read:
     """Let a model read rows of tokens; in a row of two texts the token that ends a text stands between them.
 
@@ -46,19 +42,14 @@ def read_rows(
     match inputs:
         case Wires() if side == "target":
             raise SettingError("what a translation makes of its target depends on a source; choose --side source")
-        case Wires():
-            batch = inputs.output.collate(inputs.input.stack(rows), None)
-            here(batch.to(home), None)
-            return Read(batch.input, int(begins(inputs.input)))
-        case TaggedText():
-            words = [stretch for row in rows for stretch in stretches([row], longest=len(row))]
-            sentence = tagged(words, end=inputs.end, begin=inputs.begin)
-            here(sentence.to(home), None)
-            return Read(sentence.input, int(inputs.begins))
-        case MaskedText() | QuestionText():
+        case Wires(input=SentencesInput()):
             text = labelled(rows, end=inputs.tokenizer.end, begin=inputs.tokenizer.begin)
             here.read(text.to(home))
             return Read(text.input, 1)
+        case Wires():
+            batch = inputs.output.collate(inputs.input.stack(rows), None)
+            here(batch.to(home), None)
+            return Read(batch.input, int(inputs.reads_tokens.begins))
         case PlainText():
             begin = inputs.tokenizer.begin if first is None else first
             running = running_text(rows, begin=begin, end=inputs.tokenizer.end)
@@ -70,21 +61,19 @@ def read_rows(
 
 def between(inputs: Any) -> list[int]:
     """What stands between two texts."""
-    if isinstance(inputs, Wires) and isinstance(inputs.input, TextInput):
-        return inputs.input.between
-    return [inputs.tokenizer.end]
+    return inputs.reads_tokens.between if isinstance(inputs, Wires) else [inputs.tokenizer.end]
 
 
-def begins(input: Any) -> bool:
-    """Whether a token stands before every text."""
-    return isinstance(input, PromptInput) or (isinstance(input, TextInput) and input.begins)
+def spelled(text: str, inputs: Any) -> Spelled:
+    """A typed text as the tokens that a model reads of it."""
+    return inputs.reads_tokens.spelled(text) if isinstance(inputs, Wires) else spelled_text(inputs.tokenizer, text)
 
 
-def joined(texts: Sequence[Ids], inputs: Any) -> Ids:
-    """The tokens of one text, or of two with what stands between them; what asks for an answer comes last."""
+def joined(texts: Sequence[Ids], inputs: Any) -> Any:
+    """The row of one text, or of two with what stands between them; what asks for an answer comes last."""
+    if isinstance(inputs, Wires):
+        return inputs.reads_tokens.joined(texts)
     parts: list[Ids] = [texts[0]]
     for later in texts[1:]:
         parts += [np.array(between(inputs)), later]
-    if isinstance(inputs, Wires) and isinstance(inputs.input, PromptInput):
-        parts.append(np.array([inputs.input.tokens.task]))
     return np.concatenate(parts).astype(np.int64)

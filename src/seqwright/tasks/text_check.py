@@ -35,12 +35,12 @@ def checked_texts(
     remarks: list[str] = []
     training: set[bytes] = set()
     for part, tokens in parts.items():
-        found = Found(data.texts(part), training)
+        found = Found(data.examples(part), training)
         if part == "train":
             training = found.documents
         rows.append(_row(part, found, tokens))
         remarks += _remarks(recipe, part, found, tokens)
-        unknown = inputs.tokenizer.unknown_characters(data.texts(part))
+        unknown = inputs.tokenizer.unknown_characters(data.examples(part))
         if unknown:
             common = " ".join(f"{character!r}×{count}" for character, count in unknown.most_common(5))
             remarks.append(f"characters of the {part} part that the vocabulary lacks: {len(unknown)} ({common})")
@@ -99,5 +99,5 @@ def _remarks(recipe: Recipe, part: PartName, found: Found, tokens: TokenisedText
     long, cut = tokens.kept.overlong, tokens.kept.cut
     if long or cut:
         fate = f"cut: {cut:,}" if cut else f"left out: {long:,}"
-        remarks.append(f"documents of the {part} part with over {recipe.inputs.longest} tokens, {fate}")
+        remarks.append(f"documents of the {part} part with over {recipe.input.longest} tokens, {fate}")
     return remarks

@@ -1,24 +1,27 @@
 """A task as input × output: how the two are learnt, how training gets its batches, and how a model is evaluated."""
 
-import hashlib
-import json
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
+import torch
 from torch import nn
 
 from seqwright.batches import Batches, Rows
 from seqwright.batches.bucketed import Bucketed
 from seqwright.data.examples import PartName
+from seqwright.devices import device_of
+from seqwright.errors import RunError
 from seqwright.inputs import Examples, Given, Input, Room
+from seqwright.inputs.spelling import ReadsTokens
 from seqwright.inputs.tokenizers import Tokenizer, tokenizer_of
+from seqwright.kinds import chosen
 from seqwright.lineage import model_row
-from seqwright.models.settings import ModelSettings
 from seqwright.outputs import Baselines, Output
 from seqwright.recipe import Recipe, with_suggestions
+from seqwright.settings import ModelSettings
 from seqwright.tasks import Checked, Evaluation, Prepared, refuse_missing_part, sample
 
 TOKENS_AT_ONCE = 8192  # in a batch of what a user asks about
@@ -42,8 +45,8 @@ class Part:
 class Wires(NamedTuple):
     """The input and the output of a run, learnt from its training part."""
 
-    input: Input[Any, Any]
-    output: Output[Any, Any, Any]
+    input: Any  # an Input
+    output: Any  # an Output
 
     @classmethod
     def learn(
@@ -65,6 +68,13 @@ class Wires(NamedTuple):
         """What cuts texts into tokens, where texts are read."""
         return tokenizer_of(self.input)
 
+    @property
+    def reads_tokens(self) -> ReadsTokens:
+        """The input, where it reads texts as tokens, for those who look at them."""
+        if not isinstance(self.input, ReadsTokens):
+            raise RunError("the model reads no texts, so that there is nothing to listen to")
+        return self.input
+
     def save(self, folder: Path) -> None:
         """Write both."""
         self.input.save(folder)
@@ -74,25 +84,29 @@ class Wires(NamedTuple):
         """What a model between the two is built with."""
         return {**self.input.sizes(), **self.output.sizes()}
 
-    def batches(self, examples: Iterable[Any], *, tokens: int, seed: int = 1) -> Batches[Any]:
+    def training_batches(self, examples: Iterable[Any], *, tokens: int, seed: int = 1) -> Batches[Any]:
         """The batches of examples in memory; a recipe's go through the token cache."""
         some = Given(examples)
         rows = self.input.encode(some, seed=seed)
-        return self.output.batches(
-            rows, self.output.encode(some, rows, seed=seed), self.input, tokens=tokens, seed=seed
-        )
+        targets = self.output.encode(some, rows, seed=seed)
+        found: Batches[Any] = self.output.batches(rows, targets, self.input, tokens=tokens, seed=seed)
+        return found
 
     def learning(self, recipe: Recipe, examples: Examples[Any], rows: Rows[Any]) -> Batches[Any]:
         """The batches of what can be learnt from."""
         training = recipe.training
         targets = self.output.encode(examples, rows, seed=training.seed)
-        return self.output.batches(rows, targets, self.input, tokens=training.tokens, seed=training.seed)
+        found: Batches[Any] = self.output.batches(rows, targets, self.input, tokens=training.tokens, seed=training.seed)
+        return found
 
     def losses(self, recipe: Recipe, model: nn.Module, examples: Examples[Any]) -> dict[str, float]:
         """The scores that need a pass of their own over the targets."""
         if not self.output.decodes:
             return {}
-        return self.output.losses(model.eval(), self.learning(recipe, examples, self.input.encode(examples)))
+        found: dict[str, float] = self.output.losses(
+            model.eval(), self.learning(recipe, examples, self.input.encode(examples))
+        )
+        return found
 
     def predict(self, model: nn.Module, given: Any, decoding: Any = None, tokens: int = TOKENS_AT_ONCE) -> Any:
         """A prediction for each thing of a list that a user gives; the one for anything else."""
@@ -104,8 +118,12 @@ class Wires(NamedTuple):
         self, model: nn.Module, examples: Examples[Any], decoding: Any = None, tokens: int = TOKENS_AT_ONCE
     ) -> list[Any]:
         """A prediction for each example: the one way, for everybody who asks."""
-        batches = self.output.batches(self.input.encode(examples), None, self.input, tokens=tokens)
-        return list(self.output.predict(model.eval(), batches, examples, decoding))
+        return list(self.output.predict(model.eval(), self.batches(examples, tokens), examples, decoding))
+
+    def batches(self, examples: Examples[Any], tokens: int = TOKENS_AT_ONCE) -> Batches[Any]:
+        """The batches of what is asked."""
+        found: Batches[Any] = self.output.batches(self.input.encode(examples), None, self.input, tokens=tokens)
+        return found
 
 
 class Wired:
@@ -131,7 +149,8 @@ class Wired:
             rows[part.part] = wires.input.encode(part, seed=recipe.training.seed)
             notes.append(f"{part.part}: {sentence_of(wires, part, rows[part.part])}")
         baseline, output = baselines_of(wires, data, "valid").sentence, wires.output
-        notes += [*output.remarks(), *([f"valid: baseline: {baseline}"] if baseline else [])]
+        notes += [*data.remarks(), *wires.input.warnings(), *output.remarks()]
+        notes += [f"valid: baseline: {baseline}"] if baseline else []
         evaluate = validation(recipe, wires, valid, rows["valid"])
         batches = wires.learning(recipe, train, rows["train"])
         return Prepared(batches, evaluate, output.score_names, output.lower_is_better, notes)
@@ -140,7 +159,7 @@ class Wired:
         """Every part encoded and looked at."""
         rows: list[tuple[str, ...]] = []
         facts: dict[str, str] = {}
-        remarks = [*data.remarks(), *wires.output.remarks()]
+        remarks = [*data.remarks(), *wires.input.warnings(), *wires.output.remarks()]
         training: dict[bytes, Any] = {}
         for name in data.parts():
             part = Part(data, name)
@@ -154,7 +173,7 @@ class Wired:
             facts[f"{name} part"] = sentence_of(wires, part, encoded)
             remarks += [*seen.remarks(wires), *wires.input.part_remarks(part), *wires.output.part_remarks(part)]
         train = Part(data, "train")
-        batches = wires.learning(recipe, train, wires.input.encode(train))
+        batches = wires.learning(recipe, train, wires.input.encode(train, seed=recipe.training.seed))
         facts |= {name.replace("_", " "): f"{size:,}" for name, size in wires.sizes().items()}
         facts |= tokens_per_batch(batches)
         facts |= {"padding": f"{100 * batches.padding():.1f} %"}
@@ -166,15 +185,19 @@ class Wired:
         self, recipe: Recipe, data: Any, wires: Wires, model: nn.Module, part: PartName, decoding: Any
     ) -> Evaluation:
         """Scores beside those of the baselines, and the prediction for every example."""
+        wires.output.refuse_model(recipe.model)
         refuse_missing_part(data, part)
         examples = Part(data, part)
         losses = wires.losses(recipe, model, examples)
         predictions = wires.predictions(model, examples, decoding, recipe.training.tokens)
+        written = wires.output.written(len(predictions))
+        told = "" if len(written) == len(predictions) else f"; {len(written):,} of them are written down"
         report, baselines = wires.output.report(predictions, examples), baselines_of(wires, data, part)
         further = wires.output.further_scores(
             lambda some: wires.predictions(model, some, decoding, recipe.training.tokens), examples
         )
         scores = {
+            **losses_of(recipe, wires, model, examples),
             **losses,
             **further,
             **wires.output.scores(predictions, examples),
@@ -186,28 +209,34 @@ class Wired:
             scores=scores,
             signatures={name: signatures[name] for name in scores if name in signatures},
             groups=report.groups,
-            answers=[
-                {**wires.input.example_fields(example), **wires.output.answer(prediction, example)}
-                for example, prediction in zip(examples, predictions, strict=True)
+            group_columns=report.group_columns,
+            answers=list(wires.output.answers(predictions, examples, wires.input)),
+            notes=[
+                f"{part}: {sentence_of(wires, examples, wires.input.encode(examples))}{told}",
+                *report.notes,
+                *baselines.notes,
             ],
-            notes=[f"{part}: {sentence_of(wires, examples, wires.input.encode(examples))}", *baselines.notes],
             picture=report.picture,
         )
 
 
 def room_of(recipe: Recipe) -> Room:
     """What the model of a recipe can read."""
-    begins = "begins" in model_row(recipe.model.kind, recipe.task).promises
-    return Room(begins, recipe.model.room if isinstance(recipe.model, ModelSettings) else None)
+    begins = "begins" in model_row(recipe.model.kind, recipe.family).promises
+    if not isinstance(recipe.model, ModelSettings):
+        return Room(begins, model=recipe.model)
+    return Room(begins, recipe.model.room, bounded=recipe.model.bounded, model=recipe.model)
 
 
 def validation(recipe: Recipe, wires: Wires, part: Part, rows: Rows[Any]) -> Callable[[nn.Module], dict[str, float]]:
     """Every score over the whole part, as an evaluation has them; what is searched for, greedily and of a sample."""
     output, tokens = wires.output, recipe.training.tokens
     if not output.decodes:
+        asked = wires.batches(part, tokens)
 
         def evaluate(model: nn.Module) -> dict[str, float]:
-            return output.scores(wires.predictions(model, part, tokens=tokens), part)
+            predictions = list(output.predict(model.eval(), asked, part, None))
+            return {**losses_of(recipe, wires, model, part), **output.scores(predictions, part)}
 
         return evaluate
     batches, read = wires.learning(recipe, part, rows), set(rows.example_N.tolist())
@@ -242,8 +271,26 @@ def alone(batches: Any) -> list[str]:
     return [f"{told}; the longest has {longest_N.max():,}"]
 
 
+@torch.inference_mode()
+def losses_of(recipe: Recipe, wires: Wires, model: nn.Module, part: Part) -> dict[str, float]:
+    """The mean loss over a part by the run's own objective, where the output is scored by that."""
+    if not wires.output.scored_by_objective:
+        return {}
+    kind = chosen("objective", recipe.objective.kind, recipe.task)
+    objective, device = kind.load(kind.thing)(recipe.objective), device_of(model)
+    total, count = 0.0, 0
+    rows = wires.input.encode(part)
+    tokens = max(recipe.training.tokens, TOKENS_AT_ONCE)
+    for batch in wires.output.batches(rows, wires.output.encode(part, rows), wires.input, tokens=tokens).once():
+        found, _ = objective(model.eval(), batch.to(device), None)
+        total, count = total + float(found.parts["loss"].sum), count + found.parts["loss"].over
+    return {"loss": total / count}
+
+
 def sentence_of(wires: Wires, part: Part, rows: Rows[Any]) -> str:
     """`3,837 texts (ham 3,338, spam 499); 2 without text were left out`."""
+    read: str
+    left_out: str
     read, left_out = wires.input.part_sentence(part, rows)
     return f"{read} {wires.output.part_sentence(part, rows)}".strip() + left_out
 
@@ -252,7 +299,8 @@ def baselines_of(wires: Wires, data: Any, part: PartName) -> Baselines:
     """How good simple rules are on a part."""
     if not wires.output.trained_here:
         return Baselines({}, "", [TRAINED_ELSEWHERE])
-    return wires.output.baselines(Part(data, "train"), Part(data, part), wires.input)
+    found: Baselines = wires.output.baselines(Part(data, "train"), Part(data, part), wires.input)
+    return found
 
 
 class Seen:
@@ -262,15 +310,14 @@ class Seen:
         self.part = part.part
         self.targets: dict[bytes, Any] = {}
         self.counts: Counter[str] = Counter()
-        read = set(rows.example_N.tolist())
+        read = wires.input.read_examples(rows)
         for number, example in enumerate(part):
             self.counts["examples"] += 1
             target = wires.output.target(example)
             if number not in read or target is None:
                 self.counts["unread"] += 1
                 continue
-            fields = json.dumps(wires.input.example_fields(example))
-            digest = hashlib.blake2b(fields.encode(), digest_size=8).digest()
+            digest = wires.input.digest(example)
             self.counts["duplicates"] += digest in self.targets
             self.counts["contradictions"] += self.targets.get(digest, target) != target
             self.counts["shared"] += digest in training

@@ -18,7 +18,7 @@ from torch import Tensor, nn
 
 from seqwright.batches import Batches, Place
 from seqwright.batches.ahead import Ahead
-from seqwright.devices import computes_bfloat16, device_of
+from seqwright.devices import computes_bfloat16, cores, device_of
 from seqwright.errors import RunError, SettingError, UserError
 from seqwright.objectives.objective import Objective
 from seqwright.training.averages import Average, LastCheckpoints, Moving
@@ -105,7 +105,7 @@ class Fitting:
         if self.world.size > 1 and self._start(batches.after(Place())) is not None:
             raise SettingError(
                 "each batch goes on from the one before, which several processes cannot share; train in one, or keep "
-                "the documents apart with inputs.joined=false"
+                "the documents apart with input.rows=documents"
             )
         both = nn.ModuleDict({"model": model, "objective": objective})
         self.parameters = {name: p for name, p in both.named_parameters() if p.requires_grad}
@@ -189,9 +189,14 @@ class Fitting:
         """This process's share of the step's micro-batches, each with its number; those of the next step are begun."""
         mine, self.place = self._share(self.place)
         made = {i: self.ahead.at(place).to(self.device) for i, place in mine.items()}
-        if self.step + 1 < self.settings.steps and not self._read_all():
+        if self._spare_core and self.step + 1 < self.settings.steps and not self._read_all():
             self.ahead.expect(self._share(self.place)[0].values())
         return [(i, self.objective.prepare(self.model, batch)) for i, batch in made.items()]
+
+    @property
+    def _spare_core(self) -> bool:
+        """Whether a thread can make batches without taking a core from the model, whose own threads wait spinning."""
+        return self.device.type != "cpu" or torch.get_num_threads() < cores()
 
     def _share(self, place: Place) -> tuple[dict[int, Place], Place]:
         """The places of this process's micro-batches of a step that begins at a place, and where the next begins."""

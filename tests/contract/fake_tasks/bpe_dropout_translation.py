@@ -7,7 +7,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 
 from seqwright.batches import Ids, Rows
-from seqwright.inputs import Examples, Input, Room
+from seqwright.inputs import Examples, Room
 from tests.contract.fake_tasks.parts import Drawn, Example, Words, WrittenText, ids, readable
 
 DROPPED = 0.5
@@ -20,7 +20,7 @@ class Pieces(Words):
     key: ClassVar[str] = "source"
 
     @classmethod
-    def learn(cls, train: Examples[Example], settings: Any, *, room: Room, like: Input[Any, Any] | None) -> Self:
+    def learn(cls, train: Examples[Example], settings: Any, *, room: Room, like: Any = None) -> Self:
         words = {word for example in train for word in cls.split(example[cls.key])}
         return cls(tuple(sorted(words | set("".join(words)))))
 

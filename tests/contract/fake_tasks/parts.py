@@ -117,10 +117,10 @@ class FakeOutput(Output[Example, BatchT, PredictionT]):
     def baselines(self, train: Examples[Example], part: Examples[Example], input: Input[Example, Any]) -> Baselines:
         return Baselines({}, "", ["a fake has no baseline"])
 
-    def line(self, prediction: PredictionT) -> str:
+    def line(self, prediction: PredictionT, top: int = 1) -> str:
         return str(prediction)
 
-    def fields(self, prediction: PredictionT) -> dict[str, Any]:
+    def fields(self, prediction: PredictionT, top: int = 1) -> dict[str, Any]:
         return {"prediction": prediction}
 
     def sizes(self) -> dict[str, Any]:
@@ -197,7 +197,7 @@ class Words(FakeInput):
     marks: ClassVar[int] = 1
 
     @classmethod
-    def learn(cls, train: Examples[Example], settings: Any, *, room: Room, like: Input[Any, Any] | None) -> Self:
+    def learn(cls, train: Examples[Example], settings: Any, *, room: Room, like: Any = None) -> Self:
         return cls(tuple(sorted({word for example in train for word in cls.split(example[cls.key])})))
 
     @staticmethod
@@ -224,7 +224,7 @@ class Frames(FakeInput):
     key: ClassVar[str] = "frames"
 
     @classmethod
-    def learn(cls, train: Examples[Example], settings: Any, *, room: Room, like: Input[Any, Any] | None) -> Self:
+    def learn(cls, train: Examples[Example], settings: Any, *, room: Room, like: Any = None) -> Self:
         every_LX = np.concatenate(readable(train, cls.key)[0])
         return cls(float(np.abs(every_LX).max()), every_LX.shape[1])
 

@@ -200,7 +200,7 @@ def test_a_run_is_judged_on_data_of_another_kind(jobs: list[str], tmp_path: Path
 
 
 def test_a_row_with_a_teacher_is_refused_in_a_sentence(tmp_path: Path) -> None:
-    row = '[[rows]]\nrecipe = "sst2-bert"\nobjective = { kind = "distilled-labels", teacher = "runs/x" }\n'
+    row = '[[rows]]\nrecipe = "sst2-bert"\nobjective = { kind = "label-distillation", teacher = "runs/x" }\n'
     with pytest.raises(SettingError, match="row 'sst2-bert': it has a teacher, whom no comparison asks; distil it"):
         plan_of(tmp_path, row)
 
@@ -270,7 +270,7 @@ def test_a_budget_of_tokens_is_what_is_learnt_from(jobs: list[str], tmp_path: Pa
 def test_language_models_and_a_run_that_is_there(jobs: list[str], tmp_path: Path) -> None:
     (tmp_path / "text.txt").write_text("".join(f"{'ab' * (i % 7)} {i}\n" for i in range(200)), encoding="utf-8")
     recipe = f"""
-inputs = {{ kind = "characters", joined = false }}
+input = {{ tokenizer = "characters", rows = "documents" }}
 data = {{ kind = "text", train = "{tmp_path}/text.txt", valid = "10%", test = "20%" }}
 """
     (tmp_path / "pairs.toml").write_text(recipe + 'model = { kind = "ngram", order = 2, smoothing = "add-k" }')
@@ -325,7 +325,7 @@ model.kind = "gru"
 """
     recipe = f"""
 data = {{ kind = "labelled", train = "{tmp_path}/films.tsv", valid = "10%", test = "20%" }}
-inputs = {{ kind = "words" }}
+input = {{ tokenizer = "words" }}
 model = {{ kind = "lstm", width = 8 }}
 """
     (tmp_path / "films.toml").write_text(recipe, encoding="utf-8")
@@ -344,7 +344,7 @@ model = {{ kind = "lstm", width = 8 }}
 def test_the_interval_of_many_windows_is_that_of_a_sample(
     jobs: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("seqwright.tasks.forecasting.VALUES_KEPT", 30 * 60)
+    monkeypatch.setattr("seqwright.outputs.values.VALUES_KEPT", 30 * 60)
     text = "threads = 1\nresamples = 40\ndata = { examples = 60, valid = 11, test = 90 }\ntraining = { epochs = 1 }\n"
     plan = plan_of(tmp_path, text + '[[rows]]\nrecipe = "waves-dense"\n')
     _, found = compared(plan)

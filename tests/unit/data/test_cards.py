@@ -78,7 +78,7 @@ def test_a_card_describes_the_real_files(known: Card, shared_data: Path) -> None
 @pytest.mark.parametrize("known", MADE.values(), ids=MADE)
 def test_a_card_without_files_makes_its_examples(known: Card) -> None:
     data = known.open()
-    gives = {"pairs": "pairs", "text": "texts", "tagged": "sentences", "questions": "questions", "series": "series"}
+    gives = {"pairs": "pairs", "text": "texts", "questions": "questions", "series": "series"}
     examples = getattr(data, gives.get(known.kind, "examples"))
     assert {"train", "valid"} <= set(data.parts())
     assert next(iter(examples("valid"))) is not None

@@ -29,7 +29,7 @@ def source(library: Path, megabytes: float | None = None, valid: str = "10%", te
 
 
 def names(data: PythonSource) -> list[str]:
-    texts = chain(*(data.texts(part) for part in data.parts()))
+    texts = chain(*(data.examples(part) for part in data.parts()))
     return [text.splitlines()[0].removeprefix("# ") for text in texts]
 
 
@@ -41,7 +41,7 @@ def test_every_module_of_the_library_is_in_one_part(library: Path) -> None:
 
 
 def test_modules_come_in_the_order_of_their_names(library: Path) -> None:
-    train = [text.splitlines()[0] for text in source(library).texts("train")]
+    train = [text.splitlines()[0] for text in source(library).examples("train")]
     assert len(train) > 30
     assert train == sorted(train)
 
@@ -57,14 +57,14 @@ def test_a_limit_takes_a_sample_of_whole_modules(library: Path) -> None:
 def test_a_module_is_read_in_the_encoding_it_declares(library: Path) -> None:
     for name in LIBRARY:
         (library / name).write_bytes("# coding: latin-1\n# größer\r\n".encode("latin-1"))
-    assert next(source(library).texts("train")) == "# coding: latin-1\n# größer\n"
+    assert next(source(library).examples("train")) == "# coding: latin-1\n# größer\n"
 
 
 def test_a_module_that_cannot_be_read_is_named(library: Path) -> None:
     for name in LIBRARY:
         (library / name).write_bytes(b"# gr\xf6\xdfer\n")
     with pytest.raises(DataError, match=r"\.py cannot be read"):
-        next(source(library).texts("train"))
+        next(source(library).examples("train"))
 
 
 def test_the_fingerprint_follows_the_modules_and_the_version(library: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -81,9 +81,9 @@ def test_the_fingerprint_follows_the_modules_and_the_version(library: Path, monk
 
 def test_the_real_library_is_python() -> None:
     data = PythonSource(PythonSourceSettings(megabytes=0.5, valid="20%", test="20%"))
-    for text in data.texts("valid"):
+    for text in data.examples("valid"):
         ast.parse(text)
-    assert 300_000 < sum(len(text) for part in data.parts() for text in data.texts(part)) <= 500_000
+    assert 300_000 < sum(len(text) for part in data.parts() for text in data.examples(part)) <= 500_000
 
 
 def test_a_python_without_source_is_refused(tmp_path: Path) -> None:
@@ -98,7 +98,7 @@ def test_a_part_without_a_document_is_refused(library: Path) -> None:
 
 def test_the_reference_is_prose() -> None:
     data: TextData = Reference(ReferenceSettings())
-    found = {part: list(data.texts(part)) for part in data.parts()}
+    found = {part: list(data.examples(part)) for part in data.parts()}
     assert list(found) == ["train", "valid", "test"]
     whole = "".join(chain(*found.values()))
     assert len(whole) > 300_000

@@ -15,9 +15,6 @@ from seqwright.data.labelled import (
     LabelledFiles,
     LabelledFilesSettings,
     other_files,
-    rare_labels,
-    refuse_unknown_labels,
-    training_labels,
     usable,
 )
 from seqwright.data.labelled_tables import Example
@@ -262,42 +259,6 @@ def test_what_cannot_be_read_is_refused_with_a_sentence(
 def test_a_missing_file_is_told_with_the_nearest_name() -> None:
     with pytest.raises(DataError, match=r"there is no file valit.tsv.*Did you mean 'valid.tsv'"):
         read("valit.tsv")
-
-
-def test_labels_are_counted_numbers_by_size_and_words_by_the_alphabet() -> None:
-    write("a.tsv", table(*((f"t{number}", label) for number, label in enumerate(["10", "b", "9", "a", "9", ""]))))
-    assert list(training_labels(data("a.tsv")).items()) == [("9", 2), ("10", 1), ("a", 1), ("b", 1)]
-
-
-@pytest.mark.parametrize(
-    ("rows", "sentence"),
-    [
-        ([("", "ham"), ("x", "")], "no row of the training part has both a text and a label"),
-        ([("x", "ham"), ("y", "ham")], "every text of the training part has the label 'ham'"),
-        ([("ham", f"message {n}") for n in range(30)], "30 different labels, such as 'message 0'.*data.text=2"),
-        ([(f"{n}", f"label {n % 1001}") for n in range(9009)], "1,001 different labels"),
-    ],
-)
-def test_labels_that_are_none_are_refused(rows: list[tuple[str, str]], sentence: str) -> None:
-    write("a.tsv", table(*rows))
-    with pytest.raises(DataError, match=sentence):
-        training_labels(data("a.tsv"))
-
-
-def test_a_small_table_may_have_almost_as_many_labels_as_texts() -> None:
-    write("a.tsv", table(("x", "a"), ("y", "b"), ("z", "c")))
-    assert training_labels(data("a.tsv")) == {"a": 1, "b": 1, "c": 1}
-
-
-def test_a_label_that_training_lacks_is_refused() -> None:
-    with pytest.raises(DataError, match=r"the test part has the label 'spam ' \(3 texts\).*Did you mean 'spam'"):
-        refuse_unknown_labels("test", {"ham": 9, "spam ": 3}, ["ham", "spam"])
-    refuse_unknown_labels("test", {"ham": 9}, ["ham", "spam"])
-
-
-def test_labels_that_occur_once_are_remarked_on() -> None:
-    assert rare_labels({"a": 2, "b": 5}) == []
-    assert "only one text of the training part has: 'b', 'd'" in rare_labels({"a": 2, "b": 1, "d": 1})[0]
 
 
 # Cards

@@ -11,9 +11,7 @@ from seqwright.data.labelled import (
     LabelledFiles,
     LabelledFilesSettings,
     is_blank,
-    of_pairs,
     other_files,
-    rating_of,
     usable,
 )
 from seqwright.data.labelled_tables import Example
@@ -52,7 +50,6 @@ def test_two_names_that_belong_together_are_a_pair(first: str, second: str) -> N
     assert read(table) == WANTED
     records = [{"label": e.label, first: e.text, second: e.second} for e in WANTED]
     assert read(write("a.jsonl", *map(json.dumps, records))) == WANTED
-    assert of_pairs(data(table))
 
 
 def test_a_second_text_is_chosen_by_number_or_by_name() -> None:
@@ -61,7 +58,7 @@ def test_a_second_text_is_chosen_by_number_or_by_name() -> None:
     named = write("b.csv", "text,label,other", "a cat,yes,an animal", "a dog,no,a cat")
     assert read(named, second="other") == WANTED
     assert read(named) == [Example("a cat", "yes"), Example("a dog", "no")]  # nothing says that it is a pair
-    assert not of_pairs(data(named))
+    assert all(example.second is None for example in read(named))
     record = {"text": "a cat", "label": "yes", "other": "an animal"}
     assert read(write("c.jsonl", json.dumps(record)), second="other") == WANTED[:1]
 
@@ -127,13 +124,6 @@ def test_what_has_no_columns_has_no_second_one() -> None:
         data(write("a.jsonl", "{}"), second=3)
 
 
-def test_a_rating_is_a_number() -> None:
-    assert [rating_of(Example("x", label), "train") for label in ("3.5", "-1", "+.5", "2e1")] == [3.5, -1.0, 0.5, 20.0]
-    for label in ("good", "nan", "1,5", "inf", "3 stars"):
-        with pytest.raises(DataError, match=rf"the valid part has the label '{label}', for 'a cat'.* must be a number"):
-            rating_of(Example("a cat", label), "valid")
-
-
 def test_the_cards_of_glue_are_read_from_one_folder(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("SEQWRIGHT_DATA", str(folder))
     for part in ("train", "dev"):
@@ -159,7 +149,7 @@ def test_published_glue_is_what_the_cards_say(shared_data: Path, monkeypatch: py
         corpus = known.open()
         counts = {part: sum(1 for _ in corpus.examples(part)) for part in corpus.parts()}
         assert (counts["train"] + counts["valid"], counts["test"]) == (known.examples["train"], known.examples["test"])
-        assert of_pairs(corpus) == (name != "cola")
+        assert (next(corpus.examples("train")).second is None) == (name == "cola")
 
 
 def test_other_pairs_are_read_like_the_runs_own() -> None:

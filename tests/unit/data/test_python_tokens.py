@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from seqwright.data.python_tokens import PythonTokens, PythonTokensSettings, statements
-from seqwright.data.tagged import TaggedData, training_tags
+from seqwright.data.tagged import TaggedData
 from seqwright.inputs.word_splits import cut_as_code
 
 
@@ -73,7 +73,7 @@ def real() -> TaggedData:
 
 
 def test_the_real_library_has_every_tag_and_no_module_in_two_parts(real: TaggedData) -> None:
-    assert len(training_tags(real)) == 15
+    assert len({tag for sentence in real.examples("train") for tag in sentence.tags}) == 15
     assert real.parts() == ["train", "valid", "test"]
     assert real.paths() == []
     assert len({real.fingerprint(part) for part in real.parts()}) == 3
@@ -94,7 +94,7 @@ def test_it_finds_as_many_of_each_as_the_tree_has() -> None:
 
 def test_typed_code_is_cut_like_the_source(real: TaggedData) -> None:
     """A statement whose tokens are written with spaces between them is cut into the same tokens."""
-    sentences = [sentence.words for sentence in real.sentences("valid")]
+    sentences = [sentence.words for sentence in real.examples("valid")]
     assert len(sentences) > 100
     for words in sentences:
         assert cut_as_code(" ".join(words)) == list(words)

@@ -51,7 +51,7 @@ def test_an_article_goes_from_its_title_to_the_next(tmp_path: Path) -> None:
     (tmp_path / "more.txt").write_text("without a title\n", encoding="utf-8")
     files = (str(tmp_path / "wiki.txt"), str(tmp_path / "more.txt"))
     data = TextFiles(TextFilesSettings(train=files, valid=files[:1], documents="articles"))
-    found = [sentences(text) for text in data.texts("train")]
+    found = [sentences(text) for text in data.examples("train")]
     assert found == [
         ["= Robert =", "Robert is an actor .", "= = Career = =", "In a formula ( J", "= 7 / 2 =", ") nothing begins ."],
         ["= X =", "X is a letter ."],

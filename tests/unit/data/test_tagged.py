@@ -8,7 +8,7 @@ import pytest
 from pydantic import ValidationError
 
 from seqwright.data.cards import CardSettings, card, open_card
-from seqwright.data.tagged import TaggedFiles, TaggedFilesSettings, rare_tags, training_tags, with_known_tags
+from seqwright.data.tagged import TaggedFiles, TaggedFilesSettings
 from seqwright.errors import DataError, SettingError
 
 WANTED = [(("Ada", "wrote", "."), ("B-per", "O", "O")), (("In", "New", "York"), ("O", "B-loc", "I-loc"))]
@@ -27,7 +27,7 @@ def data(train: str, **settings: Any) -> TaggedFiles:
 
 
 def read(train: str, **settings: Any) -> list[tuple[tuple[str, ...], tuple[str, ...]]]:
-    return [(sentence.words, sentence.tags) for sentence in data(train, **settings).sentences("train")]
+    return [(sentence.words, sentence.tags) for sentence in data(train, **settings).examples("train")]
 
 
 def write(name: str, text: str) -> str:
@@ -80,7 +80,7 @@ def test_of_conll_u_the_universal_parts_of_speech_are_read() -> None:
 
 def test_a_sentence_says_where_it_stands() -> None:
     name = write("a.conll", "\na X\n\n\nb Y\nc Y\n")
-    assert [sentence.where for sentence in data(name).sentences("train")] == ["a.conll:2", "a.conll:5"]
+    assert [sentence.where for sentence in data(name).examples("train")] == ["a.conll:2", "a.conll:5"]
 
 
 # What users get wrong
@@ -126,32 +126,6 @@ def test_settings_that_contradict_each_other_are_refused(settings: dict[str, Any
         data("a.conll", tag=0)
 
 
-def test_a_tag_that_training_lacks_is_refused_with_its_place() -> None:
-    valid = write("b.conll", "a X\n\nb Y\nc ZZ\n")
-    files = data(write("a.conll", "a X\nb Y\n"), valid=valid)
-    with pytest.raises(DataError, match=r"the valid part has the tag 'ZZ', first in the sentence at b\.conll:3, but"):
-        list(with_known_tags(files, "valid", ("X", "Y")))
-    assert len(list(with_known_tags(files, "valid", ("X", "Y", "ZZ")))) == 2
-
-
-def test_one_tag_only_is_refused() -> None:
-    with pytest.raises(DataError, match="every word of the training part has the tag 'X'"):
-        training_tags(data(write("a.conll", "a X\nb X\n")))
-
-
-def test_another_column_in_place_of_the_tags_is_refused() -> None:
-    rows = "".join(f"w{number} {number}\n" for number in range(40))
-    with pytest.raises(DataError, match=r"40 words .* have 40 different tags, such as '0', '1': that looks like"):
-        training_tags(data(write("a.conll", rows)))
-
-
-def test_tags_are_counted_by_the_alphabet() -> None:
-    counts = training_tags(data(write("a.conll", columns("\t"))))
-    assert list(counts.items()) == [("B-loc", 1), ("B-per", 1), ("I-loc", 1), ("O", 3)]
-    assert rare_tags(counts)[0].startswith("tags that only one word of the training part has: 'B-loc', 'B-per', ")
-    assert rare_tags({"a": 2}) == []
-
-
 # Shares
 
 
@@ -159,12 +133,12 @@ def test_shares_part_the_file_by_the_sentence_alone() -> None:
     rows = [f"word{number} X\nend Y\n" for number in range(400)]
     name, turned = write("a.conll", "\n".join(rows)), write("b.conll", "\n".join(reversed(rows)))
     parts, others = (data(file, valid="20%", test="10%") for file in (name, turned))
-    found = {part: {sentence.words for sentence in parts.sentences(part)} for part in parts.parts()}
+    found = {part: {sentence.words for sentence in parts.examples(part)} for part in parts.parts()}
     assert sum(map(len, found.values())) == len(set.union(*found.values())) == 400
     assert 50 < len(found["valid"]) < 110
     assert 20 < len(found["test"]) < 65
     for part in parts.parts():
-        assert {sentence.words for sentence in others.sentences(part)} == found[part]
+        assert {sentence.words for sentence in others.examples(part)} == found[part]
 
 
 def test_the_fingerprint_follows_content_columns_and_shares() -> None:
@@ -178,7 +152,7 @@ def test_the_fingerprint_follows_content_columns_and_shares() -> None:
 
 def test_a_part_that_is_not_there_is_refused() -> None:
     with pytest.raises(DataError, match=r"there is no test part: set data\.test"):
-        list(data(write("a.conll", columns(" "))).sentences("test"))
+        list(data(write("a.conll", columns(" "))).examples("test"))
 
 
 # Cards
@@ -187,8 +161,8 @@ def test_a_part_that_is_not_there_is_refused() -> None:
 def test_the_card_counts_the_real_sentences(shared_data: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("SEQWRIGHT_DATA", str(shared_data))
     corpus = card("wnut17").open()
-    assert {part: len(list(corpus.sentences(part))) for part in corpus.parts()} == card("wnut17").examples
-    first = next(corpus.sentences("train"))
+    assert {part: len(list(corpus.examples(part))) for part in corpus.parts()} == card("wnut17").examples
+    first = next(corpus.examples("train"))
     assert (first.words[0], first.tags[14:17]) == ("@paulwalk", ("B-location", "I-location", "I-location"))
 
 

@@ -33,7 +33,7 @@ def corpus(
 
 
 def every(data: TextData) -> dict[PartName, list[str]]:
-    return {part: list(data.texts(part)) for part in data.parts()}
+    return {part: list(data.examples(part)) for part in data.parts()}
 
 
 # Documents
@@ -42,30 +42,30 @@ def every(data: TextData) -> dict[PartName, list[str]]:
 @pytest.mark.parametrize("name", ["poem.txt", "poem.txt.gz"])
 def test_each_line_is_a_document_and_blank_ones_are_left_to_the_cache(tmp_path: Path, name: str) -> None:
     path = written(tmp_path, name, POEM)
-    found = list(corpus(path, valid=path).texts("train"))
+    found = list(corpus(path, valid=path).examples("train"))
     assert found == ["Roses are red", "", "violets  are\tblue", "  ", " ", "sugar", "is sweet"]
 
 
 def test_blank_lines_separate_paragraphs(tmp_path: Path) -> None:
     path = written(tmp_path, "poem.txt", POEM)
-    found = list(corpus(path, valid=path, documents="paragraphs").texts("train"))
+    found = list(corpus(path, valid=path, documents="paragraphs").examples("train"))
     assert found == ["Roses are red", "violets  are\tblue", "sugar\nis sweet"]
 
 
 def test_a_paragraph_does_not_go_on_in_the_next_file(tmp_path: Path) -> None:
     files = (written(tmp_path, "a", "one\ntwo\n"), written(tmp_path, "b", "three\n"))
-    assert list(corpus(files, valid=files, documents="paragraphs").texts("valid")) == ["one\ntwo", "three"]
+    assert list(corpus(files, valid=files, documents="paragraphs").examples("valid")) == ["one\ntwo", "three"]
 
 
 def test_each_file_is_a_document_to_the_last_space(tmp_path: Path) -> None:
     files = (written(tmp_path, "a.txt", POEM), written(tmp_path, "b.txt.gz", "\tx\r\ny"))
-    found = list(corpus(files, valid=files, documents="files").texts("train"))
+    found = list(corpus(files, valid=files, documents="files").examples("train"))
     assert found == [POEM, "\tx\ny\n"]
 
 
 def test_lines_end_at_line_feeds_alone(tmp_path: Path) -> None:
     path = written(tmp_path, "odd.txt", "\ufeffa\u2028b\x0bc\x85d\r\ne\n")
-    assert list(corpus(path, valid=path).texts("train")) == ["a\u2028b\x0bc\x85d", "e"]
+    assert list(corpus(path, valid=path).examples("train")) == ["a\u2028b\x0bc\x85d", "e"]
 
 
 # Parts
@@ -125,7 +125,7 @@ def test_without_a_test_setting_there_is_no_test_part(tmp_path: Path) -> None:
     data = corpus(written(tmp_path, "many.txt", MANY))
     assert data.parts() == ["train", "valid"]
     with pytest.raises(DataError, match=r"no test part: set data\.test"):
-        next(data.texts("test"))
+        next(data.examples("test"))
 
 
 def test_one_document_cannot_be_scattered(tmp_path: Path) -> None:
@@ -137,7 +137,7 @@ def test_one_document_cannot_be_scattered(tmp_path: Path) -> None:
 def test_an_empty_share_is_refused(tmp_path: Path) -> None:
     data = corpus(written(tmp_path, "two.txt", "a\nb\n"), valid="1%", split="end")
     with pytest.raises(DataError, match=r"valid part is empty.*give more text"):
-        list(data.texts("valid"))
+        list(data.examples("valid"))
 
 
 def test_every_file_is_named_once(tmp_path: Path) -> None:
@@ -185,7 +185,7 @@ def test_damaged_text_is_named_with_its_line(tmp_path: Path, content: bytes, wor
     path = str(tmp_path / "bad.txt")
     for split in ("scattered", "end"):
         with pytest.raises(DataError) as error:
-            list(corpus(path, valid="50%", split=split).texts("train"))
+            list(corpus(path, valid="50%", split=split).examples("train"))
         assert all(word in str(error.value) for word in words)
 
 
@@ -193,7 +193,7 @@ def test_a_damaged_gzip_file_is_named(tmp_path: Path) -> None:
     path = tmp_path / "cut.txt.gz"
     path.write_bytes(gzip.compress(MANY.encode())[:-20])
     with pytest.raises(DataError, match=r"cut\.txt\.gz is a damaged gzip file"):
-        list(corpus(str(path)).texts("train"))
+        list(corpus(str(path)).examples("train"))
 
 
 def test_a_missing_file_is_refused_at_once(tmp_path: Path) -> None:

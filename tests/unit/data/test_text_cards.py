@@ -50,7 +50,7 @@ def test_the_last_tenth_of_shakespeare_is_held_out(shared_data: Path, monkeypatc
         pytest.skip(f"{path} is not there")
     monkeypatch.setenv("SEQWRIGHT_DATA", str(shared_data))
     data = corpus("tinyshakespeare")
-    (train,), (valid,) = data.texts("train"), data.texts("valid")
+    (train,), (valid,) = data.examples("train"), data.examples("valid")
     assert train + valid == path.read_text(encoding="utf-8")
     assert len(valid) == pytest.approx(111_540, abs=100)
     assert train.endswith("\n")
@@ -60,7 +60,7 @@ def test_a_corpus_with_two_files_has_them_as_parts(own: Path) -> None:
     put(own / "wikitext2", "train_article_permuted.txt.gz", " = A = \n \n text \n")
     put(own / "wikitext2", "valid.txt.gz", " = B = \n")
     data = corpus("wikitext2")
-    assert {part: list(data.texts(part)) for part in data.parts()} == {
+    assert {part: list(data.examples(part)) for part in data.parts()} == {
         "train": ["= A =", "", "text"],
         "valid": ["= B ="],
     }
@@ -71,7 +71,7 @@ def test_a_name_is_in_one_part_only(own: Path) -> None:
     names = [f"name{n % 300}" for n in range(400)]
     put(own / "names", "names.txt", "\n".join(names))
     data = corpus("names")
-    found = {part: set(data.texts(part)) for part in data.parts()}
+    found = {part: set(data.examples(part)) for part in data.parts()}
     assert list(found) == ["train", "valid", "test"]
     assert set.union(*found.values()) == set(names)
     assert sum(map(len, found.values())) == 300

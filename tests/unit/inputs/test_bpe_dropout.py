@@ -86,7 +86,7 @@ def test_segmentations_are_as_frequent_as_algorithm_1_has_them(probability: floa
 def test_only_bpe_has_merges_to_drop() -> None:
     kinds: list[Kind] = ["characters", "words", "unigram", "wordpiece"]
     for kind in kinds:
-        other = Tokenizer.train(CORPUS, TokenizerSettings(kind=kind))
+        other = Tokenizer.train(CORPUS, TokenizerSettings(tokenizer=kind))
         with pytest.raises(SettingError, match=f"is of kind '{kind}'"):
             BPEDropout(other, 0.1)
 

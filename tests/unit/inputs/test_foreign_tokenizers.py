@@ -10,15 +10,17 @@ import pytest
 import tokenizers
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from seqwright.inputs.labelled_text import LabelledText, LabelledTextSettings
+from seqwright.inputs.question_text import QuestionText, QuestionTextSettings
 from tokenizers import AddedToken, Regex, decoders, models, normalizers, pre_tokenizers, processors, trainers
 
 from seqwright.batches.questions import Window, asked
+from seqwright.data.labelled_tables import Example
 from seqwright.errors import RunError, SettingError
+from seqwright.inputs import Given
 from seqwright.inputs.bpe_dropout import BPEDropout
 from seqwright.inputs.foreign_tokenizers import ForeignTokenizer
-from seqwright.inputs.question_text import QuestionText, QuestionTextSettings
 from seqwright.inputs.tokenizers import Tokenizer
+from tests.wires import text_input
 
 CORPUS = ["the quick brown fox jumps over the lazy dog.", "the dog, a lazy one, slept until 23:10", "naïve café 猫"] * 5
 NAMES = {
@@ -238,12 +240,11 @@ def test_what_stands_between_two_texts_is_what_the_file_puts_there() -> None:
     roberta = ForeignTokenizer.checked(library)
     assert (roberta.between, ForeignTokenizer.checked(bert()).between) == (2, 1)
     assert ForeignTokenizer.checked(gpt2()).between == 1
-    settings_of_pairs = LabelledTextSettings(longest=50)
-    pairs = LabelledText.learnt((), {"a": 1, "b": 1}, settings_of_pairs, roberta, begins=True, pairs=True)
+    pairs = text_input(roberta, longest=50, begins=True, pairs=True)
     first, second = "the quick fox", "the lazy dog"
-    (row,) = pairs.encode([first], [second])
-    assert [roberta.begin, *row.tolist(), roberta.end] == library.encode(first, second).ids
-    sizes = QuestionTextSettings(longest=60, question=30, stride=10)
+    rows = pairs.encode(Given([Example(first, "", second)]))
+    assert pairs.stack(rows.take(rows.example_N, None))["input_B"][0].tolist() == library.encode(first, second).ids
+    sizes = QuestionTextSettings(longest=60, longest_question=30, stride=10)
     asking = QuestionText.learnt((), sizes, roberta, unanswerable=True)
     (question,), context = asking.encode_questions([first]), asking.encode_context(second)
     batch = asked([Window(question, context.tokens)], begin=roberta.begin, end=roberta.end)

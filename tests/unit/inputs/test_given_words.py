@@ -32,13 +32,13 @@ def test_a_word_is_whatever_stands_between_white_space(text: str, numbers: list[
 
 
 def test_spellings_are_all_different_and_without_a_space() -> None:
-    plain = Tokenizer.train(["the cat, the"], TokenizerSettings(kind="words"))
+    plain = Tokenizer.train(["the cat, the"], TokenizerSettings(tokenizer="words"))
     assert plain.spellings()[4:] == ["▁", "▁the", ",", "▁cat"]  # `cat` could also stand after a bracket
 
 
 def test_a_word_that_is_spelled_like_a_reserved_token_is_another() -> None:
     """As `<unk>` in WikiText-2."""
-    learnt = Tokenizer.train(["the <unk> <s>"], TokenizerSettings(kind="spaced"))
+    learnt = Tokenizer.train(["the <unk> <s>"], TokenizerSettings(tokenizer="whitespace"))
     given = Tokenizer.of_words(learnt.spellings()[4:])
     for tokenizer in (learnt, given):
         assert tokenizer.spellings() == ["<pad>", "<unk>", "<s>", "</s>", "▁", "▁<s>", "▁<unk>", "the"]

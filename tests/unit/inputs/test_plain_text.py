@@ -17,7 +17,7 @@ KINDS: tuple[Kind, ...] = ("characters", "words", "bpe", "unigram", "wordpiece")
 
 @pytest.fixture(scope="module", params=KINDS)
 def inputs(request: pytest.FixtureRequest) -> PlainText:
-    return PlainText.learnt([SOURCE], PlainTextSettings(kind=request.param, vocabulary=2000))
+    return PlainText.learnt([SOURCE], PlainTextSettings(tokenizer=request.param, vocabulary=2000))
 
 
 def test_source_code_survives(inputs: PlainText) -> None:
@@ -27,31 +27,31 @@ def test_source_code_survives(inputs: PlainText) -> None:
 
 
 def test_a_run_of_spaces_is_not_a_token_for_each() -> None:
-    inputs = PlainText.learnt([SOURCE], PlainTextSettings(kind="bpe", vocabulary=2000))
+    inputs = PlainText.learnt([SOURCE], PlainTextSettings(tokenizer="bpe", vocabulary=2000))
     (ids,) = inputs.tokenizer.encode(["\n" + " " * 12 + "return"])
     assert len(ids) <= 5
 
 
 def test_inputs_are_read_as_they_were_written(inputs: PlainText, tmp_path: Path) -> None:
-    inputs.save(tmp_path / "inputs")
-    assert [path.name for path in (tmp_path / "inputs").iterdir()] == ["text.json"]
-    again = PlainText.load(tmp_path / "inputs")
+    inputs.save(tmp_path / "input")
+    assert [path.name for path in (tmp_path / "input").iterdir()] == ["text.json"]
+    again = PlainText.load(tmp_path / "input")
     assert again.fingerprint() == inputs.fingerprint()
     assert again.tokenizer.encode([SOURCE])[0].tolist() == inputs.tokenizer.encode([SOURCE])[0].tolist()
 
 
 def test_a_model_is_built_with_the_size_of_the_vocabulary() -> None:
-    inputs = PlainText.learnt(["abcab"], PlainTextSettings(kind="characters"))
+    inputs = PlainText.learnt(["abcab"], PlainTextSettings(tokenizer="characters"))
     assert inputs.sizes() == {"vocabulary": 4 + 1 + 3}  # reserved tokens, the space, a b c
 
 
 def test_other_text_gives_another_fingerprint() -> None:
-    one, other = (PlainText.learnt([text], PlainTextSettings(kind="characters")) for text in ("abc", "abd"))
+    one, other = (PlainText.learnt([text], PlainTextSettings(tokenizer="characters")) for text in ("abc", "abd"))
     assert one.fingerprint() != other.fingerprint()
 
 
 def test_begin_and_end_are_no_text() -> None:
-    inputs = PlainText.learnt(["abc"], PlainTextSettings(kind="characters"))
+    inputs = PlainText.learnt(["abc"], PlainTextSettings(tokenizer="characters"))
     assert inputs.begin != inputs.end
     assert inputs.tokenizer.decode([inputs.begin, inputs.end]) == ""
 

@@ -6,12 +6,12 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from seqwright.inputs.question_text import QuestionText, QuestionTextSettings
 from tokenizers import Tokenizer as Library
 from tokenizers import decoders, models, normalizers, pre_tokenizers
 
 from seqwright.errors import RunError, SettingError
 from seqwright.inputs.foreign_tokenizers import ForeignTokenizer
-from seqwright.inputs.question_text import QuestionText, QuestionTextSettings
 from seqwright.inputs.tokenizers import Tokenizer, TokenizerSettings
 from seqwright.inputs.vocabularies import Kind
 
@@ -20,7 +20,9 @@ TEXTS = [CONTEXT, "Where did Ada move to in the year 1815?", "moved wrote Züric
 
 
 def own(kind: Kind, *, lowercase: bool = False) -> QuestionText:
-    settings = QuestionTextSettings(kind=kind, vocabulary=120, lowercase=lowercase, longest=64, stride=16, question=8)
+    settings = QuestionTextSettings(
+        tokenizer=kind, vocabulary=120, lowercase=lowercase, longest=64, stride=16, longest_question=8
+    )
     return QuestionText.learnt(TEXTS, settings, unanswerable=True)
 
 
@@ -54,7 +56,7 @@ def byte_level() -> QuestionText:
     return QuestionText(ForeignTokenizer.checked(library), 64, 16, 8, 30, unanswerable=False)
 
 
-OWN: tuple[Kind, ...] = ("bpe", "unigram", "wordpiece", "words", "spaced", "characters")
+OWN: tuple[Kind, ...] = ("bpe", "unigram", "wordpiece", "words", "whitespace", "characters")
 KINDS: dict[str, Callable[[], QuestionText]] = {
     **{kind: partial(own, kind) for kind in OWN},
     "lowercase": partial(own, "bpe", lowercase=True),
@@ -84,7 +86,7 @@ def test_an_answer_comes_back_to_the_last_character(kind: str, answer: str) -> N
     found = placed.tokens_of(begin, begin + len(answer))
     assert found is not None
     given = CONTEXT[placed.begin_T[found[0]] : placed.end_T[found[1]]]
-    if kind == "spaced":  # there a word has the marks that touch it, and no token ends before them
+    if kind == "whitespace":  # there a word has the marks that touch it, and no token ends before them
         assert answer in given
         assert len(given) <= len(answer) + 2
     else:
@@ -121,11 +123,11 @@ def test_a_run_reads_what_training_wrote(tmp_path: Path, kind: str) -> None:
 
 
 def test_a_tokenizer_of_another_run_is_kept() -> None:
-    given = Tokenizer.train(TEXTS, TokenizerSettings(kind="characters"))
+    given = Tokenizer.train(TEXTS, TokenizerSettings(tokenizer="characters"))
     assert QuestionText.learnt(TEXTS, QuestionTextSettings(), given, unanswerable=False).tokenizer is given
 
 
 def test_windows_that_leave_gaps_are_refused() -> None:
-    with pytest.raises(SettingError, match=r"inputs.longest = 96 leaves 29 tokens .* less than inputs.stride = 30"):
-        QuestionTextSettings(longest=96, stride=30, question=64)
-    QuestionTextSettings(longest=96, stride=29, question=64)
+    with pytest.raises(SettingError, match=r"input.longest = 96 leaves 29 tokens .* less than input.stride = 30"):
+        QuestionTextSettings(longest=96, stride=30, longest_question=64)
+    QuestionTextSettings(longest=96, stride=29, longest_question=64)

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from seqwright.errors import DataError, RunError, SettingError
 from seqwright.inputs.tokenizers import BEGIN, END, PAD, UNKNOWN, Kind, Tokenizer, TokenizerSettings
 
-KINDS: list[Kind] = ["characters", "words", "spaced", "bpe", "unigram", "wordpiece"]
+KINDS: list[Kind] = ["characters", "words", "whitespace", "bpe", "unigram", "wordpiece"]
 SPELLING: list[Kind] = ["characters", "bpe", "unigram", "wordpiece"]
 CORPUS = [
     "The quick brown fox jumps over the lazy dog.",
@@ -26,7 +26,7 @@ CORPUS = [
 
 
 def learnt(kind: Kind, texts: list[str] = CORPUS, **chosen: Any) -> Tokenizer:
-    return Tokenizer.train(iter(texts), TokenizerSettings(kind=kind, **{"vocabulary": 211, **chosen}))
+    return Tokenizer.train(iter(texts), TokenizerSettings(tokenizer=kind, **{"vocabulary": 211, **chosen}))
 
 
 def encoded(tokenizer: Tokenizer, text: str) -> list[int]:
@@ -123,7 +123,7 @@ def test_a_saved_tokenizer_comes_back_whole(kind: Kind, tmp_path: Path) -> None:
 
 
 def test_what_stands_between_spaces_is_one_token() -> None:
-    tokenizer = Tokenizer.train(["a <unk> @,@ 2,000 e.g. <s>"], TokenizerSettings(kind="spaced"))
+    tokenizer = Tokenizer.train(["a <unk> @,@ 2,000 e.g. <s>"], TokenizerSettings(tokenizer="whitespace"))
     ids = encoded(tokenizer, "2,000 <s> a new <unk>")
     assert tokenizer.pieces(ids) == ["▁2,000", "▁<s>", "▁a", "<unk>", "▁<unk>"]  # only "new" was never seen
     assert tokenizer.decode(ids) == "2,000 <s> a <unk> <unk>"
@@ -167,7 +167,7 @@ def test_further_special_tokens_come_last_and_are_found_in_no_text(kind: Kind, t
 
 
 def test_learning_special_tokens_keeps_the_limit() -> None:
-    settings = TokenizerSettings(kind="bpe", vocabulary=97)
+    settings = TokenizerSettings(tokenizer="bpe", vocabulary=97)
     tokenizer = Tokenizer.train(CORPUS, settings, special=("<mask>",))
     assert (tokenizer.size, tokenizer.mask) == (97, 96)
     assert tokenizer.with_special(("<mask>",)).json() == tokenizer.json()
@@ -193,15 +193,15 @@ def test_an_alphabet_must_fit_into_the_vocabulary(kind: Kind, needed: int) -> No
         SettingError, match=f"needs {needed} tokens .* vocabulary = {3 + needed} .* room for {needed - 1}"
     ):
         learnt(kind, texts, vocabulary=3 + needed)
-    learnt(kind, texts, vocabulary=3 + needed, least=2)  # d occurs once
+    learnt(kind, texts, vocabulary=3 + needed, min_frequency=2)  # d occurs once
 
 
 def test_characters_and_words_keep_the_most_frequent() -> None:
     texts = ["b a b a b d c", "c e"]
     assert vocabulary(learnt("characters", texts, vocabulary=8))[4:] == ["▁", "b", "a", "c"]
     assert vocabulary(learnt("words", texts, vocabulary=7))[4:] == ["▁", "▁b", "▁a"]
-    assert vocabulary(learnt("words", texts, least=2))[4:] == ["▁", "▁b", "▁a", "▁c"]
-    assert encoded(learnt("characters", texts, least=3), "bad") == [5, UNKNOWN, UNKNOWN]
+    assert vocabulary(learnt("words", texts, min_frequency=2))[4:] == ["▁", "▁b", "▁a", "▁c"]
+    assert encoded(learnt("characters", texts, min_frequency=3), "bad") == [5, UNKNOWN, UNKNOWN]
 
 
 def naive_merges(words: dict[str, int], alphabet: set[str], how_many: int) -> list[tuple[str, str]]:
@@ -239,7 +239,7 @@ def test_bpe_learns_the_merges_of_the_worked_example() -> None:
 
 
 def test_unknown_letters_never_join_their_neighbours() -> None:
-    tokenizer = learnt("bpe", ["aXb"] * 5 + ["ab c"], vocabulary=97, least=6)
+    tokenizer = learnt("bpe", ["aXb"] * 5 + ["ab c"], vocabulary=97, min_frequency=6)
     assert vocabulary(tokenizer)[4:6] == ["a", "b"]
     assert ["a", "b"] not in model(tokenizer)["merges"]
 
@@ -360,7 +360,7 @@ def test_capital_letters_become_small_where_asked() -> None:
 def test_numbers_are_as_narrow_as_the_vocabulary_allows() -> None:
     assert TRAINED["bpe"].encode(["the"])[0].dtype == np.uint16
     many = "".join(chr(0x20000 + number) for number in range(65_533))
-    wide = Tokenizer.train([many], TokenizerSettings(kind="characters", vocabulary=80_000, normalise="none"))
+    wide = Tokenizer.train([many], TokenizerSettings(tokenizer="characters", vocabulary=80_000, normalise="none"))
     assert wide.size == 4 + 1 + 65_533
     ids = wide.encode([many])[0]
     assert ids.dtype == np.uint32

@@ -79,7 +79,7 @@ def test_a_column_of_texts_is_not_taken_for_labels() -> None:
 
 @pytest.mark.parametrize("vectors", [DIGITS, LABELS, NUMBERS])
 def test_inputs_are_the_same_after_saving(vectors: Vectors, tmp_path: Path) -> None:
-    before = VectorText.learnt(["abc", "cab"], vectors, VectorTextSettings(kind="characters", longest=37))
+    before = VectorText.learnt(["abc", "cab"], vectors, VectorTextSettings(tokenizer="characters", longest=37))
     before.save(tmp_path)
     after = VectorText.load(tmp_path)
     assert after.vectors == vectors == from_plain(json.loads(json.dumps(vectors.plain())))
@@ -89,7 +89,7 @@ def test_inputs_are_the_same_after_saving(vectors: Vectors, tmp_path: Path) -> N
 
 @pytest.mark.parametrize("content", ["{", "{}", '{"vectors": {"by": "magic"}, "longest": 3}', "[]"])
 def test_inputs_that_are_damaged_are_refused(content: str, tmp_path: Path) -> None:
-    VectorText.learnt(["abc"], DIGITS, VectorTextSettings(kind="characters")).save(tmp_path)
+    VectorText.learnt(["abc"], DIGITS, VectorTextSettings(tokenizer="characters")).save(tmp_path)
     (tmp_path / "vectors.json").write_text(content)
     with pytest.raises(RunError, match="cannot be read as vectors"):
         VectorText.load(tmp_path)
@@ -100,7 +100,7 @@ def test_inputs_that_are_damaged_are_refused(content: str, tmp_path: Path) -> No
 
 def test_a_few_examples_become_batches_without_a_recipe() -> None:
     examples: Any = [("3", "abc"), ("12", "ca")]
-    inputs = VectorText.learnt([text for _, text in examples], Digits(99), VectorTextSettings(kind="characters"))
+    inputs = VectorText.learnt([text for _, text in examples], Digits(99), VectorTextSettings(tokenizer="characters"))
     batch = inputs.batches(examples, tokens=64).at(Place())
     assert batch.vector_BX.shape == (2, 22)
     rows = zip(batch.target_BT, batch.real_BT, strict=True)

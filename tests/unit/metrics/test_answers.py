@@ -45,9 +45,9 @@ def test_both_kinds_of_question_have_scores_of_their_own() -> None:
     assert scores == {
         "exact": pytest.approx(50.0),
         "f1": pytest.approx(100 * (1 + 1 + 0 + 2 / 3) / 4),
-        "exact_answerable": pytest.approx(50.0),
-        "f1_answerable": pytest.approx(100 * (1 + 2 / 3) / 2),
-        "right_unanswerable": pytest.approx(50.0),
+        "has_answer_exact": pytest.approx(50.0),
+        "has_answer_f1": pytest.approx(100 * (1 + 2 / 3) / 2),
+        "no_answer_exact": pytest.approx(50.0),
     }
     assert answer_scores(["x"], [["x"]]).keys() == {"exact", "f1"}
 

@@ -6,13 +6,13 @@ import pytest
 import torch
 
 from seqwright.batches.labelled import labelled
-from seqwright.models.bert import BertSettings
-from seqwright.models.bert_heads import BertClassifier, BertTextSettings
 from seqwright.models.gpt import GPT, GPTSettings
-from seqwright.models.lm_classifier import (
+from seqwright.models.headed import (
+    BertTextSettings,
     GPTClassifierSettings,
-    LanguageModelClassifier,
+    RecurrentClassifierSettings,
     RecurrentLMClassifierSettings,
+    pooled_model,
 )
 from seqwright.models.rnn_lm import RecurrentLM, RecurrentLMSettings
 from seqwright.objectives.labels import Labels
@@ -40,26 +40,11 @@ class Same:
 @pytest.mark.parametrize("kind", ["gpt", "lstm-lm"])
 @torch.no_grad()
 def test_the_class_is_said_from_the_last_real_token(kind: str) -> None:
-    model, batch = small(kind, "classification").eval(), begun_labelled()
+    model, batch = small(kind, "text-classification").eval(), begun_labelled()
     said_BC, _ = model(batch, None)
     for row, length in enumerate(batch.real_BT.sum(1).tolist()):
-        h_1TD = model.body.hidden(batch.input_BT[row : row + 1, :length], batch.real_BT[row : row + 1, :length])
-        torch.testing.assert_close(said_BC[row], model.head(h_1TD[0, -1]), rtol=0, atol=1e-6)
-
-
-@pytest.mark.parametrize("kind", ["gpt", "lstm-lm"])
-@torch.no_grad()
-def test_the_words_are_those_of_the_language_model_alone(kind: str) -> None:
-    model, batch = small(kind, "classification").eval(), begun_labelled()
-    said_BC, words_BTV = model.with_words(batch)
-    assert torch.equal(said_BC, model(batch, None)[0])
-    length_B = batch.real_BT.sum(1).tolist()
-    if isinstance(model.body, RecurrentLM):
-        alone_BTV, _ = model.body.read(batch.input_BT, batch.real_BT, model.body.recurrent.start(len(length_B)))
-    else:
-        alone_BTV = model.body.logits(model.body.hidden(batch.input_BT, batch.real_BT))
-    for row, length in enumerate(length_B):
-        torch.testing.assert_close(words_BTV[row, :length], alone_BTV[row, :length], rtol=0, atol=1e-6)
+        h_1TD = model.body.hidden(batch.input[row : row + 1, :length], batch.real_BT[row : row + 1, :length])
+        torch.testing.assert_close(said_BC[row], model.head.output(h_1TD[0, -1]), rtol=0, atol=1e-6)
 
 
 @pytest.mark.parametrize(
@@ -73,24 +58,26 @@ def test_the_words_are_those_of_the_language_model_alone(kind: str) -> None:
     ],
 )
 def test_a_language_model_becomes_the_body(language_model: Any, settings: Any) -> None:
-    model = LanguageModelClassifier(settings, vocabulary=13, classes=2)
+    model = pooled_model(settings, vocabulary=13, classes=2)
     notes = transferred(language_model, model, "runs/lm")
-    assert any("new, learnt from the beginning: head.weight, head.bias" in note for note in notes)
+    assert any("new, learnt from the beginning: head.output.weight, head.output.bias" in note for note in notes)
     theirs, mine = unique_tensors(language_model), unique_tensors(model.body)
     assert theirs.keys() == mine.keys()
     assert all(torch.equal(theirs[name], mine[name]) for name in theirs)
 
 
-@pytest.mark.parametrize("kind", ["gpt", "lstm-lm", "bert"])
+@pytest.mark.parametrize("kind", ["gpt", "lstm-lm", "bert", "recurrent"])
 def test_a_frozen_body_does_not_change_and_the_head_does(kind: str) -> None:
     torch.manual_seed(1)
     model: Any
     if kind == "bert":
-        model = BertClassifier(BertTextSettings(**SIZES, heads=2, context=19, frozen=True), vocabulary=13, classes=3)
+        model = pooled_model(BertTextSettings(**SIZES, heads=2, context=19, frozen=True), vocabulary=13, classes=3)
+    elif kind == "recurrent":
+        model = pooled_model(RecurrentClassifierSettings(**SIZES, frozen=True), vocabulary=13, classes=3)
     else:
         chosen = GPTClassifierSettings(**SIZES, heads=2, context=19, frozen=True)
         other = RecurrentLMClassifierSettings(**SIZES, frozen=True)
-        model = LanguageModelClassifier(chosen if kind == "gpt" else other, vocabulary=13, classes=3)
+        model = pooled_model(chosen if kind == "gpt" else other, vocabulary=13, classes=3)
     before = {name: tensor.clone() for name, tensor in unique_tensors(model).items()}
     settings = TrainingSettings(steps=3, schedule="constant", rate=0.1, warmup=0, optimizer="adamw", decay=0.1)
     fit(model, Labels(), Same(), settings=settings)  # type: ignore[arg-type]
@@ -103,13 +90,12 @@ def test_a_frozen_body_does_not_change_and_the_head_does(kind: str) -> None:
 
 def test_a_rater_has_one_output() -> None:
     for kind in ("gpt", "lstm-lm"):
-        assert small(kind, "rating")(begun_labelled(), None)[0].shape == (4, 1)
+        assert small(kind, "text-regression")(begun_labelled(), None)[0].shape == (4, 1)
 
 
 def test_the_layers_of_every_body_are_known() -> None:
-    bert = BertClassifier(BertTextSettings(**SIZES, heads=2), vocabulary=13, classes=2)
-    assert isinstance(bert.settings, BertSettings)
-    for model in (small("gpt", "classification"), small("lstm-lm", "classification"), bert):
+    for kind in ("gpt", "lstm-lm", "bert", "lstm"):
+        model = small(kind, "text-classification")
         names = {name for name, _ in model.named_parameters()}
         for start, depth in model.depths().items():
             assert any(name.startswith(f"{start}.") for name in names)
@@ -119,7 +105,7 @@ def test_the_layers_of_every_body_are_known() -> None:
 def test_two_texts_are_read_as_one() -> None:
     """`labelled` of a row that holds an end: the last token is the second text's end."""
     batch = labelled([torch.tensor([5, 6, 3, 7]).numpy()], end=3, begin=2)
-    assert batch.input_BT.tolist() == [[2, 5, 6, 3, 7, 3]]
-    model = small("gpt", "classification").eval()
-    changed = batch.replace(input_BT=torch.tensor([[2, 5, 6, 3, 8, 3]]))
+    assert batch.input.tolist() == [[2, 5, 6, 3, 7, 3]]
+    model = small("gpt", "text-classification").eval()
+    changed = batch.replace(input_B=torch.tensor([[2, 5, 6, 3, 8, 3]]))
     assert not torch.allclose(model(batch, None)[0], model(changed, None)[0])

@@ -93,7 +93,7 @@ def test_the_state_is_that_before_the_padding() -> None:
 
 @torch.no_grad()
 def test_the_log_probabilities_are_those_of_the_logits() -> None:
-    model, batch = small("mlp", "language").eval(), some_texts()
+    model, batch = small("mlp", "language-modeling").eval(), some_texts()
     found_BT, _ = model.log_probability(batch)
     logits_BTV, _ = model(batch, None)
     for row, t in batch.real_BT.nonzero().tolist():

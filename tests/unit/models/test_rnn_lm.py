@@ -38,7 +38,7 @@ def segments(rows: int = 3, length: int = 6, *, fresh: bool = False) -> tuple[Te
 
 def without_chance(kind: str) -> RecurrentLM:
     torch.manual_seed(1)
-    model: RecurrentLM = small(kind, "language")
+    model: RecurrentLM = small(kind, "language-modeling")
     return model.eval()
 
 
@@ -171,7 +171,7 @@ def test_the_settings_choose_what_is_built() -> None:
     assert torch.equal(cell.first.weights.hidden_GD.detach(), torch.eye(7))
     assert isinstance(model.dropout, Dropout)
     assert model.recurrent.within is None
-    variational = small("gru", "language")
+    variational = small("gru", "language-modeling")
     assert isinstance(variational.dropout, VariationalDropout)
     assert variational.recurrent.within is variational.dropout
 

@@ -76,7 +76,7 @@ def wired(train: str = TRAIN, valid: str = VALID, inputs: Any = None, **data: An
     Path("train.tsv").write_text(train)
     Path("valid.tsv").write_text(valid)
     data_settings = DescribedFilesSettings(train="train.tsv", valid="valid.tsv", **data)
-    settings = VectorTextSettings(**{"kind": "characters", **(inputs or {})})
+    settings = VectorTextSettings(**{"tokenizer": "characters", **(inputs or {})})
     recipe = Recipe("x", "", data_settings, settings, None, None, TrainingSettings(tokens=64), DecodingSettings())
     files = DescribedFiles(data_settings)
     return recipe, files, TASK.learnt_inputs(recipe, files)
@@ -104,7 +104,7 @@ def test_what_was_left_out_is_counted() -> None:
     recipe, data, inputs = wired(inputs={"longest": 3})
     prepared = TASK.prepared(recipe, data, inputs)
     assert prepared.notes == ["train: 2 texts; left out: 2 blank, 2 too long", "valid: 3 texts; left out: 1 too long"]
-    recipe, data, inputs = wired(inputs={"longest": 3, "overlong": "cut"})
+    recipe, data, inputs = wired(inputs={"longest": 3, "overlong": "truncate"})
     assert TASK.prepared(recipe, data, inputs).notes[0] == "train: 4 texts; left out: 2 blank; cut: 2 too long"
 
 
@@ -176,7 +176,7 @@ def test_samples_of_the_same_label_differ_and_those_of_the_same_seed_do_not() ->
 
 def test_scores_of_numbers_are_told_by_their_length() -> None:
     data = Numbers(NumbersSettings(largest=999, examples=300, valid=20, test=30))
-    settings = VectorTextSettings(kind="characters")
+    settings = VectorTextSettings(tokenizer="characters")
     recipe = Recipe("x", "", data.settings, settings, None, None, TrainingSettings(tokens=512), DecodingSettings())
     inputs = TASK.learnt_inputs(recipe, data)
     assert inputs.sizes()["inputs"] == 33

@@ -46,7 +46,7 @@ def made(name: str, seed: int, inputs: Wires) -> Made:
 
 
 def learnt(pairs: Any = PAIRS, *, dictionary: Any = None, **settings: Any) -> Wires:
-    wires = wires_of(pairs, **{"kind": "words", "shared": False, **settings})
+    wires = wires_of(pairs, **{"tokenizer": "words", "shared": False, **settings})
     output: Any = wires.output
     return wires._replace(output=replace(output, dictionary=dictionary))
 
@@ -67,7 +67,7 @@ def test_a_run_with_itself_translates_as_alone(settings: dict[str, Any]) -> None
 def test_sources_may_be_cut_otherwise_and_the_score_is_of_the_mean() -> None:
     """Words and characters on the source side, the same words on the target side."""
     first = made("words", 1, learnt())
-    characters = learnt(kind="characters")
+    characters = learnt(tokenizer="characters")
     second = made("characters", 2, characters._replace(output=first.inputs.output))
     sentences, targets = ["Katze schläft", "Katze", "ein Hund"], ["a cat sleeps", "a", "a dog"]
     wires, model = ensemble_of([first, second])
@@ -90,7 +90,7 @@ def test_runs_of_different_vocabularies_are_named_with_what_differs() -> None:
     one, other = made("runs/one", 1, learnt()), made("runs/other", 1, learnt(OTHER))
     with pytest.raises(RunError, match=r"runs/one and runs/other write different vocabularies: they have \d+ and \d+"):
         ensemble_of([one, other])
-    letters = made("runs/letters", 1, learnt(kind="characters"))
+    letters = made("runs/letters", 1, learnt(tokenizer="characters"))
     with pytest.raises(RunError, match="of kind 'words' and 'characters'"):
         ensemble_of([one, letters])
     swapped = made("runs/swapped", 1, learnt([(a, b.replace("dog", "hog")) for a, b in PAIRS]))
@@ -148,7 +148,7 @@ def test_unknown_words_become_what_they_look_at(unknown: Any, text: str, setting
 
 def test_a_word_with_an_unknown_piece_is_replaced_once() -> None:
     pairs = [("der Otto", "the Smith"), ("Zürich", "Smart , the math")] * 5
-    tokenizer = wires_of(pairs, kind="bpe", vocabulary=60).tokenizer
+    tokenizer = wires_of(pairs, tokenizer="bpe", vocabulary=60).tokenizer
     unknown = tokenizer.unknown
     assert unknown is not None
     tokens = tokenizer.encode(["the Smxxth ,"])[0].tolist()  # x is a letter that nobody has seen

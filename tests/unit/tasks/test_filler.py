@@ -1,5 +1,7 @@
 """A text with a hidden word is cut into the same tokens as without, but for the word; vectors do not mind ensemble."""
 
+from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -10,18 +12,33 @@ from torch import Tensor, nn
 
 from seqwright.batches.masked import Masked
 from seqwright.errors import DataError
+from seqwright.inputs import Given, Room
 from seqwright.inputs.foreign_tokenizers import ForeignTokenizer
-from seqwright.inputs.masked_text import MaskedText, MaskedTextSettings
+from seqwright.inputs.sentences import SentencesInput, SentencesSettings
 from seqwright.inputs.tokenizers import Tokenizer
-from seqwright.models.bert_heads import MaskedBert, MaskedBertSettings
+from seqwright.models.bert import MaskedBert, MaskedBertSettings
+from seqwright.outputs.masked import MaskedOutput
 from seqwright.tasks.embedder import Embedder
-from seqwright.tasks.filler import Filler
+from seqwright.tasks.wired import Wires
+from tests.wires import masked_wires
 
 CORPUS = ["the cat sat on the mat, and the dog sat too.", "a cat (not a dog) is on the mat."] * 9
 
 
 def own(kind: str) -> Tokenizer:
-    return MaskedText.learnt(CORPUS, MaskedTextSettings.model_validate({"kind": kind, "vocabulary": 90})).tokenizer
+    settings = SentencesSettings.model_validate({"kind": kind, "vocabulary": 90})
+    room = Room(model=SimpleNamespace(head=True, pooler=True))
+    return SentencesInput.learn(Given(CORPUS), settings, room=room).tokenizer
+
+
+def wires(tokenizer: Tokenizer, context: int = 99) -> Any:
+    return masked_wires(tokenizer, context)
+
+
+def filled(model: nn.Module, inputs: Wires, texts: list[str], top: int = 5) -> list[Any]:
+    given, output = Given(map(inputs.input.parse, texts)), inputs.output
+    assert isinstance(output, MaskedOutput)
+    return list(output.fill(model, inputs.batches(given), given, top))
 
 
 def bert() -> Tokenizer:
@@ -76,25 +93,25 @@ TOKENIZERS: dict[str, Any] = {
     ],
 )
 def test_the_other_words_are_read_as_if_the_word_were_there(name: str, before: str, word: str, after: str) -> None:
-    inputs = MaskedText(TOKENIZERS[name]())
+    inputs = wires(TOKENIZERS[name]())
     whole = inputs.tokenizer.encode([before + word + after])[0].tolist()
     [places] = [places for text, places in inputs.tokenizer.words(whole) if text == word]
     model = Remembering(inputs.tokenizer.size)
-    Filler(model, inputs, context=99)([f"{before}<mask>{after}"])
-    expected = [*whole[: places[0]], inputs.mask, *whole[places[-1] + 1 :]]
-    assert model.read == [[inputs.begin, *expected, inputs.end]]
+    filled(model, inputs, [f"{before}<mask>{after}"])
+    expected = [*whole[: places[0]], inputs.tokenizer.mask, *whole[places[-1] + 1 :]]
+    assert model.read == [[inputs.tokenizer.begin, *expected, inputs.tokenizer.end]]
 
 
 def test_characters_are_hidden_one_by_one() -> None:
-    inputs = MaskedText(own("characters"))
+    inputs = wires(own("characters"))
     model = Remembering(inputs.tokenizer.size)
-    Filler(model, inputs, context=99)(["the c___t sat"])
+    filled(model, inputs, ["the c___t sat"])
     whole = inputs.tokenizer.encode(["the cat sat"])[0].tolist()
-    assert model.read == [[inputs.begin, *whole[:5], inputs.mask, *whole[6:], inputs.end]]
+    assert model.read == [[inputs.tokenizer.begin, *whole[:5], inputs.tokenizer.mask, *whole[6:], inputs.tokenizer.end]]
 
 
 def test_every_mask_has_the_candidates_of_its_own_place() -> None:
-    inputs = MaskedText(own("words"))
+    inputs = wires(own("words"))
     size = inputs.tokenizer.size
     cat, dog = (int(inputs.tokenizer.encode([word])[0][0]) for word in ("cat", "dog"))
 
@@ -106,10 +123,10 @@ def test_every_mask_has_the_candidates_of_its_own_place() -> None:
         def both(self, batch: Masked) -> tuple[Tensor, None]:
             logits_NV = torch.zeros(int(batch.chosen_BT.sum()), size)
             logits_NV[0::2, cat], logits_NV[1::2, dog] = 9.0, 9.0
-            logits_NV[:, inputs.mask] = 99.0  # never a candidate
+            logits_NV[:, inputs.tokenizer.mask] = 99.0  # never a candidate
             return logits_NV, None
 
-    found = Filler(Knowing(), inputs, context=99)(["a [MASK] and a ___", "<mask> or <mask>"], top=1)
+    found = filled(Knowing(), inputs, ["a [MASK] and a ___", "<mask> or <mask>"], top=1)
     assert [[candidates[0].text for candidates in masks] for masks in found] == [
         ["a cat and a ___", "a [MASK] and a dog"],
         ["cat or <mask>", "<mask> or dog"],
@@ -117,16 +134,25 @@ def test_every_mask_has_the_candidates_of_its_own_place() -> None:
 
 
 def test_a_text_longer_than_the_context_is_refused() -> None:
-    inputs = MaskedText(own("words"))
-    filler = Filler(Remembering(inputs.tokenizer.size), inputs, context=6)
-    assert len(filler(["the cat sat <mask>"])) == 1
+    inputs = wires(own("words"), context=6)
+    model = Remembering(inputs.tokenizer.size)
+    assert len(filled(model, inputs, ["the cat sat <mask>"])) == 1
     with pytest.raises(DataError, match="has 7 tokens, special ones included; the model reads 6 at once"):
-        filler(["the cat sat <mask> the"])
+        filled(model, inputs, ["the cat sat <mask> the"])
+
+
+def test_reopened_it_reads_and_masks_the_same(tmp_path: Path) -> None:
+    inputs = wires(own("bpe"))
+    inputs.save(tmp_path)
+    read, said = SentencesInput.load(tmp_path), MaskedOutput.load(tmp_path)
+    assert read.row("the <mask> sat").tolist() == inputs.input.row("the <mask> sat").tolist()
+    assert (read.form, read.longest, read.context) == ("pairs", 99, 99)
+    assert (said.masked, said.share, said.asks_next) == ("tokens", 0.15, True)
 
 
 def test_a_vector_does_not_depend_on_the_other_texts() -> None:
     torch.manual_seed(1)
-    inputs = MaskedText(own("bpe"))
+    inputs = wires(own("bpe"))
     settings = MaskedBertSettings.model_validate({"width": 12, "heads": 3, "context": 9})
     embedder = Embedder(MaskedBert(settings, vocabulary=inputs.tokenizer.size), inputs, context=9)
     texts = ["the cat sat on the mat, and the dog", "a dog", "the mat"]

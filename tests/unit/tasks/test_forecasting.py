@@ -10,13 +10,14 @@ from torch import Tensor, nn
 
 from seqwright.batches.series import Series
 from seqwright.data.series import Values
-from seqwright.errors import DataError, SettingError
+from seqwright.errors import DataError, RunError, SettingError
+from seqwright.kinds import task_of
+from seqwright.outputs import values
+from seqwright.outputs.values import ValuesOutput, even, iterated
 from seqwright.recipe import Recipe, recipe_from
 from seqwright.runs import data_of, open_run, train
-from seqwright.tasks.forecaster import Forecaster, iterated
-from seqwright.tasks.forecasting import ForecastingTask
 
-TASK = ForecastingTask()
+TASK = task_of("forecasting")
 
 
 class Constant(nn.Module):
@@ -76,16 +77,17 @@ def test_only_the_training_part_decides_scale_and_season(file: Path, tmp_path: P
     other = tmp_path / "other.csv"
     other.write_text("".join(lines[:321]) + "".join(f"{t},7,7\n" for t in range(320, 400)), encoding="utf-8")
     _, same = parts_of(recipe(other))
-    assert (inputs.season, same.season) == (4, 4)
-    assert np.array_equal(inputs.scale.mean_C, same.scale.mean_C)
-    assert np.array_equal(inputs.least_squares_CTN, same.least_squares_CTN)
-    assert np.array_equal(inputs.naive_error_C, same.naive_error_C)
+    assert (inputs.output.season, same.output.season) == (4, 4)
+    assert np.array_equal(inputs.input.scale.mean_C, same.input.scale.mean_C)
+    assert np.array_equal(inputs.output.scale.mean_C, inputs.input.scale.mean_C)
+    assert np.array_equal(inputs.output.least_squares_CTN, same.output.least_squares_CTN)
+    assert np.array_equal(inputs.output.naive_error_C, same.output.naive_error_C)
 
 
 def test_a_season_is_given_or_found_and_must_lie_within_the_past(file: Path) -> None:
-    assert parts_of(recipe(file, inputs={"season": 3}))[1].season == 3
-    with pytest.raises(SettingError, match=r"inputs\.season = 10 reaches further back than data\.history = 9"):
-        parts_of(recipe(file, inputs={"season": 10}))
+    assert parts_of(recipe(file, input={"season": 3}))[1].output.season == 3
+    with pytest.raises(SettingError, match=r"input.season = 10 reaches further back than data\.history = 9"):
+        parts_of(recipe(file, input={"season": 10}))
 
 
 def test_a_run_learns_is_kept_and_is_judged_beside_simple_forecasts(file: Path, tmp_path: Path) -> None:
@@ -94,30 +96,70 @@ def test_a_run_learns_is_kept_and_is_judged_beside_simple_forecasts(file: Path, 
     run = open_run(tmp_path / "run")
     data = data_of(chosen)
     found = TASK.evaluated(chosen, data, run.inputs, run.model, "test", None)
-    assert found.scores["mse"] < found.scores["naive_mse"] / 10
-    assert found.scores["mse"] < 2 * found.scores["least_squares_mse"]
-    assert {"seasonal_naive_mase", "mse_step_1", "mae_step_2"} <= found.scores.keys()
+    assert found.scores["mse"] < found.scores["baseline_naive_mse"] / 10
+    assert found.scores["mse"] < 2 * found.scores["baseline_least_squares_mse"]
+    assert {"baseline_seasonal_naive_mase", "mse_step_1", "mae_step_2"} <= found.scores.keys()
     assert np.mean([found.scores["mse_step_1"], found.scores["mse_step_2"]]) == pytest.approx(found.scores["mse"])
-    assert found.signatures["seasonal_naive_mse"] == "period 4"
-    answer = found.answers[-1]
-    test = data.series("test")[0]
-    assert (answer["column"], answer["window"]) == ("small", len(test) - 11)
-    assert answer["past"] == pytest.approx(test[-11:-2, 1].tolist(), rel=1e-4)
-    assert answer["truth"] == pytest.approx(test[-2:, 1].tolist(), rel=1e-4)
-    assert answer["naive"] == pytest.approx([test[-3, 1]] * 2, rel=1e-4)
-    forecast = Forecaster(run.model, run.inputs)(test[None, :-2], 2)
-    assert answer["forecast"] == pytest.approx(forecast[0, :, 1].tolist(), rel=1e-3)
+    assert found.signatures["baseline_seasonal_naive_mse"] == "period 4"
+    answer, test = found.answers[-1], data.series("test")[0]
+    assert len(found.answers) == len(test) - 10
+    assert np.allclose(answer["series"], test[-11:-2], rtol=1e-5)
+    assert np.allclose(answer["truth"], test[-2:], rtol=1e-5)
+    assert np.allclose(answer["naive"], [test[-3]] * 2, rtol=1e-5)
+    (forecast_NC,) = run.inputs.predict(run.model, [test[:-2]])
+    assert np.allclose(answer["forecast"], forecast_NC, rtol=1e-4)
+    assert found.picture is not None
+    drawn = found.picture.data["answers"][-1]
+    assert (drawn["column"], drawn["window"]) == ("small", len(test) - 11)
+    assert drawn["past"] == [step[1] for step in answer["series"]]
+    assert drawn["forecast"] == [step[1] for step in answer["forecast"]]
+
+
+def test_what_is_saved_is_loaded_to_the_bit(file: Path, tmp_path: Path) -> None:
+    saved = parts_of(recipe(file))[1].output
+    saved.save(tmp_path)
+    loaded = ValuesOutput.load(tmp_path)
+    assert loaded.sizes() == {"horizon": 2, "history": 9}
+    assert (loaded.columns, loaded.season) == (("big", "small"), 4)
+    assert loaded.scale.plain() == saved.scale.plain()
+    assert np.array_equal(loaded.least_squares_CTN, saved.least_squares_CTN)
+    assert np.array_equal(loaded.naive_error_C, saved.naive_error_C)
+
+
+@pytest.mark.parametrize("name", ["values.json", "least_squares.safetensors"])
+def test_what_is_damaged_is_refused(file: Path, tmp_path: Path, name: str) -> None:
+    parts_of(recipe(file))[1].output.save(tmp_path)
+    (tmp_path / name).write_text("{", encoding="utf-8")
+    with pytest.raises(RunError, match=rf"{name} (cannot be read|is missing or damaged)"):
+        ValuesOutput.load(tmp_path)
+    (tmp_path / name).unlink()
+    with pytest.raises(RunError, match=rf"{name} is missing"):
+        ValuesOutput.load(tmp_path)
+
+
+def test_of_many_windows_some_at_even_distances_are_written_down(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    chosen = recipe(file)
+    data, inputs = parts_of(chosen)
+    monkeypatch.setattr(values, "VALUES_KEPT", 5 * (9 + 5 * 2) * 2)
+    found = TASK.evaluated(chosen, data, inputs, Constant(0.0), "test", None)
+    every = list(data.examples("test"))
+    assert len(found.answers) == 5
+    assert "5 of them are written down" in found.notes[0]
+    assert np.allclose(found.answers[0]["series"], every[0].values_TC, rtol=1e-5)
+    assert np.allclose(found.answers[-1]["series"], every[-1].values_TC, rtol=1e-5)
+    assert even(11, 3) == [0, 5, 10]
+    assert even(3, 11) == [0, 1, 2]
 
 
 def test_other_data_needs_as_many_columns(file: Path) -> None:
     chosen = recipe(file)
     data, inputs = parts_of(chosen)
     narrow = data_of(recipe(file, data={"columns": "big"}))
-    with pytest.raises(DataError, match=r"has 1 columns \(big\), but the run forecasts 2 \(big, small\)"):
+    with pytest.raises(DataError, match=r"has 1 channels \(big\), but the run reads 2 \(big, small\)"):
         TASK.evaluated(chosen, narrow, inputs, Constant(0.0), "test", None)
     swapped = data_of(recipe(file, data={"columns": ["small", "big"]}))
     notes = TASK.evaluated(chosen, swapped, inputs, Constant(0.0), "test", None).notes
-    assert "the columns small, big are taken for big, small" in notes
+    assert "the columns small, big are taken for big, small" in " ".join(notes)
     no_test = data_of(recipe(file, data={"test": 0}))
     with pytest.raises(DataError, match="the data has no test part"):
         TASK.evaluated(chosen, no_test, inputs, Constant(0.0), "test", None)
@@ -128,18 +170,19 @@ def test_checking_tells_what_to_beat_and_what_is_odd(file: Path, tmp_path: Path)
     rows = [f"{t},{1000 * (t >= 320) + t % 3},5\n" for t in range(400)]
     odd = tmp_path / "odd.csv"
     odd.write_text("t,jumps,still\n" + "".join(rows), encoding="utf-8")
-    chosen = recipe(odd, model={"kind": "rnn", "output": "recurrent"})
+    chosen = recipe(odd, model={"kind": "rnn", "output_layer": "recurrent"})
     data, inputs = parts_of(chosen)
     checked, batches = TASK.checked(chosen, data, inputs)
     assert [row[0] for row in checked.rows] == ["train", "valid", "test"]
-    assert checked.rows[0][2:] == ("320", "310")
-    assert "seasonal naive (period 3)" in checked.facts["MSE to beat"]
+    assert checked.rows[0][1] == "310"
+    assert checked.facts["train part"].startswith("310 windows of 1 series (jumps, still) of 9 steps and 2 ahead")
+    assert "seasonal naive (period 3)" in checked.facts["baseline"]
     said = " ".join(checked.remarks)
-    assert "'still' never changes in the training part" in said
+    assert "'still' never changes in the train part" in said
     assert "'jumps' lies elsewhere in the valid part" in said
-    assert "the valid part has only 39 windows" in said
-    assert "model.output is 'recurrent'" in said
-    assert len(batches.first_M) == 310
+    assert "the valid part has only 39 examples" in said
+    assert "model.output_layer is 'recurrent'" in said
+    assert len(batches.example_N) == 310
 
 
 def test_learning_from_every_step_is_judged_after_the_last(file: Path) -> None:
@@ -161,5 +204,3 @@ def test_what_is_forecast_becomes_the_past_of_what_follows() -> None:
 
     past_BTC = np.array([[[9.0], [1], [2], [3]]])
     assert iterated(sums, past_BTC, 5, history=3).flatten().tolist() == [6, 106, 115, 215, 436]
-    with pytest.raises(DataError, match="the series has 4 rows, but the model looks back 5"):
-        iterated(sums, past_BTC, 1, history=5)

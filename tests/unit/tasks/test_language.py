@@ -79,7 +79,7 @@ def data(tmp_path: Path) -> TextFiles:
 
 
 def recipe_with(tokens: int = 12, **inputs: Any) -> Recipe:
-    settings = PlainTextSettings.model_validate({"kind": "characters", "segment": 3, **inputs})
+    settings = PlainTextSettings.model_validate({"tokenizer": "characters", "segment": 3, **inputs})
     training = TrainingSettings(tokens=tokens)
     return Recipe("test", "", None, settings, RecurrentLMSettings(), None, training, DecodingSettings())
 
@@ -99,8 +99,8 @@ def an_epoch(batches: TextBatches) -> list[Text]:
 def test_inputs_are_learnt_from_the_training_part_and_read_again(data: TextFiles, tmp_path: Path) -> None:
     inputs = TASK.learnt_inputs(recipe_with(), data)
     assert set(inputs.tokenizer.pieces(range(4, inputs.tokenizer.size))) == {"▁", *"abcd"}
-    inputs.save(tmp_path / "inputs")
-    assert TASK.loaded_inputs(tmp_path / "inputs").fingerprint() == inputs.fingerprint()
+    inputs.save(tmp_path / "input")
+    assert TASK.loaded_inputs(tmp_path / "input").fingerprint() == inputs.fingerprint()
 
 
 def test_joined_documents_are_read_in_streams(data: TextFiles) -> None:
@@ -167,7 +167,7 @@ def test_the_length_of_a_segment_does_not_change_the_scores(data: TextFiles, seg
     assert one == pytest.approx(other, rel=1e-5)
 
 
-@pytest.mark.parametrize("row", [row for row in MODELS if row.task == "language"], ids=lambda row: row.kind)
+@pytest.mark.parametrize("row", [row for row in MODELS if row.task == "language-modeling"], ids=lambda row: row.kind)
 def test_how_much_is_read_at_once_does_not_change_the_likelihood(row: Model) -> None:
     torch.manual_seed(1)
     model = small(row.kind, row.task).eval()
@@ -254,7 +254,7 @@ def test_checking_counts_what_is_there(data: TextFiles) -> None:
 
 
 def test_checking_says_what_is_too_long(data: TextFiles) -> None:
-    recipe = recipe_with(joined=False, longest=7, overlong="cut")
+    recipe = recipe_with(joined=False, longest=7, overlong="truncate")
     checked, batches = TASK.checked(recipe, data, TASK.learnt_inputs(recipe, data))
     assert "documents of the train part with over 7 tokens, cut: 1" in checked.remarks
     assert "streams" not in checked.facts

@@ -7,17 +7,17 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
+from seqwright.inputs.question_text import QuestionText, QuestionTextSettings
+from seqwright.tasks.answerer import Answerer
+from seqwright.tasks.question_baseline import likeliest_sentence
+from seqwright.tasks.question_rows import LOST, NO_ANSWER, tokenised
+from seqwright.tasks.questions import QuestionsTask, baseline, batches_of
 from torch import Tensor, nn
 
 from seqwright.batches.questions import Asked
 from seqwright.data.questions import QuestionFiles, QuestionFilesSettings
 from seqwright.errors import DataError, SettingError
-from seqwright.inputs.question_text import QuestionText, QuestionTextSettings
 from seqwright.recipe import Recipe, recipe_from
-from seqwright.tasks.answerer import Answerer
-from seqwright.tasks.question_baseline import likeliest_sentence
-from seqwright.tasks.question_rows import LOST, NO_ANSWER, tokenised
-from seqwright.tasks.questions import QuestionsTask, baseline, batches_of
 
 SPOKEN = "treasure"
 LONG = " ".join([f"word{number}" for number in range(200)] + ["the", "gold", SPOKEN, "here"] + ["tail"] * 90)
@@ -40,7 +40,7 @@ class Finder(nn.Module):
 
 def inputs_of(*texts: str, unanswerable: bool = True, **sizes: int) -> QuestionText:
     given: dict[str, Any] = {"longest": 48, "stride": 16, "question": 8, **sizes}
-    settings = QuestionTextSettings(kind="spaced", vocabulary=400, **given)
+    settings = QuestionTextSettings(tokenizer="whitespace", vocabulary=400, **given)
     return QuestionText.learnt([LONG, *texts], settings, unanswerable=unanswerable)
 
 
@@ -125,7 +125,7 @@ ROWS = (
 def recipe(**sections: Any) -> Recipe:
     plain: dict[str, dict[str, Any]] = {
         "data": {"kind": "questions", "train": "a.csv"},
-        "inputs": {"kind": "words", "longest": 48, "stride": 16, "question": 8},
+        "input": {"tokenizer": "words", "longest": 48, "stride": 16, "longest_question": 8},
         "model": {"kind": "bert", "width": 8, "heads": 2, "layers": 1, "context": 48},
         "training": {"tokens": 96, "device": "cpu"},
     }
@@ -152,8 +152,8 @@ def test_the_scores_are_those_of_the_model(tmp_path: Path) -> None:
     data, inputs = files(tmp_path, *ROWS), inputs_of(*ROWS)
     result = QuestionsTask().evaluated(recipe(), data, inputs, finder(inputs), "valid", None)
     assert result.scores["exact"] == 75.0
-    assert result.scores["right_unanswerable"] == 100.0
-    assert result.scores["silence_f1"] == 25.0
+    assert result.scores["no_answer_exact"] == 100.0
+    assert result.scores["baseline_no_answer_f1"] == 25.0
     assert [line["predicted"] for line in result.answers] == ["gold treasure", "", f"word9 {SPOKEN}", ""]
     assert [line["exact"] for line in result.answers] == [True, True, True, False]
     assert result.groups == {"where": (1, 1), "what": (1, 1), "who": (1, 1), "how": (0, 1)}
@@ -175,7 +175,7 @@ def test_checking_names_what_a_model_cannot_learn(tmp_path: Path) -> None:
     checked, _ = QuestionsTask().checked(recipe(), data, inputs)
     assert checked.rows[0][:4] == ("train", "4", "1", "4")
     told = " ".join(checked.remarks)
-    assert "2 answers of the train part have more than inputs.answer = 1 tokens" in told
+    assert "2 answers of the train part have more than input.answer = 1 tokens" in told
     assert "questions of the valid part about contexts of training: 100.0 %" in told
     assert "of 1 questions no answer stands in the context" in told
 
@@ -188,15 +188,15 @@ def test_the_sentence_with_most_words_of_the_question_is_to_be_beaten(tmp_path: 
     assert likeliest_sentence("Why?", "no mark") == "no mark"
     data = files(tmp_path, 'Where was Bob?,"Ada ran. Bob was in Paris.",Paris', "Who?,nobody,")
     assert baseline(data, "valid").scores == {
-        "sentence_exact": 0.0,
-        "sentence_f1": pytest.approx(100 * (2 / 5) / 2),
-        "silence_f1": 50.0,
+        "baseline_sentence_exact": 0.0,
+        "baseline_sentence_f1": pytest.approx(100 * (2 / 5) / 2),
+        "baseline_no_answer_f1": 50.0,
     }
 
 
 def test_more_than_the_model_has_positions_for_is_refused(tmp_path: Path) -> None:
     data, inputs = files(tmp_path, *ROWS), inputs_of()
-    with pytest.raises(SettingError, match=r"inputs.longest = 48 is more than the 40 positions of the model"):
+    with pytest.raises(SettingError, match=r"input.longest = 48 is more than the 40 positions of the model"):
         QuestionsTask().prepared(recipe(model={"context": 40}), data, inputs)
 
 

@@ -4,19 +4,19 @@ from typing import Any
 
 import pytest
 import torch
-from seqwright.inputs.labelled_text import LabelledText, LabelledTextSettings
 
 from seqwright.batches.pairs import sources
 from seqwright.errors import SettingError
 from seqwright.models.context_rnn import ContextRNN, ContextRNNSettings
-from seqwright.models.lm_classifier import GPTClassifierSettings, LanguageModelClassifier
+from seqwright.models.headed import GPTClassifierSettings, pooled_model
 from seqwright.models.seq2seq import Seq2Seq, Seq2SeqSettings
 from seqwright.models.transformer import Transformer, TransformerSettings
 from seqwright.tasks.embedder import Embedder
 from tests.small_texts import wires_of
+from tests.wires import classifier_wires
 
 TEXTS = ["a cat sat", "dog", "a dog ran far away", "cat"]
-INPUTS = wires_of([(text, text) for text in TEXTS], kind="words")
+INPUTS = wires_of([(text, text) for text in TEXTS], tokenizer="words")
 
 
 def built(model: type, settings: Any) -> Any:
@@ -72,9 +72,9 @@ def test_the_mean_can_be_asked_of_a_model_that_has_a_thought() -> None:
 
 
 def test_the_first_token_of_a_model_that_reads_forwards_has_read_nothing() -> None:
-    inputs = LabelledText.learnt(TEXTS, {"a": 1, "b": 1}, LabelledTextSettings(kind="words"), begins=True)
+    inputs = classifier_wires(TEXTS, {"a": 1, "b": 1}, begins=True)
     settings = GPTClassifierSettings(width=8, heads=2, layers=1, context=16, feed_forward=16)
-    model = LanguageModelClassifier(settings, vocabulary=inputs.sizes()["vocabulary"], classes=2)
+    model = pooled_model(settings, vocabulary=inputs.sizes()["vocabulary"], classes=2)
     assert Embedder(model, inputs)(TEXTS).shape == (4, 8)
     with pytest.raises(SettingError, match=r"--pooling first .* this model has none: use mean"):
         Embedder(model, inputs, pooling="first")(TEXTS)

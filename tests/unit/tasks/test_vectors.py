@@ -6,17 +6,17 @@ from typing import Any, NamedTuple
 import numpy as np
 import pytest
 import torch
-from seqwright.inputs.labelled_text import LabelledText, LabelledTextSettings
 
 from seqwright.errors import DataError, RunError, SettingError
 from seqwright.inputs.plain_text import PlainText, PlainTextSettings
-from seqwright.models.classifier import RecurrentClassifier, RecurrentClassifierSettings
+from seqwright.models.headed import RecurrentClassifierSettings, pooled_model
 from seqwright.models.mlp_lm import MLPLM, MLPLMSettings
 from seqwright.models.ngram import Ngram, NgramSettings
 from seqwright.models.rnn_lm import RecurrentLM, RecurrentLMSettings
 from seqwright.models.transformer import Transformer, TransformerSettings
 from seqwright.tasks.vectors import WordVectors, cosine
 from tests.small_texts import wires_of
+from tests.wires import classifier_wires
 
 RIVER, MONEY = "he sat on the bank of the river", "she took money to the bank of england"
 SAME_PREFIX = "he sat on the bank and took money"
@@ -30,7 +30,7 @@ class Reader(NamedTuple):
 
 
 def plain_text(kind: str = "words") -> PlainText:
-    return PlainText.learnt(CORPUS, PlainTextSettings.model_validate({"kind": kind}))
+    return PlainText.learnt(CORPUS, PlainTextSettings.model_validate({"tokenizer": kind}))
 
 
 def recurrent(kind: str) -> Callable[[], Reader]:
@@ -48,7 +48,7 @@ def mlp() -> Reader:
 
 
 def transformer(*, shared: bool = True) -> Reader:
-    inputs = wires_of([(text, text.upper()) for text in CORPUS], kind="words", shared=shared)
+    inputs = wires_of([(text, text.upper()) for text in CORPUS], tokenizer="words", shared=shared)
     settings = TransformerSettings(
         width=8, heads=2, encoder_layers=2, decoder_layers=1, feed_forward=13, dropout=0.1, block="pre-norm"
     )
@@ -57,9 +57,9 @@ def transformer(*, shared: bool = True) -> Reader:
 
 
 def classifier() -> Reader:
-    inputs = LabelledText.learnt(CORPUS, {"land": 2, "money": 2}, LabelledTextSettings(kind="words"))
+    inputs = classifier_wires(CORPUS, {"land": 2, "money": 2})
     settings = RecurrentClassifierSettings(width=5, embedding=7, layers=2)
-    return Reader(RecurrentClassifier(settings, **inputs.sizes()), inputs, sees_what_follows=True)
+    return Reader(pooled_model(settings, **inputs.sizes()), inputs, sees_what_follows=True)
 
 
 READERS = {

@@ -25,7 +25,7 @@ OPENINGS = ["the cat", "", "a dog sat on", "mat"]
 
 
 def writer_with(**settings: Any) -> Writer:
-    tokenizer = Tokenizer.train(["the cat sat on a mat. the dog sat. "], PlainTextSettings(kind="characters"))
+    tokenizer = Tokenizer.train(["the cat sat on a mat. the dog sat. "], PlainTextSettings(tokenizer="characters"))
     torch.manual_seed(7)
     sizes = {"width": 16, "heads": 2, "layers": 2, "context": CONTEXT}
     model = GPT(GPTSettings.model_validate({**sizes, "dropout": 0.0}), vocabulary=tokenizer.size)

@@ -38,7 +38,7 @@ class Babbler(nn.Module):
 @pytest.fixture(scope="module")
 def wires() -> Wires:
     """A vocabulary in which "aba" is one token, two or three."""
-    return wires_of([("aba aba", "aba ab")] * 3, kind="bpe", vocabulary=11)
+    return wires_of([("aba aba", "aba ab")] * 3, tokenizer="bpe", vocabulary=11)
 
 
 @pytest.fixture(scope="module")

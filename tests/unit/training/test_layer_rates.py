@@ -47,6 +47,9 @@ class RowBatches:
     def once(self) -> Iterator[Rows]:
         return iter([self.at(Place())])
 
+    def padding(self, epoch: int = 0) -> float:
+        return 0.0
+
 
 class Tower(nn.Module):
     """Twelve layers one above the other, with an embedding below and a head above; `blocks.1` is not `blocks.11`."""

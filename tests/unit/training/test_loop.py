@@ -59,6 +59,9 @@ class PointBatches:
     def once(self) -> Iterator[Points]:
         return iter(self.batches)
 
+    def padding(self, epoch: int = 0) -> float:
+        return 0.0
+
 
 class Squares(Objective):
     """Σ (model(x) - y)²."""

@@ -96,7 +96,7 @@ def resolved(folder: Path, *, kind: str = "wordpiece") -> Path:
     folder.mkdir()
     plain = {
         "model": {"kind": "bert", "width": 24, "heads": 3, "layers": 2, "head": True},
-        "inputs": {"kind": kind, "vocabulary": 77, "lowercase": True, "longest": 99},
+        "input": {"tokenizer": kind, "vocabulary": 77, "lowercase": True, "longest": 99},
     }
     (folder / "resolved.toml").write_text(written(plain), encoding="utf-8")
     return folder
@@ -105,7 +105,7 @@ def resolved(folder: Path, *, kind: str = "wordpiece") -> Path:
 def recipe(folder: Path, *, inputs: str = "") -> str:
     path = folder / "mine.toml"
     path.write_text(
-        f'[data]\nkind = "labelled"\ntrain = "x.tsv"\n[model]\nweights = "{folder / "other"}"\n[inputs]\n{inputs}\n',
+        f'[data]\nkind = "labelled"\ntrain = "x.tsv"\n[model]\nweights = "{folder / "other"}"\n[input]\n{inputs}\n',
         encoding="utf-8",
     )
     return str(path)
@@ -115,8 +115,8 @@ def test_what_the_recipe_leaves_open_is_taken_from_the_other_run(tmp_path: Path)
     resolved(tmp_path / "other")
     found = read_recipe(recipe(tmp_path), ["model.layers=1"])
     assert (found.model.kind, found.model.width, found.model.heads, found.model.layers) == ("bert", 24, 3, 1)
-    assert (found.inputs.kind, found.inputs.vocabulary, found.inputs.lowercase) == ("wordpiece", 77, True)
-    assert found.inputs.longest == 512  # only what decides the tokenizer is taken
+    assert (found.input.tokenizer, found.input.vocabulary, found.input.lowercase) == ("wordpiece", 77, True)
+    assert found.input.longest == 512  # only what decides the tokenizer is taken
 
 
 def test_another_tokenizer_than_the_weights_have_is_refused(tmp_path: Path) -> None:

@@ -16,9 +16,18 @@ from seqwright.layers.taps import views
 from seqwright.pictures.attention import Choice
 from seqwright.runs import Run
 
-READING = {"translation", "language", "classification", "rating", "tagging", "masking", "questions", "prompting"}
+READING = {
+    "translation",
+    "language-modeling",
+    "text-classification",
+    "text-regression",
+    "token-classification",
+    "masked-language-modeling",
+    "question-answering",
+    "instruction",
+}
 # Of these, recurrent models are looked into unit by unit.
-UNITS = {"language", "classification", "tagging"}
+UNITS = {"language-modeling", "text-classification", "token-classification"}
 NUMBERS = "--json gives the numbers of --lens, --word, --gradients, --rule or an alignment; ask for one of them"
 
 
@@ -69,7 +78,7 @@ def look_at(folder: Path, wish: Wish) -> None:
     _refuse_contradictions(wish)
     found = given_texts(wish.texts, wish.file)
     run, *others = (opened_run(each, wish.which) for each in (folder, *wish.beside))
-    task = run.recipe.task
+    task = run.recipe.family
     if wish.beam is not None and task != "translation":
         raise SettingError(f"--beam is for translation, and {folder} learnt {task}; leave it out")
     if wish.beside and task != "translation" and not wish.gradients:
@@ -143,7 +152,7 @@ def _attends(run: Run) -> bool:
 
     Of a translation it always can: without attention, by gradients.
     """
-    return run.recipe.task == "translation" or any(view.columns != "units" for view in views(run.model))
+    return run.recipe.family == "translation" or any(view.columns != "units" for view in views(run.model))
 
 
 def _draw_learning(run: Run, others: list[Run], found: list[str], wish: Wish) -> None:
@@ -169,11 +178,11 @@ def _require_units(run: Run, purpose: str) -> None:
         return
     folder = str(run.folder)
     instead = {
-        "language": f"; `{command('look', folder, 'TEXT', '--surprisal')}` shows how surprising a text is to it",
+        "language-modeling": f"; `{command('look', folder, 'TEXT', '--surprisal')}` shows how surprising a text is",
         "translation": f"; `{command('look', folder, 'TEXT')}` shows where its attention looks",
         "forecasting": f"; `{_forecast(run)}` shows what it forecasts",
     }
-    more = instead.get(run.recipe.task, "")
+    more = instead.get(run.recipe.family, "")
     raise RunError(
         f"{run.folder} has a model of kind '{run.recipe.model.kind}', without recurrent units: {purpose}{more}"
     )

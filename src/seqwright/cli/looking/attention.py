@@ -18,7 +18,7 @@ from seqwright.cli.looking.rows import Heard, refuse_number, row_of, verdict_on
 from seqwright.cli.terminal import json_text, say, shown
 from seqwright.devices import device_of
 from seqwright.errors import RunError, SettingError
-from seqwright.inputs.words import Words, given_words, written_words
+from seqwright.inputs.spelling import Words, given_words, written_words
 from seqwright.layers.taps import View, listen, views
 from seqwright.metrics.alignments import merged, quality
 from seqwright.outputs.alignments import alignment_taps
@@ -48,7 +48,7 @@ def draw_attention(
     run: Run, texts: Sequence[str], beam: int | None, choice: Choice, where: Path, *, as_json: bool
 ) -> None:
     """Translate a sentence or read a text, draw its attention, print where it looks on the whole."""
-    if run.recipe.task == "translation":
+    if run.recipe.family == "translation":
         looked = translated_and_looked_at(run, texts, beam)
     else:
         row = row_of(run, texts, MOST_TOKENS)
@@ -78,7 +78,7 @@ def draw_alignments(runs: Sequence[Run], texts: Sequence[str], beam: int | None,
     """Translate a sentence with each run, draw their alignments side by side, print how sharp and whole they are."""
     panels: list[Panel] = []
     for run in runs:
-        if run.recipe.task != "translation":
+        if run.recipe.family != "translation":
             raise RunError(f"{run.folder} learnt {run.recipe.task}; alignments side by side are drawn for translation")
         looked = translated_and_looked_at(run, texts, beam)
         found = alignment_of(looked)

@@ -22,7 +22,7 @@ MOST = 5  # finished hypotheses in the terminal
 
 def draw_beam_tree(run: Run, texts: Sequence[str], beam: int | None, where: Path) -> None:
     """Translate a sentence by beam search, draw the tree that it grew, print the best of what it found."""
-    if run.recipe.task != "translation":
+    if run.recipe.family != "translation":
         raise RunError(f"{run.folder} learnt {run.recipe.task}; a beam tree is drawn for translation")
     refuse_number(run, texts)
     text = texts[0].strip()

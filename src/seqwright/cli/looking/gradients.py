@@ -25,7 +25,7 @@ TOLD = (1, 2, 5, 10, 20, 50, 100)  # steps back that the table has
 
 def draw_gradients(runs: Sequence[Run], found: Sequence[str], where: Path, *, as_json: bool) -> None:
     """Draw ‖∂h_t/∂h_{t-k}‖ against k of every layer of some runs, and print some of the numbers, or all as JSON."""
-    writers = [run for run in runs if run.recipe.task == "language"]
+    writers = [run for run in runs if run.recipe.task == "language-modeling"]
     if not found and writers:
         found = [written(writers[0])]
         say(f"{writers[0].folder} writes the text itself, since there is none: {found[0][:60]!r} …")

@@ -23,7 +23,7 @@ Draw = Callable[[Weights], None]
 
 def draw_initialisations(run: Run, found: Sequence[str], where: Path) -> None:
     """Draw how saturated, how spread and how far-reaching the states are, the weights begun anew in each way."""
-    if not found and run.recipe.task == "language":
+    if not found and run.recipe.task == "language-modeling":
         found = [written(run)]
     passage = passage_of(run, found)
     say(f"{run.folder}: beginning anew, reading {passage.told}")

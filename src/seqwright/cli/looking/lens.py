@@ -58,12 +58,12 @@ def lens_of(run: Run, texts: Sequence[str]) -> Lens:
             f"{run.folder} has a model of kind '{run.recipe.model.kind}' that learnt {run.recipe.task}: its layers "
             "have no output over words to look through; the lens is for gpt as a language model and for masked bert"
         )
-    if run.recipe.task == "masking" and not run.recipe.model.head:
+    if run.recipe.task == "masked-language-modeling" and not run.recipe.model.head:
         raise RunError(f"{run.folder} was imported without the output that says hidden words, so there is no lens")
     row = row_of(run, texts, MOST_TOKENS)
     streams = [calls[0][:1] for name, calls in row.heard.items() if name.endswith("stream")]
     names = [f"layer {number}" for number in range(1, len(streams) + 1)]
-    if run.recipe.task == "masking":
+    if run.recipe.task == "masked-language-modeling":
         said = [_said(run.inputs.tokenizer, model.lens(stream_1TD)[0], None) for stream_1TD in streams]
         return Lens(names, row.pieces, [], said)
     wanted = row.tokens[1:].tolist()

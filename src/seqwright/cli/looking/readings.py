@@ -24,7 +24,7 @@ from seqwright.layers.taps import Tap, listen
 from seqwright.pictures import Array
 from seqwright.runs import Run
 from seqwright.tasks.language import first_token
-from seqwright.tasks.reading import read_rows
+from seqwright.tasks.reading import joined, read_rows
 
 AT_ONCE = 1024  # tokens of a text
 MOST_TOKENS = 20_000  # that are read in all
@@ -95,10 +95,10 @@ def read(run: Run, texts: Sequence[str], rule: re.Pattern[str] | None = None) ->
 
 
 def _read_one(run: Run, text: str, rule: re.Pattern[str] | None, most: int) -> Reading:
-    ids, spans = tokens_of(run.inputs.tokenizer, text)
-    language = run.recipe.task == "language"
+    ids, spans, _ = tokens_of(run, text)
+    language = run.recipe.task == "language-modeling"
     places: Ids = np.arange(len(ids))
-    if run.recipe.task == "classification":
+    if run.recipe.task == "text-classification":
         places = shortened(places, run.inputs.input.longest, run.inputs.input.left_out)
     places = places[:most]
     with listen(run.model) as heard:
@@ -106,7 +106,7 @@ def _read_one(run: Run, text: str, rule: re.Pattern[str] | None, most: int) -> R
             bits = _surprises(run, ids[places])
         else:  # says of no token how surprising it is
             bits = []
-            read_rows(run.model, run.inputs, [ids[places]])
+            read_rows(run.model, run.inputs, [joined([ids[places]], run.inputs)])
     # The state after each token: a language model also has one before the first, the others one after the last.
     layers = _layers(run, heard, slice(1, None) if language else slice(None, -1))
     on_C = np.zeros(len(text)) if rule is None else marked(rule, text)

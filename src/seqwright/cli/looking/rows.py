@@ -11,14 +11,14 @@ from seqwright.cli.looking.texts import warn_of_unknown
 from seqwright.cli.opening import AROUND, context_of
 from seqwright.cli.terminal import say
 from seqwright.errors import DataError, SettingError
+from seqwright.inputs.sentences import HOLE
+from seqwright.inputs.spelling import Spelled, Words, written_words
 from seqwright.inputs.text import reads_pairs
 from seqwright.inputs.tokenizers import Tokenizer
-from seqwright.inputs.words import Words, given_words, written_words
 from seqwright.layers.taps import listen
 from seqwright.runs import Run
-from seqwright.tasks.filler import HOLE, Filler
 from seqwright.tasks.language import first_token
-from seqwright.tasks.reading import Read, between, joined, read_rows
+from seqwright.tasks.reading import Read, between, joined, read_rows, spelled
 from seqwright.tasks.wired import Wires
 
 Heard = dict[str, list[Any]]
@@ -45,7 +45,7 @@ def row_of(run: Run, texts: Sequence[str], most: int) -> Row:
             say(f"the first {room:,} of {len(parts[-1].tokens):,} tokens of the text are looked at")
         parts[-1] = parts[-1].first(room)
         room = max(1, room - len(parts[-1].tokens))
-    first = first_token(run.recipe, run.inputs) if run.recipe.task == "language" else None
+    first = first_token(run.recipe, run.inputs) if run.recipe.task == "language-modeling" else None
     with listen(run.model) as heard:
         tokens = joined([part.tokens for part in parts], run.inputs)
         read = read_rows(run.model, run.inputs, [tokens], first=first)
@@ -66,15 +66,15 @@ class Part(NamedTuple):
 
 
 def _part(run: Run, text: str) -> Part:
-    tokenizer: Tokenizer = run.inputs.tokenizer
-    if run.recipe.task == "masking" and HOLE.search(text):  # as `fill` reads it
-        tokens = Filler(run.model, run.inputs, context=run.recipe.model.context).encoded(text)[1:-1]
+    if run.recipe.task == "masked-language-modeling" and HOLE.search(text):  # as `fill` reads it
+        tokens = run.inputs.input.row(text)[1:-1]
+        tokenizer: Tokenizer = run.inputs.tokenizer
         pieces = [written_words(tokenizer, [token])[0][0] for token in tokens.tolist()]
         return Part(tokens, written_words(tokenizer, tokens.tolist()), pieces)
-    tokens, spans = tokens_of(tokenizer, text)
-    if not len(tokens):
+    found = tokens_of(run, text)
+    if not len(found.tokens):
         raise DataError(f"there is nothing to look at: the vocabulary of {run.folder} has no token for {text!r}")
-    return Part(tokens, given_words(tokenizer, text), [text[begin:end] for begin, end in spans])
+    return Part(found.tokens, found.words, [text[begin:end] for begin, end in found.spans])
 
 
 def _laid_out(tokenizer: Tokenizer, read: Read, parts: Sequence[Part], apart: int, heard: Heard) -> Row:
@@ -95,7 +95,7 @@ def _laid_out(tokenizer: Tokenizer, read: Read, parts: Sequence[Part], apart: in
 
 def verdict_on(run: Run, texts: Sequence[str]) -> str:
     """What a classifier takes a text, or a pair of texts, for; nothing where the run is none."""
-    if run.recipe.task != "classification":
+    if run.recipe.task != "text-classification":
         return ""
     (found,) = run.inputs.predict(run.model, ["\t".join(texts)])
     return f"{found.label} ({100 * found.probability:.0f} %)"
@@ -103,16 +103,16 @@ def verdict_on(run: Run, texts: Sequence[str]) -> str:
 
 def refuse_number(run: Run, texts: Sequence[str]) -> None:
     """Two texts are for runs that read two, one for the others."""
-    two = run.recipe.task == "questions" or (isinstance(run.inputs, Wires) and reads_pairs(run.inputs.input))
-    if len(texts) == 1 + two or (len(texts) == 2 and run.recipe.task == "masking"):
+    two = run.recipe.task == "question-answering" or (isinstance(run.inputs, Wires) and reads_pairs(run.inputs.input))
+    if len(texts) == 1 + two or (len(texts) == 2 and run.recipe.task == "masked-language-modeling"):
         return
     if two:
         raise SettingError(f"{run.folder} reads two texts at a time, and there are {len(texts)}; give two")
     raise SettingError(f"{run.folder} reads one text at a time, and there are {len(texts)}; give one, in quotes")
 
 
-def tokens_of(tokenizer: Tokenizer, text: str) -> tuple[Ids, list[tuple[int, int]]]:
+def tokens_of(run: Run, text: str) -> Spelled:
     """The tokens of a text, and from where to where each of them stands in it: up to where the next begins."""
-    ids, spans = tokenizer.placed(text)
-    edges = [0, *(begin for begin, _ in spans[1:]), len(text)]
-    return ids.astype(np.int64), list(pairwise(edges))
+    found = spelled(text, run.inputs)
+    edges = [0, *(begin for begin, _ in found.spans[1:]), len(text)]
+    return found._replace(tokens=found.tokens.astype(np.int64), spans=list(pairwise(edges)))

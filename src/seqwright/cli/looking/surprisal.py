@@ -21,7 +21,7 @@ DRAWN = 300  # tokens in the picture
 
 def draw_surprisal(run: Run, found: Sequence[str], where: Path) -> None:
     """Draw a text in shades of red with a bar for each token, and print it in the same colours."""
-    if run.recipe.task != "language":
+    if run.recipe.task != "language-modeling":
         raise RunError(f"{run.folder} learnt {run.recipe.task}; surprisal is what a language model says of a text")
     texts = documents(run, found)
     if len(texts) > 1:

@@ -17,9 +17,8 @@ from seqwright.errors import DataError, RunError, SettingError
 from seqwright.inputs import Given
 from seqwright.inputs.text import reads_pairs
 from seqwright.runs import Run, data_of
-from seqwright.tasks.forecasting import windows_of
 from seqwright.tasks.language import first_token
-from seqwright.tasks.wired import Wires
+from seqwright.tasks.wired import Part, Wires
 from seqwright.tasks.writer import Writer
 
 MOST_LETTERS = 1_000_000  # of a file
@@ -54,7 +53,7 @@ def _first_lines(file: Path) -> list[str]:
 
 def documents(run: Run, found: Sequence[str]) -> list[str]:
     """The lines as the model reads them: as one text where it learnt from running text, otherwise each by itself."""
-    if run.recipe.task == "language" and run.recipe.inputs.joined:
+    if run.recipe.task == "language-modeling" and run.recipe.input.joined:
         return ["\n".join(found)] if found else []
     return [text for text in found if text.strip()]
 
@@ -98,11 +97,12 @@ def passage_of(run: Run, found: Sequence[str]) -> Passage:
     """What a run reads while its gradients are followed or its weights begun anew: one text, or windows of a series."""
     task, texts = run.recipe.task, documents(run, found)
     if task == "forecasting":
-        windows = windows_of(run.recipe, data_of(run.recipe), run.inputs, "valid")
-        chosen = np.unique(np.linspace(0, len(windows.first_M) - 1, ROWS).round().astype(np.int64))
-        batch: Any = windows.batch(chosen).to(device_of(run.model))
+        wires: Wires = run.inputs
+        rows = wires.input.encode(Part(data_of(run.recipe), "valid"))
+        chosen = np.unique(np.linspace(0, len(rows.example_N) - 1, ROWS).round().astype(np.int64))
+        batch: Any = wires.output.collate(wires.input.stack(rows.take(chosen, None)), None).to(device_of(run.model))
         return Passage(batch, lambda steps: [steps], f"{len(chosen)} windows of its validation part")
-    if task not in {"language", "classification"}:
+    if task not in {"language-modeling", "text-classification"}:
         raise RunError(f"{run.folder} learnt {task}; this is drawn for language models, classifiers and forecasters")
     if not texts:
         raise SettingError(f"{run.folder} learnt {task}: give a text that it shall read")

@@ -31,7 +31,7 @@ def draw_word(run: Run, word: str, texts: Sequence[str], where: Path, *, as_json
     """Draw the cosines between all places of a word for its embedding and each layer, and print them."""
     texts = [text for text in texts if text.strip()]
     refuse_overlong(run, texts)
-    first = first_token(run.recipe, run.inputs) if run.recipe.task == "language" else None
+    first = first_token(run.recipe, run.inputs) if run.recipe.task == "language-modeling" else None
     found = WordVectors(run.model, run.inputs, first=first).occurrences(word, texts)
     if len(found) < 2:
         times = "once" if found else "nowhere"

@@ -1,20 +1,22 @@
-"""What a tagger has to beat: the tag that a word mostly has, whatever stands around it."""
+"""The baseline of tags: what a word mostly is."""
 
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
 
+from seqwright.data.tagged_columns import Sentence
 
-class TagBaseline:
-    """The most frequent tag of each word; between equals the alphabet decides.
+
+class MostFrequentTag:
+    """The most frequent tag of each word, whatever stands around it; between equals the alphabet decides.
 
     A new word is taken for what words that training has once mostly are: those are the ones most like it.
     """
 
-    def __init__(self, sentences: Iterable[tuple[Sequence[str], Sequence[str]]]) -> None:
-        seen: dict[str, Counter[str]] = {}
-        for words, tags in sentences:
-            for word, tag in zip(words, tags, strict=True):
-                seen.setdefault(word, Counter())[tag] += 1
+    def __init__(self, sentences: Iterable[Sentence]) -> None:
+        seen: dict[str, Counter[str]] = defaultdict(Counter)
+        for sentence in sentences:
+            for word, tag in zip(sentence.words, sentence.tags, strict=True):
+                seen[word][tag] += 1
         self.tags = {word: _most(counts) for word, counts in seen.items()}
         once = Counter(self.tags[word] for word, counts in seen.items() if counts.total() == 1)
         self.new = _most(once or sum(seen.values(), Counter()))

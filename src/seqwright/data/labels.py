@@ -1,0 +1,57 @@
+"""Labels as they stand in a file: which of them can be classes, and which are numbers."""
+
+import re
+from collections import Counter
+from collections.abc import Iterable
+
+from seqwright.errors import DataError
+
+MOST_LABELS = 1000
+FEW_LABELS = 20  # so many may stand before almost as many examples: a table that somebody tries things out with
+_CLASS = re.compile(r"-?\d+(\.\d+)?")
+_NUMBER = re.compile(r"[-+]?(\d+(\.\d*)?|\.\d+)([eE][-+]?\d{1,2})?")
+
+
+def class_counts(labels: Iterable[str]) -> dict[str, int]:
+    """Every label of the training part with the number of its examples: numbers by size, words by the alphabet.
+
+    What cannot be classes is refused: no label, one, or nearly as many as there are examples.
+    """
+    found = Counter(labels)
+    examples = found.total()
+    if not examples:
+        raise DataError(
+            "no example of the training part can be read and has a label: see whether data.label means the right column"
+        )
+    if len(found) == 1:
+        raise DataError(
+            f"every example of the training part has the label '{short(next(iter(found)))}', expected two labels or "
+            "more: see whether data.label means the right column"
+        )
+    if len(found) > MOST_LABELS or FEW_LABELS < len(found) > examples / 2:
+        common = ", ".join(f"'{short(label)}'" for label, _ in found.most_common(2))
+        raise DataError(
+            f"the {examples:,} examples of the training part have {len(found):,} different labels, such as {common}: "
+            "that looks like another column; choose with data.text and data.label, as in data.text=2 data.label=1"
+        )
+    return {label: found[label] for label in sorted(found, key=_order)}
+
+
+def number_of(label: str, *, where: str) -> float:
+    """A label as a number."""
+    if not _NUMBER.fullmatch(label):
+        raise DataError(
+            f"{where} has the label '{short(label)}' where there must be a number such as 3.5: see whether data.label "
+            "means the right column; classes are learnt with objective.kind=labels"
+        )
+    return float(label)
+
+
+def short(label: str) -> str:
+    """A label as a sentence shows it."""
+    return label if len(label) <= 30 else f"{label[:29]}…"
+
+
+def _order(label: str) -> tuple[float, str]:
+    """Numbers before words."""
+    return (float(label) if _CLASS.fullmatch(label) else float("inf"), label)

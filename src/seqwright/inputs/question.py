@@ -1,0 +1,267 @@
+"""A question and its context, as one or several rows of tokens.
+
+B batch · T time · M questions · N rows, the windows
+"""
+
+import json
+from array import array
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, ClassVar
+
+import numpy as np
+from pydantic import Field, model_validator
+
+from seqwright.batches import Ids, InMemory
+from seqwright.batches.questions import AROUND, PlacedTokens, QuestionRows, Window, stacked_windows, window
+from seqwright.cache import Ragged, RaggedWriter, kept_folder
+from seqwright.data.question_files import WORDS, Question
+from seqwright.data.tables import json_object
+from seqwright.errors import DataError, SettingError
+from seqwright.inputs import Examples, Input, Room, Stacked
+from seqwright.inputs.saved import load_json, save_json
+from seqwright.inputs.spelling import Spelled, spelled_text
+from seqwright.inputs.tokenizers import Kind, Tokenizer, TokenizerSettings, tokenizer_of
+from seqwright.progress import Progress
+
+FORMAT = 1
+BLOCK = 512  # questions between two words of progress
+NAMES = ("questions", "contexts", "begins", "ends")
+SIZES = ("longest", "stride", "question")
+WANTED = 'expected a mapping or JSON such as {"question": …, "context": …}'
+
+
+class QuestionSettings(TokenizerSettings):
+    """How questions and contexts become tokens. A context that is too long is read in windows that overlap."""
+
+    tokenizer: Kind = "wordpiece"
+    longest: int = Field(default=384, ge=8)
+    """Most tokens that are read at once: the question, a window of the context and the three tokens around them."""
+    stride: int = Field(default=128, ge=1)
+    """How many tokens of the context further on the next window begins; what is left of a window stands in both."""
+    longest_question: int = Field(default=64, ge=1)
+    """Most tokens of a question; what is behind them is not read."""
+    answer: int = Field(default=30, ge=1)
+    """Most tokens of an answer that is looked for."""
+
+    @model_validator(mode="after")
+    def _leave_room(self) -> "QuestionSettings":
+        room = self.longest - AROUND - 1 - self.longest_question
+        if room < self.stride:
+            raise SettingError(
+                f"input.longest = {self.longest} leaves {max(room, 0)} tokens for the context behind a question of "
+                f"{self.longest_question}, less than input.stride = {self.stride}, so that some would never be read: "
+                "raise input.longest, or lower input.stride or input.longest_question"
+            )
+        return self
+
+
+@dataclass(frozen=True)
+class QuestionInput(Input[Question, Window]):
+    """The tokenizer of a run that reads questions with contexts, and how much is read at once.
+
+    A row is `begin question end… window end`, with as many ends behind the question as the tokenizer puts between two
+    texts.
+    """
+
+    tokenizer: Tokenizer
+    longest: int
+    stride: int
+    question: int  # most tokens of one
+    context: str | None = None  # of a question that is typed without one
+    noun: ClassVar[str] = "questions"
+    begins: ClassVar[bool] = True
+
+    @classmethod
+    def learn(
+        cls, train: Examples[Question], settings: QuestionSettings, *, room: Room, like: Any = None
+    ) -> "QuestionInput":
+        """A tokenizer trained on questions and contexts, if none is taken from another run."""
+        if room.context is not None and settings.longest > room.context:
+            raise SettingError(
+                f"input.longest = {settings.longest} is more than the {room.context} positions of the model "
+                "(model.context): lower it; a longer context is read in windows"
+            )
+        texts = (text for example in train for text in (example.question, example.context))
+        tokenizer = Tokenizer.train(texts, settings) if like is None else tokenizer_of(like)
+        return cls(tokenizer, settings.longest, settings.stride, settings.longest_question)
+
+    @property
+    def between(self) -> list[int]:
+        """What stands behind a question: one `end`, or as many as the tokenizer of another program puts there."""
+        return [self.tokenizer.end] * self.tokenizer.between
+
+    def encode(self, examples: Examples[Question], *, seed: int = 0) -> QuestionRows:
+        """The windows of each question: of a part through the cache, of what a user types in memory."""
+        if examples.fingerprint:
+            kept = f"{self.tokenizer.fingerprint()} {self.question} {self.tokenizer.between}"
+            folder = kept_folder(
+                f"question {FORMAT} {examples.fingerprint} {kept}", lambda aside: self._write(examples, aside)
+            )
+            questions, *contexts = (Ragged.mapped(folder / name) for name in NAMES)
+            cut = json.loads((folder / "kept.json").read_text(encoding="utf-8"))
+            context_M = np.load(folder / "of_context.npy", mmap_mode="r")
+            return QuestionRows(questions, contexts, context_M, longest=self.longest, stride=self.stride, cut=cut)
+        found = list(self._encoded(examples))
+        placed = [context for _, _, context in found if context is not None]
+        return QuestionRows(
+            InMemory([self._behind(ids) for ids, _, _ in found]),
+            [InMemory([context[part] for context in placed]) for part in range(3)],
+            np.array([context for _, context, _ in found], dtype=np.int64),
+            longest=self.longest,
+            stride=self.stride,
+        )
+
+    def _write(self, examples: Examples[Question], folder: Path) -> None:
+        of_context, cut, progress = array("q"), 0, Progress(f"tokenising {examples.name}")
+        with ExitStack() as stack:
+            questions, *contexts = [stack.enter_context(RaggedWriter(folder / name)) for name in NAMES]
+            for number, (ids, context, placed) in enumerate(self._encoded(examples)):
+                questions.add(self._behind(ids))
+                of_context.append(context)
+                cut += len(ids) > self.question
+                for writer, values in zip(contexts, placed or (), strict=placed is not None):
+                    writer.add(values)
+                if not number % BLOCK:
+                    progress(number)
+        np.save(folder / "of_context.npy", np.asarray(of_context, dtype=np.int64))
+        (folder / "kept.json").write_text(json.dumps(cut), encoding="utf-8")
+
+    def _encoded(self, examples: Examples[Question]) -> Iterator[tuple[Ids, int, PlacedTokens | None]]:
+        """All tokens of each question, the number of its context, and that where it is the first about it."""
+        numbers: dict[str, int] = {}
+        for example in examples:
+            new = example.context not in numbers
+            number = numbers.setdefault(example.context, len(numbers))
+            (ids,) = self.tokenizer.encode([example.question.strip()])
+            yield ids, number, self.placed(example.context) if new else None
+
+    def _behind(self, question: Ids) -> Ids:
+        """A question as far as it is read, and what stands behind it; of that, one has room of its own."""
+        room = self.question - len(self.between) + 1
+        return np.concatenate((question[:room], self.between)).astype(self.tokenizer.dtype)
+
+    def placed(self, context: str) -> PlacedTokens:
+        """A context as tokens; white space at the borders of a token is not counted among its characters."""
+        tokens, places = self.tokenizer.placed(context)
+        trimmed = [_trimmed(context, *place) for place in places]
+        begin_T, end_T = np.array(trimmed, dtype=np.uint32).reshape(-1, 2).T
+        return PlacedTokens(tokens, begin_T, end_T)
+
+    def stack(self, rows: Sequence[Window]) -> Stacked:
+        """The tensors of `Asked`: with what stands around the texts, and padding on the right."""
+        return stacked_windows(rows, begin=self.tokenizer.begin, end=self.tokenizer.end)
+
+    def joined(self, texts: Sequence[Ids]) -> Window:
+        """The row of a question and a context whose tokens are known, or of one text alone."""
+        if len(texts) == 1:
+            nothing = np.zeros(0, dtype=np.int64)
+            return Window(texts[0], len(texts[0]) + AROUND, PlacedTokens(nothing, nothing, nothing))
+        question, context = texts
+        unknown = np.zeros_like(context)
+        return window(
+            np.concatenate((question, self.between)).astype(np.int64), PlacedTokens(context, unknown, unknown)
+        )
+
+    def tokenised(self, texts: Sequence[str]) -> list[Ids]:
+        """The tokens of each text, all of them, without what stands around it."""
+        return list(self.tokenizer.encode(list(texts)))
+
+    def spelled(self, text: str) -> Spelled:
+        """The tokens of a typed text, where each stands in it, and its words with the places of theirs."""
+        return spelled_text(self.tokenizer, text)
+
+    def parse(self, given: Any) -> Question:
+        """A mapping of `question` and `context`, also as JSON; or a question, where the context of all is known."""
+        if isinstance(given, str):
+            is_json = given.lstrip().startswith("{")
+            given = json_object(given, "the question", ("question", "context")) if is_json else {"question": given}
+        if not isinstance(given, Mapping):
+            raise DataError(f"an example is {given!r}, {WANTED}")
+        record = {str(key).casefold(): value for key, value in given.items()}
+        question, context = (
+            next((record[word] for word in WORDS[name] if word in record), None) for name in ("question", "context")
+        )
+        context = self.context if context is None else context
+        if not isinstance(question, str) or not question.strip():
+            raise DataError(f"the question is blank; {WANTED}")
+        if not isinstance(context, str) or not context.strip():
+            raise DataError(
+                "there is no context to find the answer in: give one with --context or --context-file, or with each "
+                'question as JSON, {"question": …, "context": …}'
+            )
+        return Question(question, context, ())
+
+    def example_fields(self, example: Question) -> dict[str, Any]:
+        """The question and its context, with the name it has in its file."""
+        name = {"id": example.name} if example.name else {}
+        return {**name, "question": example.question, "context": example.context}
+
+    def features(self, examples: Examples[Question]) -> list[tuple[str, str]]:
+        """The question and its context."""
+        return [(example.question, example.context) for example in examples]
+
+    def part_sentence(self, examples: Examples[Question], rows: Any) -> tuple[str, str]:
+        """`970 questions`, and `; read in 1,203 windows; 3 questions were cut off`."""
+        cut = f"; {rows.cut:,} questions were cut off" if rows.cut else ""
+        return f"{len(rows.context_M):,} questions", f"; read in {len(rows.example_N):,} windows{cut}"
+
+    def part_remarks(self, examples: Examples[Question]) -> list[str]:
+        """Tokens that the vocabulary lacks."""
+        rows = self.encode(examples)
+        every = [
+            ids
+            for side in (rows.questions, rows.contexts[0])
+            for ids in side.take(np.arange(len(side.example_N)), None)
+        ]
+        unknown, total = sum(map(self.tokenizer.unknowns, every)), sum(map(len, every))
+        return (
+            [f"tokens of {examples.name} that the vocabulary lacks: {100 * unknown / total:.2g} %"] if unknown else []
+        )
+
+    def remarks(self, examples: Examples[Question], first: int = 0) -> list[str]:
+        """Questions of which not everything is read, and letters that the vocabulary lacks."""
+        remarks, questions = [], list(examples)
+        for number, ids in enumerate(self.tokenizer.encode([each.question for each in questions]), start=first + 1):
+            if len(ids) > self.question:
+                told = f"the model reads the first {self.question:,}"
+                remarks.append(f"question {number} has {len(ids):,} tokens; {told}")
+        texts = (text for each in questions for text in (each.question, each.context))
+        if unknown := self.tokenizer.unknown_characters(texts):
+            most = " ".join(f"{character!r}×{count}" for character, count in unknown.most_common(8))
+            more = " …" if len(unknown) > 8 else ""
+            remarks.append(f"the vocabulary lacks {most}{more}: the model cannot read them")
+        return remarks
+
+    def sizes(self) -> dict[str, int]:
+        """The vocabulary."""
+        return {"vocabulary": self.tokenizer.size}
+
+    def save(self, folder: Path) -> None:
+        """Write the tokenizer, and how much is read at once."""
+        folder.mkdir(parents=True, exist_ok=True)
+        self.tokenizer.save(folder / "text.json")
+        save_json(folder / "reading.json", {name: getattr(self, name) for name in SIZES})
+
+    @classmethod
+    def load(cls, folder: Path) -> "QuestionInput":
+        """Read what `save` wrote."""
+        tokenizer = Tokenizer.load(folder / "text.json")
+        return load_json(
+            folder / "reading.json",
+            lambda plain: cls(tokenizer, int(plain["longest"]), int(plain["stride"]), int(plain["question"])),
+        )
+
+    def fingerprint(self) -> str:
+        """Changes with the tokenizer and how much is read at once."""
+        return f"{self.tokenizer.fingerprint()} {self.longest} {self.stride} {self.question} {self.tokenizer.between}"
+
+
+def _trimmed(text: str, begin: int, end: int) -> tuple[int, int]:
+    """Characters without the white space around them; where there is nothing else, none."""
+    stretch = text[begin:end]
+    inside = stretch.strip()
+    begin = begin + len(stretch) - len(stretch.lstrip()) if inside else end
+    return begin, begin + len(inside)

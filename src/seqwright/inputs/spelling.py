@@ -1,0 +1,118 @@
+"""The words of a text with the places of their tokens: as the user wrote them, or as they were decoded."""
+
+import re
+from bisect import bisect_right
+from collections.abc import Sequence
+from typing import Any, NamedTuple, Protocol, runtime_checkable
+
+import numpy as np
+
+from seqwright.batches import Ids, RowT
+from seqwright.inputs import ExampleT, Input
+from seqwright.inputs.tokenizers import Tokenizer
+from seqwright.inputs.vocabularies import SPACE
+
+Words = list[tuple[str, list[int]]]
+"""Each word with the places of its tokens."""
+
+
+class Spelled(NamedTuple):
+    """The tokens of a text, from where to where each stands in it, and its words with the places of their tokens."""
+
+    tokens: Ids
+    spans: list[tuple[int, int]]
+    words: Words
+
+
+@runtime_checkable
+class ReadsTokens(Protocol):
+    """An input that reads a typed text as tokens, so that one can look at what it reads."""
+
+    @property
+    def begins(self) -> bool:
+        """Whether a token stands before every text."""
+
+    @property
+    def between(self) -> list[int]:
+        """What stands between two texts."""
+
+    def tokenised(self, texts: Sequence[str]) -> list[Ids]:
+        """The tokens of each text, without what stands around it."""
+
+    def spelled(self, text: str) -> Spelled:
+        """The tokens of a text, and where they stand in it."""
+
+    def joined(self, texts: Sequence[Ids]) -> Any:
+        """The row of texts whose tokens are known."""
+
+
+class TokenInput(Input[ExampleT, RowT]):
+    """An input that reads texts with one tokenizer: what `ReadsTokens` asks of it."""
+
+    tokenizer: Tokenizer
+
+    @property
+    def between(self) -> list[int]:
+        """What stands between two texts: one `end`."""
+        return [self.tokenizer.end]
+
+    def tokenised(self, texts: Sequence[str]) -> list[Ids]:
+        """The tokens of each text, all of them, without what stands around it."""
+        return list(self.tokenizer.encode(list(texts)))
+
+    def spelled(self, text: str) -> Spelled:
+        """The tokens of a typed text, where each stands in it, and its words with the places of theirs."""
+        return spelled_text(self.tokenizer, text)
+
+    def joined(self, texts: Sequence[Ids]) -> Ids:
+        """The row of one text whose tokens are known, or of several."""
+        parts: list[Any] = [texts[0]]
+        for later in texts[1:]:
+            parts += [self.between, later]
+        return np.concatenate(parts).astype(np.int64)
+
+
+def spelled_text(tokenizer: Tokenizer, text: str) -> Spelled:
+    """A text in the user's own characters."""
+    tokens, spans = tokenizer.placed(text)
+    return Spelled(tokens, spans, given_words(tokenizer, text) if len(tokens) else [])
+
+
+def given_words(tokenizer: Tokenizer, text: str) -> Words:
+    """The words of a text in the user's own characters, also those that the vocabulary lacks or spells otherwise."""
+    ids, spans = tokenizer.placed(text)
+    starts, ends = zip(*spans, strict=True)
+    words: Words = []
+    spaces: list[int] = []  # that the vocabulary could not keep with the word they stand before
+    for spelled, places in tokenizer.words(ids.tolist()):
+        after = places[-1] + 1
+        if after < len(starts) and tokenizer.kind != "characters" and not spelled.strip(SPACE):
+            spaces += places
+            continue
+        # Up to the next token: an accent that was joined with its letter belongs to no token.
+        end = max(ends[after - 1], starts[after]) if after < len(starts) else len(text)
+        word = text[starts[places[0]] : end]
+        words.append((word.strip() or word, [*spaces, *places]))
+        spaces = []
+    return words
+
+
+def written_words(tokenizer: Tokenizer, tokens: list[int]) -> Words:
+    """The words of tokens as the vocabulary spells them, a lone space as a space."""
+    return [(word.replace(SPACE, " "), places) for word, places in tokenizer.words(tokens)]
+
+
+def spaced_words(tokenizer: Tokenizer, text: str) -> Words:
+    """What stands between white space, a word that has no token of its own with the place of the one before it."""
+    _, spans = tokenizer.placed(text)
+    words: Words = [(match[0], []) for match in re.finditer(r"\S+", text)]
+    ends = [match.end() for match in re.finditer(r"\S+", text)]
+    for place, (begin, end) in enumerate(spans):
+        letters = [at for at in range(begin, end) if not text[at].isspace()]
+        # A lone space belongs to the word it stands before, and at the end of the text to the last one.
+        number = bisect_right(ends, letters[0] if letters else begin)
+        words[min(number, len(words) - 1)][1].append(place)
+    for number, (_, places) in enumerate(words):
+        if not places:
+            places.append(words[number - 1][1][-1] if number else 0)
+    return words

@@ -1,0 +1,30 @@
+"""Inputs and outputs of runs over texts, without data to learn them from."""
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from seqwright.inputs.sentences import Form, SentencesInput
+from seqwright.inputs.text import TextInput, TextSettings
+from seqwright.inputs.tokenizers import Tokenizer
+from seqwright.outputs.label import LabelOutput
+from seqwright.outputs.masked import MaskedOutput
+from seqwright.tasks.wired import Wires
+
+
+def text_input(texts: Iterable[str] | Tokenizer, **settings: Any) -> TextInput:
+    """Words of these texts as tokens, or a tokenizer's own; `begins` and `pairs` as they are asked for."""
+    begins, pairs = (settings.pop(name, False) for name in ("begins", "pairs"))
+    chosen = TextSettings.model_validate({"tokenizer": "words", **settings})
+    tokenizer = texts if isinstance(texts, Tokenizer) else Tokenizer.train(texts, chosen)
+    return TextInput(tokenizer, chosen.longest, chosen.left_out, begins, pairs)
+
+
+def classifier_wires(texts: Iterable[str] | Tokenizer, counts: Mapping[str, int], **settings: Any) -> Wires:
+    """The same, and labels with the numbers of their examples."""
+    return Wires(text_input(texts, **settings), LabelOutput(counts))
+
+
+def masked_wires(tokenizer: Tokenizer, context: int, form: Form = "pairs") -> Wires:
+    """A tokenizer with a mask, in rows as long as the model reads, and 15 % of the tokens masked."""
+    output = MaskedOutput(tokenizer, "tokens", 0.15, asks_next=form == "pairs")
+    return Wires(SentencesInput(tokenizer, context, context, form), output)
