@@ -16,15 +16,14 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
-from seqwright.tasks.prompter import Prompter
-from seqwright.tasks.prompting import questions
-
 from benchmarks.record import REPOSITORY, options, record, show
+from seqwright.data.examples import Pair
 from seqwright.data.mappings import PLAIN, STAR, WORDS, Mappings
+from seqwright.outputs.answer import doubling
 from seqwright.pictures import save
 from seqwright.pictures.few_shot import shots_picture
 from seqwright.runs import Run, data_of, open_run, parameters
-from seqwright.tasks.few_shot import Accuracy, Question, accuracy_by_shots, answered_in_turns, doubling
+from seqwright.tasks.few_shot import Accuracy, accuracy_by_shots, answered_in_turns
 from seqwright.training.checkpoint import read_checkpoint, read_mark
 
 QUICK = ["data.examples=200", "data.valid=10", "data.test=30", "training.steps=5", "training.validate_every=5"]
@@ -69,10 +68,10 @@ def main() -> None:
 def judged(run: Run) -> tuple[list[Accuracy], list[Accuracy], float]:
     """The accuracies on mappings that were never seen and on those that replace nothing, and chance on the first."""
     data: Mappings = data_of(run.recipe)
-    answers = answered_in_turns(Prompter(run.model, run.inputs, run.recipe.decoding, longest=run.recipe.input.longest))
-    asked, counts = list(questions(data, "test")), doubling(data.turns - 1)
+    answers = answered_in_turns(run.model, run.inputs, run.recipe.decoding)
+    asked, counts = list(data.examples("test")), doubling(run.recipe.data.shots)
     other = Mappings(run.recipe.data.model_copy(update={"seed": run.recipe.data.seed + 1}))
-    plain = (question for question in questions(other, "train") if question.pair.kind in PLAIN)
+    plain = (question for question in other.examples("train") if question.kind in PLAIN)
     beside = list(islice(plain, len(asked) * BESIDE // 1000))
     return (
         list(accuracy_by_shots(answers, asked, counts)),
@@ -81,7 +80,7 @@ def judged(run: Run) -> tuple[list[Accuracy], list[Accuracy], float]:
     )
 
 
-def chance_of(asked: list[Question]) -> float:
+def chance_of(asked: list[Pair]) -> float:
     """What the best guess gets right that knows how answers are made, but no example of the mapping.
 
     An answer says, place by place, a word of the question, a star, or a word that is not in it; the best guess says
@@ -89,7 +88,7 @@ def chance_of(asked: list[Question]) -> float:
     """
     guesses: dict[int, Counter[tuple[int | str, ...]]] = defaultdict(Counter)
     for question in asked:
-        given, wanted = question.pair.source.split(), question.pair.target.split()
+        given, wanted = question.source.split(), question.target.split()
         guesses[len(given)][
             tuple(given.index(word) if word in given else STAR if word == STAR else "" for word in wanted)
         ] += 1

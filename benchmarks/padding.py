@@ -6,18 +6,19 @@ Beside them stands what the same pairs take in random order, a fixed number of s
 
 import math
 from collections.abc import Iterator
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
-from seqwright.inputs.pair_text import PairText
-from seqwright.tasks.translation import PairBatches, batches_of, tokenised
 
 from benchmarks.record import options, record, show
 from seqwright.batches import Place
 from seqwright.batches.pairs import Pairs
 from seqwright.data.examples import PartName
+from seqwright.inputs.source_text import SourceTextInput
+from seqwright.outputs.text import TextOutput
 from seqwright.recipe import read_recipe
 from seqwright.runs import data_of
+from seqwright.tasks.wired import Part, Wires
 
 RECIPE = "multi30k-de-en"
 MARK = 0.10  # of all positions
@@ -52,8 +53,9 @@ def main() -> None:
     recipe = read_recipe(RECIPE)
     data = data_of(recipe)
     part: PartName = "valid" if given.quick else "train"
-    inputs = PairText.learnt(list(data.examples(part)), recipe.input)
-    batches = batches_of(recipe, inputs, tokenised(recipe, data, inputs, part))
+    examples = Part(data, part)
+    inputs = Wires.learn(SourceTextInput, TextOutput, examples, recipe.input)
+    batches: Any = inputs.learning(recipe, examples, inputs.input.encode(examples, seed=recipe.training.seed))
     bucketed = [counted(bucketed_batches(batches, epoch)) for epoch in range(epochs)]
     random = counted(random_batches(batches, given.sentences))
 
@@ -74,7 +76,7 @@ def main() -> None:
             "recipe": RECIPE,
             "part": part,
             "pairs": len(batches.only),
-            "vocabulary": inputs.source.size,
+            "vocabulary": inputs.tokenizer.size,
             "tokens": recipe.training.tokens,
         },
         numbers={
@@ -99,12 +101,12 @@ def counted(batches: Iterator[Pairs]) -> Positions:
     return found
 
 
-def bucketed_batches(batches: PairBatches, epoch: int) -> Iterator[Pairs]:
+def bucketed_batches(batches: Any, epoch: int) -> Iterator[Pairs]:
     """The batches of an epoch, as training reads them."""
     return (batches.at(Place(epoch, number)) for number in range(len(batches.plan(epoch))))
 
 
-def random_batches(batches: PairBatches, sentences: int) -> Iterator[Pairs]:
+def random_batches(batches: Any, sentences: int) -> Iterator[Pairs]:
     """The same pairs in random order, so many a batch."""
     order = np.random.default_rng(1).permutation(batches.only)
     for rows in np.array_split(order, math.ceil(len(order) / sentences)):

@@ -15,8 +15,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import torch
-from seqwright.inputs.pair_text import PairText
-from seqwright.tasks.translation import PairBatches, batches_of, tokenised
 from torch import Tensor, nn
 from torch.nn.utils.rnn import pad_sequence
 
@@ -24,10 +22,13 @@ from benchmarks.record import options, record, show
 from seqwright.batches import Place
 from seqwright.batches.pairs import Pairs
 from seqwright.data.examples import PartName
+from seqwright.inputs.source_text import SourceTextInput
 from seqwright.inputs.tokenizers import BEGIN, END, PAD
 from seqwright.objectives.next_token import NextToken
+from seqwright.outputs.text import TextOutput
 from seqwright.recipe import Recipe, read_recipe
 from seqwright.runs import data_of, model_of, objective_of, parameters, rate_of
+from seqwright.tasks.wired import Part, Wires
 from seqwright.training.loop import fit
 
 RECIPE = "multi30k-de-en"
@@ -64,8 +65,9 @@ def main() -> None:
     recipe = read_recipe(RECIPE, [*overrides, *(["training.tokens=256"] if given.quick else [])])
     data = data_of(recipe)
     part: PartName = "valid" if given.quick else "train"
-    inputs = PairText.learnt(list(data.examples(part)), recipe.input)
-    batches = batches_of(recipe, inputs, tokenised(recipe, data, inputs, part))
+    examples = Part(data, part)
+    inputs = Wires.learn(SourceTextInput, TextOutput, examples, recipe.input)
+    batches: Any = inputs.learning(recipe, examples, inputs.input.encode(examples, seed=recipe.training.seed))
     loops = {
         "plain nn.Transformer, float32": plain_loop(batches, inputs, given.sentences, recipe),
         "Seqwright, float32": our_loop(batches, inputs, recipe, "float32"),
@@ -86,7 +88,7 @@ def main() -> None:
 class Sample:
     """Some batches of the first epoch, drawn by chance, in the form in which `fit` asks for them."""
 
-    def __init__(self, batches: PairBatches, chosen: Sequence[int]) -> None:
+    def __init__(self, batches: Any, chosen: Sequence[int]) -> None:
         self.batches, self.chosen = batches, chosen
 
     def at(self, place: Place) -> Pairs:
@@ -110,7 +112,7 @@ class Sample:
         return self.batches.padding(epoch)
 
 
-def our_loop(batches: PairBatches, inputs: PairText, recipe: Recipe, precision: str) -> Loop:
+def our_loop(batches: Any, inputs: Wires, recipe: Recipe, precision: str) -> Loop:
     """Training as the recipe does it: its batches, objective, optimizer and averages."""
     model, objective = model_of(recipe, inputs.sizes()), objective_of(recipe)
     epoch, draw = len(batches.plan(0)), np.random.default_rng(1)
@@ -166,10 +168,10 @@ class PlainTransformer(nn.Module):
         return x_BTD
 
 
-def plain_loop(batches: PairBatches, inputs: PairText, sentences: int, recipe: Recipe) -> Loop:
+def plain_loop(batches: Any, inputs: Wires, sentences: int, recipe: Recipe) -> Loop:
     """The tutorial's loop over the same token rows."""
     torch.manual_seed(1)
-    model = PlainTransformer(inputs.source.size, recipe.model.dropout).train()
+    model = PlainTransformer(inputs.tokenizer.size, recipe.model.dropout).train()
     optimizer = torch.optim.Adam(model.parameters(), lr=1e-4, betas=(0.9, 0.98), eps=1e-9)
     wanted_loss = nn.CrossEntropyLoss(ignore_index=PAD, label_smoothing=NextToken().label_smoothing)
     draw, pairs = np.random.default_rng(1), len(batches.only)
@@ -198,7 +200,7 @@ def padded(rows: list[list[int]]) -> Tensor:
 # ------------------------------------------------------------------------------------------------ telling
 
 
-def report(loops: dict[str, Loop], given: Namespace, recipe: Recipe, batches: PairBatches) -> None:
+def report(loops: dict[str, Loop], given: Namespace, recipe: Recipe, batches: Any) -> None:
     means = {name: sum(loop.seconds) / len(loop.seconds) for name, loop in loops.items()}
     plain = next(iter(means.values()))
     show(

@@ -10,6 +10,7 @@ if TYPE_CHECKING:
     from seqwright.batches.bucketed import Bucketed as Bucketed
     from seqwright.data.dates import Dates as Dates
     from seqwright.data.dates import DatesSettings as DatesSettings
+    from seqwright.data.examples import Pair as Pair
     from seqwright.data.pairs import PairFiles as PairFiles
     from seqwright.data.pairs import PairFilesSettings as PairFilesSettings
     from seqwright.decoding.beam import beam_search as beam_search
@@ -36,6 +37,7 @@ _HOMES = {
     "DatesSettings": "data.dates",
     "PairFiles": "data.pairs",
     "PairFilesSettings": "data.pairs",
+    "Pair": "data.examples",
     "beam_search": "decoding.beam",
     "DecodingSettings": "decoding.settings",
     "SourceTextInput": "inputs.source_text",

@@ -14,12 +14,11 @@ from typing import Any, NamedTuple
 import numpy as np
 import pytest
 import tokenizers
-from seqwright.tasks.prompter import Prompter
-from seqwright.tasks.translator import Translator
 from tokenizers import models, pre_tokenizers, processors
 from torch import Tensor
 
 from seqwright.batches.pairs import Pairs
+from seqwright.batches.prompted import Prompted
 from seqwright.batches.text import Text
 from seqwright.inputs import Given
 from seqwright.inputs.foreign_tokenizers import ForeignTokenizer
@@ -161,7 +160,7 @@ def _heard(method: Any, name: str, found: set[Row], run: Run) -> Any:
     def heard(self: Any, given: Any, *others: Any, **named: Any) -> Any:
         if isinstance(given, Tensor):  # tokens: what an encoder and a decoder write, or what others read
             found.update(_rows(given, others[0], run) if run.recipe.task == "instruction" else [])
-        elif not (name == "start" and isinstance(given, Text)):  # there only how many rows there are is asked
+        elif name != "start" or not isinstance(given, Text | Prompted):  # there only the number of rows is asked
             found.update(rows_of(given, run))
         return method(self, given, *others, **named)
 
@@ -194,7 +193,7 @@ def _rows(tokens_BT: Tensor, real_BT: Tensor, run: Run, segment_BT: Tensor | Non
         pairs = zip(rows, segment_BT, real_BT, strict=True)
         return [tuple(zip(row, segments[real].tolist(), strict=True)) for row, segments, real in pairs]
     if run.recipe.task == "instruction":  # what is answered, up to the token that asks for an answer
-        task = run.inputs.marks.task
+        task = run.inputs.input.tokens.task
         return [row[: row.index(task) + 1] for row in rows if task in row]
     return rows
 
@@ -225,14 +224,8 @@ def roberta(folder: Path, words: Sequence[str]) -> None:
 
 
 def _translated(run: Run, examples: list[Any]) -> Iterator[Prediction]:
-    for candidates in Translator(run.model, run.inputs, run.recipe.decoding)(examples):
-        yield candidates[0].text, candidates[0].score
-
-
-def _answered(run: Run, examples: list[Any]) -> Iterator[Prediction]:
-    longest = run.recipe.input.longest
-    for candidates in Prompter(run.model, run.inputs, run.recipe.decoding, longest=longest)(examples):
-        yield candidates[0].text, candidates[0].score
+    for found in run.inputs.predict(run.model, examples, run.recipe.decoding):
+        yield found.text, found.best.score
 
 
 def _scored(run: Run, examples: list[Any]) -> Iterator[Prediction]:
@@ -290,7 +283,7 @@ def _described(run: Run, examples: list[Any]) -> Iterator[Prediction]:
 
 WINGS = {
     "translation": Wing(lambda a: a["source"], lambda a: (a["hypothesis"], a["score"]), _translated),
-    "instruction": Wing(lambda a: a["source"], lambda a: (a["hypothesis"], a["score"]), _answered),
+    "instruction": Wing(lambda a: a["source"], lambda a: (a["hypothesis"], a["score"]), _translated),
     "language-modeling": Wing(lambda a: a["text"], lambda a: (a["log_probability"],), _scored),
     "masked-language-modeling": Wing(
         lambda a: (a["text"], a["hidden"]),

@@ -4,7 +4,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from seqwright.tasks.translator import Translator
 
 from seqwright.data.toys import Toy
 from seqwright.recipe import recipe_from
@@ -46,7 +45,8 @@ def test_a_toy_is_learnt_by(kind: str, toy: str, tmp_path: Path) -> None:
     train(recipe, tmp_path)
     run = open_run(tmp_path)
     pairs = list(Toy(recipe.data).examples("test"))
-    answers = Translator(run.model, run.inputs, run.recipe.decoding).best([pair.source for pair in pairs])
+    found = run.inputs.predict(run.model, [pair.source for pair in pairs], run.recipe.decoding)
+    answers = [each.text for each in found]
     exact = sum(answer == pair.target for answer, pair in zip(answers, pairs, strict=True))
     assert exact / len(pairs) >= 0.9
     last = [line for line in Journal(tmp_path / "journal.jsonl").lines() if line["event"] == "train"][-1]

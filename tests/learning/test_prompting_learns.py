@@ -4,7 +4,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from seqwright.tasks.prompter import Prompter
 
 from seqwright.data.toys import Toy
 from seqwright.decoding.settings import DecodingSettings
@@ -32,6 +31,7 @@ def test_a_gpt_learns_to(kind: str, tmp_path: Path) -> None:
     run = open_run(tmp_path)
     pairs = list(Toy(recipe.data).examples("test"))
     for settings in (DecodingSettings(), DecodingSettings(no_repeat=4)):  # what was asked may be answered
-        answers = Prompter(run.model, run.inputs, settings, longest=8).best([pair.source for pair in pairs])
+        found = run.inputs.predict(run.model, [pair.source for pair in pairs], settings)
+        answers = [each.text for each in found]
         exact = sum(answer == pair.target for answer, pair in zip(answers, pairs, strict=True))
         assert exact / len(pairs) >= 0.95

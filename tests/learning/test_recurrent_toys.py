@@ -4,7 +4,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from seqwright.tasks.translator import Translator
 
 from seqwright.data.toys import Toy
 from seqwright.recipe import recipe_from
@@ -42,6 +41,7 @@ def test_it_learns_a_toy(name: str, tmp_path: Path) -> None:
     train(recipe, tmp_path)
     run = open_run(tmp_path)
     pairs = list(Toy(recipe.data).examples("test"))
-    answers = Translator(run.model, run.inputs, run.recipe.decoding).best([pair.source for pair in pairs])
+    found = run.inputs.predict(run.model, [pair.source for pair in pairs], run.recipe.decoding)
+    answers = [each.text for each in found]
     exact = sum(answer == pair.target for answer, pair in zip(answers, pairs, strict=True))
     assert exact / len(pairs) >= 0.9

@@ -7,13 +7,13 @@ from typing import Any
 
 import pytest
 import torch
-from seqwright.tasks.translation import TranslationTask, batches_of, tokenised
 
 from seqwright.batches import Place
 from seqwright.cli import checking
 from seqwright.cli.checking import Timing
 from seqwright.data.examples import PartName
 from seqwright.data.pairs import PairFiles, PairFilesSettings
+from seqwright.kinds import task_of
 from seqwright.objectives.next_token import NextToken
 from seqwright.progress import Progress
 from seqwright.recipe import recipe_from
@@ -85,7 +85,7 @@ def test_a_small_file_that_will_be_read_a_thousand_times_is_remarked_on(check: C
     parts: tuple[PartName, ...] = ("valid", "test")
     for part in parts:
         count = count_of(part)
-        assert f"the {part} part has only {count} pairs: its scores are uncertain" in out
+        assert f"the {part} part has only {count} examples: its scores are uncertain" in out
         assert f"± {98 / count**0.5:.0f} %" in out
 
 
@@ -99,7 +99,7 @@ def test_the_tokens_of_a_batch_are_told_for_each_side(check: Check) -> None:
     write(numbers(269))
     tokens = 5 * count_of("train")  # the end is one too
     out = check("training.tokens=2048", "training.steps=5")
-    assert f"{tokens:,} source and {tokens:,} target, of at most 2,048 on a side" in out
+    assert f"{tokens:,} and {tokens:,}, of at most 2,048 on a side" in out
 
 
 def test_patience_ends_a_training_that_would_be_too_long(check: Check) -> None:
@@ -175,17 +175,15 @@ def test_with_bpe_dropout_no_batch_outgrows_the_setting_and_the_padding_is_the_r
             "training": {"tokens": 151},
         }
     )
-    data, task = PairFiles(recipe.data), TranslationTask()
-    inputs = task.learnt_inputs(recipe, data)
-    part = tokenised(recipe, data, inputs, "train")
-    batches = batches_of(recipe, inputs, part)
+    data, task = PairFiles(recipe.data), task_of("translation")
+    batches = task.prepared(recipe, data, task.learnt_inputs(recipe, data)).train
     for epoch in (0, 1):
         found = [batches.at(Place(epoch, number)) for number in range(batches.in_epoch(epoch))]
         positions = [max(batch.source_BS.numel(), batch.target_BT.numel()) for batch in found]
         assert max(positions) <= 151
         every = sum(batch.source_BS.numel() + batch.target_BT.numel() for batch in found)
         assert batches.padding(epoch) == pytest.approx(1 - sum(batch.tokens for batch in found) / every)
-    plain = int((part.source.length_N + 1).sum() + (part.target.length_N + 1).sum())
+    plain = int(batches.lengths(None).sum())
     assert sum(batch.tokens for batch in found) > 1.1 * plain  # there is something that could outgrow it
 
 

@@ -6,9 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from seqwright.tasks.prompter import Prompter
 
-from seqwright.decoding.settings import DecodingSettings
 from seqwright.recipe import recipe_from
 from seqwright.runs import open_run, train
 
@@ -72,13 +70,6 @@ def test_blank_lines_stay_blank_and_nothing_at_all_is_refused(home: Path, say: S
     assert err.endswith("seqwright generate: nothing was given to answer; give a text\n")
 
 
-def test_a_text_leaves_room_for_its_answer(home: Path) -> None:
-    run = open_run(home / "gpt")
-    assert Prompter(run.model, run.inputs, longest=8).longest == 8
-    assert Prompter(run.model, run.inputs, longest=24).longest == 24 - 2 - 24 // 4
-    assert Prompter(run.model, run.inputs, DecodingSettings(longest=3), longest=24).longest == 24 - 2 - 3
-
-
 def test_other_programs_read_it_as_a_language_model(home: Path, say: Say) -> None:
     assert say("export", "gpt", "theirs", "--to", "hf")[0] == 0
     config = json.loads((home / "theirs" / "config.json").read_text())
@@ -122,7 +113,7 @@ def test_what_a_run_learnt_is_the_beginning_of_another(home: Path) -> None:
     recipe = recipe_from(with_weights(plain, home / "tuned" / "resolved.toml"))
     run = train(recipe, home / "tuned")
     before = open_run(home / "lm")
-    assert run.inputs.task == "<answer>"
+    assert run.inputs.input.task == "<answer>"
     assert run.inputs.tokenizer.size == before.inputs.tokenizer.size + 1
     assert recipe.model.width == 32
 

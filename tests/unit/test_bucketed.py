@@ -22,7 +22,7 @@ from seqwright.batches.labelled import labelled
 from seqwright.batches.masked import Masked, MaskedRows
 from seqwright.batches.masks import Hidden, TokenMasks
 from seqwright.batches.pairs import pairs
-from seqwright.batches.prompted import Marks, PromptRows, prompted
+from seqwright.batches.prompted import Marks, joined, prompted
 from seqwright.batches.questions import Asked, QuestionRows, Window, stacked_windows
 from seqwright.batches.sentences import FullSentences, SentencePairs, SentenceRow, SentenceRows, Sentences
 from seqwright.batches.tagged import Stretch, StretchRows, Tagged, stacked, stretches
@@ -105,7 +105,9 @@ def rows_of(kind: str, seed: int) -> tuple[Rows[Any], Callable[..., Batch], int]
         case "questions":
             return questions(), unanswered, 0
         case "prompts":
-            return PromptRows(numbered(1, 9, 52), numbered(2, 9, 52), marks, 2), partial(prompted, marks=marks), 1
+            turns = list(zip(numbered(1, 9, 52).rows, numbered(2, 9, 52).rows, strict=True))
+            rows = InMemory([joined(turns[i : i + 2], marks) for i in range(0, len(turns), 2)])
+            return rows, partial(prompted, marks=marks), 1
         case "described":
             codes = Column(np.arange(N, dtype=np.float64)[:, None])
             return Zipped(codes, numbered()), by_column(partial(described_by_code, vectors=lambda x: x, **AROUND)), 1

@@ -1,7 +1,7 @@
 """The token cache: what is kept, what is left out and counted, and that nothing is done twice."""
 
 import random
-from collections.abc import Iterator
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -9,18 +9,9 @@ import numpy as np
 import pytest
 
 from seqwright import cache
-from seqwright.cache import Kept, Ragged, RaggedWriter, Redrawn, TokenisedPairs, tokenised_pairs
-from seqwright.data.examples import Pair
+from seqwright.cache import Ragged, RaggedWriter, Redrawn
 from seqwright.errors import DataError
-
-PAIRS = [
-    Pair("a bb", "A"),
-    Pair("", "blank on the left"),
-    Pair("blank on the right", " \t"),
-    Pair("one two three four", "x"),
-    Pair("y", "five four three two one"),
-    Pair("über", "ß ẞ"),
-]
+from seqwright.text_cache import Rules, tokenised_texts
 
 
 @pytest.fixture(autouse=True)
@@ -28,120 +19,25 @@ def _empty_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("SEQWRIGHT_CACHE", str(tmp_path / "cache"))
 
 
-class Encoder:
-    """A token for each word, its length; it counts how many texts it was given."""
+def tokenised(texts: Sequence[str]) -> Ragged:
+    """A token for each word, its length."""
+    return tokenised_texts(
+        texts,
+        key="corpus tokenizer",
+        encode=lambda some: [np.array([len(word) for word in text.split()], dtype=np.uint16) for text in some],
+        decode=str,
+        rules=Rules(),
+        where="the train part",
+    ).rows
 
-    def __init__(self, kind: Any = np.uint16) -> None:
-        self.kind, self.texts = kind, 0
 
-    def __call__(self, texts: list[str]) -> list[Any]:
-        self.texts += len(texts)
-        return [np.array([len(word) for word in text.split()], dtype=self.kind) for text in texts]
-
-
-def tokenised(pairs: list[Pair] = PAIRS, **changes: Any) -> TokenisedPairs:
-    asked: dict[str, Any] = {
-        "key": "corpus tokenizers",
-        "source": Encoder(),
-        "target": Encoder(),
-        "longest": 3,
-        "overlong": "drop",
-        "where": "the train part",
-    }
-    return tokenised_pairs(iter(pairs), **{**asked, **changes})
+def letters(texts: Sequence[str]) -> Ragged:
+    rows = [np.frombuffer(text.encode(), dtype=np.uint8) for text in texts]
+    return Ragged(np.concatenate(rows), np.cumsum([len(row) for row in rows]))
 
 
 def rows(ragged: Ragged) -> list[list[int]]:
     return [row.tolist() for row in ragged.take(np.arange(len(ragged)), epoch=0)]
-
-
-def test_blank_and_overlong_pairs_are_left_out_and_counted() -> None:
-    found = tokenised()
-    assert found.kept == Kept(pairs=2, blank=2, overlong=2)
-    assert rows(found.source) == [[1, 2], [4]]
-    assert rows(found.target) == [[1], [1, 1]]
-    assert found.source.length_N.tolist() == [2, 1]
-
-
-def test_the_text_of_the_kept_pairs_is_kept_too() -> None:
-    found = tokenised()
-    assert [found.source_text.row(i).tobytes().decode() for i in range(2)] == ["a bb", "über"]
-    assert [found.target_text.row(i).tobytes().decode() for i in range(2)] == ["A", "ß ẞ"]
-
-
-def test_overlong_pairs_can_be_cut() -> None:
-    found = tokenised(overlong="truncate")
-    assert found.kept.pairs == 4
-    assert rows(found.source) == [[1, 2], [3, 3, 5], [1], [4]]
-    assert rows(found.target) == [[1], [1], [4, 4, 5], [1, 1]]
-
-
-def test_overlong_pairs_can_be_refused() -> None:
-    with pytest.raises(DataError) as error:
-        tokenised(overlong="refuse")
-    for said in ("the train part", "4 tokens", "input.longest = 3", "one two three four", "input.overlong"):
-        assert said in str(error.value)
-
-
-def test_a_pair_just_as_long_as_allowed_is_kept() -> None:
-    assert tokenised([Pair("a b c", "a b c")]).kept == Kept(1, 0, 0)
-
-
-def test_a_corpus_without_a_usable_pair_is_refused_and_leaves_nothing_behind(tmp_path: Path) -> None:
-    with pytest.raises(DataError, match=r"3 read, 2 with a blank side, 1 longer than input.longest = 3"):
-        tokenised(PAIRS[1:4])
-    assert [path for path in (tmp_path / "cache").rglob("*") if path.is_file()] == []
-
-
-@pytest.mark.parametrize(
-    ("kept", "sentence"),
-    [
-        (Kept(29_000, 0, 0), "29,000 pairs"),
-        (Kept(29_000, 3, 0), "29,000 pairs; 3 with a blank side were left out"),
-        (Kept(5, 3, 1_200), "5 pairs; 3 with a blank side and 1,200 too long were left out"),
-    ],
-)
-def test_what_was_left_out_is_said(kept: Kept, sentence: str) -> None:
-    assert kept.sentence() == sentence
-
-
-def test_a_second_use_encodes_nothing() -> None:
-    first = tokenised()
-    source, target = Encoder(), Encoder()
-
-    class Unread:
-        def __iter__(self) -> Iterator[Pair]:
-            raise AssertionError("the corpus was read again")
-
-    again = tokenised_pairs(
-        Unread(),
-        key="corpus tokenizers",
-        source=source,
-        target=target,
-        longest=3,
-        overlong="drop",
-        where="the train part",
-    )
-    assert (source.texts, target.texts) == (0, 0)
-    assert again.kept == first.kept
-    assert rows(again.source) == rows(first.source)
-
-
-@pytest.mark.parametrize("change", [{"key": "other"}, {"longest": 4}, {"overlong": "cut"}])
-def test_another_key_length_or_rule_is_encoded_anew(change: dict[str, Any]) -> None:
-    tokenised()
-    source = Encoder()
-    tokenised(source=source, **change)
-    assert source.texts == 4
-
-
-def test_a_corpus_whose_encoding_broke_off_is_encoded_anew() -> None:
-    def broken(texts: list[str]) -> list[Any]:
-        raise RuntimeError("the tokenizer broke")
-
-    with pytest.raises(RuntimeError, match="broke"):
-        tokenised(target=broken)
-    assert tokenised().kept.pairs == 2
 
 
 def test_a_cache_that_cannot_be_written_is_an_error_that_names_it(
@@ -151,13 +47,7 @@ def test_a_cache_that_cannot_be_written_is_an_error_that_names_it(
     blocked.write_text("no folder")
     monkeypatch.setenv("SEQWRIGHT_CACHE", str(blocked))
     with pytest.raises(DataError, match="SEQWRIGHT_CACHE"):
-        tokenised()
-
-
-def test_progress_is_told_in_pairs_read() -> None:
-    told: list[int] = []
-    tokenised(progress=told.append)
-    assert told == [6]
+        tokenised(["a bb"])
 
 
 @pytest.mark.parametrize("kind", [np.uint16, np.int32])
@@ -194,12 +84,11 @@ class Chance:
         return np.array([chance.randrange(1000) for _ in range(count)], dtype=np.uint16)
 
 
-LETTERS = [Pair("abcdefg", "x"), Pair("hij", "y"), Pair("abcdefg", "z")]
+LETTERS = ["abcdefg", "hij", "abcdefg"]
 
 
 def redrawn(*, seed: int = 1, side: str = "source", longest: int = 100, draw: Chance | None = None) -> Redrawn:
-    found = tokenised(LETTERS)
-    return Redrawn(found.source_text, found.source, draw or Chance(), seed=seed, side=side, longest=longest)
+    return Redrawn(letters(LETTERS), tokenised(LETTERS), draw or Chance(), seed=seed, side=side, longest=longest)
 
 
 def taken(drawn: Redrawn, epoch: int, *which: int) -> list[list[int]]:
@@ -262,10 +151,9 @@ def test_a_drawn_epoch_is_mapped_from_disk_and_leaves_nothing_there(tmp_path: Pa
 
 
 def test_nothing_but_empty_rows_can_be_drawn() -> None:
-    found = tokenised(LETTERS)
     nothing = Redrawn(
-        found.source_text,
-        found.source,
+        letters(LETTERS),
+        tokenised(LETTERS),
         lambda text, chance: np.zeros(0, dtype=np.uint16),
         seed=1,
         side="source",
@@ -288,7 +176,8 @@ def test_an_epoch_that_finds_no_room_on_disk_is_an_error_that_names_the_cache(mo
 def test_progress_is_told_in_rows_drawn(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(cache, "BLOCK", 2)
     told: list[int] = []
-    found = tokenised(LETTERS)
-    drawn = Redrawn(found.source_text, found.source, Chance(), seed=1, side="source", longest=9, progress=told.append)
+    drawn = Redrawn(
+        letters(LETTERS), tokenised(LETTERS), Chance(), seed=1, side="source", longest=9, progress=told.append
+    )
     drawn.rows(0)
     assert told == [2]

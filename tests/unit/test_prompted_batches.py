@@ -7,14 +7,16 @@ import numpy as np
 import pytest
 import torch
 import torch.nn.functional as F
-from seqwright.inputs.prompt_text import PromptText
 
-from seqwright.batches import InMemory
-from seqwright.batches.prompted import Marks, PromptRows, joined, prompted
-from seqwright.errors import RunError
-from seqwright.inputs.tokenizers import Tokenizer, TokenizerSettings
+from seqwright.batches.prompted import Marks, joined, prompted
+from seqwright.data.examples import Pair
+from seqwright.errors import RunError, SettingError
+from seqwright.inputs import Given, Room
+from seqwright.inputs.prompt import PromptInput, PromptSettings
 from seqwright.models.gpt import GPT, GPTSettings
 from seqwright.objectives.answer import Answer, AnswerSettings
+from seqwright.outputs.answer import AnswerOutput
+from seqwright.tasks.wired import Wires
 
 MARKS = Marks(begin=2, task=12, end=3)
 
@@ -85,34 +87,63 @@ def test_what_should_follow_inside_a_text_changes_nothing() -> None:
 
 
 def test_the_turns_of_a_row_stand_together_and_are_as_long_as_was_said() -> None:
-    source = InMemory([np.array([20 + i] * (1 + i % 3)) for i in range(14)])
-    answer = InMemory([np.array([50 + i]) for i in range(14)])
-    found = PromptRows(source, answer, MARKS, turns=2)
-    assert found.example_N.tolist() == list(range(7))
-    taken = found.take(np.array([6, 0, 3]), 0)
+    pairs = [Pair("one " * (1 + i % 3), "un deux", shots=(Pair("two", "deux"),) * (i % 4)) for i in range(7)]
+    prompts, output = learnt(pairs)
+    encode, marks = prompts.tokenizer.encode, prompts.tokens
+    encoded = prompts.encode(Given([*pairs, Pair(" ", "deux")]))
+    assert encoded.example_N.tolist() == list(range(7))
+    taken = encoded.take(np.array([6, 0, 3]), 0)
     for number, row in zip((6, 0, 3), taken, strict=True):
-        first, second = 2 * number, 2 * number + 1
-        wanted = rows(([20 + first] * (1 + first % 3), [50 + first]), ([20 + second] * (1 + second % 3), [50 + second]))
+        pair = pairs[number]
+        turns = [tuple(encode([shot.source, shot.target])) for shot in pair.shots]
+        wanted = joined([*turns, (encode([pair.source])[0], np.zeros(0, dtype=np.int64))], marks)
         assert row.tolist() == wanted.tolist()
-    assert found.lengths(0)[[6, 0, 3]].tolist() == [[len(row)] for row in taken]
+        assert row[-1] == marks.task
+    assert encoded.lengths(0)[[6, 0, 3]].tolist() == [[len(row)] for row in taken]
+    batch = output.collate(prompts.stack(taken), encode(["un", "deux", "un deux"]))
+    learnt_from = sorted(
+        prompts.tokenizer.decode(batch.target_BT[row][batch.answer_BT[row]].tolist()) for row in range(3)
+    )
+    assert learnt_from == ["deux", "deux deux deux un deux", "deux deux un"]
+
+
+def test_a_prompt_is_read_only_so_far_that_an_answer_has_room() -> None:
+    for longest, context, read in ((8, 24, 8), (24, 24, 24 - 2 - 24 // 4), (24, None, 24)):
+        prompts, _ = learnt([Pair("one", "un")], longest=longest, context=context)
+        (row,) = prompts.encode(Given([Pair("one " * 30, "")])).take(np.array([0]), None)
+        assert len(row) == read + 1
+        assert prompts.remarks(Given([Pair("one " * 30, "")])) == [f"texts read only up to {read} tokens: 1"]
+
+
+def test_a_row_that_does_not_fit_into_the_model_is_refused() -> None:
+    pairs = Given([Pair("one " * 9, "un " * 9)])
+    prompts, output = learnt(list(pairs), longest=9, context=16)
+    rows_there = prompts.encode(pairs)
+    with pytest.raises(SettingError, match=r"has a row of \d+ tokens, .* more than model.context"):
+        output.batches(rows_there, output.encode(pairs, rows_there), prompts, tokens=64)
+
+
+def learnt(pairs: list[Pair], *, longest: int = 256, context: int | None = None) -> tuple[PromptInput, AnswerOutput]:
+    settings = PromptSettings(tokenizer="words", task_token="<to-fr>", longest=longest)
+    prompts = PromptInput.learn(Given(pairs), settings, room=Room(context=context))
+    return prompts, AnswerOutput.learn(Given(pairs), settings, prompts)
 
 
 def test_inputs_come_back_with_their_task(tmp_path: Path) -> None:
-    settings = TokenizerSettings(tokenizer="words")
-    tokenizer = Tokenizer.train(["one two", "un deux <to-fr>"], settings, special=("<to-fr>",))
-    inputs = PromptText(tokenizer, "<to-fr>")
-    inputs.save(tmp_path)
-    again = PromptText.load(tmp_path)
-    assert again.task == "<to-fr>"
-    assert again.marks == inputs.marks
-    assert again.fingerprint() == inputs.fingerprint()
-    assert inputs.marks.task not in tokenizer.encode(["un <to-fr> deux"])[0]
-    other = PromptText.given(tokenizer, "<summarize>")
-    assert other.marks.task == tokenizer.size
-    assert other.tokenizer.special["<to-fr>"] == inputs.marks.task
-    (tmp_path / "task.json").write_text('{"task": "<to-de>"}')
-    with pytest.raises(RunError, match=r"task.json .*it names '<to-de>', and the tokenizer has only .*<to-fr>"):
-        PromptText.load(tmp_path)
-    (tmp_path / "task.json").unlink()
-    with pytest.raises(RunError, match=r"task.json is missing"):
-        PromptText.load(tmp_path)
+    prompts, output = learnt([Pair("one two", "un deux <to-fr>")], context=19)
+    Wires(prompts, output).save(tmp_path)
+    again, written = PromptInput.load(tmp_path), AnswerOutput.load(tmp_path)
+    assert (again.task, again.tokens, again.context) == ("<to-fr>", prompts.tokens, 19)
+    assert again.fingerprint() == prompts.fingerprint()
+    assert (written.saved(), written.marks) == (output.saved(), output.marks)
+    assert prompts.tokens.task not in prompts.tokenizer.encode(["un <to-fr> deux"])[0]
+    settings = PromptSettings(tokenizer="words", task_token="<summarize>")
+    other = PromptInput.learn(Given(list[Pair]()), settings, room=Room(), like=prompts.tokenizer)
+    assert other.tokens.task == prompts.tokenizer.size
+    assert other.tokenizer.special["<to-fr>"] == prompts.tokens.task
+    (tmp_path / "reading.json").write_text('{"task": "<to-de>", "longest": 3, "context": null}')
+    with pytest.raises(RunError, match=r"reading.json .*it names '<to-de>', and the tokenizer has only .*<to-fr>"):
+        PromptInput.load(tmp_path)
+    (tmp_path / "reading.json").unlink()
+    with pytest.raises(RunError, match=r"reading.json is missing"):
+        PromptInput.load(tmp_path)

@@ -50,7 +50,7 @@ class Marked(Protocol):
     end: int
 
 
-def written(rows: Sequence[Ids] | None, count: int, marks: Marked) -> dict[str, Tensor]:
+def decoder_rows(rows: Sequence[Ids] | None, count: int, marks: Marked) -> dict[str, Tensor]:
     """`input_BT`, `target_BT` and `real_BT` of `count` texts: `begin y`, and `y end`; blank ones, if none are known."""
     known = [np.zeros(0, dtype=np.int64)] * count if rows is None else rows
     whole_BT, real_BT = padded([np.concatenate(([marks.begin], row, [marks.end])) for row in known])

@@ -16,7 +16,7 @@ from seqwright.cli.terminal import say
 from seqwright.data.files import lines, require_file
 from seqwright.errors import DataError, SettingError
 from seqwright.inputs import Given
-from seqwright.outputs.text_search import Candidate, Search
+from seqwright.outputs.text_search import Search, TextCandidate
 from seqwright.runs import Run
 from seqwright.tasks.wired import Wires
 
@@ -180,7 +180,7 @@ def _short_enough(run: Run, some: list[str], row: int) -> tuple[list[str], str]:
     return some, ""
 
 
-def _line(source: str, candidate: Candidate, place: int, *, scores: bool, as_json: bool) -> str:
+def _line(source: str, candidate: TextCandidate, place: int, *, scores: bool, as_json: bool) -> str:
     if as_json:
         fields = {"source": source, "translation": candidate.text, "rank": place, "score": candidate.score}
         fields |= {"log_probability": candidate.log_probability, "finished": candidate.finished}

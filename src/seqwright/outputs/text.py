@@ -18,7 +18,7 @@ from torch import Tensor, nn
 
 from seqwright.batches import Batches, Cut, Ids, Numbers, Rows, padded
 from seqwright.batches.joint import Joint
-from seqwright.batches.pairs import Pairs, written
+from seqwright.batches.pairs import Pairs, decoder_rows
 from seqwright.decoding.ensemble import Ensemble
 from seqwright.decoding.scoring import target_log_probability
 from seqwright.decoding.settings import DecodingSettings
@@ -33,7 +33,7 @@ from seqwright.inputs.tokenizers import HasTokenizer, Tokenizer
 from seqwright.metrics.text import exact_match_by_kind, perplexity
 from seqwright.outputs import Baselines, Output, Report, Targets
 from seqwright.outputs.text_scores import LOWER_IS_BETTER, NAMES, Scoring, Written, scored
-from seqwright.outputs.text_search import Candidate, Opening, Search, Searcher
+from seqwright.outputs.text_search import Opening, Search, Searcher, TextCandidate
 
 TOKENS_AT_ONCE = 2048  # of what is read in a decoding batch: more does not go faster on a CPU
 Overlong = Literal["drop", "truncate", "refuse"]
@@ -58,10 +58,10 @@ class HasText(Protocol):
 class Text(NamedTuple):
     """The texts that were found for an example, best first; none for one that cannot be read."""
 
-    candidates: tuple[Candidate, ...] = ()
+    candidates: tuple[TextCandidate, ...] = ()
 
     @property
-    def best(self) -> Candidate:
+    def best(self) -> TextCandidate:
         """The best one; a blank text if there is none."""
         return self.candidates[0] if self.candidates else BLANK
 
@@ -71,7 +71,7 @@ class Text(NamedTuple):
         return self.best.text
 
 
-BLANK = Candidate("", 0.0, 0.0, [], [], True)
+BLANK = TextCandidate("", 0.0, 0.0, [], [], True)
 
 
 @dataclass(frozen=True)
@@ -130,7 +130,7 @@ class TextOutput(Output[HasText, Any, Text]):
 
     def collate(self, stacked: Stacked, targets: Sequence[Ids] | None) -> Any:
         """What is read, with `begin y` for the decoder to read and `y end` for it to say."""
-        return Pairs(**stacked, **written(targets, len(next(iter(stacked.values()))), self.tokenizer))
+        return Pairs(**stacked, **decoder_rows(targets, len(next(iter(stacked.values()))), self.tokenizer))
 
     def batches(
         self, rows: Rows[Any], targets: Targets | None, input: Input[Any, Any], *, tokens: int, seed: int = 0

@@ -40,7 +40,7 @@ class Search(NamedTuple):
     watch: Watch | None = None
 
 
-class Candidate(NamedTuple):
+class TextCandidate(NamedTuple):
     """One text that a search found."""
 
     text: str
@@ -87,7 +87,7 @@ class Searcher:
         self.forced = output.tokenizer.encode([search.prefix])[0]
 
     @torch.inference_mode()
-    def __call__(self, batch: Any, sources: Sequence[str]) -> list[list[Candidate]]:
+    def __call__(self, batch: Any, sources: Sequence[str]) -> list[list[TextCandidate]]:
         """The `n_best` candidates of each row, best first. `sources` is what each was written from, as text.
 
         Those of beam search are different texts, fewer than `n_best` where it met no more; samples may be equal.
@@ -110,29 +110,31 @@ class Searcher:
         )
         return [self._ranked(several) for several in self._candidates(sources, hypotheses)]
 
-    def _ranked(self, candidates: list[Candidate]) -> list[Candidate]:
+    def _ranked(self, candidates: list[TextCandidate]) -> list[TextCandidate]:
         """As many candidates as asked for, best first."""
         if self.settings.temperature:
             return sorted(candidates, key=lambda candidate: -candidate.score)
-        by_text: dict[str, Candidate] = {}
+        by_text: dict[str, TextCandidate] = {}
         for candidate in candidates:  # the search gives them best first, so the first of a text is its best
             by_text.setdefault(candidate.text, candidate)
         return list(by_text.values())[: self.search.settings.n_best]
 
-    def _candidates(self, sources: Sequence[str], hypotheses: Sequence[Sequence[Hypothesis]]) -> list[list[Candidate]]:
+    def _candidates(
+        self, sources: Sequence[str], hypotheses: Sequence[Sequence[Hypothesis]]
+    ) -> list[list[TextCandidate]]:
         """The hypotheses of each row as text, unknown words replaced where that is asked for."""
         found = [[self._candidate(each) for each in several] for several in hypotheses]
         self._replace_unknown(sources, found)
         stops = self.settings.stop
         return [[each._replace(text=before_stop(each.text, stops)) for each in several] for several in found]
 
-    def _candidate(self, found: Hypothesis) -> Candidate:
+    def _candidate(self, found: Hypothesis) -> TextCandidate:
         tokens = [*self.forced.tolist(), *found.tokens]
         scores = found.score, found.log_probability
         text = self.output.tokenizer.decode(tokens)
-        return Candidate(text, *scores, tokens, found.log_probabilities, found.finished)
+        return TextCandidate(text, *scores, tokens, found.log_probabilities, found.finished)
 
-    def _replace_unknown(self, sources: Sequence[str], found: list[list[Candidate]]) -> None:
+    def _replace_unknown(self, sources: Sequence[str], found: list[list[TextCandidate]]) -> None:
         """Give candidates that have unknown words another text."""
         if self.aligner is None:
             return

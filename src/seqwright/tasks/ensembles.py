@@ -50,6 +50,11 @@ class EnsembleWires:
         return read
 
     @property
+    def tokenizer(self) -> Tokenizer:
+        """What cuts the texts that the first run reads."""
+        return self.members[0].tokenizer
+
+    @property
     def output(self) -> TextOutput:
         """What all of them write."""
         output: TextOutput = self.members[0].output

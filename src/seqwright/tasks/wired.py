@@ -1,7 +1,7 @@
 """A task as input × output: how the two are learnt, how training gets its batches, and how a model is evaluated."""
 
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -27,6 +27,7 @@ from seqwright.tasks import Checked, Evaluation, Prepared, refuse_missing_part, 
 TOKENS_AT_ONCE = 8192  # in a batch of what a user asks about
 FEW_EXAMPLES = 100  # fewer to score on, and the scores say little
 TRAINED_ELSEWHERE = "there is no baseline: what the model was trained on is not known"
+ROOM = Room()  # of a model that reads texts of any length
 COLUMNS = ("part", "examples", "unread", "duplicates", "in train", "mean length", "longest")
 
 
@@ -46,6 +47,21 @@ class Wires(NamedTuple):
 
     input: Any  # an Input
     output: Any  # an Output
+
+    @classmethod
+    def learn(
+        cls,
+        input: type[Input[Any, Any]],
+        output: type[Output[Any, Any, Any]],
+        examples: Iterable[Any],
+        settings: Any,
+        room: Room = ROOM,
+        like: Any = None,
+    ) -> "Wires":
+        """Both learnt from examples, those of a part or others; `like` is the input of another run."""
+        train = examples if isinstance(examples, Part) else Given(examples)
+        read = input.learn(train, settings, room=room, like=like)
+        return cls(read, output.learn(train, settings, read))
 
     @property
     def tokenizer(self) -> Tokenizer:
@@ -67,6 +83,14 @@ class Wires(NamedTuple):
     def sizes(self) -> dict[str, Any]:
         """What a model between the two is built with."""
         return {**self.input.sizes(), **self.output.sizes()}
+
+    def training_batches(self, examples: Iterable[Any], *, tokens: int, seed: int = 1) -> Batches[Any]:
+        """The batches of examples in memory; a recipe's go through the token cache."""
+        some = Given(examples)
+        rows = self.input.encode(some, seed=seed)
+        targets = self.output.encode(some, rows, seed=seed)
+        found: Batches[Any] = self.output.batches(rows, targets, self.input, tokens=tokens, seed=seed)
+        return found
 
     def learning(self, recipe: Recipe, examples: Examples[Any], rows: Rows[Any]) -> Batches[Any]:
         """The batches of what can be learnt from."""
@@ -110,10 +134,8 @@ class Wired:
 
     def learnt_inputs(self, recipe: Recipe, data: Any, like: Any = None) -> Wires:
         """Input and output learnt from the training part, but for what is taken from another run."""
-        train = Part(data, "train")
-        settings = with_suggestions(recipe)
-        read = self.input.learn(train, settings, room=room_of(recipe), like=like)
-        return Wires(read, self.output.learn(train, settings, read))
+        room, settings = room_of(recipe), with_suggestions(recipe)
+        return Wires.learn(self.input, self.output, Part(data, "train"), settings, room, like)
 
     def loaded_inputs(self, folder: Path) -> Wires:
         """Those of a run."""
@@ -153,6 +175,7 @@ class Wired:
         train = Part(data, "train")
         batches = wires.learning(recipe, train, wires.input.encode(train, seed=recipe.training.seed))
         facts |= {name.replace("_", " "): f"{size:,}" for name, size in wires.sizes().items()}
+        facts |= tokens_per_batch(batches)
         facts |= {"padding": f"{100 * batches.padding():.1f} %"}
         baseline = baselines_of(wires, data, "valid").sentence
         facts |= {"baseline": baseline} if baseline else {}
@@ -227,13 +250,24 @@ def validation(recipe: Recipe, wires: Wires, part: Part, rows: Rows[Any]) -> Cal
     return decode
 
 
+def tokens_per_batch(batches: Any) -> dict[str, str]:
+    """How full the batches of the first epoch are, on each side, marks included."""
+    if not isinstance(batches, Bucketed):
+        return {}
+    mean_S = batches.lengths(0)[batches.only].sum(0) / batches.in_epoch(0)
+    told = " and ".join(f"{mean:,.0f}" for mean in mean_S.tolist())
+    return {"tokens per batch": f"{told}, of at most {batches.tokens:,} on a side"} if told else {}
+
+
 def alone(batches: Any) -> list[str]:
     """That some rows are each a batch of their own, if they are."""
     longest_N = batches.lengths(0)[batches.only].max(1, initial=0) if isinstance(batches, Bucketed) else np.zeros(0)
     count = int((longest_N > batches.tokens).sum()) if len(longest_N) else 0
     if not count:
         return []
-    told = f"examples with over training.tokens = {batches.tokens:,} tokens, each a batch of its own: {count:,}"
+    told = (
+        f"examples with over training.tokens = {batches.tokens:,} tokens on a side, each a batch of its own: {count:,}"
+    )
     return [f"{told}; the longest has {longest_N.max():,}"]
 
 

@@ -15,8 +15,7 @@ from seqwright.recipe import recipe_from
 
 def prompts(part: PartName, **settings: Any) -> list[list[Pair]]:
     data = Mappings(MappingsSettings(examples=600, valid=150, test=150, **settings))
-    pairs = list(data.examples(part))
-    return [pairs[i : i + data.turns] for i in range(0, len(pairs), data.turns)]
+    return [[*pair.shots, pair.after(0)] for pair in data.examples(part)]
 
 
 def learnt(prompt: list[Pair]) -> frozenset[tuple[str, str]]:
@@ -114,7 +113,7 @@ def test_the_words_of_a_prompt_are_as_many_as_was_asked_for() -> None:
 def test_the_same_settings_give_the_same_prompts_and_fewer_are_their_beginning() -> None:
     assert prompts("test") == prompts("test")
     fewer = list(Mappings(MappingsSettings(test=3)).examples("test"))
-    assert fewer == [pair for prompt in prompts("test")[:3] for pair in prompt]
+    assert [[*pair.shots, pair.after(0)] for pair in fewer] == prompts("test")[:3]
     assert prompts("test", seed=2) != prompts("test")
 
 

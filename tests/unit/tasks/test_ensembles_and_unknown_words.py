@@ -2,26 +2,31 @@
 
 import math
 from collections import Counter
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 import pytest
 import torch
-from seqwright.inputs.pair_text import PairText, PairTextSettings
-from seqwright.tasks.translator import Translator
 from torch import Tensor, nn
 
 from seqwright.batches.pairs import pairs
+from seqwright.data.examples import Pair
 from seqwright.decoding.coverage import Aligns
 from seqwright.decoding.settings import DecodingSettings
 from seqwright.errors import RunError, SettingError
+from seqwright.inputs import Given
 from seqwright.inputs.dictionary import learnt_dictionary, load_dictionary, save_dictionary
 from seqwright.layers.taps import Tap, View
 from seqwright.models.transformer import Transformer, TransformerSettings
 from seqwright.outputs.alignments import Aligner, Attentive, alignment_taps
+from seqwright.outputs.text_search import Search, Searcher
 from seqwright.outputs.unknown_words import replaced
+from seqwright.tasks.ensembles import ensemble_of, whole_batches
+from seqwright.tasks.wired import Wires
 from tests.small_models import small, some_pairs
+from tests.small_texts import wires_of, written
 
 PAIRS = [("ein Hund schläft", "a dog sleeps"), ("eine Katze schläft", "a cat sleeps")] * 2
 OTHER = [("ein Hund schläft", "a dog sleeps"), ("eine Katze rennt", "a cat runs")] * 2
@@ -30,18 +35,20 @@ OTHER = [("ein Hund schläft", "a dog sleeps"), ("eine Katze rennt", "a cat runs
 class Made(NamedTuple):
     folder: Path
     model: nn.Module
-    inputs: PairText
+    inputs: Wires
 
 
-def made(name: str, seed: int, inputs: PairText) -> Made:
+def made(name: str, seed: int, inputs: Wires) -> Made:
     torch.manual_seed(seed)
     settings = TransformerSettings(width=8, heads=2, encoder_layers=1, decoder_layers=2, feed_forward=13, dropout=0.0)
     sizes: dict[str, Any] = dict(inputs.sizes())
     return Made(Path(name), Transformer(settings, **sizes), inputs)
 
 
-def learnt(pairs: Any = PAIRS, **settings: Any) -> PairText:
-    return PairText.learnt(pairs, PairTextSettings(tokenizer="words", shared=False, **settings))
+def learnt(pairs: Any = PAIRS, *, dictionary: Any = None, **settings: Any) -> Wires:
+    wires = wires_of(pairs, **{"tokenizer": "words", "shared": False, **settings})
+    output: Any = wires.output
+    return wires._replace(output=replace(output, dictionary=dictionary))
 
 
 # ------------------------------------------------------------------------------------------------ ensembles
@@ -49,9 +56,10 @@ def learnt(pairs: Any = PAIRS, **settings: Any) -> PairText:
 
 @pytest.mark.parametrize("settings", [{}, {"beam": 3, "n_best": 3}, {"temperature": 1.0, "n_best": 2}])
 def test_a_run_with_itself_translates_as_alone(settings: dict[str, Any]) -> None:
-    run, decoding = made("one", 1, learnt()), DecodingSettings(longest=7, **settings)
-    alone = Translator(run.model, run.inputs, decoding)(["ein Hund", "Katze schläft ein"])
-    twice = Translator.together([run, run], decoding)(["ein Hund", "Katze schläft ein"])
+    run, texts = made("one", 1, learnt()), ["ein Hund", "Katze schläft ein"]
+    alone = written(run.model, run.inputs, texts, longest=7, **settings)
+    wires, model = ensemble_of([run, run])
+    twice = written(model, wires, texts, longest=7, **settings)
     assert [[each.tokens for each in row] for row in twice] == [[each.tokens for each in row] for row in alone]
     assert twice[1][0].score == pytest.approx(alone[1][0].score, abs=1e-5)
 
@@ -59,15 +67,20 @@ def test_a_run_with_itself_translates_as_alone(settings: dict[str, Any]) -> None
 def test_sources_may_be_cut_otherwise_and_the_score_is_of_the_mean() -> None:
     """Words and characters on the source side, the same words on the target side."""
     first = made("words", 1, learnt())
-    characters = PairText.learnt(PAIRS, PairTextSettings(tokenizer="characters", shared=False))
-    second = made("characters", 2, PairText(characters.source, first.inputs.target))
+    characters = learnt(tokenizer="characters")
+    second = made("characters", 2, characters._replace(output=first.inputs.output))
     sentences, targets = ["Katze schläft", "Katze", "ein Hund"], ["a cat sleeps", "a", "a dog"]
-    together = Translator.together([first, second]).score(sentences, targets)
+    wires, model = ensemble_of([first, second])
+    examples = [Pair(*both) for both in zip(sentences, targets, strict=True)]
+    together = [
+        wires.output.log_probability(model, whole_batches(wires.members, Given([each]), 100))[0] for each in examples
+    ]
     for row, (sentence, target) in enumerate(zip(sentences, targets, strict=True)):
         shares = []
         for run in (first, second):
-            read, written = run.inputs.source.encode([sentence]), run.inputs.target.encode([target])
-            batch = pairs(read, written, begin=run.inputs.begin, end=run.inputs.end)
+            tokens = run.inputs.output.tokenizer
+            sides = run.inputs.tokenizer.encode([sentence]), tokens.encode([target])
+            batch = pairs(*sides, begin=tokens.begin, end=tokens.end)
             logits_BTV = run.model.eval()(batch)[0].detach()
             shares.append(logits_BTV.softmax(-1).gather(-1, batch.target_BT.unsqueeze(-1)).squeeze(-1).numpy())
         assert together[row] == pytest.approx(float(np.log(np.mean(shares, axis=0)).sum()), abs=1e-4)
@@ -76,13 +89,13 @@ def test_sources_may_be_cut_otherwise_and_the_score_is_of_the_mean() -> None:
 def test_runs_of_different_vocabularies_are_named_with_what_differs() -> None:
     one, other = made("runs/one", 1, learnt()), made("runs/other", 1, learnt(OTHER))
     with pytest.raises(RunError, match=r"runs/one and runs/other write different vocabularies: they have \d+ and \d+"):
-        Translator.together([one, other])
-    letters = made("runs/letters", 1, PairText.learnt(PAIRS, PairTextSettings(tokenizer="characters")))
+        ensemble_of([one, other])
+    letters = made("runs/letters", 1, learnt(tokenizer="characters"))
     with pytest.raises(RunError, match="of kind 'words' and 'characters'"):
-        Translator.together([one, letters])
+        ensemble_of([one, letters])
     swapped = made("runs/swapped", 1, learnt([(a, b.replace("dog", "hog")) for a, b in PAIRS]))
     with pytest.raises(RunError, match=r"token \d+ is '▁\w+' and '▁\w+'"):
-        Translator.together([one, swapped])
+        ensemble_of([one, swapped])
 
 
 # ------------------------------------------------------------------------------------------------ unknown words
@@ -111,12 +124,11 @@ class Pointer(nn.Module):
         return 9.0 * nn.functional.one_hot(target_B, self.vocabulary).float(), state + 1
 
 
-def pointer(inputs: PairText) -> Pointer:
+def pointer(wires: Any) -> Pointer:
     """Of "Otto sieht Zürich ." it makes "<unk> dog <unk> </s>", looking at Otto, at sieht and at Zürich."""
-    unknown = inputs.target.unknown
-    assert unknown is not None
-    dog = inputs.target.encode(["dog"])[0].tolist()
-    return Pointer([unknown, *dog, unknown, inputs.end], [0, 1, 2, 3], inputs.target.size)
+    target = wires.output.tokenizer
+    dog = target.encode(["dog"])[0].tolist()
+    return Pointer([target.unknown, *dog, target.unknown, target.end], [0, 1, 2, 3], target.size)
 
 
 SENTENCE = "Otto sieht Zürich"
@@ -128,44 +140,45 @@ SENTENCE = "Otto sieht Zürich"
     [("keep", "<unk> dog <unk>"), ("copy", "Otto dog Zürich"), ("dictionary", "Otto dog Zurich")],
 )
 def test_unknown_words_become_what_they_look_at(unknown: Any, text: str, settings: dict[str, Any]) -> None:
-    inputs = learnt()._replace(dictionary={"Zürich": "Zurich", "sieht": "sees"})
-    translator = Translator(pointer(inputs), inputs, DecodingSettings(unknown=unknown, **settings))
-    assert translator.best([SENTENCE, "", SENTENCE]) == [text, "", text]
+    wires = learnt(dictionary={"Zürich": "Zurich", "sieht": "sees"})
+    decoding = DecodingSettings(unknown=unknown, **settings)
+    found = wires.predict(pointer(wires), [SENTENCE, "", SENTENCE], decoding)
+    assert [each.text for each in found] == [text, "", text]
 
 
 def test_a_word_with_an_unknown_piece_is_replaced_once() -> None:
     pairs = [("der Otto", "the Smith"), ("Zürich", "Smart , the math")] * 5
-    inputs = PairText.learnt(pairs, PairTextSettings(tokenizer="bpe", vocabulary=60))
-    unknown = inputs.target.unknown
+    tokenizer = wires_of(pairs, tokenizer="bpe", vocabulary=60).tokenizer
+    unknown = tokenizer.unknown
     assert unknown is not None
-    tokens = inputs.target.encode(["the Smxxth ,"])[0].tolist()  # x is a letter that nobody has seen
+    tokens = tokenizer.encode(["the Smxxth ,"])[0].tolist()  # x is a letter that nobody has seen
     assert tokens.count(unknown) == 2
-    places = len(inputs.source.encode(["der Zürich"])[0])
+    places = len(tokenizer.encode(["der Zürich"])[0])
     weights_TS = np.zeros((len(tokens), places + 1))
     weights_TS[:, 0] = 1.0  # "der"
     weights_TS[[index for index, token in enumerate(tokens) if token == unknown], places - 1] = 2.0
-    assert replaced(inputs, "der Zürich", tokens, weights_TS, None) == "the Zürich ,"
+    assert replaced(tokenizer, tokenizer, "der Zürich", tokens, weights_TS, None) == "the Zürich ,"
 
 
 def test_unknown_words_are_never_written_unless_asked_for() -> None:
-    inputs = learnt()
-    (found,) = Translator(pointer(inputs), inputs)([SENTENCE])
-    assert inputs.target.unknown not in found[0].tokens
+    wires: Any = learnt()
+    found = wires.predict(pointer(wires), SENTENCE)
+    assert wires.output.tokenizer.unknown not in found.best.tokens
 
 
 def test_the_dictionary_spells_words_as_the_vocabulary_does() -> None:
-    inputs = learnt(lowercase=True)._replace(dictionary={"zürich": "zurich"})
-    translator = Translator(pointer(inputs), inputs, DecodingSettings(unknown="dictionary"))
-    assert translator.best([SENTENCE]) == ["Otto dog zurich"]
+    wires = learnt(lowercase=True, dictionary={"zürich": "zurich"})
+    found = wires.predict(pointer(wires), SENTENCE, DecodingSettings(unknown="dictionary"))
+    assert found.text == "Otto dog zurich"
 
 
 def test_what_unknown_words_cannot_be_replaced_by_is_said_in_words() -> None:
-    inputs = learnt()
+    wires = learnt()
     with pytest.raises(SettingError, match="the run has learnt no dictionary; learn one with `seqwright align RUN`"):
-        Translator(pointer(inputs), inputs, DecodingSettings(unknown="dictionary"))
+        wires.predict(pointer(wires), SENTENCE, DecodingSettings(unknown="dictionary"))
     blind = nn.Linear(1, 1)
     with pytest.raises(SettingError, match=r"unknown is .copy., .* this one has no attention to its source"):
-        Translator(blind, inputs, DecodingSettings(unknown="copy"))
+        wires.predict(blind, SENTENCE, DecodingSettings(unknown="copy"))
 
 
 def test_a_dictionary_is_what_was_seen_together_most(tmp_path: Path) -> None:
@@ -199,8 +212,8 @@ def test_a_model_that_is_listened_to_says_the_same_and_where_it_looked() -> None
         begin: int = 2
         end: int = 3
 
-    inputs: Any = Ends()
-    whole = Aligner(model, inputs)(sources, targets)
+    ends: Any = Ends()
+    whole = Aligner(model, ends, ends)(sources, targets)
     state = listened.start(batch)
     logits_BTV, after = listened.read(batch.input_BT, batch.real_BT, state)
     torch.testing.assert_close(logits_BTV, model.read(batch.input_BT, batch.real_BT, model.start(batch))[0])
@@ -227,10 +240,9 @@ def test_a_model_that_is_listened_to_says_the_same_and_where_it_looked() -> None
 def test_a_transformer_is_searched_with_coverage_and_without_it_as_it_is() -> None:
     """Two tokens look at six places for two tokens altogether, so that coverage costs at least β 6 log(2/6)."""
     run, source = made("one", 3, learnt()), "ein Hund schläft eine Katze"
-    settings = DecodingSettings(beam=3, longest=2)
-    plain = Translator(run.model, run.inputs, settings)
-    assert plain.model is run.model
-    covered = Translator(run.model, run.inputs, settings.model_copy(update={"coverage_penalty": 0.5}))
-    ((one,), (other,)) = plain([source]), covered([source])
+    output: Any = run.inputs.output
+    assert Searcher(output, run.model, Search(DecodingSettings(beam=3))).model is run.model
+    (one,) = written(run.model, run.inputs, [source], beam=3, longest=2)
+    (other,) = written(run.model, run.inputs, [source], beam=3, longest=2, coverage_penalty=0.5)
     assert len(one[0].tokens) <= 2
     assert other[0].score <= one[0].score + 0.5 * 6 * math.log(2 / 6) + 0.1

@@ -6,13 +6,14 @@ import pytest
 
 from seqwright.data.examples import Pair
 from seqwright.errors import DataError, SettingError
-from seqwright.tasks.few_shot import Question, Template, accuracy_by_shots, doubling, drawn_questions
+from seqwright.outputs.answer import doubling
+from seqwright.tasks.few_shot import Template, accuracy_by_shots, drawn_questions
 
 SHOTS = (Pair("good", "bad", "words"), Pair("tall", "small", "words"))
 
 
 def test_examples_and_question_are_written_by_the_template() -> None:
-    question = Question(SHOTS, Pair("fast", ""))
+    question = Pair("fast", "", shots=SHOTS)
     assert Template().text(question) == "good => bad\ntall => small\nfast =>"
     lecture = Template("Q: {input}\nA: {output}", "\n\n")
     assert lecture.text(question.after(1)) == "Q: good\nA: bad\n\nQ: fast\nA:"
@@ -25,7 +26,7 @@ def test_an_answer_stops_at_what_follows_it_in_the_template() -> None:
 
 
 def test_text_with_braces_stays_as_it_is() -> None:
-    question = Question((Pair("{output}", "{input}"),), Pair("{x}", ""))
+    question = Pair("{x}", "", shots=(Pair("{output}", "{input}"),))
     assert Template().text(question) == "{output} => {input}\n{x} =>"
 
 
@@ -41,11 +42,11 @@ def test_answers_must_have_an_end() -> None:
 
 
 def test_right_answers_are_counted_after_each_number_of_examples() -> None:
-    def knows_what_it_saw(questions: Sequence[Question]) -> list[str]:
-        return [dict(pair[:2] for pair in question.shots).get(question.pair.source, "?") for question in questions]
+    def knows_what_it_saw(questions: Sequence[Pair]) -> list[str]:
+        return [dict(pair[:2] for pair in question.shots).get(question.source, "?") for question in questions]
 
     asked = [
-        Question((Pair("a", "1"), Pair("b", "2"), Pair("c", "3")), Pair(text, answer, kind))
+        Pair(text, answer, kind, shots=(Pair("a", "1"), Pair("b", "2"), Pair("c", "3")))
         for text, answer, kind in [("a", "1", "x"), ("b", " 2", "x"), ("c", "4", "y")]
     ]
     found = list(accuracy_by_shots(knows_what_it_saw, asked, [0, 1, 2, 3]))
@@ -66,7 +67,7 @@ def test_no_question_is_its_own_example() -> None:
     examples = [Pair(str(number), str(number + 1)) for number in range(6)]
     for seed in range(3):
         asked = drawn_questions(examples, examples, 5, seed)
-        assert all(question.pair not in question.shots for question in asked)
+        assert all(question.after(0) not in question.shots for question in asked)
         assert all(len(set(question.shots)) == 5 for question in asked)
     assert drawn_questions(examples, examples, 3, 1) == drawn_questions(examples, examples, 3, 1)
     assert drawn_questions(examples, examples, 3, 1) != drawn_questions(examples, examples, 3, 2)

@@ -4,7 +4,6 @@ from typing import Any
 
 import pytest
 import torch
-from seqwright.inputs.pair_text import PairText, PairTextSettings
 
 from seqwright.batches.pairs import sources
 from seqwright.errors import SettingError
@@ -13,10 +12,11 @@ from seqwright.models.headed import GPTClassifierSettings, pooled_model
 from seqwright.models.seq2seq import Seq2Seq, Seq2SeqSettings
 from seqwright.models.transformer import Transformer, TransformerSettings
 from seqwright.tasks.embedder import Embedder
+from tests.small_texts import wires_of
 from tests.wires import classifier_wires
 
 TEXTS = ["a cat sat", "dog", "a dog ran far away", "cat"]
-INPUTS = PairText.learnt([(text, text) for text in TEXTS], PairTextSettings(tokenizer="words"))
+INPUTS = wires_of([(text, text) for text in TEXTS], tokenizer="words")
 
 
 def built(model: type, settings: Any) -> Any:
@@ -25,7 +25,7 @@ def built(model: type, settings: Any) -> Any:
 
 
 def rows(*texts: str) -> Any:
-    return sources(INPUTS.source.encode(list(texts)), end=INPUTS.end)
+    return sources(INPUTS.tokenizer.encode(list(texts)), end=INPUTS.tokenizer.end)
 
 
 def test_the_thought_is_what_the_layers_show_after_the_last_token() -> None:

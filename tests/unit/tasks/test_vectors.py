@@ -6,7 +6,6 @@ from typing import Any, NamedTuple
 import numpy as np
 import pytest
 import torch
-from seqwright.inputs.pair_text import PairText, PairTextSettings
 
 from seqwright.errors import DataError, RunError, SettingError
 from seqwright.inputs.plain_text import PlainText, PlainTextSettings
@@ -16,6 +15,7 @@ from seqwright.models.ngram import Ngram, NgramSettings
 from seqwright.models.rnn_lm import RecurrentLM, RecurrentLMSettings
 from seqwright.models.transformer import Transformer, TransformerSettings
 from seqwright.tasks.vectors import WordVectors, cosine
+from tests.small_texts import wires_of
 from tests.wires import classifier_wires
 
 RIVER, MONEY = "he sat on the bank of the river", "she took money to the bank of england"
@@ -48,10 +48,7 @@ def mlp() -> Reader:
 
 
 def transformer(*, shared: bool = True) -> Reader:
-    inputs = PairText.learnt(
-        [(text, text.upper()) for text in CORPUS],
-        PairTextSettings.model_validate({"tokenizer": "words", "shared": shared}),
-    )
+    inputs = wires_of([(text, text.upper()) for text in CORPUS], tokenizer="words", shared=shared)
     settings = TransformerSettings(
         width=8, heads=2, encoder_layers=2, decoder_layers=1, feed_forward=13, dropout=0.1, block="pre-norm"
     )
@@ -121,7 +118,7 @@ def test_in_context_a_word_is_the_state_after_reading_as_far_as_it(kind: str) ->
 @torch.no_grad()
 def test_in_context_a_source_word_is_what_the_encoder_says_there() -> None:
     found = made(transformer)
-    tokens = [*found.inputs.source.encode([MONEY])[0].tolist(), 3]
+    tokens = [*found.inputs.tokenizer.encode([MONEY])[0].tolist(), 3]
     source_1S = torch.tensor([tokens])
     memory_1SD = found.model.eval().encode(source_1S, torch.ones_like(source_1S, dtype=torch.bool))
     vectors = words_of(found)

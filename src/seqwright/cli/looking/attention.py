@@ -22,7 +22,7 @@ from seqwright.inputs.spelling import Words, given_words, written_words
 from seqwright.layers.taps import View, listen, views
 from seqwright.metrics.alignments import merged, quality
 from seqwright.outputs.alignments import alignment_taps
-from seqwright.outputs.text_search import Candidate
+from seqwright.outputs.text_search import TextCandidate
 from seqwright.pictures import Array, legible, save
 from seqwright.pictures.alignments import Panel, side_by_side
 from seqwright.pictures.alignments_page import alignments_page
@@ -132,7 +132,7 @@ def _print_first(looked: Looked, choice: Choice) -> None:
     console.print(heat_map(weights_TS, first.columns, first.rows, width=console.width, colour=console.is_terminal))
 
 
-def looked_at(run: Run, text: str, translation: Candidate) -> Looked:
+def looked_at(run: Run, text: str, translation: TextCandidate) -> Looked:
     """What was heard in one forced pass over the tokens that were really decoded, sub-words merged into words.
 
     Of a model without attention it is what each word of the source moves.

@@ -8,7 +8,7 @@ from seqwright.cli.evaluating import decoding_settings
 from seqwright.cli.looking.rows import refuse_number
 from seqwright.cli.terminal import say, shown
 from seqwright.decoding.beam_tree import BeamTree
-from seqwright.errors import RunError
+from seqwright.errors import RunError, SettingError
 from seqwright.inputs.vocabularies import SPACE
 from seqwright.outputs.text_search import Search
 from seqwright.pictures import legible, save
@@ -28,6 +28,8 @@ def draw_beam_tree(run: Run, texts: Sequence[str], beam: int | None, where: Path
     text = texts[0].strip()
     wanted = beam or (run.recipe.decoding.beam if run.recipe.decoding.beam > 1 else WIDTH)
     settings = decoding_settings(run, {"beam": wanted, "temperature": 0.0})
+    if settings.beam == 1 or not text:
+        raise SettingError("only a beam search of something grows a tree; give a sentence and a beam above 1")
     tree = BeamTree(settings.beam)
     found = run.inputs.predict(run.model, text, Search(settings, watch=tree))
     twigs, best = twigs_of(run, tree), tree.path(tree.winner())

@@ -7,13 +7,12 @@ from typing import Any
 
 import pytest
 import torch
-from seqwright.inputs.pair_text import PairText, PairTextSettings
-from seqwright.tasks.translator import Translator
 from torch import Tensor, nn
 
-from seqwright.decoding import Rules, beam_search
-from seqwright.decoding.settings import DecodingSettings
+from seqwright.decoding import DecodingSettings, Rules, beam_search
 from seqwright.inputs.tokenizers import END, PAD, UNKNOWN
+from seqwright.tasks.wired import Wires
+from tests.small_texts import wires_of, written
 
 WIDTH, STEPS = 7, 5
 
@@ -37,62 +36,67 @@ class Babbler(nn.Module):
 
 
 @pytest.fixture(scope="module")
-def inputs() -> PairText:
+def wires() -> Wires:
     """A vocabulary in which "aba" is one token, two or three."""
-    return PairText.learnt([("aba aba", "aba ab")] * 3, PairTextSettings(tokenizer="bpe", vocabulary=11))
+    return wires_of([("aba aba", "aba ab")] * 3, tokenizer="bpe", vocabulary=11)
 
 
 @pytest.fixture(scope="module")
-def model(inputs: PairText) -> Babbler:
-    return Babbler(inputs.target.size)
+def model(wires: Wires) -> Babbler:
+    return Babbler(wires.output.tokenizer.size)
 
 
-def found_by_the_search(model: Any, inputs: PairText) -> list[tuple[str, float]]:
+def found_by_the_search(model: Any, wires: Any) -> list[tuple[str, float]]:
     """All that a beam holds at the end, as texts with their scores."""
+    target = wires.output.tokenizer
     (row,) = beam_search(
         model,
         torch.zeros(1, 1),
-        Rules(inputs.end, forbidden=(PAD, UNKNOWN, inputs.begin)),
-        first_B=torch.tensor([inputs.begin]),
+        Rules(target.end, forbidden=(PAD, UNKNOWN, target.begin)),
+        first_B=torch.tensor([target.begin]),
         width=WIDTH,
         steps=STEPS,
         n_best=WIDTH,
     )
-    return [(inputs.target.decode(hypothesis.tokens), hypothesis.score) for hypothesis in row]
+    return [(target.decode(hypothesis.tokens), hypothesis.score) for hypothesis in row]
 
 
-def test_a_text_found_in_several_segmentations_is_given_once_and_others_take_its_places(model: Babbler, inputs: Any):
-    found = found_by_the_search(model, inputs)
+def test_a_text_found_in_several_segmentations_is_given_once_and_others_take_its_places(model: Babbler, wires: Any):
+    found = found_by_the_search(model, wires)
     wanted = 4
     assert len({text for text, _ in found[:wanted]}) < wanted, "nothing repeats: the test could not fail"
     best: dict[str, float] = {}
     for text, score in found:
         best[text] = max(score, best.get(text, score))
-    settings = DecodingSettings(beam=WIDTH, n_best=wanted, longest=STEPS)
-    (given,) = Translator(model, inputs, settings)(["aba"])
+    (given,) = written(model, wires, ["aba"], beam=WIDTH, n_best=wanted, longest=STEPS)
     assert len(given) == min(wanted, len(best))
     expected = sorted(best.items(), key=lambda item: -item[1])[:wanted]
     assert [each.text for each in given] == [text for text, _ in expected]
     assert [each.score for each in given] == pytest.approx([score for _, score in expected])
 
 
-def test_there_are_fewer_candidates_where_the_beam_holds_fewer_texts(model: Babbler, inputs: Any):
-    texts = {text for text, _ in found_by_the_search(model, inputs)}
+def test_there_are_fewer_candidates_where_the_beam_holds_fewer_texts(model: Babbler, wires: Any):
+    texts = {text for text, _ in found_by_the_search(model, wires)}
     assert len(texts) < WIDTH
-    (given,) = Translator(model, inputs, DecodingSettings(beam=WIDTH, n_best=WIDTH, longest=STEPS))(["aba"])
+    (given,) = written(model, wires, ["aba"], beam=WIDTH, n_best=WIDTH, longest=STEPS)
     assert {each.text for each in given} == texts
     assert len(given) == len(texts)
 
 
-def test_samples_come_best_first(model: Babbler, inputs: Any):
-    (given,) = Translator(model, inputs, DecodingSettings(temperature=1.5, n_best=9, longest=STEPS))(["aba"])
+def test_samples_come_best_first(model: Babbler, wires: Any):
+    (given,) = written(model, wires, ["aba"], temperature=1.5, n_best=9, longest=STEPS)
     scores = [each.score for each in given]
     assert len(set(scores)) > 2
     assert len(scores) == 9
     assert scores == sorted(scores, reverse=True)
 
 
-def test_a_blank_sentence_has_the_blank_translation_alone(model: Babbler, inputs: Any):
-    blank, some = Translator(model, inputs, DecodingSettings(beam=3, n_best=2, longest=STEPS))([" ", "aba"])
-    assert [each.text for each in blank] == [""]
-    assert len(some) == 2
+def test_a_blank_sentence_has_the_blank_translation_alone(model: Babbler, wires: Any):
+    blank, some = wires.predict(model, [" ", "aba"], DecodingSettings(beam=3, n_best=2, longest=STEPS))
+    assert (blank.text, blank.candidates) == ("", ())
+    assert len(some.candidates) == 2
+
+
+def test_one_text_is_one_text_and_no_list_of_letters(model: Babbler, wires: Any):
+    settings = DecodingSettings(longest=STEPS)
+    assert wires.predict(model, "aba", settings) == wires.predict(model, ["aba"], settings)[0]

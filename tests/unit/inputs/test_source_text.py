@@ -1,0 +1,114 @@
+"""Sides of pairs that are cut into tokens in different ways."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from pydantic import ValidationError
+
+from seqwright.data.examples import Pair
+from seqwright.errors import DataError
+from seqwright.inputs import Given
+from seqwright.inputs.source_text import SourceTextInput, SourceTextSettings
+from seqwright.outputs.text import TextOutput
+from seqwright.tasks.wired import Wires
+from tests.small_texts import wires_of
+
+PAIRS = [("hello", "HH AH L OW"), ("low", "L OW")]
+
+
+def test_letters_on_one_side_and_words_on_the_other() -> None:
+    wires = wires_of(PAIRS, tokenizer="whitespace", source_kind="characters", shared=False, lowercase=True)
+    source, target = wires.tokenizer, wires.output.tokenizer
+    assert source.pieces(source.encode(["HELLO"])[0].tolist()) == list("hello")
+    sounds = target.encode(["HH AH L OW"])[0].tolist()
+    assert len(sounds) == 4
+    assert target.decode(sounds) == "hh ah l ow"
+
+
+@pytest.mark.parametrize(
+    ("settings", "said"),
+    [
+        ({"tokenizer": "whitespace", "source_kind": "characters"}, "cannot share a vocabulary; set shared = false"),
+        (
+            {"source_kind": "words", "shared": False, "bpe_dropout": 0.1},
+            "bpe_dropout is 0.1, but the tokenizer is words",
+        ),
+    ],
+)
+def test_kinds_that_do_not_fit_are_told(settings: dict[str, object], said: str) -> None:
+    with pytest.raises(ValidationError, match=said):
+        SourceTextSettings.model_validate(settings)
+
+
+def test_the_same_kind_twice_can_be_shared() -> None:
+    assert wires_of(PAIRS, tokenizer="words", source_kind="words").output.shared
+
+
+@pytest.mark.parametrize("shared", [True, False])
+def test_both_sides_come_back_from_a_folder(tmp_path: Path, shared: bool) -> None:
+    wires = wires_of(PAIRS, tokenizer="words", shared=shared, longest=7, scores="rouge")
+    wires.save(tmp_path)
+    read, output = SourceTextInput.load(tmp_path), TextOutput.load(tmp_path)
+    assert (read.fingerprint(), read.longest) == (wires.input.fingerprint(), 7)
+    assert output.tokenizer.fingerprint() == wires.output.tokenizer.fingerprint()
+    assert (output.shared, output.saved()) == (shared, wires.output.saved())
+    assert Wires(read, output).sizes() == wires.sizes()
+
+
+EXAMPLES = [
+    Pair("a b", "c"),
+    Pair("", "blank on the left"),
+    Pair("blank", " \t"),
+    Pair("a b c d", "x"),
+    Pair("y", "e d c b a"),
+    Pair("a b c", "a b c"),
+]
+
+
+def learning(**settings: Any) -> Any:
+    """The batches of some examples, of which the longest that are allowed have three tokens."""
+    wires, examples = (
+        wires_of([pair[:2] for pair in EXAMPLES], tokenizer="words", longest=3, **settings),
+        Given(EXAMPLES),
+    )
+    rows = wires.input.encode(examples)
+    return wires.output.batches(rows, wires.output.encode(examples, rows), wires.input, tokens=100)
+
+
+def learnt_from(**settings: Any) -> list[int]:
+    return sorted(number for batch in learning(**settings).once() for number in batch.example_B.tolist())
+
+
+def test_blank_and_overlong_pairs_are_left_out() -> None:
+    assert learnt_from() == [0, 5]
+
+
+def test_overlong_pairs_can_be_cut_on_either_side() -> None:
+    assert learnt_from(overlong="truncate") == [0, 3, 4, 5]
+    (batch,) = learning(overlong="truncate").once()
+    assert batch.source_real_BS.sum(1).max() == batch.real_BT.sum(1).max() == 4  # the end is one too
+
+
+def test_overlong_pairs_can_be_refused() -> None:
+    with pytest.raises(DataError, match=r"example 4 has 4 tokens on a side, more than input.longest = 3; raise it"):
+        learning(overlong="refuse")
+
+
+def test_what_is_left_out_is_counted() -> None:
+    wires, examples = wires_of([pair[:2] for pair in EXAMPLES], tokenizer="words", longest=3), Given(EXAMPLES)
+    rows = wires.input.encode(examples)
+    assert wires.input.part_sentence(examples, rows) == ("5 pairs", "; 1 blank ones were left out")
+    assert wires.output.part_sentence(examples, rows) == "(left out: 1 with a blank target, 2 too long)"
+
+
+def test_an_overlong_source_is_read_whole_when_it_is_asked() -> None:
+    wires, examples = wires_of([pair[:2] for pair in EXAMPLES], tokenizer="words", longest=3), Given(EXAMPLES)
+    (batch,) = wires.output.batches(wires.input.encode(examples), None, wires.input, tokens=100).once()
+    assert batch.source_real_BS.sum(1).max() == 5
+
+
+def test_examples_without_any_target_are_refused() -> None:
+    wires, examples = wires_of([pair[:2] for pair in EXAMPLES], tokenizer="words"), Given([Pair("a", " ")])
+    with pytest.raises(DataError, match="has no example with both something to read and a text"):
+        wires.output.encode(examples, wires.input.encode(examples))
