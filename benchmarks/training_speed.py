@@ -93,7 +93,8 @@ class Sample:
 
     def at(self, place: Place) -> Pairs:
         """The batch at a place."""
-        return self.batches.at(Place(0, self.chosen[place.batch]))
+        batch: Pairs = self.batches.at(Place(0, self.chosen[place.batch]))
+        return batch
 
     def after(self, place: Place) -> Place:
         """The place that follows."""
@@ -109,7 +110,7 @@ class Sample:
 
     def padding(self, epoch: int = 0) -> float:
         """That of the whole epoch."""
-        return self.batches.padding(epoch)
+        return float(self.batches.padding(epoch))
 
 
 def our_loop(batches: Any, inputs: Wires, recipe: Recipe, precision: str) -> Loop:

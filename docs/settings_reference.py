@@ -59,7 +59,8 @@ def _kind_part(section: str, kind: Kind, names: Sequence[str]) -> str:
     default = usual_kind(section, kind.task) if kind.task else None
     where = f"`{kind.module}.{kind.settings}`"
     usual = f" Where a recipe names no kind, it is `{default}`." if default in named else ""
-    return f"{heading}{_plain(settings.__doc__ or '')}{usual} Class: {where}.\n\n{_table(settings, named, default, selector(section, kind.task))}\n"
+    table = _table(settings, named, default, selector(section, kind.task))
+    return f"{heading}{_plain(settings.__doc__ or '')}{usual} Class: {where}.\n\n{table}\n"
 
 
 def _table(settings: type[Settings], kinds: Sequence[str], usual: str | None, key: str) -> str:

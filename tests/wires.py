@@ -16,7 +16,7 @@ def text_input(texts: Iterable[str] | Tokenizer, **settings: Any) -> TextInput:
     begins, pairs = (settings.pop(name, False) for name in ("begins", "pairs"))
     chosen = TextSettings.model_validate({"tokenizer": "words", **settings})
     tokenizer = texts if isinstance(texts, Tokenizer) else Tokenizer.train(texts, chosen)
-    return TextInput(tokenizer, chosen.longest, chosen.left_out, begins, pairs)
+    return TextInput(tokenizer, chosen.longest, chosen.truncation, begins, pairs)
 
 
 def classifier_wires(texts: Iterable[str] | Tokenizer, counts: Mapping[str, int], **settings: Any) -> Wires:
@@ -24,7 +24,7 @@ def classifier_wires(texts: Iterable[str] | Tokenizer, counts: Mapping[str, int]
     return Wires(text_input(texts, **settings), LabelOutput(counts))
 
 
-def masked_wires(tokenizer: Tokenizer, context: int, form: Form = "pairs") -> Wires:
+def masked_wires(tokenizer: Tokenizer, context: int, form: Form = "sentence-pairs") -> Wires:
     """A tokenizer with a mask, in rows as long as the model reads, and 15 % of the tokens masked."""
-    output = MaskedOutput(tokenizer, "tokens", 0.15, asks_next=form == "pairs")
+    output = MaskedOutput(tokenizer, "tokens", 0.15, asks_next=form == "sentence-pairs")
     return Wires(SentencesInput(tokenizer, context, context, form), output)

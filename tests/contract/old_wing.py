@@ -207,7 +207,7 @@ def roberta(folder: Path, words: Sequence[str]) -> None:
     library.post_processor = processors.RobertaProcessing(("</s>", 2), ("<s>", 0))
     tokenizer = ForeignTokenizer.checked(library)
     assert tokenizer.between == 2
-    inputs = masked_wires(tokenizer, 128, "sentences")
+    inputs = masked_wires(tokenizer, 128, "full-sentences")
     recipe = recipe_from(
         {
             "data": {"kind": "text", "train": "nowhere.txt"},

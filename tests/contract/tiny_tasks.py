@@ -202,7 +202,8 @@ TINY = (
         "language-modeling",
         "language-modeling",
         tables("txt", line),
-        f'[data]\nkind = "text"\n{FILES.format("txt")}\n[input]\ntokenizer = "characters"\nrows = "documents"\nlongest = 59\n'
+        f'[data]\nkind = "text"\n{FILES.format("txt")}\n[input]\ntokenizer = "characters"\nrows = "documents"\n'
+        "longest = 59\n"
         '[model]\nkind = "lstm"\nwidth = 7\ndropout = 0.0',
         ("score", "RUN", "red cat"),
         ("score", "RUN", ""),

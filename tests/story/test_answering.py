@@ -162,7 +162,8 @@ def test_what_cannot_be_read_ends_with_one_sentence(
     tmp_path: Path, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    recipe = '[data]\nkind = "questions"\ntrain = "a.tsv"\n[input]\ntokenizer = "words"\nlongest = 64\nlongest_question = 8\n'
+    recipe = '[data]\nkind = "questions"\ntrain = "a.tsv"\n[input]\ntokenizer = "words"\nlongest = 64\n'
+    recipe += "longest_question = 8\n"
     Path("r.toml").write_text(f'{recipe}stride = 16\n[model]\nkind = "bert"\ncontext = 48\n')
     many = [("Who is Ada?", f"{number} Ada the baker", "Ada the baker") for number in range(40)]
     for text, sentence in {

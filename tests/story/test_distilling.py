@@ -132,7 +132,7 @@ def test_of_several_teachers_the_mean_is_learnt(home: Path, tmp_path: Path) -> N
     first = open_run(home / "teacher")
     sooner = first.recipe.training.model_copy(update={"steps": 2})
     inputs = first.recipe.input.model_copy(update={"longest": first.inputs.input.longest})
-    second = train(first.recipe._replace(training=sooner, inputs=inputs), tmp_path / "second")
+    second = train(first.recipe._replace(training=sooner, input=inputs), tmp_path / "second")
     teachers = [str(home / "teacher"), str(tmp_path / "second")]
     recipe = read_recipe(str(home / "student.toml"), run=tmp_path / "run", teachers=teachers)
     differ = 0.0

@@ -73,7 +73,7 @@ def masked_rows(kind: type[FullSentences | SentencePairs], seed: int) -> Zipped:
 
 def masked(rows: Sequence[SentenceRow], hidden: Sequence[Hidden]) -> Masked:
     tokenizer: Any = SimpleNamespace(mask=MASK)
-    stacked = SentencesInput(tokenizer, 25, 25, "pairs").stack(rows)
+    stacked = SentencesInput(tokenizer, 25, 25, "sentence-pairs").stack(rows)
     return MaskedOutput(tokenizer, "tokens", 0.15, True).collate(stacked, hidden)
 
 

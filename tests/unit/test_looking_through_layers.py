@@ -41,7 +41,7 @@ def a_bert(**model: Any) -> Run:
         "input": {"tokenizer": "words"},
         "model": {"kind": "bert", **MODEL, **model},
     }
-    tokenizer = Tokenizer.train(TEXTS, SentencesSettings(kind="words"), special=("<mask>",))
+    tokenizer = Tokenizer.train(TEXTS, SentencesSettings(tokenizer="words"), special=("<mask>",))
     return opened(plain, masked_wires(tokenizer, 19))
 
 

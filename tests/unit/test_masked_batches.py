@@ -213,7 +213,7 @@ def masked_rows(seed: int = 3) -> Zipped:
 
 def masked(rows: Sequence[SentenceRow], hidden: Sequence[Hidden]) -> Masked:
     tokenizer: Any = SimpleNamespace(mask=MASK)
-    stacked = SentencesInput(tokenizer, LONGEST, LONGEST, "pairs").stack(rows)
+    stacked = SentencesInput(tokenizer, LONGEST, LONGEST, "sentence-pairs").stack(rows)
     return MaskedOutput(tokenizer, "tokens", 0.15, True).collate(stacked, hidden)
 
 

@@ -33,7 +33,7 @@ def examples(*lengths: int) -> Given[SeriesWindow]:
 
 def batches(*lengths: int, tokens: int = 4 * T * C + C, seed: int = 1) -> Shuffled[Any, Series]:
     """Four windows in a batch, for the tokens are not enough for another."""
-    given, settings = examples(*lengths), SeasonalSeriesSettings(kind="none")
+    given, settings = examples(*lengths), SeasonalSeriesSettings(scaling="none")
     input = SeriesInput.learn(given, settings, room=Room())
     output, rows = ValuesOutput.learn(given, settings, input), input.encode(given)
     return output.batches(rows, output.encode(given, rows), input, tokens=tokens, seed=seed)
@@ -110,7 +110,7 @@ def test_a_batch_knows_the_numbers_of_its_examples() -> None:
 
 
 def test_of_a_longer_series_the_last_steps_are_read_and_a_shorter_one_is_refused() -> None:
-    given, settings = examples(30), SeasonalSeriesSettings(kind="none")
+    given, settings = examples(30), SeasonalSeriesSettings(scaling="none")
     input = SeriesInput.learn(given, settings, room=Room())
     output = ValuesOutput.learn(given, settings, input)
     longer = input.encode(Given([input.parse(series(9)[0])]))

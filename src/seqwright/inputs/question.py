@@ -52,8 +52,8 @@ class QuestionSettings(TokenizerSettings):
         if room < self.stride:
             raise SettingError(
                 f"input.longest = {self.longest} leaves {max(room, 0)} tokens for the context behind a question of "
-                f"{self.longest_question}, less than input.stride = {self.stride}, so that some would never be read: raise "
-                "input.longest, or lower input.stride or input.longest_question"
+                f"{self.longest_question}, less than input.stride = {self.stride}, so that some would never be read: "
+                "raise input.longest, or lower input.stride or input.longest_question"
             )
         return self
 
@@ -86,7 +86,7 @@ class QuestionInput(Input[Question, Window]):
             )
         texts = (text for example in train for text in (example.question, example.context))
         tokenizer = Tokenizer.train(texts, settings) if like is None else tokenizer_of(like)
-        return cls(tokenizer, settings.longest, settings.stride, settings.question)
+        return cls(tokenizer, settings.longest, settings.stride, settings.longest_question)
 
     @property
     def between(self) -> list[int]:

@@ -217,7 +217,8 @@ class SpanOutput(Output[Question, Asked, Answered]):
         right = [question.texts for question in part]
         named = answer_scores([likeliest_sentence(each.question, each.context) for each in part], right)
         scores = {"baseline_sentence_exact": named["exact"], "baseline_sentence_f1": named["f1"]}
-        told = "the sentence with most words of the question: exact {baseline_sentence_exact:.1f} %, F1 {baseline_sentence_f1:.1f}"
+        told = "the sentence with most words of the question: exact {baseline_sentence_exact:.1f} %, "
+        told += "F1 {baseline_sentence_f1:.1f}"
         if not all(right):
             scores["baseline_no_answer_f1"] = answer_scores([""] * len(right), right)["f1"]
             told += "; saying that nothing has an answer: {baseline_no_answer_f1:.1f}"

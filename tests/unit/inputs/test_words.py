@@ -125,7 +125,7 @@ def test_code_is_cut_as_python_cuts_it(text: str, wanted: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("split", "wanted"), [("marks", ["a", ".", "b"]), ("spaces", ["a.", "b"]), ("code", ["a", ".", "b"])]
+    ("split", "wanted"), [("punctuation", ["a", ".", "b"]), ("spaces", ["a.", "b"]), ("code", ["a", ".", "b"])]
 )
 def test_the_recipe_says_how_texts_are_cut(split: str, wanted: list[str]) -> None:
     assert list(inputs(split=split).parse("a. b").words) == wanted
@@ -140,5 +140,5 @@ def test_a_word_that_a_tokenizer_makes_nothing_of_is_an_unknown_one(tmp_path: Pa
     library.add_special_tokens(["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"])
     library.save(str(tmp_path / "tokenizer.json"))
     tokenizer = Tokenizer.load(tmp_path / "tokenizer.json")
-    found = WordsInput(tokenizer, 9, "marks")
+    found = WordsInput(tokenizer, 9, "punctuation")
     assert [ids.tolist() for ids in found.tokens([["Ada", "\u200d\x07"]])[0]] == [[5], [1]]

@@ -7,7 +7,6 @@ from typing import Any
 
 import pytest
 import torch
-from seqwright.models.classifier import RecurrentClassifierSettings
 from torch import Tensor, nn
 
 from seqwright.batches.labelled import Labelled
@@ -17,6 +16,7 @@ from seqwright.errors import DataError, RunError
 from seqwright.inputs import Given
 from seqwright.inputs.text import TextSettings
 from seqwright.kinds import task_of
+from seqwright.models.headed import RecurrentClassifierSettings, pooled_model
 from seqwright.objectives.labels import Labels, LabelsSettings
 from seqwright.outputs.label import LabelOutput
 from seqwright.outputs.linear import logistic_regression

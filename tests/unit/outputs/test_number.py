@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
-from seqwright.models.classifier import RecurrentClassifier
 from torch import Tensor, nn
 
 from seqwright.batches.labelled import Labelled
@@ -18,6 +17,7 @@ from seqwright.errors import DataError, RunError
 from seqwright.inputs import Given
 from seqwright.interchange.recipes import UNKNOWN
 from seqwright.kinds import task_of
+from seqwright.models.headed import pooled_model
 from seqwright.objectives.rating import Rating
 from seqwright.outputs.linear import ridge_regression
 from seqwright.outputs.number import NumberOutput
@@ -132,7 +132,7 @@ def test_a_network_learns_to_rate() -> None:
     recipe, data, inputs = wired()
     prepared = task_of("text-regression").prepared(recipe, data, inputs)
     torch.manual_seed(1)
-    model = RecurrentClassifier(recipe.model, **inputs.sizes())
+    model = pooled_model(recipe.model, **inputs.sizes())
     before = prepared.evaluate(model.eval())["loss"]
     used = fit(model, Rating(), prepared.train, settings=recipe.training).eval()
     assert prepared.evaluate(used)["loss"] < before

@@ -57,8 +57,9 @@ def finder(inputs: Wires, **known: Any) -> Finder:
 
 def ask(inputs: Wires, *questions: tuple[str, str], most: int = 1, **known: Any) -> list[Answered]:
     given = [{"question": question, "context": context} for question, context in questions]
-    wires = inputs._replace(output=replace(inputs.output, most=most))  # type: ignore[type-var]
-    return wires.predict(finder(inputs, **known), given)
+    wires = inputs._replace(output=replace(inputs.output, most=most))
+    found: list[Answered] = wires.predict(finder(inputs, **known), given)
+    return found
 
 
 def test_an_answer_far_behind_is_found_with_its_own_characters() -> None:
@@ -148,7 +149,7 @@ def test_a_part_is_tokenised_with_the_answer_in_its_place(tmp_path: Path) -> Non
     part = Part(data, "train")
     rows = inputs.input.encode(part)
     targets = inputs.output.encode(part, rows)
-    answer_M2 = targets.rows.answer_M2  # type: ignore[attr-defined]
+    answer_M2 = targets.rows.answer_M2
     assert answer_M2.tolist() == [[201, 202], [NO_ANSWER, NO_ANSWER], [0, 1], [LOST, LOST]]
     prepared = TASK.prepared(recipe(), data, inputs)
     assert prepared.notes[0] == (

@@ -278,7 +278,7 @@ def test_no_more_is_read_at_once_than_the_model_can() -> None:
     recipe, data, _ = wired()
     short = recipe._replace(model=BertHeadSettings.model_validate({"width": 8, "heads": 2, "layers": 1, "context": 9}))
     assert TASK.learnt_inputs(short, data).input.longest == 9 - 2
-    told = recipe._replace(model=short.model, inputs=WordsSettings(tokenizer="whitespace", longest=8))
+    told = recipe._replace(model=short.model, input=WordsSettings(tokenizer="whitespace", longest=8))
     with pytest.raises(SettingError, match=r"input.longest is 8, but the model reads 9 tokens, 2 marks among them"):
         TASK.learnt_inputs(told, data)
 

@@ -6,7 +6,6 @@ from typing import Any
 
 import pytest
 import torch
-from seqwright.models.classifier import RecurrentClassifier
 from torch import Tensor, nn
 
 from seqwright.batches import Place
@@ -14,6 +13,7 @@ from seqwright.batches.labelled import Labelled
 from seqwright.data.labelled import LabelledFiles
 from seqwright.errors import DataError, SettingError
 from seqwright.kinds import task_of
+from seqwright.models.headed import pooled_model
 from seqwright.objectives.labels import Labels
 from seqwright.recipe import Recipe, recipe_from
 from seqwright.training.loop import fit
@@ -117,7 +117,7 @@ def test_a_network_learns_from_pairs() -> None:
     recipe, data, inputs = wired()
     prepared = task_of("text-classification").prepared(recipe, data, inputs)
     torch.manual_seed(1)
-    model = RecurrentClassifier(recipe.model, **inputs.sizes())
+    model = pooled_model(recipe.model, **inputs.sizes())
     before = prepared.evaluate(model.eval())["loss"]
     used = fit(model, Labels(), prepared.train, settings=recipe.training).eval()
     assert prepared.evaluate(used)["loss"] < before
