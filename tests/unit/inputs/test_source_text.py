@@ -68,12 +68,8 @@ EXAMPLES = [
 
 def learning(**settings: Any) -> Any:
     """The batches of some examples, of which the longest that are allowed have three tokens."""
-    wires, examples = (
-        wires_of([pair[:2] for pair in EXAMPLES], tokenizer="words", longest=3, **settings),
-        Given(EXAMPLES),
-    )
-    rows = wires.input.encode(examples)
-    return wires.output.batches(rows, wires.output.encode(examples, rows), wires.input, tokens=100)
+    wires = wires_of([pair[:2] for pair in EXAMPLES], tokenizer="words", longest=3, **settings)
+    return wires.training_batches(EXAMPLES, tokens=100)
 
 
 def learnt_from(**settings: Any) -> list[int]:
