@@ -14,7 +14,7 @@ from seqwright.tasks.wired import Wires
 
 def wires_of(pairs: Iterable[Sequence[str]], **settings: Any) -> Wires:
     """Learnt from (source, target) pairs."""
-    examples = [Pair(*pair[:2]) for pair in pairs]
+    examples = [Pair(pair[0], pair[1]) for pair in pairs]
     return Wires.learn(SourceTextInput, TextOutput, examples, SourceTextSettings(**settings))
 
 

@@ -133,10 +133,6 @@ class PromptInput(TokenInput[Pair, Ids]):
         prompt_BT, real_BT = padded(rows)
         return {"prompt_BT": prompt_BT, "real_BT": real_BT}
 
-    def joined(self, texts: Sequence[Ids]) -> Ids:
-        """The row of a text whose tokens are known: what asks for an answer comes last."""
-        return np.append(super().joined(texts), self.tokens.task)
-
     def parse(self, given: Any) -> Pair:
         """A text."""
         if not isinstance(given, str):

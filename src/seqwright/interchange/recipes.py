@@ -97,8 +97,8 @@ def inputs_of(checkpoint: Checkpoint, settings: Any) -> Any:
 
 
 def _masked(settings: Any, tokenizer: Tokenizer) -> Wires:
-    read = SentencesInput(tokenizer, settings.longest, settings.longest, settings.examples)
-    return Wires(read, MaskedOutput(tokenizer, settings.masked, settings.share, settings.examples == "sentence-pairs"))
+    read = SentencesInput(tokenizer, settings.longest, settings.longest, settings.rows)
+    return Wires(read, MaskedOutput(tokenizer, settings.masked, settings.share, settings.rows == "sentence-pairs"))
 
 
 def _text(settings: Any, tokenizer: Tokenizer, pairs: bool) -> TextInput:
@@ -110,4 +110,4 @@ def _words(settings: Any, tokenizer: Tokenizer) -> WordsInput:
 
 
 def _question(settings: Any, tokenizer: Tokenizer) -> QuestionInput:
-    return QuestionInput(tokenizer, settings.longest, settings.stride, settings.question)
+    return QuestionInput(tokenizer, settings.longest, settings.stride, settings.longest_question)

@@ -69,7 +69,7 @@ class MaskedOutput(Output[str, Masked, list[FoundTokens]]):
     @classmethod
     def learn(cls, train: Examples[str], settings: Any, input: Input[str, Any]) -> "MaskedOutput":
         """As the settings say."""
-        return cls(tokenizer_of(input), settings.masked, settings.share, settings.examples == "sentence-pairs")
+        return cls(tokenizer_of(input), settings.masked, settings.share, settings.rows == "sentence-pairs")
 
     def ordinary(self) -> NDArray[np.bool_]:
         """`ordinary_V`: False for special tokens, which are never masked and stand for nothing masked."""

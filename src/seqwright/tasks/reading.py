@@ -70,7 +70,7 @@ def spelled(text: str, inputs: Any) -> Spelled:
 
 
 def joined(texts: Sequence[Ids], inputs: Any) -> Any:
-    """The row of one text, or of two with what stands between them; what asks for an answer comes last."""
+    """The row of one text, or of two with what stands between them."""
     if isinstance(inputs, Wires):
         return inputs.reads_tokens.joined(texts)
     parts: list[Ids] = [texts[0]]

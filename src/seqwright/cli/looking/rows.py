@@ -11,6 +11,7 @@ from seqwright.cli.looking.texts import warn_of_unknown
 from seqwright.cli.opening import AROUND, context_of
 from seqwright.cli.terminal import say
 from seqwright.errors import DataError, SettingError
+from seqwright.inputs.prompt import PromptInput
 from seqwright.inputs.sentences import HOLE
 from seqwright.inputs.spelling import Spelled, Words, written_words
 from seqwright.inputs.text import reads_pairs
@@ -48,6 +49,8 @@ def row_of(run: Run, texts: Sequence[str], most: int) -> Row:
     first = first_token(run.recipe, run.inputs) if run.recipe.task == "language-modeling" else None
     with listen(run.model) as heard:
         tokens = joined([part.tokens for part in parts], run.inputs)
+        if isinstance(run.inputs, Wires) and isinstance(run.inputs.input, PromptInput):
+            tokens = np.append(tokens, run.inputs.input.tokens.task)  # which asks for an answer
         read = read_rows(run.model, run.inputs, [tokens], first=first)
     return _laid_out(run.inputs.tokenizer, read, parts, len(between(run.inputs)), heard)
 
