@@ -2,6 +2,7 @@
 
 import random
 import shutil
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -152,14 +153,14 @@ def test_of_several_teachers_the_mean_is_learnt(home: Path, tmp_path: Path) -> N
 
 
 def test_words_have_one_teacher(home: Path) -> None:
-    with pytest.raises(SettingError, match="there are 2 teachers, but for masking there can be one"):
+    with pytest.raises(SettingError, match="there are 2 teachers, but for masked-language-modeling there can be one"):
         read_recipe(str(home / "words.toml"), run=home / "nowhere", teachers=[str(home / "words-teacher")] * 2)
 
 
 def test_the_teacher_is_asked_once(home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("SEQWRIGHT_CACHE", str(tmp_path / "cache"))
     train(student(home, "training.steps=1"), tmp_path / "one")
-    monkeypatch.setattr(distillation, "predict_logits", None)
+    monkeypatch.setattr(distillation, "each_row", None)
     train(student(home, "training.steps=1", "training.seed=2", "objective.temperature=3.0"), tmp_path / "other")
     with pytest.raises(TypeError, match="not callable"):  # of other texts nothing is known yet
         train(student(home, f"objective.unlabelled={home / 'more.txt'}"), tmp_path / "third")
@@ -215,8 +216,9 @@ def test_a_teacher_that_changed_is_noticed(home: Path, tmp_path: Path) -> None:
         return read_recipe(str(home / "student.toml"), given, run=tmp_path / "run", teachers=teachers)
 
     train(recipe(), tmp_path / "run")
-    labels = tmp_path / "teacher" / "input" / "labels.json"
-    labels.write_text(labels.read_text().replace('"longest": 30', '"longest": 29'))
+    reading = tmp_path / "teacher" / "input" / "reading.json"
+    assert '"longest": 30' in reading.read_text()
+    reading.write_text(reading.read_text().replace('"longest": 30', '"longest": 29'))
     with pytest.raises(RunError, match=r"changed since it was begun \(teacher\)"):
         train(recipe(), tmp_path / "run")
 
@@ -239,7 +241,7 @@ def test_blocks_that_are_not_there_cannot_be_taken(home: Path, tmp_path: Path) -
     plain = resolved_of(home / "teacher")
     plain = {"data": plain["data"], "training": plain["training"]}
     model = {**TINY, "weights": str(home / "teacher"), "layers": 2}
-    with pytest.raises(RunError, match=r"model\.take is \[0, 3\], but the blocks of .* are 0 to 2"):
+    with pytest.raises(RunError, match=r"model\.init_layers is \[0, 3\], but the blocks of .* are 0 to 2"):
         train(recipe_from({**plain, "model": {**model, "init_layers": [0, 3]}}), tmp_path / "run")
     with pytest.raises(SettingError, match="init_layers names 1 blocks for 2 layers"):
         recipe_from({**plain, "model": {**model, "init_layers": [0]}})
@@ -251,12 +253,12 @@ def test_blocks_that_are_not_there_cannot_be_taken(home: Path, tmp_path: Path) -
 
 
 def test_the_likeliest_words_that_are_looked_up_are_the_teachers(home: Path) -> None:
-    batches = lesson(
-        home, student(home, recipe="words.toml", teacher="words-teacher"), task_of("masked-language-modeling")
-    )
     model: Any = open_run(home / "words-teacher").model
-    for place in (Place(0, 0), Place(3, 1)):  # the same words are hidden in every epoch
-        batch = batches.at(place)
+    places = Place(0, 0), Place(3, 1)  # the same words are hidden in every epoch
+    for rows, place in product(("sentence-pairs", "full-sentences"), places):  # each kept for itself
+        given = f"input.rows={rows}", f"model.pooler={str(rows == 'sentence-pairs').lower()}"
+        recipe = student(home, *given, recipe="words.toml", teacher="words-teacher")
+        batch = lesson(home, recipe, task_of("masked-language-modeling")).at(place)
         with torch.inference_mode():
             target_NV = (model.both(batch)[0] / 2.0).softmax(-1)
         likeliest_NK, probability_NK = (
@@ -272,7 +274,7 @@ def test_the_likeliest_words_that_are_looked_up_are_the_teachers(home: Path) -> 
 
 
 def test_a_student_comes_to_say_hidden_words_as_its_teacher_does(home: Path, tmp_path: Path) -> None:
-    recipe = student(home, "objective.next_token=0", "training.steps=60", recipe="words.toml", teacher="words-teacher")
+    recipe = student(home, "objective.masked_token=0", "training.steps=60", recipe="words.toml", teacher="words-teacher")
     batches, objective = lesson(home, recipe, task_of("masked-language-modeling")), objective_of(recipe)
 
     @torch.no_grad()

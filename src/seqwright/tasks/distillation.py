@@ -278,7 +278,7 @@ def teacher_likeliest(
         np.save(aside / "rows.npy", row_N)
         _close(aside, len(row_N))
 
-    reading = recipe.input.model_dump(mode="json", include={"longest", "examples", "masked", "share"})
+    reading = recipe.input.model_dump(mode="json", include={"longest", "rows", "masked", "share"})
     known = [data.fingerprint("train"), wires.tokenizer.fingerprint(), reading, temperature, LIKELIEST]
     folder = kept_folder(f"teacher's tokens {FORMAT} {teacher.sha256} {json.dumps(known)}", write)
     token, probability = (Ragged.mapped(folder / name) for name in ("token", "probability"))
