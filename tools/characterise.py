@@ -200,6 +200,8 @@ def renamed_scores(record: Record) -> Record:
     changed = dict(record)
     if "validation" in record:
         changed["validation"] = renamed(record["validation"])
+    if "losses" in record:
+        changed["losses"] = renamed(record["losses"])
     if "evaluation" in record:
         changed["evaluation"] = {**record["evaluation"], "scores": renamed(record["evaluation"]["scores"])}
     return changed

@@ -285,7 +285,7 @@ def _uses(probe: Probe) -> Iterator[Use]:
         case "text-classification" | "text-regression":
             texts = [example.text for example in examples]
             seconds = [word for each in examples if each.second is not None for word in ("--second", each.second)]
-            yield Use("classify", (*seconds, "--", *texts), ("label", "probability", "rating"))
+            yield Use("classify", (*seconds, "--", *texts), ("label", "probability", "value"))
             yield Use("embed", ("--", *texts), ("vector",))
         case "token-classification":
             sentences = [" ".join(sentence.words) for sentence in examples]

@@ -190,7 +190,7 @@ def tag(
     """
     from seqwright.cli.asking import ask_run
 
-    reading = {"split": "spaces"} if spaces else {}
+    reading = {"split": "whitespace"} if spaces else {}
     ask_run("tag", run, texts or [], [], file, top=1, as_json=json, which=which, reading=reading)
 
 

@@ -172,13 +172,24 @@ class Block(nn.Module):
     GPT-2 normalises first (Radford et al. 2019, section 2.3), BERT afterwards (Devlin et al. 2019, section 3).
     """
 
+    attention: Attention
+    feed_forward: nn.Module
+    around_attention: PostNorm | PreNorm
+    around_feed_forward: PostNorm | PreNorm
+
     def __init__(
         self, attention: Attention, feed_forward: nn.Module, residual: Callable[[], PostNorm | PreNorm]
     ) -> None:
         super().__init__()
-        self.attention, self.around_attention = attention, residual()
-        self.feed_forward, self.around_feed_forward = feed_forward, residual()
+        self._add("attention", attention, residual())
+        self._add("feed_forward", feed_forward, residual())
         self.stream = Tap()
+
+    def _add(self, name: str, sublayer: nn.Module, around: PostNorm | PreNorm) -> None:
+        """Parameters stand in the order of computation: the norm of a pre-norm before those of its sublayer."""
+        parts = {f"around_{name}": around, name: sublayer}
+        for part in parts if isinstance(around, PreNorm) else reversed(parts):
+            self.add_module(part, parts[part])
 
     def forward(self, x_BTD: Tensor, allowed: Allowed, past: KeysValues | None = None) -> tuple[Tensor, KeysValues]:
         """The positions' new vectors, and the past that later positions will read: `past`, and these."""
