@@ -195,7 +195,7 @@ SMALL: dict[str, Small] = {
     "ByteNet": Small(
         *TRANSLATION, {"channels": 5, "encoder_sets": 1, "decoder_sets": 2, "dilations": (1, 2), "dropout": 0.1}
     ),
-    "ConvS2S": Small(*TRANSLATION, DEEP | {"encoder_layers": 2, "decoder_layers": 3, "kernel": 3, "positions": 5}),
+    "ConvS2S": Small(*TRANSLATION, DEEP | {"encoder_layers": 2, "decoder_layers": 3, "kernel": 3, "context": 5}),
     "ContextRNN": Small(*TRANSLATION, RECURRENT),
     "Seq2Seq": Small(*TRANSLATION, RECURRENT),
     "Bahdanau": Small(*TRANSLATION, RECURRENT | {"width": 8}),

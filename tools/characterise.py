@@ -33,6 +33,7 @@ from tools.cases import EVERY, QUICK, SMALL, TRAINING, Case
 from tools.records import Record, differences, read_record, write_record
 
 REPOSITORY = Path(__file__).resolve().parent.parent
+SHARED = str(REPOSITORY.parent / "shared" / "data")
 RECIPES = Path(__file__).parent / "recipes"
 RENAMED: dict[str, dict[str, str]] = tomllib.loads((Path(__file__).parent / "renamed.toml").read_text(encoding="utf-8"))
 PROBES: tuple[Callable[[probe.Probe], Record], ...] = (probe.evaluated, probe.predicted, probe.looked)
@@ -41,7 +42,7 @@ PROBES: tuple[Callable[[probe.Probe], Record], ...] = (probe.evaluated, probe.pr
 def main(arguments: Sequence[str] | None = None) -> int:
     """Record, and compare where that is asked for; 1 where something differs."""
     asked = _asked(arguments)
-    os.environ.setdefault("SEQWRIGHT_DATA", str(REPOSITORY.parent / "shared" / "data"))
+    os.environ.setdefault("SEQWRIGHT_DATA", SHARED)
     torch.set_num_threads(1)
     cases = every_case() if asked.all else QUICK
     names = asked.recipes or list(cases)
@@ -158,7 +159,7 @@ def _located(recipe: str, runs: Path) -> str:
 
 
 def _with_data(text: str) -> str:
-    return text.replace("{data}", os.environ["SEQWRIGHT_DATA"])
+    return text.replace("{data}", os.environ.get("SEQWRIGHT_DATA", SHARED))
 
 
 def renamed_tensor(name: str) -> str:

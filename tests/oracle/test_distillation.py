@@ -178,7 +178,7 @@ def test_the_divergence_over_the_buckets_is_numpys(temperature: float) -> None:
         order = np.argsort(-one_V)
         theirs, ours = ([*p_V[order[:4]], p_V[order[4:]].sum()] for p_V in (one_V, other_V))
         wanted += temperature**2 * divergence(np.array(theirs), np.array(ours))
-    found = total(DistilledTokens(tokens(temperature=temperature, soft=1, words=0)), model, batch)
+    found = total(DistilledTokens(tokens(temperature=temperature, soft=1, masked_token=0)), model, batch)
     assert found.item() == pytest.approx(wanted / N, rel=1e-4)
 
 
@@ -186,7 +186,7 @@ def test_with_every_token_kept_but_one_it_is_the_whole_divergence() -> None:
     teacher_NV, model = drawn(N, V, seed=5), SaysWords()
     whole = divergence(softmax(teacher_NV), softmax(model.logits_NV.detach())) / N
     found = total(
-        DistilledTokens(tokens(temperature=1, soft=1, words=0)), model, hidden_words(teacher_NV, likeliest=64)
+        DistilledTokens(tokens(temperature=1, soft=1, masked_token=0)), model, hidden_words(teacher_NV, likeliest=64)
     )
     assert found.item() == pytest.approx(whole, rel=1e-5)
 
@@ -195,7 +195,8 @@ def test_the_words_themselves_are_learnt_beside_the_teacher() -> None:
     model, batch = SaysWords(), hidden_words(drawn(N, V, seed=5), likeliest=4)
     logp_NV = np.log(softmax(model.logits_NV.detach()))
     words = -logp_NV[range(N), batch.target_N.numpy()].mean()
-    assert total(DistilledTokens(tokens(soft=0, words=2)), model, batch).item() == pytest.approx(2 * words, rel=1e-5)
+    found = total(DistilledTokens(tokens(soft=0, masked_token=2)), model, batch).item()
+    assert found == pytest.approx(2 * words, rel=1e-5)
 
 
 def test_vectors_are_compared_by_their_direction_at_real_tokens() -> None:
@@ -204,14 +205,14 @@ def test_vectors_are_compared_by_their_direction_at_real_tokens() -> None:
     ours, wanted = model.h_BTD.detach().double().numpy(), theirs_BTD.double().numpy()
     lengths = np.linalg.norm(ours, axis=-1) * np.linalg.norm(wanted, axis=-1)
     apart = (1 - (ours * wanted).sum(-1) / lengths)[batch.real_BT.numpy()]
-    objective = DistilledTokens(tokens(soft=0, words=0, hidden=1), width=D, teacher_width=D)
+    objective = DistilledTokens(tokens(soft=0, masked_token=0, cosine=1), width=D, teacher_width=D)
     assert objective.projection is None
     assert total(objective, model, batch).item() == pytest.approx(apart.mean(), rel=1e-5)
 
 
 def test_the_teacher_reads_a_batch_before_it_is_learnt_from_where_its_vectors_count() -> None:
     theirs_BTD, batch = drawn(B, T, D, seed=6), hidden_words(drawn(N, V, seed=5), likeliest=4)
-    objective = DistilledTokens(tokens(hidden=1), width=D, teacher_width=D, teacher_vectors=lambda some: theirs_BTD)
+    objective = DistilledTokens(tokens(cosine=1), width=D, teacher_width=D, teacher_vectors=lambda some: theirs_BTD)
     prepared = objective.prepare(SaysWords(), batch)
     assert batch.teacher_BTD is None
     assert torch.equal(prepared.teacher_BTD, theirs_BTD)
@@ -221,7 +222,7 @@ def test_the_teacher_reads_a_batch_before_it_is_learnt_from_where_its_vectors_co
 
 def test_vectors_of_another_width_are_projected_and_the_projection_learns() -> None:
     batch = hidden_words(drawn(N, V, seed=5), likeliest=4, hidden_BTD=drawn(B, T, 3, seed=6))
-    objective = DistilledTokens(tokens(soft=0, words=0, hidden=1), width=D, teacher_width=3)
+    objective = DistilledTokens(tokens(soft=0, masked_token=0, cosine=1), width=D, teacher_width=3)
     assert objective.projection is not None
     total(objective, SaysWords(), batch).backward()
     gradient = objective.projection.weight.grad

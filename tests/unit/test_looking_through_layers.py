@@ -164,7 +164,7 @@ def test_two_texts_are_read_in_one_row() -> None:
 def test_no_more_is_read_than_can_be_shown_or_than_fits(capsys: pytest.CaptureFixture[str]) -> None:
     assert len(row_of(a_gpt(), [TEXTS[0]], 3).tokens) == 4
     assert "the first 3 of " in capsys.readouterr().err
-    run = a_gpt(kind="characters")
+    run = a_gpt(tokenizer="characters")
     assert len(row_of(run, [TEXTS[0]], 120).tokens) == MODEL["context"] - 2
     assert f"the first 16 of {len(TEXTS[0])} tokens" in capsys.readouterr().err
 

@@ -33,14 +33,14 @@ LONG = 250  # words: more in a sentence, and it may be several
 
 
 class WordsSettings(TokenizerSettings):
-    """How words become tokens. Where `kind` is `whitespace` each is one; a word of several is tagged at the first."""
+    """How words become tokens. With `whitespace` each is one; a word of several is tagged at the first."""
 
     longest: int = Field(default=512, ge=1)
     """Most tokens that are read at once: a longer sentence is cut between words, and each stretch read on its own; by
     default fewer if the model's context is too short for so many."""
     pre_tokenizer: Split = "punctuation"
     """How a text that is typed is cut into words: between words and marks ("It", "'s", "fine", "."), as Python cuts its
-    source ("code"), or at spaces only."""
+    source, or at spaces only."""
 
 
 @dataclass(frozen=True)

@@ -37,12 +37,12 @@ class DistilledTokensSettings(Settings):
     @model_validator(mode="after")
     def _something_counts(self) -> "DistilledTokensSettings":
         if not self.soft + self.masked_token + self.cosine:
-            raise ValueError("soft, words and hidden are all 0, so that nothing would be learnt; raise one")
+            raise ValueError("soft, masked_token and cosine are all 0, so that nothing would be learnt; raise one")
         return self
 
 
 class DistilledTokens(Objective):
-    """soft · T² KL(teacher ‖ student) + words · (-log p(hidden word)) + hidden · (1 - cos(W h, h_teacher)).
+    """soft · T² KL(teacher ‖ student) + masked_token · (-log p(hidden word)) + cosine · (1 - cos(W h, h_teacher)).
 
     (Sanh et al. 2019, section 2)
 

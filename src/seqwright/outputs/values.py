@@ -184,11 +184,11 @@ class ValuesOutput(Output[SeriesWindow, Series, Values]):
             past_BTC, future_BNC = np.stack([w.values_TC for w in some]), np.stack([w.future_NC for w in some])
             for name, forecast in self.simple().items():
                 errors[name].add(forecast(past_BTC), future_BNC)
-        scores = {f"{name}_{score}": value for name in errors for score, value in errors[name].scores().items()}
+        scores = {f"baseline_{name}_{score}": x for name in errors for score, x in errors[name].scores().items()}
         spoken = {name: name.replace("_", " ") for name in errors}
         spoken["seasonal_naive"] += f" (period {self.season})"
         return Baselines(
-            scores, "MSE " + ", ".join(f"{spoken[name]} {scores[f'{name}_mse']:.4g}" for name in errors), []
+            scores, "MSE " + ", ".join(f"{spoken[name]} {scores[f'baseline_{name}_mse']:.4g}" for name in errors), []
         )
 
     # ------------------------------------------------------------------------------------------------ predictions

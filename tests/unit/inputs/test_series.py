@@ -35,12 +35,12 @@ def test_the_training_part_has_mean_0_and_deviation_1() -> None:
     assert np.allclose(scaled.std(0), 1, atol=1e-5)
 
 
-@pytest.mark.parametrize("kind", ["standard", "none"])
-def test_undoing_the_scale_gives_the_values_back(kind: str) -> None:
+@pytest.mark.parametrize("scaling", ["standard", "none"])
+def test_undoing_the_scale_gives_the_values_back(scaling: str) -> None:
     values = np.random.default_rng(3).normal(size=(4, 7, 2))
-    found = Scale.learnt(series(), kind)
+    found = Scale.learnt(series(), scaling)
     assert np.allclose(found.original(found.scaled(values)), values, rtol=1e-4, atol=1e-4)
-    assert np.allclose(found.scaled(values), values) == (kind == "none")
+    assert np.allclose(found.scaled(values), values) == (scaling == "none")
 
 
 def test_a_channel_that_never_changes_is_only_shifted() -> None:
@@ -56,14 +56,14 @@ def test_windows_count_for_the_scale_as_the_series_they_are_cut_from() -> None:
     assert (learnt().columns, of_series.columns) == (COLUMNS, ())
 
 
-@pytest.mark.parametrize("kind", ["standard", "none"])
-def test_a_row_is_the_scaled_past_of_its_window(kind: str) -> None:
-    input, examples = learnt(kind=kind), windows(series())
+@pytest.mark.parametrize("scaling", ["standard", "none"])
+def test_a_row_is_the_scaled_past_of_its_window(scaling: str) -> None:
+    input, examples = learnt(scaling=scaling), windows(series())
     rows = input.encode(examples)
     assert rows.lengths(None).tolist() == [[7]] * (22 + 8)
     (row_TC,) = rows.take(np.array([23]), None)
     values_TC = series()[1][1:8]
-    expected = (values_TC - input.scale.mean_C) / input.scale.deviation_C if kind == "standard" else values_TC
+    expected = (values_TC - input.scale.mean_C) / input.scale.deviation_C if scaling == "standard" else values_TC
     assert np.allclose(row_TC, expected, rtol=1e-5)
     stacked = input.stack([row_TC, row_TC[:4]])
     assert stacked["input_B"].shape == (2, 7, 2)
@@ -89,7 +89,7 @@ def test_what_is_odd_of_a_part_is_said_in_words() -> None:
     assert remarks[0].startswith("'größe' lies elsewhere in the input (mean 14")
     assert remarks[1].startswith("'b' never changes")
     assert remarks[2].startswith("'b' lies elsewhere")
-    assert learnt(kind="none").part_remarks(windows(series())) == []
+    assert learnt(scaling="none").part_remarks(windows(series())) == []
 
 
 def test_a_model_of_bounded_outputs_is_warned_of_what_it_cannot_say() -> None:
@@ -101,14 +101,14 @@ def test_a_model_of_bounded_outputs_is_warned_of_what_it_cannot_say() -> None:
     assert within.warnings() == []
 
 
-@pytest.mark.parametrize("kind", ["standard", "none"])
-def test_what_is_saved_is_loaded_to_the_bit(kind: str, tmp_path: Path) -> None:
-    saved = learnt(kind=kind)
+@pytest.mark.parametrize("scaling", ["standard", "none"])
+def test_what_is_saved_is_loaded_to_the_bit(scaling: str, tmp_path: Path) -> None:
+    saved = learnt(scaling=scaling)
     saved.save(tmp_path / "input")
     loaded = SeriesInput.load(tmp_path / "input")
     assert loaded.sizes() == {"channels": 2}
     assert loaded.columns == COLUMNS
-    assert loaded.scale.applied == (kind == "standard")
+    assert loaded.scale.applied == (scaling == "standard")
     assert loaded.fingerprint() == saved.fingerprint()
     assert np.array_equal(loaded.scale.mean_C, saved.scale.mean_C)
     assert np.array_equal(loaded.scale.deviation_C, saved.scale.deviation_C)

@@ -94,8 +94,8 @@ def test_overlong_pairs_can_be_refused() -> None:
 def test_what_is_left_out_is_counted() -> None:
     wires, examples = wires_of([pair[:2] for pair in EXAMPLES], tokenizer="words", longest=3), Given(EXAMPLES)
     rows = wires.input.encode(examples)
-    assert wires.input.part_sentence(examples, rows) == ("5 pairs", "; 1 blank ones were left out")
-    assert wires.output.part_sentence(examples, rows) == "(left out: 1 with a blank target, 2 too long)"
+    assert wires.input.part_sentence(examples, rows) == ("5 pairs", "; left out: 1 with nothing to read")
+    assert wires.output.part_sentence(examples, rows) == "(not in the loss: 1 with a blank target, 2 too long)"
 
 
 def test_an_overlong_source_is_read_whole_when_it_is_asked() -> None:

@@ -22,7 +22,7 @@ def rows(input: TextInput, *examples: Example) -> list[list[int]]:
 
 
 def test_what_was_saved_is_loaded(tmp_path: Path) -> None:
-    before = text_input(TEXTS, longest=4, left_out="end", pairs=True, begins=True)
+    before = text_input(TEXTS, longest=4, truncation="end", pairs=True, begins=True)
     before.save(tmp_path)
     after = TextInput.load(tmp_path)
     assert (after.longest, after.left_out, after.pairs, after.begins) == (4, "end", True, True)
@@ -31,7 +31,7 @@ def test_what_was_saved_is_loaded(tmp_path: Path) -> None:
     assert rows(after, pair) == rows(before, pair) != []
 
 
-@pytest.mark.parametrize("change", [{"longest": 5}, {"left_out": "end"}, {"begins": True}, {"pairs": True}])
+@pytest.mark.parametrize("change", [{"longest": 5}, {"truncation": "end"}, {"begins": True}, {"pairs": True}])
 def test_the_fingerprint_changes_with_what_is_read(change: dict[str, Any]) -> None:
     assert text_input(TEXTS, **change).fingerprint() != text_input(TEXTS).fingerprint()
 

@@ -28,7 +28,7 @@ def inputs(**settings: object) -> WordsInput:
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_each_word_has_tokens_of_its_own_that_say_where_it_begins(kind: str) -> None:
-    found = inputs(kind=kind)
+    found = inputs(tokenizer=kind)
     tokens = found.tokens([words for words, _ in SENTENCES])
     assert [len(words) for words in tokens] == [4, 2]
     for words, sentence in zip(tokens, SENTENCES, strict=True):
@@ -38,7 +38,7 @@ def test_each_word_has_tokens_of_its_own_that_say_where_it_begins(kind: str) -> 
 
 
 def test_where_words_are_tokens_each_is_one() -> None:
-    tokens = inputs(kind="whitespace").tokens([words for words, _ in SENTENCES])
+    tokens = inputs(tokenizer="whitespace").tokens([words for words, _ in SENTENCES])
     assert [len(ids) for words in tokens for ids in words] == [1] * 6
 
 
@@ -48,10 +48,10 @@ def test_no_words_have_no_tokens() -> None:
 
 
 def test_what_was_saved_is_loaded(tmp_path: Path) -> None:
-    before = inputs(longest=7, split="code")
+    before = inputs(longest=7, pre_tokenizer="python")
     before.save(tmp_path)
     after = WordsInput.load(tmp_path)
-    assert (after.longest, after.split, after.begins) == (7, "code", False)
+    assert (after.longest, after.split, after.begins) == (7, "python", False)
     assert after.fingerprint() == before.fingerprint() != inputs().fingerprint()
     assert after.sizes() == {"vocabulary": before.tokenizer.size}
 
@@ -69,7 +69,7 @@ def test_missing_or_damaged_settings_are_refused(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_a_text_is_spelled_with_the_tokens_that_are_encoded(kind: str) -> None:
-    found, text = inputs(kind=kind, longest=100), "It's  @Ada. don't"
+    found, text = inputs(tokenizer=kind, longest=100), "It's  @Ada. don't"
     (row,) = found.encode(Given([found.parse(text)])).take(np.array([0]), None)
     spelled = found.spelled(text)
     assert spelled.tokens.tolist() == row.tokens.tolist() == found.tokenised([text])[0].tolist()
@@ -89,7 +89,7 @@ def test_words_that_are_given_stay_as_they_are() -> None:
 
 
 def test_a_word_of_which_only_the_beginning_is_read_is_told() -> None:
-    found = inputs(kind="characters", longest=5)
+    found = inputs(tokenizer="characters", longest=5)
     remarks = found.remarks(Given([found.parse("It"), found.parse("2017 2017201720172017")]), first=3)
     assert remarks == ["a word of text 5, '2017201720172017…', has 17 tokens; the model reads the first 5"]
 
@@ -125,10 +125,10 @@ def test_code_is_cut_as_python_cuts_it(text: str, wanted: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("split", "wanted"), [("punctuation", ["a", ".", "b"]), ("spaces", ["a.", "b"]), ("code", ["a", ".", "b"])]
+    ("split", "wanted"), [("punctuation", ["a", ".", "b"]), ("whitespace", ["a.", "b"]), ("python", ["a", ".", "b"])]
 )
 def test_the_recipe_says_how_texts_are_cut(split: str, wanted: list[str]) -> None:
-    assert list(inputs(split=split).parse("a. b").words) == wanted
+    assert list(inputs(pre_tokenizer=split).parse("a. b").words) == wanted
 
 
 def test_a_word_that_a_tokenizer_makes_nothing_of_is_an_unknown_one(tmp_path: Path) -> None:

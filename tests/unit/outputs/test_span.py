@@ -44,7 +44,7 @@ class Finder(nn.Module):
 
 
 def inputs_of(*texts: str, unanswerable: bool = True, **sizes: int) -> Wires:
-    given: dict[str, Any] = {"longest": 48, "stride": 16, "question": 8, **sizes}
+    given: dict[str, Any] = {"longest": 48, "stride": 16, "longest_question": 8, **sizes}
     settings = QuestionSettings(tokenizer="whitespace", vocabulary=400, **given)
     train = Given([Question(text, LONG, ()) for text in ("", *texts)])
     return Wires(QuestionInput.learn(train, settings, room=Room()), SpanOutput(settings.answer, unanswerable))

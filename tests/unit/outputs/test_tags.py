@@ -132,7 +132,7 @@ def test_the_notes_say_what_became_of_the_data_and_the_baseline() -> None:
 @pytest.mark.parametrize("longest", [512, 3])
 @pytest.mark.parametrize("kind", ["whitespace", "characters", "bpe"])
 def test_validation_evaluation_and_use_agree(kind: str, longest: int) -> None:
-    recipe, data, inputs = wired({"kind": kind, "longest": longest, "vocabulary": 50})
+    recipe, data, inputs = wired({"tokenizer": kind, "longest": longest, "vocabulary": 50})
     task, model = TASK, ByToken(len(wired()[2].output.tags))
     validated = task.prepared(recipe, data, inputs).evaluate(model)
     evaluated = task.evaluated(recipe, data, inputs, model, "valid", None)

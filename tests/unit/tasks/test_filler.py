@@ -26,7 +26,7 @@ CORPUS = ["the cat sat on the mat, and the dog sat too.", "a cat (not a dog) is 
 
 
 def own(kind: str) -> Tokenizer:
-    settings = SentencesSettings.model_validate({"kind": kind, "vocabulary": 90})
+    settings = SentencesSettings.model_validate({"tokenizer": kind, "vocabulary": 90})
     room = Room(model=SimpleNamespace(head=True, pooler=True))
     return SentencesInput.learn(Given(CORPUS), settings, room=room).tokenizer
 
@@ -146,7 +146,7 @@ def test_reopened_it_reads_and_masks_the_same(tmp_path: Path) -> None:
     inputs.save(tmp_path)
     read, said = SentencesInput.load(tmp_path), MaskedOutput.load(tmp_path)
     assert read.row("the <mask> sat").tolist() == inputs.input.row("the <mask> sat").tolist()
-    assert (read.form, read.longest, read.context) == ("pairs", 99, 99)
+    assert (read.form, read.longest, read.context) == ("sentence-pairs", 99, 99)
     assert (said.masked, said.share, said.asks_next) == ("tokens", 0.15, True)
 
 

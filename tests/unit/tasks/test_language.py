@@ -128,7 +128,7 @@ def test_a_segment_longer_than_the_budget_is_one_stream(data: TextFiles) -> None
 
 
 def test_documents_can_be_kept_apart(data: TextFiles) -> None:
-    recipe = recipe_with(joined=False, longest=7)
+    recipe = recipe_with(rows="documents", longest=7)
     prepared = TASK.prepared(recipe, data, TASK.learnt_inputs(recipe, data))
     assert isinstance(prepared.train, Bucketed)
     assert sum(len(batch.input_BT) for batch in an_epoch(prepared.train)) == 5
@@ -137,7 +137,7 @@ def test_documents_can_be_kept_apart(data: TextFiles) -> None:
 
 @pytest.mark.parametrize("joined", [True, False])
 def test_validation_is_what_one_computes_by_hand(data: TextFiles, joined: bool) -> None:
-    recipe = recipe_with(joined=joined)
+    recipe = recipe_with(rows="stream" if joined else "documents")
     inputs = TASK.learnt_inputs(recipe, data)
     model, kept = model_for(inputs), [text for text in VALID if text.strip()]
     documents = [[*tokens_of(inputs, text), inputs.end] for text in kept]
@@ -185,7 +185,7 @@ def test_how_much_is_read_at_once_does_not_change_the_likelihood(row: Model) -> 
 
 @pytest.mark.parametrize("joined", [True, False])
 def test_an_evaluation_says_what_each_document_costs(data: TextFiles, joined: bool) -> None:
-    recipe = recipe_with(joined=joined)
+    recipe = recipe_with(rows="stream" if joined else "documents")
     inputs = TASK.learnt_inputs(recipe, data)
     model, kept = model_for(inputs), [text for text in VALID if text.strip()]
     result = TASK.evaluated(recipe, data, inputs, model, "valid", recipe.decoding)
@@ -254,7 +254,7 @@ def test_checking_counts_what_is_there(data: TextFiles) -> None:
 
 
 def test_checking_says_what_is_too_long(data: TextFiles) -> None:
-    recipe = recipe_with(joined=False, longest=7, overlong="truncate")
+    recipe = recipe_with(rows="documents", longest=7, overlong="truncate")
     checked, batches = TASK.checked(recipe, data, TASK.learnt_inputs(recipe, data))
     assert "documents of the train part with over 7 tokens, cut: 1" in checked.remarks
     assert "streams" not in checked.facts

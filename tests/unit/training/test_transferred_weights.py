@@ -122,7 +122,7 @@ def test_what_the_recipe_leaves_open_is_taken_from_the_other_run(tmp_path: Path)
 def test_another_tokenizer_than_the_weights_have_is_refused(tmp_path: Path) -> None:
     resolved(tmp_path / "other")
     with pytest.raises(SettingError, match="the tokenizer comes from"):
-        read_recipe(recipe(tmp_path, inputs='kind = "bpe"'))
+        read_recipe(recipe(tmp_path, inputs='tokenizer = "bpe"'))
 
 
 def test_weights_that_are_not_there_are_named(tmp_path: Path) -> None:
