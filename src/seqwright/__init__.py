@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from seqwright.objectives.next_token import NextToken as NextToken
     from seqwright.outputs.text import TextOutput as TextOutput
     from seqwright.recipe import read_recipe as read_recipe
+    from seqwright.runs import load as load
     from seqwright.runs import open_run as open_run
     from seqwright.runs import train as train
     from seqwright.tasks.wired import Wires as Wires
@@ -47,6 +48,7 @@ _HOMES = {
     "TransformerSettings": "models.transformer",
     "NextToken": "objectives.next_token",
     "read_recipe": "recipe",
+    "load": "runs",
     "open_run": "runs",
     "train": "runs",
     "TextOutput": "outputs.text",

@@ -8,15 +8,17 @@ import json
 import os
 import shlex
 import warnings
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import nullcontext
 from pathlib import Path
 from typing import Any, NamedTuple
 
+import numpy as np
 import torch
 from torch import nn
 
 from seqwright.batches import Batches
+from seqwright.data.examples import PartName
 from seqwright.data.files import content_hash
 from seqwright.data.imported import ArpaFileSettings, CheckpointSettings
 from seqwright.devices import keep_freed_memory
@@ -26,15 +28,16 @@ from seqwright.inputs.tokenizers import tokenizer_of
 from seqwright.kinds import chosen, task_of
 from seqwright.lineage import model_row
 from seqwright.objectives.objective import Objective
-from seqwright.recipe import Recipe, recipe_from
+from seqwright.recipe import Recipe, recipe_from, validated
 from seqwright.run_folders import clear, locked, refuse_changes, refuse_other_data, resolved_of, write_beginning
 from seqwright.settings import ModelSettings
-from seqwright.tasks import Prepared
+from seqwright.tasks import Evaluation, Prepared, Streams
 from seqwright.tasks.distillation import Teacher, taught, unlabelled_sum
 from seqwright.tasks.wired import Wires
 from seqwright.training.checkpoint import newest_whole, read_checkpoint, read_mark, step_folder, steps_on_disk
 from seqwright.training.counting import count, write_only_step
 from seqwright.training.distributed import World
+from seqwright.training.journal import Journal
 from seqwright.training.loop import fit
 from seqwright.training.reporter import Quiet, Reporter
 from seqwright.training.schedule import expected_steps, learning_rate
@@ -42,13 +45,53 @@ from seqwright.training.weights import load_tensors, transferred
 
 
 class Run(NamedTuple):
-    """A trained run, opened for use."""
+    """A trained run, opened for use: `run("A film to fall asleep in.")` is a prediction of its task."""
 
     folder: Path
     recipe: Recipe
     inputs: Any
     model: nn.Module
     step: int
+
+    def __repr__(self) -> str:
+        return f"Run({str(self.folder)!r}: {self.recipe.task}, {self.recipe.model.kind}, step {self.step:,})"
+
+    def __call__(self, given: Any, **decoding: Any) -> Any:
+        """A prediction for what is given, or a list of them for a list: the task's first verb.
+
+        A list, or an array of strings, is always several; one series or vector is an array or a tuple, one sentence
+        that is cut into words a tuple of them; pairs and questions are mappings. `decoding` are settings of that
+        section, in place of the recipe's.
+        """
+        given = given.tolist() if isinstance(given, np.ndarray) and given.dtype.kind == "U" else given
+        several, settings = isinstance(given, list), self._decoding(decoding)
+        wiring = task_of(self.recipe.task)
+        found = wiring.predictions(self.recipe, self.inputs, self.model, given if several else [given], settings)
+        return found if several else found[0]
+
+    def evaluate(self, part: PartName | None = None, **decoding: Any) -> Evaluation:
+        """The scores on a part of the run's data, the test part if there is one, and every prediction."""
+        data = data_of(self.recipe)
+        chosen_part: PartName = part or ("test" if "test" in data.parts() else "valid")
+        wiring, settings = task_of(self.recipe.task), self._decoding(decoding)
+        found: Evaluation = wiring.evaluated(self.recipe, data, self.inputs, self.model, chosen_part, settings)
+        return found
+
+    def stream(self, text: str, **decoding: Any) -> Iterator[str]:
+        """How a language model goes on with a text, piece by piece, the text itself first."""
+        wiring = task_of(self.recipe.task)
+        if not isinstance(wiring, Streams):
+            raise RunError(f"{self.folder} learnt {self.recipe.task}, and only language models are streamed; call it")
+        return wiring.stream(self.recipe, self.inputs, self.model, text, self._decoding(decoding))
+
+    @property
+    def history(self) -> list[dict[str, Any]]:
+        """What training wrote down, step by step: losses, and scores of validations."""
+        return list(Journal(self.folder / "journal.jsonl").lines())
+
+    def _decoding(self, given: Mapping[str, Any]) -> Any:
+        own = self.recipe.decoding
+        return validated("decoding", {**own.model_dump(mode="json"), **given}, self.recipe.task) if given else own
 
 
 def data_of(recipe: Recipe) -> Any:
@@ -278,6 +321,11 @@ def open_run(folder: str | Path, *, which: str = "best", notice: Callable[[str],
     except SettingError:  # trained elsewhere
         device = torch.device("cpu")
     return Run(folder, recipe, inputs, model.to(device).eval(), step)
+
+
+def load(where: str | Path) -> Run:
+    """A run folder, opened for use: `load("runs/sst2")("A film to fall asleep in.").label`."""
+    return open_run(where)
 
 
 def _weights(

@@ -32,6 +32,7 @@ from seqwright.recipe import Recipe
 from seqwright.tasks import Checked, Evaluation, Prepared, refuse_missing_part, sample
 from seqwright.tasks.describer import Describer
 from seqwright.tasks.description_check import checked_descriptions
+from seqwright.tasks.writer import Continuation
 from seqwright.text_cache import Rules, tokenised_texts
 
 SIGNATURES = {"loss": "nats a token, ends included", "perplexity": "a token, ends included"}
@@ -96,6 +97,13 @@ class DescriptionTask:
             ],
             notes=[f"{part}: {tokens.sentence()}" + (" of the loss" if tokens.overlong else "")],
         )
+
+    def predictions(
+        self, recipe: Recipe, inputs: VectorText, model: nn.Module, given: list[Any], decoding: Any
+    ) -> list[Continuation]:
+        """The text for each thing that is given: a number, a label, or several numbers."""
+        asked = [",".join(map(str, each)) if isinstance(each, tuple) else str(each) for each in given]
+        return [candidates[0] for candidates in Describer(model, inputs, decoding)(asked)]
 
 
 def learnt_vectors(data: Any) -> Vectors:

@@ -28,6 +28,7 @@ from seqwright.metrics.language import language_scores
 from seqwright.recipe import Recipe
 from seqwright.tasks import Checked, Evaluation, Prepared, refuse_missing_part
 from seqwright.tasks.text_check import TextBatches, checked_texts
+from seqwright.tasks.writer import Continuation, Writer
 from seqwright.text_cache import Rules, TokenisedTexts, tokenised_texts
 
 SCORES = ("loss", "perplexity", "bits_per_character", "bits_per_byte", "word_perplexity")
@@ -84,6 +85,17 @@ class LanguageTask:
             ],
             notes=[f"{part}: {tokens.kept.sentence()}", *_unknown(tokens, inputs.tokenizer)],
         )
+
+    def predictions(
+        self, recipe: Recipe, inputs: PlainText, model: nn.Module, given: list[str], decoding: Any
+    ) -> list[Continuation]:
+        """How each text goes on."""
+        writer = Writer(model, inputs, decoding, first=first_token(recipe, inputs))
+        return [candidates[0] for candidates in writer(given)]
+
+    def stream(self, recipe: Recipe, inputs: PlainText, model: nn.Module, text: str, decoding: Any) -> Iterator[str]:
+        """The same piece by piece, the text itself first."""
+        return Writer(model, inputs, decoding, first=first_token(recipe, inputs)).stream(text)
 
 
 def tokenised(recipe: Recipe, data: TextData, inputs: PlainText, part: PartName) -> TokenisedTexts:

@@ -174,7 +174,7 @@ class Wired:
             remarks += [*seen.remarks(wires), *wires.input.part_remarks(part), *wires.output.part_remarks(part)]
         train = Part(data, "train")
         batches = wires.learning(recipe, train, wires.input.encode(train, seed=recipe.training.seed))
-        facts |= {name.replace("_", " "): f"{size:,}" for name, size in wires.sizes().items()}
+        facts |= {name.replace("_", " "): told_size(size) for name, size in wires.sizes().items()}
         facts |= tokens_per_batch(batches)
         facts |= {"padding": f"{100 * batches.padding():.1f} %"}
         baseline = baselines_of(wires, data, "valid").sentence
@@ -219,6 +219,11 @@ class Wired:
             picture=report.picture,
         )
 
+    def predictions(self, recipe: Recipe, wires: Wires, model: nn.Module, given: list[Any], decoding: Any) -> list[Any]:
+        """A prediction for each thing that a user gives."""
+        found: list[Any] = wires.predict(model, given, decoding)
+        return found
+
 
 def room_of(recipe: Recipe) -> Room:
     """What the model of a recipe can read."""
@@ -248,6 +253,11 @@ def validation(recipe: Recipe, wires: Wires, part: Part, rows: Rows[Any]) -> Cal
         return {**output.losses(model.eval(), batches), **output.scores(found, some)}
 
     return decode
+
+
+def told_size(size: Any) -> str:
+    """`8,000`, or whether something is so."""
+    return ("yes" if size else "no") if isinstance(size, bool) else f"{size:,}"
 
 
 def tokens_per_batch(batches: Any) -> dict[str, str]:

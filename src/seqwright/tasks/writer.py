@@ -4,7 +4,7 @@ B batch · T time
 """
 
 import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterator, Sequence
 from itertools import pairwise
 from typing import Any, NamedTuple
 
@@ -16,7 +16,8 @@ from seqwright.batches import padded
 from seqwright.batches.text import prompts, shifted
 from seqwright.decoding.beam import Hypotheses
 from seqwright.decoding.scoring import Hypothesis
-from seqwright.decoding.settings import DecodingSettings, decoded
+from seqwright.decoding.searching import Choice, Growth, run_search
+from seqwright.decoding.settings import DecodingSettings, search
 from seqwright.decoding.stepper import HasContext, Prefix
 from seqwright.decoding.stopping import IN_PARTS, before_stop, sure
 from seqwright.devices import device_of, in_precision
@@ -95,13 +96,41 @@ class Writer:
                 speech.say(found[0][0].text)
         return found
 
-    @torch.inference_mode()
+    def stream(self, opening: str) -> Iterator[str]:
+        """How a text goes on, piece by piece as soon as it is sure, the opening first; beam search cannot be sure."""
+        (ids,) = self.inputs.tokenizer.encode([opening])
+        self._require_room(opening, len(ids))
+        pieces, prompt = list[str](), Prompt(opening, ids.tolist(), self.inputs.tokenizer)
+        speech, steps = StreamPrinter(pieces.append, prompt, self.settings.stop), self._search([prompt], [0])
+        while True:
+            try:
+                step = next(steps)
+            except StopIteration as end:
+                speech.say(self._continuation(prompt, end.value[0][0]).text)
+                break
+            if isinstance(step, Choice):
+                speech.hear(int(step.row_B[0]), int(step.token_B[0]))
+            yield from filter(None, pieces)
+            pieces.clear()
+        yield from filter(None, pieces)
+
     def _decoded(self, given: list["Prompt"], rows: list[int], speech: "StreamPrinter | None") -> Hypotheses:
+        hear = None if speech is None else speech.hear
+
+        def watch(step: Growth | Choice) -> None:
+            if hear is not None and isinstance(step, Choice):
+                for row, token in zip(step.row_B.tolist(), step.token_B.tolist(), strict=True):
+                    hear(row, token)
+
+        return run_search(self._search(given, rows), watch)
+
+    @torch.inference_mode()
+    def _search(self, given: list["Prompt"], rows: list[int]) -> Generator[Growth | Choice, None, Hypotheses]:
         encoded = [np.array(prompt.ids, dtype=np.int64) for prompt in given]
         prefix = Prefix(*(tensor.to(self.device) for tensor in padded(encoded)))
         longest = self.settings.longest or LONGEST
         steps = [longest if self.context is None else min(longest, self.context - len(ids)) for ids in encoded]
-        return decoded(
+        return search(
             self.model,
             self.model.start(prompts(encoded).to(self.device)),
             self.settings,
@@ -111,7 +140,6 @@ class Writer:
             forbidden=self.inputs.tokenizer.unwritten(),
             prefix=prefix if prefix.tokens_BT.shape[1] else None,
             rows=rows,
-            tell=None if speech is None else speech.hear,
             text_of=lambda row, tokens: given[row].addition(tokens),
         )
 
