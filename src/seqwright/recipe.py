@@ -136,17 +136,30 @@ def parsed(text: str, where: str) -> dict[str, Any]:
 
 def recipe_from(plain: dict[str, Any], *, name: str = "run") -> Recipe:
     """A recipe from plain values, every section checked."""
+    refuse_old_form(plain, name)
     for key in plain:
         if key not in {*SECTIONS, *WORDS, "format"}:
             raise SettingError(_unknown(key, key, [*SECTIONS, *WORDS]))
     for word in WORDS:
         if not isinstance(plain.get(word, ""), str):
             raise SettingError(f"'{word}' must be text, not {plain[word]!r}")
-    if plain.get("format", FORMAT) != FORMAT:
-        raise SettingError(f"the recipe has format {plain['format']}; this version reads format {FORMAT}")
     task = _task(plain)
     sections = {section: validated(section, plain.get(section, {}), task) for section in SECTIONS}
     return Recipe(plain.get("name", name), plain.get("description", ""), **sections)
+
+
+def refuse_old_form(plain: Mapping[str, Any], name: str) -> None:
+    """Refuse a run of another format, and a recipe whose names are those of before."""
+    if plain.get("format", FORMAT) != FORMAT:
+        raise SettingError(
+            f"'{name}' was written by another version of Seqwright (format {plain['format']}, expected {FORMAT}): train "
+            "it again from its recipe"
+        )
+    if "inputs" in plain:
+        raise SettingError(
+            f"'{name}' is of an older form: its section [inputs] is called [input] now, and inputs.kind "
+            "input.tokenizer; docs/decisions/0039 has every old name with its new one"
+        )
 
 
 def _task(plain: Mapping[str, Any]) -> str:
