@@ -41,7 +41,7 @@ valid = "30%"
 kind = "gpt"
 weights = "runs/language"
 [objective]
-kind = "{goal}-and-words"
+kind = "{goal}-and-next-token"
 """
 
 
@@ -65,7 +65,7 @@ def runs(tmp_path_factory: pytest.TempPathFactory) -> Path:
         }.items():
             Path(name).write_text(text)
         Path("labels.toml").write_text(TUNED.format(table="pairs.tsv", goal="labels"))
-        Path("rating.toml").write_text(TUNED.format(table="scores.tsv", goal="rating"))
+        Path("rating.toml").write_text(TUNED.format(table="scores.tsv", goal="regression"))
         Path("mlp.toml").write_text(LANGUAGE.partition("[model]")[0] + '[model]\nkind = "mlp"\n')
         Path("plain.toml").write_text('[data]\nkind = "labelled"\ntrain = "pairs.tsv"\nvalid = "30%"\n')
         for recipe in ("language", "labels", "rating"):
@@ -199,4 +199,4 @@ def test_a_label_that_no_judged_text_has_is_shown_without_a_share(say: Say) -> N
     Path("agreed.tsv").write_text("premise\thypothesis\tlabel\nthe cat sat 1\tthe cat sat\tyes\n")
     code, out, _ = say("eval", "runs/labels", "--data", "agreed.tsv")
     assert code == 0
-    assert ["no", "0/0", "–"] in [line.split() for line in out.splitlines()]
+    assert ["no", "0/0", "–", "0.00"] in [line.split() for line in out.splitlines()]

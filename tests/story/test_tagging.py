@@ -62,7 +62,7 @@ def test_json_has_words_tags_and_entities(home: Path, capsys: pytest.CaptureFixt
 
 
 def test_a_text_that_is_cut_already_stays_as_it_is(home: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    tag(home / "run", "Ada. saw", reading={"split": "spaces"}, as_json=True)
+    tag(home / "run", "Ada. saw", reading={"split": "whitespace"}, as_json=True)
     assert json.loads(capsys.readouterr().out)["words"] == ["Ada.", "saw"]
 
 

@@ -170,7 +170,7 @@ def _drawn(result: Evaluation, stem: Path) -> list[Path]:
 
 
 def _print(task: str, result: Evaluation) -> None:
-    """The scores as a table: where there is something to beat, beside its scores, otherwise one a line."""
+    """The scores, a line each, and how many of each group are right; forecasts beside those of their baselines."""
     if task == "forecasting":
         from seqwright.cli.forecasting import print_evaluation
 
@@ -187,13 +187,16 @@ def _print(task: str, result: Evaluation) -> None:
     if result.groups:
         console.print()
         groups = Table(*result.group_columns, "share", *of_groups, box=None, pad_edge=False)
-        for kind, (matched, count) in sorted(result.groups.items()):
-            share = f"{100 * matched / count:.1f} %" if count else "–"
+        for kind, (matched, count) in result.groups.items():
             scores = (f"{result.scores[f'{score}_{kind}']:.2f}" for score in of_groups)
-            add_row(groups, kind or "without a type", f"{matched}/{count}", share, *scores)
+            add_row(groups, kind or "without a type", f"{matched}/{count}", _share(matched, count), *scores)
         matched, count = (sum(group[i] for group in result.groups.values()) for i in (0, 1))
-        add_row(groups, "all", f"{matched}/{count}", f"{100 * matched / count:.1f} %", style="bold")
+        add_row(groups, "all", f"{matched}/{count}", _share(matched, count), style="bold")
         console.print(groups)
+
+
+def _share(matched: int, count: int) -> str:
+    return f"{100 * matched / count:.1f} %" if count else "–"
 
 
 def _scores_of_groups(result: Evaluation) -> dict[str, list[str]]:

@@ -15,6 +15,7 @@ from torch import Tensor
 
 from seqwright.batches import Rows, RowT
 
+MOST_NAMED = 8  # things that a remark names
 ExampleT = TypeVar("ExampleT")
 ExampleT_co = TypeVar("ExampleT_co", covariant=True)
 Stacked = dict[str, Tensor]
@@ -123,7 +124,7 @@ class Input(ABC, Generic[ExampleT, RowT]):
     def part_sentence(self, examples: Examples[ExampleT], rows: Any) -> tuple[str, str]:
         """How many examples of a part are read, and what became of the others, in words."""
         read, every = len(self.read_examples(rows)), sum(1 for _ in examples)
-        return f"{read:,} {self.noun}", f"; {every - read:,} blank ones were left out" if every > read else ""
+        return f"{read:,} {self.noun}", f"; left out: {every - read:,} with nothing to read" if every > read else ""
 
     @abstractmethod
     def sizes(self) -> dict[str, Any]:
@@ -156,3 +157,12 @@ class Input(ABC, Generic[ExampleT, RowT]):
         `first` is the number of the first one, where they are a part of more.
         """
         return []
+
+    def blank_remarks(self, examples: Examples[ExampleT], first: int = 0) -> list[str]:
+        """Which examples have nothing to read."""
+        read, every = self.read_examples(self.encode(examples)), enumerate(examples)
+        blank = [f"{first + number + 1:,}" for number, _ in every if number not in read]
+        if len(blank) == 1:
+            return [f"text {blank[0]} is blank: there is nothing to read"]
+        more = " …" if len(blank) > MOST_NAMED else ""
+        return [f"texts {', '.join(blank[:MOST_NAMED])}{more} are blank: there is nothing to read"] if blank else []

@@ -194,7 +194,7 @@ class SpanOutput(Output[Question, Asked, Answered]):
     def _by_first_word(
         self, predictions: Sequence[Answered], questions: Sequence[Question]
     ) -> dict[str, tuple[int, int]]:
-        """Exact matches and count, by the word that questions begin with; the rarer ones together."""
+        """Exact matches and count by the first word of a question, the most frequent first; rarer words together."""
         words = [question.question.split()[0].strip("¿\"'").casefold() for question in questions]
         known = dict.fromkeys(word for word, _ in Counter(words).most_common(GROUPS))
         groups: dict[str, tuple[int, int]] = {}
@@ -202,7 +202,7 @@ class SpanOutput(Output[Question, Asked, Answered]):
             name = word if word in known else "others"
             right, count = groups.get(name, (0, 0))
             groups[name] = (right + score_of(prediction.said(self.threshold), question.texts).exact, count + 1)
-        return groups
+        return dict(sorted(groups.items(), key=lambda each: -each[1][1]))
 
     def signatures(self) -> dict[str, str]:
         """How the scores are made."""

@@ -276,14 +276,14 @@ class TextOutput(Output[HasText, Any, Text]):
     # ------------------------------------------------------------------------------------------------ told
 
     def part_sentence(self, examples: Examples[HasText], rows: Rows[Any]) -> str:
-        """`(left out: 3 with a blank target, 2 too long)`."""
+        """`(not in the loss: 3 with a blank target, 2 too long)`."""
         targets = self.encode(examples, rows)
         blank = len(rows.example_N) - len(targets.learnable)
         long = int(self._overlong(rows, targets)[targets.learnable].sum())
         told = {"with a blank target": blank, "too long": long if self.overlong == "drop" else 0}
         left_out = [f"{count:,} {why}" for why, count in told.items() if count]
         told_cut = [f"cut: {long:,} too long"] if long and self.overlong == "truncate" else []
-        sentence = "; ".join(([f"left out: {', '.join(left_out)}"] if left_out else []) + told_cut)
+        sentence = "; ".join(([f"not in the loss: {', '.join(left_out)}"] if left_out else []) + told_cut)
         return f"({sentence})" if sentence else ""
 
     def part_remarks(self, examples: Examples[HasText]) -> list[str]:
