@@ -190,7 +190,7 @@ SMALL: dict[str, Small] = {
     "RecurrentForecaster": Small(
         *FORECAST,
         {"width": 5, "dropout": 0.1},
-        {"rnn": {"output": "recurrent", "dropout": 0.0}, "lstm": {"output": "recurrent"}},
+        {"rnn": {"output_layer": "recurrent", "dropout": 0.0}, "lstm": {"output_layer": "recurrent"}},
     ),
     "ByteNet": Small(
         *TRANSLATION, {"channels": 5, "encoder_sets": 1, "decoder_sets": 2, "dilations": (1, 2), "dropout": 0.1}

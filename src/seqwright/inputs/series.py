@@ -178,16 +178,19 @@ class SeriesInput(Input[HasSeries, Values]):
 
     def parse(self, given: Any) -> SeriesExample:
         """Values, (steps,) or (steps, channels); or a text of them: `0.1, 0.5, -0.2`, a colon between channels."""
-        if isinstance(given, str):
-            try:
-                given = np.array([channel.replace(",", " ").split() for channel in given.split(":")], dtype=float).T
-            except ValueError as error:
-                shown = given if len(given) <= 40 else f"{given[:39]}…"
-                raise DataError(f"'{shown}' is no series: give numbers, with commas or blanks between them") from error
-        values = np.asarray(given, dtype=float)
+        try:
+            values = np.asarray(_steps(given) if isinstance(given, str) else given, dtype=float)
+        except (TypeError, ValueError) as error:
+            shown = str(given) if len(str(given)) <= 40 else f"{str(given)[:39]}…"
+            raise DataError(
+                f"'{shown}' is no series: give numbers, with commas or blanks between them, a colon between channels, "
+                "and as many in each channel"
+            ) from error
+        if values.ndim not in {1, 2}:
+            raise DataError(f"values of the shape {values.shape} are no series: give (steps) or (steps, channels)")
+        if not np.isfinite(values).all():
+            raise DataError("a series has a missing or infinite value: fill it or leave it out")
         values_TC = values[:, None] if values.ndim == 1 else values
-        if values_TC.ndim != 2 or not np.isfinite(values_TC).all():
-            raise DataError(f"a series is {values.shape} numbers, expected finite ones, (steps) or (steps, channels)")
         return SeriesExample(values_TC)
 
     def example_fields(self, example: HasSeries) -> dict[str, Any]:
@@ -216,7 +219,10 @@ class SeriesInput(Input[HasSeries, Values]):
 
     def part_remarks(self, examples: Examples[HasSeries]) -> list[str]:
         """Columns that never change, and those that have wandered off since the training part."""
-        every_LC, remarks = np.concatenate(every_series(examples)), []
+        series, remarks = every_series(examples), []
+        if not series:
+            return []
+        every_LC = np.concatenate(series)
         columns = self.columns or [f"channel {number + 1}" for number in range(self.channels)]
         for column, values_L, before, deviation in zip(columns, every_LC.T, *self.scale[:2], strict=True):
             mean = values_L.mean()
@@ -270,6 +276,10 @@ def plain_values(values_TC: Values) -> list[Any]:
     """Six significant digits of each value; of several channels a list for each step."""
     values = [[float(f"{value:.6g}") for value in step] for step in values_TC.tolist()]
     return [step[0] for step in values] if values_TC.shape[1] == 1 else values
+
+
+def _steps(text: str) -> list[tuple[str, ...]]:
+    return list(zip(*(channel.replace(",", " ").split() for channel in text.split(":")), strict=True))
 
 
 def _listed(columns: Sequence[str]) -> str:

@@ -13,10 +13,12 @@ from seqwright.batches.labelled import Labelled
 from seqwright.data.labelled import LabelledFiles
 from seqwright.errors import DataError, SettingError
 from seqwright.kinds import task_of
-from seqwright.models.headed import pooled_model
+from seqwright.models.headed import RecurrentClassifierSettings, pooled_model
 from seqwright.objectives.labels import Labels
+from seqwright.outputs.label import Classification
 from seqwright.recipe import Recipe, recipe_from
 from seqwright.training.loop import fit
+from tests.wires import classifier_wires
 
 WORDS = ["film", "plot", "cast", "cat", "dog", "cow", "sun", "sea", "sky"]
 Row = tuple[str, str, str]
@@ -173,3 +175,34 @@ def _with_model(model: dict[str, Any], inputs: dict[str, Any]) -> Recipe:
     plain = recipe_of().resolved()
     sections = {name: plain[name] for name in ("data", "objective", "training")}
     return recipe_from({**sections, "model": model, "input": {"tokenizer": "words", **inputs}})
+
+
+def test_one_string_has_one_prediction_and_a_list_a_list() -> None:
+    wires = classifier_wires(WORDS, {"animal": 3, "other": 6}, begins=False)
+    torch.manual_seed(1)
+    model = pooled_model(
+        RecurrentClassifierSettings(kind="gru", width=5, embedding=7), classes=2, vocabulary=wires.tokenizer.size
+    )
+    texts = ["cat dog", "sun", "sea sky film", "", "cow"]
+    found = wires.predict(model, texts)
+    assert isinstance(found, list)
+    assert len(found) == len(texts)
+    for text, one in zip(texts, found, strict=True):
+        assert isinstance(wires.predict(model, text), Classification)
+        assert wires.predict(model, text).label == one.label
+        assert wires.predict(model, text).probabilities == pytest.approx(one.probabilities, abs=1e-6)
+        assert [each.label for each in wires.predict(model, [text])] == [one.label]
+    assert [bool(one.label) for one in found] == [True, True, True, False, True]
+    assert wires.predict(model, []) == []
+
+
+def test_predictions_stand_in_the_order_of_what_was_given_whatever_the_batches() -> None:
+    wires = classifier_wires(WORDS, {"animal": 3, "other": 6})
+    torch.manual_seed(1)
+    model = pooled_model(
+        RecurrentClassifierSettings(kind="gru", width=5, embedding=7), classes=2, vocabulary=wires.tokenizer.size
+    )
+    texts = [" ".join(WORDS[: number % 7 + 1]) for number in range(23)]
+    at_once, in_turn = wires.predict(model, texts), wires.predict(model, texts, tokens=8)
+    assert [one.probability for one in at_once] == pytest.approx([one.probability for one in in_turn], abs=1e-6)
+    assert len({round(one.probability, 5) for one in at_once}) == 7
