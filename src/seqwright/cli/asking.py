@@ -53,7 +53,7 @@ def ask_run(
     read = 0
     for block in _blocks([] if texts == ["-"] else texts, None if file == Path("-") else file):
         examples = Given(_parsed(wires, block, read))
-        for remark in wires.input.remarks(examples, first=read):
+        for remark in (*wires.input.blank_remarks(examples, read), *wires.input.remarks(examples, read)):
             say(remark)
         for example, prediction in zip(examples, wires.predictions(run.model, examples), strict=True):
             fields = {**wires.input.example_fields(example), **wires.output.fields(prediction, top)}

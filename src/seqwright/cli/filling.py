@@ -24,6 +24,8 @@ def fill_texts(folder: Path, texts: list[str], file: Path | None, *, top: int, a
         some = [line for line in block if line.strip()]
         blank += len(block) - len(some)
         given = Given(map(input.parse, some))
+        for remark in input.remarks(given):
+            say(remark)
         filled = output.fill(run.model, run.inputs.batches(given), given, top)
         for text, masks in zip(given, filled, strict=True):
             print(_json(text, masks) if as_json else "\n".join(_line(each) for found in masks for each in found))

@@ -16,6 +16,7 @@ from seqwright.cli.terminal import say
 from seqwright.data.files import lines, require_file
 from seqwright.errors import DataError, SettingError
 from seqwright.inputs import Given
+from seqwright.inputs.tokenizers import lacking
 from seqwright.outputs.text_search import Search, TextCandidate
 from seqwright.runs import Run
 from seqwright.tasks.wired import Wires
@@ -46,9 +47,12 @@ def translate_texts(
     prefix = _usable_prefix(wires, prefix)
     for block in some_lines(texts, file):
         some, refusal = _short_enough(run, block, row)
-        unknown += _unknown(wires, some)
+        unknown += wires.tokenizer.unknown_parts(some)
         search = Search(settings, prefix, first=row)
-        found = wires.predictions(model, Given(map(wires.input.parse, some)), search)
+        given = Given(map(wires.input.parse, some))
+        for remark in wires.input.blank_remarks(given, first=row):
+            say(remark)
+        found = wires.predictions(model, given, search)
         for source, prediction in zip(some, found, strict=True):
             for place, candidate in enumerate(prediction.candidates or [prediction.best], start=1):
                 print(_line(source, candidate, place, scores=scores, as_json=as_json))
@@ -153,18 +157,10 @@ def _usable_prefix(wires: Wires, prefix: str) -> str:
     return prefix.rstrip()
 
 
-def _unknown(wires: Wires, lines: list[str]) -> Counter[str]:
-    """What the vocabulary lacks of some lines, and how often: whole words where it is one of words, else characters."""
-    source = wires.tokenizer
-    return source.unknown_words(lines) if source.kind in {"words", "whitespace"} else source.unknown_characters(lines)
-
-
 def _warn_of_unknown(unknown: Counter[str]) -> None:
     """Name the words or characters that the model has never seen, once for all lines."""
-    if unknown:
-        some = " ".join(f"{character!r}×{count}" for character, count in unknown.most_common(8))
-        more = " …" if len(unknown) > 8 else ""
-        say(f"the vocabulary lacks {some}{more}: the model cannot read them, do not trust the lines they stand in")
+    for remark in lacking(unknown, then=", do not trust the lines they stand in"):
+        say(remark)
 
 
 def _short_enough(run: Run, some: list[str], row: int) -> tuple[list[str], str]:

@@ -21,7 +21,7 @@ from seqwright.inputs import Examples, Room, Stacked
 from seqwright.inputs.saved import load_json, save_json
 from seqwright.inputs.spelling import TokenInput
 from seqwright.inputs.token_rows import token_rows
-from seqwright.inputs.tokenizers import Tokenizer, TokenizerSettings, tokenizer_of
+from seqwright.inputs.tokenizers import Tokenizer, TokenizerSettings, lacking, tokenizer_of
 
 
 class PromptSettings(TokenizerSettings):
@@ -152,10 +152,11 @@ class PromptInput(TokenInput[Pair, Ids]):
         return self.tokenizer.remarks((pair.source for pair in examples), f"prompts of {examples.name}")
 
     def remarks(self, examples: Examples[Pair], first: int = 0) -> list[str]:
-        """Texts that are not read to their end."""
+        """Texts that are not read to their end, and what the vocabulary lacks of them."""
         rows = self.encode(examples)
         cut = int((rows.whole_N > self.most).sum())
-        return [f"texts read only up to {self.most} tokens: {cut}"] if cut else []
+        told = [f"texts read only up to {self.most} tokens: {cut}"] if cut else []
+        return told + lacking(self.tokenizer.unknown_parts(pair.source for pair in examples))
 
     def sizes(self) -> dict[str, int]:
         """The vocabulary."""

@@ -23,7 +23,7 @@ from seqwright.errors import DataError, SettingError
 from seqwright.inputs import Examples, Input, Room, Stacked
 from seqwright.inputs.saved import load_json, save_json
 from seqwright.inputs.spelling import Spelled, spelled_text
-from seqwright.inputs.tokenizers import Kind, Tokenizer, TokenizerSettings, tokenizer_of
+from seqwright.inputs.tokenizers import Kind, Tokenizer, TokenizerSettings, lacking, tokenizer_of
 from seqwright.progress import Progress
 
 FORMAT = 1
@@ -229,11 +229,7 @@ class QuestionInput(Input[Question, Window]):
                 told = f"the model reads the first {self.question:,}"
                 remarks.append(f"question {number} has {len(ids):,} tokens; {told}")
         texts = (text for each in questions for text in (each.question, each.context))
-        if unknown := self.tokenizer.unknown_characters(texts):
-            most = " ".join(f"{character!r}×{count}" for character, count in unknown.most_common(8))
-            more = " …" if len(unknown) > 8 else ""
-            remarks.append(f"the vocabulary lacks {most}{more}: the model cannot read them")
-        return remarks
+        return remarks + lacking(self.tokenizer.unknown_characters(texts))
 
     def sizes(self) -> dict[str, int]:
         """The vocabulary."""

@@ -27,7 +27,7 @@ from seqwright.errors import DataError, RunError, SettingError
 from seqwright.inputs import Examples, Room, Stacked
 from seqwright.inputs.saved import load_json, save_json
 from seqwright.inputs.spelling import TokenInput
-from seqwright.inputs.tokenizers import Kind, Tokenizer, TokenizerSettings, tokenizer_of
+from seqwright.inputs.tokenizers import Kind, Tokenizer, TokenizerSettings, lacking, tokenizer_of
 from seqwright.text_cache import Rules, TokenisedTexts, tokenised_texts
 
 MASK = "<mask>"
@@ -202,6 +202,10 @@ class SentencesInput(TokenInput[str, SentenceRow]):
             share = 100 * unknown / len(tokens)
             remarks.append(f"tokens of {examples.name} that the vocabulary lacks: {share:.2g} %; they are never hidden")
         return remarks
+
+    def remarks(self, examples: Examples[str], first: int = 0) -> list[str]:
+        """What the vocabulary lacks of texts that hide words."""
+        return lacking(self.tokenizer.unknown_parts(HOLE.sub(" ", text) for text in examples))
 
     def sizes(self) -> dict[str, int]:
         """The vocabulary."""

@@ -20,7 +20,7 @@ from seqwright.errors import DataError, SettingError
 from seqwright.inputs import Examples, Room, Stacked
 from seqwright.inputs.saved import load_json, save_json
 from seqwright.inputs.spelling import TokenInput
-from seqwright.inputs.tokenizers import Tokenizer, TokenizerSettings, tokenizer_of
+from seqwright.inputs.tokenizers import Tokenizer, TokenizerSettings, lacking, tokenizer_of
 from seqwright.progress import Progress
 from seqwright.text_cache import Rules, tokenised_texts
 
@@ -169,12 +169,7 @@ class TextInput(TokenInput[Example, Ids]):
             if length > self.longest:
                 told = f"the model reads {self.longest:,}, the {self.left_out} is left out"
                 remarks.append(f"text {first + number + 1} has {length:,} tokens; {told}")
-        unknown = self.tokenizer.unknown_characters(every_text(examples))
-        if unknown:
-            most = " ".join(f"{character!r}×{count}" for character, count in unknown.most_common(8))
-            more = " …" if len(unknown) > 8 else ""
-            remarks.append(f"the vocabulary lacks {most}{more}: the model cannot read them")
-        return remarks
+        return remarks + lacking(self.tokenizer.unknown_characters(every_text(examples)))
 
     def sizes(self) -> dict[str, int]:
         """The vocabulary."""

@@ -18,6 +18,7 @@ import tokenizers
 from numpy.typing import NDArray
 
 from seqwright.errors import RunError, SettingError
+from seqwright.inputs import MOST_NAMED
 from seqwright.inputs.vocabularies import BEGIN, END, FOREIGN, PAD, SPACE, UNKNOWN, Kind, TokenizerSettings
 
 __all__ = ["BEGIN", "END", "PAD", "UNKNOWN", "Kind", "Numbers", "Piece", "Tokenizer", "TokenizerSettings"]
@@ -203,6 +204,11 @@ class Tokenizer(ABC):
         common = " ".join(f"{character!r}×{count}" for character, count in unknown.most_common(5))
         return [f"characters of {where} that the vocabulary lacks: {len(unknown)} ({common})"]
 
+    def unknown_parts(self, texts: Iterable[str]) -> Counter[str]:
+        """What the vocabulary lacks: whole words where it is one of words, otherwise characters."""
+        whole = self.kind in {"words", "whitespace"}
+        return self.unknown_words(texts) if whole else self.unknown_characters(texts)
+
     def unwritten(self) -> list[int]:
         """The tokens that a text which is written never has: the special ones, but for the one that ends it."""
         return [number for number in self.special.values() if number != self.end]
@@ -254,6 +260,15 @@ def tokenizer_of(like: Any) -> Tokenizer:
             "choose a run with one"
         )
     return like.tokenizer
+
+
+def lacking(unknown: Counter[str], then: str = "") -> list[str]:
+    """What is said of words or characters that the vocabulary lacks, and what follows from that."""
+    if not unknown:
+        return []
+    most = " ".join(f"{part!r}×{count}" for part, count in unknown.most_common(MOST_NAMED))
+    more = " …" if len(unknown) > MOST_NAMED else ""
+    return [f"the vocabulary lacks {most}{more}: the model cannot read them{then}"]
 
 
 def _from_json(cls: type[Tokenizer], text: str) -> Tokenizer:

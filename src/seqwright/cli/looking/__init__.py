@@ -11,10 +11,12 @@ from seqwright.cli.looking.texts import given_texts, picture_folder
 from seqwright.cli.opening import opened_run
 from seqwright.cli.terminal import command
 from seqwright.errors import DataError, RunError, SettingError
+from seqwright.inputs.text import reads_pairs
 from seqwright.layers.scanning import RecurrentLayer
 from seqwright.layers.taps import views
 from seqwright.pictures.attention import Choice
 from seqwright.runs import Run
+from seqwright.tasks.wired import Wires
 
 READING = {
     "translation",
@@ -159,6 +161,8 @@ def _draw_learning(run: Run, others: list[Run], found: list[str], wish: Wish) ->
     """What has to do with how a recurrent model learns."""
     for each in (run, *others):
         _require_units(each, "no gradient goes back through time in it")
+        if len(wish.texts) > 1 and not (isinstance(each.inputs, Wires) and reads_pairs(each.inputs.input)):
+            raise SettingError(f"there are {len(wish.texts)} texts, and {wish.asked[0]} is of one; put it in quotes")
     if found and all(each.recipe.task == "forecasting" for each in (run, *others)):
         raise SettingError(f"{run.folder} learnt forecasting and reads no text; leave it out, its own data serves")
     where = wish.output or run.folder / "pictures"
@@ -209,5 +213,6 @@ def _refuse_contradictions(wish: Wish) -> None:
     without = {"--layer", "--beam-tree", "--surprisal", "--initialisations"}.intersection(wish.asked)
     if wish.as_json and (without or (wish.of_units and wish.rule is None)):
         raise SettingError(NUMBERS)
-    if len(wish.texts) > 1 and (wish.surprisal or wish.of_units or wish.gradients or wish.initialisations):
+    pairs = wish.gradients or wish.initialisations  # are followed through both texts of a pair
+    if len(wish.texts) > 1 + pairs and (wish.surprisal or wish.of_units or pairs):
         raise SettingError(f"there are {len(wish.texts)} texts, and {wish.asked[0]} is of one; put it in quotes")

@@ -107,8 +107,8 @@ def _read_one(run: Run, text: str, rule: re.Pattern[str] | None, most: int) -> R
         else:  # says of no token how surprising it is
             bits = []
             read_rows(run.model, run.inputs, [joined([ids[places]], run.inputs)])
-    # The state after each token: a language model also has one before the first, the others one after the last.
-    layers = _layers(run, heard, slice(1, None) if language else slice(None, -1))
+    # The state after each token: one more before the first where something begins a text, else one after the last.
+    layers = _layers(run, heard, slice(1, None) if language else slice(int(run.inputs.reads_tokens.begins), -1))
     on_C = np.zeros(len(text)) if rule is None else marked(rule, text)
     chosen = [spans[place] for place in places.tolist()]
     on_T = np.array([on_C[first:after].mean() if after > first else 0.0 for first, after in chosen])

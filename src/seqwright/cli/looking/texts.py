@@ -106,13 +106,13 @@ def passage_of(run: Run, found: Sequence[str]) -> Passage:
         raise RunError(f"{run.folder} learnt {task}; this is drawn for language models, classifiers and forecasters")
     if not texts:
         raise SettingError(f"{run.folder} learnt {task}: give a text that it shall read")
-    text = max(texts, key=len)
-    if len(texts) > 1:
+    pair = isinstance(run.inputs, Wires) and reads_pairs(run.inputs.input) and "\t" not in texts[0]
+    text = "\t".join(texts[:2]) if pair else max(texts, key=len)
+    if len(texts) > 1 and not pair:
         say(f"{run.folder} reads each line by itself; the longest of {len(texts):,} is looked at")
     warn_of_unknown(run, [text])
     if isinstance(run.inputs, Wires):
-        pair = reads_pairs(run.inputs.input) and "\t" not in text
-        rows = run.inputs.input.encode(Given([run.inputs.input.parse("\t".join(texts[:2]) if pair else text)]))
+        rows = run.inputs.input.encode(Given([run.inputs.input.parse(text)]))
         (ids,) = rows.take(np.array([0]), None)
         batch = run.inputs.output.collate(run.inputs.input.stack([ids[:LONGEST]]), None)
     else:
