@@ -14,7 +14,7 @@ from seqwright.comparison.page import written_page
 from seqwright.comparison.plan import Plan, planned
 from seqwright.comparison.results import results
 from seqwright.comparison.settings import read_comparison
-from seqwright.comparison.stages import Progress, Stages, Stopped, spoken
+from seqwright.comparison.stages import Stages, Stopped, TrialProgress, spoken
 from seqwright.comparison.table import Table, markdown, tabled
 from seqwright.whole_file import written_whole
 
@@ -94,7 +94,7 @@ def _name_width(table: Table) -> int:
     return min(NAMED, max((cell_len(row[0].text) for row in table.rows), default=0))
 
 
-def _print_plan(plan: Plan, prospects: list[Progress], failures: dict[str, str]) -> None:
+def _print_plan(plan: Plan, prospects: list[TrialProgress], failures: dict[str, str]) -> None:
     """Every trial, what is there, and how long the rest will take."""
     console = Console()
     drawn = Drawn("row", box=None, pad_edge=False, padding=(0, 2, 0, 0))
@@ -116,7 +116,7 @@ def _print_plan(plan: Plan, prospects: list[Progress], failures: dict[str, str])
         console.print("everything is trained")
 
 
-def _left(progress: Progress) -> tuple[str, str]:
+def _left(progress: TrialProgress) -> tuple[str, str]:
     if not progress.trial.trained:
         return "", "only judged"
     if not progress.steps:

@@ -27,7 +27,7 @@ class Stopped(Exception):  # noqa: N818 - it is not an error: the user asked for
     """The comparison was asked to stop; what was under way has been saved."""
 
 
-class Progress(NamedTuple):
+class TrialProgress(NamedTuple):
     """What there is of a trial: the recipe it is trained by, what was found, and how long it will still take."""
 
     trial: Trial
@@ -60,7 +60,7 @@ class Stages:
         self.records = Records(plan.folder / "records")
         self.outcome = Outcome({}, {}, {}, {})
 
-    def prospects(self) -> list[Progress]:
+    def prospects(self) -> list[TrialProgress]:
         """Measure every row, and say of every trial what is left to do."""
         for number, row in enumerate(self.plan.rows, start=1):
             if not row.members:
@@ -106,16 +106,16 @@ class Stages:
                 self.records.keep(trial.name, "measured", made_by, found)
         self.outcome.measured[row.name] = found
 
-    def _progress(self, trial: Trial) -> Progress:
+    def _progress(self, trial: Trial) -> TrialProgress:
         row = self._row(trial)
         measured = self.outcome.measured.get(row.name, {})
         if not trial.trained:
-            return Progress(trial, row, trial.recipe, measured, 0, 0.0)
+            return TrialProgress(trial, row, trial.recipe, measured, 0, 0.0)
         recipe = with_budget(trial.recipe, self.plan.settings.budget, measured)
         if not measured["descends"]:
-            return Progress(trial, row, recipe, measured, 0 if steps_on_disk(trial.folders[0]) else 1, 0.0)
+            return TrialProgress(trial, row, recipe, measured, 0 if steps_on_disk(trial.folders[0]) else 1, 0.0)
         left = 0 if self._trained(trial, recipe) else steps_left(recipe, trial.folders[0], measured)
-        return Progress(trial, row, recipe, measured, left, left * measured["seconds_per_step"])
+        return TrialProgress(trial, row, recipe, measured, left, left * measured["seconds_per_step"])
 
     # ------------------------------------------------------------------------------------------------ trained, judged
 
@@ -126,7 +126,7 @@ class Stages:
         alike = IMMATERIAL | {"training.threads"}
         return self.records.found(trial.name, "trained", recipe.resolved(), usual_settings(recipe), regardless=alike)
 
-    def _attempt(self, progress: Progress, title: str, left: float) -> None:
+    def _attempt(self, progress: TrialProgress, title: str, left: float) -> None:
         """Train and judge a trial; what the user can cause stops this row and no other."""
         trial, recipe = progress.trial, progress.recipe
         try:
@@ -180,7 +180,7 @@ class Stages:
                 )
 
 
-def _work(progress: Progress) -> str:
+def _work(progress: TrialProgress) -> str:
     if not progress.measured["descends"]:
         return "by counting"
     return f"{progress.steps:,} steps, {spoken(progress.seconds)}"

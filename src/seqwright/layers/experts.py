@@ -16,7 +16,7 @@ from seqwright.layers.taps import Tap, View
 QUIETEST = 0.01  # the least deviation of the noise
 
 
-class Choice(NamedTuple):
+class Routing(NamedTuple):
     """The experts that each position uses, how much of each, and how probably it would use each if drawn again."""
 
     expert_NK: Tensor
@@ -51,18 +51,18 @@ class NoisyTopK(nn.Module):
         self.mean_DE = nn.Parameter(torch.zeros(width, experts))
         self.noise_DE = nn.Parameter(torch.zeros(width, experts))
 
-    def forward(self, x_ND: Tensor) -> Choice:
+    def forward(self, x_ND: Tensor) -> Routing:
         """The choice of each position, in full precision: half of it would let neighbours change places."""
         with torch.autocast(x_ND.device.type, enabled=False):
             mean_NE = x_ND.float() @ self.mean_DE.float()
             if not self.training:
                 largest_NK, expert_NK = mean_NE.topk(self.chosen, dim=-1)
                 used_NE = torch.zeros_like(mean_NE).scatter(1, expert_NK, 1.0)
-                return Choice(expert_NK, largest_NK.softmax(-1), used_NE)
+                return Routing(expert_NK, largest_NK.softmax(-1), used_NE)
             deviation_NE = F.softplus(x_ND.float() @ self.noise_DE.float()) + QUIETEST
             score_NE = mean_NE + deviation_NE * torch.randn_like(mean_NE)
             largest_NK, expert_NK = score_NE.topk(self.chosen, dim=-1)
-            return Choice(expert_NK, largest_NK.softmax(-1), self._probability(mean_NE, deviation_NE, score_NE))
+            return Routing(expert_NK, largest_NK.softmax(-1), self._probability(mean_NE, deviation_NE, score_NE))
 
     def _probability(self, mean_NE: Tensor, deviation_NE: Tensor, score_NE: Tensor) -> Tensor:
         """P(x, i): what i has to exceed is the k-th largest of the others, and so the next one where i is chosen."""
@@ -96,7 +96,7 @@ class Experts(nn.Module):
         """The mixture at each position; zeros at the padding, which no expert sees."""
         real_BT = torch.ones_like(x_BTD[..., 0], dtype=torch.bool) if real_BT is None else real_BT
         x_ND = x_BTD[real_BT]
-        choice: Choice = self.gate(x_ND)
+        choice: Routing = self.gate(x_ND)
         if self.balance.asked:
             importance, load = variation(choice.gate().sum(0)), variation(choice.probability_NE.sum(0))
             self.balance.note(importance=importance, load=load)
@@ -110,7 +110,7 @@ class Experts(nn.Module):
         y_BTD[real_BT] = y_ND
         return y_BTD
 
-    def _mixed(self, x_ND: Tensor, choice: Choice) -> Tensor:
+    def _mixed(self, x_ND: Tensor, choice: Routing) -> Tensor:
         """Each expert is given its positions all at once: uses sorted by expert, computed, added up by position."""
         expert_R, order_R = choice.expert_NK.flatten().sort(stable=True)
         position_R = order_R // choice.expert_NK.shape[1]

@@ -23,7 +23,7 @@ from seqwright.inputs import Examples, Given, Input, Stacked
 from seqwright.inputs.saved import load_json
 from seqwright.inputs.tokenizers import Tokenizer
 from seqwright.outputs import Targets
-from seqwright.outputs.text import Text, TextOutput
+from seqwright.outputs.text import TextOutput, WrittenText
 from seqwright.outputs.text_search import Opening
 
 
@@ -121,7 +121,7 @@ class AnswerOutput(TextOutput):
         return logp_N
 
     def further_scores(
-        self, predict: Callable[[Examples[Any]], list[Text]], examples: Examples[Any]
+        self, predict: Callable[[Examples[Any]], list[WrittenText]], examples: Examples[Any]
     ) -> dict[str, float]:
         """Exact matches after fewer of the examples that stand before each prompt."""
         pairs: list[Pair] = [pair for pair in examples if pair.source.strip() and pair.target.strip()]

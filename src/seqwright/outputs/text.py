@@ -55,7 +55,7 @@ class HasText(Protocol):
         """A group to report scores by; empty where there are none."""
 
 
-class Text(NamedTuple):
+class WrittenText(NamedTuple):
     """The texts that were found for an example, best first; none for one that cannot be read."""
 
     candidates: tuple[TextCandidate, ...] = ()
@@ -75,7 +75,7 @@ BLANK = TextCandidate("", 0.0, 0.0, [], [], True)
 
 
 @dataclass(frozen=True)
-class TextOutput(Output[HasText, Any, Text]):
+class TextOutput(Output[HasText, Any, WrittenText]):
     """The tokenizer of what is written, how long it may be in training, and how it is scored.
 
     `source` is the tokenizer of what is read, where that is text: the same one where the vocabulary is shared.
@@ -171,18 +171,18 @@ class TextOutput(Output[HasText, Any, Text]):
 
     def predict(
         self, model: Any, batches: Batches[Any], examples: Examples[HasText], decoding: Any = None
-    ) -> Iterator[Text]:
+    ) -> Iterator[WrittenText]:
         """The best texts for each example, as the settings or a whole `Search` want them."""
         search = decoding if isinstance(decoding, Search) else Search(decoding or DecodingSettings())
         writes: Any = self
         searcher = Searcher(writes, model, search)
         sources = [example.source for example in examples]
-        found: dict[int, Text] = {}
+        found: dict[int, WrittenText] = {}
         for batch in batches.once():
             numbers = (batch.first if isinstance(batch, Joint) else batch).example_B.tolist()
             several = searcher(batch, [sources[number] for number in numbers])
-            found |= {n: Text(tuple(candidates)) for n, candidates in zip(numbers, several, strict=True)}
-        return (found.get(number, Text()) for number in range(len(sources)))
+            found |= {n: WrittenText(tuple(candidates)) for n, candidates in zip(numbers, several, strict=True)}
+        return (found.get(number, WrittenText()) for number in range(len(sources)))
 
     def opening(self, model: Any, batch: Any, forced: Ids, settings: DecodingSettings) -> Opening:
         """`begin`, then what is forced; as many tokens may follow as the settings or training allow."""
@@ -232,12 +232,12 @@ class TextOutput(Output[HasText, Any, Text]):
         """Losses and error rates."""
         return LOWER_IS_BETTER
 
-    def scores(self, predictions: Sequence[Text], examples: Examples[HasText]) -> dict[str, float]:
+    def scores(self, predictions: Sequence[WrittenText], examples: Examples[HasText]) -> dict[str, float]:
         """Those of what was decoded."""
         found = scored(self.scoring, self._written(predictions, examples), lowercase=self.lowercase)
         return {name: score.value for name, score in found.items()}
 
-    def report(self, predictions: Sequence[Text], examples: Examples[HasText]) -> Report:
+    def report(self, predictions: Sequence[WrittenText], examples: Examples[HasText]) -> Report:
         """Exact matches by kind of example, and how the scores were made."""
         kinds = [example.kind for example in self._scored_examples(predictions, examples)]
         pairs = self._written(predictions, examples)
@@ -250,13 +250,13 @@ class TextOutput(Output[HasText, Any, Text]):
             signatures={name: score.signature for name, score in signatures.items()},
         )
 
-    def _scored_examples(self, predictions: Sequence[Text], examples: Iterable[HasText]) -> Iterator[HasText]:
+    def _scored_examples(self, predictions: Sequence[WrittenText], examples: Iterable[HasText]) -> Iterator[HasText]:
         """The examples that were read and have a text."""
         for prediction, example in zip(predictions, examples, strict=True):
             if prediction.candidates and example.target.strip():
                 yield example
 
-    def _written(self, predictions: Sequence[Text], examples: Iterable[HasText]) -> list[Written]:
+    def _written(self, predictions: Sequence[WrittenText], examples: Iterable[HasText]) -> list[Written]:
         texts = (p.text for p, e in zip(predictions, examples, strict=True) if p.candidates and e.target.strip())
         some = self._scored_examples(predictions, examples)
         return [Written(each.source, text, each.target) for each, text in zip(some, texts, strict=True)]
@@ -290,17 +290,17 @@ class TextOutput(Output[HasText, Any, Text]):
         """Letters that the vocabulary lacks."""
         return self.tokenizer.remarks((example.target for example in examples), f"targets of {examples.name}")
 
-    def line(self, prediction: Text, top: int = 1) -> str:
+    def line(self, prediction: WrittenText, top: int = 1) -> str:
         """The best texts, a line each."""
         return "\n".join(each.text for each in prediction.candidates[:top])
 
-    def fields(self, prediction: Text, top: int = 1) -> dict[str, Any]:
+    def fields(self, prediction: WrittenText, top: int = 1) -> dict[str, Any]:
         """The best text with its score, and the others."""
         best = prediction.best
         told = {"text": best.text, "score": best.score, "log_probability": best.log_probability}
         return {**told, "finished": best.finished, "texts": [each.text for each in prediction.candidates[:top]]}
 
-    def answer(self, prediction: Text, example: HasText) -> dict[str, Any]:
+    def answer(self, prediction: WrittenText, example: HasText) -> dict[str, Any]:
         """What should have been written, and what was."""
         best = prediction.best
         return {"reference": example.target, "hypothesis": best.text, "score": round(best.score, 4)}

@@ -182,11 +182,11 @@ def _with_unlabelled(rows: Rows[Ids], recipe: Recipe, wires: Wires) -> Rows[Ids]
         return rows
     if reads_pairs(wires.input):
         raise SettingError("objective.unlabelled has single texts, but the labels are of pairs of texts; leave it out")
-    found = wires.input.encode(Lines(files, unlabelled_sum(recipe)))
+    found = wires.input.encode(UnlabelledLines(files, unlabelled_sum(recipe)))
     return Chained(rows, found)
 
 
-class Lines:
+class UnlabelledLines:
     """The lines of text files as examples without a label."""
 
     name = "objective.unlabelled"

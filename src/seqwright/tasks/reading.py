@@ -64,7 +64,7 @@ def between(inputs: Any) -> list[int]:
     return inputs.reads_tokens.between if isinstance(inputs, Wires) else [inputs.tokenizer.end]
 
 
-def spelled(text: str, inputs: Any) -> Spelled:
+def spelling_of(text: str, inputs: Any) -> Spelled:
     """A typed text as the tokens that a model reads of it."""
     return inputs.reads_tokens.spelled(text) if isinstance(inputs, Wires) else spelled_text(inputs.tokenizer, text)
 

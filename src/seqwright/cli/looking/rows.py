@@ -19,7 +19,7 @@ from seqwright.inputs.tokenizers import Tokenizer
 from seqwright.layers.taps import listen
 from seqwright.runs import Run
 from seqwright.tasks.language import first_token
-from seqwright.tasks.reading import Read, between, joined, read_rows, spelled
+from seqwright.tasks.reading import Read, between, joined, read_rows, spelling_of
 from seqwright.tasks.wired import Wires
 
 Heard = dict[str, list[Any]]
@@ -39,7 +39,7 @@ def row_of(run: Run, texts: Sequence[str], most: int) -> Row:
     refuse_number(run, texts)
     warn_of_unknown(run, [HOLE.sub("", text) for text in texts])
     room = min(most, (context_of(run) or most + AROUND) - AROUND)
-    parts: list[Part] = []
+    parts: list[TextPart] = []
     for text in texts:
         parts.append(_part(run, text))
         if len(parts[-1].tokens) > room:
@@ -55,32 +55,32 @@ def row_of(run: Run, texts: Sequence[str], most: int) -> Row:
     return _laid_out(run.inputs.tokenizer, read, parts, len(between(run.inputs)), heard)
 
 
-class Part(NamedTuple):
+class TextPart(NamedTuple):
     """A text as tokens, the words they spell, and the text of each."""
 
     tokens: Ids
     words: Words
     pieces: list[str]
 
-    def first(self, count: int) -> "Part":
+    def first(self, count: int) -> "TextPart":
         """The same of so many tokens from the beginning."""
         words = [(word, places) for word, places in self.words if places[-1] < count]
-        return Part(self.tokens[:count], words, self.pieces[:count])
+        return TextPart(self.tokens[:count], words, self.pieces[:count])
 
 
-def _part(run: Run, text: str) -> Part:
+def _part(run: Run, text: str) -> TextPart:
     if run.recipe.task == "masked-language-modeling" and HOLE.search(text):  # as `fill` reads it
         tokens = run.inputs.input.row(text)[1:-1]
         tokenizer: Tokenizer = run.inputs.tokenizer
         pieces = [written_words(tokenizer, [token])[0][0] for token in tokens.tolist()]
-        return Part(tokens, written_words(tokenizer, tokens.tolist()), pieces)
+        return TextPart(tokens, written_words(tokenizer, tokens.tolist()), pieces)
     found = tokens_of(run, text)
     if not len(found.tokens):
         raise DataError(f"there is nothing to look at: the vocabulary of {run.folder} has no token for {text!r}")
-    return Part(found.tokens, found.words, [text[begin:end] for begin, end in found.spans])
+    return TextPart(found.tokens, found.words, [text[begin:end] for begin, end in found.spans])
 
 
-def _laid_out(tokenizer: Tokenizer, read: Read, parts: Sequence[Part], apart: int, heard: Heard) -> Row:
+def _laid_out(tokenizer: Tokenizer, read: Read, parts: Sequence[TextPart], apart: int, heard: Heard) -> Row:
     """The texts at their places in the row, so many tokens apart, and the names of the special tokens around them."""
     tokens = read.tokens_BT[0].cpu().numpy()
     names = {number: name for name, number in tokenizer.special.items()}
@@ -116,6 +116,6 @@ def refuse_number(run: Run, texts: Sequence[str]) -> None:
 
 def tokens_of(run: Run, text: str) -> Spelled:
     """The tokens of a text, and from where to where each of them stands in it: up to where the next begins."""
-    found = spelled(text, run.inputs)
+    found = spelling_of(text, run.inputs)
     edges = [0, *(begin for begin, _ in found.spans[1:]), len(text)]
     return found._replace(tokens=found.tokens.astype(np.int64), spans=list(pairwise(edges)))
