@@ -274,7 +274,9 @@ def test_the_likeliest_words_that_are_looked_up_are_the_teachers(home: Path) -> 
 
 
 def test_a_student_comes_to_say_hidden_words_as_its_teacher_does(home: Path, tmp_path: Path) -> None:
-    recipe = student(home, "objective.masked_token=0", "training.steps=60", recipe="words.toml", teacher="words-teacher")
+    recipe = student(
+        home, "objective.masked_token=0", "training.steps=60", recipe="words.toml", teacher="words-teacher"
+    )
     batches, objective = lesson(home, recipe, task_of("masked-language-modeling")), objective_of(recipe)
 
     @torch.no_grad()

@@ -258,7 +258,8 @@ def series_classification(files: list[Path], asked: dict[str, Any]) -> FirstReci
     }
     told = ", ".join(f"{label} {count:,}" for label, count in islice(labels.items(), 10))
     channels = examples[0].values_TC.shape[1]
-    seen = f"{len(examples):,} series to train on ({told}{', …' if len(labels) > 10 else ''}), {channels} channels"
+    several = f"{channels} channel{'s' if channels > 1 else ''}"
+    seen = f"{len(examples):,} series to train on ({told}{', …' if len(labels) > 10 else ''}), {several}"
     return FirstRecipe(SERIES_CLASSIFICATION, values, data, f"{seen}, up to {length:,} steps long", series.remarks())
 
 

@@ -21,6 +21,7 @@ from seqwright.errors import DataError
 from seqwright.settings import Settings
 
 SEPARATORS = {".tsv": "\t", ".csv": ",", ".txt": None}
+ROW = "a row is a label and the values of a series, without names above; data.label=last where the label stands last"
 
 
 class SeriesExample(NamedTuple):
@@ -104,7 +105,7 @@ def series_of(path: Path, *, label: str = "first") -> Iterator[SeriesExample]:
         if not line.strip():
             continue
         name, values = (cells[0], cells[1:]) if label == "first" else (cells[-1], cells[:-1])
-        yield SeriesExample(_values(values, path, number)[:, None], name.strip())
+        yield SeriesExample(_values(values, path, number, ROW)[:, None], name.strip())
 
 
 def _archive(path: Path) -> Iterator[SeriesExample]:
@@ -128,12 +129,12 @@ def _archive(path: Path) -> Iterator[SeriesExample]:
         yield SeriesExample(np.stack(columns, axis=1), name.strip())
 
 
-def _values(cells: list[str], path: Path, number: int) -> NDArray[np.floating[Any]]:
+def _values(cells: list[str], path: Path, number: int, remedy: str = "correct it") -> NDArray[np.floating[Any]]:
     """The values of a channel; missing ones at its end are none, others are refused."""
     try:
         values = np.array([float(cell) if cell.strip() not in {"", "?"} else np.nan for cell in cells])
     except ValueError as error:
-        raise DataError(f"{path}:{number} has a value that is no number ({error}): correct it") from error
+        raise DataError(f"{path}:{number} has a value that is no number ({error}): {remedy}") from error
     known = np.flatnonzero(~np.isnan(values))
     values = values[: known[-1] + 1] if len(known) else values[:0]
     if not np.isfinite(values).all():

@@ -59,7 +59,9 @@ def test_a_hole_inside_of_a_series_is_refused_with_its_line(tmp_path: Path, hole
 
 def test_what_is_no_number_is_refused_with_its_line(tmp_path: Path) -> None:
     path = written(tmp_path, "x.csv", "label,first\na,1\n")
-    with pytest.raises(DataError, match=r"x\.csv:1 has a value that is no number \(.*'first'\): correct it"):
+    with pytest.raises(
+        DataError, match=r"x\.csv:1 has a value that is no number \(.*'first'\): a row is a label and the values"
+    ):
         read(path)
 
 

@@ -1,0 +1,113 @@
+"""Somebody has a file of labelled series: a recipe, a look at the data, a model, its scores, and labels for more."""
+
+import json
+import math
+import random
+from pathlib import Path
+
+import pytest
+
+from tests.story.command import typed
+from tests.story.conftest import Say
+
+SHAPES = {"falling": lambda t: -0.3 * t, "rising": lambda t: 0.3 * t, "wave": math.sin}
+
+
+def rows(count: int, seed: int) -> str:
+    """Labelled series of 8 to 12 steps, in the form of the UCR archive."""
+    rng = random.Random(seed)
+    lines = []
+    for number in range(count):
+        label = sorted(SHAPES)[number % 3]
+        values = (SHAPES[label](t) + rng.gauss(0, 0.1) for t in range(rng.randint(8, 12)))
+        lines.append("\t".join([label, *(f"{value:.3f}" for value in values)]))
+    return "\n".join(lines) + "\n"
+
+
+@pytest.fixture(scope="module")
+def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with the file, the recipe that `new` wrote, and a run of it."""
+    folder = tmp_path_factory.mktemp("home")
+    (folder / "shapes.tsv").write_text(rows(120, seed=1), encoding="utf-8")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.chdir(folder)
+        assert typed("new", "series-classification", "--data", "shapes.tsv") == 0
+        few = ["training.epochs=10", "training.validate_every=20", "training.threads=1", "training.device=cpu"]
+        assert typed("train", "shapes.toml", *few) == 0
+    return folder
+
+
+def test_the_first_look_counts_labels_steps_and_channels(say: Say) -> None:
+    code, _, err = say("new", "series-classification", "--data", "shapes.tsv", "-o", "other.toml")
+    assert code == 0, err
+    assert "series to train on (falling " in err
+    assert "1 channel, up to 12 steps long" in err
+    assert "next: seqwright check other.toml" in err
+
+
+def test_the_data_is_checked(say: Say) -> None:
+    code, out, err = say("check", "shapes.toml")
+    assert code == 0, err
+    counts = {line.split()[0]: line.split()[1:3] for line in out.splitlines()[1:4]}
+    assert sum(int(examples) for examples, _ in counts.values()) == 120
+    assert {unread for _, unread in counts.values()} == {"0"}
+    told = " ".join(out.split())
+    assert "channels 1 classes 3" in told
+    assert "baseline always saying '" in told
+    assert "ready: seqwright train shapes.toml" in told
+
+
+def test_nothing_is_searched_for_when_it_is_evaluated(home: Path, say: Say) -> None:
+    code, out, err = say("eval", "runs/shapes")
+    assert code == 0, err
+    assert "greedy" not in err
+    (written,) = (home / "runs" / "shapes" / "eval").glob("test-*.json")
+    assert "beam" not in written.name
+    scores = json.loads(written.read_text(encoding="utf-8"))["scores"]
+    assert scores["accuracy"] > scores["baseline_majority_accuracy"] + 20
+    table = [line.split() for line in out.splitlines()]
+    assert ["label", "right", "share", "f1"] in table
+    found = {line[0]: line[1].split("/") for line in table[table.index(["label", "right", "share", "f1"]) + 1 :]}
+    assert list(found) == [*sorted(SHAPES), "all"]
+    right, count = (sum(int(found[label][i]) for label in SHAPES) for i in (0, 1))
+    assert [str(right), str(count)] == found["all"]
+    assert round(100 * right / count, 4) == scores["accuracy"]
+    code, _, err = say("eval", "runs/shapes", "--beam", "3")
+    assert code == 2
+    assert "nothing is searched for; leave the beam out" in err
+
+
+def test_another_file_is_evaluated_without_the_data_of_training(home: Path, say: Say) -> None:
+    (home / "more.tsv").write_text(rows(30, seed=2), encoding="utf-8")
+    code, out, err = say("eval", "runs/shapes", "--data", "more.tsv")
+    assert code == 0, err
+    assert "more.tsv: 30 series (falling 10, rising 10, wave 10)" in err
+    assert "there is no logistic regression: the data it would learn from is not here" in err
+    assert "baseline_linear" not in out
+
+
+def test_series_are_classified_as_they_are_typed_or_from_a_file(home: Path, say: Say) -> None:
+    typed_series = [0.1, 0.2, 0.7, 0.8, 1.2, 1.4, 1.9, 2.1]
+    code, out, err = say("classify", "runs/shapes", ",".join(map(str, typed_series)), "--json", "--top", "3")
+    assert code == 0, err
+    found = json.loads(out)
+    assert (found["series"], found["label"]) == (typed_series, "rising")
+    assert found["probabilities"].keys() == SHAPES.keys()
+    assert found["probability"] == max(found["probabilities"].values())
+    assert sum(found["probabilities"].values()) == pytest.approx(1, abs=1e-3)
+    falling = " ".join(str(-value) for value in typed_series)
+    (home / "asked.txt").write_text(f"{','.join(map(str, typed_series))}\n{falling}\n", encoding="utf-8")
+    code, out, err = say("classify", "runs/shapes", "--file", "asked.txt")
+    assert code == 0, err
+    assert [line.split("\t")[0] for line in out.splitlines()] == ["rising", "falling"]
+
+
+def test_what_is_no_series_is_refused(home: Path, say: Say) -> None:
+    code, out, err = say("classify", "runs/shapes", "0.1,a")
+    assert (code, out) == (2, "")
+    assert "'0.1,a' is no series: give numbers, with commas or blanks between them" in err
+    (home / "named.tsv").write_text("label\tfirst\n" + rows(9, seed=3), encoding="utf-8")
+    code, _, err = say("new", "series-classification", "--data", "named.tsv")
+    assert code == 2
+    assert "named.tsv:1 has a value that is no number" in err
+    assert "a row is a label and the values of a series" in err
