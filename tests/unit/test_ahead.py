@@ -5,11 +5,17 @@ from collections.abc import Iterator
 
 import pytest
 
-from seqwright.batches import Place, following
+from seqwright.batches import Place, ahead, following
 from seqwright.batches.ahead import Ahead
 from seqwright.errors import DataError
 
 IN_EPOCH = 5
+
+
+@pytest.fixture(autouse=True)
+def always(monkeypatch: pytest.MonkeyPatch) -> None:
+    """However fast a batch is made."""
+    monkeypatch.setattr(ahead, "WORTHWHILE", 0.0)
 
 
 class Recorded:
@@ -38,12 +44,12 @@ class Recorded:
 
 
 def read(batches: Recorded, count: int) -> list[int]:
-    ahead, place, found = Ahead(batches), Place(), list[int]()
+    made, place, found = Ahead(batches), Place(), list[int]()
     for _ in range(count):
-        found.append(ahead.at(place))
-        place = ahead.after(place)
-        ahead.expect([place])
-    ahead.close()
+        found.append(made.at(place))
+        place = made.after(place)
+        made.expect([place])
+    made.close()
     return found
 
 
@@ -57,30 +63,37 @@ def test_batches_are_the_same_and_each_is_made_once_by_the_other_thread() -> Non
 
 
 def test_what_goes_wrong_is_raised_where_the_batch_is_asked_for() -> None:
-    ahead = Ahead(Recorded(broken=Place(0, 2)))
-    ahead.expect([Place(0, 1), Place(0, 2)])
-    assert ahead.at(Place(0, 1)) == 1
+    made = Ahead(Recorded(broken=Place(0, 2)))
+    made.expect([Place(0, 1), Place(0, 2)])
+    assert made.at(Place(0, 1)) == 1
     with pytest.raises(DataError, match="the file is gone"):
-        ahead.at(Place(0, 2))
-    ahead.close()
+        made.at(Place(0, 2))
+    made.close()
 
 
 def test_what_is_no_longer_expected_is_forgotten() -> None:
     batches = Recorded()
-    ahead = Ahead(batches)
-    ahead.expect([Place(0, 3)])
-    ahead.expect([Place(0, 4)])
-    assert ahead.at(Place(0, 4)) == 4
-    assert ahead.at(Place(0, 3)) == 3  # made again, or for the first time, now
+    made = Ahead(batches)
+    made.expect([Place(0, 3)])
+    made.expect([Place(0, 4)])
+    assert made.at(Place(0, 4)) == 4
+    assert made.at(Place(0, 3)) == 3  # made again, or for the first time, now
     assert batches.made[-1] == (Place(0, 3), threading.current_thread().name)
-    ahead.close()
+    made.close()
 
 
 def test_after_closing_nothing_more_is_made() -> None:
     batches = Recorded()
-    ahead = Ahead(batches)
-    ahead.expect([Place(0, n) for n in range(IN_EPOCH)])
-    ahead.close()
-    made = len(batches.made)
+    made = Ahead(batches)
+    made.expect([Place(0, n) for n in range(IN_EPOCH)])
+    made.close()
+    count = len(batches.made)
     assert not [thread for thread in threading.enumerate() if thread.name.startswith("batches")]
-    assert len(batches.made) == made
+    assert len(batches.made) == count
+
+
+def test_batches_that_are_made_at_once_are_made_by_the_thread_that_asks(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(ahead, "WORTHWHILE", 60.0)
+    batches = Recorded()
+    assert read(batches, 12) == list(range(12))
+    assert {name for _, name in batches.made} == {threading.current_thread().name}
