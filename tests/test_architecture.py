@@ -19,7 +19,7 @@ LONGEST_FILE, LONGEST_FUNCTION = 400, 60
 TABLES = {"kinds.py", "lineage.py", "tasks.py"}  # where the names of tasks are defined
 SLOW = {"torch", "sklearn", "scipy", "matplotlib"}  # to import
 
-# What each room, a folder, may import of the package beside itself: modules of the root, other rooms, or modules in them.
+# What each room (a folder) may import of the package beside itself: modules of the root, other rooms, or their modules.
 MAY_IMPORT: dict[str, set[str]] = {
     "data": {"__version__", "errors", "settings"},
     "batches": set(),

@@ -2,7 +2,7 @@
 
 import pytest
 
-from tests.contract import old_wing as wing
+from tests.contract import wing
 from tests.contract.tiny_tasks import WORDS
 from tests.contract.workshop import Workshop
 

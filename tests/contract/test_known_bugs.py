@@ -1,4 +1,4 @@
-"""What is known to be broken and is no promise of a single task: each test must fail until it is mended."""
+"""What once was broken and is no promise of a single task; what still is must fail until it is mended."""
 
 from pathlib import Path
 from typing import Any
@@ -9,7 +9,7 @@ import torch
 from seqwright.comparison import stages, work
 from seqwright.recipe import read_recipe
 from seqwright.runs import open_run, train
-from tests.contract import old_wing as wing
+from tests.contract import wing
 from tests.contract.tiny_tasks import TINY, Tiny
 from tests.contract.workshop import Workshop, one_sentence, typed
 
@@ -17,7 +17,7 @@ BY_NAME = {tiny.name: tiny for tiny in TINY}
 TRANSLATION, CLASSIFICATION, PAIRS = (
     BY_NAME[name] for name in ("translation", "text-classification", "classification-pairs")
 )
-TOKENIZER = 'tokenizer = "../translation/run"'
+TOKENIZER = 'like = "../translation/run"'
 
 
 def known(reason: str, *raises: type[BaseException]) -> pytest.MarkDecorator:
@@ -30,7 +30,7 @@ def borrower(workshop: Workshop, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
     workshop.enter(TRANSLATION, monkeypatch)
     workshop.enter(CLASSIFICATION, monkeypatch)
     recipe = tmp_path / "borrower.toml"
-    recipe.write_text(CLASSIFICATION.text.replace('kind = "characters"', TOKENIZER), encoding="utf-8")
+    recipe.write_text(CLASSIFICATION.text.replace('tokenizer = "characters"', TOKENIZER), encoding="utf-8")
     assert TOKENIZER in recipe.read_text(encoding="utf-8")
     return str(recipe)
 
@@ -79,16 +79,17 @@ def test_opening_a_run_leaves_the_number_of_threads_alone(
         torch.set_num_threads(before)
 
 
-@known("a string is taken for a list of letters", AssertionError)
 @pytest.mark.parametrize(
     ("tiny", "text"),
     [
-        pytest.param(BY_NAME[name], text, id=name)
-        for name, text in {
-            "translation": "red cat",
-            "instruction": "red cat",
-            "language-modeling": "red cat",
-        }.items()
+        pytest.param(BY_NAME["translation"], "red cat", id="translation"),
+        pytest.param(BY_NAME["instruction"], "red cat", id="instruction"),
+        pytest.param(
+            BY_NAME["language-modeling"],
+            "red cat",
+            marks=known("a string is taken for a list of letters", AssertionError),
+            id="language-modeling",
+        ),
     ],
 )
 def test_one_string_is_one_text(tiny: Tiny, text: str, workshop: Workshop, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -97,7 +98,6 @@ def test_one_string_is_one_text(tiny: Tiny, text: str, workshop: Workshop, monke
     assert wing.one_prediction(run, text) == wing.predictions(run, [text])
 
 
-@known("what is no pair is not noticed", AssertionError)
 def test_gradients_of_one_text_where_pairs_are_read_are_refused_in_a_sentence(
     workshop: Workshop, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -113,13 +113,11 @@ def test_gradients_of_one_text_where_pairs_are_read_are_refused_in_a_sentence(
         pytest.param(
             BY_NAME["classification-lstm-lm"],
             ("look", "RUN", "red cat", "--units"),
-            marks=known("the token that begins a text is counted among its own: a traceback", ValueError),
             id="units",
         ),
         pytest.param(
             BY_NAME["classification-lstm-lm"],
             ("look", "RUN", "red cat", "--initialisations"),
-            marks=known("the token that begins a text is missing", AssertionError),
             id="initialisations",
         ),
         pytest.param(

@@ -1,7 +1,7 @@
 """A tiny example of every task: files, a recipe and command lines, as somebody would write them who has the task.
 
 Adding a task to the contract is adding a row to `TINY`. What stands here is spelled as users spell it; how Python
-spells it is the business of `old_wing.py`.
+spells it is the business of `wing.py`.
 """
 
 import json
@@ -100,6 +100,14 @@ def question(words: list[str]) -> str:
 def waves() -> str:
     rows = (f"{math.sin(step / 3):.2f},{math.cos(step / 5):.2f}\n" for step in range(113))
     return "high,low\n" + "".join(rows)
+
+
+def labelled_wave(words: list[str]) -> str:
+    """A label and then a short series, slow or fast, of a length of its own."""
+    rng = random.Random(line(words))
+    fast, steps = rng.random() < 0.5, 5 + len(words)
+    values = (f"{math.sin(step * (2 if fast else 0.3)) + rng.gauss(0, 0.2):.2f}" for step in range(steps))
+    return "\t".join(("fast" if fast else "slow", *values))
 
 
 LONG = line(WORDS * 9)
@@ -230,35 +238,35 @@ TINY = (
     ),
     classifying(
         "text-classification",
-        CLASSIFIER.format(LABELLED_DATA, 'kind = "characters"', "lstm", SMALL_READER),
+        CLASSIFIER.format(LABELLED_DATA, 'tokenizer = "characters"', "lstm", SMALL_READER),
         LABELLED,
         gradients=("look", "RUN", "red cat", "--gradients"),
         new="train.tsv",
     ),
     classifying(
         "classification-lstm-lm",
-        CLASSIFIER.format(LABELLED_DATA, 'kind = "characters"', "lstm-lm", "width = 7\ndropout = 0.0"),
+        CLASSIFIER.format(LABELLED_DATA, 'tokenizer = "characters"', "lstm-lm", "width = 7\ndropout = 0.0"),
         LABELLED,
         gradients=("look", "RUN", "red cat", "--gradients"),
     ),
     classifying_pairs(
         "classification-pairs",
         "text-classification",
-        CLASSIFIER.format(LABELLED_DATA, 'kind = "characters"', "lstm", SMALL_READER),
+        CLASSIFIER.format(LABELLED_DATA, 'tokenizer = "characters"', "lstm", SMALL_READER),
         LABELLED_PAIRS,
         gradients=("look", "RUN", "red cat", "old sea", "--gradients"),
     ),
     classifying_pairs(
         "classification-pairs-roberta",
         "text-classification",
-        CLASSIFIER.format(LABELLED_DATA, 'tokenizer = "../roberta"', "roberta", f"{SMALL_BERT}\ncontext = 23"),
+        CLASSIFIER.format(LABELLED_DATA, 'like = "../roberta"', "roberta", f"{SMALL_BERT}\ncontext = 23"),
         LABELLED_PAIRS,
         roberta=True,
     ),
     classifying_pairs(
         "text-regression",
         "text-regression",
-        CLASSIFIER.format(LABELLED_DATA, 'kind = "characters"', "bert", f"{SMALL_BERT}\ncontext = 23")
+        CLASSIFIER.format(LABELLED_DATA, 'tokenizer = "characters"', "bert", f"{SMALL_BERT}\ncontext = 23")
         + '\n[objective]\nkind = "regression"',
         tables("tsv", lambda words: "\t".join((*halves(words), str(len(words) / 2))), "text1\ttext2\tscore\n"),
         new="train.tsv",
@@ -278,8 +286,20 @@ TINY = (
         look=("look", "RUN", "red cat"),
         steps=200,
     ),
-    answering("question-answering", QUESTIONS_RECIPE.format('kind = "words"', "bert"), new="train.jsonl"),
-    answering("questions-roberta", QUESTIONS_RECIPE.format('tokenizer = "../roberta"', "roberta"), roberta=True),
+    answering("question-answering", QUESTIONS_RECIPE.format('tokenizer = "words"', "bert"), new="train.jsonl"),
+    answering("questions-roberta", QUESTIONS_RECIPE.format('like = "../roberta"', "roberta"), roberta=True),
+    Tiny(
+        "series-classification",
+        "series-classification",
+        tables("tsv", labelled_wave),
+        f'[data]\nkind = "labelled-series"\n{FILES.format("tsv")}\n[model]\nkind = "lstm"\n{SMALL_READER}',
+        ("classify", "RUN", "0.1, 0.5, -0.2"),
+        ("classify", "RUN", ""),
+        ("classify", "RUN", "0.1, 0.5 : 0.1, 0.2"),  # nothing is too long for it, but it has one channel
+        ("classify", "RUN", "0.1, Ω"),
+        "1",
+        new="train.tsv",
+    ),
     Tiny(
         "forecasting",
         "forecasting",

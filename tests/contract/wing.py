@@ -17,6 +17,7 @@ import tokenizers
 from tokenizers import models, pre_tokenizers, processors
 from torch import Tensor
 
+from seqwright.batches.masked import Masked
 from seqwright.batches.pairs import Pairs
 from seqwright.batches.prompted import Prompted
 from seqwright.batches.text import Text
@@ -27,6 +28,7 @@ from seqwright.recipe import read_recipe, recipe_from
 from seqwright.runs import Run, data_of, model_of, open_run, train, write_run
 from seqwright.tasks.describer import Describer
 from seqwright.tasks.language import first_token
+from seqwright.tasks.wired import Wires
 from seqwright.tasks.writer import Writer
 from tests.wires import masked_wires
 
@@ -61,10 +63,10 @@ def opened(folder: Path) -> Run:
 
 def relearnt(recipe: Path, run: Run) -> Run:
     """The run with inputs that never were in a file: learnt again from the data."""
-    source = run.recipe.input.model_dump().get("tokenizer")
-    tokenizer = None if source is None else open_run(Path(source)).inputs.tokenizer
+    source = run.recipe.input.model_dump().get("like")
+    like = None if source is None else open_run(Path(source)).inputs.input
     learnt = read_recipe(str(recipe), [])
-    return run._replace(inputs=task_of(learnt.task).learnt_inputs(learnt, data_of(learnt), tokenizer))
+    return run._replace(inputs=task_of(learnt.task).learnt_inputs(learnt, data_of(learnt), like))
 
 
 def validation(run: Run) -> dict[str, float]:
@@ -101,6 +103,9 @@ def predictions(run: Run, examples: list[Any]) -> list[Prediction]:
 
 def one_prediction(run: Run, text: str) -> list[Prediction]:
     """What the verb says of one text that is given as it is, not in a list."""
+    if isinstance(run.inputs, Wires):  # which answers one thing with one prediction
+        found = run.inputs.predict(run.model, text, run.recipe.decoding)
+        return [(found.text, found.best.score)]
     return list(WINGS[run.recipe.task].predict(run, text))  # type: ignore[arg-type]
 
 
@@ -179,9 +184,12 @@ def rows_of(batch: Any, run: Run) -> list[Row]:
             return [tuple(np.round(values.tolist(), 4).tolist()) for values in batch.vector_BX]
         case "language-modeling" | "instruction":
             return _rows(batch.input_BT, batch.real_BT, run)
-        case "masked-language-modeling":
+        case "masked-language-modeling" if isinstance(batch, Masked):
             return _rows(batch.target_BT, batch.real_BT, run, batch.segment_BT)
-        case "text-classification" | "text-regression":
+        case "series-classification":
+            pairs = zip(batch.input_B, batch.real_BT, strict=True)
+            return [tuple(np.round(values[real].flatten().tolist(), 4).tolist()) for values, real in pairs]
+        case "masked-language-modeling" | "text-classification" | "text-regression":
             return _rows(batch.input_B, batch.real_BT, run, batch.segment_BT)
         case _:
             return _rows(batch.input_BT, batch.real_BT, run, getattr(batch, "segment_BT", None))
@@ -250,6 +258,11 @@ def _classified(run: Run, examples: list[Any]) -> Iterator[Prediction]:
         yield found.label, *(found.probabilities[label] for label in sorted(found.probabilities))
 
 
+def _classified_series(run: Run, examples: list[Any]) -> Iterator[Prediction]:
+    for found in run.inputs.predict(run.model, examples):
+        yield found.label, *(found.probabilities[label] for label in sorted(found.probabilities))
+
+
 def _rated(run: Run, examples: list[Any]) -> Iterator[Prediction]:
     for found in run.inputs.predict(run.model, [_given(example) for example in examples]):
         yield (found.value,)
@@ -294,6 +307,11 @@ WINGS = {
         lambda a: (a["text"], a.get("second")),
         lambda a: (a["predicted"], *(a["probabilities"][label] for label in sorted(a["probabilities"]))),
         _classified,
+    ),
+    "series-classification": Wing(
+        lambda a: np.array(a["series"]),
+        lambda a: (a["predicted"], *(a["probabilities"][label] for label in sorted(a["probabilities"]))),
+        _classified_series,
     ),
     "text-regression": Wing(lambda a: (a["text"], a.get("second")), lambda a: (a["predicted"],), _rated),
     "token-classification": Wing(lambda a: a["words"], lambda a: tuple(a["predicted"]), _tagged),
