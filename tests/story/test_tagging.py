@@ -118,6 +118,14 @@ def test_the_scores_of_each_type_stand_beside_its_count(home: Path, capfd: pytes
     ]
 
 
+def test_a_type_that_is_only_predicted_has_no_share(home: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    (home / "none.conll").write_text(columns(["Ada/O lives/O in/O Rome/O ./O"]))
+    assert typed("eval", str(home / "run"), "--data", str(home / "none.conll")) == 0
+    table = [line.split() for line in capfd.readouterr().out.splitlines()]
+    assert ["per", "0/0", "–", "0.00", "0.00", "0.00"] in table
+    assert ["all", "0/0", "–"] in table
+
+
 def test_the_verbs_take_a_tagger(home: Path, capfd: pytest.CaptureFixture[str]) -> None:
     assert typed("tag", str(home / "run"), "Ada saw Rome") == 0
     assert capfd.readouterr().out.startswith("Ada/B-per saw Rome")
