@@ -152,8 +152,8 @@ def refuse_old_form(plain: Mapping[str, Any], name: str) -> None:
     """Refuse a run of another format, and a recipe whose names are those of before."""
     if plain.get("format", FORMAT) != FORMAT:
         raise SettingError(
-            f"'{name}' was written by another version of Seqwright (format {plain['format']}, expected {FORMAT}): train "
-            "it again from its recipe"
+            f"'{name}' was written by another version of Seqwright (format {plain['format']}, expected {FORMAT}): "
+            "train it again from its recipe"
         )
     if "inputs" in plain:
         raise SettingError(

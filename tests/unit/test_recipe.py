@@ -359,7 +359,7 @@ def test_another_kind_of_encoder_takes_over_its_sizes_but_not_what_its_kind_says
 
 
 def test_a_recipe_or_a_run_of_an_older_form_is_refused_with_what_to_do() -> None:
-    with pytest.raises(SettingError, match=r"\[inputs\] is called \[input\] now, and inputs.kind input.tokenizer; docs"):
+    with pytest.raises(SettingError, match=r"\[inputs\] is called \[input\] now, and inputs.kind input.tokenizer"):
         recipe_from({"data": {"kind": "copy"}, "inputs": {"kind": "characters"}})
     with pytest.raises(SettingError, match=r"'run' was written by another version .*format 1, .*train it again"):
         recipe_from({"format": 1, "data": {"kind": "copy"}})
