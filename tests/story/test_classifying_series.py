@@ -3,6 +3,7 @@
 import json
 import math
 import random
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -10,7 +11,7 @@ import pytest
 from tests.story.command import typed
 from tests.story.conftest import Say
 
-SHAPES = {"falling": lambda t: -0.3 * t, "rising": lambda t: 0.3 * t, "wave": math.sin}
+SHAPES: dict[str, Callable[[float], float]] = {"falling": lambda t: -0.3 * t, "rising": lambda t: 0.3 * t, "wave": math.sin}
 
 
 def rows(count: int, seed: int) -> str:
