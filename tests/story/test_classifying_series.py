@@ -11,7 +11,11 @@ import pytest
 from tests.story.command import typed
 from tests.story.conftest import Say
 
-SHAPES: dict[str, Callable[[float], float]] = {"falling": lambda t: -0.3 * t, "rising": lambda t: 0.3 * t, "wave": math.sin}
+SHAPES: dict[str, Callable[[float], float]] = {
+    "falling": lambda t: -0.3 * t,
+    "rising": lambda t: 0.3 * t,
+    "wave": math.sin,
+}
 
 
 def rows(count: int, seed: int) -> str:
