@@ -91,7 +91,7 @@ def new(
         typer.Argument(
             metavar="TASK",
             help="What to learn: translation, language-modeling, text-classification, text-regression, "
-            "question-answering or forecasting.",
+            "question-answering, series-classification or forecasting.",
         ),
     ],
     data: Annotated[

@@ -163,7 +163,7 @@ def classify(
     json: Annotated[bool, typer.Option("--json", help="Print one JSON object for each text.")] = False,
     which: Which = "best",
 ) -> None:
-    """Say the label of each text or pair of texts, with its probability; where ratings were learnt, the number.
+    """Say the label of each text, pair of texts or series, with its probability; where values were learnt, the value.
 
     Example: seqwright classify runs/mine "A film to fall asleep in." --top 2
 

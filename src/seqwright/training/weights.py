@@ -83,7 +83,7 @@ def transferred(source: nn.Module, target: nn.Module, where: str, blocks: Sequen
     if lacking or len(new) == len(own):
         raise RunError(f"{where} lacks {_some(lacking or new)}; it is of another model, so it cannot be gone on from")
     notes = [f"weights from {where}: {len(own) - len(new)} tensors"]
-    notes += [f"new, learnt from the beginning: {_some(new)}"] if new else []
+    notes += [f"randomly initialised: {_some(new)}"] if new else []
     return notes + ([f"not used: {_some(sorted(left))}"] if left else [])
 
 

@@ -51,7 +51,7 @@ def test_a_whole_model_becomes_the_body_of_one_with_a_head() -> None:
     for name, tensor in unique_tensors(source).items():
         assert torch.equal(unique_tensors(target)[f"body.{name}"], tensor)
     assert torch.equal(unique_tensors(target)["output.weight"], before["output.weight"])
-    assert "new, learnt from the beginning: output.weight, output.bias" in notes
+    assert "randomly initialised: output.weight, output.bias" in notes
 
 
 def test_the_body_of_a_model_with_a_head_is_taken_without_the_head() -> None:
@@ -76,7 +76,7 @@ def test_an_output_for_other_classes_is_new() -> None:
     before = copies(target)
     notes = transferred(source, target, "runs/x")
     assert torch.equal(unique_tensors(target)["output.weight"], before["output.weight"])
-    assert "new, learnt from the beginning: output.weight, output.bias" in notes
+    assert "randomly initialised: output.weight, output.bias" in notes
 
 
 @pytest.mark.parametrize(
