@@ -71,6 +71,8 @@ class Batch(ABC):
 
     def to(self, device: torch.device) -> Self:
         """The same batch on another device."""
+        if self.fresh_B.device == device:
+            return self
         return self.replace(**{n: tensor.to(device, non_blocking=True) for n, tensor in self.tensors().items()})
 
     def rows(self, rows: Any) -> Self:
