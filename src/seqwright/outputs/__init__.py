@@ -231,10 +231,6 @@ class Output(ABC, Generic[ExampleT, BatchT, PredictionT]):
         both = Zipped(rows, targets.rows)
         return Bucketed(both, collate, tokens=tokens, seed=seed, marks=input.marks, only=targets.learnable)
 
-    def calibrate(self, model: nn.Module, batches: Batches[BatchT], examples: Examples[ExampleT]) -> Self:
-        """The output with what can only be learnt after training: a threshold, a dictionary. Usually as it is."""
-        return self
-
 
 @torch.inference_mode()
 def each_row(model: nn.Module, batches: Batches[BatchT]) -> Iterator[tuple[BatchT, Tensor]]:
