@@ -17,6 +17,7 @@ from torch import nn
 
 from seqwright.batches import Batches, Rows
 from seqwright.batches.tagged import Tagged, TagRows
+from seqwright.data.labels import short
 from seqwright.data.tagged_columns import Sentence
 from seqwright.errors import DataError, nearest
 from seqwright.inputs import Examples, Input, Stacked
@@ -126,10 +127,10 @@ class TagsOutput(Output[Sentence, Tagged, Tagging]):
             tag = next((tag for tag in sentence.tags if tag not in self.counts), None)
             if tag is not None:
                 known = self.tags
-                shown = ", ".join(f"'{_short(name)}'" for name in known[:6]) + (", …" if len(known) > 6 else "")
+                shown = ", ".join(f"'{short(name)}'" for name in known[:6]) + (", …" if len(known) > 6 else "")
                 where = f", first in the sentence at {sentence.where}" if sentence.where else ""
                 raise DataError(
-                    f"{examples.name} has the tag '{_short(tag)}'{where}, but training knew only {shown}: add such "
+                    f"{examples.name} has the tag '{short(tag)}'{where}, but training knew only {shown}: add such "
                     f"sentences to the training part or leave them out of this one.{nearest(tag, known)}"
                 )
             yield sentence
@@ -229,7 +230,7 @@ class TagsOutput(Output[Sentence, Tagged, Tagging]):
         once = [tag for tag, count in self.counts.items() if count == 1]
         if not once:
             return []
-        shown = ", ".join(f"'{_short(tag)}'" for tag in once[:5]) + (", …" if len(once) > 5 else "")
+        shown = ", ".join(f"'{short(tag)}'" for tag in once[:5]) + (", …" if len(once) > 5 else "")
         return [f"tags that only one word of the training part has: {shown}; give more sentences with such words"]
 
     def pieces(self, prediction: Tagging, top: int = 1) -> list[tuple[str, int | None]]:
@@ -285,16 +286,12 @@ def _refuse_odd_tags(found: Counter[str]) -> None:
     words = found.total()
     if len(found) == 1:
         raise DataError(
-            f"every word of the training part has the tag '{_short(next(iter(found)))}', expected two tags or more: "
+            f"every word of the training part has the tag '{short(next(iter(found)))}', expected two tags or more: "
             "see whether data.tag means the right column"
         )
     if len(found) > MOST_TAGS or FEW_TAGS < len(found) > words / 2:
-        common = ", ".join(f"'{_short(tag)}'" for tag, _ in found.most_common(2))
+        common = ", ".join(f"'{short(tag)}'" for tag, _ in found.most_common(2))
         raise DataError(
             f"the {words:,} words of the training part have {len(found):,} different tags, such as {common}: that "
             "looks like another column; choose with data.token and data.tag, as in data.token=1 data.tag=2"
         )
-
-
-def _short(tag: str) -> str:
-    return tag if len(tag) <= 30 else f"{tag[:29]}…"
