@@ -5,7 +5,6 @@ B batch · T time · N examples, or masked words
 
 from dataclasses import dataclass, field
 
-import numpy as np
 from torch import Tensor
 
 from seqwright.batches import Batch, Numbers, Rows
@@ -49,16 +48,7 @@ class MaskedRows(Rows[Hidden]):
     """
 
     def __init__(self, rows: Rows[SentenceRow], masks: Masks, mask: int) -> None:
-        self.rows, self.masks, self.mask = rows, masks, mask
-
-    @property
-    def example_N(self) -> Numbers:
-        """Those of the rows."""
-        return self.rows.example_N
-
-    def lengths(self, epoch: int | None) -> Numbers:
-        """`length_N0`: as long as the rows beside them."""
-        return np.zeros((len(self.example_N), 0), dtype=np.int64)
+        self.rows, self.masks, self.mask, self.example_N = rows, masks, mask, rows.example_N
 
     def take(self, numbers: Numbers, epoch: int | None) -> list[Hidden]:
         """What is read of some rows, and where something was chosen."""

@@ -123,17 +123,8 @@ class QuestionRows(Rows[Window]):
             length, room = int(length_K[context]), longest - AROUND - int(question_M[number])
             starts = window_starts(length, room=room, stride=stride)
             cuts += [(number, start, min(room, length - start)) for start in starts]
-        self._example_N, self.begin_N, self.count_N = np.array(cuts, dtype=np.int64).reshape(-1, 3).T
-        self.length_N: Numbers = AROUND + question_M[self._example_N] + self.count_N
-
-    @property
-    def example_N(self) -> Numbers:
-        """The question of each window."""
-        return self._example_N
-
-    def lengths(self, epoch: int | None) -> Numbers:
-        """`length_N1` of the windows with what stands around them."""
-        return self.length_N[:, None]
+        self.example_N, self.begin_N, self.count_N = np.array(cuts, dtype=np.int64).reshape(-1, 3).T
+        self.length_N = AROUND + question_M[self.example_N] + self.count_N
 
     def placed(self, number_B: Numbers) -> list[PlacedTokens]:
         """The whole contexts of some questions."""
@@ -157,16 +148,7 @@ class AnswerRows(Rows[tuple[int, int]]):
     """
 
     def __init__(self, rows: QuestionRows, answer_M2: Numbers) -> None:
-        self.rows, self.answer_M2 = rows, answer_M2
-
-    @property
-    def example_N(self) -> Numbers:
-        """The question of each window."""
-        return self.rows.example_N
-
-    def lengths(self, epoch: int | None) -> Numbers:
-        """`length_N0`: they add nothing to the tokens."""
-        return np.zeros((len(self.example_N), 0), dtype=np.int64)
+        self.rows, self.answer_M2, self.example_N = rows, answer_M2, rows.example_N
 
     def take(self, numbers: Numbers, epoch: int | None) -> list[tuple[int, int]]:
         """The positions of some answers."""

@@ -101,15 +101,8 @@ class SentenceRows(Rows[SentenceRow]):
 
     def __init__(self, stretches: Stretches, example_M: Numbers, *, seed: int = 0) -> None:
         self.stretches, self.example_M, self.seed = stretches, example_M, seed
-
-    @property
-    def example_N(self) -> Numbers:
-        """The example that each row begins with."""
-        return self.example_M[self.stretches.document_N]
-
-    def lengths(self, epoch: int | None) -> Numbers:
-        """`length_N1`, every row at its longest."""
-        return self.stretches.length_N[:, None]
+        self.example_N = example_M[stretches.document_N]  # that it begins with
+        self.length_N = stretches.length_N  # at its longest
 
     def take(self, numbers: Numbers, epoch: int | None) -> list[SentenceRow]:
         """Some rows."""

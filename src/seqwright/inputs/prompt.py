@@ -51,22 +51,13 @@ class PromptRows(Rows[Ids]):
         self, texts: Rows[Ids], first_N: Numbers, stop_N: Numbers, example_N: Numbers, marks: Marks, longest: int
     ) -> None:
         self.texts, self.first_N, self.stop_N, self.marks, self.longest = texts, first_N, stop_N, marks, longest
-        self._example_N = example_N
+        self.example_N = example_N
         whole_M = texts.lengths(None)[:, 0]
         ends = np.concatenate(([0], whole_M.clip(max=longest).cumsum()))
         # A mark follows each text: the task after a source, the end after an answer.
-        self.length_N: Numbers = ends[stop_N] - ends[first_N] + (stop_N - first_N)
+        self.length_N = ends[stop_N] - ends[first_N] + (stop_N - first_N)
         both = zip(first_N.tolist(), stop_N.tolist(), strict=True)
         self.whole_N: Numbers = np.array([whole_M[first:stop].max() for first, stop in both], dtype=np.int64)
-
-    @property
-    def example_N(self) -> Numbers:
-        """The example of each row."""
-        return self._example_N
-
-    def lengths(self, epoch: int | None) -> Numbers:
-        """`length_N1`, the same in every epoch."""
-        return self.length_N[:, None]
 
     def take(self, numbers: Numbers, epoch: int | None) -> list[Ids]:
         """Some rows."""

@@ -78,16 +78,8 @@ class ScaledRows(Rows[Values]):
     """Values, scaled when they are asked for: windows share the series that they are cut from."""
 
     def __init__(self, values: Sequence[Values], scale: Scale, example_N: Numbers) -> None:
-        self.values, self.scale, self._example_N = values, scale, example_N
-
-    @property
-    def example_N(self) -> Numbers:
-        """The example of each row."""
-        return self._example_N
-
-    def lengths(self, epoch: int | None) -> Numbers:
-        """`length_N1`, the same in every epoch."""
-        return np.array([[len(values_TC)] for values_TC in self.values], dtype=np.int64).reshape(-1, 1)
+        self.values, self.scale, self.example_N = values, scale, example_N
+        self.length_N = np.fromiter(map(len, values), dtype=np.int64, count=len(values))
 
     def take(self, numbers: Numbers, epoch: int | None) -> list[Values]:
         """Some rows, the same in every epoch."""

@@ -61,12 +61,7 @@ class SourceRows(Rows[Ids]):
     """The rows of the examples that are not blank, by the numbers of these."""
 
     def __init__(self, rows: Rows[Ids], example_N: Numbers) -> None:
-        self.rows, self._example_N = rows, example_N
-
-    @property
-    def example_N(self) -> Numbers:
-        """The example of each row."""
-        return self._example_N
+        self.rows, self.example_N = rows, example_N
 
     def lengths(self, epoch: int | None) -> Numbers:
         """`length_N1`, as drawn in an epoch."""

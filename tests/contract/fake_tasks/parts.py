@@ -39,11 +39,7 @@ class Drawn(Rows[Any]):
         example_N: Numbers,
         lengths: Callable[[Any], list[int]] = lambda row: [len(row)],
     ) -> None:
-        self.things, self.draw, self.seed, self.of_row, self._example_N = things, draw, seed, lengths, example_N
-
-    @property
-    def example_N(self) -> Numbers:
-        return self._example_N
+        self.things, self.draw, self.seed, self.of_row, self.example_N = things, draw, seed, lengths, example_N
 
     def lengths(self, epoch: int | None) -> Numbers:
         length = [self.of_row(row) for row in self.take(np.arange(len(self.things)), epoch)]
@@ -60,14 +56,7 @@ class Derived(Rows[Any]):
     """What follows from each row as it is drawn, and from the number of its example."""
 
     def __init__(self, rows: Rows[Any], derive: Callable[[Any, int], Any]) -> None:
-        self.rows, self.derive = rows, derive
-
-    @property
-    def example_N(self) -> Numbers:
-        return self.rows.example_N
-
-    def lengths(self, epoch: int | None) -> Numbers:
-        return np.zeros((len(self.example_N), 0), dtype=np.int64)
+        self.rows, self.derive, self.example_N = rows, derive, rows.example_N
 
     def take(self, numbers: Numbers, epoch: int | None) -> list[Any]:
         drawn = zip(self.rows.take(numbers, epoch), self.example_N[numbers].tolist(), strict=True)
