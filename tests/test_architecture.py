@@ -47,7 +47,6 @@ MAY_IMPORT: dict[str, set[str]] = {
         "metrics",
         "objectives",
         "outputs",
-        "progress",
         "recipe",
         "settings",
         "text_cache",

@@ -298,7 +298,7 @@ def _uses(probe: Probe) -> Iterator[Use]:
         case "forecasting":
             yield Use("forecast", ("--steps", "5"), ())
         case "vector-to-text":
-            yield Use("generate", (*short, "--", *(each.given for each in examples)), ("text", "log_probability"))
+            yield Use("generate", (*short, "--", *(each.source for each in examples)), ("text", "log_probability"))
 
 
 def _beginning(text: str) -> str:

@@ -118,7 +118,8 @@ TASKS = {
         "described",
         {"input": "characters", "model": "lstm", "objective": "next-token"},
         verbs=("generate",),
-        wiring="description.DescriptionTask",
+        input="vector.VectorInput",
+        output="description.DescriptionOutput",
         searched=True,
     ),
 }
@@ -143,7 +144,7 @@ TAGGED_TEXT = Kind("seqwright.inputs.words", "WordsInput", "WordsSettings", "tok
 QUESTION_TEXT = Kind("seqwright.inputs.question", "QuestionInput", "QuestionSettings", "question-answering")
 SERIES = Kind("seqwright.inputs.series", "SeriesInput", "SeasonalSeriesSettings", "forecasting")
 LABELLED_SERIES = Kind("seqwright.inputs.series", "SeriesInput", "SeriesSettings", "series-classification")
-VECTOR_TEXT = Kind("seqwright.inputs.vector_text", "VectorText", "VectorTextSettings", "vector-to-text")
+VECTOR_TEXT = Kind("seqwright.outputs.description", "DescriptionOutput", "DescriptionSettings", "vector-to-text")
 
 
 def _pairs(module: str, thing: str, settings: str) -> tuple[Kind, ...]:

@@ -26,7 +26,6 @@ from seqwright.inputs.foreign_tokenizers import ForeignTokenizer
 from seqwright.kinds import task_of
 from seqwright.recipe import read_recipe, recipe_from
 from seqwright.runs import Run, data_of, model_of, open_run, train, write_run
-from seqwright.tasks.describer import Describer
 from seqwright.tasks.language import first_token
 from seqwright.tasks.wired import Wires
 from seqwright.tasks.writer import Writer
@@ -289,11 +288,6 @@ def _forecast(run: Run, examples: list[Any]) -> Iterator[Prediction]:
         yield tuple(values_NC.flatten().tolist())
 
 
-def _described(run: Run, examples: list[Any]) -> Iterator[Prediction]:
-    for text in Describer(run.model, run.inputs, run.recipe.decoding).best(examples):
-        yield (text,)
-
-
 WINGS = {
     "translation": Wing(lambda a: a["source"], lambda a: (a["hypothesis"], a["score"]), _translated),
     "instruction": Wing(lambda a: a["source"], lambda a: (a["hypothesis"], a["score"]), _translated),
@@ -321,5 +315,5 @@ WINGS = {
     "forecasting": Wing(
         lambda a: np.array(a["series"]), lambda a: tuple(np.array(a["forecast"]).flatten().tolist()), _forecast
     ),
-    "vector-to-text": Wing(lambda a: a["given"], lambda a: (a["hypothesis"],), _described),
+    "vector-to-text": Wing(lambda a: a["given"], lambda a: (a["hypothesis"], a["score"]), _translated),
 }

@@ -17,7 +17,6 @@ from hypothesis import strategies as st
 
 from seqwright.batches import Batch, Column, Ids, InMemory, Numbers, Place, Rows, Zipped
 from seqwright.batches.bucketed import Bucketed, by_column, cut_by_length
-from seqwright.batches.described import described_by_code
 from seqwright.batches.labelled import labelled
 from seqwright.batches.masked import Masked, MaskedRows
 from seqwright.batches.masks import Hidden, TokenMasks
@@ -108,9 +107,6 @@ def rows_of(kind: str, seed: int) -> tuple[Rows[Any], Callable[..., Batch], int]
             turns = list(zip(numbered(1, 9, 52).rows, numbered(2, 9, 52).rows, strict=True))
             rows = InMemory([joined(turns[i : i + 2], marks) for i in range(0, len(turns), 2)])
             return rows, partial(prompted, marks=marks), 1
-        case "described":
-            codes = Column(np.arange(N, dtype=np.float64)[:, None])
-            return Zipped(codes, numbered()), by_column(partial(described_by_code, vectors=lambda x: x, **AROUND)), 1
         case "masked":
             return masked_rows(FullSentences, seed), by_column(masked), 0
         case "masked pairs":
@@ -123,7 +119,7 @@ def rows_of(kind: str, seed: int) -> tuple[Rows[Any], Callable[..., Batch], int]
 
 
 DRAWN = ["masked", "masked pairs", "segmented anew"]
-KINDS = ["documents", "labelled", "tagged", "questions", "prompts", "described", "pairs", *DRAWN]
+KINDS = ["documents", "labelled", "tagged", "questions", "prompts", "pairs", *DRAWN]
 every_kind = pytest.mark.parametrize("kind", KINDS)
 
 

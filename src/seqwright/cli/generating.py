@@ -13,7 +13,6 @@ from seqwright.cli.terminal import say
 from seqwright.cli.translating import asked, some_lines
 from seqwright.errors import DataError, SettingError
 from seqwright.runs import Run
-from seqwright.tasks.describer import Describer
 from seqwright.tasks.language import first_token
 from seqwright.tasks.writer import LONGEST, Continuation, Writer
 
@@ -41,8 +40,10 @@ def generate_texts(
         for found in answered(run, blocks, settings):
             _print(found, scores=scores, as_json=as_json)
     elif task == "vector-to-text":
-        given = [text for block in blocks for text in block]
-        _describe(run, given if texts or file else [], settings, scores=scores, as_json=as_json)
+        if not texts and file is None:
+            raise DataError(f"nothing was given to write from; this run wants {run.inputs.input.vectors.wanted}")
+        for found in answered(run, blocks, settings):
+            _print(found, scores=scores, as_json=as_json)
     else:
         _write_on(run, blocks, settings, scores=scores, as_json=as_json)
     sys.stdout.flush()
@@ -95,16 +96,6 @@ class Unfinished:
         if self.longest:
             most = self.writer.settings.longest or LONGEST
             say(f"texts that stopped after {most} tokens: {self.longest}; --longest allows more")
-
-
-def _describe(run: Run, given: list[str], settings: Any, *, scores: bool, as_json: bool) -> None:
-    if not given:
-        raise DataError(f"nothing was given to write from; this run wants {run.inputs.vectors.wanted}")
-    found = Describer(run.model, run.inputs, settings)(given)
-    _print(found, scores=scores, as_json=as_json)
-    unfinished = sum(not candidate.finished for candidates in found for candidate in candidates)
-    if unfinished:
-        say(f"texts that did not come to an end: {unfinished}; --longest allows more tokens")
 
 
 def drawn_or_searched(chance: dict[str, Any], *, greedy: bool, beam: int | None) -> dict[str, Any]:

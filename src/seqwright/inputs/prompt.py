@@ -16,10 +16,9 @@ from pydantic import Field
 from seqwright.batches import Ids, Numbers, Rows, padded
 from seqwright.batches.prompted import Marks, joined
 from seqwright.data.examples import Pair
-from seqwright.errors import DataError
 from seqwright.inputs import Examples, Room, Stacked
 from seqwright.inputs.saved import load_json, save_json
-from seqwright.inputs.spelling import TokenInput
+from seqwright.inputs.source_text import PairInput
 from seqwright.inputs.token_rows import token_rows
 from seqwright.inputs.tokenizers import Tokenizer, TokenizerSettings, lacking, tokenizer_of
 
@@ -70,7 +69,7 @@ class PromptRows(Rows[Ids]):
 
 
 @dataclass(frozen=True)
-class PromptInput(TokenInput[Pair, Ids]):
+class PromptInput(PairInput):
     """The tokenizer of a run, the name of the token that asks for an answer, and how much is read of a text."""
 
     tokenizer: Tokenizer
@@ -123,20 +122,6 @@ class PromptInput(TokenInput[Pair, Ids]):
         """`prompt_BT` and `real_BT`, padded on the right."""
         prompt_BT, real_BT = padded(rows)
         return {"prompt_BT": prompt_BT, "real_BT": real_BT}
-
-    def parse(self, given: Any) -> Pair:
-        """A text."""
-        if not isinstance(given, str):
-            raise DataError(f"an example is {given!r}, expected a text")
-        return Pair(given, "")
-
-    def example_fields(self, example: Pair) -> dict[str, Any]:
-        """The text that is answered."""
-        return {"source": example.source}
-
-    def features(self, examples: Examples[Pair]) -> list[str]:
-        """The texts."""
-        return [pair.source for pair in examples]
 
     def part_remarks(self, examples: Examples[Pair]) -> list[str]:
         """Letters that the vocabulary lacks."""

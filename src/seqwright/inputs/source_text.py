@@ -72,8 +72,26 @@ class SourceRows(Rows[Ids]):
         return self.rows.take(numbers, epoch)
 
 
+class PairInput(TokenInput[Pair, Ids]):
+    """An input that reads the sources of pairs."""
+
+    def parse(self, given: Any) -> Pair:
+        """A text."""
+        if not isinstance(given, str):
+            raise DataError(f"an example is {given!r}, expected a text")
+        return Pair(given, "")
+
+    def example_fields(self, example: Pair) -> dict[str, Any]:
+        """The source."""
+        return {"source": example.source}
+
+    def features(self, examples: Examples[Pair]) -> list[str]:
+        """The sources."""
+        return [pair.source for pair in examples]
+
+
 @dataclass(frozen=True)
-class SourceTextInput(TokenInput[Pair, Ids]):
+class SourceTextInput(PairInput):
     """The tokenizer of what is read, which may be that of what is written too. A row is `x end`, however long."""
 
     tokenizer: Tokenizer
@@ -120,20 +138,6 @@ class SourceTextInput(TokenInput[Pair, Ids]):
         """`source_BS` and `source_real_BS`, each row closed by `end`."""
         source_BS, source_real_BS = padded([np.append(row, self.tokenizer.end) for row in rows])
         return {"source_BS": source_BS, "source_real_BS": source_real_BS}
-
-    def parse(self, given: Any) -> Pair:
-        """A text."""
-        if not isinstance(given, str):
-            raise DataError(f"an example is {given!r}, expected a text")
-        return Pair(given, "")
-
-    def example_fields(self, example: Pair) -> dict[str, Any]:
-        """The source."""
-        return {"source": example.source}
-
-    def features(self, examples: Examples[Pair]) -> list[str]:
-        """The sources."""
-        return [pair.source for pair in examples]
 
     def part_remarks(self, examples: Examples[Pair]) -> list[str]:
         """Letters that the vocabulary lacks."""

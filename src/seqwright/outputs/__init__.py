@@ -87,8 +87,8 @@ class Output(ABC, Generic[ExampleT, BatchT, PredictionT]):
 
     @classmethod
     @abstractmethod
-    def learn(cls, train: Examples[ExampleT], settings: Any, input: Input[ExampleT, Any]) -> Self:
-        """Learnt from the training part, after the input and given it."""
+    def learn(cls, train: Examples[ExampleT], settings: Any, input: Input[ExampleT, Any], *, like: Any = None) -> Self:
+        """Learnt from the training part, after the input and given it, but for what is taken from another run."""
 
     @abstractmethod
     def encode(self, examples: Examples[ExampleT], rows: Rows[Any], *, seed: int = 0) -> Targets:

@@ -44,12 +44,17 @@ class AnswerOutput(TextOutput):
     context: int | None = None  # most tokens that the model reads
 
     @classmethod
-    def learn(cls, train: Examples[Any], settings: Any, input: Any) -> "AnswerOutput":
+    def learn(cls, train: Examples[Any], settings: Any, input: Any, *, like: Any = None) -> "AnswerOutput":
         """The tokenizer and the task of the input."""
         scoring: Any = settings.scores or "bleu"
         longest = settings.longest, settings.overlong
         marks = {"task": input.task, "context": input.context}
         return cls(input.tokenizer, None, scoring, settings.lowercase, *longest, **marks)
+
+    @property
+    def shared(self) -> bool:
+        """An answer is written with the tokenizer of its prompt."""
+        return True
 
     @property
     def marks(self) -> Marks:

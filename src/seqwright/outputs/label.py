@@ -52,7 +52,9 @@ class LabelOutput(Output[HasLabel, Labelled, Classification]):
     counts: Mapping[str, int]
 
     @classmethod
-    def learn(cls, train: Examples[HasLabel], settings: Any, input: Input[Any, Any]) -> "LabelOutput":
+    def learn(
+        cls, train: Examples[HasLabel], settings: Any, input: Input[Any, Any], *, like: Any = None
+    ) -> "LabelOutput":
         """The labels of the training part: numbers by size, words by the alphabet."""
         read = set(input.encode(train).example_N.tolist())
         return cls(class_counts(example.label for n, example in enumerate(train) if n in read and example.label))

@@ -67,7 +67,7 @@ class MaskedOutput(Output[str, Masked, list[FoundTokens]]):
     asks_next: bool
 
     @classmethod
-    def learn(cls, train: Examples[str], settings: Any, input: Input[str, Any]) -> "MaskedOutput":
+    def learn(cls, train: Examples[str], settings: Any, input: Input[str, Any], *, like: Any = None) -> "MaskedOutput":
         """As the settings say."""
         return cls(tokenizer_of(input), settings.masked, settings.share, settings.rows == "sentence-pairs")
 

@@ -49,7 +49,9 @@ class NumberOutput(Output[HasLabel, Labelled, Value]):
         return self.lowest < self.highest
 
     @classmethod
-    def learn(cls, train: Examples[HasLabel], settings: Any, input: Input[Any, Any]) -> "NumberOutput":
+    def learn(
+        cls, train: Examples[HasLabel], settings: Any, input: Input[Any, Any], *, like: Any = None
+    ) -> "NumberOutput":
         """What is known of the values of the training part."""
         found = np.array(list(_values(train, input.encode(train)).values()), dtype=np.float64)
         if not len(found):

@@ -101,7 +101,9 @@ class SpanOutput(Output[Question, Asked, Answered]):
             )
 
     @classmethod
-    def learn(cls, train: Examples[Question], settings: Any, input: Input[Any, Any]) -> "SpanOutput":
+    def learn(
+        cls, train: Examples[Question], settings: Any, input: Input[Any, Any], *, like: Any = None
+    ) -> "SpanOutput":
         """Whether some questions of the training part have no answer."""
         counts = Counter((bool(question.answers), question.lost) for question in train)
         if not counts[True, False]:

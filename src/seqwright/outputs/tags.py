@@ -61,7 +61,9 @@ class TagsOutput(Output[Sentence, Tagged, Tagging]):
     counts: Mapping[str, int]
 
     @classmethod
-    def learn(cls, train: Examples[Sentence], settings: Any, input: Input[Any, Any]) -> "TagsOutput":
+    def learn(
+        cls, train: Examples[Sentence], settings: Any, input: Input[Any, Any], *, like: Any = None
+    ) -> "TagsOutput":
         """The tags of the training part by the alphabet; where they mark entities, those of a type together."""
         found = Counter(tag for sentence in train for tag in sentence.tags)
         _refuse_odd_tags(found)

@@ -91,7 +91,9 @@ class TextOutput(Output[HasText, Any, WrittenText]):
     dictionary: Dictionary | None = None  # the translation of single words, learnt from alignments after training
 
     @classmethod
-    def learn(cls, train: Examples[HasText], settings: Any, input: Input[Any, Any]) -> "TextOutput":
+    def learn(
+        cls, train: Examples[HasText], settings: Any, input: Input[Any, Any], *, like: Any = None
+    ) -> "TextOutput":
         """The input's own tokenizer where that is shared; otherwise one trained on the texts."""
         source = input.tokenizer if isinstance(input, HasTokenizer) else None
         tokenizer = input.shared or Tokenizer.train((example.target for example in train), settings)
@@ -237,6 +239,10 @@ class TextOutput(Output[HasText, Any, WrittenText]):
         found = scored(self.scoring, self._written(predictions, examples), lowercase=self.lowercase)
         return {name: score.value for name, score in found.items()}
 
+    def signatures(self) -> dict[str, str]:
+        """Of the losses; those of what was decoded are told with it."""
+        return {"loss": "nats per token, ends included", "perplexity": "per token, ends included"}
+
     def report(self, predictions: Sequence[WrittenText], examples: Examples[HasText]) -> Report:
         """Exact matches by kind of example, and how the scores were made."""
         kinds = [example.kind for example in self._scored_examples(predictions, examples)]
@@ -312,8 +318,8 @@ class TextOutput(Output[HasText, Any, WrittenText]):
         return {"target_vocabulary": self.tokenizer.size, "shared": self.shared}
 
     def save(self, folder: Path) -> None:
-        """Write the tokenizer, where it is not the source's, and how texts are scored."""
-        if self.source is not None and not self.shared:
+        """Write the tokenizer, where it is not the input's, and how texts are scored."""
+        if not self.shared:
             self.tokenizer.save(folder / "target.json")
         save_json(folder / "writing.json", self.saved())
 

@@ -6,9 +6,10 @@ from typing import Literal, NamedTuple
 from seqwright.metrics import pronunciations, summaries
 from seqwright.metrics.text import Score, bleu, chrf, exact_match
 
-Scoring = Literal["bleu", "rouge", "word-error-rate", "exact"]
+Scoring = Literal["bleu", "chrf", "rouge", "word-error-rate", "exact"]
 NAMES: dict[Scoring, tuple[str, ...]] = {
     "bleu": ("bleu", "chrf", "exact"),
+    "chrf": ("exact", "chrf"),
     "rouge": tuple(summaries.NAMES),
     "word-error-rate": pronunciations.NAMES,
     "exact": ("exact",),

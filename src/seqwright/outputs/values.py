@@ -54,7 +54,12 @@ class ValuesOutput(Output[SeriesWindow, Series, Values]):
 
     @classmethod
     def learn(
-        cls, train: Examples[SeriesWindow], settings: SeasonalSeriesSettings, input: Input[Any, Any]
+        cls,
+        train: Examples[SeriesWindow],
+        settings: SeasonalSeriesSettings,
+        input: Input[Any, Any],
+        *,
+        like: Any = None,
     ) -> "ValuesOutput":
         """Season, naive error and least squares of the training part."""
         first, series, period = next(iter(train)), every_series(train), settings.season

@@ -26,7 +26,7 @@ class Label(RowOutput[Labelled]):
     score_names: ClassVar[tuple[str, ...]] = ("accuracy",)
 
     @classmethod
-    def learn(cls, train: Examples[Example], settings: Any, input: Input[Example, Any]) -> Self:
+    def learn(cls, train: Examples[Example], settings: Any, input: Input[Example, Any], *, like: Any = None) -> Self:
         return cls(tuple(sorted({example["label"] for example in train if example["label"]})))
 
     def encode(self, examples: Examples[Example], rows: Rows[Any], *, seed: int = 0) -> Targets:

@@ -100,7 +100,7 @@ class FakeOutput(Output[Example, BatchT, PredictionT]):
     empty: ClassVar[Any]  # the prediction for what cannot be read
 
     @classmethod
-    def learn(cls, train: Examples[Example], settings: Any, input: Input[Example, Any]) -> Self:
+    def learn(cls, train: Examples[Example], settings: Any, input: Input[Example, Any], *, like: Any = None) -> Self:
         return cls()
 
     def baselines(self, train: Examples[Example], part: Examples[Example], input: Input[Example, Any]) -> Baselines:
@@ -262,7 +262,7 @@ class WrittenText(FakeOutput[Written, Decoded]):
     score_names: ClassVar[tuple[str, ...]] = ("exact",)
 
     @classmethod
-    def learn(cls, train: Examples[Example], settings: Any, input: Input[Example, Any]) -> Self:
+    def learn(cls, train: Examples[Example], settings: Any, input: Input[Example, Any], *, like: Any = None) -> Self:
         return cls(
             tuple(sorted({word for example in train for word in cls.references(example) for word in word.split()}))
         )
