@@ -51,6 +51,7 @@ TASKS = {
         "text",
         {"input": "bpe", "model": "lstm", "objective": "next-token"},
         verbs=("generate", "score", "prompt"),
+        input="plain_text.PlainText",
         wiring="language.LanguageTask",
         shown=("bits_per_byte", "word_perplexity", "perplexity"),
     ),
@@ -312,10 +313,23 @@ def family_of(task: str) -> str:
 def task_of(task: str) -> Any:
     """The wiring of a task."""
     row = TASKS[family_of(task)]
-    if row.input:
-        wired = import_module("seqwright.tasks.wired").Wired
-        return wired(_named("inputs", row.input), _named("outputs", row.output))
-    return _named("tasks", row.wiring)()
+    if row.wiring:
+        return _named("tasks", row.wiring)()
+    wired = import_module("seqwright.tasks.wired").Wired
+    return wired(_named("inputs", row.input), _named("outputs", row.output))
+
+
+def task_between(input: type, output: type | None) -> str:
+    """The task that reads this and predicts that, by their classes."""
+    names = [
+        "" if each is None else f"{each.__module__.rpartition('.')[2]}.{each.__name__}" for each in (input, output)
+    ]
+    return next(task for task, row in TASKS.items() if [row.input, row.output] == names)
+
+
+def imported_kind(task: str) -> str:
+    """The kind of data that stands for a model of a task that another program made."""
+    return next(name for name, kind in kinds_of("data", task).items() if kind[: len(CHECKPOINT)] == CHECKPOINT)
 
 
 def _named(room: str, name: str) -> Any:

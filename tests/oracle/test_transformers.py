@@ -328,8 +328,8 @@ def test_a_rating_is_told_on_the_scale_it_was_learnt_on(tmp_path: Path) -> None:
 
 def test_every_tensor_of_every_table_has_one_name_on_each_side() -> None:
     for family in FAMILIES.values():
-        for task, head in family.heads.items():
-            names = family.names(task)
+        for head in family.heads:
+            names = family.names(head)
             for side in ("ours", "theirs"):
                 found = [name for row in names.rows for name in getattr(row, side)]
                 repeated = {name for name in found if found.count(name) > 1}

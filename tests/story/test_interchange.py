@@ -21,7 +21,7 @@ from seqwright.__main__ import main as typed
 from seqwright.errors import DataError
 from seqwright.inputs.plain_text import PlainText
 from seqwright.inputs.tokenizers import Tokenizer, TokenizerSettings
-from seqwright.interchange.checkpoints import is_rounded_up, refuse_other_vocabulary
+from seqwright.interchange.pretrained import is_rounded_up, refuse_tokenizer_of_another
 from seqwright.interchange.tokenizer_files import read_tokenizer, write_tokenizer
 from seqwright.recipe import recipe_from
 from seqwright.runs import model_of, open_run, write_run
@@ -264,7 +264,9 @@ def test_pairs_come_back_as_pairs_and_others_can_be_called_so(
     made("gpt", Path("gpt"), **SIZES)
     assert main(["export", "gpt", "gpt-hf", "--to", "hf"]) == 0
     said = refused(capsys, "import", "gpt-hf", "--pairs")
-    assert said.endswith("--pairs is for classifiers and raters, and this is a gpt for language-modeling; leave it out")
+    assert said.endswith(
+        "--pairs is for text classification and regression, and this is a gpt for language-modeling; leave it out"
+    )
 
 
 def headed(task: str, here: Path) -> None:
@@ -577,7 +579,7 @@ def test_a_safetensors_file_that_begins_like_a_pickle_is_only_cut_off(
     assert "model.safetensors is damaged or cut off" in refused(capsys, "import", "gpt")
 
 
-def test_tensors_that_every_model_computes_anew_are_left_out_and_that_is_said(
+def test_tensors_that_every_model_computes_itself_are_left_out_and_that_is_said(
     here: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     def old(tensors: dict[str, torch.Tensor]) -> None:
@@ -588,7 +590,7 @@ def test_tensors_that_every_model_computes_anew_are_left_out_and_that_is_said(
     tensors_changed(old)(here / "gpt")
     assert main(["import", "gpt"]) == 0
     said = "transformer.h.{n}.attn.bias (2 times), transformer.h.0.attn.masked_bias\n"
-    assert f"left out, since every model computes them anew: {said}" in capsys.readouterr().err
+    assert f"left out, since every model computes them itself: {said}" in capsys.readouterr().err
 
 
 VOCABULARIES = [
@@ -609,14 +611,14 @@ VOCABULARIES = [
 def test_a_vocabulary_may_be_rounded_up_or_be_published_with_more_vectors(
     tokens: int, vectors: int, rounded: bool
 ) -> None:
-    refuse_other_vocabulary(tokens, vectors, Path("folder"))
+    refuse_tokenizer_of_another(tokens, vectors, Path("folder"))
     assert is_rounded_up(tokens, vectors) is rounded
 
 
 @pytest.mark.parametrize(("tokens", "vectors"), [(30_522, 28_996), (31, 1024), (61, 123)])
 def test_no_model_has_fewer_vectors_than_tokens_or_over_half_of_them_unused(tokens: int, vectors: int) -> None:
     with pytest.raises(DataError, match="do not belong together"):
-        refuse_other_vocabulary(tokens, vectors, Path("folder"))
+        refuse_tokenizer_of_another(tokens, vectors, Path("folder"))
 
 
 def test_vectors_that_no_token_has_get_names_that_no_text_has(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -658,8 +660,8 @@ def test_options_that_mean_nothing_are_refused(here: Path, capsys: pytest.Captur
     made("lstm", here / "runs" / "lstm", width=8)
     said = refused(capsys, "export", "runs/lstm", "lstm", "--to", "hf")
     assert (
-        "a lstm for language-modeling has no equal in transformers; those that have are gpt for "
-        "language-modeling, bert for masked-language-modeling, " in said
+        "a lstm for language-modeling has no equal in transformers; those that have are gpt for language-modeling and "
+        "instruction, bert for masked-language-modeling, " in said
     )
 
 
