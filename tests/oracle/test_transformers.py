@@ -10,6 +10,7 @@ import torch
 from tokenizers import models, pre_tokenizers, processors, trainers
 from torch import Tensor
 
+import seqwright as sw
 from seqwright.batches.labelled import Labelled
 from seqwright.batches.text import Text
 from seqwright.cli.exporting import export_run
@@ -174,6 +175,19 @@ def test_an_imported_model_computes_the_same(family: str, architecture: str, tas
     same_outputs(run, model)
     if labels:
         assert list(run.inputs.output.counts) == ["bad", "so so", "good"]
+
+
+def test_a_folder_of_theirs_is_loaded_as_it_is(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SEQWRIGHT_CACHE", str(tmp_path / "cache"))
+    model = theirs("roberta", "RobertaForSequenceClassification", tmp_path / "theirs", **LABELS)
+    with pytest.warns(UserWarning, match="vectors that belong to no token"):
+        run = sw.load(tmp_path / "theirs")
+    found = run("the lazy dog")
+    tokens = [2, *run.inputs.tokenizer.encode(["the lazy dog"])[0].tolist(), 3]
+    with torch.no_grad():
+        expected_C = model(torch.tensor([tokens])).logits[0].softmax(-1)
+    assert found.label == list(LABELS["label2id"])[int(expected_C.argmax())]
+    assert found.probability == pytest.approx(float(expected_C.max()), abs=1e-4)
 
 
 @pytest.mark.parametrize(("family", "architecture", "task"), ARCHITECTURES)

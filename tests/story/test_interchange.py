@@ -1,6 +1,7 @@
 """Checkpoints of Hugging Face on their way in and out: what is refused, and in which words."""
 
 import json
+import os
 import pickle
 import re
 import shlex
@@ -17,7 +18,10 @@ import torch
 from safetensors.torch import load_file, save_file
 from tokenizers import models, pre_tokenizers, processors
 
+import seqwright as sw
+from seqwright import conversion
 from seqwright.__main__ import main as typed
+from seqwright.data.cards import cache_folder
 from seqwright.errors import DataError
 from seqwright.inputs.plain_text import PlainText
 from seqwright.inputs.tokenizers import Tokenizer, TokenizerSettings
@@ -107,6 +111,79 @@ def test_there_and_back_gives_the_same_numbers(kind: str, home: Path, here: Path
         assert torch.equal(tensor, theirs[name]), name
     assert before.inputs.tokenizer.encode(TEXTS)[0].tolist() == after.inputs.tokenizer.encode(TEXTS)[0].tolist()
     assert "imported" in (here / "runs" / kind / "card.md").read_text()
+
+
+def cached() -> list[Path]:
+    return sorted((cache_folder() / "imported").glob("*"))
+
+
+def test_a_folder_of_transformers_is_loaded_from_the_cache_and_converted_once(
+    home: Path, here: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("SEQWRIGHT_CACHE", str(here / "cache"))
+    run, own = sw.load("bert"), open_run(home / "runs" / "bert")
+    assert (run.recipe.name, run.recipe.task) == ("bert", "masked-language-modeling")
+    theirs = unique_tensors(run.model)
+    assert all(torch.equal(tensor, theirs[name]) for name, tensor in unique_tensors(own.model).items())
+    (kept,) = cached()
+    assert run.folder == kept / "bert"
+    shutil.copytree("bert", "elsewhere")  # the same content
+    with monkeypatch.context() as patch:
+        patch.delattr(conversion, "converted")  # nothing is converted again
+        assert sw.load(here / "bert").folder == sw.load("elsewhere").folder == run.folder
+    other = tensors_changed(lambda tensors: tensors["cls.predictions.bias"].add_(1))
+    other(here / "elsewhere")
+    assert sw.load("elsewhere").folder.name == "elsewhere"
+    assert len(cached()) == 2
+
+
+def test_what_is_remarkable_of_a_loaded_folder_is_warned_of_once(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SEQWRIGHT_CACHE", str(here / "cache"))
+    tensors_changed(lambda tensors: tensors.update({"transformer.h.0.attn.bias": torch.ones(1)}))(here / "gpt")
+    with pytest.warns(UserWarning, match="gpt: left out, since every model computes them itself: transformer.h.0"):
+        sw.load("gpt")
+    assert sw.load("gpt").recipe.task == "language-modeling"  # warnings are errors
+
+
+def test_a_conversion_that_fails_leaves_nothing_and_two_at_once_give_one_run(
+    here: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("SEQWRIGHT_CACHE", str(here / "cache"))
+    real = conversion.write_run
+
+    def dying(*given: Any) -> Any:
+        real(*given)
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr(conversion, "write_run", dying)
+        with pytest.raises(KeyboardInterrupt):
+            sw.load("bert")
+    assert cached() == []
+
+    def overtaken(*given: Any) -> Any:  # another process converts the same in the meantime
+        with monkeypatch.context() as patch:
+            patch.setattr(conversion, "write_run", real)
+            patch.setattr(os, "getpid", lambda: 7)
+            sw.load("bert")
+        return real(*given)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(conversion, "write_run", overtaken)
+        run = sw.load("bert")
+    assert [run.folder.parent] == cached()
+    assert sw.load("bert").folder == run.folder
+
+
+def test_a_folder_that_cannot_be_imported_cannot_be_loaded_either(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SEQWRIGHT_CACHE", str(here / "cache"))
+    (here / "bert" / "config.json").write_text('{"model_type": "t5"}', encoding="utf-8")
+    with pytest.raises(DataError, match="is of model_type 't5'; those that can be imported are gpt2, bert"):
+        sw.load("bert")
+    assert cached() == []
+    (here / "bert" / "model.safetensors").unlink()
+    with pytest.raises(DataError, match=r"bert has no model\.safetensors"):
+        sw.load("bert")
 
 
 def test_vectors_alone_need_no_token_for_a_mask(here: Path) -> None:
