@@ -4,7 +4,7 @@ Nothing here imports torch: classes are named and only loaded when asked for.
 """
 
 from importlib import import_module
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 from seqwright.errors import SettingError, nearest
 from seqwright.lineage import MODELS
@@ -17,6 +17,7 @@ class Kind(NamedTuple):
     thing: str
     settings: str
     task: str = ""
+    teachers: Literal["", "one", "several"] = ""  # of an objective: whom it can learn from
 
     def load(self, name: str) -> Any:
         """Something from the module."""
@@ -124,10 +125,6 @@ TASKS = {
     ),
 }
 USUAL_DATA = "files"
-DISTILLED = {
-    "text-classification": "label-distillation",
-    "masked-language-modeling": "masked-token-distillation",
-}  # what is learnt from a teacher
 CARDS = "seqwright.data.cards"
 CHECKPOINT = ("seqwright.data.imported", "Checkpoint", "CheckpointSettings")
 TOKENIZERS = ("bpe", "unigram", "wordpiece", "words", "whitespace", "characters")
@@ -264,6 +261,7 @@ KINDS: dict[str, dict[str, tuple[Kind, ...]]] = {
                 "DistilledLabels",
                 "DistilledLabelsSettings",
                 "text-classification",
+                teachers="several",
             ),
         ),
         "masked-token-distillation": (
@@ -272,6 +270,7 @@ KINDS: dict[str, dict[str, tuple[Kind, ...]]] = {
                 "DistilledTokens",
                 "DistilledTokensSettings",
                 "masked-language-modeling",
+                teachers="one",
             ),
         ),
         "span": (Kind("seqwright.objectives.span", "Span", "SpanSettings", "question-answering"),),
@@ -280,6 +279,9 @@ KINDS: dict[str, dict[str, tuple[Kind, ...]]] = {
     "training": {"": (Kind("seqwright.training.settings", "", "TrainingSettings"),)},
     "decoding": {"": (Kind("seqwright.decoding.settings", "", "DecodingSettings"),)},
 }
+
+# The objective of each task by which it is learnt from a teacher.
+DISTILLED = {kind.task: name for name, rows in KINDS["objective"].items() for kind in rows if kind.teachers}
 
 # What a kind of data suggests for settings of [inputs] that a recipe leaves out; {…} are settings of the data.
 SUGGESTED: dict[str, dict[str, str]] = {
