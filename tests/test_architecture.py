@@ -32,7 +32,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "decoding": {"errors", "settings"},
     "metrics": {"errors"},
     "pictures": {"errors"},
-    "interchange": {"data", "errors", "inputs", "models", "outputs", "tasks.wired", "whole_file"},
+    "interchange": {"data", "errors", "inputs", "kinds", "lineage", "models", "outputs", "tasks.wired", "whole_file"},
     "tasks": {
         "batches",
         "cache",

@@ -125,15 +125,15 @@ def writing_to(folder: Path) -> Iterator[None]:
         yield
     except OSError as error:
         raise DataError(
-            f"the token cache {folder} could not be written: {error.strerror or error}; "
+            f"the cache {folder} could not be written: {error.strerror or error}; "
             "make room there or point SEQWRIGHT_CACHE elsewhere"
         ) from error
 
 
-def kept_folder(key: str, write: Callable[[Path], None]) -> Path:
+def kept_folder(key: str, write: Callable[[Path], None], within: str = "tokens") -> Path:
     """The folder of the cache for a key: what `write` put into an empty one, `kept.json` last, now or earlier."""
     settled = hashlib.sha256(key.encode()).hexdigest()[:32]
-    folder = cache_folder() / "tokens" / settled
+    folder = cache_folder() / within / settled
     if not (folder / "kept.json").exists():
         aside = folder.with_name(f".{settled}.{os.getpid()}")
         shutil.rmtree(aside, ignore_errors=True)

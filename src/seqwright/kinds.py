@@ -4,7 +4,7 @@ Nothing here imports torch: classes are named and only loaded when asked for.
 """
 
 from importlib import import_module
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 from seqwright.errors import SettingError, nearest
 from seqwright.lineage import MODELS
@@ -17,6 +17,7 @@ class Kind(NamedTuple):
     thing: str
     settings: str
     task: str = ""
+    teachers: Literal["", "one", "several"] = ""  # of an objective: whom it can learn from
 
     def load(self, name: str) -> Any:
         """Something from the module."""
@@ -51,6 +52,7 @@ TASKS = {
         "text",
         {"input": "bpe", "model": "lstm", "objective": "next-token"},
         verbs=("generate", "score", "prompt"),
+        input="plain_text.PlainText",
         wiring="language.LanguageTask",
         shown=("bits_per_byte", "word_perplexity", "perplexity"),
     ),
@@ -124,10 +126,6 @@ TASKS = {
     ),
 }
 USUAL_DATA = "files"
-DISTILLED = {
-    "text-classification": "label-distillation",
-    "masked-language-modeling": "masked-token-distillation",
-}  # what is learnt from a teacher
 CARDS = "seqwright.data.cards"
 CHECKPOINT = ("seqwright.data.imported", "Checkpoint", "CheckpointSettings")
 TOKENIZERS = ("bpe", "unigram", "wordpiece", "words", "whitespace", "characters")
@@ -264,6 +262,7 @@ KINDS: dict[str, dict[str, tuple[Kind, ...]]] = {
                 "DistilledLabels",
                 "DistilledLabelsSettings",
                 "text-classification",
+                teachers="several",
             ),
         ),
         "masked-token-distillation": (
@@ -272,6 +271,7 @@ KINDS: dict[str, dict[str, tuple[Kind, ...]]] = {
                 "DistilledTokens",
                 "DistilledTokensSettings",
                 "masked-language-modeling",
+                teachers="one",
             ),
         ),
         "span": (Kind("seqwright.objectives.span", "Span", "SpanSettings", "question-answering"),),
@@ -280,6 +280,9 @@ KINDS: dict[str, dict[str, tuple[Kind, ...]]] = {
     "training": {"": (Kind("seqwright.training.settings", "", "TrainingSettings"),)},
     "decoding": {"": (Kind("seqwright.decoding.settings", "", "DecodingSettings"),)},
 }
+
+# The objective of each task by which it is learnt from a teacher.
+DISTILLED = {kind.task: name for name, rows in KINDS["objective"].items() for kind in rows if kind.teachers}
 
 # What a kind of data suggests for settings of [inputs] that a recipe leaves out; {…} are settings of the data.
 SUGGESTED: dict[str, dict[str, str]] = {
@@ -313,10 +316,23 @@ def family_of(task: str) -> str:
 def task_of(task: str) -> Any:
     """The wiring of a task."""
     row = TASKS[family_of(task)]
-    if row.input:
-        wired = import_module("seqwright.tasks.wired").Wired
-        return wired(_named("inputs", row.input), _named("outputs", row.output))
-    return _named("tasks", row.wiring)()
+    if row.wiring:
+        return _named("tasks", row.wiring)()
+    wired = import_module("seqwright.tasks.wired").Wired
+    return wired(_named("inputs", row.input), _named("outputs", row.output))
+
+
+def task_between(input: type, output: type | None) -> str:
+    """The task that reads this and predicts that, by their classes."""
+    names = [
+        "" if each is None else f"{each.__module__.rpartition('.')[2]}.{each.__name__}" for each in (input, output)
+    ]
+    return next(task for task, row in TASKS.items() if [row.input, row.output] == names)
+
+
+def imported_kind(task: str) -> str:
+    """The kind of data that stands for a model of a task that another program made."""
+    return next(name for name, kind in kinds_of("data", task).items() if kind[: len(CHECKPOINT)] == CHECKPOINT)
 
 
 def _named(room: str, name: str) -> Any:

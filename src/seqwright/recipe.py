@@ -239,7 +239,7 @@ def with_teachers(plain: dict[str, Any], teachers: Sequence[str]) -> dict[str, A
         raise SettingError(f"the recipe is for {task}, which cannot be distilled; {' and '.join(DISTILLED)} can")
     teacher, *others = teachers
     objective = {**plain.get("objective", {}), "kind": DISTILLED[task], "teacher": teacher}
-    if others and task != "text-classification":
+    if others and chosen("objective", DISTILLED[task], task).teachers == "one":
         raise SettingError(f"there are {len(teachers)} teachers, but for {task} there can be one; leave --with out")
     objective |= {"more_teachers": others} if others else {}
     inputs = {key: value for key, value in plain.get("input", {}).items() if key not in TOKENIZER_KEYS}

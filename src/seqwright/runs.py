@@ -324,8 +324,14 @@ def open_run(folder: str | Path, *, which: str = "best", notice: Callable[[str],
 
 
 def load(where: str | Path) -> Run:
-    """A run folder, opened for use: `load("runs/sst2")("A film to fall asleep in.").label`."""
-    return open_run(where)
+    """A run folder, opened for use: `load("runs/sst2")("A film to fall asleep in.").label`.
+
+    A folder that `transformers` wrote is converted once into the cache, by its content.
+    """
+    from seqwright.conversion import cached_run, is_hugging_face
+
+    folder = Path(where)
+    return open_run(cached_run(folder, warnings.warn) if is_hugging_face(folder) else folder)
 
 
 def _weights(

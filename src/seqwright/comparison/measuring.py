@@ -17,6 +17,7 @@ from torch import nn
 
 from seqwright.batches import Batches, Place
 from seqwright.comparison.flops import counted
+from seqwright.comparison.plan import rewrites
 from seqwright.data.examples import PartName
 from seqwright.devices import keep_freed_memory
 from seqwright.inputs import Given
@@ -201,7 +202,7 @@ def judged(job: Mapping[str, Any]) -> dict[str, Any]:
     part: PartName = job["part"] or ("test" if "test" in data.parts() else "valid")
     refuse_missing_part(data, part)
     found = {"part": part, "sha256": data.fingerprint(part), "parameters": sum(parameters(run.model) for run in runs)}
-    if job["task"] == "translation":
+    if rewrites(recipe):
         judgement = translated(recipe, runs, data, part, decoding)
     else:
         task, run = task_of(job["task"]), runs[0]

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from seqwright.comparison.plan import Plan, Row
+from seqwright.comparison.plan import Plan, Row, rewrites
 from seqwright.comparison.records import Records
 from seqwright.comparison.results import read_answers
 from seqwright.comparison.table import Table, spoken_score
@@ -46,7 +46,7 @@ def written_page(plan: Plan, found: dict[str, Any], table: Table) -> str:
     description = f"<p>{escaped(found['description'])}</p>" if found["description"] else ""
     notes = "".join(f"<li>{escaped(note)}</li>" for note in table.notes)
     parts = [description, _html(table), f'<ul class="notes">{notes}</ul>', _courses(plan, found)]
-    parts.append(_alignments(plan, found) if plan.task == "translation" else "")
+    parts.append(_alignments(plan, found) if rewrites(plan.rows[0].recipe) else "")
     return still_page(found["name"], "\n".join(part for part in parts if part), STYLE)
 
 

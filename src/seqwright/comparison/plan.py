@@ -7,10 +7,16 @@ from typing import Any, NamedTuple
 from seqwright.comparison.settings import Budget, ComparisonSettings, RowSettings, slug
 from seqwright.devices import cores
 from seqwright.errors import RunError, SettingError, UserError
+from seqwright.inputs.source_text import SourceTextSettings
 from seqwright.kinds import TASKS
 from seqwright.recipe import Recipe, flattened, recipe_from, validated, with_base, with_weights
 from seqwright.run_folders import changed_settings, resolved_of
 from seqwright.training.checkpoint import steps_on_disk
+
+
+def rewrites(recipe: Recipe) -> bool:
+    """Whether a text becomes another one: only then can several runs decode together, and alignments be drawn."""
+    return isinstance(recipe.input, SourceTextSettings)
 
 
 class Trial(NamedTuple):
@@ -117,7 +123,7 @@ def _ensemble(given: RowSettings, rows: Mapping[str, Row], settings: ComparisonS
     """One trial for each seed: of each member that of the same seed, or the only one it has."""
     members = [rows[name] for name in given.ensemble or ()]
     recipe = members[0].recipe
-    if recipe.family != "translation":
+    if not rewrites(recipe):
         raise SettingError(f"row '{given.title}': ensembles are for translation, and its members for {recipe.task}")
     seeds = settings.seeds if any(trial.trained for member in members for trial in member.trials) else (None,)
     trials = []

@@ -32,6 +32,7 @@ from seqwright.data.text import TextData
 from seqwright.devices import device_of
 from seqwright.errors import RunError, SettingError
 from seqwright.inputs.text import reads_pairs
+from seqwright.objectives.distilled_labels import DistilledLabelsSettings
 from seqwright.objectives.distilled_tokens import bucketed
 from seqwright.outputs import Targets, each_row
 from seqwright.recipe import Recipe
@@ -72,7 +73,7 @@ def taught(prepared: Prepared, recipe: Recipe, data: Any, inputs: Any, teachers:
     for teacher in teachers:
         if teacher.run is not None:
             refuse_misfit(recipe, inputs, teacher)
-    if recipe.task == "text-classification":
+    if isinstance(recipe.objective, DistilledLabelsSettings):
         return _taught_labels(prepared, recipe, data, inputs, teachers)
     (teacher,) = teachers
     return _taught_tokens(prepared, recipe, data, inputs, teacher)
@@ -91,7 +92,7 @@ def refuse_misfit(recipe: Recipe, inputs: Any, teacher: Teacher) -> None:
             f"the teacher {teacher.name} cuts text into other tokens than the student; set input.like to "
             f"{teacher.name}, or model.weights to a run with the same tokenizer"
         )
-    if recipe.task == "text-classification":
+    if isinstance(recipe.objective, DistilledLabelsSettings):
         if run.inputs.output.labels != inputs.output.labels:
             theirs, ours = (", ".join(some.output.labels) for some in (run.inputs, inputs))
             raise RunError(
@@ -200,7 +201,8 @@ class UnlabelledLines:
 
 def unlabelled_files(recipe: Recipe) -> list[Path]:
     """The files of texts without labels."""
-    files = recipe.objective.model_dump().get("unlabelled") or ()
+    own = recipe.objective
+    files = (isinstance(own, DistilledLabelsSettings) and own.unlabelled) or ()
     return [Path(name).expanduser() for name in ([files] if isinstance(files, str) else files)]
 
 

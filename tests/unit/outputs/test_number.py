@@ -15,7 +15,7 @@ from seqwright.data.labelled import LabelledFiles
 from seqwright.data.labelled_tables import Example
 from seqwright.errors import DataError, RunError
 from seqwright.inputs import Given
-from seqwright.interchange.recipes import UNKNOWN
+from seqwright.interchange.heads import UNKNOWN
 from seqwright.kinds import task_of
 from seqwright.models.headed import pooled_model
 from seqwright.objectives.rating import Rating
