@@ -42,7 +42,7 @@ TASKS = {
     "translation": TaskKind(
         "files",
         {"input": "bpe", "model": "transformer", "objective": "next-token"},
-        verbs=("translate", "align", "generate"),
+        verbs=("translate", "align", "summarize", "pronounce"),
         input="source_text.SourceTextInput",
         output="text.TextOutput",
         searched=True,
@@ -59,7 +59,7 @@ TASKS = {
     "instruction": TaskKind(
         "files",
         {"input": "bpe", "model": "gpt", "objective": "answer-only"},
-        verbs=("generate", "translate", "prompt"),
+        verbs=("reply", "prompt"),
         input="prompt.PromptInput",
         output="answer.AnswerOutput",
         searched=True,
@@ -82,7 +82,7 @@ TASKS = {
     "text-regression": TaskKind(
         "labelled",
         {"input": "bpe", "model": "lstm", "objective": "regression"},
-        verbs=("classify",),
+        verbs=("predict",),
         input="text.TextInput",
         output="number.NumberOutput",
     ),
@@ -119,7 +119,7 @@ TASKS = {
     "vector-to-text": TaskKind(
         "described",
         {"input": "characters", "model": "lstm", "objective": "next-token"},
-        verbs=("generate",),
+        verbs=("describe",),
         input="vector.VectorInput",
         output="description.DescriptionOutput",
         searched=True,

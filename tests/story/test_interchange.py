@@ -331,7 +331,7 @@ def test_pairs_come_back_as_pairs_and_others_can_be_called_so(
     inputs = open_run(Path("runs/theirs")).inputs
     assert (inputs.input.pairs, inputs.input.longest) == (True, 17 - 3)
     capsys.readouterr()
-    assert main(["classify", "runs/theirs", "the fox", "--second", "the dog"]) == 0
+    assert main(["classify", "runs/theirs", "the fox", "--text-pair", "the dog"]) == 0
     assert capsys.readouterr().out.split()[0] in {"no", "yes"}
     made_classifier(Path("single"), pairs=False)
     assert main(["export", "single", "theirs", "--to", "hf", "--yes"]) == 0

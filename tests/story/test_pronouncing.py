@@ -42,7 +42,7 @@ def _there(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_words_are_pronounced_as_they_are_typed(capsys: pytest.CaptureFixture[str]) -> None:
-    assert typed("translate", "runs/mine", "KAT", "bot") == 0
+    assert typed("pronounce", "runs/mine", "KAT", "bot") == 0
     assert capsys.readouterr().out.splitlines() == ["k ah t", "b ow t"]
 
 

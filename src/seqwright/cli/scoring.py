@@ -2,16 +2,16 @@
 
 import math
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
-from rich.console import Console
 from rich.text import Text
 
+from seqwright.cli.asking import Result, print_results
+from seqwright.cli.given import given_blocks, split_lines, without_blank
 from seqwright.cli.opening import opened_for
-from seqwright.cli.terminal import json_text, say
-from seqwright.cli.translating import asked, some_lines
-from seqwright.errors import DataError
+from seqwright.cli.options import Answers, Things
+from seqwright.cli.terminal import say
+from seqwright.inputs import Given
 from seqwright.metrics.language import Extent, extent, language_scores
 from seqwright.tasks.language import first_token
 from seqwright.tasks.writer import Surprise, Writer
@@ -20,32 +20,56 @@ MOST_BITS = 16.0  # from here on a token is shown as surprising as can be
 AT_ONCE = 64  # texts
 
 
-def score_texts(folder: Path, texts: list[str], file: Path | None, *, as_json: bool, which: str) -> None:
+def score_texts(things: Things, answers: Answers) -> None:
     """Print each text with its tokens coloured by surprisal, or as JSON; what all of them cost comes last."""
-    texts, file = asked("score", texts, file)
-    run = opened_for("score", folder, which)
-    writer = Writer(run.model, run.inputs, first=first_token(run.recipe, run.inputs))
-    console = Console(highlight=False, soft_wrap=True)
-    bits, tokens, unknown, read, blank = 0.0, 0, 0, Extent(), 0
-    for block in some_lines(texts, file):
-        some = [line for line in block if line.strip()]
-        blank += len(block) - len(some)
-        for surprise in _surprises(writer, some):
-            print(_json(surprise)) if as_json else console.print(coloured(surprise))
-            bits, tokens = bits + math.fsum(surprise.bits), tokens + len(surprise.bits)
+    blocks = given_blocks("score", split_lines(things.texts), things.file)
+    run = opened_for("score", things.run, answers.which)
+    bits, unknown, read = list[float](), 0, Extent()
+
+    def predict(examples: Given[str], first: int) -> Iterator[list[Result]]:
+        nonlocal unknown, read
+        for surprise in surprises(run, examples.examples):
+            bits.extend(surprise.bits)
             unknown, read = unknown + surprise.unknown, read.plus(extent(surprise.text))
-    if not tokens:
-        raise DataError("there is no text to score, only blank lines; give some")
-    if not as_json:
-        found = language_scores(bits * math.log(2), tokens, read)
+            yield [Result(coloured(surprise), _fields(surprise))]
+
+    print_results(ScoredInput(), without_blank("score", blocks), predict, as_json=answers.json)
+    if not answers.json:
+        found = language_scores(math.fsum(bits) * math.log(2), len(bits), read)
         say(
-            f"{tokens:,} tokens, {bits / tokens:.3f} bits each (perplexity {found['perplexity']:.2f}); "
-            f"{found['bits_per_character']:.3f} bits a character, {found['bits_per_byte']:.3f} a byte"
+            f"{len(bits):,} tokens, {math.fsum(bits) / len(bits):.3f} bits per token (perplexity "
+            f"{found['perplexity']:.2f}); {found['bits_per_character']:.3f} bits per character, "
+            f"{found['bits_per_byte']:.3f} per byte"
         )
-    if blank:
-        say(f"blank lines left out: {blank:,}")
     if unknown:
-        say(f"unknown tokens: {unknown:,}; the model need not say what stands there, so the bits flatter")
+        say(f"unknown tokens: {unknown:,}; the model need not predict what stands there: the bits are optimistic")
+
+
+def surprises(run: Any, texts: list[str]) -> Iterator[Surprise]:
+    """How surprising each token of each text is to a run's model."""
+    writer = Writer(run.model, run.inputs, first=first_token(run.recipe, run.inputs))
+    for first in range(0, len(texts), AT_ONCE):
+        yield from writer.surprises(texts[first : first + AT_ONCE])
+
+
+class ScoredInput:
+    """Texts as they are typed; whatever a vocabulary lacks is counted when they are read."""
+
+    def parse(self, given: str) -> str:
+        """The text."""
+        return given
+
+    def remarks(self, examples: Any, first: int = 0) -> list[str]:
+        """Nothing."""
+        return []
+
+    def blank_remarks(self, examples: Any, first: int = 0) -> list[str]:
+        """Nothing: blank lines are left out."""
+        return []
+
+    def example_fields(self, example: str) -> dict[str, Any]:
+        """The text."""
+        return {"text": example}
 
 
 def coloured(surprise: Surprise) -> Text:
@@ -56,17 +80,10 @@ def coloured(surprise: Surprise) -> Text:
         pale = round(255 * (1 - share))
         line.append(piece, style=f"rgb(0,0,0) on rgb(255,{pale},{pale})")
     mean = math.fsum(surprise.bits) / len(surprise.bits)
-    return line.append(f"  {mean:.2f} bits a token", style="dim")
+    return line.append(f"  {mean:.2f} bits per token", style="dim")
 
 
-def _surprises(writer: Writer, some: list[str]) -> Iterator[Surprise]:
-    for i in range(0, len(some), AT_ONCE):
-        yield from writer.surprises(some[i : i + AT_ONCE])
-
-
-def _json(surprise: Surprise) -> str:
-    tokens: list[dict[str, Any]] = [
-        {"token": piece, "bits": round(bits, 4)} for piece, bits in zip(surprise.pieces, surprise.bits, strict=True)
-    ]
-    total = math.fsum(surprise.bits)
-    return json_text({"text": surprise.text, "bits": round(total, 4), "tokens": tokens})
+def _fields(surprise: Surprise) -> dict[str, Any]:
+    pairs = zip(surprise.pieces, surprise.bits, strict=True)
+    tokens = [{"token": piece, "bits": round(bits, 4)} for piece, bits in pairs]
+    return {"bits": round(math.fsum(surprise.bits), 4), "tokens": tokens}

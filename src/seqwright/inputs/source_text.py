@@ -18,7 +18,9 @@ from seqwright.inputs import Examples, Room, Stacked
 from seqwright.inputs.saved import load_json, save_json
 from seqwright.inputs.spelling import TokenInput
 from seqwright.inputs.token_rows import dropping_rows
-from seqwright.inputs.tokenizers import Kind, Tokenizer, TokenizerSettings, tokenizer_of
+from seqwright.inputs.tokenizers import Kind, Tokenizer, TokenizerSettings, lacking, tokenizer_of
+
+MOST_TOKENS = 4096  # of a text; attention to a longer one needs gigabytes
 
 
 class SourceTextSettings(TokenizerSettings):
@@ -139,9 +141,29 @@ class SourceTextInput(PairInput):
         source_BS, source_real_BS = padded([np.append(row, self.tokenizer.end) for row in rows])
         return {"source_BS": source_BS, "source_real_BS": source_real_BS}
 
+    def parse(self, given: Any) -> Pair:
+        """A text; one that is far too long is refused."""
+        pair = super().parse(given)
+        tokens = len(self.tokenizer.encode([given])[0]) if len(given) > MOST_TOKENS else 0
+        if tokens > MOST_TOKENS:
+            raise DataError(f"it has {tokens:,} tokens, more than {MOST_TOKENS:,}; split it into sentences")
+        return pair
+
     def part_remarks(self, examples: Examples[Pair]) -> list[str]:
         """Letters that the vocabulary lacks."""
         return self.tokenizer.remarks((pair.source for pair in examples), f"sources of {examples.name}")
+
+    def remarks(self, examples: Examples[Pair], first: int = 0) -> list[str]:
+        """Texts that are longer than any in training, and what the vocabulary lacks."""
+        texts = [pair.source for pair in examples]
+        lengths = enumerate(map(len, self.tokenizer.encode(texts)), start=first + 1)
+        told = [
+            f"text {number:,} has {length:,} tokens; training had none longer than {self.longest}: do not trust the "
+            "result"
+            for number, length in lengths
+            if length > self.longest
+        ]
+        return told + lacking(self.tokenizer.unknown_parts(texts), then=", do not trust the lines they stand in")
 
     def sizes(self) -> dict[str, int]:
         """The vocabulary."""

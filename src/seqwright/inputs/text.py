@@ -131,7 +131,7 @@ class TextInput(TokenInput[Example, Ids]):
         if not tab and given.strip():
             raise DataError(
                 f"'{_short(given)}' is a single text, but the run learnt pairs: put a tab between its two texts, or "
-                "give the second with --second"
+                "give the other with --text-pair"
             )
         return Example(first, "", second)
 

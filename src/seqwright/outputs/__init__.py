@@ -71,11 +71,6 @@ class Output(ABC, Generic[ExampleT, BatchT, PredictionT]):
         return False
 
     @property
-    def ranks(self) -> bool:
-        """Whether a prediction has a best, a second best, …, to be shown as many as one asks for."""
-        return False
-
-    @property
     def lower_is_better(self) -> frozenset[str]:
         """Those of the scores that fall as a model gets better."""
         return frozenset({"loss"})

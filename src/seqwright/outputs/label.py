@@ -60,11 +60,6 @@ class LabelOutput(Output[HasLabel, Labelled, Classification]):
         return cls(class_counts(example.label for n, example in enumerate(train) if n in read and example.label))
 
     @property
-    def ranks(self) -> bool:
-        """The likeliest label, the next, …"""
-        return True
-
-    @property
     def labels(self) -> tuple[str, ...]:
         """The names of the labels, by their numbers."""
         return tuple(self.counts)

@@ -113,11 +113,6 @@ class SpanOutput(Output[Question, Asked, Answered]):
             )
         return cls(settings.answer, counts[False, False] > 0)
 
-    @property
-    def ranks(self) -> bool:
-        """There is a best answer, a second one, …"""
-        return True
-
     def encode(self, examples: Examples[Question], rows: Any, *, seed: int = 0) -> Targets:
         """The positions of the answer in each window; a question whose answer is lost is not learnt from."""
         placed = (rows.placed(np.array([number]))[0] for number in range(len(rows.context_M)))
