@@ -315,5 +315,5 @@ WINGS = {
     "forecasting": Wing(
         lambda a: np.array(a["series"]), lambda a: tuple(np.array(a["forecast"]).flatten().tolist()), _forecast
     ),
-    "vector-to-text": Wing(lambda a: a["given"], lambda a: (a["hypothesis"], a["score"]), _translated),
+    "vector-to-text": Wing(lambda a: a["input"], lambda a: (a["hypothesis"], a["score"]), _translated),
 }

@@ -77,8 +77,8 @@ class VectorInput(Input[GivenText, Codes]):
         return GivenText(text, "")
 
     def example_fields(self, example: GivenText) -> dict[str, Any]:
-        """What is given."""
-        return {"given": example.source}
+        """What is read."""
+        return {"input": example.source}
 
     def digest(self, example: GivenText) -> bytes:
         """Of what is given and the text: many texts may be written for one label."""

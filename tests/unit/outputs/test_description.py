@@ -87,7 +87,7 @@ def test_an_evaluation_is_what_can_be_computed_by_hand() -> None:
     said = ["cab", "abba", "abba", "abc"]
     assert [answer["hypothesis"] for answer in found.answers] == said
     assert [answer["reference"] for answer in found.answers] == ["cab", "abba", "abb", "acb"]
-    assert [answer["given"] for answer in found.answers] == ["B", "A", "A", "C"]
+    assert [answer["input"] for answer in found.answers] == ["B", "A", "A", "C"]
     assert found.scores["exact"] == 50
     # 4 + 5 tokens right; "abb" has its end wrong, "acb" its second and third letter.
     surprise, other = -math.log(SURE), -math.log((1 - SURE) / (inputs.tokenizer.size - 1))
