@@ -33,7 +33,10 @@ WORDS = ["the quick brown fox", "jumps over the lazy dog", "naïve café"] * 5
 TOKENS = torch.tensor([[2, 7, 1, 5, 31, 3], [2, 41, 3, 0, 0, 0], [2, 13, 3, 23, 3, 0]])
 REAL = torch.tensor([[1, 1, 1, 1, 1, 1], [1, 1, 1, 0, 0, 0], [1, 1, 1, 1, 1, 0]], dtype=torch.bool)
 SEGMENT = torch.tensor([[0, 0, 0, 0, 0, 0], [0, 0, 0, 0, 0, 0], [0, 0, 0, 1, 1, 0]])
-LABELS = {"id2label": {0: "bad", 1: "so so", 2: "good"}, "label2id": {"bad": 0, "so so": 1, "good": 2}}
+LABELS: dict[str, dict[Any, Any]] = {
+    "id2label": {0: "bad", 1: "so so", 2: "good"},
+    "label2id": {"bad": 0, "so so": 1, "good": 2},
+}
 ENCODER = {"hidden_size": 12, "num_attention_heads": 3, "num_hidden_layers": 2, "intermediate_size": 19}
 CONFIGS: dict[str, dict[str, Any]] = {
     "gpt2": {"n_embd": 12, "n_head": 3, "n_layer": 2, "n_positions": CONTEXT, "bos_token_id": 2, "eos_token_id": 3},
@@ -186,7 +189,7 @@ def test_a_folder_of_theirs_is_loaded_as_it_is(tmp_path: Path, monkeypatch: pyte
     tokens = [2, *run.inputs.tokenizer.encode(["the lazy dog"])[0].tolist(), 3]
     with torch.no_grad():
         expected_C = model(torch.tensor([tokens])).logits[0].softmax(-1)
-    assert found.label == list(LABELS["label2id"])[int(expected_C.argmax())]
+    assert found.label == LABELS["id2label"][int(expected_C.argmax())]
     assert found.probability == pytest.approx(float(expected_C.max()), abs=1e-4)
 
 

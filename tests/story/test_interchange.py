@@ -149,7 +149,7 @@ def test_a_conversion_that_fails_leaves_nothing_and_two_at_once_give_one_run(
     here: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("SEQWRIGHT_CACHE", str(here / "cache"))
-    real = conversion.write_run
+    real = write_run
 
     def dying(*given: Any) -> Any:
         real(*given)

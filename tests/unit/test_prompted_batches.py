@@ -8,7 +8,7 @@ import pytest
 import torch
 import torch.nn.functional as F
 
-from seqwright.batches.prompted import Marks, joined, prompted
+from seqwright.batches.prompted import Marks, joined_turns, prompted
 from seqwright.data.examples import Pair
 from seqwright.errors import RunError, SettingError
 from seqwright.inputs import Given, Room
@@ -22,7 +22,7 @@ MARKS = Marks(begin=2, task=12, end=3)
 
 
 def rows(*turns: tuple[list[int], list[int]]) -> Any:
-    return joined([(np.array(source), np.array(answer)) for source, answer in turns], MARKS)
+    return joined_turns([(np.array(source), np.array(answer)) for source, answer in turns], MARKS)
 
 
 def test_the_task_token_stands_between_a_text_and_its_answer() -> None:
@@ -96,7 +96,7 @@ def test_the_turns_of_a_row_stand_together_and_are_as_long_as_was_said() -> None
     for number, row in zip((6, 0, 3), taken, strict=True):
         pair = pairs[number]
         turns = [tuple(encode([shot.source, shot.target])) for shot in pair.shots]
-        wanted = joined([*turns, (encode([pair.source])[0], np.zeros(0, dtype=np.int64))], marks)
+        wanted = joined_turns([*turns, (encode([pair.source])[0], np.zeros(0, dtype=np.int64))], marks)
         assert row.tolist() == wanted.tolist()
         assert row[-1] == marks.task
     assert encoded.lengths(0)[[6, 0, 3]].tolist() == [[len(row)] for row in taken]

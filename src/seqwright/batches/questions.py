@@ -54,7 +54,7 @@ class PlacedTokens(NamedTuple):
         return (int(some[0]), int(some[-1])) if len(some) else None
 
 
-class Window(NamedTuple):
+class ContextWindow(NamedTuple):
     """A question, what stands behind it, and some tokens in a row of its context, which begin at the position `first`.
 
     `begin` is the number of the first of them in the context.
@@ -66,10 +66,10 @@ class Window(NamedTuple):
     begin: int = 0
 
 
-def window(question: Ids, context: PlacedTokens, begin: int = 0, count: int | None = None) -> Window:
+def window(question: Ids, context: PlacedTokens, begin: int = 0, count: int | None = None) -> ContextWindow:
     """A question with what stands behind it, and so many tokens of its context."""
     places = PlacedTokens(*(values[begin:][:count] for values in context))
-    return Window(np.concatenate((question, places.tokens)), len(question) + 1, places, begin)
+    return ContextWindow(np.concatenate((question, places.tokens)), len(question) + 1, places, begin)
 
 
 def window_starts(context: int, *, room: int, stride: int) -> list[int]:
@@ -78,7 +78,7 @@ def window_starts(context: int, *, room: int, stride: int) -> list[int]:
     return list(range(0, max(context - room, 0) + stride, stride))
 
 
-def stacked_windows(rows: Sequence[Window], *, begin: int, end: int) -> dict[str, Tensor]:
+def stacked_windows(rows: Sequence[ContextWindow], *, begin: int, end: int) -> dict[str, Tensor]:
     """Windows as the tensors of a batch, but for where the answer is."""
     input_BT, real_BT = padded([np.concatenate(([begin], row.tokens, [end])) for row in rows])
     place_T = torch.arange(input_BT.shape[1])
@@ -98,7 +98,7 @@ def stacked_windows(rows: Sequence[Window], *, begin: int, end: int) -> dict[str
     }
 
 
-class QuestionRows(Rows[Window]):
+class QuestionRows(Rows[ContextWindow]):
     """The windows of questions, cut from the tokens of questions and contexts when they are asked for.
 
     `context_M` is the number of each question's context; `contexts` are its tokens, where each begins and where it
@@ -133,7 +133,7 @@ class QuestionRows(Rows[Window]):
             PlacedTokens(*parts) for parts in zip(*(each.take(context_B, None) for each in self.contexts), strict=True)
         ]
 
-    def take(self, numbers: Numbers, epoch: int | None) -> list[Window]:
+    def take(self, numbers: Numbers, epoch: int | None) -> list[ContextWindow]:
         """Some windows."""
         number_B = self.example_N[numbers]
         columns = (self.begin_N[numbers].tolist(), self.count_N[numbers].tolist())
@@ -157,7 +157,7 @@ class AnswerRows(Rows[tuple[int, int]]):
         return [position_in(row, (first, last)) for row, (first, last) in zip(windows, answers, strict=True)]
 
 
-def position_in(row: Window, answer: tuple[int, int]) -> tuple[int, int]:
+def position_in(row: ContextWindow, answer: tuple[int, int]) -> tuple[int, int]:
     """The positions in a window of an answer's first and last token in the context; 0 and 0 where it is not whole."""
     first, last = (token - row.begin for token in answer)
     return (row.first + first, row.first + last) if first >= 0 and last < len(row.places.tokens) else (0, 0)

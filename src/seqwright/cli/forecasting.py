@@ -19,7 +19,7 @@ from seqwright.errors import SettingError
 from seqwright.inputs import Given
 from seqwright.outputs.values import iterated
 from seqwright.pictures import save
-from seqwright.pictures.forecasts import Panel, forecast_picture
+from seqwright.pictures.forecasts import ForecastPanel, forecast_picture
 from seqwright.runs import Run, data_of
 from seqwright.tasks import Evaluation
 from seqwright.tasks.wired import Wires
@@ -91,7 +91,7 @@ def _print(ending: Ending, values_NC: Any, *, as_json: bool) -> None:
 # ---------------------------------------------------------------------------------------------------- pictures
 
 
-def _panels(run: Run, ending: Ending, values_NC: Any, steps: int) -> list[Panel]:
+def _panels(run: Run, ending: Ending, values_NC: Any, steps: int) -> list[ForecastPanel]:
     """A panel for each column: its past, the forecast, and the simple ones beside it."""
     past_BTC, output = ending.values_TC[None], run.inputs.output
     simple = {name: iterated(once, past_BTC, steps, history=output.history) for name, once in output.simple().items()}
@@ -99,7 +99,7 @@ def _panels(run: Run, ending: Ending, values_NC: Any, steps: int) -> list[Panel]
         say(f"the first {MOST_PANELS} of {len(ending.columns)} columns are drawn")
     times = () if ending.rhythm is None else (str(_when(ending, 1)), str(_when(ending, steps)))
     return [
-        Panel(
+        ForecastPanel(
             column,
             ending.values_TC[:, channel].tolist(),
             (),

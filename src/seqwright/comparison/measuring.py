@@ -16,7 +16,7 @@ import torch
 from torch import nn
 
 from seqwright.batches import Batches, Place
-from seqwright.comparison.flops import counted
+from seqwright.comparison.flops import flops_of
 from seqwright.comparison.plan import rewrites
 from seqwright.data.examples import PartName
 from seqwright.devices import keep_freed_memory
@@ -53,7 +53,7 @@ SAMPLED = 200  # batches whose tokens are counted
 COUNTED = 8  # batches whose operations are counted
 
 
-def measured(resolved: Mapping[str, Any], *, timed: bool) -> dict[str, Any]:
+def measured_recipe(resolved: Mapping[str, Any], *, timed: bool) -> dict[str, Any]:
     """Size, tokens a step, operations a token and, if `timed`, the pace of a recipe, from real batches."""
     recipe = recipe_from(dict(resolved))
     set_up_cpu(recipe)
@@ -67,22 +67,22 @@ def measured(resolved: Mapping[str, Any], *, timed: bool) -> dict[str, Any]:
     found: dict[str, Any] = {"parameters": parameters(model), "descends": descends}
     if not descends:
         return found
-    tokens, places = tokens_of(batches), spread(batches, COUNTED)
+    tokens, places = mean_tokens(batches), even_places(batches, COUNTED)
     found |= {"flops_per_token": flops_per_token(model, objective_of(recipe), batches, places)}
     found |= {"steps_in_epochs": expected_steps(recipe.training, batches)}
     found |= {"tokens_per_step": tokens * recipe.training.accumulate}
     return found | ({"seconds_per_step": _pace(recipe, model.to(device), batches)} if timed else {})
 
 
-def spread(batches: Batches[Any], most: int) -> list[Place]:
+def even_places(batches: Batches[Any], most: int) -> list[Place]:
     """Places evenly spread over the first epoch."""
     count = batches.in_epoch(0)
     return [Place(0, int(index)) for index in np.unique(np.linspace(0, count - 1, min(most, count)).round())]
 
 
-def tokens_of(batches: Batches[Any]) -> float:
+def mean_tokens(batches: Batches[Any]) -> float:
     """The mean number of real tokens in a batch."""
-    return float(np.mean([batches.at(place).tokens for place in spread(batches, SAMPLED)]))
+    return float(np.mean([batches.at(place).tokens for place in even_places(batches, SAMPLED)]))
 
 
 def flops_per_token(model: nn.Module, objective: Any, batches: Batches[Any], places: list[Place]) -> float:
@@ -97,7 +97,7 @@ def flops_per_token(model: nn.Module, objective: Any, batches: Batches[Any], pla
             loss, _ = objective(model, batch, objective.start(model, batch))
             loss.total(objective.counts(batch)).backward()
 
-        flops, tokens = flops + counted(step), tokens + batch.tokens
+        flops, tokens = flops + flops_of(step), tokens + batch.tokens
     model.zero_grad(set_to_none=True)
     return flops / tokens
 
@@ -192,7 +192,7 @@ def speaking() -> Reporter:
 # ---------------------------------------------------------------------------------------------------- judging
 
 
-def judged(job: Mapping[str, Any]) -> dict[str, Any]:
+def evaluated_runs(job: Mapping[str, Any]) -> dict[str, Any]:
     """The scores of a run, or of several together, on a part; what they said to each example goes to a file."""
     keep_freed_memory()
     runs = [open_run(folder) for folder in job["folders"]]
@@ -203,11 +203,11 @@ def judged(job: Mapping[str, Any]) -> dict[str, Any]:
     refuse_missing_part(data, part)
     found = {"part": part, "sha256": data.fingerprint(part), "parameters": sum(parameters(run.model) for run in runs)}
     if rewrites(recipe):
-        judgement = translated(recipe, runs, data, part, decoding)
+        judgement = evaluated_together(recipe, runs, data, part, decoding)
     else:
         task, run = task_of(job["task"]), runs[0]
         result = task.evaluated(recipe, data, run.inputs, run.model, part, decoding)
-        judgement = Judgement(result.scores, result.signatures, result.answers, {})
+        judgement = RunScores(result.scores, result.signatures, result.answers, {})
     if len(runs) == 1:
         found["training"] = costs(runs[0].folder)
     with Path(job["answers"]).open("w", encoding="utf-8") as file:
@@ -216,7 +216,7 @@ def judged(job: Mapping[str, Any]) -> dict[str, Any]:
     return {**found, **told, **judgement.speed}
 
 
-class Judgement(NamedTuple):
+class RunScores(NamedTuple):
     """Scores, how they were made, what was said to each example, and how fast."""
 
     scores: dict[str, float]
@@ -225,7 +225,7 @@ class Judgement(NamedTuple):
     speed: dict[str, Any]
 
 
-def translated(recipe: Recipe, runs: list[Run], data: Any, part: PartName, decoding: Any) -> Judgement:
+def evaluated_together(recipe: Recipe, runs: list[Run], data: Any, part: PartName, decoding: Any) -> RunScores:
     """A part translated by one run, or by several together.
 
     What the wanted texts cost is told by the word and by the byte, ends included, whatever the tokens are.
@@ -240,7 +240,7 @@ def translated(recipe: Recipe, runs: list[Run], data: Any, part: PartName, decod
     batches = whole_batches([run.inputs for run in runs], pairs, recipe.training.tokens)
     costs = language_scores(-wires.output.log_probability(model, batches)[0], 1, whole)
     answers = zip(pairs, found, strict=True)
-    return Judgement(
+    return RunScores(
         scores=wires.output.scores(found, pairs) | {name: costs[name] for name in ("word_perplexity", "bits_per_byte")},
         signatures={
             **wires.output.report(found, pairs).signatures,

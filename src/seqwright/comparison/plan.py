@@ -29,7 +29,7 @@ class Trial(NamedTuple):
     trained: bool  # whether it is this comparison that trains it
 
 
-class Row(NamedTuple):
+class ComparisonRow(NamedTuple):
     """A row of the table, with one trial for each seed."""
 
     name: str
@@ -47,7 +47,7 @@ class Plan(NamedTuple):
 
     settings: ComparisonSettings
     folder: Path
-    rows: tuple[Row, ...]
+    rows: tuple[ComparisonRow, ...]
     decoding: Any
     threads: int
 
@@ -73,7 +73,7 @@ def planned(settings: ComparisonSettings, where: Path, runs: Path = Path("runs")
     if (folder / "resolved.toml").is_file():
         raise SettingError(f"{folder} is a run; give the comparison in {where} another name, as in name = 'which-one'")
     threads = settings.threads or cores()
-    rows: dict[str, Row] = {}
+    rows: dict[str, ComparisonRow] = {}
     for given in settings.rows:
         try:
             if given.recipe is not None:
@@ -91,7 +91,9 @@ def planned(settings: ComparisonSettings, where: Path, runs: Path = Path("runs")
     return Plan(settings, folder, ordered, validated("decoding", settings.decoding, task), threads)
 
 
-def _trained(settings: ComparisonSettings, given: RowSettings, where: Path, folder: Path, threads: int) -> Row:
+def _trained(
+    settings: ComparisonSettings, given: RowSettings, where: Path, folder: Path, threads: int
+) -> ComparisonRow:
     trials = []
     for seed in settings.seeds:
         name = f"{slug(given.title)}-seed-{seed}"
@@ -107,19 +109,19 @@ def _trained(settings: ComparisonSettings, given: RowSettings, where: Path, fold
         if recipe.taught:
             raise SettingError("it has a teacher, whom no comparison asks; distil it first and give its folder as run")
         trials.append(Trial(name, seed, recipe, (folder / name,), True))
-    return Row(given.title, tuple(trials))
+    return ComparisonRow(given.title, tuple(trials))
 
 
-def _opened(settings: ComparisonSettings, given: RowSettings) -> Row:
+def _opened(settings: ComparisonSettings, given: RowSettings) -> ComparisonRow:
     run = Path(str(given.run)).expanduser()
     plain = resolved_of(run)
     plain.pop("sha256", None)
     data = settings.data if "kind" in settings.data else {**plain["data"], **settings.data}
     recipe = recipe_from({**plain, "data": data}, name=run.name)
-    return Row(given.title, (Trial(slug(given.title), None, recipe, (run,), False),))
+    return ComparisonRow(given.title, (Trial(slug(given.title), None, recipe, (run,), False),))
 
 
-def _ensemble(given: RowSettings, rows: Mapping[str, Row], settings: ComparisonSettings) -> Row:
+def _ensemble(given: RowSettings, rows: Mapping[str, ComparisonRow], settings: ComparisonSettings) -> ComparisonRow:
     """One trial for each seed: of each member that of the same seed, or the only one it has."""
     members = [rows[name] for name in given.ensemble or ()]
     recipe = members[0].recipe
@@ -132,10 +134,10 @@ def _ensemble(given: RowSettings, rows: Mapping[str, Row], settings: ComparisonS
         name = slug(given.title) + ("" if seed is None else f"-seed-{seed}")
         folders = tuple(trial.folders[0] for trial in chosen)
         trials.append(Trial(name, seed, recipe, folders, False))
-    return Row(given.title, tuple(trials), tuple(given.ensemble or ()))
+    return ComparisonRow(given.title, tuple(trials), tuple(given.ensemble or ()))
 
 
-def _refuse_unlike(rows: tuple[Row, ...], where: Path) -> None:
+def _refuse_unlike(rows: tuple[ComparisonRow, ...], where: Path) -> None:
     """Rows of different tasks, of different data, or whose texts are scored differently."""
     first = rows[0]
     for row in rows[1:]:

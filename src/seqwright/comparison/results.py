@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from seqwright import __version__
-from seqwright.comparison.plan import Plan, Row
+from seqwright.comparison.plan import ComparisonRow, Plan
 from seqwright.comparison.records import Found, Records
 from seqwright.comparison.stages import Outcome
 from seqwright.kinds import TASKS
@@ -78,7 +78,9 @@ def shown_scores(task: str, scores: dict[str, float]) -> list[str]:
     return [name for name in scores if name not in UNSEEN][:MOST_SHOWN]
 
 
-def _row(plan: Plan, outcome: Outcome, row: Row, judged: list[Found], sure: dict[str, Confidence]) -> dict[str, Any]:
+def _row(
+    plan: Plan, outcome: Outcome, row: ComparisonRow, judged: list[Found], sure: dict[str, Confidence]
+) -> dict[str, Any]:
     names = judged[0]["scores"]
     scores = {name: _over([found["scores"][name] for found in judged]) for name in names}
     for name, given in sure.items():
@@ -106,7 +108,7 @@ def _over(values: list[float]) -> dict[str, Any]:
 
 
 def _costs(
-    plan: Plan, outcome: Outcome, row: Row, judged: list[Found], wanted: Sequence[str]
+    plan: Plan, outcome: Outcome, row: ComparisonRow, judged: list[Found], wanted: Sequence[str]
 ) -> dict[str, list[float]]:
     """What each trial of a row took, as far as it is known of all of them."""
     each = [_cost(plan, outcome, row, number) for number in range(len(row.trials))]
@@ -116,7 +118,7 @@ def _costs(
     return {name: [cost[name] for cost in each] for name in wanted if all(name in cost for cost in each)}
 
 
-def _cost(plan: Plan, outcome: Outcome, row: Row, number: int) -> dict[str, float]:
+def _cost(plan: Plan, outcome: Outcome, row: ComparisonRow, number: int) -> dict[str, float]:
     """What training a trial took; an ensemble took what its members took together."""
     if row.members:
         members = [each for each in plan.rows if each.name in row.members]
@@ -142,7 +144,7 @@ def _cost(plan: Plan, outcome: Outcome, row: Row, number: int) -> dict[str, floa
 
 
 def confidence(
-    plan: Plan, rows: list[Row], judged: dict[str, list[Found]], records: Records, decisive: str
+    plan: Plan, rows: list[ComparisonRow], judged: dict[str, list[Found]], records: Records, decisive: str
 ) -> dict[str, dict[str, Confidence]]:
     """How sure the scores of the first seed are, and whether they differ from the baseline's."""
     first = sorted(rows, key=lambda row: row.name != plan.baseline)

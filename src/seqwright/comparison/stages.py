@@ -11,7 +11,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from seqwright.comparison.plan import Plan, Row, Trial, refuse_another_beginning, steps_left, with_budget
+from seqwright.comparison.plan import ComparisonRow, Plan, Trial, refuse_another_beginning, steps_left, with_budget
 from seqwright.comparison.records import Found, Records
 from seqwright.errors import UserError
 from seqwright.recipe import Recipe
@@ -31,7 +31,7 @@ class TrialProgress(NamedTuple):
     """What there is of a trial: the recipe it is trained by, what was found, and how long it will still take."""
 
     trial: Trial
-    row: Row
+    row: ComparisonRow
     recipe: Recipe
     measured: Found
     steps: int  # that are left
@@ -82,12 +82,12 @@ class Stages:
     def _failures(self) -> dict[str, str]:
         return self.outcome.failures
 
-    def _row(self, trial: Trial) -> Row:
+    def _row(self, trial: Trial) -> ComparisonRow:
         return next(row for row in self.plan.rows if trial in row.trials)
 
     # ------------------------------------------------------------------------------------------------ measured
 
-    def _measure(self, row: Row, title: str) -> None:
+    def _measure(self, row: ComparisonRow, title: str) -> None:
         trial = row.trials[0]
         resolved = trial.recipe.resolved()
         made_by = {**resolved, "timed": trial.trained}

@@ -14,32 +14,32 @@ HUGE = 1e5  # from where on a score is told in powers of ten
 FRACTIONS = {"loss", "bits_per_byte", "bits_per_character", "mse", "mae", "mase"}  # small numbers
 
 
-class Cell(NamedTuple):
+class TableCell(NamedTuple):
     """What stands in a place of the table, and whether no other row is better."""
 
     text: str
     best: bool = False
 
 
-class Table(NamedTuple):
+class ComparisonTable(NamedTuple):
     """Titles, rows of cells, the number of columns before those that say what a row cost, and the sentences below."""
 
     titles: list[str]
-    rows: list[list[Cell]]
+    rows: list[list[TableCell]]
     judging: int
     notes: list[str]
 
 
-def tabled(found: dict[str, Any]) -> Table:
+def tabled(found: dict[str, Any]) -> ComparisonTable:
     """The table of what was found."""
-    columns: dict[str, list[Cell]] = {"": [Cell(row["name"]) for row in found["rows"]]}
+    columns: dict[str, list[TableCell]] = {"": [TableCell(row["name"]) for row in found["rows"]]}
     for number, name in enumerate(found["shown"]):
         arrow = "↓" if name in found["lower_is_better"] else "↑"
         columns[f"{spoken_score(name)} {arrow}"] = _score_cells(found, name)
         if number == 0:
             columns |= _confidence_columns(found, name)
     judging = len(_filled(columns))
-    columns["parameters"] = [Cell(magnitude(row["parameters"])) for row in found["rows"]]
+    columns["parameters"] = [TableCell(magnitude(row["parameters"])) for row in found["rows"]]
     columns["training FLOPs"] = _cells(found, "training", "flops", scientific)
     columns["training time"] = _cells(found, "cost", "training_seconds", duration)
     columns["tokens/s training"] = _cells(found, "cost", "tokens_per_second", thousands)
@@ -48,38 +48,38 @@ def tabled(found: dict[str, Any]) -> Table:
     columns["energy"] = _cells(found, "cost", "energy_wh", _watt_hours)
     kept = _filled(columns)
     rows = [list(cells) for cells in zip(*kept.values(), strict=True)]
-    return Table(list(kept), rows, judging, notes(found))
+    return ComparisonTable(list(kept), rows, judging, notes(found))
 
 
-def _filled(columns: dict[str, list[Cell]]) -> dict[str, list[Cell]]:
+def _filled(columns: dict[str, list[TableCell]]) -> dict[str, list[TableCell]]:
     """The columns in which anything stands."""
     return {title: cells for title, cells in columns.items() if any(cell.text != NOTHING for cell in cells)}
 
 
-def _score_cells(found: dict[str, Any], name: str) -> list[Cell]:
+def _score_cells(found: dict[str, Any], name: str) -> list[TableCell]:
     scores = [row["scores"][name] for row in found["rows"]]
     means = [score["mean"] for score in scores]
     best, worst = sorted((min(means), max(means)), reverse=name not in found["lower_is_better"])
-    return [Cell(spread(score, name), score["mean"] == best != worst) for score in scores]
+    return [TableCell(mean_and_deviation(score, name), score["mean"] == best != worst) for score in scores]
 
 
-def _confidence_columns(found: dict[str, Any], name: str) -> dict[str, list[Cell]]:
+def _confidence_columns(found: dict[str, Any], name: str) -> dict[str, list[TableCell]]:
     scores = [row["scores"][name] for row in found["rows"]]
     ps = [score.get("p") for score in scores]
     return {
         "95 %": [
-            Cell(f"±{score['interval']:.{decimals(score['mean'], name)}f}" if "interval" in score else NOTHING)
+            TableCell(f"±{score['interval']:.{decimals(score['mean'], name)}f}" if "interval" in score else NOTHING)
             for score in scores
         ],
-        "p": [Cell(NOTHING if p is None else f"{p:.3f}") for p in ps],
+        "p": [TableCell(NOTHING if p is None else f"{p:.3f}") for p in ps],
     }
 
 
-def _cells(found: dict[str, Any], group: str, name: str, form: Callable[[float], str]) -> list[Cell]:
-    return [Cell(form(row[group][name]["mean"]) if name in row[group] else NOTHING) for row in found["rows"]]
+def _cells(found: dict[str, Any], group: str, name: str, form: Callable[[float], str]) -> list[TableCell]:
+    return [TableCell(form(row[group][name]["mean"]) if name in row[group] else NOTHING) for row in found["rows"]]
 
 
-def spread(value: dict[str, Any], name: str) -> str:
+def mean_and_deviation(value: dict[str, Any], name: str) -> str:
     """A score: `28.31`, or of several seeds `28.31 ± 0.20`."""
     mean, deviation, digits = value["mean"], value["deviation"], decimals(value["mean"], name)
     form = ".4g" if abs(mean) >= HUGE else f".{digits}f"
@@ -197,7 +197,7 @@ def _budget(found: dict[str, Any]) -> str:
             return "Each row was trained as its recipe says."
 
 
-def markdown(found: dict[str, Any], table: Table) -> str:
+def markdown(found: dict[str, Any], table: ComparisonTable) -> str:
     """The table as Markdown."""
     lines = [f"# {found['name']}", "", *([found["description"], ""] if found["description"] else [])]
     lines += ["| " + " | ".join(_escaped(title) for title in table.titles) + " |"]

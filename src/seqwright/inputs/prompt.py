@@ -14,7 +14,7 @@ import numpy as np
 from pydantic import Field
 
 from seqwright.batches import Ids, Numbers, Rows, padded
-from seqwright.batches.prompted import Marks, joined
+from seqwright.batches.prompted import Marks, joined_turns
 from seqwright.data.examples import Pair
 from seqwright.inputs import Examples, Room, Stacked
 from seqwright.inputs.saved import load_json, save_json
@@ -65,7 +65,7 @@ class PromptRows(Rows[Ids]):
     def _row(self, places: Numbers) -> Ids:
         texts = [text[: self.longest] for text in self.texts.take(places, None)]
         turns = [*zip(texts[:-1:2], texts[1::2], strict=True), (texts[-1], texts[-1][:0])]
-        return joined(turns, self.marks)
+        return joined_turns(turns, self.marks)
 
 
 @dataclass(frozen=True)

@@ -15,7 +15,7 @@ from seqwright.interchange.heads import (
     SequenceClassification,
     TokenClassification,
 )
-from seqwright.interchange.names import Names, TensorRow, layer, single
+from seqwright.interchange.names import TensorNames, TensorRow, layer, single
 
 Rows = tuple[TensorRow, ...]
 
@@ -34,9 +34,9 @@ class Family(NamedTuple):
     bare: str  # how a body without a head is called there
     head_dropouts: tuple[str, ...] = ()  # the settings there for the share that is dropped before the output
 
-    def names(self, head: Head) -> Names:
+    def names(self, head: Head) -> TensorNames:
         """The tensors of the body and a head."""
-        return Names(self.body + head.rows, head.copies, self.useless)
+        return TensorNames(self.body + head.rows, head.copies, self.useless)
 
     def head_of(self, architecture: str | None) -> Head | None:
         """The head of what is called so there; of a bare body, or where nothing is said, the first."""

@@ -19,7 +19,7 @@ from seqwright.inputs.sentences import SentencesInput
 from seqwright.inputs.text import TextInput
 from seqwright.inputs.tokenizers import Tokenizer
 from seqwright.inputs.words import WordsInput
-from seqwright.interchange.names import Names, TensorRow
+from seqwright.interchange.names import TensorNames, TensorRow
 from seqwright.kinds import imported_kind, task_between, usual_kind
 from seqwright.outputs.label import LabelOutput
 from seqwright.outputs.masked import MaskedOutput
@@ -37,7 +37,7 @@ class Pretrained(NamedTuple):
     """What was read from a folder: the head, our settings of the model, its tensors by their names there."""
 
     head: "Head"
-    names: Names
+    names: TensorNames
     settings: dict[str, Any]
     labels: list[str]  # of a classifier or a tagger
     pairs: bool  # whether what is read are two texts, as far as the config says it

@@ -44,7 +44,7 @@ def _parts(layers: str | Sequence[str], part: str) -> tuple[str, ...]:
     return tuple(f"{name}.{part}" for name in ([layers] if isinstance(layers, str) else layers))
 
 
-class Names(NamedTuple):
+class TensorNames(NamedTuple):
     """All names of a kind of model: the rows, tensors of theirs that repeat another, and those that hold nothing."""
 
     rows: tuple[TensorRow, ...]

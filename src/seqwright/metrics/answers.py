@@ -22,7 +22,7 @@ def normalised(answer: str) -> str:
     return " ".join(_ARTICLES.sub(" ", answer.lower().translate(_PUNCTUATION)).split())
 
 
-def exact_match(said: str, right: str) -> bool:
+def same_answer(said: str, right: str) -> bool:
     """Whether two answers are the same once both are normalised."""
     return normalised(said) == normalised(right)
 
@@ -41,7 +41,7 @@ def acceptable(right: Sequence[str]) -> list[str]:
     return [answer for answer in right if normalised(answer)] or [""]
 
 
-class Score(NamedTuple):
+class AnswerScore(NamedTuple):
     """How good one answer is."""
 
     exact: bool
@@ -49,11 +49,11 @@ class Score(NamedTuple):
     answerable: bool
 
 
-def score_of(said: str, right: Sequence[str]) -> Score:
+def score_of(said: str, right: Sequence[str]) -> AnswerScore:
     """An answer, "" to say that there is none, beside all that would be right."""
     known = acceptable(right)
-    return Score(
-        any(exact_match(said, answer) for answer in known),
+    return AnswerScore(
+        any(same_answer(said, answer) for answer in known),
         max(overlap_f1(said, answer) for answer in known),
         any(known),
     )
@@ -102,7 +102,7 @@ def best_threshold(said: Sequence[str], margin: Sequence[float], right: Sequence
     return Threshold(threshold, 100 * best / max(len(said), 1))
 
 
-def _means(scores: Sequence[Score], before: str) -> dict[str, float]:
+def _means(scores: Sequence[AnswerScore], before: str) -> dict[str, float]:
     return {
         f"{before}exact": 100 * sum(score.exact for score in scores) / len(scores),
         f"{before}f1": 100 * sum(score.f1 for score in scores) / len(scores),

@@ -5,12 +5,12 @@ It is imported where it is used: it brings the Porter stemmer of NLTK, which tak
 
 from collections.abc import Sequence
 
-from seqwright.metrics.text import Score, check_counts
+from seqwright.metrics.text import TextScore, check_counts
 
 NAMES = {"rouge_1": "rouge1", "rouge_2": "rouge2", "rouge_l": "rougeL"}  # ours, and the library's
 
 
-def rouge(hypotheses: Sequence[str], references: Sequence[str]) -> dict[str, Score]:
+def rouge(hypotheses: Sequence[str], references: Sequence[str]) -> dict[str, TextScore]:
     """The mean over all texts of the F-scores of single words, of pairs of words, and of the longest common row.
 
     Words are lower-cased and stemmed; what is neither a letter a-z nor a digit separates them.
@@ -24,6 +24,6 @@ def rouge(hypotheses: Sequence[str], references: Sequence[str]) -> dict[str, Sco
     found = [scorer.score(reference, said) for said, reference in zip(hypotheses, references, strict=True)]
     signature = f"F1|nrefs:1|case:lc|stemmer:porter|mean|rouge-score:{version('rouge-score')}"
     return {
-        ours: Score(100 * sum(score[theirs].fmeasure for score in found) / len(found), signature)
+        ours: TextScore(100 * sum(score[theirs].fmeasure for score in found) / len(found), signature)
         for ours, theirs in NAMES.items()
     }

@@ -56,7 +56,7 @@ def entities(tags: Sequence[str]) -> list[Entity]:
     return found
 
 
-class Found(NamedTuple):
+class EntityCounts(NamedTuple):
     """How many entities were said, how many there are, and how many were said rightly; the scores from 0 to 100."""
 
     right: int
@@ -79,7 +79,7 @@ class Found(NamedTuple):
         return _percent(2 * self.right, self.said + self.true)
 
 
-def entity_counts(said: Sequence[Sequence[str]], true: Sequence[Sequence[str]]) -> dict[str, Found]:
+def entity_counts(said: Sequence[Sequence[str]], true: Sequence[Sequence[str]]) -> dict[str, EntityCounts]:
     """What was found of each type of entity, by the alphabet; `said` and `true` have the tags of each sentence."""
     if [len(tags) for tags in said] != [len(tags) for tags in true]:
         raise DataError("the sentences have other numbers of tags than were said; give one for each word")
@@ -89,12 +89,12 @@ def entity_counts(said: Sequence[Sequence[str]], true: Sequence[Sequence[str]]) 
         counts.update(("true", entity.kind) for entity in truth)
         counts.update(("right", entity.kind) for entity in set(answer) & set(truth))
     kinds = sorted({kind for _, kind in counts})
-    return {kind: Found(*(counts[name, kind] for name in Found._fields)) for kind in kinds}
+    return {kind: EntityCounts(*(counts[name, kind] for name in EntityCounts._fields)) for kind in kinds}
 
 
-def together(counts: Iterable[Found]) -> Found:
+def together(counts: Iterable[EntityCounts]) -> EntityCounts:
     """Entities of all types as one, what conlleval calls overall."""
-    return Found(*map(sum, zip(*counts, strict=True))) if (counts := list(counts)) else Found(0, 0, 0)
+    return EntityCounts(*map(sum, zip(*counts, strict=True))) if (counts := list(counts)) else EntityCounts(0, 0, 0)
 
 
 def _percent(part: int, whole: int) -> float:

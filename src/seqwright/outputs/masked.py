@@ -17,7 +17,7 @@ from torch import Tensor, nn
 
 from seqwright.batches import Batches, Ids, Rows, padded
 from seqwright.batches.masked import Masked, MaskedRows
-from seqwright.batches.masks import Hidden, Masks, TokenMasks, WordMasks
+from seqwright.batches.masks import MaskedText, Masks, TokenMasks, WordMasks
 from seqwright.devices import device_of
 from seqwright.errors import RunError
 from seqwright.inputs import Examples, Input, Stacked
@@ -97,7 +97,7 @@ class MaskedOutput(Output[str, Masked, list[FoundTokens]]):
         """Also where nothing is learnt words are masked, the same ones each time, unless a user masked some."""
         return super().batches(rows, targets or self._targets(rows), input, tokens=tokens, seed=seed)
 
-    def collate(self, stacked: Stacked, targets: Sequence[Hidden] | None) -> Masked:
+    def collate(self, stacked: Stacked, targets: Sequence[MaskedText] | None) -> Masked:
         """What is read with some words masked; without targets, as it is."""
         target_BT = stacked["input_BT"]
         if targets is None:

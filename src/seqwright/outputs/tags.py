@@ -23,7 +23,7 @@ from seqwright.errors import DataError, nearest
 from seqwright.inputs import Examples, Input, Stacked
 from seqwright.inputs.saved import load_json, save_json
 from seqwright.metrics.labels import Counts, accuracy, confusion, macro_f1
-from seqwright.metrics.tags import OUTSIDE, Found, entities, entity_counts, mark_entities, parted, together
+from seqwright.metrics.tags import OUTSIDE, EntityCounts, entities, entity_counts, mark_entities, parted, together
 from seqwright.outputs import Baselines, Output, Picture, Report, Targets, each_row
 from seqwright.outputs.linear import NOT_HERE
 from seqwright.outputs.most_frequent import MostFrequentTag
@@ -158,7 +158,7 @@ class TagsOutput(Output[Sentence, Tagged, Tagging]):
             found = entity_counts(said, true)
         else:
             columns = (np.diag(counts_CC).tolist(), counts_CC.sum(0).tolist(), counts_CC.sum(1).tolist())
-            found = {tag: Found(*counts) for tag, *counts in zip(self.tags, *columns, strict=True)}
+            found = {tag: EntityCounts(*counts) for tag, *counts in zip(self.tags, *columns, strict=True)}
         return Report(
             scores={f"{name}_{kind}": getattr(each, name) for kind, each in found.items() for name in EACH},
             groups={kind: (each.right, each.true) for kind, each in found.items()},

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import Literal, NamedTuple
 
 from seqwright.metrics import pronunciations, summaries
-from seqwright.metrics.text import Score, bleu, chrf, exact_match
+from seqwright.metrics.text import TextScore, bleu, chrf, exact_match
 
 Scoring = Literal["bleu", "chrf", "rouge", "word-error-rate", "exact"]
 NAMES: dict[Scoring, tuple[str, ...]] = {
@@ -25,7 +25,7 @@ class Written(NamedTuple):
     target: str
 
 
-def scored(scoring: Scoring, written: Sequence[Written], *, lowercase: bool) -> dict[str, Score]:
+def scored(scoring: Scoring, written: Sequence[Written], *, lowercase: bool) -> dict[str, TextScore]:
     """The scores of texts, by their names."""
     sources, texts, targets = zip(*written, strict=True) if written else ((), (), ())
     if scoring == "rouge":

@@ -2,20 +2,20 @@
 
 from collections.abc import Sequence
 
-from seqwright.pictures import INK, blended, ceiling
-from seqwright.pictures.alignments import Panel
+from seqwright.pictures import INK, blended, darkest_weight
+from seqwright.pictures.alignments import AlignmentPanel
 from seqwright.pictures.still_page import escaped, still_page
 
 
-def alignments_page(panels: Sequence[Panel], *, title: str, source: str) -> str:
+def alignments_page(panels: Sequence[AlignmentPanel], *, title: str, source: str) -> str:
     """A table for each matrix, all on one scale; pointing at a cell tells its weight."""
-    darkest = max(ceiling(panel.weights_TS) for panel in panels)
+    darkest = max(darkest_weight(panel.weights_TS) for panel in panels)
     figures = "\n".join(_figure(panel, darkest) for panel in panels)
     scale = f"<p>White is 0, the darkest is {darkest:g}. Rows are target words being written, columns source words.</p>"
     return still_page(title, f'<p dir="auto">{escaped(source)}</p>\n{scale}\n<main>{figures}</main>', STYLE)
 
 
-def _figure(panel: Panel, darkest: float) -> str:
+def _figure(panel: AlignmentPanel, darkest: float) -> str:
     first, *others = panel.caption or ("",)
     lines = "".join(f'<br><span dir="auto">{escaped(line)}</span>' for line in others)
     head = "".join(f"<th scope='col'><span>{escaped(word)}</span></th>" for word in panel.sources)

@@ -25,7 +25,7 @@ from seqwright.pictures.layout import (
     write_at,
     write_heading,
 )
-from seqwright.pictures.terminal import shortened
+from seqwright.pictures.terminal import fitted_label
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -83,7 +83,7 @@ class Lens:
         return replace(self, given=self.given[:count], wanted=self.wanted[:count], said=said)
 
 
-def spelled(token: str) -> str:
+def cell_label(token: str) -> str:
     """A token in a cell: the space that belongs to it would only push it aside."""
     return legible(token.strip(" ") or token, LONGEST) if token else ""
 
@@ -93,8 +93,8 @@ def lens_table(lens: Lens, *, title: str = "") -> "Figure":
 
     What was read stands below, what would have been right above; where a layer says that, its cell is framed.
     """
-    below, above = ([spelled(token) for token in tokens] for tokens in (lens.given, lens.wanted))
-    inside = sorted({spelled(said.token) for row in lens.said for said in row})
+    below, above = ([cell_label(token) for token in tokens] for tokens in (lens.given, lens.wanted))
+    inside = sorted({cell_label(said.token) for row in lens.said for said in row})
     with pen([title, *below, *above, *inside]):
         column, word = max(0.3, widest(inside, 7) + 0.08), widest([*below, *above], 8) + 0.1
         column = max(column, word) if word * len(below) <= ROOMY else column
@@ -137,14 +137,20 @@ def _write_cells(axes: "Axes", lens: Lens) -> None:
     for layer, row in enumerate(lens.said):
         for place, said in enumerate(row):
             style: dict[str, Any] = {"fontsize": 7, "ha": "center", "va": "center_baseline"}
-            axes.text(place + 0.5, layer + 0.5, spelled(said.token), color=letters_on(said.probability), **style)
+            axes.text(
+                place + 0.5,
+                layer + 0.5,
+                cell_label(said.token),
+                color=letters_on_probability(said.probability),
+                **style,
+            )
             if said.right:
                 box = Rectangle((place + 0.05, layer + 0.08), 0.9, 0.84)
                 box.set(edgecolor=MARK, facecolor="none", linewidth=1.1)
                 axes.add_patch(box)
 
 
-def letters_on(probability: float) -> str:
+def letters_on_probability(probability: float) -> str:
     """Black or white, whichever is read more easily on the ink of a probability."""
     return "white" if probability > 0.45 else "black"
 
@@ -158,7 +164,7 @@ def lens_lines(lens: Lens, *, width: int, colour: bool, cell: int = 9) -> Text:
     With `colour` the surer stand on a lighter ground, else a cell ends in the probability in tenths. What was right
     is underlined, or has a * behind it.
     """
-    words = [spelled(token) for token in lens.given]
+    words = [cell_label(token) for token in lens.given]
     margin = max(map(cell_len, words)) + 2
     count = max(1, min(len(lens.layers), (width - margin) // (cell + 1)))
     chosen = [len(lens.layers) - 1 - round(place) for place in np.linspace(0, len(lens.layers) - 1, count)][::-1]
@@ -169,10 +175,10 @@ def lens_lines(lens: Lens, *, width: int, colour: bool, cell: int = 9) -> Text:
         for layer in chosen:
             said = lens.said[layer][place]
             if colour:
-                text.append(_fitted(spelled(said.token), cell), _ground(said))
+                text.append(_fitted(cell_label(said.token), cell), _ground(said))
             else:
                 tenths = min(9, int(10 * said.probability))
-                text.append(f"{_fitted(spelled(said.token), cell - 2)}{'*' if said.right else ' '}{tenths}")
+                text.append(f"{_fitted(cell_label(said.token), cell - 2)}{'*' if said.right else ' '}{tenths}")
             text.append(" ")
         text.append("\n")
     return text
@@ -181,10 +187,10 @@ def lens_lines(lens: Lens, *, width: int, colour: bool, cell: int = 9) -> Text:
 def _ground(said: Said) -> str:
     """Paper to ink, as in the picture."""
     ink_here = INK[round(min(1.0, max(0.0, said.probability)) * (len(INK) - 1))]
-    return f"{letters_on(said.probability)} on {ink_here}{' underline' if said.right else ''}"
+    return f"{letters_on_probability(said.probability)} on {ink_here}{' underline' if said.right else ''}"
 
 
 def _fitted(label: str, cells: int) -> str:
     """A label in exactly so many cells."""
-    label = shortened(label, cells)
+    label = fitted_label(label, cells)
     return label + " " * (cells - cell_len(label))

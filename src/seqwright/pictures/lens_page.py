@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from seqwright.pictures import INK, blended
-from seqwright.pictures.lens import Lens, Said, letters_on, spelled
+from seqwright.pictures.lens import Lens, Said, cell_label, letters_on_probability
 from seqwright.pictures.still_page import escaped, still_page
 
 
@@ -20,16 +20,16 @@ def lens_page(lens: Lens, *, title: str = "", text: str = "") -> str:
 
 
 def _words(axis: str, tokens: Sequence[str]) -> str:
-    cells = "".join(f'<td class="word">{escaped(spelled(token))}</td>' for token in tokens)
+    cells = "".join(f'<td class="word">{escaped(cell_label(token))}</td>' for token in tokens)
     return f'<tr class="words"><th scope="row">{escaped(axis)}</th>{cells}</tr>'
 
 
 def _cell(said: Said) -> str:
     red, green, blue = blended(INK, said.probability)
-    style = f"background:rgb({red},{green},{blue});color:{letters_on(said.probability)}"
+    style = f"background:rgb({red},{green},{blue});color:{letters_on_probability(said.probability)}"
     told = "\n".join(f"{probability:.3f}  {token}" for token, probability in said.likeliest)
     mark = ' class="right"' if said.right else ""
-    return f'<td{mark} style="{style}" title="{escaped(told)}">{escaped(spelled(said.token))}</td>'
+    return f'<td{mark} style="{style}" title="{escaped(told)}">{escaped(cell_label(said.token))}</td>'
 
 
 STYLE = """

@@ -17,7 +17,7 @@ from seqwright.comparison.records import Records
 from seqwright.comparison.results import _over, read_answers, results
 from seqwright.comparison.settings import read_comparison
 from seqwright.comparison.stages import Outcome, Stages
-from seqwright.comparison.table import Cell, Table, _judging, markdown, spread, tabled
+from seqwright.comparison.table import ComparisonTable, TableCell, _judging, markdown, mean_and_deviation, tabled
 from seqwright.errors import SettingError, UserError
 from seqwright.metrics.significance import FEWEST
 from seqwright.metrics.text import bleu
@@ -154,8 +154,8 @@ def test_answers_may_have_every_end_of_line_in_them(tmp_path: Path) -> None:
 
 def test_perplexities_beyond_all_bounds_have_no_deviation_and_few_digits() -> None:
     assert _over([float("inf"), 3.0])["deviation"] is None
-    assert spread({"mean": 1.5e120, "deviation": None}, "word_perplexity") == "1.5e+120"
-    assert spread({"mean": 275.9, "deviation": 1.25}, "word_perplexity") == "275.90 ± 1.25"
+    assert mean_and_deviation({"mean": 1.5e120, "deviation": None}, "word_perplexity") == "1.5e+120"
+    assert mean_and_deviation({"mean": 275.9, "deviation": 1.25}, "word_perplexity") == "275.90 ± 1.25"
 
 
 @pytest.mark.parametrize(
@@ -231,7 +231,7 @@ def test_a_narrow_terminal_breaks_the_table_but_no_number(
     titles = ["", "BLEU ↑", "95 %", "training FLOPs", "tokens/s training", "peak memory"]
     cells = ["a row [bold]whose name[/bold] is rather long", "28.31", "±1.53", "1.23e15", "123,456", "12.34 GiB"]
     monkeypatch.setenv("COLUMNS", "40")
-    _print(Table(titles, [[Cell(text) for text in cells]], 3, []))
+    _print(ComparisonTable(titles, [[TableCell(text) for text in cells]], 3, []))
     said = capsys.readouterr().out
     assert all(text in said for text in cells[1:])
     assert "[bold]" in said
