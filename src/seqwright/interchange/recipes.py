@@ -13,9 +13,9 @@ from seqwright.inputs.tokenizers import Tokenizer
 from seqwright.inputs.words import WordsInput
 from seqwright.interchange.checkpoints import Checkpoint
 from seqwright.outputs.label import LabelOutput
-from seqwright.outputs.masked import MaskedOutput
+from seqwright.outputs.masked import MaskedOutput, MaskedOutputSettings
 from seqwright.outputs.number import NumberOutput
-from seqwright.outputs.span import SpanOutput
+from seqwright.outputs.span import SpanOutput, SpanOutputSettings
 from seqwright.outputs.tags import TagsOutput
 from seqwright.tasks.wired import Wires
 
@@ -90,15 +90,15 @@ def inputs_of(checkpoint: Checkpoint, settings: Any) -> Any:
         "text-regression": lambda: Wires(_text(settings, tokenizer, pairs), UNKNOWN),
         "token-classification": lambda: Wires(_words(settings, tokenizer), TagsOutput(counts)),
         "question-answering": lambda: Wires(
-            _question(settings, tokenizer), SpanOutput(settings.answer, unanswerable=True)
+            _question(settings, tokenizer), SpanOutput(SpanOutputSettings().longest_answer, unanswerable=True)
         ),
     }
     return makers[checkpoint.task]()
 
 
 def _masked(settings: Any, tokenizer: Tokenizer) -> Wires:
-    read = SentencesInput(tokenizer, settings.longest, settings.longest, settings.rows)
-    return Wires(read, MaskedOutput(tokenizer, settings.masked, settings.share, settings.rows == "sentence-pairs"))
+    read, said = SentencesInput(tokenizer, settings.longest, settings.longest, settings.rows), MaskedOutputSettings()
+    return Wires(read, MaskedOutput(tokenizer, said.masking, said.masking_rate, settings.rows == "sentence-pairs"))
 
 
 def _text(settings: Any, tokenizer: Tokenizer, pairs: bool) -> TextInput:
