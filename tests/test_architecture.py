@@ -24,7 +24,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "data": {"__version__", "errors", "settings"},
     "batches": set(),
     "inputs": {"batches", "cache", "data", "errors", "progress", "settings", "text_cache"},
-    "outputs": {"batches", "data", "decoding", "devices", "errors", "inputs", "layers", "metrics"},
+    "outputs": {"batches", "data", "decoding", "devices", "errors", "inputs", "layers", "metrics", "settings"},
     "layers": set(),
     "models": {"batches", "layers", "settings"},
     "objectives": {"batches", "errors", "layers", "settings"},

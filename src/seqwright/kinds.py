@@ -4,6 +4,7 @@ Nothing here imports torch: classes are named and only loaded when asked for.
 """
 
 from importlib import import_module
+from operator import attrgetter
 from typing import Any, Literal, NamedTuple
 
 from seqwright.errors import SettingError, nearest
@@ -21,7 +22,7 @@ class Kind(NamedTuple):
 
     def load(self, name: str) -> Any:
         """Something from the module."""
-        return getattr(import_module(self.module), name)
+        return attrgetter(name)(import_module(self.module))
 
 
 class TaskKind(NamedTuple):
@@ -118,7 +119,7 @@ TASKS = {
     ),
     "vector-to-text": TaskKind(
         "described",
-        {"input": "characters", "model": "lstm", "objective": "next-token"},
+        {"model": "lstm", "objective": "next-token"},
         verbs=("describe",),
         input="vector.VectorInput",
         output="description.DescriptionOutput",
@@ -140,14 +141,22 @@ BALANCED = "seqwright.objectives.balanced_next_token"
 LABELS_AND_WORDS = "seqwright.objectives.labels_and_words"
 TAGGED_TEXT = Kind("seqwright.inputs.words", "WordsInput", "WordsSettings", "token-classification")
 QUESTION_TEXT = Kind("seqwright.inputs.question", "QuestionInput", "QuestionSettings", "question-answering")
-SERIES = Kind("seqwright.inputs.series", "SeriesInput", "SeasonalSeriesSettings", "forecasting")
+SERIES = Kind("seqwright.inputs.series", "SeriesInput", "SeriesSettings", "forecasting")
 LABELLED_SERIES = Kind("seqwright.inputs.series", "SeriesInput", "SeriesSettings", "series-classification")
-VECTOR_TEXT = Kind("seqwright.outputs.description", "DescriptionOutput", "DescriptionSettings", "vector-to-text")
+VECTOR = Kind("seqwright.settings", "", "Settings", "vector-to-text")  # nothing can be set of it
 
 
 def _pairs(module: str, thing: str, settings: str) -> tuple[Kind, ...]:
     """Texts with what is to be said to them, which teach an encoder and a decoder, or a language model."""
     return Kind(module, thing, settings, "translation"), Kind(module, thing, settings, "instruction")
+
+
+def _said(task: str, row: TaskKind) -> Kind:
+    """What is said, by the class that says how it is set."""
+    if not row.output:
+        return Kind("seqwright.settings", "", "Settings", task)
+    file, thing = row.output.split(".")
+    return Kind(f"seqwright.outputs.{file}", thing, f"{thing}.settings", task)
 
 
 TOYS = _pairs("seqwright.data.toys", "Toy", "ToySettings")
@@ -216,11 +225,13 @@ KINDS: dict[str, dict[str, tuple[Kind, ...]]] = {
             TOKENIZERS,
             (
                 *(SOURCE_TEXT, PROMPT_TEXT, PLAIN_TEXT, MASKED_TEXT, LABELLED_TEXT, RATED_TEXT, TAGGED_TEXT),
-                *(QUESTION_TEXT, VECTOR_TEXT),
+                QUESTION_TEXT,
             ),
         ),
         **dict.fromkeys(SCALINGS, (SERIES, LABELLED_SERIES)),
+        "": (VECTOR,),
     },
+    "output": {"": tuple(_said(task, row) for task, row in TASKS.items() if not row.like)},
     "model": {
         kind: tuple(Kind(m.module, m.thing, m.settings, m.task) for m in MODELS if m.kind == kind)
         for kind in dict.fromkeys(model.kind for model in MODELS)
@@ -284,7 +295,7 @@ KINDS: dict[str, dict[str, tuple[Kind, ...]]] = {
 # The objective of each task by which it is learnt from a teacher.
 DISTILLED = {kind.task: name for name, rows in KINDS["objective"].items() for kind in rows if kind.teachers}
 
-# What a kind of data suggests for settings of [inputs] that a recipe leaves out; {…} are settings of the data.
+# What a kind of data suggests for settings of [input] and [output] that are left out; {…} are settings of the data.
 SUGGESTED: dict[str, dict[str, str]] = {
     "summaries": {"scores": "rouge", "task_token": "<summarize>"},
     "summaries-card": {"scores": "rouge", "task_token": "<summarize>"},

@@ -24,7 +24,7 @@ from seqwright.data.imported import ArpaFileSettings, CheckpointSettings
 from seqwright.devices import keep_freed_memory
 from seqwright.errors import RunError, SettingError, nearest
 from seqwright.inputs.text import reads_pairs
-from seqwright.inputs.tokenizers import tokenizer_of
+from seqwright.inputs.tokenizers import TokenizerSettings, tokenizer_of
 from seqwright.kinds import chosen, task_of
 from seqwright.lineage import model_row
 from seqwright.objectives.objective import Objective
@@ -120,7 +120,8 @@ def init_layers_of(recipe: Recipe) -> Sequence[int] | None:
 
 def source_of(recipe: Recipe) -> Run | None:
     """The run that a recipe takes its weights or its tokenizer from."""
-    where = weights_of(recipe) or recipe.input.model_dump().get("like")
+    likes = (each.like for each in (recipe.input, recipe.output) if isinstance(each, TokenizerSettings))
+    where = weights_of(recipe) or next(likes, None)
     return None if where is None else open_run(Path(where).expanduser())
 
 

@@ -331,7 +331,7 @@ TINY = (
             + "".join(f"{len(words)}\t{number % 5 - 1.5}\t{words[0]}\n" for number, words in enumerate(phrases(part)))
             for part in PARTS
         },
-        f'[data]\nkind = "described"\n{FILES.format("tsv")}\ncolumns = ["size", "age"]\n[input]\nlongest = 17\n'
+        f'[data]\nkind = "described"\n{FILES.format("tsv")}\ncolumns = ["size", "age"]\n[output]\nlongest = 17\n'
         '[model]\nkind = "gru"\nwidth = 7\ndropout = 0.0',
         ("describe", "RUN", "3,1.5"),
         ("describe", "RUN", ""),

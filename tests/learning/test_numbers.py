@@ -10,7 +10,7 @@ from seqwright.runs import data_of, open_run, train
 
 SMALL: dict[str, dict[str, Any]] = {
     "data": {"kind": "numbers", "largest": 999, "examples": 2000, "valid": 20, "test": 80},
-    "input": {"tokenizer": "characters"},
+    "output": {"tokenizer": "characters"},
     "objective": {"label_smoothing": 0.0},
     "training": {
         "steps": 300,

@@ -16,6 +16,7 @@ from seqwright.inputs.prompt import PromptInput, PromptSettings
 from seqwright.models.gpt import GPT, GPTSettings
 from seqwright.objectives.answer import Answer, AnswerSettings
 from seqwright.outputs.answer import AnswerOutput
+from seqwright.outputs.text_scores import ScoresSettings
 from seqwright.tasks.wired import Wires
 
 MARKS = Marks(begin=2, task=12, end=3)
@@ -126,7 +127,7 @@ def test_a_row_that_does_not_fit_into_the_model_is_refused() -> None:
 def learnt(pairs: list[Pair], *, longest: int = 256, context: int | None = None) -> tuple[PromptInput, AnswerOutput]:
     settings = PromptSettings(tokenizer="words", task_token="<to-fr>", longest=longest)
     prompts = PromptInput.learn(Given(pairs), settings, room=Room(context=context))
-    return prompts, AnswerOutput.learn(Given(pairs), settings, prompts)
+    return prompts, AnswerOutput.learn(Given(pairs), ScoresSettings(), prompts)
 
 
 def test_inputs_come_back_with_their_task(tmp_path: Path) -> None:

@@ -97,7 +97,7 @@ def _trained(
     trials = []
     for seed in settings.seeds:
         name = f"{slug(given.title)}-seed-{seed}"
-        shared = {"data": settings.data, "input": settings.input, "training": settings.training}
+        shared = {name: getattr(settings, name) for name in ("data", "input", "output", "training")}
         own = given.sections()
         plain: dict[str, Any] = {"base": given.recipe}
         for section in {**shared, **own}:
@@ -149,7 +149,7 @@ def _refuse_unlike(rows: tuple[ComparisonRow, ...], where: Path) -> None:
         ours = all(trial.trained for each in (first, row) for trial in each.trials)  # other runs: by the sha256
         one, other = ({"data": each.recipe.data.model_dump(mode="json")} for each in (first, row))
         names = sorted(flattened(one).keys() | flattened(other).keys()) if ours else []
-        lowercase = {str(each.recipe.input.model_dump().get("lowercase")) for each in (first, row)}
+        lowercase = {each.recipe.lowercase for each in (first, row)}
         unlike = [name for name in names if flattened(one).get(name) != flattened(other).get(name)]
         unlike += ["input.lowercase"] if len(lowercase) > 1 else []
         if unlike:

@@ -157,7 +157,7 @@ def confidence(
     if decisive == "bleu":
         texts = {name: [answer["hypothesis"] for answer in given] for name, given in answers.items()}
         references = [answer["reference"] for answer in answers[plan.baseline]]
-        lowercase = bool(first[0].recipe.input.lowercase)
+        lowercase = first[0].recipe.lowercase
         return text_confidence(texts, references, lowercase=lowercase, resamples=resamples)
     if decisive not in RATIOS:
         return {}

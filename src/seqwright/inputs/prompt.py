@@ -6,7 +6,7 @@ B batch · T time · N rows
 """
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, ClassVar, Literal
 
@@ -34,9 +34,6 @@ class PromptSettings(TokenizerSettings):
     overlong: Literal["drop", "truncate", "refuse"] = "truncate"
     """What happens to longer ones: left out and counted, cut off at the end, or refused with an error. What a run is
     asked later is cut in the same way."""
-    scores: Literal["bleu", "rouge", "word-error-rate", "exact"] | None = None
-    """How answers are scored: BLEU, chrF and exact matches; ROUGE; word error rate; or exact matches alone. Left out:
-    what the data suggests."""
 
 
 class PromptRows(Rows[Ids]):
@@ -76,6 +73,7 @@ class PromptInput(PairInput):
     task: str
     longest: int
     context: int | None  # most tokens that the model reads
+    settings: PromptSettings | None = field(default=None, compare=False)  # while learning
     marks: ClassVar[int] = 1
     begins: ClassVar[bool] = True
 
@@ -83,10 +81,11 @@ class PromptInput(PairInput):
     def learn(cls, train: Examples[Pair], settings: PromptSettings, *, room: Room, like: Any = None) -> "PromptInput":
         """A tokenizer trained on texts and answers, or another run's, with the token that names the task."""
         task = settings.task_token or "<answer>"
+        rest = task, settings.longest, room.context, settings
         if like is not None:
-            return cls(tokenizer_of(like).with_special((task,)), task, settings.longest, room.context)
+            return cls(tokenizer_of(like).with_special((task,)), *rest)
         texts = (text for pair in train for each in (*pair.shots, pair) for text in each[:2])
-        return cls(Tokenizer.train(texts, settings, special=(task,)), task, settings.longest, room.context)
+        return cls(Tokenizer.train(texts, settings, special=(task,)), *rest)
 
     @property
     def shared(self) -> Tokenizer:

@@ -43,8 +43,6 @@ class QuestionSettings(TokenizerSettings):
     """How many tokens of the context further on the next window begins; what is left of a window stands in both."""
     longest_question: int = Field(default=64, ge=1)
     """Most tokens of a question; what is behind them is not read."""
-    answer: int = Field(default=30, ge=1)
-    """Most tokens of an answer that is looked for."""
 
     @model_validator(mode="after")
     def _leave_room(self) -> "QuestionSettings":

@@ -12,7 +12,6 @@ from typing import Any, Literal, NamedTuple, Protocol
 import numpy as np
 import torch
 from numpy.typing import NDArray
-from pydantic import Field
 
 from seqwright.batches import Numbers, Rows
 from seqwright.data.labelled_series import SeriesExample
@@ -30,14 +29,6 @@ class SeriesSettings(Settings):
 
     scaling: Literal["standard", "none"] = "standard"
     """standard: each channel less its mean, over its standard deviation, both of the training part; none: as it is."""
-
-
-class SeasonalSeriesSettings(SeriesSettings):
-    """How the values of a series are scaled, and its season."""
-
-    season: int | None = Field(default=None, ge=1)
-    """Steps after which the series repeats itself, for the seasonal naive forecast that the model is compared with; 24
-    for the hours of a day. Left out: where the autocorrelation of the training part is highest, up to data.history."""
 
 
 class Scale(NamedTuple):

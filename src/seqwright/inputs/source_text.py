@@ -4,7 +4,7 @@ B batch · S source
 """
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, ClassVar, Literal
 
@@ -18,7 +18,7 @@ from seqwright.inputs import Examples, Room, Stacked
 from seqwright.inputs.saved import load_json, save_json
 from seqwright.inputs.spelling import TokenInput
 from seqwright.inputs.token_rows import dropping_rows
-from seqwright.inputs.tokenizers import Kind, Tokenizer, TokenizerSettings, lacking, tokenizer_of
+from seqwright.inputs.tokenizers import Tokenizer, TokenizerSettings, lacking, tokenizer_of
 
 MOST_TOKENS = 4096  # of a text; attention to a longer one needs gigabytes
 
@@ -27,34 +27,20 @@ class SourceTextSettings(TokenizerSettings):
     """How texts, and those that are written from them, become tokens."""
 
     shared: bool = True
-    """One vocabulary for both sides, learnt from both; otherwise one each."""
-    source_kind: Kind | None = None
-    """What a token of the source is, where it is something else than of the target; then there are two vocabularies."""
+    """One vocabulary for both sides, learnt from both; otherwise one each, and [output] may say how that of what is
+    written is made."""
     bpe_dropout: float = Field(default=0.0, ge=0, lt=1)
     """Chance to leave out a merge in training, drawn anew each epoch (Provilkov et al. 2020); 0.1 helps small data."""
     longest: int = Field(default=256, ge=1)
     """Most tokens on a side in training."""
     overlong: Literal["drop", "truncate", "refuse"] = "drop"
     """What happens to longer ones: left out and counted, cut off, or refused with an error."""
-    scores: Literal["bleu", "rouge", "word-error-rate", "exact"] | None = None
-    """How what is written is scored: BLEU, chrF and exact matches; ROUGE; word error rate; or exact matches alone.
-    Left out: what the data suggests."""
-
-    @model_validator(mode="after")
-    def _two_kinds_are_not_shared(self) -> "SourceTextSettings":
-        if self.shared and self.source_kind not in {None, self.tokenizer}:
-            raise ValueError(
-                f"source_kind is {self.source_kind} and tokenizer {self.tokenizer}, which cannot share a vocabulary; "
-                "set shared = false"
-            )
-        return self
 
     @model_validator(mode="after")
     def _only_bpe_drops(self) -> "SourceTextSettings":
-        other = next((kind for kind in (self.tokenizer, self.source_kind) if kind not in {None, "bpe"}), None)
-        if self.bpe_dropout and other:
+        if self.bpe_dropout and self.tokenizer != "bpe":
             raise ValueError(
-                f"bpe_dropout is {self.bpe_dropout}, but the tokenizer is {other}; set it to 0 or choose bpe"
+                f"bpe_dropout is {self.bpe_dropout}, but the tokenizer is {self.tokenizer}; set it to 0 or choose bpe"
             )
         return self
 
@@ -100,6 +86,7 @@ class SourceTextInput(PairInput):
     both: bool  # whether what is written has the same tokenizer
     longest: int  # most tokens in training
     dropout: float = 0.0
+    settings: SourceTextSettings | None = field(default=None, compare=False)  # while learning
     marks: ClassVar[int] = 1
     begins: ClassVar[bool] = False
 
@@ -108,13 +95,12 @@ class SourceTextInput(PairInput):
         cls, train: Examples[Pair], settings: SourceTextSettings, *, room: Room, like: Any = None
     ) -> "SourceTextInput":
         """A tokenizer trained on both sides, or on the source alone; one that is given is for both."""
-        rest = settings.longest, settings.bpe_dropout
+        rest = settings.longest, settings.bpe_dropout, settings
         if like is not None:
             return cls(tokenizer_of(like), True, *rest)
         if settings.shared:
             return cls(Tokenizer.train((text for pair in train for text in pair[:2]), settings), True, *rest)
-        own = settings.model_copy(update={"tokenizer": settings.source_kind or settings.tokenizer})
-        return cls(Tokenizer.train((pair.source for pair in train), own), False, *rest)
+        return cls(Tokenizer.train((pair.source for pair in train), settings), False, *rest)
 
     @property
     def shared(self) -> Tokenizer | None:

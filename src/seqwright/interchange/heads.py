@@ -22,9 +22,9 @@ from seqwright.inputs.words import WordsInput
 from seqwright.interchange.names import TensorNames, TensorRow
 from seqwright.kinds import imported_kind, task_between, usual_kind
 from seqwright.outputs.label import LabelOutput
-from seqwright.outputs.masked import MaskedOutput
+from seqwright.outputs.masked import MaskedOutput, MaskedOutputSettings
 from seqwright.outputs.number import NumberOutput
-from seqwright.outputs.span import SpanOutput
+from seqwright.outputs.span import SpanOutput, SpanOutputSettings
 from seqwright.outputs.tags import TagsOutput
 from seqwright.tasks.wired import Wires
 
@@ -158,8 +158,8 @@ class MaskedLM(Head):
     def inputs(self, found: Pretrained, settings: Any) -> Wires:
         """As the settings say."""
         read = SentencesInput(found.tokenizer, settings.longest, settings.longest, settings.rows)
-        asks_next = settings.rows == "sentence-pairs"
-        return Wires(read, MaskedOutput(found.tokenizer, settings.masked, settings.share, asks_next))
+        said, asks_next = MaskedOutputSettings(), settings.rows == "sentence-pairs"
+        return Wires(read, MaskedOutput(found.tokenizer, said.masking, said.masking_rate, asks_next))
 
     def architecture(self, settings: Mapping[str, Any]) -> str:
         """BERT has a name of its own with and without the question what follows."""
@@ -264,7 +264,7 @@ class QuestionAnswering(Head):
     def inputs(self, found: Pretrained, settings: Any) -> Wires:
         """Nobody knows whether it was trained to give no answer, so it may."""
         read = QuestionInput(found.tokenizer, settings.longest, settings.stride, settings.longest_question)
-        return Wires(read, SpanOutput(settings.answer, unanswerable=True))
+        return Wires(read, SpanOutput(SpanOutputSettings().longest_answer, unanswerable=True))
 
 
 # ------------------------------------------------------------------------------------------------ labels in a config

@@ -8,7 +8,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Generic, NamedTuple, Self, TypeVar
+from typing import Any, ClassVar, Generic, NamedTuple, Self, TypeVar
 
 import torch
 from torch import Tensor, nn
@@ -18,6 +18,7 @@ from seqwright.batches.bucketed import Bucketed
 from seqwright.devices import device_of
 from seqwright.errors import SettingError
 from seqwright.inputs import Examples, ExampleT, Input, Stacked
+from seqwright.settings import Settings
 
 BatchT = TypeVar("BatchT", bound=Batch)
 PredictionT = TypeVar("PredictionT")
@@ -59,6 +60,9 @@ class Report:
 
 class Output(ABC, Generic[ExampleT, BatchT, PredictionT]):
     """What is said of an example. A frozen dataclass: what it knows is learnt once and never changes."""
+
+    settings: ClassVar[type[Settings]] = Settings
+    """What can be set of it in [output]: nothing, if not said otherwise."""
 
     @property
     def decodes(self) -> bool:

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal
 
 from pydantic import Field
 
@@ -13,6 +13,7 @@ from seqwright.inputs import Examples, Input, Stacked
 from seqwright.inputs.tokenizers import Kind, Tokenizer, TokenizerSettings, tokenizer_of
 from seqwright.outputs.text import HasText, TextOutput
 from seqwright.outputs.text_scores import Scoring
+from seqwright.settings import Settings
 
 
 class DescriptionSettings(TokenizerSettings):
@@ -32,6 +33,9 @@ class DescriptionSettings(TokenizerSettings):
 @dataclass(frozen=True)
 class DescriptionOutput(TextOutput):
     """As `TextOutput`, but what is read is a vector: texts have a tokenizer of their own."""
+
+    settings: ClassVar[type[Settings]] = DescriptionSettings
+    section: ClassVar[str] = "output"
 
     @classmethod
     def learn(

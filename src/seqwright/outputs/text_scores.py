@@ -5,6 +5,7 @@ from typing import Literal, NamedTuple
 
 from seqwright.metrics import pronunciations, summaries
 from seqwright.metrics.text import TextScore, bleu, chrf, exact_match
+from seqwright.settings import Settings
 
 Scoring = Literal["bleu", "chrf", "rouge", "word-error-rate", "exact"]
 NAMES: dict[Scoring, tuple[str, ...]] = {
@@ -15,6 +16,14 @@ NAMES: dict[Scoring, tuple[str, ...]] = {
     "exact": ("exact",),
 }
 LOWER_IS_BETTER = frozenset({"loss", "perplexity", *pronunciations.NAMES})
+
+
+class ScoresSettings(Settings):
+    """How texts are scored."""
+
+    scores: Scoring | None = None
+    """How what is written is scored: BLEU, chrF and exact matches; chrF and exact matches; ROUGE; word error rate; or
+    exact matches alone. Left out: what the data suggests."""
 
 
 class Written(NamedTuple):

@@ -55,13 +55,15 @@ class Wires(NamedTuple):
         output: type[Output[Any, Any, Any]],
         examples: Iterable[Any],
         settings: Any,
+        output_settings: Any = None,
+        *,
         room: Room = ROOM,
         like: Any = None,
     ) -> "Wires":
         """Both learnt from examples, those of a part or others, but for the tokenizer of `like`, another run's."""
         train = examples if isinstance(examples, Part) else Given(examples)
         read = input.learn(train, settings, room=room, like=like)
-        return cls(read, output.learn(train, settings, read, like=like))
+        return cls(read, output.learn(train, output_settings or output.settings(), read, like=like))
 
     @property
     def tokenizer(self) -> Tokenizer:
@@ -134,8 +136,8 @@ class Wired:
 
     def learnt_inputs(self, recipe: Recipe, data: Any, like: Any = None) -> Wires:
         """Input and output learnt from the training part, but for what is taken from another run."""
-        room, settings = room_of(recipe), with_suggestions(recipe)
-        return Wires.learn(self.input, self.output, Part(data, "train"), settings, room, like)
+        settings = (with_suggestions(recipe, section) for section in (recipe.input, recipe.output))
+        return Wires.learn(self.input, self.output, Part(data, "train"), *settings, room=room_of(recipe), like=like)
 
     def loaded_inputs(self, folder: Path) -> Wires:
         """Those of a run."""

@@ -76,7 +76,7 @@ def wired(train: str = TRAIN, valid: str = VALID, inputs: Any = None, **data: An
     Path("train.tsv").write_text(train)
     Path("valid.tsv").write_text(valid)
     files = {"kind": "described", "train": "train.tsv", "valid": "valid.tsv", **data}
-    recipe = recipe_from({"data": files, "input": inputs or {}, "training": {"tokens": 64}})
+    recipe = recipe_from({"data": files, "output": inputs or {}, "training": {"tokens": 64}})
     return recipe, data_of(recipe), TASK.learnt_inputs(recipe, data_of(recipe))
 
 

@@ -23,6 +23,7 @@ from seqwright.outputs.linear import logistic_regression
 from seqwright.pictures import save
 from seqwright.pictures.evaluations import DRAWINGS
 from seqwright.recipe import Recipe
+from seqwright.settings import Settings
 from seqwright.tasks.wired import Wires
 from seqwright.training.loop import fit
 from seqwright.training.settings import TrainingSettings
@@ -62,7 +63,7 @@ def wired(**settings: Any) -> tuple[Recipe, LabelledFiles, Wires]:
     inputs = TextSettings(tokenizer="words")
     training = TrainingSettings(tokens=512, steps=60, schedule="constant", rate=0.02, warmup=0, validate_every=60)
     model, objective = RecurrentClassifierSettings(), LabelsSettings()
-    recipe = Recipe("reviews", "", data_settings, inputs, model, objective, training, None)
+    recipe = Recipe("reviews", "", data_settings, inputs, Settings(), model, objective, training, None)
     data = LabelledFiles(data_settings)
     return recipe, data, task_of("text-classification").learnt_inputs(recipe, data)
 

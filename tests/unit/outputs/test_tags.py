@@ -23,6 +23,7 @@ from seqwright.objectives.labels import Labels, LabelsSettings
 from seqwright.outputs.most_frequent import MostFrequentTag
 from seqwright.outputs.tags import Tagging, TagsOutput
 from seqwright.recipe import Recipe
+from seqwright.settings import Settings
 from seqwright.tasks.wired import Part, baselines_of
 from seqwright.training.loop import fit
 from seqwright.training.settings import TrainingSettings
@@ -73,7 +74,15 @@ def wired(inputs: dict[str, Any] | None = None, **settings: Any) -> tuple[Recipe
     chosen = WordsSettings.model_validate({"tokenizer": "whitespace", **(inputs or {})})
     training = TrainingSettings(tokens=256, steps=60, schedule="constant", rate=0.02, warmup=0, validate_every=60)
     recipe = Recipe(
-        "people", "", data_settings, chosen, ReadingSettings(), LabelsSettings(), training, DecodingSettings()
+        "people",
+        "",
+        data_settings,
+        chosen,
+        Settings(),
+        ReadingSettings(),
+        LabelsSettings(),
+        training,
+        DecodingSettings(),
     )
     data = TaggedFiles(data_settings)
     return recipe, data, TASK.learnt_inputs(recipe, data)

@@ -85,9 +85,9 @@ def test_only_the_training_part_decides_scale_and_season(file: Path, tmp_path: P
 
 
 def test_a_season_is_given_or_found_and_must_lie_within_the_past(file: Path) -> None:
-    assert parts_of(recipe(file, input={"season": 3}))[1].output.season == 3
-    with pytest.raises(SettingError, match=r"input.season = 10 reaches further back than data\.history = 9"):
-        parts_of(recipe(file, input={"season": 10}))
+    assert parts_of(recipe(file, output={"season": 3}))[1].output.season == 3
+    with pytest.raises(SettingError, match=r"output.season = 10 reaches further back than data\.history = 9"):
+        parts_of(recipe(file, output={"season": 10}))
 
 
 def test_a_run_learns_is_kept_and_is_judged_beside_simple_forecasts(file: Path, tmp_path: Path) -> None:
