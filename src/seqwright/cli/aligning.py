@@ -47,7 +47,7 @@ def align_run(folder: Path, wish: Wish) -> None:
     part = chosen_part(wish.part or (None if gold or wish.files else "train"), data.parts())
     refuse_missing_part(data, part)
     name = wish.files[0].stem if wish.files else part
-    path = wish.output or folder / "alignments" / f"{name}.txt"
+    path = wish.output or folder / "output" / f"{name}.txt"
     found = Found(run)
     found.add(data.examples(part), Progress(f"aligning {name}"))
     scores: dict[str, Any] = mean_quality(found.qualities)._asdict()
@@ -62,7 +62,7 @@ def align_run(folder: Path, wish: Wish) -> None:
         longest = recipe.input.longest
         say(f"{found.left_out:,} pairs have a blank side, or more than {longest} tokens on one: their line is blank")
     if part == "train" and not wish.files:
-        written = save_dictionary(learnt_dictionary(found.together), folder / "input")
+        written = save_dictionary(learnt_dictionary(found.together), folder / "output")
         say(f"dictionary: {shown(written)}, {len(found.together):,} words; use it with --unknown dictionary")
 
 

@@ -102,7 +102,7 @@ def align(
     ] = None,
     output: Annotated[
         Path | None,
-        typer.Option("--output", "-o", metavar="FILE", help="Where to write.  [default: RUN/alignments/PART.txt]"),
+        typer.Option("--output", "-o", metavar="FILE", help="Where to write.  [default: RUN/output/PART.txt]"),
     ] = None,
     json: Annotated[bool, typer.Option("--json", help="Print the numbers as one JSON object.")] = False,
     which: Which = "best",
