@@ -29,7 +29,16 @@ from seqwright.kinds import chosen, task_of
 from seqwright.lineage import model_row
 from seqwright.objectives.objective import Objective
 from seqwright.recipe import Recipe, recipe_from, validated
-from seqwright.run_folders import clear, locked, refuse_changes, refuse_other_data, resolved_of, write_beginning
+from seqwright.run_folders import (
+    PARTS,
+    clear,
+    locked,
+    refuse_changes,
+    refuse_old_layout,
+    refuse_other_data,
+    resolved_of,
+    write_beginning,
+)
 from seqwright.settings import ModelSettings
 from seqwright.tasks import Evaluation, Prepared, Streams
 from seqwright.tasks.distillation import Teacher, taught, unlabelled_sum
@@ -159,7 +168,8 @@ def fingerprint_of(run: Run) -> str:
     """A sha256 of everything that decides what a run says: its model's settings, its weights, its inputs."""
     step = step_folder(run.folder, run.step)
     weights = [path for name in ("averages", "model") if (path := step / f"{name}.safetensors").exists()][:1]
-    files = [*weights, *sorted(path for path in (run.folder / "input").rglob("*") if path.is_file())]
+    learnt = (path for part in PARTS for path in (run.folder / part).rglob("*") if path.suffix != ".txt")  # alignments
+    files = [*weights, *sorted(path for path in learnt if path.is_file())]
     said = json.dumps([run.recipe.model.model_dump(mode="json"), *map(content_hash, files)])
     return hashlib.sha256(said.encode()).hexdigest()
 
@@ -234,7 +244,7 @@ def _train(recipe: Recipe, folder: Path, text: str, reporter: Reporter, *, fresh
         refuse_other_data(folder, sha256)
         source = None if known else source_of(recipe)
         tokenizer = None if source is None else tokenizer_of(source.inputs)
-        inputs = task.loaded_inputs(folder / "input") if known else task.learnt_inputs(recipe, data, tokenizer)
+        inputs = task.loaded_inputs(folder) if known else task.learnt_inputs(recipe, data, tokenizer)
         prepared, sizes = taught(task.prepared(recipe, data, inputs), recipe, data, inputs, teachers)
         refuse_unknown_metric(recipe, prepared)
         for note in prepared.notes:
@@ -312,8 +322,9 @@ def open_run(folder: str | Path, *, which: str = "best", notice: Callable[[str],
         raise RunError(f"there is no checkpoint '{which}'; choose best or last")
     plain = resolved_of(folder)
     plain.pop("sha256", None)
+    refuse_old_layout(folder)
     recipe = recipe_from(plain, name=folder.name)
-    inputs = task_of(recipe.task).loaded_inputs(folder / "input")
+    inputs = task_of(recipe.task).loaded_inputs(folder)
     step, files = _weights(folder, which, _imported_again(recipe, folder, inputs), notice)
     model = model_of(recipe, inputs.sizes())
     load_tensors(model, files.get("averages") or files["model"])

@@ -133,7 +133,8 @@ def learnt(pairs: list[Pair], *, longest: int = 256, context: int | None = None)
 def test_inputs_come_back_with_their_task(tmp_path: Path) -> None:
     prompts, output = learnt([Pair("one two", "un deux <to-fr>")], context=19)
     Wires(prompts, output).save(tmp_path)
-    again, written = PromptInput.load(tmp_path), AnswerOutput.load(tmp_path)
+    again = PromptInput.load(tmp_path / "input")
+    written = AnswerOutput.load(tmp_path / "output", again)
     assert (again.task, again.tokens, again.context) == ("<to-fr>", prompts.tokens, 19)
     assert again.fingerprint() == prompts.fingerprint()
     assert (written.saved(), written.marks) == (output.saved(), output.marks)
@@ -142,9 +143,9 @@ def test_inputs_come_back_with_their_task(tmp_path: Path) -> None:
     other = PromptInput.learn(Given(list[Pair]()), settings, room=Room(), like=prompts.tokenizer)
     assert other.tokens.task == prompts.tokenizer.size
     assert other.tokenizer.special["<to-fr>"] == prompts.tokens.task
-    (tmp_path / "reading.json").write_text('{"task": "<to-de>", "longest": 3, "context": null}')
-    with pytest.raises(RunError, match=r"reading.json .*it names '<to-de>', and the tokenizer has only .*<to-fr>"):
-        PromptInput.load(tmp_path)
-    (tmp_path / "reading.json").unlink()
-    with pytest.raises(RunError, match=r"reading.json is missing"):
-        PromptInput.load(tmp_path)
+    (tmp_path / "input" / "task_token.json").write_text('{"task": "<to-de>", "longest": 3, "context": null}')
+    with pytest.raises(RunError, match=r"task_token.json .*it names '<to-de>', and the tokenizer has only .*<to-fr>"):
+        PromptInput.load(tmp_path / "input")
+    (tmp_path / "input" / "task_token.json").unlink()
+    with pytest.raises(RunError, match=r"task_token.json is missing"):
+        PromptInput.load(tmp_path / "input")

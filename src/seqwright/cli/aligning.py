@@ -38,7 +38,7 @@ def align_run(folder: Path, asked: AlignOptions) -> None:
     part = chosen_part(asked.part or (None if gold or files else "train"), data.parts())
     refuse_missing_part(data, part)
     name = files[0].stem if files else part
-    path = asked.output or folder / "alignments" / f"{name}.txt"
+    path = asked.output or folder / "output" / f"{name}.txt"
     found = AlignedPairs(run)
     found.add(data.examples(part), Progress(f"aligning {name}"))
     scores: dict[str, Any] = mean_quality(found.qualities)._asdict()
@@ -53,7 +53,7 @@ def align_run(folder: Path, asked: AlignOptions) -> None:
         longest = recipe.input.longest
         say(f"{found.left_out:,} pairs have a blank side, or more than {longest} tokens on one: their line is blank")
     if part == "train" and not files:
-        written = save_dictionary(learnt_dictionary(found.together), folder / "input")
+        written = save_dictionary(learnt_dictionary(found.together), folder / "output")
         say(f"dictionary: {shown(written)}, {len(found.together):,} words; use it with --unknown dictionary")
 
 

@@ -313,7 +313,7 @@ class AlignOptions(Options):
         "FILE", "Other pairs to align; for two line-aligned files give the option twice, the source first."
     )
     gold: Path | None = option("FILE", "The right alignments, a line for each pair, as in 0-0 1-2 3?4.")
-    output: Path | None = option("FILE", "Where to write.  [default: RUN/alignments/PART.txt]", "--output", "-o")
+    output: Path | None = option("FILE", "Where to write.  [default: RUN/output/PART.txt]", "--output", "-o")
     json: bool = flag("Print the numbers as one JSON object.", "--json")
     which: Which = "best"
 

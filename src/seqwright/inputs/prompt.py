@@ -140,13 +140,13 @@ class PromptInput(PairInput):
     def save(self, folder: Path) -> None:
         """Write the tokenizer, and how texts are read."""
         folder.mkdir(parents=True, exist_ok=True)
-        self.tokenizer.save(folder / "text.json")
-        save_json(folder / "reading.json", {"task": self.task, "longest": self.longest, "context": self.context})
+        self.tokenizer.save(folder / "tokenizer.json")
+        save_json(folder / "task_token.json", {"task": self.task, "longest": self.longest, "context": self.context})
 
     @classmethod
     def load(cls, folder: Path) -> "PromptInput":
         """Read what `save` wrote."""
-        tokenizer = Tokenizer.load(folder / "text.json")
+        tokenizer = Tokenizer.load(folder / "tokenizer.json")
 
         def made(plain: Any) -> "PromptInput":
             if plain["task"] not in tokenizer.special:
@@ -155,7 +155,7 @@ class PromptInput(PairInput):
                 )
             return cls(tokenizer, **plain)
 
-        return load_json(folder / "reading.json", made)
+        return load_json(folder / "task_token.json", made)
 
     def fingerprint(self) -> str:
         """Changes with the tokenizer and what is read."""

@@ -236,13 +236,13 @@ class QuestionInput(Input[Question, ContextWindow]):
     def save(self, folder: Path) -> None:
         """Write the tokenizer, and how much is read at once."""
         folder.mkdir(parents=True, exist_ok=True)
-        self.tokenizer.save(folder / "text.json")
+        self.tokenizer.save(folder / "tokenizer.json")
         save_json(folder / "reading.json", {name: getattr(self, name) for name in SIZES})
 
     @classmethod
     def load(cls, folder: Path) -> "QuestionInput":
         """Read what `save` wrote."""
-        tokenizer = Tokenizer.load(folder / "text.json")
+        tokenizer = Tokenizer.load(folder / "tokenizer.json")
 
         def made(plain: Any) -> "QuestionInput":
             longest, stride, question = (int(plain[name]) for name in SIZES)

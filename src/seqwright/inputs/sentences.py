@@ -210,14 +210,14 @@ class SentencesInput(TokenInput[str, SentenceRow]):
     def save(self, folder: Path) -> None:
         """Write the tokenizer, and how documents are read."""
         folder.mkdir(parents=True, exist_ok=True)
-        self.tokenizer.save(folder / "text.json")
+        self.tokenizer.save(folder / "tokenizer.json")
         plain = {"longest": self.longest, "context": self.context, "form": self.form}
         save_json(folder / "reading.json", plain)
 
     @classmethod
     def load(cls, folder: Path) -> "SentencesInput":
         """Read what `save` wrote."""
-        tokenizer = Tokenizer.load(folder / "text.json")
+        tokenizer = Tokenizer.load(folder / "tokenizer.json")
         return load_json(
             folder / "reading.json",
             lambda plain: cls(tokenizer, int(plain["longest"]), int(plain["context"]), plain["form"]),

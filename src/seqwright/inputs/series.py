@@ -243,12 +243,12 @@ class SeriesInput(Input[HasSeries, Values]):
 
     def save(self, folder: Path) -> None:
         """Write the columns and the scale."""
-        save_json(folder / "series.json", {"columns": self.columns, **self.scale.plain()})
+        save_json(folder / "scaling.json", {"columns": self.columns, **self.scale.plain()})
 
     @classmethod
     def load(cls, folder: Path) -> "SeriesInput":
         """Read what `save` wrote."""
-        return load_json(folder / "series.json", lambda plain: cls(Scale.from_plain(plain), tuple(plain["columns"])))
+        return load_json(folder / "scaling.json", lambda plain: cls(Scale.from_plain(plain), tuple(plain["columns"])))
 
     def fingerprint(self) -> str:
         """Changes with the scale."""

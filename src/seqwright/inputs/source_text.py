@@ -158,13 +158,13 @@ class SourceTextInput(PairInput):
     def save(self, folder: Path) -> None:
         """Write the tokenizer, and how texts are read."""
         folder.mkdir(parents=True, exist_ok=True)
-        self.tokenizer.save(folder / "source.json")
+        self.tokenizer.save(folder / "tokenizer.json")
         save_json(folder / "reading.json", {"both": self.both, "longest": self.longest, "dropout": self.dropout})
 
     @classmethod
     def load(cls, folder: Path) -> "SourceTextInput":
         """Read what `save` wrote."""
-        tokenizer = Tokenizer.load(folder / "source.json")
+        tokenizer = Tokenizer.load(folder / "tokenizer.json")
         return load_json(folder / "reading.json", lambda plain: cls(tokenizer, **plain))
 
     def fingerprint(self) -> str:

@@ -12,7 +12,7 @@ from seqwright.inputs.tokenizers import Tokenizer
 
 @dataclass(frozen=True)
 class TextInputs:
-    """The tokenizer of a run, in `text.json`. What else a kind of inputs knows is its `rest`, in a file of its own."""
+    """The tokenizer of a run. What else a kind of inputs knows is its `rest`, in a file of its own."""
 
     tokenizer: Tokenizer
     rest_file: ClassVar[str] = ""  # where the rest lies; a kind that knows nothing else has none
@@ -24,15 +24,16 @@ class TextInputs:
 
     def save(self, folder: Path) -> None:
         """Write the tokenizer and the rest."""
-        folder.mkdir(parents=True, exist_ok=True)
-        self.tokenizer.save(folder / "text.json")
+        (folder / "input").mkdir(parents=True, exist_ok=True)
+        self.tokenizer.save(folder / "input" / "tokenizer.json")
         if self.rest_file:
-            (folder / self.rest_file).write_text(self._rest_text(), encoding="utf-8")
+            (folder / "input" / self.rest_file).write_text(self._rest_text(), encoding="utf-8")
 
     @classmethod
     def load(cls, folder: Path) -> Self:
         """Read what `save` wrote."""
-        tokenizer, path = Tokenizer.load(folder / "text.json"), folder / cls.rest_file
+        path = folder / "input" / cls.rest_file
+        tokenizer = Tokenizer.load(folder / "input" / "tokenizer.json")
         if not cls.rest_file:
             return cls.with_rest(tokenizer, {})
         try:

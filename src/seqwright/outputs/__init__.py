@@ -208,8 +208,8 @@ class Output(ABC, Generic[ExampleT, BatchT, PredictionT]):
 
     @classmethod
     @abstractmethod
-    def load(cls, folder: Path) -> Self:
-        """Read what `save` wrote."""
+    def load(cls, folder: Path, input: Any) -> Self:
+        """Read what `save` wrote; the input is read before."""
 
     def batches(
         self, rows: Rows[Any], targets: Targets | None, input: Input[ExampleT, Any], *, tokens: int, seed: int = 0

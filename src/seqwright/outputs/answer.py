@@ -21,7 +21,6 @@ from seqwright.decoding.stepper import Prefix
 from seqwright.errors import DataError, SettingError
 from seqwright.inputs import Examples, Given, Input, Stacked
 from seqwright.inputs.saved import load_json
-from seqwright.inputs.tokenizers import Tokenizer
 from seqwright.outputs import Targets
 from seqwright.outputs.text import TextOutput, WrittenText
 from seqwright.outputs.text_scores import ScoresSettings
@@ -151,10 +150,9 @@ class AnswerOutput(TextOutput):
         return {**super().saved(), "task": self.task, "context": self.context}
 
     @classmethod
-    def load(cls, folder: Path) -> "AnswerOutput":
+    def load(cls, folder: Path, input: Any) -> "AnswerOutput":
         """Read what `save` wrote."""
-        tokenizer = Tokenizer.load(folder / "text.json")
-        return load_json(folder / "writing.json", lambda plain: cls(tokenizer, None, **plain))
+        return load_json(folder / "writing.json", lambda plain: cls(input.tokenizer, None, **plain))
 
 
 def doubling(most: int) -> list[int]:

@@ -258,7 +258,7 @@ class LabelOutput(Output[HasLabel, Labelled, Classification]):
         save_json(folder / "labels.json", dict(self.counts))
 
     @classmethod
-    def load(cls, folder: Path) -> "LabelOutput":
+    def load(cls, folder: Path, input: Any) -> "LabelOutput":
         """Read what `save` wrote."""
         return load_json(
             folder / "labels.json", lambda plain: cls({str(label): int(count) for label, count in plain.items()})

@@ -239,12 +239,13 @@ class MaskedOutput(Output[str, Masked, list[FoundTokens]]):
         save_json(folder / "masks.json", plain)
 
     @classmethod
-    def load(cls, folder: Path) -> "MaskedOutput":
-        """Read what `save` wrote, and the input's tokenizer."""
-        tokenizer = Tokenizer.load(folder / "text.json")
+    def load(cls, folder: Path, input: Any) -> "MaskedOutput":
+        """Read what `save` wrote; the tokenizer is the input's."""
         return load_json(
             folder / "masks.json",
-            lambda plain: cls(tokenizer, plain["masking"], float(plain["masking_rate"]), bool(plain["asks_next"])),
+            lambda plain: cls(
+                input.tokenizer, plain["masking"], float(plain["masking_rate"]), bool(plain["asks_next"])
+            ),
         )
 
 

@@ -190,7 +190,7 @@ class NumberOutput(Output[HasLabel, Labelled, Value]):
         save_json(folder / "values.json", plain)
 
     @classmethod
-    def load(cls, folder: Path) -> "NumberOutput":
+    def load(cls, folder: Path, input: Any) -> "NumberOutput":
         """Read what `save` wrote."""
         names = ("mean", "deviation", "lowest", "highest")
         return load_json(folder / "values.json", lambda plain: cls(*(float(plain[name]) for name in names)))

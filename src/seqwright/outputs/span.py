@@ -284,7 +284,7 @@ class SpanOutput(Output[Question, Asked, Answered]):
         save_json(folder / "span.json", {"longest": self.longest, "unanswerable": self.unanswerable})
 
     @classmethod
-    def load(cls, folder: Path) -> "SpanOutput":
+    def load(cls, folder: Path, input: Any) -> "SpanOutput":
         """Read what `save` wrote."""
         return load_json(folder / "span.json", lambda plain: cls(int(plain["longest"]), bool(plain["unanswerable"])))
 

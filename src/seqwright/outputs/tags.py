@@ -276,7 +276,7 @@ class TagsOutput(Output[Sentence, Tagged, Tagging]):
         save_json(folder / "tags.json", dict(self.counts))
 
     @classmethod
-    def load(cls, folder: Path) -> "TagsOutput":
+    def load(cls, folder: Path, input: Any) -> "TagsOutput":
         """Read what `save` wrote."""
         return load_json(
             folder / "tags.json", lambda plain: cls({str(tag): int(count) for tag, count in plain.items()})

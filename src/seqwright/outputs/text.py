@@ -30,7 +30,7 @@ from seqwright.inputs import Examples, Input, Stacked
 from seqwright.inputs.dictionary import Dictionary, load_dictionary
 from seqwright.inputs.saved import load_json, save_json
 from seqwright.inputs.token_rows import dropping_rows
-from seqwright.inputs.tokenizers import Kind, Tokenizer
+from seqwright.inputs.tokenizers import HasTokenizer, Kind, Tokenizer
 from seqwright.metrics.text import exact_match_by_kind, perplexity
 from seqwright.outputs import Baselines, Output, Report, Targets
 from seqwright.outputs.text_scores import LOWER_IS_BETTER, NAMES, ScoresSettings, Scoring, Written, scored
@@ -353,7 +353,8 @@ class TextOutput(Output[HasText, Any, WrittenText]):
     def save(self, folder: Path) -> None:
         """Write the tokenizer, where it is not the input's, and how texts are scored."""
         if not self.shared:
-            self.tokenizer.save(folder / "target.json")
+            folder.mkdir(parents=True, exist_ok=True)
+            self.tokenizer.save(folder / "tokenizer.json")
         save_json(folder / "writing.json", self.saved())
 
     def saved(self) -> dict[str, Any]:
@@ -362,10 +363,8 @@ class TextOutput(Output[HasText, Any, WrittenText]):
         return {**scoring, "longest": self.longest, "overlong": self.overlong, "dropout": self.dropout}
 
     @classmethod
-    def load(cls, folder: Path) -> "TextOutput":
+    def load(cls, folder: Path, input: Any) -> "TextOutput":
         """Read what `save` wrote, and the dictionary that was learnt later, if one was."""
-        paths = [folder / f"{side}.json" for side in ("source", "target")]
-        source, own = (Tokenizer.load(path) if path.exists() else None for path in paths)
-        tokenizer = own or source or Tokenizer.load(paths[1])
-        dictionary = load_dictionary(folder)
+        tokenizer, dictionary = input.shared or Tokenizer.load(folder / "tokenizer.json"), load_dictionary(folder)
+        source = input.tokenizer if isinstance(input, HasTokenizer) else None
         return load_json(folder / "writing.json", lambda plain: cls(tokenizer, source, **plain, dictionary=dictionary))

@@ -250,7 +250,7 @@ class ValuesOutput(Output[SeriesWindow, Series, Values]):
         (folder / "least_squares.safetensors").write_bytes(save(weights))
 
     @classmethod
-    def load(cls, folder: Path) -> "ValuesOutput":
+    def load(cls, folder: Path, input: Any) -> "ValuesOutput":
         """Read what `save` wrote."""
         try:
             weights_CTN = load((folder / "least_squares.safetensors").read_bytes())[WEIGHTS]

@@ -78,9 +78,9 @@ class Wires(NamedTuple):
         return self.input
 
     def save(self, folder: Path) -> None:
-        """Write both."""
-        self.input.save(folder)
-        self.output.save(folder)
+        """Write both into a run folder."""
+        self.input.save(folder / "input")
+        self.output.save(folder / "output")
 
     def sizes(self) -> dict[str, Any]:
         """What a model between the two is built with."""
@@ -140,8 +140,9 @@ class Wired:
         return Wires.learn(self.input, self.output, Part(data, "train"), *settings, room=room_of(recipe), like=like)
 
     def loaded_inputs(self, folder: Path) -> Wires:
-        """Those of a run."""
-        return Wires(self.input.load(folder), self.output.load(folder))
+        """Those of a run folder."""
+        read = self.input.load(folder / "input")
+        return Wires(read, self.output.load(folder / "output", read))
 
     def prepared(self, recipe: Recipe, data: Any, wires: Wires) -> Prepared:
         """Batches of the training part, and how the validation part is scored."""

@@ -119,7 +119,7 @@ class FakeOutput(Output[Example, BatchT, PredictionT]):
         write(self, folder)
 
     @classmethod
-    def load(cls, folder: Path) -> Self:
+    def load(cls, folder: Path, input: Any) -> Self:
         return cls(**read(folder))
 
     def in_order(self, found: Mapping[int, PredictionT], examples: Examples[Example]) -> Iterator[PredictionT]:

@@ -33,9 +33,9 @@ def test_a_run_of_spaces_is_not_a_token_for_each() -> None:
 
 
 def test_inputs_are_read_as_they_were_written(inputs: PlainText, tmp_path: Path) -> None:
-    inputs.save(tmp_path / "input")
-    assert [path.name for path in (tmp_path / "input").iterdir()] == ["text.json"]
-    again = PlainText.load(tmp_path / "input")
+    inputs.save(tmp_path)
+    assert [path.name for path in (tmp_path / "input").iterdir()] == ["tokenizer.json"]
+    again = PlainText.load(tmp_path)
     assert again.fingerprint() == inputs.fingerprint()
     assert again.tokenizer.encode([SOURCE])[0].tolist() == inputs.tokenizer.encode([SOURCE])[0].tolist()
 
@@ -57,5 +57,5 @@ def test_begin_and_end_are_no_text() -> None:
 
 
 def test_a_missing_tokenizer_is_a_damaged_run(tmp_path: Path) -> None:
-    with pytest.raises(RunError, match=r"text\.json is missing"):
+    with pytest.raises(RunError, match=r"tokenizer\.json is missing"):
         PlainText.load(tmp_path)

@@ -55,7 +55,9 @@ def test_only_bpe_drops_merges_on_either_side() -> None:
 def test_both_sides_come_back_from_a_folder(tmp_path: Path, shared: bool) -> None:
     wires = wires_of(PAIRS, output={"scores": "rouge"}, tokenizer="words", shared=shared, longest=7)
     wires.save(tmp_path)
-    read, output = SourceTextInput.load(tmp_path), TextOutput.load(tmp_path)
+    assert (tmp_path / "output" / "tokenizer.json").exists() is not shared
+    read = SourceTextInput.load(tmp_path / "input")
+    output = TextOutput.load(tmp_path / "output", read)
     assert (read.fingerprint(), read.longest) == (wires.input.fingerprint(), 7)
     assert output.tokenizer.fingerprint() == wires.output.tokenizer.fingerprint()
     assert (output.shared, output.saved()) == (shared, wires.output.saved())

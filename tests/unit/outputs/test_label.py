@@ -307,10 +307,10 @@ def test_labels_that_occur_once_are_remarked_on() -> None:
 
 def test_missing_or_damaged_labels_are_refused(tmp_path: Path) -> None:
     LabelOutput({"bad": 1, "good": 2}).save(tmp_path)
-    assert LabelOutput.load(tmp_path) == LabelOutput({"bad": 1, "good": 2})
+    assert LabelOutput.load(tmp_path, None) == LabelOutput({"bad": 1, "good": 2})
     (tmp_path / "labels.json").write_text(json.dumps({"labels": ["bad", "good"]}))
     with pytest.raises(RunError, match=r"labels.json cannot be read as labels"):
-        LabelOutput.load(tmp_path)
+        LabelOutput.load(tmp_path, None)
     (tmp_path / "labels.json").unlink()
     with pytest.raises(RunError, match=r"labels.json is missing"):
-        LabelOutput.load(tmp_path)
+        LabelOutput.load(tmp_path, None)

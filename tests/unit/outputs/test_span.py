@@ -252,7 +252,7 @@ def test_a_threshold_is_for_models_that_can_be_silent() -> None:
 
 def test_what_was_saved_is_loaded(tmp_path: Path) -> None:
     SpanOutput(7, unanswerable=True).save(tmp_path)
-    assert SpanOutput.load(tmp_path) == SpanOutput(7, unanswerable=True)
+    assert SpanOutput.load(tmp_path, None) == SpanOutput(7, unanswerable=True)
     (tmp_path / "span.json").write_text("{}")
     with pytest.raises(RunError, match=r"span.json cannot be read as span"):
-        SpanOutput.load(tmp_path)
+        SpanOutput.load(tmp_path, None)

@@ -320,16 +320,16 @@ def test_tags_that_mark_no_entities_are_counted_by_the_alphabet() -> None:
 def test_what_was_saved_is_loaded(tmp_path: Path) -> None:
     before = TagsOutput({"O": 4, "B-per": 0})
     before.save(tmp_path)
-    assert TagsOutput.load(tmp_path) == before
+    assert TagsOutput.load(tmp_path, None) == before
     assert before.sizes() == {"classes": 2}
     assert before.trained_here
     assert not TagsOutput({"O": 0}).trained_here
     (tmp_path / "tags.json").write_text('["O"]')
     with pytest.raises(RunError, match=r"tags.json cannot be read as tags"):
-        TagsOutput.load(tmp_path)
+        TagsOutput.load(tmp_path, None)
     (tmp_path / "tags.json").unlink()
     with pytest.raises(RunError, match=r"tags.json is missing"):
-        TagsOutput.load(tmp_path)
+        TagsOutput.load(tmp_path, None)
 
 
 def test_a_line_has_a_colour_for_each_type() -> None:

@@ -99,8 +99,8 @@ def an_epoch(batches: TextBatches) -> list[Text]:
 def test_inputs_are_learnt_from_the_training_part_and_read_again(data: TextFiles, tmp_path: Path) -> None:
     inputs = TASK.learnt_inputs(recipe_with(), data)
     assert set(inputs.tokenizer.pieces(range(4, inputs.tokenizer.size))) == {"▁", *"abcd"}
-    inputs.save(tmp_path / "input")
-    assert TASK.loaded_inputs(tmp_path / "input").fingerprint() == inputs.fingerprint()
+    inputs.save(tmp_path)
+    assert TASK.loaded_inputs(tmp_path).fingerprint() == inputs.fingerprint()
 
 
 def test_joined_documents_are_read_in_streams(data: TextFiles) -> None:
