@@ -43,10 +43,12 @@ def _remarks(found: Pretrained) -> list[str]:
     if found.unused:
         vectors = found.tokenizer.size
         tokens = vectors - found.unused
-        told = f"{found.unused:,} of {vectors:,}, from <unused-{tokens}> on"
+        sentence = f"{found.unused:,} of {vectors:,}, from <unused-{tokens}> on"
         if not is_rounded_up(tokens, vectors):
-            told += "; rounding explains fewer: unless the model was published so, the tokenizer may be another model's"
-        remarks.append(f"vectors that belong to no token of the tokenizer: {told}")
+            sentence += (
+                "; rounding explains fewer: unless the model was published so, the tokenizer may be another model's"
+            )
+        remarks.append(f"vectors that belong to no token of the tokenizer: {sentence}")
     if found.idle:
         remarks.append(f"left out, since nothing reads them under this head: {', '.join(found.idle)}")
     return remarks

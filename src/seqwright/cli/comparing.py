@@ -32,7 +32,7 @@ def compare_rows(where: str, runs: Path, *, dry_run: bool, as_json: bool) -> Non
             sys.exit(1 if stages.outcome.failures else 0)
         outcome = stages.go()
     except Stopped:
-        say(f"stopped; what was trained is saved, and {command('compare', where)} goes on from there")
+        say(f"stopped; what was trained is saved, and {command('compare', where)} resumes from there")
         sys.exit(130)
     found = results(plan, outcome, stages.records)
     table = tabled(found)
@@ -72,7 +72,7 @@ def _print(table: ComparisonTable) -> None:
 
 def _fitting(table: ComparisonTable, width: int) -> Iterator[list[int]]:
     """The columns that stand side by side, by number: the scores, then the costs, as many of each as fit."""
-    for group in (range(1, table.judging), range(table.judging, len(table.titles))):
+    for group in (range(1, table.score_columns), range(table.score_columns, len(table.titles))):
         beside: list[int] = []
         for number in group:
             taken = _name_width(table) + 1 + sum(_width(table, each) + 1 for each in (*beside, number))
@@ -118,7 +118,7 @@ def _print_plan(plan: Plan, prospects: list[TrialProgress], failures: dict[str, 
 
 def _left(progress: TrialProgress) -> tuple[str, str]:
     if not progress.trial.trained:
-        return "", "only judged"
+        return "", "only evaluated"
     if not progress.steps:
         return "0", "trained"
     if not progress.measured["descends"]:

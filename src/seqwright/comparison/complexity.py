@@ -71,7 +71,7 @@ class Convolved(nn.Module):
         self.convolution = Convolution(inputs=width, outputs=width, kernel=kernel)
 
     def forward(self, x_BTD: Tensor) -> Tensor:
-        """What is said at each place."""
+        """The output at each place."""
         y_BTD: Tensor = self.convolution(x_BTD, torch.ones(x_BTD.shape[:2], dtype=torch.bool))
         return y_BTD
 

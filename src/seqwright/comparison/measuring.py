@@ -1,4 +1,4 @@
-"""What is done to one row, each in a process of its own: measure it, train it, judge it.
+"""What is done to one row, each in a process of its own: measure it, train it, evaluate it.
 
 Each function is given plain settings and gives plain numbers, so that they can go from process to process.
 """
@@ -54,7 +54,7 @@ COUNTED = 8  # batches whose operations are counted
 
 
 def measured_recipe(resolved: Mapping[str, Any], *, timed: bool) -> dict[str, Any]:
-    """Size, tokens a step, operations a token and, if `timed`, the pace of a recipe, from real batches."""
+    """Size, tokens per step, operations per token and, if `timed`, the pace of a recipe, from real batches."""
     recipe = recipe_from(dict(resolved))
     set_up_cpu(recipe)
     task, data, device = task_of(recipe.task), data_of(recipe), training_device(recipe)
@@ -120,13 +120,13 @@ class Stopwatch(Quiet):
             raise Enough
 
     def pace(self) -> float:
-        """Seconds a step."""
+        """Seconds per step."""
         kept = self.times[min(WARMING, len(self.times) - 2) :]
         return (kept[-1] - kept[0]) / (len(kept) - 1)
 
 
 def _pace(recipe: Recipe, model: nn.Module, batches: Batches[Any]) -> float:
-    """Seconds a step takes, from steps that are thrown away."""
+    """Seconds per step, from steps that are thrown away."""
     watch, steps = Stopwatch(), WARMING + TRIED + 1
     settings = recipe.training.model_copy(update={"steps": steps, "epochs": None, "average": "none"})
     try:
@@ -189,11 +189,11 @@ def speaking() -> Reporter:
     return Bar(console) if console.is_terminal else Lines()
 
 
-# ---------------------------------------------------------------------------------------------------- judging
+# ---------------------------------------------------------------------------------------------------- evaluating
 
 
 def evaluated_runs(job: Mapping[str, Any]) -> dict[str, Any]:
-    """The scores of a run, or of several together, on a part; what they said to each example goes to a file."""
+    """The scores of a run, or of several together, on a part; what they predicted for each example goes to a file."""
     keep_freed_memory()
     runs = [open_run(folder) for folder in job["folders"]]
     torch.set_num_threads(job["threads"])
@@ -203,21 +203,21 @@ def evaluated_runs(job: Mapping[str, Any]) -> dict[str, Any]:
     refuse_missing_part(data, part)
     found = {"part": part, "sha256": data.fingerprint(part), "parameters": sum(parameters(run.model) for run in runs)}
     if rewrites(recipe):
-        judgement = evaluated_together(recipe, runs, data, part, decoding)
+        outcome = evaluated_together(recipe, runs, data, part, decoding)
     else:
         task, run = task_of(job["task"]), runs[0]
         result = task.evaluated(recipe, data, run.inputs, run.model, part, decoding)
-        judgement = RunScores(result.scores, result.signatures, result.answers, {})
+        outcome = RunScores(result.scores, result.signatures, result.answers, {})
     if len(runs) == 1:
         found["training"] = costs(runs[0].folder)
     with Path(job["answers"]).open("w", encoding="utf-8") as file:
-        file.writelines(json.dumps(answer, ensure_ascii=False) + "\n" for answer in judgement.answers)
-    told = {"scores": judgement.scores, "signatures": judgement.signatures, "examples": len(judgement.answers)}
-    return {**found, **told, **judgement.speed}
+        file.writelines(json.dumps(answer, ensure_ascii=False) + "\n" for answer in outcome.answers)
+    told = {"scores": outcome.scores, "signatures": outcome.signatures, "examples": len(outcome.answers)}
+    return {**found, **told, **outcome.speed}
 
 
 class RunScores(NamedTuple):
-    """Scores, how they were made, what was said to each example, and how fast."""
+    """Scores, how they were made, what was predicted for each example, and how fast."""
 
     scores: dict[str, float]
     signatures: dict[str, str]
@@ -228,7 +228,7 @@ class RunScores(NamedTuple):
 def evaluated_together(recipe: Recipe, runs: list[Run], data: Any, part: PartName, decoding: Any) -> RunScores:
     """A part translated by one run, or by several together.
 
-    What the wanted texts cost is told by the word and by the byte, ends included, whatever the tokens are.
+    What the references cost is told per word and per byte, ends included, whatever the tokens are.
     """
     pairs = Given(pair for pair in data.examples(part) if pair.source.strip() and pair.target.strip())
     wires, model = ensemble_of(runs)

@@ -182,25 +182,25 @@ def steps_within(budget: Budget, found: Mapping[str, Any]) -> int:
 
 def steps_left(recipe: Recipe, folder: Path, found: Mapping[str, Any]) -> int:
     """How many steps a trial still has to take."""
-    wanted = int(recipe.training.steps)
+    steps = int(recipe.training.steps)
     if recipe.training.epochs is not None:
-        wanted = min(wanted, int(found["steps_in_epochs"]))
-    return max(0, wanted - max([0, *steps_on_disk(folder)]))
+        steps = min(steps, int(found["steps_in_epochs"]))
+    return max(0, steps - max([0, *steps_on_disk(folder)]))
 
 
 def refuse_another_beginning(recipe: Recipe, folder: Path) -> None:
-    """What was begun for another budget or with other settings cannot be gone on with in this comparison."""
+    """What was begun for another budget or with other settings cannot be resumed in this comparison."""
     if not steps_on_disk(folder):
         return
     try:
         before = resolved_of(folder)["training"]["steps"]
         changed = changed_settings(recipe, folder)
     except UserError as error:
-        raise RunError(f"{error}; delete {folder} to train it anew") from error
+        raise RunError(f"{error}; delete {folder} to train it from scratch") from error
     if before != recipe.training.steps:
         changed.append(f"training.steps was {before:,} and is {recipe.training.steps:,}: its schedule would not fit")
     if changed:
         raise RunError(
             f"{folder} was begun with other settings: {'; '.join(changed)}. Put them back, or delete it to train it "
-            "anew"
+            "from scratch"
         )

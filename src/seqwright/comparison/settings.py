@@ -39,7 +39,7 @@ class RowSettings(Settings):
     recipe: str | None = None
     """A recipe that ships, or a file, beside the comparison or where it is called from."""
     run: str | None = None
-    """A run folder, which is judged as it is."""
+    """A run folder, which is evaluated as it is."""
     ensemble: tuple[str, ...] | None = Field(default=None, min_length=2)
     """The names of rows that translate together."""
     input: Section = Field(default_factory=dict)

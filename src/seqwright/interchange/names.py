@@ -49,18 +49,18 @@ class TensorNames(NamedTuple):
 
     rows: tuple[TensorRow, ...]
     copies: Mapping[str, str] = {}  # what repeats → what is repeated
-    useless: tuple[str, ...] = ()  # buffers that are computed anew
+    useless: tuple[str, ...] = ()  # buffers that are computed again
 
     def ours(self, theirs: Mapping[str, Tensor], shapes: Mapping[str, torch.Size], where: str) -> dict[str, Tensor]:
         """Our tensors, which must have these shapes, from all of theirs; whatever is left or missing is named."""
         theirs = self._without_copies(theirs, where)
-        wanted = list(self._for(shapes))
-        missing = [name for row in wanted for name in row.theirs if name not in theirs]
-        unknown = sorted(set(theirs) - {name for row in wanted for name in row.theirs})
+        needed = list(self._for(shapes))
+        missing = [name for row in needed for name in row.theirs if name not in theirs]
+        unknown = sorted(set(theirs) - {name for row in needed for name in row.theirs})
         if missing or unknown:
             raise DataError(f"{where} {_misfit(missing, unknown)}; such a model cannot be imported")
         found: dict[str, Tensor] = {}
-        for row in wanted:
+        for row in needed:
             stacked = torch.cat([_turned(theirs[name], row.turned) for name in row.theirs])
             sizes = [shapes[name][0] for name in row.ours]
             if stacked.shape != (sum(sizes), *shapes[row.ours[0]][1:]):

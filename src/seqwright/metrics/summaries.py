@@ -1,6 +1,6 @@
 """Scores of summaries: ROUGE (Lin 2004), by the library of Google Research, which the figures of papers are made with.
 
-It is imported where it is used: it brings the Porter stemmer of NLTK, which takes a second to load.
+It is imported where it is used: it has the Porter stemmer of NLTK, which takes a second to load.
 """
 
 from collections.abc import Sequence
@@ -21,7 +21,7 @@ def rouge(hypotheses: Sequence[str], references: Sequence[str]) -> dict[str, Tex
 
     check_counts(hypotheses, references)
     scorer = RougeScorer(list(NAMES.values()), use_stemmer=True)
-    found = [scorer.score(reference, said) for said, reference in zip(hypotheses, references, strict=True)]
+    found = [scorer.score(reference, hypothesis) for hypothesis, reference in zip(hypotheses, references, strict=True)]
     signature = f"F1|nrefs:1|case:lc|stemmer:porter|mean|rouge-score:{version('rouge-score')}"
     return {
         ours: TextScore(100 * sum(score[theirs].fmeasure for score in found) / len(found), signature)

@@ -30,7 +30,7 @@ class Matches(NamedTuple):
 def bleu(
     hypotheses: Sequence[str], references: Sequence[str], *, lowercase: bool = False, tokenize: str = "13a"
 ) -> TextScore:
-    """Corpus BLEU (Papineni et al. 2002) with one reference a sentence, over plain (not tokenized) text."""
+    """Corpus BLEU (Papineni et al. 2002) with one reference per sentence, over plain (not tokenized) text."""
     from sacrebleu.metrics.bleu import BLEU
 
     if tokenize not in BLEU.TOKENIZERS:
@@ -69,7 +69,7 @@ def exact_match_by_kind(
     """Exact matches within each kind of sentence, kinds in alphabetical order."""
     check_counts(hypotheses, references)
     if len(kinds) != len(references):
-        raise DataError(f"there are {len(kinds)} kinds for {len(references)} references; give one a sentence")
+        raise DataError(f"there are {len(kinds)} kinds for {len(references)} references; give one per sentence")
     matches = {kind: Matches(0, 0) for kind in sorted(set(kinds))}
     for hypothesis, reference, kind in zip(hypotheses, references, kinds, strict=True):
         matched, total = matches[kind]

@@ -18,7 +18,7 @@ from seqwright.data.labels import number_of
 from seqwright.errors import DataError
 from seqwright.inputs import Examples, Input, Stacked
 from seqwright.inputs.saved import load_json, save_json
-from seqwright.metrics.ratings import pearson, spearman, squared_error
+from seqwright.metrics.regression import pearson, spearman, squared_error
 from seqwright.outputs import Baselines, Output, Picture, Report, Targets, each_row
 from seqwright.outputs.label import HasLabel
 from seqwright.outputs.linear import NOT_HERE, ridge_regression, thinned
@@ -112,7 +112,7 @@ class NumberOutput(Output[HasLabel, Labelled, Value]):
     def report(self, predictions: Sequence[Value], examples: Examples[HasLabel]) -> Report:
         """Predictions and values as points."""
         said, true = self._pairs(predictions, examples)
-        return Report(picture=Picture("values", {"said": said, "true": true}))
+        return Report(picture=Picture("values", {"predicted": said, "true": true}))
 
     def signatures(self) -> dict[str, str]:
         """How the scores are made."""

@@ -21,16 +21,16 @@ def _figure(panel: AlignmentPanel, darkest: float) -> str:
     head = "".join(f"<th scope='col'><span>{escaped(word)}</span></th>" for word in panel.sources)
     rows = ""
     for target, weights_S in zip(panel.targets, panel.weights_TS.tolist(), strict=True):
-        told = zip(panel.sources, weights_S, strict=True)
-        cells = "".join(_cell(weight, darkest, f"{target} ← {source}: {weight:.3f}") for source, weight in told)
+        both = zip(panel.sources, weights_S, strict=True)
+        cells = "".join(_cell(weight, darkest, f"{target} ← {source}: {weight:.3f}") for source, weight in both)
         rows += f'<tr><th scope="row">{escaped(target)}</th>{cells}</tr>'
     caption = f"<figcaption><b>{escaped(first)}</b>{lines}</figcaption>"
     return f"<figure>{caption}<table><thead><tr><td></td>{head}</tr></thead><tbody>{rows}</tbody></table></figure>"
 
 
-def _cell(weight: float, darkest: float, told: str) -> str:
+def _cell(weight: float, darkest: float, title: str) -> str:
     red, green, blue = blended(INK, weight / darkest)
-    return f'<td style="background:rgb({red},{green},{blue})" title="{escaped(told)}"></td>'
+    return f'<td style="background:rgb({red},{green},{blue})" title="{escaped(title)}"></td>'
 
 
 STYLE = """

@@ -51,7 +51,7 @@ class AttentionMap:
 
 @dataclass(frozen=True)
 class Looked:
-    """A sentence as it was given, what the model made of it, and where it looked: the maps by their names.
+    """A sentence as it was typed, what the model made of it, and where it looked: the maps by their names.
 
     `target` is empty for a model that only reads; `score` is whatever the decoder says of its result.
     """
