@@ -54,7 +54,7 @@ def say(say: Say) -> Say:
 def test_a_recurrent_model_shows_its_units_over_the_text(say: Say, home: Path) -> None:
     code, out, err = say("runs/gru", TEXT)
     assert code == 0, err
-    assert "bits per token" in out
+    assert "bits a token" in out
     assert out.count(TEXT) == 3, "three units in the terminal"
     for form in ("png", "svg"):
         path = home / f"runs/gru/pictures/he-said-no-and-may-be-yes/units-layer-1.{form}"
