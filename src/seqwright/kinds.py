@@ -31,6 +31,7 @@ class TaskKind(NamedTuple):
     verbs: tuple[str, ...]  # the commands that use a run, the usual one first
     input: str = ""  # what is read and what is said, as `file.Class` of their rooms
     output: str = ""
+    method: str = "predict"  # of the output, behind the first verb
     wiring: str = ""  # as `file.Class` of the room of tasks, where it is not an input and an output
     like: str = ""  # the task whose wiring, models and objectives it shares
     searched: bool = False  # whether decoding decides what a model says
@@ -51,7 +52,9 @@ TASKS = {
         "text",
         {"input": "bpe", "model": "lstm", "objective": "next-token"},
         verbs=("generate", "score", "prompt"),
-        wiring="language.LanguageTask",
+        input="running_text.RunningTextInput",
+        output="next_token.NextTokenOutput",
+        method="write",
         shown=("bits_per_byte", "word_perplexity", "perplexity"),
     ),
     "instruction": TaskKind(
@@ -133,7 +136,7 @@ TOKENIZERS = ("bpe", "unigram", "wordpiece", "words", "whitespace", "characters"
 SCALINGS = ("standard", "none")
 SOURCE_TEXT = Kind("seqwright.inputs.source_text", "SourceTextInput", "SourceTextSettings", "translation")
 PROMPT_TEXT = Kind("seqwright.inputs.prompt", "PromptInput", "PromptSettings", "instruction")
-PLAIN_TEXT = Kind("seqwright.inputs.plain_text", "PlainText", "PlainTextSettings", "language-modeling")
+RUNNING_TEXT = Kind("seqwright.inputs.running_text", "RunningTextInput", "RunningTextSettings", "language-modeling")
 MASKED_TEXT = Kind("seqwright.inputs.sentences", "SentencesInput", "SentencesSettings", "masked-language-modeling")
 LABELLED_TEXT = Kind("seqwright.inputs.text", "TextInput", "TextSettings", "text-classification")
 RATED_TEXT = Kind("seqwright.inputs.text", "TextInput", "TextSettings", "text-regression")
@@ -216,7 +219,7 @@ KINDS: dict[str, dict[str, tuple[Kind, ...]]] = {
         **dict.fromkeys(
             TOKENIZERS,
             (
-                *(SOURCE_TEXT, PROMPT_TEXT, PLAIN_TEXT, MASKED_TEXT, LABELLED_TEXT, RATED_TEXT, TAGGED_TEXT),
+                *(SOURCE_TEXT, PROMPT_TEXT, RUNNING_TEXT, MASKED_TEXT, LABELLED_TEXT, RATED_TEXT, TAGGED_TEXT),
                 *(QUESTION_TEXT, VECTOR_TEXT),
             ),
         ),
@@ -314,7 +317,7 @@ def task_of(task: str) -> Any:
     row = TASKS[family_of(task)]
     if row.input:
         wired = import_module("seqwright.tasks.wired").Wired
-        return wired(_named("inputs", row.input), _named("outputs", row.output))
+        return wired(_named("inputs", row.input), _named("outputs", row.output), row.method)
     return _named("tasks", row.wiring)()
 
 

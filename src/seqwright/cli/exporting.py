@@ -13,7 +13,6 @@ from seqwright.interchange.arpa import write_arpa
 from seqwright.interchange.checkpoints import write_checkpoint
 from seqwright.interchange.word2vec import write_word2vec
 from seqwright.runs import Run
-from seqwright.tasks.language import first_token
 from seqwright.tasks.vectors import WordVectors
 from seqwright.tasks.wired import Wires
 from seqwright.training.weights import unique_tensors
@@ -62,7 +61,7 @@ def _write_vectors(run: Run, file: Path, side: str | None) -> str:
 def _write_ngrams(run: Run, file: Path, side: str | None) -> str:
     if run.recipe.model.kind != "ngram":
         raise RunError(f"{run.folder} is of kind {run.recipe.model.kind}, and an ARPA file holds n-grams; use word2vec")
-    if run.recipe.input.joined:
+    if run.inputs.input.joins:
         say("input.rows is 'stream': the model has seen no text begin with <s>, as other programs let each begin")
     model: Any = run.model
     say("writing …")
@@ -72,7 +71,7 @@ def _write_ngrams(run: Run, file: Path, side: str | None) -> str:
 
 def _write_checkpoint(run: Run, folder: Path, side: str | None) -> str:
     inputs, task = run.inputs, run.recipe.task
-    first = first_token(run.recipe, inputs) if task == "language-modeling" else inputs.tokenizer.begin
+    first = inputs.input.first if task == "language-modeling" else inputs.tokenizer.begin
     task = "language-modeling" if task == "instruction" else task  # there it is a language model like any other
     labels = {"text-classification": lambda: inputs.output.labels, "token-classification": lambda: inputs.output.tags}
     names = list(labels[task]()) if task in labels else []

@@ -26,9 +26,6 @@ from seqwright.tasks.few_shot import (
     answered_in_turns,
     drawn_questions,
 )
-from seqwright.tasks.language import first_token
-from seqwright.tasks.wired import Wires
-from seqwright.tasks.writer import Writer
 
 MOST_SHOTS = 8  # how many examples accuracy is measured with where nobody says
 
@@ -83,7 +80,7 @@ def _pairs(path: Path) -> list[Pair]:
 def _answering(run: Run, wish: Wish) -> Answering:
     """How the run's model answers: in turns if it learnt to, otherwise by going on with a text."""
     chosen = {"longest": wish.longest, "beam": 1, "n_best": 1, "temperature": 0.0}
-    output = run.inputs.output if isinstance(run.inputs, Wires) else None
+    output = run.inputs.output
     if isinstance(output, AnswerOutput):
         if wish.template is not None or wish.between is not None:
             raise SettingError(
@@ -96,8 +93,7 @@ def _answering(run: Run, wish: Wish) -> Answering:
         **{name: value for name, value in (("form", wish.template), ("between", wish.between)) if value is not None}
     ).checked()
     settings = decoding_settings(run, {**chosen, "stop": (template.stop,)})
-    writer = Writer(run.model, run.inputs, settings, first=first_token(run.recipe, run.inputs))
-    return answered_as_text(writer, template)
+    return answered_as_text(run.model, run.inputs, settings, template)
 
 
 def _answer(wish: Wish, examples: Sequence[Pair], answering: Answering) -> None:

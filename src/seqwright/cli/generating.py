@@ -2,7 +2,7 @@
 
 import json
 import sys
-from collections.abc import Iterable, Iterator, Sized
+from collections.abc import Iterator, Sequence, Sized
 from pathlib import Path
 from typing import Any
 
@@ -11,11 +11,12 @@ from seqwright.cli.opening import opened_for
 from seqwright.cli.prompting import answered
 from seqwright.cli.terminal import say
 from seqwright.cli.translating import asked, some_lines
+from seqwright.decoding.searching import run_search
 from seqwright.errors import DataError, SettingError
+from seqwright.outputs.continuations import LONGEST, room_after
+from seqwright.outputs.text_search import Search, TextCandidate
 from seqwright.runs import Run
 from seqwright.tasks.describer import Describer
-from seqwright.tasks.language import first_token
-from seqwright.tasks.writer import LONGEST, Continuation, Writer
 
 BY_CHANCE = {"beam": 1, "temperature": 1.0}  # how a language model writes, and what drawing is where nobody says how
 
@@ -38,8 +39,8 @@ def generate_texts(
     as_in_recipe = task != "language-modeling" and (run.recipe.decoding.temperature or "beam" not in decoding)
     settings = decoding_settings(run, decoding if as_in_recipe else {**BY_CHANCE, **decoding})
     if task in {"instruction", "translation"}:
-        for found in answered(run, blocks, settings):
-            _print(found, scores=scores, as_json=as_json)
+        for block, found in answered(run, blocks, settings):
+            _print(block, found, scores=scores, as_json=as_json)
     elif task == "vector-to-text":
         given = [text for block in blocks for text in block]
         _describe(run, given if texts or file else [], settings, scores=scores, as_json=as_json)
@@ -57,43 +58,45 @@ def _blocks(texts: list[str], file: Path | None) -> Iterator[list[str]]:
 
 
 def _write_on(run: Run, blocks: Iterator[list[str]], settings: Any, *, scores: bool, as_json: bool) -> None:
-    writer = Writer(run.model, run.inputs, settings, first=first_token(run.recipe, run.inputs))
     watched = settings.beam == 1 and settings.n_best == 1 and not (scores or as_json)
-    row, unfinished = 0, Unfinished(writer)
+    row, unfinished = 0, Unfinished(run, settings)
     for block in blocks:
         openings = [_usable(run.inputs, prompt) for prompt in block]
+        search = Search(settings, first=row)
         if watched and len(openings) == 1:
-            found = writer(openings, first_row=row, tell=lambda text: print(text, end="", flush=True))
+            pieces = run.inputs.stream(run.model, openings[0], search)
+            found = [[run_search(pieces, lambda text: print(text, end="", flush=True))]]
             print(flush=True)
         else:
-            found = writer(openings, first_row=row)
-            _print(found, scores=scores, as_json=as_json)
+            found = [each.candidates for each in run.inputs.predict(run.model, openings, search, method="write")]
+            _print(openings, found, scores=scores, as_json=as_json)
             sys.stdout.flush()
         row += len(openings)
-        unfinished.add(candidate for candidates in found for candidate in candidates)
+        unfinished.add(openings, found)
     unfinished.tell()
 
 
 class Unfinished:
     """Counts texts that did not come to an end, and why."""
 
-    def __init__(self, writer: Writer) -> None:
-        self.writer, self.full, self.longest = writer, 0, 0
+    def __init__(self, run: Run, settings: Any) -> None:
+        self.run, self.settings, self.full, self.longest = run, settings, 0, 0
 
-    def add(self, candidates: Iterable[Continuation]) -> None:
-        """Look at some texts."""
-        for candidate in candidates:
-            if not candidate.finished:
-                full = len(candidate.tokens) == self.writer.room(candidate.prompt)
-                self.full, self.longest = self.full + full, self.longest + (not full)
+    def add(self, openings: Sequence[str], found: Sequence[Sequence[TextCandidate]]) -> None:
+        """Look at how some texts go on."""
+        for ids, candidates in zip(self.run.inputs.tokenizer.encode(list(openings)), found, strict=True):
+            room = room_after(self.run.model, len(ids))
+            unfinished = [len(candidate.tokens) == room for candidate in candidates if not candidate.finished]
+            self.full, self.longest = self.full + sum(unfinished), self.longest + unfinished.count(False)
 
     def tell(self) -> None:
         """Say what was found."""
         if self.full:
-            full = f"texts that stopped because they filled the model's context of {self.writer.context:,} tokens"
+            context = room_after(self.run.model, 0)
+            full = f"texts that stopped because they filled the model's context of {context:,} tokens"
             say(f"{full}: {self.full}; begin with less to get more")
         if self.longest:
-            most = self.writer.settings.longest or LONGEST
+            most = self.settings.longest or LONGEST
             say(f"texts that stopped after {most} tokens: {self.longest}; --longest allows more")
 
 
@@ -101,7 +104,7 @@ def _describe(run: Run, given: list[str], settings: Any, *, scores: bool, as_jso
     if not given:
         raise DataError(f"nothing was given to write from; this run wants {run.inputs.vectors.wanted}")
     found = Describer(run.model, run.inputs, settings)(given)
-    _print(found, scores=scores, as_json=as_json)
+    _print(given, found, scores=scores, as_json=as_json)
     unfinished = sum(not candidate.finished for candidates in found for candidate in candidates)
     if unfinished:
         say(f"texts that did not come to an end: {unfinished}; --longest allows more tokens")
@@ -139,15 +142,15 @@ def _is(several: Sized) -> str:
     return "is" if len(several) == 1 else "are"
 
 
-def _print(found: list[list[Continuation]], *, scores: bool, as_json: bool) -> None:
-    for candidates in found:
+def _print(prompts: Sequence[str], found: Sequence[Sequence[TextCandidate]], *, scores: bool, as_json: bool) -> None:
+    for prompt, candidates in zip(prompts, found, strict=True):
         for place, candidate in enumerate(candidates, start=1):
-            print(_line(candidate, place, scores=scores, as_json=as_json))
+            print(_line(prompt, candidate, place, scores=scores, as_json=as_json))
 
 
-def _line(candidate: Continuation, place: int, *, scores: bool, as_json: bool) -> str:
+def _line(prompt: str, candidate: TextCandidate, place: int, *, scores: bool, as_json: bool) -> str:
     if as_json:
-        fields: dict[str, Any] = {"prompt": candidate.prompt, "text": candidate.text, "rank": place}
+        fields: dict[str, Any] = {"prompt": prompt, "text": candidate.text, "rank": place}
         fields |= {"score": candidate.score, "log_probability": candidate.log_probability}
         return json.dumps({**fields, "finished": candidate.finished}, ensure_ascii=False)
     return f"{candidate.score:.4f}\t{candidate.text}" if scores else candidate.text

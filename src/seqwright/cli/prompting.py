@@ -7,14 +7,15 @@ from typing import Any
 from seqwright.cli.terminal import say
 from seqwright.errors import DataError
 from seqwright.inputs import Given
-from seqwright.outputs.text_search import Search
+from seqwright.outputs.text_search import Search, TextCandidate
 from seqwright.runs import Run
 from seqwright.tasks.wired import Wires
-from seqwright.tasks.writer import Continuation
 
 
-def answered(run: Run, blocks: Iterator[list[str]], settings: Any) -> Iterator[list[list[Continuation]]]:
-    """The answers to each block of texts; what the user should know of them is said at the end."""
+def answered(
+    run: Run, blocks: Iterator[list[str]], settings: Any
+) -> Iterator[tuple[list[str], list[tuple[TextCandidate, ...]]]]:
+    """Each block of texts and the answers to them; what the user should know of them is said at the end."""
     wires: Wires = run.inputs
     row = unfinished = 0
     blank: list[str] = []  # what came before the first text
@@ -28,7 +29,7 @@ def answered(run: Run, blocks: Iterator[list[str]], settings: Any) -> Iterator[l
             say(remark)
         predictions = wires.predictions(run.model, examples, Search(settings, first=row))
         found = [each.candidates or (each.best,) for each in predictions]
-        yield [[Continuation(text, *each) for each in several] for text, several in zip(block, found, strict=True)]
+        yield block, found
         sys.stdout.flush()
         row += len(block)
         unfinished += sum(not candidate.finished for candidates in found for candidate in candidates)

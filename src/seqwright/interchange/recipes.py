@@ -5,8 +5,9 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from seqwright.data.files import content_hash
-from seqwright.inputs.plain_text import PlainText
+from seqwright.inputs import Room
 from seqwright.inputs.question import QuestionInput
+from seqwright.inputs.running_text import RunningTextInput
 from seqwright.inputs.sentences import SentencesInput
 from seqwright.inputs.text import TextInput
 from seqwright.inputs.tokenizers import Tokenizer
@@ -14,6 +15,7 @@ from seqwright.inputs.words import WordsInput
 from seqwright.interchange.checkpoints import Checkpoint
 from seqwright.outputs.label import LabelOutput
 from seqwright.outputs.masked import MaskedOutput
+from seqwright.outputs.next_token import NextTokenOutput
 from seqwright.outputs.number import NumberOutput
 from seqwright.outputs.span import SpanOutput
 from seqwright.outputs.tags import TagsOutput
@@ -84,7 +86,7 @@ def inputs_of(checkpoint: Checkpoint, settings: Any) -> Any:
     """What a run has to turn texts into tokens; how many training texts had each label is not known."""
     tokenizer, counts, pairs = checkpoint.tokenizer, dict.fromkeys(checkpoint.labels, 0), checkpoint.pairs
     makers: dict[str, Callable[[], Any]] = {
-        "language-modeling": lambda: PlainText(tokenizer),
+        "language-modeling": lambda: _running(settings, tokenizer, int(checkpoint.settings["context"])),
         "masked-language-modeling": lambda: _masked(settings, tokenizer),
         "text-classification": lambda: Wires(_text(settings, tokenizer, pairs), LabelOutput(counts)),
         "text-regression": lambda: Wires(_text(settings, tokenizer, pairs), UNKNOWN),
@@ -94,6 +96,11 @@ def inputs_of(checkpoint: Checkpoint, settings: Any) -> Any:
         ),
     }
     return makers[checkpoint.task]()
+
+
+def _running(settings: Any, tokenizer: Tokenizer, context: int) -> Wires:
+    room = Room(context=context, windows=True, packs=True)
+    return Wires.learn(RunningTextInput, NextTokenOutput, (), settings, room, like=tokenizer)
 
 
 def _masked(settings: Any, tokenizer: Tokenizer) -> Wires:

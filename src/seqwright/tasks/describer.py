@@ -17,7 +17,7 @@ from seqwright.decoding.stopping import before_stop
 from seqwright.devices import device_of, in_precision
 from seqwright.inputs.vector_text import VectorText
 from seqwright.inputs.vectors import Values
-from seqwright.tasks.writer import Continuation
+from seqwright.outputs.text_search import TextCandidate
 
 AT_ONCE = 512  # texts written together
 
@@ -31,15 +31,15 @@ class Describer:
         self.model: Any = in_precision(model.eval(), self.settings.precision)
         self.device = device_of(model)
 
-    def __call__(self, given: Sequence[str]) -> list[list[Continuation]]:
+    def __call__(self, given: Sequence[str]) -> list[list[TextCandidate]]:
         """For each thing given its `n_best` texts, best first; samples are drawn from (seed, place in the list)."""
         code_NK = self.inputs.codes(given)
-        found: list[list[Continuation]] = []
+        found: list[list[TextCandidate]] = []
         for first in range(0, len(given), AT_ONCE):
             some = range(first, min(first + AT_ONCE, len(given)))
             vector_BX = self.inputs.vectors.vectors(code_NK[some.start : some.stop])
-            for row, candidates in zip(some, self._decoded(vector_BX, some), strict=True):
-                found.append([self._continuation(given[row], candidate) for candidate in candidates])
+            for candidates in self._decoded(vector_BX, some):
+                found.append([self._candidate(each) for each in candidates])
         return found
 
     def best(self, given: Sequence[str]) -> list[str]:
@@ -63,9 +63,8 @@ class Describer:
             text_of=lambda row, tokens: self.inputs.tokenizer.decode(tokens),
         )
 
-    def _continuation(self, given: str, hypothesis: Hypothesis) -> Continuation:
-        return Continuation(
-            given,
+    def _candidate(self, hypothesis: Hypothesis) -> TextCandidate:
+        return TextCandidate(
             before_stop(self.inputs.tokenizer.decode(hypothesis.tokens), self.settings.stop),
             hypothesis.score,
             hypothesis.log_probability,

@@ -27,12 +27,12 @@ from seqwright.inputs.vector_text import VectorText
 from seqwright.inputs.vectors import Codes, Digits, KnownLabels, ScaledNumbers, Vectors
 from seqwright.metrics.text import chrf, exact_match, exact_match_by_kind, perplexity
 from seqwright.objectives.next_token import NextToken
+from seqwright.outputs.text_search import TextCandidate
 from seqwright.progress import Progress
 from seqwright.recipe import Recipe
 from seqwright.tasks import Checked, Evaluation, Prepared, refuse_missing_part, sample
 from seqwright.tasks.describer import Describer
 from seqwright.tasks.description_check import checked_descriptions
-from seqwright.tasks.writer import Continuation
 from seqwright.text_cache import Rules, tokenised_texts
 
 SIGNATURES = {"loss": "nats a token, ends included", "perplexity": "a token, ends included"}
@@ -100,7 +100,7 @@ class DescriptionTask:
 
     def predictions(
         self, recipe: Recipe, inputs: VectorText, model: nn.Module, given: list[Any], decoding: Any
-    ) -> list[Continuation]:
+    ) -> list[TextCandidate]:
         """The text for each thing that is given: a number, a label, or several numbers."""
         asked = [",".join(map(str, each)) if isinstance(each, tuple) else str(each) for each in given]
         return [candidates[0] for candidates in Describer(model, inputs, decoding)(asked)]
