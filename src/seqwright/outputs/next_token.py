@@ -121,7 +121,7 @@ class NextTokenOutput(Output[str, Text, ScoredText]):
 
     def _extent(self, text: str, tokens: int) -> Extent:
         """How long a document is, of which so many tokens were read, the end among them."""
-        if self.cut is not None and tokens > self.cut:
+        if self.cut is not None and tokens == self.cut + 1:  # what a user types is never cut
             (ids,) = self.tokenizer.encode([text])
             text = text if len(ids) <= self.cut else self.tokenizer.decode(ids[: self.cut].tolist())
         return extent(text) if tokens else Extent()
@@ -176,16 +176,19 @@ class NextTokenOutput(Output[str, Text, ScoredText]):
         self, model: nn.Module, batches: Batches[Text], examples: Examples[str], decoding: Any = None
     ) -> Generator[str, None, TextCandidate]:
         """How one text goes on, piece by piece, the text itself first; what the generator returns is all of it."""
-        search, continuing = self._continuing(model, examples, decoding)
+        search, continuing = self._continuing(model, examples, decoding, n_best=1)
         (batch,) = batches.once()
         return continuing.stream(batch, search.first)
 
-    def _continuing(self, model: nn.Module, examples: Examples[str], decoding: Any) -> tuple[Search, Continuing]:
+    def _continuing(
+        self, model: nn.Module, examples: Examples[str], decoding: Any, **changes: Any
+    ) -> tuple[Search, Continuing]:
         search = decoding if isinstance(decoding, Search) else Search(decoding or DecodingSettings())
         texts = list(examples)
         for text, ids in zip(texts, self.tokenizer.encode(texts), strict=True):
             refuse_full(model, text, len(ids))
-        return search, Continuing(model.eval(), self.tokenizer, search.settings)
+        settings = search.settings.model_copy(update=changes)
+        return search, Continuing(model.eval(), self.tokenizer, settings)
 
     # ------------------------------------------------------------------------------------------------ scores
 
@@ -224,9 +227,9 @@ class NextTokenOutput(Output[str, Text, ScoredText]):
         """None."""
         return Baselines({}, "", [])
 
-    def target(self, example: str) -> str:
-        """Its own tokens."""
-        return example
+    def target(self, example: str) -> bool:
+        """That there is one: its own tokens, which nobody need keep."""
+        return True
 
     def uncertainty(self, examples: int) -> None:
         """Nothing: a document may be a line or a book."""

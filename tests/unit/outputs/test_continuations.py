@@ -99,6 +99,8 @@ def test_what_is_told_piece_by_piece_is_the_text(stops: tuple[str, ...], setting
         pieces, one = writer.told("the")
         assert "".join(pieces) == one.text
         assert one == writer(["the"])[0][0]
+        several = writer._replace(settings=writer.settings.model_copy(update={"n_best": 1 + bool(settings)}))
+        assert several.told("the") == (pieces, one)
         assert before_stop(one.text[len("the") :], stops) == one.text[len("the") :]
 
 
