@@ -13,6 +13,7 @@ from pydantic import Field
 
 from seqwright.batches import Ids, InMemory, Numbers, Rows
 from seqwright.batches.text import texts
+from seqwright.cache import Overlong
 from seqwright.errors import DataError, SettingError
 from seqwright.inputs import Examples, Room, Stacked
 from seqwright.inputs.saved import load_json, save_json
@@ -21,7 +22,6 @@ from seqwright.inputs.tokenizers import Tokenizer, TokenizerSettings, lacking, t
 from seqwright.text_cache import KeptTexts, Rules, tokenised_texts
 
 Form = Literal["stream", "windows", "documents", "packed"]
-Overlong = Literal["drop", "truncate", "refuse"]
 
 
 class RunningTextSettings(TokenizerSettings):
