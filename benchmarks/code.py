@@ -17,10 +17,7 @@ from typing import Any
 
 from benchmarks.language import judged
 from benchmarks.record import REPOSITORY, options, record, show
-from seqwright.decoding.settings import DecodingSettings
 from seqwright.runs import open_run
-from seqwright.tasks.language import first_token
-from seqwright.tasks.writer import Writer
 from seqwright.training.checkpoint import read_checkpoint
 
 RECIPES = ("python-5gram", "python-lstm", "python-gpt")
@@ -86,9 +83,7 @@ def steps(name: str, given: Namespace) -> int:
 def completions(folder: Path) -> list[str]:
     """How the model goes on with each beginning."""
     run = open_run(folder)
-    settings, first = DecodingSettings.model_validate(WRITING), first_token(run.recipe, run.inputs)
-    writer = Writer(run.model, run.inputs, settings, first=first)
-    return [candidates[0].text for candidates in writer(OPENINGS)]
+    return [found.text for found in run(OPENINGS, **WRITING)]
 
 
 def row(name: str, numbers: dict[str, Any]) -> list[str]:

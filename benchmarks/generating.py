@@ -15,7 +15,7 @@ from torch import Tensor
 
 from benchmarks.record import options, record, show
 from seqwright.batches import padded
-from seqwright.batches.text import prompts
+from seqwright.batches.text import texts
 from seqwright.decoding import DecodingSettings, Prefix, decoded
 from seqwright.devices import keep_freed_memory
 from seqwright.models.gpt import GPT, GPTSettings
@@ -69,12 +69,12 @@ def measured(model: GPT, batch: int, given: Namespace) -> dict[str, list[float]]
 
 
 @torch.inference_mode()
-def cached(model: GPT, texts: Sequence[Tensor], steps: int) -> list[list[int]]:
+def cached(model: GPT, given: Sequence[Tensor], steps: int) -> list[list[int]]:
     """What every verb does."""
-    rows = [text.numpy() for text in texts]
+    rows = [text.numpy() for text in given]
     settings = DecodingSettings(shortest=steps)
     first_B = torch.full((len(rows),), BEGIN)
-    start = model.start(prompts(rows))
+    start = model.start(texts(rows, begin=BEGIN, end=END))
     found = decoded(model, start, settings, first_B=first_B, end=END, steps=steps, prefix=Prefix(*padded(rows)))
     return [hypotheses[0].tokens for hypotheses in found]
 

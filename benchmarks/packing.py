@@ -22,11 +22,12 @@ from seqwright.batches.bucketed import Bucketed
 from seqwright.batches.packed import PackedBatches
 from seqwright.batches.text import Text, texts
 from seqwright.devices import keep_freed_memory
+from seqwright.kinds import task_of
 from seqwright.models.gpt import GPT, GPTSettings
 from seqwright.objectives.next_token import NextToken, NextTokenSettings
 from seqwright.recipe import read_recipe
 from seqwright.runs import data_of
-from seqwright.tasks.language import LanguageTask, tokenised
+from seqwright.tasks.wired import Part
 
 TOKENS = 2048  # positions in a batch
 SIZES = {"width": 128, "heads": 4, "layers": 4, "context": 256, "dropout": 0.0}
@@ -63,11 +64,11 @@ def main() -> None:
 def measured(corpus: str, given: Namespace) -> dict[str, dict[str, Any]]:
     """Padding and speed of each way."""
     name, overrides = CORPORA[corpus]
-    recipe, task = read_recipe(name, overrides), LanguageTask()
+    recipe = read_recipe(name, overrides)
     data = data_of(recipe)
-    inputs = task.learnt_inputs(recipe, data)
-    rows = tokenised(recipe, data, inputs, "train").rows
-    ends: dict[str, Any] = {"begin": inputs.begin, "end": inputs.end}
+    inputs = task_of(recipe.task).learnt_inputs(recipe, data)
+    rows = inputs.input.encode(Part(data, "train"))
+    ends: dict[str, Any] = {"begin": inputs.input.first, "end": inputs.tokenizer.end}
     apart = Bucketed(rows, partial(texts, **ends), tokens=TOKENS, seed=1, marks=1)
     packed = PackedBatches(rows, tokens=TOKENS, segment=recipe.input.segment, seed=1, **ends)
     paddings = dict(zip(WAYS, (random_padding(rows), apart.padding(), packed.padding()), strict=True))

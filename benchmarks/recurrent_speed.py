@@ -20,10 +20,10 @@ from benchmarks.record import options, record, show
 from seqwright.batches import Place
 from seqwright.batches.text import StreamBatches
 from seqwright.devices import keep_freed_memory
-from seqwright.inputs.plain_text import PlainText
+from seqwright.kinds import task_of
 from seqwright.recipe import Recipe, read_recipe
 from seqwright.runs import data_of, model_of, objective_of, parameters
-from seqwright.tasks.language import batches_of, tokenised
+from seqwright.tasks.wired import Wires
 from seqwright.training.loop import fit
 
 RECIPE = "reference-lstm"
@@ -51,8 +51,9 @@ def main() -> None:
     keep_freed_memory()
     recipe = read_recipe(RECIPE, [f"training.threads={given.threads}"])
     data = data_of(recipe)
-    inputs = PlainText.learnt(data.examples("train"), recipe.input)
-    batches = batches_of(recipe, inputs, tokenised(recipe, data, inputs, "train"))
+    task = task_of(recipe.task)
+    inputs = task.learnt_inputs(recipe, data)
+    batches = task.prepared(recipe, data, inputs).train
     assert isinstance(batches, StreamBatches)
     loops = {PLAIN: plain_loop(batches, inputs, recipe)}
     for kind in CELLS:
@@ -67,7 +68,7 @@ def main() -> None:
     report(loops, given, recipe)
 
 
-def our_loop(batches: StreamBatches, inputs: PlainText, recipe: Recipe) -> Loop:
+def our_loop(batches: StreamBatches, inputs: Wires, recipe: Recipe) -> Loop:
     """Training as the recipe does it."""
     model, objective = model_of(recipe, inputs.sizes()), objective_of(recipe)
 
@@ -95,7 +96,7 @@ class PlainLSTM(nn.Module):
         return self.output(self.dropout(hidden_BTD)), state
 
 
-def plain_loop(batches: StreamBatches, inputs: PlainText, recipe: Recipe) -> Loop:
+def plain_loop(batches: StreamBatches, inputs: Wires, recipe: Recipe) -> Loop:
     """What one writes who needs nothing else."""
     torch.manual_seed(1)
     model = PlainLSTM(inputs.tokenizer.size, recipe.model.width, recipe.model.dropout)

@@ -3,11 +3,14 @@
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+from seqwright.inputs import Room
+from seqwright.inputs.running_text import RunningTextInput, RunningTextSettings
 from seqwright.inputs.sentences import Form, SentencesInput
 from seqwright.inputs.text import TextInput, TextSettings
 from seqwright.inputs.tokenizers import Tokenizer
 from seqwright.outputs.label import LabelOutput
 from seqwright.outputs.masked import MaskedOutput
+from seqwright.outputs.next_token import NextTokenOutput
 from seqwright.tasks.wired import Wires
 
 
@@ -28,3 +31,11 @@ def masked_wires(tokenizer: Tokenizer, context: int, form: Form = "sentence-pair
     """A tokenizer with a mask, in rows as long as the model reads, and 15 % of the tokens masked."""
     output = MaskedOutput(tokenizer, "tokens", 0.15, asks_next=form == "sentence-pairs")
     return Wires(SentencesInput(tokenizer, context, context, form), output)
+
+
+def running_wires(texts: Iterable[str] | Tokenizer, context: int | None = None, **settings: Any) -> Wires:
+    """Characters of running text, or a tokenizer's own; a context is that of a model that carries no state."""
+    chosen = RunningTextSettings.model_validate({"tokenizer": "characters", **settings})
+    like, train = (texts, ()) if isinstance(texts, Tokenizer) else (None, texts)
+    room = Room(context=context, windows=context is not None, packs=context is not None)
+    return Wires.learn(RunningTextInput, NextTokenOutput, train, chosen, room=room, like=like)

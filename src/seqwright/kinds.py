@@ -33,7 +33,7 @@ class TaskKind(NamedTuple):
     verbs: tuple[str, ...]  # the commands that use a run, the usual one first
     input: str = ""  # what is read and what is said, as `file.Class` of their rooms
     output: str = ""
-    wiring: str = ""  # as `file.Class` of the room of tasks, where it is not an input and an output
+    method: str = "predict"  # of the output, behind the first verb
     like: str = ""  # the task whose wiring, models and objectives it shares
     searched: bool = False  # whether decoding decides what a model says
     shown: tuple[str, ...] = ()  # the scores that a comparison shows, the one that decides first
@@ -53,8 +53,9 @@ TASKS = {
         "text",
         {"input": "bpe", "model": "lstm", "objective": "next-token"},
         verbs=("generate", "score", "prompt"),
-        input="plain_text.PlainText",
-        wiring="language.LanguageTask",
+        input="running_text.RunningTextInput",
+        output="next_token.NextTokenOutput",
+        method="write",
         shown=("bits_per_byte", "word_perplexity", "perplexity"),
     ),
     "instruction": TaskKind(
@@ -133,7 +134,7 @@ TOKENIZERS = ("bpe", "unigram", "wordpiece", "words", "whitespace", "characters"
 SCALINGS = ("standard", "none")
 SOURCE_TEXT = Kind("seqwright.inputs.source_text", "SourceTextInput", "SourceTextSettings", "translation")
 PROMPT_TEXT = Kind("seqwright.inputs.prompt", "PromptInput", "PromptSettings", "instruction")
-PLAIN_TEXT = Kind("seqwright.inputs.plain_text", "PlainText", "PlainTextSettings", "language-modeling")
+RUNNING_TEXT = Kind("seqwright.inputs.running_text", "RunningTextInput", "RunningTextSettings", "language-modeling")
 MASKED_TEXT = Kind("seqwright.inputs.sentences", "SentencesInput", "SentencesSettings", "masked-language-modeling")
 LABELLED_TEXT = Kind("seqwright.inputs.text", "TextInput", "TextSettings", "text-classification")
 RATED_TEXT = Kind("seqwright.inputs.text", "TextInput", "TextSettings", "text-regression")
@@ -224,7 +225,7 @@ KINDS: dict[str, dict[str, tuple[Kind, ...]]] = {
         **dict.fromkeys(
             TOKENIZERS,
             (
-                *(SOURCE_TEXT, PROMPT_TEXT, PLAIN_TEXT, MASKED_TEXT, LABELLED_TEXT, RATED_TEXT, TAGGED_TEXT),
+                *(SOURCE_TEXT, PROMPT_TEXT, RUNNING_TEXT, MASKED_TEXT, LABELLED_TEXT, RATED_TEXT, TAGGED_TEXT),
                 QUESTION_TEXT,
             ),
         ),
@@ -327,17 +328,13 @@ def family_of(task: str) -> str:
 def task_of(task: str) -> Any:
     """The wiring of a task."""
     row = TASKS[family_of(task)]
-    if row.wiring:
-        return _named("tasks", row.wiring)()
     wired = import_module("seqwright.tasks.wired").Wired
-    return wired(_named("inputs", row.input), _named("outputs", row.output))
+    return wired(_named("inputs", row.input), _named("outputs", row.output), row.method)
 
 
-def task_between(input: type, output: type | None) -> str:
+def task_between(input: type, output: type) -> str:
     """The task that reads this and predicts that, by their classes."""
-    names = [
-        "" if each is None else f"{each.__module__.rpartition('.')[2]}.{each.__name__}" for each in (input, output)
-    ]
+    names = [f"{each.__module__.rpartition('.')[2]}.{each.__name__}" for each in (input, output)]
     return next(task for task, row in TASKS.items() if [row.input, row.output] == names)
 
 

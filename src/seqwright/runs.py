@@ -40,7 +40,7 @@ from seqwright.run_folders import (
     write_beginning,
 )
 from seqwright.settings import ModelSettings
-from seqwright.tasks import Evaluation, Prepared, Streams
+from seqwright.tasks import Evaluation, Prepared
 from seqwright.tasks.distillation import Teacher, taught, unlabelled_sum
 from seqwright.tasks.wired import Wires
 from seqwright.training.checkpoint import newest_whole, read_checkpoint, read_mark, step_folder, steps_on_disk
@@ -88,10 +88,8 @@ class Run(NamedTuple):
 
     def stream(self, text: str, **decoding: Any) -> Iterator[str]:
         """How a language model goes on with a text, piece by piece, the text itself first."""
-        wiring = task_of(self.recipe.task)
-        if not isinstance(wiring, Streams):
-            raise RunError(f"{self.folder} learnt {self.recipe.task}, and only language models are streamed; call it")
-        return wiring.stream(self.recipe, self.inputs, self.model, text, self._decoding(decoding))
+        pieces: Iterator[str] = self.inputs.stream(self.model, text, self._decoding(decoding))
+        return pieces
 
     @property
     def history(self) -> list[dict[str, Any]]:

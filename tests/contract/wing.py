@@ -24,11 +24,9 @@ from seqwright.batches.text import Text
 from seqwright.inputs import Given
 from seqwright.inputs.foreign_tokenizers import ForeignTokenizer
 from seqwright.kinds import task_of
+from seqwright.outputs.text import WrittenText
 from seqwright.recipe import read_recipe, recipe_from
 from seqwright.runs import Run, data_of, model_of, open_run, train, write_run
-from seqwright.tasks.language import first_token
-from seqwright.tasks.wired import Wires
-from seqwright.tasks.writer import Writer
 from tests.wires import masked_wires
 
 Row = tuple[Any, ...]
@@ -102,10 +100,8 @@ def predictions(run: Run, examples: list[Any]) -> list[Prediction]:
 
 def one_prediction(run: Run, text: str) -> list[Prediction]:
     """What the verb says of one text that is given as it is, not in a list."""
-    if isinstance(run.inputs, Wires):  # which answers one thing with one prediction
-        found = run.inputs.predict(run.model, text, run.recipe.decoding)
-        return [(found.text, found.best.score)]
-    return list(WINGS[run.recipe.task].predict(run, text))  # type: ignore[arg-type]
+    found = run.inputs.predict(run.model, text, run.recipe.decoding)
+    return [(found.text, found.best.score) if isinstance(found, WrittenText) else (found.log_probability,)]
 
 
 def predicted_rows(run: Run, example: Any) -> set[Row]:
@@ -236,9 +232,8 @@ def _translated(run: Run, examples: list[Any]) -> Iterator[Prediction]:
 
 
 def _scored(run: Run, examples: list[Any]) -> Iterator[Prediction]:
-    writer = Writer(run.model, run.inputs, first=first_token(run.recipe, run.inputs))
-    for surprise in writer.surprises(examples):
-        yield (-math.log(2) * math.fsum(surprise.bits),)
+    for found in run.inputs.predict(run.model, examples):
+        yield (found.log_probability,)
 
 
 def _filled(run: Run, examples: list[Any]) -> Iterator[Prediction]:

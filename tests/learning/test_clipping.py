@@ -17,7 +17,6 @@ from seqwright.decoding.settings import DecodingSettings
 from seqwright.errors import UserError
 from seqwright.recipe import Recipe, recipe_from
 from seqwright.runs import open_run, train
-from seqwright.tasks.writer import Writer
 from seqwright.training.checkpoint import newest_whole
 
 LETTERS, DELAY, STEPS, THRESHOLD = "abcdef", 40, 200, 1.0
@@ -57,8 +56,8 @@ def trained(folder: Path, **training: Any) -> Course:
     lines = [json.loads(line) for line in (folder / "run" / "journal.jsonl").read_text(encoding="utf-8").splitlines()]
     steps = [line for line in lines if line["event"] == "train"]
     run, asked = open_run(folder / "run"), openings(100, seed=7)
-    answers = Writer(run.model, run.inputs, DecodingSettings(longest=1))(asked)
-    right = sum(best.text == line + line[0] for line, (best,) in zip(asked, answers, strict=True)) / len(asked)
+    answers = run.inputs.predict(run.model, asked, DecodingSettings(longest=1), method="write")
+    right = sum(found.text == line + line[0] for line, found in zip(asked, answers, strict=True)) / len(asked)
     return Course([line["loss"] for line in steps], [line["norm"] for line in steps], right)
 
 

@@ -17,11 +17,9 @@ from seqwright.batches.text import texts
 from seqwright.cli.exporting import export_run
 from seqwright.cli.importing import import_model
 from seqwright.cli.looking.words import draw_word
-from seqwright.decoding.settings import DecodingSettings
 from seqwright.interchange.tokenizer_files import read_tokenizer
 from seqwright.layers.taps import listen
 from seqwright.runs import Run, open_run
-from seqwright.tasks.writer import Writer
 from seqwright.training.weights import unique_tensors
 
 SENTENCES = ["The river bank was muddy.", "She opened an account at the bank, naïvely: 3.5 % — 猫!"]
@@ -164,9 +162,8 @@ def test_iglm_comes_back_to_the_bit(iglm: tuple[Path, Run], transformers: Any, t
 def test_iglm_writes_an_antibody(iglm: tuple[Path, Run]) -> None:
     """A human heavy chain has its two cysteines and ends in VSS, whatever chance says in between."""
     _, run = iglm
-    writer = Writer(run.model, run.inputs, DecodingSettings(temperature=0.8, beam=1))
-    ((found,),) = writer(["[HEAVY][HUMAN]EVQLVESGG"])
-    assert found.finished
+    found = run("[HEAVY][HUMAN]EVQLVESGG", temperature=0.8, beam=1)
+    assert found.best.finished
     sequence = found.text.removeprefix("[HEAVY][HUMAN]")
     assert set(sequence) <= set("ACDEFGHIKLMNPQRSTVWY")
     assert 100 < len(sequence) < 150

@@ -250,10 +250,9 @@ def test_a_model_of_ours_computes_the_same_there(
 
 
 def _inputs(task: str, tokenizer: Tokenizer) -> Any:
-    from seqwright.inputs.plain_text import PlainText
-    from tests.wires import masked_wires
+    from tests.wires import masked_wires, running_wires
 
-    return PlainText(tokenizer) if task == "language-modeling" else masked_wires(tokenizer, 16)
+    return running_wires(tokenizer) if task == "language-modeling" else masked_wires(tokenizer, 16)
 
 
 @pytest.mark.parametrize("kind", ["characters", "words", "bpe", "unigram", "wordpiece"])

@@ -150,13 +150,13 @@ def test_packing_is_refused_to_a_model_that_would_mix_documents_up(say: Say) -> 
 
 
 @pytest.mark.usefixtures("home")
-def test_check_tells_windows_and_documents_a_row(say: Say) -> None:
+def test_check_tells_windows_and_documents_per_row(say: Say) -> None:
     code, out, err = say("check", "mine.toml")
     assert code == 0, err
     assert "of 24 tokens, cut anew each epoch" in out + err
     code, out, err = say("check", "mine.toml", "input.rows=documents", "input.rows=packed", "input.segment=64")
     assert code == 0, err
-    assert "documents a row" in out + err
+    assert "documents per row" in out + err
 
 
 @pytest.mark.usefixtures("home")

@@ -23,15 +23,13 @@ from seqwright import conversion
 from seqwright.__main__ import main as typed
 from seqwright.data.cards import cache_folder
 from seqwright.errors import DataError
-from seqwright.inputs.plain_text import PlainText
 from seqwright.inputs.tokenizers import Tokenizer, TokenizerSettings
 from seqwright.interchange.pretrained import is_rounded_up, refuse_tokenizer_of_another
 from seqwright.interchange.tokenizer_files import read_tokenizer, write_tokenizer
 from seqwright.recipe import recipe_from
 from seqwright.runs import model_of, open_run, write_run
-from seqwright.tasks.language import first_token
 from seqwright.training.weights import unique_tensors
-from tests.wires import classifier_wires, masked_wires
+from tests.wires import classifier_wires, masked_wires, running_wires
 
 Damage = Callable[[Path], object]
 TEXTS = ["the quick brown fox jumps over the lazy dog"] * 3
@@ -53,14 +51,14 @@ def made(kind: str, folder: Path, *, joined: bool = True, **settings: Any) -> No
     """A run of a few parameters that never saw a text."""
     tokenizer = Tokenizer.train(TEXTS, TokenizerSettings(vocabulary=61), special=("<mask>",))
     objective = "next-token" if kind in {"gpt", "lstm"} else "masked-token"
-    plain = {
+    plain: dict[str, Any] = {
         "data": {"kind": "text", "train": "none.txt"},
         "input": {} if joined else {"rows": "documents", "longest": 16},
         "model": {"kind": kind, **settings},
         "objective": {"kind": objective},
     }
     recipe = recipe_from(plain, name=folder.name)
-    inputs = PlainText(tokenizer) if objective == "next-token" else masked_wires(tokenizer, 16)
+    inputs = running_wires(tokenizer, **plain["input"]) if objective == "next-token" else masked_wires(tokenizer, 16)
     write_run(recipe, folder, inputs, model_of(recipe, inputs.sizes()))
 
 
@@ -467,8 +465,8 @@ def test_what_stands_before_a_text_comes_back_as_it_was(
     assert main(["export", "mine", "theirs", "--to", "hf"]) == 0
     assert main(["import", "theirs"]) == 0
     before, after = (open_run(Path(run)) for run in ("mine", "runs/theirs"))
-    assert first_token(before.recipe, before.inputs) == first_token(after.recipe, after.inputs)
-    assert after.recipe.input.joined is joined
+    assert before.inputs.input.first == after.inputs.input.first
+    assert after.inputs.input.joins is joined
 
 
 def changed(file: str, **values: Any) -> Damage:

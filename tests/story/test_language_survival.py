@@ -24,9 +24,9 @@ from benchmarks.survival import (
     wait_until,
 )
 from seqwright.batches.text import StreamBatches
+from seqwright.kinds import task_of
 from seqwright.recipe import Recipe, read_recipe
 from seqwright.runs import data_of, train
-from seqwright.tasks.language import LanguageTask
 
 RECIPE = """
 input = { tokenizer = "characters", segment = 7 }
@@ -95,7 +95,8 @@ def recipe() -> Recipe:
 def micro_batches() -> int:
     """How many batches make an epoch."""
     wanted, data = recipe(), data_of(recipe())
-    batches = LanguageTask().prepared(wanted, data, LanguageTask().learnt_inputs(wanted, data)).train
+    task = task_of(wanted.task)
+    batches = task.prepared(wanted, data, task.learnt_inputs(wanted, data)).train
     assert isinstance(batches, StreamBatches)
     return batches.in_epoch(0)
 
@@ -109,7 +110,7 @@ def state(run: Path) -> dict[str, Any]:
 def assert_the_same(run: Path, undisturbed: Path) -> None:
     assert differences(undisturbed, run) == []
     assert state(run) == state(undisturbed)
-    for name in ("resolved.toml", "input/tokenizer.json"):
+    for name in ("resolved.toml", "input/tokenizer.json", "input/reading.json"):
         assert (run / name).read_bytes() == (undisturbed / name).read_bytes()
 
 

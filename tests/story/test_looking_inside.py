@@ -54,7 +54,7 @@ def say(say: Say) -> Say:
 def test_a_recurrent_model_shows_its_units_over_the_text(say: Say, home: Path) -> None:
     code, out, err = say("runs/gru", TEXT)
     assert code == 0, err
-    assert "bits a token" in out
+    assert "bits per token" in out
     assert out.count(TEXT) == 3, "three units in the terminal"
     for form in ("png", "svg"):
         path = home / f"runs/gru/pictures/he-said-no-and-may-be-yes/units-layer-1.{form}"
@@ -148,7 +148,7 @@ def test_the_surprisal_of_any_language_model_is_drawn(say: Say, home: Path, run:
     assert out.startswith(TEXT)
     bits = float(out.removeprefix(TEXT).split()[0])
     drawn = (home / f"surprisal-{run}/surprisal.svg").read_text(encoding="utf-8")
-    assert f"{run}: {bits:.2f} bits a token" in drawn
+    assert f"{run}: {bits:.2f} bits per token" in drawn
     assert f"{bits:.2f} bits each" in (home / f"surprisal-{run}/surprisal.html").read_text(encoding="utf-8")
 
 

@@ -14,24 +14,24 @@ from seqwright.cli.looking.gradients import draw_gradients, names_of, reaches_of
 from seqwright.cli.looking.initialisations import beginning, ways
 from seqwright.cli.looking.texts import documents, given_texts, last_steps, passage_of, written
 from seqwright.errors import DataError
-from seqwright.inputs.plain_text import PlainText, PlainTextSettings
 from seqwright.layers.gradients import gradient_norms
 from seqwright.layers.initialisation import initialise
 from seqwright.recipe import recipe_from
 from seqwright.runs import Run, model_of
+from tests.wires import running_wires
 
 TEXT = "a bad dad had a cab"
 
 
 def a_run(name: str = "letters", joined: bool = True, **model: Any) -> Run:
     """A model of characters whose weights were moved after it began."""
-    plain = {
+    plain: dict[str, Any] = {
         "data": {"kind": "text", "train": "none.txt"},
         "input": {"tokenizer": "characters", "rows": "stream" if joined else "documents"},
         "model": {"kind": "rnn", "width": 5, "layers": 2, **model},
     }
     recipe = recipe_from(plain, name=name)
-    inputs = PlainText.learnt([TEXT], PlainTextSettings(tokenizer="characters"))
+    inputs = running_wires([TEXT], **plain["input"])
     model_ = model_of(recipe, inputs.sizes()).eval()
     with torch.no_grad():
         for parameter in model_.parameters():
@@ -42,7 +42,7 @@ def a_run(name: str = "letters", joined: bool = True, **model: Any) -> Run:
 def norms_from(run: Run, model: Any, steps: int) -> torch.Tensor:
     """Of both layers, from one step of the text, without anything that `look` does."""
     ids = run.inputs.tokenizer.encode([TEXT])[0]
-    input_BT = texts([ids], begin=run.inputs.end, end=run.inputs.end).input_BT
+    input_BT = texts([ids], begin=run.inputs.tokenizer.end, end=run.inputs.tokenizer.end).input_BT
     with torch.no_grad():
         return gradient_norms(model.recurrent, model.embedding(input_BT[:, :steps]))
 

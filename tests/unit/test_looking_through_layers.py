@@ -16,13 +16,12 @@ from seqwright.cli.looking.lens import lens_of
 from seqwright.cli.looking.rows import row_of
 from seqwright.cli.looking.words import cosines
 from seqwright.errors import RunError, SettingError
-from seqwright.inputs.plain_text import PlainText, PlainTextSettings
 from seqwright.inputs.sentences import SentencesSettings
 from seqwright.inputs.tokenizers import Tokenizer
 from seqwright.recipe import recipe_from
 from seqwright.runs import Run, model_of
 from seqwright.tasks.vectors import WordVectors
-from tests.wires import classifier_wires, masked_wires
+from tests.wires import classifier_wires, masked_wires, running_wires
 
 TEXTS = ["the river bank is green", "a bank lends money to the river"]
 MODEL = {"width": 8, "heads": 2, "layers": 3, "feed_forward": 11, "context": 19}
@@ -31,7 +30,7 @@ MODEL = {"width": 8, "heads": 2, "layers": 3, "feed_forward": 11, "context": 19}
 def a_gpt(**inputs: Any) -> Run:
     settings = {"tokenizer": "bpe", "vocabulary": 60, **inputs}
     plain = {"data": {"kind": "text", "train": "none.txt"}, "input": settings, "model": {"kind": "gpt", **MODEL}}
-    return opened(plain, PlainText.learnt(TEXTS, PlainTextSettings(**settings)))
+    return opened(plain, running_wires(TEXTS, MODEL["context"], **{"segment": MODEL["context"], **settings}))
 
 
 def a_bert(**model: Any) -> Run:
@@ -76,7 +75,7 @@ def cut_above(run: Run, layers: int) -> Any:
 @torch.inference_mode()
 def next_probabilities(model: Any, run: Run, text: str) -> Tensor:
     (ids,) = run.inputs.tokenizer.encode([text])
-    logits_1TV, _ = model(texts([ids], begin=run.inputs.end, end=run.inputs.end))
+    logits_1TV, _ = model(texts([ids], begin=run.inputs.input.first, end=run.inputs.tokenizer.end))
     probability_TV: Tensor = logits_1TV[0].softmax(-1)
     return probability_TV
 

@@ -26,14 +26,12 @@ from seqwright.cli.looking.readings import (
 from seqwright.data.tagged_columns import Sentence
 from seqwright.errors import SettingError
 from seqwright.inputs import Given, Room
-from seqwright.inputs.plain_text import PlainText, PlainTextSettings
 from seqwright.inputs.words import WordsInput, WordsSettings
 from seqwright.outputs.tags import TagsOutput
 from seqwright.recipe import recipe_from
 from seqwright.runs import Run, model_of
 from seqwright.tasks.wired import Wires
-from seqwright.tasks.writer import Writer
-from tests.wires import classifier_wires
+from tests.wires import classifier_wires, running_wires
 
 TEXT = 'a bad (cab) or "two" (a "dad") 7'
 
@@ -46,7 +44,7 @@ def a_language_run(**model: Any) -> Run:
         "model": {"kind": "lstm", "width": 7, "layers": 2, **model},
     }
     recipe = recipe_from(plain, name="letters")
-    inputs = PlainText.learnt([TEXT], PlainTextSettings(tokenizer="characters"))
+    inputs = running_wires([TEXT])
     return Run(Path("runs/letters"), recipe, inputs, model_of(recipe, inputs.sizes()).eval(), 0)
 
 
@@ -84,7 +82,8 @@ def test_a_reading_is_what_the_model_does_step_by_step(at_once: int, monkeypatch
     reading = read(run, [TEXT])
     assert "".join(reading.pieces) == TEXT
     model: Any = run.model
-    ids = [run.inputs.end, *run.inputs.tokenizer.encode([TEXT])[0].tolist()]  # texts are joined: an end stands before
+    tokenizer = run.inputs.tokenizer
+    ids = [tokenizer.end, *tokenizer.encode([TEXT])[0].tolist()]  # texts are joined: an end stands before
     state = model.recurrent.start(1)
     for place, token in enumerate(ids):
         with torch.no_grad():
@@ -95,7 +94,7 @@ def test_a_reading_is_what_the_model_does_step_by_step(at_once: int, monkeypatch
                 assert_allclose(layer.values["memory"][place - 1], after.memory_BD[0].tanh(), atol=1e-6)
     assert [layer.name for layer in reading.layers] == ["1", "2"]
     assert list(reading.layers[0].values) == [HIDDEN, "memory", "input gate", "forget gate", "output gate"]
-    (surprise,) = Writer(model, run.inputs, first=run.inputs.end).surprises([TEXT])
+    (surprise,) = run.inputs.predict(model, [TEXT], method="surprises")
     assert_allclose(reading.bits, surprise.bits[:-1], atol=1e-5)
 
 

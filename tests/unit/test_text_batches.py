@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from seqwright.batches import Ids, InMemory, Numbers, Place, Rows
 from seqwright.batches.bucketed import Bucketed
-from seqwright.batches.text import StreamBatches, Text, prompts, texts
+from seqwright.batches.text import StreamBatches, Text, texts
 from seqwright.cache import Ragged, RaggedWriter
 
 BEGIN, END = 2, 3
@@ -63,14 +63,6 @@ def test_each_token_is_wanted_one_place_before_it_is_given() -> None:
     assert batch.fresh_B.tolist() == [True, True, True]
     assert batch.tokens == 6
     assert batch.input_BT.dtype is batch.target_BT.dtype is torch.int64
-
-
-def test_a_prompt_is_given_and_nothing_is_wanted_after_it() -> None:
-    batch = prompts([np.array([4, 5]), np.array([], dtype=np.int64)])
-    assert batch.input_BT.tolist() == [[4, 5], [0, 0]]
-    assert batch.real_BT.tolist() == [[True, True], [False, False]]
-    assert not batch.target_BT.any()
-    assert batch.fresh_B.tolist() == [True, True]
 
 
 # Documents joined

@@ -20,7 +20,8 @@ class Text(Batch):
 
     Padding stands on the right, where `real_BT` is False. Where several documents share a row though none may read
     another, `document_BT` numbers the document of each position, from 1 in each row, 0 at the padding. Where a row is
-    not one example, `example_BT` numbers the example of each target, 0 at the padding.
+    not one example, `example_BT` numbers the example of each target, 0 at the padding. Where a document is several
+    rows that overlap, `place_B` says where in it each begins, and `new_BT` is True at targets of no row before.
     """
 
     input_BT: Tensor
@@ -28,11 +29,13 @@ class Text(Batch):
     real_BT: Tensor
     document_BT: Tensor | None = None
     example_BT: Tensor | None = None
+    place_B: Tensor | None = None
+    new_BT: Tensor | None = None
 
     @property
     def loss_mask(self) -> Tensor:
-        """Every real token counts."""
-        return self.real_BT
+        """Every real token counts, once."""
+        return self.real_BT if self.new_BT is None else self.new_BT
 
     def examples(self) -> Tensor:
         """`example_BT`: the number of the example of each target."""
@@ -44,12 +47,6 @@ class Text(Batch):
 def texts(rows: Sequence[Ids], *, begin: int, end: int) -> Text:
     """Each row a document: `begin x` is the input, `x end` the target, nothing goes on from before."""
     return shifted([np.concatenate(([begin], row, [end])) for row in rows])
-
-
-def prompts(rows: Sequence[Ids]) -> Text:
-    """Rows that are only read, with nothing after them: what `start` needs to write on."""
-    input_BT, real_BT = padded(rows)
-    return Text(input_BT, torch.zeros_like(input_BT), real_BT)
 
 
 def shifted(rows: Sequence[Ids], *, fresh: bool = True, examples: Sequence[Numbers] | None = None) -> Text:

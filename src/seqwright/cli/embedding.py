@@ -15,7 +15,6 @@ from seqwright.errors import DataError, RunError, SettingError
 from seqwright.layers.embeddings import HasTokenVectors
 from seqwright.runs import Run
 from seqwright.tasks.embedder import Embedder, Pooling
-from seqwright.tasks.language import first_token
 from seqwright.whole_file import bytes_whole, written_whole
 
 ENDINGS = (".npy", ".jsonl")
@@ -72,14 +71,8 @@ def _refuse(output: Path | None, *, as_json: bool, yes: bool) -> None:
 def _embedder(run: Run, pooling: Pooling | None) -> Embedder:
     if not isinstance(run.model, HasTokenVectors):
         raise RunError(f"{run.folder} is of kind {run.recipe.model.kind}, which has no vectors for what it reads")
-    running = run.recipe.task == "language-modeling"
-    return Embedder(
-        run.model,
-        run.inputs,
-        pooling=pooling,
-        context=run.recipe.model.model_dump().get("context"),
-        begin=first_token(run.recipe, run.inputs) if running else None,
-    )
+    context = run.recipe.model.model_dump().get("context")
+    return Embedder(run.model, run.inputs, pooling=pooling, context=context)
 
 
 def _vectors(embedder: Embedder, blocks: Iterator[list[str]], *, normalise: bool) -> Iterator[tuple[str, Tensor]]:

@@ -8,15 +8,13 @@ from seqwright.cli.opening import opened_run
 from seqwright.cli.terminal import say, shown
 from seqwright.data.files import extension_of
 from seqwright.errors import DataError, RunError, SettingError, instead
-from seqwright.inputs.plain_text import PlainTextSettings
+from seqwright.inputs.running_text import RunningTextInput
 from seqwright.interchange.arpa import write_arpa
 from seqwright.interchange.pretrained import write_pretrained
 from seqwright.interchange.word2vec import write_word2vec
 from seqwright.lineage import model_row
 from seqwright.runs import Run
-from seqwright.tasks.language import first_token
 from seqwright.tasks.vectors import WordVectors
-from seqwright.tasks.wired import Wires
 from seqwright.training.weights import unique_tensors
 
 
@@ -63,7 +61,7 @@ def _write_vectors(run: Run, file: Path, side: str | None) -> str:
 def _write_ngrams(run: Run, file: Path, side: str | None) -> str:
     if run.recipe.model.kind != "ngram":
         raise RunError(f"{run.folder} is of kind {run.recipe.model.kind}, and an ARPA file holds n-grams; use word2vec")
-    if run.recipe.input.joined:
+    if run.inputs.input.joins:
         say("input.rows is 'stream': the model has seen no text begin with <s>, as other programs let each begin")
     model: Any = run.model
     say("writing …")
@@ -73,11 +71,9 @@ def _write_ngrams(run: Run, file: Path, side: str | None) -> str:
 
 def _write_pretrained(run: Run, folder: Path, side: str | None) -> str:
     recipe, inputs = run.recipe, run.inputs
-    continued = isinstance(recipe.input, PlainTextSettings)
-    first = first_token(recipe, inputs) if continued else None
-    wires = inputs if isinstance(inputs, Wires) else Wires(inputs, None)
+    first = inputs.input.first if isinstance(inputs.input, RunningTextInput) else None
     row, settings = model_row(recipe.model.kind, recipe.family), recipe.model.model_dump(mode="json")
-    return write_pretrained(folder, row, settings, unique_tensors(run.model), wires, first=first)
+    return write_pretrained(folder, row, settings, unique_tensors(run.model), inputs, first=first)
 
 
 class Format(NamedTuple):

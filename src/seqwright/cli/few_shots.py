@@ -26,9 +26,6 @@ from seqwright.tasks.few_shot import (
     answered_in_turns,
     drawn_questions,
 )
-from seqwright.tasks.language import first_token
-from seqwright.tasks.wired import Wires
-from seqwright.tasks.writer import Writer
 
 MOST_SHOTS = 8  # how many examples accuracy is measured with where nobody says
 
@@ -67,7 +64,7 @@ def _pairs(path: Path) -> list[Pair]:
 def _answering(run: Run, asked: PromptOptions) -> Answering:
     """How the run's model answers: in turns if it learnt to, otherwise by continuing a text."""
     chosen = {"longest": asked.longest, "beam": 1, "n_best": 1, "temperature": 0.0}
-    output = run.inputs.output if isinstance(run.inputs, Wires) else None
+    output = run.inputs.output
     if isinstance(output, AnswerOutput):
         if asked.template is not None or asked.between is not None:
             raise SettingError(
@@ -80,8 +77,7 @@ def _answering(run: Run, asked: PromptOptions) -> Answering:
         **{name: value for name, value in (("form", asked.template), ("between", asked.between)) if value is not None}
     ).checked()
     settings = decoding_settings(run, {**chosen, "stop": (template.stop,)})
-    writer = Writer(run.model, run.inputs, settings, first=first_token(run.recipe, run.inputs))
-    return answered_as_text(writer, template)
+    return answered_as_text(run.model, run.inputs, settings, template)
 
 
 def _answer(texts: Sequence[str], asked: PromptOptions, examples: Sequence[Pair], answering: Answering) -> None:

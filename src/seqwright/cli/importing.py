@@ -12,14 +12,16 @@ from seqwright.cli.terminal import command, say, shown
 from seqwright.conversion import converted
 from seqwright.data.files import content_hash, extension_of, require_file
 from seqwright.errors import DataError, RunError, SettingError, nearest
-from seqwright.inputs.plain_text import PlainText, PlainTextSettings
+from seqwright.inputs.running_text import RunningTextInput, RunningTextSettings
 from seqwright.inputs.tokenizers import Tokenizer
 from seqwright.inputs.vocabularies import RESERVED, SPACE
 from seqwright.interchange.arpa import read_arpa, read_words
 from seqwright.interchange.pretrained import read_pretrained
 from seqwright.interchange.weight_files import refuse_pickle
+from seqwright.outputs.next_token import NextTokenOutput
 from seqwright.recipe import recipe_from
 from seqwright.runs import open_run, parameters, write_run
+from seqwright.tasks.wired import Wires, room_of
 
 
 def import_model(file: Path, run: Path | None, inputs: Path | None, *, pairs: bool = False, yes: bool) -> None:
@@ -47,7 +49,7 @@ def import_model(file: Path, run: Path | None, inputs: Path | None, *, pairs: bo
 def _import_arpa(file: Path, folder: Path, inputs: Path | None, pairs: bool) -> None:
     _refuse_pairs(pairs, "n-grams")
     say(f"reading {shown(file)} …")
-    text, spellings, settings = _inputs_of_words(file) if inputs is None else _inputs_of_run(inputs)
+    tokenizer, spellings, settings = _words_of_file(file) if inputs is None else _words_of_run(inputs)
     model, left_out = read_arpa(file, spellings)
     plain = {
         "description": f"n-grams that came from {file.name}, with the probabilities they have there",
@@ -55,8 +57,9 @@ def _import_arpa(file: Path, folder: Path, inputs: Path | None, pairs: bool) -> 
         "input": settings,
         "model": {"kind": "ngram", "order": model.settings.order},
     }
-    made = write_run(recipe_from(plain, name=folder.name), folder, text, model)
-    write_card(made)
+    recipe = recipe_from(plain, name=folder.name)
+    wires = Wires.learn(RunningTextInput, NextTokenOutput, (), recipe.input, room=room_of(recipe), like=tokenizer)
+    write_card(write_run(recipe, folder, wires, model))
     if left_out:
         say(f"left out {left_out:,} n-grams with words that the vocabulary of {inputs} lacks")
     Console(stderr=True).print(storage_table(model))
@@ -98,12 +101,12 @@ def _name(path: Path) -> str:
 class Vocabulary(NamedTuple):
     """A tokenizer, its tokens as a file spells them, and the settings that a recipe has for it."""
 
-    text: PlainText
+    tokenizer: Tokenizer
     spellings: list[str]
     settings: dict[str, Any]
 
 
-def _inputs_of_words(file: Path) -> Vocabulary:
+def _words_of_file(file: Path) -> Vocabulary:
     """Words as other programs have them: whatever stands between spaces, each line a text of its own."""
     words = read_words(file)
     pieces = [word for word in words if SPACE in word and word.removeprefix(SPACE) not in {"", *RESERVED}]
@@ -117,16 +120,17 @@ def _inputs_of_words(file: Path) -> Vocabulary:
     tokenizer = Tokenizer.of_words(words)
     settings = {"tokenizer": "whitespace", "vocabulary": tokenizer.size, "normalise": "none", "rows": "documents"}
     settings |= {"longest": 1_000_000}  # no line that is evaluated is left out for its length
-    return Vocabulary(PlainText(tokenizer), [*RESERVED, *words], settings)
+    return Vocabulary(tokenizer, [*RESERVED, *words], settings)
 
 
-def _inputs_of_run(folder: Path) -> Vocabulary:
+def _words_of_run(folder: Path) -> Vocabulary:
     """The tokenizer of another run."""
     other = open_run(folder, notice=say)
-    if not isinstance(other.recipe.input, PlainTextSettings):
+    if not isinstance(other.recipe.input, RunningTextSettings):
         raise RunError(f"{folder} is no language model; --inputs takes the tokenizer of one")
     settings = other.recipe.input.model_dump(mode="json", exclude_none=True)
-    return Vocabulary(other.inputs, other.inputs.tokenizer.spellings(), settings)
+    settings |= {"rows": "stream" if other.inputs.input.joins else "documents"}  # as n-grams are counted
+    return Vocabulary(other.inputs.tokenizer, other.inputs.tokenizer.spellings(), settings)
 
 
 def _endings() -> str:

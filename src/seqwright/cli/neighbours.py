@@ -12,7 +12,6 @@ from rich.text import Text
 from seqwright.cli.opening import opened_run, refuse_overlong
 from seqwright.cli.terminal import add_row, say
 from seqwright.errors import DataError, SettingError
-from seqwright.tasks.language import first_token
 from seqwright.tasks.vectors import Neighbour, Word, WordVectors, cosine
 
 
@@ -33,9 +32,7 @@ def show_neighbours(
     if analogy and (len(words) != 3 or texts):
         raise SettingError("--analogy takes three words and no --in, as in --analogy king man woman")
     run = opened_run(folder, which)
-    language = run.recipe.task == "language-modeling"
-    first = {"first": first_token(run.recipe, run.inputs)} if language else {}
-    vectors = WordVectors(run.model, run.inputs, side=side, **first)
+    vectors = WordVectors(run.model, run.inputs, side=side)
     found = [vectors.word(word) for word in words]
     for word in found:
         if len(word.tokens) > 1:

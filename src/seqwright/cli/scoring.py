@@ -13,11 +13,9 @@ from seqwright.cli.options import Answers, Things
 from seqwright.cli.terminal import say
 from seqwright.inputs import Given
 from seqwright.metrics.language import Extent, extent, language_scores
-from seqwright.tasks.language import first_token
-from seqwright.tasks.writer import Surprise, Writer
+from seqwright.outputs.next_token import Surprise
 
 MOST_BITS = 16.0  # from here on a token is shown as surprising as can be
-AT_ONCE = 64  # texts
 
 
 def score_texts(things: Things, answers: Answers) -> None:
@@ -28,12 +26,12 @@ def score_texts(things: Things, answers: Answers) -> None:
 
     def predict(examples: Given[str], first: int) -> Iterator[list[Result]]:
         nonlocal unknown, read
-        for surprise in surprises(run, examples.examples):
+        for surprise in run.inputs.predict(run.model, examples.examples, method="surprises"):
             bits.extend(surprise.bits)
             unknown, read = unknown + surprise.unknown, read.plus(extent(surprise.text))
             yield [Result(coloured(surprise), _fields(surprise))]
 
-    print_results(ScoredInput(), without_blank("score", blocks), predict, as_json=answers.json)
+    print_results(run.inputs.input, without_blank("score", blocks), predict, as_json=answers.json)
     if not answers.json:
         found = language_scores(math.fsum(bits) * math.log(2), len(bits), read)
         say(
@@ -43,33 +41,6 @@ def score_texts(things: Things, answers: Answers) -> None:
         )
     if unknown:
         say(f"unknown tokens: {unknown:,}; the model need not predict what stands there: the bits are optimistic")
-
-
-def surprises(run: Any, texts: list[str]) -> Iterator[Surprise]:
-    """How surprising each token of each text is to a run's model."""
-    writer = Writer(run.model, run.inputs, first=first_token(run.recipe, run.inputs))
-    for first in range(0, len(texts), AT_ONCE):
-        yield from writer.surprises(texts[first : first + AT_ONCE])
-
-
-class ScoredInput:
-    """Texts as they are typed; whatever a vocabulary lacks is counted when they are read."""
-
-    def parse(self, given: str) -> str:
-        """The text."""
-        return given
-
-    def remarks(self, examples: Any, first: int = 0) -> list[str]:
-        """Nothing."""
-        return []
-
-    def blank_remarks(self, examples: Any, first: int = 0) -> list[str]:
-        """Nothing: blank lines are left out."""
-        return []
-
-    def example_fields(self, example: str) -> dict[str, Any]:
-        """The text."""
-        return {"text": example}
 
 
 def coloured(surprise: Surprise) -> Text:

@@ -11,14 +11,14 @@ from seqwright.cli.joining import opened_together
 from seqwright.cli.opening import opened_for
 from seqwright.cli.options import EnsembleOptions, SourceOptions, TextAnswers, Things, WritingOptions
 from seqwright.cli.terminal import say
+from seqwright.decoding.searching import run_search
 from seqwright.errors import DataError, SettingError
 from seqwright.inputs import Examples, Given
 from seqwright.inputs.tokenizers import Tokenizer
+from seqwright.outputs.continuations import LONGEST, room_after
 from seqwright.outputs.text_search import Search, TextCandidate
 from seqwright.runs import Run
 from seqwright.tasks.ensembles import ensemble_of
-from seqwright.tasks.language import first_token
-from seqwright.tasks.writer import LONGEST, Continuation, Writer
 
 
 def write_texts(
@@ -54,7 +54,7 @@ def write_texts(
         say(f"texts that did not come to an end: {unfinished}; --longest allows more tokens, if the model has room")
 
 
-def text_results(candidates: Sequence[TextCandidate | Continuation], *, scores: bool) -> list[Result]:
+def text_results(candidates: Sequence[TextCandidate], *, scores: bool) -> list[Result]:
     """A result for each candidate, the best first."""
     return [
         Result(
@@ -112,23 +112,27 @@ def writing_settings(run: Run, chosen: dict[str, Any]) -> Any:
 def generate_texts(things: Things, writing: WritingOptions, answers: TextAnswers, *, greedy: bool) -> None:
     """Print how each opening continues, sampled if no option says otherwise; a single one is shown as it is written."""
     blocks = given_blocks("generate", things.texts, things.file) if things.texts or things.file else iter([[""]])
-    search = search_or_sample(writing, greedy=greedy) or {"beam": 1, "temperature": None}
+    chosen = search_or_sample(writing, greedy=greedy) or {"beam": 1, "temperature": None}
     run = opened_for("generate", things.run, answers.which)
-    settings = writing_settings(run, {**writing.settings(), **search})
-    writer = Writer(run.model, run.inputs, settings, first=first_token(run.recipe, run.inputs))
+    settings = writing_settings(run, {**writing.settings(), **chosen})
     streams = settings.beam == 1 and settings.n_best == 1 and not (answers.scores or answers.json)
-    unfinished: list[Continuation] = []
+    unfinished = Unfinished(run, settings)
 
     def predict(examples: Given[str], first: int) -> Iterator[list[Result]]:
-        openings, streaming = examples.examples, streams and len(examples.examples) == 1
-        tell = partial(print, end="", flush=True) if streaming else None
-        for candidates in writer(openings, first_row=first, tell=tell):
-            unfinished.extend(candidate for candidate in candidates if not candidate.finished)
-            # What is streamed is printed already, but for the end of its line.
-            yield [Result("", {})] if streaming else text_results(candidates, scores=answers.scores)
+        search = Search(settings, first=first)
+        if streams and len(examples.examples) == 1:
+            pieces = run.inputs.stream(run.model, examples.examples[0], search)
+            unfinished.add(examples.examples[0], [run_search(pieces, partial(print, end="", flush=True))])
+            yield [Result("", {})]  # what is streamed is printed already, but for the end of its line
+            return
+        for opening, found in zip(
+            examples, run.inputs.predictions(run.model, examples, search, method="write"), strict=True
+        ):
+            unfinished.add(opening, found.candidates)
+            yield text_results(found.candidates, scores=answers.scores)
 
     print_results(OpeningInput(run.inputs.tokenizer), blocks, predict, as_json=answers.json)
-    tell_unfinished(writer, unfinished)
+    unfinished.tell()
 
 
 class OpeningInput:
@@ -163,12 +167,24 @@ class OpeningInput:
         return {"prompt": example}
 
 
-def tell_unfinished(writer: Writer, unfinished: Sequence[Continuation]) -> None:
-    """Say how many texts did not come to an end, and why."""
-    full = sum(len(each.tokens) == writer.room(each.prompt) for each in unfinished)
-    if full:
-        context = f"texts that stopped because they filled the model's context of {writer.context:,} tokens"
-        say(f"{context}: {full}; begin with less to get more")
-    if len(unfinished) > full:
-        most = writer.settings.longest or LONGEST
-        say(f"texts that stopped after {most} tokens: {len(unfinished) - full}; --longest allows more")
+class Unfinished:
+    """Counts texts that did not come to an end, and why."""
+
+    def __init__(self, run: Run, settings: Any) -> None:
+        self.run, self.settings, self.full, self.longest = run, settings, 0, 0
+
+    def add(self, opening: str, candidates: Sequence[TextCandidate]) -> None:
+        """Look at how a text continues."""
+        room = room_after(self.run.model, len(self.run.inputs.tokenizer.encode([opening])[0]))
+        unfinished = [len(each.tokens) == room for each in candidates if not each.finished]
+        self.full, self.longest = self.full + sum(unfinished), self.longest + unfinished.count(False)
+
+    def tell(self) -> None:
+        """Say what was found."""
+        if self.full:
+            context = room_after(self.run.model, 0)
+            told = f"texts that stopped because they filled the model's context of {context:,} tokens"
+            say(f"{told}: {self.full}; begin with less to get more")
+        if self.longest:
+            most = self.settings.longest or LONGEST
+            say(f"texts that stopped after {most} tokens: {self.longest}; --longest allows more")

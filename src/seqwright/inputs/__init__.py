@@ -52,13 +52,15 @@ class Given(Generic[ExampleT]):
 class Room(NamedTuple):
     """What a model can read: whether something stands before every text, and how much it reads at once.
 
-    Of one whose outputs lie between -1 and 1, that they do.
+    Of one whose outputs lie between -1 and 1, that they do. `windows` and `packs` are what `lineage.Model` promises.
     """
 
     begins: bool = False
     context: int | None = None
     bounded: bool = False
     model: Any = None  # its settings
+    windows: bool = False
+    packs: bool = False
 
 
 class Input(ABC, Generic[ExampleT, RowT]):

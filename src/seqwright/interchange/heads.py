@@ -13,8 +13,9 @@ from torch import Tensor
 
 from seqwright.data.files import content_hash
 from seqwright.errors import DataError
-from seqwright.inputs.plain_text import PlainText
+from seqwright.inputs import Room
 from seqwright.inputs.question import QuestionInput
+from seqwright.inputs.running_text import RunningTextInput
 from seqwright.inputs.sentences import SentencesInput
 from seqwright.inputs.text import TextInput
 from seqwright.inputs.tokenizers import Tokenizer
@@ -23,6 +24,7 @@ from seqwright.interchange.names import TensorNames, TensorRow
 from seqwright.kinds import imported_kind, task_between, usual_kind
 from seqwright.outputs.label import LabelOutput
 from seqwright.outputs.masked import MaskedOutput, MaskedOutputSettings
+from seqwright.outputs.next_token import NextTokenOutput
 from seqwright.outputs.number import NumberOutput
 from seqwright.outputs.span import SpanOutput, SpanOutputSettings
 from seqwright.outputs.tags import TagsOutput
@@ -85,7 +87,7 @@ class Head(ABC):
     reads_pairs: ClassVar[bool] = False  # whether what is read may be two texts
 
     @abstractmethod
-    def parts(self, labels: list[str]) -> tuple[type, type | None]:
+    def parts(self, labels: list[str]) -> tuple[type, type]:
         """The classes of what a run with it reads and predicts."""
 
     @abstractmethod
@@ -126,9 +128,9 @@ class CausalLM(Head):
 
     model, causal, drops = "GPT", True, False
 
-    def parts(self, labels: list[str]) -> tuple[type, type | None]:
-        """Running text; its tokenizer is all there is to it."""
-        return PlainText, None
+    def parts(self, labels: list[str]) -> tuple[type, type]:
+        """Running text, and what follows each token."""
+        return RunningTextInput, NextTokenOutput
 
     def input_settings(self, found: Pretrained) -> dict[str, Any]:
         """A text begins with the end of the one before, as in GPT-2, or with a token of its own."""
@@ -136,9 +138,10 @@ class CausalLM(Head):
         rows = "windows" if found.first != begin or begin == end else "documents"
         return {"segment": found.context, "longest": found.context - 1, "rows": rows}
 
-    def inputs(self, found: Pretrained, settings: Any) -> PlainText:
-        """The tokenizer."""
-        return PlainText(found.tokenizer)
+    def inputs(self, found: Pretrained, settings: Any) -> Wires:
+        """As the settings say, over its own tokenizer."""
+        room = Room(context=found.context, windows=True, packs=True)
+        return Wires.learn(RunningTextInput, NextTokenOutput, (), settings, room=room, like=found.tokenizer)
 
 
 class MaskedLM(Head):
@@ -146,7 +149,7 @@ class MaskedLM(Head):
 
     model, drops = "MaskedBert", False
 
-    def parts(self, labels: list[str]) -> tuple[type, type | None]:
+    def parts(self, labels: list[str]) -> tuple[type, type]:
         """Sentences, some of whose tokens are masked."""
         return SentencesInput, MaskedOutput
 
@@ -182,7 +185,7 @@ class SequenceClassification(Head):
 
     model, reads_pairs = "pooled_model", True
 
-    def parts(self, labels: list[str]) -> tuple[type, type | None]:
+    def parts(self, labels: list[str]) -> tuple[type, type]:
         """A text, and its label or value."""
         return TextInput, LabelOutput if labels else NumberOutput
 
@@ -225,7 +228,7 @@ class TokenClassification(Head):
 
     model = "token_model"
 
-    def parts(self, labels: list[str]) -> tuple[type, type | None]:
+    def parts(self, labels: list[str]) -> tuple[type, type]:
         """Words and their tags."""
         return WordsInput, TagsOutput
 
@@ -252,7 +255,7 @@ class QuestionAnswering(Head):
 
     model = "span_model"
 
-    def parts(self, labels: list[str]) -> tuple[type, type | None]:
+    def parts(self, labels: list[str]) -> tuple[type, type]:
         """A question with its context, and a span of that."""
         return QuestionInput, SpanOutput
 

@@ -16,7 +16,7 @@ from torch import Tensor, nn
 from seqwright.batches import Batch, Batches, Numbers, Rows, Zipped
 from seqwright.batches.bucketed import Bucketed
 from seqwright.devices import device_of
-from seqwright.errors import SettingError
+from seqwright.errors import RunError, SettingError
 from seqwright.inputs import Examples, ExampleT, Input, Stacked
 from seqwright.settings import Settings
 
@@ -111,6 +111,12 @@ class Output(ABC, Generic[ExampleT, BatchT, PredictionT]):
         if examples are several rows.
         """
 
+    def stream(
+        self, model: nn.Module, batches: Batches[BatchT], examples: Examples[ExampleT], decoding: Any
+    ) -> Iterator[str]:
+        """The text for one example, piece by piece while it is written."""
+        raise RunError("only language models are streamed; call the run")
+
     def combined(self, predictions: Sequence[PredictionT]) -> PredictionT:
         """One prediction from those of several models for the same example: an ensemble's."""
         raise SettingError("an ensemble of these models cannot predict together; name one run")
@@ -138,8 +144,8 @@ class Output(ABC, Generic[ExampleT, BatchT, PredictionT]):
         """What should be said of an example; None where nobody knows, or where it is no single thing."""
         return None
 
-    def uncertainty(self, examples: int) -> str:
-        """How far scores on so few examples may be off, if that can be said."""
+    def uncertainty(self, examples: int) -> str | None:
+        """How far scores on so few examples may be off, if that can be said; None where their number says nothing."""
         return ""
 
     def report(self, predictions: Sequence[PredictionT], examples: Examples[ExampleT]) -> Report:

@@ -3,9 +3,9 @@
 A task wires `data`, `inputs`, `batches`, `decoding` and `metrics`; `runs` asks it and knows none of them.
 """
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable
 from pathlib import Path
-from typing import Any, NamedTuple, Protocol, TypeVar, runtime_checkable
+from typing import Any, NamedTuple, Protocol, TypeVar
 
 from torch import nn
 
@@ -83,14 +83,6 @@ class Task(Protocol):
 
     def predictions(self, recipe: Recipe, inputs: Any, model: nn.Module, given: list[Any], decoding: Any) -> list[Any]:
         """A prediction for each thing that a user gives."""
-
-
-@runtime_checkable
-class Streams(Protocol):
-    """A task whose predictions can be told while they are made."""
-
-    def stream(self, recipe: Recipe, inputs: Any, model: nn.Module, text: str, decoding: Any) -> Iterator[str]:
-        """The prediction piece by piece."""
 
 
 def refuse_missing_part(data: Any, part: PartName) -> None:

@@ -14,8 +14,8 @@ from seqwright.batches import Ids
 from seqwright.batches.pairs import sources
 from seqwright.devices import device_of
 from seqwright.errors import RunError, SettingError
-from seqwright.inputs.plain_text import PlainText
 from seqwright.inputs.prompt import PromptInput
+from seqwright.inputs.running_text import RunningTextInput
 from seqwright.inputs.tokenizers import Tokenizer
 from seqwright.layers.embeddings import HasSentenceVectors, HasTokenVectors
 from seqwright.layers.taps import listen
@@ -35,8 +35,7 @@ class Embedder:
     `mean` is that of the vectors of all tokens that are read, special ones included, as Sentence-BERT has it (Reimers
     & Gurevych 2019, section 3); `first` is the vector of [CLS]; `thought` is the one vector into which a translation
     without attention reads its source (Sutskever et al. 2014). Left out: thought where the model has one, else mean.
-    `context` is how many tokens the model reads at once, `begin` what stands before a running text
-    (`seqwright.tasks.language.first_token`).
+    `context` is how many tokens the model reads at once.
     """
 
     def __init__(
@@ -46,7 +45,6 @@ class Embedder:
         *,
         pooling: Pooling | None = None,
         context: int | None = None,
-        begin: int | None = None,
     ) -> None:
         if not isinstance(model, HasTokenVectors):
             raise RunError("the model has no vectors for what it reads; embed is for models that learn them")
@@ -57,7 +55,7 @@ class Embedder:
                 "it; this model has none: use mean"
             )
         self.pooling = pooling or ("thought" if thinks else "mean")
-        self.model, self.inputs, self.begin = model.eval(), inputs, begin
+        self.model, self.inputs = model.eval(), inputs
         self.tokenizer: Tokenizer = inputs.tokenizer
         self.most = None if context is None else context - MARKS
         self._contextual = next(iter(model.token_vectors().values())).contextual
@@ -91,11 +89,11 @@ class Embedder:
             vector_BD: Tensor = thinking.sentence_vectors(batch)
             return vector_BD.float().cpu()
         with listen(self._contextual):  # to nothing else, so that the fused kernels serve
-            read = read_rows(self.model, self.inputs, self._rows(rows), first=self.begin)
+            read = read_rows(self.model, self.inputs, self._rows(rows))
             contextual_BTD = torch.cat(self._contextual.heard or [], dim=1).float().cpu()
         if self.pooling == "first":
             read_by = self.inputs.input if isinstance(self.inputs, Wires) else self.inputs
-            forwards = isinstance(read_by, PlainText | PromptInput) or says_words(self.model)
+            forwards = isinstance(read_by, RunningTextInput | PromptInput) or says_words(self.model)
             if not read.before or forwards:
                 raise SettingError(
                     "--pooling first is the vector of [CLS], which reads the whole text; this model has none: use mean"

@@ -16,7 +16,6 @@ from seqwright.decoding.stopping import before_stop
 from seqwright.errors import DataError, SettingError
 from seqwright.inputs import Given
 from seqwright.tasks.wired import Wires
-from seqwright.tasks.writer import Writer
 
 Answering = Callable[[Sequence[Pair]], list[str]]
 """What a model says to questions, each after its `shots`."""
@@ -49,9 +48,9 @@ class Template(NamedTuple):
         return "".join(shots) + head.rstrip(" ").replace("{input}", question.source)
 
 
-def answered_as_text(writer: Writer, template: Template) -> Answering:
-    """A language model goes on with the text of examples and question; the writer must stop at `template.stop`."""
-    tokenizer = writer.inputs.tokenizer
+def answered_as_text(model: nn.Module, wires: Wires, settings: DecodingSettings, template: Template) -> Answering:
+    """A language model goes on with the text of examples and question; it must stop at `template.stop`."""
+    tokenizer = wires.tokenizer
 
     def answers(questions: Sequence[Pair]) -> list[str]:
         texts = [template.text(question) for question in questions]
@@ -61,7 +60,8 @@ def answered_as_text(writer: Writer, template: Template) -> Answering:
                 f"the prompt has {' '.join(map(repr, unknown))}, which the model's vocabulary lacks; choose other "
                 "examples, or another --template or --between"
             )
-        written = [tokenizer.decode(candidates[0].tokens) for candidates in writer(texts)]
+        found = wires.predict(model, texts, settings, method="write")
+        written = [tokenizer.decode(each.best.tokens) for each in found]
         return [before_stop(text, (template.stop,)).strip() for text in written]
 
     return answers

@@ -12,10 +12,8 @@ from torch import Tensor, nn
 
 from seqwright.batches import Ids
 from seqwright.batches.labelled import labelled
-from seqwright.batches.text import texts as running_text
 from seqwright.devices import device_of
 from seqwright.errors import RunError, SettingError
-from seqwright.inputs.plain_text import PlainText
 from seqwright.inputs.sentences import SentencesInput
 from seqwright.inputs.spelling import Spelled, spelled_text
 from seqwright.tasks.wired import Wires
@@ -29,13 +27,10 @@ class Read(NamedTuple):
 
 
 @torch.inference_mode()
-def read_rows(
-    model: nn.Module, inputs: Any, rows: Sequence[Any], *, first: int | None = None, side: str = "source"
-) -> Read:
+def read_rows(model: nn.Module, inputs: Any, rows: Sequence[Any], *, side: str = "source") -> Read:
     """Let a model read rows of tokens; in a row of two texts the token that ends a text stands between them.
 
-    `first` is the token that stands before running text (`seqwright.tasks.language.first_token`). Of a translation the
-    source is read, and nothing is written.
+    Of a translation the source is read, and nothing is written.
     """
     here: Any = model.eval()
     home = device_of(model)
@@ -50,11 +45,6 @@ def read_rows(
             batch = inputs.output.collate(inputs.input.stack(rows), None)
             here(batch.to(home), None)
             return Read(batch.input, int(inputs.reads_tokens.begins))
-        case PlainText():
-            begin = inputs.tokenizer.begin if first is None else first
-            running = running_text(rows, begin=begin, end=inputs.tokenizer.end)
-            here(running.to(home), None)
-            return Read(running.input_BT, 1)
         case _:
             raise RunError("the model reads no texts, so that there is nothing to listen to")
 

@@ -52,15 +52,13 @@ class WordVectors:
     """The vectors that a trained model has for words: `vectors = WordVectors(run.model, run.inputs)`.
 
     `spellings` are the tokens as they are shown, `embedding_VD` has their vectors in the same order. A model of two
-    vocabularies has two `side`s, source and target. `first` is the token that stands before a text
-    (`seqwright.tasks.language.first_token`).
+    vocabularies has two `side`s, source and target.
     """
 
-    def __init__(self, model: nn.Module, inputs: Any, *, side: str | None = None, first: int | None = None) -> None:
+    def __init__(self, model: nn.Module, inputs: Any, *, side: str | None = None) -> None:
         self.model, self.inputs = model.eval(), inputs
         self.side, self._found = _chosen(model, side)
         self.tokenizer: Tokenizer = inputs.output.tokenizer if self.side == "target" else inputs.tokenizer
-        self.first = self.tokenizer.begin if first is None else first
         self.embedding_VD = self._found.embedding_VD.detach().float().cpu()
         self.spellings = self.tokenizer.spellings()
 
@@ -89,7 +87,7 @@ class WordVectors:
         placed = [self.tokenizer.placed(text) for text in texts]
         rows = [ids for ids, _ in placed]
         with listen(self.model) as heard:
-            read = read_rows(self.model, self.inputs, rows, first=self.first, side=self.side)
+            read = read_rows(self.model, self.inputs, rows, side=self.side)
             contextual_BTD = torch.cat(self._found.contextual.heard or [], dim=1).float().cpu()
         streams = [torch.cat(calls, dim=1).float().cpu() for name, calls in heard.items() if name.endswith("stream")]
         layer_BLTD = torch.stack(streams or [contextual_BTD], dim=1)

@@ -11,6 +11,9 @@ from torch import nn
 
 from seqwright.batches import Batches, Rows
 from seqwright.batches.bucketed import Bucketed
+from seqwright.batches.packed import PackedBatches
+from seqwright.batches.text import StreamBatches
+from seqwright.batches.windows import WindowBatches
 from seqwright.data.examples import PartName
 from seqwright.devices import device_of
 from seqwright.errors import RunError
@@ -110,17 +113,35 @@ class Wires(NamedTuple):
         )
         return found
 
-    def predict(self, model: nn.Module, given: Any, decoding: Any = None, tokens: int = TOKENS_AT_ONCE) -> Any:
+    def predict(
+        self,
+        model: nn.Module,
+        given: Any,
+        decoding: Any = None,
+        tokens: int = TOKENS_AT_ONCE,
+        method: str = "predict",
+    ) -> Any:
         """A prediction for each thing of a list that a user gives; the one for anything else."""
         if not isinstance(given, list):
-            return self.predict(model, [given], decoding, tokens)[0]
-        return self.predictions(model, Given(map(self.input.parse, given)), decoding, tokens)
+            return self.predict(model, [given], decoding, tokens, method)[0]
+        return self.predictions(model, Given(map(self.input.parse, given)), decoding, tokens, method)
 
     def predictions(
-        self, model: nn.Module, examples: Examples[Any], decoding: Any = None, tokens: int = TOKENS_AT_ONCE
+        self,
+        model: nn.Module,
+        examples: Examples[Any],
+        decoding: Any = None,
+        tokens: int = TOKENS_AT_ONCE,
+        method: str = "predict",
     ) -> list[Any]:
-        """A prediction for each example: the one way, for everybody who asks."""
-        return list(self.output.predict(model.eval(), self.batches(examples, tokens), examples, decoding))
+        """A prediction for each example: the one way, for everybody who asks. `method` is that of the output."""
+        asked = getattr(self.output, method)
+        return list(asked(model.eval(), self.batches(examples, tokens), examples, decoding))
+
+    def stream(self, model: nn.Module, given: Any, decoding: Any = None) -> Any:
+        """What is written for one thing that a user gives, piece by piece."""
+        examples = Given([self.input.parse(given)])
+        return self.output.stream(model.eval(), self.batches(examples), examples, decoding)
 
     def batches(self, examples: Examples[Any], tokens: int = TOKENS_AT_ONCE) -> Batches[Any]:
         """The batches of what is asked."""
@@ -131,8 +152,8 @@ class Wires(NamedTuple):
 class Wired:
     """A task of an input and an output (see `seqwright.tasks.Task`)."""
 
-    def __init__(self, input: type[Input[Any, Any]], output: type[Output[Any, Any, Any]]) -> None:
-        self.input, self.output = input, output
+    def __init__(self, input: type[Input[Any, Any]], output: type[Output[Any, Any, Any]], method: str) -> None:
+        self.input, self.output, self.method = input, output, method
 
     def learnt_inputs(self, recipe: Recipe, data: Any, like: Any = None) -> Wires:
         """Input and output learnt from the training part, but for what is taken from another run."""
@@ -183,7 +204,7 @@ class Wired:
         batches = wires.learning(recipe, train, wires.input.encode(train, seed=recipe.training.seed))
         facts |= wires.input.facts()
         facts |= {name.replace("_", " "): told_size(size) for name, size in wires.sizes().items()}
-        facts |= tokens_per_batch(batches)
+        facts |= facts_of(batches)
         facts |= {"padding": f"{100 * batches.padding():.1f} %"}
         baseline = baselines_of(wires, data, "valid").sentence
         facts |= {"baseline": baseline} if baseline else {}
@@ -228,17 +249,19 @@ class Wired:
         )
 
     def predictions(self, recipe: Recipe, wires: Wires, model: nn.Module, given: list[Any], decoding: Any) -> list[Any]:
-        """A prediction for each thing that a user gives."""
-        found: list[Any] = wires.predict(model, given, decoding)
+        """What the first verb of the task says of each thing that a user gives."""
+        found: list[Any] = wires.predict(model, given, decoding, method=self.method)
         return found
 
 
 def room_of(recipe: Recipe) -> Room:
     """What the model of a recipe can read."""
-    begins = "begins" in model_row(recipe.model.kind, recipe.family).promises
+    promises = model_row(recipe.model.kind, recipe.family).promises
+    begins, windows, packs = (name in promises for name in ("begins", "windows", "packs"))
+    room = Room(begins, model=recipe.model, windows=windows, packs=packs)
     if not isinstance(recipe.model, ModelSettings):
-        return Room(begins, model=recipe.model)
-    return Room(begins, recipe.model.room, bounded=recipe.model.bounded, model=recipe.model)
+        return room
+    return room._replace(context=recipe.model.room, bounded=recipe.model.bounded)
 
 
 def validation(recipe: Recipe, wires: Wires, part: Part, rows: Rows[Any]) -> Callable[[nn.Module], dict[str, float]]:
@@ -268,13 +291,21 @@ def told_size(size: Any) -> str:
     return ("yes" if size else "no") if isinstance(size, bool) else f"{size:,}"
 
 
-def tokens_per_batch(batches: Any) -> dict[str, str]:
-    """How full the batches of the first epoch are, on each side, marks included."""
-    if not isinstance(batches, Bucketed):
-        return {}
-    mean_S = batches.lengths(0)[batches.only].sum(0) / batches.in_epoch(0)
-    told = " and ".join(f"{mean:,.0f}" for mean in mean_S.tolist())
-    return {"tokens per batch": f"{told}, of at most {batches.tokens:,} on a side"} if told else {}
+def facts_of(batches: Any) -> dict[str, str]:
+    """How the batches of the first epoch are made, and how full they are on each side, marks included."""
+    match batches:
+        case Bucketed():
+            mean_S = batches.lengths(0)[batches.only].sum(0) / batches.in_epoch(0)
+            told = " and ".join(f"{mean:,.0f}" for mean in mean_S.tolist())
+            return {"tokens per batch": f"{told}, of at most {batches.tokens:,} on a side"} if told else {}
+        case StreamBatches():
+            return {"streams": f"{batches.streams:,} of {batches.positions // batches.streams:,} tokens"}
+        case WindowBatches():
+            return {"windows": f"{len(batches.plan(0)):,} of {batches.segment:,} tokens, cut anew each epoch"}
+        case PackedBatches():
+            return {"documents per row": f"{len(batches.length_N) / sum(map(len, batches.plan(0))):.1f}"}
+        case _:
+            return {}
 
 
 def alone(batches: Any) -> list[str]:
@@ -355,7 +386,7 @@ class Seen:
             remarks.append(f"{told}: {counts['contradictions']:,}")
         if counts["unread"]:
             remarks.append(f"examples of the {self.part} part without input or target, left out: {counts['unread']:,}")
-        if self.part != "train" and used < FEW_EXAMPLES:
-            uncertain = wires.output.uncertainty(used) if used else ""
+        uncertain = wires.output.uncertainty(used) if used else ""
+        if self.part != "train" and used < FEW_EXAMPLES and uncertain is not None:
             remarks.append(f"the {self.part} part has only {used:,} examples: its scores are uncertain{uncertain}")
         return remarks

@@ -14,14 +14,14 @@ from seqwright.decoding.settings import DecodingSettings
 from seqwright.errors import DataError
 from seqwright.inputs import Given
 from seqwright.inputs.tokenizers import Tokenizer
-from seqwright.inputs.vector import VectorInput
-from seqwright.outputs.description import DescriptionOutput, DescriptionSettings
+from seqwright.kinds import task_of
+from seqwright.outputs.description import DescriptionSettings
 from seqwright.outputs.text import BLANK, WrittenText
 from seqwright.recipe import Recipe, recipe_from
 from seqwright.runs import data_of
-from seqwright.tasks.wired import Wired, Wires
+from seqwright.tasks.wired import Wires
 
-TASK = Wired(VectorInput, DescriptionOutput)
+TASK = task_of("vector-to-text")
 SURE = 0.8  # how probable the wanted letter is to the model below
 
 

@@ -8,15 +8,15 @@ import pytest
 import torch
 
 from seqwright.errors import DataError, RunError, SettingError
-from seqwright.inputs.plain_text import PlainText, PlainTextSettings
 from seqwright.models.headed import RecurrentClassifierSettings, pooled_model
 from seqwright.models.mlp_lm import MLPLM, MLPLMSettings
 from seqwright.models.ngram import Ngram, NgramSettings
 from seqwright.models.rnn_lm import RecurrentLM, RecurrentLMSettings
 from seqwright.models.transformer import Transformer, TransformerSettings
 from seqwright.tasks.vectors import WordVectors, cosine
+from seqwright.tasks.wired import Wires
 from tests.small_texts import wires_of
-from tests.wires import classifier_wires
+from tests.wires import classifier_wires, running_wires
 
 RIVER, MONEY = "he sat on the bank of the river", "she took money to the bank of england"
 SAME_PREFIX = "he sat on the bank and took money"
@@ -29,13 +29,13 @@ class Reader(NamedTuple):
     sees_what_follows: bool
 
 
-def plain_text(kind: str = "words") -> PlainText:
-    return PlainText.learnt(CORPUS, PlainTextSettings.model_validate({"tokenizer": kind}))
+def running_text(kind: str = "words") -> Wires:
+    return running_wires(CORPUS, tokenizer=kind, rows="documents")
 
 
 def recurrent(kind: str) -> Callable[[], Reader]:
     def made() -> Reader:
-        inputs = plain_text()
+        inputs = running_text()
         settings = RecurrentLMSettings.model_validate({"kind": kind, "width": 11, "embedding": 7, "layers": 2})
         return Reader(RecurrentLM(settings, **inputs.sizes()), inputs, sees_what_follows=False)
 
@@ -43,7 +43,7 @@ def recurrent(kind: str) -> Callable[[], Reader]:
 
 
 def mlp() -> Reader:
-    inputs = plain_text()
+    inputs = running_text()
     return Reader(MLPLM(MLPLMSettings(window=3, embedding=7, width=11), **inputs.sizes()), inputs, False)
 
 
@@ -109,9 +109,9 @@ def test_in_context_a_word_is_the_state_after_reading_as_far_as_it(kind: str) ->
     model, tokenizer = found.model.eval(), found.inputs.tokenizer
     tokens = tokenizer.encode(["he sat on the bank"])[0].tolist()
     state = model.recurrent.start(1)
-    for token in [3, *tokens]:
+    for token in [found.inputs.input.first, *tokens]:
         _, state = model.step(torch.tensor([token]), state)
-    (river,) = words_of(found, first=3).occurrences("bank", [RIVER])
+    (river,) = words_of(found).occurrences("bank", [RIVER])
     torch.testing.assert_close(river.contextual_D, state[-1][0].hidden_BD[0], rtol=0, atol=1e-6)
 
 
@@ -128,7 +128,7 @@ def test_in_context_a_source_word_is_what_the_encoder_says_there() -> None:
 
 
 def test_every_place_of_a_word_is_found_also_beside_a_bracket_and_in_pieces() -> None:
-    inputs = plain_text("bpe")
+    inputs = running_text("bpe")
     torch.manual_seed(1)
     model = RecurrentLM(RecurrentLMSettings(kind="rnn", width=7), **inputs.sizes())
     vectors = WordVectors(model, inputs)
@@ -200,6 +200,6 @@ def test_where_both_sides_share_their_vectors_none_need_be_chosen() -> None:
 
 
 def test_a_model_without_embeddings_has_no_word_vectors() -> None:
-    inputs = plain_text()
+    inputs = running_text()
     with pytest.raises(RunError, match="no word vectors"):
         WordVectors(Ngram(NgramSettings(order=2), **inputs.sizes()), inputs)

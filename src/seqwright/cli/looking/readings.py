@@ -23,7 +23,6 @@ from seqwright.layers.scanning import RecurrentLayer
 from seqwright.layers.taps import Tap, listen
 from seqwright.pictures import Array
 from seqwright.runs import Run
-from seqwright.tasks.language import first_token
 from seqwright.tasks.reading import joined, read_rows
 
 AT_ONCE = 1024  # tokens of a text
@@ -119,8 +118,8 @@ def _read_one(run: Run, text: str, rule: re.Pattern[str] | None, most: int) -> R
 def _surprises(run: Run, ids: Ids) -> list[float]:
     """-log₂ p of each token, the text read on from stretch to stretch."""
     model, carry, bits = run.model, None, list[float]()
-    first = first_token(run.recipe, run.inputs)
-    stream = StreamBatches(InMemory([ids]), streams=1, segment=AT_ONCE, begin=first, end=run.inputs.end)
+    ends = {"begin": run.inputs.input.first, "end": run.inputs.tokenizer.end}
+    stream = StreamBatches(InMemory([ids]), streams=1, segment=AT_ONCE, **ends)
     for batch in stream.once():
         logp_BT, carry = model.log_probability(batch.to(device_of(model)), carry)  # type: ignore[operator]
         bits += (-logp_BT[0].double() / np.log(2)).tolist()

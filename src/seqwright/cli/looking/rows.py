@@ -18,7 +18,6 @@ from seqwright.inputs.text import reads_pairs
 from seqwright.inputs.tokenizers import Tokenizer
 from seqwright.layers.taps import listen
 from seqwright.runs import Run
-from seqwright.tasks.language import first_token
 from seqwright.tasks.reading import Read, between, joined, read_rows, spelling_of
 from seqwright.tasks.wired import Wires
 
@@ -46,12 +45,11 @@ def row_of(run: Run, texts: Sequence[str], most: int) -> Row:
             say(f"the first {room:,} of {len(parts[-1].tokens):,} tokens of the text are looked at")
         parts[-1] = parts[-1].first(room)
         room = max(1, room - len(parts[-1].tokens))
-    first = first_token(run.recipe, run.inputs) if run.recipe.task == "language-modeling" else None
     with listen(run.model) as heard:
         tokens = joined([part.tokens for part in parts], run.inputs)
         if isinstance(run.inputs, Wires) and isinstance(run.inputs.input, PromptInput):
             tokens = np.append(tokens, run.inputs.input.tokens.task)  # which asks for an answer
-        read = read_rows(run.model, run.inputs, [tokens], first=first)
+        read = read_rows(run.model, run.inputs, [tokens])
     return _laid_out(run.inputs.tokenizer, read, parts, len(between(run.inputs)), heard)
 
 

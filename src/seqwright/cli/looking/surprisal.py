@@ -13,8 +13,6 @@ from seqwright.errors import RunError
 from seqwright.pictures import save
 from seqwright.pictures.surprisal import surprisal_page, surprisal_picture
 from seqwright.runs import Run
-from seqwright.tasks.language import first_token
-from seqwright.tasks.writer import Writer
 
 DRAWN = 300  # tokens in the picture
 
@@ -27,11 +25,10 @@ def draw_surprisal(run: Run, found: Sequence[str], where: Path) -> None:
     if len(texts) > 1:
         say(f"{run.folder} reads each line by itself; the first of {len(texts):,} is looked at")
     warn_of_unknown(run, texts[:1])
-    writer = Writer(run.model, run.inputs, first=first_token(run.recipe, run.inputs))
-    (surprise,) = writer.surprises(texts[:1])
+    (surprise,) = run.inputs.predict(run.model, texts[:1], method="surprises")
     names = {number: name for name, number in run.inputs.tokenizer.special.items()}
-    pieces, bits = [*surprise.pieces[:-1], names[run.inputs.end]], surprise.bits
-    title = f"{run.folder.name}: {np.mean(bits):.2f} bits a token"
+    pieces, bits = [*surprise.pieces[:-1], names[run.inputs.tokenizer.end]], surprise.bits
+    title = f"{run.folder.name}: {np.mean(bits):.2f} bits per token"
     if len(pieces) > DRAWN:
         say(f"the picture shows the first {DRAWN} of {len(pieces):,} tokens, the page all")
     save(surprisal_picture(pieces[:DRAWN], bits[:DRAWN], title=title), where / "surprisal")

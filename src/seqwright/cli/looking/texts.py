@@ -8,7 +8,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from seqwright.batches.text import texts as text_batch
 from seqwright.cli.terminal import say
 from seqwright.data.files import lines, require_file
 from seqwright.decoding.settings import DecodingSettings
@@ -17,9 +16,7 @@ from seqwright.errors import DataError, RunError, SettingError
 from seqwright.inputs import Given
 from seqwright.inputs.text import reads_pairs
 from seqwright.runs import Run, data_of
-from seqwright.tasks.language import first_token
 from seqwright.tasks.wired import Part, Wires
-from seqwright.tasks.writer import Writer
 
 MOST_LETTERS = 1_000_000  # of a file
 FURTHEST = 100  # steps back that a gradient is followed
@@ -53,7 +50,7 @@ def _first_lines(file: Path) -> list[str]:
 
 def documents(run: Run, found: Sequence[str]) -> list[str]:
     """The lines as the model reads them: as one text where it learnt from running text, otherwise each by itself."""
-    if run.recipe.task == "language-modeling" and run.recipe.input.joined:
+    if run.recipe.task == "language-modeling" and run.inputs.input.joins:
         return ["\n".join(found)] if found else []
     return [text for text in found if text.strip()]
 
@@ -75,8 +72,8 @@ def warn_of_unknown(run: Run, texts: Sequence[str]) -> None:
 def written(run: Run) -> str:
     """A text that a language model draws itself; it may not end it, so that there is something to look back on."""
     settings = DecodingSettings(temperature=1.0, seed=1, shortest=WRITTEN, longest=WRITTEN)
-    writer = Writer(run.model, run.inputs, settings, first=first_token(run.recipe, run.inputs))
-    return writer([""])[0][0].text
+    text: str = run.inputs.predict(run.model, "", settings, method="write").text
+    return text
 
 
 class Passage(NamedTuple):
@@ -106,16 +103,12 @@ def passage_of(run: Run, found: Sequence[str]) -> Passage:
         raise RunError(f"{run.folder} learnt {task}; this is drawn for language models, classifiers and forecasters")
     if not texts:
         raise SettingError(f"{run.folder} learnt {task}: give a text that it shall read")
-    pair = isinstance(run.inputs, Wires) and reads_pairs(run.inputs.input) and "\t" not in texts[0]
+    pair = reads_pairs(run.inputs.input) and "\t" not in texts[0]
     text = "\t".join(texts[:2]) if pair else max(texts, key=len)
     if len(texts) > 1 and not pair:
         say(f"{run.folder} reads each line by itself; the longest of {len(texts):,} is looked at")
     warn_of_unknown(run, [text])
-    if isinstance(run.inputs, Wires):
-        rows = run.inputs.input.encode(Given([run.inputs.input.parse(text)]))
-        (ids,) = rows.take(np.array([0]), None)
-        batch = run.inputs.output.collate(run.inputs.input.stack([ids[:LONGEST]]), None)
-    else:
-        (ids,) = run.inputs.tokenizer.encode([text])
-        batch = text_batch([ids[:LONGEST]], begin=first_token(run.recipe, run.inputs), end=run.inputs.end)
+    rows = run.inputs.input.encode(Given([run.inputs.input.parse(text)]))
+    (ids,) = rows.take(np.array([0]), None)
+    batch = run.inputs.output.collate(run.inputs.input.stack([ids[:LONGEST]]), None)
     return Passage(batch.to(device_of(run.model)), last_steps, f"a text of {min(len(ids), LONGEST):,} tokens")

@@ -60,7 +60,7 @@ def draw_states(run: Run, found: Sequence[str], where: Path) -> None:
         figure = state_map(panels, reading.pieces[:count], reading.bits[:count], title=f"{title}{chosen}")
         save(figure, where / f"units-layer-{layer.name}")
     _print_units(reading, _most_varying(reading))
-    surprisal = f": {np.mean(reading.bits):.2f} bits a token" if reading.bits else ""
+    surprisal = f": {np.mean(reading.bits):.2f} bits per token" if reading.bits else ""
     print(f"{title}{surprisal}")
     say(f"pictures: {shown(where)}/")
 

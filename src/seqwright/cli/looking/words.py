@@ -20,7 +20,6 @@ from seqwright.errors import DataError
 from seqwright.pictures import Array, save
 from seqwright.pictures.similarities import WordInContext, similarity_picture
 from seqwright.runs import Run
-from seqwright.tasks.language import first_token
 from seqwright.tasks.vectors import Occurrence, WordVectors
 
 MOST = 12  # places of a word in one picture
@@ -31,8 +30,7 @@ def draw_word(run: Run, word: str, texts: Sequence[str], where: Path, *, as_json
     """Draw the cosines between all places of a word for its embedding and each layer, and print them."""
     texts = [text for text in texts if text.strip()]
     refuse_overlong(run, texts)
-    first = first_token(run.recipe, run.inputs) if run.recipe.task == "language-modeling" else None
-    found = WordVectors(run.model, run.inputs, first=first).occurrences(word, texts)
+    found = WordVectors(run.model, run.inputs).occurrences(word, texts)
     if len(found) < 2:
         times = "once" if found else "nowhere"
         raise DataError(f"'{word}' stands {times} in the texts; give texts that have it in two places or more")

@@ -2,7 +2,7 @@
 
 import math
 from itertools import pairwise
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pytest
@@ -12,27 +12,51 @@ from hypothesis import settings as hypothesis
 from hypothesis import strategies as st
 from torch import nn
 
+from seqwright.batches.windows import reading_windows
+from seqwright.decoding.searching import run_search
 from seqwright.decoding.settings import DecodingSettings
 from seqwright.decoding.stopping import before_stop
 from seqwright.errors import DataError
-from seqwright.inputs.plain_text import PlainText, PlainTextSettings
-from seqwright.inputs.tokenizers import Tokenizer
+from seqwright.inputs.running_text import RunningTextInput
 from seqwright.models.gpt import GPT, GPTSettings
-from seqwright.tasks.writer import Writer, reading_windows
+from seqwright.outputs.continuations import room_after
+from seqwright.outputs.next_token import NextTokenOutput, Surprise
+from seqwright.outputs.text_search import Search, TextCandidate
+from seqwright.tasks.wired import Wires
+from tests.wires import running_wires
 
 CONTEXT = 17
 OPENINGS = ["the cat", "", "a dog sat on", "mat"]
 
 
+class Writer(NamedTuple):
+    model: Any
+    wires: Wires
+    settings: DecodingSettings = DecodingSettings()
+
+    def __call__(self, openings: list[str], first: int = 0) -> list[tuple[TextCandidate, ...]]:
+        search = Search(self.settings, first=first)
+        return [found.candidates for found in self.wires.predict(self.model, openings, search, method="write")]
+
+    def surprises(self, texts: list[str]) -> list[Surprise]:
+        found: list[Surprise] = self.wires.predict(self.model, texts, method="surprises")
+        return found
+
+    def told(self, opening: str) -> tuple[list[str], TextCandidate]:
+        pieces: list[str] = []
+        return pieces, run_search(self.wires.stream(self.model, opening, self.settings), pieces.append)
+
+
 def writer_with(**settings: Any) -> Writer:
-    tokenizer = Tokenizer.train(["the cat sat on a mat. the dog sat. "], PlainTextSettings(tokenizer="characters"))
+    texts = ["the cat sat on a mat. the dog sat. "]
+    wires = running_wires(texts, CONTEXT, rows="documents", longest=CONTEXT - 1)
     torch.manual_seed(7)
     sizes = {"width": 16, "heads": 2, "layers": 2, "context": CONTEXT}
-    model = GPT(GPTSettings.model_validate({**sizes, "dropout": 0.0}), vocabulary=tokenizer.size)
+    model = GPT(GPTSettings.model_validate({**sizes, "dropout": 0.0}), **wires.sizes())
     with torch.no_grad():  # surer than a model is at the beginning, so that texts differ
         model.tokens.weight.mul_(20)
         model.positions.weight.mul_(80)
-    return Writer(model, PlainText(tokenizer), DecodingSettings(**settings))
+    return Writer(model, wires, DecodingSettings(**settings))
 
 
 @pytest.mark.parametrize("settings", [{}, {"temperature": 1.0, "n_best": 2, "seed": 3}, {"beam": 3}])
@@ -40,7 +64,7 @@ def test_prompts_of_different_length_are_gone_on_with_as_if_alone(settings: dict
     writer = writer_with(longest=9, **settings)
     together = writer(OPENINGS)
     for row, opening in enumerate(OPENINGS):
-        (alone,) = writer([opening], first_row=row)
+        (alone,) = writer([opening], row)
         assert [one.text for one in alone] == [one.text for one in together[row]]
         assert all(one.text.startswith(opening) for one in alone)
     assert len({one[0].text for one in together}) == len(OPENINGS)
@@ -49,14 +73,14 @@ def test_prompts_of_different_length_are_gone_on_with_as_if_alone(settings: dict
 def test_prompts_more_than_fit_into_a_batch_come_back_in_their_order(monkeypatch: pytest.MonkeyPatch) -> None:
     writer = writer_with(longest=4, temperature=1.0)
     wanted = writer(OPENINGS)
-    monkeypatch.setattr("seqwright.tasks.writer.AT_ONCE", 2)
+    monkeypatch.setattr("seqwright.outputs.next_token.AT_ONCE", 2)
     assert [[one.text for one in row] for row in writer(OPENINGS)] == [[one.text for one in row] for row in wanted]
 
 
 def test_writing_ends_where_the_context_does() -> None:
     writer = writer_with(longest=50, shortest=50)
     for opening, (one,) in zip(OPENINGS, writer(OPENINGS), strict=True):
-        assert len(one.tokens) == writer.room(opening) == CONTEXT - len(opening)
+        assert len(one.tokens) == room_after(writer.model, len(opening)) == CONTEXT - len(opening)
         assert not one.finished
 
 
@@ -71,9 +95,12 @@ def test_a_prompt_that_fills_the_context_is_refused_in_words() -> None:
 @pytest.mark.parametrize("settings", [{}, {"temperature": 1.5}])
 def test_what_is_told_piece_by_piece_is_the_text(stops: tuple[str, ...], settings: dict[str, Any]) -> None:
     for seed in range(3):
-        writer, pieces = writer_with(stop=stops, seed=seed, longest=12, **settings), list[str]()
-        ((one,),) = writer(["the"], tell=pieces.append)
+        writer = writer_with(stop=stops, seed=seed, longest=12, **settings)
+        pieces, one = writer.told("the")
         assert "".join(pieces) == one.text
+        assert one == writer(["the"])[0][0]
+        several = writer._replace(settings=writer.settings.model_copy(update={"n_best": 1 + bool(settings)}))
+        assert several.told("the") == (pieces, one)
         assert before_stop(one.text[len("the") :], stops) == one.text[len("the") :]
 
 
@@ -100,8 +127,9 @@ def test_windows_show_every_token_once_and_half_of_what_was_before(tokens: int, 
 @torch.no_grad()
 def test_a_text_longer_than_the_context_is_scored_in_windows() -> None:
     writer, long = writer_with(), "the cat sat on a mat. the dog sat on the cat"
+    tokenizer = writer.wires.tokenizer
     short, surprise = writer.surprises(["a mat", long])
-    ids = [writer.inputs.begin, *writer.inputs.tokenizer.encode([long])[0].tolist(), writer.inputs.end]
+    ids = [tokenizer.begin, *tokenizer.encode([long])[0].tolist(), tokenizer.end]
     bits = []
     for low, high, new in reading_windows(len(ids) - 1, CONTEXT):
         tokens_1T = torch.tensor([ids[low:high]])
@@ -117,7 +145,7 @@ def test_a_text_longer_than_the_context_is_scored_in_windows() -> None:
 class Bytes:
     """A tokenizer whose tokens are bytes, so that a character can take several."""
 
-    size, begin, end = 258, 256, 257
+    size, begin, end, unknown = 258, 256, 257, None
 
     def encode(self, texts: list[str]) -> list[Any]:
         return [np.frombuffer(text.encode(), dtype=np.uint8).astype(np.int64) for text in texts]
@@ -152,10 +180,11 @@ class Reciter(nn.Module):
 
 def test_characters_of_several_tokens_are_told_whole_and_scored_with_their_last_token() -> None:
     text = "né 🙂!"
-    writer = Writer(Reciter(text), PlainText(Bytes()))  # type: ignore[arg-type]
-    told: list[str] = []
-    assert writer([""], tell=told.append)[0][0].text == text
-    assert "".join(told) == text
+    tokenizer: Any = Bytes()
+    read = RunningTextInput(tokenizer, "documents", 9, 99, "drop", "drop", None)
+    writer = Writer(Reciter(text), Wires(read, NextTokenOutput(tokenizer)))
+    told, one = writer.told("")
+    assert "".join(told) == one.text == text
     assert not any("\ufffd" in piece for piece in told)
     (surprise,) = writer.surprises([text])
     assert surprise.pieces == ["n", "", "é", " ", "", "", "", "🙂", "!", ""]

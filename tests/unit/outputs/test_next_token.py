@@ -17,18 +17,22 @@ from seqwright.batches.windows import WindowBatches
 from seqwright.data.text import TextFiles, TextFilesSettings
 from seqwright.decoding.settings import DecodingSettings
 from seqwright.errors import DataError
-from seqwright.inputs.plain_text import PlainText, PlainTextSettings
+from seqwright.inputs import Given
+from seqwright.inputs.running_text import RunningTextSettings
+from seqwright.inputs.tokenizers import Tokenizer
+from seqwright.kinds import task_of
 from seqwright.lineage import MODELS, Model
 from seqwright.models.rnn_lm import RecurrentLMSettings
+from seqwright.objectives.next_token import NextTokenSettings
+from seqwright.outputs.next_token import NextTokenOutput
 from seqwright.recipe import Recipe
-from seqwright.tasks.language import LanguageTask, likelihood_of
-from seqwright.tasks.text_check import TextBatches
+from seqwright.tasks.wired import Wires
 from seqwright.training.settings import TrainingSettings
 from tests.small_models import small
 
 TRAIN = ["abba", "a cab", "", "bad cab", "abba", "dada", "a bad dad"]
 VALID = ["cab", " ", "dad a", "abba", "Zebra"]
-TASK = LanguageTask()
+TASK = task_of("language-modeling")
 
 
 class Since(NamedTuple):
@@ -79,20 +83,25 @@ def data(tmp_path: Path) -> TextFiles:
 
 
 def recipe_with(tokens: int = 12, **inputs: Any) -> Recipe:
-    settings = PlainTextSettings.model_validate({"tokenizer": "characters", "segment": 3, **inputs})
-    training = TrainingSettings(tokens=tokens)
-    return Recipe("test", "", None, settings, None, RecurrentLMSettings(), None, training, DecodingSettings())
+    settings = RunningTextSettings.model_validate({"tokenizer": "characters", "segment": 3, **inputs})
+    data, said, training = (
+        TextFilesSettings(train="none.txt"),
+        NextTokenOutput.settings(),
+        TrainingSettings(tokens=tokens),
+    )
+    learnt = RecurrentLMSettings(), NextTokenSettings()
+    return Recipe("test", "", data, settings, said, *learnt, training, DecodingSettings())
 
 
-def model_for(inputs: PlainText) -> Drifting:
+def model_for(inputs: Wires) -> Drifting:
     return Drifting(**inputs.sizes())
 
 
-def tokens_of(inputs: PlainText, text: str) -> list[int]:
+def tokens_of(inputs: Wires, text: str) -> list[int]:
     return [int(token) for token in inputs.tokenizer.encode([text])[0]]
 
 
-def an_epoch(batches: TextBatches) -> list[Text]:
+def an_epoch(batches: Any) -> list[Text]:
     return [batches.at(Place(0, number)) for number in range(batches.in_epoch(0))]
 
 
@@ -100,7 +109,9 @@ def test_inputs_are_learnt_from_the_training_part_and_read_again(data: TextFiles
     inputs = TASK.learnt_inputs(recipe_with(), data)
     assert set(inputs.tokenizer.pieces(range(4, inputs.tokenizer.size))) == {"▁", *"abcd"}
     inputs.save(tmp_path)
-    assert TASK.loaded_inputs(tmp_path).fingerprint() == inputs.fingerprint()
+    again = TASK.loaded_inputs(tmp_path)
+    assert again.input.fingerprint() == inputs.input.fingerprint()
+    assert again.output.cut == inputs.output.cut
 
 
 def test_joined_documents_are_read_in_streams(data: TextFiles) -> None:
@@ -112,11 +123,11 @@ def test_joined_documents_are_read_in_streams(data: TextFiles) -> None:
     assert first.input_BT.shape == (4, 3)  # four streams of three tokens are within 13
     assert first.fresh_B.all()
     assert not any(batch.fresh_B.any() for batch in others)
-    assert first.input_BT[0].tolist() == [inputs.end, *tokens_of(inputs, "ab")]
+    assert first.input_BT[0].tolist() == [inputs.tokenizer.end, *tokens_of(inputs, "ab")]
     assert sum(batch.tokens for batch in [first, *others]) == sum(len(text) + 1 for text in TRAIN if text)
     assert prepared.notes == [
-        "train: 6 documents; left out: 1 blank",
-        "valid: 4 documents; left out: 1 blank",
+        "train: 6 documents (33 tokens, 1.00 characters per token); left out: 1 blank",
+        "valid: 4 documents (17 tokens, 1.00 characters per token); left out: 1 blank",
     ]
 
 
@@ -132,7 +143,8 @@ def test_documents_can_be_kept_apart(data: TextFiles) -> None:
     prepared = TASK.prepared(recipe, data, TASK.learnt_inputs(recipe, data))
     assert isinstance(prepared.train, Bucketed)
     assert sum(len(batch.input_BT) for batch in an_epoch(prepared.train)) == 5
-    assert prepared.notes[0] == "train: 5 documents; left out: 1 blank, 1 too long"
+    assert prepared.notes[0].startswith("train: 5 documents (24 tokens")
+    assert prepared.notes[0].endswith("; left out: 1 blank, 1 too long")
 
 
 @pytest.mark.parametrize("joined", [True, False])
@@ -140,8 +152,9 @@ def test_validation_is_what_one_computes_by_hand(data: TextFiles, joined: bool) 
     recipe = recipe_with(rows="stream" if joined else "documents")
     inputs = TASK.learnt_inputs(recipe, data)
     model, kept = model_for(inputs), [text for text in VALID if text.strip()]
-    documents = [[*tokens_of(inputs, text), inputs.end] for text in kept]
-    whole = [[inputs.end, *chain(*documents)]] if joined else [[inputs.begin, *row] for row in documents]
+    begin, end = inputs.tokenizer.begin, inputs.tokenizer.end
+    documents = [[*tokens_of(inputs, text), end] for text in kept]
+    whole = [[end, *chain(*documents)]] if joined else [[begin, *row] for row in documents]
     nll = -sum(logp for row in whole for logp in model.by_hand(row))
     count, characters, words = sum(map(len, documents)), len("".join(kept)), 1 + 2 + 1 + 1 + 4
     prepared = TASK.prepared(recipe, data, inputs)
@@ -173,14 +186,15 @@ def test_how_much_is_read_at_once_does_not_change_the_likelihood(row: Model) -> 
     model = small(row.kind, row.task).eval()
     corpus = InMemory([np.random.default_rng(length).integers(4, 13, length) for length in (31, 2, 0, 17, 5, 23)])
 
-    def batches(rows: int) -> TextBatches:
+    def batches(rows: int) -> Any:
         if "windows" in row.promises:
             return WindowBatches(corpus, tokens=3 * rows, segment=3, seed=1, begin=3, end=3)
         return StreamBatches(corpus, streams=rows, segment=3, begin=3, end=3)
 
-    one, other = (likelihood_of(model, batches(rows), documents=6) for rows in (1, 11))
-    assert one.tokens == other.tokens == 84
-    assert one.logp_N == pytest.approx(other.logp_N, rel=1e-5)
+    output = NextTokenOutput(Tokenizer.of_words(["a"]))
+    one, other = (list(output.predict(model, batches(rows), Given(["a"] * 6))) for rows in (1, 11))
+    assert sum(found.tokens for found in one) == sum(found.tokens for found in other) == 84
+    assert [found[0] for found in one] == pytest.approx([found[0] for found in other], rel=1e-5)
 
 
 @pytest.mark.parametrize("joined", [True, False])
@@ -191,16 +205,16 @@ def test_an_evaluation_says_what_each_document_costs(data: TextFiles, joined: bo
     result = TASK.evaluated(recipe, data, inputs, model, "valid", recipe.decoding)
     assert [answer["text"] for answer in result.answers] == kept
     assert [answer["tokens"] for answer in result.answers] == [len(text) + 1 for text in kept]
-    rows = [[*tokens_of(inputs, text), inputs.end] for text in kept]
+    rows = [[*tokens_of(inputs, text), inputs.tokenizer.end] for text in kept]
     if joined:
-        logp = np.array(model.by_hand([inputs.end, *chain(*rows)]))
+        logp = np.array(model.by_hand([inputs.tokenizer.end, *chain(*rows)]))
         wanted = [float(part.sum()) for part in np.split(logp, np.cumsum([len(row) for row in rows]))[:-1]]
     else:
-        wanted = [sum(model.by_hand([inputs.begin, *row])) for row in rows]
+        wanted = [sum(model.by_hand([inputs.tokenizer.begin, *row])) for row in rows]
     assert [answer["log_probability"] for answer in result.answers] == pytest.approx(wanted, abs=1e-3)
     assert result.scores == pytest.approx(TASK.prepared(recipe, data, inputs).evaluate(model))
     assert set(result.signatures) == set(result.scores)
-    assert result.notes[0] == "valid: 4 documents; left out: 1 blank"
+    assert result.notes[0] == "valid: 4 documents (17 tokens, 1.00 characters per token); left out: 1 blank"
     assert "unknown" in result.notes[1]  # the letters of "Zebra" but for a and b
 
 
@@ -208,7 +222,7 @@ def test_nothing_is_said_of_unknown_tokens_where_there_are_none(data: TextFiles)
     recipe = recipe_with()
     inputs = TASK.learnt_inputs(recipe, data)
     notes = TASK.evaluated(recipe, data, inputs, model_for(inputs), "train", None).notes
-    assert notes == ["train: 6 documents; left out: 1 blank"]
+    assert notes == ["train: 6 documents (33 tokens, 1.00 characters per token); left out: 1 blank"]
 
 
 def test_blank_documents_can_count_as_ends(data: TextFiles) -> None:
@@ -234,21 +248,25 @@ def test_checking_counts_what_is_there(data: TextFiles) -> None:
     found = [dict(zip(checked.columns, row, strict=True)) for row in checked.rows]
     assert found[0] == {
         "part": "train",
-        "documents": "7",
-        "blank": "1",
+        "examples": "7",
+        "unread": "1",
         "duplicates": "1",
         "in train": "",
-        "tokens": "33",
-        "tokens a document": "5.5",
+        "mean length": "5.5",
         "longest": "9",
-        "characters a token": "1.00",
     }
-    assert (found[1]["documents"], found[1]["blank"], found[1]["in train"]) == ("5", "1", "1")
-    assert checked.facts == {"vocabulary": "9", "padding": "2.5 %", "streams": "4 of 9 tokens"}
+    assert (found[1]["examples"], found[1]["unread"], found[1]["in train"]) == ("5", "1", "1")
+    assert checked.facts == {
+        "train part": "6 documents (33 tokens, 1.00 characters per token); left out: 1 blank",
+        "valid part": "4 documents (17 tokens, 1.00 characters per token); left out: 1 blank",
+        "vocabulary": "9",
+        "streams": "4 of 9 tokens",
+        "padding": "2.5 %",
+    }
     assert [remark.split(":")[0] for remark in checked.remarks] == [
-        "blank documents of the train part, left out",
-        "documents of the valid part that are in training too",
-        "blank documents of the valid part, left out",
+        "examples of the train part without input or target, left out",
+        "examples of the valid part that are in training too",
+        "examples of the valid part without input or target, left out",
         "characters of the valid part that the vocabulary lacks",
     ]
 
@@ -259,3 +277,30 @@ def test_checking_says_what_is_too_long(data: TextFiles) -> None:
     assert "documents of the train part with over 7 tokens, cut: 1" in checked.remarks
     assert "streams" not in checked.facts
     assert isinstance(batches, Bucketed)
+
+
+def test_of_a_document_that_is_cut_only_what_is_read_is_scored(data: TextFiles) -> None:
+    recipe = recipe_with(rows="documents", longest=4, overlong="truncate")
+    inputs = TASK.learnt_inputs(recipe, data)
+    model = model_for(inputs)
+    scores = TASK.evaluated(recipe, data, inputs, model, "valid", None).scores
+    begin, end = inputs.tokenizer.begin, inputs.tokenizer.end
+    rows = [[begin, *tokens_of(inputs, text)[:4], end] for text in VALID if text.strip()]
+    bits = -sum(logp for row in rows for logp in model.by_hand(row)) / math.log(2)
+    characters = sum(len(inputs.tokenizer.decode(row)) for row in rows)
+    assert scores["bits_per_character"] == pytest.approx(bits / characters, rel=1e-5)
+
+
+@pytest.mark.parametrize("rows", ["stream", "documents"])
+def test_what_a_user_types_stands_by_itself(data: TextFiles, rows: str) -> None:
+    inputs = TASK.learnt_inputs(recipe_with(rows=rows, longest=7), data)
+    model, texts = model_for(inputs), ["abba", "", "a bad dad"]
+    found = inputs.predict(model, texts)
+    whole = [[inputs.input.first, *tokens_of(inputs, text), inputs.tokenizer.end] for text in texts]
+    assert [one.log_probability for one in found] == pytest.approx([sum(model.by_hand(row)) for row in whole], rel=1e-5)
+    assert [one.tokens for one in found] == [5, 1, 10]
+    surprises = inputs.predict(model, texts, method="surprises")
+    assert [-math.log(2) * sum(one.bits) for one in surprises] == pytest.approx(
+        [one.log_probability for one in found], rel=1e-5
+    )
+    assert inputs.predict(model, "abba") == found[0]
