@@ -42,7 +42,6 @@ MAY_IMPORT: dict[str, set[str]] = {
         "errors",
         "inputs",
         "kinds",
-        "layers",
         "lineage",
         "metrics",
         "objectives",
@@ -51,6 +50,21 @@ MAY_IMPORT: dict[str, set[str]] = {
         "recipe",
         "settings",
         "text_cache",
+    },
+    # Sits on `runs`: what happens inside one, as the plain data that `pictures` draws.
+    "analysis": {
+        "batches",
+        "decoding",
+        "devices",
+        "errors",
+        "inputs",
+        "layers",
+        "metrics",
+        "objectives",
+        "outputs",
+        "pictures",
+        "runs",
+        "tasks",
     },
     # Sits on `runs` as `cli` does, which alone imports it: rows are trained, judged and drawn.
     "comparison": {

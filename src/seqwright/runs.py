@@ -21,6 +21,7 @@ from seqwright.batches import Batches
 from seqwright.data.examples import PartName
 from seqwright.data.files import content_hash
 from seqwright.data.imported import ArpaFileSettings, CheckpointSettings
+from seqwright.decoding.ensemble import Average
 from seqwright.devices import keep_freed_memory
 from seqwright.errors import RunError, SettingError, nearest
 from seqwright.inputs.text import reads_pairs
@@ -33,6 +34,7 @@ from seqwright.run_folders import clear, locked, refuse_changes, refuse_other_da
 from seqwright.settings import ModelSettings
 from seqwright.tasks import Evaluation, Prepared, Streams
 from seqwright.tasks.distillation import Teacher, taught, unlabelled_sum
+from seqwright.tasks.ensembles import EnsembleWires, ensemble_of
 from seqwright.tasks.wired import Wires
 from seqwright.training.checkpoint import newest_whole, read_checkpoint, read_mark, step_folder, steps_on_disk
 from seqwright.training.counting import count, write_only_step
@@ -83,6 +85,28 @@ class Run(NamedTuple):
         if not isinstance(wiring, Streams):
             raise RunError(f"{self.folder} learnt {self.recipe.task}, and only language models are streamed; call it")
         return wiring.stream(self.recipe, self.inputs, self.model, text, self._decoding(decoding))
+
+    def embed(self, texts: Sequence[str], *, pooling: Any = None, normalise: bool = False) -> np.ndarray[Any, Any]:
+        """`vector_ND`: what the last layer makes of each text, as `seqwright embed` has it."""
+        from seqwright.analysis.embedder import embedder_of
+
+        return embedder_of(self, pooling)(texts, normalise=normalise).numpy()
+
+    def look(self, given: Any = None, what: str | None = None, **decoding: Any) -> Any:
+        """What happens inside while the model reads or writes, as plain data (see `seqwright.analysis`)."""
+        from seqwright.analysis import inside
+
+        return inside(self, given, what, self._decoding(decoding))
+
+    @property
+    def input(self) -> Any:
+        """What it reads, learnt from the training part."""
+        return self.inputs.input if isinstance(self.inputs, Wires | EnsembleWires) else self.inputs
+
+    @property
+    def output(self) -> Any:
+        """What it says; of a task that is no input and output, None."""
+        return self.inputs.output if isinstance(self.inputs, Wires | EnsembleWires) else None
 
     @property
     def history(self) -> list[dict[str, Any]]:
@@ -323,9 +347,22 @@ def open_run(folder: str | Path, *, which: str = "best", notice: Callable[[str],
     return Run(folder, recipe, inputs, model.to(device).eval(), step)
 
 
-def load(where: str | Path) -> Run:
-    """A run folder, opened for use: `load("runs/sst2")("A film to fall asleep in.").label`."""
-    return open_run(where)
+def load(where: str | Path | Sequence[str | Path], *, average: Average = "probabilities") -> Run:
+    """A run folder, opened for use: `load("runs/sst2")("A film to fall asleep in.").label`.
+
+    Several are an ensemble; where they write text, `average` says which mean of theirs decides at each token.
+    """
+    if isinstance(where, str | Path):
+        return open_run(where)
+    return joined_run([open_run(each) for each in where], average)
+
+
+def joined_run(runs: Sequence[Run], average: Average = "probabilities") -> Run:
+    """Several runs as one; its folder, recipe and history are the first one's."""
+    if not runs:
+        raise RunError("an ensemble was given no run; name at least one")
+    inputs, model = ensemble_of(runs, average)
+    return runs[0]._replace(inputs=inputs, model=model)
 
 
 def _weights(

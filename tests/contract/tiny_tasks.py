@@ -284,6 +284,7 @@ TINY = (
         ("tag", "RUN", "red Ω"),
         "13",
         look=("look", "RUN", "red cat"),
+        gradients=("look", "RUN", "red cat", "--gradients"),
         steps=200,
     ),
     answering("question-answering", QUESTIONS_RECIPE.format('tokenizer = "words"', "bert"), new="train.jsonl"),

@@ -8,14 +8,11 @@ from typing import cast
 import numpy as np
 from torch import Tensor
 
+from seqwright.analysis.embedder import Embedder, Pooling, embedder_of
 from seqwright.cli.opening import opened_run
 from seqwright.cli.terminal import json_text, say, shown
 from seqwright.cli.translating import asked, some_lines
-from seqwright.errors import DataError, RunError, SettingError
-from seqwright.layers.embeddings import HasTokenVectors
-from seqwright.runs import Run
-from seqwright.tasks.embedder import Embedder, Pooling
-from seqwright.tasks.language import first_token
+from seqwright.errors import DataError, SettingError
 from seqwright.whole_file import bytes_whole, written_whole
 
 ENDINGS = (".npy", ".jsonl")
@@ -38,7 +35,7 @@ def embed_texts(
         raise SettingError(f"--pooling is '{pooling}'; choose mean, first or thought")
     _refuse(output, as_json=as_json, yes=yes)
     texts, file = asked("embed", texts, file)
-    embedder = _embedder(opened_run(folder, which), cast(Pooling | None, pooling))
+    embedder = embedder_of(opened_run(folder, which), cast(Pooling | None, pooling))
     vectors = _vectors(embedder, texts, file, normalise=normalise)
     if output is None:
         for text, vector_D in vectors:
@@ -67,19 +64,6 @@ def _refuse(output: Path | None, *, as_json: bool, yes: bool) -> None:
         raise DataError(f"{output} is a folder; name a file in it")
     if output.exists() and not yes:
         raise DataError(f"{output} exists; choose another name, or say --yes to replace it")
-
-
-def _embedder(run: Run, pooling: Pooling | None) -> Embedder:
-    if not isinstance(run.model, HasTokenVectors):
-        raise RunError(f"{run.folder} is of kind {run.recipe.model.kind}, which has no vectors for what it reads")
-    running = run.recipe.task == "language-modeling"
-    return Embedder(
-        run.model,
-        run.inputs,
-        pooling=pooling,
-        context=run.recipe.model.model_dump().get("context"),
-        begin=first_token(run.recipe, run.inputs) if running else None,
-    )
 
 
 def _vectors(

@@ -4,6 +4,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from seqwright.analysis.vectors import WordVectors
 from seqwright.cli.opening import opened_run
 from seqwright.cli.terminal import say, shown
 from seqwright.data.files import extension_of
@@ -14,7 +15,6 @@ from seqwright.interchange.checkpoints import write_checkpoint
 from seqwright.interchange.word2vec import write_word2vec
 from seqwright.runs import Run
 from seqwright.tasks.language import first_token
-from seqwright.tasks.vectors import WordVectors
 from seqwright.tasks.wired import Wires
 from seqwright.training.weights import unique_tensors
 

@@ -9,11 +9,11 @@ from rich.console import Console
 from rich.table import Column, Table
 from rich.text import Text
 
+from seqwright.analysis.reading import first_of
+from seqwright.analysis.vectors import Neighbour, Word, WordVectors, similarity
 from seqwright.cli.opening import opened_run, refuse_overlong
 from seqwright.cli.terminal import add_row, say
 from seqwright.errors import DataError, SettingError
-from seqwright.tasks.language import first_token
-from seqwright.tasks.vectors import Neighbour, Word, WordVectors, cosine
 
 
 def show_neighbours(
@@ -33,9 +33,7 @@ def show_neighbours(
     if analogy and (len(words) != 3 or texts):
         raise SettingError("--analogy takes three words and no --in, as in --analogy king man woman")
     run = opened_run(folder, which)
-    language = run.recipe.task == "language-modeling"
-    first = {"first": first_token(run.recipe, run.inputs)} if language else {}
-    vectors = WordVectors(run.model, run.inputs, side=side, **first)
+    vectors = WordVectors(run.model, run.inputs, side=side, first=first_of(run))
     found = [vectors.word(word) for word in words]
     for word in found:
         if len(word.tokens) > 1:
@@ -77,7 +75,8 @@ def _compare(vectors: WordVectors, word: str, texts: list[str], *, as_json: bool
         raise DataError(f"'{word}' stands {times} in the texts; give --in texts that have it in two places or more")
     table = _table(word, "contextual", "embedding")
     for one, other in combinations(found, 2):
-        contextual, embedding = cosine(one.contextual_D, other.contextual_D), cosine(one.embedding_D, other.embedding_D)
+        contextual = similarity(one.contextual_D, other.contextual_D)
+        embedding = similarity(one.embedding_D, other.embedding_D)
         if as_json:
             cosines = {"contextual": round(contextual, 6), "embedding": round(embedding, 6)}
             print(json.dumps({"word": word, "texts": [one.text + 1, other.text + 1], **cosines}))

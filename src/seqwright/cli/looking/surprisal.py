@@ -6,14 +6,14 @@ from pathlib import Path
 import numpy as np
 from rich.console import Console
 
-from seqwright.cli.looking.texts import documents, warn_of_unknown
+from seqwright.analysis.passages import documents
+from seqwright.analysis.reading import first_of, foretells, tell_unknown
 from seqwright.cli.scoring import coloured
 from seqwright.cli.terminal import command, say, shown
 from seqwright.errors import RunError
 from seqwright.pictures import save
 from seqwright.pictures.surprisal import surprisal_page, surprisal_picture
 from seqwright.runs import Run
-from seqwright.tasks.language import first_token
 from seqwright.tasks.writer import Writer
 
 DRAWN = 300  # tokens in the picture
@@ -21,13 +21,13 @@ DRAWN = 300  # tokens in the picture
 
 def draw_surprisal(run: Run, found: Sequence[str], where: Path) -> None:
     """Draw a text in shades of red with a bar for each token, and print it in the same colours."""
-    if run.recipe.task != "language-modeling":
+    if not foretells(run):
         raise RunError(f"{run.folder} learnt {run.recipe.task}; surprisal is what a language model says of a text")
     texts = documents(run, found)
     if len(texts) > 1:
         say(f"{run.folder} reads each line by itself; the first of {len(texts):,} is looked at")
-    warn_of_unknown(run, texts[:1])
-    writer = Writer(run.model, run.inputs, first=first_token(run.recipe, run.inputs))
+    tell_unknown(run, texts[:1], say)
+    writer = Writer(run.model, run.inputs, first=first_of(run))
     (surprise,) = writer.surprises(texts[:1])
     names = {number: name for name, number in run.inputs.tokenizer.special.items()}
     pieces, bits = [*surprise.pieces[:-1], names[run.inputs.end]], surprise.bits

@@ -1,0 +1,67 @@
+"""What each way to begin the weights does to a recurrent model, before it has learnt."""
+
+from collections.abc import Callable, Iterator, Sequence
+
+import torch
+from torch import Tensor, nn
+
+from seqwright.analysis.passages import Passage
+from seqwright.devices import device_of
+from seqwright.layers.gradients import gradient_norms_within
+from seqwright.layers.initialisation import WAYS, initialise, saturated, spread, too_wide
+from seqwright.layers.recurrence import Weights
+from seqwright.layers.taps import listen, views
+from seqwright.pictures.initialisations import Beginning
+from seqwright.runs import Run, model_of
+
+TOO_WIDE = "too wide"
+Draw = Callable[[Weights], None]
+
+
+def beginnings_of(run: Run, passage: Passage) -> list[Beginning]:
+    """What a new model of the run's kind does, its weights drawn in each way."""
+    return [beginning(run, passage, name, way) for name, way in ways(run.model)]
+
+
+def ways(model: nn.Module) -> Iterator[tuple[str, Draw]]:
+    """Every way that a recipe can choose for these cells, and one that it cannot; the identity is for cells without
+    gates.
+    """
+    plain = all(len(weights.blocks) == 1 for weights in model.modules() if isinstance(weights, Weights))
+    for name, way in WAYS.items():
+        if name != "identity" or plain:
+            yield name, way
+    yield TOO_WIDE, too_wide
+
+
+@torch.inference_mode()
+def beginning(run: Run, passage: Passage, name: str, way: Draw) -> Beginning:
+    """What a new model of the run's kind does with weights that are drawn in one way."""
+    model = model_of(run.recipe, run.inputs.sizes())
+    initialise(model, way, forget_bias=run.recipe.model.forget_bias)
+    model = model.to(device_of(run.model)).eval()
+    with listen(model) as heard:
+        model(passage.batch)
+    taps = {view.name: names for view, names in views(model).items() if view.columns == "units"}
+    hidden_BTD = _together(heard, taps.pop("hidden state"))
+    gates = [each for name, names in taps.items() if name.endswith("gate") for each in names]
+    squashed_BTD = torch.cat([hidden_BTD, 2 * _together(heard, gates) - 1], dim=-1) if gates else hidden_BTD
+    norms = gradient_norms_within(model, passage.batch, last=passage.last)
+    return Beginning(
+        name,
+        _note(run, name),
+        saturated(squashed_BTD).cpu().numpy(),
+        spread(hidden_BTD.float(), shares=(0.05, 0.25, 0.75, 0.95)).cpu().numpy(),
+        norms[0].median(0).values.numpy(),
+    )
+
+
+def _note(run: Run, name: str) -> str:
+    if name == TOO_WIDE:
+        return ": normal, σ = 1"
+    return " (this run's)" if name == run.recipe.model.initialisation else ""
+
+
+def _together(heard: dict[str, list[Tensor]], taps: Sequence[str]) -> Tensor:
+    """What several taps heard, side by side."""
+    return torch.cat([heard[tap][0] for tap in taps], dim=-1)

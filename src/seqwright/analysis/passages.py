@@ -1,0 +1,89 @@
+"""What a recurrent model reads while its gradients are followed or its weights begun anew."""
+
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from seqwright.analysis.reading import (
+    Notice,
+    first_of,
+    foretells,
+    notice_by_warning,
+    reads_text,
+    reads_tokens,
+    tell_unknown,
+)
+from seqwright.batches.text import texts as text_batch
+from seqwright.decoding.settings import DecodingSettings
+from seqwright.devices import device_of
+from seqwright.errors import RunError, SettingError
+from seqwright.inputs import Given
+from seqwright.outputs.values import ValuesOutput
+from seqwright.runs import Run, data_of
+from seqwright.tasks.wired import Part
+from seqwright.tasks.writer import Writer
+
+FURTHEST = 100  # steps back that a gradient is followed
+ROWS = 8  # places that it is followed from
+WRITTEN = 150  # tokens that a model writes where it is given none
+LONGEST = 600  # tokens of a text that a gradient is followed through
+
+
+def documents(run: Run, found: Sequence[str]) -> list[str]:
+    """The lines as the model reads them: as one text where it learnt from running text, otherwise each by itself."""
+    if foretells(run) and run.recipe.input.joined:
+        return ["\n".join(found)] if found else []
+    return [text for text in found if text.strip()]
+
+
+def own_text(run: Run) -> str:
+    """A text that a language model draws itself; it may not end it, so that there is something to look back on."""
+    settings = DecodingSettings(temperature=1.0, seed=1, shortest=WRITTEN, longest=WRITTEN)
+    writer = Writer(run.model, run.inputs, settings, first=first_of(run))
+    return writer([""])[0][0].text
+
+
+class Passage(NamedTuple):
+    """What a model reads without padding, and the steps from which its gradient is followed back."""
+
+    batch: Any
+    last: Callable[[int], Sequence[int]]  # of the number of steps
+    told: str  # what it is, in a few words
+
+
+def last_steps(steps: int) -> list[int]:
+    """The last step of a text, and some before it that have nearly as much behind them."""
+    reach = min(FURTHEST, max(1, 3 * steps // 4))
+    return [int(step) for step in np.unique(np.linspace(reach, steps, ROWS).round())]
+
+
+def passage_of(run: Run, found: Sequence[str], notice: Notice = notice_by_warning) -> Passage:
+    """What a run reads: one text or example, or windows of the series it was validated on."""
+    texts, wires = documents(run, found), run.inputs
+    if isinstance(run.output, ValuesOutput):
+        rows = wires.input.encode(Part(data_of(run.recipe), "valid"))
+        chosen = np.unique(np.linspace(0, len(rows.example_N) - 1, ROWS).round().astype(np.int64))
+        batch: Any = wires.output.collate(wires.input.stack(rows.take(chosen, None)), None).to(device_of(run.model))
+        return Passage(batch, lambda steps: [steps], f"{len(chosen)} windows of its validation part")
+    if not reads_text(run) or (not foretells(run) and run.output.decodes):
+        raise RunError(
+            f"{run.folder} learnt {run.recipe.task}; this is drawn for language models, classifiers and forecasters"
+        )
+    if not texts:
+        raise SettingError(f"{run.folder} learnt {run.recipe.task}: give a text that it shall read")
+    pair = 1 not in reads_tokens(wires).texts and "\t" not in texts[0]
+    text = "\t".join(texts[:2]) if pair else max(texts, key=len)
+    if len(texts) > 1 and not pair:
+        notice(f"{run.folder} reads each line by itself; the longest of {len(texts):,} is looked at")
+    tell_unknown(run, [text], notice)
+    if foretells(run):
+        (ids,) = wires.tokenizer.encode([text])
+        begin = first_of(run)
+        assert begin is not None
+        batch = text_batch([ids[:LONGEST]], begin=begin, end=wires.end)
+        return Passage(batch.to(device_of(run.model)), last_steps, f"a text of {min(len(ids), LONGEST):,} tokens")
+    rows = wires.input.encode(Given([wires.input.parse(text)]))
+    (row,) = rows.take(np.arange(1), None)
+    batch = wires.output.collate(wires.input.stack([row]), None)
+    return Passage(batch.to(device_of(run.model)), last_steps, f"a text of {rows.lengths(None)[0].sum():,} tokens")
