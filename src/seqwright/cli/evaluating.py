@@ -48,8 +48,8 @@ def evaluate_run(
     say(f"{subjects}, on {subject}{searched}")
     if not files:
         _warn_of_other_data(folder, data)
-    wires, model = ensemble.joined([run, *others]) if others else (run.inputs, run.model)
-    result = task_of(recipe.task).evaluated(recipe, data, wires, model, chosen, settings)
+    joined = ensemble.joined([run, *others])
+    result = task_of(recipe.task).evaluated(recipe, data, joined.inputs, joined.model, chosen, settings)
     for note in result.notes:
         say(f"{subject}: {note.removeprefix(f'{chosen}: ')}")
     name = _name(run, f"{files[0].stem}-{data.fingerprint(chosen)[:8]}" if files else chosen, settings, which)

@@ -4,12 +4,10 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, NamedTuple, get_args
 
-from seqwright.cli.opening import opened_for
-from seqwright.cli.terminal import shown
+from seqwright.cli.opening import opened_run
 from seqwright.decoding.ensemble import Average
-from seqwright.errors import RunError, SettingError
-from seqwright.runs import Run
-from seqwright.tasks.ensembles import ensemble_of
+from seqwright.errors import SettingError
+from seqwright.runs import Run, joined_run
 
 
 class EnsembleOptions(NamedTuple):
@@ -29,19 +27,12 @@ class EnsembleOptions(NamedTuple):
         raise SettingError(f"--average is '{average}'; choose {' or '.join(get_args(Average))}")
 
     def opened(self, first: Run, which: str) -> list[Run]:
-        """The first run and the others; only runs that learnt to translate can be joined."""
-        runs = [first, *(opened_for("translate", folder, which) for folder in self.folders)]
-        for run in runs if self.folders else ():
-            if run.recipe.family != "translation":
-                raise RunError(
-                    f"{shown(run.folder)} learnt {run.recipe.task}; --with joins runs that learnt translation: leave "
-                    "it out"
-                )
-        return runs
+        """The first run and the others."""
+        return [first, *(opened_run(folder, which) for folder in self.folders)]
 
-    def joined(self, runs: Sequence[Run]) -> tuple[Any, Any]:
-        """The wires and the model of all of them."""
-        return ensemble_of(runs, self.average)
+    def joined(self, runs: Sequence[Run]) -> Run:
+        """All of them as one, as `sw.load` has it."""
+        return joined_run(runs, self.average)
 
     def circumstances(self, others: Sequence[Run]) -> dict[str, Any]:
         """What a report says of the others."""

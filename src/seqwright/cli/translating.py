@@ -41,7 +41,8 @@ def translate_texts(
     texts, file = asked("translate", texts, file)
     run, *others = ensemble.opened(opened_for("translate", folder, which), which)
     settings = decoding_settings(run, decoding)
-    wires, model = ensemble.joined([run, *others])
+    joined = ensemble.joined([run, *others])
+    wires, model = joined.inputs, joined.model
     row = 0
     unknown: Counter[str] = Counter()
     prefix = _usable_prefix(wires, prefix)
