@@ -8,9 +8,7 @@ import pytest
 import torch
 from numpy.testing import assert_allclose
 
-from seqwright.analysis.gradients import reaches_of
-from seqwright.analysis.initialisations import beginning, ways
-from seqwright.analysis.passages import documents, last_steps, own_text, passage_of
+from seqwright.analysis.gradients import beginning, documents, last_steps, own_text, passage_of, reaches_of, ways
 from seqwright.batches.text import texts
 from seqwright.cli.looking import texts as looking_texts
 from seqwright.cli.looking.gradients import draw_gradients, names_of
@@ -51,7 +49,7 @@ def norms_from(run: Run, model: Any, steps: int) -> torch.Tensor:
 
 def test_each_layer_is_followed_from_several_places_trained_and_as_it_began() -> None:
     run = a_run()
-    reaches = reaches_of(run, [TEXT], "mine", notice=print)
+    reaches = reaches_of(run, passage_of(run, [TEXT]), "mine")
     assert [(reach.run, reach.layer, reach.trained) for reach in reaches] == [
         ("mine", 1, True),
         ("mine", 2, True),

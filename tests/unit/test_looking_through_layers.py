@@ -11,7 +11,7 @@ from torch import Tensor
 
 from seqwright.analysis.attention import maps_of
 from seqwright.analysis.lens import lens_of
-from seqwright.analysis.rows import row_of
+from seqwright.analysis.reading import row_of
 from seqwright.analysis.vectors import WordVectors, cosines_of
 from seqwright.batches.labelled import labelled
 from seqwright.batches.text import texts

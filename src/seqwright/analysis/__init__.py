@@ -8,9 +8,8 @@ from typing import Any
 
 from seqwright.analysis.attention import attends, attention_in
 from seqwright.analysis.beam_trees import beam_tree_of
-from seqwright.analysis.gradients import reaches_of
+from seqwright.analysis.gradients import own_text, passage_of, reaches_of
 from seqwright.analysis.lens import lens_of
-from seqwright.analysis.passages import own_text
 from seqwright.analysis.reading import first_of, foretells
 from seqwright.analysis.units import activations_of
 from seqwright.errors import RunError, SettingError, nearest
@@ -40,7 +39,7 @@ def inside(run: Run, given: Any = None, what: str | None = None, decoding: Any =
         case "surprisal" if foretells(run):
             return Writer(run.model, run.inputs, first=first_of(run)).surprises(texts)[0]
         case "gradients":
-            return reaches_of(run, texts or ([own_text(run)] if foretells(run) else []))
+            return reaches_of(run, passage_of(run, texts or ([own_text(run)] if foretells(run) else [])))
         case "beam-tree":
             return beam_tree_of(run, texts[0], decoding)
         case "surprisal":

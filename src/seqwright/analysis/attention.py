@@ -11,8 +11,7 @@ import torch
 from torch import Tensor, nn
 
 from seqwright.analysis.influence import influence
-from seqwright.analysis.reading import Notice, notice_by_warning, refuse_number, translates
-from seqwright.analysis.rows import Heard, row_of, verdict_on
+from seqwright.analysis.reading import Heard, Notice, notice_by_warning, refuse_number, row_of, translates, verdict_on
 from seqwright.devices import device_of
 from seqwright.inputs import Given
 from seqwright.inputs.spelling import Words, given_words, written_words

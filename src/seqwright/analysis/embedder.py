@@ -10,11 +10,12 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from seqwright.analysis.reading import RunningText, context_of, first_of, read_rows, reads_tokens
+from seqwright.analysis.reading import context_of, first_of, read_rows, reads_tokens
 from seqwright.batches import Ids
 from seqwright.batches.pairs import sources
 from seqwright.devices import device_of
 from seqwright.errors import RunError, SettingError
+from seqwright.inputs.plain_text import PlainText
 from seqwright.inputs.prompt import PromptInput
 from seqwright.inputs.tokenizers import Tokenizer
 from seqwright.layers.embeddings import HasSentenceVectors, HasTokenVectors
@@ -90,7 +91,9 @@ class Embedder:
             read = read_rows(self.model, self.inputs, joined, first=self.begin)
             contextual_BTD = torch.cat(self._contextual.heard or [], dim=1).float().cpu()
         if self.pooling == "first":
-            forwards = isinstance(self.reads, RunningText | PromptInput) or says_words(self.model)
+            forwards = (
+                isinstance(self.inputs, PlainText) or isinstance(self.reads, PromptInput) or says_words(self.model)
+            )
             if not read.before or forwards:
                 raise SettingError(
                     "--pooling first is the vector of [CLS], which reads the whole text; this model has none: use mean"

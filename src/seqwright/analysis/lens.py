@@ -9,8 +9,7 @@ from collections.abc import Sequence
 import torch
 from torch import Tensor
 
-from seqwright.analysis.reading import Notice, notice_by_warning
-from seqwright.analysis.rows import row_of
+from seqwright.analysis.reading import Notice, notice_by_warning, row_of
 from seqwright.errors import RunError
 from seqwright.inputs.tokenizers import Tokenizer
 from seqwright.inputs.vocabularies import SPACE

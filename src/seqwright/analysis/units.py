@@ -16,13 +16,13 @@ from seqwright.analysis.reading import (
     Notice,
     first_of,
     foretells,
+    joined_row,
     notice_by_warning,
     read_rows,
     reads_tokens,
     refuse_number,
     tell_unknown,
 )
-from seqwright.analysis.rows import joined_row
 from seqwright.batches import Ids, InMemory
 from seqwright.batches.text import StreamBatches
 from seqwright.devices import device_of

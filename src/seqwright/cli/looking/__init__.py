@@ -136,6 +136,8 @@ def _draw_read(run: Run, others: list[Run], found: list[str], options: LookOptio
 
 def _draw_learning(run: Run, others: list[Run], found: list[str], options: LookOptions) -> None:
     """What has to do with how a recurrent model learns."""
+    from seqwright.cli.looking.gradients import draw_gradients, draw_initialisations
+
     for each in (run, *others):
         _require_units(each, "no gradient goes back through time in it")
         if len(options.texts) > 1 and not (reads_text(each) and len(options.texts) in reads_tokens(each.inputs).texts):
@@ -148,12 +150,8 @@ def _draw_learning(run: Run, others: list[Run], found: list[str], options: LookO
         )
     where = options.output or run.folder / "pictures"
     if options.gradients:
-        from seqwright.cli.looking.gradients import draw_gradients
-
         draw_gradients([run, *others], found, where, as_json=options.as_json)
     else:
-        from seqwright.cli.looking.initialisations import draw_initialisations
-
         draw_initialisations(run, found, where)
 
 

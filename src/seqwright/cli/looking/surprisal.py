@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 from rich.console import Console
 
-from seqwright.analysis.passages import documents
+from seqwright.analysis.gradients import documents
 from seqwright.analysis.reading import first_of, foretells, tell_unknown
 from seqwright.cli.scoring import coloured
 from seqwright.cli.terminal import command, say, shown

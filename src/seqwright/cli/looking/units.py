@@ -8,9 +8,8 @@ import numpy as np
 from rich.console import Console
 from rich.table import Table
 
-from seqwright.analysis.passages import documents
-from seqwright.analysis.reading import reads_tokens
-from seqwright.analysis.rows import verdict_on
+from seqwright.analysis.gradients import documents
+from seqwright.analysis.reading import reads_tokens, verdict_on
 from seqwright.analysis.units import (
     HIDDEN,
     MEMORY,
