@@ -50,6 +50,7 @@ class Tiny:
     gradients: tuple[str, ...] = ()  # none where no gradient goes back through time
     strange: tuple[str, ...] = ("Ω", "unknown")  # one of which is said of what was never seen
     new: str = ""  # the file that `new` is given; none where `new` does not know the task
+    together: bool = True  # whether several runs can predict together
     steps: int = 60  # of training: enough that predictions differ
     roberta: bool = False  # whether the tokenizer is another program's, with two separators between two texts
 
@@ -172,6 +173,7 @@ def answering(name: str, recipe: str, **more: object) -> Tiny:
         ("answer", "RUN", "who is Ω", "--context", CONTEXT),
         "5",
         look=("look", "RUN", "who is red", CONTEXT),
+        together=False,
         **more,  # type: ignore[arg-type]
     )
 
@@ -220,6 +222,7 @@ TINY = (
         "59",
         look=("look", "RUN", "red cat"),
         gradients=("look", "RUN", "red cat", "--gradients"),
+        together=False,
         new="train.txt",
     ),
     Tiny(
@@ -235,6 +238,7 @@ TINY = (
         ("fill", "RUN", "<mask> Ω"),
         "13",
         look=("look", "RUN", "red <mask> dog"),
+        together=False,
     ),
     classifying(
         "text-classification",
@@ -336,5 +340,6 @@ TINY = (
         ("generate", "RUN", "3,1.5,7"),
         ("generate", "RUN", "3,Ω"),
         "2",
+        together=False,
     ),
 )
