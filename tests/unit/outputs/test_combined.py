@@ -15,7 +15,8 @@ def test_labels_are_the_mean_of_the_probabilities_and_a_blank_text_stays_blank()
     output = LabelOutput(LABELS)
     sure, unsure = (output._classification(np.log([p, 1 - p]).tolist()) for p in (0.9, 0.2))
     found = output.combined([sure, unsure])
-    assert (found.label, found.probability) == ("bad", pytest.approx(0.55))
+    assert found.label == "bad"
+    assert found.probability == pytest.approx(0.55)
     assert found.losses == pytest.approx({"bad": -np.log(0.55), "good": -np.log(0.45)})
     assert output.combined([sure, NOTHING]) == NOTHING
 
