@@ -21,6 +21,7 @@ from seqwright.batches import Batches
 from seqwright.data.examples import PartName
 from seqwright.data.files import content_hash
 from seqwright.data.imported import ArpaFileSettings, CheckpointSettings
+from seqwright.decoding.ensemble import Average
 from seqwright.devices import keep_freed_memory
 from seqwright.errors import RunError, SettingError, nearest
 from seqwright.inputs.text import reads_pairs
@@ -42,6 +43,7 @@ from seqwright.run_folders import (
 from seqwright.settings import ModelSettings
 from seqwright.tasks import Evaluation, Prepared
 from seqwright.tasks.distillation import Teacher, taught, unlabelled_sum
+from seqwright.tasks.ensembles import ensemble_of
 from seqwright.tasks.wired import Wires
 from seqwright.training.checkpoint import newest_whole, read_checkpoint, read_mark, step_folder, steps_on_disk
 from seqwright.training.counting import count, write_only_step
@@ -90,6 +92,28 @@ class Run(NamedTuple):
         """How a language model goes on with a text, piece by piece, the text itself first."""
         pieces: Iterator[str] = self.inputs.stream(self.model, text, self._decoding(decoding))
         return pieces
+
+    def embed(self, texts: Sequence[str], *, pooling: Any = None, normalise: bool = False) -> np.ndarray[Any, Any]:
+        """`vector_ND`: what the last layer makes of each text, as `seqwright embed` has it."""
+        from seqwright.analysis.embedder import embedder_of
+
+        return embedder_of(self, pooling)(texts, normalise=normalise).numpy()
+
+    def look(self, given: Any = None, what: str | None = None, **decoding: Any) -> Any:
+        """What happens inside while the model reads or writes, as plain data (see `seqwright.analysis`)."""
+        from seqwright.analysis import inside
+
+        return inside(self, given, what, self._decoding(decoding))
+
+    @property
+    def input(self) -> Any:
+        """What it reads, learnt from the training part."""
+        return self.inputs.input
+
+    @property
+    def output(self) -> Any:
+        """What it says, learnt from the training part."""
+        return self.inputs.output
 
     @property
     def history(self) -> list[dict[str, Any]]:
@@ -333,15 +357,26 @@ def open_run(folder: str | Path, *, which: str = "best", notice: Callable[[str],
     return Run(folder, recipe, inputs, model.to(device).eval(), step)
 
 
-def load(where: str | Path) -> Run:
+def load(where: str | Path | Sequence[str | Path], *, average: Average = "probabilities") -> Run:
     """A run folder, opened for use: `load("runs/sst2")("A film to fall asleep in.").label`.
 
-    A folder that `transformers` wrote is converted once into the cache, by its content.
+    A folder that `transformers` wrote is converted once into the cache, by its content. Several are an ensemble; where
+    they write text, `average` says which mean of theirs decides at each token.
     """
     from seqwright.conversion import cached_run, is_hugging_face
 
+    if not isinstance(where, str | Path):
+        return joined_run([load(each) for each in where], average)
     folder = Path(where)
     return open_run(cached_run(folder, warnings.warn) if is_hugging_face(folder) else folder)
+
+
+def joined_run(runs: Sequence[Run], average: Average = "probabilities") -> Run:
+    """Several runs as one; its folder, recipe and history are the first one's."""
+    if not runs:
+        raise RunError("an ensemble was given no run; name at least one")
+    inputs, model = ensemble_of(runs, average)
+    return runs[0]._replace(inputs=inputs, model=model)
 
 
 def _weights(

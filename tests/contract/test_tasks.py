@@ -13,15 +13,14 @@ import numpy as np
 import pytest
 
 from seqwright.comparison import stages, work
+from seqwright.errors import UserError
 from seqwright.kinds import TASKS
 from tests.contract import wing
 from tests.contract.tiny_tasks import TINY, Tiny
 from tests.contract.workshop import Workshop, one_sentence, typed
 
 # What is known to be broken, by the promise and the tiny task: the test must fail until it is mended.
-KNOWN: dict[tuple[str, str], str] = {
-    ("look", "classification-pairs"): "units are drawn over one text, and a classifier of pairs reads two",
-}
+KNOWN: dict[tuple[str, str], str] = {}
 
 
 def every(promise: str) -> pytest.MarkDecorator:
@@ -78,6 +77,20 @@ def test_an_example_is_predicted_alone_as_among_others(tiny: Tiny, run: Any) -> 
         [alone] = wing.predictions(run, [example])
         assert texts_in(alone) == texts_in(among)
         assert numbers_in(alone) == pytest.approx(numbers_in(among), abs=1e-4)
+
+
+@every("ensemble")
+def test_an_ensemble_of_a_run_with_itself_predicts_the_same(tiny: Tiny, run: Any) -> None:
+    if not tiny.together:
+        with pytest.raises(UserError, match="name one run"):
+            wing.evaluation(wing.ensemble(run, run), "valid")
+        return
+    both, alone = wing.ensemble(run, run), wing.evaluation(run, "valid")
+    scores = wing.evaluation(both, "valid").scores
+    assert scores == pytest.approx({name: alone.scores[name] for name in scores}, abs=1e-4)
+    for one, other in zip(*(wing.predictions(each, alone.examples) for each in (run, both)), strict=True):
+        assert texts_in(one) == texts_in(other)
+        assert numbers_in(one) == pytest.approx(numbers_in(other), abs=1e-4)
 
 
 # ---------------------------------------------------------------------------------------------------- one row

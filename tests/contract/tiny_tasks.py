@@ -52,6 +52,7 @@ class Tiny:
     gradients: tuple[str, ...] = ()  # none where no gradient goes back through time
     strange: tuple[str, ...] = ("Ω", "unknown")  # one of which is said of what was never seen
     new: str = ""  # the file that `new` is given; none where `new` does not know the task
+    together: bool = True  # whether several runs can predict together
     steps: int = 60  # of training: enough that predictions differ
     roberta: bool = False  # whether the tokenizer is another program's, with two separators between two texts
 
@@ -175,6 +176,7 @@ def answering(name: str, recipe: str, **more: object) -> Tiny:
         ("answer", "RUN", "who is Ω", "--context", CONTEXT),
         "5",
         look=("look", "RUN", "who is red", CONTEXT),
+        together=False,
         **more,  # type: ignore[arg-type]
     )
 
@@ -223,6 +225,7 @@ TINY = (
         "59",
         look=("look", "RUN", "red cat"),
         gradients=("look", "RUN", "red cat", "--gradients"),
+        together=False,
         new="train.txt",
     ),
     Tiny(
@@ -238,6 +241,7 @@ TINY = (
         ("fill", "RUN", "<mask> Ω"),
         "13",
         look=("look", "RUN", "red <mask> dog"),
+        together=False,
     ),
     classifying(
         "text-classification",
@@ -287,6 +291,7 @@ TINY = (
         ("tag", "RUN", "red Ω"),
         "13",
         look=("look", "RUN", "red cat"),
+        gradients=("look", "RUN", "red cat", "--gradients"),
         steps=200,
     ),
     answering("question-answering", QUESTIONS_RECIPE.format('tokenizer = "words"', "bert"), new="train.jsonl"),

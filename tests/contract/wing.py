@@ -26,7 +26,7 @@ from seqwright.inputs.foreign_tokenizers import ForeignTokenizer
 from seqwright.kinds import task_of
 from seqwright.outputs.text import WrittenText
 from seqwright.recipe import read_recipe, recipe_from
-from seqwright.runs import Run, data_of, model_of, open_run, train, write_run
+from seqwright.runs import Run, data_of, load, model_of, open_run, train, write_run
 from tests.wires import masked_wires
 
 Row = tuple[Any, ...]
@@ -83,6 +83,11 @@ def evaluation(run: Run, part: Any) -> Evaluated:
     ):  # where a word is hidden by another than the mask, no user could ask for it
         answers = [answer for answer in answers if answer["text"].count("<mask>") == len(answer["hidden"])]
     return Evaluated(found.scores, [*map(wing.example, answers)], [*map(wing.prediction, answers)])
+
+
+def ensemble(*runs: Run) -> Run:
+    """Several runs that decide together."""
+    return load([run.folder for run in runs])
 
 
 def examples_of(run: Run, part: Any) -> list[Any]:

@@ -5,9 +5,9 @@ from typing import Any
 import pytest
 import torch
 
+from seqwright.analysis.influence import influence, source_embedding
 from seqwright.batches.pairs import Pairs
 from seqwright.lineage import MODELS
-from seqwright.tasks.influence import influence, source_embedding
 from tests.small_models import example, small
 
 KINDS = {"seq2seq", "context-rnn", "bytenet", "luong"}

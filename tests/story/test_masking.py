@@ -10,12 +10,12 @@ import numpy as np
 import pytest
 import torch
 
+from seqwright.analysis.embedder import Embedder
 from seqwright.batches.labelled import labelled
 from seqwright.errors import DataError, SettingError
 from seqwright.inputs import Given
 from seqwright.recipe import recipe_from
 from seqwright.runs import model_of, open_run, train, write_run
-from seqwright.tasks.embedder import Embedder
 from tests.story.command import typed
 
 SAID = {"cat": "drinks milk", "dog": "eats meat", "bird": "sings songs", "fish": "likes water", "cow": "gives butter"}

@@ -5,7 +5,7 @@ import pytest
 import torch
 from torch import Tensor, nn
 
-from seqwright.cli.looking.attention import maps_of
+from seqwright.analysis.attention import maps_of
 from seqwright.inputs.spelling import given_words, written_words
 from seqwright.inputs.tokenizers import Kind, Tokenizer, TokenizerSettings
 from seqwright.layers.taps import Tap, View, listen, views

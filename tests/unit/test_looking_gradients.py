@@ -8,11 +8,11 @@ import pytest
 import torch
 from numpy.testing import assert_allclose
 
+from seqwright.analysis.gradients import beginning, documents, last_steps, own_text, passage_of, reaches_of, ways
 from seqwright.batches.text import texts
 from seqwright.cli.looking import texts as looking_texts
-from seqwright.cli.looking.gradients import draw_gradients, names_of, reaches_of
-from seqwright.cli.looking.initialisations import beginning, ways
-from seqwright.cli.looking.texts import documents, given_texts, last_steps, passage_of, written
+from seqwright.cli.looking.gradients import draw_gradients, names_of
+from seqwright.cli.looking.texts import given_texts
 from seqwright.errors import DataError
 from seqwright.layers.gradients import gradient_norms
 from seqwright.layers.initialisation import initialise
@@ -49,7 +49,7 @@ def norms_from(run: Run, model: Any, steps: int) -> torch.Tensor:
 
 def test_each_layer_is_followed_from_several_places_trained_and_as_it_began() -> None:
     run = a_run()
-    reaches = reaches_of(run, "mine", [TEXT])
+    reaches = reaches_of(run, passage_of(run, [TEXT]), "mine")
     assert [(reach.run, reach.layer, reach.trained) for reach in reaches] == [
         ("mine", 1, True),
         ("mine", 2, True),
@@ -92,9 +92,9 @@ def test_runs_of_the_same_name_are_told_apart_by_their_paths() -> None:
 
 def test_a_language_model_writes_its_own_text_and_may_not_end_it() -> None:
     run = a_run()
-    text = written(run)
+    text = own_text(run)
     assert len(text) == 150
-    assert text == written(run)
+    assert text == own_text(run)
 
 
 def test_lines_are_one_text_where_texts_are_joined_and_many_where_not(
@@ -106,8 +106,8 @@ def test_lines_are_one_text_where_texts_are_joined_and_many_where_not(
     assert documents(a_run(), found) == ["a cab\n\na bad dad"]
     apart = a_run(joined=False)
     assert documents(apart, found) == ["a cab", "a bad dad"]
-    assert passage_of(apart, found).batch.input_BT.shape == (1, len("a bad dad") + 1)
-    assert "the longest of 2 is looked at" in capsys.readouterr().err
+    assert passage_of(apart, found, print).batch.input_BT.shape == (1, len("a bad dad") + 1)
+    assert "the longest of 2 is looked at" in capsys.readouterr().out
     monkeypatch.setattr(looking_texts, "MOST_LETTERS", 3)
     assert given_texts((), file) == ["a cab"]
     for text, other in ((" ", None), ("a", file)):

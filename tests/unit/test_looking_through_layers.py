@@ -9,18 +9,17 @@ import torch
 from numpy.testing import assert_allclose
 from torch import Tensor
 
+from seqwright.analysis.attention import maps_of
+from seqwright.analysis.lens import lens_of
+from seqwright.analysis.reading import row_of
+from seqwright.analysis.vectors import WordVectors, cosines_of
 from seqwright.batches.labelled import labelled
 from seqwright.batches.text import texts
-from seqwright.cli.looking.attention import maps_of
-from seqwright.cli.looking.lens import lens_of
-from seqwright.cli.looking.rows import row_of
-from seqwright.cli.looking.words import cosines
 from seqwright.errors import RunError, SettingError
 from seqwright.inputs.sentences import SentencesSettings
 from seqwright.inputs.tokenizers import Tokenizer
 from seqwright.recipe import recipe_from
 from seqwright.runs import Run, model_of
-from seqwright.tasks.vectors import WordVectors
 from tests.wires import classifier_wires, masked_wires, running_wires
 
 TEXTS = ["the river bank is green", "a bank lends money to the river"]
@@ -161,11 +160,11 @@ def test_two_texts_are_read_in_one_row() -> None:
 
 
 def test_no_more_is_read_than_can_be_shown_or_than_fits(capsys: pytest.CaptureFixture[str]) -> None:
-    assert len(row_of(a_gpt(), [TEXTS[0]], 3).tokens) == 4
-    assert "the first 3 of " in capsys.readouterr().err
+    assert len(row_of(a_gpt(), [TEXTS[0]], 3, print).tokens) == 4
+    assert "the first 3 of " in capsys.readouterr().out
     run = a_gpt(tokenizer="characters")
-    assert len(row_of(run, [TEXTS[0]], 120).tokens) == MODEL["context"] - 2
-    assert f"the first 16 of {len(TEXTS[0])} tokens" in capsys.readouterr().err
+    assert len(row_of(run, [TEXTS[0]], 120, print).tokens) == MODEL["context"] - 1
+    assert f"the first 17 of {len(TEXTS[0])} tokens" in capsys.readouterr().out
 
 
 # ------------------------------------------------------------------------------------------------ words
@@ -185,7 +184,7 @@ def test_a_words_vectors_at_a_layer_are_those_of_the_model_that_ends_there() -> 
 
 def test_the_cosine_of_embeddings_is_one_and_of_layers_numpys() -> None:
     found = WordVectors(a_bert().model, a_bert().inputs).occurrences("bank", [*TEXTS, "bank"])
-    cosine_LNN = cosines(found)
+    cosine_LNN = cosines_of(found)
     assert cosine_LNN.shape == (4, 3, 3)
     assert_allclose(cosine_LNN[0], 1)
     one, other = (found[place].layer_LD[1].double().numpy() for place in (0, 2))

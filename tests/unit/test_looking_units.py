@@ -1,6 +1,7 @@
 """What the units of a model did over a text, and which of them follow a rule: against NumPy and a planted unit."""
 
 import re
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -9,17 +10,17 @@ import pytest
 import torch
 from numpy.testing import assert_allclose
 
-from seqwright.cli.looking import readings as looking_readings
-from seqwright.cli.looking.readings import (
+from seqwright.analysis import units as looking_units
+from seqwright.analysis.units import (
     HIDDEN,
     RULES,
+    Activations,
     Layer,
-    Reading,
+    activations_of,
     correlations,
     followers,
     liveliest,
     marked,
-    read,
     rule_of,
     unit_named,
 )
@@ -34,6 +35,10 @@ from seqwright.tasks.wired import Wires
 from tests.wires import classifier_wires, running_wires
 
 TEXT = 'a bad (cab) or "two" (a "dad") 7'
+
+
+def read(run: Run, texts: Sequence[str], rule: re.Pattern[str] | None = None) -> Activations:
+    return activations_of(run, [[text] for text in texts], rule, notice=print)
 
 
 def a_language_run(**model: Any) -> Run:
@@ -77,7 +82,7 @@ def a_tagger() -> Run:
 
 @pytest.mark.parametrize("at_once", [1024, 5])
 def test_a_reading_is_what_the_model_does_step_by_step(at_once: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(looking_readings, "AT_ONCE", at_once)
+    monkeypatch.setattr(looking_units, "AT_ONCE", at_once)
     run = a_language_run()
     reading = read(run, [TEXT])
     assert "".join(reading.pieces) == TEXT
@@ -136,14 +141,14 @@ def test_several_texts_stand_below_one_another_and_start_anew(capsys: pytest.Cap
     assert both.pieces == [*"a bad da", "d\n", *"ca", "b\n"]
     assert_allclose(both.layers[1].values[HIDDEN][-3:], alone.layers[1].values[HIDDEN], atol=1e-6)
     assert both.on_T.tolist() == [1, 0, 0, 1, 0, 0, 0, 1, 0, 0, 1, 0]
-    assert capsys.readouterr().err == ""
+    assert capsys.readouterr().out == ""
 
 
 def test_no_more_is_read_than_fits(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
-    monkeypatch.setattr(looking_readings, "MOST_TOKENS", 5)
+    monkeypatch.setattr(looking_units, "MOST_TOKENS", 5)
     reading = read(a_language_run(), ["cab", "a bad dad", "cab"])
     assert "".join(reading.pieces) == "cab\na \n"
-    assert "the first 5 tokens are read, no more" in capsys.readouterr().err
+    assert "the first 5 tokens are read, no more" in capsys.readouterr().out
 
 
 # ------------------------------------------------------------------------------------------------ rules
@@ -185,7 +190,7 @@ def test_the_unit_that_really_is_the_rule_is_found() -> None:
 def test_a_unit_that_goes_against_the_rule_follows_it_too() -> None:
     on_T = np.array([0.0, 1, 1, 0, 1])
     against = Layer("1", {HIDDEN: np.stack([np.arange(5.0), -on_T], axis=1), "forget gate": on_T[:, None]})
-    found = followers(Reading(list("abcde"), on_T, [against], []))
+    found = followers(Activations(list("abcde"), on_T, [against], []))
     assert next((str(unit), round(r, 6)) for unit, r in found) == ("1:2", -1.0)
     assert len(found) == 2, "gates are not asked"
 

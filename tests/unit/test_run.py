@@ -23,16 +23,21 @@ def files(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def trained(folder: Path, **plain: Any) -> Run:
-    where = str(folder / plain["data"]["kind"] / "run")
+def trained(folder: Path, name: str = "run", **plain: Any) -> Run:
+    where = str(folder / plain["data"]["kind"] / name)
     sw.train(recipe_from({**plain, "training": TRAINING}), where)
     return sw.load(where)
 
 
+def a_classifier(files: Path, name: str = "run", tokenizer: str = "words", train: str = "a.tsv") -> Run:
+    data = {"kind": "labelled", "train": str(files / train), "valid": str(files / "a.tsv")}
+    model = {"kind": "gru", "width": 7, "embedding": 5}
+    return trained(files, name, data=data, input={"tokenizer": tokenizer}, model=model)
+
+
 @pytest.fixture
 def classifier(files: Path) -> Run:
-    data = {"kind": "labelled", "train": str(files / "a.tsv"), "valid": str(files / "a.tsv")}
-    return trained(files, data=data, input={"tokenizer": "words"}, model={"kind": "gru", "width": 7, "embedding": 5})
+    return a_classifier(files)
 
 
 @pytest.fixture
@@ -85,3 +90,67 @@ def test_what_cannot_be_streamed_or_set_is_refused_in_a_sentence(classifier: Run
         classifier.stream("a")
     with pytest.raises(SettingError, match=r"there is no setting 'decoding.temprature'. Did you mean"):
         writer("a", temprature=1.0)
+
+
+def test_the_parts_of_a_run_are_what_it_reads_and_what_it_says(classifier: Run) -> None:
+    assert classifier.input is classifier.inputs.input
+    assert classifier.output.labels == ("bad", "good")
+
+
+# ------------------------------------------------------------------------------------------------ ensembles
+
+
+def test_several_runs_give_the_mean_of_their_probabilities_each_reading_for_itself(files: Path) -> None:
+    runs = [a_classifier(files, "one"), a_classifier(files, "two", tokenizer="characters")]
+    both, text = sw.load([run.folder for run in runs]), "a fine film"
+    mean = np.mean([run(text).probabilities["good"] for run in runs])
+    assert runs[0](text).probabilities != pytest.approx(runs[1](text).probabilities, abs=1e-6)
+    assert both(text).probabilities["good"] == pytest.approx(mean)
+    assert [each.label for each in both([text, " "])] == [both(text).label, ""]
+    scores = both.evaluate("valid").scores
+    assert scores["loss"] == pytest.approx(np.mean([both(text).losses[label] for text, label in TEXTS]))
+
+
+def test_runs_that_cannot_decide_together_are_refused_in_a_sentence(files: Path, classifier: Run, writer: Run) -> None:
+    (files / "b.tsv").write_text("".join(f"{text}\t{label}\n" for text, label in TEXTS[1:]), encoding="utf-8")
+    other = a_classifier(files, "other", train="b.tsv")
+    with pytest.raises(RunError, match=r"were not taught to say the same, such as the same labels"):
+        sw.load([classifier.folder, other.folder])
+    with pytest.raises(RunError, match=r"cannot decide together with other runs; name one run"):
+        sw.load([writer.folder, writer.folder])
+    with pytest.raises(RunError, match=r"given no run"):
+        sw.load([])
+    both = sw.load([classifier.folder, classifier.folder])
+    with pytest.raises(RunError, match=r"one is looked into; load one run"):
+        both.look("a fine film")
+    with pytest.raises(RunError, match=r"no vectors"):
+        both.embed(["a fine film"])
+
+
+# ------------------------------------------------------------------------------------------------ looking inside
+
+
+def test_texts_become_vectors(classifier: Run, writer: Run) -> None:
+    texts = ["a fine film", "so dull"]
+    assert classifier.embed(texts).shape == (2, 14)  # both directions
+    assert np.linalg.norm(writer.embed(texts, normalise=True), axis=1) == pytest.approx([1, 1])
+    assert classifier.embed(texts)[1] == pytest.approx(classifier.embed(texts[1:])[0], abs=1e-6)
+
+
+def test_what_happens_inside_is_plain_data(classifier: Run, writer: Run) -> None:
+    seen = classifier.look("a fine film")
+    assert seen.pieces == ["a", " fine", " film"]
+    assert [layer.values["hidden state"].shape for layer in seen.layers] == [(3, 7), (3, 7)]
+    assert len(writer.look("a fine", "surprisal").bits) == len("a fine") + 1
+    assert {reach.trained for reach in writer.look(what="gradients")} == {True, False}
+
+
+def test_what_cannot_be_seen_is_refused_in_a_sentence(classifier: Run) -> None:
+    with pytest.raises(SettingError, match=r"there is no 'unit' to look at; .*Did you mean 'units'"):
+        classifier.look("a", "unit")
+    with pytest.raises(RunError, match="surprisal is what a language model says"):
+        classifier.look("a", "surprisal")
+    with pytest.raises(RunError, match="have no output over words"):
+        classifier.look("a", "lens")
+    with pytest.raises(SettingError, match="one text at a time, and there are 2"):
+        classifier.look({"text": "a", "second": "a fine"})

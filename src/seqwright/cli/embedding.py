@@ -8,13 +8,11 @@ from typing import cast
 import numpy as np
 from torch import Tensor
 
+from seqwright.analysis.embedder import Embedder, Pooling, embedder_of
 from seqwright.cli.given import given_blocks, split_lines
 from seqwright.cli.opening import opened_run
 from seqwright.cli.terminal import json_text, say, shown
-from seqwright.errors import DataError, RunError, SettingError
-from seqwright.layers.embeddings import HasTokenVectors
-from seqwright.runs import Run
-from seqwright.tasks.embedder import Embedder, Pooling
+from seqwright.errors import DataError, SettingError
 from seqwright.whole_file import bytes_whole, written_whole
 
 ENDINGS = (".npy", ".jsonl")
@@ -37,7 +35,7 @@ def embed_texts(
         raise SettingError(f"--pooling is '{pooling}'; choose mean, first or thought")
     _refuse(output, as_json=as_json, yes=yes)
     blocks = given_blocks("embed", split_lines(texts), file)
-    embedder = _embedder(opened_run(folder, which), cast(Pooling | None, pooling))
+    embedder = embedder_of(opened_run(folder, which), cast(Pooling | None, pooling))
     vectors = _vectors(embedder, blocks, normalise=normalise)
     if output is None:
         for text, vector_D in vectors:
@@ -66,13 +64,6 @@ def _refuse(output: Path | None, *, as_json: bool, yes: bool) -> None:
         raise DataError(f"{output} is a folder; name a file in it")
     if output.exists() and not yes:
         raise DataError(f"{output} exists; choose another name, or say --yes to replace it")
-
-
-def _embedder(run: Run, pooling: Pooling | None) -> Embedder:
-    if not isinstance(run.model, HasTokenVectors):
-        raise RunError(f"{run.folder} is of kind {run.recipe.model.kind}, which has no vectors for what it reads")
-    context = run.recipe.model.model_dump().get("context")
-    return Embedder(run.model, run.inputs, pooling=pooling, context=context)
 
 
 def _vectors(embedder: Embedder, blocks: Iterator[list[str]], *, normalise: bool) -> Iterator[tuple[str, Tensor]]:

@@ -16,9 +16,8 @@ from seqwright.errors import SettingError
 from seqwright.kinds import TASKS, task_of
 from seqwright.recipe import Recipe, validated
 from seqwright.run_folders import resolved_of
-from seqwright.runs import Run, data_of
+from seqwright.runs import Run, data_of, joined_run
 from seqwright.tasks import Evaluation
-from seqwright.tasks.ensembles import ensemble_of
 
 
 def evaluate_run(
@@ -51,8 +50,8 @@ def evaluate_run(
     say(f"{subjects}, on {subject}{searched}")
     if not files:
         _warn_of_other_data(folder, data)
-    wires, model = ensemble_of(runs, average)
-    result = task_of(recipe.task).evaluated(recipe, data, wires, model, chosen, settings)
+    joined = joined_run(runs, average)
+    result = task_of(recipe.task).evaluated(recipe, data, joined.inputs, joined.model, chosen, settings)
     for note in result.notes:
         say(f"{subject}: {note.removeprefix(f'{chosen}: ')}")
     name = _name(run, f"{files[0].stem}-{data.fingerprint(chosen)[:8]}" if files else chosen, settings, which)

@@ -4,6 +4,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from seqwright.analysis.vectors import WordVectors
 from seqwright.cli.opening import opened_run
 from seqwright.cli.terminal import say, shown
 from seqwright.data.files import extension_of
@@ -14,7 +15,6 @@ from seqwright.interchange.pretrained import write_pretrained
 from seqwright.interchange.word2vec import write_word2vec
 from seqwright.lineage import model_row
 from seqwright.runs import Run
-from seqwright.tasks.vectors import WordVectors
 from seqwright.training.weights import unique_tensors
 
 

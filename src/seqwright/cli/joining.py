@@ -3,15 +3,11 @@
 from collections.abc import Sequence
 from typing import Any, get_args
 
-from seqwright.cli.opening import opened_for
+from seqwright.cli.opening import opened_run
 from seqwright.cli.options import EnsembleOptions
-from seqwright.cli.terminal import shown
 from seqwright.decoding.ensemble import Average
-from seqwright.errors import RunError, SettingError
-from seqwright.kinds import TASKS
-from seqwright.outputs.text import TextOutput
+from seqwright.errors import SettingError
 from seqwright.runs import Run
-from seqwright.tasks.wired import Wires
 
 
 def opened_together(first: Run, options: EnsembleOptions, which: str) -> tuple[list[Run], Average]:
@@ -19,16 +15,7 @@ def opened_together(first: Run, options: EnsembleOptions, which: str) -> tuple[l
     if options.average is not None and not options.beside:
         raise SettingError("--average is how several runs are joined; add --with and another run, or leave it out")
     average = _average(options)
-    if not options.beside:
-        return [first], average
-    output = first.inputs.output if isinstance(first.inputs, Wires) else None
-    if not (isinstance(output, TextOutput) and output.source is not None):
-        raise RunError(
-            f"{shown(first.folder)} learnt {first.recipe.task}; --with joins runs that write a text from another with "
-            "an encoder and a decoder: leave it out"
-        )
-    verb = TASKS[first.recipe.task].verbs[0]
-    return [first, *(opened_for(verb, folder, which) for folder in options.beside)], average
+    return [first, *(opened_run(folder, which) for folder in options.beside or ())], average
 
 
 def _average(options: EnsembleOptions) -> Average:

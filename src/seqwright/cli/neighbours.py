@@ -9,10 +9,10 @@ from rich.console import Console
 from rich.table import Column, Table
 from rich.text import Text
 
+from seqwright.analysis.vectors import Neighbour, Word, WordVectors, similarity
 from seqwright.cli.opening import opened_run, refuse_overlong
 from seqwright.cli.terminal import add_row, say
 from seqwright.errors import DataError, SettingError
-from seqwright.tasks.vectors import Neighbour, Word, WordVectors, cosine
 
 
 def show_neighbours(
@@ -74,7 +74,8 @@ def _compare(vectors: WordVectors, word: str, texts: list[str], *, as_json: bool
         raise DataError(f"'{word}' stands {times} in the texts; give --in texts that have it in two places or more")
     table = _table(word, "contextual", "embedding")
     for one, other in combinations(found, 2):
-        contextual, embedding = cosine(one.contextual_D, other.contextual_D), cosine(one.embedding_D, other.embedding_D)
+        contextual = similarity(one.contextual_D, other.contextual_D)
+        embedding = similarity(one.embedding_D, other.embedding_D)
         if as_json:
             cosines = {"contextual": round(contextual, 6), "embedding": round(embedding, 6)}
             print(json.dumps({"word": word, "texts": [one.text + 1, other.text + 1], **cosines}))

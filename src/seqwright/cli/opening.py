@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from pathlib import Path
 
+from seqwright.analysis.reading import context_of
 from seqwright.cli.terminal import say
 from seqwright.errors import DataError, RunError
 from seqwright.kinds import TASKS
@@ -45,12 +46,6 @@ def opened_for(verb: str, folder: Path, which: str) -> Run:
         fitting = f"{', '.join(others)} or {last}" if others else last
         raise RunError(f"{folder} learnt {task}; {verb} is for {PURPOSES[verb]}: use {fitting}")
     return run
-
-
-def context_of(run: Run) -> int | None:
-    """Most tokens that the model of a run reads at once; None where there is no limit."""
-    known = "context" in type(run.recipe.model).model_fields
-    return int(run.recipe.model.context) if known else None
 
 
 def refuse_overlong(run: Run, texts: Sequence[str]) -> None:

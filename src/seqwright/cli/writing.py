@@ -17,8 +17,7 @@ from seqwright.inputs import Examples, Given
 from seqwright.inputs.tokenizers import Tokenizer
 from seqwright.outputs.continuations import LONGEST, room_after
 from seqwright.outputs.text_search import Search, TextCandidate
-from seqwright.runs import Run
-from seqwright.tasks.ensembles import ensemble_of
+from seqwright.runs import Run, joined_run
 
 
 def write_texts(
@@ -38,7 +37,8 @@ def write_texts(
     run = opened_for(verb, things.run, answers.which)
     runs, average = opened_together(run, ensemble or EnsembleOptions(), answers.which)
     settings = writing_settings(run, chosen)
-    wires, model = ensemble_of(runs, average)
+    together = joined_run(runs, average)
+    wires, model = together.inputs, together.model
     begin = usable_prefix(wires.output.tokenizer, prefix) if prefix else ""
     unfinished = 0
 

@@ -19,6 +19,7 @@ from seqwright.data.examples import Pair
 from seqwright.inputs import Examples, Room, Stacked
 from seqwright.inputs.saved import load_json, save_json
 from seqwright.inputs.source_text import PairInput
+from seqwright.inputs.spelling import Spelled, every_place
 from seqwright.inputs.token_rows import token_rows
 from seqwright.inputs.tokenizers import Tokenizer, TokenizerSettings, lacking, tokenizer_of
 
@@ -96,6 +97,15 @@ class PromptInput(PairInput):
     def tokens(self) -> Marks:
         """The tokens around the parts of a row."""
         return Marks(self.tokenizer.begin, self.tokenizer.special[self.task], self.tokenizer.end)
+
+    @property
+    def after(self) -> list[int]:
+        """What asks for an answer."""
+        return [self.tokens.task]
+
+    def kept(self, texts: Sequence[Spelled]) -> list[Ids]:
+        """So many tokens of a text as are read."""
+        return [places[: self.most] for places in every_place(texts)]
 
     @property
     def most(self) -> int:

@@ -20,9 +20,9 @@ from seqwright.cache import Ragged, RaggedWriter, kept_folder
 from seqwright.data.question_files import WORDS, Question
 from seqwright.data.tables import json_object
 from seqwright.errors import DataError, SettingError
-from seqwright.inputs import Examples, Input, Room, Stacked
+from seqwright.inputs import Examples, Room, Stacked
 from seqwright.inputs.saved import load_json, save_json
-from seqwright.inputs.spelling import Spelled, spelled_text
+from seqwright.inputs.spelling import Spelled, TokenInput, every_place
 from seqwright.inputs.tokenizers import Kind, Tokenizer, TokenizerSettings, lacking, tokenizer_of
 from seqwright.progress import Progress
 
@@ -57,7 +57,7 @@ class QuestionSettings(TokenizerSettings):
 
 
 @dataclass(frozen=True)
-class QuestionInput(Input[Question, ContextWindow]):
+class QuestionInput(TokenInput[Question, ContextWindow]):
     """The tokenizer of a run that reads questions with contexts, and how much is read at once.
 
     A row is `begin question end… window end`, with as many ends behind the question as the tokenizer puts between two
@@ -71,6 +71,7 @@ class QuestionInput(Input[Question, ContextWindow]):
     context: str | None = None  # of a question that is typed without one
     noun: ClassVar[str] = "questions"
     begins: ClassVar[bool] = True
+    texts: ClassVar[tuple[int, ...]] = (2,)
 
     @classmethod
     def learn(
@@ -138,8 +139,11 @@ class QuestionInput(Input[Question, ContextWindow]):
 
     def _behind(self, question: Ids) -> Ids:
         """A question as far as it is read, and what stands behind it; of that, one has room of its own."""
-        room = self.question - len(self.between) + 1
-        return np.concatenate((question[:room], self.between)).astype(self.tokenizer.dtype)
+        return np.concatenate((question[: self._room], self.between)).astype(self.tokenizer.dtype)
+
+    @property
+    def _room(self) -> int:
+        return self.question - len(self.between) + 1
 
     def placed(self, context: str) -> PlacedTokens:
         """A context as tokens; white space at the borders of a token is not counted among its characters."""
@@ -163,13 +167,11 @@ class QuestionInput(Input[Question, ContextWindow]):
             np.concatenate((question, self.between)).astype(np.int64), PlacedTokens(context, unknown, unknown)
         )
 
-    def tokenised(self, texts: Sequence[str]) -> list[Ids]:
-        """The tokens of each text, all of them, without what stands around it."""
-        return list(self.tokenizer.encode(list(texts)))
-
-    def spelled(self, text: str) -> Spelled:
-        """The tokens of a typed text, where each stands in it, and its words with the places of theirs."""
-        return spelled_text(self.tokenizer, text)
+    def kept(self, texts: Sequence[Spelled]) -> list[Ids]:
+        """The question as far as it is read, and the first window of the context."""
+        question, context = every_place(texts)
+        question = question[: self._room]
+        return [question, context[: self.longest - AROUND - len(question) - len(self.between)]]
 
     def parse(self, given: Any) -> Question:
         """A mapping of `question` and `context`, also as JSON; or a question, where the context of all is known."""

@@ -26,7 +26,7 @@ from seqwright.data.sentences import sentences
 from seqwright.errors import DataError, RunError, SettingError
 from seqwright.inputs import Examples, Room, Stacked
 from seqwright.inputs.saved import load_json, save_json
-from seqwright.inputs.spelling import TokenInput
+from seqwright.inputs.spelling import Spelled, TokenInput, written_words
 from seqwright.inputs.tokenizers import Kind, Tokenizer, TokenizerSettings, lacking, tokenizer_of
 from seqwright.text_cache import Rules, TokenisedTexts, tokenised_texts
 
@@ -70,6 +70,7 @@ class SentencesInput(TokenInput[str, SentenceRow]):
     context: int  # most tokens of what a user types: all that the model can read
     form: Form
     begins: ClassVar[bool] = True
+    texts: ClassVar[tuple[int, ...]] = (1, 2)
 
     @classmethod
     def learn(
@@ -129,6 +130,14 @@ class SentencesInput(TokenInput[str, SentenceRow]):
             kept = [part for part in parts if len(part) > 1]
             encoded.append(np.concatenate([*kept, np.zeros(0)]).astype(self.tokenizer.dtype))
         return encoded
+
+    def spelled(self, text: str) -> Spelled:
+        """The tokens of a typed text; of one that hides words, as the vocabulary spells them."""
+        if not HOLE.search(text):
+            return super().spelled(text)
+        tokens = self.row(text)[1:-1]
+        pieces = [written_words(self.tokenizer, [token])[0][0] for token in tokens.tolist()]
+        return Spelled(tokens, [(0, 0)] * len(tokens), written_words(self.tokenizer, tokens.tolist()), pieces)
 
     def row(self, text: str) -> Ids:
         """`begin … mask … end`: a text as it stands, the words left hidden that it hides."""

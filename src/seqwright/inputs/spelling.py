@@ -3,6 +3,7 @@
 import re
 from bisect import bisect_right
 from collections.abc import Sequence
+from itertools import pairwise
 from typing import Any, NamedTuple, Protocol, runtime_checkable
 
 import numpy as np
@@ -17,11 +18,22 @@ Words = list[tuple[str, list[int]]]
 
 
 class Spelled(NamedTuple):
-    """The tokens of a text, from where to where each stands in it, and its words with the places of their tokens."""
+    """The tokens of a text, from where to where each stands in it, and its words with the places of their tokens.
+
+    `pieces` are the tokens as the text has them.
+    """
 
     tokens: Ids
     spans: list[tuple[int, int]]
     words: Words
+    pieces: list[str]
+
+    def at(self, places: Ids) -> "Spelled":
+        """The same of some of its tokens; a word needs all of its own."""
+        new = {old: place for place, old in enumerate(places.tolist())}
+        words = [(word, [new[place] for place in some]) for word, some in self.words if new.keys() >= set(some)]
+        some = places.tolist()
+        return Spelled(self.tokens[places], [self.spans[n] for n in some], words, [self.pieces[n] for n in some])
 
 
 @runtime_checkable
@@ -29,18 +41,29 @@ class ReadsTokens(Protocol):
     """An input that reads a typed text as tokens, so that one can look at what it reads."""
 
     @property
+    def texts(self) -> tuple[int, ...]:
+        """How many texts an example may have."""
+
+    @property
     def begins(self) -> bool:
         """Whether a token stands before every text."""
 
     @property
-    def between(self) -> list[int]:
+    def between(self) -> Sequence[int]:
         """What stands between two texts."""
+
+    @property
+    def after(self) -> Sequence[int]:
+        """What stands behind the last text, before its end."""
 
     def tokenised(self, texts: Sequence[str]) -> list[Ids]:
         """The tokens of each text, without what stands around it."""
 
     def spelled(self, text: str) -> Spelled:
         """The tokens of a text, and where they stand in it."""
+
+    def kept(self, texts: Sequence[Spelled]) -> list[Ids]:
+        """The places of those tokens of the texts of an example that are read, in its first row if it has several."""
 
     def joined(self, texts: Sequence[Ids]) -> Any:
         """The row of texts whose tokens are known."""
@@ -50,6 +73,16 @@ class TokenInput(Input[ExampleT, RowT]):
     """An input that reads texts with one tokenizer: what `ReadsTokens` asks of it."""
 
     tokenizer: Tokenizer
+
+    @property
+    def texts(self) -> tuple[int, ...]:
+        """An example is one text."""
+        return (1,)
+
+    @property
+    def after(self) -> list[int]:
+        """Nothing but the end."""
+        return []
 
     @property
     def between(self) -> list[int]:
@@ -64,7 +97,11 @@ class TokenInput(Input[ExampleT, RowT]):
         """The tokens of a typed text, where each stands in it, and its words with the places of theirs."""
         return spelled_text(self.tokenizer, text)
 
-    def joined(self, texts: Sequence[Ids]) -> Ids:
+    def kept(self, texts: Sequence[Spelled]) -> list[Ids]:
+        """Everything is read."""
+        return every_place(texts)
+
+    def joined(self, texts: Sequence[Ids]) -> Any:
         """The row of one text whose tokens are known, or of several."""
         parts: list[Any] = [texts[0]]
         for later in texts[1:]:
@@ -75,7 +112,18 @@ class TokenInput(Input[ExampleT, RowT]):
 def spelled_text(tokenizer: Tokenizer, text: str) -> Spelled:
     """A text in the user's own characters."""
     tokens, spans = tokenizer.placed(text)
-    return Spelled(tokens, spans, given_words(tokenizer, text) if len(tokens) else [])
+    return spelled_at(text, tokens, spans, given_words(tokenizer, text) if len(tokens) else [])
+
+
+def spelled_at(text: str, tokens: Ids, spans: Sequence[tuple[int, int]], words: Words) -> Spelled:
+    """Tokens that begin at some places of a text: each is all that stands there up to where the next begins."""
+    whole = list(pairwise([0, *(begin for begin, _ in spans[1:]), len(text)]))[: len(spans)]
+    return Spelled(tokens.astype(np.int64), whole, words, [text[begin:end] for begin, end in whole])
+
+
+def every_place(texts: Sequence[Spelled]) -> list[Ids]:
+    """The places of all tokens of some texts."""
+    return [np.arange(len(text.tokens)) for text in texts]
 
 
 def given_words(tokenizer: Tokenizer, text: str) -> Words:

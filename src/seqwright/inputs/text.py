@@ -14,12 +14,12 @@ import numpy as np
 from pydantic import Field
 
 from seqwright.batches import Ids, InMemory, Rows, begun, padded, segments
-from seqwright.batches.labelled import LeftOut, Shortened, ShortenedPairs
+from seqwright.batches.labelled import LeftOut, Shortened, ShortenedPairs, paired, shortened
 from seqwright.data.labelled_tables import Example
 from seqwright.errors import DataError, SettingError
 from seqwright.inputs import Examples, Room, Stacked
 from seqwright.inputs.saved import load_json, save_json
-from seqwright.inputs.spelling import TokenInput
+from seqwright.inputs.spelling import Spelled, TokenInput, every_place
 from seqwright.inputs.tokenizers import Tokenizer, TokenizerSettings, lacking, tokenizer_of
 from seqwright.progress import Progress
 from seqwright.text_cache import Rules, tokenised_texts
@@ -78,6 +78,19 @@ class TextInput(TokenInput[Example, Ids]):
     def end(self) -> int:
         """The token that closes every text."""
         return self.tokenizer.end
+
+    @property
+    def texts(self) -> tuple[int, ...]:
+        """One, or two that belong together."""
+        return (1 + self.pairs,)
+
+    def kept(self, texts: Sequence[Spelled]) -> list[Ids]:
+        """What is left of long texts, as `encode` shortens them."""
+        first, *second = every_place(texts)
+        if not second:
+            return [shortened(first, self.longest, self.left_out)]
+        both = paired(first, len(first) + second[0], self.longest, self.left_out, between=[])
+        return [both[both < len(first)], both[both >= len(first)] - len(first)]
 
     @property
     def between(self) -> list[int]:

@@ -19,9 +19,9 @@ from seqwright.batches.tagged import Stretch, StretchRows, stacked, stretches
 from seqwright.cache import Ragged, RaggedWriter, kept_folder
 from seqwright.data.tagged_columns import Sentence
 from seqwright.errors import DataError
-from seqwright.inputs import Examples, Input, Room, Stacked
+from seqwright.inputs import Examples, Room, Stacked
 from seqwright.inputs.saved import load_json, save_json
-from seqwright.inputs.spelling import Spelled
+from seqwright.inputs.spelling import Spelled, TokenInput, spelled_at
 from seqwright.inputs.text import longest_of
 from seqwright.inputs.tokenizers import Tokenizer, TokenizerSettings, tokenizer_of
 from seqwright.inputs.word_splits import CUTS, Split
@@ -44,7 +44,7 @@ class WordsSettings(TokenizerSettings):
 
 
 @dataclass(frozen=True)
-class WordsInput(Input[Sentence, Stretch]):
+class WordsInput(TokenInput[Sentence, Stretch]):
     """The tokenizer of a run that reads sentences word by word, and how texts are cut.
 
     A row is `begin? words end`; `begin` only where the model reads one. Every word is encoded on its own, as after a
@@ -70,11 +70,6 @@ class WordsInput(Input[Sentence, Stretch]):
     def begin(self) -> int | None:
         """The token that stands before every sentence, if the model reads one there."""
         return self.tokenizer.begin if self.begins else None
-
-    @property
-    def between(self) -> list[int]:
-        """Nothing stands between two texts: there is one."""
-        return []
 
     def encode(self, examples: Examples[Sentence], *, seed: int = 0) -> StretchRows:
         """The stretches of each sentence: of a part through the cache, of what a user types in memory."""
@@ -143,7 +138,12 @@ class WordsInput(Input[Sentence, Stretch]):
             spans += [(at, found[0][1]), *found[1:]]  # the space before a word belongs to it
             ids.append(tokens)
             at = min(begin + len(word), len(text))
-        return Spelled(np.concatenate(ids) if ids else np.zeros(0, dtype=np.int64), spans, words)
+        return spelled_at(text, np.concatenate(ids) if ids else np.zeros(0, dtype=np.int64), spans, words)
+
+    def kept(self, texts: Sequence[Spelled]) -> list[Ids]:
+        """The first stretch."""
+        words = (stretches([np.array(places) for _, places in text.words], longest=self.longest) for text in texts)
+        return [next(each).tokens for each in words]
 
     def parse(self, given: Any) -> Sentence:
         """A text, cut into words; or words."""

@@ -14,6 +14,7 @@ from torch import Tensor
 
 from seqwright.batches import Batches, Cut, Ids, Numbers, Rows, Zipped, padded
 from seqwright.batches.bucketed import Bucketed
+from seqwright.batches.joint import Joint
 from seqwright.batches.prompted import Marks, Prompted, prompted
 from seqwright.data.examples import Pair
 from seqwright.decoding.settings import DecodingSettings
@@ -120,6 +121,8 @@ class AnswerOutput(TextOutput):
 
     def token_log_probabilities(self, model: Any, batch: Any) -> Tensor:
         """`logp_N` of each token of an answer; vectors become logits only there."""
+        if isinstance(batch, Joint):
+            return super().token_log_probabilities(model, batch)
         h_BTD = model.hidden(batch.input_BT, batch.real_BT, batch.document_BT)
         logits_NV, target_N = model.logits(h_BTD[batch.loss_mask]).float(), batch.target_BT[batch.loss_mask]
         logp_N: Tensor = logits_NV.gather(-1, target_N.unsqueeze(-1)).squeeze(-1) - logits_NV.logsumexp(-1)

@@ -117,6 +117,13 @@ class LabelOutput(Output[HasLabel, Labelled, Classification]):
         losses = {label: -logp for label, logp in zip(self.labels, logp_C, strict=True)}
         return Classification(*ranked[0], dict(ranked), losses)
 
+    def combined(self, predictions: Sequence[Classification]) -> Classification:
+        """The mean of the probabilities."""
+        if NOTHING in predictions:
+            return NOTHING
+        logp_NC = [[-each.losses[label] for label in self.labels] for each in predictions]
+        return self._classification((np.logaddexp.reduce(logp_NC) - np.log(len(logp_NC))).tolist())
+
     # ------------------------------------------------------------------------------------------------ scores
 
     @property

@@ -96,6 +96,11 @@ class NumberOutput(Output[HasLabel, Labelled, Value]):
         for number, _ in enumerate(examples):
             yield Value(self.value(found[number]) if number in found else None)
 
+    def combined(self, predictions: Sequence[Value]) -> Value:
+        """The mean of the values."""
+        values = [each.value for each in predictions if each.value is not None]
+        return Value(float(np.mean(values)) if len(values) == len(predictions) else None)
+
     @property
     def score_names(self) -> tuple[str, ...]:
         """The squared error, and two correlations."""

@@ -43,15 +43,12 @@ SIGNATURES = {
 
 
 class Tagging(NamedTuple):
-    """The words of a sentence, the likeliest tag of each, and how probable it is.
-
-    `loss` is -Σ log p of the right tags, where they are known.
-    """
+    """The words of a sentence, the likeliest tag of each, and how probable it is; -log p of every tag of each word."""
 
     words: tuple[str, ...]
     tags: list[str]
     probabilities: list[float]
-    loss: float | None = None
+    losses: Sequence[Mapping[str, float]] = ()
 
 
 @dataclass(frozen=True)
@@ -113,15 +110,18 @@ class TagsOutput(Output[Sentence, Tagged, Tagging]):
                 found[number].append((begin, logp_WC))
         for number, sentence in enumerate(self._known(examples)):
             rows = [logp_WC for _, logp_WC in sorted(found.pop(number, []), key=itemgetter(0))]
-            yield self._tagging(sentence, np.concatenate(rows) if rows else np.zeros((0, len(self.counts))))
+            yield self._tagging(sentence.words, np.concatenate(rows) if rows else np.zeros((0, len(self.counts))))
 
-    def _tagging(self, sentence: Sentence, logp_WC: NDArray[np.float64]) -> Tagging:
-        names, logp_W, loss = self.tags, logp_WC.max(1, initial=-np.inf), None
-        if sentence.tags:
-            true_W = [names.index(tag) for tag in sentence.tags]
-            loss = -float(logp_WC[np.arange(len(true_W)), true_W].sum())
-        tags = [names[tag] for tag in logp_WC.argmax(1).tolist()]
-        return Tagging(sentence.words, tags, np.exp(logp_W).tolist(), loss)
+    def _tagging(self, words: tuple[str, ...], logp_WC: NDArray[np.float64]) -> Tagging:
+        names, logp_W = self.tags, logp_WC.max(1, initial=-np.inf)
+        losses = tuple(dict(zip(names, loss_C, strict=True)) for loss_C in (-logp_WC).tolist())
+        return Tagging(words, [names[tag] for tag in logp_WC.argmax(1).tolist()], np.exp(logp_W).tolist(), losses)
+
+    def combined(self, predictions: Sequence[Tagging]) -> Tagging:
+        """The mean of the probabilities at each word."""
+        logp_NWC = -np.array([[[*losses.values()] for losses in each.losses] for each in predictions])
+        logp_WC = np.logaddexp.reduce(logp_NWC) - np.log(len(predictions))
+        return self._tagging(predictions[0].words, logp_WC.reshape(-1, len(self.counts)))
 
     def _known(self, examples: Examples[Sentence]) -> Iterator[Sentence]:
         """Sentences, up to the first with a tag which nobody could have learnt: that one is refused."""
@@ -147,7 +147,8 @@ class TagsOutput(Output[Sentence, Tagged, Tagging]):
     def scores(self, predictions: Sequence[Tagging], examples: Examples[Sentence]) -> dict[str, float]:
         """Loss, accuracy and F1, over the words that have a tag."""
         said, true = self._pairs(predictions, examples)
-        losses = [prediction.loss for prediction in predictions if prediction.loss is not None]
+        tagged = ((each, of) for each, of in zip(predictions, examples, strict=True) if of.tags)
+        losses = [loss[tag] for each, of in tagged for loss, tag in zip(each.losses, of.tags, strict=True)]
         return {"loss": sum(losses) / sum(map(len, true)), **self._scores(said, true)}
 
     def report(self, predictions: Sequence[Tagging], examples: Examples[Sentence]) -> Report:

@@ -139,6 +139,11 @@ class ValuesOutput(Output[SeriesWindow, Series, Values]):
         for number, _ in enumerate(examples):
             yield found.get(number, np.zeros((0, len(self.columns))))
 
+    def combined(self, predictions: Sequence[Values]) -> Values:
+        """The mean of the forecasts."""
+        mean_NC: Values = np.mean(predictions, axis=0)
+        return mean_NC
+
     # ------------------------------------------------------------------------------------------------ scores
 
     def scores(self, predictions: Sequence[Values], examples: Examples[SeriesWindow]) -> dict[str, float]:

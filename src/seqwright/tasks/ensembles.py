@@ -1,8 +1,12 @@
-"""Several runs that write one text together: each encodes for itself, one search asks all of them at each token."""
+"""Several runs that decide together: each encodes for itself.
+
+Where text is written, one search asks all of them at each token; otherwise their predictions are combined.
+"""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any, Protocol
 
 from torch import nn
@@ -11,15 +15,14 @@ from seqwright.batches.joint import JointBatches
 from seqwright.decoding.ensemble import Average, Ensemble
 from seqwright.devices import device_of
 from seqwright.errors import RunError
-from seqwright.inputs import Examples, Input
+from seqwright.inputs import Examples, Given
 from seqwright.inputs.tokenizers import Tokenizer
-from seqwright.outputs.text import TextOutput
 from seqwright.recipe import Recipe
 from seqwright.tasks.wired import TOKENS_AT_ONCE, Wires
 
 
 class Trained(Protocol):
-    """A run that learnt to write, as `open_run` gives it."""
+    """A run, as `open_run` gives it."""
 
     @property
     def folder(self) -> Path:
@@ -44,10 +47,9 @@ class EnsembleWires:
     members: tuple[Wires, ...]
 
     @property
-    def input(self) -> Input[Any, Any]:
+    def input(self) -> Any:
         """What the first run reads."""
-        read: Input[Any, Any] = self.members[0].input
-        return read
+        return self.members[0].input
 
     @property
     def tokenizer(self) -> Tokenizer:
@@ -55,22 +57,36 @@ class EnsembleWires:
         return self.members[0].tokenizer
 
     @property
-    def output(self) -> TextOutput:
-        """What all of them write."""
-        output: TextOutput = self.members[0].output
-        return output
+    def output(self) -> Any:
+        """What all of them say."""
+        return self.members[0].output
 
     def losses(self, recipe: Recipe, model: Any, examples: Examples[Any]) -> dict[str, float]:
-        """Loss and perplexity of the mean of what they expect, over texts of any length."""
-        return self.output.losses(model, whole_batches(self.members, examples, recipe.training.tokens))
+        """Of what is searched for, loss and perplexity of the mean of what they expect, over texts of any length."""
+        if not self.output.decodes:
+            return {}
+        found: dict[str, float] = self.output.losses(
+            model, whole_batches(self.members, examples, recipe.training.tokens)
+        )
+        return found
+
+    def predict(self, model: Any, given: Any, decoding: Any = None, tokens: int = TOKENS_AT_ONCE) -> Any:
+        """As `Wires.predict`."""
+        if not isinstance(given, list):
+            return self.predict(model, [given], decoding, tokens)[0]
+        return self.predictions(model, Given(map(self.input.parse, given)), decoding, tokens)
 
     def predictions(
-        self, model: Any, examples: Examples[Any], decoding: Any = None, tokens: int = TOKENS_AT_ONCE
+        self, model: Ensemble, examples: Examples[Any], decoding: Any = None, tokens: int = TOKENS_AT_ONCE
     ) -> list[Any]:
-        """A prediction for each example."""
-        each = [(wires, wires.input.encode(examples)) for wires in self.members]
+        """A prediction for each example: what is searched for together, or what the members say of it combined."""
+        if not self.output.decodes:
+            both: Any = zip(self.members, model.members, strict=True)
+            each = [wires.predictions(member, examples, decoding, tokens) for wires, member in both]
+            return [self.output.combined(several) for several in zip(*each, strict=True)]
+        read = [(wires, wires.input.encode(examples)) for wires in self.members]
         batches: Any = JointBatches(
-            [wires.output.batches(rows, None, wires.input, tokens=tokens) for wires, rows in each]
+            [wires.output.batches(rows, None, wires.input, tokens=tokens) for wires, rows in read]
         )
         return list(self.output.predict(model, batches, examples, decoding))
 
@@ -90,22 +106,36 @@ def ensemble_of(runs: Sequence[Trained], average: Average = "probabilities") -> 
     first, *others = runs
     if not others:
         return first.inputs, first.model
-    for other in others:
-        refuse_other_vocabulary(first, other)
+    for run in runs:
+        if not isinstance(run.inputs, Wires):
+            raise RunError(f"{run.folder} cannot decide together with other runs; name one run")
+        _refuse_other_output(first, run)
     device = device_of(first.model)
     models: list[Any] = [run.model.to(device).eval() for run in runs]
     return EnsembleWires(tuple(run.inputs for run in runs)), Ensemble(models, average)
 
 
-def refuse_other_vocabulary(one: Trained, other: Trained) -> None:
-    """Runs that write different tokens under the same number cannot be averaged."""
-    mine, theirs = one.inputs.output.tokenizer, other.inputs.output.tokenizer
-    difference = _difference(mine, theirs)
+def _refuse_other_output(one: Trained, other: Trained) -> None:
+    """Runs that say other things, or write other tokens under the same number, cannot decide together."""
+    mine, theirs = one.inputs.output, other.inputs.output
+    if type(mine) is not type(theirs) or not (mine.decodes or _saved(mine) == _saved(theirs)):
+        raise RunError(
+            f"{one.folder} and {other.folder} were not taught to say the same, such as the same labels; runs that are "
+            "joined need that: train them on the same data"
+        )
+    difference = _difference(mine.tokenizer, theirs.tokenizer) if mine.decodes else ""
     if difference:
         raise RunError(
             f"{one.folder} and {other.folder} write different vocabularies: {difference}; runs that are joined need "
             "the same one for the target: train them on the same data with the same [inputs]"
         )
+
+
+def _saved(output: Any) -> dict[str, bytes]:
+    """Everything that an output knows, as a run folder has it."""
+    with TemporaryDirectory() as folder:
+        output.save(Path(folder))
+        return {path.name: path.read_bytes() for path in Path(folder).iterdir()}
 
 
 def _difference(mine: Tokenizer, theirs: Tokenizer) -> str:

@@ -15,6 +15,7 @@ from seqwright.batches.packed import PackedBatches
 from seqwright.batches.text import StreamBatches
 from seqwright.batches.windows import WindowBatches
 from seqwright.data.examples import PartName
+from seqwright.decoding.ensemble import Ensemble
 from seqwright.devices import device_of
 from seqwright.errors import RunError
 from seqwright.inputs import Examples, Given, Input, Room
@@ -323,7 +324,7 @@ def alone(batches: Any) -> list[str]:
 @torch.inference_mode()
 def losses_of(recipe: Recipe, wires: Wires, model: nn.Module, part: Part) -> dict[str, float]:
     """The mean loss over a part by the run's own objective, where the output is scored by that."""
-    if not wires.output.scored_by_objective:
+    if not wires.output.scored_by_objective or isinstance(model, Ensemble):
         return {}
     kind = chosen("objective", recipe.objective.kind, recipe.task)
     objective, device = kind.load(kind.thing)(recipe.objective), device_of(model)

@@ -10,6 +10,7 @@ import torch
 from tokenizers import decoders, models, normalizers, pre_tokenizers, trainers
 from torch import Tensor, nn
 
+from seqwright.analysis.embedder import Embedder
 from seqwright.batches.masked import Masked
 from seqwright.errors import DataError
 from seqwright.inputs import Given, Room
@@ -18,7 +19,6 @@ from seqwright.inputs.sentences import SentencesInput, SentencesSettings
 from seqwright.inputs.tokenizers import Tokenizer
 from seqwright.models.bert import MaskedBert, MaskedBertSettings
 from seqwright.outputs.masked import MaskedOutput
-from seqwright.tasks.embedder import Embedder
 from seqwright.tasks.wired import Wires
 from tests.wires import masked_wires
 

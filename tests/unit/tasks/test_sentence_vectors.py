@@ -5,13 +5,13 @@ from typing import Any
 import pytest
 import torch
 
+from seqwright.analysis.embedder import Embedder
 from seqwright.batches.pairs import sources
 from seqwright.errors import SettingError
 from seqwright.models.context_rnn import ContextRNN, ContextRNNSettings
 from seqwright.models.headed import GPTClassifierSettings, pooled_model
 from seqwright.models.seq2seq import Seq2Seq, Seq2SeqSettings
 from seqwright.models.transformer import Transformer, TransformerSettings
-from seqwright.tasks.embedder import Embedder
 from tests.small_texts import wires_of
 from tests.wires import classifier_wires
 

@@ -7,13 +7,13 @@ import numpy as np
 import pytest
 import torch
 
+from seqwright.analysis.vectors import WordVectors, similarity
 from seqwright.errors import DataError, RunError, SettingError
 from seqwright.models.headed import RecurrentClassifierSettings, pooled_model
 from seqwright.models.mlp_lm import MLPLM, MLPLMSettings
 from seqwright.models.ngram import Ngram, NgramSettings
 from seqwright.models.rnn_lm import RecurrentLM, RecurrentLMSettings
 from seqwright.models.transformer import Transformer, TransformerSettings
-from seqwright.tasks.vectors import WordVectors, cosine
 from seqwright.tasks.wired import Wires
 from tests.small_texts import wires_of
 from tests.wires import classifier_wires, running_wires
@@ -89,8 +89,8 @@ def test_the_bank_of_a_river_and_the_bank_of_money_differ_only_in_context(reader
     river, money = words_of(found).occurrences("bank", [RIVER, MONEY])
     assert (river.text, money.text) == (0, 1)
     assert torch.equal(river.embedding_D, money.embedding_D)
-    assert cosine(river.embedding_D, money.embedding_D) == pytest.approx(1.0)
-    assert cosine(river.contextual_D, money.contextual_D) < 0.999
+    assert similarity(river.embedding_D, money.embedding_D) == pytest.approx(1.0)
+    assert similarity(river.contextual_D, money.contextual_D) < 0.999
 
 
 @pytest.mark.parametrize("reader", READERS.values(), ids=READERS)

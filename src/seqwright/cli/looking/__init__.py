@@ -7,33 +7,21 @@ its units over the text; all else is asked for.
 from pathlib import Path
 from typing import NamedTuple
 
+from seqwright.analysis.attention import attends
+from seqwright.analysis.reading import foretells, reads_text, translates
 from seqwright.cli.looking.texts import given_texts, picture_folder
 from seqwright.cli.opening import opened_run
 from seqwright.cli.terminal import command
 from seqwright.errors import DataError, RunError, SettingError
-from seqwright.inputs.text import reads_pairs
 from seqwright.layers.scanning import RecurrentLayer
-from seqwright.layers.taps import views
+from seqwright.outputs.values import ValuesOutput
 from seqwright.pictures.attention import HeadChoice
 from seqwright.runs import Run
-from seqwright.tasks.wired import Wires
 
-READING = {
-    "translation",
-    "language-modeling",
-    "text-classification",
-    "text-regression",
-    "token-classification",
-    "masked-language-modeling",
-    "question-answering",
-    "instruction",
-}
-# Of these, recurrent models are looked into unit by unit.
-UNITS = {"language-modeling", "text-classification", "token-classification"}
 NUMBERS = "--json gives the numbers of --lens, --word, --gradients, --rule or an alignment; ask for one of them"
 
 
-class Wish(NamedTuple):
+class LookOptions(NamedTuple):
     """What the user wants to see; nothing of it: what the run shows best."""
 
     texts: tuple[str, ...] = ()
@@ -75,104 +63,95 @@ class Wish(NamedTuple):
         return [name for name, given in wanted.items() if given]
 
 
-def look_at(folder: Path, wish: Wish) -> None:
+def look_at(folder: Path, options: LookOptions) -> None:
     """Draw what is asked for of a run, or say in a sentence why not."""
-    _refuse_contradictions(wish)
-    found = given_texts(wish.texts, wish.file)
-    run, *others = (opened_run(each, wish.which) for each in (folder, *wish.beside))
-    task = run.recipe.family
-    if wish.beam is not None and task != "translation":
+    _refuse_contradictions(options)
+    found = given_texts(options.texts, options.file)
+    run, *others = (opened_run(each, options.which) for each in (folder, *options.beside))
+    task = run.recipe.task
+    if options.beam is not None and not translates(run):
         raise SettingError(f"--beam is for translation, and {folder} learnt {task}; leave it out")
-    if wish.beside and task != "translation" and not wish.gradients:
+    if options.beside and not translates(run) and not options.gradients:
         raise SettingError(f"--with is for alignments of translations and for --gradients; {folder} learnt {task}")
-    if wish.as_json and task != "translation" and not wish.asked:
+    if options.as_json and not translates(run) and not options.asked:
         raise SettingError(NUMBERS)
-    if wish.gradients or wish.initialisations:
-        _draw_learning(run, others, found, wish)
+    if options.gradients or options.initialisations:
+        _draw_learning(run, others, found, options)
         return
-    if task == "forecasting":
-        raise RunError(
-            f"{folder} learnt forecasting and reads no text; see what it forecasts with `{_forecast(run)}`, or how "
-            "far back in time it is felt with --gradients"
+    if not reads_text(run):
+        forecasts = (
+            f"see what it forecasts with `{_forecast(run)}`, or how far back in time it is felt with --gradients"
         )
-    if task not in READING:
-        raise RunError(f"{folder} learnt {task}; look is for {', '.join(sorted(READING))} and forecasting")
+        told = forecasts if isinstance(run.output, ValuesOutput) else "look is for models that do, and for forecasting"
+        raise RunError(f"{folder} learnt {task} and reads no text; {told}")
     if not found:
         raise DataError(f"there is nothing to look at: say a text that {folder} shall read")
-    _draw_read(run, others, found, wish)
+    _draw_read(run, others, found, options)
 
 
-def _draw_read(run: Run, others: list[Run], found: list[str], wish: Wish) -> None:
+def _draw_read(run: Run, others: list[Run], found: list[str], options: LookOptions) -> None:
     """What can be seen while a text is read or translated."""
-    about = wish.word or (found[0] if wish.file is None else wish.file.stem)
-    where = picture_folder(run, wish.output, about)
-    if wish.word is not None:
+    about = options.word or (found[0] if options.file is None else options.file.stem)
+    where = picture_folder(run, options.output, about)
+    if options.word is not None:
         from seqwright.cli.looking.words import draw_word
 
-        draw_word(run, wish.word, found, where, as_json=wish.as_json)
-    elif wish.tree:
+        draw_word(run, options.word, found, where, as_json=options.as_json)
+    elif options.tree:
         from seqwright.cli.looking.beam_trees import draw_beam_tree
 
-        _refuse_file(wish)
-        draw_beam_tree(run, found, wish.beam, where)
-    elif wish.surprisal:
+        _refuse_file(options)
+        draw_beam_tree(run, found, options.beam, where)
+    elif options.surprisal:
         from seqwright.cli.looking.surprisal import draw_surprisal
 
         draw_surprisal(run, found, where)
-    elif wish.lens:
+    elif options.lens:
         from seqwright.cli.looking.lens import draw_lens
 
-        _refuse_file(wish)
-        draw_lens(run, found, where, as_json=wish.as_json)
-    elif wish.choice.layer is not None or (_attends(run) and not wish.of_units):
+        _refuse_file(options)
+        draw_lens(run, found, where, as_json=options.as_json)
+    elif options.choice.layer is not None or (attends(run) and not options.of_units):
         from seqwright.cli.looking.attention import draw_alignments, draw_attention
 
-        _refuse_file(wish)
+        _refuse_file(options)
         for each in (run, *others):
-            if not _attends(each):
+            if not attends(each):
                 raise RunError(f"{each.folder} has a model of kind '{each.recipe.model.kind}', without attention")
         if others:
-            draw_alignments([run, *others], found, wish.beam, where, as_json=wish.as_json)
+            draw_alignments([run, *others], found, options.beam, where, as_json=options.as_json)
         else:
-            draw_attention(run, found, wish.beam, wish.choice, where, as_json=wish.as_json)
+            draw_attention(run, found, options.beam, options.choice, where, as_json=options.as_json)
     else:
         from seqwright.cli.looking.units import draw_chosen, draw_states
 
         _require_units(run, "there are none to draw over a text")
-        if run.recipe.task not in UNITS:
-            raise RunError(
-                f"{run.folder} learnt {run.recipe.task}; single units are drawn for {', '.join(sorted(UNITS))}"
-            )
-        if wish.of_units:
-            draw_chosen(run, found, wish.chosen, wish.rule, where, as_json=wish.as_json)
+        if translates(run):
+            raise RunError(f"{run.folder} learnt {run.recipe.task}; single units are drawn of models that only read")
+        if options.of_units:
+            draw_chosen(run, found, options.chosen, options.rule, where, as_json=options.as_json)
         else:
             draw_states(run, found, where)
 
 
-def _attends(run: Run) -> bool:
-    """Whether something of the model can be drawn as weights between what it reads and writes.
-
-    Of a translation it always can: without attention, by gradients.
-    """
-    return run.recipe.family == "translation" or any(view.columns != "units" for view in views(run.model))
-
-
-def _draw_learning(run: Run, others: list[Run], found: list[str], wish: Wish) -> None:
+def _draw_learning(run: Run, others: list[Run], found: list[str], options: LookOptions) -> None:
     """What has to do with how a recurrent model learns."""
+    from seqwright.cli.looking.gradients import draw_gradients, draw_initialisations
+
     for each in (run, *others):
         _require_units(each, "no gradient goes back through time in it")
-        if len(wish.texts) > 1 and not (isinstance(each.inputs, Wires) and reads_pairs(each.inputs.input)):
-            raise SettingError(f"there are {len(wish.texts)} texts, and {wish.asked[0]} is of one; put it in quotes")
-    if found and all(each.recipe.task == "forecasting" for each in (run, *others)):
-        raise SettingError(f"{run.folder} learnt forecasting and reads no text; leave it out, its own data serves")
-    where = wish.output or run.folder / "pictures"
-    if wish.gradients:
-        from seqwright.cli.looking.gradients import draw_gradients
-
-        draw_gradients([run, *others], found, where, as_json=wish.as_json)
+        if len(options.texts) > 1 and not (reads_text(each) and len(options.texts) in each.inputs.reads_tokens.texts):
+            raise SettingError(
+                f"there are {len(options.texts)} texts, and {options.asked[0]} is of one; put it in quotes"
+            )
+    if found and all(isinstance(each.output, ValuesOutput) for each in (run, *others)):
+        raise SettingError(
+            f"{run.folder} learnt {run.recipe.task} and reads no text; leave it out, its own data serves"
+        )
+    where = options.output or run.folder / "pictures"
+    if options.gradients:
+        draw_gradients([run, *others], found, where, as_json=options.as_json)
     else:
-        from seqwright.cli.looking.initialisations import draw_initialisations
-
         draw_initialisations(run, found, where)
 
 
@@ -180,39 +159,42 @@ def _require_units(run: Run, purpose: str) -> None:
     """Refuse a model without recurrent layers."""
     if any(isinstance(module, RecurrentLayer) for module in run.model.modules()):
         return
-    folder = str(run.folder)
-    instead = {
-        "language-modeling": f"; `{command('look', folder, 'TEXT', '--surprisal')}` shows how surprising a text is",
-        "translation": f"; `{command('look', folder, 'TEXT')}` shows where its attention looks",
-        "forecasting": f"; `{_forecast(run)}` shows what it forecasts",
-    }
-    more = instead.get(run.recipe.family, "")
     raise RunError(
-        f"{run.folder} has a model of kind '{run.recipe.model.kind}', without recurrent units: {purpose}{more}"
+        f"{run.folder} has a model of kind '{run.recipe.model.kind}', without recurrent units: {purpose}{_instead(run)}"
     )
+
+
+def _instead(run: Run) -> str:
+    """What can be seen of a run instead, after the sentence that refuses something."""
+    folder = str(run.folder)
+    if foretells(run):
+        return f"; `{command('look', folder, 'TEXT', '--surprisal')}` shows how surprising a text is"
+    if translates(run):
+        return f"; `{command('look', folder, 'TEXT')}` shows where its attention looks"
+    return f"; `{_forecast(run)}` shows what it forecasts" if isinstance(run.output, ValuesOutput) else ""
 
 
 def _forecast(run: Run) -> str:
     return command("forecast", str(run.folder), "--picture", "forecast.png")
 
 
-def _refuse_file(wish: Wish) -> None:
+def _refuse_file(options: LookOptions) -> None:
     """A picture of every weight is of a text that one can read at a glance."""
-    if wish.file is not None:
+    if options.file is not None:
         raise SettingError("--file is for --surprisal, --word and recurrent units; say the text itself instead")
 
 
-def _refuse_contradictions(wish: Wish) -> None:
+def _refuse_contradictions(options: LookOptions) -> None:
     """What cannot be in one picture, before anything is opened."""
-    if len(wish.asked) > 1:
-        raise SettingError(f"{' and '.join(wish.asked)} are different pictures; ask for one at a time")
-    if wish.choice.head is not None and wish.choice.layer is None:
+    if len(options.asked) > 1:
+        raise SettingError(f"{' and '.join(options.asked)} are different pictures; ask for one at a time")
+    if options.choice.head is not None and options.choice.layer is None:
         raise SettingError("--head is one of a layer's; say also which --layer")
-    if wish.beside and wish.asked not in ([], ["--gradients"]):
-        raise SettingError(f"--with is for alignments side by side and for --gradients, not for {wish.asked[0]}")
-    without = {"--layer", "--beam-tree", "--surprisal", "--initialisations"}.intersection(wish.asked)
-    if wish.as_json and (without or (wish.of_units and wish.rule is None)):
+    if options.beside and options.asked not in ([], ["--gradients"]):
+        raise SettingError(f"--with is for alignments side by side and for --gradients, not for {options.asked[0]}")
+    without = {"--layer", "--beam-tree", "--surprisal", "--initialisations"}.intersection(options.asked)
+    if options.as_json and (without or (options.of_units and options.rule is None)):
         raise SettingError(NUMBERS)
-    pairs = wish.gradients or wish.initialisations  # are followed through both texts of a pair
-    if len(wish.texts) > 1 + pairs and (wish.surprisal or wish.of_units or pairs):
-        raise SettingError(f"there are {len(wish.texts)} texts, and {wish.asked[0]} is of one; put it in quotes")
+    pairs = options.gradients or options.initialisations  # are followed through both texts of a pair
+    if len(options.texts) > 1 + pairs and (options.surprisal or options.of_units or pairs):
+        raise SettingError(f"there are {len(options.texts)} texts, and {options.asked[0]} is of one; put it in quotes")

@@ -1,4 +1,4 @@
-"""`look --gradients`: how far back in time each recurrent layer of some runs is still felt, trained and at first.
+"""`look --gradients` and `--initialisations`: how far back in time recurrent layers are felt, trained and at first.
 
 L layers · R rows · K steps back
 """
@@ -12,24 +12,28 @@ import numpy as np
 from rich.console import Console
 from rich.table import Table
 
-from seqwright.cli.looking.texts import passage_of, written
+from seqwright.analysis.gradients import beginnings_of, own_text, passage_of, reaches_of
+from seqwright.analysis.reading import foretells
 from seqwright.cli.terminal import add_row, say, shown
-from seqwright.devices import device_of
-from seqwright.layers.gradients import gradient_norms_within
 from seqwright.pictures import save
 from seqwright.pictures.gradients import Reach, gradient_picture
-from seqwright.runs import Run, model_of
+from seqwright.pictures.initialisations import initialisation_picture
+from seqwright.runs import Run
 
 TOLD = (1, 2, 5, 10, 20, 50, 100)  # steps back that the table has
 
 
 def draw_gradients(runs: Sequence[Run], found: Sequence[str], where: Path, *, as_json: bool) -> None:
     """Draw ‖∂h_t/∂h_{t-k}‖ against k of every layer of some runs, and print some of the numbers, or all as JSON."""
-    writers = [run for run in runs if run.recipe.task == "language-modeling"]
+    writers = [run for run in runs if foretells(run)]
     if not found and writers:
-        found = [written(writers[0])]
+        found = [own_text(writers[0])]
         say(f"{writers[0].folder} writes the text itself, since there is none: {found[0][:60]!r} …")
-    reaches = [reach for run, name in zip(runs, names_of(runs), strict=True) for reach in reaches_of(run, name, found)]
+    reaches: list[Reach] = []
+    for run, name in zip(runs, names_of(runs), strict=True):
+        passage = passage_of(run, found, say)
+        say(f"{run.folder}: following the gradients through {passage.told}")
+        reaches += reaches_of(run, passage, name)
     paths = save(gradient_picture(reaches), where / "gradients")
     if as_json:
         for reach in reaches:
@@ -37,18 +41,6 @@ def draw_gradients(runs: Sequence[Run], found: Sequence[str], where: Path, *, as
     else:
         _print(reaches)
     say(f"drawn: {', '.join(map(shown, paths))}")
-
-
-def reaches_of(run: Run, name: str, found: Sequence[str]) -> list[Reach]:
-    """Every layer of a run, as it is and as it began."""
-    passage = passage_of(run, found)
-    say(f"{run.folder}: following the gradients through {passage.told}")
-    begun = model_of(run.recipe, run.inputs.sizes()).to(device_of(run.model)).eval()
-    return [
-        Reach(name, layer, trained, norm_RK.numpy())
-        for model, trained in ((run.model, True), (begun, False))
-        for layer, norm_RK in enumerate(gradient_norms_within(model, passage.batch, last=passage.last), start=1)
-    ]
 
 
 def names_of(runs: Sequence[Run]) -> list[str]:
@@ -80,3 +72,18 @@ def _fields(reach: Reach) -> dict[str, object]:
     low, median, high = ([float(f"{value:.4g}") for value in row] for row in shares.tolist())
     told = {"run": reach.run, "layer": reach.layer, "trained": reach.trained, "rows": len(reach.norm_RK)}
     return {**told, "median": median, "low": low, "high": high}
+
+
+def draw_initialisations(run: Run, found: Sequence[str], where: Path) -> None:
+    """Draw how saturated, how spread and how far-reaching the states are, the weights begun anew in each way."""
+    if not found and foretells(run):
+        found = [own_text(run)]
+    passage = passage_of(run, found, say)
+    say(f"{run.folder}: beginning anew, reading {passage.told}")
+    beginnings = beginnings_of(run, passage)
+    title = f"{run.recipe.model.kind} of width {run.recipe.model.width} before training, reading {passage.told}"
+    paths = save(initialisation_picture(beginnings, title=title), where / "initialisations")
+    for each in beginnings:
+        share, back = 100 * float(each.saturated_T.mean()), len(each.norm_K) - 1
+        print(f"{each.name + each.note:24} {share:5.1f} % saturated, gradient {each.norm_K[-1]:.2g} {back} steps back")
+    say(f"drawn: {', '.join(map(shown, paths))}")

@@ -6,7 +6,8 @@ from pathlib import Path
 import numpy as np
 from rich.console import Console
 
-from seqwright.cli.looking.texts import documents, warn_of_unknown
+from seqwright.analysis.gradients import documents
+from seqwright.analysis.reading import foretells, tell_unknown
 from seqwright.cli.scoring import coloured
 from seqwright.cli.terminal import command, say, shown
 from seqwright.errors import RunError
@@ -19,12 +20,12 @@ DRAWN = 300  # tokens in the picture
 
 def draw_surprisal(run: Run, found: Sequence[str], where: Path) -> None:
     """Draw a text in shades of red with a bar for each token, and print it in the same colours."""
-    if run.recipe.task != "language-modeling":
+    if not foretells(run):
         raise RunError(f"{run.folder} learnt {run.recipe.task}; surprisal is what a language model says of a text")
     texts = documents(run, found)
     if len(texts) > 1:
         say(f"{run.folder} reads each line by itself; the first of {len(texts):,} is looked at")
-    warn_of_unknown(run, texts[:1])
+    tell_unknown(run, texts[:1], say)
     (surprise,) = run.inputs.predict(run.model, texts[:1], method="surprises")
     names = {number: name for name, number in run.inputs.tokenizer.special.items()}
     pieces, bits = [*surprise.pieces[:-1], names[run.inputs.tokenizer.end]], surprise.bits

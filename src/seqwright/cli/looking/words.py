@@ -1,6 +1,6 @@
 """`look --word`: how alike the vectors of one word are in several texts, layer by layer.
 
-L layers · N places where the word stands · D width
+L layers · N places where the word stands
 """
 
 from collections.abc import Sequence
@@ -8,19 +8,16 @@ from itertools import combinations
 from pathlib import Path
 
 import numpy as np
-import torch
-import torch.nn.functional as F
 from rich.console import Console
 from rich.table import Table
-from torch import Tensor
 
+from seqwright.analysis.vectors import Occurrence, WordVectors, cosines_of
 from seqwright.cli.opening import refuse_overlong
 from seqwright.cli.terminal import add_row, json_text, say, shown
 from seqwright.errors import DataError
 from seqwright.pictures import Array, save
 from seqwright.pictures.similarities import WordInContext, similarity_picture
 from seqwright.runs import Run
-from seqwright.tasks.vectors import Occurrence, WordVectors
 
 MOST = 12  # places of a word in one picture
 EMBEDDING = "embedding"
@@ -37,7 +34,7 @@ def draw_word(run: Run, word: str, texts: Sequence[str], where: Path, *, as_json
     if len(found) > MOST:
         say(f"'{word}' stands at {len(found)} places; the first {MOST} are compared")
         found = found[:MOST]
-    cosine_LNN = cosines(found)
+    cosine_LNN = cosines_of(found)
     layers = [EMBEDDING, *(f"layer {number}" for number in range(1, len(cosine_LNN)))]
     sentences = [_sentence(texts[each.text], each) for each in found]
     title = f"{word}: how alike its vectors are at {len(found)} places (cosine)\n{run.folder.name}"
@@ -50,20 +47,6 @@ def draw_word(run: Run, word: str, texts: Sequence[str], where: Path, *, as_json
     else:
         _print(cosine_LNN, layers, sentences)
     say(f"drawn: {', '.join(map(shown, paths))}")
-
-
-def cosines(found: Sequence[Occurrence]) -> Array:
-    """`cosine_LNN`: between every two places, of the embeddings first and then of each layer."""
-    embedding_ND = torch.stack([each.embedding_D for each in found])
-    layer_LND = torch.stack([each.layer_LD for each in found], dim=1)
-    together = [_cosines(embedding_ND), *(_cosines(vector_ND) for vector_ND in layer_LND)]
-    cosine_LNN: Array = torch.stack(together).numpy()
-    return cosine_LNN
-
-
-def _cosines(vector_ND: Tensor) -> Tensor:
-    unit_ND = F.normalize(vector_ND.double(), dim=-1)
-    return unit_ND @ unit_ND.T
 
 
 def _sentence(text: str, found: Occurrence) -> WordInContext:

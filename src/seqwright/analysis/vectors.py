@@ -1,21 +1,23 @@
 """Words as vectors: what a trained model's embeddings say of a word, and what the model makes of it in a text.
 
-V vocabulary · D width
+L layers · N places of a word · V vocabulary · D width
 """
 
 from collections.abc import Collection, Iterator, Sequence
 from typing import Any, NamedTuple
 
+import numpy as np
 import torch
 import torch.nn.functional as F
+from numpy.typing import NDArray
 from torch import Tensor, nn
 
+from seqwright.analysis.reading import read_rows
 from seqwright.errors import DataError, RunError, SettingError, instead, nearest
 from seqwright.inputs.tokenizers import Tokenizer
 from seqwright.inputs.vocabularies import CONTINUATION, SPACE
 from seqwright.layers.embeddings import HasTokenVectors, TokenVectors
 from seqwright.layers.taps import listen
-from seqwright.tasks.reading import read_rows
 
 
 class Word(NamedTuple):
@@ -121,7 +123,20 @@ class WordVectors:
         return places[1:] if len(tokens) > 1 and self.tokenizer.pieces(tokens[:1]) == [SPACE] else places
 
 
-def cosine(one_D: Tensor, other_D: Tensor) -> float:
+def cosines_of(found: Sequence[Occurrence]) -> NDArray[np.float64]:
+    """`cosine_LNN`: between every two places, of the embeddings first and then of each layer."""
+    embedding_ND = torch.stack([each.embedding_D for each in found])
+    layer_LND = torch.stack([each.layer_LD for each in found], dim=1)
+    together = [_cosines(embedding_ND), *(_cosines(vector_ND) for vector_ND in layer_LND)]
+    return torch.stack(together).numpy()
+
+
+def _cosines(vector_ND: Tensor) -> Tensor:
+    unit_ND = F.normalize(vector_ND.double(), dim=-1)
+    return unit_ND @ unit_ND.T
+
+
+def similarity(one_D: Tensor, other_D: Tensor) -> float:
     """The cosine of the angle between two vectors."""
     return float(F.cosine_similarity(one_D.double(), other_D.double(), dim=0))
 

@@ -5,25 +5,31 @@ T time, the tokens of a text · D width
 
 import re
 from collections.abc import Sequence
+from itertools import chain
 from typing import NamedTuple
 
 import numpy as np
 import torch
 from torch import Tensor
 
+from seqwright.analysis.reading import (
+    Notice,
+    foretells,
+    joined_row,
+    notice_by_warning,
+    read_rows,
+    refuse_number,
+    tell_unknown,
+)
 from seqwright.batches import Ids, InMemory
-from seqwright.batches.labelled import shortened
 from seqwright.batches.text import StreamBatches
-from seqwright.cli.looking.rows import tokens_of
-from seqwright.cli.looking.texts import warn_of_unknown
-from seqwright.cli.terminal import say
 from seqwright.devices import device_of
 from seqwright.errors import SettingError
+from seqwright.inputs.spelling import Spelled
 from seqwright.layers.scanning import RecurrentLayer
 from seqwright.layers.taps import Tap, listen
 from seqwright.pictures import Array
 from seqwright.runs import Run
-from seqwright.tasks.reading import joined, read_rows
 
 AT_ONCE = 1024  # tokens of a text
 MOST_TOKENS = 20_000  # that are read in all
@@ -48,7 +54,7 @@ class Layer(NamedTuple):
         return f"layer {self.name.removesuffix('b')}{' backwards' if self.name.endswith('b') else ''}"
 
 
-class Reading(NamedTuple):
+class Activations(NamedTuple):
     """Texts as a model read them, token by token, a line each."""
 
     pieces: list[str]  # the tokens as the text has them
@@ -78,40 +84,51 @@ class Unit(NamedTuple):
 # ---------------------------------------------------------------------------------------------------- reading
 
 
-def read(run: Run, texts: Sequence[str], rule: re.Pattern[str] | None = None) -> Reading:
-    """The texts as the run reads them, each by itself, as many tokens as fit."""
-    warn_of_unknown(run, texts)
-    found: list[Reading] = []
-    left = MOST_TOKENS
-    for text in texts:
+def activations_of(
+    run: Run, examples: Sequence[Sequence[str]], rule: re.Pattern[str] | None = None, notice: Notice = notice_by_warning
+) -> Activations:
+    """What the units do over examples, a text or two each, which are read one by one, as many tokens as fit."""
+    tell_unknown(run, [text for texts in examples for text in texts], notice)
+    found: list[Activations] = []
+    left, cut, reads = MOST_TOKENS, 0, run.inputs.reads_tokens
+    for texts in examples:
         if left <= 0:
             break
-        found.append(_read_one(run, text, rule, left))
+        refuse_number(run, texts)
+        every = [reads.spelled(text) for text in texts]
+        kept = reads.kept(every)
+        cut += sum(map(len, kept)) < sum(len(text.tokens) for text in every)
+        parts = [text.at(places[:left]) for text, places in zip(every, kept, strict=True)]
+        found.append(_of_one(run, texts, parts, rule))
         left -= len(found[-1].pieces)
+    if cut:
+        notice(f"texts of which the model does not read every token at once, nor are all looked at: {cut:,}")
     if left <= 0:
-        say(f"the first {MOST_TOKENS:,} tokens are read, no more")
+        notice(f"the first {MOST_TOKENS:,} tokens are read, no more")
     return found[0] if len(found) == 1 else _joined(found)
 
 
-def _read_one(run: Run, text: str, rule: re.Pattern[str] | None, most: int) -> Reading:
-    ids, spans, _ = tokens_of(run, text)
-    language = run.recipe.task == "language-modeling"
-    places: Ids = np.arange(len(ids))
-    if run.recipe.task == "text-classification":
-        places = shortened(places, run.inputs.input.longest, run.inputs.input.left_out)
-    places = places[:most]
+def _of_one(run: Run, texts: Sequence[str], parts: Sequence[Spelled], rule: re.Pattern[str] | None) -> Activations:
+    """Of the tokens of the texts, and of none that stands between or around them."""
+    reads, bits = run.inputs.reads_tokens, list[float]()
     with listen(run.model) as heard:
-        if language:
-            bits = _surprises(run, ids[places])
+        if foretells(run):
+            bits = _surprises(run, parts[0].tokens)
         else:  # says of no token how surprising it is
-            bits = []
-            read_rows(run.model, run.inputs, [joined([ids[places]], run.inputs)])
-    # The state after each token: one more before the first where something begins a text, else one after the last.
-    layers = _layers(run, heard, slice(1, None) if language else slice(int(run.inputs.reads_tokens.begins), -1))
+            read_rows(run.model, run.inputs, [joined_row(reads, parts)])
+    at, places = int(reads.begins), list[int]()
+    for part in parts:
+        places += range(at, at + len(part.tokens))
+        at += len(part.tokens) + len(reads.between)
+    on_T = np.concatenate([_on(rule, text, part) for text, part in zip(texts, parts, strict=True)])
+    ends = [[*part.pieces[:-1], f"{part.pieces[-1]}\n"] for part in parts[:-1]]
+    return Activations([*chain(*ends), *parts[-1].pieces], on_T, _layers(run, heard, places), bits)
+
+
+def _on(rule: re.Pattern[str] | None, text: str, part: Spelled) -> Array:
+    """The share of each token that a rule marks."""
     on_C = np.zeros(len(text)) if rule is None else marked(rule, text)
-    chosen = [spans[place] for place in places.tolist()]
-    on_T = np.array([on_C[first:after].mean() if after > first else 0.0 for first, after in chosen])
-    return Reading([text[first:after] for first, after in chosen], on_T, layers, bits)
+    return np.array([on_C[first:after].mean() if after > first else 0.0 for first, after in part.spans])
 
 
 @torch.inference_mode()
@@ -126,8 +143,8 @@ def _surprises(run: Run, ids: Ids) -> list[float]:
     return bits[:-1]  # without the end of the text
 
 
-def _layers(run: Run, heard: dict[str, list[Tensor]], kept: slice) -> list[Layer]:
-    """What was heard, sorted by layer and direction."""
+def _layers(run: Run, heard: dict[str, list[Tensor]], kept: list[int]) -> list[Layer]:
+    """What was heard at some places, sorted by layer and direction."""
     found = []
     stack = [(name, layer) for name, layer in run.model.named_modules() if isinstance(layer, RecurrentLayer)]
     for number, (name, layer) in enumerate(stack, start=1):
@@ -154,27 +171,27 @@ def _values(calls: list[Tensor]) -> Array:
     return value_TD
 
 
-def _joined(several: Sequence[Reading]) -> Reading:
-    pieces = [piece for reading in several for piece in [*reading.pieces[:-1], f"{reading.pieces[-1]}\n"]]
+def _joined(several: Sequence[Activations]) -> Activations:
+    pieces = [piece for one in several for piece in [*one.pieces[:-1], f"{one.pieces[-1]}\n"]]
     layers = [
         Layer(same[0].name, {view: np.concatenate([layer.values[view] for layer in same]) for view in same[0].values})
-        for same in zip(*(reading.layers for reading in several), strict=True)
+        for same in zip(*(one.layers for one in several), strict=True)
     ]
-    bits = [bit for reading in several for bit in reading.bits]
-    return Reading(pieces, np.concatenate([reading.on_T for reading in several]), layers, bits)
+    bits = [bit for one in several for bit in one.bits]
+    return Activations(pieces, np.concatenate([one.on_T for one in several]), layers, bits)
 
 
 # ---------------------------------------------------------------------------------------------------- rules
 
 
-def rule_of(wish: str) -> re.Pattern[str]:
+def rule_of(name: str) -> re.Pattern[str]:
     """A rule by its name, or any regular expression."""
     try:
-        return re.compile(RULES.get(wish, wish))
+        return re.compile(RULES.get(name, name))
     except re.error as error:
         known = ", ".join(RULES)
         raise SettingError(
-            f"--rule is '{wish}', which is no regular expression ({error}), nor one of the rules {known}"
+            f"--rule is '{name}', which is no regular expression ({error}), nor one of the rules {known}"
         ) from error
 
 
@@ -199,40 +216,40 @@ def correlations(value_TD: Array, on_T: Array) -> Array:
     return r_D
 
 
-class Found(NamedTuple):
+class Follower(NamedTuple):
     """A unit and how it goes with the rule."""
 
     unit: Unit
     correlation: float
 
 
-def followers(reading: Reading) -> list[Found]:
+def followers(active: Activations) -> list[Follower]:
     """Every unit of what the layers say and keep, those that go with the rule most, or most against it, first."""
     found = [
-        Found(Unit(view, layer, number), float(r))
-        for layer in reading.layers
+        Follower(Unit(view, layer, number), float(r))
+        for layer in active.layers
         for view in (HIDDEN, MEMORY)
         if view in layer.values
-        for number, r in enumerate(correlations(layer.values[view].astype(np.float64), reading.on_T), start=1)
+        for number, r in enumerate(correlations(layer.values[view].astype(np.float64), active.on_T), start=1)
     ]
     return sorted(found, key=lambda one: -abs(one.correlation))
 
 
-def unit_named(reading: Reading, wish: str) -> Unit:
+def unit_named(active: Activations, asked: str) -> Unit:
     """`17`, `1:17` or `memory:1:17`."""
-    *before, number = wish.split(":")
+    *before, number = asked.split(":")
     view = before[0].replace("-", " ") if len(before) > 1 else HIDDEN
-    name = before[-1] if before else reading.layers[0].name
-    if not before and len(reading.layers) > 1:
-        names = ", ".join(layer.name for layer in reading.layers)
-        raise SettingError(f"--unit is '{wish}', but there are the layers {names}; say which, as in 1:{number}")
-    layer = next((layer for layer in reading.layers if layer.name == name), None)
+    name = before[-1] if before else active.layers[0].name
+    if not before and len(active.layers) > 1:
+        names = ", ".join(layer.name for layer in active.layers)
+        raise SettingError(f"--unit is '{asked}', but there are the layers {names}; say which, as in 1:{number}")
+    layer = next((layer for layer in active.layers if layer.name == name), None)
     if layer is None or view not in layer.values or len(before) > 2:
-        known = [str(Unit(view, layer, 1)) for layer in reading.layers for view in layer.values]
-        raise SettingError(f"there is no unit '{wish}'; units are numbered from {', '.join(known)}")
+        known = [str(Unit(view, layer, 1)) for layer in active.layers for view in layer.values]
+        raise SettingError(f"there is no unit '{asked}'; units are numbered from {', '.join(known)}")
     width = layer.values[view].shape[1]
     if not number.isdecimal() or not 1 <= int(number) <= width:
-        raise SettingError(f"there is no unit '{wish}'; {layer.spoken} has the units 1 to {width}")
+        raise SettingError(f"there is no unit '{asked}'; {layer.spoken} has the units 1 to {width}")
     return Unit(view, layer, int(number))
 
 

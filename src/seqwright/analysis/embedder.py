@@ -10,18 +10,19 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
+from seqwright.analysis.reading import context_of, read_rows
 from seqwright.batches import Ids
 from seqwright.batches.pairs import sources
 from seqwright.devices import device_of
 from seqwright.errors import RunError, SettingError
 from seqwright.inputs.prompt import PromptInput
 from seqwright.inputs.running_text import RunningTextInput
+from seqwright.inputs.spelling import ReadsTokens
 from seqwright.inputs.tokenizers import Tokenizer
 from seqwright.layers.embeddings import HasSentenceVectors, HasTokenVectors
 from seqwright.layers.taps import listen
 from seqwright.objectives.labels_and_words import says_words
-from seqwright.tasks.reading import joined, read_rows
-from seqwright.tasks.wired import Wires
+from seqwright.runs import Run
 
 TOKENS_AT_ONCE = 8192
 MARKS = 2  # special tokens around a text
@@ -57,14 +58,13 @@ class Embedder:
         self.pooling = pooling or ("thought" if thinks else "mean")
         self.model, self.inputs = model.eval(), inputs
         self.tokenizer: Tokenizer = inputs.tokenizer
+        self.reads: ReadsTokens = inputs.reads_tokens
         self.most = None if context is None else context - MARKS
         self._contextual = next(iter(model.token_vectors().values())).contextual
 
     def encode(self, texts: Sequence[str]) -> list[Ids]:
         """The tokens of each text, all of them: only the first `most` can be read."""
-        if isinstance(self.inputs, Wires):
-            return self.inputs.reads_tokens.tokenised(texts)
-        return list(self.tokenizer.encode(list(texts)))
+        return self.reads.tokenised(texts)
 
     def __call__(self, texts: Sequence[str], *, normalise: bool = False) -> Tensor:
         """`vector_ND`, each of length 1 where that is asked for."""
@@ -78,9 +78,6 @@ class Embedder:
         vector_ND = torch.stack([found[n] for n in range(len(texts))])
         return F.normalize(vector_ND, dim=1) if normalise else vector_ND
 
-    def _rows(self, rows: list[Ids]) -> list[Any]:
-        return [joined([row], self.inputs) for row in rows] if isinstance(self.inputs, Wires) else rows
-
     @torch.inference_mode()
     def _read(self, rows: list[Ids]) -> Tensor:
         if self.pooling == "thought":
@@ -89,11 +86,11 @@ class Embedder:
             vector_BD: Tensor = thinking.sentence_vectors(batch)
             return vector_BD.float().cpu()
         with listen(self._contextual):  # to nothing else, so that the fused kernels serve
-            read = read_rows(self.model, self.inputs, self._rows(rows))
+            joined = [self.reads.joined([row]) for row in rows]
+            read = read_rows(self.model, self.inputs, joined)
             contextual_BTD = torch.cat(self._contextual.heard or [], dim=1).float().cpu()
         if self.pooling == "first":
-            read_by = self.inputs.input if isinstance(self.inputs, Wires) else self.inputs
-            forwards = isinstance(read_by, RunningTextInput | PromptInput) or says_words(self.model)
+            forwards = isinstance(self.reads, RunningTextInput | PromptInput) or says_words(self.model)
             if not read.before or forwards:
                 raise SettingError(
                     "--pooling first is the vector of [CLS], which reads the whole text; this model has none: use mean"
@@ -103,3 +100,10 @@ class Embedder:
         length_B1 = torch.tensor([len(row) + marks for row in rows]).unsqueeze(1)
         real_BT = torch.arange(contextual_BTD.shape[1]) < length_B1
         return (contextual_BTD * real_BT.unsqueeze(-1)).sum(1) / length_B1
+
+
+def embedder_of(run: Run, pooling: Pooling | None = None) -> Embedder:
+    """What makes vectors of texts with the model of a run."""
+    if not isinstance(run.model, HasTokenVectors):
+        raise RunError(f"{run.folder} is of kind {run.recipe.model.kind}, which has no vectors for what it reads")
+    return Embedder(run.model, run.inputs, pooling=pooling, context=context_of(run))
