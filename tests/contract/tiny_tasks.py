@@ -123,7 +123,7 @@ CLASSIFIER = '{}\n[input]\n{}\nlongest = 17\n[model]\nkind = "{}"\n{}'
 LABELLED_DATA = f'[data]\nkind = "labelled"\n{FILES.format("tsv")}'
 QUESTIONS_RECIPE = (
     f'[data]\nkind = "questions"\n{FILES.format("jsonl")}\n'
-    '[input]\n{}\nlongest = 17\nlongest_question = 5\nstride = 7\nanswer = 3\n[model]\nkind = "{}"\n'
+    '[input]\n{}\nlongest = 17\nlongest_question = 5\nstride = 7\n[output]\nlongest_answer = 3\n[model]\nkind = "{}"\n'
     f"{SMALL_BERT}\ncontext = 17"
 )
 

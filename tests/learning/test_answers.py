@@ -40,7 +40,8 @@ def test_answers_are_found_in_windows_of_long_contexts(tmp_path: Path) -> None:
     data = {"kind": "questions", "train": write(tmp_path / "a.jsonl", 800, 1)}
     plain: dict[str, dict[str, Any]] = {
         "data": {**data, "valid": write(tmp_path / "b.jsonl", 100, 2)},
-        "input": {"tokenizer": "words", "longest": 20, "stride": 8, "longest_question": 2, "answer": 3},
+        "input": {"tokenizer": "words", "longest": 20, "stride": 8, "longest_question": 2},
+        "output": {"longest_answer": 3},
         "model": {"kind": "bert", "width": 64, "heads": 2, "context": 20, "dropout": 0.0, "head_dropout": 0.0},
         "training": {"steps": 200, "tokens": 1024, "rate": 0.002, "schedule": "linear", "warmup": 20, "device": "cpu"},
     }

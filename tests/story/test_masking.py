@@ -26,7 +26,8 @@ TRAINING = {"tokens": 512, "schedule": "cosine", "rate": 0.01, "warmup": 20, "de
 def plain(folder: Path, **changes: Any) -> dict[str, Any]:
     sections: dict[str, Any] = {
         "data": {"kind": "text", "train": str(folder / "animals.txt"), "valid": "20%", "documents": "paragraphs"},
-        "input": {"tokenizer": "words", "vocabulary": 60, "longest": 16, "share": 0.25},
+        "input": {"tokenizer": "words", "vocabulary": 60, "longest": 16},
+        "output": {"masking_rate": 0.25},
         "model": MODEL,
         "objective": {"kind": "masked-token"},
         "training": {"steps": 300, **TRAINING},
@@ -236,10 +237,11 @@ def test_settings_that_cannot_be_learnt_from_are_refused(
     assert sentence in str(refused.value)
 
 
-@pytest.mark.parametrize("masked", ["tokens", "words"])
-def test_a_roberta_learns_without_next_sentences(home: Path, tmp_path: Path, masked: str) -> None:
+@pytest.mark.parametrize("masking", ["tokens", "whole-words"])
+def test_a_roberta_learns_without_next_sentences(home: Path, tmp_path: Path, masking: str) -> None:
     changes: dict[str, Any] = {
-        "input": {"rows": "full-sentences", "masked": masked},
+        "input": {"rows": "full-sentences"},
+        "output": {"masking": masking},
         "model": {"kind": "roberta"},
         "training": {"steps": 3},
     }
