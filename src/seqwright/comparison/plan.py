@@ -8,6 +8,7 @@ from seqwright.comparison.settings import Budget, ComparisonSettings, RowSetting
 from seqwright.devices import cores
 from seqwright.errors import RunError, SettingError, UserError
 from seqwright.inputs.source_text import SourceTextSettings
+from seqwright.inputs.tokenizers import TokenizerSettings
 from seqwright.kinds import TASKS
 from seqwright.recipe import Recipe, flattened, recipe_from, validated, with_base, with_weights
 from seqwright.run_folders import changed_settings, resolved_of
@@ -17,6 +18,11 @@ from seqwright.training.checkpoint import steps_on_disk
 def rewrites(recipe: Recipe) -> bool:
     """Whether a text becomes another one: only then can several runs decode together, and alignments be drawn."""
     return isinstance(recipe.input, SourceTextSettings)
+
+
+def lowercases(recipe: Recipe) -> bool:
+    """Whether texts lose their capital letters, and so are scored without them."""
+    return isinstance(recipe.input, TokenizerSettings) and recipe.input.lowercase
 
 
 class Trial(NamedTuple):
@@ -149,7 +155,7 @@ def _refuse_unlike(rows: tuple[ComparisonRow, ...], where: Path) -> None:
         ours = all(trial.trained for each in (first, row) for trial in each.trials)  # other runs: by the sha256
         one, other = ({"data": each.recipe.data.model_dump(mode="json")} for each in (first, row))
         names = sorted(flattened(one).keys() | flattened(other).keys()) if ours else []
-        lowercase = {str(each.recipe.input.model_dump().get("lowercase")) for each in (first, row)}
+        lowercase = {lowercases(each.recipe) for each in (first, row)}
         unlike = [name for name in names if flattened(one).get(name) != flattened(other).get(name)]
         unlike += ["input.lowercase"] if len(lowercase) > 1 else []
         if unlike:
