@@ -58,7 +58,7 @@ class Pretrained(NamedTuple):
     @property
     def task(self) -> str:
         """What the model is for: what is read × what is predicted."""
-        return task_between(*self.head.parts(self.labels))
+        return self.head.task(self.labels)
 
     def recipe(self, name: str) -> dict[str, Any]:
         """A recipe in plain values; `name` is that of the file or folder."""
@@ -82,13 +82,12 @@ class Head(ABC):
     rows: tuple[TensorRow, ...] = ()
     copies: Mapping[str, str] = field(default_factory=dict)
     model: ClassVar[str]  # what the lineage calls a body with this head
+    reads: ClassVar[type]  # the classes of what a run with it reads and predicts
+    predicts: ClassVar[type]
+    labelled: ClassVar[bool] = False  # whether it tells classes apart
     causal: ClassVar[bool] = False  # whether a text is continued
     drops: ClassVar[bool] = True  # whether it has a dropout of its own
     reads_pairs: ClassVar[bool] = False  # whether what is read may be two texts
-
-    @abstractmethod
-    def parts(self, labels: list[str]) -> tuple[type, type]:
-        """The classes of what a run with it reads and predicts."""
 
     @abstractmethod
     def input_settings(self, found: Pretrained) -> dict[str, Any]:
@@ -98,13 +97,17 @@ class Head(ABC):
     def inputs(self, found: Pretrained, settings: Any) -> Any:
         """What a run has to turn texts into tokens; how many training texts had each label is not known."""
 
+    def task(self, labels: list[str]) -> str:
+        """What a model with it is for."""
+        return task_between(self.reads, self.predicts)
+
     def architecture(self, settings: Mapping[str, Any]) -> str:
         """What a model of ours is called there."""
         return self.architectures[0]
 
     def labels(self, config: Mapping[str, Any], tensors: Mapping[str, Tensor], where: Path) -> list[str]:
         """The names of the classes, where it tells classes apart."""
-        return []
+        return label_names(config, tensors, self.rows, where) if self.labelled else []
 
     def settings(self, tensors: Mapping[str, Tensor]) -> dict[str, Any]:
         """Settings of the model that only the tensors tell."""
@@ -116,7 +119,7 @@ class Head(ABC):
 
     def label_config(self, output: Any) -> dict[str, Any]:
         """What config.json says of the labels."""
-        return {}
+        return _numbered(output.counts) if self.labelled else {}
 
     def scaled(self, tensors: Mapping[str, Tensor], output: Any) -> Mapping[str, Tensor]:
         """Our tensors so that the model predicts there what it predicts here."""
@@ -126,11 +129,7 @@ class Head(ABC):
 class CausalLM(Head):
     """The next token, by the matrix of the tokens' vectors."""
 
-    model, causal, drops = "GPT", True, False
-
-    def parts(self, labels: list[str]) -> tuple[type, type]:
-        """Running text, and what follows each token."""
-        return RunningTextInput, NextTokenOutput
+    model, reads, predicts, causal, drops = "GPT", RunningTextInput, NextTokenOutput, True, False
 
     def input_settings(self, found: Pretrained) -> dict[str, Any]:
         """A text begins with the end of the one before, as in GPT-2, or with a token of its own."""
@@ -147,11 +146,7 @@ class CausalLM(Head):
 class MaskedLM(Head):
     """The token behind a mask, and of BERT whether the second text follows; a bare body is one without all that."""
 
-    model, drops = "MaskedBert", False
-
-    def parts(self, labels: list[str]) -> tuple[type, type]:
-        """Sentences, some of whose tokens are masked."""
-        return SentencesInput, MaskedOutput
+    model, reads, predicts, drops = "MaskedBert", SentencesInput, MaskedOutput, False
 
     def input_settings(self, found: Pretrained) -> dict[str, Any]:
         """Pairs of sentences where the model also predicts whether the second follows."""
@@ -183,11 +178,11 @@ class MaskedLM(Head):
 class SequenceClassification(Head):
     """A label for one text or two; with one output a number."""
 
-    model, reads_pairs = "pooled_model", True
+    model, reads, labelled, reads_pairs = "pooled_model", TextInput, True, True
 
-    def parts(self, labels: list[str]) -> tuple[type, type]:
-        """A text, and its label or value."""
-        return TextInput, LabelOutput if labels else NumberOutput
+    def task(self, labels: list[str]) -> str:
+        """Regression where there are no labels."""
+        return task_between(self.reads, LabelOutput if labels else NumberOutput)
 
     def input_settings(self, found: Pretrained) -> dict[str, Any]:
         """As much as the model reads beside the tokens around and between the texts."""
@@ -202,7 +197,7 @@ class SequenceClassification(Head):
 
     def labels(self, config: Mapping[str, Any], tensors: Mapping[str, Tensor], where: Path) -> list[str]:
         """None of a regression."""
-        names = label_names(config, tensors, self.rows, where)
+        names = super().labels(config, tensors, where)
         return [] if len(names) == 1 or config.get("problem_type") == REGRESSION else names
 
     def reads_pooler(self, pooler: str, tensors: Mapping[str, Tensor]) -> bool:
@@ -211,9 +206,8 @@ class SequenceClassification(Head):
 
     def label_config(self, output: Any) -> dict[str, Any]:
         """A regression has one label without a name."""
-        if isinstance(output, NumberOutput):
-            return {**_numbered(["LABEL_0"]), "problem_type": REGRESSION}
-        return _numbered(output.labels)
+        regression = {**_numbered(["LABEL_0"]), "problem_type": REGRESSION}
+        return regression if isinstance(output, NumberOutput) else super().label_config(output)
 
     def scaled(self, tensors: Mapping[str, Tensor], output: Any) -> Mapping[str, Tensor]:
         """Here a number is predicted as its distance from the mean in deviations, there as it is."""
@@ -226,11 +220,7 @@ class SequenceClassification(Head):
 class TokenClassification(Head):
     """A tag for each word."""
 
-    model = "token_model"
-
-    def parts(self, labels: list[str]) -> tuple[type, type]:
-        """Words and their tags."""
-        return WordsInput, TagsOutput
+    model, reads, predicts, labelled = "token_model", WordsInput, TagsOutput, True
 
     def input_settings(self, found: Pretrained) -> dict[str, Any]:
         """As much as the model reads beside the tokens around a sentence."""
@@ -241,23 +231,11 @@ class TokenClassification(Head):
         read = WordsInput(found.tokenizer, settings.longest, settings.pre_tokenizer, begins=True)
         return Wires(read, TagsOutput(dict.fromkeys(found.labels, 0)))
 
-    def labels(self, config: Mapping[str, Any], tensors: Mapping[str, Tensor], where: Path) -> list[str]:
-        """The tags."""
-        return label_names(config, tensors, self.rows, where)
-
-    def label_config(self, output: Any) -> dict[str, Any]:
-        """The tags."""
-        return _numbered(output.tags)
-
 
 class QuestionAnswering(Head):
     """Where the answer to a question begins and stops in a context."""
 
-    model = "span_model"
-
-    def parts(self, labels: list[str]) -> tuple[type, type]:
-        """A question with its context, and a span of that."""
-        return QuestionInput, SpanOutput
+    model, reads, predicts = "span_model", QuestionInput, SpanOutput
 
     def input_settings(self, found: Pretrained) -> dict[str, Any]:
         """The usual windows of a context, or smaller ones where the model reads less."""
