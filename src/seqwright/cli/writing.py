@@ -142,7 +142,7 @@ class DescribedInput:
 
     def example_fields(self, example: str) -> dict[str, Any]:
         """The thing."""
-        return {"input": example}
+        return {"given": example}
 
 
 # ---------------------------------------------------------------------------------------------------- language models
