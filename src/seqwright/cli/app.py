@@ -124,8 +124,8 @@ def check(recipe: RecipeName, overrides: Overrides = None) -> None:
     check_recipe(recipe, overrides or [])
 
 
-@app.command(cls=Verb)
-def train(
+@app.command("train", cls=Verb)
+def train_run(
     recipe: RecipeName,
     overrides: Overrides = None,
     run: Annotated[Path | None, typer.Option(metavar="FOLDER", help="The run folder.  [default: runs/NAME]")] = None,
