@@ -73,7 +73,7 @@ def test_several_with_scores_are_the_best_of_a_beam(say) -> None:
 
 def test_json_says_what_was_given(say) -> None:
     (found,) = map(json.loads, say("describe", "runs/mine", "French", "--json").splitlines())
-    assert (found["given"], found["text"], found["rank"], found["finished"]) == ("French", "bonjour", 1, True)
+    assert (found["input"], found["text"], found["rank"], found["finished"]) == ("French", "bonjour", 1, True)
 
 
 def test_drawing_must_be_asked_for(say) -> None:
