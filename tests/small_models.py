@@ -174,7 +174,7 @@ SMALL: dict[str, Small] = {
     ),
     "MoELSTM": Small(*LANGUAGE, {"width": 7, "experts": 3, "experts_per_token": 2, "expert_width": 5, "dropout": 0.1}),
     "GPT": Small(*LANGUAGE, {"width": 8, "heads": 2, "layers": 3, "context": 19, "feed_forward": 32, "dropout": 0.1}),
-    "VectorToSequence": Small(
+    "vector_to_sequence": Small(
         {"inputs": 5, "vocabulary": V},
         some_described,
         {"width": 7, "dropout": 0.1},
@@ -192,18 +192,18 @@ SMALL: dict[str, Small] = {
         {"width": 5, "dropout": 0.1},
         {"rnn": {"output_layer": "recurrent", "dropout": 0.0}, "lstm": {"output_layer": "recurrent"}},
     ),
-    "ByteNet": Small(
+    "bytenet": Small(
         *TRANSLATION, {"channels": 5, "encoder_sets": 1, "decoder_sets": 2, "dilations": (1, 2), "dropout": 0.1}
     ),
-    "ConvS2S": Small(*TRANSLATION, DEEP | {"encoder_layers": 2, "decoder_layers": 3, "kernel": 3, "context": 5}),
-    "ContextRNN": Small(*TRANSLATION, RECURRENT),
-    "Seq2Seq": Small(*TRANSLATION, RECURRENT),
-    "Bahdanau": Small(*TRANSLATION, RECURRENT | {"width": 8}),
-    "Luong": Small(*TRANSLATION, RECURRENT | {"width": 8, "query_key_value": True, "heads": 2}),
-    "GNMT": Small(*TRANSLATION, DEEP | {"encoder_layers": 4, "decoder_layers": 4}),
-    "DeepAtt": Small(*TRANSLATION, DEEP | {"encoder_layers": 3, "decoder_layers": 3}),
-    "Transformer": Small(*TRANSLATION, TWO_SIDES),
-    "MoETransformer": Small(*TRANSLATION, TWO_SIDES | {"experts": 3, "experts_per_token": 2}),
+    "convs2s": Small(*TRANSLATION, DEEP | {"encoder_layers": 2, "decoder_layers": 3, "kernel": 3, "context": 5}),
+    "context_rnn": Small(*TRANSLATION, RECURRENT),
+    "seq2seq": Small(*TRANSLATION, RECURRENT),
+    "bahdanau": Small(*TRANSLATION, RECURRENT | {"width": 8}),
+    "luong": Small(*TRANSLATION, RECURRENT | {"width": 8, "query_key_value": True, "heads": 2}),
+    "gnmt": Small(*TRANSLATION, DEEP | {"encoder_layers": 4, "decoder_layers": 4}),
+    "deep_att": Small(*TRANSLATION, DEEP | {"encoder_layers": 3, "decoder_layers": 3}),
+    "transformer": Small(*TRANSLATION, TWO_SIDES),
+    "moe_transformer": Small(*TRANSLATION, TWO_SIDES | {"experts": 3, "experts_per_token": 2}),
     "MaskedBert": Small({"vocabulary": V}, masked_sentences, BERT),
     "pooled_model RecurrentClassifierSettings": Small(
         CLASSES,

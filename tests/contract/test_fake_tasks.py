@@ -18,6 +18,8 @@ from torch import Tensor, nn
 from seqwright.batches import Batch, Batches, Place
 from seqwright.batches.packed import PackedBatches
 from seqwright.inputs import Given, Input, Room
+from seqwright.models.encoder_decoder import EncoderDecoder
+from seqwright.models.heads import Headed
 from seqwright.models.rnn_lm import RecurrentLM, RecurrentLMSettings
 from seqwright.objectives.distilled_labels import DistilledLabels, DistilledLabelsSettings
 from seqwright.objectives.labels import Labels
@@ -32,15 +34,7 @@ from tests.contract.fake_tasks.bpe_dropout_translation import Pieces, Translatio
 from tests.contract.fake_tasks.captions import Caption, Patches
 from tests.contract.fake_tasks.joint_ctc import JointCTC, Transcript, joint_model
 from tests.contract.fake_tasks.labels import Label, Letters, Member, ensemble, taught
-from tests.contract.fake_tasks.models import (
-    Decoder,
-    EncoderDecoder,
-    Headed,
-    PooledHead,
-    TokenHead,
-    frame_body,
-    token_body,
-)
+from tests.contract.fake_tasks.models import Decoder, PooledHead, TokenHead, frame_body, token_body
 from tests.contract.fake_tasks.multi_crop import Crops, FeatureVector, FollowedByTeacher
 from tests.contract.fake_tasks.parts import BEGIN, END, Example, Frames, Words
 from tests.contract.fake_tasks.preferences import DPO, Preference, Prompts

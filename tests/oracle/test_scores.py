@@ -18,7 +18,6 @@ from seqwright.layers.alignment import (
     PredictiveWindow,
     QueryKeyValue,
     Whole,
-    last_weight,
 )
 from seqwright.layers.scores import AdditiveScore, BilinearScore, DotScore, MLPScore, Score, TanhScore, score_named
 from seqwright.layers.taps import listen
@@ -199,15 +198,6 @@ def test_a_predictive_window_is_a_gaussian_around_the_place_it_chose() -> None:
             close(weight_BHTS[b, 0, t], weights, by=1e-6)
             places.append(p)
     assert len(set(places)) == B * T
-
-
-def test_the_last_weight_is_that_of_the_last_real_word() -> None:
-    weight_BHTS, before_BS = some(B, 2, T, S).softmax(-1), some(B, S).softmax(-1)
-    found_BS = last_weight(weight_BHTS, before_BS, torch.tensor([4, 0, 2]))
-    close(found_BS[0], weight_BHTS[0, :, 3].mean(0))
-    close(found_BS[1], before_BS[1])
-    close(found_BS[2], weight_BHTS[2, :, 1].mean(0))
-    close(last_weight(weight_BHTS, before_BS, None), weight_BHTS[:, :, -1].mean(1))
 
 
 def test_heads_must_share_the_width() -> None:

@@ -15,6 +15,7 @@ from seqwright.layers.attention import Allowed, Attention, Causal, KeysValues, n
 from seqwright.layers.blocks import ITSELF, Block, GELUFeedForward, PreNorm
 from seqwright.layers.dropout import Dropout
 from seqwright.layers.embeddings import TokenVectors, token_log_probability, token_logits
+from seqwright.layers.positions import LearntPositions, next_positions
 from seqwright.layers.taps import Tap
 from seqwright.models.heads import Last
 from seqwright.settings import ModelSettings
@@ -76,10 +77,10 @@ class GPTSettings(ModelSettings):
 
 
 class GPTState(NamedTuple):
-    """What was read so far, as keys and values of each block, and which of it is no padding."""
+    """What was read so far, as keys and values of each block, and where it stands in its text, -1 at padding."""
 
     past: tuple[KeysValues | None, ...]
-    past_real_BC: Tensor
+    position_BC: Tensor
 
 
 class GPT(nn.Module):
@@ -98,7 +99,7 @@ class GPT(nn.Module):
         self.settings, self.context = settings, settings.context
         self.width = width = settings.width
         self.tokens = nn.Embedding(vocabulary, width)
-        self.positions = nn.Embedding(settings.context, width)
+        self.positions = LearntPositions(settings.context, width=width)
         self.dropout = Dropout(settings.dropout)
         self.blocks = nn.ModuleList(
             Block(
@@ -127,24 +128,25 @@ class GPT(nn.Module):
         Where `document_BT` numbers the documents that share a row, none reads another and each begins at position 0.
         """
         time = tokens_BT.shape[1]
-        position_T = torch.arange(time, device=tokens_BT.device)
+        position_1T = torch.arange(time, device=tokens_BT.device).unsqueeze(0)
         if document_BT is None:
-            return self.run_blocks(tokens_BT, position_T, Causal(), (None,) * len(self.blocks))[0]
+            return self.run_blocks(tokens_BT, position_1T, Causal(), (None,) * len(self.blocks))[0]
         begins_BT = torch.ones_like(tokens_BT, dtype=torch.bool)
         begins_BT[:, 1:] = document_BT[:, 1:] != document_BT[:, :-1]
-        first_BT = torch.where(begins_BT, position_T, 0).cummax(1).values
+        first_BT = torch.where(begins_BT, position_1T, 0).cummax(1).values
         allowed_BTT = (first_BT.unsqueeze(2) == first_BT.unsqueeze(1)) & not_later(time, time, tokens_BT.device)
-        return self.run_blocks(tokens_BT, position_T - first_BT, allowed_BTT, (None,) * len(self.blocks))[0]
+        return self.run_blocks(tokens_BT, position_1T - first_BT, allowed_BTT, (None,) * len(self.blocks))[0]
 
     def run_blocks(
-        self, tokens_BT: Tensor, position_BT: Tensor, allowed: Allowed, past: tuple[KeysValues | None, ...]
+        self, tokens_BT: Tensor, position_BC: Tensor, allowed: Allowed, past: tuple[KeysValues | None, ...]
     ) -> tuple[Tensor, tuple[KeysValues, ...]]:
         """Through all blocks: the last one's vectors, normalised, and what later tokens will read."""
-        assert tokens_BT.shape[1] <= self.settings.context, f"{tokens_BT.shape[1]} tokens at once are too many"
-        x_BTD = self.dropout(self.tokens(tokens_BT) + self.positions(position_BT))
+        time = tokens_BT.shape[1]
+        assert time <= self.settings.context, f"{time} tokens at once are too many"
+        x_BTD = self.dropout(self.tokens(tokens_BT) + self.positions(position_BC[:, position_BC.shape[1] - time :]))
         now: list[KeysValues] = []
         for block, before in zip(self.blocks, past, strict=True):
-            x_BTD, after = block(x_BTD, allowed, before)
+            x_BTD, after = block(x_BTD, allowed, before, position_BC)
             now.append(after)
         return self.contextual(self.norm(x_BTD)), tuple(now)
 
@@ -179,16 +181,15 @@ class GPT(nn.Module):
 
     def start(self, batch: Text) -> GPTState:
         """Nothing read yet."""
-        return GPTState((None,) * len(self.blocks), batch.real_BT[:, :0])
+        return GPTState((None,) * len(self.blocks), batch.input_BT[:, :0])
 
     def read(self, tokens_BT: Tensor, real_BT: Tensor, state: GPTState) -> tuple[Tensor, GPTState]:
         """Read tokens; the logits at t are for the token after t. Rows may hold padding anywhere."""
-        position_BT = (state.past_real_BC.sum(1, keepdim=True) + real_BT.cumsum(1) - 1).clamp_min_(0)
-        past_real_BC = torch.cat((state.past_real_BC, real_BT), dim=1)
-        order_TC = not_later(real_BT.shape[1], past_real_BC.shape[1], tokens_BT.device)
-        allowed_BTC = past_real_BC.unsqueeze(1) & order_TC
-        h_BTD, past = self.run_blocks(tokens_BT, position_BT, allowed_BTC, state.past)
-        return self.logits(h_BTD), GPTState(past, past_real_BC)
+        position_BC = torch.cat((state.position_BC, next_positions(state.position_BC, real_BT)), dim=1)
+        order_TC = not_later(real_BT.shape[1], position_BC.shape[1], tokens_BT.device)
+        allowed_BTC = (position_BC >= 0).unsqueeze(1) & order_TC
+        h_BTD, past = self.run_blocks(tokens_BT, position_BC, allowed_BTC, state.past)
+        return self.logits(h_BTD), GPTState(past, position_BC)
 
     def step(self, tokens_B: Tensor, state: GPTState) -> tuple[Tensor, GPTState]:
         """`read` of one token in each row."""

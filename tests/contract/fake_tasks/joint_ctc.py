@@ -8,8 +8,9 @@ from typing import Any
 from torch import Tensor, nn
 from torch.nn import functional as F
 
+from seqwright.models.encoder_decoder import EncoderDecoder
 from seqwright.objectives.objective import Loss, Objective, Part
-from tests.contract.fake_tasks.models import Decoder, EncoderDecoder, TokenHead, frame_body
+from tests.contract.fake_tasks.models import Decoder, TokenHead, frame_body
 from tests.contract.fake_tasks.parts import Written, WrittenText
 
 

@@ -13,9 +13,10 @@ from torch import Tensor, nn
 
 from seqwright.batches import Column, Rows
 from seqwright.inputs import Examples, Stacked
+from seqwright.models.heads import Headed
 from seqwright.objectives.objective import Loss, Objective, Part
 from seqwright.outputs import Targets
-from tests.contract.fake_tasks.models import Head, Headed, frame_body
+from tests.contract.fake_tasks.models import Head, frame_body
 from tests.contract.fake_tasks.parts import Example, Frames, Nested, RowBatch, RowOutput
 
 HORIZON, COVARIATES, QUANTILES = 2, 3, (0.1, 0.5, 0.9)  # settings of the data: both sides know them

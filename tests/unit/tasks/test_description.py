@@ -15,7 +15,7 @@ from seqwright.data.numbers import Numbers, NumbersSettings
 from seqwright.decoding.settings import DecodingSettings
 from seqwright.errors import DataError
 from seqwright.inputs.vector_text import VectorText, VectorTextSettings
-from seqwright.models.vector_to_sequence import VectorToSequence, VectorToSequenceSettings
+from seqwright.models.vector_to_sequence import VectorToSequenceSettings, vector_to_sequence
 from seqwright.recipe import Recipe
 from seqwright.tasks.describer import Describer
 from seqwright.tasks.description import DescriptionTask
@@ -188,7 +188,7 @@ def test_scores_of_numbers_are_told_by_their_length() -> None:
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("seqwright.tasks.description.Describer", Knowing)
-        model = VectorToSequence(VectorToSequenceSettings(kind="gru", width=4), **inputs.sizes())
+        model = vector_to_sequence(VectorToSequenceSettings(kind="gru", width=4), **inputs.sizes())
         found = TASK.evaluated(recipe, data, inputs, model, "test", DecodingSettings())
     two = sum(len(given) == 2 for given in lookup)
     assert found.groups == {"2 digits": (two, two), "3 digits": (0, 30 - two)}

@@ -13,7 +13,7 @@ from seqwright.models.headed import RecurrentClassifierSettings, pooled_model
 from seqwright.models.mlp_lm import MLPLM, MLPLMSettings
 from seqwright.models.ngram import Ngram, NgramSettings
 from seqwright.models.rnn_lm import RecurrentLM, RecurrentLMSettings
-from seqwright.models.transformer import Transformer, TransformerSettings
+from seqwright.models.transformer import TransformerSettings, transformer
 from seqwright.tasks.vectors import WordVectors, cosine
 from tests.small_texts import wires_of
 from tests.wires import classifier_wires
@@ -47,13 +47,13 @@ def mlp() -> Reader:
     return Reader(MLPLM(MLPLMSettings(window=3, embedding=7, width=11), **inputs.sizes()), inputs, False)
 
 
-def transformer(*, shared: bool = True) -> Reader:
+def translator(*, shared: bool = True) -> Reader:
     inputs = wires_of([(text, text.upper()) for text in CORPUS], tokenizer="words", shared=shared)
     settings = TransformerSettings(
         width=8, heads=2, encoder_layers=2, decoder_layers=1, feed_forward=13, dropout=0.1, block="pre-norm"
     )
     sizes: dict[str, Any] = inputs.sizes()
-    return Reader(Transformer(settings, **sizes), inputs, sees_what_follows=True)
+    return Reader(transformer(settings, **sizes), inputs, sees_what_follows=True)
 
 
 def classifier() -> Reader:
@@ -66,7 +66,7 @@ READERS = {
     "rnn": recurrent("rnn"),
     "lstm": recurrent("lstm"),
     "mlp": mlp,
-    "transformer": transformer,
+    "transformer": translator,
     "classifier": classifier,
 }
 
@@ -117,10 +117,10 @@ def test_in_context_a_word_is_the_state_after_reading_as_far_as_it(kind: str) ->
 
 @torch.no_grad()
 def test_in_context_a_source_word_is_what_the_encoder_says_there() -> None:
-    found = made(transformer)
+    found = made(translator)
     tokens = [*found.inputs.tokenizer.encode([MONEY])[0].tolist(), 3]
     source_1S = torch.tensor([tokens])
-    memory_1SD = found.model.eval().encode(source_1S, torch.ones_like(source_1S, dtype=torch.bool))
+    memory_1SD = found.model.eval().body(source_1S, torch.ones_like(source_1S, dtype=torch.bool))
     vectors = words_of(found)
     other, money = vectors.occurrences("bank", ["a bank", MONEY])  # a shorter row, so that there is padding
     assert (other.text, money.text) == (0, 1)
@@ -180,7 +180,7 @@ def test_an_unknown_word_is_refused_with_the_nearest_known_one() -> None:
 
 
 def test_a_translation_with_two_vocabularies_has_two_sides() -> None:
-    found = made(lambda: transformer(shared=False))
+    found = made(lambda: translator(shared=False))
     with pytest.raises(SettingError, match="vectors of source and of target; choose with --side"):
         words_of(found)
     with pytest.raises(SettingError, match=r"there is no --side 'targte'\. Did you mean 'target'"):
@@ -188,14 +188,14 @@ def test_a_translation_with_two_vocabularies_has_two_sides() -> None:
     source, target = words_of(found, side="source"), words_of(found, side="target")
     assert ("▁bank" in source.spellings, "▁BANK" in source.spellings) == (True, False)
     assert ("▁bank" in target.spellings, "▁BANK" in target.spellings) == (False, True)
-    assert torch.equal(source.embedding_VD, found.model.source_embedding.tokens.weight)
-    assert torch.equal(target.embedding_VD, found.model.target_embedding.tokens.weight)
+    assert torch.equal(source.embedding_VD, found.model.body.embedding.tokens.weight)
+    assert torch.equal(target.embedding_VD, found.model.decoder.embedding.tokens.weight)
     with pytest.raises(SettingError, match="choose --side source"):
         target.occurrences("BANK", ["THE BANK"])
 
 
 def test_where_both_sides_share_their_vectors_none_need_be_chosen() -> None:
-    found = made(transformer)
+    found = made(translator)
     assert torch.equal(words_of(found).embedding_VD, words_of(found, side="target").embedding_VD)
 
 
