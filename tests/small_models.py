@@ -156,14 +156,16 @@ class Small(NamedTuple):
 
 
 LANGUAGE = ({"vocabulary": V}, some_texts)
+MLP = {"window": 3, "embedding": 5, "width": 7, "direct": True, "dropout": 0.1}
+EXPERTS = {"width": 7, "experts": 3, "experts_per_token": 2, "expert_width": 5, "dropout": 0.1}
 TRANSLATION = (PAIR_SIZES, some_pairs)
 FORECAST = ({"channels": 2, "horizon": 3, "history": 7}, some_windows)
 CLASSES = {"vocabulary": V, "classes": C}
 # By the name of the model's class; where that is a head, by its settings too.
 SMALL: dict[str, Small] = {
     "Ngram": Small({"vocabulary": V}, longer_texts, {"order": 4}),
-    "MLPLM": Small(*LANGUAGE, {"window": 3, "embedding": 5, "width": 7, "direct": True, "dropout": 0.1}),
-    "RecurrentLM": Small(
+    "language_model MLPLMSettings": Small(*LANGUAGE, MLP),
+    "language_model RecurrentLMSettings": Small(
         *LANGUAGE,
         {"width": 7, "layers": 2, "dropout": 0.1},
         {
@@ -172,8 +174,8 @@ SMALL: dict[str, Small] = {
             "lstm": {"embedding": 5},
         },
     ),
-    "MoELSTM": Small(*LANGUAGE, {"width": 7, "experts": 3, "experts_per_token": 2, "expert_width": 5, "dropout": 0.1}),
-    "GPT": Small(*LANGUAGE, {"width": 8, "heads": 2, "layers": 3, "context": 19, "feed_forward": 32, "dropout": 0.1}),
+    "language_model MoELSTMSettings": Small(*LANGUAGE, EXPERTS),
+    "language_model GPTSettings": Small(*LANGUAGE, OVER_A_MODEL | {"layers": 3, "heads": 2, "context": 19}),
     "vector_to_sequence": Small(
         {"inputs": 5, "vocabulary": V},
         some_described,

@@ -20,6 +20,7 @@ from seqwright.batches.packed import PackedBatches
 from seqwright.inputs import Given, Input, Room
 from seqwright.models.encoder_decoder import EncoderDecoder
 from seqwright.models.heads import Headed
+from seqwright.models.language_model import LanguageModel
 from seqwright.models.rnn_lm import RecurrentLM, RecurrentLMSettings
 from seqwright.objectives.distilled_labels import DistilledLabels, DistilledLabelsSettings
 from seqwright.objectives.labels import Labels
@@ -58,7 +59,7 @@ class FakeTask(NamedTuple):
 
 
 def language_model(tokens: int) -> nn.Module:
-    return RecurrentLM(RecurrentLMSettings(kind="gru", width=5, dropout=0.0), vocabulary=tokens)
+    return LanguageModel(RecurrentLM(RecurrentLMSettings(kind="gru", width=5, dropout=0.0), vocabulary=tokens))
 
 
 def translator(tokens: int, vocabulary: int) -> nn.Module:

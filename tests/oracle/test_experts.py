@@ -291,8 +291,8 @@ def test_every_so_many_blocks_one_has_experts(every: int, wanted: str) -> None:
 @torch.no_grad()
 def test_the_language_model_is_lstm_experts_lstm_each_added_to_what_it_read() -> None:
     model, batch = small("moe-lstm", "language-modeling").eval(), example("moe-lstm", "language-modeling")
-    networks = []
-    for part in (model.below, model.above):
+    body, networks = model.body, []
+    for part in (body.below, body.above):
         network: Any = nn.LSTM(7, 7, batch_first=True)
         (weights,) = (module for module in part.modules() if isinstance(module, Weights))
         assert weights.input_GE is not None
@@ -303,11 +303,11 @@ def test_the_language_model_is_lstm_experts_lstm_each_added_to_what_it_read() ->
         networks.append(network)
     found_BTV, _ = model(batch)
     for row, length in enumerate(batch.real_BT.sum(1).tolist()):
-        x_1TD = model.embedding.weight[batch.input_BT[row, :length]].unsqueeze(0) * math.sqrt(7)
+        x_1TD = body.embedding.weight[batch.input_BT[row, :length]].unsqueeze(0) * math.sqrt(7)
         x_1TD = x_1TD + networks[0](x_1TD)[0]
-        x_1TD = x_1TD + 1 / (1 + torch.exp(-model.experts(x_1TD)))
+        x_1TD = x_1TD + 1 / (1 + torch.exp(-body.experts(x_1TD)))
         x_1TD = x_1TD + networks[1](x_1TD)[0]
-        torch.testing.assert_close(found_BTV[row, :length], x_1TD[0] @ model.embedding.weight.T, rtol=0, atol=1e-4)
+        torch.testing.assert_close(found_BTV[row, :length], x_1TD[0] @ body.embedding.weight.T, rtol=0, atol=1e-4)
 
 
 @pytest.mark.parametrize("settings", [moe_lstm.MoELSTMSettings, moe_transformer.MoETransformerSettings])

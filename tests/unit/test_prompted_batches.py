@@ -14,6 +14,7 @@ from seqwright.errors import RunError, SettingError
 from seqwright.inputs import Given, Room
 from seqwright.inputs.prompt import PromptInput, PromptSettings
 from seqwright.models.gpt import GPT, GPTSettings
+from seqwright.models.language_model import LanguageModel
 from seqwright.objectives.answer import Answer, AnswerSettings
 from seqwright.outputs.answer import AnswerOutput
 from seqwright.tasks.wired import Wires
@@ -47,10 +48,10 @@ def test_a_vocabulary_whose_texts_begin_and_end_with_the_same_token_does() -> No
     assert batch.target_BT[batch.answer_BT].tolist() == [8, 3, 9, 10, 3]
 
 
-def model() -> GPT:
+def model() -> LanguageModel:
     torch.manual_seed(1)
     settings = GPTSettings(width=8, heads=2, layers=2, context=19, feed_forward=16, dropout=0.0)
-    return GPT(settings, vocabulary=13)
+    return LanguageModel(GPT(settings, vocabulary=13))
 
 
 @pytest.mark.parametrize("smoothing", [0.0, 0.1])
@@ -77,8 +78,8 @@ def test_what_should_follow_inside_a_text_changes_nothing() -> None:
         changed = batch.replace(target_BT=target_BT)
         loss, _ = objective(gpt, changed, None)
         loss.total(objective.counts(changed)).backward()
-        assert gpt.tokens.weight.grad is not None
-        return gpt.tokens.weight.grad.clone()
+        assert gpt.body.tokens.weight.grad is not None
+        return gpt.body.tokens.weight.grad.clone()
 
     elsewhere_BT = torch.where(batch.answer_BT, batch.target_BT, 11)
     inside_BT = torch.where(batch.answer_BT, 11, batch.target_BT)

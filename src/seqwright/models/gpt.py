@@ -10,11 +10,10 @@ import torch
 from pydantic import Field, PositiveInt, model_validator
 from torch import Tensor, nn
 
-from seqwright.batches.text import Text
 from seqwright.layers.attention import Allowed, Attention, Causal, KeysValues, not_later
 from seqwright.layers.blocks import ITSELF, Block, GELUFeedForward, PreNorm
 from seqwright.layers.dropout import Dropout
-from seqwright.layers.embeddings import TokenVectors, token_log_probability, token_logits
+from seqwright.layers.embeddings import TokenVectors, token_logits
 from seqwright.layers.positions import LearntPositions, next_positions
 from seqwright.layers.taps import Tap
 from seqwright.models.heads import Last
@@ -75,6 +74,10 @@ class GPTSettings(ModelSettings):
             raise ValueError(f"width {self.width} does not divide into {self.heads} heads")
         return self
 
+    def body(self, *, vocabulary: int) -> "GPT":
+        """The network."""
+        return GPT(self, vocabulary=vocabulary)
+
 
 class GPTState(NamedTuple):
     """What was read so far, as keys and values of each block, and where it stands in its text, -1 at padding."""
@@ -93,10 +96,12 @@ class GPT(nn.Module):
     """
 
     also_reads: ClassVar[tuple[str, ...]] = ("document_BT",)
+    carries: ClassVar[bool] = False
 
     def __init__(self, settings: GPTSettings, *, vocabulary: int) -> None:
         super().__init__()
-        self.settings, self.context = settings, settings.context
+        self.settings = settings
+        self.context: int | None = settings.context
         self.width = width = settings.width
         self.tokens = nn.Embedding(vocabulary, width)
         self.positions = LearntPositions(settings.context, width=width)
@@ -118,9 +123,9 @@ class GPT(nn.Module):
             if name.endswith(("attention.output.weight", "feed_forward.narrow.weight")):
                 nn.init.normal_(parameter, std=DEVIATION / (2 * settings.layers) ** 0.5)
 
-    def forward(self, batch: Text, carry: None = None) -> tuple[Tensor, None]:
-        """The logits of every next token."""
-        return self.logits(self.hidden(batch.input_BT, batch.real_BT, batch.document_BT)), carry
+    def forward(self, tokens_BT: Tensor, real_BT: Tensor | None = None, document_BT: Tensor | None = None) -> Tensor:
+        """`logits_BTV` of every next token."""
+        return self.logits(self.hidden(tokens_BT, real_BT, document_BT))
 
     def hidden(self, tokens_BT: Tensor, real_BT: Tensor | None = None, document_BT: Tensor | None = None) -> Tensor:
         """`h_BTD`: what the last block makes of each token. Padding stands on the right, where nobody reads it.
@@ -154,14 +159,6 @@ class GPT(nn.Module):
         """How well each token of the vocabulary fits after each vector."""
         return token_logits(h_BTD, self.tokens.weight)
 
-    def first_carry(self, batch: Text) -> None:
-        """Nothing flows from batch to batch."""
-
-    def log_probability(self, batch: Text, carry: None = None) -> tuple[Tensor, None]:
-        """`logp_BT` of every target token, 0 at padding."""
-        logits_BTV, _ = self(batch, None)
-        return token_log_probability(logits_BTV, batch.target_BT, batch.real_BT), carry
-
     def lens(self, stream_BTD: Tensor) -> Tensor:
         """What a block would say if it were the last."""
         return self.logits(self.norm(stream_BTD))
@@ -179,9 +176,13 @@ class GPT(nn.Module):
         """Its embeddings, and what the last block makes of them."""
         return {"tokens": TokenVectors(self.tokens.weight, self.contextual)}
 
-    def start(self, batch: Text) -> GPTState:
+    def carried(self, carry: None, fresh_B: Tensor) -> None:
+        """Nothing: each batch begins anew."""
+
+    def start(self, rows: int) -> GPTState:
         """Nothing read yet."""
-        return GPTState((None,) * len(self.blocks), batch.input_BT[:, :0])
+        nothing_B0 = torch.zeros(rows, 0, dtype=torch.int64, device=self.tokens.weight.device)
+        return GPTState((None,) * len(self.blocks), nothing_B0)
 
     def read(self, tokens_BT: Tensor, real_BT: Tensor, state: GPTState) -> tuple[Tensor, GPTState]:
         """Read tokens; the logits at t are for the token after t. Rows may hold padding anywhere."""
@@ -190,12 +191,6 @@ class GPT(nn.Module):
         allowed_BTC = (position_BC >= 0).unsqueeze(1) & order_TC
         h_BTD, past = self.run_blocks(tokens_BT, position_BC, allowed_BTC, state.past)
         return self.logits(h_BTD), GPTState(past, position_BC)
-
-    def step(self, tokens_B: Tensor, state: GPTState) -> tuple[Tensor, GPTState]:
-        """`read` of one token in each row."""
-        tokens_B1 = tokens_B.unsqueeze(1)
-        logits_B1V, state = self.read(tokens_B1, torch.ones_like(tokens_B1, dtype=torch.bool), state)
-        return logits_B1V.squeeze(1), state
 
 
 def init_weights(module: nn.Module) -> None:

@@ -39,8 +39,8 @@ class Answer(Objective):
 
     def forward(self, model: Any, batch: Any, carry: Any) -> tuple[Loss, Any]:
         """The loss over the answers of a batch."""
-        h_BTD = model.hidden(batch.input_BT, batch.real_BT, batch.document_BT)
-        logits_NV, target_N = model.logits(h_BTD[batch.loss_mask]), batch.target_BT[batch.loss_mask]
+        h_BTD = model.body.hidden(batch.input_BT, batch.real_BT, batch.document_BT)
+        logits_NV, target_N = model.body.logits(h_BTD[batch.loss_mask]), batch.target_BT[batch.loss_mask]
         every_N = torch.ones_like(target_N, dtype=torch.bool)
         smoothed, plain = SmoothedCrossEntropy.apply(logits_NV, target_N, every_N, self.label_smoothing)  # type: ignore[no-untyped-call]
         count = len(target_N)

@@ -10,6 +10,7 @@ import torch
 from seqwright.errors import DataError, RunError, SettingError
 from seqwright.inputs.plain_text import PlainText, PlainTextSettings
 from seqwright.models.headed import RecurrentClassifierSettings, pooled_model
+from seqwright.models.language_model import LanguageModel
 from seqwright.models.mlp_lm import MLPLM, MLPLMSettings
 from seqwright.models.ngram import Ngram, NgramSettings
 from seqwright.models.rnn_lm import RecurrentLM, RecurrentLMSettings
@@ -37,14 +38,15 @@ def recurrent(kind: str) -> Callable[[], Reader]:
     def made() -> Reader:
         inputs = plain_text()
         settings = RecurrentLMSettings.model_validate({"kind": kind, "width": 11, "embedding": 7, "layers": 2})
-        return Reader(RecurrentLM(settings, **inputs.sizes()), inputs, sees_what_follows=False)
+        return Reader(LanguageModel(RecurrentLM(settings, **inputs.sizes())), inputs, sees_what_follows=False)
 
     return made
 
 
 def mlp() -> Reader:
     inputs = plain_text()
-    return Reader(MLPLM(MLPLMSettings(window=3, embedding=7, width=11), **inputs.sizes()), inputs, False)
+    settings = MLPLMSettings(window=3, embedding=7, width=11)
+    return Reader(LanguageModel(MLPLM(settings, **inputs.sizes())), inputs, False)
 
 
 def translator(*, shared: bool = True) -> Reader:
@@ -108,7 +110,7 @@ def test_in_context_a_word_is_the_state_after_reading_as_far_as_it(kind: str) ->
     found = made(recurrent(kind))
     model, tokenizer = found.model.eval(), found.inputs.tokenizer
     tokens = tokenizer.encode(["he sat on the bank"])[0].tolist()
-    state = model.recurrent.start(1)
+    state = model.body.start(1)
     for token in [3, *tokens]:
         _, state = model.step(torch.tensor([token]), state)
     (river,) = words_of(found, first=3).occurrences("bank", [RIVER])
@@ -130,14 +132,14 @@ def test_in_context_a_source_word_is_what_the_encoder_says_there() -> None:
 def test_every_place_of_a_word_is_found_also_beside_a_bracket_and_in_pieces() -> None:
     inputs = plain_text("bpe")
     torch.manual_seed(1)
-    model = RecurrentLM(RecurrentLMSettings(kind="rnn", width=7), **inputs.sizes())
+    model = LanguageModel(RecurrentLM(RecurrentLMSettings(kind="rnn", width=7), **inputs.sizes()))
     vectors = WordVectors(model, inputs)
     texts = ["banks, a bank (bank)", "the river", "bank"]
     assert [place.text for place in vectors.occurrences("bank", texts)] == [0, 0, 2]
     tokens = inputs.tokenizer.encode(["moneyed"])[0].tolist()
     assert len(tokens) > 1
     (place,) = vectors.occurrences("moneyed", ["he moneyed the bank"])
-    target_D = model.embedding.weight.detach()[tokens].mean(0)
+    target_D = model.body.embedding.weight.detach()[tokens].mean(0)
     torch.testing.assert_close(place.embedding_D, target_D)
     torch.testing.assert_close(vectors.word("moneyed").vector_D, target_D)
 
@@ -148,7 +150,7 @@ def test_every_place_of_a_word_is_found_also_beside_a_bracket_and_in_pieces() ->
 def test_neighbours_are_those_of_the_largest_cosine() -> None:
     found = made(recurrent("lstm"))
     vectors = words_of(found)
-    matrix = found.model.embedding.weight.detach().double().numpy()
+    matrix = found.model.body.embedding.weight.detach().double().numpy()
     unit = matrix / np.linalg.norm(matrix, axis=1, keepdims=True)
     pieces = found.inputs.tokenizer.pieces(range(found.inputs.tokenizer.size))
     bank = pieces.index("▁bank")
