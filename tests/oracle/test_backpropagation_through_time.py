@@ -17,7 +17,7 @@ from seqwright.batches.series import pasts
 from seqwright.batches.text import Text
 from seqwright.layers.gradients import gradient_norms, gradient_norms_within
 from seqwright.layers.initialisation import initialise
-from seqwright.layers.recurrence import Cell, DeepTransition, GRUCell, LSTMCell, ReLUCell, RNNCell, UGRNNCell
+from seqwright.layers.recurrence import DeepTransition, GRUCell, LSTMCell, RecurrentCell, ReLUCell, RNNCell, UGRNNCell
 from seqwright.layers.scanning import Recurrent
 from seqwright.models.forecasters import RecurrentForecaster, RecurrentForecasterSettings
 from seqwright.models.language_model import LanguageModel
@@ -161,7 +161,7 @@ def test_norms_stay_right_where_single_precision_ends(a_h: float) -> None:
     np.testing.assert_allclose(norm_K, a_h ** np.arange(81.0), rtol=1e-4)
 
 
-def whole_jacobian(cell: Cell[Any], x_BTE: Tensor, first: Any, k: int) -> Tensor:
+def whole_jacobian(cell: RecurrentCell[Any], x_BTE: Tensor, first: Any, k: int) -> Tensor:
     """∂h_T/∂state_{T-k} of each row."""
     _, before = cell.stepped(x_BTE[:, : T - k], first)
 

@@ -12,7 +12,7 @@ from torch import Tensor, nn
 
 from seqwright.batches.pairs import Pairs
 from seqwright.layers.fast_forward import FastForwardLayer
-from seqwright.layers.recurrence import Cell
+from seqwright.layers.recurrence import RecurrentCell
 from seqwright.layers.taps import listen
 from seqwright.models.attentional_rnn import BahdanauSettings, LuongSettings, bahdanau, luong
 from seqwright.models.context_rnn import ContextRNNSettings, context_rnn
@@ -49,7 +49,7 @@ def agrees(model: nn.Module, alone: Any) -> None:
         close(found_BTV[row, : len(target_TV)], target_TV)
 
 
-def torchs(cell: Cell[Any], feed: nn.Linear | None = None) -> Any:
+def torchs(cell: RecurrentCell[Any], feed: nn.Linear | None = None) -> Any:
     """Torch's own cell with the same weights; what is fed stands beside the input."""
     weights = cell.weights
     assert weights.input_GE is not None
@@ -67,7 +67,7 @@ def first_of(state: Any) -> Tensor:
     return found
 
 
-def through(cell: Cell[Any], x_TE: Tensor, backwards: bool = False) -> tuple[Tensor, Any]:
+def through(cell: RecurrentCell[Any], x_TE: Tensor, backwards: bool = False) -> tuple[Tensor, Any]:
     """What a cell says at each step of one row, and its last state."""
     theirs, state, said = torchs(cell), None, []
     for x_E in x_TE.flip(0) if backwards else x_TE:
@@ -228,7 +228,7 @@ def test_gnmt_is_torchs_lstm_layers_wired_by_hand() -> None:
     agrees(model, alone)
 
 
-def lstm(cell: Cell[Any]) -> nn.LSTM:
+def lstm(cell: RecurrentCell[Any]) -> nn.LSTM:
     """Torch's own layer with the weights of a cell."""
     weights = cell.weights
     assert weights.input_GE is not None

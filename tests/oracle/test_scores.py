@@ -19,7 +19,15 @@ from seqwright.layers.alignment import (
     QueryKeyValue,
     Whole,
 )
-from seqwright.layers.scores import AdditiveScore, BilinearScore, DotScore, MLPScore, Score, TanhScore, score_named
+from seqwright.layers.scores import (
+    AdditiveScore,
+    AlignmentScore,
+    BilinearScore,
+    DotScore,
+    MLPScore,
+    TanhScore,
+    score_named,
+)
 from seqwright.layers.taps import listen
 
 B, T, S, Q, D, A = 3, 4, 7, 5, 6, 11
@@ -40,7 +48,7 @@ def array(linear: Any) -> np.ndarray[Any, Any]:
     return np.asarray(linear.weight.detach().numpy())
 
 
-def dot(score: Score, h: Any, s: Any) -> Any:
+def dot(score: AlignmentScore, h: Any, s: Any) -> Any:
     return h @ s
 
 
@@ -90,7 +98,7 @@ def test_a_score_is_its_equation(kind: Any, extra: dict[str, int], query: int, e
 
 
 def test_a_name_gives_the_score_of_that_name() -> None:
-    named: dict[Any, type[Score]] = {
+    named: dict[Any, type[AlignmentScore]] = {
         "dot": DotScore,
         "bilinear": BilinearScore,
         "additive": AdditiveScore,

@@ -15,7 +15,7 @@ from seqwright.inputs import Given, Room
 from seqwright.inputs.prompt import PromptInput, PromptSettings
 from seqwright.models.gpt import GPT, GPTSettings
 from seqwright.models.language_model import LanguageModel
-from seqwright.objectives.answer import Answer, AnswerSettings
+from seqwright.objectives.answer import AnswerOnly, AnswerOnlySettings
 from seqwright.outputs.answer import AnswerOutput
 from seqwright.tasks.wired import Wires
 
@@ -56,7 +56,7 @@ def model() -> LanguageModel:
 
 @pytest.mark.parametrize("smoothing", [0.0, 0.1])
 def test_the_loss_is_the_cross_entropy_of_the_answers_alone(smoothing: float) -> None:
-    gpt, objective = model(), Answer(AnswerSettings(label_smoothing=smoothing))
+    gpt, objective = model(), AnswerOnly(AnswerOnlySettings(label_smoothing=smoothing))
     batch = prompted([rows(([5, 6, 7], [8, 9])), rows(([5], [10]))], MARKS)
     loss, carry = objective(gpt, batch, None)
     logits_BTV, _ = gpt(batch)
@@ -70,7 +70,7 @@ def test_the_loss_is_the_cross_entropy_of_the_answers_alone(smoothing: float) ->
 
 
 def test_what_should_follow_inside_a_text_changes_nothing() -> None:
-    gpt, objective = model(), Answer()
+    gpt, objective = model(), AnswerOnly()
     batch = prompted([rows(([5, 6, 7], [8, 9])), rows(([5], [10]))], MARKS)
 
     def gradient(target_BT: torch.Tensor) -> torch.Tensor:

@@ -11,7 +11,7 @@ import torch
 from torch import Tensor, nn
 
 from seqwright.layers.blocks import ALIGNING
-from seqwright.layers.scores import Score
+from seqwright.layers.scores import AlignmentScore
 from seqwright.layers.taps import Tap
 
 
@@ -140,7 +140,7 @@ class Alignment(nn.Module):
     `form` says what queries, keys and values are, `focus` where may be looked at all.
     """
 
-    def __init__(self, score: Score, form: Whole | QueryKeyValue, focus: Focus) -> None:
+    def __init__(self, score: AlignmentScore, form: Whole | QueryKeyValue, focus: Focus) -> None:
         super().__init__()
         self.score, self.form, self.focus = score, form, focus
         self.weights = Tap(ALIGNING)

@@ -11,7 +11,7 @@ import torch
 from torch import Tensor, nn
 
 from seqwright.layers.alignment import Alignment, Remembered
-from seqwright.layers.recurrence import Cell, Hidden, LSTMState
+from seqwright.layers.recurrence import HiddenState, LSTMState, RecurrentCell
 from seqwright.layers.taps import Tap, View, heard_inside
 
 StateT = TypeVar("StateT", bound=tuple[Any, ...])
@@ -20,7 +20,7 @@ StateT = TypeVar("StateT", bound=tuple[Any, ...])
 class AttendingState(NamedTuple):
     """The cell's state, and how many words were read."""
 
-    cell: Hidden | LSTMState
+    cell: HiddenState | LSTMState
     position_B: Tensor
 
 
@@ -49,13 +49,13 @@ class AttendingLayer(nn.Module):
     computed for all of them before: the share of x_i in the cell, and the share of the source in the score.
     """
 
-    def __init__(self, cell: Cell[Any], alignment: Alignment) -> None:
+    def __init__(self, cell: RecurrentCell[Any], alignment: Alignment) -> None:
         super().__init__()
         self.cell, self.alignment = cell, alignment
         self.feed = nn.Linear(alignment.form.context_width, len(cell.weights.bias_G), bias=False)
         self.hidden = Tap(View("hidden state", rows="steps", columns="units"))
 
-    def start(self, cell: Hidden | LSTMState, source: Remembered) -> AttendingState:
+    def start(self, cell: HiddenState | LSTMState, source: Remembered) -> AttendingState:
         """Before the first step."""
         return AttendingState(cell, torch.zeros_like(source.real_BS[:, 0], dtype=torch.long))
 

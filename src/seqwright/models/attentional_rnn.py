@@ -25,7 +25,7 @@ from seqwright.layers.deep_output import DeepOutput
 from seqwright.layers.dropout import Dropout
 from seqwright.layers.embeddings import TiedEmbedding, TokenEmbedding
 from seqwright.layers.initialisation import initialise
-from seqwright.layers.recurrence import Hidden, LSTMState
+from seqwright.layers.recurrence import HiddenState, LSTMState
 from seqwright.layers.scanning import Recurrent, RecurrentState
 from seqwright.layers.scores import ScoreName, score_named
 from seqwright.models.encoder_decoder import (
@@ -38,7 +38,7 @@ from seqwright.models.encoder_decoder import (
 )
 from seqwright.models.reading import CELLS
 
-CellState = TypeVar("CellState", Hidden, LSTMState)
+CellState = TypeVar("CellState", HiddenState, LSTMState)
 
 
 class AttentionalSettings(EncoderDecoderSettings):

@@ -13,9 +13,9 @@ from seqwright.layers.alignment import Alignment, Everywhere, Whole
 from seqwright.layers.attending import AttendingLayer, StackState, lengths
 from seqwright.layers.dropout import Dropout
 from seqwright.layers.embeddings import TiedEmbedding, TokenEmbedding
-from seqwright.layers.fast_forward import FastForwardLayer, half, joined
+from seqwright.layers.fast_forward import FastForwardLayer, fast_forwarded, half
 from seqwright.layers.initialisation import initialise
-from seqwright.layers.recurrence import Cell
+from seqwright.layers.recurrence import RecurrentCell
 from seqwright.layers.scores import AdditiveScore
 from seqwright.models.encoder_decoder import (
     Decoder,
@@ -86,7 +86,7 @@ class DeepAttEncoder(Encoder):
             read_BSE = x_BSE
             for layer in layers_of(column):
                 f_BSG, h_BSD, _ = layer(read_BSE, layer.start(len(x_BSE)), length_B)
-                read_BSE = joined(f_BSG, self.dropout(h_BSD))
+                read_BSE = fast_forwarded(f_BSG, self.dropout(h_BSD))
             hidden.append(h_BSD)
             given.append(f_BSG)
         e_BSD: Tensor = self.contextual(self.interface(torch.cat((*hidden, *given), dim=-1)))
@@ -96,7 +96,9 @@ class DeepAttEncoder(Encoder):
 class DeepAttDecoder(Decoder):
     """One column, whose first layer looks into the source."""
 
-    def __init__(self, settings: DeepAttSettings, embedding: TiedEmbedding, first: Cell[Any], *, memory: int) -> None:
+    def __init__(
+        self, settings: DeepAttSettings, embedding: TiedEmbedding, first: RecurrentCell[Any], *, memory: int
+    ) -> None:
         super().__init__(embedding)
         self.dropout, width = Dropout(settings.dropout), settings.width
         score = AdditiveScore(query=width, memory=memory, inner=width)
@@ -118,7 +120,7 @@ class DeepAttDecoder(Decoder):
         attended, attending = self.attending(self.embedding(tokens_BT), state.attending, state.source, real_BT)
         f_BTG, h_BTD, length_B, above = attended.input_BTG, attended.hidden_BTD, lengths(real_BT), []
         for layer, before in zip(layers_of(self.above), state.above, strict=True):
-            f_BTG, h_BTD, reached = layer(joined(f_BTG, self.dropout(h_BTD)), before, length_B)
+            f_BTG, h_BTD, reached = layer(fast_forwarded(f_BTG, self.dropout(h_BTD)), before, length_B)
             above.append(reached)
         return self.embedding.logits(self.contextual(h_BTD)), StackState(state.source, attending, tuple(above))
 

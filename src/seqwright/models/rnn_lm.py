@@ -13,13 +13,13 @@ from torch import Tensor, nn
 from seqwright.layers.dropout import Dropout
 from seqwright.layers.embeddings import TokenEmbedding, TokenVectors
 from seqwright.layers.initialisation import Initialisation, initialise
-from seqwright.layers.recurrence import Cell, DeepTransition, GRUCell, LSTMCell, ReLUCell, RNNCell, UGRNNCell
+from seqwright.layers.recurrence import DeepTransition, GRUCell, LSTMCell, RecurrentCell, ReLUCell, RNNCell, UGRNNCell
 from seqwright.layers.scanning import Recurrent, RecurrentState, VariationalDropout
 from seqwright.layers.taps import Tap
 from seqwright.models.heads import Last
 from seqwright.settings import ModelSettings
 
-CELLS: dict[tuple[str, str], Callable[..., Cell[Any]]] = {
+CELLS: dict[tuple[str, str], Callable[..., RecurrentCell[Any]]] = {
     ("rnn", "tanh"): RNNCell,
     ("rnn", "relu"): ReLUCell,
     ("ugrnn", "tanh"): UGRNNCell,

@@ -16,7 +16,7 @@ from seqwright.batches import padded
 from seqwright.batches.text import prompts, shifted
 from seqwright.decoding.beam import Hypotheses
 from seqwright.decoding.scoring import Hypothesis
-from seqwright.decoding.searching import Choice, Growth, run_search
+from seqwright.decoding.searching import ChosenTokens, Growth, run_search
 from seqwright.decoding.settings import DecodingSettings, search
 from seqwright.decoding.stepper import HasContext, Prefix
 from seqwright.decoding.stopping import IN_PARTS, before_stop, sure
@@ -108,7 +108,7 @@ class Writer:
             except StopIteration as end:
                 speech.say(self._continuation(prompt, end.value[0][0]).text)
                 break
-            if isinstance(step, Choice):
+            if isinstance(step, ChosenTokens):
                 speech.hear(int(step.row_B[0]), int(step.token_B[0]))
             yield from filter(None, pieces)
             pieces.clear()
@@ -117,15 +117,15 @@ class Writer:
     def _decoded(self, given: list["Prompt"], rows: list[int], speech: "StreamPrinter | None") -> Hypotheses:
         hear = None if speech is None else speech.hear
 
-        def watch(step: Growth | Choice) -> None:
-            if hear is not None and isinstance(step, Choice):
+        def watch(step: Growth | ChosenTokens) -> None:
+            if hear is not None and isinstance(step, ChosenTokens):
                 for row, token in zip(step.row_B.tolist(), step.token_B.tolist(), strict=True):
                     hear(row, token)
 
         return run_search(self._search(given, rows), watch)
 
     @torch.inference_mode()
-    def _search(self, given: list["Prompt"], rows: list[int]) -> Generator[Growth | Choice, None, Hypotheses]:
+    def _search(self, given: list["Prompt"], rows: list[int]) -> Generator[Growth | ChosenTokens, None, Hypotheses]:
         encoded = [np.array(prompt.ids, dtype=np.int64) for prompt in given]
         prefix = Prefix(*(tensor.to(self.device) for tensor in padded(encoded)))
         longest = self.settings.longest or LONGEST

@@ -14,7 +14,7 @@ from torch import Tensor, nn
 from seqwright.batches import Column, Rows
 from seqwright.inputs import Examples, Stacked
 from seqwright.models.heads import Headed
-from seqwright.objectives.objective import Loss, Objective, Part
+from seqwright.objectives.objective import Loss, LossPart, Objective
 from seqwright.outputs import Targets
 from tests.contract.fake_tasks.models import Head, frame_body
 from tests.contract.fake_tasks.parts import Example, Frames, Nested, RowBatch, RowOutput
@@ -84,4 +84,4 @@ class Pinball(Objective):
         value_BNQ, carry = model(batch, carry)
         error_BNQ, quantile_Q = batch.target_BN.unsqueeze(-1) - value_BNQ, torch.tensor(QUANTILES)
         loss = torch.maximum(quantile_Q * error_BNQ, (quantile_Q - 1) * error_BNQ).sum()
-        return Loss({"loss": Part(loss, batch.target_BN.numel())}), carry
+        return Loss({"loss": LossPart(loss, batch.target_BN.numel())}), carry

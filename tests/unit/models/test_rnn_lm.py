@@ -8,7 +8,7 @@ from torch import nn
 
 from seqwright.batches.text import Text
 from seqwright.layers.dropout import Dropout
-from seqwright.layers.initialisation import initialise, saturated, spread
+from seqwright.layers.initialisation import initialise, quantiles, saturated
 from seqwright.layers.recurrence import DeepTransition, ReLUCell, RNNCell, Weights
 from seqwright.layers.scanning import Recurrent, VariationalDropout
 from seqwright.layers.taps import listen
@@ -259,5 +259,5 @@ def test_shares_and_quantiles_are_counted_over_what_is_real() -> None:
     assert saturated(value_BTD, real_BT).tolist() == [0.25, 1.0]
     assert saturated(value_BTD).tolist() == [0.25, 1.0]
     assert saturated(value_BTD, beyond=0.55).tolist() == [0.5, 1.0]
-    assert spread(value_BTD, real_BT, shares=(0.0, 0.5, 1.0))[1].tolist() == pytest.approx([-0.96, 0.02, 1.0])
-    assert spread(value_BTD).shape == (2, 3)
+    assert quantiles(value_BTD, real_BT, shares=(0.0, 0.5, 1.0))[1].tolist() == pytest.approx([-0.96, 0.02, 1.0])
+    assert quantiles(value_BTD).shape == (2, 3)
