@@ -26,7 +26,8 @@ from seqwright.devices import keep_freed_memory
 from seqwright.inputs.tokenizers import BEGIN, END, PAD, UNKNOWN
 from seqwright.layers.attention import Attention
 from seqwright.layers.blocks import FeedForward, PostNorm
-from seqwright.models.transformer import Transformer, TransformerSettings
+from seqwright.models.encoder_decoder import EncoderDecoder
+from seqwright.models.transformer import TransformerSettings, transformer
 
 try:
     import ctranslate2
@@ -68,7 +69,7 @@ def main() -> None:
     torch.set_num_threads(1)
     keep_freed_memory()  # as every verb does; CTranslate2 has the same memory
     torch.manual_seed(1)
-    model = Transformer(
+    model = transformer(
         TransformerSettings(**SIZES, dropout=0.1), source_vocabulary=VOCABULARY, target_vocabulary=VOCABULARY
     ).eval()
     draw = np.random.default_rng(1)
@@ -84,7 +85,7 @@ def main() -> None:
 # ------------------------------------------------------------------------------------------------ the two decoders
 
 
-def ours(model: Transformer, steps: int) -> Decode:
+def ours(model: EncoderDecoder, steps: int) -> Decode:
     """Seqwright's decoding, the encoder and the padding of the batch included."""
 
     @torch.inference_mode()
@@ -117,30 +118,29 @@ def theirs(folder: Path, steps: int) -> Decode:
     return decode
 
 
-def convert(model: Transformer, folder: Path) -> None:
+def convert(model: EncoderDecoder, folder: Path) -> None:
     """Write a post-norm Transformer as a CTranslate2 model."""
-    settings = model.settings
-    layers = settings.encoder_layers, settings.decoder_layers
-    spec = TransformerSpec.from_config(layers, settings.heads, pre_norm=False)
+    layers = len(model.body.blocks), len(model.decoder.blocks)
+    spec = TransformerSpec.from_config(layers, SIZES["heads"], pre_norm=False)
     # CTranslate2 scales embeddings by the root of the width as we do, but its own sinusoids are in another order.
-    positions = array(model.target_embedding.positions(torch.arange(512)))
-    embeddings = array(model.target_embedding.tokens.weight)
+    positions = array(model.decoder.embedding.positions(torch.arange(512)))
+    embeddings = array(model.decoder.embedding.tokens.weight)
     spec.encoder.embeddings[0].weight = spec.decoder.embeddings.weight = embeddings
     spec.decoder.projection.weight = embeddings
     for side in (spec.encoder, spec.decoder):
         side.position_encodings.encodings = positions
     block: Any
-    for layer, block in zip(spec.encoder.layer, model.encoder, strict=True):
+    for layer, block in zip(spec.encoder.layer, model.body.blocks, strict=True):
         fill_self_attention(layer.self_attention, block.attention, block.around_attention)
         fill_feed_forward(layer.ffn, block.feed_forward, block.around_feed_forward)
-    for layer, block in zip(spec.decoder.layer, model.decoder, strict=True):
+    for layer, block in zip(spec.decoder.layer, model.decoder.blocks, strict=True):
         fill_self_attention(layer.self_attention, block.attention, block.around_attention)
         fill_source_attention(layer.attention, block.source_attention, block.around_source_attention)
         fill_feed_forward(layer.ffn, block.feed_forward, block.around_feed_forward)
     spec.register_source_vocabulary(TOKENS)
     spec.register_target_vocabulary(TOKENS)
     spec.config.add_source_eos = True
-    spec.config.layer_norm_epsilon = model.decoder[0].around_attention.norm.eps  # type: ignore[union-attr]
+    spec.config.layer_norm_epsilon = model.decoder.blocks[0].around_attention.norm.eps
     spec.validate()
     spec.optimize(quantization="float32")
     spec.save(str(folder))
@@ -203,7 +203,7 @@ def measured(decoders: dict[str, Decode], rows: list[Ids], given: Namespace) -> 
 
 
 def report(
-    model: Transformer, given: Namespace, speeds: dict[str, dict[str, Speed]], agreement: dict[str, int]
+    model: EncoderDecoder, given: Namespace, speeds: dict[str, dict[str, Speed]], agreement: dict[str, int]
 ) -> None:
     parameters = sum(parameter.numel() for parameter in model.parameters())
     numbers: dict[str, Any] = {}

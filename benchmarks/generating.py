@@ -19,11 +19,12 @@ from seqwright.batches.text import texts
 from seqwright.decoding import DecodingSettings, Prefix, decoded
 from seqwright.devices import keep_freed_memory
 from seqwright.models.gpt import GPT, GPTSettings
+from seqwright.models.language_model import LanguageModel
 
 VOCABULARY, BEGIN, END = 8000, 2, 3
 SIZES = {"width": 256, "heads": 4, "layers": 4, "context": 512, "dropout": 0.0}
 BATCHES = (1, 16)  # prompts that are gone on with together
-Write = Callable[[GPT, list[Tensor], int], list[list[int]]]
+Write = Callable[[LanguageModel, list[Tensor], int], list[list[int]]]
 
 
 def main() -> None:
@@ -36,7 +37,7 @@ def main() -> None:
     torch.set_num_threads(1)
     keep_freed_memory()  # as every verb does
     torch.manual_seed(1)
-    model = GPT(GPTSettings.model_validate(SIZES), vocabulary=VOCABULARY).eval()
+    model = LanguageModel(GPT(GPTSettings.model_validate(SIZES), vocabulary=VOCABULARY)).eval()
     speeds = {batch: measured(model, batch, given) for batch in BATCHES}
     rows, numbers = [], {}
     for batch, by_way in speeds.items():
@@ -51,7 +52,7 @@ def main() -> None:
     record("generating", __doc__, given, threads=1, libraries=["torch"], settings=settings, numbers=numbers)
 
 
-def measured(model: GPT, batch: int, given: Namespace) -> dict[str, list[float]]:
+def measured(model: LanguageModel, batch: int, given: Namespace) -> dict[str, list[float]]:
     """Tokens a CPU-second of both ways."""
     draw = torch.Generator().manual_seed(2)
     texts = [torch.randint(4, VOCABULARY, (16 + 3 * row,), generator=draw) for row in range(batch)]
@@ -69,7 +70,7 @@ def measured(model: GPT, batch: int, given: Namespace) -> dict[str, list[float]]
 
 
 @torch.inference_mode()
-def cached(model: GPT, given: Sequence[Tensor], steps: int) -> list[list[int]]:
+def cached(model: LanguageModel, given: Sequence[Tensor], steps: int) -> list[list[int]]:
     """What every verb does."""
     rows = [text.numpy() for text in given]
     settings = DecodingSettings(shortest=steps)
@@ -80,15 +81,15 @@ def cached(model: GPT, given: Sequence[Tensor], steps: int) -> list[list[int]]:
 
 
 @torch.inference_mode()
-def anew(model: GPT, texts: Sequence[Tensor], steps: int) -> list[list[int]]:
+def anew(model: LanguageModel, texts: Sequence[Tensor], steps: int) -> list[list[int]]:
     """The plain loop: everything is read again for each token."""
     rows = [[BEGIN, *text.tolist()] for text in texts]
     for _ in range(steps):
         last_B = torch.tensor([len(row) - 1 for row in rows])
         tokens_BT = torch.nn.utils.rnn.pad_sequence([torch.tensor(row) for row in rows], batch_first=True)
         real_BT = torch.arange(tokens_BT.shape[1]) <= last_B[:, None]
-        h_BTD = model.hidden(tokens_BT, real_BT)
-        logits_BV = model.logits(h_BTD[torch.arange(len(rows)), last_B])
+        h_BTD = model.body.hidden(tokens_BT, real_BT)
+        logits_BV = model.body.logits(h_BTD[torch.arange(len(rows)), last_B])
         logits_BV[:, END] = -torch.inf
         for row, token in zip(rows, logits_BV.argmax(-1).tolist(), strict=True):
             row.append(token)

@@ -24,6 +24,7 @@ from seqwright.batches.text import Text, texts
 from seqwright.devices import keep_freed_memory
 from seqwright.kinds import task_of
 from seqwright.models.gpt import GPT, GPTSettings
+from seqwright.models.language_model import LanguageModel
 from seqwright.objectives.next_token import NextToken, NextTokenSettings
 from seqwright.recipe import read_recipe
 from seqwright.runs import data_of
@@ -114,7 +115,7 @@ def random_batches(rows: Rows[Ids], *, begin: int, end: int) -> Iterator[Text]:
 def timed(batches: Batches, vocabulary: int, given: Namespace) -> dict[str, list[float]]:
     """Real tokens a CPU-second of each way, turn by turn; of the first turn's time nothing is kept."""
     torch.manual_seed(1)
-    model = GPT(GPTSettings.model_validate(SIZES), vocabulary=vocabulary)
+    model = LanguageModel(GPT(GPTSettings.model_validate(SIZES), vocabulary=vocabulary))
     objective = NextToken(NextTokenSettings(label_smoothing=0.0))
     optimizer = torch.optim.AdamW(model.parameters(), lr=1e-4, fused=True)
     speeds: dict[str, list[float]] = {way: [] for way in batches}

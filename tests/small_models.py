@@ -158,14 +158,16 @@ class Small(NamedTuple):
 
 
 LANGUAGE = ({"vocabulary": V}, some_texts)
+MLP = {"window": 3, "embedding": 5, "width": 7, "direct": True, "dropout": 0.1}
+EXPERTS = {"width": 7, "experts": 3, "experts_per_token": 2, "expert_width": 5, "dropout": 0.1}
 TRANSLATION = (PAIR_SIZES, some_pairs)
 FORECAST = ({"channels": 2, "horizon": 3, "history": 7}, some_windows)
 CLASSES = {"vocabulary": V, "classes": C}
 # By the name of the model's class; where that is a head, by its settings too.
 SMALL: dict[str, Small] = {
     "Ngram": Small({"vocabulary": V}, longer_texts, {"order": 4}),
-    "MLPLM": Small(*LANGUAGE, {"window": 3, "embedding": 5, "width": 7, "direct": True, "dropout": 0.1}),
-    "RecurrentLM": Small(
+    "language_model MLPLMSettings": Small(*LANGUAGE, MLP),
+    "language_model RecurrentLMSettings": Small(
         *LANGUAGE,
         {"width": 7, "layers": 2, "dropout": 0.1},
         {
@@ -174,9 +176,9 @@ SMALL: dict[str, Small] = {
             "lstm": {"embedding": 5},
         },
     ),
-    "MoELSTM": Small(*LANGUAGE, {"width": 7, "experts": 3, "experts_per_token": 2, "expert_width": 5, "dropout": 0.1}),
-    "GPT": Small(*LANGUAGE, {"width": 8, "heads": 2, "layers": 3, "context": 19, "feed_forward": 32, "dropout": 0.1}),
-    "VectorToSequence": Small(
+    "language_model MoELSTMSettings": Small(*LANGUAGE, EXPERTS),
+    "language_model GPTSettings": Small(*LANGUAGE, OVER_A_MODEL | {"layers": 3, "heads": 2, "context": 19}),
+    "vector_to_sequence": Small(
         {"inputs": 5, "vocabulary": V},
         some_described,
         {"width": 7, "dropout": 0.1},
@@ -194,18 +196,18 @@ SMALL: dict[str, Small] = {
         {"width": 5, "dropout": 0.1},
         {"rnn": {"output_layer": "recurrent", "dropout": 0.0}, "lstm": {"output_layer": "recurrent"}},
     ),
-    "ByteNet": Small(
+    "bytenet": Small(
         *TRANSLATION, {"channels": 5, "encoder_sets": 1, "decoder_sets": 2, "dilations": (1, 2), "dropout": 0.1}
     ),
-    "ConvS2S": Small(*TRANSLATION, DEEP | {"encoder_layers": 2, "decoder_layers": 3, "kernel": 3, "context": 5}),
-    "ContextRNN": Small(*TRANSLATION, RECURRENT),
-    "Seq2Seq": Small(*TRANSLATION, RECURRENT),
-    "Bahdanau": Small(*TRANSLATION, RECURRENT | {"width": 8}),
-    "Luong": Small(*TRANSLATION, RECURRENT | {"width": 8, "query_key_value": True, "heads": 2}),
-    "GNMT": Small(*TRANSLATION, DEEP | {"encoder_layers": 4, "decoder_layers": 4}),
-    "DeepAtt": Small(*TRANSLATION, DEEP | {"encoder_layers": 3, "decoder_layers": 3}),
-    "Transformer": Small(*TRANSLATION, TWO_SIDES),
-    "MoETransformer": Small(*TRANSLATION, TWO_SIDES | {"experts": 3, "experts_per_token": 2}),
+    "convs2s": Small(*TRANSLATION, DEEP | {"encoder_layers": 2, "decoder_layers": 3, "kernel": 3, "context": 5}),
+    "context_rnn": Small(*TRANSLATION, RECURRENT),
+    "seq2seq": Small(*TRANSLATION, RECURRENT),
+    "bahdanau": Small(*TRANSLATION, RECURRENT | {"width": 8}),
+    "luong": Small(*TRANSLATION, RECURRENT | {"width": 8, "query_key_value": True, "heads": 2}),
+    "gnmt": Small(*TRANSLATION, DEEP | {"encoder_layers": 4, "decoder_layers": 4}),
+    "deep_att": Small(*TRANSLATION, DEEP | {"encoder_layers": 3, "decoder_layers": 3}),
+    "transformer": Small(*TRANSLATION, TWO_SIDES),
+    "moe_transformer": Small(*TRANSLATION, TWO_SIDES | {"experts": 3, "experts_per_token": 2}),
     "MaskedBert": Small({"vocabulary": V}, masked_sentences, BERT),
     "pooled_model RecurrentClassifierSettings": Small(
         CLASSES,

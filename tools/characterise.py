@@ -21,7 +21,7 @@ import tempfile
 import time
 import tomllib
 import traceback
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -162,9 +162,11 @@ def _with_data(text: str) -> str:
     return text.replace("{data}", os.environ.get("SEQWRIGHT_DATA", SHARED))
 
 
-def renamed_tensor(name: str) -> str:
-    """What a tensor is called today."""
+def renamed_tensor(name: str, known: Collection[str]) -> str:
+    """What a tensor is called today; `known` are the model's."""
     for old, new in RENAMED["tensors"].items():
+        if name in known:
+            break
         name = re.sub(old, new, name)
     return name
 

@@ -8,7 +8,7 @@ import contextlib
 import hashlib
 import io
 import json
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from itertools import islice
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -30,7 +30,7 @@ from seqwright.training.weights import load_tensors, unique_tensors
 from tools.drawn import drawn_numbers, summary
 
 Record = dict[str, Any]
-Renamed = Callable[[str], str]  # the name of a tensor, from the name it had when it was saved
+Renamed = Callable[[str, Collection[str]], str]  # the name of a tensor among those known, from the one it was saved by
 # How each kind of data gives its examples: a method that is asked for a part.
 READERS = ("pairs", "texts", "examples", "series")
 LETTERS = 40  # of a running text that is scored, looked at or gone on from
@@ -97,7 +97,7 @@ def _begun_from(tensors: Path, renamed: Renamed) -> Any:
         modules: dict[str, nn.Module] = {"model": model, "objective": objective}
         if tensors.exists():
             known = {f"{prefix}.{name}" for prefix, module in modules.items() for name in unique_tensors(module)}
-            saved = {n if n in known else renamed(n): tensor for n, tensor in load_file(tensors).items()}
+            saved = {renamed(n, known): tensor for n, tensor in load_file(tensors).items()}
             for prefix, module in modules.items():
                 load_tensors(module, _below(saved, f"{prefix}."))
         else:

@@ -18,8 +18,8 @@ if TYPE_CHECKING:
     from seqwright.inputs.source_text import SourceTextInput as SourceTextInput
     from seqwright.inputs.source_text import SourceTextSettings as SourceTextSettings
     from seqwright.layers.taps import listen as listen
-    from seqwright.models.transformer import Transformer as Transformer
     from seqwright.models.transformer import TransformerSettings as TransformerSettings
+    from seqwright.models.transformer import transformer as transformer
     from seqwright.objectives.next_token import NextToken as NextToken
     from seqwright.outputs.text import TextOutput as TextOutput
     from seqwright.recipe import read_recipe as read_recipe
@@ -44,8 +44,8 @@ _HOMES = {
     "SourceTextInput": "inputs.source_text",
     "SourceTextSettings": "inputs.source_text",
     "listen": "layers.taps",
-    "Transformer": "models.transformer",
     "TransformerSettings": "models.transformer",
+    "transformer": "models.transformer",
     "NextToken": "objectives.next_token",
     "read_recipe": "recipe",
     "load": "runs",

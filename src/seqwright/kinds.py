@@ -247,7 +247,7 @@ KINDS: dict[str, dict[str, tuple[Kind, ...]]] = {
             Kind(BALANCED, "BalancedNextToken", "BalancedNextTokenSettings", "translation"),
             Kind(BALANCED, "BalancedNextToken", "BalancedNextTokenSettings", "language-modeling"),
         ),
-        "answer-only": (Kind("seqwright.objectives.answer", "Answer", "AnswerSettings", "instruction"),),
+        "answer-only": (Kind("seqwright.objectives.answer", "AnswerOnly", "AnswerOnlySettings", "instruction"),),
         "labels": (
             Kind("seqwright.objectives.labels", "Labels", "LabelsSettings", "text-classification"),
             Kind("seqwright.objectives.labels", "Labels", "LabelsSettings", "token-classification"),

@@ -20,6 +20,9 @@ from torch import Tensor, nn
 from seqwright.batches import Batch, Batches, Place
 from seqwright.batches.packed import PackedBatches
 from seqwright.inputs import Given, Input, Room
+from seqwright.models.encoder_decoder import EncoderDecoder
+from seqwright.models.heads import Headed
+from seqwright.models.language_model import LanguageModel
 from seqwright.models.rnn_lm import RecurrentLM, RecurrentLMSettings
 from seqwright.objectives.distilled_labels import DistilledLabels, DistilledLabelsSettings
 from seqwright.objectives.labels import Labels
@@ -36,15 +39,7 @@ from tests.contract.fake_tasks.distillation import taught
 from tests.contract.fake_tasks.ensemble import Letters, Member, ensemble
 from tests.contract.fake_tasks.joint_ctc import JointCTC, Transcript, joint_model
 from tests.contract.fake_tasks.labels import Label
-from tests.contract.fake_tasks.models import (
-    Decoder,
-    EncoderDecoder,
-    Headed,
-    PooledHead,
-    TokenHead,
-    frame_body,
-    token_body,
-)
+from tests.contract.fake_tasks.models import Decoder, PooledHead, TokenHead, frame_body, token_body
 from tests.contract.fake_tasks.multi_crop import Crops, FeatureVector, FollowedByTeacher
 from tests.contract.fake_tasks.parts import BEGIN, END, Example, Frames, Words
 from tests.contract.fake_tasks.preferences import DPO, Preference, Prompts
@@ -69,7 +64,7 @@ class FakeTask(NamedTuple):
 
 
 def language_model(tokens: int) -> nn.Module:
-    return RecurrentLM(RecurrentLMSettings(kind="gru", width=5, dropout=0.0), vocabulary=tokens)
+    return LanguageModel(RecurrentLM(RecurrentLMSettings(kind="gru", width=5, dropout=0.0), vocabulary=tokens))
 
 
 def translator(tokens: int, vocabulary: int) -> nn.Module:

@@ -16,8 +16,8 @@ from torch import Tensor, nn
 
 from seqwright.batches import Place
 from seqwright.decoding import (
+    DecodingRules,
     Ensemble,
-    Rules,
     beam_search,
     greedy,
     reordered,
@@ -147,19 +147,21 @@ def test_a_counted_model_is_searched_like_any_other() -> None:
     model, first_B = counted(), torch.tensor([BEGIN, 3])
     state = model.start(Text(first_B[:, None]))
     best, from_three = beam_search(
-        model, state, Rules(END), first_B=first_B, width=4, steps=5, n_best=3, length_penalty=0.0
+        model, state, DecodingRules(END), first_B=first_B, width=4, steps=5, n_best=3, length_penalty=0.0
     )
     assert [one.tokens for one in best] in ([[2, 3], [2], [3]], [[2, 3], [3], [2]])
     assert [math.exp(one.log_probability) for one in best] == pytest.approx([1 / 2, 1 / 4, 1 / 4])
     assert [one.tokens for one in from_three] == [[]]
-    assert [one.tokens for one in greedy(model, state, Rules(END), first_B=first_B, steps=5)] == [[2, 3], []]
+    assert [one.tokens for one in greedy(model, state, DecodingRules(END), first_B=first_B, steps=5)] == [[2, 3], []]
 
 
 def test_a_counted_model_is_sampled_like_any_other() -> None:
     model, rows = counted(), 400
     first_B = torch.full((rows,), BEGIN)
     state = model.start(Text(first_B[:, None]))
-    found = sample(model, state, Rules(END), first_B=first_B, steps=5, generators=row_generators(1, range(rows)))
+    found = sample(
+        model, state, DecodingRules(END), first_B=first_B, steps=5, generators=row_generators(1, range(rows))
+    )
     texts = [tuple(one.tokens) for one in found]
     assert set(texts) == {(2,), (2, 3), (3,)}
     assert texts.count((2, 3)) / rows == pytest.approx(1 / 2, abs=0.08)
@@ -183,14 +185,14 @@ def started(model: Any) -> Any:
 
 
 def searched(model: Any) -> list[list[list[int]]]:
-    rules, first_B = Rules(3, forbidden=(0, 2)), torch.full((3,), 2)
+    rules, first_B = DecodingRules(3, forbidden=(0, 2)), torch.full((3,), 2)
     found = beam_search(model, started(model), rules, first_B=first_B, width=4, steps=6, n_best=3)
     return [[one.tokens for one in row] for row in found]
 
 
 def sampled(model: Any) -> list[list[int]]:
     generators = row_generators(5, range(3))
-    found = sample(model, started(model), Rules(3), first_B=torch.full((3,), 2), steps=6, generators=generators)
+    found = sample(model, started(model), DecodingRules(3), first_B=torch.full((3,), 2), steps=6, generators=generators)
     return [one.tokens for one in found]
 
 
@@ -204,7 +206,7 @@ def test_a_model_beside_itself_says_what_it_says_alone(average: Average) -> None
     assert searched(twice) == searched(model)
     assert sampled(twice) == sampled(model)
     plainly = [
-        [one.tokens for one in greedy(each, started(each), Rules(3), first_B=torch.full((3,), 2), steps=6)]
+        [one.tokens for one in greedy(each, started(each), DecodingRules(3), first_B=torch.full((3,), 2), steps=6)]
         for each in (twice, model)
     ]
     assert plainly[0] == plainly[1]
@@ -216,7 +218,7 @@ def test_an_ensemble_is_searched_by_the_mean_of_its_members(average: Average) ->
     members, batch = [transformer(1), transformer(2), transformer(3)], some_pairs()
     every = Ensemble(members, average)
     assert searched(every) not in [searched(member) for member in members]
-    hypotheses = beam_search(every, started(every), Rules(3), first_B=torch.full((3,), 2), width=4, steps=6)
+    hypotheses = beam_search(every, started(every), DecodingRules(3), first_B=torch.full((3,), 2), width=4, steps=6)
     for row, (best,) in enumerate(hypotheses):
         chosen = [*best.tokens, 3] if best.finished else best.tokens
         input_1T = torch.tensor([[2, *chosen[:-1]]])

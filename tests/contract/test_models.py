@@ -21,6 +21,7 @@ from seqwright.kinds import chosen
 from seqwright.layers.embeddings import HasTokenVectors
 from seqwright.layers.taps import Tap, listen
 from seqwright.lineage import MODELS, Model
+from seqwright.models.language_model import LanguageModel
 from seqwright.training.weights import load_tensors, unique_tensors
 from tests import small_models
 
@@ -354,6 +355,17 @@ def test_every_tensor_of_a_state_has_a_row_for_each_row(row: Model) -> None:
     for t in range(2):
         assert {len(leaf) for leaf in leaves(state)} == {len(tokens_BT)}
         _, state = model.step(tokens_BT[:, t], state)
+
+
+BODIES = [row for row in MODELS if isinstance(small_models.small(row.kind, row.task), LanguageModel)]
+
+
+@pytest.mark.parametrize("row", BODIES, ids=[NAMES[row] for row in BODIES])
+@torch.no_grad()
+def test_the_body_of_a_language_model_makes_logits_of_tokens_alone(row: Model) -> None:
+    model, batch = small(row), example(row)
+    close(model.body(batch.input_BT)[batch.real_BT], logits(model, batch))
+    close(model.body(batch.input_BT, batch.real_BT)[batch.real_BT], logits(model, batch))
 
 
 # ------------------------------------------------------------------------------------------------ those that pack

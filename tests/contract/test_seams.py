@@ -15,7 +15,7 @@ import torch
 from torch import Tensor, nn
 
 from seqwright.batches import Batches, Place
-from seqwright.objectives.objective import Loss, Objective, Part
+from seqwright.objectives.objective import Loss, LossPart, Objective
 from seqwright.training.checkpoint import read_checkpoint
 from seqwright.training.loop import fit
 from seqwright.training.reporter import Quiet
@@ -129,7 +129,7 @@ class Truncated(Objective):
         logits_BTV, hidden_BD = model(batch.tokens_BT, hidden_BD)
         target_BT = batch.tokens_BT[:, 1:]
         loss = nn.functional.cross_entropy(logits_BTV[:, :-1].flatten(0, 1), target_BT.flatten(), reduction="sum")
-        return Loss({"loss": Part(loss, target_BT.numel())}), Carry(hidden_BD.detach(), (read_B, None))
+        return Loss({"loss": LossPart(loss, target_BT.numel())}), Carry(hidden_BD.detach(), (read_B, None))
 
 
 def saved_carry(run: Path, step: int) -> list[Tensor]:
@@ -183,7 +183,9 @@ class TwoTasks(Objective):
         entropy = nn.functional.cross_entropy
         masked = entropy(logits_BTV[chosen_BT], batch.tokens_BT[chosen_BT], reduction="sum")
         classified = entropy(self.head(hidden_BD), batch.tokens_BT[:, 0] % 2, reduction="sum")
-        return Loss({"masked": Part(masked, counts["masked"]), "class": Part(classified, counts["class"], 0.3)}), None
+        return Loss(
+            {"masked": LossPart(masked, counts["masked"]), "class": LossPart(classified, counts["class"], 0.3)}
+        ), None
 
 
 def test_accumulation_changes_nothing_where_parts_count_different_things() -> None:
@@ -224,7 +226,7 @@ class Teacher(Objective):
         hidden_BD = torch.zeros(len(batch.tokens_BT), D)
         target_BTV, _ = self.teacher(batch.tokens_BT, hidden_BD)
         input_BTV, _ = model(batch.tokens_BT.flip(1), hidden_BD)
-        return Loss({"loss": Part((input_BTV - target_BTV).square().sum(), len(batch.tokens_BT))}), None
+        return Loss({"loss": LossPart((input_BTV - target_BTV).square().sum(), len(batch.tokens_BT))}), None
 
     @torch.no_grad()
     def after_step(self, model: nn.Module, step: int, steps: int) -> None:

@@ -6,6 +6,7 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from seqwright.batches.text import Text
+from seqwright.models.language_model import LanguageModel
 from seqwright.models.rnn_lm import RecurrentLM, RecurrentLMSettings
 
 SYMBOLS, OTHERS = 6, 4
@@ -27,7 +28,7 @@ def share_right(kind, delay: int, steps: int = 400) -> float:
     torch.manual_seed(1)
     draw = torch.Generator().manual_seed(1)
     settings = RecurrentLMSettings(kind=kind, width=32, dropout=0, forget_bias=4.0)
-    model = RecurrentLM(settings, vocabulary=CUE + 1)
+    model = LanguageModel(RecurrentLM(settings, vocabulary=CUE + 1))
     adam = torch.optim.Adam(model.parameters(), lr=0.01)
     for _ in range(steps):
         batch, symbol_B = questions(32, delay, draw)

@@ -17,9 +17,10 @@ from seqwright.batches.series import pasts
 from seqwright.batches.text import Text
 from seqwright.layers.gradients import gradient_norms, gradient_norms_within
 from seqwright.layers.initialisation import initialise
-from seqwright.layers.recurrence import Cell, DeepTransition, GRUCell, LSTMCell, ReLUCell, RNNCell, UGRNNCell
+from seqwright.layers.recurrence import DeepTransition, GRUCell, LSTMCell, RecurrentCell, ReLUCell, RNNCell, UGRNNCell
 from seqwright.layers.scanning import Recurrent
 from seqwright.models.forecasters import RecurrentForecaster, RecurrentForecasterSettings
+from seqwright.models.language_model import LanguageModel
 from seqwright.models.rnn_lm import RecurrentLM, RecurrentLMSettings
 
 T, E, D, V = 5, 3, 2, 4
@@ -160,7 +161,7 @@ def test_norms_stay_right_where_single_precision_ends(a_h: float) -> None:
     np.testing.assert_allclose(norm_K, a_h ** np.arange(81.0), rtol=1e-4)
 
 
-def whole_jacobian(cell: Cell[Any], x_BTE: Tensor, first: Any, k: int) -> Tensor:
+def whole_jacobian(cell: RecurrentCell[Any], x_BTE: Tensor, first: Any, k: int) -> Tensor:
     """∂h_T/∂state_{T-k} of each row."""
     _, before = cell.stepped(x_BTE[:, : T - k], first)
 
@@ -193,7 +194,7 @@ def test_an_open_gate_carries_the_gradient_where_the_simple_cell_loses_it() -> N
 def test_a_loss_over_the_last_outputs_reaches_every_step_through_them_alone() -> None:
     """The lectures' cost over the last three of five outputs: no gradient through the first two."""
     torch.manual_seed(1)
-    model = RecurrentLM(RecurrentLMSettings(width=D, dropout=0), vocabulary=V)
+    model = LanguageModel(RecurrentLM(RecurrentLMSettings(width=D, dropout=0), vocabulary=V))
     input_BT = torch.randint(V, (3, T))
     batch = Text(input_BT, input_BT.roll(1, dims=0), torch.ones(3, T, dtype=torch.bool))
     logits_BTV, _ = model(batch, None)

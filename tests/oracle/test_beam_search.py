@@ -8,7 +8,7 @@ import pytest
 import torch
 from torch import Tensor, nn
 
-from seqwright.decoding import Hypothesis, Prefix, Rules, beam_search, greedy, target_log_probability
+from seqwright.decoding import DecodingRules, Hypothesis, Prefix, beam_search, greedy, target_log_probability
 from seqwright.decoding.beam import largest
 from seqwright.errors import SettingError
 
@@ -59,7 +59,7 @@ def score(log_probabilities: list[float], alpha: float) -> float:
 
 def search(model: Trigram, rows: list[int], width: int, **options: Any) -> list[list[Hypothesis]]:
     state, first_B = model.start(torch.tensor(rows)), torch.full((len(rows),), BEGIN)
-    rules = Rules(END, **{name: options.pop(name) for name in Rules._fields if name in options})
+    rules = DecodingRules(END, **{name: options.pop(name) for name in DecodingRules._fields if name in options})
     return beam_search(model, state, rules, first_B=first_B, width=width, **options)
 
 
@@ -122,8 +122,8 @@ def test_stopping_early_and_leaving_the_batch_change_nothing(width: int, n_best:
 def test_a_beam_of_one_without_length_penalty_is_greedy(seed: int) -> None:
     model = Trigram(seed=seed, rows=5, vocabulary=11)
     state, first_B = model.start(torch.arange(5)), torch.full((5,), BEGIN)
-    narrow = beam_search(model, state, Rules(END), first_B=first_B, width=1, steps=9, length_penalty=0.0)
-    plain = greedy(model, state, Rules(END), first_B=first_B, steps=9)
+    narrow = beam_search(model, state, DecodingRules(END), first_B=first_B, width=1, steps=9, length_penalty=0.0)
+    plain = greedy(model, state, DecodingRules(END), first_B=first_B, steps=9)
     assert [row[0].tokens for row in narrow] == [one.tokens for one in plain]
     assert [row[0].finished for row in narrow] == [one.finished for one in plain]
     for row, one in zip(narrow, plain, strict=True):
@@ -162,9 +162,11 @@ class Sentences:
 def test_beam_search_finds_the_better_sentence_where_greedy_fails() -> None:
     model = Sentences()
     first_B = torch.tensor([BEGIN])
-    (fooled,) = greedy(model, model.start(1), Rules(END), first_B=first_B, steps=7)
+    (fooled,) = greedy(model, model.start(1), DecodingRules(END), first_B=first_B, steps=7)
     assert fooled.tokens == [THOSE, APPLES, ARE, GOOD]
-    ((found,),) = beam_search(model, model.start(1), Rules(END), first_B=first_B, width=2, steps=7, length_penalty=0.0)
+    ((found,),) = beam_search(
+        model, model.start(1), DecodingRules(END), first_B=first_B, width=2, steps=7, length_penalty=0.0
+    )
     assert found.tokens == [APPLES, ARE, GOOD]
     assert fooled.log_probability == pytest.approx(math.log(0.6 * 0.5 * 0.9))
     assert found.log_probability == pytest.approx(math.log(0.4 * 0.95))
@@ -208,7 +210,7 @@ def test_scoring_every_hypothesis_again_gives_the_same_log_probabilities() -> No
     found = beam_search(
         model,
         model.start(source_BD),
-        Rules(END),
+        DecodingRules(END),
         first_B=torch.full((3,), BEGIN),
         width=5,
         steps=11,
@@ -273,7 +275,7 @@ def test_a_model_that_allows_nothing_gives_one_hypothesis_of_no_probability() ->
     model = Sentences()
     first_B = torch.tensor([BEGIN])
     ((found,),) = beam_search(
-        model, model.start(1), Rules(END, forbidden=[THOSE, APPLES]), first_B=first_B, width=2, steps=7
+        model, model.start(1), DecodingRules(END, forbidden=[THOSE, APPLES]), first_B=first_B, width=2, steps=7
     )
     assert found == Hypothesis([], [], -math.inf, False)
 
@@ -281,7 +283,7 @@ def test_a_model_that_allows_nothing_gives_one_hypothesis_of_no_probability() ->
 def test_hypotheses_of_no_probability_are_not_given() -> None:
     model = Sentences()
     first_B = torch.tensor([BEGIN])
-    (found,) = beam_search(model, model.start(1), Rules(END), first_B=first_B, width=5, steps=1, n_best=5)
+    (found,) = beam_search(model, model.start(1), DecodingRules(END), first_B=first_B, width=5, steps=1, n_best=5)
     assert [one.tokens for one in found] == [[THOSE], [APPLES]]
 
 

@@ -13,15 +13,16 @@ from torch import Tensor, nn
 
 from seqwright.batches.pairs import Pairs, pairs
 from seqwright.layers.taps import listen
-from seqwright.models.bytenet import ByteNet, ByteNetSettings, SourceBlock, TargetBlock, columns_at
+from seqwright.models.bytenet import ByteNetSettings, SourceBlock, TargetBlock, bytenet, columns_at
+from seqwright.models.encoder_decoder import EncoderDecoder
 
 C, K = 5, 3
 
 
-def built(**settings: Any) -> ByteNet:
+def built(**settings: Any) -> EncoderDecoder:
     torch.manual_seed(2)
     chosen = ByteNetSettings(**{"channels": C, "encoder_sets": 1, "decoder_sets": 1, "dilations": (1, 2), **settings})
-    return ByteNet(chosen, source_vocabulary=17, target_vocabulary=11, shared=False).eval().double()
+    return bytenet(chosen, source_vocabulary=17, target_vocabulary=11, shared=False).eval().double()
 
 
 def batch_of(source: int, target: int) -> Pairs:
@@ -75,9 +76,9 @@ def test_the_receptive_field_is_the_one_measured_by_gradients(
 ) -> None:
     """From where to where inputs have a gradient of what is said in the middle of a sentence longer than the field."""
     model, length = built(**settings, stretch=1.0), 67
-    assert model.receptive_field() == (source, target)
+    assert model.body.settings.receptive_field() == (source, target)
     embedded: list[Tensor] = []
-    for words in (model.source_words, model.target_words):
+    for words in (model.body.embedding, model.decoder.embedding):
         words.register_forward_hook(lambda _, __, e_BTD: embedded.append(e_BTD.requires_grad_()) or e_BTD)  # type: ignore[func-returns-value]
     logits_BTV, _ = model(batch_of(length, length))
     read_BSD, written_BTD = embedded
@@ -116,7 +117,7 @@ def test_a_target_goes_on_where_there_are_no_columns() -> None:
     with listen(model) as heard:
         logits_BTV, _ = model(batch)
     assert logits_BTV.shape[1] == 9
-    assert heard["source_contextual"][0].shape[1] == 3
+    assert heard["body.contextual"][0].shape[1] == 3
     assert bool(torch.isfinite(logits_BTV).all())
 
 

@@ -13,17 +13,17 @@ from pydantic import ValidationError
 from torch import nn
 
 from seqwright.layers.taps import listen
-from seqwright.models import convs2s
-from seqwright.models.convs2s import ConvS2S, ConvS2SSettings, normed, scaled_gradient
+from seqwright.models.convs2s import ConvS2SSettings, convs2s, normed, scaled_gradient
+from seqwright.models.encoder_decoder import EncoderDecoder
 from tests.small_models import small, some_pairs
 
 Array = NDArray[Any]
 HALF = np.sqrt(0.5)
 
 
-def shaken() -> ConvS2S:
+def shaken() -> EncoderDecoder:
     torch.manual_seed(3)
-    model: ConvS2S = small("convs2s", "translation").eval()
+    model: EncoderDecoder = small("convs2s", "translation").eval()
     with torch.no_grad():
         for parameter in model.parameters():  # biases begin as zeros and lengths as those of the directions
             parameter.add_(torch.rand(parameter.shape) * 0.3)
@@ -55,17 +55,17 @@ def vectors(words: Any, tokens: list[int]) -> Array:
     return np.stack([token[id_] + position[min(t, last)] for t, id_ in enumerate(tokens)])
 
 
-def by_hand(model: ConvS2S, source: list[int], target: list[int]) -> tuple[Array, list[Array]]:
+def by_hand(model: EncoderDecoder, source: list[int], target: list[int]) -> tuple[Array, list[Array]]:
     """The logits, and the weights of the attention of each layer."""
-    e_SE = vectors(model.source_words, source)
-    x_SD = mapped(e_SE, model.source_in)
-    for block in model.encoder:
+    e_SE = vectors(model.body.embedding, source)
+    x_SD = mapped(e_SE, model.body.widen)
+    for block in model.body.blocks:
         x_SD = (x_SD + gated(x_SD, block.convolution, 1)) * HALF
-    z_SE = mapped(x_SD, model.source_out)
-    g_TE = vectors(model.target_words, target)
-    x_TD = mapped(g_TE, model.target_in)
+    z_SE = mapped(x_SD, model.body.narrow)
+    g_TE = vectors(model.decoder.embedding, target)
+    x_TD = mapped(g_TE, model.decoder.widen)
     weights = []
-    for block in model.decoder:
+    for block in model.decoder.blocks:
         h_TD = gated(x_TD, block.convolution, 0)
         attention: Any = block.attention
         score_TS = (mapped(h_TD, attention.query) + g_TE) * HALF @ z_SE.T
@@ -74,7 +74,7 @@ def by_hand(model: ConvS2S, source: list[int], target: list[int]) -> tuple[Array
         h_TD = (h_TD + mapped(c_TE, attention.output)) * HALF
         x_TD = (x_TD + h_TD) * HALF
         weights.append(weight_TS)
-    return mapped(x_TD, model.target_out) @ np.asarray(model.target_words.tokens.weight.detach()).T, weights
+    return mapped(x_TD, model.decoder.narrow) @ np.asarray(model.decoder.embedding.tokens.weight.detach()).T, weights
 
 
 @torch.no_grad()
@@ -88,14 +88,14 @@ def test_it_is_what_the_equations_say_of_each_pair_alone() -> None:
         target_TV, weights = by_hand(model, source, target)
         np.testing.assert_allclose(found_BTV[row, : len(target)], target_TV, atol=1e-4)
         for layer, target_TS in enumerate(weights):
-            (found_BTS,) = heard[f"decoder.{layer}.attention.weights"]
+            (found_BTS,) = heard[f"decoder.blocks.{layer}.attention.weights"]
             np.testing.assert_allclose(found_BTS[row, : len(target), : len(source)], target_TS, atol=1e-5)
             assert not bool(found_BTS[row, :, len(source) :].any())
 
 
 def gradients(monkeypatch: pytest.MonkeyPatch, scaled: bool) -> dict[str, torch.Tensor]:
     if not scaled:
-        monkeypatch.setattr(convs2s, "scaled_gradient", lambda x, scale: x)
+        monkeypatch.setattr("seqwright.models.convs2s.scaled_gradient", lambda x, scale: x)
     model = shaken()
     model(some_pairs())[0].square().sum().backward()
     return {name: p.grad for name, p in model.named_parameters() if p.grad is not None}
@@ -106,7 +106,7 @@ def test_the_encoder_learns_a_share_of_what_all_attentions_say_and_the_source_wo
 ) -> None:
     scaled, plain = gradients(monkeypatch, scaled=True), gradients(monkeypatch, scaled=False)
     for name, gradient in scaled.items():
-        encoder = name.startswith(("encoder.", "source_in.", "source_out."))
+        encoder = name.startswith(("body.blocks.", "body.widen.", "body.narrow."))
         torch.testing.assert_close(gradient, plain[name] / 3 if encoder else plain[name], rtol=1e-4, atol=1e-5)
 
 
@@ -131,7 +131,7 @@ def test_weights_begin_so_that_variances_stay(keep: float, gated: bool, variance
 def test_positions_beyond_the_last_share_its_vector() -> None:
     model = shaken()
     place_1T = torch.tensor([[3, 4, 5, 999]])
-    e_1TE = model.source_words(torch.full((1, 4), 6), place_1T)
+    e_1TE = model.body.embedding(torch.full((1, 4), 6), place_1T)
     assert torch.equal(e_1TE[0, 1], e_1TE[0, 3])
     assert not torch.equal(e_1TE[0, 0], e_1TE[0, 1])
 
@@ -144,4 +144,4 @@ def test_settings_that_make_no_sense_are_refused(wrong: dict[str, Any]) -> None:
 
 def test_one_vocabulary_has_one_size() -> None:
     with pytest.raises(ValueError, match="one size, not 5 and 7"):
-        ConvS2S(ConvS2SSettings(), source_vocabulary=5, target_vocabulary=7)
+        convs2s(ConvS2SSettings(), source_vocabulary=5, target_vocabulary=7)

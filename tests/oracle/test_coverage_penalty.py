@@ -8,7 +8,7 @@ import pytest
 import torch
 from torch import Tensor
 
-from seqwright.decoding import Aligns, Coverage, DecodingSettings, Prefix, Rules, beam_search, decoded
+from seqwright.decoding import Aligns, Coverage, DecodingRules, DecodingSettings, Prefix, beam_search, decoded
 from seqwright.errors import SettingError
 
 BEGIN, END, V, S = 0, 1, 5, 3
@@ -71,7 +71,7 @@ def test_a_wide_beam_with_coverage_is_exhaustive_search(alpha: float, beta: floa
         found = beam_search(
             model,
             model.start(2),
-            Rules(END, forbidden=[BEGIN]),
+            DecodingRules(END, forbidden=[BEGIN]),
             first_B=torch.full((2,), BEGIN),
             width=3**4,
             steps=4,

@@ -12,10 +12,10 @@ from torch import Tensor
 
 from seqwright.decoding import (
     Chance,
+    DecodingRules,
     DecodingSettings,
     Hypothesis,
     Prefix,
-    Rules,
     before_stop,
     decoded,
     only_min_p,
@@ -95,7 +95,7 @@ def test_a_sample_with_min_p_of_one_is_the_likeliest_text() -> None:
     model, first_B = Bigram(1), torch.full((3,), BEGIN)
     generators = row_generators(0, range(3))
     only = Chance(min_p=1.0)
-    found = sample(model, model.start(3), Rules(END), only, first_B=first_B, steps=9, generators=generators)
+    found = sample(model, model.start(3), DecodingRules(END), only, first_B=first_B, steps=9, generators=generators)
     assert [one.tokens for one in found] == [row[0].tokens for row in search(model)]
 
 

@@ -22,7 +22,7 @@ from seqwright.layers.taps import View, listen
 from seqwright.models import moe_lstm, moe_transformer
 from seqwright.objectives.balanced_next_token import BalancedNextToken, BalancedNextTokenSettings
 from seqwright.objectives.next_token import NextToken
-from tests.small_models import example, small
+from tests.small_models import TWO_SIDES, example, small
 
 Array = NDArray[Any]
 N, D, E, K = 13, 7, 5, 2
@@ -262,13 +262,12 @@ def test_a_model_without_experts_cannot_be_balanced() -> None:
 def test_a_transformer_with_one_expert_is_the_plain_one() -> None:
     torch.manual_seed(1)
     plain, batch = small("transformer", "translation").eval(), example("transformer", "translation")
-    shape = plain.settings.model_dump(exclude={"kind", "size"})
-    settings = moe_transformer.MoETransformerSettings(**shape, experts=1, experts_per_token=1, every=1)
-    model = moe_transformer.MoETransformer(settings, source_vocabulary=17, target_vocabulary=11, shared=False).eval()
+    settings = moe_transformer.MoETransformerSettings.model_validate(
+        {**TWO_SIDES, "experts": 1, "experts_per_token": 1, "every": 1}
+    )
+    model = moe_transformer.moe_transformer(settings, source_vocabulary=17, target_vocabulary=11, shared=False).eval()
     tensors = {
-        f"transformer.{name.replace('feed_forward.', 'feed_forward.experts.0.')}"
-        if ".feed_forward." in name
-        else f"transformer.{name}": tensor
+        name.replace(".feed_forward.", ".feed_forward.experts.0."): tensor
         for name, tensor in plain.state_dict().items()
     }
     missing, unexpected = model.load_state_dict(tensors, strict=False)
@@ -283,8 +282,8 @@ def test_every_so_many_blocks_one_has_experts(every: int, wanted: str) -> None:
     settings = moe_transformer.MoETransformerSettings(
         width=8, heads=2, encoder_layers=3, decoder_layers=3, feed_forward=5, dropout=0.0, every=every
     )
-    model = moe_transformer.MoETransformer(settings, source_vocabulary=7, target_vocabulary=7).transformer
-    for stack in (model.encoder, model.decoder):
+    model = moe_transformer.moe_transformer(settings, source_vocabulary=7, target_vocabulary=7)
+    for stack in (model.body.blocks, model.decoder.blocks):
         kinds = {Experts: "E", FeedForward: "F"}
         assert "".join(kinds[type(block.feed_forward)] for block in stack) == wanted
 
@@ -292,8 +291,8 @@ def test_every_so_many_blocks_one_has_experts(every: int, wanted: str) -> None:
 @torch.no_grad()
 def test_the_language_model_is_lstm_experts_lstm_each_added_to_what_it_read() -> None:
     model, batch = small("moe-lstm", "language-modeling").eval(), example("moe-lstm", "language-modeling")
-    networks = []
-    for part in (model.below, model.above):
+    body, networks = model.body, []
+    for part in (body.below, body.above):
         network: Any = nn.LSTM(7, 7, batch_first=True)
         (weights,) = (module for module in part.modules() if isinstance(module, Weights))
         assert weights.input_GE is not None
@@ -304,11 +303,11 @@ def test_the_language_model_is_lstm_experts_lstm_each_added_to_what_it_read() ->
         networks.append(network)
     found_BTV, _ = model(batch)
     for row, length in enumerate(batch.real_BT.sum(1).tolist()):
-        x_1TD = model.embedding.weight[batch.input_BT[row, :length]].unsqueeze(0) * math.sqrt(7)
+        x_1TD = body.embedding.weight[batch.input_BT[row, :length]].unsqueeze(0) * math.sqrt(7)
         x_1TD = x_1TD + networks[0](x_1TD)[0]
-        x_1TD = x_1TD + 1 / (1 + torch.exp(-model.experts(x_1TD)))
+        x_1TD = x_1TD + 1 / (1 + torch.exp(-body.experts(x_1TD)))
         x_1TD = x_1TD + networks[1](x_1TD)[0]
-        torch.testing.assert_close(found_BTV[row, :length], x_1TD[0] @ model.embedding.weight.T, rtol=0, atol=1e-4)
+        torch.testing.assert_close(found_BTV[row, :length], x_1TD[0] @ body.embedding.weight.T, rtol=0, atol=1e-4)
 
 
 @pytest.mark.parametrize("settings", [moe_lstm.MoELSTMSettings, moe_transformer.MoETransformerSettings])

@@ -11,7 +11,7 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from seqwright.objectives.next_token import NextToken, NextTokenSettings, SmoothedCrossEntropy
-from seqwright.objectives.objective import Loss, Part
+from seqwright.objectives.objective import Loss, LossPart
 
 B, T, V = 3, 7, 11
 SMOOTHING = pytest.mark.parametrize("smoothing", [0.0, 0.1, 0.7])
@@ -147,10 +147,10 @@ def test_only_the_last_tokens_of_each_row_are_learnt_from() -> None:
 
 def test_the_total_is_the_weighted_sum_of_the_means() -> None:
     """3·(6/4) + 0.5·(10/5) = 5.5: the counts are those of the whole update, not of this batch."""
-    loss = Loss({"a": Part(torch.tensor(6.0), 2, 3.0), "b": Part(torch.tensor(10.0), 1, 0.5)})
+    loss = Loss({"a": LossPart(torch.tensor(6.0), 2, 3.0), "b": LossPart(torch.tensor(10.0), 1, 0.5)})
     assert float(loss.total({"a": 4, "b": 5})) == pytest.approx(5.5)
 
 
 def test_a_part_that_counts_nothing_is_not_divided_by_zero() -> None:
-    loss = Loss({"a": Part(torch.tensor(0.0), 0)})
+    loss = Loss({"a": LossPart(torch.tensor(0.0), 0)})
     assert float(loss.total({"a": 0})) == 0.0

@@ -124,13 +124,13 @@ def test_iglm_expects_the_same_next_letters(iglm: tuple[Path, Run], transformers
     batch = texts([row], begin=run.inputs.begin, end=run.inputs.end)
     gpt: Any = run.model
     embedded: list[Tensor] = []
-    hook = gpt.blocks[0].register_forward_pre_hook(lambda _, given: embedded.append(given[0]))
+    hook = gpt.body.blocks[0].register_forward_pre_hook(lambda _, given: embedded.append(given[0]))
     with torch.no_grad(), listen(gpt) as heard:
         logits_BTV, _ = gpt(batch, None)
         said = model(batch.input_BT, output_hidden_states=True)
     hook.remove()
     torch.testing.assert_close(logits_BTV, said.logits, atol=1e-4, rtol=0)
-    ours = [*embedded, *(heard[f"blocks.{layer}.stream"][0] for layer in range(2)), heard["contextual"][0]]
+    ours = [*embedded, *(heard[f"body.blocks.{layer}.stream"][0] for layer in range(2)), heard["body.contextual"][0]]
     for here, there in zip(ours, said.hidden_states, strict=True):
         torch.testing.assert_close(here, there, atol=1e-4, rtol=0)
 

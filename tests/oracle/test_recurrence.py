@@ -13,12 +13,12 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from seqwright.layers.recurrence import (
-    Cell,
     DeepTransition,
     GRUCell,
-    Hidden,
+    HiddenState,
     LSTMCell,
     LSTMState,
+    RecurrentCell,
     ReLUCell,
     RNNCell,
     UGRNNCell,
@@ -35,9 +35,9 @@ LENGTH_B = torch.tensor([7, 0, 3, 6])  # one row is all padding
 REAL_BT = torch.arange(T) < LENGTH_B[:, None]
 
 
-def a_cell(kind: Any) -> Cell[Any]:
+def a_cell(kind: Any) -> RecurrentCell[Any]:
     torch.manual_seed(1)
-    cell: Cell[Any] = kind(inputs=E, width=D).double()
+    cell: RecurrentCell[Any] = kind(inputs=E, width=D).double()
     return cell
 
 
@@ -45,7 +45,7 @@ def some(*shape: int, seed: int = 2) -> Tensor:
     return torch.randn(*shape, generator=torch.Generator().manual_seed(seed), dtype=torch.float64)
 
 
-def a_state(cell: Cell[Any]) -> Any:
+def a_state(cell: RecurrentCell[Any]) -> Any:
     """Not zero, so that forgetting it shows."""
     start = cell.start(B)
     return type(start)(*(some(B, D, seed=10 + place) for place in range(len(start))))
@@ -68,7 +68,7 @@ def sigmoid(x: Array) -> Array:
     return 1 / (1 + np.exp(-x))
 
 
-def blocks(cell: Cell[Any]) -> dict[str, tuple[Array, Array, Array]]:
+def blocks(cell: RecurrentCell[Any]) -> dict[str, tuple[Array, Array, Array]]:
     """A_h, A_x and b of each gate and of the target, by name."""
     weights = cell.weights
     assert weights.input_GE is not None
@@ -78,7 +78,7 @@ def blocks(cell: Cell[Any]) -> dict[str, tuple[Array, Array, Array]]:
     return dict(zip(names, zip(*parts, bias, strict=True), strict=True))
 
 
-def by_hand(cell: Cell[Any], x: Array, h: Array, c: Array) -> tuple[Array, Array]:
+def by_hand(cell: RecurrentCell[Any], x: Array, h: Array, c: Array) -> tuple[Array, Array]:
     """One step of one row, from the lectures' equations."""
     A = {name: (lambda block: lambda h: block[0] @ h + block[1] @ x + block[2])(b) for name, b in blocks(cell).items()}
     match cell:
@@ -141,7 +141,7 @@ def test_a_deep_transition_is_a_feed_forward_network_between_two_states() -> Non
     for each in further:
         target_BD = (target_BD @ each.weights.hidden_GD.T + each.weights.bias_G).tanh()
     assert len(further) == 2
-    close(cell(x_BE, Hidden(h_BD)).hidden_BD, target_BD)
+    close(cell(x_BE, HiddenState(h_BD)).hidden_BD, target_BD)
 
 
 def test_an_open_update_gate_keeps_the_state_and_a_shut_one_replaces_it() -> None:
@@ -225,7 +225,9 @@ def test_gates_are_heard_along_time_and_hearing_them_changes_nothing(kind: Any) 
 def test_a_step_under_variational_dropout_sees_what_is_kept_of_the_state(kind: Any) -> None:
     """As if A_h had lost the columns of what is left out (Gal & Ghahramani 2016); what is carried over is whole."""
     cell = a_cell(kind)
-    first = next(each for each in cell.modules() if isinstance(each, Cell) and not isinstance(each, DeepTransition))
+    first = next(
+        each for each in cell.modules() if isinstance(each, RecurrentCell) and not isinstance(each, DeepTransition)
+    )
     x_BTE, state, keep_D = some(B, T, E), a_state(cell), torch.tensor([0.0, 1.25, 0.0], dtype=torch.float64)
     found_BTD, _ = cell.scan(x_BTE, state, None, keep_D.expand(B, D))
     with torch.no_grad():

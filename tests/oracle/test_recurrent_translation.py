@@ -12,18 +12,19 @@ from torch import Tensor, nn
 
 from seqwright.batches.pairs import Pairs
 from seqwright.layers.fast_forward import FastForwardLayer
-from seqwright.layers.recurrence import Cell
+from seqwright.layers.recurrence import RecurrentCell
 from seqwright.layers.taps import listen
-from seqwright.models.attentional_rnn import Bahdanau, BahdanauSettings, Luong, LuongSettings
-from seqwright.models.context_rnn import ContextRNN, ContextRNNSettings
-from seqwright.models.deep_att import DeepAtt, DeepAttSettings, layers_of
-from seqwright.models.gnmt import GNMT, GNMTSettings
-from seqwright.models.seq2seq import Seq2Seq, Seq2SeqSettings
+from seqwright.models.attentional_rnn import BahdanauSettings, LuongSettings, bahdanau, luong
+from seqwright.models.context_rnn import ContextRNNSettings, context_rnn
+from seqwright.models.deep_att import DeepAttSettings, deep_att, layers_of
+from seqwright.models.gnmt import GNMTSettings, gnmt
+from seqwright.models.seq2seq import Seq2SeqSettings, seq2seq
+from seqwright.outputs.alignments import Attentive
 from tests.small_models import PAIR_SIZES, some_pairs
 
 D, E = 6, 5
 BATCH = some_pairs()
-MODELS: dict[str, Any] = {"bahdanau": (Bahdanau, BahdanauSettings), "luong": (Luong, LuongSettings)}
+MODELS: dict[str, Any] = {"bahdanau": (bahdanau, BahdanauSettings), "luong": (luong, LuongSettings)}
 
 
 def built(kind: Any, settings: Any) -> Any:
@@ -48,7 +49,7 @@ def agrees(model: nn.Module, alone: Any) -> None:
         close(found_BTV[row, : len(target_TV)], target_TV)
 
 
-def torchs(cell: Cell[Any], feed: nn.Linear | None = None) -> Any:
+def torchs(cell: RecurrentCell[Any], feed: nn.Linear | None = None) -> Any:
     """Torch's own cell with the same weights; what is fed stands beside the input."""
     weights = cell.weights
     assert weights.input_GE is not None
@@ -66,7 +67,7 @@ def first_of(state: Any) -> Tensor:
     return found
 
 
-def through(cell: Cell[Any], x_TE: Tensor, backwards: bool = False) -> tuple[Tensor, Any]:
+def through(cell: RecurrentCell[Any], x_TE: Tensor, backwards: bool = False) -> tuple[Tensor, Any]:
     """What a cell says at each step of one row, and its last state."""
     theirs, state, said = torchs(cell), None, []
     for x_E in x_TE.flip(0) if backwards else x_TE:
@@ -88,7 +89,7 @@ def additive(score: Any, query_D: Tensor, memory_SD: Tensor) -> Tensor:
 
 
 def logits(model: Any, said_TD: Tensor) -> Tensor:
-    found_TV: Tensor = model.narrow(said_TD) @ model.target_embedding.weight.T
+    found_TV: Tensor = model.decoder.embedding.narrow(said_TD) @ model.decoder.embedding.weight.T
     return found_TV
 
 
@@ -104,16 +105,16 @@ def maxout(output: Any, s_D: Tensor, x_E: Tensor, c_C: Tensor) -> Tensor:
 @torch.no_grad()
 def test_a_thought_vector_is_all_that_the_decoder_knows(backwards: bool) -> None:
     """Read backwards, a source a b c end is c b a end."""
-    model = built(Seq2Seq, Seq2SeqSettings(width=D, embedding=E, layers=2, reversed=backwards))
+    model = built(seq2seq, Seq2SeqSettings(width=D, embedding=E, layers=2, reversed=backwards))
 
     def alone(source_S: Tensor, input_T: Tensor) -> Tensor:
         *words, end = source_S.tolist()
         read_S = torch.tensor([*(words[::-1] if backwards else words), end])
-        x, y, states = model.source_embedding(read_S), model.target_embedding(input_T), []
-        for reader in model.encoder.stack():
+        x, y, states = model.body.embedding(read_S), model.decoder.embedding(input_T), []
+        for reader in model.body.recurrent.stack():
             x, state = through(reader.directions()[0], x)
             states.append(state)
-        for place, writer in enumerate(model.decoder.stack()):
+        for place, writer in enumerate(model.decoder.recurrent.stack()):
             theirs, said = torchs(writer.directions()[0]), []
             for y_E in y:
                 states[place] = theirs(y_E, states[place])
@@ -126,28 +127,28 @@ def test_a_thought_vector_is_all_that_the_decoder_knows(backwards: bool) -> None
 
 @torch.no_grad()
 def test_what_is_heard_of_a_reversed_source_is_in_the_order_of_its_words() -> None:
-    model = built(Seq2Seq, Seq2SeqSettings(width=D, embedding=E))
+    model = built(seq2seq, Seq2SeqSettings(width=D, embedding=E))
     with listen(model) as heard:
         model(BATCH)
     source_S, _ = one(2)
     turned_S = torch.cat((source_S[:-1].flip(0), source_S[-1:]))
-    said_SD, _ = through(model.encoder.stack()[0].directions()[0], model.source_embedding(turned_S))
+    said_SD, _ = through(model.body.recurrent.stack()[0].directions()[0], model.body.embedding(turned_S))
     target_SD = torch.cat((said_SD[:-1].flip(0), said_SD[-1:]))
-    close(heard["source_contextual"][0][2, : len(source_S)], target_SD)
+    close(heard["body.contextual"][0][2, : len(source_S)], target_SD)
 
 
 @torch.no_grad()
 def test_a_summary_is_seen_at_every_step_and_by_the_output() -> None:
-    model = built(ContextRNN, ContextRNNSettings(width=D, embedding=E))
-    (writer,) = model.decoder.stack()
+    model = built(context_rnn, ContextRNNSettings(width=D, embedding=E))
+    (writer,) = model.decoder.recurrent.stack()
 
     def alone(source_S: Tensor, input_T: Tensor) -> Tensor:
-        _, last_D = through(model.encoder.stack()[0].directions()[0], model.source_embedding(source_S))
-        c_D = model.summary(last_D).tanh()
-        h_D, theirs, said = model.bridge.linear(c_D).tanh(), torchs(writer.directions()[0]), []
-        for x_E in model.target_embedding(input_T):
+        _, last_D = through(model.body.recurrent.stack()[0].directions()[0], model.body.embedding(source_S))
+        c_D = model.body.summary(last_D).tanh()
+        h_D, theirs, said = model.decoder.bridge.linear(c_D).tanh(), torchs(writer.directions()[0]), []
+        for x_E in model.decoder.embedding(input_T):
             h_D = theirs(torch.cat((x_E, c_D)), h_D)
-            said.append(maxout(model.deep_output, h_D, x_E, c_D))
+            said.append(maxout(model.decoder.deep_output, h_D, x_E, c_D))
         return logits(model, torch.stack(said))
 
     agrees(model, alone)
@@ -159,18 +160,18 @@ def test_a_summary_is_seen_at_every_step_and_by_the_output() -> None:
 @pytest.mark.parametrize("cell", ["gru", "lstm"])
 @torch.no_grad()
 def test_bahdanaus_decoder_looks_before_each_step(cell: Any) -> None:
-    model = built(Bahdanau, BahdanauSettings(cell=cell, width=D, embedding=E))
-    layer = model.attending
+    model = built(bahdanau, BahdanauSettings(cell=cell, width=D, embedding=E))
+    layer = model.decoder.attending
 
     def alone(source_S: Tensor, input_T: Tensor) -> Tensor:
-        h_SD, _, last = both_ways(model.encoder.stack()[0], model.source_embedding(source_S))
-        first = model.first.linear(first_of(last)).tanh()
+        h_SD, _, last = both_ways(model.body.recurrent.stack()[0], model.body.embedding(source_S))
+        first = model.decoder.first.linear(first_of(last)).tanh()
         state = (first[:D], first[D:]) if cell == "lstm" else first
         theirs, said = torchs(layer.cell, layer.feed), []
-        for x_E in model.target_embedding(input_T):
+        for x_E in model.decoder.embedding(input_T):
             c_C = additive(layer.alignment.score, first_of(state), h_SD) @ h_SD
             state = theirs(torch.cat((x_E, c_C)), state)
-            said.append(maxout(model.deep_output, first_of(state), x_E, c_C))
+            said.append(maxout(model.decoder.deep_output, first_of(state), x_E, c_C))
         return logits(model, torch.stack(said))
 
     agrees(model, alone)
@@ -179,22 +180,22 @@ def test_bahdanaus_decoder_looks_before_each_step(cell: Any) -> None:
 @pytest.mark.parametrize("feeding", [True, False])
 @torch.no_grad()
 def test_luongs_decoder_looks_after_each_step(feeding: bool) -> None:
-    model = built(Luong, LuongSettings(width=D, embedding=E, layers=2, input_feeding=feeding))
+    model = built(luong, LuongSettings(width=D, embedding=E, layers=2, input_feeding=feeding))
 
     def alone(source_S: Tensor, input_T: Tensor) -> Tensor:
-        h_SD, states = model.source_embedding(source_S), []
-        for layer in model.encoder.stack():
+        h_SD, states = model.body.embedding(source_S), []
+        for layer in model.body.recurrent.stack():
             h_SD, first, second = both_ways(layer, h_SD)
             states.append(tuple(torch.cat(parts) for parts in zip(first, second, strict=True)))
-        lower, upper = (layer.directions()[0] for layer in model.decoder.stack())
-        cells, said, tilde_D = [torchs(lower, model.feed), torchs(upper)], [], torch.zeros(D).double()
-        for x_E in model.target_embedding(input_T):
+        lower, upper = (layer.directions()[0] for layer in model.decoder.recurrent.stack())
+        cells, said, tilde_D = [torchs(lower, model.decoder.feed), torchs(upper)], [], torch.zeros(D).double()
+        for x_E in model.decoder.embedding(input_T):
             x = torch.cat((x_E, tilde_D)) if feeding else x_E
             for place, theirs in enumerate(cells):
                 states[place] = theirs(x, states[place])
                 x = states[place][0]
-            weight_S = torch.stack([h_D @ model.alignment.score.weight.weight.T @ x for h_D in h_SD]).softmax(0)
-            tilde_D = (model.of_context(weight_S @ h_SD) + model.of_state(x)).tanh()
+            weight_S = torch.stack([h_D @ model.decoder.alignment.score.weight.weight.T @ x for h_D in h_SD]).softmax(0)
+            tilde_D = (model.decoder.of_context(weight_S @ h_SD) + model.decoder.of_state(x)).tanh()
             said.append(tilde_D)
         return logits(model, torch.stack(said))
 
@@ -203,22 +204,22 @@ def test_luongs_decoder_looks_after_each_step(feeding: bool) -> None:
 
 @torch.no_grad()
 def test_gnmt_is_torchs_lstm_layers_wired_by_hand() -> None:
-    model = built(GNMT, GNMTSettings(width=D, embedding=E, encoder_layers=4, decoder_layers=4))
+    model = built(gnmt, GNMTSettings(width=D, embedding=E, encoder_layers=4, decoder_layers=4))
 
     def alone(source_S: Tensor, input_T: Tensor) -> Tensor:
-        x_SD, _, _ = both_ways(model.both_ways.stack()[0], model.source_embedding(source_S))
-        second, third, fourth = (layer.directions()[0] for layer in model.encoder.stack())
+        x_SD, _, _ = both_ways(model.body.both_ways.stack()[0], model.body.embedding(source_S))
+        second, third, fourth = (layer.directions()[0] for layer in model.body.above.stack())
         x_SD = lstm(second)(x_SD)[0]
         x_SD = lstm(third)(x_SD)[0] + x_SD
         x_SD = lstm(fourth)(x_SD)[0] + x_SD
-        layer, state, lowest, contexts = model.attending, None, [torch.zeros(D).double()], []
+        layer, state, lowest, contexts = model.decoder.attending, None, [torch.zeros(D).double()], []
         theirs = torchs(layer.cell, layer.feed)
-        for x_E in model.target_embedding(input_T):
+        for x_E in model.decoder.embedding(input_T):
             contexts.append(additive(layer.alignment.score, lowest[-1], x_SD) @ x_SD)
             state = theirs(torch.cat((x_E, contexts[-1])), state)
             lowest.append(state[0])
         y_TD, a_TD = torch.stack(lowest[1:]), torch.stack(contexts)
-        second, third, fourth = (layer.directions()[0] for layer in model.stack())
+        second, third, fourth = (layer.directions()[0] for layer in model.decoder.stack())
         y_TD = lstm(second)(torch.cat((y_TD, a_TD), dim=1))[0]
         y_TD = lstm(third)(torch.cat((y_TD, a_TD), dim=1))[0] + y_TD
         y_TD = lstm(fourth)(torch.cat((y_TD, a_TD), dim=1))[0] + y_TD
@@ -227,7 +228,7 @@ def test_gnmt_is_torchs_lstm_layers_wired_by_hand() -> None:
     agrees(model, alone)
 
 
-def lstm(cell: Cell[Any]) -> nn.LSTM:
+def lstm(cell: RecurrentCell[Any]) -> nn.LSTM:
     """Torch's own layer with the weights of a cell."""
     weights = cell.weights
     assert weights.input_GE is not None
@@ -240,7 +241,7 @@ def lstm(cell: Cell[Any]) -> nn.LSTM:
 
 @torch.no_grad()
 def test_deep_att_is_its_equations() -> None:
-    model = built(DeepAtt, DeepAttSettings(width=D, embedding=E, encoder_layers=3, decoder_layers=3))
+    model = built(deep_att, DeepAttSettings(width=D, embedding=E, encoder_layers=3, decoder_layers=3))
 
     def layer_of(layer: FastForwardLayer, x: Tensor, backwards: bool) -> tuple[Tensor, Tensor, Tensor]:
         weights = layer.cell.weights
@@ -252,23 +253,23 @@ def test_deep_att_is_its_equations() -> None:
     def alone(source_S: Tensor, input_T: Tensor) -> Tensor:
         hidden, given = [], []
         for column in range(2):
-            x = model.source_embedding(source_S)
-            for place, layer in enumerate(layers_of(model.columns[column])):
+            x = model.body.embedding(source_S)
+            for place, layer in enumerate(layers_of(model.body.columns[column])):
                 f, h, x = layer_of(layer, x, backwards=place % 2 != column)
             hidden.append(h)
             given.append(f)
-        e_SC = torch.cat((*hidden, *given), dim=1) @ model.interface.weight.T
+        e_SC = torch.cat((*hidden, *given), dim=1) @ model.body.interface.weight.T
         assert e_SC.shape[1] == (2 * D + 2 * 4 * D) // 4
-        layer, state, h_D, f_all, h_all = model.attending, None, torch.zeros(D).double(), [], []
+        layer, state, h_D, f_all, h_all = model.decoder.attending, None, torch.zeros(D).double(), [], []
         theirs = torchs(layer.cell, layer.feed)
-        for x_E in model.target_embedding(input_T):
+        for x_E in model.decoder.embedding(input_T):
             x = torch.cat((x_E, additive(layer.alignment.score, h_D, e_SC) @ e_SC))
             state = theirs(x, state)
             h_D = state[0]
             f_all.append(theirs.weight_ih @ x + theirs.bias_ih)
             h_all.append(h_D)
         x = torch.cat((torch.stack(f_all)[:, : 2 * D], torch.stack(h_all)), dim=1)
-        for layer in layers_of(model.above):
+        for layer in layers_of(model.decoder.above):
             _, h, x = layer_of(layer, x, backwards=False)
         return logits(model, h)
 
@@ -294,23 +295,30 @@ def variant(kind: str, settings: dict[str, Any]) -> Any:
     return built(model, chosen(**{"width": D, "embedding": E, **settings}))
 
 
+def looked(model: Attentive, state: Any) -> Tensor:
+    weight_BS = model.attention_of(state)
+    assert weight_BS is not None
+    return weight_BS
+
+
 @pytest.mark.parametrize(("kind", "settings"), VARIANTS)
 @torch.no_grad()
-def test_every_variant_steps_as_it_reads_and_remembers_where_it_looked(kind: str, settings: dict[str, Any]) -> None:
-    model = variant(kind, settings)
-    with listen(model) as heard:
-        whole_BTV, after = model.read(BATCH.input_BT, BATCH.real_BT, model.start(BATCH))
+def test_every_variant_steps_as_it_reads_and_can_be_asked_where_it_looked(kind: str, settings: dict[str, Any]) -> None:
+    own = variant(kind, settings)
+    model = Attentive(own)
+    with listen(own) as heard:
+        own.read(BATCH.input_BT, BATCH.real_BT, own.start(BATCH))
     (weight_BHTS,) = (tensors[0] for name, tensors in heard.items() if name.endswith("alignment.weights"))
+    whole_BTV, after = model.read(BATCH.input_BT, BATCH.real_BT, model.start(BATCH))
     length_B = BATCH.real_BT.sum(1)
     state = model.start(BATCH)
-    assert not bool(model.attention_of(state).any())
     for t, tokens_B in enumerate(BATCH.input_BT.T):
         logits_BV, state = model.step(tokens_B, state)
         real_B = length_B > t
         close(logits_BV[real_B], whole_BTV[real_B, t])
-        close(model.attention_of(state)[real_B], weight_BHTS.mean(1)[real_B, t], by=1e-6)
+        close(looked(model, state)[real_B], weight_BHTS.mean(1)[real_B, t].float(), by=1e-6)
     last_BS = weight_BHTS.mean(1)[torch.arange(len(length_B)), length_B - 1]
-    close(model.attention_of(after), last_BS)
+    close(looked(model, after), last_BS.float(), by=1e-6)
     close(last_BS.sum(1), torch.ones(len(last_BS)).double(), by=1e-6)
 
 
@@ -368,7 +376,7 @@ def test_the_size_of_the_paper_can_be_asked_for_and_changed(settings: Any) -> No
 
 def test_two_vocabularies_of_different_size_cannot_be_shared() -> None:
     with pytest.raises(ValueError, match="a shared vocabulary has one size, not 17 and 11"):
-        Seq2Seq(Seq2SeqSettings(), source_vocabulary=17, target_vocabulary=11, shared=True)
+        seq2seq(Seq2SeqSettings(), source_vocabulary=17, target_vocabulary=11, shared=True)
 
 
 def test_the_example_is_padded_on_both_sides() -> None:

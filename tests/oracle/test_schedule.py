@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from seqwright.errors import SettingError
-from seqwright.training.schedule import constant, cosine, inverse_sqrt, learning_rate, linear, noam
+from seqwright.training.schedule import constant, cosine_decay, inverse_sqrt, learning_rate, linear, noam
 from seqwright.training.settings import TrainingSettings
 
 
@@ -40,7 +40,7 @@ def test_inverse_sqrt_rises_to_one_and_falls_with_the_root() -> None:
 
 
 def test_cosine_rises_to_one_and_falls_to_zero_at_the_last_step() -> None:
-    found = [cosine(step, warmup=10, steps=110) for step in (1, 5, 10, 35, 60, 85, 110, 500)]
+    found = [cosine_decay(step, warmup=10, steps=110) for step in (1, 5, 10, 35, 60, 85, 110, 500)]
     eighth = math.sqrt(0.5)  # the cosine of an eighth turn
     assert found == pytest.approx([0.1, 0.5, 1.0, (1 + eighth) / 2, 0.5, (1 - eighth) / 2, 0.0, 0.0], abs=1e-12)
 

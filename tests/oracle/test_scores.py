@@ -18,9 +18,16 @@ from seqwright.layers.alignment import (
     PredictiveWindow,
     QueryKeyValue,
     Whole,
-    last_weight,
 )
-from seqwright.layers.scores import AdditiveScore, BilinearScore, DotScore, MLPScore, Score, TanhScore, score_named
+from seqwright.layers.scores import (
+    AdditiveScore,
+    AlignmentScore,
+    BilinearScore,
+    DotScore,
+    MLPScore,
+    TanhScore,
+    score_named,
+)
 from seqwright.layers.taps import listen
 
 B, T, S, Q, D, A = 3, 4, 7, 5, 6, 11
@@ -41,7 +48,7 @@ def array(linear: Any) -> np.ndarray[Any, Any]:
     return np.asarray(linear.weight.detach().numpy())
 
 
-def dot(score: Score, h: Any, s: Any) -> Any:
+def dot(score: AlignmentScore, h: Any, s: Any) -> Any:
     return h @ s
 
 
@@ -91,7 +98,7 @@ def test_a_score_is_its_equation(kind: Any, extra: dict[str, int], query: int, e
 
 
 def test_a_name_gives_the_score_of_that_name() -> None:
-    named: dict[Any, type[Score]] = {
+    named: dict[Any, type[AlignmentScore]] = {
         "dot": DotScore,
         "bilinear": BilinearScore,
         "additive": AdditiveScore,
@@ -199,15 +206,6 @@ def test_a_predictive_window_is_a_gaussian_around_the_place_it_chose() -> None:
             close(weight_BHTS[b, 0, t], weights, by=1e-6)
             places.append(p)
     assert len(set(places)) == B * T
-
-
-def test_the_last_weight_is_that_of_the_last_real_word() -> None:
-    weight_BHTS, before_BS = some(B, 2, T, S).softmax(-1), some(B, S).softmax(-1)
-    found_BS = last_weight(weight_BHTS, before_BS, torch.tensor([4, 0, 2]))
-    close(found_BS[0], weight_BHTS[0, :, 3].mean(0))
-    close(found_BS[1], before_BS[1])
-    close(found_BS[2], weight_BHTS[2, :, 1].mean(0))
-    close(last_weight(weight_BHTS, before_BS, None), weight_BHTS[:, :, -1].mean(1))
 
 
 def test_heads_must_share_the_width() -> None:

@@ -4,6 +4,7 @@ B batch · S source · T target · D width · F feed-forward · V vocabulary
 """
 
 import math
+from functools import partial
 
 import numpy as np
 import pytest
@@ -11,11 +12,13 @@ import torch
 from torch import Tensor, nn
 
 from seqwright.batches.pairs import Pairs
+from seqwright.layers.attention import Attention
 from seqwright.layers.blocks import DecoderBlock, EncoderBlock, FeedForward, PostNorm, PreNorm
 from seqwright.layers.dropout import Dropout
 from seqwright.layers.embeddings import PositionedEmbedding, TokenEmbedding
 from seqwright.layers.positions import SinusoidalPositions
-from seqwright.models.transformer import Transformer, TransformerSettings
+from seqwright.models.encoder_decoder import EncoderDecoder
+from seqwright.models.transformer import TransformerSettings, transformer
 from seqwright.runs import parameters
 
 B, S, T, D, H, F, V = 3, 7, 5, 12, 4, 17, 19
@@ -84,7 +87,8 @@ def real(length: int, *lengths: int) -> Tensor:
 
 @RESIDUALS
 def test_an_encoder_block_is_torchs_encoder_layer(residual: Residual) -> None:
-    ours = EncoderBlock(FeedForward(width=D, inner=F), width=D, heads=H, dropout=0.0, residual=residual)
+    around = partial(residual, width=D, dropout=0.0)
+    ours = EncoderBlock(Attention(width=D, heads=H), FeedForward(width=D, inner=F), around)
     shaken(ours)
     theirs = encoder_layer(residual)
     copy_encoder_block(ours, theirs)
@@ -96,7 +100,8 @@ def test_an_encoder_block_is_torchs_encoder_layer(residual: Residual) -> None:
 
 @RESIDUALS
 def test_a_decoder_block_is_torchs_decoder_layer(residual: Residual) -> None:
-    ours = DecoderBlock(FeedForward(width=D, inner=F), width=D, heads=H, dropout=0.0, residual=residual)
+    around, attention = partial(residual, width=D, dropout=0.0), partial(Attention, width=D, heads=H)
+    ours = DecoderBlock(attention(), attention(), FeedForward(width=D, inner=F), around)
     shaken(ours)
     theirs = decoder_layer(residual)
     copy_decoder_block(ours, theirs)
@@ -108,7 +113,7 @@ def test_a_decoder_block_is_torchs_decoder_layer(residual: Residual) -> None:
     torch.testing.assert_close(found_BTD, target_BTD, rtol=0, atol=1e-5)
 
 
-def small_transformer(residual: Residual) -> Transformer:
+def small_transformer(residual: Residual) -> EncoderDecoder:
     torch.manual_seed(1)
     block = {PostNorm: "post-norm", PreNorm: "pre-norm"}[residual]
     settings = TransformerSettings.model_validate(
@@ -122,27 +127,29 @@ def small_transformer(residual: Residual) -> Transformer:
             "block": block,
         }
     )
-    model = Transformer(settings, source_vocabulary=V + 4, target_vocabulary=V, shared=False)
+    model = transformer(settings, source_vocabulary=V + 4, target_vocabulary=V, shared=False)
     shaken(model)
     return model
 
 
-def torchs_transformer(ours: Transformer, residual: Residual) -> nn.Transformer:
+def torchs_transformer(ours: EncoderDecoder, residual: Residual) -> nn.Transformer:
     norms: list[nn.LayerNorm | None] = [None, None]
     if residual is PreNorm:
-        for place, norm in enumerate((ours.encoder_norm, ours.decoder_norm)):
+        for place, norm in enumerate((ours.body.norm, ours.decoder.norm)):
             copied = nn.LayerNorm(D)
             copied.load_state_dict(norm.state_dict())
             norms[place] = copied
-    encoder = nn.TransformerEncoder(encoder_layer(residual), len(ours.encoder), norms[0], enable_nested_tensor=False)
-    decoder = nn.TransformerDecoder(decoder_layer(residual), len(ours.decoder), norms[1])
+    encoder = nn.TransformerEncoder(
+        encoder_layer(residual), len(ours.body.blocks), norms[0], enable_nested_tensor=False
+    )
+    decoder = nn.TransformerDecoder(decoder_layer(residual), len(ours.decoder.blocks), norms[1])
     whole = nn.Transformer(D, H, custom_encoder=encoder, custom_decoder=decoder, batch_first=True)
     # Its constructor draws every matrix anew, so the weights are copied afterwards; it leaves the norms as they are.
-    for block, layer in zip(ours.encoder, encoder.layers, strict=True):
+    for block, layer in zip(ours.body.blocks, encoder.layers, strict=True):
         assert isinstance(block, EncoderBlock)
         assert isinstance(layer, nn.TransformerEncoderLayer)
         copy_encoder_block(block, layer)
-    for block, layer in zip(ours.decoder, decoder.layers, strict=True):
+    for block, layer in zip(ours.decoder.blocks, decoder.layers, strict=True):
         assert isinstance(block, DecoderBlock)
         assert isinstance(layer, nn.TransformerDecoderLayer)
         copy_decoder_block(block, layer)
@@ -169,7 +176,7 @@ def test_the_whole_stack_is_torchs_transformer(residual: Residual) -> None:
     source_real_BS, real_BT = real(S, 2, 7, 5), real(T, 5, 1, 3)
     found_BTV, _ = ours(Pairs(source_BS, source_real_BS, input_BT, input_BT, real_BT))
 
-    source_VD, target_VD = (e.tokens.weight for e in (ours.source_embedding, ours.target_embedding))
+    source_VD, target_VD = (e.tokens.weight for e in (ours.body.embedding, ours.decoder.embedding))
     target_BTD = theirs(
         source_VD[source_BS] * math.sqrt(D) + papers_positions(S, D).float(),
         target_VD[input_BT] * math.sqrt(D) + papers_positions(T, D).float(),
@@ -197,7 +204,7 @@ def test_dropout_acts_on_what_a_sublayer_adds(residual: Residual) -> None:
 
 def test_dropout_acts_on_the_sum_of_embedding_and_position() -> None:
     tokens = TokenEmbedding(vocabulary=V, width=D)
-    embedding = PositionedEmbedding(tokens, width=D, dropout=0.4)
+    embedding = PositionedEmbedding(tokens, SinusoidalPositions(width=D), dropout=0.4)
     token_BT = torch.arange(B * T).view(B, T)
     torch.manual_seed(3)
     found_BTD = embedding(token_BT, torch.arange(T))
@@ -209,7 +216,7 @@ def test_dropout_acts_on_the_sum_of_embedding_and_position() -> None:
 def test_every_dropout_of_the_model_is_the_settings() -> None:
     """Two embeddings; two sublayers a block of the encoder, three a block of the decoder."""
     settings = TransformerSettings.model_validate({"size": "tiny", "dropout": 0.3})
-    model = Transformer(settings, source_vocabulary=V, target_vocabulary=V)
+    model = transformer(settings, source_vocabulary=V, target_vocabulary=V)
     assert [module.share for module in model.modules() if isinstance(module, Dropout)] == [0.3] * (2 + 2 * 2 + 2 * 3)
 
 
@@ -232,7 +239,7 @@ def hand_count(*, V: int, D: int, F: int, layers: int) -> int:
 def count(size: str, vocabulary: int, **other: str) -> int:
     with torch.device("meta"):
         settings = TransformerSettings.model_validate({"size": size, **other})
-        return parameters(Transformer(settings, source_vocabulary=vocabulary, target_vocabulary=vocabulary))
+        return parameters(transformer(settings, source_vocabulary=vocabulary, target_vocabulary=vocabulary))
 
 
 @pytest.mark.parametrize(
@@ -253,5 +260,5 @@ def test_the_papers_sizes_have_about_the_papers_parameters(size: str, millions: 
 def test_two_vocabularies_have_two_embeddings() -> None:
     settings = TransformerSettings.model_validate({"size": "tiny"})
     with torch.device("meta"):
-        apart = Transformer(settings, source_vocabulary=29, target_vocabulary=31, shared=False)
+        apart = transformer(settings, source_vocabulary=29, target_vocabulary=31, shared=False)
     assert parameters(apart) == hand_count(V=29 + 31, D=128, F=512, layers=2)

@@ -116,7 +116,7 @@ def ours_said(run: Run) -> tuple[list[Tensor], Tensor | None, Tensor | None]:
     model: Any = run.model
     batch, follows = our_batch(run), None
     embedded: list[Tensor] = []
-    block = (model if run.recipe.task == "language-modeling" else model.body).blocks[0]
+    block = model.body.blocks[0]
     hook = block.register_forward_pre_hook(lambda _, given: embedded.append(given[0]))
     with listen(model) as heard:
         if run.recipe.task != "masked-language-modeling":

@@ -11,23 +11,23 @@ import torch
 from torch import Tensor, nn
 
 from seqwright.layers.recurrence import Weights
-from seqwright.models.vector_to_sequence import VectorToSequence, VectorToSequenceSettings
+from seqwright.models.encoder_decoder import EncoderDecoder
+from seqwright.models.vector_to_sequence import VectorToSequenceSettings, vector_to_sequence
 from tests.small_models import some_described
 
 D, E, V, X = 7, 3, 13, 5
 
 
-def built(**settings: Any) -> VectorToSequence:
+def built(**settings: Any) -> EncoderDecoder:
     torch.manual_seed(2)
     chosen = VectorToSequenceSettings(**{"width": D, "embedding": E, "tied": False, **settings})
-    return VectorToSequence(chosen, inputs=X, vocabulary=V).eval()
+    return vector_to_sequence(chosen, inputs=X, vocabulary=V).eval()
 
 
-def torchs_own(model: VectorToSequence, kind: Callable[..., nn.RNNBase]) -> nn.RNNBase:
+def torchs_own(model: EncoderDecoder, kind: Callable[..., nn.RNNBase]) -> nn.RNNBase:
     """The same layers as torch has them, the second bias zero."""
-    settings = model.settings
-    theirs = kind(E + X if settings.fed else E, D, num_layers=settings.layers, batch_first=True).eval()
-    cells = [weights for weights in model.language.recurrent.modules() if isinstance(weights, Weights)]
+    cells = [weights for weights in model.decoder.language.recurrent.modules() if isinstance(weights, Weights)]
+    theirs = kind(E + X if model.decoder.fed else E, D, num_layers=len(cells), batch_first=True).eval()
     with torch.no_grad():
         for layer, weights in enumerate(cells):
             assert weights.input_GE is not None
@@ -38,11 +38,12 @@ def torchs_own(model: VectorToSequence, kind: Callable[..., nn.RNNBase]) -> nn.R
     return theirs
 
 
-def first_state(model: VectorToSequence, vector_X: Tensor) -> Tensor:
+def first_state(model: EncoderDecoder, vector_X: Tensor) -> Tensor:
     """h_0 of each layer, and for an LSTM c_0 after it: (layers · tensors, D)."""
-    weight, bias = model.bridge.linear.weight, model.bridge.linear.bias
+    weight, bias = model.decoder.bridge.linear.weight, model.decoder.bridge.linear.bias
     sums = [sum((float(w) * float(x) for w, x in zip(row, vector_X, strict=True)), 0.0) for row in weight]
-    return (torch.tensor(sums) + bias).tanh().view(-1, D)
+    first_LD: Tensor = (torch.tensor(sums) + bias).tanh().view(-1, D)
+    return first_LD
 
 
 @pytest.mark.parametrize("fed", [False, True])
@@ -54,11 +55,11 @@ def test_it_is_what_torch_makes_of_each_row_alone(
     kind: str, theirs: Callable[..., nn.RNNBase], layers: int, fed: bool
 ) -> None:
     model, batch = built(kind=kind, layers=layers, fed=fed), some_described()
-    network, output = torchs_own(model, theirs), model.language.output
+    network, output = torchs_own(model, theirs), model.decoder.language.output
     assert output is not None
     found_BTV, _ = model(batch)
     for row, length in enumerate(batch.real_BT.sum(1).tolist()):
-        x_TE = model.language.embedding(batch.input_BT[row : row + 1])[0, :length]
+        x_TE = model.decoder.language.embedding(batch.input_BT[row : row + 1])[0, :length]
         if fed:
             x_TE = torch.stack([torch.cat((x_E, batch.vector_BX[row])) for x_E in x_TE])
         first_LD = first_state(model, batch.vector_BX[row])

@@ -97,4 +97,15 @@ def test_a_record_is_read_as_it_was_written(tmp_path: Path) -> None:
 
 
 def test_tensors_keep_their_names_where_nothing_was_renamed() -> None:
-    assert renamed_tensor("model.no.such.tensor") == "model.no.such.tensor"
+    assert renamed_tensor("model.no.such.tensor", ()) == "model.no.such.tensor"
+
+
+def test_a_tensor_keeps_the_first_of_its_names_that_the_model_knows() -> None:
+    old, of_decoder, of_body = (
+        "model.target_embedding.weight",
+        "model.decoder.embedding.tokens.weight",
+        "model.body.embedding.weight",
+    )
+    assert renamed_tensor(old, (old,)) == old
+    assert renamed_tensor(old, (of_decoder, of_body)) == of_decoder
+    assert renamed_tensor(old, (of_body,)) == of_body

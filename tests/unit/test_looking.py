@@ -9,7 +9,7 @@ from seqwright.analysis.attention import maps_of
 from seqwright.inputs.spelling import given_words, written_words
 from seqwright.inputs.tokenizers import Kind, Tokenizer, TokenizerSettings
 from seqwright.layers.taps import Tap, View, listen, views
-from seqwright.models.transformer import Transformer, TransformerSettings
+from seqwright.models.transformer import TransformerSettings, transformer
 
 TEXTS = ["Saturday, May 5, 1951", "May Day on a Saturday", "a day in May"]
 
@@ -101,10 +101,10 @@ def test_a_model_says_itself_what_can_be_drawn_of_it() -> None:
 
 def test_the_taps_of_a_transformer_are_the_layers_of_three_pictures() -> None:
     settings = TransformerSettings(width=8, heads=2, encoder_layers=2, decoder_layers=3, feed_forward=13, dropout=0.1)
-    found = views(Transformer(settings, source_vocabulary=11, target_vocabulary=11))
+    found = views(transformer(settings, source_vocabulary=11, target_vocabulary=11))
     assert {(view.name, view.rows, view.columns): len(taps) for view, taps in found.items()} == {
         ("encoder self-attention", "source", "source"): 2,
         ("decoder self-attention", "wanted", "given"): 3,
         ("cross-attention", "wanted", "source"): 3,
     }
-    assert found[View("cross-attention", "wanted", "source")][2] == "decoder.2.source_attention.weights"
+    assert found[View("cross-attention", "wanted", "source")][2] == "decoder.blocks.2.source_attention.weights"

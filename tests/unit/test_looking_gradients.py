@@ -44,7 +44,7 @@ def norms_from(run: Run, model: Any, steps: int) -> torch.Tensor:
     ids = run.inputs.tokenizer.encode([TEXT])[0]
     input_BT = texts([ids], begin=run.inputs.tokenizer.end, end=run.inputs.tokenizer.end).input_BT
     with torch.no_grad():
-        return gradient_norms(model.recurrent, model.embedding(input_BT[:, :steps]))
+        return gradient_norms(model.body.recurrent, model.body.embedding(input_BT[:, :steps]))
 
 
 def test_each_layer_is_followed_from_several_places_trained_and_as_it_began() -> None:
@@ -131,7 +131,7 @@ def test_a_beginning_is_what_a_new_model_does(kind: str) -> None:
     model: Any = model_of(run.recipe, run.inputs.sizes()).eval()
     initialise(model, "orthogonal", forget_bias=0.5)
     with torch.no_grad():
-        hidden_TD = model.recurrent(model.embedding(passage.batch.input_BT))[0][0].numpy()
+        hidden_TD = model.body.recurrent(model.body.embedding(passage.batch.input_BT))[0][0].numpy()
     orthogonal = found["orthogonal"]
     assert orthogonal.note == " (this run's)"
     assert_allclose(orthogonal.spread_TQ, np.quantile(hidden_TD, (0.05, 0.25, 0.75, 0.95), axis=1).T, atol=1e-5)
@@ -139,6 +139,6 @@ def test_a_beginning_is_what_a_new_model_does(kind: str) -> None:
         assert_allclose(orthogonal.saturated_T, (np.abs(hidden_TD) > 0.95).mean(axis=1), atol=1e-6)
     assert found["too wide"].saturated_T.mean() > 0.5 > 3 * orthogonal.saturated_T.mean()
     norm_RK = gradient_norms(
-        model.recurrent, model.embedding(passage.batch.input_BT).detach(), last=last_steps(len(TEXT) + 1)
+        model.body.recurrent, model.body.embedding(passage.batch.input_BT).detach(), last=last_steps(len(TEXT) + 1)
     )[0]
     assert_allclose(orthogonal.norm_K, norm_RK.median(0).values, rtol=1e-3)

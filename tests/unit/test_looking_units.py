@@ -89,7 +89,7 @@ def test_a_reading_is_what_the_model_does_step_by_step(at_once: int, monkeypatch
     model: Any = run.model
     tokenizer = run.inputs.tokenizer
     ids = [tokenizer.end, *tokenizer.encode([TEXT])[0].tolist()]  # texts are joined: an end stands before
-    state = model.recurrent.start(1)
+    state = model.body.recurrent.start(1)
     for place, token in enumerate(ids):
         with torch.no_grad():
             _, state = model.step(torch.tensor([token]), state)
@@ -172,10 +172,10 @@ def test_the_unit_that_really_is_the_rule_is_found() -> None:
     run = a_language_run(kind="rnn", layers=1)
     model: Any = run.model
     opens, closes = (int(run.inputs.tokenizer.encode([mark])[0][0]) for mark in "()")
-    weights = model.recurrent.stack()[0].directions()[0].weights
+    weights = model.body.recurrent.stack()[0].directions()[0].weights
     with torch.no_grad():
-        model.embedding.weight[:, 0] = 0
-        model.embedding.weight[opens, 0], model.embedding.weight[closes, 0] = 1, -1
+        model.body.embedding.weight[:, 0] = 0
+        model.body.embedding.weight[opens, 0], model.body.embedding.weight[closes, 0] = 1, -1
         weights.input_GE[2], weights.hidden_GD[2], weights.bias_G[2] = 0, 0, -1
         weights.input_GE[2, 0], weights.hidden_GD[2, 2] = 10, 4
     reading = read(run, [TEXT], rule_of("brackets"))

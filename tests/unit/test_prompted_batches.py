@@ -14,7 +14,8 @@ from seqwright.errors import RunError, SettingError
 from seqwright.inputs import Given, Room
 from seqwright.inputs.prompt import PromptInput, PromptSettings
 from seqwright.models.gpt import GPT, GPTSettings
-from seqwright.objectives.answer import Answer, AnswerSettings
+from seqwright.models.language_model import LanguageModel
+from seqwright.objectives.answer import AnswerOnly, AnswerOnlySettings
 from seqwright.outputs.answer import AnswerOutput
 from seqwright.outputs.text_scores import ScoresSettings
 from seqwright.tasks.wired import Wires
@@ -48,15 +49,15 @@ def test_a_vocabulary_whose_texts_begin_and_end_with_the_same_token_does() -> No
     assert batch.target_BT[batch.answer_BT].tolist() == [8, 3, 9, 10, 3]
 
 
-def model() -> GPT:
+def model() -> LanguageModel:
     torch.manual_seed(1)
     settings = GPTSettings(width=8, heads=2, layers=2, context=19, feed_forward=16, dropout=0.0)
-    return GPT(settings, vocabulary=13)
+    return LanguageModel(GPT(settings, vocabulary=13))
 
 
 @pytest.mark.parametrize("smoothing", [0.0, 0.1])
 def test_the_loss_is_the_cross_entropy_of_the_answers_alone(smoothing: float) -> None:
-    gpt, objective = model(), Answer(AnswerSettings(label_smoothing=smoothing))
+    gpt, objective = model(), AnswerOnly(AnswerOnlySettings(label_smoothing=smoothing))
     batch = prompted([rows(([5, 6, 7], [8, 9])), rows(([5], [10]))], MARKS)
     loss, carry = objective(gpt, batch, None)
     logits_BTV, _ = gpt(batch)
@@ -70,7 +71,7 @@ def test_the_loss_is_the_cross_entropy_of_the_answers_alone(smoothing: float) ->
 
 
 def test_what_should_follow_inside_a_text_changes_nothing() -> None:
-    gpt, objective = model(), Answer()
+    gpt, objective = model(), AnswerOnly()
     batch = prompted([rows(([5, 6, 7], [8, 9])), rows(([5], [10]))], MARKS)
 
     def gradient(target_BT: torch.Tensor) -> torch.Tensor:
@@ -78,8 +79,9 @@ def test_what_should_follow_inside_a_text_changes_nothing() -> None:
         changed = batch.replace(target_BT=target_BT)
         loss, _ = objective(gpt, changed, None)
         loss.total(objective.counts(changed)).backward()
-        assert gpt.tokens.weight.grad is not None
-        return gpt.tokens.weight.grad.clone()
+        gradient_VD = gpt.body.tokens.weight.grad
+        assert isinstance(gradient_VD, Tensor)
+        return gradient_VD.clone()
 
     elsewhere_BT = torch.where(batch.answer_BT, batch.target_BT, 11)
     inside_BT = torch.where(batch.answer_BT, 11, batch.target_BT)

@@ -49,7 +49,7 @@ class Embedder:
     ) -> None:
         if not isinstance(model, HasTokenVectors):
             raise RunError("the model has no vectors for what it reads; embed is for models that learn them")
-        thinks = isinstance(model, HasSentenceVectors)
+        thinks = isinstance(dict(model.named_children()).get("body"), HasSentenceVectors)
         if pooling == "thought" and not thinks:
             raise SettingError(
                 "--pooling thought is the vector between an encoder and a decoder without attention, as seq2seq has "
@@ -81,9 +81,9 @@ class Embedder:
     @torch.inference_mode()
     def _read(self, rows: list[Ids]) -> Tensor:
         if self.pooling == "thought":
-            thinking: Any = self.model
+            thinking: Any = self.model.body
             batch = sources(rows, end=self.tokenizer.end).to(device_of(self.model))
-            vector_BD: Tensor = thinking.sentence_vectors(batch)
+            vector_BD: Tensor = thinking.sentence_vectors(batch.source_BS, batch.source_real_BS)
             return vector_BD.float().cpu()
         with listen(self._contextual):  # to nothing else, so that the fused kernels serve
             joined = [self.reads.joined([row]) for row in rows]

@@ -22,7 +22,7 @@ from seqwright.devices import device_of
 from seqwright.errors import RunError, SettingError
 from seqwright.inputs import Given
 from seqwright.layers.gradients import gradient_norms_within
-from seqwright.layers.initialisation import WAYS, initialise, saturated, spread, too_wide
+from seqwright.layers.initialisation import WAYS, initialise, quantiles, saturated, too_wide
 from seqwright.layers.recurrence import Weights
 from seqwright.layers.taps import listen, views
 from seqwright.outputs.values import ValuesOutput
@@ -137,7 +137,7 @@ def beginning(run: Run, passage: Passage, name: str, way: Draw) -> Beginning:
         name,
         _note(run, name),
         saturated(squashed_BTD).cpu().numpy(),
-        spread(hidden_BTD.float(), shares=(0.05, 0.25, 0.75, 0.95)).cpu().numpy(),
+        quantiles(hidden_BTD.float(), shares=(0.05, 0.25, 0.75, 0.95)).cpu().numpy(),
         norms[0].median(0).values.numpy(),
     )
 

@@ -20,7 +20,7 @@ from seqwright.devices import computes_bfloat16, device_of
 from seqwright.inputs.tokenizers import tokenizer_of
 from seqwright.kinds import task_of
 from seqwright.lineage import model_row
-from seqwright.objectives.objective import Objective, Part
+from seqwright.objectives.objective import LossPart, Objective
 from seqwright.recipe import Recipe, read_recipe, validated
 from seqwright.runs import data_of, model_of, objective_of, parameters, set_up_cpu, source_of, training_device
 from seqwright.training.counting import Counter, Stored
@@ -149,14 +149,16 @@ def _timing(
     return Timing(statistics.median(seconds[1:]), statistics.mean(tokens))  # the first one warms up
 
 
-def _step(model: nn.Module, objective: Objective, optimizer: Optimizer, batch: Any, precision: str) -> dict[str, Part]:
+def _step(
+    model: nn.Module, objective: Objective, optimizer: Optimizer, batch: Any, precision: str
+) -> dict[str, LossPart]:
     """One update, as in training; the parts of the loss."""
     with torch.autocast(device_of(model).type, torch.bfloat16, enabled=precision == "bfloat16"):
         loss, _ = objective(model, batch, objective.start(model, batch))
     optimizer.zero_grad(set_to_none=True)
     loss.total(objective.counts(batch)).backward()
     optimizer.step()
-    parts: dict[str, Part] = loss.parts
+    parts: dict[str, LossPart] = loss.parts
     return parts
 
 

@@ -15,7 +15,7 @@ from rich.table import Table
 from rich.text import Text
 
 from seqwright.errors import SettingError
-from seqwright.training.reporter import Bar, Lines, Quiet, Reporter
+from seqwright.training.reporter import Bar, LineReporter, Quiet, Reporter
 
 
 def reporter() -> Reporter:
@@ -25,7 +25,7 @@ def reporter() -> Reporter:
     if World.rank_here():
         return Quiet()
     console = Console(stderr=True)
-    return Bar(console) if console.is_terminal else Lines()
+    return Bar(console) if console.is_terminal else LineReporter()
 
 
 def say(sentence: str) -> None:

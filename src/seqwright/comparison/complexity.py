@@ -26,7 +26,7 @@ from torch import Tensor, nn
 
 from seqwright.layers.attention import Attention
 from seqwright.layers.convolution import Convolution
-from seqwright.layers.recurrence import Cell, LSTMCell, RNNCell
+from seqwright.layers.recurrence import LSTMCell, RecurrentCell, RNNCell
 from seqwright.layers.taps import listen
 
 FITTED = 3  # the largest sizes decide an exponent: below them what does not grow weighs too much
@@ -53,7 +53,7 @@ class SelfAttention(nn.Module):
 class ScannedCell(nn.Module):
     """A cell taken through time."""
 
-    def __init__(self, cell: Cell[Any]) -> None:
+    def __init__(self, cell: RecurrentCell[Any]) -> None:
         super().__init__()
         self.cell = cell
 

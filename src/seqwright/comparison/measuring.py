@@ -44,7 +44,7 @@ from seqwright.tasks.ensembles import ensemble_of, whole_batches
 from seqwright.training.checkpoint import read_checkpoint, read_mark
 from seqwright.training.journal import Journal
 from seqwright.training.loop import fit
-from seqwright.training.reporter import Bar, Lines, Quiet, Reporter
+from seqwright.training.reporter import Bar, LineReporter, Quiet, Reporter
 from seqwright.training.schedule import expected_steps
 
 WARMING, TRIED = 3, 30  # steps before the clock starts, and steps that are timed
@@ -186,7 +186,7 @@ def speaking() -> Reporter:
     from rich.console import Console
 
     console = Console(stderr=True)
-    return Bar(console) if console.is_terminal else Lines()
+    return Bar(console) if console.is_terminal else LineReporter()
 
 
 # ---------------------------------------------------------------------------------------------------- evaluating

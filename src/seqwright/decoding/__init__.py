@@ -4,7 +4,7 @@ from seqwright.decoding.beam import Hypotheses, beam_search, beam_steps
 from seqwright.decoding.beam_tree import BeamTree, Node
 from seqwright.decoding.coverage import Aligns, Coverage
 from seqwright.decoding.ensemble import Ensemble
-from seqwright.decoding.rules import Rules, with_repetition_penalty
+from seqwright.decoding.rules import DecodingRules, with_repetition_penalty
 from seqwright.decoding.sampling import (
     Chance,
     drawn,
@@ -17,7 +17,7 @@ from seqwright.decoding.sampling import (
     with_temperature,
 )
 from seqwright.decoding.scoring import Hypothesis, penalty, target_log_probability
-from seqwright.decoding.searching import Choice, Growth, run_search
+from seqwright.decoding.searching import ChosenTokens, Growth, run_search
 from seqwright.decoding.settings import DecodingSettings, decoded, search
 from seqwright.decoding.stepper import Prefix, State, Stepper, reordered, repeated
 from seqwright.decoding.stopping import before_stop, stops_in, sure
@@ -26,8 +26,9 @@ __all__ = [
     "Aligns",
     "BeamTree",
     "Chance",
-    "Choice",
+    "ChosenTokens",
     "Coverage",
+    "DecodingRules",
     "DecodingSettings",
     "Ensemble",
     "Growth",
@@ -35,7 +36,6 @@ __all__ = [
     "Hypothesis",
     "Node",
     "Prefix",
-    "Rules",
     "State",
     "Stepper",
     "beam_search",

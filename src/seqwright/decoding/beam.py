@@ -11,7 +11,7 @@ import torch
 from torch import Tensor
 
 from seqwright.decoding.coverage import Coverage, attention_of
-from seqwright.decoding.rules import NEVER, Rules, limits
+from seqwright.decoding.rules import NEVER, DecodingRules, limits
 from seqwright.decoding.scoring import Hypothesis, penalty
 from seqwright.decoding.searching import Growth, whole
 from seqwright.decoding.stepper import Prefix, State, StateT, Stepper, moved, opened, reordered, repeated
@@ -25,7 +25,7 @@ Hypotheses: TypeAlias = list[list[Hypothesis]]
 def beam_steps(
     model: Stepper[StateT],
     state: StateT,
-    rules: Rules,
+    rules: DecodingRules,
     *,
     first_B: Tensor,
     width: int,
@@ -144,7 +144,7 @@ def _first_beam(text_BT: Tensor, width: int) -> _Beam:
     return _Beam(total_BW, total_BW, text_BWT, total_BW.new_empty(*total_BW.shape, 0), parent_BW)
 
 
-def _extended(beam: _Beam, logits_RV: Tensor, rules: Rules, count: int) -> _Beam:
+def _extended(beam: _Beam, logits_RV: Tensor, rules: DecodingRules, count: int) -> _Beam:
     """The `count` best hypotheses of each row that are one token longer."""
     (B, W), V = beam.total_BW.shape, logits_RV.shape[1]
     text_RT = beam.text_BWT.flatten(0, 1)

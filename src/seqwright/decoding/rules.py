@@ -18,7 +18,7 @@ Stopped = Callable[[int, list[int]], bool]
 """Whether a row, by its number, shall end after the tokens that it has chosen."""
 
 
-class Rules(NamedTuple):
+class DecodingRules(NamedTuple):
     """The rules of one search; they decide what is chosen and leave the probabilities as the model gave them."""
 
     end: int

@@ -12,15 +12,15 @@ import torch
 from torch import Tensor
 from torch.nn.utils.rnn import pad_sequence
 
-from seqwright.decoding.rules import NEVER, Rules, limits
+from seqwright.decoding.rules import NEVER, DecodingRules, limits
 from seqwright.decoding.scoring import Hypothesis
-from seqwright.decoding.searching import Choice, whole
+from seqwright.decoding.searching import ChosenTokens, whole
 from seqwright.decoding.stepper import Prefix, StateT, Stepper, opened, reordered
 from seqwright.errors import SettingError
 
 Tell = Callable[[int, int], None]
 """Is told of each token as it is chosen: the number of its row, and the token."""
-Writing = Generator[Choice, None, list[Hypothesis]]
+Writing = Generator[ChosenTokens, None, list[Hypothesis]]
 """Yields the tokens of each step, and returns the continuation of each row."""
 
 
@@ -41,12 +41,12 @@ class Chance(NamedTuple):
 OWN_CHANCE = Chance()  # the model's own probabilities
 
 
-def told_to(tell: Tell | None) -> Callable[[Choice], None] | None:
+def told_to(tell: Tell | None) -> Callable[[ChosenTokens], None] | None:
     """What watches a search and tells of each token."""
     if tell is None:
         return None
 
-    def watch(choice: Choice) -> None:
+    def watch(choice: ChosenTokens) -> None:
         for row, token in zip(choice.row_B.tolist(), choice.token_B.tolist(), strict=True):
             tell(row, token)
 
@@ -56,7 +56,7 @@ def told_to(tell: Tell | None) -> Callable[[Choice], None] | None:
 def greedy_steps(
     model: Stepper[StateT],
     state: StateT,
-    rules: Rules,
+    rules: DecodingRules,
     *,
     first_B: Tensor,
     steps: int | Tensor,
@@ -74,7 +74,7 @@ def greedy_steps(
 def sample_steps(
     model: Stepper[StateT],
     state: StateT,
-    rules: Rules,
+    rules: DecodingRules,
     chance: Chance = OWN_CHANCE,
     *,
     first_B: Tensor,
@@ -161,7 +161,7 @@ def _written(
     model: Stepper[StateT],
     state: StateT,
     choose: Callable[[Tensor, Tensor, int], Tensor],
-    rules: Rules,
+    rules: DecodingRules,
     *,
     first_B: Tensor,
     limit_B: Tensor,
@@ -179,7 +179,7 @@ def _written(
         token_B = choose(rules.preferred(logits_BV, logp_BV, text_BT), row_B, logp_BT.shape[1])
         text_BT = torch.cat([text_BT, token_B.unsqueeze(1)], dim=1)
         logp_BT = torch.cat([logp_BT, logp_BV.gather(1, token_B.unsqueeze(1))], dim=1)
-        yield Choice(row_B, token_B)
+        yield ChosenTokens(row_B, token_B)
         ended_B = rules.over(text_BT[:, given:], row_B)
         over_B = ended_B | (logp_BT.shape[1] >= limit_B)
         for i in over_B.nonzero().flatten().tolist():

@@ -25,7 +25,7 @@ class Growth(NamedTuple):
     ended_BC: Tensor
 
 
-class Choice(NamedTuple):
+class ChosenTokens(NamedTuple):
     """One step of writing token by token: the rows that are still written, and the token that each has chosen."""
 
     row_B: Tensor

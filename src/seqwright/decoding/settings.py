@@ -12,9 +12,9 @@ from torch import Tensor
 from seqwright.decoding.beam import Hypotheses, beam_steps
 from seqwright.decoding.beam_tree import Watch
 from seqwright.decoding.coverage import Coverage
-from seqwright.decoding.rules import Rules, Stopped, limits
+from seqwright.decoding.rules import DecodingRules, Stopped, limits
 from seqwright.decoding.sampling import Chance, Tell, greedy_steps, row_generators, sample_steps, told_to
-from seqwright.decoding.searching import Choice, Growth, run_search
+from seqwright.decoding.searching import ChosenTokens, Growth, run_search
 from seqwright.decoding.stepper import Prefix, StateT, Stepper, repeated
 from seqwright.decoding.stopping import stops_in
 from seqwright.errors import SettingError
@@ -101,7 +101,7 @@ def decoded(*given: Any, tell: Tell | None = None, watch: Watch | None = None, *
     """
     hear = told_to(tell)
 
-    def step(taken: Growth | Choice) -> None:
+    def step(taken: Growth | ChosenTokens) -> None:
         if isinstance(taken, Growth):
             if watch is not None:
                 watch(taken)
@@ -124,7 +124,7 @@ def search(
     source_real_BS: Tensor | None = None,
     rows: Sequence[int] | None = None,
     text_of: TextOf | None = None,
-) -> Generator[Growth | Choice, None, Hypotheses]:
+) -> Generator[Growth | ChosenTokens, None, Hypotheses]:
     """The `n_best` continuations of each row as the settings want them; samples in the order they were drawn.
 
     `rows` are the numbers of the examples in the whole data, which samples are seeded from; unset: 0, 1, 2, ….
@@ -137,7 +137,7 @@ def search(
     # Every sample is a row of its own with a generator of its own.
     first_B, limit_B, prefix, state = repeated((first_B, limits(steps, first_B), prefix, state), draws)
     stopped = _stopped(settings.stop, text_of, draws)
-    rules = Rules(end, forbidden, settings.shortest, settings.no_repeat, settings.repetition_penalty, stopped)
+    rules = DecodingRules(end, forbidden, settings.shortest, settings.no_repeat, settings.repetition_penalty, stopped)
     where: dict[str, Any] = {"first_B": first_B, "steps": limit_B, "prefix": prefix}
     if settings.temperature:
         chance = Chance(settings.temperature, settings.top_k, settings.top_p, settings.min_p)

@@ -19,7 +19,7 @@ import numpy as np
 from seqwright.errors import DataError, SettingError
 from seqwright.models.ngram import Ngram, NgramSettings
 from seqwright.models.ngram_counts import Integers
-from seqwright.models.ngram_estimates import Estimate, Floats, Table
+from seqwright.models.ngram_estimates import Estimate, Floats, OrderTable
 from seqwright.whole_file import written_whole
 
 BEGIN, END, UNKNOWN, PADDING = "<s>", "</s>", "<unk>", "<pad>"
@@ -253,7 +253,7 @@ def _estimate(path: Path, sections: list[Section], model: Ngram, unknown: int) -
     base_V[seen_G], weight_V[seen_G] = logp_G, weight_G
     base_V[~model.predicted_V] = -np.inf
 
-    tables: list[Table] = []
+    tables: list[OrderTable] = []
     for n, (tokens_GN, logp_G, weight_G) in enumerate(sections[1:], start=2):
         context_G = tokens_GN[:, 0]
         for token_G, table in zip(tokens_GN.T[1:-1], tables, strict=True):
@@ -265,6 +265,6 @@ def _estimate(path: Path, sections: list[Section], model: Ngram, unknown: int) -
         order_G = np.argsort(key_G)
         if (np.diff(key_G[order_G]) == 0).any():
             raise DataError(f"{path} has a {n}-gram twice")
-        tables.append(Table(key_G[order_G], logp_G[order_G], np.append(weight_V, 0.0)))
+        tables.append(OrderTable(key_G[order_G], logp_G[order_G], np.append(weight_V, 0.0)))
         weight_V = weight_G[order_G]
     return Estimate(base_V, tables)

@@ -46,18 +46,18 @@ class Family(NamedTuple):
 
 
 def _gpt2() -> Family:
-    block, theirs = "blocks.{n}", "transformer.h.{n}"
+    block, theirs = "body.blocks.{n}", "transformer.h.{n}"
     attention = [f"{block}.attention.{part}" for part in ("query", "key_value")]
     body = (
-        *single("tokens.weight", "transformer.wte.weight"),
-        *single("positions.weight", "transformer.wpe.weight"),
+        *single("body.tokens.weight", "transformer.wte.weight"),
+        *single("body.positions.weight", "transformer.wpe.weight"),
         *layer(f"{block}.around_attention.norm", f"{theirs}.ln_1"),
         *layer(attention, f"{theirs}.attn.c_attn", "transposed"),
         *layer(f"{block}.attention.output", f"{theirs}.attn.c_proj", "transposed"),
         *layer(f"{block}.around_feed_forward.norm", f"{theirs}.ln_2"),
         *layer(f"{block}.feed_forward.widen", f"{theirs}.mlp.c_fc", "transposed"),
         *layer(f"{block}.feed_forward.narrow", f"{theirs}.mlp.c_proj", "transposed"),
-        *layer("norm", "transformer.ln_f"),
+        *layer("body.norm", "transformer.ln_f"),
     )
     return Family(
         kind="gpt",

@@ -11,7 +11,7 @@ import torch
 from torch import Tensor, nn
 
 from seqwright.layers.blocks import ALIGNING
-from seqwright.layers.scores import Score
+from seqwright.layers.scores import AlignmentScore
 from seqwright.layers.taps import Tap
 
 
@@ -140,13 +140,14 @@ class Alignment(nn.Module):
     `form` says what queries, keys and values are, `focus` where may be looked at all.
     """
 
-    def __init__(self, score: Score, form: Whole | QueryKeyValue, focus: Focus) -> None:
+    def __init__(self, score: AlignmentScore, form: Whole | QueryKeyValue, focus: Focus) -> None:
         super().__init__()
         self.score, self.form, self.focus = score, form, focus
         self.weights = Tap(ALIGNING)
 
-    def remember(self, memory_BSD: Tensor, real_BS: Tensor) -> Remembered:
-        """All that does not depend on what is written."""
+    def remember(self, memory_BSD: Tensor, real_BS: Tensor | None) -> Remembered:
+        """All that does not depend on what is written; without `real_BS` all of the memory is real."""
+        real_BS = torch.ones_like(memory_BSD[..., 0], dtype=torch.bool) if real_BS is None else real_BS
         key_BHSK, value_BHSK = self.form.keys_values(memory_BSD)
         return Remembered(self.score.prepare(key_BHSK), value_BHSK, real_BS)
 
@@ -165,14 +166,6 @@ class Alignment(nn.Module):
         """`context_BTC` and `weight_BHTS` of all words at once."""
         context_BTC, weight_BHTS = self.attend(query_BTQ, source, position_BT)
         return context_BTC, self.weights(weight_BHTS)
-
-
-def last_weight(weight_BHTS: Tensor, before_BS: Tensor, length_B: Tensor | None) -> Tensor:
-    """`weight_BS` of the last real word of each row, the mean over the heads; `before_BS` where a row has none."""
-    every_BTS = torch.cat((before_BS.unsqueeze(1), weight_BHTS.detach().mean(1).to(before_BS.dtype)), dim=1)
-    if length_B is None:
-        return every_BTS[:, -1]
-    return every_BTS[torch.arange(len(length_B), device=length_B.device), length_B]
 
 
 def _distance(centre_BT: Tensor, real_BS: Tensor) -> Tensor:

@@ -10,19 +10,26 @@ from typing import Any, NamedTuple, TypeVar, cast
 import torch
 from torch import Tensor, nn
 
-from seqwright.layers.alignment import Alignment, Remembered, last_weight
-from seqwright.layers.recurrence import Cell, Hidden, LSTMState
+from seqwright.layers.alignment import Alignment, Remembered
+from seqwright.layers.recurrence import HiddenState, LSTMState, RecurrentCell
 from seqwright.layers.taps import Tap, View, heard_inside
 
 StateT = TypeVar("StateT", bound=tuple[Any, ...])
 
 
 class AttendingState(NamedTuple):
-    """The cell's state, where in the source the last word was found, and how many words were read."""
+    """The cell's state, and how many words were read."""
 
-    cell: Hidden | LSTMState
-    weight_BS: Tensor
+    cell: HiddenState | LSTMState
     position_B: Tensor
+
+
+class StackState(NamedTuple):
+    """The source, the layer that looks at it, and each layer above."""
+
+    source: Remembered
+    attending: AttendingState
+    above: tuple[Any, ...]
 
 
 class Attended(NamedTuple):
@@ -42,17 +49,15 @@ class AttendingLayer(nn.Module):
     computed for all of them before: the share of x_i in the cell, and the share of the source in the score.
     """
 
-    def __init__(self, cell: Cell[Any], alignment: Alignment) -> None:
+    def __init__(self, cell: RecurrentCell[Any], alignment: Alignment) -> None:
         super().__init__()
         self.cell, self.alignment = cell, alignment
         self.feed = nn.Linear(alignment.form.context_width, len(cell.weights.bias_G), bias=False)
         self.hidden = Tap(View("hidden state", rows="steps", columns="units"))
 
-    def start(self, cell: Hidden | LSTMState, source: Remembered) -> AttendingState:
-        """Before the first step: the state of the cell, and nothing looked at."""
-        real_BS = source.real_BS
-        nothing_BS = cell.hidden_BD.new_zeros(real_BS.shape)
-        return AttendingState(cell, nothing_BS, torch.zeros_like(real_BS[:, 0], dtype=torch.long))
+    def start(self, cell: HiddenState | LSTMState, source: Remembered) -> AttendingState:
+        """Before the first step."""
+        return AttendingState(cell, torch.zeros_like(source.real_BS[:, 0], dtype=torch.long))
 
     def forward(
         self, x_BTE: Tensor, state: AttendingState, source: Remembered, real_BT: Tensor
@@ -69,13 +74,8 @@ class AttendingLayer(nn.Module):
             weights.append(weight_BH1S)
         join_heard(self.cell, x_BTE.shape[1])
         hidden_BTD = self.hidden(torch.stack([each.hidden_BD for each in states[1:]], dim=1))
-        weight_BHTS = self.alignment.weights(torch.cat(weights, dim=2))
-        length_B = lengths(real_BT)
-        after = AttendingState(
-            reached(states, length_B),
-            last_weight(weight_BHTS, state.weight_BS, length_B),
-            state.position_B + real_BT.sum(1),
-        )
+        self.alignment.weights(torch.cat(weights, dim=2))
+        after = AttendingState(reached(states, lengths(real_BT)), state.position_B + real_BT.sum(1))
         return Attended(hidden_BTD, torch.cat(contexts, dim=1), torch.stack(inputs, dim=1)), after
 
 

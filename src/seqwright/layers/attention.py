@@ -10,6 +10,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
+from seqwright.layers.positions import NoPositions
 from seqwright.layers.taps import Tap, View
 
 
@@ -42,17 +43,26 @@ class Attention(nn.Module):
 
     Self-attention is `attention(x, x)`; cross-attention is `attention(x, memory)`. Decoding computes the
     memory's keys and values once with `remember` and then only calls `recall`. `view` says who reads whom. GPT and
-    BERT add a bias to every projection, and drop a share of the weights in training.
+    BERT add a bias to every projection, and drop a share of the weights in training. What it is told of places, the
+    module `positions` decides.
     """
 
     def __init__(
-        self, *, width: int, heads: int, view: View | None = None, bias: bool = False, dropout: float = 0.0
+        self,
+        *,
+        width: int,
+        heads: int,
+        view: View | None = None,
+        bias: bool = False,
+        dropout: float = 0.0,
+        positions: NoPositions | None = None,
     ) -> None:
         super().__init__()
         if width % heads:
             raise ValueError(f"width {width} does not divide into {heads} heads")
         self.heads = heads
         self.dropout = dropout
+        self.positions = positions or NoPositions()
         self.query = nn.Linear(width, width, bias=bias)
         self.key_value = nn.Linear(width, 2 * width, bias=bias)
         self.output = nn.Linear(width, width, bias=bias)
@@ -62,23 +72,37 @@ class Attention(nn.Module):
         """What each of `x_BTD` reads of what it may."""
         return self.recall(x_BTD, self.remember(memory_BSD), allowed)
 
-    def remember(self, memory_BSD: Tensor) -> KeysValues:
+    def remember(self, memory_BSD: Tensor, position_BS: Tensor | None = None) -> KeysValues:
         """The keys and values of a memory."""
         keys_BSD, values_BSD = self.key_value(memory_BSD).chunk(2, dim=-1)
-        return KeysValues(self._split(keys_BSD), self._split(values_BSD))
+        return KeysValues(self.positions.turned(self._split(keys_BSD), position_BS), self._split(values_BSD))
 
-    def recall(self, x_BTD: Tensor, memory: KeysValues, allowed: Allowed = None) -> Tensor:
+    def recall(
+        self,
+        x_BTD: Tensor,
+        memory: KeysValues,
+        allowed: Allowed = None,
+        position_BT: Tensor | None = None,
+        position_BS: Tensor | None = None,
+    ) -> Tensor:
         """What the queries of `x_BTD` read from a remembered memory; one that is `Causal` is made of `x_BTD` itself."""
-        q_BHTK = self._split(self.query(x_BTD))
+        q_BHTK = self.positions.turned(self._split(self.query(x_BTD)), position_BT)
+        bias_BHTS = self.positions.bias(position_BT, position_BS)
         causal, time = isinstance(allowed, Causal), x_BTD.shape[1]
         if isinstance(allowed, Causal):
-            allowed = not_later(time, time, x_BTD.device).unsqueeze(0) if self.weights.listening else None
+            told = self.weights.listening or bias_BHTS is not None
+            allowed, causal = not_later(time, time, x_BTD.device).unsqueeze(0) if told else None, not told
         allowed_B1TS = None if allowed is None else allowed.unsqueeze(1)
         if not self.weights.listening:  # fused kernel: same result, but the weights never exist
             dropped = self.dropout if self.training else 0.0
-            read_BHTK = fused_attention(q_BHTK, *memory, allowed_B1TS, dropped=dropped, causal=causal)
+            if bias_BHTS is not None and allowed_B1TS is not None:
+                bias_BHTS = bias_BHTS.masked_fill(~allowed_B1TS, -math.inf)
+            told_BHTS = allowed_B1TS if bias_BHTS is None else bias_BHTS
+            read_BHTK = fused_attention(q_BHTK, *memory, told_BHTS, dropped=dropped, causal=causal)
         else:
             score_BHTS = q_BHTK @ memory.keys_BHSK.transpose(-2, -1) / math.sqrt(q_BHTK.shape[-1])
+            if bias_BHTS is not None:
+                score_BHTS = score_BHTS + bias_BHTS
             if allowed_B1TS is None:
                 weight_BHTS = score_BHTS.softmax(dim=-1)
             else:  # who may read nothing reads nothing, as the fused kernel has it

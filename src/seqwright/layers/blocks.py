@@ -80,52 +80,39 @@ class PreNorm(nn.Module):
 
 
 class EncoderBlock(nn.Module):
-    """Self-attention, then the feed-forward it is given (Vaswani et al. 2017, figure 1, left)."""
+    """Self-attention, then a feed-forward, both built (Vaswani et al. 2017, figure 1, left)."""
 
     def __init__(
-        self,
-        feed_forward: nn.Module,
-        *,
-        width: int,
-        heads: int,
-        dropout: float,
-        residual: type[PostNorm] | type[PreNorm],
+        self, attention: Attention, feed_forward: nn.Module, residual: Callable[[], PostNorm | PreNorm]
     ) -> None:
         super().__init__()
-        self.attention = Attention(width=width, heads=heads, view=READING)
-        self.feed_forward = feed_forward
-        self.around_attention = residual(width=width, dropout=dropout)
-        self.around_feed_forward = residual(width=width, dropout=dropout)
+        self.attention, self.feed_forward = attention, feed_forward
+        self.around_attention, self.around_feed_forward = residual(), residual()
 
-    def forward(self, x_BSD: Tensor, allowed_B1S: Tensor) -> Tensor:
+    def forward(self, x_BSD: Tensor, allowed_B1S: Tensor, position_S: Tensor | None = None) -> Tensor:
         """`allowed_B1S` is True at the real positions of the sentence."""
         y_BSD = self.around_attention.before(x_BSD)
-        x_BSD = self.around_attention.after(x_BSD, self.attention(y_BSD, y_BSD, allowed_B1S))
+        memory = self.attention.remember(y_BSD, position_S)
+        change_BSD = self.attention.recall(y_BSD, memory, allowed_B1S, position_S, position_S)
+        x_BSD = self.around_attention.after(x_BSD, change_BSD)
         y_BSD = self.around_feed_forward.before(x_BSD)
         return self.around_feed_forward.after(x_BSD, self.feed_forward(y_BSD, allowed_B1S.squeeze(1)))
 
 
 class DecoderBlock(nn.Module):
-    """Self-attention to the past, attention to the source, then the feed-forward it is given (Vaswani et al. 2017,
-    figure 1, right).
-    """
+    """Attention to the past, attention to the source, then a feed-forward (Vaswani et al. 2017, figure 1, right)."""
 
     def __init__(
         self,
+        attention: Attention,
+        source_attention: Attention,
         feed_forward: nn.Module,
-        *,
-        width: int,
-        heads: int,
-        dropout: float,
-        residual: type[PostNorm] | type[PreNorm],
+        residual: Callable[[], PostNorm | PreNorm],
     ) -> None:
         super().__init__()
-        self.attention = Attention(width=width, heads=heads, view=WRITING)
-        self.source_attention = Attention(width=width, heads=heads, view=ALIGNING)
-        self.feed_forward = feed_forward
-        self.around_attention = residual(width=width, dropout=dropout)
-        self.around_source_attention = residual(width=width, dropout=dropout)
-        self.around_feed_forward = residual(width=width, dropout=dropout)
+        self.attention, self.source_attention, self.feed_forward = attention, source_attention, feed_forward
+        self.around_attention, self.around_source_attention = residual(), residual()
+        self.around_feed_forward = residual()
 
     def forward(
         self,
@@ -134,17 +121,20 @@ class DecoderBlock(nn.Module):
         source: KeysValues,
         allowed_BTC: Tensor,
         allowed_B1S: Tensor,
-        real_BT: Tensor | None = None,
+        position_BC: Tensor | None = None,
     ) -> tuple[Tensor, KeysValues]:
         """The positions' new vectors, and the past that the next positions will read.
 
-        `allowed_BTC` is True where target position t may read position c of the past and of the new positions. Without
-        `real_BT` all new positions are real.
+        `allowed_BTC` is True where target position t may read position c of the past and of the new positions, whose
+        places in the sentence are `position_BC`, -1 at padding. Without it all new positions are real.
         """
+        position_BT = None if position_BC is None else position_BC[:, position_BC.shape[1] - x_BTD.shape[1] :]
+        real_BT = None if position_BT is None else position_BT >= 0
         y_BTD = self.around_attention.before(x_BTD)
-        now = self.attention.remember(y_BTD)
+        now = self.attention.remember(y_BTD, position_BT)
         past = now if past is None else past.extended(now)
-        x_BTD = self.around_attention.after(x_BTD, self.attention.recall(y_BTD, past, allowed_BTC))
+        change_BTD = self.attention.recall(y_BTD, past, allowed_BTC, position_BT, position_BC)
+        x_BTD = self.around_attention.after(x_BTD, change_BTD)
         y_BTD = self.around_source_attention.before(x_BTD)
         x_BTD = self.around_source_attention.after(x_BTD, self.source_attention.recall(y_BTD, source, allowed_B1S))
         y_BTD = self.around_feed_forward.before(x_BTD)
@@ -191,11 +181,22 @@ class Block(nn.Module):
         for part in parts if isinstance(around, PreNorm) else reversed(parts):
             self.add_module(part, parts[part])
 
-    def forward(self, x_BTD: Tensor, allowed: Allowed, past: KeysValues | None = None) -> tuple[Tensor, KeysValues]:
-        """The positions' new vectors, and the past that later positions will read: `past`, and these."""
+    def forward(
+        self,
+        x_BTD: Tensor,
+        allowed: Allowed,
+        past: KeysValues | None = None,
+        position_BC: Tensor | None = None,
+    ) -> tuple[Tensor, KeysValues]:
+        """The positions' new vectors, and the past that later positions will read: `past`, and these.
+
+        `position_BC` are the places of the past and of these in their sentence.
+        """
+        position_BT = None if position_BC is None else position_BC[:, position_BC.shape[1] - x_BTD.shape[1] :]
         y_BTD = self.around_attention.before(x_BTD)
-        now = self.attention.remember(y_BTD)
+        now = self.attention.remember(y_BTD, position_BT)
         past = now if past is None else past.extended(now)
-        x_BTD = self.around_attention.after(x_BTD, self.attention.recall(y_BTD, past, allowed))
+        change_BTD = self.attention.recall(y_BTD, past, allowed, position_BT, position_BC)
+        x_BTD = self.around_attention.after(x_BTD, change_BTD)
         change_BTD = self.feed_forward(self.around_feed_forward.before(x_BTD))
         return self.stream(self.around_feed_forward.after(x_BTD, change_BTD)), past

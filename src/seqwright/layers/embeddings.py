@@ -4,14 +4,13 @@ B batch · T time · V vocabulary · D width
 """
 
 import math
-from typing import Any, NamedTuple, Protocol, runtime_checkable
+from typing import NamedTuple, Protocol, runtime_checkable
 
 import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
 from seqwright.layers.dropout import Dropout
-from seqwright.layers.positions import SinusoidalPositions
 from seqwright.layers.taps import Tap
 
 FEW = 64  # vectors
@@ -36,10 +35,10 @@ class HasTokenVectors(Protocol):
 
 @runtime_checkable
 class HasSentenceVectors(Protocol):
-    """A model that reads a whole sentence into one vector before it says anything."""
+    """A body that reads a whole sentence into one vector."""
 
-    def sentence_vectors(self, batch: Any) -> Tensor:
-        """`vector_BD` of each source of a batch."""
+    def sentence_vectors(self, source_BS: Tensor, real_BS: Tensor) -> Tensor:
+        """`vector_BD` of each source."""
 
 
 @runtime_checkable
@@ -71,6 +70,39 @@ class TokenEmbedding(nn.Module):
         return token_logits(x_BTD, self.weight)
 
 
+class TiedEmbedding(nn.Module):
+    """Tokens as vectors, and what is said at each step as logits: with `tied` through the same matrix.
+
+    (Press & Wolf 2017; Inan et al. 2017.) Where what is said has another `width` than the vectors, there is a
+    projection before it. Both ways a share is dropped.
+    """
+
+    def __init__(self, tokens: TokenEmbedding, *, width: int, dropout: nn.Module, tied: bool = True) -> None:
+        super().__init__()
+        vocabulary, embedding = tokens.weight.shape
+        self.tokens, self.dropout = tokens, dropout
+        self.narrow = nn.Linear(width, embedding) if tied and width != embedding else nn.Identity()
+        self.output = None if tied else nn.Linear(width, vocabulary)
+
+    @property
+    def weight(self) -> Tensor:
+        """The vectors of the tokens."""
+        return self.tokens.weight
+
+    def forward(self, tokens_BT: Tensor) -> Tensor:
+        """What the first layer reads of tokens."""
+        x_BTE: Tensor = self.dropout(self.tokens(tokens_BT))
+        return x_BTE
+
+    def logits(self, said_BTD: Tensor) -> Tensor:
+        """How well each token fits after what is said at each step."""
+        said_BTD = self.dropout(said_BTD)
+        if self.output is None:
+            return self.tokens.logits(self.narrow(said_BTD))
+        logits_BTV: Tensor = self.output(said_BTD)
+        return logits_BTV
+
+
 def first_layer(width: int, *, vocabulary: int | None = None, channels: int | None = None) -> nn.Module:
     """What a body reads with: a vector for each token, or a linear map of the values of a step."""
     if vocabulary is not None:
@@ -94,16 +126,21 @@ def token_log_probability(logits_BTV: Tensor, target_BT: Tensor, real_BT: Tensor
 
 
 class PositionedEmbedding(nn.Module):
-    """Dropout(embedding · √D + position) (Vaswani et al. 2017, sections 3.4, 3.5 and 5.4).
+    """Dropout(vector of the token + vector of its position) (Vaswani et al. 2017, sections 3.4, 3.5 and 5.4).
 
-    Takes a built `TokenEmbedding`, so that source, target and output can share one.
+    Takes built parts, so that source, target and output can share the vectors of tokens.
     """
 
-    def __init__(self, tokens: TokenEmbedding, *, width: int, dropout: float) -> None:
+    def __init__(self, tokens: nn.Module, positions: nn.Module, *, dropout: float) -> None:
         super().__init__()
-        self.tokens = tokens
-        self.positions = SinusoidalPositions(width=width)
+        self.tokens, self.positions = tokens, positions
         self.dropout = Dropout(dropout)
+
+    @property
+    def weight(self) -> Tensor:
+        """The vectors of the tokens."""
+        weight_VD: Tensor = self.tokens.weight  # type: ignore[assignment]
+        return weight_VD
 
     def forward(self, token_BT: Tensor, position_BT: Tensor) -> Tensor:
         """The vectors that enter the first block."""

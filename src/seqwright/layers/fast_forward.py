@@ -8,7 +8,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from seqwright.layers.recurrence import Cell
+from seqwright.layers.recurrence import RecurrentCell
 from seqwright.layers.scanning import turned
 from seqwright.layers.taps import Tap, View, heard_inside
 
@@ -22,7 +22,7 @@ class FastForwardLayer(nn.Module):
     `backwards` the cell goes from the last step to the first.
     """
 
-    def __init__(self, cell: Cell[Any], *, backwards: bool = False) -> None:
+    def __init__(self, cell: RecurrentCell[Any], *, backwards: bool = False) -> None:
         super().__init__()
         self.cell, self.backwards = cell, backwards
         self.hidden = Tap(View("hidden state", rows="steps", columns="units"))
@@ -43,7 +43,7 @@ class FastForwardLayer(nn.Module):
         return f_BTG, self.hidden(h_BTD), state
 
 
-def joined(f_BTG: Tensor, h_BTD: Tensor) -> Tensor:
+def fast_forwarded(f_BTG: Tensor, h_BTD: Tensor) -> Tensor:
     """[Half(f); h]: what the next layer reads; only the first half of f goes on, which saves weights."""
     return torch.cat((f_BTG[..., : half(f_BTG.shape[-1])], h_BTD), dim=-1)
 

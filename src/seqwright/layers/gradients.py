@@ -10,7 +10,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from seqwright.layers.recurrence import Cell
+from seqwright.layers.recurrence import RecurrentCell
 from seqwright.layers.scanning import Recurrent, RecurrentState
 
 
@@ -52,7 +52,7 @@ def gradient_norms_within(model: nn.Module, batch: Any, *, last: Callable[[int],
     return [norm_RK for stack, x_BTE in passed for norm_RK in gradient_norms(stack, x_BTE, last=last(x_BTE.shape[1]))]
 
 
-def _norms(cell: Cell[Any], x_BTE: Tensor, state: Any, last: Sequence[int]) -> Tensor:
+def _norms(cell: RecurrentCell[Any], x_BTE: Tensor, state: Any, last: Sequence[int]) -> Tensor:
     """`norm_RK` of one cell, which takes its steps forwards."""
     inputs = cell.project(x_BTE).unbind(1)
     states = [state]
@@ -72,7 +72,7 @@ def _norms(cell: Cell[Any], x_BTE: Tensor, state: Any, last: Sequence[int]) -> T
     return torch.stack(norms, dim=1)
 
 
-def _one_further(cell: Cell[Any], input_RG: Tensor, state: Any, back_RDS: Tensor) -> Tensor:
+def _one_further(cell: RecurrentCell[Any], input_RG: Tensor, state: Any, back_RDS: Tensor) -> Tensor:
     """∂h_t/∂h_{i-1} = ∂h_t/∂h_i ∂h_i/∂h_{i-1} in each row, from the input and the state of the step before i."""
 
     def pulled(input_G: Tensor, state_S: Tensor, back_DS: Tensor) -> Tensor:

@@ -82,7 +82,9 @@ def saturated(value_BTD: Tensor, real_BT: Tensor | None = None, *, beyond: float
     return (beyond_BT * real_BT).sum(0) / real_BT.sum(0)
 
 
-def spread(value_BTD: Tensor, real_BT: Tensor | None = None, *, shares: Sequence[float] = (0.05, 0.5, 0.95)) -> Tensor:
+def quantiles(
+    value_BTD: Tensor, real_BT: Tensor | None = None, *, shares: Sequence[float] = (0.05, 0.5, 0.95)
+) -> Tensor:
     """`value_TQ`: the values below which the given shares of all values lie at each step."""
     real_BT = _everywhere(value_BTD) if real_BT is None else real_BT
     share_Q = torch.tensor(shares, dtype=value_BTD.dtype, device=value_BTD.device)

@@ -14,7 +14,7 @@ from torch import Tensor, nn
 from seqwright.layers.taps import Tap, View, heard_inside
 
 
-class Hidden(NamedTuple):
+class HiddenState(NamedTuple):
     """The state of a cell that shows all it remembers."""
 
     hidden_BD: Tensor
@@ -27,7 +27,7 @@ class LSTMState(NamedTuple):
     memory_BD: Tensor
 
 
-StateT = TypeVar("StateT", bound=Hidden | LSTMState)
+StateT = TypeVar("StateT", bound=HiddenState | LSTMState)
 
 
 class Weights(nn.Module):
@@ -63,7 +63,7 @@ class Weights(nn.Module):
         return [self.input_GE, self.hidden_GD, self.bias_G, self.get_buffer("zero_G")]
 
 
-class Cell(nn.Module, Generic[StateT]):
+class RecurrentCell(nn.Module, Generic[StateT]):
     """One step, `state = cell(x_BE, state)`, and many of them, `hidden_BTD, state = cell.scan(x_BTE, state)`.
 
     A step is in two parts: `project` is what can be computed without the state, so for all steps at once;
@@ -121,7 +121,7 @@ class Cell(nn.Module, Generic[StateT]):
         return self.stepped(x_BTE, state, length_B)
 
 
-class RNNCell(Cell[Hidden]):
+class RNNCell(RecurrentCell[HiddenState]):
     """One step of the simple recurrent network (Elman 1990).
 
     h_t = tanh(A_h h_{t-1} + A_x x_t + b)
@@ -131,21 +131,21 @@ class RNNCell(Cell[Hidden]):
         super().__init__()
         self.weights = Weights("target", inputs=inputs, width=width)
 
-    def start(self, batch: int) -> Hidden:
+    def start(self, batch: int) -> HiddenState:
         """Zeros."""
-        return Hidden(_zeros(self.weights, batch))
+        return HiddenState(_zeros(self.weights, batch))
 
-    def advance(self, input_BG: Tensor, state: Hidden, keep_BD: Tensor | None = None) -> Hidden:
+    def advance(self, input_BG: Tensor, state: HiddenState, keep_BD: Tensor | None = None) -> HiddenState:
         """One step whose input is projected already."""
         (target_BD,) = self.weights.of_both(input_BG, _seen(state.hidden_BD, keep_BD))
-        return Hidden(target_BD.tanh())
+        return HiddenState(target_BD.tanh())
 
-    def fused(self, x_BTE: Tensor, state: Hidden, length_B: Tensor | None = None) -> tuple[Tensor, Hidden]:
+    def fused(self, x_BTE: Tensor, state: HiddenState, length_B: Tensor | None = None) -> tuple[Tensor, HiddenState]:
         """`scan` by torch's kernel."""
         return _by_kernel(torch.rnn_tanh, self.weights, x_BTE, state, length_B)
 
 
-class ReLUCell(Cell[Hidden]):
+class ReLUCell(RecurrentCell[HiddenState]):
     """One step of the recurrent network that never saturates (Le et al. 2015); it starts well as the identity.
 
     h_t = max(0, A_h h_{t-1} + A_x x_t + b)
@@ -155,21 +155,21 @@ class ReLUCell(Cell[Hidden]):
         super().__init__()
         self.weights = Weights("target", inputs=inputs, width=width)
 
-    def start(self, batch: int) -> Hidden:
+    def start(self, batch: int) -> HiddenState:
         """Zeros."""
-        return Hidden(_zeros(self.weights, batch))
+        return HiddenState(_zeros(self.weights, batch))
 
-    def advance(self, input_BG: Tensor, state: Hidden, keep_BD: Tensor | None = None) -> Hidden:
+    def advance(self, input_BG: Tensor, state: HiddenState, keep_BD: Tensor | None = None) -> HiddenState:
         """One step whose input is projected already."""
         (target_BD,) = self.weights.of_both(input_BG, _seen(state.hidden_BD, keep_BD))
-        return Hidden(target_BD.relu())
+        return HiddenState(target_BD.relu())
 
-    def fused(self, x_BTE: Tensor, state: Hidden, length_B: Tensor | None = None) -> tuple[Tensor, Hidden]:
+    def fused(self, x_BTE: Tensor, state: HiddenState, length_B: Tensor | None = None) -> tuple[Tensor, HiddenState]:
         """`scan` by torch's kernel."""
         return _by_kernel(torch.rnn_relu, self.weights, x_BTE, state, length_B)
 
 
-class UGRNNCell(Cell[Hidden]):
+class UGRNNCell(RecurrentCell[HiddenState]):
     """One step of the update gate RNN (Collins et al. 2017). Torch has no kernel for it.
 
     u_t = σ(A_uh h_{t-1} + A_ux x_t + b_u)
@@ -182,18 +182,18 @@ class UGRNNCell(Cell[Hidden]):
         self.weights = Weights("update", "target", inputs=inputs, width=width, keeping="update")
         self.update_gate = _gate("update")
 
-    def start(self, batch: int) -> Hidden:
+    def start(self, batch: int) -> HiddenState:
         """Zeros."""
-        return Hidden(_zeros(self.weights, batch))
+        return HiddenState(_zeros(self.weights, batch))
 
-    def advance(self, input_BG: Tensor, state: Hidden, keep_BD: Tensor | None = None) -> Hidden:
+    def advance(self, input_BG: Tensor, state: HiddenState, keep_BD: Tensor | None = None) -> HiddenState:
         """One step whose input is projected already."""
         update_BD, target_BD = self.weights.of_both(input_BG, _seen(state.hidden_BD, keep_BD))
         u_BD, s_BD = self.update_gate(update_BD.sigmoid()), target_BD.tanh()
-        return Hidden(torch.lerp(s_BD, state.hidden_BD, u_BD))
+        return HiddenState(torch.lerp(s_BD, state.hidden_BD, u_BD))
 
 
-class GRUCell(Cell[Hidden]):
+class GRUCell(RecurrentCell[HiddenState]):
     """One step of the gated recurrent unit (Cho et al. 2014, section 2.3).
 
         r_t = σ(W_rh h_{t-1} + W_rx x_t + b_r)
@@ -210,25 +210,25 @@ class GRUCell(Cell[Hidden]):
         self.weights = Weights("reset", "update", "target", inputs=inputs, width=width, keeping="update")
         self.reset_gate, self.update_gate = _gate("reset"), _gate("update")
 
-    def start(self, batch: int) -> Hidden:
+    def start(self, batch: int) -> HiddenState:
         """Zeros."""
-        return Hidden(_zeros(self.weights, batch))
+        return HiddenState(_zeros(self.weights, batch))
 
-    def advance(self, input_BG: Tensor, state: Hidden, keep_BD: Tensor | None = None) -> Hidden:
+    def advance(self, input_BG: Tensor, state: HiddenState, keep_BD: Tensor | None = None) -> HiddenState:
         """One step whose input is projected already."""
         hidden_BG = F.linear(_seen(state.hidden_BD, keep_BD), self.weights.hidden_GD).to(state.hidden_BD.dtype)
         (rx_BD, ux_BD, sx_BD), (rh_BD, uh_BD, sh_BD) = input_BG.chunk(3, dim=-1), hidden_BG.chunk(3, dim=-1)
         r_BD = self.reset_gate((rh_BD + rx_BD).sigmoid())
         u_BD = self.update_gate((uh_BD + ux_BD).sigmoid())
         s_BD = (r_BD * sh_BD + sx_BD).tanh()
-        return Hidden(torch.lerp(s_BD, state.hidden_BD, u_BD))
+        return HiddenState(torch.lerp(s_BD, state.hidden_BD, u_BD))
 
-    def fused(self, x_BTE: Tensor, state: Hidden, length_B: Tensor | None = None) -> tuple[Tensor, Hidden]:
+    def fused(self, x_BTE: Tensor, state: HiddenState, length_B: Tensor | None = None) -> tuple[Tensor, HiddenState]:
         """`scan` by torch's kernel."""
         return _by_kernel(torch.gru, self.weights, x_BTE, state, length_B)
 
 
-class LSTMCell(Cell[LSTMState]):
+class LSTMCell(RecurrentCell[LSTMState]):
     """One step of the LSTM (Hochreiter & Schmidhuber 1997; forget gate: Gers et al. 2000).
 
     f_t, i_t, o_t = σ(W_h h_{t-1} + W_x x_t + b), each with weights of its own
@@ -281,7 +281,7 @@ class LSTMCell(Cell[LSTMState]):
 SHUT = 1e4  # far outside of what a gate's sum can be, so that σ is exactly 0 or 1
 
 
-class DeepTransition(Cell[StateT]):
+class DeepTransition(RecurrentCell[StateT]):
     """A cell whose step is deeper: `layers` further cells, which read no input, follow one another in it.
 
         h_t = f_L(… f_1(f_0(x_t, h_{t-1})))
@@ -290,7 +290,7 @@ class DeepTransition(Cell[StateT]):
     GRU (Miceli Barone et al. 2017). Variational dropout acts where the step begins.
     """
 
-    def __init__(self, kind: Callable[..., Cell[StateT]], *, inputs: int, width: int, layers: int) -> None:
+    def __init__(self, kind: Callable[..., RecurrentCell[StateT]], *, inputs: int, width: int, layers: int) -> None:
         super().__init__()
         self.first = kind(inputs=inputs, width=width)
         self.further = nn.ModuleList(kind(inputs=0, width=width) for _ in range(layers))
@@ -307,7 +307,7 @@ class DeepTransition(Cell[StateT]):
         """One step of each cell."""
         state = self.first.advance(input_BG, state, keep_BD)
         for cell in self.further:
-            assert isinstance(cell, Cell)
+            assert isinstance(cell, RecurrentCell)
             state = cell.advance(cell.project(None), state)
         return state
 
@@ -316,14 +316,14 @@ def _by_kernel(
     kernel: Callable[..., tuple[Tensor, Tensor]],
     weights: Weights,
     x_BTE: Tensor,
-    state: Hidden,
+    state: HiddenState,
     length_B: Tensor | None,
-) -> tuple[Tensor, Hidden]:
+) -> tuple[Tensor, HiddenState]:
     """One layer in one direction by a kernel of torch's, for the cells that show all they remember."""
     learning = torch.is_grad_enabled()  # what the kernels call training: to save what the way back needs
     first_1BD = state.hidden_BD.unsqueeze(0)
     hidden_BTD, last_1BD = kernel(x_BTE, first_1BD, weights.kernels(), True, 1, 0.0, learning, False, True)
-    return hidden_BTD, Hidden(_after(length_B, hidden_BTD, last_1BD, state.hidden_BD))
+    return hidden_BTD, HiddenState(_after(length_B, hidden_BTD, last_1BD, state.hidden_BD))
 
 
 def _after(length_B: Tensor | None, hidden_BTD: Tensor, last_1BD: Tensor, first_BD: Tensor) -> Tensor:

@@ -9,10 +9,10 @@ from typing import Any, TypeAlias
 import torch
 from torch import Tensor, nn
 
-from seqwright.layers.recurrence import Cell, Hidden, LSTMState
+from seqwright.layers.recurrence import HiddenState, LSTMState, RecurrentCell
 from seqwright.layers.taps import Tap, View, heard_inside
 
-LayerState: TypeAlias = tuple[Hidden | LSTMState, ...]
+LayerState: TypeAlias = tuple[HiddenState | LSTMState, ...]
 """The state of a layer's cell, or of its two: forwards, backwards."""
 RecurrentState: TypeAlias = tuple[LayerState, ...]
 """The state of each layer, from the lowest."""
@@ -48,7 +48,7 @@ class RecurrentLayer(nn.Module):
     the order of the steps, also those of a cell that goes backwards.
     """
 
-    def __init__(self, *cells: Cell[Any], residual: bool = False) -> None:
+    def __init__(self, *cells: RecurrentCell[Any], residual: bool = False) -> None:
         super().__init__()
         self.cells = nn.ModuleList(cells)
         self.residual = residual
@@ -58,9 +58,9 @@ class RecurrentLayer(nn.Module):
         """The state before the first step."""
         return tuple(cell.start(batch) for cell in self.directions())
 
-    def directions(self) -> list[Cell[Any]]:
+    def directions(self) -> list[RecurrentCell[Any]]:
         """The cells: forwards, and backwards if there are two."""
-        return [cell for cell in self.cells if isinstance(cell, Cell)]
+        return [cell for cell in self.cells if isinstance(cell, RecurrentCell)]
 
     def forward(
         self,
@@ -95,7 +95,7 @@ class Recurrent(nn.Module):
 
     def __init__(
         self,
-        cell: Callable[..., Cell[Any]],
+        cell: Callable[..., RecurrentCell[Any]],
         *,
         inputs: int,
         width: int,

@@ -14,7 +14,7 @@ from torch import Tensor, nn
 ScoreName = Literal["dot", "bilinear", "additive", "mlp", "tanh"]
 
 
-class Score(nn.Module):
+class AlignmentScore(nn.Module):
     """`score_BTS`, in two parts: `prepare` is done once for a sentence, `score` for each query.
 
     What becomes of the scores is a softmax over the memory, c_t = Σ_s softmax(score)_ts h_s. Some write 1/N before the
@@ -35,7 +35,7 @@ class Score(nn.Module):
         return self.score(query_BTQ, self.prepare(memory_BSD))
 
 
-class DotScore(Score):
+class DotScore(AlignmentScore):
     """hᵀs (Luong et al. 2015, section 3.1, "dot"): nothing to learn; both have one width."""
 
     def __init__(self, *, query: int, memory: int) -> None:
@@ -52,7 +52,7 @@ class DotScore(Score):
         return query_BTQ @ prepared.transpose(-2, -1)
 
 
-class BilinearScore(Score):
+class BilinearScore(AlignmentScore):
     """hᵀ W s (Luong et al. 2015, section 3.1, "general")."""
 
     def __init__(self, *, query: int, memory: int) -> None:
@@ -69,7 +69,7 @@ class BilinearScore(Score):
         return query_BTQ @ prepared.transpose(-2, -1)
 
 
-class AdditiveScore(Score):
+class AdditiveScore(AlignmentScore):
     """vᵀ tanh(W [h; s]) (Bahdanau et al. 2015, appendix A.1.2; Luong et al. 2015, section 3.1, "concat").
 
     W [h; s] is W_h h + W_s s: the first once for a sentence, the second once for a query. tanh(x) is taken as
@@ -93,7 +93,7 @@ class AdditiveScore(Score):
         return 2 * score_BTS - self.vector.weight.sum()
 
 
-class MLPScore(Score):
+class MLPScore(AlignmentScore):
     """MLP([h, s]): a perceptron with two hidden layers.
 
         vᵀ max(0, W₂ max(0, W₁ [h; s] + b₁) + b₂)
@@ -121,7 +121,7 @@ class MLPScore(Score):
         return score_BTS
 
 
-class TanhScore(Score):
+class TanhScore(AlignmentScore):
     """tanh(w [h; s]), with a single row of weights.
 
     The score lies between -1 and 1, so no position weighs more than e² ≈ 7.4 times as much as another: this attention
@@ -144,7 +144,7 @@ class TanhScore(Score):
         return score_BTS
 
 
-def score_named(name: ScoreName, *, query: int, memory: int, inner: int) -> Score:
+def score_named(name: ScoreName, *, query: int, memory: int, inner: int) -> AlignmentScore:
     """A score for queries and memories of given widths; `inner` is for those that have hidden units."""
     match name:
         case "dot":

@@ -9,7 +9,6 @@ import torch
 from pydantic import PositiveInt, model_validator
 from torch import Tensor, nn
 
-from seqwright.batches.pairs import Pairs
 from seqwright.layers.alignment import (
     Alignment,
     Everywhere,
@@ -19,25 +18,27 @@ from seqwright.layers.alignment import (
     QueryKeyValue,
     Remembered,
     Whole,
-    last_weight,
 )
-from seqwright.layers.attending import AttendingLayer, join_heard, lengths, reached
+from seqwright.layers.attending import AttendingLayer, StackState, join_heard, lengths, reached
 from seqwright.layers.bridging import Bridge
 from seqwright.layers.deep_output import DeepOutput
+from seqwright.layers.dropout import Dropout
+from seqwright.layers.embeddings import TiedEmbedding, TokenEmbedding
 from seqwright.layers.initialisation import initialise
-from seqwright.layers.recurrence import Hidden, LSTMState
+from seqwright.layers.recurrence import HiddenState, LSTMState
 from seqwright.layers.scanning import Recurrent, RecurrentState
 from seqwright.layers.scores import ScoreName, score_named
 from seqwright.models.encoder_decoder import (
-    AttendingStack,
+    Decoder,
+    Encoder,
     EncoderDecoder,
     EncoderDecoderSettings,
-    StackState,
     Vocabularies,
+    tied_vocabularies,
 )
 from seqwright.models.reading import CELLS
 
-CellState = TypeVar("CellState", Hidden, LSTMState)
+CellState = TypeVar("CellState", HiddenState, LSTMState)
 
 
 class AttentionalSettings(EncoderDecoderSettings):
@@ -84,7 +85,7 @@ class AttentionalSettings(EncoderDecoderSettings):
             focus = PredictiveWindow(query=width, window=self.window)
         return Alignment(score, form, focus)
 
-    def encoder(self, between: nn.Module) -> Recurrent:
+    def encoder(self) -> Recurrent:
         """What reads the source, in both directions."""
         return Recurrent(
             CELLS[self.cell],
@@ -92,7 +93,7 @@ class AttentionalSettings(EncoderDecoderSettings):
             width=self.width // 2,
             layers=self.layers,
             bidirectional=True,
-            between=between,
+            between=Dropout(self.dropout),
         )
 
 
@@ -104,7 +105,7 @@ class BahdanauSettings(AttentionalSettings):
     """The cells of every layer; the paper's are gru."""
 
 
-class Bahdanau(AttendingStack):
+def bahdanau(settings: BahdanauSettings, **sizes: Unpack[Vocabularies]) -> EncoderDecoder:
     """Joint learning to align and translate (Bahdanau et al. 2015, section 3 and appendix A.2).
 
         h = [→h; ←h]        s_0 = tanh(W_s ←h_1)
@@ -115,37 +116,57 @@ class Bahdanau(AttendingStack):
     the one that looks, which are computed for all words at once; t~ has s_i as in the paper's equation 4, where its
     appendix prints s_{i-1}; the output is `tied` unless told otherwise.
     """
+    source, target = tied_vocabularies(settings, settings.token_width, **sizes)
+    alignment = settings.alignment()
+    model = EncoderDecoder(BahdanauEncoder(settings, source), BahdanauDecoder(settings, target, alignment))
+    initialise(model, settings.initialisation, forget_bias=settings.forget_bias)
+    return model
 
-    def __init__(self, settings: BahdanauSettings, **sizes: Unpack[Vocabularies]) -> None:
-        width, embedding = settings.width, settings.token_width
-        super().__init__(settings, said=embedding, **sizes)
-        cell, alignment = CELLS[settings.cell], settings.alignment()
-        self.encoder = settings.encoder(self.dropout)
-        self.attending = AttendingLayer(cell(inputs=embedding, width=width), alignment)
-        self.above = Recurrent(cell, inputs=width, width=width, layers=settings.layers - 1, between=self.dropout)
-        self.first = Bridge(Recurrent(cell, inputs=width, width=width, layers=settings.layers), inputs=width // 2)
+
+class BahdanauEncoder(Encoder):
+    """What the highest layer says of each word, in both directions (section 3.2)."""
+
+    def __init__(self, settings: BahdanauSettings, embedding: TokenEmbedding) -> None:
+        super().__init__(embedding)
+        self.dropout, self.recurrent = Dropout(settings.dropout), settings.encoder()
+
+    def forward(self, source_BS: Tensor, real_BS: Tensor) -> Tensor:
+        """`h_BSD`."""
+        x_BSE = self.dropout(self.embedding(source_BS))
+        h_BSD: Tensor = self.contextual(self.recurrent(x_BSE, None, real_BS)[0])
+        return h_BSD
+
+
+class BahdanauDecoder(Decoder):
+    """The lowest layer looks into the source before each step; it begins where the second half of the memory ends."""
+
+    def __init__(self, settings: BahdanauSettings, embedding: TiedEmbedding, alignment: Alignment) -> None:
+        super().__init__(embedding)
+        self.dropout, cell = Dropout(settings.dropout), CELLS[settings.cell]
+        width, tokens, layers = settings.width, settings.token_width, settings.layers
+        self.attending = AttendingLayer(cell(inputs=tokens, width=width), alignment)
+        self.above = Recurrent(cell, inputs=width, width=width, layers=layers - 1, between=self.dropout)
+        self.first = Bridge(Recurrent(cell, inputs=width, width=width, layers=layers), inputs=width // 2)
         context = alignment.form.context_width
-        self.deep_output = DeepOutput(state=width, token=embedding, context=context, output=embedding)
-        initialise(self, settings.initialisation, forget_bias=settings.forget_bias)
+        self.deep_output = DeepOutput(state=width, token=tokens, context=context, output=tokens)
 
-    def start(self, batch: Pairs) -> StackState:
-        """The source read, nothing written yet."""
-        h_BSD, after = self.encoder(self.source_vectors(batch.source_BS), None, batch.source_real_BS)
-        memory_BSD = self.dropout(self.source_contextual(h_BSD))
-        source = self.attending.alignment.remember(memory_BSD, batch.source_real_BS)
-        (lowest,), *above = self.first(after[-1][1].hidden_BD)  # what reads backwards ends at the first word
+    def start(self, memory_BSD: Tensor, real_BS: Tensor | None) -> StackState:
+        """From ←h_1: what reads backwards ends at the first word."""
+        source = self.attending.alignment.remember(self.dropout(memory_BSD), real_BS)
+        backwards_BD = memory_BSD[:, 0, memory_BSD.shape[2] // 2 :]
+        (lowest,), *above = self.first(backwards_BD.to(self.first.linear.weight.dtype))
         return StackState(source, self.attending.start(lowest, source), tuple(above))
 
     def read(self, tokens_BT: Tensor, real_BT: Tensor, state: StackState) -> tuple[Tensor, StackState]:
-        """Read target tokens; the logits at t are for the token after t. Padding stands on the right."""
-        x_BTE = self.target_vectors(tokens_BT)
+        """See `Decoder.read`."""
+        x_BTE = self.embedding(tokens_BT)
         attended, attending = self.attending(x_BTE, state.attending, state.source, real_BT)
         s_BTD, above = self.dropout(attended.hidden_BTD), state.above
         if above:
             s_BTD, above = self.above(s_BTD, above, real_BT)
             s_BTD = self.dropout(s_BTD)
         said_BTE = self.deep_output(s_BTD, x_BTE, attended.context_BTC)
-        return self.logits(said_BTE), StackState(state.source, attending, above)
+        return self.embedding.logits(self.contextual(said_BTE)), StackState(state.source, attending, above)
 
 
 class LuongSettings(AttentionalSettings):
@@ -158,17 +179,23 @@ class LuongSettings(AttentionalSettings):
     """Whether the decoder reads h~ of the word before beside the word; without, all words are computed at once."""
 
 
+class LuongMemory(NamedTuple):
+    """What the encoder says of each word, and the states in which its layers end, both directions side by side."""
+
+    memory_BSD: Tensor
+    layers: RecurrentState
+
+
 class LuongState(NamedTuple):
-    """The source, the state of each layer, h~ of the last word, where that was looked for, and how many were read."""
+    """The source, the state of each layer, h~ of the last word, and how many were read."""
 
     source: Remembered
     layers: RecurrentState
     said_BD: Tensor
-    weight_BS: Tensor
     position_B: Tensor
 
 
-class Luong(EncoderDecoder[LuongState]):
+def luong(settings: LuongSettings, **sizes: Unpack[Vocabularies]) -> EncoderDecoder:
     """Effective approaches to attention (Luong et al. 2015, section 3).
 
         h_t = cells([e(y_{t-1}); h~_{t-1}], h_{t-1})        h~_{t-1} with input feeding (section 3.3) only
@@ -180,44 +207,58 @@ class Luong(EncoderDecoder[LuongState]):
     Differs from the paper: the encoder reads in both directions, the source is not reversed, and the output is `tied`
     unless told otherwise.
     """
+    source, target = tied_vocabularies(settings, settings.width, **sizes)
+    alignment = settings.alignment()
+    model = EncoderDecoder(LuongEncoder(settings, source), LuongDecoder(settings, target, alignment))
+    initialise(model, settings.initialisation, forget_bias=settings.forget_bias)
+    return model
 
-    def __init__(self, settings: LuongSettings, **sizes: Unpack[Vocabularies]) -> None:
-        width, embedding = settings.width, settings.token_width
-        super().__init__(settings, said=width, **sizes)
-        self.settings = settings
-        self.alignment = settings.alignment()
-        self.encoder = settings.encoder(self.dropout)
-        cell = CELLS[settings.cell]
-        self.decoder = Recurrent(cell, inputs=embedding, width=width, layers=settings.layers, between=self.dropout)
-        gates = len(self.decoder.stack()[0].directions()[0].weights.bias_G)
+
+class LuongEncoder(Encoder):
+    """As Bahdanau's, and the states in which it ends."""
+
+    def __init__(self, settings: LuongSettings, embedding: TokenEmbedding) -> None:
+        super().__init__(embedding)
+        self.dropout, self.recurrent = Dropout(settings.dropout), settings.encoder()
+
+    def forward(self, source_BS: Tensor, real_BS: Tensor) -> LuongMemory:
+        """`h_BSD`, and the last states."""
+        h_BSD, last = self.recurrent(self.dropout(self.embedding(source_BS)), None, real_BS)
+        return LuongMemory(self.contextual(h_BSD), tuple((_beside(*directions),) for directions in last))
+
+
+class LuongDecoder(Decoder):
+    """Looks into the source after each step."""
+
+    def __init__(self, settings: LuongSettings, embedding: TiedEmbedding, alignment: Alignment) -> None:
+        super().__init__(embedding)
+        cell, width, tokens = CELLS[settings.cell], settings.width, settings.token_width
+        self.dropout, self.alignment = Dropout(settings.dropout), alignment
+        self.recurrent = Recurrent(cell, inputs=tokens, width=width, layers=settings.layers, between=self.dropout)
+        gates = len(self.recurrent.stack()[0].directions()[0].weights.bias_G)
         self.feed = nn.Linear(width, gates, bias=False) if settings.input_feeding else None
-        self.of_context = nn.Linear(self.alignment.form.context_width, width)
+        self.of_context = nn.Linear(alignment.form.context_width, width)
         self.of_state = nn.Linear(width, width, bias=False)
-        initialise(self, settings.initialisation, forget_bias=settings.forget_bias)
 
-    def start(self, batch: Pairs) -> LuongState:
-        """The source read, nothing written yet."""
-        real_BS = batch.source_real_BS
-        h_BSD, after = self.encoder(self.source_vectors(batch.source_BS), None, real_BS)
-        source = self.alignment.remember(self.dropout(self.source_contextual(h_BSD)), real_BS)
-        layers = tuple((_beside(*directions),) for directions in after)
-        first_BD = layers[-1][0].hidden_BD
-        weight_BS, position_B = first_BD.new_zeros(real_BS.shape), torch.zeros_like(real_BS[:, 0], dtype=torch.long)
-        return LuongState(source, layers, torch.zeros_like(first_BD), weight_BS, position_B)
+    def start(self, memory: LuongMemory, real_BS: Tensor | None) -> LuongState:
+        """In the encoder's last states."""
+        source = self.alignment.remember(self.dropout(memory.memory_BSD), real_BS)
+        nothing_BD = torch.zeros_like(memory.layers[-1][0].hidden_BD)
+        return LuongState(source, memory.layers, nothing_BD, torch.zeros_like(source.real_BS[:, 0], dtype=torch.long))
 
     def read(self, tokens_BT: Tensor, real_BT: Tensor, state: LuongState) -> tuple[Tensor, LuongState]:
-        """Read target tokens; the logits at t are for the token after t. Padding stands on the right."""
-        x_BTE = self.target_vectors(tokens_BT)
+        """See `Decoder.read`."""
+        x_BTE = self.embedding(tokens_BT)
         position_BT = state.position_B.unsqueeze(1) + torch.arange(x_BTE.shape[1], device=x_BTE.device)
         if self.feed is None:
-            h_BTD, layers = self.decoder(x_BTE, state.layers, real_BT)
-            context_BTC, weight_BHTS = self.alignment(h_BTD, state.source, position_BT)
+            h_BTD, layers = self.recurrent(x_BTE, state.layers, real_BT)
+            context_BTC, _ = self.alignment(h_BTD, state.source, position_BT)
             said_BTD, said_BD = self._said(context_BTC, h_BTD), state.said_BD  # which nobody will read
         else:
-            said_BTD, weight_BHTS, layers, said_BD = self._fed(x_BTE, position_BT, real_BT, state)
-        weight_BS = last_weight(weight_BHTS, state.weight_BS, lengths(real_BT))
+            said_BTD, layers, said_BD = self._fed(x_BTE, position_BT, real_BT, state)
         position_B = state.position_B + real_BT.sum(1)
-        return self.logits(said_BTD), LuongState(state.source, layers, said_BD, weight_BS, position_B)
+        logits_BTV = self.embedding.logits(self.contextual(said_BTD))
+        return logits_BTV, LuongState(state.source, layers, said_BD, position_B)
 
     def _said(self, context_BTC: Tensor, h_BTD: Tensor) -> Tensor:
         """H~ = tanh(W_c [c; h])."""
@@ -226,10 +267,10 @@ class Luong(EncoderDecoder[LuongState]):
 
     def _fed(
         self, x_BTE: Tensor, position_BT: Tensor, real_BT: Tensor, state: LuongState
-    ) -> tuple[Tensor, Tensor, RecurrentState, Tensor]:
-        """`said_BTD` and `weight_BHTS` step by step, since each needs h~ of the one before; and what remains after."""
+    ) -> tuple[Tensor, RecurrentState, Tensor]:
+        """`said_BTD` step by step, since each needs h~ of the one before; and what remains after."""
         assert self.feed is not None
-        layers = self.decoder.stack()
+        layers = self.recurrent.stack()
         cells = [layer.directions()[0] for layer in layers]
         states, said, weights = [[before for (before,) in state.layers]], [state.said_BD], []
         for t, input_BG in enumerate(cells[0].project(x_BTE).unbind(1)):
@@ -250,12 +291,8 @@ class Luong(EncoderDecoder[LuongState]):
             layer.hidden(torch.stack([each.hidden_BD for each in own[1:]], dim=1))
             reached_layers.append((reached(own, length_B),))
         (said_BD,) = reached([(each,) for each in said], length_B)
-        weight_BHTS = self.alignment.weights(torch.cat(weights, dim=2))
-        return torch.stack(said[1:], dim=1), weight_BHTS, tuple(reached_layers), said_BD
-
-    def attention_of(self, state: LuongState) -> Tensor:
-        """`weight_BS`: where the last token read was looked for, the mean over the heads."""
-        return state.weight_BS
+        self.alignment.weights(torch.cat(weights, dim=2))
+        return torch.stack(said[1:], dim=1), tuple(reached_layers), said_BD
 
 
 def _beside(forwards: CellState, backwards: CellState) -> CellState:

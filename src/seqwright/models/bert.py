@@ -16,6 +16,7 @@ from seqwright.layers.attention import Attention
 from seqwright.layers.blocks import ITSELF, Block, GELUFeedForward, PostNorm
 from seqwright.layers.dropout import Dropout
 from seqwright.layers.embeddings import TokenVectors, token_logits
+from seqwright.layers.positions import LearntPositions
 from seqwright.layers.taps import Tap
 from seqwright.models.gpt import init_weights
 from seqwright.models.heads import First
@@ -125,7 +126,7 @@ class Bert(nn.Module):
         self.settings = settings
         self.width = width = settings.width
         self.tokens = nn.Embedding(vocabulary, width)
-        self.positions = nn.Embedding(settings.first_position + settings.context, width)
+        self.positions = LearntPositions(settings.context, width=width, first=settings.first_position)
         self.segments = nn.Embedding(settings.segments, width) if settings.segments else None
         self.norm = nn.LayerNorm(width, eps=settings.epsilon)
         self.dropout = Dropout(settings.dropout)
@@ -147,15 +148,15 @@ class Bert(nn.Module):
         """`h_BTD`: what the last block makes of each token; padding has no part in it. Without segments all is one."""
         time = tokens_BT.shape[1]
         assert time <= self.settings.context, f"{time} tokens at once are too many"
-        position_T = torch.arange(time, device=tokens_BT.device) + self.settings.first_position
-        x_BTD = self.tokens(tokens_BT) + self.positions(position_T)
+        position_1T = torch.arange(time, device=tokens_BT.device).unsqueeze(0)
+        x_BTD = self.tokens(tokens_BT) + self.positions(position_1T)
         if self.segments is not None:
             segment_BT = torch.zeros_like(tokens_BT) if segment_BT is None else segment_BT
             x_BTD = x_BTD + self.segments(segment_BT.clamp_max(self.settings.segments - 1))
         x_BTD = self.embedded(self.dropout(self.norm(x_BTD)))
         allowed_B1T = None if real_BT is None or bool(real_BT.all()) else real_BT.unsqueeze(1)
         for block in self.blocks:
-            x_BTD, _ = block(x_BTD, allowed_B1T)
+            x_BTD, _ = block(x_BTD, allowed_B1T, None, position_1T)
         h_BTD: Tensor = self.contextual(x_BTD)
         return h_BTD
 

@@ -4,18 +4,16 @@ B batch · S columns of the source · T target · V vocabulary · C channels ins
 P inputs that a window holds
 """
 
-from typing import Literal, NamedTuple
+from typing import Literal, NamedTuple, Unpack
 
 import torch
 import torch.nn.functional as F
 from pydantic import Field, NonNegativeInt, PositiveInt
 from torch import Tensor, nn
 
-from seqwright.batches.pairs import Pairs
 from seqwright.layers.convolution import CausalConvolution, Convolution
 from seqwright.layers.dropout import Dropout
-from seqwright.layers.embeddings import TokenVectors
-from seqwright.layers.taps import Tap
+from seqwright.models.encoder_decoder import Decoder, Encoder, EncoderDecoder, Vocabularies, both_vocabularies
 from seqwright.settings import ModelSettings
 
 
@@ -42,6 +40,11 @@ class ByteNetSettings(ModelSettings):
     """Columns that are made beside those, b in the paper."""
     dropout: float = Field(default=0.1, ge=0, lt=1)
     """Share of each block's output that is dropped in training."""
+
+    def receptive_field(self) -> "ReceptiveField":
+        """1 + Σ (kernel-1) · dilation over the blocks of each stack."""
+        once = (self.kernel - 1) * sum(self.dilations)
+        return ReceptiveField(1 + self.encoder_sets * once, 1 + self.decoder_sets * once)
 
 
 class ByteNetState(NamedTuple):
@@ -109,7 +112,7 @@ class TargetBlock(nn.Module):
         return self.around.after(x_BTD, said_BTC), window_BPC
 
 
-class ByteNet(nn.Module):
+def bytenet(settings: ByteNetSettings, **sizes: Unpack[Vocabularies]) -> EncoderDecoder:
     """The decoder is stacked on the encoder and unfolded over its columns, one for each token that is written.
 
         columns = a S + b        x_t = e(t_t) + W LN(encoder(s))_t        p(t_{t+1}) = softmax(U ReLU(LN(decoder(x)_t)))
@@ -121,86 +124,71 @@ class ByteNet(nn.Module):
     Differs from the paper: the stacks' outputs are normalised before they are used, and blocks drop a share in
     training.
     """
+    width = 2 * settings.channels
+    source, target = both_vocabularies(lambda vocabulary: nn.Embedding(vocabulary, width), **sizes)
+    return EncoderDecoder(ByteNetEncoder(settings, source), ByteNetDecoder(settings, target))
 
-    def __init__(
-        self, settings: ByteNetSettings, *, source_vocabulary: int, target_vocabulary: int, shared: bool = True
-    ) -> None:
-        super().__init__()
-        if shared and source_vocabulary != target_vocabulary:
-            raise ValueError(f"a shared vocabulary has one size, not {source_vocabulary} and {target_vocabulary}")
-        self.settings = settings
-        width = 2 * settings.channels
-        self.target_words = nn.Embedding(target_vocabulary, width)
-        self.source_words = self.target_words if shared else nn.Embedding(source_vocabulary, width)
+
+class ByteNetEncoder(Encoder):
+    """The stack below, which makes the columns."""
+
+    def __init__(self, settings: ByteNetSettings, embedding: nn.Embedding) -> None:
+        super().__init__(embedding)
+        self.settings, width = settings, embedding.embedding_dim
         common = {"channels": settings.channels, "kernel": settings.kernel, "dropout": settings.dropout}
-        self.encoder = nn.ModuleList(
+        self.blocks = nn.ModuleList(
             SourceBlock(**common, dilation=dilation)  # type: ignore[arg-type]
             for dilation in settings.dilations * settings.encoder_sets
         )
-        self.decoder = nn.ModuleList(
+        self.norm, self.join = nn.LayerNorm(width), nn.Linear(width, width)
+
+    def forward(self, source_BS: Tensor, real_BS: Tensor) -> Tensor:
+        """`columns_BSD`, more than the source has tokens; zeros after a row's last."""
+        before = real_BS.shape[1]
+        columns_B = (self.settings.stretch * real_BS.sum(1).double()).long() + self.settings.extra
+        more = max(int(columns_B.max()) - before, 0)
+        x_BSD = self.embedding(source_BS).masked_fill(~real_BS.unsqueeze(-1), 0.0)
+        x_BSD = F.pad(x_BSD, (0, 0, 0, more))
+        made_BS = torch.arange(before + more, device=real_BS.device) < columns_B.unsqueeze(1)
+        for block in self.blocks:
+            x_BSD = block(x_BSD, made_BS)
+        x_BSD = self.norm(x_BSD)
+        self.contextual(x_BSD[:, :before])
+        columns_BSD: Tensor = self.join(x_BSD).to(self.join.bias.dtype).masked_fill(~made_BS.unsqueeze(-1), 0.0)
+        return columns_BSD
+
+
+class ByteNetDecoder(Decoder):
+    """The stack above, which reads a column beside each token."""
+
+    def __init__(self, settings: ByteNetSettings, embedding: nn.Embedding) -> None:
+        super().__init__(embedding)
+        common = {"channels": settings.channels, "kernel": settings.kernel, "dropout": settings.dropout}
+        self.blocks = nn.ModuleList(
             TargetBlock(**common, dilation=dilation)  # type: ignore[arg-type]
             for dilation in settings.dilations * settings.decoder_sets
         )
-        self.source_norm, self.join = nn.LayerNorm(width), nn.Linear(width, width)
-        self.target_norm, self.output = nn.LayerNorm(width), nn.Linear(width, target_vocabulary)
-        self.source_contextual, self.target_contextual = Tap(), Tap()
+        vocabulary, width = embedding.weight.shape
+        self.norm, self.output = nn.LayerNorm(width), nn.Linear(width, vocabulary)
 
-    def receptive_field(self) -> ReceptiveField:
-        """1 + Σ (kernel-1) · dilation over the blocks of each stack."""
-        once = (self.settings.kernel - 1) * sum(self.settings.dilations)
-        return ReceptiveField(1 + self.settings.encoder_sets * once, 1 + self.settings.decoder_sets * once)
-
-    def forward(self, batch: Pairs, carry: None = None) -> tuple[Tensor, None]:
-        """The logits of every next target token, given the source and the target tokens before it."""
-        logits_BTV, _ = self.read(batch.input_BT, batch.real_BT, self.start(batch))
-        return logits_BTV, carry
-
-    def first_carry(self, batch: Pairs) -> None:
-        """Nothing flows from batch to batch."""
-
-    def token_vectors(self) -> dict[str, TokenVectors]:
-        """The vectors of both sides, and what the last blocks of encoder and decoder make of them."""
-        return {
-            "source": TokenVectors(self.source_words.weight, self.source_contextual),
-            "target": TokenVectors(self.target_words.weight, self.target_contextual),
-        }
-
-    def start(self, batch: Pairs) -> ByteNetState:
-        """The source read, nothing written yet."""
-        real_BS = batch.source_real_BS
-        rows, before = real_BS.shape
-        length_B = real_BS.sum(1)
-        columns_B = (self.settings.stretch * length_B.double()).long() + self.settings.extra
-        more = max(int(columns_B.max()) - before, 0)
-        x_BSD = self.source_words(batch.source_BS).masked_fill(~real_BS.unsqueeze(-1), 0.0)
-        x_BSD = F.pad(x_BSD, (0, 0, 0, more))
-        made_BS = torch.arange(before + more, device=real_BS.device) < columns_B.unsqueeze(1)
-        for block in self.encoder:
-            x_BSD = block(x_BSD, made_BS)
-        x_BSD = self.source_norm(x_BSD)
-        self.source_contextual(x_BSD[:, :before])
-        source_BSD = self.join(x_BSD).to(self.join.bias.dtype).masked_fill(~made_BS.unsqueeze(-1), 0.0)
-        windows = tuple(block.convolution.start(rows) for block in self.decoder if isinstance(block, TargetBlock))
-        return ByteNetState(source_BSD, windows, torch.zeros_like(length_B))
+    def start(self, columns_BSD: Tensor, real_BS: Tensor | None) -> ByteNetState:
+        """The columns, nothing written yet."""
+        rows = len(columns_BSD)
+        windows = tuple(block.convolution.start(rows) for block in self.blocks if isinstance(block, TargetBlock))
+        return ByteNetState(columns_BSD, windows, torch.zeros(rows, dtype=torch.int64, device=columns_BSD.device))
 
     def read(self, tokens_BT: Tensor, real_BT: Tensor, state: ByteNetState) -> tuple[Tensor, ByteNetState]:
-        """Read target tokens; the logits at t are for the token after t. Padding stands on the right."""
+        """See `Decoder.read`."""
         length_B = real_BT.sum(1)
         moved_B = None if bool(real_BT.all()) else length_B
         place_BT = state.read_B.unsqueeze(1) + torch.arange(tokens_BT.shape[1], device=tokens_BT.device)
-        x_BTD = self.target_words(tokens_BT) + columns_at(state.source_BSD, place_BT)
+        x_BTD = self.embedding(tokens_BT) + columns_at(state.source_BSD, place_BT)
         windows = []
-        for block, window_BPC in zip(self.decoder, state.windows, strict=True):
+        for block, window_BPC in zip(self.blocks, state.windows, strict=True):
             x_BTD, after_BPC = block(x_BTD, window_BPC, moved_B)
             windows.append(after_BPC)
-        logits_BTV = self.output(self.target_contextual(self.target_norm(x_BTD)).relu())
+        logits_BTV = self.output(self.contextual(self.norm(x_BTD)).relu())
         return logits_BTV, ByteNetState(state.source_BSD, tuple(windows), state.read_B + length_B)
-
-    def step(self, tokens_B: Tensor, state: ByteNetState) -> tuple[Tensor, ByteNetState]:
-        """`read` of one token in each row."""
-        tokens_B1 = tokens_B.unsqueeze(1)
-        logits_B1V, state = self.read(tokens_B1, torch.ones_like(tokens_B1, dtype=torch.bool), state)
-        return logits_B1V.squeeze(1), state
 
 
 def columns_at(source_BSD: Tensor, place_BT: Tensor) -> Tensor:

@@ -4,7 +4,7 @@ B batch · S source · T target · V vocabulary · E embedding · D width · P i
 """
 
 import math
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal, NamedTuple, Unpack
 
 import torch
 import torch.nn.functional as F
@@ -13,12 +13,13 @@ from torch import Tensor, nn
 from torch.autograd import Function
 from torch.nn.utils.parametrizations import weight_norm
 
-from seqwright.batches.pairs import Pairs
 from seqwright.layers.blocks import ALIGNING
 from seqwright.layers.convolution import CausalConvolution, Convolution
 from seqwright.layers.dropout import Dropout
-from seqwright.layers.embeddings import TokenVectors, token_logits
+from seqwright.layers.embeddings import PositionedEmbedding, token_logits
+from seqwright.layers.positions import LearntPositions
 from seqwright.layers.taps import Tap
+from seqwright.models.encoder_decoder import Decoder, Encoder, EncoderDecoder, Vocabularies, both_vocabularies
 from seqwright.settings import ModelSettings
 
 HALF = math.sqrt(0.5)  # a sum of two of the same variance has it again (section 3.4)
@@ -47,11 +48,17 @@ class ConvS2SSettings(ModelSettings):
     """Share that is dropped, in training, of the embeddings, of what enters each convolution and of the last layer."""
 
 
-class ConvS2SState(NamedTuple):
-    """The source as attention reads it, and of the target the windows of all layers and how much was read."""
+class ConvS2SMemory(NamedTuple):
+    """The source as attention compares it, and as it reads it."""
 
     keys_BSE: Tensor
     values_BSE: Tensor
+
+
+class ConvS2SState(NamedTuple):
+    """The source, and of the target the windows of all layers and how much was read."""
+
+    source: ConvS2SMemory
     source_real_BS: Tensor
     windows: tuple[Tensor, ...]
     read_B: Tensor
@@ -78,23 +85,6 @@ def scaled_gradient(x: Tensor, scale: float) -> Tensor:
     return scaled
 
 
-class PositionedWords(nn.Module):
-    """e_t = w_t + p_t: a vector for the token and one for its position (section 3.1)."""
-
-    def __init__(self, tokens: nn.Embedding, *, positions: int, dropout: float) -> None:
-        super().__init__()
-        self.tokens = tokens
-        self.positions = nn.Embedding(positions, tokens.embedding_dim)
-        nn.init.normal_(self.positions.weight, std=0.1)
-        self.dropout = Dropout(dropout)
-
-    def forward(self, token_BT: Tensor, position_BT: Tensor) -> Tensor:
-        """The vectors that enter the network."""
-        position_BT = position_BT.clamp_max(self.positions.num_embeddings - 1)
-        e_BTE: Tensor = self.dropout(self.tokens(token_BT) + self.positions(position_BT))
-        return e_BTE
-
-
 class MultiStepAttention(nn.Module):
     """Every layer of the decoder looks at the source on its own, after those below it have (section 3.3).
 
@@ -113,15 +103,15 @@ class MultiStepAttention(nn.Module):
     def forward(self, h_BTD: Tensor, g_BTE: Tensor, state: ConvS2SState) -> Tensor:
         """The layer's vectors with what they read of the source."""
         d_BTE = (self.query(h_BTD) + g_BTE) * HALF
-        score_BTS = d_BTE @ state.keys_BSE.to(d_BTE.dtype).mT
+        score_BTS = d_BTE @ state.source.keys_BSE.to(d_BTE.dtype).mT
         weight_BTS = score_BTS.float().masked_fill(~state.source_real_BS.unsqueeze(1), -math.inf).softmax(dim=-1)
         root_B11 = state.source_real_BS.sum(1).view(-1, 1, 1).sqrt().to(d_BTE.dtype)
-        c_BTE = self.weights(weight_BTS).to(d_BTE.dtype) @ state.values_BSE.to(d_BTE.dtype) * root_B11
+        c_BTE = self.weights(weight_BTS).to(d_BTE.dtype) @ state.source.values_BSE.to(d_BTE.dtype) * root_B11
         read_BTD: Tensor = (h_BTD + self.output(c_BTE)) * HALF
         return read_BTD
 
 
-class EncoderBlock(nn.Module):
+class GatedBlock(nn.Module):
     """x ← (x + GLU(convolution(x))) · √½ (sections 3.2 and 3.4; the gate σ(b) of GLU([a; b]) = a ⊗ σ(b) is learnt)."""
 
     def __init__(self, *, width: int, kernel: int, dropout: float) -> None:
@@ -135,7 +125,7 @@ class EncoderBlock(nn.Module):
         return (x_BSD + F.glu(self.convolution(self.dropout(x_BSD), real_BS), dim=-1)) * HALF
 
 
-class DecoderBlock(nn.Module):
+class GatedAttendingBlock(nn.Module):
     """As in the encoder, but the convolution sees only what is before, and attention reads the source."""
 
     def __init__(self, *, width: int, embedding: int, kernel: int, dropout: float) -> None:
@@ -154,7 +144,7 @@ class DecoderBlock(nn.Module):
         return (x_BTD + h_BTD) * HALF, window_BPD
 
 
-class ConvS2S(nn.Module):
+def convs2s(settings: ConvS2SSettings, **sizes: Unpack[Vocabularies]) -> EncoderDecoder:
     """Stacks of gated convolutions over source and target, joined by attention in every layer (figure 1).
 
     Weights are normalised to a direction and a length (Salimans & Kingma 2016), begin so that variances stay
@@ -164,81 +154,76 @@ class ConvS2S(nn.Module):
     Differs from the paper: all layers of a side have one width, positions after the last that has a vector share it,
     and the matrix of the target's vectors is also the output's (and the source's, where they share a vocabulary).
     """
+    source, target = both_vocabularies(lambda vocabulary: word_vectors(vocabulary, settings.embedding), **sizes)
+    embeddings = [positioned(tokens, settings) for tokens in (source, target)]
+    return EncoderDecoder(ConvS2SEncoder(settings, embeddings[0]), ConvS2SDecoder(settings, embeddings[1]))
 
-    def __init__(
-        self, settings: ConvS2SSettings, *, source_vocabulary: int, target_vocabulary: int, shared: bool = True
-    ) -> None:
-        super().__init__()
-        if shared and source_vocabulary != target_vocabulary:
-            raise ValueError(f"a shared vocabulary has one size, not {source_vocabulary} and {target_vocabulary}")
-        self.settings = settings
-        width, embedding, dropout = settings.width, settings.embedding, settings.dropout
-        target = word_vectors(target_vocabulary, embedding)
-        source = target if shared else word_vectors(source_vocabulary, embedding)
-        self.source_words = PositionedWords(source, positions=settings.context, dropout=dropout)
-        self.target_words = PositionedWords(target, positions=settings.context, dropout=dropout)
-        self.source_in = normed(nn.Linear(embedding, width), keep=1 - dropout)
-        self.target_in = normed(nn.Linear(embedding, width), keep=1 - dropout)
-        self.encoder = nn.ModuleList(
-            EncoderBlock(width=width, kernel=settings.kernel, dropout=dropout) for _ in range(settings.encoder_layers)
+
+class ConvS2SEncoder(Encoder):
+    """z and (z + e) · √½ of each source token."""
+
+    def __init__(self, settings: ConvS2SSettings, embedding: PositionedEmbedding) -> None:
+        super().__init__(embedding)
+        width, dropout, self.readers = settings.width, settings.dropout, settings.decoder_layers
+        self.widen = normed(nn.Linear(settings.embedding, width), keep=1 - dropout)
+        self.blocks = nn.ModuleList(
+            GatedBlock(width=width, kernel=settings.kernel, dropout=dropout) for _ in range(settings.encoder_layers)
         )
-        self.decoder = nn.ModuleList(
-            DecoderBlock(width=width, embedding=embedding, kernel=settings.kernel, dropout=dropout)
+        self.narrow = normed(nn.Linear(width, settings.embedding))
+
+    def forward(self, source_BS: Tensor, real_BS: Tensor) -> ConvS2SMemory:
+        """Gradients are divided by the layers that look at it, but not those into e."""
+        e_BSE = self.embedding(source_BS, torch.arange(source_BS.shape[1], device=source_BS.device).unsqueeze(0))
+        x_BSD = self.widen(scaled_gradient(e_BSE, self.readers))
+        for block in self.blocks:
+            x_BSD = block(x_BSD, real_BS)
+        z_BSE = scaled_gradient(self.contextual(self.narrow(x_BSD)).float(), 1 / self.readers)
+        return ConvS2SMemory(z_BSE, (z_BSE + e_BSE) * HALF)
+
+
+class ConvS2SDecoder(Decoder):
+    """Every layer of which looks at the source."""
+
+    def __init__(self, settings: ConvS2SSettings, embedding: PositionedEmbedding) -> None:
+        super().__init__(embedding)
+        width, dropout = settings.width, settings.dropout
+        self.widen = normed(nn.Linear(settings.embedding, width), keep=1 - dropout)
+        self.blocks = nn.ModuleList(
+            GatedAttendingBlock(width=width, embedding=settings.embedding, kernel=settings.kernel, dropout=dropout)
             for _ in range(settings.decoder_layers)
         )
-        self.source_out = normed(nn.Linear(width, embedding))
-        self.target_out = normed(nn.Linear(width, embedding))
+        self.narrow = normed(nn.Linear(width, settings.embedding))
         self.dropout = Dropout(dropout)
-        self.source_contextual, self.target_contextual = Tap(), Tap()
 
-    def forward(self, batch: Pairs, carry: None = None) -> tuple[Tensor, None]:
-        """The logits of every next target token, given the source and the target tokens before it."""
-        logits_BTV, _ = self.read(batch.input_BT, batch.real_BT, self.start(batch))
-        return logits_BTV, carry
-
-    def first_carry(self, batch: Pairs) -> None:
-        """Nothing flows from batch to batch."""
-
-    def token_vectors(self) -> dict[str, TokenVectors]:
-        """The vectors of both sides, and what the last layers of encoder and decoder make of them."""
-        return {
-            "source": TokenVectors(self.source_words.tokens.weight, self.source_contextual),
-            "target": TokenVectors(self.target_words.tokens.weight, self.target_contextual),
-        }
-
-    def start(self, batch: Pairs) -> ConvS2SState:
+    def start(self, memory: ConvS2SMemory, real_BS: Tensor | None) -> ConvS2SState:
         """The source read, nothing written yet."""
-        source_BS, real_BS = batch.source_BS, batch.source_real_BS
-        rows, layers = len(source_BS), len(self.decoder)
-        e_BSE = self.source_words(source_BS, torch.arange(source_BS.shape[1], device=source_BS.device).unsqueeze(0))
-        x_BSD = self.source_in(scaled_gradient(e_BSE, layers))
-        for block in self.encoder:
-            x_BSD = block(x_BSD, real_BS)
-        z_BSE = scaled_gradient(self.source_contextual(self.source_out(x_BSD)).float(), 1 / layers)
-        windows = tuple(block.convolution.start(rows) for block in self.decoder if isinstance(block, DecoderBlock))
-        nothing_B = torch.zeros(rows, dtype=torch.int64, device=source_BS.device)
-        return ConvS2SState(z_BSE, (z_BSE + e_BSE) * HALF, real_BS, windows, nothing_B)
+        keys_BSE = memory.keys_BSE
+        real_BS = torch.ones_like(keys_BSE[..., 0], dtype=torch.bool) if real_BS is None else real_BS
+        blocks = [block for block in self.blocks if isinstance(block, GatedAttendingBlock)]
+        windows = tuple(block.convolution.start(len(keys_BSE)) for block in blocks)
+        return ConvS2SState(memory, real_BS, windows, torch.zeros_like(real_BS[:, 0], dtype=torch.int64))
 
     def read(self, tokens_BT: Tensor, real_BT: Tensor, state: ConvS2SState) -> tuple[Tensor, ConvS2SState]:
-        """Read target tokens; the logits at t are for the token after t. Padding stands on the right."""
+        """See `Decoder.read`."""
         length_B = real_BT.sum(1)
         moved_B = None if bool(real_BT.all()) else length_B
         position_BT = state.read_B.unsqueeze(1) + torch.arange(tokens_BT.shape[1], device=tokens_BT.device)
-        g_BTE = self.target_words(tokens_BT, position_BT)
-        x_BTD = self.target_in(g_BTE)
+        g_BTE = self.embedding(tokens_BT, position_BT)
+        x_BTD = self.widen(g_BTE)
         windows = []
-        for block, window_BPD in zip(self.decoder, state.windows, strict=True):
+        for block, window_BPD in zip(self.blocks, state.windows, strict=True):
             x_BTD, after_BPD = block(x_BTD, g_BTE, window_BPD, moved_B, state)
             windows.append(after_BPD)
-        h_BTE = self.dropout(self.target_contextual(self.target_out(self.dropout(x_BTD))))
-        logits_BTV = token_logits(h_BTE, self.target_words.tokens.weight)
+        h_BTE = self.dropout(self.contextual(self.narrow(self.dropout(x_BTD))))
+        logits_BTV = token_logits(h_BTE, self.embedding.weight)
         return logits_BTV, state._replace(windows=tuple(windows), read_B=state.read_B + length_B)
 
-    def step(self, tokens_B: Tensor, state: ConvS2SState) -> tuple[Tensor, ConvS2SState]:
-        """`read` of one token in each row."""
-        tokens_B1 = tokens_B.unsqueeze(1)
-        logits_B1V, state = self.read(tokens_B1, torch.ones_like(tokens_B1, dtype=torch.bool), state)
-        return logits_B1V.squeeze(1), state
+
+def positioned(tokens: nn.Embedding, settings: ConvS2SSettings) -> PositionedEmbedding:
+    """e_t = w_t + p_t: a vector for the token and one for its position (section 3.1)."""
+    positions = LearntPositions(settings.context, width=settings.embedding)
+    nn.init.normal_(positions.weight, std=0.1)
+    return PositionedEmbedding(tokens, positions, dropout=settings.dropout)
 
 
 def word_vectors(vocabulary: int, width: int) -> nn.Embedding:

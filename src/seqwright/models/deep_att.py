@@ -3,19 +3,28 @@
 B batch · S source · T target · E embedding · D width · G the gates of a cell and its target side by side, D each
 """
 
-from typing import ClassVar, Literal, Unpack
+from typing import Any, ClassVar, Literal, Unpack
 
 import torch
 from pydantic import PositiveInt
 from torch import Tensor, nn
 
-from seqwright.batches.pairs import Pairs
 from seqwright.layers.alignment import Alignment, Everywhere, Whole
-from seqwright.layers.attending import AttendingLayer, lengths
-from seqwright.layers.fast_forward import FastForwardLayer, half, joined
+from seqwright.layers.attending import AttendingLayer, StackState, lengths
+from seqwright.layers.dropout import Dropout
+from seqwright.layers.embeddings import TiedEmbedding, TokenEmbedding
+from seqwright.layers.fast_forward import FastForwardLayer, fast_forwarded, half
 from seqwright.layers.initialisation import initialise
+from seqwright.layers.recurrence import RecurrentCell
 from seqwright.layers.scores import AdditiveScore
-from seqwright.models.encoder_decoder import AttendingStack, DeepSettings, StackState, Vocabularies
+from seqwright.models.encoder_decoder import (
+    Decoder,
+    DeepSettings,
+    Encoder,
+    EncoderDecoder,
+    Vocabularies,
+    tied_vocabularies,
+)
 from seqwright.models.reading import CELLS
 
 
@@ -31,7 +40,7 @@ class DeepAttSettings(DeepSettings):
     """Layers in each of the encoder's two columns."""
 
 
-class DeepAtt(AttendingStack):
+def deep_att(settings: DeepAttSettings, **sizes: Unpack[Vocabularies]) -> EncoderDecoder:
     """Two interleaved columns read, one column writes, and linear paths lead through all of them (section 3.2).
 
         f^k_t = W^k [Half(f^{k-1}_t); h^{k-1}_t], f¹_t = W¹ x_t        h^k_t = cell(f^k_t, h^k_{t-1} or h^k_{t+1})
@@ -45,54 +54,75 @@ class DeepAtt(AttendingStack):
     Differs from the paper: its LSTM has peepholes; its first word is a vector of zeros, here it is a token; the output
     is `tied` unless told otherwise.
     """
+    source, target = tied_vocabularies(settings, settings.width, **sizes)
+    first = CELLS[settings.cell](inputs=settings.token_width, width=settings.width)
+    encoder = DeepAttEncoder(settings, source, gates=len(first.weights.bias_G))
+    model = EncoderDecoder(encoder, DeepAttDecoder(settings, target, first, memory=encoder.width))
+    initialise(model, settings.initialisation, forget_bias=settings.forget_bias)
+    return model
 
-    def __init__(self, settings: DeepAttSettings, **sizes: Unpack[Vocabularies]) -> None:
-        width, embedding = settings.width, settings.token_width
-        super().__init__(settings, said=width, **sizes)
-        cell = CELLS[settings.cell]
-        first = cell(inputs=embedding, width=width)
-        gates = len(first.weights.bias_G)
-        between = half(gates) + width
+
+class DeepAttEncoder(Encoder):
+    """Two columns, and the interface that joins what they say."""
+
+    def __init__(self, settings: DeepAttSettings, embedding: TokenEmbedding, *, gates: int) -> None:
+        super().__init__(embedding)
+        cell, width, between = CELLS[settings.cell], settings.width, half(gates) + settings.width
+        self.dropout, self.width = Dropout(settings.dropout), (width + gates) // 2
         self.columns = nn.ModuleList()
         for column in range(2):
-            cells = (cell(inputs=between if n else embedding, width=width) for n in range(settings.encoder_layers))
+            reads = (between if place else settings.token_width for place in range(settings.encoder_layers))
+            cells = (cell(inputs=inputs, width=width) for inputs in reads)
             self.columns.append(
                 nn.ModuleList(FastForwardLayer(one, backwards=(n + column) % 2 == 1) for n, one in enumerate(cells))
             )
-        memory = (width + gates) // 2
-        self.interface = nn.Linear(2 * (width + gates), memory, bias=False)
-        score = AdditiveScore(query=width, memory=memory, inner=width)
-        self.attending = AttendingLayer(first, Alignment(score, Whole(query=width, memory=memory), Everywhere()))
-        self.above = nn.ModuleList(
-            FastForwardLayer(cell(inputs=between, width=width)) for _ in range(1, settings.decoder_layers)
-        )
-        initialise(self, settings.initialisation, forget_bias=settings.forget_bias)
+        self.interface = nn.Linear(2 * (width + gates), self.width, bias=False)
 
-    def start(self, batch: Pairs) -> StackState:
-        """The source read, nothing written yet."""
-        real_BS, rows = batch.source_real_BS, len(batch.source_BS)
-        x_BSE, length_B = self.source_vectors(batch.source_BS), lengths(real_BS)
+    def forward(self, source_BS: Tensor, real_BS: Tensor) -> Tensor:
+        """`e_BSD`."""
+        x_BSE, length_B = self.dropout(self.embedding(source_BS)), lengths(real_BS)
         hidden, given = [], []
         for column in self.columns:
             read_BSE = x_BSE
             for layer in layers_of(column):
-                f_BSG, h_BSD, _ = layer(read_BSE, layer.start(rows), length_B)
-                read_BSE = joined(f_BSG, self.dropout(h_BSD))
+                f_BSG, h_BSD, _ = layer(read_BSE, layer.start(len(x_BSE)), length_B)
+                read_BSE = fast_forwarded(f_BSG, self.dropout(h_BSD))
             hidden.append(h_BSD)
             given.append(f_BSG)
-        memory_BSD = self.source_contextual(self.interface(torch.cat((*hidden, *given), dim=-1)))
-        source = self.attending.alignment.remember(memory_BSD, real_BS)
+        e_BSD: Tensor = self.contextual(self.interface(torch.cat((*hidden, *given), dim=-1)))
+        return e_BSD
+
+
+class DeepAttDecoder(Decoder):
+    """One column, whose first layer looks into the source."""
+
+    def __init__(
+        self, settings: DeepAttSettings, embedding: TiedEmbedding, first: RecurrentCell[Any], *, memory: int
+    ) -> None:
+        super().__init__(embedding)
+        self.dropout, width = Dropout(settings.dropout), settings.width
+        score = AdditiveScore(query=width, memory=memory, inner=width)
+        self.attending = AttendingLayer(first, Alignment(score, Whole(query=width, memory=memory), Everywhere()))
+        between = half(len(first.weights.bias_G)) + width
+        self.above = nn.ModuleList(
+            FastForwardLayer(CELLS[settings.cell](inputs=between, width=width))
+            for _ in range(1, settings.decoder_layers)
+        )
+
+    def start(self, memory_BSD: Tensor, real_BS: Tensor | None) -> StackState:
+        """Every layer with zeros."""
+        source, rows = self.attending.alignment.remember(memory_BSD, real_BS), len(memory_BSD)
         first = self.attending.start(self.attending.cell.start(rows), source)
         return StackState(source, first, tuple(layer.start(rows) for layer in layers_of(self.above)))
 
     def read(self, tokens_BT: Tensor, real_BT: Tensor, state: StackState) -> tuple[Tensor, StackState]:
-        """Read target tokens; the logits at t are for the token after t. Padding stands on the right."""
-        attended, attending = self.attending(self.target_vectors(tokens_BT), state.attending, state.source, real_BT)
+        """See `Decoder.read`."""
+        attended, attending = self.attending(self.embedding(tokens_BT), state.attending, state.source, real_BT)
         f_BTG, h_BTD, length_B, above = attended.input_BTG, attended.hidden_BTD, lengths(real_BT), []
         for layer, before in zip(layers_of(self.above), state.above, strict=True):
-            f_BTG, h_BTD, reached = layer(joined(f_BTG, self.dropout(h_BTD)), before, length_B)
+            f_BTG, h_BTD, reached = layer(fast_forwarded(f_BTG, self.dropout(h_BTD)), before, length_B)
             above.append(reached)
-        return self.logits(h_BTD), StackState(state.source, attending, tuple(above))
+        return self.embedding.logits(self.contextual(h_BTD)), StackState(state.source, attending, tuple(above))
 
 
 def layers_of(column: nn.Module) -> list[FastForwardLayer]:

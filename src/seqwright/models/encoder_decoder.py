@@ -1,25 +1,143 @@
-"""What recurrent encoders and decoders have in common: settings, the tokens of both sides, and the steps of decoding.
+"""An encoder-decoder is a body that reads and a decoder that writes from what it has read.
 
 B batch · S source · T target · V vocabulary · E embedding · D width
 """
 
 from abc import abstractmethod
-from typing import Any, ClassVar, Generic, Literal, NamedTuple, Required, TypedDict, TypeVar
+from collections.abc import Callable, Mapping
+from typing import Any, ClassVar, Literal, Required, TypedDict, TypeVar, Unpack
 
 import torch
 from pydantic import Field, PositiveInt, model_validator
 from torch import Tensor, nn
 
-from seqwright.batches.pairs import Pairs
-from seqwright.layers.alignment import Remembered
-from seqwright.layers.attending import AttendingState
+from seqwright.batches import Batch
 from seqwright.layers.dropout import Dropout
-from seqwright.layers.embeddings import TokenEmbedding, TokenVectors
+from seqwright.layers.embeddings import TiedEmbedding, TokenEmbedding, TokenVectors
 from seqwright.layers.initialisation import Initialisation
 from seqwright.layers.taps import Tap
 from seqwright.settings import ModelSettings
 
-StateT = TypeVar("StateT")
+ModuleT = TypeVar("ModuleT", bound=nn.Module)
+
+
+class EncoderDecoder(nn.Module):
+    """p(target | source), written token by token: any body that gives `memory_BSD` × any decoder that reads it.
+
+    Where a decoder begins in the very states in which its encoder ended (`seq2seq`, `luong`), or reads other vectors
+    than it compares with (`convs2s`), what the body gives is a tuple that only this decoder takes. With `heads` on the
+    body there is a tensor for each name, the decoder's under "decoder".
+    """
+
+    def __init__(self, body: nn.Module, decoder: nn.Module, heads: Mapping[str, nn.Module] | None = None) -> None:
+        super().__init__()
+        self.body: Any = body
+        self.decoder: Any = decoder
+        self.heads = nn.ModuleDict(heads)
+
+    def forward(self, batch: Any, carry: None = None) -> tuple[Any, None]:
+        """The logits of every next target token, given the source and the target tokens before it."""
+        memory_BSD = self.body.hidden(batch.input, batch.real)
+        logits_BTV, _ = self.decoder.read(batch.input_BT, batch.real_BT, self.decoder.start(memory_BSD, batch.real))
+        if not self.heads:
+            return logits_BTV, carry
+        return {"decoder": logits_BTV} | {name: head(memory_BSD, batch) for name, head in self.heads.items()}, carry
+
+    def first_carry(self, batch: Batch) -> None:
+        """Nothing flows from batch to batch."""
+
+    def start(self, batch: Batch) -> Any:
+        """The source read, nothing written yet."""
+        return self.decoder.start(self.body.hidden(batch.input, batch.real), batch.real)
+
+    def read(self, tokens_BT: Tensor, real_BT: Tensor, state: Any) -> tuple[Tensor, Any]:
+        """Read target tokens; the logits at t are for the token after t. Padding stands on the right."""
+        read: tuple[Tensor, Any] = self.decoder.read(tokens_BT, real_BT, state)
+        return read
+
+    def step(self, tokens_B: Tensor, state: Any) -> tuple[Tensor, Any]:
+        """`read` of one token in each row."""
+        tokens_B1 = tokens_B.unsqueeze(1)
+        logits_B1V, state = self.read(tokens_B1, torch.ones_like(tokens_B1, dtype=torch.bool), state)
+        return logits_B1V.squeeze(1), state
+
+    def token_vectors(self) -> dict[str, TokenVectors]:
+        """Those of both sides; of the decoder alone where the body reads no tokens."""
+        source, target = self.body.token_vectors(), self.decoder.token_vectors()
+        return {"source": source["tokens"], "target": target["tokens"]} if source else target
+
+
+class Encoder(nn.Module):
+    """A body that reads the tokens of a source, over vectors of them that are built."""
+
+    def __init__(self, embedding: nn.Module) -> None:
+        super().__init__()
+        self.embedding: Any = embedding
+        self.contextual = Tap()
+
+    @abstractmethod
+    def forward(self, source_BS: Tensor, real_BS: Tensor) -> Any:
+        """What the decoder begins with: usually `memory_BSD`, what the last layer makes of each token."""
+
+    def hidden(self, source_BS: Tensor, real_BS: Tensor | None = None) -> Any:
+        """The same; without `real_BS` every token is real."""
+        return self(source_BS, torch.ones_like(source_BS, dtype=torch.bool) if real_BS is None else real_BS)
+
+    def token_vectors(self) -> dict[str, TokenVectors]:
+        """Its embeddings, and what the last layer makes of them."""
+        return {"tokens": TokenVectors(self.embedding.weight, self.contextual)}
+
+
+class Decoder(nn.Module):
+    """What writes from a memory, over vectors of its own tokens that are built."""
+
+    def __init__(self, embedding: nn.Module) -> None:
+        super().__init__()
+        self.embedding: Any = embedding
+        self.contextual = Tap()
+
+    @abstractmethod
+    def start(self, memory_BSD: Any, real_BS: Tensor | None) -> Any:
+        """The state before the first token; `real_BS` is False at the padding of the memory."""
+
+    @abstractmethod
+    def read(self, tokens_BT: Tensor, real_BT: Tensor, state: Any) -> tuple[Tensor, Any]:
+        """Read target tokens; the logits at t are for the token after t. Padding stands on the right."""
+
+    def token_vectors(self) -> dict[str, TokenVectors]:
+        """Its embeddings, and what the last layer makes of them."""
+        return {"tokens": TokenVectors(self.embedding.weight, self.contextual)}
+
+
+class Vocabularies(TypedDict, total=False):
+    """The sizes that a model of sentence pairs is built with."""
+
+    source_vocabulary: Required[int]
+    target_vocabulary: Required[int]
+    shared: bool
+
+
+def both_vocabularies(
+    vectors: Callable[[int], ModuleT], *, source_vocabulary: int, target_vocabulary: int, shared: bool = True
+) -> tuple[ModuleT, ModuleT]:
+    """The vectors of the source's tokens and of the target's, one matrix where they share a vocabulary."""
+    if shared and source_vocabulary != target_vocabulary:
+        raise ValueError(f"a shared vocabulary has one size, not {source_vocabulary} and {target_vocabulary}")
+    target = vectors(target_vocabulary)
+    return (target if shared else vectors(source_vocabulary)), target
+
+
+# --------------------------------------------------------------------------------------------- recurrent networks
+
+
+def tied_vocabularies(
+    settings: "EncoderDecoderSettings", width: int, **sizes: Unpack[Vocabularies]
+) -> tuple[TokenEmbedding, TiedEmbedding]:
+    """The vectors of the source's tokens, and of the target's with the output for what is said, `width` wide."""
+    source, target = both_vocabularies(
+        lambda vocabulary: TokenEmbedding(vocabulary=vocabulary, width=settings.token_width), **sizes
+    )
+    return source, TiedEmbedding(target, width=width, dropout=Dropout(settings.dropout), tied=settings.tied)
 
 
 class EncoderDecoderSettings(ModelSettings):
@@ -66,104 +184,3 @@ class DeepSettings(EncoderDecoderSettings):
         if isinstance(given, dict):
             return {**cls.sizes.get(str(given.get("size", "tiny")), {}), **given}
         return given
-
-
-class Vocabularies(TypedDict, total=False):
-    """The sizes that a model of sentence pairs is built with."""
-
-    source_vocabulary: Required[int]
-    target_vocabulary: Required[int]
-    shared: bool
-
-
-class StackState(NamedTuple):
-    """The source, the layer that looks at it, and each layer above."""
-
-    source: Remembered
-    attending: AttendingState
-    above: tuple[Any, ...]
-
-
-class EncoderDecoder(nn.Module, Generic[StateT]):
-    """p(target | source), written token by token; how the one is read for the other is left open.
-
-    Where source and target share a vocabulary, their embeddings are one matrix; with `tied` the output's is that of the
-    target too (Press & Wolf 2017), behind a projection where what the decoder says (`said` wide) has another width.
-    """
-
-    def __init__(
-        self,
-        settings: EncoderDecoderSettings,
-        *,
-        said: int,
-        source_vocabulary: int,
-        target_vocabulary: int,
-        shared: bool = True,
-    ) -> None:
-        super().__init__()
-        if shared and source_vocabulary != target_vocabulary:
-            raise ValueError(f"a shared vocabulary has one size, not {source_vocabulary} and {target_vocabulary}")
-        embedding = settings.token_width
-        self.dropout = Dropout(settings.dropout)
-        self.target_embedding = TokenEmbedding(vocabulary=target_vocabulary, width=embedding)
-        self.source_embedding = (
-            self.target_embedding if shared else TokenEmbedding(vocabulary=source_vocabulary, width=embedding)
-        )
-        self.narrow = nn.Linear(said, embedding) if settings.tied and said != embedding else nn.Identity()
-        self.output = None if settings.tied else nn.Linear(said, target_vocabulary)
-        self.source_contextual, self.target_contextual = Tap(), Tap()
-
-    @abstractmethod
-    def start(self, batch: Pairs) -> StateT:
-        """The source read, nothing written yet."""
-
-    @abstractmethod
-    def read(self, tokens_BT: Tensor, real_BT: Tensor, state: StateT) -> tuple[Tensor, StateT]:
-        """Read target tokens; the logits at t are for the token after t. Padding stands on the right."""
-
-    def forward(self, batch: Pairs, carry: None = None) -> tuple[Tensor, None]:
-        """The logits of every next target token, given the source and the target tokens before it."""
-        logits_BTV, _ = self.read(batch.input_BT, batch.real_BT, self.start(batch))
-        return logits_BTV, carry
-
-    def first_carry(self, batch: Pairs) -> None:
-        """Nothing flows from batch to batch."""
-
-    def step(self, tokens_B: Tensor, state: StateT) -> tuple[Tensor, StateT]:
-        """`read` of one token in each row."""
-        tokens_B1 = tokens_B.unsqueeze(1)
-        logits_B1V, state = self.read(tokens_B1, torch.ones_like(tokens_B1, dtype=torch.bool), state)
-        return logits_B1V.squeeze(1), state
-
-    def source_vectors(self, source_BS: Tensor) -> Tensor:
-        """What the encoder reads of tokens."""
-        x_BSE: Tensor = self.dropout(self.source_embedding(source_BS))
-        return x_BSE
-
-    def target_vectors(self, tokens_BT: Tensor) -> Tensor:
-        """What the decoder reads of tokens."""
-        x_BTE: Tensor = self.dropout(self.target_embedding(tokens_BT))
-        return x_BTE
-
-    def logits(self, said_BTD: Tensor) -> Tensor:
-        """How well each token of the target fits after what the decoder says at each step."""
-        said_BTD = self.dropout(self.target_contextual(said_BTD))
-        if self.output is None:
-            return self.target_embedding.logits(self.narrow(said_BTD))
-        logits_BTV: Tensor = self.output(said_BTD)
-        return logits_BTV
-
-    def token_vectors(self) -> dict[str, TokenVectors]:
-        """The embeddings of both sides, and what encoder and decoder make of them."""
-        return {
-            "source": TokenVectors(self.source_embedding.weight, self.source_contextual),
-            "target": TokenVectors(self.target_embedding.weight, self.target_contextual),
-        }
-
-
-class AttendingStack(EncoderDecoder[StackState]):
-    """A decoder whose lowest layer looks into the source."""
-
-    def attention_of(self, state: StackState) -> Tensor:
-        """`weight_BS`: where the last token read was looked for, the mean over the heads."""
-        return state.attending.weight_BS

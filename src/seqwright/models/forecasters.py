@@ -11,11 +11,16 @@ from torch import Tensor, nn
 
 from seqwright.batches.series import Series
 from seqwright.layers.initialisation import Initialisation, initialise
-from seqwright.layers.recurrence import Cell, GRUCell, LSTMCell, RNNCell, UGRNNCell
+from seqwright.layers.recurrence import GRUCell, LSTMCell, RecurrentCell, RNNCell, UGRNNCell
 from seqwright.layers.scanning import Recurrent
 from seqwright.settings import ModelSettings
 
-CELLS: dict[str, Callable[..., Cell[Any]]] = {"rnn": RNNCell, "ugrnn": UGRNNCell, "gru": GRUCell, "lstm": LSTMCell}
+CELLS: dict[str, Callable[..., RecurrentCell[Any]]] = {
+    "rnn": RNNCell,
+    "ugrnn": UGRNNCell,
+    "gru": GRUCell,
+    "lstm": LSTMCell,
+}
 
 
 class DenseSettings(ModelSettings):

@@ -10,11 +10,11 @@ import torch
 from pydantic import Field, PositiveInt, model_validator
 from torch import Tensor, nn
 
-from seqwright.batches.text import Text
 from seqwright.layers.attention import Allowed, Attention, Causal, KeysValues, not_later
 from seqwright.layers.blocks import ITSELF, Block, GELUFeedForward, PreNorm
 from seqwright.layers.dropout import Dropout
-from seqwright.layers.embeddings import TokenVectors, token_log_probability, token_logits
+from seqwright.layers.embeddings import TokenVectors, token_logits
+from seqwright.layers.positions import LearntPositions, next_positions
 from seqwright.layers.taps import Tap
 from seqwright.models.heads import Last
 from seqwright.settings import ModelSettings
@@ -74,12 +74,16 @@ class GPTSettings(ModelSettings):
             raise ValueError(f"width {self.width} does not divide into {self.heads} heads")
         return self
 
+    def body(self, *, vocabulary: int) -> "GPT":
+        """The network."""
+        return GPT(self, vocabulary=vocabulary)
+
 
 class GPTState(NamedTuple):
-    """What was read so far, as keys and values of each block, and which of it is no padding."""
+    """What was read so far, as keys and values of each block, and where it stands in its text, -1 at padding."""
 
     past: tuple[KeysValues | None, ...]
-    past_real_BC: Tensor
+    position_BC: Tensor
 
 
 class GPT(nn.Module):
@@ -92,13 +96,15 @@ class GPT(nn.Module):
     """
 
     also_reads: ClassVar[tuple[str, ...]] = ("document_BT",)
+    carries: ClassVar[bool] = False
 
     def __init__(self, settings: GPTSettings, *, vocabulary: int) -> None:
         super().__init__()
-        self.settings, self.context = settings, settings.context
+        self.settings = settings
+        self.context: int | None = settings.context
         self.width = width = settings.width
         self.tokens = nn.Embedding(vocabulary, width)
-        self.positions = nn.Embedding(settings.context, width)
+        self.positions = LearntPositions(settings.context, width=width)
         self.dropout = Dropout(settings.dropout)
         self.blocks = nn.ModuleList(
             Block(
@@ -117,9 +123,9 @@ class GPT(nn.Module):
             if name.endswith(("attention.output.weight", "feed_forward.narrow.weight")):
                 nn.init.normal_(parameter, std=DEVIATION / (2 * settings.layers) ** 0.5)
 
-    def forward(self, batch: Text, carry: None = None) -> tuple[Tensor, None]:
-        """The logits of every next token."""
-        return self.logits(self.hidden(batch.input_BT, batch.real_BT, batch.document_BT)), carry
+    def forward(self, tokens_BT: Tensor, real_BT: Tensor | None = None, document_BT: Tensor | None = None) -> Tensor:
+        """`logits_BTV` of every next token."""
+        return self.logits(self.hidden(tokens_BT, real_BT, document_BT))
 
     def hidden(self, tokens_BT: Tensor, real_BT: Tensor | None = None, document_BT: Tensor | None = None) -> Tensor:
         """`h_BTD`: what the last block makes of each token. Padding stands on the right, where nobody reads it.
@@ -127,38 +133,31 @@ class GPT(nn.Module):
         Where `document_BT` numbers the documents that share a row, none reads another and each begins at position 0.
         """
         time = tokens_BT.shape[1]
-        position_T = torch.arange(time, device=tokens_BT.device)
+        position_1T = torch.arange(time, device=tokens_BT.device).unsqueeze(0)
         if document_BT is None:
-            return self.run_blocks(tokens_BT, position_T, Causal(), (None,) * len(self.blocks))[0]
+            return self.run_blocks(tokens_BT, position_1T, Causal(), (None,) * len(self.blocks))[0]
         begins_BT = torch.ones_like(tokens_BT, dtype=torch.bool)
         begins_BT[:, 1:] = document_BT[:, 1:] != document_BT[:, :-1]
-        first_BT = torch.where(begins_BT, position_T, 0).cummax(1).values
+        first_BT = torch.where(begins_BT, position_1T, 0).cummax(1).values
         allowed_BTT = (first_BT.unsqueeze(2) == first_BT.unsqueeze(1)) & not_later(time, time, tokens_BT.device)
-        return self.run_blocks(tokens_BT, position_T - first_BT, allowed_BTT, (None,) * len(self.blocks))[0]
+        return self.run_blocks(tokens_BT, position_1T - first_BT, allowed_BTT, (None,) * len(self.blocks))[0]
 
     def run_blocks(
-        self, tokens_BT: Tensor, position_BT: Tensor, allowed: Allowed, past: tuple[KeysValues | None, ...]
+        self, tokens_BT: Tensor, position_BC: Tensor, allowed: Allowed, past: tuple[KeysValues | None, ...]
     ) -> tuple[Tensor, tuple[KeysValues, ...]]:
         """Through all blocks: the last one's vectors, normalised, and what later tokens will read."""
-        assert tokens_BT.shape[1] <= self.settings.context, f"{tokens_BT.shape[1]} tokens at once are too many"
-        x_BTD = self.dropout(self.tokens(tokens_BT) + self.positions(position_BT))
+        time = tokens_BT.shape[1]
+        assert time <= self.settings.context, f"{time} tokens at once are too many"
+        x_BTD = self.dropout(self.tokens(tokens_BT) + self.positions(position_BC[:, position_BC.shape[1] - time :]))
         now: list[KeysValues] = []
         for block, before in zip(self.blocks, past, strict=True):
-            x_BTD, after = block(x_BTD, allowed, before)
+            x_BTD, after = block(x_BTD, allowed, before, position_BC)
             now.append(after)
         return self.contextual(self.norm(x_BTD)), tuple(now)
 
     def logits(self, h_BTD: Tensor) -> Tensor:
         """How well each token of the vocabulary fits after each vector."""
         return token_logits(h_BTD, self.tokens.weight)
-
-    def first_carry(self, batch: Text) -> None:
-        """Nothing flows from batch to batch."""
-
-    def log_probability(self, batch: Text, carry: None = None) -> tuple[Tensor, None]:
-        """`logp_BT` of every target token, 0 at padding."""
-        logits_BTV, _ = self(batch, None)
-        return token_log_probability(logits_BTV, batch.target_BT, batch.real_BT), carry
 
     def lens(self, stream_BTD: Tensor) -> Tensor:
         """What a block would say if it were the last."""
@@ -177,24 +176,21 @@ class GPT(nn.Module):
         """Its embeddings, and what the last block makes of them."""
         return {"tokens": TokenVectors(self.tokens.weight, self.contextual)}
 
-    def start(self, batch: Text) -> GPTState:
+    def carried(self, carry: None, fresh_B: Tensor) -> None:
+        """Nothing: each batch begins anew."""
+
+    def start(self, rows: int) -> GPTState:
         """Nothing read yet."""
-        return GPTState((None,) * len(self.blocks), batch.real_BT[:, :0])
+        nothing_B0 = torch.zeros(rows, 0, dtype=torch.int64, device=self.tokens.weight.device)
+        return GPTState((None,) * len(self.blocks), nothing_B0)
 
     def read(self, tokens_BT: Tensor, real_BT: Tensor, state: GPTState) -> tuple[Tensor, GPTState]:
         """Read tokens; the logits at t are for the token after t. Rows may hold padding anywhere."""
-        position_BT = (state.past_real_BC.sum(1, keepdim=True) + real_BT.cumsum(1) - 1).clamp_min_(0)
-        past_real_BC = torch.cat((state.past_real_BC, real_BT), dim=1)
-        order_TC = not_later(real_BT.shape[1], past_real_BC.shape[1], tokens_BT.device)
-        allowed_BTC = past_real_BC.unsqueeze(1) & order_TC
-        h_BTD, past = self.run_blocks(tokens_BT, position_BT, allowed_BTC, state.past)
-        return self.logits(h_BTD), GPTState(past, past_real_BC)
-
-    def step(self, tokens_B: Tensor, state: GPTState) -> tuple[Tensor, GPTState]:
-        """`read` of one token in each row."""
-        tokens_B1 = tokens_B.unsqueeze(1)
-        logits_B1V, state = self.read(tokens_B1, torch.ones_like(tokens_B1, dtype=torch.bool), state)
-        return logits_B1V.squeeze(1), state
+        position_BC = torch.cat((state.position_BC, next_positions(state.position_BC, real_BT)), dim=1)
+        order_TC = not_later(real_BT.shape[1], position_BC.shape[1], tokens_BT.device)
+        allowed_BTC = (position_BC >= 0).unsqueeze(1) & order_TC
+        h_BTD, past = self.run_blocks(tokens_BT, position_BC, allowed_BTC, state.past)
+        return self.logits(h_BTD), GPTState(past, position_BC)
 
 
 def init_weights(module: nn.Module) -> None:

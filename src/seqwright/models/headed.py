@@ -10,8 +10,11 @@ from torch import nn
 
 from seqwright.layers.dropout import Dropout
 from seqwright.models.bert import Bert, BertSettings
-from seqwright.models.gpt import GPT, GPTSettings, init_weights
+from seqwright.models.gpt import GPTSettings, init_weights
 from seqwright.models.heads import Body, Headed, Max, Mean, PooledHead, TokenHead
+from seqwright.models.language_model import LanguageModel
+from seqwright.models.mlp_lm import MLPLMSettings
+from seqwright.models.moe_lstm import MoELSTMSettings
 from seqwright.models.reading import ReadingSettings
 from seqwright.models.rnn_lm import RecurrentLM, RecurrentLMSettings
 from seqwright.settings import ModelSettings
@@ -63,10 +66,6 @@ class GPTClassifierSettings(GPTSettings):
     head_dropout: float = Field(default=0.1, ge=0, lt=1)
     """Share of the last token's vector that is dropped, in training, before the output."""
 
-    def body(self, *, vocabulary: int) -> GPT:
-        """The language model."""
-        return GPT(self, vocabulary=vocabulary)
-
 
 class RecurrentLMClassifierSettings(RecurrentLMSettings):
     """A classifier whose body is an LSTM's language model."""
@@ -86,6 +85,12 @@ class RecurrentLMClassifierSettings(RecurrentLMSettings):
 
 TextSettings = RecurrentClassifierSettings | BertTextSettings | GPTClassifierSettings | RecurrentLMClassifierSettings
 TokenSettings = ReadingSettings | BertHeadSettings
+LanguageSettings = GPTSettings | RecurrentLMSettings | MLPLMSettings | MoELSTMSettings
+
+
+def language_model(settings: LanguageSettings, *, vocabulary: int) -> LanguageModel:
+    """p(next token | all before it); the body has an output of its own."""
+    return LanguageModel(settings.body(vocabulary=vocabulary))
 
 
 def pooled_model(settings: TextSettings, *, classes: int = 1, **sizes: Any) -> Headed:

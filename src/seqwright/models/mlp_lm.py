@@ -3,15 +3,14 @@
 B batch · T time · V vocabulary · E embedding · D width · N tokens in the window
 """
 
-from typing import Literal, NamedTuple
+from typing import ClassVar, Literal, NamedTuple
 
 import torch
 import torch.nn.functional as F
 from pydantic import Field, PositiveInt
 from torch import Tensor, nn
 
-from seqwright.batches.text import Text
-from seqwright.layers.embeddings import TokenVectors, token_log_probability
+from seqwright.layers.embeddings import TokenVectors
 from seqwright.layers.taps import Tap
 from seqwright.settings import ModelSettings
 
@@ -31,8 +30,12 @@ class MLPLMSettings(ModelSettings):
     dropout: float = Field(default=0.0, ge=0, lt=1)
     """Share of the hidden layer that is dropped in training; the paper has none."""
 
+    def body(self, *, vocabulary: int) -> "MLPLM":
+        """The network."""
+        return MLPLM(self, vocabulary=vocabulary)
 
-class Window(NamedTuple):
+
+class MLPLMState(NamedTuple):
     """The tokens that the next ones will still see: the window without its last place."""
 
     tokens_BM: Tensor  # M = N - 1
@@ -46,6 +49,10 @@ class MLPLM(nn.Module):
     Without `direct`, W is zero. Before the first token of a row the window is filled with a vector that is learnt too,
     the last of C. All positions of a batch are computed at once.
     """
+
+    also_reads: ClassVar[tuple[str, ...]] = ()
+    carries: ClassVar[bool] = True
+    context: int | None = None
 
     def __init__(self, settings: MLPLMSettings, *, vocabulary: int) -> None:
         super().__init__()
@@ -64,33 +71,33 @@ class MLPLM(nn.Module):
         if self.direct is not None:
             nn.init.zeros_(self.direct.weight)
 
-    def forward(self, batch: Text, carry: Window | None = None) -> tuple[Tensor, Window]:
-        """The logits of every next token. Rows go on from `carry` or start anew."""
-        state = self.start(batch)
-        if carry is not None and len(carry.tokens_BM) == len(batch.fresh_B):
-            state = Window(state.tokens_BM.where(batch.fresh_B.unsqueeze(1), carry.tokens_BM))
-        else:
-            assert carry is None or bool(batch.fresh_B.all()), "rows that go on need the rows they go on from"
-        return self.read(batch.input_BT, batch.real_BT, state)
+    def forward(self, tokens_BT: Tensor, real_BT: Tensor | None = None) -> Tensor:
+        """`logits_BTV` of every next token of texts that are read from the beginning."""
+        real_BT = torch.ones_like(tokens_BT, dtype=torch.bool) if real_BT is None else real_BT
+        return self.read(tokens_BT, real_BT, self.start(len(tokens_BT)))[0]
 
-    def first_carry(self, batch: Text) -> Window | None:
-        """What flows into a batch before which nothing was read; None where every row begins anew."""
-        return None if bool(batch.fresh_B.all()) else self.start(batch)
+    def carried(self, carry: MLPLMState | None, fresh_B: Tensor) -> MLPLMState:
+        """The last tokens of the batch before, where a row goes on."""
+        start = self.start(len(fresh_B))
+        if carry is None or len(carry.tokens_BM) != len(fresh_B):
+            assert carry is None or bool(fresh_B.all()), "rows that go on need the rows they go on from"
+            return start
+        return MLPLMState(start.tokens_BM.where(fresh_B.unsqueeze(1), carry.tokens_BM))
 
-    def log_probability(self, batch: Text, carry: Window | None = None) -> tuple[Tensor, Window]:
-        """`logp_BT` of every target token, 0 at padding."""
-        logits_BTV, carry = self(batch, carry)
-        return token_log_probability(logits_BTV, batch.target_BT, batch.real_BT), carry
+    def depths(self) -> dict[str, int]:
+        """The embeddings lie below the hidden layer."""
+        return {"embedding_VE": 0, "inner": 1}
 
     def token_vectors(self) -> dict[str, TokenVectors]:
         """Its embeddings, and the hidden layer of the window that ends with a token."""
         return {"tokens": TokenVectors(self.embedding_VE[: self.nothing], self.hidden)}
 
-    def start(self, batch: Text) -> Window:
+    def start(self, rows: int) -> MLPLMState:
         """Nothing read yet."""
-        return Window(batch.input_BT.new_full((len(batch.input_BT), self.settings.window - 1), self.nothing))
+        shape = rows, self.settings.window - 1
+        return MLPLMState(torch.full(shape, self.nothing, device=self.embedding_VE.device))
 
-    def read(self, tokens_BT: Tensor, real_BT: Tensor, state: Window) -> tuple[Tensor, Window]:
+    def read(self, tokens_BT: Tensor, real_BT: Tensor, state: MLPLMState) -> tuple[Tensor, MLPLMState]:
         """Read tokens; the logits at t are for the token after t. Padding stands on the right."""
         known = torch.cat((state.tokens_BM, tokens_BT), dim=1)
         window_BTN = known.unfold(1, self.settings.window, 1)
@@ -100,10 +107,4 @@ class MLPLM(nn.Module):
         if self.direct is not None:
             y_BTV = y_BTV + self.direct(x_BTE)
         place_BM = real_BT.sum(1, keepdim=True) + torch.arange(self.settings.window - 1, device=known.device)
-        return y_BTV, Window(known.gather(1, place_BM))
-
-    def step(self, tokens_B: Tensor, state: Window) -> tuple[Tensor, Window]:
-        """`read` of one token in each row."""
-        tokens_B1 = tokens_B.unsqueeze(1)
-        logits_B1V, state = self.read(tokens_B1, torch.ones_like(tokens_B1, dtype=torch.bool), state)
-        return logits_B1V.squeeze(1), state
+        return y_BTV, MLPLMState(known.gather(1, place_BM))

@@ -3,15 +3,14 @@
 B batch · T time · V vocabulary · D width
 """
 
-from typing import Literal, NamedTuple
+from typing import ClassVar, Literal, NamedTuple
 
 import torch
 from pydantic import Field, PositiveInt, model_validator
 from torch import Tensor, nn
 
-from seqwright.batches.text import Text
 from seqwright.layers.dropout import Dropout
-from seqwright.layers.embeddings import TokenEmbedding, TokenVectors, token_log_probability
+from seqwright.layers.embeddings import TokenEmbedding, TokenVectors
 from seqwright.layers.experts import Experts
 from seqwright.layers.initialisation import initialise
 from seqwright.layers.recurrence import LSTMCell
@@ -46,6 +45,10 @@ class MoELSTMSettings(ModelSettings):
             )
         return self
 
+    def body(self, *, vocabulary: int) -> "MoELSTM":
+        """The network."""
+        return MoELSTM(self, vocabulary=vocabulary)
+
 
 class MoELSTMState(NamedTuple):
     """The state of the LSTM below the experts and of the one above."""
@@ -63,6 +66,10 @@ class MoELSTM(nn.Module):
 
     Differs from the paper: the matrix of the tokens' vectors is also the output's.
     """
+
+    also_reads: ClassVar[tuple[str, ...]] = ()
+    carries: ClassVar[bool] = True
+    context: int | None = None
 
     def __init__(self, settings: MoELSTMSettings, *, vocabulary: int) -> None:
         super().__init__()
@@ -83,28 +90,26 @@ class MoELSTM(nn.Module):
         for recurrent in (self.below, self.above):
             initialise(recurrent, "orthogonal", forget_bias=1.0)
 
-    def forward(self, batch: Text, carry: MoELSTMState | None = None) -> tuple[Tensor, MoELSTMState]:
-        """The logits of every next token. Rows go on from `carry`, through which no gradient flows, or start anew."""
+    def forward(self, tokens_BT: Tensor, real_BT: Tensor | None = None) -> Tensor:
+        """`logits_BTV` of every next token of texts that are read from the beginning."""
+        real_BT = torch.ones_like(tokens_BT, dtype=torch.bool) if real_BT is None else real_BT
+        return self.read(tokens_BT, real_BT, self.start(len(tokens_BT)))[0]
+
+    def carried(self, carry: MoELSTMState | None, fresh_B: Tensor) -> MoELSTMState:
+        """Those of both layers."""
         below, above = carry or (None, None)
-        state = MoELSTMState(self.below.carried(below, batch.fresh_B), self.above.carried(above, batch.fresh_B))
-        return self.read(batch.input_BT, batch.real_BT, state)
+        return MoELSTMState(self.below.carried(below, fresh_B), self.above.carried(above, fresh_B))
 
-    def first_carry(self, batch: Text) -> MoELSTMState | None:
-        """What flows into a batch before which nothing was read; None where every row begins anew."""
-        return None if bool(batch.fresh_B.all()) else self.start(batch)
-
-    def log_probability(self, batch: Text, carry: MoELSTMState | None = None) -> tuple[Tensor, MoELSTMState]:
-        """`logp_BT` of every target token, 0 at padding."""
-        logits_BTV, carry = self(batch, carry)
-        return token_log_probability(logits_BTV, batch.target_BT, batch.real_BT), carry
+    def depths(self) -> dict[str, int]:
+        """From the embeddings to the LSTM above the experts."""
+        return {"embedding": 0, "below": 1, "experts": 2, "above": 3}
 
     def token_vectors(self) -> dict[str, TokenVectors]:
         """Its embeddings, and what the highest layer says."""
         return {"tokens": TokenVectors(self.embedding.weight, self.contextual)}
 
-    def start(self, batch: Text) -> MoELSTMState:
+    def start(self, rows: int) -> MoELSTMState:
         """Nothing read yet."""
-        rows = len(batch.input_BT)
         return MoELSTMState(self.below.start(rows), self.above.start(rows))
 
     def read(self, tokens_BT: Tensor, real_BT: Tensor, state: MoELSTMState) -> tuple[Tensor, MoELSTMState]:
@@ -116,9 +121,3 @@ class MoELSTM(nn.Module):
         said_BTD, above = self.above(x_BTD, state.above, real_BT)
         x_BTD = x_BTD + self.dropout(said_BTD)
         return self.embedding.logits(self.contextual(x_BTD)), MoELSTMState(below, above)
-
-    def step(self, tokens_B: Tensor, state: MoELSTMState) -> tuple[Tensor, MoELSTMState]:
-        """`read` of one token in each row."""
-        tokens_B1 = tokens_B.unsqueeze(1)
-        logits_B1V, state = self.read(tokens_B1, torch.ones_like(tokens_B1, dtype=torch.bool), state)
-        return logits_B1V.squeeze(1), state

@@ -1,19 +1,15 @@
-"""A Transformer with experts: the feed-forward of some blocks is a mixture of many (Lepikhin et al. 2021, GShard).
+"""A Transformer with experts: the feed-forward of some blocks is a mixture of many (Lepikhin et al. 2021, GShard)."""
 
-B batch · T target · V vocabulary
-"""
-
-from typing import Literal
+from typing import Literal, Unpack
 
 from pydantic import PositiveInt, model_validator
-from torch import Tensor, nn
+from torch import nn
 
-from seqwright.batches.pairs import Pairs
 from seqwright.layers.blocks import FeedForward
-from seqwright.layers.embeddings import TokenVectors
 from seqwright.layers.experts import Experts
 from seqwright.layers.taps import View
-from seqwright.models.transformer import Transformer, TransformerSettings, TransformerState
+from seqwright.models.encoder_decoder import EncoderDecoder, Vocabularies
+from seqwright.models.transformer import TransformerSettings, transformer
 
 READ = {"encoder": "source", "decoder": "wanted"}  # what stands at the positions of each stack
 
@@ -38,7 +34,7 @@ class MoETransformerSettings(TransformerSettings):
         return self
 
 
-class MoETransformer(nn.Module):
+def moe_transformer(settings: MoETransformerSettings, **sizes: Unpack[Vocabularies]) -> EncoderDecoder:
     """The Transformer with a layer of experts in place of the feed-forward of every other block (section 2.2).
 
         y = Σ_i G(x)_i E_i(x),  E_i(x) = max(0, x W₁ + b₁) W₂ + b₂
@@ -47,49 +43,14 @@ class MoETransformer(nn.Module):
     choose it, and the use of the experts is balanced by that paper's two losses (objective `balanced-next-token`).
     """
 
-    def __init__(
-        self, settings: MoETransformerSettings, *, source_vocabulary: int, target_vocabulary: int, shared: bool = True
-    ) -> None:
-        super().__init__()
-        self.settings = settings
+    def inside(stack: Literal["encoder", "decoder"], place: int) -> nn.Module:
+        width, inner = settings.width, settings.feed_forward
+        layers = settings.encoder_layers if stack == "encoder" else settings.decoder_layers
+        if (layers - 1 - place) % settings.every:
+            return FeedForward(width=width, inner=inner)
+        # A picture of its own for each block: the experts of one have nothing to do with those of another.
+        view = View(f"expert use of {stack} block {place + 1}", rows=READ[stack], columns="experts")
+        experts, chosen = settings.experts, settings.experts_per_token
+        return Experts(width=width, inner=inner, experts=experts, chosen=chosen, view=view)
 
-        def inside(stack: Literal["encoder", "decoder"], place: int) -> nn.Module:
-            width, inner = settings.width, settings.feed_forward
-            layers = settings.encoder_layers if stack == "encoder" else settings.decoder_layers
-            if (layers - 1 - place) % settings.every:
-                return FeedForward(width=width, inner=inner)
-            # A picture of its own for each block: the experts of one have nothing to do with those of another.
-            view = View(f"expert use of {stack} block {place + 1}", rows=READ[stack], columns="experts")
-            experts, chosen = settings.experts, settings.experts_per_token
-            return Experts(width=width, inner=inner, experts=experts, chosen=chosen, view=view)
-
-        self.transformer = Transformer(
-            settings,
-            source_vocabulary=source_vocabulary,
-            target_vocabulary=target_vocabulary,
-            shared=shared,
-            feed_forwards=inside,
-        )
-
-    def forward(self, batch: Pairs, carry: None = None) -> tuple[Tensor, None]:
-        """The logits of every next target token, given the source and the target tokens before it."""
-        return self.transformer.forward(batch, carry)
-
-    def first_carry(self, batch: Pairs) -> None:
-        """Nothing flows from batch to batch."""
-
-    def token_vectors(self) -> dict[str, TokenVectors]:
-        """Those of the Transformer."""
-        return self.transformer.token_vectors()
-
-    def start(self, batch: Pairs) -> TransformerState:
-        """The source read, nothing written yet."""
-        return self.transformer.start(batch)
-
-    def read(self, tokens_BT: Tensor, real_BT: Tensor, state: TransformerState) -> tuple[Tensor, TransformerState]:
-        """Read target tokens; the logits at t are for the token after t. Rows may hold padding anywhere."""
-        return self.transformer.read(tokens_BT, real_BT, state)
-
-    def step(self, tokens_B: Tensor, state: TransformerState) -> tuple[Tensor, TransformerState]:
-        """`read` of one token in each row."""
-        return self.transformer.step(tokens_B, state)
+    return transformer(settings, feed_forwards=inside, **sizes)

@@ -13,7 +13,7 @@ from pydantic import Field, PositiveFloat, field_validator
 from torch import Tensor, nn
 
 from seqwright.batches.text import Text
-from seqwright.models.ngram_counts import Transcript, counted
+from seqwright.models.ngram_counts import Transcript, counted_ngrams
 from seqwright.models.ngram_estimates import (
     Corpus,
     Discounts,
@@ -168,7 +168,7 @@ class Ngram(nn.Module):
         settings = self.settings
         text = self._transcript.joined(begin=self.begin)
         self._transcript = Transcript()
-        levels = counted(text, order=settings.order, vocabulary=self.vocabulary, begin=self.begin)
+        levels = counted_ngrams(text, order=settings.order, vocabulary=self.vocabulary, begin=self.begin)
         least = thresholds(settings.prune, settings.order)
         kept = [level.count_G > bound for level, bound in zip(levels, least, strict=True)]
         corpus = Corpus(levels, kept, self.predicted_V)

@@ -15,7 +15,7 @@ Integers = NDArray[np.int64]
 Flags = NDArray[np.bool_]
 
 
-class Stretch(NamedTuple):
+class TextStretch(NamedTuple):
     """The real tokens of one batch, row after row; each row is a stretch of a longer text."""
 
     token_P: NDArray[np.int32]
@@ -36,7 +36,7 @@ class Transcript:
     """Text as it was shown, a few small arrays a batch; rows that go on over several batches are joined at the end."""
 
     def __init__(self) -> None:
-        self._stretches: list[Stretch] = []
+        self._stretches: list[TextStretch] = []
         self._text_B: Integers = np.empty(0, dtype=np.int64)
         self._texts = 0
 
@@ -55,7 +55,7 @@ class Transcript:
         after_S = target_BT[some, length_B[some] - 1]
         input_P = input_BT[real_BT]
         self._stretches.append(
-            Stretch(input_P.astype(np.int32), length_B[some], self._text_B[some], after_S.astype(np.int32))
+            TextStretch(input_P.astype(np.int32), length_B[some], self._text_B[some], after_S.astype(np.int32))
         )
 
     def joined(self, *, begin: int) -> Joined:
@@ -96,7 +96,7 @@ class Level(NamedTuple):
     """The n-gram of the order below that is left without the first token; of a unigram, itself."""
 
 
-def counted(text: Joined, *, order: int, vocabulary: int, begin: int) -> list[Level]:
+def counted_ngrams(text: Joined, *, order: int, vocabulary: int, begin: int) -> list[Level]:
     """Every n-gram up to an order, as lmplz counts them (Heafield et al. 2013, sections 3.1 and 3.2).
 
     The first token of a text is only context. An n-gram at the edge of a text that does not begin with BEGIN has the

@@ -14,7 +14,7 @@ Floats = NDArray[np.float64]
 Discounts = tuple[float, float, float]
 
 
-class Table(NamedTuple):
+class OrderTable(NamedTuple):
     """The n-grams of one order from 2 on, sorted by `key = context * vocabulary + token`, in logarithms."""
 
     key_G: Integers
@@ -30,7 +30,7 @@ class Estimate(NamedTuple):
     """Values of the tokens before any context is asked, and a table for each order from 2 on."""
 
     base_V: Floats
-    tables: list[Table]
+    tables: list[OrderTable]
 
 
 class Corpus(NamedTuple):
@@ -77,7 +77,7 @@ def likely(corpus: Corpus, *, added: float) -> Estimate:
         total_C = np.bincount(context_G, count_G, corpus.contexts(n)) + size
         logp_G = _log(_divided(count_G + added, total_C[context_G]))
         weight_C = np.append(_log(_divided(np.full_like(total_C, size), total_C)), 0.0 if added else -np.inf)
-        tables.append(Table(level.key_G, logp_G, weight_C))
+        tables.append(OrderTable(level.key_G, logp_G, weight_C))
     base_V = _log(corpus.uniform_V)
     if len(tables) == 1:
         base_V = np.where(corpus.predicted_V, tables[0].logp_G, -np.inf)
@@ -108,7 +108,7 @@ def stupid_backoff(corpus: Corpus, *, factor: float) -> Estimate:
         unseen_C = np.maximum(lower_C - np.bincount(context_G, kept_G * below_G, contexts), 0.0)
         sum_C = np.bincount(context_G, score_G, contexts) + factor * unseen_C
         weight_C = np.append(_log(factor * lower_C / sum_C), 0.0)
-        tables.append(Table(level.key_G, _log(score_G / sum_C[context_G]), weight_C))
+        tables.append(OrderTable(level.key_G, _log(score_G / sum_C[context_G]), weight_C))
         shorter_C = level.suffix_G
     return Estimate(base_V, tables)
 
@@ -132,7 +132,7 @@ def kneser_ney(corpus: Corpus, discounts: list[Discounts]) -> Estimate:
         weight_C = np.where(total_C > 0, _divided(left_C, total_C), 1.0)
         own_G = _divided(np.where(kept_G, level.adjusted_G - discount_G, 0.0), total_C[context_G])
         lower = own_G + weight_C[context_G] * lower[level.suffix_G]
-        values.append(Table(level.key_G, _log(lower), np.append(_log(weight_C), 0.0)))
+        values.append(OrderTable(level.key_G, _log(lower), np.append(_log(weight_C), 0.0)))
     return Estimate(values[0].logp_G, values[1:])
 
 
@@ -169,7 +169,7 @@ def pruned(estimate: Estimate, corpus: Corpus) -> Estimate:
         key_G = table.key_G[kept_G]
         key_G = place_C[key_G // vocabulary] * vocabulary + key_G % vocabulary
         weight_C = table.weight_C[np.append(stays_C, True)]
-        tables.append(Table(key_G, table.logp_G[kept_G], weight_C, pruned=int((~kept_G).sum())))
+        tables.append(OrderTable(key_G, table.logp_G[kept_G], weight_C, pruned=int((~kept_G).sum())))
         stays_C = kept_G
     return Estimate(estimate.base_V, tables)
 

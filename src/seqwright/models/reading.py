@@ -12,13 +12,18 @@ from torch import Tensor, nn
 
 from seqwright.layers.embeddings import TokenEmbedding, TokenVectors, first_layer
 from seqwright.layers.initialisation import Initialisation, initialise
-from seqwright.layers.recurrence import Cell, GRUCell, LSTMCell, RNNCell, UGRNNCell
+from seqwright.layers.recurrence import GRUCell, LSTMCell, RecurrentCell, RNNCell, UGRNNCell
 from seqwright.layers.scanning import Recurrent, VariationalDropout
 from seqwright.layers.taps import Tap
 from seqwright.models.heads import Last
 from seqwright.settings import ModelSettings
 
-CELLS: dict[str, Callable[..., Cell[Any]]] = {"rnn": RNNCell, "ugrnn": UGRNNCell, "gru": GRUCell, "lstm": LSTMCell}
+CELLS: dict[str, Callable[..., RecurrentCell[Any]]] = {
+    "rnn": RNNCell,
+    "ugrnn": UGRNNCell,
+    "gru": GRUCell,
+    "lstm": LSTMCell,
+}
 
 
 class ReadingSettings(ModelSettings):

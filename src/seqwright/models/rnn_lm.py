@@ -7,21 +7,19 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any, ClassVar, Literal
 
-import torch
 from pydantic import Field, NonNegativeInt, PositiveInt, model_validator
 from torch import Tensor, nn
 
-from seqwright.batches.text import Text
 from seqwright.layers.dropout import Dropout
-from seqwright.layers.embeddings import TokenEmbedding, TokenVectors, token_log_probability
+from seqwright.layers.embeddings import TokenEmbedding, TokenVectors
 from seqwright.layers.initialisation import Initialisation, initialise
-from seqwright.layers.recurrence import Cell, DeepTransition, GRUCell, LSTMCell, ReLUCell, RNNCell, UGRNNCell
+from seqwright.layers.recurrence import DeepTransition, GRUCell, LSTMCell, RecurrentCell, ReLUCell, RNNCell, UGRNNCell
 from seqwright.layers.scanning import Recurrent, RecurrentState, VariationalDropout
 from seqwright.layers.taps import Tap
 from seqwright.models.heads import Last
 from seqwright.settings import ModelSettings
 
-CELLS: dict[tuple[str, str], Callable[..., Cell[Any]]] = {
+CELLS: dict[tuple[str, str], Callable[..., RecurrentCell[Any]]] = {
     ("rnn", "tanh"): RNNCell,
     ("rnn", "relu"): ReLUCell,
     ("ugrnn", "tanh"): UGRNNCell,
@@ -63,6 +61,10 @@ class RecurrentLMSettings(ModelSettings):
             raise ValueError(f"activation 'relu' and initialisation 'identity' are for kind 'rnn', not '{self.kind}'")
         return self
 
+    def body(self, *, vocabulary: int) -> "RecurrentLM":
+        """The network."""
+        return RecurrentLM(self, vocabulary=vocabulary)
+
 
 class RecurrentLM(nn.Module):
     """p(next token | all before it), from a state that is carried from token to token.
@@ -70,12 +72,13 @@ class RecurrentLM(nn.Module):
         h_t = cell(e(x_t), h_{t-1})        p_t = softmax(v h_t)
 
     With `tied`, v is the embedding's own matrix (Press & Wolf 2017; Inan et al. 2017), behind a projection where the
-    state has another width than the embedding. Batches may go on from one another: truncated back-propagation through
-    time carries the state across their border, and no gradient. What the cells read is wider than e(x_t) by `beside`,
-    for models that give them more than the token (`read_vectors`).
+    state has another width than the embedding. What the cells read is wider than e(x_t) by `beside`, for models that
+    give them more than the token (`read_vectors`).
     """
 
     also_reads: ClassVar[tuple[str, ...]] = ()
+    carries: ClassVar[bool] = True
+    context: int | None = None
 
     def __init__(self, settings: RecurrentLMSettings, *, vocabulary: int, beside: int = 0) -> None:
         super().__init__()
@@ -102,26 +105,21 @@ class RecurrentLM(nn.Module):
         self.output = None if settings.tied else nn.Linear(width, vocabulary)
         initialise(self.recurrent, settings.initialisation, forget_bias=settings.forget_bias)
 
-    def forward(self, batch: Text, carry: RecurrentState | None = None) -> tuple[Tensor, RecurrentState]:
-        """The logits of every next token. Rows go on from `carry`, through which no gradient flows, or start anew."""
-        return self.read(batch.input_BT, batch.real_BT, self.recurrent.carried(carry, batch.fresh_B))
+    def forward(self, tokens_BT: Tensor, real_BT: Tensor | None = None) -> Tensor:
+        """`logits_BTV` of every next token of texts that are read from the beginning."""
+        return self.logits(self.hidden(tokens_BT, real_BT))
 
-    def first_carry(self, batch: Text) -> RecurrentState | None:
-        """What flows into a batch before which nothing was read; None where every row begins anew."""
-        return None if bool(batch.fresh_B.all()) else self.start(batch)
-
-    def log_probability(self, batch: Text, carry: RecurrentState | None = None) -> tuple[Tensor, RecurrentState]:
-        """`logp_BT` of every target token, 0 at padding."""
-        logits_BTV, carry = self(batch, carry)
-        return token_log_probability(logits_BTV, batch.target_BT, batch.real_BT), carry
+    def carried(self, carry: RecurrentState | None, fresh_B: Tensor) -> RecurrentState:
+        """See `Recurrent.carried`."""
+        return self.recurrent.carried(carry, fresh_B)
 
     def token_vectors(self) -> dict[str, TokenVectors]:
         """Its embeddings, and what the highest layer says."""
         return {"tokens": TokenVectors(self.embedding.weight, self.contextual)}
 
-    def start(self, batch: Text) -> RecurrentState:
+    def start(self, rows: int) -> RecurrentState:
         """Nothing read yet."""
-        return self.recurrent.start(len(batch.input_BT))
+        return self.recurrent.start(rows)
 
     def read(self, tokens_BT: Tensor, real_BT: Tensor, state: RecurrentState) -> tuple[Tensor, RecurrentState]:
         """Read tokens; the logits at t are for the token after t. Padding stands on the right."""
@@ -155,9 +153,3 @@ class RecurrentLM(nn.Module):
     def depths(self) -> dict[str, int]:
         """The embeddings lie below all layers."""
         return {"embedding": 0} | {f"recurrent.layers.{place}": place + 1 for place in range(self.settings.layers)}
-
-    def step(self, tokens_B: Tensor, state: RecurrentState) -> tuple[Tensor, RecurrentState]:
-        """`read` of one token in each row."""
-        tokens_B1 = tokens_B.unsqueeze(1)
-        logits_B1V, state = self.read(tokens_B1, torch.ones_like(tokens_B1, dtype=torch.bool), state)
-        return logits_B1V.squeeze(1), state

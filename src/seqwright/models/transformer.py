@@ -3,18 +3,28 @@
 B batch · S source · T target · C cached and new target positions · V vocabulary · D width
 """
 
-from collections.abc import Callable
-from typing import Any, Literal, NamedTuple, TypeAlias
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import Any, Literal, NamedTuple, TypeAlias, Unpack
 
 import torch
 from pydantic import PositiveInt, field_validator, model_validator
 from torch import Tensor, nn
 
-from seqwright.batches.pairs import Pairs
 from seqwright.layers.attention import Attention, KeysValues, not_later
-from seqwright.layers.blocks import DecoderBlock, EncoderBlock, FeedForward, PostNorm, PreNorm
-from seqwright.layers.embeddings import PositionedEmbedding, TokenEmbedding, TokenVectors
-from seqwright.layers.taps import Tap
+from seqwright.layers.blocks import (
+    ALIGNING,
+    READING,
+    WRITING,
+    DecoderBlock,
+    EncoderBlock,
+    FeedForward,
+    PostNorm,
+    PreNorm,
+)
+from seqwright.layers.embeddings import PositionedEmbedding, TokenEmbedding
+from seqwright.layers.positions import SinusoidalPositions, next_positions
+from seqwright.models.encoder_decoder import Decoder, Encoder, EncoderDecoder, Vocabularies, both_vocabularies
 from seqwright.settings import ModelSettings
 
 SIZES: dict[str, dict[str, int | float]] = {
@@ -22,7 +32,8 @@ SIZES: dict[str, dict[str, int | float]] = {
     "base": {"width": 512, "heads": 8, "encoder_layers": 6, "decoder_layers": 6, "feed_forward": 2048, "dropout": 0.1},
     "big": {"width": 1024, "heads": 16, "encoder_layers": 6, "decoder_layers": 6, "feed_forward": 4096, "dropout": 0.3},
 }
-RESIDUALS = {"post-norm": PostNorm, "pre-norm": PreNorm}
+RESIDUALS: dict[str, type[PostNorm] | type[PreNorm]] = {"post-norm": PostNorm, "pre-norm": PreNorm}
+Residual: TypeAlias = Callable[[], PostNorm | PreNorm]
 FeedForwards: TypeAlias = Callable[[Literal["encoder", "decoder"], int], nn.Module]
 """The feed-forward sublayer of each block: of which stack, and at which place in it."""
 
@@ -70,118 +81,105 @@ class TransformerSettings(ModelSettings):
 
 
 class TransformerState(NamedTuple):
-    """What the decoder has read so far: the source, and its own past, both as keys and values."""
+    """What the decoder has read so far: the source, and its own past, both as keys and values.
+
+    `position_BC` says where each of the past stands in its sentence, -1 at padding.
+    """
 
     source: tuple[KeysValues, ...]
     source_real_BS: Tensor
     past: tuple[KeysValues | None, ...]
-    past_real_BC: Tensor
+    position_BC: Tensor
 
 
-class Transformer(nn.Module):
+def transformer(
+    settings: TransformerSettings, *, feed_forwards: FeedForwards | None = None, **sizes: Unpack[Vocabularies]
+) -> EncoderDecoder:
     """Encoder and decoder of attention and feed-forward blocks (Vaswani et al. 2017, figure 1).
 
     Where source and target share a vocabulary, the two embeddings and the output projection are one matrix
     (section 3.4); otherwise the target's embedding and the output projection are. `feed_forwards` may put another
     layer in the place of the feed-forward of a block.
     """
-
-    def __init__(
-        self,
-        settings: TransformerSettings,
-        *,
-        source_vocabulary: int,
-        target_vocabulary: int,
-        shared: bool = True,
-        feed_forwards: FeedForwards | None = None,
-    ) -> None:
-        super().__init__()
-        if shared and source_vocabulary != target_vocabulary:
-            raise ValueError(f"a shared vocabulary has one size, not {source_vocabulary} and {target_vocabulary}")
-        self.settings = settings
-        width, dropout = settings.width, settings.dropout
-        residual = RESIDUALS[settings.block]
-        block: dict[str, Any] = {
-            "width": width,
-            "heads": settings.heads,
-            "dropout": dropout,
-            "residual": residual,
-        }
-        inside = feed_forwards or (lambda stack, place: FeedForward(width=width, inner=settings.feed_forward))
-        target = TokenEmbedding(vocabulary=target_vocabulary, width=width)
-        source = target if shared else TokenEmbedding(vocabulary=source_vocabulary, width=width)
-        self.source_embedding = PositionedEmbedding(source, width=width, dropout=dropout)
-        self.target_embedding = PositionedEmbedding(target, width=width, dropout=dropout)
-        self.encoder = nn.ModuleList(
-            EncoderBlock(inside("encoder", place), **block) for place in range(settings.encoder_layers)
+    width, dropout = settings.width, settings.dropout
+    source, target = both_vocabularies(lambda vocabulary: TokenEmbedding(vocabulary=vocabulary, width=width), **sizes)
+    inside = feed_forwards or (lambda stack, place: FeedForward(width=width, inner=settings.feed_forward))
+    residual: Residual = partial(RESIDUALS[settings.block], width=width, dropout=dropout)
+    attention = partial(Attention, width=width, heads=settings.heads)
+    encoder = [
+        EncoderBlock(feed_forward=inside("encoder", place), attention=attention(view=READING), residual=residual)
+        for place in range(settings.encoder_layers)
+    ]
+    decoder = [
+        DecoderBlock(
+            feed_forward=inside("decoder", place),
+            attention=attention(view=WRITING),
+            source_attention=attention(view=ALIGNING),
+            residual=residual,
         )
-        self.decoder = nn.ModuleList(
-            DecoderBlock(inside("decoder", place), **block) for place in range(settings.decoder_layers)
-        )
-        pre_norm = residual is PreNorm
-        self.encoder_norm = nn.LayerNorm(width) if pre_norm else nn.Identity()
-        self.decoder_norm = nn.LayerNorm(width) if pre_norm else nn.Identity()
-        self.source_contextual, self.target_contextual = Tap(), Tap()
-        for module in self.modules():
-            if isinstance(module, nn.Linear):
-                nn.init.xavier_uniform_(module.weight)
-                if module.bias is not None:
-                    nn.init.zeros_(module.bias)
+        for place in range(settings.decoder_layers)
+    ]
+    source_embedding, target_embedding = (
+        PositionedEmbedding(tokens, SinusoidalPositions(width=width), dropout=dropout) for tokens in (source, target)
+    )
+    norms = [nn.LayerNorm(width) if settings.block == "pre-norm" else nn.Identity() for _ in range(2)]
+    model = EncoderDecoder(
+        TransformerEncoder(source_embedding, encoder, norms[0]),
+        TransformerDecoder(target_embedding, decoder, norms[1]),
+    )
+    for module in model.modules():
+        if isinstance(module, nn.Linear):
+            nn.init.xavier_uniform_(module.weight)
+            if module.bias is not None:
+                nn.init.zeros_(module.bias)
+    return model
 
-    def forward(self, batch: Pairs, carry: None = None) -> tuple[Tensor, None]:
-        """The logits of every next target token, given the source and the target tokens before it."""
-        logits_BTV, _ = self.read(batch.input_BT, batch.real_BT, self.start(batch))
-        return logits_BTV, carry
 
-    def first_carry(self, batch: Pairs) -> None:
-        """Nothing flows from batch to batch."""
+class TransformerEncoder(Encoder):
+    """Figure 1, left."""
 
-    def encode(self, source_BS: Tensor, real_BS: Tensor) -> Tensor:
-        """The source's vectors after the last encoder block."""
-        x_BSD = self.source_embedding(source_BS, torch.arange(source_BS.shape[1], device=source_BS.device))
-        for block in self.encoder:
-            x_BSD = block(x_BSD, real_BS.unsqueeze(1))
-        memory_BSD: Tensor = self.source_contextual(self.encoder_norm(x_BSD))
+    def __init__(self, embedding: PositionedEmbedding, blocks: Sequence[EncoderBlock], norm: nn.Module) -> None:
+        super().__init__(embedding)
+        self.blocks, self.norm = nn.ModuleList(blocks), norm
+
+    def forward(self, source_BS: Tensor, real_BS: Tensor) -> Tensor:
+        """`memory_BSD`: the source's vectors after the last block."""
+        position_1S = torch.arange(source_BS.shape[1], device=source_BS.device).unsqueeze(0)
+        x_BSD = self.embedding(source_BS, position_1S)
+        for block in self.blocks:
+            x_BSD = block(x_BSD, real_BS.unsqueeze(1), position_1S)
+        memory_BSD: Tensor = self.contextual(self.norm(x_BSD))
         return memory_BSD
 
-    def token_vectors(self) -> dict[str, TokenVectors]:
-        """The embeddings of both sides, and what the last blocks of encoder and decoder make of them."""
-        source, target = self.source_embedding.tokens, self.target_embedding.tokens
-        return {
-            "source": TokenVectors(source.weight, self.source_contextual),
-            "target": TokenVectors(target.weight, self.target_contextual),
-        }
 
-    def start(self, batch: Pairs) -> TransformerState:
-        """The source read, nothing written yet."""
-        memory_BSD = self.encode(batch.source_BS, batch.source_real_BS)
+class TransformerDecoder(Decoder):
+    """Figure 1, right."""
+
+    def __init__(self, embedding: PositionedEmbedding, blocks: Sequence[DecoderBlock], norm: nn.Module) -> None:
+        super().__init__(embedding)
+        self.blocks, self.norm = nn.ModuleList(blocks), norm
+
+    def start(self, memory_BSD: Tensor, real_BS: Tensor | None) -> TransformerState:
+        """The source as keys and values, nothing written yet."""
+        real_BS = torch.ones_like(memory_BSD[..., 0], dtype=torch.bool) if real_BS is None else real_BS
+        attentions = [block.source_attention for block in self.blocks if isinstance(block, DecoderBlock)]
         return TransformerState(
-            source=tuple(attention.remember(memory_BSD) for attention in self.source_attentions()),
-            source_real_BS=batch.source_real_BS,
-            past=(None,) * len(self.decoder),
-            past_real_BC=batch.source_real_BS[:, :0],
+            source=tuple(attention.remember(memory_BSD) for attention in attentions),
+            source_real_BS=real_BS,
+            past=(None,) * len(self.blocks),
+            position_BC=real_BS[:, :0].long(),
         )
 
-    def source_attentions(self) -> list[Attention]:
-        """The attention from target to source in each decoder block: where alignments are heard."""
-        return [block.source_attention for block in self.decoder if isinstance(block, DecoderBlock)]
-
     def read(self, tokens_BT: Tensor, real_BT: Tensor, state: TransformerState) -> tuple[Tensor, TransformerState]:
-        """Read target tokens; the logits at t are for the token after t. Rows may hold padding anywhere."""
-        position_BT = (state.past_real_BC.sum(1, keepdim=True) + real_BT.cumsum(1) - 1).clamp_min_(0)
-        past_real_BC = torch.cat((state.past_real_BC, real_BT), dim=1)
-        order_TC = not_later(real_BT.shape[1], past_real_BC.shape[1], tokens_BT.device)
-        allowed_BTC = past_real_BC.unsqueeze(1) & order_TC
-        x_BTD = self.target_embedding(tokens_BT, position_BT)
+        """See `Decoder.read`; rows may hold padding anywhere."""
+        position_BT = next_positions(state.position_BC, real_BT)
+        position_BC = torch.cat((state.position_BC, position_BT), dim=1)
+        order_TC = not_later(real_BT.shape[1], position_BC.shape[1], tokens_BT.device)
+        allowed_BTC, allowed_B1S = (position_BC >= 0).unsqueeze(1) & order_TC, state.source_real_BS.unsqueeze(1)
+        x_BTD = self.embedding(tokens_BT, position_BT)
         past: list[KeysValues] = []
-        for block, before, source in zip(self.decoder, state.past, state.source, strict=True):
-            x_BTD, now = block(x_BTD, before, source, allowed_BTC, state.source_real_BS.unsqueeze(1), real_BT)
+        for block, before, source in zip(self.blocks, state.past, state.source, strict=True):
+            x_BTD, now = block(x_BTD, before, source, allowed_BTC, allowed_B1S, position_BC)
             past.append(now)
-        logits_BTV = self.target_embedding.tokens.logits(self.target_contextual(self.decoder_norm(x_BTD)))
-        return logits_BTV, TransformerState(state.source, state.source_real_BS, tuple(past), past_real_BC)
-
-    def step(self, tokens_B: Tensor, state: TransformerState) -> tuple[Tensor, TransformerState]:
-        """`read` of one token in each row."""
-        tokens_B1 = tokens_B.unsqueeze(1)
-        logits_B1V, state = self.read(tokens_B1, torch.ones_like(tokens_B1, dtype=torch.bool), state)
-        return logits_B1V.squeeze(1), state
+        logits_BTV = self.embedding.tokens.logits(self.contextual(self.norm(x_BTD)))
+        return logits_BTV, TransformerState(state.source, state.source_real_BS, tuple(past), position_BC)

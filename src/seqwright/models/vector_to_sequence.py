@@ -8,10 +8,10 @@ from typing import NamedTuple
 import torch
 from torch import Tensor, nn
 
-from seqwright.batches.described import Described
 from seqwright.layers.bridging import Bridge
 from seqwright.layers.embeddings import TokenVectors
 from seqwright.layers.scanning import RecurrentState
+from seqwright.models.encoder_decoder import EncoderDecoder
 from seqwright.models.rnn_lm import RecurrentLM, RecurrentLMSettings
 
 
@@ -29,7 +29,7 @@ class VectorToSequenceState(NamedTuple):
     vector_BX: Tensor | None
 
 
-class VectorToSequence(nn.Module):
+def vector_to_sequence(settings: VectorToSequenceSettings, *, inputs: int, vocabulary: int) -> EncoderDecoder:
     """p(text | vector): the one-to-many network, as the decoder of Cho et al. 2014 (appendix A.1.2) from its summary.
 
         h_0 = tanh(A v + b), for every layer        h_t = cell(e(x_t), h_{t-1})        p_t = softmax(U h_t)
@@ -39,34 +39,41 @@ class VectorToSequence(nn.Module):
 
     Differs from the paper: the output sees h_t only, and not also v and x_t.
     """
+    return EncoderDecoder(VectorBody(), VectorDecoder(settings, inputs=inputs, vocabulary=vocabulary))
+
+
+class VectorBody(nn.Module):
+    """A vector as a memory of one position."""
+
+    def forward(self, vector_BX: Tensor, real: None = None) -> Tensor:
+        """`vector_B1X`."""
+        return vector_BX.unsqueeze(1)
+
+    hidden = forward
+
+    def token_vectors(self) -> dict[str, TokenVectors]:
+        """None: it reads no tokens."""
+        return {}
+
+
+class VectorDecoder(nn.Module):
+    """A language model that begins in a state made from a vector."""
 
     def __init__(self, settings: VectorToSequenceSettings, *, inputs: int, vocabulary: int) -> None:
         super().__init__()
-        self.settings = settings
+        self.fed = settings.fed
         self.language = RecurrentLM(settings, vocabulary=vocabulary, beside=inputs if settings.fed else 0)
         self.bridge = Bridge(self.language.recurrent, inputs=inputs)
 
-    def forward(self, batch: Described, carry: None = None) -> tuple[Tensor, None]:
-        """The logits of every next token, given the vector and the tokens before it."""
-        logits_BTV, _ = self.read(batch.input_BT, batch.real_BT, self.start(batch))
-        return logits_BTV, carry
-
-    def first_carry(self, batch: Described) -> None:
-        """Nothing flows from batch to batch."""
-
-    def token_vectors(self) -> dict[str, TokenVectors]:
-        """Those of the language model inside."""
-        return self.language.token_vectors()
-
-    def start(self, batch: Described) -> VectorToSequenceState:
+    def start(self, memory_B1X: Tensor, real_BS: None = None) -> VectorToSequenceState:
         """The vector seen, nothing written yet."""
-        vector_BX = batch.vector_BX.to(self.bridge.linear.weight.dtype)
-        return VectorToSequenceState(self.bridge(vector_BX), vector_BX if self.settings.fed else None)
+        vector_BX = memory_B1X.squeeze(1).to(self.bridge.linear.weight.dtype)
+        return VectorToSequenceState(self.bridge(vector_BX), vector_BX if self.fed else None)
 
     def read(
         self, tokens_BT: Tensor, real_BT: Tensor, state: VectorToSequenceState
     ) -> tuple[Tensor, VectorToSequenceState]:
-        """Read tokens; the logits at t are for the token after t. Padding stands on the right."""
+        """See `Decoder.read`."""
         x_BTE = self.language.vectors(tokens_BT)
         if state.vector_BX is not None:
             vector_BTX = state.vector_BX.unsqueeze(1).expand(-1, x_BTE.shape[1], -1)
@@ -74,8 +81,6 @@ class VectorToSequence(nn.Module):
         logits_BTV, layers = self.language.read_vectors(x_BTE, real_BT, state.layers)
         return logits_BTV, VectorToSequenceState(layers, state.vector_BX)
 
-    def step(self, tokens_B: Tensor, state: VectorToSequenceState) -> tuple[Tensor, VectorToSequenceState]:
-        """`read` of one token in each row."""
-        tokens_B1 = tokens_B.unsqueeze(1)
-        logits_B1V, state = self.read(tokens_B1, torch.ones_like(tokens_B1, dtype=torch.bool), state)
-        return logits_B1V.squeeze(1), state
+    def token_vectors(self) -> dict[str, TokenVectors]:
+        """Those of the language model inside."""
+        return self.language.token_vectors()

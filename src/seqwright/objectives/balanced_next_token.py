@@ -8,7 +8,7 @@ from torch import nn
 from seqwright.errors import SettingError
 from seqwright.layers.side_losses import collected, side_losses
 from seqwright.objectives.next_token import NextToken, NextTokenSettings
-from seqwright.objectives.objective import Loss, Objective, Part
+from seqwright.objectives.objective import Loss, LossPart, Objective
 
 
 class BalancedNextTokenSettings(NextTokenSettings):
@@ -55,5 +55,5 @@ class BalancedNextToken(Objective):
         with collected(model) as noted:
             loss, carry = self.words(model, batch, carry)
         over = loss.parts["loss"].over
-        sides = {name: Part(sum(noted[name]) * over, over, weight) for name, weight in self.weights.items()}
+        sides = {name: LossPart(sum(noted[name]) * over, over, weight) for name, weight in self.weights.items()}
         return Loss(loss.parts | sides), carry

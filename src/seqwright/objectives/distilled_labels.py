@@ -9,7 +9,7 @@ import torch.nn.functional as F
 from pydantic import Field, model_validator
 from torch import Tensor, nn
 
-from seqwright.objectives.objective import Loss, Objective, Part
+from seqwright.objectives.objective import Loss, LossPart, Objective
 from seqwright.settings import Settings
 
 
@@ -60,7 +60,10 @@ class DistilledLabels(Objective):
         soft = softened_divergence(batch.teacher_BC, logits_BC.float(), self.temperature)
         known_B = batch.target_B >= 0
         plain = F.cross_entropy(logits_BC.float()[known_B], batch.target_B[known_B], reduction="sum")
-        parts = {"soft": Part(soft, len(logits_BC), self.soft), "loss": Part(plain, int(known_B.sum()), self.labels)}
+        parts = {
+            "soft": LossPart(soft, len(logits_BC), self.soft),
+            "loss": LossPart(plain, int(known_B.sum()), self.labels),
+        }
         return Loss(parts), carry
 
 

@@ -12,7 +12,7 @@ from pydantic import Field, model_validator
 from torch import Tensor, nn
 
 from seqwright.objectives.masked_token import masked_parts
-from seqwright.objectives.objective import Loss, Objective, Part
+from seqwright.objectives.objective import Loss, LossPart, Objective
 from seqwright.settings import Settings
 
 
@@ -85,13 +85,13 @@ class DistilledTokens(Objective):
         word_NV, next_B2 = model.said(h_BTD, batch)
         known_NK, likeliest_NK = batch.probability_BTK[chosen_BT], batch.likeliest_BTK[chosen_BT]
         soft = bucketed_divergence(known_NK, likeliest_NK, word_NV.float(), self.settings.temperature)
-        parts = {"soft": Part(soft, len(word_NV), self.settings.soft)}
+        parts = {"soft": LossPart(soft, len(word_NV), self.settings.soft)}
         plain = masked_parts(word_NV, next_B2, batch)
         parts |= {name: part._replace(weight=self.settings.masked_token) for name, part in plain.items()}
         if batch.teacher_BTD is not None:
             projected_BTD = h_BTD if self.projection is None else self.projection(h_BTD)
             same_BT = F.cosine_similarity(projected_BTD.float(), batch.teacher_BTD, dim=-1)
-            parts["cosine"] = Part((1 - same_BT)[batch.real_BT].sum(), batch.tokens, self.settings.cosine)
+            parts["cosine"] = LossPart((1 - same_BT)[batch.real_BT].sum(), batch.tokens, self.settings.cosine)
         return Loss(parts), carry
 
 

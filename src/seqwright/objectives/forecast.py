@@ -11,7 +11,7 @@ from torch import Tensor, nn
 
 from seqwright.batches.series import Series, every_step
 from seqwright.errors import SettingError
-from seqwright.objectives.objective import Loss, Objective, Part
+from seqwright.objectives.objective import Loss, LossPart, Objective
 from seqwright.settings import Settings
 
 
@@ -33,7 +33,7 @@ class Forecast(Objective):
 
         huber(e) = e²/2 where |e| < δ, and δ (|e| - δ/2) beyond     (Huber 1964)
 
-    Part: `loss`.
+    LossPart: `loss`.
     """
 
     def __init__(self, settings: ForecastSettings | None = None) -> None:
@@ -65,7 +65,7 @@ class Forecast(Objective):
                 total = F.l1_loss(forecast, truth, reduction="sum")
             case "huber":
                 total = F.huber_loss(forecast, truth, reduction="sum", delta=self.settings.delta)
-        return Loss({"loss": Part(total, truth.numel())})
+        return Loss({"loss": LossPart(total, truth.numel())})
 
     def _asked(self, batch: Series) -> Series:
         """The batch with a target after each step for which the model is asked."""

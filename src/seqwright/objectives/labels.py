@@ -10,7 +10,7 @@ from pydantic import Field
 from torch import Tensor, nn
 
 from seqwright.errors import SettingError
-from seqwright.objectives.objective import Loss, Objective, Part
+from seqwright.objectives.objective import Loss, LossPart, Objective
 from seqwright.settings import Settings
 
 
@@ -58,10 +58,10 @@ class Labels(Objective):
         plain_N = -logp_NC.gather(1, label_N.unsqueeze(1)).squeeze(1)
         count = len(plain_N)
         if self.learnt == "loss":
-            return Loss({"loss": Part(plain_N.sum(), count)})
+            return Loss({"loss": LossPart(plain_N.sum(), count)})
         smoothed_N = (1 - self.label_smoothing) * plain_N - self.label_smoothing * logp_NC.mean(-1)
         learnt = (smoothed_N * self._weights(label_N, logp_NC.shape[1])).sum()
-        return Loss({"loss": Part(plain_N.detach().sum(), count, weight=0.0), self.learnt: Part(learnt, count)})
+        return Loss({"loss": LossPart(plain_N.detach().sum(), count, weight=0.0), self.learnt: LossPart(learnt, count)})
 
     def _weights(self, label_N: Tensor, classes: int) -> Tensor:
         """How much each of them counts."""

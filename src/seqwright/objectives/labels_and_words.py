@@ -11,7 +11,7 @@ from torch import Tensor, nn
 from seqwright.errors import SettingError
 from seqwright.objectives.labels import Labels, LabelsSettings
 from seqwright.objectives.next_token import SmoothedCrossEntropy
-from seqwright.objectives.objective import Loss, Objective, Part
+from seqwright.objectives.objective import Loss, LossPart, Objective
 from seqwright.objectives.rating import Rating, RatingSettings
 
 
@@ -74,7 +74,7 @@ class LabelsAndWords(Objective):
         h_BTD = model.read(batch)
         parts = self.label.loss_of(model.head(h_BTD, batch), batch).parts
         words = words_loss(model.body.logits(h_BTD), batch)
-        return Loss({**parts, "next_token": Part(*words, weight=self.words)}), carry
+        return Loss({**parts, "next_token": LossPart(*words, weight=self.words)}), carry
 
 
 def words_loss(logits_BTV: Tensor, batch: Any) -> tuple[Tensor, int]:

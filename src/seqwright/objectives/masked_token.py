@@ -9,7 +9,7 @@ import torch.nn.functional as F
 from torch import Tensor
 
 from seqwright.errors import SettingError
-from seqwright.objectives.objective import Loss, Objective, Part
+from seqwright.objectives.objective import Loss, LossPart, Objective
 from seqwright.settings import Settings
 
 
@@ -40,10 +40,10 @@ class MaskedToken(Objective):
         return Loss(masked_parts(word_NV, next_B2, batch)), carry
 
 
-def masked_parts(word_NV: Tensor, next_B2: Tensor | None, batch: Any) -> dict[str, Part]:
+def masked_parts(word_NV: Tensor, next_B2: Tensor | None, batch: Any) -> dict[str, LossPart]:
     """The parts of the loss, of what a model says of a batch."""
     words = F.cross_entropy(word_NV.float(), batch.target_N, reduction="sum")
-    parts = {"loss": Part(words, len(word_NV))}
+    parts = {"loss": LossPart(words, len(word_NV))}
     asked_B = batch.next_B >= 0
     if asked_B.any():
         if next_B2 is None:
@@ -52,5 +52,5 @@ def masked_parts(word_NV: Tensor, next_B2: Tensor | None, batch: Any) -> dict[st
                 "model.pooler=true, or input.rows=full-sentences"
             )
         follows = F.cross_entropy(next_B2.float()[asked_B], batch.next_B[asked_B], reduction="sum")
-        parts["next_sentence"] = Part(follows, int(asked_B.sum()))
+        parts["next_sentence"] = LossPart(follows, int(asked_B.sum()))
     return parts

@@ -10,7 +10,7 @@ from pydantic import Field, PositiveInt
 from torch import Tensor, nn
 from torch.autograd import Function
 
-from seqwright.objectives.objective import Loss, Objective, Part
+from seqwright.objectives.objective import Loss, LossPart, Objective
 from seqwright.settings import Settings
 
 
@@ -53,8 +53,8 @@ class NextToken(Objective):
         smoothed, plain = SmoothedCrossEntropy.apply(logits_BTV, batch.target_BT, answer_BT, self.label_smoothing)  # type: ignore[no-untyped-call]
         count = int(answer_BT.sum())
         if not self.label_smoothing:  # the two are equal, and only the first has a gradient
-            return Loss({"loss": Part(smoothed, count)}), carry
-        return Loss({"loss": Part(plain, count, weight=0.0), "smoothed": Part(smoothed, count)}), carry
+            return Loss({"loss": LossPart(smoothed, count)}), carry
+        return Loss({"loss": LossPart(plain, count, weight=0.0), "smoothed": LossPart(smoothed, count)}), carry
 
     def _learnt(self, batch: Any) -> Tensor:
         """True at the real tokens, or at the last of them in each row."""

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 from torch import Tensor, nn
 
 
-class Part(NamedTuple):
+class LossPart(NamedTuple):
     """A sum over `over` things (tokens, sentences). Weight 0 is reported but not learnt from."""
 
     sum: Tensor
@@ -18,7 +18,7 @@ class Part(NamedTuple):
 class Loss(NamedTuple):
     """The parts of a loss. What is descended is the weighted sum of their means."""
 
-    parts: dict[str, Part]
+    parts: dict[str, LossPart]
 
     def total(self, counts: Mapping[str, float]) -> Tensor:
         """The weighted sum of each part's sum over its count in `counts`.

@@ -11,7 +11,7 @@ from torch import Tensor, nn
 
 from seqwright.errors import SettingError
 from seqwright.objectives.labels import Labels, LabelsSettings
-from seqwright.objectives.objective import Loss, Objective, Part
+from seqwright.objectives.objective import Loss, LossPart, Objective
 
 
 class RDropSettings(LabelsSettings):
@@ -54,7 +54,7 @@ class RDrop(Objective):
         one, other = (self.label.loss_of(logits, batch).parts for logits in (first, second))
         parts = {name: part._replace(sum=(part.sum + other[name].sum) / 2) for name, part in one.items()}
         apart = divergence(first[batch.loss_mask], second[batch.loss_mask])
-        return Loss({**parts, "kl": Part(apart, len(batch.labels), weight=self.agreement / 2)}), carry
+        return Loss({**parts, "kl": LossPart(apart, len(batch.labels), weight=self.agreement / 2)}), carry
 
 
 def divergence(first_NC: Tensor, second_NC: Tensor) -> Tensor:

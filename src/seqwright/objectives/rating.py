@@ -7,7 +7,7 @@ from typing import Any, Literal
 
 from torch import Tensor, nn
 
-from seqwright.objectives.objective import Loss, Objective, Part
+from seqwright.objectives.objective import Loss, LossPart, Objective
 from seqwright.settings import Settings
 
 
@@ -35,4 +35,4 @@ class Rating(Objective):
     def loss_of(self, said_B1: Tensor, batch: Any) -> Loss:
         """The loss of what a model said of a batch."""
         error_B = said_B1.squeeze(1).float() - batch.target_B
-        return Loss({"loss": Part(error_B.square().sum(), len(error_B))})
+        return Loss({"loss": LossPart(error_B.square().sum(), len(error_B))})

@@ -7,7 +7,7 @@ from typing import Any, Literal
 
 from torch import Tensor, nn
 
-from seqwright.objectives.objective import Loss, Objective, Part
+from seqwright.objectives.objective import Loss, LossPart, Objective
 from seqwright.settings import Settings
 
 
@@ -33,7 +33,7 @@ class Span(Objective):
     def forward(self, model: nn.Module, batch: Any, carry: Any) -> tuple[Loss, Any]:
         """The loss over the windows of a batch."""
         logits_BT2, carry = model(batch, carry)
-        return Loss({"loss": Part(span_losses(logits_BT2, batch).sum(), len(batch.start_B))}), carry
+        return Loss({"loss": LossPart(span_losses(logits_BT2, batch).sum(), len(batch.start_B))}), carry
 
 
 def span_losses(logits_BT2: Tensor, batch: Any) -> Tensor:

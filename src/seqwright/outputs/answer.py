@@ -123,8 +123,8 @@ class AnswerOutput(TextOutput):
         """`logp_N` of each token of an answer; vectors become logits only there."""
         if isinstance(batch, Joint):
             return super().token_log_probabilities(model, batch)
-        h_BTD = model.hidden(batch.input_BT, batch.real_BT, batch.document_BT)
-        logits_NV, target_N = model.logits(h_BTD[batch.loss_mask]).float(), batch.target_BT[batch.loss_mask]
+        h_BTD = model.body.hidden(batch.input_BT, batch.real_BT, batch.document_BT)
+        logits_NV, target_N = model.body.logits(h_BTD[batch.loss_mask]).float(), batch.target_BT[batch.loss_mask]
         logp_N: Tensor = logits_NV.gather(-1, target_N.unsqueeze(-1)).squeeze(-1) - logits_NV.logsumexp(-1)
         return logp_N
 

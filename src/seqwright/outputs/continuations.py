@@ -12,7 +12,7 @@ from torch import nn
 from seqwright.batches.text import Text
 from seqwright.decoding.beam import Hypotheses
 from seqwright.decoding.scoring import Hypothesis
-from seqwright.decoding.searching import Choice, Growth, run_search
+from seqwright.decoding.searching import ChosenTokens, Growth, run_search
 from seqwright.decoding.settings import DecodingSettings, search
 from seqwright.decoding.stepper import HasContext, Prefix
 from seqwright.decoding.stopping import before_stop, sure
@@ -72,7 +72,7 @@ class Continuing:
     @torch.inference_mode()
     def _search(
         self, batch: Text, given: Sequence[Prompt], numbers: Sequence[int]
-    ) -> Generator[Growth | Choice, None, Hypotheses]:
+    ) -> Generator[Growth | ChosenTokens, None, Hypotheses]:
         batch = batch.to(self.device)
         longest = self.settings.longest or LONGEST
         rooms = [room_after(self.model, len(prompt.ids)) for prompt in given]
@@ -100,8 +100,8 @@ class Continuing:
         return TextCandidate(text, *scores, found.tokens, found.log_probabilities, found.finished)
 
 
-def _chosen(step: Growth | Choice) -> list[int]:
-    return step.token_B.tolist() if isinstance(step, Choice) else []
+def _chosen(step: Growth | ChosenTokens) -> list[int]:
+    return step.token_B.tolist() if isinstance(step, ChosenTokens) else []
 
 
 def room_after(model: nn.Module, tokens: int) -> int | None:

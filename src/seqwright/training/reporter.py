@@ -46,7 +46,7 @@ class Quiet:
         """Nothing."""
 
 
-class Lines:
+class LineReporter:
     """A plain line every few seconds: for logs and pipes."""
 
     def __init__(self, stream: TextIO | None = None, seconds: float = 10.0) -> None:

@@ -19,7 +19,7 @@ def inverse_sqrt(step: int, *, warmup: int) -> float:
     return min(step / max(warmup, 1), math.sqrt(max(warmup, 1) / step))
 
 
-def cosine(step: int, *, warmup: int, steps: int) -> float:
+def cosine_decay(step: int, *, warmup: int, steps: int) -> float:
     """Linear to 1 over the warm-up, then half a cosine down to 0 at the last step (Loshchilov & Hutter 2017)."""
     if step <= warmup:
         return step / max(warmup, 1)
@@ -57,7 +57,7 @@ def learning_rate(settings: TrainingSettings, *, steps: int, width: int | None =
         case "inverse-sqrt":
             return lambda step: rate * inverse_sqrt(step, warmup=warmup)
         case "cosine":
-            return lambda step: rate * _above(lowest, cosine(step, warmup=warmup, steps=steps), step, warmup)
+            return lambda step: rate * _above(lowest, cosine_decay(step, warmup=warmup, steps=steps), step, warmup)
         case "linear":
             return lambda step: rate * _above(lowest, linear(step, warmup=warmup, steps=steps), step, warmup)
         case "constant":

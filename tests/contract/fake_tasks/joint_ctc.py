@@ -8,8 +8,9 @@ from typing import Any
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from seqwright.objectives.objective import Loss, Objective, Part
-from tests.contract.fake_tasks.models import Decoder, EncoderDecoder, TokenHead, frame_body
+from seqwright.models.encoder_decoder import EncoderDecoder
+from seqwright.objectives.objective import Loss, LossPart, Objective
+from tests.contract.fake_tasks.models import Decoder, TokenHead, frame_body
 from tests.contract.fake_tasks.parts import Written, WrittenText
 
 
@@ -37,5 +38,8 @@ class JointCTC(Objective):
         source_B = batch.source_real_BS.sum(1)
         ctc = F.ctc_loss(logp_SBV, batch.target_BT, source_B, length_B, reduction="sum", zero_infinity=True)
         return Loss(
-            {"loss": Part(words, int(length_B.sum()), 1 - self.weight), "ctc": Part(ctc, len(batch), self.weight)}
+            {
+                "loss": LossPart(words, int(length_B.sum()), 1 - self.weight),
+                "ctc": LossPart(ctc, len(batch), self.weight),
+            }
         ), carry

@@ -1,10 +1,9 @@
-"""Models on paper: bodies, heads on any body, and an encoder-decoder of a body and a decoder.
+"""Parts of models on paper: bodies, heads and a decoder, for the real `Headed` and `EncoderDecoder`.
 
 B batch · T time · S source · V vocabulary · C classes · D width
 """
 
 from abc import abstractmethod
-from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 import torch
@@ -18,6 +17,8 @@ D = 8
 class Body(nn.Module):
     """`body(x, real) → vectors_BTD`, over a first layer that it is given: tokens, frames, patches."""
 
+    also_reads = ()
+
     def __init__(self, first: nn.Module) -> None:
         super().__init__()
         self.first, self.mixed = first, nn.Linear(D, D)
@@ -29,12 +30,14 @@ class Body(nn.Module):
         vectors_BTD: Tensor = x_BTD + torch.tanh(self.mixed(mean_B1D))
         return vectors_BTD
 
+    hidden = forward
 
-def token_body(tokens: int) -> Body:
+
+def token_body(tokens: int) -> Any:
     return Body(nn.Embedding(tokens, D))
 
 
-def frame_body(width: int) -> Body:
+def frame_body(width: int) -> Any:
     return Body(nn.Linear(width, D))
 
 
@@ -60,20 +63,6 @@ class PooledHead(Head):
         real_BT = torch.ones_like(vectors_BTD[..., 0]) if batch.real is None else batch.real.float()
         logits_BC: Tensor = self.output((vectors_BTD * real_BT.unsqueeze(-1)).sum(1) / real_BT.sum(1, keepdim=True))
         return logits_BC
-
-
-class Headed(nn.Module):
-    """A body and the heads on it. One head gives a tensor, several a tensor for each name."""
-
-    def __init__(self, body: nn.Module, heads: nn.Module | Mapping[str, nn.Module]) -> None:
-        super().__init__()
-        self.body, self.heads = body, heads if isinstance(heads, nn.Module) else nn.ModuleDict(heads)
-
-    def forward(self, batch: Batch, carry: Any = None) -> tuple[Any, Any]:
-        vectors_BTD = self.body(batch.input, batch.real)
-        if not isinstance(self.heads, nn.ModuleDict):
-            return self.heads(vectors_BTD, batch), carry
-        return {name: head(vectors_BTD, batch) for name, head in self.heads.items()}, carry
 
 
 class DecoderState(NamedTuple):
@@ -102,34 +91,3 @@ class Decoder(nn.Module):
             state = DecoderState(torch.where(real_B.unsqueeze(1), after.hidden_BD, state.hidden_BD))
             logits.append(logits_BV)
         return torch.stack(logits, dim=1), state
-
-
-class EncoderDecoder(nn.Module):
-    """A body that reads, a decoder that writes, and perhaps heads on the body; a Stepper.
-
-    Without heads it gives `logits_BTV`, with heads a tensor for each name, the decoder's under "decoder".
-    """
-
-    def __init__(self, body: nn.Module, decoder: Decoder, heads: Mapping[str, nn.Module] | None = None) -> None:
-        super().__init__()
-        self.body, self.decoder, self.heads = body, decoder, nn.ModuleDict(heads or {})
-
-    def forward(self, batch: Any, carry: Any = None) -> tuple[Any, Any]:
-        memory_BSD = self.body(batch.input, batch.real)
-        state = self.decoder.start(memory_BSD, batch.real)
-        logits_BTV, _ = self.decoder.read(batch.input_BT, batch.real_BT, state)
-        if not self.heads:
-            return logits_BTV, carry
-        return {"decoder": logits_BTV} | {name: head(memory_BSD, batch) for name, head in self.heads.items()}, carry
-
-    def first_carry(self, batch: Batch) -> None:
-        """Nothing flows from batch to batch."""
-
-    def start(self, batch: Batch) -> DecoderState:
-        return self.decoder.start(self.body(batch.input, batch.real), batch.real)
-
-    def read(self, tokens_BT: Tensor, real_BT: Tensor, state: DecoderState) -> tuple[Tensor, DecoderState]:
-        return self.decoder.read(tokens_BT, real_BT, state)
-
-    def step(self, tokens_B: Tensor, state: DecoderState) -> tuple[Tensor, DecoderState]:
-        return self.decoder.step(tokens_B, state)

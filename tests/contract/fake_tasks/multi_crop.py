@@ -14,7 +14,7 @@ from torch import Tensor, nn
 
 from seqwright.batches import Column, Rows
 from seqwright.inputs import Examples, Stacked
-from seqwright.objectives.objective import Loss, Objective, Part
+from seqwright.objectives.objective import Loss, LossPart, Objective
 from seqwright.outputs import Targets
 from tests.contract.fake_tasks.parts import Drawn, Example, Frames, Nested, RowBatch, RowOutput, readable
 
@@ -75,7 +75,7 @@ class FollowedByTeacher(Objective):
     def forward(self, model: nn.Module, batch: Views, carry: Any) -> tuple[Loss, Any]:
         student_BC, carry = model(batch, carry)
         teacher_BC = self.teacher(batch.replace(view_BPX=batch.other_BPX), None)[0].softmax(-1)
-        return Loss({"loss": Part(-(teacher_BC * student_BC.log_softmax(-1)).sum(), len(batch))}), carry
+        return Loss({"loss": LossPart(-(teacher_BC * student_BC.log_softmax(-1)).sum(), len(batch))}), carry
 
     @torch.no_grad()
     def after_step(self, model: nn.Module, step: int, steps: int) -> None:

@@ -15,7 +15,7 @@ import torch
 from torch import Tensor, nn
 
 from seqwright.batches import Batch, Batches, Ids, InMemory, Numbers, Rows, padded
-from seqwright.decoding import Rules, greedy
+from seqwright.decoding import DecodingRules, greedy
 from seqwright.inputs import Examples, Input, Room, Stacked
 from seqwright.outputs import Baselines, BatchT, Output, PredictionT, Targets, each_row
 
@@ -296,7 +296,7 @@ class WrittenText(FakeOutput[Written, Decoded]):
             with torch.inference_mode():
                 state = stepper.start(batch)  # type: ignore[operator]
             first_B = torch.full((len(batch),), BEGIN)
-            written = greedy(stepper, state, Rules(end=END, forbidden=(0, 1, BEGIN)), first_B=first_B, steps=5)  # type: ignore[arg-type]
+            written = greedy(stepper, state, DecodingRules(end=END, forbidden=(0, 1, BEGIN)), first_B=first_B, steps=5)  # type: ignore[arg-type]
             for number, hypothesis in zip(batch.example_B.tolist(), written, strict=True):
                 text = " ".join(self.vocabulary[token - RESERVED] for token in hypothesis.tokens)
                 found[number] = Decoded(text, sum(hypothesis.log_probabilities))

@@ -14,7 +14,7 @@ from torch.nn import functional as F
 
 from seqwright.batches import Ids, Rows
 from seqwright.inputs import Examples, Stacked
-from seqwright.objectives.objective import Loss, Objective, Part
+from seqwright.objectives.objective import Loss, LossPart, Objective
 from seqwright.outputs import Targets
 from tests.contract.fake_tasks.parts import Derived, Example, Words, Written, WrittenText, ids
 
@@ -66,7 +66,7 @@ class DPO(Objective):
 
     def forward(self, model: nn.Module, batch: Preferred, carry: Any) -> tuple[Loss, Any]:
         now_B, before_B = (logp(each, batch) - logp(each, batch.rejected()) for each in (model, *self.outside))
-        return Loss({"loss": Part(-F.logsigmoid(self.beta * (now_B - before_B)).sum(), len(batch))}), carry
+        return Loss({"loss": LossPart(-F.logsigmoid(self.beta * (now_B - before_B)).sum(), len(batch))}), carry
 
 
 def logp(model: nn.Module, batch: Written) -> Tensor:

@@ -13,9 +13,10 @@ from torch import Tensor, nn
 
 from seqwright.batches import Column, Rows
 from seqwright.inputs import Examples, Stacked
-from seqwright.objectives.objective import Loss, Objective, Part
+from seqwright.models.heads import Headed
+from seqwright.objectives.objective import Loss, LossPart, Objective
 from seqwright.outputs import Targets
-from tests.contract.fake_tasks.models import Head, Headed, frame_body
+from tests.contract.fake_tasks.models import Head, frame_body
 from tests.contract.fake_tasks.parts import Example, Frames, Nested, RowBatch, RowOutput
 
 HORIZON, COVARIATES, QUANTILES = 2, 3, (0.1, 0.5, 0.9)  # settings of the data: both sides know them
@@ -82,4 +83,4 @@ class Pinball(Objective):
         value_BNQ, carry = model(batch, carry)
         error_BNQ, quantile_Q = batch.target_BN.unsqueeze(-1) - value_BNQ, torch.tensor(QUANTILES)
         loss_BNQ = torch.maximum(quantile_Q * error_BNQ, (quantile_Q - 1) * error_BNQ)
-        return Loss({"loss": Part(loss_BNQ.sum(), batch.target_BN.numel())}), carry
+        return Loss({"loss": LossPart(loss_BNQ.sum(), batch.target_BN.numel())}), carry

@@ -7,7 +7,7 @@ import pytest
 import torch
 from torch import Tensor
 
-from seqwright.decoding import BeamTree, Rules, beam_search, beam_steps, run_search
+from seqwright.decoding import BeamTree, DecodingRules, beam_search, beam_steps, run_search
 
 BEGIN, END, V, WIDTH, STEPS = 0, 1, 7, 3, 6
 
@@ -58,8 +58,8 @@ def test_the_tree_is_what_the_search_did(seed: int, row: int) -> None:
     model, tree = Bigram(seed), BeamTree(WIDTH, row)
     first_B = torch.full((2,), BEGIN)
     arguments: dict[str, Any] = {"first_B": first_B, "width": WIDTH, "steps": STEPS}
-    found = run_search(beam_steps(model, model.start(2), Rules(END), **arguments), tree)
-    assert found == beam_search(model, model.start(2), Rules(END), **arguments), "watching changes nothing"
+    found = run_search(beam_steps(model, model.start(2), DecodingRules(END), **arguments), tree)
+    assert found == beam_search(model, model.start(2), DecodingRules(END), **arguments), "watching changes nothing"
     texts = [tuple(tree.nodes[place].token for place in tree.path(number)) for number in range(len(tree.nodes))]
     last = max(node.step for node in tree.nodes)
     wanted = by_hand(model, row, last)
@@ -92,7 +92,13 @@ def test_a_search_can_be_stopped_between_two_steps() -> None:
 
     model.step = counted  # type: ignore[method-assign]
     search = beam_steps(
-        model, model.start(2), Rules(END), first_B=torch.full((2,), BEGIN), width=WIDTH, steps=STEPS, length_penalty=0.0
+        model,
+        model.start(2),
+        DecodingRules(END),
+        first_B=torch.full((2,), BEGIN),
+        width=WIDTH,
+        steps=STEPS,
+        length_penalty=0.0,
     )
     grown = [next(search).token_BC.shape, next(search).token_BC.shape]
     search.close()

@@ -9,9 +9,9 @@ from torch import Tensor, nn
 
 from seqwright.decoding import (
     Chance,
+    DecodingRules,
     DecodingSettings,
     Prefix,
-    Rules,
     beam_search,
     decoded,
     drawn,
@@ -114,7 +114,7 @@ def test_draws_follow_the_probabilities() -> None:
 
     rows = 2000
     generators = row_generators(seed=7, rows=range(rows))
-    samples = sample(Coin(), None, Rules(0), Chance(0.5), first_B=begins(rows), steps=1, generators=generators)
+    samples = sample(Coin(), None, DecodingRules(0), Chance(0.5), first_B=begins(rows), steps=1, generators=generators)
     counts = Counter(-1 if one.finished else one.tokens[0] for one in samples)
     squares = {token: p**2 for token, p in {-1: 0.05, 1: 0.2, 2: 0.3, 3: 0.45}.items()}
     total = sum(squares.values())
@@ -127,7 +127,7 @@ def test_a_row_is_sampled_the_same_alone_and_in_a_batch(model: TinyGRU) -> None:
     together = sample(
         model,
         model.start(source_BD),
-        Rules(END),
+        DecodingRules(END),
         first_B=begins(5),
         steps=13,
         generators=row_generators(1, range(5)),
@@ -136,7 +136,7 @@ def test_a_row_is_sampled_the_same_alone_and_in_a_batch(model: TinyGRU) -> None:
         alone = sample(
             model,
             model.start(source_BD[row : row + 1]),
-            Rules(END),
+            DecodingRules(END),
             first_B=begins(1),
             steps=13,
             generators=row_generators(1, [row]),
@@ -151,7 +151,7 @@ def test_another_seed_draws_another_text(model: TinyGRU) -> None:
             sample(
                 model,
                 model.start(sources(1)),
-                Rules(END, shortest=13),
+                DecodingRules(END, shortest=13),
                 first_B=begins(1),
                 steps=13,
                 generators=row_generators(seed, [0]),
@@ -168,7 +168,7 @@ def test_scoring_what_was_sampled_gives_the_same_log_probabilities(model: TinyGR
     samples = sample(
         model,
         state,
-        Rules(END),
+        DecodingRules(END),
         Chance(temperature=1.3, top_k=7),
         first_B=begins(rows),
         steps=17,
@@ -202,7 +202,7 @@ def test_greedy_takes_the_most_probable_token_each_time() -> None:
     model = TinyGRU(end_bias=1.0)
     source_BD = sources(7)
     limit_B = torch.tensor([3, 19, 19, 19, 19, 19, 2])
-    found = greedy(model, model.start(source_BD), Rules(END), first_B=begins(7), steps=limit_B)
+    found = greedy(model, model.start(source_BD), DecodingRules(END), first_B=begins(7), steps=limit_B)
     assert [one.tokens for one in found] == [
         greedy_by_hand(model, source_BD[row], limit) for row, limit in enumerate(limit_B.tolist())
     ]
@@ -212,7 +212,7 @@ def test_greedy_takes_the_most_probable_token_each_time() -> None:
 def test_finished_rows_leave_the_batch() -> None:
     model = TinyGRU(end_bias=1.0)
     limit_B = torch.tensor([3, 5, 19, 7, 19])
-    found = greedy(model, model.start(sources(5)), Rules(END), first_B=begins(5), steps=limit_B)
+    found = greedy(model, model.start(sources(5)), DecodingRules(END), first_B=begins(5), steps=limit_B)
     chosen = [len(one.log_probabilities) for one in found]
     assert len(set(chosen)) > 2
     assert model.asked == [sum(count > t for count in chosen) for t in range(max(chosen))]
@@ -240,7 +240,7 @@ def test_end_waits_for_the_shortest_length_and_the_forbidden_never_come(model: T
     found = greedy(
         TinyGRU(end_bias=20.0),
         model.start(sources(3)),
-        Rules(END, forbidden, shortest=6),
+        DecodingRules(END, forbidden, shortest=6),
         first_B=begins(3),
         steps=17,
     )
@@ -258,9 +258,9 @@ def has_a_repeat(tokens: list[int], size: int) -> bool:
 @pytest.mark.parametrize("size", [1, 2, 3])
 def test_no_n_gram_comes_twice(size: int) -> None:
     model = TinyGRU(end_bias=-20.0)
-    free = greedy(model, model.start(sources(3)), Rules(END), first_B=begins(3), steps=9)
+    free = greedy(model, model.start(sources(3)), DecodingRules(END), first_B=begins(3), steps=9)
     assert any(has_a_repeat(one.tokens, size) for one in free)
-    found = greedy(model, model.start(sources(3)), Rules(END, no_repeat=size), first_B=begins(3), steps=9)
+    found = greedy(model, model.start(sources(3)), DecodingRules(END, no_repeat=size), first_B=begins(3), steps=9)
     assert all(len(one.tokens) == 9 and not has_a_repeat(one.tokens, size) for one in found)
 
 
@@ -270,7 +270,7 @@ def test_only_what_completes_an_n_gram_of_the_prefix_is_ruled_out() -> None:
         torch.tensor([[True, True, True, False], [True] * 4, [False] * 4]),
     )
     for size, ruled_out in [(1, [{7, 8}, {3, 4, 5}, set()]), (2, [{8}, {4}, set()]), (5, [set(), set(), set()])]:
-        rules = Rules(END, no_repeat=size)
+        rules = DecodingRules(END, no_repeat=size)
         text_BT = rules.given_text(prefix, begins(3))
         logp_BV = rules.log_probability(torch.zeros(3, V), text_BT, chosen=0)
         assert [set(row.isinf().nonzero().flatten().tolist()) for row in logp_BV] == ruled_out
@@ -281,7 +281,7 @@ def test_the_prefix_counts_for_repeats() -> None:
     tokens_BT = torch.tensor([[3, 4, 5, 6], [7, 8, 2, 2]])
     prefix = Prefix(tokens_BT, torch.tensor([[True] * 4, [True, True, False, False]]))
     found = greedy(
-        model, model.start(sources(2)), Rules(END, [0], no_repeat=1), first_B=begins(2), steps=5, prefix=prefix
+        model, model.start(sources(2)), DecodingRules(END, [0], no_repeat=1), first_B=begins(2), steps=5, prefix=prefix
     )
     assert not has_a_repeat([3, 4, 5, 6, *found[0].tokens], 1)
     assert not has_a_repeat([7, 8, *found[1].tokens], 1)
@@ -292,14 +292,14 @@ def test_a_question_does_not_count_as_said() -> None:
     """Of the second row the last token is what the answer begins with, and counts."""
     tokens_BT, real_BT = torch.tensor([[3, 4, 5], [6, 7, 2]]), torch.tensor([[True] * 3, [True, True, False]])
     prefix = Prefix(tokens_BT, real_BT, torch.tensor([[False] * 3, [False, True, False]]))
-    rules = Rules(END, no_repeat=1)
+    rules = DecodingRules(END, no_repeat=1)
     logp_BV = rules.log_probability(torch.zeros(2, V), rules.given_text(prefix, begins(2)), chosen=0)
     assert [set(row.isinf().nonzero().flatten().tolist()) for row in logp_BV] == [set(), {7}]
 
 
 def test_a_text_with_nothing_left_to_say_ends_before_its_shortest_length(model: TinyGRU) -> None:
     (one,) = greedy(
-        model, model.start(sources(1)), Rules(END, [0], shortest=50, no_repeat=1), first_B=begins(1), steps=99
+        model, model.start(sources(1)), DecodingRules(END, [0], shortest=50, no_repeat=1), first_B=begins(1), steps=99
     )
     assert one.finished
     assert sorted(one.tokens) == list(range(2, V))
@@ -310,12 +310,12 @@ def test_prefixes_of_different_length_continue_as_if_alone(model: TinyGRU) -> No
     tokens_BT = torch.tensor([[3, 4, 5, 6], [7, 2, 2, 2], [2, 2, 2, 2]])
     real_BT = torch.tensor([[True] * 4, [True, False, False, False], [False] * 4])
     together = greedy(
-        model, model.start(source_BD), Rules(END), first_B=begins(3), steps=7, prefix=Prefix(tokens_BT, real_BT)
+        model, model.start(source_BD), DecodingRules(END), first_B=begins(3), steps=7, prefix=Prefix(tokens_BT, real_BT)
     )
     for row, length in enumerate([4, 1, 0]):
         prefix = Prefix(tokens_BT[row : row + 1, :length], real_BT[row : row + 1, :length])
         state = model.start(source_BD[row : row + 1])
-        alone = greedy(model, state, Rules(END), first_B=begins(1), steps=7, prefix=prefix)
+        alone = greedy(model, state, DecodingRules(END), first_B=begins(1), steps=7, prefix=prefix)
         assert alone[0].tokens == together[row].tokens
 
 
@@ -326,8 +326,8 @@ def test_the_settings_choose_greedy_beam_or_samples(model: TinyGRU) -> None:
         rows = decoded(model, state, DecodingSettings(**settings), first_B=begins(3), end=END, steps=9)
         return [[one.tokens for one in row] for row in rows]
 
-    assert by() == [[one.tokens] for one in greedy(model, state, Rules(END), first_B=begins(3), steps=9)]
-    wide = beam_search(model, state, Rules(END), first_B=begins(3), width=4, steps=9, n_best=2)
+    assert by() == [[one.tokens] for one in greedy(model, state, DecodingRules(END), first_B=begins(3), steps=9)]
+    wide = beam_search(model, state, DecodingRules(END), first_B=begins(3), width=4, steps=9, n_best=2)
     assert by(beam=4, n_best=2) == [[one.tokens for one in row] for row in wide]
     samples = by(temperature=1.0, n_best=5)
     assert [len(row) for row in samples] == [5, 5, 5]
@@ -359,15 +359,15 @@ def test_settings_that_contradict_each_other_are_refused(settings: dict[str, Any
 def test_what_cannot_be_sampled_is_refused_in_words(model: TinyGRU) -> None:
     state, first_B = model.start(sources(2)), begins(2)
     with pytest.raises(SettingError, match="1 generators for 2 rows"):
-        sample(model, state, Rules(END), first_B=first_B, steps=3, generators=row_generators(0, [0]))
+        sample(model, state, DecodingRules(END), first_B=first_B, steps=3, generators=row_generators(0, [0]))
     generators = row_generators(0, [0, 1])
     with pytest.raises(SettingError, match="temperature is 0"):
-        sample(model, state, Rules(END), Chance(temperature=0), first_B=first_B, steps=3, generators=generators)
+        sample(model, state, DecodingRules(END), Chance(temperature=0), first_B=first_B, steps=3, generators=generators)
     with pytest.raises(SettingError, match="steps is 0"):
-        greedy(model, state, Rules(END), first_B=first_B, steps=0)
+        greedy(model, state, DecodingRules(END), first_B=first_B, steps=0)
 
 
 def test_a_score_compared_with_no_other_is_the_log_probability(model: TinyGRU) -> None:
-    (one,) = greedy(model, model.start(sources(1)), Rules(END), first_B=begins(1), steps=9)
+    (one,) = greedy(model, model.start(sources(1)), DecodingRules(END), first_B=begins(1), steps=9)
     assert one.score == pytest.approx(one.log_probability)
     assert math.isclose(one.log_probability, sum(one.log_probabilities))

@@ -14,6 +14,7 @@ from seqwright.models.headed import (
     RecurrentLMClassifierSettings,
     pooled_model,
 )
+from seqwright.models.language_model import LanguageModel
 from seqwright.models.rnn_lm import RecurrentLM, RecurrentLMSettings
 from seqwright.objectives.labels import Labels
 from seqwright.training.loop import fit
@@ -51,17 +52,20 @@ def test_the_class_is_said_from_the_last_real_token(kind: str) -> None:
     ("language_model", "settings"),
     [
         (
-            GPT(GPTSettings(**SIZES, heads=2, context=9), vocabulary=13),
+            LanguageModel(GPT(GPTSettings(**SIZES, heads=2, context=9), vocabulary=13)),
             GPTClassifierSettings(**SIZES, heads=2, context=9),
         ),
-        (RecurrentLM(RecurrentLMSettings(**SIZES), vocabulary=13), RecurrentLMClassifierSettings(**SIZES)),
+        (
+            LanguageModel(RecurrentLM(RecurrentLMSettings(**SIZES), vocabulary=13)),
+            RecurrentLMClassifierSettings(**SIZES),
+        ),
     ],
 )
 def test_a_language_model_becomes_the_body(language_model: Any, settings: Any) -> None:
     model = pooled_model(settings, vocabulary=13, classes=2)
     notes = transferred(language_model, model, "runs/lm")
     assert any("randomly initialised: head.output.weight, head.output.bias" in note for note in notes)
-    theirs, mine = unique_tensors(language_model), unique_tensors(model.body)
+    theirs, mine = unique_tensors(language_model.body), unique_tensors(model.body)
     assert theirs.keys() == mine.keys()
     assert all(torch.equal(theirs[name], mine[name]) for name in theirs)
 

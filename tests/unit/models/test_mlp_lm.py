@@ -7,15 +7,17 @@ import torch.nn.functional as F
 
 from seqwright.batches.text import Text
 from seqwright.layers.taps import listen
+from seqwright.models.language_model import LanguageModel
 from seqwright.models.mlp_lm import MLPLM, MLPLMSettings
 from tests.small_models import small, some_texts
 
 V, N, E, D = 13, 3, 5, 7
 
 
-def a_model(**more) -> MLPLM:
+def a_model(**more) -> LanguageModel:
     torch.manual_seed(1)
-    model = MLPLM(MLPLMSettings(**{"window": N, "embedding": E, "width": D, **more}), vocabulary=V).eval()
+    settings = MLPLMSettings(**{"window": N, "embedding": E, "width": D, **more})
+    model = LanguageModel(MLPLM(settings, vocabulary=V)).eval()
     for parameter in model.parameters():
         torch.nn.init.normal_(parameter)
     return model
@@ -28,7 +30,7 @@ def a_text(length: int = 6, *, fresh: bool = True) -> Text:
 
 
 def test_a_one_hot_vector_times_the_matrix_is_the_look_up() -> None:
-    C_VE = a_model().embedding_VE
+    C_VE = a_model().body.embedding_VE
     tokens_BT = a_text().input_BT
     one_hot_BTV = F.one_hot(tokens_BT, V + 1).float()
     assert torch.equal(one_hot_BTV @ C_VE, F.embedding(tokens_BT, C_VE))
@@ -39,9 +41,10 @@ def test_a_one_hot_vector_times_the_matrix_is_the_look_up() -> None:
 def test_it_is_the_papers_formula(direct: bool) -> None:
     """The sum b + W x + U tanh(d + H x), position by position, with the last vector of C before the beginning."""
     model, batch = a_model(direct=direct), a_text()
-    C, H, d = model.embedding_VE.numpy(), model.inner.weight.numpy(), model.inner.bias.numpy()
-    U, b = model.output.weight.numpy(), model.output.bias.numpy()
-    W = np.zeros((V, N * E)) if model.direct is None else model.direct.weight.numpy()
+    body = model.body
+    C, H, d = body.embedding_VE.numpy(), body.inner.weight.numpy(), body.inner.bias.numpy()
+    U, b = body.output.weight.numpy(), body.output.bias.numpy()
+    W = np.zeros((V, N * E)) if body.direct is None else body.direct.weight.numpy()
     found_BTV, _ = model(batch, None)
     for row, tokens in enumerate(batch.input_BT.tolist()):
         for t in range(len(tokens)):
@@ -114,5 +117,5 @@ def test_the_hidden_layer_can_be_heard() -> None:
     model, batch = a_model(), a_text()
     with listen(model) as heard:
         model(batch, None)
-    assert heard["hidden"][0].shape == (2, 6, D)
-    assert float(heard["hidden"][0].abs().max()) <= 1
+    assert heard["body.hidden"][0].shape == (2, 6, D)
+    assert float(heard["body.hidden"][0].abs().max()) <= 1

@@ -8,10 +8,11 @@ from torch import nn
 
 from seqwright.batches.text import Text
 from seqwright.layers.dropout import Dropout
-from seqwright.layers.initialisation import initialise, saturated, spread
+from seqwright.layers.initialisation import initialise, quantiles, saturated
 from seqwright.layers.recurrence import DeepTransition, ReLUCell, RNNCell, Weights
 from seqwright.layers.scanning import Recurrent, VariationalDropout
 from seqwright.layers.taps import listen
+from seqwright.models.language_model import LanguageModel
 from seqwright.models.rnn_lm import (
     RecurrentLM,
     RecurrentLMSettings,
@@ -36,9 +37,9 @@ def segments(rows: int = 3, length: int = 6, *, fresh: bool = False) -> tuple[Te
     )
 
 
-def without_chance(kind: str) -> RecurrentLM:
+def without_chance(kind: str) -> LanguageModel:
     torch.manual_seed(1)
-    model: RecurrentLM = small(kind, "language-modeling")
+    model: LanguageModel = small(kind, "language-modeling")
     return model.eval()
 
 
@@ -75,10 +76,11 @@ def test_only_rows_that_are_fresh_start_anew(kind: str) -> None:
 def test_no_gradient_crosses_the_border_of_two_segments(kind: str) -> None:
     """Token 5 is read in the first half only: what is said in the second half teaches it something, unless cut."""
     torch.manual_seed(1)
-    model = RecurrentLM(
+    body = RecurrentLM(
         RecurrentLMSettings.model_validate({"kind": kind, "width": 7, "layers": 2, "dropout": 0, "tied": False}),
         vocabulary=V,
     )
+    model = LanguageModel(body)
     whole, first, second = segments()
     first = first.replace(input_BT=torch.full_like(first.input_BT, 5))
     second = second.replace(input_BT=torch.full_like(second.input_BT, 4))
@@ -90,9 +92,9 @@ def test_no_gradient_crosses_the_border_of_two_segments(kind: str) -> None:
     for logits_BTV, learns in ((cut_BTV, False), (full_BTV, True)):
         model.zero_grad()
         logits_BTV[:, -6:].square().sum().backward()
-        assert model.embedding.weight.grad is not None
-        assert bool(model.embedding.weight.grad[4].any())
-        assert bool(model.embedding.weight.grad[5].any()) is learns
+        assert body.embedding.weight.grad is not None
+        assert bool(body.embedding.weight.grad[4].any())
+        assert bool(body.embedding.weight.grad[5].any()) is learns
 
 
 def test_batches_of_another_number_of_rows_may_follow_if_all_of_them_are_fresh() -> None:
@@ -147,15 +149,15 @@ def test_the_language_model_is_torchs_lstm_between_an_embedding_and_itself() -> 
     )
     whole, _, _ = segments()
     h_BTD, _ = theirs(F.embedding(whole.input_BT, model.embedding.weight) * 7**0.5)
-    torch.testing.assert_close(model(whole, None)[0], h_BTD @ model.embedding.weight.T, rtol=0, atol=1e-5)
+    torch.testing.assert_close(model(whole.input_BT), h_BTD @ model.embedding.weight.T, rtol=0, atol=1e-5)
 
 
 def test_what_every_layer_and_gate_says_can_be_heard() -> None:
     model, batch = without_chance("lstm"), some_texts()
     with listen(model) as heard:
         model(batch, None)
-    assert heard["recurrent.layers.1.hidden"][0].shape == (*batch.input_BT.shape, 7)
-    assert heard["recurrent.layers.0.cells.0.forget_gate"][0].shape == (*batch.input_BT.shape, 7)
+    assert heard["body.recurrent.layers.1.hidden"][0].shape == (*batch.input_BT.shape, 7)
+    assert heard["body.recurrent.layers.0.cells.0.forget_gate"][0].shape == (*batch.input_BT.shape, 7)
 
 
 # ------------------------------------------------------------------------------------------------ settings
@@ -171,7 +173,7 @@ def test_the_settings_choose_what_is_built() -> None:
     assert torch.equal(cell.first.weights.hidden_GD.detach(), torch.eye(7))
     assert isinstance(model.dropout, Dropout)
     assert model.recurrent.within is None
-    variational = small("gru", "language-modeling")
+    variational = small("gru", "language-modeling").body
     assert isinstance(variational.dropout, VariationalDropout)
     assert variational.recurrent.within is variational.dropout
 
@@ -181,7 +183,7 @@ def test_the_output_is_tied_where_it_can_be(embedding: int, tied: bool, paramete
     model = RecurrentLM(RecurrentLMSettings(width=7, embedding=embedding, tied=tied), vocabulary=V)
     inside = sum(p.numel() for p in [*model.embedding.parameters(), *model.recurrent.parameters()])
     assert sum(p.numel() for p in model.parameters()) == inside + parameters
-    assert model(some_texts(), None)[0].shape[-1] == V
+    assert model(some_texts().input_BT).shape[-1] == V
 
 
 @pytest.mark.parametrize("wrong", [{"activation": "relu"}, {"initialisation": "identity"}, {"dropout": 1.0}])
@@ -257,5 +259,5 @@ def test_shares_and_quantiles_are_counted_over_what_is_real() -> None:
     assert saturated(value_BTD, real_BT).tolist() == [0.25, 1.0]
     assert saturated(value_BTD).tolist() == [0.25, 1.0]
     assert saturated(value_BTD, beyond=0.55).tolist() == [0.5, 1.0]
-    assert spread(value_BTD, real_BT, shares=(0.0, 0.5, 1.0))[1].tolist() == pytest.approx([-0.96, 0.02, 1.0])
-    assert spread(value_BTD).shape == (2, 3)
+    assert quantiles(value_BTD, real_BT, shares=(0.0, 0.5, 1.0))[1].tolist() == pytest.approx([-0.96, 0.02, 1.0])
+    assert quantiles(value_BTD).shape == (2, 3)

@@ -19,6 +19,7 @@ from seqwright.decoding.stopping import before_stop
 from seqwright.errors import DataError
 from seqwright.inputs.running_text import RunningTextInput
 from seqwright.models.gpt import GPT, GPTSettings
+from seqwright.models.language_model import LanguageModel
 from seqwright.outputs.continuations import room_after
 from seqwright.outputs.next_token import NextTokenOutput, Surprise
 from seqwright.outputs.text_search import Search, TextCandidate
@@ -52,10 +53,10 @@ def writer_with(**settings: Any) -> Writer:
     wires = running_wires(texts, CONTEXT, rows="documents", longest=CONTEXT - 1)
     torch.manual_seed(7)
     sizes = {"width": 16, "heads": 2, "layers": 2, "context": CONTEXT}
-    model = GPT(GPTSettings.model_validate({**sizes, "dropout": 0.0}), **wires.sizes())
+    model = LanguageModel(GPT(GPTSettings.model_validate({**sizes, "dropout": 0.0}), **wires.sizes()))
     with torch.no_grad():  # surer than a model is at the beginning, so that texts differ
-        model.tokens.weight.mul_(20)
-        model.positions.weight.mul_(80)
+        model.body.tokens.weight.mul_(20)
+        model.body.positions.weight.mul_(80)
     return Writer(model, wires, DecodingSettings(**settings))
 
 
@@ -133,8 +134,8 @@ def test_a_text_longer_than_the_context_is_scored_in_windows() -> None:
     bits = []
     for low, high, new in reading_windows(len(ids) - 1, CONTEXT):
         tokens_1T = torch.tensor([ids[low:high]])
-        h_1TD = writer.model.hidden(tokens_1T, torch.ones_like(tokens_1T, dtype=torch.bool))
-        logp_TV = writer.model.logits(h_1TD)[0].log_softmax(-1)
+        h_1TD = writer.model.body.hidden(tokens_1T, torch.ones_like(tokens_1T, dtype=torch.bool))
+        logp_TV = writer.model.body.logits(h_1TD)[0].log_softmax(-1)
         bits += [-float(logp_TV[t - low, ids[t + 1]]) / math.log(2) for t in range(new, high)]
     assert surprise.bits == pytest.approx(bits, abs=1e-4)
     assert "".join(surprise.pieces) == long

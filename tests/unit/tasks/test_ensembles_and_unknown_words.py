@@ -19,7 +19,7 @@ from seqwright.errors import RunError, SettingError
 from seqwright.inputs import Given
 from seqwright.inputs.dictionary import learnt_dictionary, load_dictionary, save_dictionary
 from seqwright.layers.taps import Tap, View
-from seqwright.models.transformer import Transformer, TransformerSettings
+from seqwright.models.transformer import TransformerSettings, transformer
 from seqwright.outputs.alignments import Aligner, Attentive, alignment_taps
 from seqwright.outputs.text_search import Search, Searcher
 from seqwright.outputs.unknown_words import replaced
@@ -42,7 +42,7 @@ def made(name: str, seed: int, inputs: Wires) -> Made:
     torch.manual_seed(seed)
     settings = TransformerSettings(width=8, heads=2, encoder_layers=1, decoder_layers=2, feed_forward=13, dropout=0.0)
     sizes: dict[str, Any] = dict(inputs.sizes())
-    return Made(Path(name), Transformer(settings, **sizes), inputs)
+    return Made(Path(name), transformer(settings, **sizes), inputs)
 
 
 def learnt(pairs: Any = PAIRS, *, dictionary: Any = None, **settings: Any) -> Wires:

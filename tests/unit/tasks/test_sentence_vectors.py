@@ -1,5 +1,6 @@
 """Sentences as vectors by models that translate: a thought vector where there is one, the encoder's mean elsewhere."""
 
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -8,10 +9,10 @@ import torch
 from seqwright.analysis.embedder import Embedder
 from seqwright.batches.pairs import sources
 from seqwright.errors import SettingError
-from seqwright.models.context_rnn import ContextRNN, ContextRNNSettings
+from seqwright.models.context_rnn import ContextRNNSettings, context_rnn
 from seqwright.models.headed import GPTClassifierSettings, pooled_model
-from seqwright.models.seq2seq import Seq2Seq, Seq2SeqSettings
-from seqwright.models.transformer import Transformer, TransformerSettings
+from seqwright.models.seq2seq import Seq2SeqSettings, seq2seq
+from seqwright.models.transformer import TransformerSettings, transformer
 from tests.small_texts import wires_of
 from tests.wires import classifier_wires
 
@@ -19,7 +20,7 @@ TEXTS = ["a cat sat", "dog", "a dog ran far away", "cat"]
 INPUTS = wires_of([(text, text) for text in TEXTS], tokenizer="words")
 
 
-def built(model: type, settings: Any) -> Any:
+def built(model: Callable[..., Any], settings: Any) -> Any:
     torch.manual_seed(1)
     return model(settings, **INPUTS.sizes()).eval()
 
@@ -29,12 +30,12 @@ def rows(*texts: str) -> Any:
 
 
 def test_the_thought_is_what_the_layers_show_after_the_last_token() -> None:
-    model = built(Seq2Seq, Seq2SeqSettings(width=7, embedding=5, layers=2, reversed=False))
+    model = built(seq2seq, Seq2SeqSettings(width=7, embedding=5, layers=2, reversed=False))
     found = Embedder(model, INPUTS)(TEXTS)
     assert found.shape == (4, 14)
     for text, vector in zip(TEXTS, found, strict=True):
-        x, expected = model.source_embedding(rows(text).source_BS), []
-        for layer in model.encoder.stack():
+        x, expected = model.body.embedding(rows(text).source_BS), []
+        for layer in model.body.recurrent.stack():
             (cell,) = layer.directions()
             state, said = cell.start(1), []
             for step in x.unbind(1):
@@ -46,7 +47,7 @@ def test_the_thought_is_what_the_layers_show_after_the_last_token() -> None:
 
 
 def test_the_thought_of_a_context_fed_model_is_its_summary() -> None:
-    model = built(ContextRNN, ContextRNNSettings(width=7, embedding=5))
+    model = built(context_rnn, ContextRNNSettings(width=7, embedding=5))
     found = Embedder(model, INPUTS, pooling="thought")(TEXTS)
     for text, vector in zip(TEXTS, found, strict=True):  # alone, so that padding cannot help
         torch.testing.assert_close(vector, model.start(rows(text)).summary_BD[0])
@@ -54,20 +55,20 @@ def test_the_thought_of_a_context_fed_model_is_its_summary() -> None:
 
 def test_a_transformer_gives_the_mean_of_what_its_encoder_says() -> None:
     settings = TransformerSettings(width=8, heads=2, encoder_layers=1, decoder_layers=1, feed_forward=13, dropout=0.1)
-    model = built(Transformer, settings)
+    model = built(transformer, settings)
     found = Embedder(model, INPUTS)(TEXTS)
     for text, vector in zip(TEXTS, found, strict=True):
         batch = rows(text)
-        torch.testing.assert_close(vector, model.encode(batch.source_BS, batch.source_real_BS)[0].mean(0))
+        torch.testing.assert_close(vector, model.body(batch.source_BS, batch.source_real_BS)[0].mean(0))
     with pytest.raises(SettingError, match=r"--pooling thought .* this model has none: use mean"):
         Embedder(model, INPUTS, pooling="thought")
 
 
 def test_the_mean_can_be_asked_of_a_model_that_has_a_thought() -> None:
-    model = built(Seq2Seq, Seq2SeqSettings(width=7, embedding=5, reversed=False))
+    model = built(seq2seq, Seq2SeqSettings(width=7, embedding=5, reversed=False))
     (vector,) = Embedder(model, INPUTS, pooling="mean")(["a dog ran far away"])
     batch = rows("a dog ran far away")
-    hidden, _ = model.encoder(model.source_embedding(batch.source_BS), None, batch.source_real_BS)
+    hidden, _ = model.body.recurrent(model.body.embedding(batch.source_BS), None, batch.source_real_BS)
     torch.testing.assert_close(vector, hidden[0].mean(0))
 
 

@@ -10,10 +10,11 @@ import torch
 from seqwright.analysis.vectors import WordVectors, similarity
 from seqwright.errors import DataError, RunError, SettingError
 from seqwright.models.headed import RecurrentClassifierSettings, pooled_model
+from seqwright.models.language_model import LanguageModel
 from seqwright.models.mlp_lm import MLPLM, MLPLMSettings
 from seqwright.models.ngram import Ngram, NgramSettings
 from seqwright.models.rnn_lm import RecurrentLM, RecurrentLMSettings
-from seqwright.models.transformer import Transformer, TransformerSettings
+from seqwright.models.transformer import TransformerSettings, transformer
 from seqwright.tasks.wired import Wires
 from tests.small_texts import wires_of
 from tests.wires import classifier_wires, running_wires
@@ -37,23 +38,24 @@ def recurrent(kind: str) -> Callable[[], Reader]:
     def made() -> Reader:
         inputs = running_text()
         settings = RecurrentLMSettings.model_validate({"kind": kind, "width": 11, "embedding": 7, "layers": 2})
-        return Reader(RecurrentLM(settings, **inputs.sizes()), inputs, sees_what_follows=False)
+        return Reader(LanguageModel(RecurrentLM(settings, **inputs.sizes())), inputs, sees_what_follows=False)
 
     return made
 
 
 def mlp() -> Reader:
     inputs = running_text()
-    return Reader(MLPLM(MLPLMSettings(window=3, embedding=7, width=11), **inputs.sizes()), inputs, False)
+    settings = MLPLMSettings(window=3, embedding=7, width=11)
+    return Reader(LanguageModel(MLPLM(settings, **inputs.sizes())), inputs, False)
 
 
-def transformer(*, shared: bool = True) -> Reader:
+def translator(*, shared: bool = True) -> Reader:
     inputs = wires_of([(text, text.upper()) for text in CORPUS], tokenizer="words", shared=shared)
     settings = TransformerSettings(
         width=8, heads=2, encoder_layers=2, decoder_layers=1, feed_forward=13, dropout=0.1, block="pre-norm"
     )
     sizes: dict[str, Any] = inputs.sizes()
-    return Reader(Transformer(settings, **sizes), inputs, sees_what_follows=True)
+    return Reader(transformer(settings, **sizes), inputs, sees_what_follows=True)
 
 
 def classifier() -> Reader:
@@ -66,7 +68,7 @@ READERS = {
     "rnn": recurrent("rnn"),
     "lstm": recurrent("lstm"),
     "mlp": mlp,
-    "transformer": transformer,
+    "transformer": translator,
     "classifier": classifier,
 }
 
@@ -108,7 +110,7 @@ def test_in_context_a_word_is_the_state_after_reading_as_far_as_it(kind: str) ->
     found = made(recurrent(kind))
     model, tokenizer = found.model.eval(), found.inputs.tokenizer
     tokens = tokenizer.encode(["he sat on the bank"])[0].tolist()
-    state = model.recurrent.start(1)
+    state = model.body.start(1)
     for token in [found.inputs.input.first, *tokens]:
         _, state = model.step(torch.tensor([token]), state)
     (river,) = words_of(found).occurrences("bank", [RIVER])
@@ -117,10 +119,10 @@ def test_in_context_a_word_is_the_state_after_reading_as_far_as_it(kind: str) ->
 
 @torch.no_grad()
 def test_in_context_a_source_word_is_what_the_encoder_says_there() -> None:
-    found = made(transformer)
+    found = made(translator)
     tokens = [*found.inputs.tokenizer.encode([MONEY])[0].tolist(), 3]
     source_1S = torch.tensor([tokens])
-    memory_1SD = found.model.eval().encode(source_1S, torch.ones_like(source_1S, dtype=torch.bool))
+    memory_1SD = found.model.eval().body(source_1S, torch.ones_like(source_1S, dtype=torch.bool))
     vectors = words_of(found)
     other, money = vectors.occurrences("bank", ["a bank", MONEY])  # a shorter row, so that there is padding
     assert (other.text, money.text) == (0, 1)
@@ -130,14 +132,14 @@ def test_in_context_a_source_word_is_what_the_encoder_says_there() -> None:
 def test_every_place_of_a_word_is_found_also_beside_a_bracket_and_in_pieces() -> None:
     inputs = running_text("bpe")
     torch.manual_seed(1)
-    model = RecurrentLM(RecurrentLMSettings(kind="rnn", width=7), **inputs.sizes())
+    model = LanguageModel(RecurrentLM(RecurrentLMSettings(kind="rnn", width=7), **inputs.sizes()))
     vectors = WordVectors(model, inputs)
     texts = ["banks, a bank (bank)", "the river", "bank"]
     assert [place.text for place in vectors.occurrences("bank", texts)] == [0, 0, 2]
     tokens = inputs.tokenizer.encode(["moneyed"])[0].tolist()
     assert len(tokens) > 1
     (place,) = vectors.occurrences("moneyed", ["he moneyed the bank"])
-    target_D = model.embedding.weight.detach()[tokens].mean(0)
+    target_D = model.body.embedding.weight.detach()[tokens].mean(0)
     torch.testing.assert_close(place.embedding_D, target_D)
     torch.testing.assert_close(vectors.word("moneyed").vector_D, target_D)
 
@@ -148,7 +150,7 @@ def test_every_place_of_a_word_is_found_also_beside_a_bracket_and_in_pieces() ->
 def test_neighbours_are_those_of_the_largest_cosine() -> None:
     found = made(recurrent("lstm"))
     vectors = words_of(found)
-    matrix = found.model.embedding.weight.detach().double().numpy()
+    matrix = found.model.body.embedding.weight.detach().double().numpy()
     unit = matrix / np.linalg.norm(matrix, axis=1, keepdims=True)
     pieces = found.inputs.tokenizer.pieces(range(found.inputs.tokenizer.size))
     bank = pieces.index("▁bank")
@@ -180,7 +182,7 @@ def test_an_unknown_word_is_refused_with_the_nearest_known_one() -> None:
 
 
 def test_a_translation_with_two_vocabularies_has_two_sides() -> None:
-    found = made(lambda: transformer(shared=False))
+    found = made(lambda: translator(shared=False))
     with pytest.raises(SettingError, match="vectors of source and of target; choose with --side"):
         words_of(found)
     with pytest.raises(SettingError, match=r"there is no --side 'targte'\. Did you mean 'target'"):
@@ -188,14 +190,14 @@ def test_a_translation_with_two_vocabularies_has_two_sides() -> None:
     source, target = words_of(found, side="source"), words_of(found, side="target")
     assert ("▁bank" in source.spellings, "▁BANK" in source.spellings) == (True, False)
     assert ("▁bank" in target.spellings, "▁BANK" in target.spellings) == (False, True)
-    assert torch.equal(source.embedding_VD, found.model.source_embedding.tokens.weight)
-    assert torch.equal(target.embedding_VD, found.model.target_embedding.tokens.weight)
+    assert torch.equal(source.embedding_VD, found.model.body.embedding.tokens.weight)
+    assert torch.equal(target.embedding_VD, found.model.decoder.embedding.tokens.weight)
     with pytest.raises(SettingError, match="choose --side source"):
         target.occurrences("BANK", ["THE BANK"])
 
 
 def test_where_both_sides_share_their_vectors_none_need_be_chosen() -> None:
-    found = made(transformer)
+    found = made(translator)
     assert torch.equal(words_of(found).embedding_VD, words_of(found, side="target").embedding_VD)
 
 

@@ -9,7 +9,7 @@ import pytest
 import torch
 from torch import Tensor, nn
 
-from seqwright.decoding import DecodingSettings, Rules, beam_search
+from seqwright.decoding import DecodingRules, DecodingSettings, beam_search
 from seqwright.inputs.tokenizers import END, PAD, UNKNOWN
 from seqwright.tasks.wired import Wires
 from tests.small_texts import wires_of, written
@@ -52,7 +52,7 @@ def found_by_the_search(model: Any, wires: Any) -> list[tuple[str, float]]:
     (row,) = beam_search(
         model,
         torch.zeros(1, 1),
-        Rules(target.end, forbidden=(PAD, UNKNOWN, target.begin)),
+        DecodingRules(target.end, forbidden=(PAD, UNKNOWN, target.begin)),
         first_B=torch.tensor([target.begin]),
         width=WIDTH,
         steps=STEPS,

@@ -10,7 +10,7 @@ from torch import Tensor, nn
 
 from seqwright.batches import Place
 from seqwright.errors import SettingError
-from seqwright.objectives.objective import Loss, Objective, Part
+from seqwright.objectives.objective import Loss, LossPart, Objective
 from seqwright.training.checkpoint import newest_whole
 from seqwright.training.loop import fit
 from seqwright.training.optimizer import layer_scales, optimizer_for
@@ -82,7 +82,7 @@ class Small(Objective):
         return {"loss": len(batch.x_BD)}
 
     def forward(self, model: nn.Module, batch: Rows, carry: None) -> tuple[Loss, None]:
-        return Loss({"loss": Part((self.scale * model(batch.x_BD)).square().sum(), len(batch.x_BD))}), None
+        return Loss({"loss": LossPart((self.scale * model(batch.x_BD)).square().sum(), len(batch.x_BD))}), None
 
 
 def tower() -> Tower:

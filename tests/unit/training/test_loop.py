@@ -13,7 +13,7 @@ from torch import Tensor, nn
 
 from seqwright.batches import Place
 from seqwright.errors import SettingError, UserError
-from seqwright.objectives.objective import Loss, Objective, Part
+from seqwright.objectives.objective import Loss, LossPart, Objective
 from seqwright.training import loop
 from seqwright.training.checkpoint import newest_whole, read_checkpoint, read_mark, steps_on_disk
 from seqwright.training.loop import fit
@@ -70,7 +70,9 @@ class Squares(Objective):
         return {"loss": len(batch.y_B)}
 
     def forward(self, model: nn.Module, batch: Points, carry: None) -> tuple[Loss, None]:
-        return Loss({"loss": Part((model(batch.x_BD).squeeze(-1) - batch.y_B).square().sum(), len(batch.y_B))}), None
+        return Loss(
+            {"loss": LossPart((model(batch.x_BD).squeeze(-1) - batch.y_B).square().sum(), len(batch.y_B))}
+        ), None
 
 
 def line() -> nn.Linear:
