@@ -48,7 +48,7 @@ def main() -> None:
         print(f"\n{'—' * 20} {name}")
         print("\n\n".join(numbers["completions"]))
     show(
-        ["recipe", "parameters", "bits a byte, valid", "bits a byte, test", "epochs", "minutes"],
+        ["recipe", "parameters", "bits per byte, valid", "bits per byte, test", "epochs", "minutes"],
         [row(name, numbers) for name, numbers in found.items()],
     )
     record(

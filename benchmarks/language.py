@@ -97,7 +97,7 @@ def size(model: nn.Module) -> int:
 
 
 def kenlm_perplexity(run: Run, texts: list[str]) -> float | None:
-    """The perplexity a token, ends included, that KenLM finds with the model's ARPA file.
+    """The perplexity per token, ends included, that KenLM finds with the model's ARPA file.
 
     None for other models, where there is no KenLM, and where a token may be a space, for which ARPA has no room.
     """

@@ -22,6 +22,7 @@ A setting without a default says *required*; one that says *unset* may be left o
 SECTIONS = {
     "data": "What is read. `kind` says what kind of thing it is.",
     "input": "How what is read becomes tensors.",
+    "output": "What the model says of it: how targets become tensors, and how predictions are scored.",
     "model": "What computes. The kinds are the members of the family that live here (`seqwright lineage`).",
     "objective": "What is learnt from a batch.",
     "training": "How it is learnt.",

@@ -6,6 +6,7 @@ sizes are distinct, so that swapped axes fail.
 """
 
 from collections.abc import Callable, Mapping
+from types import SimpleNamespace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -13,10 +14,10 @@ import torch
 from numpy.typing import NDArray
 from torch import nn
 
-from seqwright.batches.described import Described, described
+from seqwright.batches.described import Described
 from seqwright.batches.labelled import Labelled, labelled
 from seqwright.batches.masked import Masked
-from seqwright.batches.pairs import Pairs, pairs
+from seqwright.batches.pairs import Pairs, decoder_rows, pairs
 from seqwright.batches.questions import Asked, PlacedTokens, position_in, stacked_windows, window
 from seqwright.batches.series import Series, windows
 from seqwright.batches.tagged import Stretch, Tagged, stacked, stretches
@@ -64,7 +65,8 @@ def longer_texts() -> Text:
 def some_described() -> Described:
     draw = torch.Generator().manual_seed(1)
     rows = [torch.randint(4, V, (length,), generator=draw).numpy() for length in (6, 2, 4)]
-    return described(torch.randn(3, 5, generator=draw), rows, begin=BEGIN, end=END)
+    marks: Any = SimpleNamespace(begin=BEGIN, end=END)
+    return Described(torch.randn(3, 5, generator=draw), **decoder_rows(rows, 3, marks))
 
 
 def some_windows() -> Series:

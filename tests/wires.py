@@ -38,4 +38,4 @@ def running_wires(texts: Iterable[str] | Tokenizer, context: int | None = None, 
     chosen = RunningTextSettings.model_validate({"tokenizer": "characters", **settings})
     like, train = (texts, ()) if isinstance(texts, Tokenizer) else (None, texts)
     room = Room(context=context, windows=context is not None, packs=context is not None)
-    return Wires.learn(RunningTextInput, NextTokenOutput, train, chosen, room, like)
+    return Wires.learn(RunningTextInput, NextTokenOutput, train, chosen, room=room, like=like)

@@ -75,7 +75,9 @@ QUICK = {
     "reference-roberta": Case(
         "reference-bert", ("model.kind=roberta", "input.vocabulary=400", "input.rows=full-sentences")
     ),
-    "reference-whole-words": Case("reference-bert", ("input.vocabulary=400", "input.masked=words"), train=EPOCHS),
+    "reference-whole-words": Case(
+        "reference-bert", ("input.vocabulary=400", "output.masking=whole-words"), train=EPOCHS
+    ),
     "reference-distilled": Case("reference-bert", ("model.layers=1",), train=EPOCHS, teacher="reference-bert"),
     # classification and rating
     "sst2": Case("sst2", ("input.vocabulary=400", "model.width=32")),

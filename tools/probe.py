@@ -22,7 +22,7 @@ from seqwright.cli.app import app
 from seqwright.cli.evaluating import decoding_settings
 from seqwright.data.examples import Pair
 from seqwright.errors import UserError
-from seqwright.kinds import task_of
+from seqwright.kinds import TASKS, task_of
 from seqwright.objectives.objective import Objective
 from seqwright.recipe import Recipe, read_recipe, shipped
 from seqwright.training.loop import fit
@@ -266,8 +266,8 @@ def _uses(probe: Probe) -> Iterator[Use]:
         case "translation" | "instruction":
             sources = [" ".join(pair.source.split()) for pair in examples]
             searched = ("--beam", "2", "--n-best", "2", *short)
-            yield Use("translate", (*searched, "--", *sources), ("translation", "score", "finished"))
-            yield Use("generate", (*short, "--", *sources), ("text", "log_probability"))
+            fields = ("text", "score", "log_probability", "finished")
+            yield Use(TASKS[probe.recipe.task].verbs[0], (*searched, "--", *sources), fields)
             yield Use("embed", ("--", *sources), ("vector",))
             shots = probe.folder / "shots.tsv"
             shots.write_text("".join(f"{' '.join(p.source.split())}\t{' '.join(p.target.split())}\n" for p in examples))
@@ -284,8 +284,8 @@ def _uses(probe: Probe) -> Iterator[Use]:
             yield Use("embed", ("--", *texts), ("vector",))
         case "text-classification" | "text-regression":
             texts = [example.text for example in examples]
-            seconds = [word for each in examples if each.second is not None for word in ("--second", each.second)]
-            yield Use("classify", (*seconds, "--", *texts), ("label", "probability", "value"))
+            seconds = [word for each in examples if each.second is not None for word in ("--text-pair", each.second)]
+            yield Use(TASKS[probe.recipe.task].verbs[0], (*seconds, "--", *texts), ("label", "probability", "value"))
             yield Use("embed", ("--", *texts), ("vector",))
         case "token-classification":
             sentences = [" ".join(sentence.words) for sentence in examples]
@@ -298,7 +298,7 @@ def _uses(probe: Probe) -> Iterator[Use]:
         case "forecasting":
             yield Use("forecast", ("--steps", "5"), ())
         case "vector-to-text":
-            yield Use("generate", (*short, "--", *(each.given for each in examples)), ("text", "log_probability"))
+            yield Use("describe", (*short, "--", *(each.source for each in examples)), ("text", "log_probability"))
 
 
 def _beginning(text: str) -> str:

@@ -32,9 +32,12 @@ Overlong = Literal["drop", "truncate", "refuse"]
 class Ragged(Rows[Ids]):
     """Rows of different length: the values one after another, in a mapped file, and where each row ends."""
 
+    length_N: Numbers
+
     def __init__(self, values: Ids, end_N: NDArray[np.int64]) -> None:
         self.values, self.end_N = values, end_N
-        self.length_N: NDArray[np.int64] = np.diff(end_N, prepend=0)
+        self.length_N = np.diff(end_N, prepend=0)
+        self.example_N = np.arange(len(end_N))
 
     @classmethod
     def mapped(cls, stem: Path) -> "Ragged":
@@ -53,15 +56,6 @@ class Ragged(Rows[Ids]):
         end = int(self.end_N[index])
         row: Ids = self.values[end - int(self.length_N[index]) : end]
         return row
-
-    @property
-    def example_N(self) -> Numbers:
-        """Each row is an example."""
-        return np.arange(len(self))
-
-    def lengths(self, epoch: int | None) -> Numbers:
-        """`length_N1`, the same in every epoch."""
-        return self.length_N[:, None]
 
     def take(self, numbers: Numbers, epoch: int | None) -> list[Ids]:
         """Some rows, the same in every epoch."""
@@ -88,13 +82,8 @@ class Redrawn(Rows[Ids]):
         progress: Callable[[int], None] = lambda count: None,
     ) -> None:
         self.text, self.plain, self.draw, self.progress = text, plain, draw, progress
-        self.seed, self.side, self.longest = seed, side, longest
+        self.seed, self.side, self.longest, self.example_N = seed, side, longest, plain.example_N
         self._remembered = lru_cache(KEPT_EPOCHS)(self._drawn)
-
-    @property
-    def example_N(self) -> Numbers:
-        """Each row is an example."""
-        return self.plain.example_N
 
     def lengths(self, epoch: int | None) -> Numbers:
         """`length_N1` as drawn in an epoch."""
@@ -136,15 +125,15 @@ def writing_to(folder: Path) -> Iterator[None]:
         yield
     except OSError as error:
         raise DataError(
-            f"the token cache {folder} could not be written: {error.strerror or error}; "
+            f"the cache {folder} could not be written: {error.strerror or error}; "
             "make room there or point SEQWRIGHT_CACHE elsewhere"
         ) from error
 
 
-def kept_folder(key: str, write: Callable[[Path], None]) -> Path:
+def kept_folder(key: str, write: Callable[[Path], None], within: str = "tokens") -> Path:
     """The folder of the cache for a key: what `write` put into an empty one, `kept.json` last, now or earlier."""
     settled = hashlib.sha256(key.encode()).hexdigest()[:32]
-    folder = cache_folder() / "tokens" / settled
+    folder = cache_folder() / within / settled
     if not (folder / "kept.json").exists():
         aside = folder.with_name(f".{settled}.{os.getpid()}")
         shutil.rmtree(aside, ignore_errors=True)

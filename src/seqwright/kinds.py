@@ -4,7 +4,8 @@ Nothing here imports torch: classes are named and only loaded when asked for.
 """
 
 from importlib import import_module
-from typing import Any, NamedTuple
+from operator import attrgetter
+from typing import Any, Literal, NamedTuple
 
 from seqwright.errors import SettingError, nearest
 from seqwright.lineage import MODELS
@@ -17,10 +18,11 @@ class Kind(NamedTuple):
     thing: str
     settings: str
     task: str = ""
+    teachers: Literal["", "one", "several"] = ""  # of an objective: whom it can learn from
 
     def load(self, name: str) -> Any:
         """Something from the module."""
-        return getattr(import_module(self.module), name)
+        return attrgetter(name)(import_module(self.module))
 
 
 class TaskKind(NamedTuple):
@@ -32,7 +34,6 @@ class TaskKind(NamedTuple):
     input: str = ""  # what is read and what is said, as `file.Class` of their rooms
     output: str = ""
     method: str = "predict"  # of the output, behind the first verb
-    wiring: str = ""  # as `file.Class` of the room of tasks, where it is not an input and an output
     like: str = ""  # the task whose wiring, models and objectives it shares
     searched: bool = False  # whether decoding decides what a model says
     shown: tuple[str, ...] = ()  # the scores that a comparison shows, the one that decides first
@@ -42,7 +43,7 @@ TASKS = {
     "translation": TaskKind(
         "files",
         {"input": "bpe", "model": "transformer", "objective": "next-token"},
-        verbs=("translate", "align", "generate"),
+        verbs=("translate", "align", "summarize", "pronounce"),
         input="source_text.SourceTextInput",
         output="text.TextOutput",
         searched=True,
@@ -60,7 +61,7 @@ TASKS = {
     "instruction": TaskKind(
         "files",
         {"input": "bpe", "model": "gpt", "objective": "answer-only"},
-        verbs=("generate", "translate", "prompt"),
+        verbs=("reply", "prompt"),
         input="prompt.PromptInput",
         output="answer.AnswerOutput",
         searched=True,
@@ -83,7 +84,7 @@ TASKS = {
     "text-regression": TaskKind(
         "labelled",
         {"input": "bpe", "model": "lstm", "objective": "regression"},
-        verbs=("classify",),
+        verbs=("predict",),
         input="text.TextInput",
         output="number.NumberOutput",
     ),
@@ -119,17 +120,14 @@ TASKS = {
     ),
     "vector-to-text": TaskKind(
         "described",
-        {"input": "characters", "model": "lstm", "objective": "next-token"},
-        verbs=("generate",),
-        wiring="description.DescriptionTask",
+        {"model": "lstm", "objective": "next-token"},
+        verbs=("describe",),
+        input="vector.VectorInput",
+        output="description.DescriptionOutput",
         searched=True,
     ),
 }
 USUAL_DATA = "files"
-DISTILLED = {
-    "text-classification": "label-distillation",
-    "masked-language-modeling": "masked-token-distillation",
-}  # what is learnt from a teacher
 CARDS = "seqwright.data.cards"
 CHECKPOINT = ("seqwright.data.imported", "Checkpoint", "CheckpointSettings")
 TOKENIZERS = ("bpe", "unigram", "wordpiece", "words", "whitespace", "characters")
@@ -144,14 +142,22 @@ BALANCED = "seqwright.objectives.balanced_next_token"
 LABELS_AND_WORDS = "seqwright.objectives.labels_and_words"
 TAGGED_TEXT = Kind("seqwright.inputs.words", "WordsInput", "WordsSettings", "token-classification")
 QUESTION_TEXT = Kind("seqwright.inputs.question", "QuestionInput", "QuestionSettings", "question-answering")
-SERIES = Kind("seqwright.inputs.series", "SeriesInput", "SeasonalSeriesSettings", "forecasting")
+SERIES = Kind("seqwright.inputs.series", "SeriesInput", "SeriesSettings", "forecasting")
 LABELLED_SERIES = Kind("seqwright.inputs.series", "SeriesInput", "SeriesSettings", "series-classification")
-VECTOR_TEXT = Kind("seqwright.inputs.vector_text", "VectorText", "VectorTextSettings", "vector-to-text")
+VECTOR = Kind("seqwright.settings", "", "Settings", "vector-to-text")  # nothing can be set of it
 
 
 def _pairs(module: str, thing: str, settings: str) -> tuple[Kind, ...]:
     """Texts with what is to be said to them, which teach an encoder and a decoder, or a language model."""
     return Kind(module, thing, settings, "translation"), Kind(module, thing, settings, "instruction")
+
+
+def _said(task: str, row: TaskKind) -> Kind:
+    """What is said, by the class that says how it is set."""
+    if not row.output:
+        return Kind("seqwright.settings", "", "Settings", task)
+    file, thing = row.output.split(".")
+    return Kind(f"seqwright.outputs.{file}", thing, f"{thing}.settings", task)
 
 
 TOYS = _pairs("seqwright.data.toys", "Toy", "ToySettings")
@@ -220,11 +226,13 @@ KINDS: dict[str, dict[str, tuple[Kind, ...]]] = {
             TOKENIZERS,
             (
                 *(SOURCE_TEXT, PROMPT_TEXT, RUNNING_TEXT, MASKED_TEXT, LABELLED_TEXT, RATED_TEXT, TAGGED_TEXT),
-                *(QUESTION_TEXT, VECTOR_TEXT),
+                QUESTION_TEXT,
             ),
         ),
         **dict.fromkeys(SCALINGS, (SERIES, LABELLED_SERIES)),
+        "": (VECTOR,),
     },
+    "output": {"": tuple(_said(task, row) for task, row in TASKS.items() if not row.like)},
     "model": {
         kind: tuple(Kind(m.module, m.thing, m.settings, m.task) for m in MODELS if m.kind == kind)
         for kind in dict.fromkeys(model.kind for model in MODELS)
@@ -266,6 +274,7 @@ KINDS: dict[str, dict[str, tuple[Kind, ...]]] = {
                 "DistilledLabels",
                 "DistilledLabelsSettings",
                 "text-classification",
+                teachers="several",
             ),
         ),
         "masked-token-distillation": (
@@ -274,6 +283,7 @@ KINDS: dict[str, dict[str, tuple[Kind, ...]]] = {
                 "DistilledTokens",
                 "DistilledTokensSettings",
                 "masked-language-modeling",
+                teachers="one",
             ),
         ),
         "span": (Kind("seqwright.objectives.span", "Span", "SpanSettings", "question-answering"),),
@@ -283,7 +293,10 @@ KINDS: dict[str, dict[str, tuple[Kind, ...]]] = {
     "decoding": {"": (Kind("seqwright.decoding.settings", "", "DecodingSettings"),)},
 }
 
-# What a kind of data suggests for settings of [inputs] that a recipe leaves out; {…} are settings of the data.
+# The objective of each task by which it is learnt from a teacher.
+DISTILLED = {kind.task: name for name, rows in KINDS["objective"].items() for kind in rows if kind.teachers}
+
+# What a kind of data suggests for settings of [input] and [output] that are left out; {…} are settings of the data.
 SUGGESTED: dict[str, dict[str, str]] = {
     "summaries": {"scores": "rouge", "task_token": "<summarize>"},
     "summaries-card": {"scores": "rouge", "task_token": "<summarize>"},
@@ -315,10 +328,19 @@ def family_of(task: str) -> str:
 def task_of(task: str) -> Any:
     """The wiring of a task."""
     row = TASKS[family_of(task)]
-    if row.input:
-        wired = import_module("seqwright.tasks.wired").Wired
-        return wired(_named("inputs", row.input), _named("outputs", row.output), row.method)
-    return _named("tasks", row.wiring)()
+    wired = import_module("seqwright.tasks.wired").Wired
+    return wired(_named("inputs", row.input), _named("outputs", row.output), row.method)
+
+
+def task_between(input: type, output: type) -> str:
+    """The task that reads this and predicts that, by their classes."""
+    names = [f"{each.__module__.rpartition('.')[2]}.{each.__name__}" for each in (input, output)]
+    return next(task for task, row in TASKS.items() if [row.input, row.output] == names)
+
+
+def imported_kind(task: str) -> str:
+    """The kind of data that stands for a model of a task that another program made."""
+    return next(name for name, kind in kinds_of("data", task).items() if kind[: len(CHECKPOINT)] == CHECKPOINT)
 
 
 def _named(room: str, name: str) -> Any:

@@ -42,6 +42,7 @@ class Recipe(NamedTuple):
     description: str
     data: Any
     input: Any
+    output: Any
     model: Any
     objective: Any
     training: Any
@@ -56,6 +57,12 @@ class Recipe(NamedTuple):
     def family(self) -> str:
         """The task that it is wired like: itself, unless it shares another's wiring."""
         return family_of(self.task)
+
+    @property
+    def lowercase(self) -> bool:
+        """Whether the texts that it writes are scored in small letters."""
+        given = [settings.model_dump().get("lowercase") for settings in (self.output, self.input)]
+        return bool(next((each for each in given if each is not None), False))
 
     @property
     def taught(self) -> bool:
@@ -178,9 +185,9 @@ def validated(section: str, given: dict[str, Any], task: str, called: Mapping[st
         raise SettingError(_sentence(section, given, task, error, called or {})) from error
 
 
-def with_suggestions(recipe: Recipe) -> Any:
-    """The settings of [inputs], and where they leave something open what the data suggests."""
-    data, settings = recipe.data.model_dump(), recipe.input
+def with_suggestions(recipe: Recipe, settings: Any) -> Any:
+    """The settings of [input] or of [output], and where they leave something open what the data suggests."""
+    data = recipe.data.model_dump()
     suggested = SUGGESTED.get(recipe.data.kind, {}).items()
     known, given = type(settings).model_fields, settings.model_dump(exclude_none=True)
     changes = {name: value.format(**data) for name, value in suggested if name in known and name not in given}
@@ -239,7 +246,7 @@ def with_teachers(plain: dict[str, Any], teachers: Sequence[str]) -> dict[str, A
         raise SettingError(f"the recipe is for {task}, which cannot be distilled; {' and '.join(DISTILLED)} can")
     teacher, *others = teachers
     objective = {**plain.get("objective", {}), "kind": DISTILLED[task], "teacher": teacher}
-    if others and task != "text-classification":
+    if others and chosen("objective", DISTILLED[task], task).teachers == "one":
         raise SettingError(f"there are {len(teachers)} teachers, but for {task} there can be one; leave --with out")
     objective |= {"more_teachers": others} if others else {}
     inputs = {key: value for key, value in plain.get("input", {}).items() if key not in TOKENIZER_KEYS}
@@ -251,16 +258,22 @@ def with_teachers(plain: dict[str, Any], teachers: Sequence[str]) -> dict[str, A
 def with_weights(plain: dict[str, Any], begun: Path) -> dict[str, Any]:
     """What the recipe says, over what the run says whose weights it begins from: its model and its tokenizer."""
     weights = plain.get("model", {}).get("weights")
-    where = weights or plain.get("input", {}).get("like")
+    section = _tokenizer_section(plain)
+    where = weights or plain.get(section, {}).get("like")
     if not isinstance(where, str):
         return plain
     beginnings = (Path(where).expanduser() / "resolved.toml", begun)
     path = next((each for each in beginnings if each.is_file()), None)
     if path is None:
-        setting = "model.weights" if weights else "input.like"
+        setting = "model.weights" if weights else f"{section}.like"
         raise SettingError(f"{setting} is '{where}', where there is no run; `seqwright train` or `import` makes one")
     other = parsed(path.read_text(encoding="utf-8"), str(path))
-    return _inherited(plain, other) if weights else {**plain, "input": _same_tokenizer(plain, other, where)}
+    return _inherited(plain, other) if weights else {**plain, section: _same_tokenizer(plain, other, where)}
+
+
+def _tokenizer_section(plain: Mapping[str, Any]) -> str:
+    """The section that says how text becomes tokens: [input], or [output] where no text is read."""
+    return "input" if "like" in _settings("input", None, _task(plain)) else "output"
 
 
 def _inherited(plain: dict[str, Any], other: dict[str, Any]) -> dict[str, Any]:
@@ -273,18 +286,19 @@ def _inherited(plain: dict[str, Any], other: dict[str, Any]) -> dict[str, Any]:
         kept -= known.family_defaults
     body = {key: value for key, value in other["model"].items() if key in kept}
     inputs = _same_tokenizer(plain, other, model["weights"])
-    return {**plain, "model": {**body, **model}, "input": inputs}
+    return {**plain, "model": {**body, **model}, _tokenizer_section(plain): inputs}
 
 
 def _same_tokenizer(plain: dict[str, Any], other: dict[str, Any], where: str) -> dict[str, Any]:
     """The inputs of a recipe, cut into tokens as another run's are."""
-    given = plain.get("input", {})
-    theirs = {key: value for key, value in other["input"].items() if key in TOKENIZER_KEYS}
+    section = _tokenizer_section(plain)
+    given, known = plain.get(section, {}), {**other.get("output", {}), **other["input"]}
+    theirs = {key: value for key, value in known.items() if key in TOKENIZER_KEYS}
     for key, value in given.items():
         if key in theirs and theirs[key] != value:
             raise SettingError(
-                f"input.{key} is {value!r}, but the tokenizer comes from {where}, where it is {theirs[key]!r}; "
-                f"leave input.{key} out"
+                f"{section}.{key} is {value!r}, but the tokenizer comes from {where}, where it is {theirs[key]!r}; "
+                f"leave {section}.{key} out"
             )
     return {**theirs, **given}
 
@@ -330,15 +344,16 @@ def _sentence(section: str, given: dict[str, Any], task: str, error: ValidationE
 
 
 def _elsewhere(section: str, key: str, given: dict[str, Any], task: str) -> str:
-    """That a key belongs to other kinds of a section, if it does."""
+    """That a key belongs to other kinds of a section, or to another section, if it does."""
     others = kinds_of(section, "" if section == "data" else task)
     kinds = [kind for kind in others if kind and key in _settings(section, kind, task)]
-    if not kinds:
-        return ""
-    return (
-        f"'{section}.{key}' belongs to {section}.kind {' or '.join(kinds)}, this recipe's is "
-        f"{given.get(selector(section, task), usual_kind(section, task))}; leave it out, or choose that kind"
-    )
+    if kinds:
+        return (
+            f"'{section}.{key}' belongs to {section}.kind {' or '.join(kinds)}, this recipe's is "
+            f"{given.get(selector(section, task), usual_kind(section, task))}; leave it out, or choose that kind"
+        )
+    sections = [other for other in SECTIONS if other not in {section, "data"} and key in _settings(other, None, task)]
+    return f"there is no setting '{section}.{key}'; it belongs to [{sections[0]}]" if len(sections) == 1 else ""
 
 
 def _settings(section: str, kind: str | None, task: str) -> Iterable[str]:

@@ -15,8 +15,9 @@ from seqwright.training.checkpoint import STEP_FOLDER, steps_on_disk
 MAY_CHANGE = {"description", "name", "training.steps", "training.epochs", "training.threads", "training.device"}
 MAY_CHANGE |= {"training.keep", "training.patience"}
 MAY_CHANGE |= {"data.train", "data.valid", "data.test"}  # where the data lies may; what it is may not, by its sha256
-OURS = {"recipe.toml", "resolved.toml", "input", "journal.jsonl", "pace.jsonl", "card.md", "best", "last"}
-OURS |= {"eval", "pictures", "alignments", "tensorboard"}
+PARTS = ("input", "output")  # the folders of what turns examples into tensors, and of what predictions are made with
+OURS = {"recipe.toml", "resolved.toml", *PARTS, "journal.jsonl", "pace.jsonl", "card.md", "best", "last"}
+OURS |= {"eval", "pictures", "tensorboard"}
 
 
 @contextmanager
@@ -55,11 +56,15 @@ def write_beginning(recipe: Recipe, folder: Path, text: str, inputs: Any, sha256
     """Write what using the run will need, and what resuming it will be held against: also the sums of the data."""
     resumed = bool(steps_on_disk(folder))
     if not resumed:
-        shutil.rmtree(folder / "input", ignore_errors=True)  # of a training that died before its first checkpoint
-        aside = folder / ".input.writing"
-        shutil.rmtree(aside, ignore_errors=True)
+        aside = folder / ".parts.writing"
+        for left in (aside, *(folder / part for part in PARTS)):  # by a training that died before its first checkpoint
+            shutil.rmtree(left, ignore_errors=True)
+        for part in PARTS:
+            (aside / part).mkdir(parents=True)
         inputs.save(aside)
-        aside.rename(folder / "input")
+        for part in PARTS:
+            (aside / part).rename(folder / part)
+        aside.rmdir()
     resolved = recipe.resolved()
     resolved["sha256"] = {**(resolved_of(folder).get("sha256", {}) if resumed else {}), **sha256}
     _replace(folder / "resolved.toml", written(resolved))
@@ -67,10 +72,17 @@ def write_beginning(recipe: Recipe, folder: Path, text: str, inputs: Any, sha256
         _replace(folder / "recipe.toml", text)
 
 
+def refuse_old_layout(folder: Path) -> None:
+    """A run folder in which all that was learnt from the data lies in one folder is of an older version."""
+    if not (folder / "output").is_dir():
+        raise RunError(f"{folder} was written by an older Seqwright, it has no folder output: train it again")
+
+
 def refuse_changes(recipe: Recipe, folder: Path) -> None:
     """A run that is resumed must be the run that was begun."""
     if not steps_on_disk(folder):
         return
+    refuse_old_layout(folder)
     changed = changed_settings(recipe, folder)
     if changed:
         raise RunError(

@@ -24,12 +24,21 @@ from seqwright.data.imported import ArpaFileSettings, CheckpointSettings
 from seqwright.devices import keep_freed_memory
 from seqwright.errors import RunError, SettingError, nearest
 from seqwright.inputs.text import reads_pairs
-from seqwright.inputs.tokenizers import tokenizer_of
+from seqwright.inputs.tokenizers import TokenizerSettings, tokenizer_of
 from seqwright.kinds import chosen, task_of
 from seqwright.lineage import model_row
 from seqwright.objectives.objective import Objective
 from seqwright.recipe import Recipe, recipe_from, validated
-from seqwright.run_folders import clear, locked, refuse_changes, refuse_other_data, resolved_of, write_beginning
+from seqwright.run_folders import (
+    PARTS,
+    clear,
+    locked,
+    refuse_changes,
+    refuse_old_layout,
+    refuse_other_data,
+    resolved_of,
+    write_beginning,
+)
 from seqwright.settings import ModelSettings
 from seqwright.tasks import Evaluation, Prepared
 from seqwright.tasks.distillation import Teacher, taught, unlabelled_sum
@@ -118,7 +127,8 @@ def init_layers_of(recipe: Recipe) -> Sequence[int] | None:
 
 def source_of(recipe: Recipe) -> Run | None:
     """The run that a recipe takes its weights or its tokenizer from."""
-    where = weights_of(recipe) or recipe.input.model_dump().get("like")
+    likes = (each.like for each in (recipe.input, recipe.output) if isinstance(each, TokenizerSettings))
+    where = weights_of(recipe) or next(likes, None)
     return None if where is None else open_run(Path(where).expanduser())
 
 
@@ -156,7 +166,8 @@ def fingerprint_of(run: Run) -> str:
     """A sha256 of everything that decides what a run says: its model's settings, its weights, its inputs."""
     step = step_folder(run.folder, run.step)
     weights = [path for name in ("averages", "model") if (path := step / f"{name}.safetensors").exists()][:1]
-    files = [*weights, *sorted(path for path in (run.folder / "input").rglob("*") if path.is_file())]
+    learnt = (path for part in PARTS for path in (run.folder / part).rglob("*") if path.suffix != ".txt")  # alignments
+    files = [*weights, *sorted(path for path in learnt if path.is_file())]
     said = json.dumps([run.recipe.model.model_dump(mode="json"), *map(content_hash, files)])
     return hashlib.sha256(said.encode()).hexdigest()
 
@@ -231,7 +242,7 @@ def _train(recipe: Recipe, folder: Path, text: str, reporter: Reporter, *, fresh
         refuse_other_data(folder, sha256)
         source = None if known else source_of(recipe)
         tokenizer = None if source is None else tokenizer_of(source.inputs)
-        inputs = task.loaded_inputs(folder / "input") if known else task.learnt_inputs(recipe, data, tokenizer)
+        inputs = task.loaded_inputs(folder) if known else task.learnt_inputs(recipe, data, tokenizer)
         prepared, sizes = taught(task.prepared(recipe, data, inputs), recipe, data, inputs, teachers)
         refuse_unknown_metric(recipe, prepared)
         for note in prepared.notes:
@@ -309,8 +320,9 @@ def open_run(folder: str | Path, *, which: str = "best", notice: Callable[[str],
         raise RunError(f"there is no checkpoint '{which}'; choose best or last")
     plain = resolved_of(folder)
     plain.pop("sha256", None)
+    refuse_old_layout(folder)
     recipe = recipe_from(plain, name=folder.name)
-    inputs = task_of(recipe.task).loaded_inputs(folder / "input")
+    inputs = task_of(recipe.task).loaded_inputs(folder)
     step, files = _weights(folder, which, _imported_again(recipe, folder, inputs), notice)
     model = model_of(recipe, inputs.sizes())
     load_tensors(model, files.get("averages") or files["model"])
@@ -322,8 +334,14 @@ def open_run(folder: str | Path, *, which: str = "best", notice: Callable[[str],
 
 
 def load(where: str | Path) -> Run:
-    """A run folder, opened for use: `load("runs/sst2")("A film to fall asleep in.").label`."""
-    return open_run(where)
+    """A run folder, opened for use: `load("runs/sst2")("A film to fall asleep in.").label`.
+
+    A folder that `transformers` wrote is converted once into the cache, by its content.
+    """
+    from seqwright.conversion import cached_run, is_hugging_face
+
+    folder = Path(where)
+    return open_run(cached_run(folder, warnings.warn) if is_hugging_face(folder) else folder)
 
 
 def _weights(

@@ -10,6 +10,8 @@ import random
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 
+from seqwright.kinds import TASKS
+
 WORDS = ["red", "blue", "green", "cat", "dog", "cow", "sun", "sea", "sky", "old", "new"]
 PARTS = {"train": 43, "valid": 11, "test": 7}
 TRAINING = """
@@ -144,15 +146,16 @@ def classifying(name: str, recipe: str, files: Mapping[str, str], **more: object
 
 def classifying_pairs(name: str, task: str, recipe: str, files: Mapping[str, str], **more: object) -> Tiny:
     """What all that read two texts have in common."""
+    verb = TASKS[task].verbs[0]
     return Tiny(
         name,
         task,
         files,
         recipe,
-        ("classify", "RUN", "red cat", "--second", "old sea"),
-        ("classify", "RUN", "", "--second", "old sea"),
-        ("classify", "RUN", LONG, "--second", "old sea"),
-        ("classify", "RUN", "red Ω", "--second", "old sea"),
+        (verb, "RUN", "red cat", "--text-pair", "old sea"),
+        (verb, "RUN", "", "--text-pair", "old sea"),
+        (verb, "RUN", LONG, "--text-pair", "old sea"),
+        (verb, "RUN", "red Ω", "--text-pair", "old sea"),
         "17",
         look=("look", "RUN", "red cat", "old sea"),
         **more,  # type: ignore[arg-type]
@@ -199,10 +202,10 @@ TINY = (
         f'[data]\nkind = "files"\n{FILES.format("tsv")}\n[input]\ntokenizer = "words"\nlongest = 11\n'
         '[model]\nkind = "gpt"\nwidth = 8\nheads = 2\nlayers = 1\ncontext = 29\ndropout = 0.1\n'
         '[objective]\nkind = "answer-only"',
-        ("generate", "RUN", "red cat"),
-        ("generate", "RUN", " "),
-        ("generate", "RUN", LONG),
-        ("generate", "RUN", "red Ω"),
+        ("reply", "RUN", "red cat"),
+        ("reply", "RUN", " "),
+        ("reply", "RUN", LONG),
+        ("reply", "RUN", "red Ω"),
         "11",
         look=("look", "RUN", "red cat"),
     ),
@@ -328,12 +331,12 @@ TINY = (
             + "".join(f"{len(words)}\t{number % 5 - 1.5}\t{words[0]}\n" for number, words in enumerate(phrases(part)))
             for part in PARTS
         },
-        f'[data]\nkind = "described"\n{FILES.format("tsv")}\ncolumns = ["size", "age"]\n[input]\nlongest = 17\n'
+        f'[data]\nkind = "described"\n{FILES.format("tsv")}\ncolumns = ["size", "age"]\n[output]\nlongest = 17\n'
         '[model]\nkind = "gru"\nwidth = 7\ndropout = 0.0',
-        ("generate", "RUN", "3,1.5"),
-        ("generate", "RUN", ""),
-        ("generate", "RUN", "3,1.5,7"),
-        ("generate", "RUN", "3,Ω"),
+        ("describe", "RUN", "3,1.5"),
+        ("describe", "RUN", ""),
+        ("describe", "RUN", "3,1.5,7"),
+        ("describe", "RUN", "3,Ω"),
         "2",
     ),
 )

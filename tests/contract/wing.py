@@ -27,7 +27,6 @@ from seqwright.kinds import task_of
 from seqwright.outputs.text import WrittenText
 from seqwright.recipe import read_recipe, recipe_from
 from seqwright.runs import Run, data_of, model_of, open_run, train, write_run
-from seqwright.tasks.describer import Describer
 from tests.wires import masked_wires
 
 Row = tuple[Any, ...]
@@ -284,11 +283,6 @@ def _forecast(run: Run, examples: list[Any]) -> Iterator[Prediction]:
         yield tuple(values_NC.flatten().tolist())
 
 
-def _described(run: Run, examples: list[Any]) -> Iterator[Prediction]:
-    for text in Describer(run.model, run.inputs, run.recipe.decoding).best(examples):
-        yield (text,)
-
-
 WINGS = {
     "translation": Wing(lambda a: a["source"], lambda a: (a["hypothesis"], a["score"]), _translated),
     "instruction": Wing(lambda a: a["source"], lambda a: (a["hypothesis"], a["score"]), _translated),
@@ -316,5 +310,5 @@ WINGS = {
     "forecasting": Wing(
         lambda a: np.array(a["series"]), lambda a: tuple(np.array(a["forecast"]).flatten().tolist()), _forecast
     ),
-    "vector-to-text": Wing(lambda a: a["given"], lambda a: (a["hypothesis"],), _described),
+    "vector-to-text": Wing(lambda a: a["input"], lambda a: (a["hypothesis"], a["score"]), _translated),
 }

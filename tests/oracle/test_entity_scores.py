@@ -60,7 +60,7 @@ def test_conlleval_counts_the_same(marks: str, seed: int) -> None:
     counts, found = conlleval(said, true), entity_counts(said, true)
     for kind, each in found.items():
         wanted = (counts["correct"][kind], counts["found_guessed"][kind], counts["found_correct"][kind])
-        assert (each.right, each.said, each.true) == wanted
+        assert (each.right, each.predicted, each.true) == wanted
     overall = together(found.values())
-    assert (overall.right, overall.said, overall.true) == tuple(sum(each.values()) for each in counts.values())
+    assert (overall.right, overall.predicted, overall.true) == tuple(sum(each.values()) for each in counts.values())
     assert overall.right > 50

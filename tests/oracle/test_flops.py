@@ -11,7 +11,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from seqwright.comparison.flops import counted
+from seqwright.comparison.flops import flops_of
 from seqwright.layers.attention import Attention
 from seqwright.layers.recurrence import GRUCell, LSTMCell, RNNCell
 from seqwright.layers.scanning import Recurrent
@@ -21,8 +21,8 @@ B, T, S, E, D, H, K = 3, 7, 5, 13, 11, 2, 17
 
 def both_ways(compute: Callable[[Tensor], Tensor], x: Tensor) -> tuple[int, int]:
     """The operations forwards, and of the way back alone."""
-    forwards = counted(lambda: compute(x))
-    return forwards, counted(lambda: compute(x).sum().backward()) - forwards
+    forwards = flops_of(lambda: compute(x))
+    return forwards, flops_of(lambda: compute(x).sum().backward()) - forwards
 
 
 def leaf(*shape: int) -> Tensor:
@@ -99,13 +99,13 @@ def test_a_convolution(groups: int, dilation: int) -> None:
 
 def test_products_with_vectors_and_those_einsum_makes() -> None:
     v = leaf(K)
-    assert counted(lambda: leaf(T, K) @ v) == 2 * T * K
-    assert counted(lambda: v @ v) == 2 * K
-    assert counted(lambda: torch.addmv(torch.zeros(T), leaf(T, K), v)) == 2 * T * K
-    assert counted(lambda: torch.addbmm(torch.zeros(T, S), leaf(B, T, K), leaf(B, K, S))) == 2 * B * T * K * S
+    assert flops_of(lambda: leaf(T, K) @ v) == 2 * T * K
+    assert flops_of(lambda: v @ v) == 2 * K
+    assert flops_of(lambda: torch.addmv(torch.zeros(T), leaf(T, K), v)) == 2 * T * K
+    assert flops_of(lambda: torch.addbmm(torch.zeros(T, S), leaf(B, T, K), leaf(B, K, S))) == 2 * B * T * K * S
     scores = partial(torch.einsum, "bthk,bshk->bhts", leaf(B, T, H, K))
     assert both_ways(scores, leaf(B, S, H, K)) == (2 * B * H * T * S * K, 2 * 2 * B * H * T * S * K)
 
 
 def test_what_is_done_value_by_value_is_not_counted() -> None:
-    assert counted(lambda: nn.LayerNorm(E)(leaf(B, E)).tanh().sum().backward()) == 0
+    assert flops_of(lambda: nn.LayerNorm(E)(leaf(B, E)).tanh().sum().backward()) == 0

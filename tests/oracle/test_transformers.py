@@ -10,6 +10,7 @@ import torch
 from tokenizers import models, pre_tokenizers, processors, trainers
 from torch import Tensor
 
+import seqwright as sw
 from seqwright.batches.labelled import Labelled
 from seqwright.batches.text import Text
 from seqwright.cli.exporting import export_run
@@ -32,7 +33,10 @@ WORDS = ["the quick brown fox", "jumps over the lazy dog", "naïve café"] * 5
 TOKENS = torch.tensor([[2, 7, 1, 5, 31, 3], [2, 41, 3, 0, 0, 0], [2, 13, 3, 23, 3, 0]])
 REAL = torch.tensor([[1, 1, 1, 1, 1, 1], [1, 1, 1, 0, 0, 0], [1, 1, 1, 1, 1, 0]], dtype=torch.bool)
 SEGMENT = torch.tensor([[0, 0, 0, 0, 0, 0], [0, 0, 0, 0, 0, 0], [0, 0, 0, 1, 1, 0]])
-LABELS = {"id2label": {0: "bad", 1: "so so", 2: "good"}, "label2id": {"bad": 0, "so so": 1, "good": 2}}
+LABELS: dict[str, dict[Any, Any]] = {
+    "id2label": {0: "bad", 1: "so so", 2: "good"},
+    "label2id": {"bad": 0, "so so": 1, "good": 2},
+}
 ENCODER = {"hidden_size": 12, "num_attention_heads": 3, "num_hidden_layers": 2, "intermediate_size": 19}
 CONFIGS: dict[str, dict[str, Any]] = {
     "gpt2": {"n_embd": 12, "n_head": 3, "n_layer": 2, "n_positions": CONTEXT, "bos_token_id": 2, "eos_token_id": 3},
@@ -174,6 +178,19 @@ def test_an_imported_model_computes_the_same(family: str, architecture: str, tas
     same_outputs(run, model)
     if labels:
         assert list(run.inputs.output.counts) == ["bad", "so so", "good"]
+
+
+def test_a_folder_of_theirs_is_loaded_as_it_is(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SEQWRIGHT_CACHE", str(tmp_path / "cache"))
+    model = theirs("roberta", "RobertaForSequenceClassification", tmp_path / "theirs", **LABELS)
+    with pytest.warns(UserWarning, match="vectors that belong to no token"):
+        run = sw.load(tmp_path / "theirs")
+    found = run("the lazy dog")
+    tokens = [2, *run.inputs.tokenizer.encode(["the lazy dog"])[0].tolist(), 3]
+    with torch.no_grad():
+        expected_C = model(torch.tensor([tokens])).logits[0].softmax(-1)
+    assert found.label == LABELS["id2label"][int(expected_C.argmax())]
+    assert found.probability == pytest.approx(float(expected_C.max()), abs=1e-4)
 
 
 @pytest.mark.parametrize(("family", "architecture", "task"), ARCHITECTURES)
@@ -327,8 +344,8 @@ def test_a_rating_is_told_on_the_scale_it_was_learnt_on(tmp_path: Path) -> None:
 
 def test_every_tensor_of_every_table_has_one_name_on_each_side() -> None:
     for family in FAMILIES.values():
-        for task, head in family.heads.items():
-            names = family.names(task)
+        for head in family.heads:
+            names = family.names(head)
             for side in ("ours", "theirs"):
                 found = [name for row in names.rows for name in getattr(row, side)]
                 repeated = {name for name in found if found.count(name) > 1}

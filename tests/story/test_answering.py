@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from seqwright.cli.asking import ask_run, context_given
+from seqwright.cli.options import Answers, Things
 from seqwright.errors import DataError, RunError, SettingError
 from seqwright.recipe import recipe_from
 from seqwright.runs import train
@@ -43,10 +44,11 @@ def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def answer(folder: Path, *questions: str, **options: Any) -> None:
     given: dict[str, Any] = {"context": None, "context_file": None, "file": None, "top": 1, "threshold": None}
-    given |= {"as_json": False, "which": "last", **options}
+    given |= {"as_json": False, **options}
     reading = {"context": context_given(given.pop("context"), given.pop("context_file"))}
     saying = {"most": given["top"], "threshold": given.pop("threshold")}
-    ask_run("answer", folder, list(questions), [], given.pop("file"), reading=reading, saying=saying, **given)
+    things, printed = Things(folder, list(questions), given.pop("file")), Answers(given.pop("as_json"), "last")
+    ask_run("answer", things, printed, reading=reading, saying=saying, **given)
 
 
 def answers(capsys: pytest.CaptureFixture[str]) -> list[str]:

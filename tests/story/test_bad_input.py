@@ -175,8 +175,8 @@ def test_a_run_without_a_whole_checkpoint(say):
     assert say(*train_on("a.tsv"))[0] == 0
     Path("runs/r/step-000005/model.safetensors").unlink()
     refused(say("translate", "runs/r", "1 2"), "runs/r")
-    Path("runs/r/input/source.json").write_text("{}")
-    refused(say("translate", "runs/r", "1 2"), "source.json")
+    Path("runs/r/input/tokenizer.json").write_text("{}")
+    refused(say("translate", "runs/r", "1 2"), "tokenizer.json")
 
 
 def test_missing_runs_and_data(say):

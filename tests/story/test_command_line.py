@@ -185,7 +185,8 @@ def test_translate_says_what_was_probably_meant_and_what_it_cannot_read(say, tra
     ("options", "found"),
     [
         (["--beam", "2", "--n-best", "5"], ["--beam", "--n-best"]),
-        (["--sample", "--temperature", "0"], ["--temperature", "--sample"]),
+        (["--sample", "--temperature", "0"], ["--temperature is 0", "--beam 1"]),
+        (["--sample", "--beam", "5"], ["--sample is for sampling", "--beam searches"]),
         (["--sample", "--top-p", "2"], ["translate: --top-p: "]),
         (["--beam", "0"], ["translate: --beam: "]),
     ],

@@ -1,4 +1,4 @@
-"""A comparison that is interrupted goes on, unattended, and finds what it would have found."""
+"""A comparison that is interrupted resumes, unattended, and finds what it would have found."""
 
 import json
 import os
@@ -53,7 +53,7 @@ def found_here(path: Path, runs: Path, monkeypatch: pytest.MonkeyPatch) -> dict[
 
 
 @pytest.mark.long
-def test_an_interrupted_comparison_goes_on_and_finds_the_same(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_interrupted_comparison_resumes_and_finds_the_same(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "stopped.toml").write_text(COMPARISON, encoding="utf-8")
     whole = found_here(tmp_path / "stopped.toml", tmp_path / "others", monkeypatch)
 
@@ -65,7 +65,7 @@ def test_an_interrupted_comparison_goes_on_and_finds_the_same(tmp_path: Path, mo
     os.kill(process.pid, signal.SIGINT)
     code, said, told = ended(process)
     assert (code, said) == (130, "")
-    assert "seqwright compare stopped.toml goes on from there" in told
+    assert "seqwright compare stopped.toml resumes from there" in told
     assert not any(run.glob("step-000120"))
     assert not (run.parent / "table.json").exists()
 

@@ -59,12 +59,12 @@ def say(home: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixtu
 
 
 def test_a_text_is_written_for_each_label_in_its_place(say) -> None:
-    found = say("generate", "runs/mine", "German", "French").splitlines()
+    found = say("describe", "runs/mine", "German", "French").splitlines()
     assert found == [TEXTS["German"], TEXTS["French"]]
 
 
 def test_several_with_scores_are_the_best_of_a_beam(say) -> None:
-    lines = say("generate", "runs/mine", "Czech", "--beam", "4", "--n-best", "3", "--scores").splitlines()
+    lines = say("describe", "runs/mine", "Czech", "--beam", "4", "--n-best", "3", "--scores").splitlines()
     scores, texts = zip(*(line.split("\t") for line in lines), strict=True)
     assert texts[0] == TEXTS["Czech"]
     assert len(set(texts)) == 3
@@ -72,28 +72,28 @@ def test_several_with_scores_are_the_best_of_a_beam(say) -> None:
 
 
 def test_json_says_what_was_given(say) -> None:
-    (found,) = map(json.loads, say("generate", "runs/mine", "French", "--json").splitlines())
-    assert (found["prompt"], found["text"], found["rank"], found["finished"]) == ("French", "bonjour", 1, True)
+    (found,) = map(json.loads, say("describe", "runs/mine", "French", "--json").splitlines())
+    assert (found["input"], found["text"], found["rank"], found["finished"]) == ("French", "bonjour", 1, True)
 
 
 def test_drawing_must_be_asked_for(say) -> None:
-    chosen = {say("generate", "runs/mine", "French") for _ in range(3)}
-    drawn = say("generate", "runs/mine", *["French"] * 20, "--temperature", "3", "--seed", "1").splitlines()
+    chosen = {say("describe", "runs/mine", "French") for _ in range(3)}
+    drawn = say("describe", "runs/mine", *["French"] * 20, "--temperature", "3", "--seed", "1").splitlines()
     assert chosen == {"bonjour\n"}
     assert len(set(drawn)) > 10
 
 
 def test_an_option_for_drawing_leaves_the_temperature_of_the_recipe(say) -> None:
     words = ["French"] * 20
-    drawn = {say("generate", "runs/mine", *words, "--seed", "1", "--temperature", text) for text in ("1", "3")}
+    drawn = {say("describe", "runs/mine", *words, "--seed", "1", "--temperature", text) for text in ("1", "3")}
     assert len(drawn) == 2
-    assert say("generate", "runs/mine", *words, "--seed", "1") in drawn  # the recipe has none: 1, the model's own
+    assert say("describe", "runs/mine", *words, "--seed", "1") in drawn  # the recipe has none: 1, the model's own
     resolved = Path("runs/mine/resolved.toml")
     before = resolved.read_text()
     resolved.write_text(before.replace("temperature = 0.0", "temperature = 3.0"))
-    found = say("generate", "runs/mine", *words, "--seed", "1")
+    found = say("describe", "runs/mine", *words, "--seed", "1")
     resolved.write_text(before)
-    assert found == say("generate", "runs/mine", *words, "--seed", "1", "--temperature", "3")
+    assert found == say("describe", "runs/mine", *words, "--seed", "1", "--temperature", "3")
 
 
 def test_evaluation_takes_the_runs_own_data_and_other_files(say) -> None:
@@ -111,9 +111,8 @@ def test_a_look_before_training_finds_the_labels(say) -> None:
 
 
 def test_what_cannot_be_written_from_is_refused(say) -> None:
-    meant = say("generate", "runs/mine", "Fench")
+    meant = say("describe", "runs/mine", "Fench")
     assert "there is no label 'Fench', expected one of Czech, French, German. Did you mean 'French'?" in meant
-    assert "nothing was given to write from; this run wants one of Czech" in say("generate", "runs/mine")
     assert "learnt vector-to-text; score is for a language model" in say("score", "runs/mine", "bonjour")
     Path("other.tsv").write_text("language\tgreeting\nDutch\thallo\n")
     assert "there is no label 'Dutch'" in say("eval", "runs/mine", "--data", "other.tsv")
@@ -127,6 +126,6 @@ def test_numbers_are_asked_for_where_numbers_were_learnt(say) -> None:
     }
     train(recipe_from(plain), Path("runs/numbers"))
     assert "'12a' was given, expected a whole number from 0 to 99, in digits alone" in say(
-        "generate", "runs/numbers", "7", "12a"
+        "describe", "runs/numbers", "7", "12a"
     )
-    assert len(say("generate", "runs/numbers", "7", "12", "--longest", "5").splitlines()) == 2
+    assert len(say("describe", "runs/numbers", "7", "12", "--longest", "5").splitlines()) == 2

@@ -13,7 +13,7 @@ from torch import Tensor
 
 from seqwright.batches import Fixed, Place
 from seqwright.batches.bucketed import Bucketed
-from seqwright.comparison.measuring import measured
+from seqwright.comparison.measuring import measured_recipe
 from seqwright.errors import DataError, RunError, SettingError
 from seqwright.inputs import Given
 from seqwright.kinds import task_of
@@ -107,7 +107,7 @@ def test_a_student_learns_from_texts_alone(home: Path, tmp_path: Path) -> None:
 
 
 def test_a_comparison_knows_the_size_of_a_student_without_asking_its_teacher(home: Path) -> None:
-    found = measured(student(home).resolved(), timed=False)
+    found = measured_recipe(student(home).resolved(), timed=False)
     assert (found["descends"], found["parameters"] > 0) == (False, True)
 
 

@@ -99,7 +99,7 @@ def test_a_fine_tuned_run_has_the_sizes_and_the_tokenizer_of_the_one_it_began_fr
 
 
 def test_pairs_are_classified_from_the_command_line_and_from_a_file(say: Say) -> None:
-    code, out, err = say("classify", "runs/labels", "the cat sat", "--second", "the dog sat", "--top", "2")
+    code, out, err = say("classify", "runs/labels", "the cat sat", "--text-pair", "the dog sat", "--top", "2")
     assert code == 0, err
     assert {out.split("\t")[0], out.split("\t")[2]} == {"yes", "no"}
     Path("asked.tsv").write_text("the cat sat\tthe dog sat\n\nthe cat\tthe cat\n")
@@ -113,10 +113,10 @@ def test_pairs_are_classified_from_the_command_line_and_from_a_file(say: Say) ->
 
 
 def test_ratings_are_numbers(say: Say) -> None:
-    code, out, err = say("classify", "runs/rating", "the cat sat", "--second", "the dog sat")
+    code, out, err = say("predict", "runs/rating", "the cat sat", "--text-pair", "the dog sat")
     assert code == 0, err
     assert -10 < float(out) < 10
-    code, out, err = say("classify", "runs/rating", "the cat sat\tthe dog sat", "--json")
+    code, out, err = say("predict", "runs/rating", "the cat sat\tthe dog sat", "--json")
     assert json.loads(out).keys() == {"text", "second", "value"}
     code, out, err = say("eval", "runs/rating", "--json")
     assert code == 0, err
@@ -157,9 +157,9 @@ def test_layer_wise_rates_and_frozen_bodies_are_settings(say: Say) -> None:
 @pytest.mark.parametrize(
     ("words", "found"),
     [
-        (["classify", "runs/labels", "lonely"], ["text 1: 'lonely' is a single text", "--second"]),
-        (["classify", "runs/labels", "a", "--second", "b", "--second", "c"], ["1 texts and 2 times --second"]),
-        (["classify", "runs/rating", "a\tb", "--top", "2"], ["--top is 2", "one number"]),
+        (["classify", "runs/labels", "lonely"], ["text 1: 'lonely' is a single text", "--text-pair"]),
+        (["classify", "runs/labels", "a", "--text-pair", "b", "--text-pair", "c"], ["1 texts and 2 times --text-pair"]),
+        (["predict", "runs/rating", "a\tb", "--top", "2"], ["no such option: --top"]),
         (["classify", "runs/language", "a"], ["learnt language-modeling", "use generate"]),
         (["train", "rating.toml", "--run", "runs/x", "data.train=pairs.tsv"], ["the label 'no'", "must be a number"]),
         (

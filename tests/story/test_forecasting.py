@@ -12,6 +12,7 @@ import pytest
 
 from seqwright.cli.evaluating import evaluate_run
 from seqwright.cli.forecasting import forecast_series
+from seqwright.cli.options import Answers, EnsembleOptions, ScoringOptions
 from seqwright.errors import DataError, RunError, SettingError
 from seqwright.recipe import recipe_from
 from seqwright.runs import train
@@ -43,7 +44,7 @@ def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def forecast(folder: Path, **options: Any) -> None:
     given: dict[str, Any] = {"file": None, "steps": None, "as_json": False, "picture": None, "which": "best"}
     given |= options
-    forecast_series(folder, given.pop("file"), given.pop("steps"), **given)
+    forecast_series(folder, given["file"], given["steps"], given["picture"], Answers(given["as_json"], given["which"]))
 
 
 def test_the_table_goes_on_in_its_own_form(home: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -126,7 +127,7 @@ def test_only_forecasters_forecast(tmp_path: Path) -> None:
 
 
 def test_the_judgement_stands_beside_that_of_simple_forecasts(home: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    evaluate_run(home / "run", "test", [], {}, "best", as_json=False)
+    evaluate_run(home / "run", "test", [], ScoringOptions(), EnsembleOptions(), "best", as_json=False)
     said = capsys.readouterr().out
     for words in ("this run", "least squares", "seasonal naive (period 7)", "naive", "MASE", "step ahead"):
         assert words in said

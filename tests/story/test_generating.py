@@ -108,7 +108,7 @@ def test_where_the_context_ends_so_does_the_text_and_it_is_told(say: Say) -> Non
 def test_options_only_drawing_knows_are_refused_without_it(say: Say) -> None:
     code, _, err = say("generate", "runs/joined", "the", "--greedy", "--min-p", "0.1")
     assert code == 2
-    assert "--min-p is for drawing" in err
+    assert "--min-p is for sampling" in err
     code, _, err = say("generate", "runs/joined", "the", "--min-p", "1.5")
     assert code == 2
     assert "--min-p" in err

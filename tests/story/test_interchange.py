@@ -1,6 +1,7 @@
 """Checkpoints of Hugging Face on their way in and out: what is refused, and in which words."""
 
 import json
+import os
 import pickle
 import re
 import shlex
@@ -17,10 +18,13 @@ import torch
 from safetensors.torch import load_file, save_file
 from tokenizers import models, pre_tokenizers, processors
 
+import seqwright as sw
+from seqwright import conversion
 from seqwright.__main__ import main as typed
+from seqwright.data.cards import cache_folder
 from seqwright.errors import DataError
 from seqwright.inputs.tokenizers import Tokenizer, TokenizerSettings
-from seqwright.interchange.checkpoints import is_rounded_up, refuse_other_vocabulary
+from seqwright.interchange.pretrained import is_rounded_up, refuse_tokenizer_of_another
 from seqwright.interchange.tokenizer_files import read_tokenizer, write_tokenizer
 from seqwright.recipe import recipe_from
 from seqwright.runs import model_of, open_run, write_run
@@ -105,6 +109,79 @@ def test_there_and_back_gives_the_same_numbers(kind: str, home: Path, here: Path
         assert torch.equal(tensor, theirs[name]), name
     assert before.inputs.tokenizer.encode(TEXTS)[0].tolist() == after.inputs.tokenizer.encode(TEXTS)[0].tolist()
     assert "imported" in (here / "runs" / kind / "card.md").read_text()
+
+
+def cached() -> list[Path]:
+    return sorted((cache_folder() / "imported").glob("*"))
+
+
+def test_a_folder_of_transformers_is_loaded_from_the_cache_and_converted_once(
+    home: Path, here: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("SEQWRIGHT_CACHE", str(here / "cache"))
+    run, own = sw.load("bert"), open_run(home / "runs" / "bert")
+    assert (run.recipe.name, run.recipe.task) == ("bert", "masked-language-modeling")
+    theirs = unique_tensors(run.model)
+    assert all(torch.equal(tensor, theirs[name]) for name, tensor in unique_tensors(own.model).items())
+    (kept,) = cached()
+    assert run.folder == kept / "bert"
+    shutil.copytree("bert", "elsewhere")  # the same content
+    with monkeypatch.context() as patch:
+        patch.delattr(conversion, "converted")  # nothing is converted again
+        assert sw.load(here / "bert").folder == sw.load("elsewhere").folder == run.folder
+    other = tensors_changed(lambda tensors: tensors["cls.predictions.bias"].add_(1))
+    other(here / "elsewhere")
+    assert sw.load("elsewhere").folder.name == "elsewhere"
+    assert len(cached()) == 2
+
+
+def test_what_is_remarkable_of_a_loaded_folder_is_warned_of_once(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SEQWRIGHT_CACHE", str(here / "cache"))
+    tensors_changed(lambda tensors: tensors.update({"transformer.h.0.attn.bias": torch.ones(1)}))(here / "gpt")
+    with pytest.warns(UserWarning, match="gpt: left out, since every model computes them itself: transformer.h.0"):
+        sw.load("gpt")
+    assert sw.load("gpt").recipe.task == "language-modeling"  # warnings are errors
+
+
+def test_a_conversion_that_fails_leaves_nothing_and_two_at_once_give_one_run(
+    here: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("SEQWRIGHT_CACHE", str(here / "cache"))
+    real = write_run
+
+    def dying(*given: Any) -> Any:
+        real(*given)
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr(conversion, "write_run", dying)
+        with pytest.raises(KeyboardInterrupt):
+            sw.load("bert")
+    assert cached() == []
+
+    def overtaken(*given: Any) -> Any:  # another process converts the same in the meantime
+        with monkeypatch.context() as patch:
+            patch.setattr(conversion, "write_run", real)
+            patch.setattr(os, "getpid", lambda: 7)
+            sw.load("bert")
+        return real(*given)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(conversion, "write_run", overtaken)
+        run = sw.load("bert")
+    assert [run.folder.parent] == cached()
+    assert sw.load("bert").folder == run.folder
+
+
+def test_a_folder_that_cannot_be_imported_cannot_be_loaded_either(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SEQWRIGHT_CACHE", str(here / "cache"))
+    (here / "bert" / "config.json").write_text('{"model_type": "t5"}', encoding="utf-8")
+    with pytest.raises(DataError, match="is of model_type 't5'; those that can be imported are gpt2, bert"):
+        sw.load("bert")
+    assert cached() == []
+    (here / "bert" / "model.safetensors").unlink()
+    with pytest.raises(DataError, match=r"bert has no model\.safetensors"):
+        sw.load("bert")
 
 
 def test_vectors_alone_need_no_token_for_a_mask(here: Path) -> None:
@@ -252,7 +329,7 @@ def test_pairs_come_back_as_pairs_and_others_can_be_called_so(
     inputs = open_run(Path("runs/theirs")).inputs
     assert (inputs.input.pairs, inputs.input.longest) == (True, 17 - 3)
     capsys.readouterr()
-    assert main(["classify", "runs/theirs", "the fox", "--second", "the dog"]) == 0
+    assert main(["classify", "runs/theirs", "the fox", "--text-pair", "the dog"]) == 0
     assert capsys.readouterr().out.split()[0] in {"no", "yes"}
     made_classifier(Path("single"), pairs=False)
     assert main(["export", "single", "theirs", "--to", "hf", "--yes"]) == 0
@@ -262,7 +339,9 @@ def test_pairs_come_back_as_pairs_and_others_can_be_called_so(
     made("gpt", Path("gpt"), **SIZES)
     assert main(["export", "gpt", "gpt-hf", "--to", "hf"]) == 0
     said = refused(capsys, "import", "gpt-hf", "--pairs")
-    assert said.endswith("--pairs is for classifiers and raters, and this is a gpt for language-modeling; leave it out")
+    assert said.endswith(
+        "--pairs is for text classification and regression, and this is a gpt for language-modeling; leave it out"
+    )
 
 
 def headed(task: str, here: Path) -> None:
@@ -575,7 +654,7 @@ def test_a_safetensors_file_that_begins_like_a_pickle_is_only_cut_off(
     assert "model.safetensors is damaged or cut off" in refused(capsys, "import", "gpt")
 
 
-def test_tensors_that_every_model_computes_anew_are_left_out_and_that_is_said(
+def test_tensors_that_every_model_computes_itself_are_left_out_and_that_is_said(
     here: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     def old(tensors: dict[str, torch.Tensor]) -> None:
@@ -586,7 +665,7 @@ def test_tensors_that_every_model_computes_anew_are_left_out_and_that_is_said(
     tensors_changed(old)(here / "gpt")
     assert main(["import", "gpt"]) == 0
     said = "transformer.h.{n}.attn.bias (2 times), transformer.h.0.attn.masked_bias\n"
-    assert f"left out, since every model computes them anew: {said}" in capsys.readouterr().err
+    assert f"left out, since every model computes them itself: {said}" in capsys.readouterr().err
 
 
 VOCABULARIES = [
@@ -607,14 +686,14 @@ VOCABULARIES = [
 def test_a_vocabulary_may_be_rounded_up_or_be_published_with_more_vectors(
     tokens: int, vectors: int, rounded: bool
 ) -> None:
-    refuse_other_vocabulary(tokens, vectors, Path("folder"))
+    refuse_tokenizer_of_another(tokens, vectors, Path("folder"))
     assert is_rounded_up(tokens, vectors) is rounded
 
 
 @pytest.mark.parametrize(("tokens", "vectors"), [(30_522, 28_996), (31, 1024), (61, 123)])
 def test_no_model_has_fewer_vectors_than_tokens_or_over_half_of_them_unused(tokens: int, vectors: int) -> None:
     with pytest.raises(DataError, match="do not belong together"):
-        refuse_other_vocabulary(tokens, vectors, Path("folder"))
+        refuse_tokenizer_of_another(tokens, vectors, Path("folder"))
 
 
 def test_vectors_that_no_token_has_get_names_that_no_text_has(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -656,8 +735,8 @@ def test_options_that_mean_nothing_are_refused(here: Path, capsys: pytest.Captur
     made("lstm", here / "runs" / "lstm", width=8)
     said = refused(capsys, "export", "runs/lstm", "lstm", "--to", "hf")
     assert (
-        "a lstm for language-modeling has no equal in transformers; those that have are gpt for "
-        "language-modeling, bert for masked-language-modeling, " in said
+        "a lstm for language-modeling has no equal in transformers; those that have are gpt for language-modeling and "
+        "instruction, bert for masked-language-modeling, " in said
     )
 
 

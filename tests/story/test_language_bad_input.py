@@ -182,7 +182,7 @@ def _untouched(trained: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]
         ("forecast runs/characters", ["learnt language-modeling", "use generate, score or prompt"]),
         ("generate runs/character the", ["Did you mean 'runs/characters'?"]),
         ("generate runs/characters Ω☃", ["'Ω' '☃'", "vocabulary", "leave them out"]),
-        ("generate runs/characters a --beam 3 --temperature 0.8", ["--temperature", "--beam does not draw"]),
+        ("generate runs/characters a --beam 3 --temperature 0.8", ["--temperature is for sampling", "--beam searches"]),
         ("generate runs/characters a --greedy --beam 3", ["--greedy", "--beam 3", "give one"]),
         ("generate runs/characters a --beam 0", ["--beam", "1", "not 0"]),
         ("generate runs/characters a --temperature -1", ["--temperature", "not -1"]),

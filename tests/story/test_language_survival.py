@@ -110,7 +110,7 @@ def state(run: Path) -> dict[str, Any]:
 def assert_the_same(run: Path, undisturbed: Path) -> None:
     assert differences(undisturbed, run) == []
     assert state(run) == state(undisturbed)
-    for name in ("resolved.toml", "input/text.json", "input/reading.json"):
+    for name in ("resolved.toml", "input/tokenizer.json", "input/reading.json"):
         assert (run / name).read_bytes() == (undisturbed / name).read_bytes()
 
 

@@ -166,7 +166,7 @@ def test_a_language_model_embeds_texts_as_well(home: Path, capsys: pytest.Captur
     [
         (
             ["fill", "lstm", "The <mask>."],
-            "lstm learnt language-modeling; fill is for a BERT, trained to find hidden words: use",
+            "lstm learnt language-modeling; fill is for a BERT, trained to find masked words: use",
         ),
         (["fill", "bert", "The dog."], "'The dog.' hides no word: write <mask>, [MASK] or ___ in its place"),
         (["fill", "bert", "The dog " * 20 + "___"], "the model reads 32 at once: shorten it"),

@@ -47,27 +47,23 @@ def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def test_the_answer_alone_is_written(say: Say) -> None:
-    assert say("generate", "gpt", "two three")[:2] == (0, "deux trois\n")
-    assert say("translate", "gpt", "two three", "one four")[:2] == (0, "deux trois\nun quatre\n")
-    code, out, _ = say("generate", "gpt", "four one", "--json", "--beam", "3")
+    assert say("reply", "gpt", "two three")[:2] == (0, "deux trois\n")
+    assert say("reply", "gpt", "two three", "one four")[:2] == (0, "deux trois\nun quatre\n")
+    code, out, _ = say("reply", "gpt", "four one", "--json", "--beam", "3")
     found = json.loads(out)
-    assert (code, found["prompt"], found["text"], found["finished"]) == (0, "four one", "quatre un", True)
-    assert say("translate", "gpt", "two three", "--prefix", "un")[1].startswith("un ")
+    assert (code, found["source"], found["text"], found["finished"]) == (0, "four one", "quatre un", True)
 
 
 def test_a_text_is_read_as_far_as_in_training_and_that_is_said(say: Say) -> None:
-    code, _, err = say("generate", "gpt", " ".join(["two"] * 30))
+    code, _, err = say("reply", "gpt", " ".join(["two"] * 30))
     assert code == 0
     assert "texts read only up to 8 tokens: 1" in err
 
 
-def test_blank_lines_stay_blank_and_nothing_at_all_is_refused(home: Path, say: Say) -> None:
+def test_blank_lines_stay_blank_and_are_told(home: Path, say: Say) -> None:
     (home / "blank.txt").write_text("\n\ntwo three\n\n")
-    assert say("generate", "gpt", "--file", "blank.txt")[:2] == (0, "\n\ndeux trois\n\n")
-    (home / "nothing.txt").write_text("\n\n")
-    code, out, err = say("generate", "gpt", "--file", "nothing.txt")
-    assert (code, out) == (2, "")
-    assert err.endswith("seqwright generate: nothing was given to answer; give a text\n")
+    assert say("reply", "gpt", "--file", "blank.txt")[:2] == (0, "\n\ndeux trois\n\n")
+    assert "texts 1, 2, 4 are blank: there is nothing to read" in say("reply", "gpt", "--file", "blank.txt")[2]
 
 
 def test_other_programs_read_it_as_a_language_model(home: Path, say: Say) -> None:
@@ -78,7 +74,7 @@ def test_other_programs_read_it_as_a_language_model(home: Path, say: Say) -> Non
 
 
 def test_an_encoder_and_a_decoder_answer_whole_texts_too(say: Say) -> None:
-    code, out, _ = say("generate", "transformer", "two\nthree", "--longest", "5")
+    code, out, _ = say("summarize", "transformer", "two\nthree", "--longest", "5")
     assert (code, out.count("\n")) == (0, 1)
 
 
@@ -150,8 +146,11 @@ def test_accuracy_over_the_number_of_examples(home: Path, say: Say) -> None:
         ("prompt lm two --examples mine.tsv --shots 1 --between Ω", ["the prompt has 'Ω'", "--between"]),
         ("prompt gpt two --examples mine.tsv --between ;", ["<to-fr>", "leave out --template and --between"]),
         ("prompt gpt two --examples mine.tsv --picture x.png", ["--picture", "--answers"]),
-        ("prompt transformer two --examples mine.tsv", ["learnt translation", "use translate, align or generate"]),
-        ("score gpt two", ["learnt instruction", "use translate, generate or prompt"]),
+        (
+            "prompt transformer two --examples mine.tsv",
+            ["learnt translation", "use translate, align, summarize or pronounce"],
+        ),
+        ("score gpt two", ["learnt instruction", "use reply or prompt"]),
         ("train mine.toml input.task_token=to-fr", ["input.task_token", "to-fr"]),
         ("train mine.toml data.target=summary", ["has no column 'summary' but 'talk', 'gist'"]),
         ("train mine.toml model.context=5", ["more than model.context = 5", "lower input.longest"]),

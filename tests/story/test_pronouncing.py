@@ -10,7 +10,8 @@ from tests.story.command import typed
 
 SOUNDS = {"a": "AH", "b": "B", "k": "K", "o": "OW", "t": "T"}
 RECIPE = """\
-input = { tokenizer = "whitespace", source_kind = "characters", shared = false, lowercase = true }
+input = { tokenizer = "characters", shared = false, lowercase = true }
+output = { tokenizer = "whitespace" }
 data = { kind = "pronunciations", train = "mine.dict", valid = "10%" }
 model = { kind = "seq2seq", cell = "gru", width = 32, dropout = 0.0 }
 training = { steps = 150, tokens = 512, schedule = "constant", rate = 0.01, warmup = 5, metric = "word_error_rate", \
@@ -42,7 +43,7 @@ def _there(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_words_are_pronounced_as_they_are_typed(capsys: pytest.CaptureFixture[str]) -> None:
-    assert typed("translate", "runs/mine", "KAT", "bot") == 0
+    assert typed("pronounce", "runs/mine", "KAT", "bot") == 0
     assert capsys.readouterr().out.splitlines() == ["k ah t", "b ow t"]
 
 

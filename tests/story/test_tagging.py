@@ -9,7 +9,8 @@ from typing import Any
 import pytest
 from rich.console import Console
 
-from seqwright.cli.asking import ask_run, print_line
+from seqwright.cli.asking import ask_run, coloured_line, print_line
+from seqwright.cli.options import Answers, Things
 from seqwright.errors import DataError, RunError
 from seqwright.recipe import recipe_from
 from seqwright.runs import train
@@ -39,8 +40,8 @@ def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def tag(folder: Path, *texts: str, **options: Any) -> None:
-    given: dict[str, Any] = {"top": 1, "as_json": False, "which": "best", **options}
-    ask_run("tag", folder, list(texts), [], given.pop("file", None), **given)
+    answers = Answers(options.pop("as_json", False), "best")
+    ask_run("tag", Things(folder, list(texts), options.pop("file", None)), answers, **options)
 
 
 def test_entities_are_shown_with_their_tags(home: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -94,7 +95,7 @@ def test_words_that_the_vocabulary_lacks_are_named(home: Path, capsys: pytest.Ca
 def test_types_have_colours_on_a_terminal() -> None:
     screen = io.StringIO()
     console = Console(file=screen, force_terminal=True, color_system="standard")
-    print_line(("Ada/B-per", 1), (" saw ", None), ("Rome/B-loc", 0), console=console)
+    print_line(coloured_line([("Ada/B-per", 1), (" saw ", None), ("Rome/B-loc", 0)]), console)
     colours = [part.split("m")[0] for part in screen.getvalue().split("\x1b[")[1:]]
     assert len({colour for colour in colours if colour.startswith("1;")}) == 2
 

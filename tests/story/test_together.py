@@ -95,12 +95,12 @@ def test_alignments_are_written_measured_and_learnt_from(say: Say, home: Path) -
     code, out, _ = say("align", "runs/one", "--json")
     assert code == 0
     assert set(json.loads(out)) == {"pairs", "entropy", "coverage", "diagonality"}
-    lines = (home / "runs/one/alignments/train.txt").read_text().splitlines()
+    lines = (home / "runs/one/output/train.txt").read_text().splitlines()
     assert len(lines) == 6
     for line in lines:
         assert sorted(int(link.split("-")[1]) for link in line.split()) == [0, 1, 2, 3]
         assert all(0 <= int(link.split("-")[0]) < 4 for link in line.split())
-    words = [line.split("\t") for line in (home / "runs/one/input/dictionary.tsv").read_text().splitlines()]
+    words = [line.split("\t") for line in (home / "runs/one/output/dictionary.tsv").read_text().splitlines()]
     assert {source for source, _, _ in words} <= {word for source, _ in PAIRS for word in source.split()}
     assert sum(int(count) for *_, count in words) <= 24
     assert say("translate", "runs/one", "Otto", "--unknown", "dictionary")[0] == 0
@@ -113,7 +113,7 @@ def test_alignments_are_written_measured_and_learnt_from(say: Say, home: Path) -
 
 def test_a_run_of_letters_can_be_opened_after_its_dictionary_was_learnt(say: Say, home: Path) -> None:
     assert say("align", "runs/letters")[0] == 0
-    entries = (home / "runs/letters/input/dictionary.tsv").read_text().splitlines()
+    entries = (home / "runs/letters/output/dictionary.tsv").read_text().splitlines()
     assert entries
     assert all(word.strip() for entry in entries for word in entry.split("\t"))
     assert say("translate", "runs/letters", "ein Hund", "--unknown", "dictionary")[0] == 0

@@ -17,13 +17,12 @@ from hypothesis import strategies as st
 
 from seqwright.batches import Batch, Column, Ids, InMemory, Numbers, Place, Rows, Zipped
 from seqwright.batches.bucketed import Bucketed, by_column, cut_by_length
-from seqwright.batches.described import described_by_code
 from seqwright.batches.labelled import labelled
 from seqwright.batches.masked import Masked, MaskedRows
-from seqwright.batches.masks import Hidden, TokenMasks
+from seqwright.batches.masks import MaskedText, TokenMasks
 from seqwright.batches.pairs import pairs
-from seqwright.batches.prompted import Marks, joined, prompted
-from seqwright.batches.questions import Asked, QuestionRows, Window, stacked_windows
+from seqwright.batches.prompted import Marks, joined_turns, prompted
+from seqwright.batches.questions import Asked, ContextWindow, QuestionRows, stacked_windows
 from seqwright.batches.sentences import FullSentences, SentencePairs, SentenceRow, SentenceRows, Sentences
 from seqwright.batches.tagged import Stretch, StretchRows, Tagged, stacked, stretches
 from seqwright.batches.text import texts
@@ -57,7 +56,7 @@ def questions() -> QuestionRows:
     return QuestionRows(numbered(1, 4, 41), [numbered(2, 30, 41)] * 3, np.arange(41), longest=TOKENS // 5, stride=7)
 
 
-def unanswered(rows: Sequence[Window]) -> Asked:
+def unanswered(rows: Sequence[ContextWindow]) -> Asked:
     nowhere_B = torch.zeros(len(rows), dtype=torch.long)
     return Asked(**stacked_windows(rows, **AROUND), start_B=nowhere_B, end_B=nowhere_B)
 
@@ -71,7 +70,7 @@ def masked_rows(kind: type[FullSentences | SentencePairs], seed: int) -> Zipped:
     return Zipped(rows, MaskedRows(rows, TokenMasks(mask=MASK, ordinary_V=np.arange(N + 1 + FIRST) >= FIRST), MASK))
 
 
-def masked(rows: Sequence[SentenceRow], hidden: Sequence[Hidden]) -> Masked:
+def masked(rows: Sequence[SentenceRow], hidden: Sequence[MaskedText]) -> Masked:
     tokenizer: Any = SimpleNamespace(mask=MASK)
     stacked = SentencesInput(tokenizer, 25, 25, "sentence-pairs").stack(rows)
     return MaskedOutput(tokenizer, "tokens", 0.15, True).collate(stacked, hidden)
@@ -106,11 +105,8 @@ def rows_of(kind: str, seed: int) -> tuple[Rows[Any], Callable[..., Batch], int]
             return questions(), unanswered, 0
         case "prompts":
             turns = list(zip(numbered(1, 9, 52).rows, numbered(2, 9, 52).rows, strict=True))
-            rows = InMemory([joined(turns[i : i + 2], marks) for i in range(0, len(turns), 2)])
+            rows = InMemory([joined_turns(turns[i : i + 2], marks) for i in range(0, len(turns), 2)])
             return rows, partial(prompted, marks=marks), 1
-        case "described":
-            codes = Column(np.arange(N, dtype=np.float64)[:, None])
-            return Zipped(codes, numbered()), by_column(partial(described_by_code, vectors=lambda x: x, **AROUND)), 1
         case "masked":
             return masked_rows(FullSentences, seed), by_column(masked), 0
         case "masked pairs":
@@ -123,7 +119,7 @@ def rows_of(kind: str, seed: int) -> tuple[Rows[Any], Callable[..., Batch], int]
 
 
 DRAWN = ["masked", "masked pairs", "segmented anew"]
-KINDS = ["documents", "labelled", "tagged", "questions", "prompts", "described", "pairs", *DRAWN]
+KINDS = ["documents", "labelled", "tagged", "questions", "prompts", "pairs", *DRAWN]
 every_kind = pytest.mark.parametrize("kind", KINDS)
 
 

@@ -12,14 +12,14 @@ from seqwright.comparison import complexity
 from seqwright.comparison.complexity import (
     FITTED,
     Point,
-    Recurrent,
+    ScannedCell,
     SelfAttention,
     exponent,
     exponents,
     kept_bytes,
     kinds,
     layers_across,
-    measured,
+    measured_layers,
 )
 
 N, D, K = 11, 7, 3
@@ -71,7 +71,7 @@ def test_the_operations_are_those_that_torch_counts() -> None:
     for kind in kinds(K):
         layer = kind.build(D)
         with FlopCounterMode(display=False) as counter:
-            if isinstance(layer, Recurrent):
+            if isinstance(layer, ScannedCell):
                 layer.cell.stepped(x, layer.cell.start(1))
             elif isinstance(layer, SelfAttention):
                 layer.kept = True
@@ -94,7 +94,7 @@ def test_every_layer_is_measured_at_every_size_and_threads_stay() -> None:
     threads = torch.get_num_threads()
     shares: list[float] = []
     began = time.monotonic()
-    points = measured([5, 11], [3, 7], seconds=0.01, progress=shares.append)
+    points = measured_layers([5, 11], [3, 7], seconds=0.01, progress=shares.append)
     assert time.monotonic() - began < 20
     assert torch.get_num_threads() == threads
     assert shares[-1] == 1.0
@@ -105,7 +105,8 @@ def test_every_layer_is_measured_at_every_size_and_threads_stay() -> None:
 
 def test_the_way_back_takes_time_too() -> None:
     alone, both = (
-        sum(p.seconds for p in measured([17, 31], [13], seconds=0.01, backward=backward)) for backward in (False, True)
+        sum(p.seconds for p in measured_layers([17, 31], [13], seconds=0.01, backward=backward))
+        for backward in (False, True)
     )
     assert both > 1.3 * alone
 
@@ -128,4 +129,4 @@ def test_the_exponents_of_a_made_up_measurement_are_found() -> None:
 
 def test_the_rounds_are_limited(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(complexity, "ROUNDS", 4)
-    assert {point.rounds for point in measured([2, 3], [2], seconds=600)} == {4}
+    assert {point.rounds for point in measured_layers([2, 3], [2], seconds=600)} == {4}

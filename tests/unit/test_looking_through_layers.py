@@ -87,7 +87,7 @@ def test_a_layer_says_what_the_model_would_say_that_ends_there() -> None:
     run = a_gpt()
     lens = lens_of(run, TEXTS[:1])
     assert list(lens.layers) == ["layer 1", "layer 2", "layer 3"]
-    for layer, said in enumerate(lens.said, start=1):
+    for layer, said in enumerate(lens.predictions, start=1):
         best = next_probabilities(cut_above(run, layer), run, TEXTS[0]).topk(5)
         found = [[probability for _, probability in each.likeliest] for each in said]
         assert_allclose(found, best.values, atol=1e-6)
@@ -99,11 +99,11 @@ def test_a_layer_says_what_the_model_would_say_that_ends_there() -> None:
 def test_right_is_what_came_next() -> None:
     run = a_gpt()
     lens = lens_of(run, TEXTS[:1])
-    assert "".join(lens.given[1:]) == TEXTS[0]
-    assert lens.given[0] == "</s>", "texts are joined: an end stands before"
-    assert list(lens.wanted) == [*lens.given[1:], ""]
+    assert "".join(lens.input[1:]) == TEXTS[0]
+    assert lens.input[0] == "</s>", "texts are joined: an end stands before"
+    assert list(lens.target) == [*lens.input[1:], ""]
     (ids,) = run.inputs.tokenizer.encode([TEXTS[0]])
-    for layer, said in enumerate(lens.said, start=1):
+    for layer, said in enumerate(lens.predictions, start=1):
         likeliest_T = next_probabilities(cut_above(run, layer), run, TEXTS[0]).argmax(-1)
         assert [each.right for each in said] == [*(likeliest_T[:-1].numpy() == ids), False]
 
@@ -111,13 +111,13 @@ def test_right_is_what_came_next() -> None:
 def test_a_bert_says_what_is_hidden_at_every_layer() -> None:
     run = a_bert()
     lens = lens_of(run, ["the ___ bank is green"])
-    assert list(lens.given) == ["<s>", "the", "<mask>", "bank", "is", "green", "</s>"]
-    assert list(lens.wanted) == []
+    assert list(lens.input) == ["<s>", "the", "<mask>", "bank", "is", "green", "</s>"]
+    assert list(lens.target) == []
     tokenizer = run.inputs.tokenizer
     ids = tokenizer.encode(["the", "bank is green"])
     row = np.concatenate([ids[0], [tokenizer.mask], ids[1]])
     batch = labelled([row], begin=tokenizer.begin, end=tokenizer.end)
-    for layer, said in enumerate(lens.said, start=1):
+    for layer, said in enumerate(lens.predictions, start=1):
         with torch.inference_mode():
             logits_1TV, _ = cut_above(run, layer)(batch)
         assert_allclose([each.probability for each in said], logits_1TV[0].softmax(-1).amax(-1), atol=1e-6)

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from seqwright.batches import InMemory, Zipped
 from seqwright.batches.bucketed import Bucketed, by_column
 from seqwright.batches.masked import Masked, MaskedRows
-from seqwright.batches.masks import Hidden, Masks, TokenMasks, WordMasks
+from seqwright.batches.masks import MaskedText, Masks, TokenMasks, WordMasks
 from seqwright.batches.sentences import FullSentences, SentencePairs, SentenceRow, SentenceRows, Sentences, WholeTexts
 from seqwright.inputs.sentences import SentencesInput
 from seqwright.outputs.masked import MaskedOutput
@@ -64,7 +64,7 @@ def stretches(tokens: NDArray[np.integer]) -> list[list[int]]:
     return found
 
 
-def many(masks: Masks, tokens: NDArray[np.int64], times: int) -> list[Hidden]:
+def many(masks: Masks, tokens: NDArray[np.int64], times: int) -> list[MaskedText]:
     return [masks(tokens, np.random.default_rng(seed)) for seed in range(times)]
 
 
@@ -211,7 +211,7 @@ def masked_rows(seed: int = 3) -> Zipped:
     return Zipped(rows, MaskedRows(rows, TokenMasks(mask=MASK, ordinary_V=ORDINARY_V), MASK))
 
 
-def masked(rows: Sequence[SentenceRow], hidden: Sequence[Hidden]) -> Masked:
+def masked(rows: Sequence[SentenceRow], hidden: Sequence[MaskedText]) -> Masked:
     tokenizer: Any = SimpleNamespace(mask=MASK)
     stacked = SentencesInput(tokenizer, LONGEST, LONGEST, "sentence-pairs").stack(rows)
     return MaskedOutput(tokenizer, "tokens", 0.15, True).collate(stacked, hidden)

@@ -8,7 +8,7 @@ import pytest
 import torch
 import torch.nn.functional as F
 
-from seqwright.batches.prompted import Marks, joined, prompted
+from seqwright.batches.prompted import Marks, joined_turns, prompted
 from seqwright.data.examples import Pair
 from seqwright.errors import RunError, SettingError
 from seqwright.inputs import Given, Room
@@ -16,13 +16,14 @@ from seqwright.inputs.prompt import PromptInput, PromptSettings
 from seqwright.models.gpt import GPT, GPTSettings
 from seqwright.objectives.answer import Answer, AnswerSettings
 from seqwright.outputs.answer import AnswerOutput
+from seqwright.outputs.text_scores import ScoresSettings
 from seqwright.tasks.wired import Wires
 
 MARKS = Marks(begin=2, task=12, end=3)
 
 
 def rows(*turns: tuple[list[int], list[int]]) -> Any:
-    return joined([(np.array(source), np.array(answer)) for source, answer in turns], MARKS)
+    return joined_turns([(np.array(source), np.array(answer)) for source, answer in turns], MARKS)
 
 
 def test_the_task_token_stands_between_a_text_and_its_answer() -> None:
@@ -96,7 +97,7 @@ def test_the_turns_of_a_row_stand_together_and_are_as_long_as_was_said() -> None
     for number, row in zip((6, 0, 3), taken, strict=True):
         pair = pairs[number]
         turns = [tuple(encode([shot.source, shot.target])) for shot in pair.shots]
-        wanted = joined([*turns, (encode([pair.source])[0], np.zeros(0, dtype=np.int64))], marks)
+        wanted = joined_turns([*turns, (encode([pair.source])[0], np.zeros(0, dtype=np.int64))], marks)
         assert row.tolist() == wanted.tolist()
         assert row[-1] == marks.task
     assert encoded.lengths(0)[[6, 0, 3]].tolist() == [[len(row)] for row in taken]
@@ -126,13 +127,14 @@ def test_a_row_that_does_not_fit_into_the_model_is_refused() -> None:
 def learnt(pairs: list[Pair], *, longest: int = 256, context: int | None = None) -> tuple[PromptInput, AnswerOutput]:
     settings = PromptSettings(tokenizer="words", task_token="<to-fr>", longest=longest)
     prompts = PromptInput.learn(Given(pairs), settings, room=Room(context=context))
-    return prompts, AnswerOutput.learn(Given(pairs), settings, prompts)
+    return prompts, AnswerOutput.learn(Given(pairs), ScoresSettings(), prompts)
 
 
 def test_inputs_come_back_with_their_task(tmp_path: Path) -> None:
     prompts, output = learnt([Pair("one two", "un deux <to-fr>")], context=19)
     Wires(prompts, output).save(tmp_path)
-    again, written = PromptInput.load(tmp_path), AnswerOutput.load(tmp_path)
+    again = PromptInput.load(tmp_path / "input")
+    written = AnswerOutput.load(tmp_path / "output", again)
     assert (again.task, again.tokens, again.context) == ("<to-fr>", prompts.tokens, 19)
     assert again.fingerprint() == prompts.fingerprint()
     assert (written.saved(), written.marks) == (output.saved(), output.marks)
@@ -141,9 +143,9 @@ def test_inputs_come_back_with_their_task(tmp_path: Path) -> None:
     other = PromptInput.learn(Given(list[Pair]()), settings, room=Room(), like=prompts.tokenizer)
     assert other.tokens.task == prompts.tokenizer.size
     assert other.tokenizer.special["<to-fr>"] == prompts.tokens.task
-    (tmp_path / "reading.json").write_text('{"task": "<to-de>", "longest": 3, "context": null}')
-    with pytest.raises(RunError, match=r"reading.json .*it names '<to-de>', and the tokenizer has only .*<to-fr>"):
-        PromptInput.load(tmp_path)
-    (tmp_path / "reading.json").unlink()
-    with pytest.raises(RunError, match=r"reading.json is missing"):
-        PromptInput.load(tmp_path)
+    (tmp_path / "input" / "task_token.json").write_text('{"task": "<to-de>", "longest": 3, "context": null}')
+    with pytest.raises(RunError, match=r"task_token.json .*it names '<to-de>', and the tokenizer has only .*<to-fr>"):
+        PromptInput.load(tmp_path / "input")
+    (tmp_path / "input" / "task_token.json").unlink()
+    with pytest.raises(RunError, match=r"task_token.json is missing"):
+        PromptInput.load(tmp_path / "input")

@@ -109,6 +109,18 @@ def test_a_kind_that_is_no_word_is_refused(kind: str) -> None:
     assert "model.kind" in complaint(COPY + f"[model]\nkind = {kind}")
 
 
+def test_a_key_of_another_section_is_told_where_it_belongs() -> None:
+    assert complaint(COPY + '[input]\nscores = "rouge"') == "there is no setting 'input.scores'; it belongs to [output]"
+    assert complaint(COPY + "[output]\nshared = false") == "there is no setting 'output.shared'; it belongs to [input]"
+    waves = '[data]\nkind = "waves"\n'
+    assert complaint(waves + "[input]\nseason = 3").endswith("it belongs to [output]")
+
+
+def test_nothing_can_be_set_of_an_output_without_settings() -> None:
+    labelled = '[data]\nkind = "labelled"\ntrain = "x.tsv"\n[output]\nscores = "bleu"'
+    assert complaint(labelled) == "there is no setting 'output.scores'."
+
+
 def test_a_kind_where_there_are_none_is_refused_as_an_unknown_setting() -> None:
     assert complaint(COPY + '[training]\nkind = "x"').startswith("there is no setting 'training.kind'.")
 

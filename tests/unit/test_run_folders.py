@@ -7,11 +7,13 @@ import pytest
 from seqwright.errors import RunError
 from seqwright.recipe import Recipe, parsed, read_recipe, written
 from seqwright.run_folders import refuse_changes
+from seqwright.runs import open_run
 
 
 def begun(folder: Path, recipe: Recipe, *, without: str = "") -> Path:
     """A folder with a checkpoint, begun by a version that did not know a setting of training."""
-    (folder / "step-000005").mkdir(parents=True)
+    for name in ("step-000005", "input", "output"):
+        (folder / name).mkdir(parents=True)
     plain = parsed(written(recipe.resolved()), "a recipe")
     plain["training"].pop(without, None)
     (folder / "resolved.toml").write_text(written(plain), encoding="utf-8")
@@ -33,3 +35,12 @@ def test_a_setting_that_was_left_out_and_is_given_is_a_change(tmp_path: Path) ->
     folder = begun(tmp_path / "run", read_recipe("copy", ["training.steps=9"]))
     with pytest.raises(RunError, match=r"training\.layer_decay was None and is 0\.5"):
         refuse_changes(read_recipe("copy", ["training.steps=9", "training.layer_decay=0.5"]), folder)
+
+
+def test_a_folder_of_the_layout_before_is_refused_with_a_sentence(tmp_path: Path) -> None:
+    recipe = read_recipe("copy")
+    folder = begun(tmp_path / "run", recipe)
+    (folder / "output").rmdir()
+    for use in (lambda: open_run(folder), lambda: refuse_changes(recipe, folder)):
+        with pytest.raises(RunError, match=r"run was written by an older Seqwright, it has no folder output: train it"):
+            use()

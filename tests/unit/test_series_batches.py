@@ -12,8 +12,8 @@ from seqwright.batches.shuffled import Shuffled
 from seqwright.data.series import SeriesWindow
 from seqwright.errors import DataError
 from seqwright.inputs import Given, Room
-from seqwright.inputs.series import SeasonalSeriesSettings, SeriesInput
-from seqwright.outputs.values import ValuesOutput
+from seqwright.inputs.series import SeriesInput, SeriesSettings
+from seqwright.outputs.values import ValuesOutput, ValuesOutputSettings
 
 T, N, C = 5, 3, 2
 
@@ -33,9 +33,9 @@ def examples(*lengths: int) -> Given[SeriesWindow]:
 
 def batches(*lengths: int, tokens: int = 4 * T * C + C, seed: int = 1) -> Shuffled[Any, Series]:
     """Four windows in a batch, for the tokens are not enough for another."""
-    given, settings = examples(*lengths), SeasonalSeriesSettings(scaling="none")
+    given, settings = examples(*lengths), SeriesSettings(scaling="none")
     input = SeriesInput.learn(given, settings, room=Room())
-    output, rows = ValuesOutput.learn(given, settings, input), input.encode(given)
+    output, rows = ValuesOutput.learn(given, ValuesOutputSettings(), input), input.encode(given)
     return output.batches(rows, output.encode(given, rows), input, tokens=tokens, seed=seed)
 
 
@@ -110,9 +110,9 @@ def test_a_batch_knows_the_numbers_of_its_examples() -> None:
 
 
 def test_of_a_longer_series_the_last_steps_are_read_and_a_shorter_one_is_refused() -> None:
-    given, settings = examples(30), SeasonalSeriesSettings(scaling="none")
+    given, settings = examples(30), SeriesSettings(scaling="none")
     input = SeriesInput.learn(given, settings, room=Room())
-    output = ValuesOutput.learn(given, settings, input)
+    output = ValuesOutput.learn(given, ValuesOutputSettings(), input)
     longer = input.encode(Given([input.parse(series(9)[0])]))
     (batch,) = output.batches(longer, None, input, tokens=1).once()
     assert batch.input_BTC[0, :, 0].tolist() == [4, 5, 6, 7, 8]

@@ -6,7 +6,7 @@ B batch · T time · N rows · S sides that have a length
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, fields, replace
-from typing import Any, NamedTuple, Protocol, Self, TypeVar
+from typing import Any, Generic, NamedTuple, Protocol, Self, TypeVar
 
 import numpy as np
 import torch
@@ -154,16 +154,17 @@ class Batches(Protocol[BatchT_co]):
 # ---------------------------------------------------------------------------------------------------- rows
 
 
-class Rows(Protocol[RowT_co]):
+class Rows(ABC, Generic[RowT_co]):
     """The rows of a corpus, read when they are asked for. An example may be several rows: windows, stretches."""
 
-    @property
-    def example_N(self) -> Numbers:
-        """The number of the example that each row is a part of."""
+    example_N: Numbers  # the number of the example that each row is a part of
+    length_N: Numbers | None = None  # of each row, where it is the same in every epoch; None where rows have none
 
     def lengths(self, epoch: int | None) -> Numbers:
         """`length_NS`: the length of each row in an epoch, a column for each side that has one."""
+        return np.zeros((len(self.example_N), 0), dtype=np.int64) if self.length_N is None else self.length_N[:, None]
 
+    @abstractmethod
     def take(self, numbers: Numbers, epoch: int | None) -> Sequence[RowT_co]:
         """Some rows as they are in an epoch.
 
@@ -177,17 +178,8 @@ class InMemory(Rows[NDArray[Any]]):
 
     def __init__(self, rows: Sequence[NDArray[Any]], example_N: Numbers | None = None) -> None:
         self.rows = rows
-        self.length_N: Numbers = np.fromiter((len(row) for row in rows), dtype=np.int64, count=len(rows))
-        self._example_N = np.arange(len(rows)) if example_N is None else example_N
-
-    @property
-    def example_N(self) -> Numbers:
-        """The example of each row."""
-        return self._example_N
-
-    def lengths(self, epoch: int | None) -> Numbers:
-        """`length_N1`, the same in every epoch."""
-        return self.length_N[:, None]
+        self.length_N = np.fromiter((len(row) for row in rows), dtype=np.int64, count=len(rows))
+        self.example_N = np.arange(len(rows)) if example_N is None else example_N
 
     def take(self, numbers: Numbers, epoch: int | None) -> list[NDArray[Any]]:
         """Some rows, the same in every epoch."""
@@ -199,16 +191,7 @@ class Column(Rows[Any]):
 
     def __init__(self, value_N: NDArray[Any], example_N: Numbers | None = None) -> None:
         self.value_N = value_N
-        self._example_N: Numbers = np.arange(len(value_N)) if example_N is None else example_N
-
-    @property
-    def example_N(self) -> Numbers:
-        """As given; each row is one, if not."""
-        return self._example_N
-
-    def lengths(self, epoch: int | None) -> Numbers:
-        """`length_N0`: no side."""
-        return np.zeros((len(self.value_N), 0), dtype=np.int64)
+        self.example_N = np.arange(len(value_N)) if example_N is None else example_N
 
     def take(self, numbers: Numbers, epoch: int | None) -> list[Any]:
         """Some values."""
@@ -221,12 +204,7 @@ class Zipped(Rows[tuple[Any, ...]]):
     def __init__(self, *sides: Rows[Any]) -> None:
         counts = [len(side.example_N) for side in sides]
         assert len(set(counts)) == 1, f"sides of {counts} rows do not belong together"
-        self.sides = sides
-
-    @property
-    def example_N(self) -> Numbers:
-        """As the first side has them."""
-        return self.sides[0].example_N
+        self.sides, self.example_N = sides, sides[0].example_N
 
     def lengths(self, epoch: int | None) -> Numbers:
         """`length_NS` of all sides that have one."""
@@ -242,12 +220,8 @@ class Chained(Rows[RowT]):
 
     def __init__(self, first: Rows[RowT], second: Rows[RowT]) -> None:
         self.first, self.second = first, second
-
-    @property
-    def example_N(self) -> Numbers:
-        """The second corpus counts on where the first ends."""
-        first_N = self.first.example_N
-        return np.concatenate((first_N, self.second.example_N + first_N.max(initial=-1) + 1))
+        before = first.example_N.max(initial=-1) + 1
+        self.example_N = np.concatenate((first.example_N, second.example_N + before))
 
     def lengths(self, epoch: int | None) -> Numbers:
         """`length_NS` of both."""
@@ -268,12 +242,7 @@ class Fixed(Rows[RowT]):
     """Rows as they are in no epoch, in every one: what somebody else says of them can be looked up."""
 
     def __init__(self, rows: Rows[RowT]) -> None:
-        self.rows = rows
-
-    @property
-    def example_N(self) -> Numbers:
-        """Those of the rows."""
-        return self.rows.example_N
+        self.rows, self.example_N = rows, rows.example_N
 
     def lengths(self, epoch: int | None) -> Numbers:
         """`length_NS`, the same in every epoch."""
@@ -288,12 +257,7 @@ class Cut(Rows[NDArray[Any]]):
     """Rows of which only the first `longest` tokens or values are read."""
 
     def __init__(self, rows: Rows[NDArray[Any]], longest: int) -> None:
-        self.rows, self.longest = rows, longest
-
-    @property
-    def example_N(self) -> Numbers:
-        """As they are."""
-        return self.rows.example_N
+        self.rows, self.longest, self.example_N = rows, longest, rows.example_N
 
     def lengths(self, epoch: int | None) -> Numbers:
         """`length_NS`, at most `longest`."""

@@ -67,23 +67,14 @@ class Shortened(Rows[Ids]):
 
     def __init__(self, rows: Rows[Ids], longest: int, left_out: LeftOut, example_N: Numbers | None = None) -> None:
         self.rows, self.longest, self.left_out = rows, longest, left_out
-        self._example_N = rows.example_N if example_N is None else example_N
+        self.example_N = rows.example_N if example_N is None else example_N
         self.whole_N: Numbers = rows.lengths(None).sum(1)
-        self.length_N: Numbers = np.minimum(self.whole_N, longest)
+        self.length_N = np.minimum(self.whole_N, longest)
 
     @property
     def cut(self) -> int:
         """How many rows were longer."""
         return int((self.whole_N > self.longest).sum())
-
-    @property
-    def example_N(self) -> Numbers:
-        """The example of each row."""
-        return self._example_N
-
-    def lengths(self, epoch: int | None) -> Numbers:
-        """`length_N1`, the same in every epoch."""
-        return self.length_N[:, None]
 
     def take(self, numbers: Numbers, epoch: int | None) -> list[Ids]:
         """Some rows."""
@@ -110,24 +101,15 @@ class ShortenedPairs(Rows[Ids]):
         *,
         between: Sequence[int],
     ) -> None:
-        self._example_N = first.example_N if example_N is None else example_N
+        self.example_N = first.example_N if example_N is None else example_N
         self.first, self.second, self.longest, self.left_out, self.between = first, second, longest, left_out, between
         self.whole_N: Numbers = (first.lengths(None) + second.lengths(None)).sum(1)
-        self.length_N: Numbers = np.minimum(self.whole_N, longest) + len(between)
+        self.length_N = np.minimum(self.whole_N, longest) + len(between)
 
     @property
     def cut(self) -> int:
         """How many rows were longer."""
         return int((self.whole_N > self.longest).sum())
-
-    @property
-    def example_N(self) -> Numbers:
-        """The example of each row."""
-        return self._example_N
-
-    def lengths(self, epoch: int | None) -> Numbers:
-        """`length_N1`, the same in every epoch."""
-        return self.length_N[:, None]
 
     def take(self, numbers: Numbers, epoch: int | None) -> list[Ids]:
         """Some rows."""

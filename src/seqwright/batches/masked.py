@@ -5,11 +5,10 @@ B batch · T time · N examples, or masked words
 
 from dataclasses import dataclass, field
 
-import numpy as np
 from torch import Tensor
 
 from seqwright.batches import Batch, Numbers, Rows
-from seqwright.batches.masks import Hidden, Masks
+from seqwright.batches.masks import MaskedText, Masks
 from seqwright.batches.sentences import SentenceRow
 
 
@@ -42,29 +41,20 @@ class Masked(Batch):
         return self.target_BT[self.chosen_BT]
 
 
-class MaskedRows(Rows[Hidden]):
+class MaskedRows(Rows[MaskedText]):
     """Rows with some words masked, drawn on from where a row was drawn.
 
     A row in which something is masked already, as a user writes it, is left as it is.
     """
 
     def __init__(self, rows: Rows[SentenceRow], masks: Masks, mask: int) -> None:
-        self.rows, self.masks, self.mask = rows, masks, mask
+        self.rows, self.masks, self.mask, self.example_N = rows, masks, mask, rows.example_N
 
-    @property
-    def example_N(self) -> Numbers:
-        """Those of the rows."""
-        return self.rows.example_N
-
-    def lengths(self, epoch: int | None) -> Numbers:
-        """`length_N0`: as long as the rows beside them."""
-        return np.zeros((len(self.example_N), 0), dtype=np.int64)
-
-    def take(self, numbers: Numbers, epoch: int | None) -> list[Hidden]:
+    def take(self, numbers: Numbers, epoch: int | None) -> list[MaskedText]:
         """What is read of some rows, and where something was chosen."""
         return [self._hidden(row) for row in self.rows.take(numbers, epoch)]
 
-    def _hidden(self, row: SentenceRow) -> Hidden:
+    def _hidden(self, row: SentenceRow) -> MaskedText:
         tokens = row.drawn.tokens
         masked_T = tokens == self.mask
-        return Hidden(tokens, masked_T) if masked_T.any() else self.masks(tokens, row.rng)
+        return MaskedText(tokens, masked_T) if masked_T.any() else self.masks(tokens, row.rng)

@@ -19,7 +19,7 @@ MASKED, REPLACED = 0.8, 0.1
 Words = Callable[[list[int]], list[tuple[str, list[int]]]]  # of tokens, each with the places of its own
 
 
-class Hidden(NamedTuple):
+class MaskedText(NamedTuple):
     """A text some of whose tokens are hidden: what is read, and where something was chosen."""
 
     input_T: Ids
@@ -29,7 +29,7 @@ class Hidden(NamedTuple):
 class Masks(Protocol):
     """A way to choose what is hidden."""
 
-    def __call__(self, tokens_T: Ids, rng: np.random.Generator) -> Hidden:
+    def __call__(self, tokens_T: Ids, rng: np.random.Generator) -> MaskedText:
         """The tokens with some of them hidden."""
 
 
@@ -40,7 +40,7 @@ class TokenMasks:
         """`ordinary_V` is False for special tokens."""
         self.mask, self.ordinary_V, self.share = mask, ordinary_V, share
 
-    def __call__(self, tokens_T: Ids, rng: np.random.Generator) -> Hidden:
+    def __call__(self, tokens_T: Ids, rng: np.random.Generator) -> MaskedText:
         """The tokens with some of them hidden; one at least, where there are any."""
         place_N = np.flatnonzero(self.ordinary_V[tokens_T])
         chosen = rng.permutation(place_N)[: wanted(len(place_N), self.share)]
@@ -58,7 +58,7 @@ class WordMasks:
         """`ordinary_V` is False for special tokens."""
         self.mask, self.ordinary_V, self.words, self.share = mask, ordinary_V, words, share
 
-    def __call__(self, tokens_T: Ids, rng: np.random.Generator) -> Hidden:
+    def __call__(self, tokens_T: Ids, rng: np.random.Generator) -> MaskedText:
         """The tokens with some words of them hidden; one at least, where there are any."""
         every = [places for _, places in self.words(tokens_T.tolist()) if self.ordinary_V[tokens_T[places]].all()]
         left = wanted(sum(map(len, every)), self.share)
@@ -79,7 +79,7 @@ def wanted(tokens: int, share: float) -> int:
 
 def hidden(
     tokens_T: Ids, places: Sequence[int], mask: int, ordinary_V: NDArray[np.bool_], rng: np.random.Generator
-) -> Hidden:
+) -> MaskedText:
     """The tokens with the mask, another token, or still the same at some places."""
     chosen_T = np.zeros(len(tokens_T), dtype=np.bool_)
     chosen_T[list(places)] = True
@@ -87,4 +87,4 @@ def hidden(
     other_T = rng.choice(np.flatnonzero(ordinary_V), len(tokens_T))
     input_T = np.where(chosen_T & (fate_T < MASKED), mask, tokens_T)
     replaced_T = chosen_T & (fate_T >= MASKED) & (fate_T < MASKED + REPLACED)
-    return Hidden(np.where(replaced_T, other_T, input_T), chosen_T)
+    return MaskedText(np.where(replaced_T, other_T, input_T), chosen_T)

@@ -50,14 +50,14 @@ class Prompted(Batch):
         return None
 
 
-def joined(turns: Sequence[tuple[Ids, ...]], marks: Marks) -> Ids:
+def joined_turns(turns: Sequence[tuple[Ids, ...]], marks: Marks) -> Ids:
     """`source task answer end source task answer`: what stands between `begin` and the last `end`."""
     parts = [part for source, answer in turns for part in (source, [marks.task], answer, [marks.end])]
     return np.concatenate(parts[:-1]).astype(np.int64)
 
 
 def prompted(rows: Sequence[Ids], marks: Marks) -> Prompted:
-    """Rows as `joined` gives them as a batch.
+    """Rows as `joined_turns` gives them as a batch.
 
     The task token opens an answer, `end` closes it. They are special tokens, so that no text of a user's has one.
     """

@@ -54,7 +54,7 @@ class PlacedTokens(NamedTuple):
         return (int(some[0]), int(some[-1])) if len(some) else None
 
 
-class Window(NamedTuple):
+class ContextWindow(NamedTuple):
     """A question, what stands behind it, and some tokens in a row of its context, which begin at the position `first`.
 
     `begin` is the number of the first of them in the context.
@@ -66,10 +66,10 @@ class Window(NamedTuple):
     begin: int = 0
 
 
-def window(question: Ids, context: PlacedTokens, begin: int = 0, count: int | None = None) -> Window:
+def window(question: Ids, context: PlacedTokens, begin: int = 0, count: int | None = None) -> ContextWindow:
     """A question with what stands behind it, and so many tokens of its context."""
     places = PlacedTokens(*(values[begin:][:count] for values in context))
-    return Window(np.concatenate((question, places.tokens)), len(question) + 1, places, begin)
+    return ContextWindow(np.concatenate((question, places.tokens)), len(question) + 1, places, begin)
 
 
 def window_starts(context: int, *, room: int, stride: int) -> list[int]:
@@ -78,7 +78,7 @@ def window_starts(context: int, *, room: int, stride: int) -> list[int]:
     return list(range(0, max(context - room, 0) + stride, stride))
 
 
-def stacked_windows(rows: Sequence[Window], *, begin: int, end: int) -> dict[str, Tensor]:
+def stacked_windows(rows: Sequence[ContextWindow], *, begin: int, end: int) -> dict[str, Tensor]:
     """Windows as the tensors of a batch, but for where the answer is."""
     input_BT, real_BT = padded([np.concatenate(([begin], row.tokens, [end])) for row in rows])
     place_T = torch.arange(input_BT.shape[1])
@@ -98,7 +98,7 @@ def stacked_windows(rows: Sequence[Window], *, begin: int, end: int) -> dict[str
     }
 
 
-class QuestionRows(Rows[Window]):
+class QuestionRows(Rows[ContextWindow]):
     """The windows of questions, cut from the tokens of questions and contexts when they are asked for.
 
     `context_M` is the number of each question's context; `contexts` are its tokens, where each begins and where it
@@ -123,17 +123,8 @@ class QuestionRows(Rows[Window]):
             length, room = int(length_K[context]), longest - AROUND - int(question_M[number])
             starts = window_starts(length, room=room, stride=stride)
             cuts += [(number, start, min(room, length - start)) for start in starts]
-        self._example_N, self.begin_N, self.count_N = np.array(cuts, dtype=np.int64).reshape(-1, 3).T
-        self.length_N: Numbers = AROUND + question_M[self._example_N] + self.count_N
-
-    @property
-    def example_N(self) -> Numbers:
-        """The question of each window."""
-        return self._example_N
-
-    def lengths(self, epoch: int | None) -> Numbers:
-        """`length_N1` of the windows with what stands around them."""
-        return self.length_N[:, None]
+        self.example_N, self.begin_N, self.count_N = np.array(cuts, dtype=np.int64).reshape(-1, 3).T
+        self.length_N = AROUND + question_M[self.example_N] + self.count_N
 
     def placed(self, number_B: Numbers) -> list[PlacedTokens]:
         """The whole contexts of some questions."""
@@ -142,7 +133,7 @@ class QuestionRows(Rows[Window]):
             PlacedTokens(*parts) for parts in zip(*(each.take(context_B, None) for each in self.contexts), strict=True)
         ]
 
-    def take(self, numbers: Numbers, epoch: int | None) -> list[Window]:
+    def take(self, numbers: Numbers, epoch: int | None) -> list[ContextWindow]:
         """Some windows."""
         number_B = self.example_N[numbers]
         columns = (self.begin_N[numbers].tolist(), self.count_N[numbers].tolist())
@@ -157,16 +148,7 @@ class AnswerRows(Rows[tuple[int, int]]):
     """
 
     def __init__(self, rows: QuestionRows, answer_M2: Numbers) -> None:
-        self.rows, self.answer_M2 = rows, answer_M2
-
-    @property
-    def example_N(self) -> Numbers:
-        """The question of each window."""
-        return self.rows.example_N
-
-    def lengths(self, epoch: int | None) -> Numbers:
-        """`length_N0`: they add nothing to the tokens."""
-        return np.zeros((len(self.example_N), 0), dtype=np.int64)
+        self.rows, self.answer_M2, self.example_N = rows, answer_M2, rows.example_N
 
     def take(self, numbers: Numbers, epoch: int | None) -> list[tuple[int, int]]:
         """The positions of some answers."""
@@ -175,7 +157,7 @@ class AnswerRows(Rows[tuple[int, int]]):
         return [position_in(row, (first, last)) for row, (first, last) in zip(windows, answers, strict=True)]
 
 
-def position_in(row: Window, answer: tuple[int, int]) -> tuple[int, int]:
+def position_in(row: ContextWindow, answer: tuple[int, int]) -> tuple[int, int]:
     """The positions in a window of an answer's first and last token in the context; 0 and 0 where it is not whole."""
     first, last = (token - row.begin for token in answer)
     return (row.first + first, row.first + last) if first >= 0 and last < len(row.places.tokens) else (0, 0)

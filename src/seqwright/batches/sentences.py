@@ -62,7 +62,7 @@ class Sentences:
         return self.rows.take(np.array([document]), None)[0]
 
 
-class Drawn(NamedTuple):
+class EpochRow(NamedTuple):
     """An example as it is read in an epoch."""
 
     tokens: Ids
@@ -81,14 +81,14 @@ class Stretches(Protocol):
     def document_N(self) -> Numbers:
         """The document that each begins with."""
 
-    def drawn(self, number: int, rng: np.random.Generator) -> Drawn:
+    def drawn(self, number: int, rng: np.random.Generator) -> EpochRow:
         """One of them as chance has it."""
 
 
 class SentenceRow(NamedTuple):
     """A row as it was drawn, its number among all rows, and the generator from which more may be drawn: masks."""
 
-    drawn: Drawn
+    drawn: EpochRow
     number: int
     rng: np.random.Generator
 
@@ -101,15 +101,8 @@ class SentenceRows(Rows[SentenceRow]):
 
     def __init__(self, stretches: Stretches, example_M: Numbers, *, seed: int = 0) -> None:
         self.stretches, self.example_M, self.seed = stretches, example_M, seed
-
-    @property
-    def example_N(self) -> Numbers:
-        """The example that each row begins with."""
-        return self.example_M[self.stretches.document_N]
-
-    def lengths(self, epoch: int | None) -> Numbers:
-        """`length_N1`, every row at its longest."""
-        return self.stretches.length_N[:, None]
+        self.example_N = example_M[stretches.document_N]  # that it begins with
+        self.length_N = stretches.length_N  # at its longest
 
     def take(self, numbers: Numbers, epoch: int | None) -> list[SentenceRow]:
         """Some rows."""
@@ -128,9 +121,9 @@ class WholeTexts:
         self.length_N: Numbers = np.array([len(row) for row in rows], dtype=np.int64)
         self.document_N: Numbers = np.arange(len(rows))
 
-    def drawn(self, number: int, rng: np.random.Generator) -> Drawn:
+    def drawn(self, number: int, rng: np.random.Generator) -> EpochRow:
         """A text; chance has no part in it."""
-        return Drawn(self.rows[number], len(self.rows[number]), UNASKED)
+        return EpochRow(self.rows[number], len(self.rows[number]), UNASKED)
 
 
 class SentencePairs:
@@ -161,7 +154,7 @@ class SentencePairs:
         """The greatest length of a piece, so that two of them always fit."""
         return (longest - 3) // 2
 
-    def drawn(self, number: int, rng: np.random.Generator) -> Drawn:
+    def drawn(self, number: int, rng: np.random.Generator) -> EpochRow:
         """The example with the cut between A and B, and B itself, as chance has it."""
         first, stop = int(self.first_N[number]), int(self.stop_N[number])
         tokens = self.sentences.tokens(first, stop)[: int(self.length_N[number]) - 3]
@@ -173,7 +166,7 @@ class SentencePairs:
             elsewhere = self._elsewhere(first, rng)
             other = self.sentences.tokens(elsewhere, self.sentences.reached(elsewhere, len(other)))[: len(other)]
         end = self.sentences.end
-        return Drawn(np.concatenate(([self.begin], one, [end], other, [end])), len(one) + 2, follows)
+        return EpochRow(np.concatenate(([self.begin], one, [end], other, [end])), len(one) + 2, follows)
 
     def _spans(self, low: int, high: int, room: int) -> list[tuple[int, int, int]]:
         """The examples of a document: its first piece, the one after the last, and how many tokens they are."""
@@ -220,7 +213,7 @@ class FullSentences:
         """The greatest length of a piece."""
         return longest - 2
 
-    def drawn(self, number: int, rng: np.random.Generator) -> Drawn:
+    def drawn(self, number: int, rng: np.random.Generator) -> EpochRow:
         """The example; chance has no part in it."""
         first, stop = int(self.first_N[number]), int(self.stop_N[number])
         parts: list[Ids] = [np.array([self.begin])]
@@ -229,4 +222,4 @@ class FullSentences:
             parts += [self.sentences.tokens(first, border), np.array([self.sentences.end])]
             first = border
         tokens = np.concatenate(parts)
-        return Drawn(tokens, len(tokens), UNASKED)
+        return EpochRow(tokens, len(tokens), UNASKED)

@@ -77,7 +77,7 @@ class StretchRows(Rows[Stretch]):
     """The stretches of a corpus, kept by what they are made of; `example_N` says of which sentence each is."""
 
     def __init__(self, tokens: Rows[Ids], lengths: Rows[Ids], example_N: Numbers) -> None:
-        self.tokens, self.words, self._example_N = tokens, lengths, example_N
+        self.tokens, self.words, self.example_N = tokens, lengths, example_N
         self.word_N: Numbers = lengths.lengths(None).sum(1)  # how many words each has
         before_N = np.cumsum(self.word_N) - self.word_N
         self.begin_N: Numbers = before_N - before_N[np.searchsorted(example_N, example_N)]
@@ -88,11 +88,6 @@ class StretchRows(Rows[Stretch]):
         every = [stretch for sentence in sentences for stretch in sentence]
         number_N = np.repeat(np.arange(len(sentences)), [len(each) for each in sentences])
         return cls(InMemory([row.tokens for row in every]), InMemory([row.length_W for row in every]), number_N)
-
-    @property
-    def example_N(self) -> Numbers:
-        """The sentence of each row."""
-        return self._example_N
 
     @property
     def cut(self) -> int:
@@ -113,16 +108,7 @@ class TagRows(Rows[Ids]):
     """The tags of the words of each row: `tag_W` has those of all sentences in a line, `begin_M` where each begins."""
 
     def __init__(self, rows: Rows[Stretch], tag_W: Ids, begin_M: Numbers) -> None:
-        self.rows, self.tag_W, self.begin_M = rows, tag_W, begin_M
-
-    @property
-    def example_N(self) -> Numbers:
-        """The sentence of each row."""
-        return self.rows.example_N
-
-    def lengths(self, epoch: int | None) -> Numbers:
-        """`length_N0`: they add nothing to the tokens."""
-        return np.zeros((len(self.example_N), 0), dtype=np.int64)
+        self.rows, self.tag_W, self.begin_M, self.example_N = rows, tag_W, begin_M, rows.example_N
 
     def take(self, numbers: Numbers, epoch: int | None) -> list[Ids]:
         """The tags of some rows."""

@@ -101,16 +101,8 @@ class OverlappingRows(Rows[tuple[Ids, ReadingWindow]]):
         found = [(row, each) for row, n in enumerate(length_N.tolist()) for each in reading_windows(n, context)]
         self.row_W: Numbers = np.array([row for row, _ in found], dtype=np.int64)
         self.windows = [window for _, window in found]
-
-    @property
-    def example_N(self) -> Numbers:
-        """The document of each window."""
-        example_W: Numbers = self.rows.example_N[self.row_W]
-        return example_W
-
-    def lengths(self, epoch: int | None) -> Numbers:
-        """`length_N1`, the same in every epoch."""
-        return np.array([[window.high - window.low] for window in self.windows], dtype=np.int64).reshape(-1, 1)
+        self.example_N = rows.example_N[self.row_W]
+        self.length_N = np.array([window.high - window.low for window in self.windows], dtype=np.int64)
 
     def take(self, numbers: Numbers, epoch: int | None) -> list[tuple[Ids, ReadingWindow]]:
         """Some windows: what is read and, one place later, what should follow."""

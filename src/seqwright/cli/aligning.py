@@ -4,11 +4,12 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator
 from itertools import islice
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 from seqwright.cli.evaluating import chosen_part, only_files
 from seqwright.cli.opening import opened_for
 from seqwright.cli.terminal import json_text, say, shown
+from seqwright.cli.using import AlignOptions
 from seqwright.data.alignments import alignment_line, read_alignments
 from seqwright.data.examples import Pair
 from seqwright.errors import DataError, RunError, SettingError
@@ -23,50 +24,40 @@ from seqwright.tasks import refuse_missing_part
 AT_ONCE = 256  # pairs aligned before the next are read
 
 
-class Wish(NamedTuple):
-    """What is to be aligned, and where it goes."""
-
-    part: str | None = None
-    files: tuple[Path, ...] = ()
-    gold: Path | None = None
-    output: Path | None = None
-    as_json: bool = False
-    which: str = "best"
-
-
-def align_run(folder: Path, wish: Wish) -> None:
+def align_run(folder: Path, asked: AlignOptions) -> None:
     """Align the pairs of a part, write their links, and learn a dictionary if they are those it was trained on."""
-    if wish.files and wish.part is not None:
+    files = asked.data or []
+    if files and asked.part is not None:
         raise SettingError("--part chooses from the run's own data and --data brings other pairs; give one of them")
-    gold = None if wish.gold is None else [Gold(*links) for links in read_alignments(wish.gold)]
-    run = opened_for("align", folder, wish.which)
+    gold = None if asked.gold is None else [Gold(*links) for links in read_alignments(asked.gold)]
+    run = opened_for("align", folder, asked.which)
     recipe = run.recipe
-    if wish.files:
-        recipe = recipe._replace(data=validated("data", only_files(list(wish.files), recipe), recipe.task))
+    if files:
+        recipe = recipe._replace(data=validated("data", only_files(files, recipe), recipe.task))
     data = data_of(recipe)
-    part = chosen_part(wish.part or (None if gold or wish.files else "train"), data.parts())
+    part = chosen_part(asked.part or (None if gold or files else "train"), data.parts())
     refuse_missing_part(data, part)
-    name = wish.files[0].stem if wish.files else part
-    path = wish.output or folder / "alignments" / f"{name}.txt"
-    found = Found(run)
+    name = files[0].stem if files else part
+    path = asked.output or folder / "output" / f"{name}.txt"
+    found = AlignedPairs(run)
     found.add(data.examples(part), Progress(f"aligning {name}"))
     scores: dict[str, Any] = mean_quality(found.qualities)._asdict()
-    if gold is not None and wish.gold is not None:
-        _refuse_unfitting(wish.gold, gold, found.sizes)
+    if gold is not None and asked.gold is not None:
+        _refuse_unfitting(asked.gold, gold, found.sizes)
         scores |= alignment_scores(found.links, gold)._asdict()
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text("".join(f"{alignment_line(links)}\n" for links in found.links), encoding="utf-8")
-    _print({"pairs": len(found.links), **scores}, as_json=wish.as_json)
+    _print({"pairs": len(found.links), **scores}, as_json=asked.json)
     say(f"alignments: {shown(path)}")
     if found.left_out:
         longest = recipe.input.longest
         say(f"{found.left_out:,} pairs have a blank side, or more than {longest} tokens on one: their line is blank")
-    if part == "train" and not wish.files:
-        written = save_dictionary(learnt_dictionary(found.together), folder / "input")
+    if part == "train" and not files:
+        written = save_dictionary(learnt_dictionary(found.together), folder / "output")
         say(f"dictionary: {shown(written)}, {len(found.together):,} words; use it with --unknown dictionary")
 
 
-class Found:
+class AlignedPairs:
     """What was found in all pairs so far."""
 
     def __init__(self, run: Run) -> None:

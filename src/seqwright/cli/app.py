@@ -5,38 +5,19 @@ from typing import Annotated
 
 import typer
 
+from seqwright.cli import using, using_any
 from seqwright.cli.options import (
-    RULES,
-    AverageOf,
-    Beam,
-    Beside,
     CardName,
-    CoveragePenalty,
-    LengthPenalty,
+    EnsembleOptions,
     Overrides,
-    PrecisionOf,
     RecipeName,
     RunFolder,
+    ScoringOptions,
     TeacherFolder,
-    Unknown,
     Verb,
     Which,
-    chosen_settings,
+    grouped,
 )
-from seqwright.cli.using import (
-    answer,
-    bring,
-    classify,
-    export,
-    forecast,
-    generate,
-    neighbours,
-    prompt,
-    score,
-    tag,
-)
-from seqwright.cli.using_encoders import embed, fill
-from seqwright.cli.using_pairs import align, translate
 from seqwright.cli.using_pictures import look
 
 app = typer.Typer(
@@ -134,7 +115,7 @@ def new(
 def check(recipe: RecipeName, overrides: Overrides = None) -> None:
     """Look at the data and the model before training.
 
-    Lengths, blanks, overlaps, memory and time; and whether the model can learn a few examples by heart.
+    Lengths, blanks, overlaps, memory and time; and whether the model can overfit a few examples.
 
     Example: seqwright check mine.toml
     """
@@ -152,7 +133,7 @@ def train(
     yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")] = False,
     tensorboard: Annotated[bool, typer.Option("--tensorboard", help="Also write TensorBoard events.")] = False,
 ) -> None:
-    """Train a recipe into a run folder. The same command again goes on where it stopped.
+    """Train a recipe into a run folder. The same command again resumes where it stopped.
 
     Example: seqwright train mine.toml training.steps=2000
     """
@@ -177,7 +158,7 @@ def distil(
     yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")] = False,
     tensorboard: Annotated[bool, typer.Option("--tensorboard", help="Also write TensorBoard events.")] = False,
 ) -> None:
-    """Train a smaller model to say what a larger one says: a classifier, or one that finds hidden words.
+    """Train a smaller classifier or masked language model on a larger one's predictions.
 
     The recipe is the student's; its tokenizer is the teacher's, which is asked once and whose answers are kept. More
     texts, without labels, help: objective.unlabelled=texts.txt.
@@ -191,8 +172,8 @@ def distil(
 
 
 @app.command("eval", cls=Verb)
+@grouped
 def evaluate(
-    context: typer.Context,
     run: RunFolder,
     part: Annotated[
         str | None,
@@ -205,17 +186,13 @@ def evaluate(
             help="Other data to evaluate on; for two line-aligned files give the option twice, the source first.",
         ),
     ] = None,
-    beside: Beside = None,
-    average: AverageOf = None,
-    beam: Beam = None,
-    length_penalty: LengthPenalty = None,
-    coverage_penalty: CoveragePenalty = None,
-    unknown: Unknown = None,
-    precision: PrecisionOf = None,
-    which: Which = "best",
+    *,
+    ensemble: EnsembleOptions,
+    decoding: ScoringOptions,
     json: Annotated[bool, typer.Option("--json", help="Print the scores as one JSON object.")] = False,
+    which: Which = "best",
 ) -> None:
-    """Score a run as its task is scored: BLEU, perplexity, accuracy and F1, squared errors.
+    """Score a run as its task is scored: BLEU, perplexity, accuracy, squared errors.
 
     Scores, answers and pictures go to its eval/ folder.
 
@@ -224,10 +201,8 @@ def evaluate(
     Example: seqwright eval runs/mine --with runs/other --with runs/third
     """
     from seqwright.cli.evaluating import evaluate_run
-    from seqwright.cli.joining import EnsembleOptions
 
-    decoding = {"beam": beam, **chosen_settings(context, RULES)}
-    evaluate_run(run, part, data or [], decoding, which, EnsembleOptions.asked(beside, average), as_json=json)
+    evaluate_run(run, part, data or [], decoding, ensemble, which, as_json=json)
 
 
 @app.command(cls=Verb)
@@ -245,7 +220,7 @@ def compare(
 ) -> None:
     """Train recipes under one budget, judge them alike, and write one table.
 
-    What is trained or judged already is left as it is, so the same command goes on after an interruption. The table
+    What is trained or judged already is left as it is, so the same command resumes after an interruption. The table
     goes to runs/NAME as HTML, with curves and alignments, as Markdown and as JSON.
 
     Example: seqwright compare mine.toml --dry-run
@@ -255,10 +230,13 @@ def compare(
     compare_rows(comparison, runs, dry_run=dry_run, as_json=json)
 
 
-for verb in (translate, align, generate, prompt, score, fill, embed, classify, tag, answer, forecast, look, neighbours):
-    app.command(cls=Verb)(verb)
-app.command(cls=Verb)(export)
-app.command("import", cls=Verb)(bring)
+for verb in (
+    *(using.translate, using.align, using.summarize, using.pronounce, using.reply, using.describe, using.generate),
+    *(using.score, using.prompt, using.fill, using.classify, using.predict, using.tag, using.answer, using.forecast),
+    *(using_any.embed, using_any.neighbours, look, using_any.export),
+):
+    app.command(cls=Verb)(grouped(verb))
+app.command("import", cls=Verb)(using_any.import_)
 
 
 @data_app.command("list", cls=Verb)

@@ -1,17 +1,18 @@
-"""The verbs whose answer is one prediction for each thing: things in, predictions out, line by line."""
+"""The one path of the verbs: what is given becomes examples, examples predictions, predictions lines or JSON."""
 
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from rich.console import Console
 from rich.text import Text
 
+from seqwright.cli.given import given_blocks
 from seqwright.cli.opening import opened_for
+from seqwright.cli.options import Answers, Things
 from seqwright.cli.terminal import json_text, say, shown
-from seqwright.cli.translating import some_lines
 from seqwright.data.files import lines, require_file
 from seqwright.errors import DataError, SettingError
 from seqwright.inputs import Given
@@ -22,16 +23,55 @@ from seqwright.tasks.wired import Wires
 COLOURS = ("cyan", "yellow", "green", "magenta", "bright_blue", "red", "bright_cyan", "bright_yellow", "bright_green")
 
 
+class Result(NamedTuple):
+    """A result as a line for people, and as the fields that JSON has of it beside those of its example."""
+
+    line: str | Text
+    fields: dict[str, Any]
+
+
+Predict = Callable[[Given[Any], int], Iterable[Sequence[Result]]]
+"""The results for each of some examples, of which the first has this number."""
+
+
+def print_results(input: Any, blocks: Iterable[list[str]], predict: Predict, *, as_json: bool) -> None:
+    """Print the results for everything given, block by block; a block with something that is refused has none."""
+    read, console = 0, Console(highlight=False, soft_wrap=True)
+    for block in blocks:
+        examples = Given(_parsed(input, block, read))
+        for remark in (*input.blank_remarks(examples, read), *input.remarks(examples, read)):
+            say(remark)
+        for example, results in zip(examples, predict(examples, read), strict=True):
+            for line, fields in results:
+                print_line(json_text({**input.example_fields(example), **fields}) if as_json else line, console)
+        sys.stdout.flush()
+        read += len(block)
+
+
+def print_line(line: str | Text, console: Console) -> None:
+    """A line, on a terminal in its colours; rich would change the tabs of a line without any."""
+    print(line) if isinstance(line, str) else console.print(line)
+
+
+def _parsed(input: Any, block: list[str], read: int) -> Iterator[Any]:
+    """The examples of a block; of one that cannot be read it is said which it is."""
+    for number, given in enumerate(block, start=read + 1):
+        try:
+            yield input.parse(given)
+        except DataError as error:
+            raise DataError(f"text {number}: {error}") from error
+
+
+# ---------------------------------------------------------------------------------------- single predictions
+
+
 def ask_run(
     verb: str,
-    folder: Path,
-    texts: list[str],
-    seconds: list[str],
-    file: Path | None,
+    things: Things,
+    answers: Answers,
     *,
-    top: int,
-    as_json: bool,
-    which: str,
+    top: int = 1,
+    text_pairs: Sequence[str] = (),
     reading: Mapping[str, Any] | None = None,
     saying: Mapping[str, Any] | None = None,
 ) -> None:
@@ -39,44 +79,29 @@ def ask_run(
 
     `reading` changes how the input reads what is given and `saying` what the output says of it, by their fields.
     """
-    if texts and file is not None:
-        raise DataError("there are both texts and --file; give one of them")
     if top < 1:
         raise SettingError(f"--top is {top}; ask for one or more")
-    if file is not None and file != Path("-"):
-        require_file(file)
-    run = opened_for(verb, folder, which)
-    wires = _changed(run.inputs, reading or {}, saying or {})
-    if top > 1 and not wires.output.ranks:
-        raise SettingError(f"--top is {top}, but {shown(run.folder)} predicts one number for each text; leave it out")
-    texts = _with_seconds(run, texts, seconds, file)
-    read = 0
-    for block in _blocks([] if texts == ["-"] else texts, None if file == Path("-") else file):
-        examples = Given(_parsed(wires, block, read))
-        for remark in (*wires.input.blank_remarks(examples, read), *wires.input.remarks(examples, read)):
-            say(remark)
-        for example, prediction in zip(examples, wires.predictions(run.model, examples), strict=True):
-            fields = {**wires.input.example_fields(example), **wires.output.fields(prediction, top)}
-            print_line(json_text(fields)) if as_json else print_line(*wires.output.pieces(prediction, top))
-        sys.stdout.flush()
-        read += len(block)
+    blocks = given_blocks(verb, things.texts, things.file)
+    run = opened_for(verb, things.run, answers.which)
+    input, output = run.inputs
+    wires = Wires(replace(input, **reading) if reading else input, replace(output, **saying) if saying else output)
+    if text_pairs:
+        blocks = iter([_with_pairs(run, things, text_pairs)])
+
+    def predict(examples: Given[Any], first: int) -> Iterable[Sequence[Result]]:
+        for prediction in wires.predictions(run.model, examples):
+            line = coloured_line(wires.output.pieces(prediction, top))
+            yield [Result(line, wires.output.fields(prediction, top))]
+
+    print_results(wires.input, blocks, predict, as_json=answers.json)
 
 
-def print_line(*pieces: str | tuple[str, int | None], console: Console | None = None) -> None:
-    """A line in pieces, on a terminal in their colours; rich would change the tabs of a line without any."""
-    told = [(piece, None) if isinstance(piece, str) else piece for piece in pieces]
-    if all(colour is None for _, colour in told):
-        print("".join(text for text, _ in told))
-        return
-    styles = ["" if colour is None else f"bold {COLOURS[colour % len(COLOURS)]}" for _, colour in told]
-    line = Text.assemble(*((text, style) for (text, _), style in zip(told, styles, strict=True)))
-    (console or Console(highlight=False, soft_wrap=True)).print(line)
-
-
-def _changed(wires: Any, reading: Mapping[str, Any], saying: Mapping[str, Any]) -> Wires:
-    """Input and output with other values of their fields."""
-    read = replace(wires.input, **reading) if reading else wires.input
-    return Wires(read, replace(wires.output, **saying) if saying else wires.output)
+def coloured_line(pieces: Sequence[tuple[str, int | None]]) -> str | Text:
+    """A line in pieces, each with the number of its colour; without any colour, as it is."""
+    if all(colour is None for _, colour in pieces):
+        return "".join(text for text, _ in pieces)
+    styles = ["" if colour is None else f"bold {COLOURS[colour % len(COLOURS)]}" for _, colour in pieces]
+    return Text.assemble(*((text, style) for (text, _), style in zip(pieces, styles, strict=True)))
 
 
 def context_given(context: str | None, file: Path | None) -> str | None:
@@ -91,29 +116,14 @@ def context_given(context: str | None, file: Path | None) -> str | None:
     return context
 
 
-def _parsed(wires: Wires, block: list[str], read: int) -> Iterator[Any]:
-    """The examples of a block; of one that cannot be read it is said which it is."""
-    for number, given in enumerate(block, start=read + 1):
-        try:
-            yield wires.input.parse(given)
-        except DataError as error:
-            raise DataError(f"text {number}: {error}") from error
-
-
-def _with_seconds(run: Run, texts: list[str], seconds: list[str], file: Path | None) -> list[str]:
-    """The texts, each with its second one behind a tab."""
-    if not seconds:
-        return texts
+def _with_pairs(run: Run, things: Things, text_pairs: Sequence[str]) -> list[str]:
+    """The texts, each with the other text of its pair behind a tab."""
+    texts = things.texts or []
     if not reads_pairs(run.inputs.input):
-        raise SettingError(f"{shown(run.folder)} learnt single texts; leave --second out")
-    if file is not None or len(seconds) != len(texts):
+        raise SettingError(f"{shown(run.folder)} learnt single texts; leave --text-pair out")
+    if things.file is not None or len(text_pairs) != len(texts):
         raise DataError(
-            f"there are {len(texts)} texts and {len(seconds)} times --second; give one for each text, or pairs in a "
-            "file with a tab between the two"
+            f"there are {len(texts)} texts and {len(text_pairs)} times --text-pair; give one for each text, or pairs "
+            "in a file with a tab between the two"
         )
-    return [f"{text}\t{second}" for text, second in zip(texts, seconds, strict=True)]
-
-
-def _blocks(texts: list[str], file: Path | None) -> Iterator[list[str]]:
-    """The texts as they are, though they have several lines; of a file or of standard input each line is one."""
-    return iter([texts]) if texts else some_lines([], file)
+    return [f"{text}\t{other}" for text, other in zip(texts, text_pairs, strict=True)]

@@ -15,7 +15,7 @@ from seqwright.comparison.plan import Plan, planned
 from seqwright.comparison.results import results
 from seqwright.comparison.settings import read_comparison
 from seqwright.comparison.stages import Stages, Stopped, TrialProgress, spoken
-from seqwright.comparison.table import Table, markdown, tabled
+from seqwright.comparison.table import ComparisonTable, markdown, tabled
 from seqwright.whole_file import written_whole
 
 NAMED = 24  # columns of the terminal that are kept for a name
@@ -32,7 +32,7 @@ def compare_rows(where: str, runs: Path, *, dry_run: bool, as_json: bool) -> Non
             sys.exit(1 if stages.outcome.failures else 0)
         outcome = stages.go()
     except Stopped:
-        say(f"stopped; what was trained is saved, and {command('compare', where)} goes on from there")
+        say(f"stopped; what was trained is saved, and {command('compare', where)} resumes from there")
         sys.exit(130)
     found = results(plan, outcome, stages.records)
     table = tabled(found)
@@ -53,7 +53,7 @@ def compare_rows(where: str, runs: Path, *, dry_run: bool, as_json: bool) -> Non
         sys.exit(1)
 
 
-def _print(table: Table) -> None:
+def _print(table: ComparisonTable) -> None:
     """The scores, below them what they cost, and how the numbers were made."""
     console = Console()
     for columns in _fitting(table, console.width):
@@ -70,9 +70,9 @@ def _print(table: Table) -> None:
         console.print(Text(note, style="dim"))
 
 
-def _fitting(table: Table, width: int) -> Iterator[list[int]]:
+def _fitting(table: ComparisonTable, width: int) -> Iterator[list[int]]:
     """The columns that stand side by side, by number: the scores, then the costs, as many of each as fit."""
-    for group in (range(1, table.judging), range(table.judging, len(table.titles))):
+    for group in (range(1, table.score_columns), range(table.score_columns, len(table.titles))):
         beside: list[int] = []
         for number in group:
             taken = _name_width(table) + 1 + sum(_width(table, each) + 1 for each in (*beside, number))
@@ -84,13 +84,13 @@ def _fitting(table: Table, width: int) -> Iterator[list[int]]:
             yield beside
 
 
-def _width(table: Table, number: int) -> int:
+def _width(table: ComparisonTable, number: int) -> int:
     """What a column needs: its title may break between words, its numbers may not."""
     words = (cell_len(word) for word in table.titles[number].split())
     return max(*words, 1, *(cell_len(row[number].text) for row in table.rows))
 
 
-def _name_width(table: Table) -> int:
+def _name_width(table: ComparisonTable) -> int:
     return min(NAMED, max((cell_len(row[0].text) for row in table.rows), default=0))
 
 
@@ -118,7 +118,7 @@ def _print_plan(plan: Plan, prospects: list[TrialProgress], failures: dict[str, 
 
 def _left(progress: TrialProgress) -> tuple[str, str]:
     if not progress.trial.trained:
-        return "", "only judged"
+        return "", "only evaluated"
     if not progress.steps:
         return "0", "trained"
     if not progress.measured["descends"]:

@@ -13,16 +13,16 @@ from rich.table import Table
 
 from seqwright.cli.terminal import add_row, json_text, say, shown
 from seqwright.comparison import complexity
-from seqwright.comparison.complexity import Exponents, Kind, Point
+from seqwright.comparison.complexity import Exponents, LayerKind, Point
 from seqwright.errors import DataError, SettingError
 from seqwright.pictures import save
-from seqwright.pictures.complexity import Curve, Panel, complexity_picture
+from seqwright.pictures.complexity import CostPanel, Curve, complexity_picture
 
 NAMES = {"length": "n, length of the text", "width": "d, width of the vectors"}
 WEIGHTS = 16  # bytes that self-attention needs at once for each pair of places, where its weights are kept
 
 
-class Wish(NamedTuple):
+class ComplexityOptions(NamedTuple):
     """What is to be measured, and where it is written."""
 
     lengths: tuple[int, ...]
@@ -38,19 +38,21 @@ def measure_layers(
     lengths: str, widths: str, *, kernel: int, backward: bool, seconds: float, output: Path, as_json: bool
 ) -> None:
     """Measure every kind of layer, print the exponents, write the numbers and draw them."""
-    wish = Wish(_sizes("--sizes", lengths), _sizes("--widths", widths), kernel, backward, seconds, output, as_json)
-    _refuse(wish)
-    points = _measured(wish)
-    found = complexity.exponents(points, wish.lengths, wish.widths, kernel)
+    options = ComplexityOptions(
+        _sizes("--sizes", lengths), _sizes("--widths", widths), kernel, backward, seconds, output, as_json
+    )
+    _refuse(options)
+    points = _measured(options)
+    found = complexity.exponents(points, options.lengths, options.widths, kernel)
     kinds = complexity.kinds(kernel)
-    report = _report(wish, points, found)
+    report = _report(options, points, found)
     output.mkdir(parents=True, exist_ok=True)
     (output / "complexity.json").write_text(json_text(report, indent=1) + "\n", encoding="utf-8")
     paths = save(complexity_picture(_panels(kinds, points, found, backward=backward)), output / "complexity")
     if as_json:
         print(json_text(report))
     else:
-        _print(kinds, found, max(wish.lengths))
+        _print(kinds, found, max(options.lengths))
     rounds = min(point.rounds for point in points)
     if rounds < 3:
         say(
@@ -67,57 +69,58 @@ def _sizes(option: str, text: str) -> tuple[int, ...]:
     return tuple(sorted({int(part) for part in parts}))
 
 
-def _refuse(wish: Wish) -> None:
+def _refuse(options: ComplexityOptions) -> None:
     """Refuse what cannot be measured, before anything is."""
-    if len(wish.lengths) < 2 and len(wish.widths) < 2:
+    if len(options.lengths) < 2 and len(options.widths) < 2:
         raise SettingError("--sizes and --widths have one value each; give at least two of one, since one has no slope")
-    if wish.kernel < 2:
-        raise SettingError(f"--kernel is {wish.kernel}; a convolution that mixes places reads at least 2")
-    if not wish.seconds > 0:
-        raise SettingError(f"--seconds is {wish.seconds:g}; give more than 0, as in 40")
-    if wish.output.exists() and not wish.output.is_dir():
-        raise DataError(f"{wish.output} is a file; --output names a folder")
+    if options.kernel < 2:
+        raise SettingError(f"--kernel is {options.kernel}; a convolution that mixes places reads at least 2")
+    if not options.seconds > 0:
+        raise SettingError(f"--seconds is {options.seconds:g}; give more than 0, as in 40")
+    if options.output.exists() and not options.output.is_dir():
+        raise DataError(f"{options.output} is a file; --output names a folder")
     there = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
-    needed = WEIGHTS * max(wish.lengths) ** 2
+    longest = max(options.lengths)
+    needed = WEIGHTS * longest**2
     if needed > there / 2:
         raise SettingError(
-            f"--sizes ends at {max(wish.lengths):,}, where the weights of self-attention take {needed / 1e9:,.0f} GB, "
+            f"--sizes ends at {longest:,}, where the weights of self-attention take {needed / 1e9:,.0f} GB, "
             f"and this machine has {there / 1e9:,.0f}: leave out the greatest"
         )
 
 
-def _measured(wish: Wish) -> list[Point]:
+def _measured(options: ComplexityOptions) -> list[Point]:
     """The measurement, with a bar where somebody watches."""
     console = Console(stderr=True)
     if not console.is_terminal:
-        say(f"measuring for about {wish.seconds:g} s")
+        say(f"measuring for about {options.seconds:g} s")
     columns = (TextColumn("measuring"), BarColumn(), TextColumn("{task.percentage:.0f} %"))
     with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as bar:
         task = bar.add_task("measuring", total=1.0)
-        return complexity.measured(
-            wish.lengths,
-            wish.widths,
-            kernel=wish.kernel,
-            backward=wish.backward,
-            seconds=wish.seconds,
+        return complexity.measured_layers(
+            options.lengths,
+            options.widths,
+            kernel=options.kernel,
+            backward=options.backward,
+            seconds=options.seconds,
             progress=lambda share: bar.update(task, completed=share),
         )
 
 
-def _report(wish: Wish, points: Sequence[Point], found: Sequence[Exponents]) -> dict[str, Any]:
+def _report(options: ComplexityOptions, points: Sequence[Point], found: Sequence[Exponents]) -> dict[str, Any]:
     """All numbers, and on what they were measured."""
     return {
         "machine": {"processor": platform.processor() or platform.machine(), "torch": torch.__version__, "threads": 1},
-        "work": "forward and backward" if wish.backward else "forward",
-        "kernel": wish.kernel,
+        "work": "forward and backward" if options.backward else "forward",
+        "kernel": options.kernel,
         "exponents": [each._asdict() for each in found],
         "points": [each._asdict() for each in points],
     }
 
 
 def _panels(
-    kinds: Sequence[Kind], points: Sequence[Point], found: Sequence[Exponents], *, backward: bool
-) -> list[Panel]:
+    kinds: Sequence[LayerKind], points: Sequence[Point], found: Sequence[Exponents], *, backward: bool
+) -> list[CostPanel]:
     """Milliseconds and megabytes, each against length and width."""
     panels = []
     spent = f"forward{' and backward' * backward}, milliseconds"
@@ -137,7 +140,7 @@ def _panels(
                         fit.time_measured if quantity == "time" else fit.memory_measured,
                     )
                 )
-            panels.append(Panel(label, f"{NAMES[size]}{_fixed(points, size)}", curves))
+            panels.append(CostPanel(label, f"{NAMES[size]}{_fixed(points, size)}", curves))
     return panels
 
 
@@ -148,7 +151,7 @@ def _fixed(points: Sequence[Point], size: str) -> str:
     return f", at n = {max(point.length for point in points):,}"
 
 
-def _print(kinds: Sequence[Kind], found: Sequence[Exponents], longest: int) -> None:
+def _print(kinds: Sequence[LayerKind], found: Sequence[Exponents], longest: int) -> None:
     """The table of theory, and below it the exponents that were measured."""
     console = Console()
     theory = Table("layer", "operations", "steps", "path", box=None, pad_edge=False)

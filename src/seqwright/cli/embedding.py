@@ -8,9 +8,9 @@ from typing import cast
 import numpy as np
 from torch import Tensor
 
+from seqwright.cli.given import given_blocks, split_lines
 from seqwright.cli.opening import opened_run
 from seqwright.cli.terminal import json_text, say, shown
-from seqwright.cli.translating import asked, some_lines
 from seqwright.errors import DataError, RunError, SettingError
 from seqwright.layers.embeddings import HasTokenVectors
 from seqwright.runs import Run
@@ -36,9 +36,9 @@ def embed_texts(
     if pooling not in {None, "mean", "first", "thought"}:
         raise SettingError(f"--pooling is '{pooling}'; choose mean, first or thought")
     _refuse(output, as_json=as_json, yes=yes)
-    texts, file = asked("embed", texts, file)
+    blocks = given_blocks("embed", split_lines(texts), file)
     embedder = _embedder(opened_run(folder, which), cast(Pooling | None, pooling))
-    vectors = _vectors(embedder, texts, file, normalise=normalise)
+    vectors = _vectors(embedder, blocks, normalise=normalise)
     if output is None:
         for text, vector_D in vectors:
             print(_json(text, vector_D) if as_json else " ".join(f"{value:.6g}" for value in vector_D.tolist()))
@@ -75,12 +75,10 @@ def _embedder(run: Run, pooling: Pooling | None) -> Embedder:
     return Embedder(run.model, run.inputs, pooling=pooling, context=context)
 
 
-def _vectors(
-    embedder: Embedder, texts: list[str], file: Path | None, *, normalise: bool
-) -> Iterator[tuple[str, Tensor]]:
+def _vectors(embedder: Embedder, blocks: Iterator[list[str]], *, normalise: bool) -> Iterator[tuple[str, Tensor]]:
     """Each text with its vector."""
     number = 0
-    for some in some_lines(texts, file):
+    for some in blocks:
         for place, (text, row) in enumerate(zip(some, embedder.encode(some), strict=True), start=number + 1):
             if not text.strip():
                 raise DataError(f"text {place} is blank, and nothing has no vector; remove it")

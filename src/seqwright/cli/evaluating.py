@@ -6,8 +6,9 @@ from typing import Any, cast
 from rich.console import Console
 from rich.table import Table
 
-from seqwright.cli.joining import EnsembleOptions
+from seqwright.cli.joining import ensemble_circumstances, ensemble_name, opened_together
 from seqwright.cli.opening import opened_run
+from seqwright.cli.options import EnsembleOptions, ScoringOptions
 from seqwright.cli.terminal import add_row, json_text, say, shown
 from seqwright.data.examples import PartName
 from seqwright.data.files import content_hash
@@ -17,49 +18,51 @@ from seqwright.recipe import Recipe, validated
 from seqwright.run_folders import resolved_of
 from seqwright.runs import Run, data_of
 from seqwright.tasks import Evaluation
+from seqwright.tasks.ensembles import ensemble_of
 
 
 def evaluate_run(
     folder: Path,
     part: str | None,
     files: list[Path],
-    decoding: dict[str, Any],
+    decoding: ScoringOptions,
+    ensemble: EnsembleOptions,
     which: str,
-    ensemble: EnsembleOptions | None = None,
     *,
     as_json: bool,
 ) -> None:
     """Evaluate a run, alone or in ensemble, print the scores, write them down."""
     if files and part is not None:
         raise SettingError("--part chooses from the run's own data and --data brings other pairs; give one of them")
-    ensemble = ensemble or EnsembleOptions()
-    run, *others = ensemble.opened(opened_run(folder, which), which)
+    given = decoding.settings()
+    runs, average = opened_together(opened_run(folder, which), ensemble, which)
+    run, *others = runs
     recipe, files, task = run.recipe, [path.expanduser() for path in files], run.recipe.task
     if files:
         recipe = recipe._replace(data=validated("data", only_files(files, recipe), task))
-    if not TASKS[task].searched and any(value is not None for value in decoding.values()):
+    if not TASKS[task].searched and given:
         raise SettingError(f"{shown(folder)} learnt {task}, where nothing is searched for; leave the beam out")
     data = data_of(recipe)
     chosen = chosen_part(part, data.parts())
-    settings = decoding_settings(run, decoding)
+    settings = decoding_settings(run, given)
     subject = " and ".join(map(str, files)) if files else f"the {chosen} part"
     searched = f", {settings.in_words()}" if TASKS[task].searched else ""
-    subjects = ", ".join(f"{shown(each.folder)}, step {each.step:,}" for each in (run, *others))
+    subjects = ", ".join(f"{shown(each.folder)}, step {each.step:,}" for each in runs)
     say(f"{subjects}, on {subject}{searched}")
     if not files:
         _warn_of_other_data(folder, data)
-    wires, model = ensemble.joined([run, *others]) if others else (run.inputs, run.model)
+    wires, model = ensemble_of(runs, average)
     result = task_of(recipe.task).evaluated(recipe, data, wires, model, chosen, settings)
     for note in result.notes:
         say(f"{subject}: {note.removeprefix(f'{chosen}: ')}")
     name = _name(run, f"{files[0].stem}-{data.fingerprint(chosen)[:8]}" if files else chosen, settings, which)
-    name += ensemble.named
-    circumstances = _circumstances(run, files, data, chosen, settings, which) | ensemble.circumstances(others)
-    _write(folder / "eval", name, result, circumstances)
+    name += ensemble_name(others, average)
+    circumstances = _circumstances(run, files, data, chosen, settings, which)
+    _write(folder / "eval", name, result, circumstances | ensemble_circumstances(others, average))
     if as_json:
         print(json_text({**_rounded(result.scores), "groups": result.groups}))
     else:
-        _print(task, result)
+        _print(result)
     say(f"written to {shown(folder / 'eval' / name)}.json")
     if drawn := _drawn(result, folder / "eval" / name):
         say(f"drawn: {', '.join(map(shown, drawn))}")
@@ -169,9 +172,9 @@ def _drawn(result: Evaluation, stem: Path) -> list[Path]:
     return save(DRAWINGS[result.picture.name](**result.picture.data), stem)
 
 
-def _print(task: str, result: Evaluation) -> None:
+def _print(result: Evaluation) -> None:
     """The scores, a line each, and how many of each group are right; forecasts beside those of their baselines."""
-    if task == "forecasting":
+    if "baseline_naive_mse" in result.scores:
         from seqwright.cli.forecasting import print_evaluation
 
         print_evaluation(result)

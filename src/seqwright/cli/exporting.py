@@ -8,13 +8,13 @@ from seqwright.cli.opening import opened_run
 from seqwright.cli.terminal import say, shown
 from seqwright.data.files import extension_of
 from seqwright.errors import DataError, RunError, SettingError, instead
-from seqwright.inputs.text import reads_pairs
+from seqwright.inputs.running_text import RunningTextInput
 from seqwright.interchange.arpa import write_arpa
-from seqwright.interchange.checkpoints import write_checkpoint
+from seqwright.interchange.pretrained import write_pretrained
 from seqwright.interchange.word2vec import write_word2vec
+from seqwright.lineage import model_row
 from seqwright.runs import Run
 from seqwright.tasks.vectors import WordVectors
-from seqwright.tasks.wired import Wires
 from seqwright.training.weights import unique_tensors
 
 
@@ -69,19 +69,11 @@ def _write_ngrams(run: Run, file: Path, side: str | None) -> str:
     return f"{sum(order.ngrams for order in model.storage()):,} n-grams"
 
 
-def _write_checkpoint(run: Run, folder: Path, side: str | None) -> str:
-    inputs, task = run.inputs, run.recipe.task
-    first = inputs.input.first if task == "language-modeling" else inputs.tokenizer.begin
-    task = "language-modeling" if task == "instruction" else task  # there it is a language model like any other
-    labels = {"text-classification": lambda: inputs.output.labels, "token-classification": lambda: inputs.output.tags}
-    names = list(labels[task]()) if task in labels else []
-    settings, tensors = run.recipe.model.model_dump(mode="json"), unique_tensors(run.model)
-    if task == "text-regression":  # the model says how far from the mean, and there what it says is the rating
-        values = inputs.output
-        tensors |= {name: tensors[name] * values.deviation for name in ("head.output.weight", "head.output.bias")}
-        tensors["head.output.bias"] = tensors["head.output.bias"] + values.mean
-    pairs = isinstance(inputs, Wires) and reads_pairs(inputs.input)
-    return write_checkpoint(folder, task, settings, tensors, inputs.tokenizer, labels=names, pairs=pairs, first=first)
+def _write_pretrained(run: Run, folder: Path, side: str | None) -> str:
+    recipe, inputs = run.recipe, run.inputs
+    first = inputs.input.first if isinstance(inputs.input, RunningTextInput) else None
+    row, settings = model_row(recipe.model.kind, recipe.family), recipe.model.model_dump(mode="json")
+    return write_pretrained(folder, row, settings, unique_tensors(run.model), inputs, first=first)
 
 
 class Format(NamedTuple):
@@ -96,5 +88,5 @@ class Format(NamedTuple):
 FORMATS = {
     "word2vec": Format((".vec", ".txt"), _write_vectors, sides=True),
     "arpa": Format((".arpa",), _write_ngrams, sides=False),
-    "hf": Format(("-hf",), _write_checkpoint, sides=False, folder=True),
+    "hf": Format(("-hf",), _write_pretrained, sides=False, folder=True),
 }

@@ -2,7 +2,6 @@
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import NamedTuple
 
 from rich.console import Console
 from rich.table import Table
@@ -10,6 +9,7 @@ from rich.table import Table
 from seqwright.cli.evaluating import decoding_settings
 from seqwright.cli.opening import opened_for
 from seqwright.cli.terminal import add_row, json_text, picture_formats, say, shown
+from seqwright.cli.using import PromptOptions
 from seqwright.data.examples import Pair
 from seqwright.data.pairs import file_pairs
 from seqwright.errors import DataError, SettingError
@@ -30,43 +30,27 @@ from seqwright.tasks.few_shot import (
 MOST_SHOTS = 8  # how many examples accuracy is measured with where nobody says
 
 
-class Wish(NamedTuple):
-    """What a user wants of `prompt`."""
-
-    texts: list[str]
-    examples: Path
-    answers: Path | None
-    shots: int | None
-    template: str | None
-    between: str | None
-    longest: int | None
-    seed: int
-    picture: Path | None
-    as_json: bool
-    which: str
-
-
-def prompt_run(folder: Path, wish: Wish) -> None:
+def prompt_run(folder: Path, texts: Sequence[str], asked: PromptOptions) -> None:
     """Answer texts after examples, or measure the accuracy on a file of questions."""
-    if bool(wish.texts) == (wish.answers is not None):
+    if bool(texts) == (asked.answers is not None):
         raise SettingError(
             "give a text to answer, or a file of questions and right answers with --answers, and not both"
         )
-    if wish.shots is not None and wish.shots < 0:
-        raise SettingError(f"--shots is {wish.shots}; it cannot be less than 0")
-    if wish.picture is not None:
-        if wish.answers is None:
+    if asked.shots is not None and asked.shots < 0:
+        raise SettingError(f"--shots is {asked.shots}; it cannot be less than 0")
+    if asked.picture is not None:
+        if asked.answers is None:
             raise SettingError("--picture draws the accuracy on a file of questions; give one with --answers")
-        picture_formats(wish.picture)  # refused before anything is computed
-    examples = _pairs(wish.examples)
-    if wish.shots is not None and wish.shots > len(examples):
-        raise DataError(f"--shots is {wish.shots}, but {wish.examples} has only {len(examples)} examples; lower it")
-    run = opened_for("prompt", folder, wish.which)
-    answering = _answering(run, wish)
-    if wish.answers is None:
-        _answer(wish, examples, answering)
+        picture_formats(asked.picture)  # refused before anything is computed
+    examples = _pairs(asked.examples)
+    if asked.shots is not None and asked.shots > len(examples):
+        raise DataError(f"--shots is {asked.shots}, but {asked.examples} has only {len(examples)} examples; lower it")
+    run = opened_for("prompt", folder, asked.which)
+    answering = _answering(run, asked)
+    if asked.answers is None:
+        _answer(texts, asked, examples, answering)
     else:
-        _measure(wish, examples, answering)
+        _measure(asked, asked.answers, examples, answering)
 
 
 def _pairs(path: Path) -> list[Pair]:
@@ -77,12 +61,12 @@ def _pairs(path: Path) -> list[Pair]:
     return pairs
 
 
-def _answering(run: Run, wish: Wish) -> Answering:
-    """How the run's model answers: in turns if it learnt to, otherwise by going on with a text."""
-    chosen = {"longest": wish.longest, "beam": 1, "n_best": 1, "temperature": 0.0}
+def _answering(run: Run, asked: PromptOptions) -> Answering:
+    """How the run's model answers: in turns if it learnt to, otherwise by continuing a text."""
+    chosen = {"longest": asked.longest, "beam": 1, "n_best": 1, "temperature": 0.0}
     output = run.inputs.output
     if isinstance(output, AnswerOutput):
-        if wish.template is not None or wish.between is not None:
+        if asked.template is not None or asked.between is not None:
             raise SettingError(
                 f"this run learnt to answer after {output.task}, and its examples have that form; leave out "
                 "--template and --between"
@@ -90,37 +74,34 @@ def _answering(run: Run, wish: Wish) -> Answering:
         settings = decoding_settings(run, chosen)
         return answered_in_turns(run.model, run.inputs, settings)
     template = Template(
-        **{name: value for name, value in (("form", wish.template), ("between", wish.between)) if value is not None}
+        **{name: value for name, value in (("form", asked.template), ("between", asked.between)) if value is not None}
     ).checked()
     settings = decoding_settings(run, {**chosen, "stop": (template.stop,)})
     return answered_as_text(run.model, run.inputs, settings, template)
 
 
-def _answer(wish: Wish, examples: Sequence[Pair], answering: Answering) -> None:
-    shots = tuple(examples[: wish.shots])
-    for text, answer in zip(wish.texts, answering([Pair(text, "", shots=shots) for text in wish.texts]), strict=True):
-        print(json_text({"text": text, "answer": answer, "shots": len(shots)}) if wish.as_json else answer)
+def _answer(texts: Sequence[str], asked: PromptOptions, examples: Sequence[Pair], answering: Answering) -> None:
+    shots = tuple(examples[: asked.shots])
+    for text, answer in zip(texts, answering([Pair(text, "", shots=shots) for text in texts]), strict=True):
+        print(json_text({"text": text, "answer": answer, "shots": len(shots)}) if asked.json else answer)
 
 
-def _measure(wish: Wish, examples: Sequence[Pair], answering: Answering) -> None:
-    assert wish.answers is not None
-    asked = _pairs(wish.answers)
-    known = {pair.source for pair in asked}
+def _measure(asked: PromptOptions, file: Path, examples: Sequence[Pair], answering: Answering) -> None:
+    pairs = _pairs(file)
+    known = {pair.source for pair in pairs}
     enough = len(examples) - any(example.source in known for example in examples)  # no question is its own example
-    most = min(MOST_SHOTS, enough) if wish.shots is None else wish.shots
-    questions = drawn_questions(asked, examples, most, wish.seed)
-    say(
-        f"{len(asked):,} questions of {shown(wish.answers)}, each after examples of its own from {shown(wish.examples)}"
-    )
+    most = min(MOST_SHOTS, enough) if asked.shots is None else asked.shots
+    questions = drawn_questions(pairs, examples, most, asked.seed)
+    say(f"{len(pairs):,} questions of {shown(file)}, each after examples of its own from {shown(asked.examples)}")
     found = []
     for accuracy in accuracy_by_shots(answering, questions, doubling(most)):
         say(f"after {accuracy.shots} examples: {100 * accuracy.share:.1f} % right")
         found.append(accuracy)
-    if wish.picture is not None:
+    if asked.picture is not None:
         figure = shots_picture([each.shots for each in found], {"all": [each.share for each in found]})
-        paths = save(figure, wish.picture.with_suffix(""), picture_formats(wish.picture))
+        paths = save(figure, asked.picture.with_suffix(""), picture_formats(asked.picture))
         say(f"drawn: {', '.join(map(shown, paths))}")
-    _print(found, as_json=wish.as_json)
+    _print(found, as_json=asked.json)
 
 
 def _print(found: Sequence[Accuracy], *, as_json: bool) -> None:

@@ -276,7 +276,9 @@ test = "10%"               # held out until `seqwright eval`
 [input]
 longest = 256              # tokens that are read at once: the question and a window of its context
 stride = 160               # so much further on begins the next window of a longer context
-answer = 30                # most tokens of an answer
+
+[output]
+longest_answer = 30        # most tokens of an answer
 
 [model]
 kind = "bert"

@@ -1,4 +1,4 @@
-"""`forecast`: how a series goes on; and what `eval` shows of a forecaster."""
+"""`forecast`: how a series continues; and what `eval` shows of a forecaster."""
 
 import csv
 import json
@@ -11,6 +11,7 @@ from rich.console import Console
 from rich.table import Table
 
 from seqwright.cli.opening import opened_for
+from seqwright.cli.options import Answers
 from seqwright.cli.terminal import add_row, picture_formats, say, shown
 from seqwright.data.labelled_series import SeriesExample
 from seqwright.data.series import Ending, ending_of
@@ -18,7 +19,7 @@ from seqwright.errors import SettingError
 from seqwright.inputs import Given
 from seqwright.outputs.values import iterated
 from seqwright.pictures import save
-from seqwright.pictures.forecasts import Panel, forecast_picture
+from seqwright.pictures.forecasts import ForecastPanel, forecast_picture
 from seqwright.runs import Run, data_of
 from seqwright.tasks import Evaluation
 from seqwright.tasks.wired import Wires
@@ -33,11 +34,9 @@ NAMES = {
 }
 
 
-def forecast_series(
-    folder: Path, file: Path | None, steps: int | None, *, as_json: bool, picture: Path | None, which: str
-) -> None:
-    """Forecast on from the end of a file, or of the run's own data, and print a row for each step."""
-    run = opened_for("forecast", folder, which)
+def forecast_series(folder: Path, file: Path | None, steps: int | None, picture: Path | None, answers: Answers) -> None:
+    """Forecast what follows the end of a file, or of the run's own data, and print a row for each step."""
+    run = opened_for("forecast", folder, answers.which)
     wires: Wires = run.inputs
     horizon, history = wires.output.sizes()["horizon"], wires.output.sizes()["history"]
     steps = horizon if steps is None else steps
@@ -50,12 +49,12 @@ def forecast_series(
         say(remark)
     values_NC = iterated(lambda past_BTC: _forecast(run, past_BTC), ending.values_TC[None], steps, history=history)[0]
     if steps > horizon:
-        say(f"the model forecasts {horizon} at once: beyond that it goes on from its own forecasts")
+        say(f"the model forecasts {horizon} at once: beyond that it continues its own forecasts")
     if picture is not None:
         figure = forecast_picture(_panels(run, ending, values_NC, steps))
         paths = save(figure, picture.with_suffix(""), picture_formats(picture))
         say(f"drawn: {', '.join(map(shown, paths))}")
-    _print(ending, values_NC, as_json=as_json)  # last: whoever reads it may stop listening
+    _print(ending, values_NC, as_json=answers.json)  # last: whoever reads it may stop listening
 
 
 def _forecast(run: Run, past_BTC: Any) -> Any:
@@ -65,7 +64,7 @@ def _forecast(run: Run, past_BTC: Any) -> Any:
 
 
 def _ending(run: Run, file: Path | None) -> Ending:
-    """What the forecast goes on from."""
+    """What the forecast continues."""
     if file is not None:
         return ending_of(file.expanduser(), run.inputs.input.columns, run.recipe.data)
     ending: Ending = data_of(run.recipe).ending()
@@ -92,7 +91,7 @@ def _print(ending: Ending, values_NC: Any, *, as_json: bool) -> None:
 # ---------------------------------------------------------------------------------------------------- pictures
 
 
-def _panels(run: Run, ending: Ending, values_NC: Any, steps: int) -> list[Panel]:
+def _panels(run: Run, ending: Ending, values_NC: Any, steps: int) -> list[ForecastPanel]:
     """A panel for each column: its past, the forecast, and the simple ones beside it."""
     past_BTC, output = ending.values_TC[None], run.inputs.output
     simple = {name: iterated(once, past_BTC, steps, history=output.history) for name, once in output.simple().items()}
@@ -100,7 +99,7 @@ def _panels(run: Run, ending: Ending, values_NC: Any, steps: int) -> list[Panel]
         say(f"the first {MOST_PANELS} of {len(ending.columns)} columns are drawn")
     times = () if ending.rhythm is None else (str(_when(ending, 1)), str(_when(ending, steps)))
     return [
-        Panel(
+        ForecastPanel(
             column,
             ending.values_TC[:, channel].tolist(),
             (),

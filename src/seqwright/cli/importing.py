@@ -9,26 +9,25 @@ from rich.console import Console
 from seqwright.cli.cards import verb_of, write_card
 from seqwright.cli.storage import storage_table
 from seqwright.cli.terminal import command, say, shown
+from seqwright.conversion import converted
 from seqwright.data.files import content_hash, extension_of, require_file
 from seqwright.errors import DataError, RunError, SettingError, nearest
-from seqwright.inputs.running_text import RunningTextInput
+from seqwright.inputs.running_text import RunningTextInput, RunningTextSettings
 from seqwright.inputs.tokenizers import Tokenizer
 from seqwright.inputs.vocabularies import RESERVED, SPACE
 from seqwright.interchange.arpa import read_arpa, read_words
-from seqwright.interchange.checkpoints import is_rounded_up, read_checkpoint
-from seqwright.interchange.recipes import inputs_of, recipe_of
+from seqwright.interchange.pretrained import read_pretrained
 from seqwright.interchange.weight_files import refuse_pickle
 from seqwright.outputs.next_token import NextTokenOutput
 from seqwright.recipe import recipe_from
-from seqwright.runs import model_of, open_run, parameters, write_run
+from seqwright.runs import open_run, parameters, write_run
 from seqwright.tasks.wired import Wires, room_of
-from seqwright.training.weights import load_tensors, unique_tensors
 
 
 def import_model(file: Path, run: Path | None, inputs: Path | None, *, pairs: bool = False, yes: bool) -> None:
     """Read the file or folder, and write a run folder that is like one that was trained.
 
-    `pairs` says that a classifier or a rater reads two texts.
+    `pairs` says that what is classified, or predicted a number for, are two texts.
     """
     if not file.exists() and extension_of(file) not in READERS:
         beside = [other.name for other in file.parent.iterdir()] if file.parent.is_dir() else []
@@ -36,7 +35,7 @@ def import_model(file: Path, run: Path | None, inputs: Path | None, *, pairs: bo
             f"there is no file or folder {file}, expected a folder or {_endings()}.{nearest(file.name, beside)}"
         )
     refuse_pickle(file)
-    reader = _import_checkpoint if file.is_dir() else READERS.get(extension_of(file))
+    reader = _import_pretrained if file.is_dir() else READERS.get(extension_of(file))
     if reader is None:
         raise SettingError(f"what {file} holds cannot be told by its name, expected a folder or {_endings()}")
     if not file.is_dir():
@@ -59,7 +58,7 @@ def _import_arpa(file: Path, folder: Path, inputs: Path | None, pairs: bool) -> 
         "model": {"kind": "ngram", "order": model.settings.order},
     }
     recipe = recipe_from(plain, name=folder.name)
-    wires = Wires.learn(RunningTextInput, NextTokenOutput, (), recipe.input, room_of(recipe), like=tokenizer)
+    wires = Wires.learn(RunningTextInput, NextTokenOutput, (), recipe.input, room=room_of(recipe), like=tokenizer)
     write_card(write_run(recipe, folder, wires, model))
     if left_out:
         say(f"left out {left_out:,} n-grams with words that the vocabulary of {inputs} lacks")
@@ -68,43 +67,27 @@ def _import_arpa(file: Path, folder: Path, inputs: Path | None, pairs: bool) -> 
     say(f'next: {command("score", shown(folder))} "…"')
 
 
-def _import_checkpoint(path: Path, folder: Path, inputs: Path | None, pairs: bool) -> None:
+def _import_pretrained(path: Path, folder: Path, inputs: Path | None, pairs: bool) -> None:
     if inputs is not None:
-        raise SettingError("--inputs is for ARPA files; a checkpoint brings its own tokenizer, so leave it out")
+        raise SettingError("--inputs is for ARPA files; a checkpoint has its own tokenizer, so leave it out")
     say(f"reading {shown(path)} …")
-    checkpoint = read_checkpoint(path)
-    if checkpoint.task not in {"text-classification", "text-regression"}:
-        _refuse_pairs(pairs, f"a {checkpoint.family.kind} for {checkpoint.task}")
-    checkpoint = checkpoint._replace(pairs=checkpoint.pairs or pairs)
+    found = read_pretrained(path)
+    if not found.head.reads_pairs:
+        _refuse_pairs(pairs, f"a {found.settings['kind']} for {found.task}")
     origin = _name(path) if path.is_dir() else f"{_name(path)}/{path.name}"
-    recipe = recipe_from(recipe_of(checkpoint, origin), name=folder.name)
-    text = inputs_of(checkpoint, recipe.input)
-    model = model_of(recipe, text.sizes())
-    shapes = {name: tensor.shape for name, tensor in unique_tensors(model).items()}
-    names = checkpoint.family.names(checkpoint.task)
-    load_tensors(model, names.ours(checkpoint.tensors, shapes, str(path)))
-    made = write_run(recipe, folder, text, model)
-    write_card(made)
-    if constants := names.left_out(checkpoint.tensors):
-        say(f"left out, since every model computes them anew: {constants}")
-    if checkpoint.unused:
-        vectors = text.tokenizer.size
-        tokens = vectors - checkpoint.unused
-        told = f"{checkpoint.unused:,} of {vectors:,}, from <unused-{tokens}> on"
-        if not is_rounded_up(tokens, vectors):
-            told += "; rounding explains fewer: unless the model was published so, the tokenizer may be another model's"
-        say(f"vectors that belong to no token of the tokenizer: {told}")
-    if checkpoint.idle:
-        say(f"left out, since nothing reads them under this head: {', '.join(checkpoint.idle)}")
-    sizes = f"{parameters(model):,} parameters, {text.tokenizer.size:,} tokens"
-    say(f"a {recipe.model.kind} for {checkpoint.task}: {sizes}")
+    run, remarks = converted(found._replace(pairs=found.pairs or pairs), origin, folder)
+    write_card(run)
+    for remark in remarks:
+        say(remark)
+    sizes = f"{parameters(run.model):,} parameters, {found.tokenizer.size:,} tokens"
+    say(f"a {run.recipe.model.kind} for {run.recipe.task}: {sizes}")
     say(f"imported: {shown(folder)}")
-    say(f'next: {command(verb_of(made), shown(folder))} "…"')
+    say(f'next: {command(verb_of(run), shown(folder))} "…"')
 
 
 def _refuse_pairs(pairs: bool, what: str) -> None:
     if pairs:
-        raise SettingError(f"--pairs is for classifiers and raters, and this is {what}; leave it out")
+        raise SettingError(f"--pairs is for text classification and regression, and this is {what}; leave it out")
 
 
 def _name(path: Path) -> str:
@@ -143,7 +126,7 @@ def _words_of_file(file: Path) -> Vocabulary:
 def _words_of_run(folder: Path) -> Vocabulary:
     """The tokenizer of another run."""
     other = open_run(folder, notice=say)
-    if other.recipe.task != "language-modeling":
+    if not isinstance(other.recipe.input, RunningTextSettings):
         raise RunError(f"{folder} is no language model; --inputs takes the tokenizer of one")
     settings = other.recipe.input.model_dump(mode="json", exclude_none=True)
     settings |= {"rows": "stream" if other.inputs.input.joins else "documents"}  # as n-grams are counted
@@ -157,5 +140,5 @@ def _endings() -> str:
 READERS: dict[str, Callable[[Path, Path, Path | None, bool], None]] = {
     ".arpa": _import_arpa,
     ".lm": _import_arpa,
-    ".safetensors": _import_checkpoint,
+    ".safetensors": _import_pretrained,
 }

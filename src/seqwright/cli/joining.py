@@ -1,54 +1,50 @@
 """Several runs that decide together: `--with RUN` beside the first."""
 
 from collections.abc import Sequence
-from pathlib import Path
-from typing import Any, NamedTuple, get_args
+from typing import Any, get_args
 
 from seqwright.cli.opening import opened_for
+from seqwright.cli.options import EnsembleOptions
 from seqwright.cli.terminal import shown
 from seqwright.decoding.ensemble import Average
 from seqwright.errors import RunError, SettingError
+from seqwright.kinds import TASKS
+from seqwright.outputs.text import TextOutput
 from seqwright.runs import Run
-from seqwright.tasks.ensembles import ensemble_of
+from seqwright.tasks.wired import Wires
 
 
-class EnsembleOptions(NamedTuple):
-    """The other runs, and how what they expect is averaged."""
+def opened_together(first: Run, options: EnsembleOptions, which: str) -> tuple[list[Run], Average]:
+    """The first run and those that decide together with it, and what of them is averaged."""
+    if options.average is not None and not options.beside:
+        raise SettingError("--average is how several runs are joined; add --with and another run, or leave it out")
+    average = _average(options)
+    if not options.beside:
+        return [first], average
+    output = first.inputs.output if isinstance(first.inputs, Wires) else None
+    if not (isinstance(output, TextOutput) and output.source is not None):
+        raise RunError(
+            f"{shown(first.folder)} learnt {first.recipe.task}; --with joins runs that write a text from another with "
+            "an encoder and a decoder: leave it out"
+        )
+    verb = TASKS[first.recipe.task].verbs[0]
+    return [first, *(opened_for(verb, folder, which) for folder in options.beside)], average
 
-    folders: tuple[Path, ...] = ()
-    average: Average = "probabilities"
 
-    @classmethod
-    def asked(cls, folders: Sequence[Path] | None, average: str | None) -> "EnsembleOptions":
-        """What the options say."""
-        if average is not None and not folders:
-            raise SettingError("--average is how several runs are joined; add --with and another run, or leave it out")
-        for known in get_args(Average):
-            if average in {None, known}:
-                return cls(tuple(folders or ()), known)
-        raise SettingError(f"--average is '{average}'; choose {' or '.join(get_args(Average))}")
+def _average(options: EnsembleOptions) -> Average:
+    for known in get_args(Average):
+        if options.average in {None, known}:
+            found: Average = known
+            return found
+    raise SettingError(f"--average is '{options.average}'; choose {' or '.join(get_args(Average))}")
 
-    def opened(self, first: Run, which: str) -> list[Run]:
-        """The first run and the others; only runs that learnt to translate can be joined."""
-        runs = [first, *(opened_for("translate", folder, which) for folder in self.folders)]
-        for run in runs if self.folders else ():
-            if run.recipe.family != "translation":
-                raise RunError(
-                    f"{shown(run.folder)} learnt {run.recipe.task}; --with joins runs that learnt translation: leave "
-                    "it out"
-                )
-        return runs
 
-    def joined(self, runs: Sequence[Run]) -> tuple[Any, Any]:
-        """The wires and the model of all of them."""
-        return ensemble_of(runs, self.average)
+def ensemble_circumstances(others: Sequence[Run], average: Average) -> dict[str, Any]:
+    """What a report says of the other runs."""
+    return {"with": {run.folder.name: run.step for run in others}, "average": average} if others else {}
 
-    def circumstances(self, others: Sequence[Run]) -> dict[str, Any]:
-        """What a report says of the others."""
-        return {"with": {run.folder.name: run.step for run in others}, "average": self.average} if others else {}
 
-    @property
-    def named(self) -> str:
-        """What is added to the name of a file: whom the run was joined with, and how if not as usual."""
-        names = "".join(f"-with-{folder.name}" for folder in self.folders)
-        return names + ("-log-probabilities" if self.average == "log-probabilities" else "")
+def ensemble_name(others: Sequence[Run], average: Average) -> str:
+    """What is added to the name of a file: whom the run was joined with, and how if not as usual."""
+    names = "".join(f"-with-{run.folder.name}" for run in others)
+    return names + ("-log-probabilities" if average == "log-probabilities" else "")

@@ -10,7 +10,7 @@ from seqwright.data.cards import card, cards, download_folder, located
 from seqwright.data.fetch import fetch, require_addresses
 from seqwright.kinds import USUAL_DATA, task_name, usual_kind
 from seqwright.lineage import LINEAGE, MODELS
-from seqwright.pictures.terminal import Member, family_tree
+from seqwright.pictures.terminal import TreeLine, family_tree
 from seqwright.recipe import parsed, shipped, with_base
 
 
@@ -30,7 +30,7 @@ def list_recipes() -> None:
 def draw_lineage() -> None:
     """The family tree, with what lives here marked."""
     kinds = {m.name: ", ".join(dict.fromkeys(row.kind for row in MODELS if row.member == m.name)) for m in LINEAGE}
-    print(family_tree([Member(m.year, m.name, m.parent or None, m.here, kinds[m.name]) for m in LINEAGE]))
+    print(family_tree([TreeLine(m.year, m.name, m.parent or None, m.here, kinds[m.name]) for m in LINEAGE]))
     print("\nafter each name: what a recipe calls it, as in model.kind = 'gnmt'")
 
 

@@ -10,15 +10,19 @@ from seqwright.runs import Run, open_run, set_up_cpu
 
 AROUND = 3  # tokens that may stand before, between and after two texts
 LANGUAGE_MODEL = "a language model, trained on running text"
-# What each verb is for, and the tasks whose runs it can use.
-PURPOSES = {  # of the verbs that use a run
+PURPOSES = {  # what the run of each verb of a task is
     "translate": "a translator, trained on pairs",
     "align": "a translator with attention, trained on pairs",
-    "generate": "a model that writes text",
+    "summarize": "a model trained on texts and their summaries",
+    "pronounce": "a model trained on words and their phonemes",
+    "reply": "a language model that learnt to answer texts",
+    "describe": "a model that writes texts from numbers or labels",
+    "generate": LANGUAGE_MODEL,
     "score": LANGUAGE_MODEL,
     "prompt": LANGUAGE_MODEL,
-    "fill": "a BERT, trained to find hidden words",
+    "fill": "a BERT, trained to find masked words",
     "classify": "a classifier, trained on labelled texts or series",
+    "predict": "a regression, trained on texts with values",
     "tag": "a tagger, trained on words with tags",
     "answer": "a model that answers questions about a text",
     "forecast": "a model of time series",
@@ -37,7 +41,7 @@ def opened_for(verb: str, folder: Path, which: str) -> Run:
     run = opened_run(folder, which)
     task = run.recipe.task
     if verb not in TASKS[task].verbs:
-        *others, last = (other for other in PURPOSES if other in TASKS[task].verbs)
+        *others, last = TASKS[task].verbs
         fitting = f"{', '.join(others)} or {last}" if others else last
         raise RunError(f"{folder} learnt {task}; {verb} is for {PURPOSES[verb]}: use {fitting}")
     return run

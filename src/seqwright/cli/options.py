@@ -1,7 +1,10 @@
 """What the verbs have in common: how their help looks, and the arguments and options that several of them take."""
 
+import inspect
 import shlex
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator
+from dataclasses import asdict, dataclass, field, fields, is_dataclass
+from functools import wraps
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -49,6 +52,64 @@ def _run_folders(folders: list[Path] | None) -> list[Path]:
     return [_run_folder(folder) for folder in folders or ()]
 
 
+@dataclass(frozen=True)
+class Options:
+    """Options that belong together, each a field: a verb takes them as one parameter, a user types them one by one."""
+
+    def settings(self) -> dict[str, Any]:
+        """Those that were typed, by name."""
+        return {name: value for name, value in asdict(self).items() if value not in (None, [])}
+
+
+def option(metavar: str, help: str, *names: str, default: Any = None, **more: Any) -> Any:
+    """A field of `Options`; its names are made from the field's where they are not given."""
+    return field(default=default, metadata={"option": typer.Option(*names, metavar=metavar, help=help, **more)})
+
+
+def flag(help: str, name: str) -> Any:
+    """A field of `Options` that is true where its name is typed."""
+    return field(default=False, metadata={"option": typer.Option(name, help=help)})
+
+
+def grouped(verb: Callable[..., None]) -> Callable[..., None]:
+    """The verb as Typer reads it, with the fields of `Options` in place of the parameter that holds them."""
+
+    @wraps(verb)
+    def command(**typed: Any) -> None:
+        verb(**_collected(verb, typed))
+
+    parameters = list(_flat(verb))
+    command.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
+    command.__annotations__ = {each.name: each.annotation for each in parameters}
+    return command
+
+
+def _is_group(parameter: inspect.Parameter) -> bool:
+    return inspect.isclass(parameter.annotation) and issubclass(parameter.annotation, Options)
+
+
+def _flat(owner: Any) -> Iterator[inspect.Parameter]:
+    """The parameters of a verb, or of a group of options, those of its groups one by one."""
+    declared = {each.name: each.metadata for each in (fields(owner) if is_dataclass(owner) else ())}
+    for name, each in inspect.signature(owner).parameters.items():
+        if _is_group(each):
+            yield from _flat(each.annotation)
+        elif "option" in declared.get(name, {}):
+            yield each.replace(kind=each.KEYWORD_ONLY, annotation=Annotated[each.annotation, declared[name]["option"]])
+        else:
+            yield each.replace(kind=each.KEYWORD_ONLY)
+
+
+def _collected(owner: Callable[..., Any], typed: dict[str, Any]) -> dict[str, Any]:
+    """What was typed, as the parameters of a verb or of a group hold it."""
+    return {
+        name: each.annotation(**_collected(each.annotation, typed)) if _is_group(each) else typed[name]
+        for name, each in inspect.signature(owner).parameters.items()
+    }
+
+
+# ---------------------------------------------------------------------------------------- single arguments and options
+
 RecipeName = Annotated[
     str, typer.Argument(metavar="RECIPE", help="A recipe file, as in mine.toml, or the name of one that ships.")
 ]
@@ -60,36 +121,12 @@ RunFolder = Annotated[Path, typer.Argument(metavar="RUN", callback=_run_folder, 
 TeacherFolder = Annotated[
     Path, typer.Argument(metavar="TEACHER", callback=_run_folder, help="The run to learn from, as in runs/mine.")
 ]
+CardName = Annotated[str, typer.Argument(metavar="NAME", help="The name of a dataset, as in multi30k.")]
 Texts = Annotated[
     list[str] | None,
     typer.Argument(metavar="TEXT", help="Texts; without any, or as -, standard input is read line by line."),
 ]
-CardName = Annotated[str, typer.Argument(metavar="NAME", help="The name of a dataset, as in multi30k.")]
-NBest = Annotated[int | None, typer.Option(metavar="N", help="Show N results for each text, the best first.")]
-Temperature = Annotated[
-    float | None, typer.Option(metavar="X", help="When drawing: below 1 safer, above 1 bolder; 1 is the model's own.")
-]
-TopK = Annotated[int | None, typer.Option(metavar="N", help="When drawing: only from the N likeliest tokens.")]
-TopP = Annotated[
-    float | None,
-    typer.Option(metavar="X", help="When drawing: only from the likeliest that make up this share, as in 0.9."),
-]
-MinP = Annotated[
-    float | None,
-    typer.Option(metavar="X", help="When drawing: only tokens at least X times as likely as the likeliest, as in 0.1."),
-]
-Seed = Annotated[int | None, typer.Option(metavar="N", help="When drawing: the same number draws the same texts.")]
-Shortest = Annotated[int | None, typer.Option(metavar="N", help="Write at least N tokens.")]
-Longest = Annotated[int | None, typer.Option(metavar="N", help="Write at most N tokens, the end included.")]
-NoRepeat = Annotated[int | None, typer.Option(metavar="N", help="Never write the same N tokens in a row twice.")]
-RepetitionPenalty = Annotated[
-    float | None, typer.Option(metavar="X", help="Above 1: less of what the text holds already; 1.2 is usual.")
-]
-Stop = Annotated[
-    list[str] | None,
-    typer.Option(metavar="TEXT", help="End before this text where it is written; can be given several times."),
-]
-Scores = Annotated[bool, typer.Option("--scores", help="Show the score before each result.")]
+TextsFile = Annotated[Path | None, typer.Option(metavar="FILE", help="A file of texts, one per line, plain or .gz.")]
 JsonLines = Annotated[bool, typer.Option("--json", help="Print one JSON object for each result.")]
 Which = Annotated[str, typer.Option(metavar="best|last", help="The checkpoint to use.")]
 Side = Annotated[
@@ -98,51 +135,121 @@ Side = Annotated[
 ]
 Beam = Annotated[
     int | None,
-    typer.Option(metavar="N", help="How many hypotheses the search keeps; 1 takes the likeliest token each time."),
-]
-LengthPenalty = Annotated[
-    float | None, typer.Option(metavar="X", help="How much beam search favours long texts; 0: not at all.")
-]
-CoveragePenalty = Annotated[
-    float | None,
-    typer.Option(metavar="X", help="How much beam search minds what is left out of the source, as in 0.2; 0: none."),
-]
-Unknown = Annotated[
-    str | None,
-    typer.Option(
-        metavar="never|keep|copy|dictionary",
-        help="Unknown words: never written, kept, or replaced by the source word or what `align` learnt of it.",
-    ),
-]
-PrecisionOf = Annotated[
-    str | None,
-    typer.Option(
-        "--precision",
-        metavar="float32|bfloat16",
-        help="bfloat16 is faster where the processor has instructions for it, and rounds.",
-    ),
-]
-Beside = Annotated[
-    list[Path] | None,
-    typer.Option(
-        "--with",
-        metavar="RUN",
-        callback=_run_folders,
-        help="Another run to decide together with; several times for more.",
-    ),
-]
-AverageOf = Annotated[
-    str | None,
-    typer.Option(metavar="probabilities|log-probabilities", help="What is averaged.  [default: probabilities]"),
+    typer.Option(metavar="N", help="How many hypotheses beam search keeps; 1 takes the likeliest token each time."),
 ]
 
-# Options that are settings of [decoding], under their names there: rules of every search, and of drawing by chance.
-RULES = ["n_best", "length_penalty", "coverage_penalty", "shortest", "longest", "no_repeat", "repetition_penalty"]
-RULES += ["unknown", "stop", "precision"]
-CHANCE = ["temperature", "top_k", "top_p", "min_p", "seed"]
+# ---------------------------------------------------------------------------------------- groups of options
 
 
-def chosen_settings(context: typer.Context, names: Sequence[str]) -> dict[str, Any]:
-    """What the command line says of each of these settings that the verb has; None where it says nothing."""
-    there = {name: context.params[name] for name in names if name in context.params}
-    return {name: None if value in ((), []) else value for name, value in there.items()}
+PENALTY = option("X", "How much beam search favours long texts; 0: not at all.")
+COVERAGE = option("X", "How much beam search minds what is left out of the source, as in 0.2; 0: none.")
+UNKNOWN = option(
+    "never|keep|copy|dictionary",
+    "Unknown words: never written, kept, or replaced by the source word or what `align` learnt of it.",
+)
+PRECISION = option("float32|bfloat16", "bfloat16 is faster where the processor has instructions for it, and rounds.")
+LONGEST = option("N", "Write at most N tokens, the end included.")
+SAMPLE = flag("Sample instead of searching; any option for sampling does so too.", "--sample")
+
+
+@dataclass(frozen=True)
+class Things(Options):
+    """What a run is asked about."""
+
+    run: RunFolder
+    texts: Texts = None
+    file: TextsFile = None
+
+
+@dataclass(frozen=True)
+class Answers(Options):
+    """How its answers are printed, and of which checkpoint."""
+
+    json: JsonLines = False
+    which: Which = "best"
+
+
+@dataclass(frozen=True)
+class TextAnswers(Options):
+    """How texts are printed that a model writes."""
+
+    scores: bool = flag("Show the score before each result.", "--scores")
+    json: JsonLines = False
+    which: Which = "best"
+
+
+@dataclass(frozen=True)
+class EnsembleOptions(Options):
+    """Other runs that decide together with the first."""
+
+    beside: list[Path] | None = option(
+        "RUN", "Another run to decide together with; several times for more.", "--with", callback=_run_folders
+    )
+    average: str | None = option("probabilities|log-probabilities", "What is averaged.  [default: probabilities]")
+
+
+@dataclass(frozen=True)
+class SourceOptions(Options):
+    """Settings of [decoding] for texts that are written from another text."""
+
+    coverage_penalty: float | None = COVERAGE
+    unknown: str | None = UNKNOWN
+
+
+@dataclass(frozen=True)
+class ScoringOptions(Options):
+    """Settings of [decoding] that an evaluation can change."""
+
+    beam: Beam = None
+    length_penalty: float | None = PENALTY
+    coverage_penalty: float | None = COVERAGE
+    unknown: str | None = UNKNOWN
+    precision: str | None = PRECISION
+
+
+@dataclass(frozen=True)
+class WritingOptions(Options):
+    """Settings of [decoding] for every text that is written."""
+
+    beam: Beam = None
+    n_best: int | None = option("N", "Show N results for each text, the best first.")
+    length_penalty: float | None = PENALTY
+    temperature: float | None = option("X", "For sampling: above 1 flattens the distribution, below 1 sharpens it.")
+    top_k: int | None = option("N", "For sampling: only from the N likeliest tokens.")
+    top_p: float | None = option("X", "For sampling: only from the likeliest that make up this share, as in 0.9.")
+    min_p: float | None = option(
+        "X", "For sampling: only tokens at least X times as likely as the likeliest, as in 0.1."
+    )
+    seed: int | None = option("N", "For sampling: the same number samples the same texts.")
+    shortest: int | None = option("N", "Write at least N tokens.")
+    longest: int | None = LONGEST
+    no_repeat: int | None = option("N", "Never write the same N tokens in a row twice.")
+    repetition_penalty: float | None = option("X", "Above 1: less of what the text holds already; 1.2 is usual.")
+    stop: list[str] | None = option("TEXT", "End before this text where it is written; can be given several times.")
+    precision: str | None = PRECISION
+
+    def sampling(self) -> dict[str, Any]:
+        """The settings that only sampling has."""
+        names = ("temperature", "top_k", "top_p", "min_p", "seed")
+        return {name: value for name, value in self.settings().items() if name in names}
+
+
+@dataclass(frozen=True, kw_only=True)
+class TextOptions(Options):
+    """How texts are written, and printed."""
+
+    sample: bool = SAMPLE
+    writing: WritingOptions
+    answers: TextAnswers
+
+
+@dataclass(frozen=True, kw_only=True)
+class SourceTextOptions(Options):
+    """How texts are written from others, alone or together, and printed."""
+
+    ensemble: EnsembleOptions
+    sample: bool = SAMPLE
+    writing: WritingOptions
+    source: SourceOptions
+    prefix: str = option("TEXT", "Begin every text with this.", default="")
+    answers: TextAnswers

@@ -1,16 +1,16 @@
 """`score`: how surprising a text is to a language model, token by token."""
 
 import math
-from pathlib import Path
+from collections.abc import Iterator
 from typing import Any
 
-from rich.console import Console
 from rich.text import Text
 
+from seqwright.cli.asking import Result, print_results
+from seqwright.cli.given import given_blocks, split_lines, without_blank
 from seqwright.cli.opening import opened_for
-from seqwright.cli.terminal import json_text, say
-from seqwright.cli.translating import asked, some_lines
-from seqwright.errors import DataError
+from seqwright.cli.options import Answers, Things
+from seqwright.cli.terminal import say
 from seqwright.inputs import Given
 from seqwright.metrics.language import Extent, extent, language_scores
 from seqwright.outputs.next_token import Surprise
@@ -18,33 +18,29 @@ from seqwright.outputs.next_token import Surprise
 MOST_BITS = 16.0  # from here on a token is shown as surprising as can be
 
 
-def score_texts(folder: Path, texts: list[str], file: Path | None, *, as_json: bool, which: str) -> None:
+def score_texts(things: Things, answers: Answers) -> None:
     """Print each text with its tokens coloured by surprisal, or as JSON; what all of them cost comes last."""
-    texts, file = asked("score", texts, file)
-    run = opened_for("score", folder, which)
-    console = Console(highlight=False, soft_wrap=True)
-    bits, tokens, unknown, read, blank = 0.0, 0, 0, Extent(), 0
-    for block in some_lines(texts, file):
-        some = [line for line in block if line.strip()]
-        blank += len(block) - len(some)
-        for remark in run.inputs.input.remarks(Given(some)):
-            say(remark)
-        for surprise in run.inputs.predict(run.model, some, method="surprises"):
-            print(_json(surprise)) if as_json else console.print(coloured(surprise))
-            bits, tokens = bits + math.fsum(surprise.bits), tokens + len(surprise.bits)
+    blocks = given_blocks("score", split_lines(things.texts), things.file)
+    run = opened_for("score", things.run, answers.which)
+    bits, unknown, read = list[float](), 0, Extent()
+
+    def predict(examples: Given[str], first: int) -> Iterator[list[Result]]:
+        nonlocal unknown, read
+        for surprise in run.inputs.predict(run.model, examples.examples, method="surprises"):
+            bits.extend(surprise.bits)
             unknown, read = unknown + surprise.unknown, read.plus(extent(surprise.text))
-    if not tokens:
-        raise DataError("there is no text to score, only blank lines; give some")
-    if not as_json:
-        found = language_scores(bits * math.log(2), tokens, read)
+            yield [Result(coloured(surprise), _fields(surprise))]
+
+    print_results(run.inputs.input, without_blank("score", blocks), predict, as_json=answers.json)
+    if not answers.json:
+        found = language_scores(math.fsum(bits) * math.log(2), len(bits), read)
         say(
-            f"{tokens:,} tokens, {bits / tokens:.3f} bits each (perplexity {found['perplexity']:.2f}); "
-            f"{found['bits_per_character']:.3f} bits per character, {found['bits_per_byte']:.3f} per byte"
+            f"{len(bits):,} tokens, {math.fsum(bits) / len(bits):.3f} bits per token (perplexity "
+            f"{found['perplexity']:.2f}); {found['bits_per_character']:.3f} bits per character, "
+            f"{found['bits_per_byte']:.3f} per byte"
         )
-    if blank:
-        say(f"blank lines left out: {blank:,}")
     if unknown:
-        say(f"unknown tokens: {unknown:,}; the model need not say what stands there, so the bits are optimistic")
+        say(f"unknown tokens: {unknown:,}; the model need not predict what stands there: the bits are optimistic")
 
 
 def coloured(surprise: Surprise) -> Text:
@@ -58,9 +54,7 @@ def coloured(surprise: Surprise) -> Text:
     return line.append(f"  {mean:.2f} bits per token", style="dim")
 
 
-def _json(surprise: Surprise) -> str:
-    tokens: list[dict[str, Any]] = [
-        {"token": piece, "bits": round(bits, 4)} for piece, bits in zip(surprise.pieces, surprise.bits, strict=True)
-    ]
-    total = math.fsum(surprise.bits)
-    return json_text({"text": surprise.text, "bits": round(total, 4), "tokens": tokens})
+def _fields(surprise: Surprise) -> dict[str, Any]:
+    pairs = zip(surprise.pieces, surprise.bits, strict=True)
+    tokens = [{"token": piece, "bits": round(bits, 4)} for piece, bits in pairs]
+    return {"bits": round(math.fsum(surprise.bits), 4), "tokens": tokens}

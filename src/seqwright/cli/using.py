@@ -1,340 +1,334 @@
-"""The verbs that use a trained run, with their help texts; `app.py` registers them."""
+"""The verbs of the tasks (`kinds.TASKS`), with their help texts; `app.py` registers them."""
 
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from seqwright.cli.options import (
-    CHANCE,
-    RULES,
-    Beam,
+    LONGEST,
+    Answers,
     JsonLines,
-    LengthPenalty,
-    Longest,
-    MinP,
-    NBest,
-    NoRepeat,
-    PrecisionOf,
-    RepetitionPenalty,
+    Options,
     RunFolder,
-    Scores,
-    Seed,
-    Shortest,
-    Side,
-    Stop,
-    Temperature,
-    Texts,
-    TopK,
-    TopP,
+    SourceTextOptions,
+    TextAnswers,
+    TextOptions,
+    Things,
     Which,
-    chosen_settings,
+    WritingOptions,
+    flag,
+    option,
 )
 
 
-def generate(
-    context: typer.Context,
-    run: RunFolder,
-    texts: Annotated[
-        list[str] | None,
-        typer.Argument(
-            metavar="TEXT",
-            help="How the texts begin; without any, from nothing. Or texts to answer, or the number, label or numbers "
-            "(as in 1.5,2) that texts are written from, where the run learnt that. As -, standard input is read.",
-        ),
-    ] = None,
-    file: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="A file of beginnings, one a line, plain or .gz.")
-    ] = None,
-    temperature: Temperature = None,
-    top_k: TopK = None,
-    top_p: TopP = None,
-    min_p: MinP = None,
-    seed: Seed = None,
-    greedy: Annotated[bool, typer.Option("--greedy", help="Take the likeliest token each time.")] = False,
-    beam: Beam = None,
-    length_penalty: LengthPenalty = None,
-    n_best: NBest = None,
-    shortest: Shortest = None,
-    longest: Longest = None,
-    no_repeat: NoRepeat = None,
-    repetition_penalty: RepetitionPenalty = None,
-    stop: Stop = None,
-    precision: PrecisionOf = None,
-    scores: Scores = False,
-    json: JsonLines = False,
-    which: Which = "best",
-) -> None:
-    """Let a language model go on with texts, drawn by chance; a single one is shown while it is written.
+def translate(things: Things, options: SourceTextOptions) -> None:
+    """Translate texts, line by line; with several runs, as they predict together.
 
-    A run that answers texts (with a translation or a summary), or that writes them from numbers or labels, is given
-    those, and chooses as its recipe says.
+    Example: seqwright translate runs/mine "Guten Morgen." --beam 5 --scores
+
+    Example: seqwright translate runs/mine --with runs/other --with runs/third "Guten Morgen." --beam 5
+    """
+    from seqwright.cli.given import split_lines
+    from seqwright.cli.writing import write_texts
+
+    write_texts("translate", replace(things, texts=split_lines(things.texts)), **vars(options))
+
+
+def summarize(things: Things, options: SourceTextOptions) -> None:
+    """Summarize texts, each as a whole; of a file or of standard input each line is one.
+
+    Example: seqwright summarize runs/mine "$(cat dialogue.txt)" --beam 4
+    """
+    from seqwright.cli.writing import write_texts
+
+    write_texts("summarize", things, **vars(options))
+
+
+def pronounce(things: Things, options: SourceTextOptions) -> None:
+    """Write the phonemes of each word, with a run that learnt grapheme-to-phoneme.
+
+    Example: seqwright pronounce runs/cmudict-transformer sequence --beam 5 --n-best 3
+    """
+    from seqwright.cli.writing import write_texts
+
+    write_texts("pronounce", things, **vars(options))
+
+
+def reply(things: Things, options: TextOptions) -> None:
+    """Answer texts with a language model that learnt to: translate, summarize, ….
+
+    Example: seqwright reply runs/dialogsum-gpt "$(cat dialogue.txt)" --beam 4
+    """
+    from seqwright.cli.writing import write_texts
+
+    write_texts("reply", things, **vars(options))
+
+
+Vectors = Annotated[
+    list[str] | None,
+    typer.Argument(
+        metavar="INPUT",
+        help="The number, the label, or the numbers as in 1.5,2 of each text; without any, or as -, standard input.",
+    ),
+]
+
+
+def describe(
+    run: RunFolder,
+    inputs: Vectors = None,
+    file: Annotated[Path | None, typer.Option(metavar="FILE", help="A file of such inputs, one per line.")] = None,
+    *,
+    options: TextOptions,
+) -> None:
+    """Write a text for each number, label or row of numbers.
+
+    Example: seqwright describe runs/numbers-gru 1234 56
+    """
+    from seqwright.cli.writing import write_texts
+
+    write_texts("describe", Things(run, inputs, file), **vars(options))
+
+
+Openings = Annotated[
+    list[str] | None,
+    typer.Argument(
+        metavar="TEXT", help="How the texts begin; without any, one from scratch; as -, standard input is read."
+    ),
+]
+
+
+def generate(
+    run: RunFolder,
+    texts: Openings = None,
+    file: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="A file of openings, one per line, plain or .gz.")
+    ] = None,
+    *,
+    greedy: Annotated[bool, typer.Option("--greedy", help="Take the likeliest token each time.")] = False,
+    writing: WritingOptions,
+    answers: TextAnswers,
+) -> None:
+    """Continue texts with a language model: sampled, unless --greedy or --beam is given.
+
+    A single text is shown while it is written.
 
     Example: seqwright generate runs/mine "Once upon a time" --temperature 0.8 --longest 300
 
-    Example: seqwright generate runs/mine --file beginnings.txt --min-p 0.1 --stop "." --json
-
-    Example: seqwright generate runs/dialogsum-gpt "$(cat dialogue.txt)" --beam 4
-
-    Example: seqwright generate runs/numbers-gru 1234 56
+    Example: seqwright generate runs/mine --file openings.txt --min-p 0.1 --stop "." --json
     """
-    from seqwright.cli.generating import drawn_or_searched, generate_texts
+    from seqwright.cli.writing import generate_texts
 
-    decoding = chosen_settings(context, RULES)
-    decoding |= drawn_or_searched(chosen_settings(context, CHANCE), greedy=greedy, beam=beam)
-    generate_texts(run, texts or [], file, decoding, scores=scores, as_json=json, which=which)
+    generate_texts(Things(run, texts, file), writing, answers, greedy=greedy)
 
 
-def prompt(
-    run: RunFolder,
-    examples: Annotated[
-        Path,
-        typer.Option(metavar="FILE", help="Examples: a .tsv, .csv or .jsonl file of texts and their answers."),
-    ],
-    texts: Annotated[list[str] | None, typer.Argument(metavar="TEXT", help="What is asked after the examples.")] = None,
-    answers: Annotated[
-        Path | None,
-        typer.Option(metavar="FILE", help="Questions with right answers, to measure the accuracy; such a file too."),
-    ] = None,
-    shots: Annotated[
-        int | None,
-        typer.Option(metavar="N", help="Give N examples.  [default: all; of --answers 0, 1, 2, 4 and 8]"),
-    ] = None,
-    template: Annotated[
-        str | None,
-        typer.Option(metavar="FORM", help="How an example is written.  [default: {input} => {output}]"),
-    ] = None,
-    between: Annotated[
-        str | None, typer.Option(metavar="TEXT", help="What stands between examples.  [default: a line feed]")
-    ] = None,
-    longest: Longest = None,
-    seed: Annotated[
-        int, typer.Option(metavar="N", help="Of --answers: the same number draws the same examples for a question.")
-    ] = 0,
-    picture: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="Draw the accuracy over the examples, as .png or .svg.")
-    ] = None,
-    json: Annotated[bool, typer.Option("--json", help="Print one JSON object for each answer or number.")] = False,
-    which: Which = "best",
-) -> None:
-    """Ask a language model something after examples of it; nothing is learnt from them but what is meant.
+def score(things: Things, answers: Answers) -> None:
+    """Show how surprising each token of a text is to a language model.
 
-    With --answers, how many questions are answered right after 0, 1, 2, 4, … examples, drawn anew for each.
-
-    Example: seqwright prompt runs/mappings-gpt --examples opposites.tsv "good cat night"
-
-    Example: seqwright prompt runs/mine --examples capitals.csv --answers more.csv --picture shots.png
-    """
-    from seqwright.cli.few_shots import Wish, prompt_run
-
-    wish = Wish(texts or [], examples, answers, shots, template, between, longest, seed, picture, json, which)
-    prompt_run(run, wish)
-
-
-def score(
-    run: RunFolder,
-    texts: Texts = None,
-    file: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="A file of texts, one a line, plain or .gz.")
-    ] = None,
-    json: Annotated[bool, typer.Option("--json", help="Print one JSON object for each text.")] = False,
-    which: Which = "best",
-) -> None:
-    """Show how surprising each token of a text is to a language model: the redder, the less expected.
+    The redder a token, the less it was expected.
 
     Example: seqwright score runs/mine "To be or not to bee"
     """
     from seqwright.cli.scoring import score_texts
 
-    score_texts(run, texts or [], file, as_json=json, which=which)
+    score_texts(things, answers)
+
+
+@dataclass(frozen=True)
+class PromptOptions(Options):
+    """What stands before a question, and what is measured."""
+
+    examples: Annotated[
+        Path, typer.Option(metavar="FILE", help="Examples: a .tsv, .csv or .jsonl file of texts and their answers.")
+    ]
+    answers: Path | None = option("FILE", "Questions with right answers, to measure the accuracy; such a file too.")
+    shots: int | None = option("N", "Give N examples.  [default: all; of --answers 0, 1, 2, 4 and 8]")
+    template: str | None = option("FORM", "How an example is written.  [default: {input} => {output}]")
+    between: str | None = option("TEXT", "What stands between examples.  [default: a line feed]")
+    longest: int | None = LONGEST
+    seed: int = option("N", "Of --answers: the same number samples the same examples for a question.", default=0)
+    picture: Path | None = option("FILE", "Draw the accuracy over the examples, as .png or .svg.")
+    json: JsonLines = False
+    which: Which = "best"
+
+
+def prompt(
+    run: RunFolder,
+    texts: Annotated[list[str] | None, typer.Argument(metavar="TEXT", help="What is asked after the examples.")] = None,
+    *,
+    options: PromptOptions,
+) -> None:
+    """Ask a language model something after examples of it: few-shot prompting.
+
+    With --answers, how many questions are answered right after 0, 1, 2, 4, … examples, sampled anew for each.
+
+    Example: seqwright prompt runs/mappings-gpt --examples opposites.tsv "good cat night"
+
+    Example: seqwright prompt runs/mine --examples capitals.csv --answers more.csv --picture shots.png
+    """
+    from seqwright.cli.few_shots import prompt_run
+
+    prompt_run(run, texts or [], options)
+
+
+def fill(
+    things: Things,
+    *,
+    top: Annotated[int, typer.Option(metavar="N", help="Show the N likeliest words for each that is masked.")] = 5,
+    answers: Answers,
+) -> None:
+    """Predict the words that a text masks as <mask>, [MASK] or ___.
+
+    Several masked words are found each on its own.
+
+    Example: seqwright fill runs/wikitext2-bert "The capital of France is <mask>." --top 5
+    """
+    from seqwright.cli.filling import fill_texts
+
+    fill_texts(things, answers, top=top)
+
+
+@dataclass(frozen=True)
+class PairThings(Things):
+    """Texts, or pairs of texts."""
+
+    file: Path | None = option("FILE", "A file of texts, one per line; of pairs, a tab between the two.")
+    text_pair: list[str] | None = option(
+        "TEXT", "The other text, where the run learnt pairs; as often as there are texts."
+    )
 
 
 def classify(
-    run: RunFolder,
-    texts: Texts = None,
-    second: Annotated[
-        list[str] | None,
-        typer.Option(metavar="TEXT", help="The second text, where the run learnt pairs; as often as there are texts."),
-    ] = None,
-    file: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="A file of texts, one a line; of a pair, a tab between the two.")
-    ] = None,
+    things: PairThings,
+    *,
     top: Annotated[int, typer.Option(metavar="N", help="Show the N likeliest labels of each text.")] = 1,
-    json: Annotated[bool, typer.Option("--json", help="Print one JSON object for each text.")] = False,
-    which: Which = "best",
+    answers: Answers,
 ) -> None:
-    """Say the label of each text, pair of texts or series, with its probability; where values were learnt, the value.
+    """Predict the label of each text, pair of texts or series, with its probability.
 
     Example: seqwright classify runs/mine "A film to fall asleep in." --top 2
 
-    Example: seqwright classify runs/glue-stsb "A man plays a flute." --second "Somebody makes music."
+    Example: seqwright classify runs/mine "A man plays a flute." --text-pair "Somebody makes music."
     """
     from seqwright.cli.asking import ask_run
 
-    ask_run("classify", run, texts or [], second or [], file, top=top, as_json=json, which=which)
+    ask_run("classify", things, answers, top=top, text_pairs=things.text_pair or [])
+
+
+def predict(things: PairThings, answers: Answers) -> None:
+    """Predict the value of each text or pair of texts: a rating, how alike two are.
+
+    Example: seqwright predict runs/glue-stsb "A man plays a flute." --text-pair "Somebody makes music."
+    """
+    from seqwright.cli.asking import ask_run
+
+    ask_run("predict", things, answers, text_pairs=things.text_pair or [])
 
 
 def tag(
-    run: RunFolder,
-    texts: Texts = None,
-    file: Annotated[Path | None, typer.Option(metavar="FILE", help="A file of sentences, one a line.")] = None,
+    things: Things,
+    *,
     spaces: Annotated[
         bool, typer.Option("--spaces", help="Words are what stands between spaces: the text is cut already.")
     ] = False,
-    json: Annotated[bool, typer.Option("--json", help="Print one JSON object for each sentence.")] = False,
-    which: Which = "best",
+    answers: Answers,
 ) -> None:
-    """Say the tag of each word: names of people and places, parts of speech, what a name in code is for.
+    """Predict the tag of each word: names, parts of speech, what a name in code is for.
 
     Example: seqwright tag runs/mine "Angela Merkel lives in Berlin."
     """
     from seqwright.cli.asking import ask_run
 
-    reading = {"split": "whitespace"} if spaces else {}
-    ask_run("tag", run, texts or [], [], file, top=1, as_json=json, which=which, reading=reading)
+    ask_run("tag", things, answers, reading={"split": "whitespace"} if spaces else {})
 
 
-def answer(
-    run: RunFolder,
+@dataclass(frozen=True)
+class Questions(Options):
+    """Questions, and the text that has their answers."""
+
+    run: RunFolder
     questions: Annotated[
         list[str] | None,
         typer.Argument(
             metavar="QUESTION", help="Questions; without any, or as -, standard input is read line by line."
         ),
-    ] = None,
-    context: Annotated[str | None, typer.Option(metavar="TEXT", help="The text to find the answers in.")] = None,
-    context_file: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="A file that holds this text, plain or .gz.")
-    ] = None,
-    file: Annotated[
-        Path | None,
-        typer.Option(
-            metavar="FILE", help='A file of questions, one a line; or of JSON lines, {"question": …, "context": …}.'
-        ),
-    ] = None,
+    ] = None
+    context: str | None = option("TEXT", "The text to find the answers in.")
+    context_file: Path | None = option("FILE", "A file that holds this text, plain or .gz.")
+    file: Path | None = option(
+        "FILE", 'A file of questions, one per line; or of JSON lines, {"question": …, "context": …}.'
+    )
+
+
+def answer(
+    asked: Questions,
+    *,
     top: Annotated[int, typer.Option(metavar="N", help="Show the N best answers that do not overlap.")] = 1,
     threshold: Annotated[
         float | None,
         typer.Option(metavar="X", help="Answer only what lies this far above saying nothing; below 0: more often."),
     ] = None,
-    json: Annotated[bool, typer.Option("--json", help="Print one JSON object for each question.")] = False,
-    which: Which = "best",
+    answers: Answers,
 ) -> None:
-    """Find the answer to a question in a text: its own words, with their probability, or that it has none.
+    """Find the answer to a question in a text: its own words, or that it has none.
 
     Example: seqwright answer runs/mine "When did it begin?" --context-file article.txt --top 3
     """
     from seqwright.cli.asking import ask_run, context_given
 
-    reading = {"context": context_given(context, context_file)}
+    reading = {"context": context_given(asked.context, asked.context_file)}
     saying = {"most": top, "threshold": threshold}
-    ask_run(
-        "answer", run, questions or [], [], file, top=top, as_json=json, which=which, reading=reading, saying=saying
-    )
+    things = Things(asked.run, asked.questions, asked.file)
+    ask_run("answer", things, answers, top=top, reading=reading, saying=saying)
 
 
 def forecast(
     run: RunFolder,
     file: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="A CSV file to go on from, instead of the run's own data.")
+        Path | None, typer.Option(metavar="FILE", help="A CSV file to continue, instead of the run's own data.")
     ] = None,
     steps: Annotated[int | None, typer.Option(metavar="N", help="How many steps; as many as it learnt.")] = None,
     picture: Annotated[Path | None, typer.Option(metavar="FILE", help="Also draw it, as .png or .svg.")] = None,
-    json: Annotated[bool, typer.Option("--json", help="Print one JSON object for each step.")] = False,
-    which: Which = "best",
+    *,
+    answers: Answers,
 ) -> None:
-    """Say how a time series goes on from its end.
+    """Forecast how a time series continues after its end.
 
     Example: seqwright forecast runs/mine --steps 24 --picture forecast.png
     """
     from seqwright.cli.forecasting import forecast_series
 
-    forecast_series(run, file, steps, as_json=json, picture=picture, which=which)
+    forecast_series(run, file, steps, picture, answers)
 
 
-def neighbours(
-    run: RunFolder,
-    words: Annotated[list[str], typer.Argument(metavar="WORD", help="Words, or tokens as the vocabulary spells them.")],
-    top: Annotated[int, typer.Option(metavar="N", help="Show the N nearest tokens of each word.")] = 10,
-    analogy: Annotated[
-        bool, typer.Option("--analogy", help="Of three words: what is nearest to the first − the second + the third.")
-    ] = False,
-    texts: Annotated[
-        list[str] | None,
-        typer.Option("--in", metavar="TEXT", help="Compare the word's vectors in this text and others; say it twice."),
-    ] = None,
-    side: Side = None,
-    json: Annotated[bool, typer.Option("--json", help="Print one JSON object for each word or pair of texts.")] = False,
-    which: Which = "best",
-) -> None:
-    """Show the tokens whose embeddings are nearest to a word's, by the cosine of their angle.
+@dataclass(frozen=True)
+class AlignOptions(Options):
+    """What is to be aligned, and where it goes."""
 
-    With --in, how alike the word's vectors are in several texts: its embedding is the same everywhere, what the last
-    layer makes of it there is not.
+    part: str | None = option(
+        "train|valid|test", "The part of the data.  [default: train; with --gold test, else valid]"
+    )
+    data: list[Path] | None = option(
+        "FILE", "Other pairs to align; for two line-aligned files give the option twice, the source first."
+    )
+    gold: Path | None = option("FILE", "The right alignments, a line for each pair, as in 0-0 1-2 3?4.")
+    output: Path | None = option("FILE", "Where to write.  [default: RUN/output/PART.txt]", "--output", "-o")
+    json: bool = flag("Print the numbers as one JSON object.", "--json")
+    which: Which = "best"
 
-    Example: seqwright neighbours runs/mine dog cat --top 5
 
-    Example: seqwright neighbours runs/mine bank --in "the bank of the river" --in "a bank lends money"
+def align(run: RunFolder, options: AlignOptions) -> None:
+    """Align the words of sentences and their translations by the model's attention.
+
+    Writes a line for each pair in the format of Pharaoh, 0-0 1-2: source word, target word, counted from 0 between
+    spaces. Of the training part it also learns a dictionary, which translate --unknown dictionary uses. With --gold it
+    reports the alignment error rate.
+
+    Example: seqwright align runs/mine
+
+    Example: seqwright align runs/mine --data test.de --data test.en --gold test.align
     """
-    from seqwright.cli.neighbours import show_neighbours
+    from seqwright.cli.aligning import align_run
 
-    show_neighbours(run, words, top=top, analogy=analogy, texts=texts or [], side=side, as_json=json, which=which)
-
-
-def export(
-    run: RunFolder,
-    file: Annotated[
-        Path | None,
-        typer.Argument(
-            metavar="FILE",
-            help="The file to write, .gz at its end compresses it; for hf a folder.  [default: the run's name with "
-            ".vec, .arpa or -hf, as --to says]",
-        ),
-    ] = None,
-    to: Annotated[
-        str | None,
-        typer.Option(
-            metavar="word2vec|arpa|hf", help="The format.  [default: word2vec for .vec, .txt; arpa for .arpa]"
-        ),
-    ] = None,
-    side: Side = None,
-    yes: Annotated[bool, typer.Option("--yes", "-y", help="Replace a file that is there.")] = False,
-    which: Which = "best",
-) -> None:
-    """Write what a run has learnt for other programs: word vectors, n-grams as ARPA, GPT and BERT as hf.
-
-    Example: seqwright export runs/mine --to hf
-
-    Example: seqwright export runs/mine vectors.vec.gz
-    """
-    from seqwright.cli.exporting import export_run
-
-    export_run(run, file, to, side, which, yes=yes)
-
-
-def bring(
-    file: Annotated[
-        Path,
-        typer.Argument(
-            metavar="FILE",
-            help="An n-gram model as ARPA: .arpa or .lm, plain or .gz; or a GPT-2, BERT, RoBERTa or DistilBERT of "
-            "Hugging Face: its folder with config.json, model.safetensors and a tokenizer.",
-        ),
-    ],
-    run: Annotated[Path | None, typer.Option(metavar="FOLDER", help="The run folder.  [default: runs/NAME]")] = None,
-    inputs: Annotated[
-        Path | None,
-        typer.Option(metavar="RUN", help="The run whose tokenizer cut the text, where the words are its pieces."),
-    ] = None,
-    pairs: Annotated[
-        bool, typer.Option("--pairs", help="What is classified or rated are pairs of texts, as in MNLI or STS-B.")
-    ] = False,
-    yes: Annotated[bool, typer.Option("--yes", "-y", help="Replace a run that is there.")] = False,
-) -> None:
-    """Make a run folder of a model that another program made: Hugging Face's transformers, KenLM's lmplz, SRILM.
-
-    Example: seqwright import all-MiniLM-L6-v2 --run runs/minilm
-    """
-    from seqwright.cli.importing import import_model
-
-    import_model(file, run, inputs, pairs=pairs, yes=yes)
+    align_run(run, options)

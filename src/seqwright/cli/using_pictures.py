@@ -104,9 +104,9 @@ def look(
     Example: seqwright look runs/names-rnn --with runs/names-lstm --gradients
     """
     from seqwright.cli.looking import Wish, look_at
-    from seqwright.pictures.attention import Choice
+    from seqwright.pictures.attention import HeadChoice
 
-    asked = Wish(tuple(texts or ()), file, Choice(layer, head), lens, surprisal, word)
+    asked = Wish(tuple(texts or ()), file, HeadChoice(layer, head), lens, surprisal, word)
     asked = asked._replace(units=units, chosen=tuple(unit or ()), rule=rule, gradients=gradients, tree=tree)
     asked = asked._replace(beside=tuple(beside or ()), initialisations=initialisations, beam=beam, output=output)
     look_at(run, asked._replace(as_json=json, which=which))

@@ -1,4 +1,4 @@
-"""Several recipes or runs trained under one budget, judged alike, in one table.
+"""Several recipes or runs trained under one budget, evaluated alike, in one table.
 
 `settings` reads the file, `plan` says what there is to do, `stages` does it in processes of their own (`work`), and
 `table` and `page` show what `records` hold.

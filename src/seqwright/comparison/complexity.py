@@ -50,7 +50,7 @@ class SelfAttention(nn.Module):
         return read_BTD
 
 
-class Recurrent(nn.Module):
+class ScannedCell(nn.Module):
     """A cell taken through time."""
 
     def __init__(self, cell: Cell[Any]) -> None:
@@ -71,12 +71,12 @@ class Convolved(nn.Module):
         self.convolution = Convolution(inputs=width, outputs=width, kernel=kernel)
 
     def forward(self, x_BTD: Tensor) -> Tensor:
-        """What is said at each place."""
+        """The output at each place."""
         y_BTD: Tensor = self.convolution(x_BTD, torch.ones(x_BTD.shape[:2], dtype=torch.bool))
         return y_BTD
 
 
-class Kind(NamedTuple):
+class LayerKind(NamedTuple):
     """A row of the table.
 
     `time` and `memory` are the terms that grow fastest. `operations` are all multiplications that our layer makes:
@@ -93,7 +93,7 @@ class Kind(NamedTuple):
     path: Callable[[int], int]
 
 
-def kinds(kernel: int) -> list[Kind]:
+def kinds(kernel: int) -> list[LayerKind]:
     """Every row; a convolution reads `kernel` places at once."""
 
     def quadratic(n: float, d: float) -> float:
@@ -112,23 +112,23 @@ def kinds(kernel: int) -> list[Kind]:
         return 1
 
     return [
-        Kind("self-attention", SelfAttention, "n² · d", quadratic, projected, vectors, one, one),
-        Kind(
+        LayerKind("self-attention", SelfAttention, "n² · d", quadratic, projected, vectors, one, one),
+        LayerKind(
             "self-attention, weights kept",
             lambda width: SelfAttention(width, kept=True),
             *("n² · d", quadratic, projected, lambda n, d: n**2, one, one),
         ),
-        Kind(
+        LayerKind(
             "LSTM",
-            lambda width: Recurrent(LSTMCell(inputs=width, width=width)),
+            lambda width: ScannedCell(LSTMCell(inputs=width, width=width)),
             *("n · d²", linear, lambda n, d: 8 * linear(n, d), vectors, int, int),
         ),
-        Kind(
+        LayerKind(
             "RNN",
-            lambda width: Recurrent(RNNCell(inputs=width, width=width)),
+            lambda width: ScannedCell(RNNCell(inputs=width, width=width)),
             *("n · d²", linear, lambda n, d: 2 * linear(n, d), vectors, int, int),
         ),
-        Kind(
+        LayerKind(
             "convolution",
             lambda width: Convolved(width, kernel),
             *("k · n · d²", linear, lambda n, d: kernel * linear(n, d), vectors, one),
@@ -171,7 +171,7 @@ class Exponents(NamedTuple):
 class _Case(NamedTuple):
     """A layer at a size, ready to run; `repeats` runs last long enough to be timed."""
 
-    kind: Kind
+    kind: LayerKind
     length: int
     width: int
     layer: nn.Module
@@ -181,7 +181,7 @@ class _Case(NamedTuple):
     seconds: list[float]
 
 
-def measured(
+def measured_layers(
     lengths: Sequence[int],
     widths: Sequence[int],
     *,
@@ -282,7 +282,7 @@ def kept_bytes(layer: Callable[[Tensor], Tensor], x_BTD: Tensor, weights: Sequen
     return sum(kept.values())
 
 
-def _prepared(kind: Kind, length: int, width: int, *, backward: bool) -> _Case:
+def _prepared(kind: LayerKind, length: int, width: int, *, backward: bool) -> _Case:
     """The layer with something to read, warm."""
     generator = torch.Generator().manual_seed(length + width)
     layer = kind.build(width)

@@ -16,7 +16,7 @@ Shape = Sequence[int]
 aten = torch.ops.aten
 
 
-def counted(compute: Callable[[], object]) -> int:
+def flops_of(compute: Callable[[], object]) -> int:
     """The operations of everything that is computed in a call, also of a backward pass in it."""
     with FlopCounterMode(display=False, custom_mapping=MISSED) as counter:
         compute()

@@ -1,4 +1,4 @@
-"""What is done to one row, each in a process of its own: measure it, train it, judge it.
+"""What is done to one row, each in a process of its own: measure it, train it, evaluate it.
 
 Each function is given plain settings and gives plain numbers, so that they can go from process to process.
 """
@@ -16,7 +16,8 @@ import torch
 from torch import nn
 
 from seqwright.batches import Batches, Place
-from seqwright.comparison.flops import counted
+from seqwright.comparison.flops import flops_of
+from seqwright.comparison.plan import rewrites
 from seqwright.data.examples import PartName
 from seqwright.devices import keep_freed_memory
 from seqwright.inputs import Given
@@ -52,8 +53,8 @@ SAMPLED = 200  # batches whose tokens are counted
 COUNTED = 8  # batches whose operations are counted
 
 
-def measured(resolved: Mapping[str, Any], *, timed: bool) -> dict[str, Any]:
-    """Size, tokens a step, operations a token and, if `timed`, the pace of a recipe, from real batches."""
+def measured_recipe(resolved: Mapping[str, Any], *, timed: bool) -> dict[str, Any]:
+    """Size, tokens per step, operations per token and, if `timed`, the pace of a recipe, from real batches."""
     recipe = recipe_from(dict(resolved))
     set_up_cpu(recipe)
     task, data, device = task_of(recipe.task), data_of(recipe), training_device(recipe)
@@ -66,22 +67,22 @@ def measured(resolved: Mapping[str, Any], *, timed: bool) -> dict[str, Any]:
     found: dict[str, Any] = {"parameters": parameters(model), "descends": descends}
     if not descends:
         return found
-    tokens, places = tokens_of(batches), spread(batches, COUNTED)
+    tokens, places = mean_tokens(batches), even_places(batches, COUNTED)
     found |= {"flops_per_token": flops_per_token(model, objective_of(recipe), batches, places)}
     found |= {"steps_in_epochs": expected_steps(recipe.training, batches)}
     found |= {"tokens_per_step": tokens * recipe.training.accumulate}
     return found | ({"seconds_per_step": _pace(recipe, model.to(device), batches)} if timed else {})
 
 
-def spread(batches: Batches[Any], most: int) -> list[Place]:
+def even_places(batches: Batches[Any], most: int) -> list[Place]:
     """Places evenly spread over the first epoch."""
     count = batches.in_epoch(0)
     return [Place(0, int(index)) for index in np.unique(np.linspace(0, count - 1, min(most, count)).round())]
 
 
-def tokens_of(batches: Batches[Any]) -> float:
+def mean_tokens(batches: Batches[Any]) -> float:
     """The mean number of real tokens in a batch."""
-    return float(np.mean([batches.at(place).tokens for place in spread(batches, SAMPLED)]))
+    return float(np.mean([batches.at(place).tokens for place in even_places(batches, SAMPLED)]))
 
 
 def flops_per_token(model: nn.Module, objective: Any, batches: Batches[Any], places: list[Place]) -> float:
@@ -96,7 +97,7 @@ def flops_per_token(model: nn.Module, objective: Any, batches: Batches[Any], pla
             loss, _ = objective(model, batch, objective.start(model, batch))
             loss.total(objective.counts(batch)).backward()
 
-        flops, tokens = flops + counted(step), tokens + batch.tokens
+        flops, tokens = flops + flops_of(step), tokens + batch.tokens
     model.zero_grad(set_to_none=True)
     return flops / tokens
 
@@ -119,13 +120,13 @@ class Stopwatch(Quiet):
             raise Enough
 
     def pace(self) -> float:
-        """Seconds a step."""
+        """Seconds per step."""
         kept = self.times[min(WARMING, len(self.times) - 2) :]
         return (kept[-1] - kept[0]) / (len(kept) - 1)
 
 
 def _pace(recipe: Recipe, model: nn.Module, batches: Batches[Any]) -> float:
-    """Seconds a step takes, from steps that are thrown away."""
+    """Seconds per step, from steps that are thrown away."""
     watch, steps = Stopwatch(), WARMING + TRIED + 1
     settings = recipe.training.model_copy(update={"steps": steps, "epochs": None, "average": "none"})
     try:
@@ -188,11 +189,11 @@ def speaking() -> Reporter:
     return Bar(console) if console.is_terminal else Lines()
 
 
-# ---------------------------------------------------------------------------------------------------- judging
+# ---------------------------------------------------------------------------------------------------- evaluating
 
 
-def judged(job: Mapping[str, Any]) -> dict[str, Any]:
-    """The scores of a run, or of several together, on a part; what they said to each example goes to a file."""
+def evaluated_runs(job: Mapping[str, Any]) -> dict[str, Any]:
+    """The scores of a run, or of several together, on a part; what they predicted for each example goes to a file."""
     keep_freed_memory()
     runs = [open_run(folder) for folder in job["folders"]]
     torch.set_num_threads(job["threads"])
@@ -201,22 +202,22 @@ def judged(job: Mapping[str, Any]) -> dict[str, Any]:
     part: PartName = job["part"] or ("test" if "test" in data.parts() else "valid")
     refuse_missing_part(data, part)
     found = {"part": part, "sha256": data.fingerprint(part), "parameters": sum(parameters(run.model) for run in runs)}
-    if job["task"] == "translation":
-        judgement = translated(recipe, runs, data, part, decoding)
+    if rewrites(recipe):
+        outcome = evaluated_together(recipe, runs, data, part, decoding)
     else:
         task, run = task_of(job["task"]), runs[0]
         result = task.evaluated(recipe, data, run.inputs, run.model, part, decoding)
-        judgement = Judgement(result.scores, result.signatures, result.answers, {})
+        outcome = RunScores(result.scores, result.signatures, result.answers, {})
     if len(runs) == 1:
         found["training"] = costs(runs[0].folder)
     with Path(job["answers"]).open("w", encoding="utf-8") as file:
-        file.writelines(json.dumps(answer, ensure_ascii=False) + "\n" for answer in judgement.answers)
-    told = {"scores": judgement.scores, "signatures": judgement.signatures, "examples": len(judgement.answers)}
-    return {**found, **told, **judgement.speed}
+        file.writelines(json.dumps(answer, ensure_ascii=False) + "\n" for answer in outcome.answers)
+    told = {"scores": outcome.scores, "signatures": outcome.signatures, "examples": len(outcome.answers)}
+    return {**found, **told, **outcome.speed}
 
 
-class Judgement(NamedTuple):
-    """Scores, how they were made, what was said to each example, and how fast."""
+class RunScores(NamedTuple):
+    """Scores, how they were made, what was predicted for each example, and how fast."""
 
     scores: dict[str, float]
     signatures: dict[str, str]
@@ -224,10 +225,10 @@ class Judgement(NamedTuple):
     speed: dict[str, Any]
 
 
-def translated(recipe: Recipe, runs: list[Run], data: Any, part: PartName, decoding: Any) -> Judgement:
+def evaluated_together(recipe: Recipe, runs: list[Run], data: Any, part: PartName, decoding: Any) -> RunScores:
     """A part translated by one run, or by several together.
 
-    What the wanted texts cost is told by the word and by the byte, ends included, whatever the tokens are.
+    What the references cost is told per word and per byte, ends included, whatever the tokens are.
     """
     pairs = Given(pair for pair in data.examples(part) if pair.source.strip() and pair.target.strip())
     wires, model = ensemble_of(runs)
@@ -239,7 +240,7 @@ def translated(recipe: Recipe, runs: list[Run], data: Any, part: PartName, decod
     batches = whole_batches([run.inputs for run in runs], pairs, recipe.training.tokens)
     costs = language_scores(-wires.output.log_probability(model, batches)[0], 1, whole)
     answers = zip(pairs, found, strict=True)
-    return Judgement(
+    return RunScores(
         scores=wires.output.scores(found, pairs) | {name: costs[name] for name in ("word_perplexity", "bits_per_byte")},
         signatures={
             **wires.output.report(found, pairs).signatures,

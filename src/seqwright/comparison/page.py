@@ -7,16 +7,16 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from seqwright.comparison.plan import Plan, Row
+from seqwright.comparison.plan import ComparisonRow, Plan, rewrites
 from seqwright.comparison.records import Records
 from seqwright.comparison.results import read_answers
-from seqwright.comparison.table import Table, spoken_score
+from seqwright.comparison.table import ComparisonTable, spoken_score
 from seqwright.errors import UserError
 from seqwright.inputs.spelling import given_words, written_words
 from seqwright.outputs.alignments import Aligner, alignment_taps, between_words
 from seqwright.pictures import DPI, UNDATED
 from seqwright.pictures.alignments import alignment
-from seqwright.pictures.comparison import Panel, training_courses
+from seqwright.pictures.comparison import JournalPanel, training_courses
 from seqwright.pictures.still_page import escaped, still_page
 from seqwright.runs import open_run
 from seqwright.training.journal import Journal
@@ -41,16 +41,16 @@ img { background: #fff; border: 1px solid #8884; border-radius: 6px; padding: .5
 """
 
 
-def written_page(plan: Plan, found: dict[str, Any], table: Table) -> str:
+def written_page(plan: Plan, found: dict[str, Any], table: ComparisonTable) -> str:
     """The whole page."""
     description = f"<p>{escaped(found['description'])}</p>" if found["description"] else ""
     notes = "".join(f"<li>{escaped(note)}</li>" for note in table.notes)
     parts = [description, _html(table), f'<ul class="notes">{notes}</ul>', _courses(plan, found)]
-    parts.append(_alignments(plan, found) if plan.task == "translation" else "")
+    parts.append(_alignments(plan, found) if rewrites(plan.rows[0].recipe) else "")
     return still_page(found["name"], "\n".join(part for part in parts if part), STYLE)
 
 
-def _html(table: Table) -> str:
+def _html(table: ComparisonTable) -> str:
     titles = "".join(f'<th scope="col">{escaped(title)}</th>' for title in table.titles)
     lines = []
     for name, *cells in table.rows:
@@ -60,7 +60,7 @@ def _html(table: Table) -> str:
     return f'<div class="scroll"><table><thead><tr>{titles}</tr></thead>\n<tbody>{body}</tbody></table></div>'
 
 
-def _rows(plan: Plan, found: dict[str, Any]) -> list[Row]:
+def _rows(plan: Plan, found: dict[str, Any]) -> list[ComparisonRow]:
     """The rows of single models that are in the table."""
     there = {row["name"] for row in found["rows"]}
     return [row for row in plan.rows if row.name in there and not row.members]
@@ -73,8 +73,8 @@ def _courses(plan: Plan, found: dict[str, Any]) -> str:
     """The journals of the first seed of each row."""
     courses = {row.name: course_of(row.trials[0].folders[0]) for row in _rows(plan, found)}
     courses = {name: course for name, course in courses.items() if course}
-    panels = [Panel("train", "loss", "training loss")]
-    panels += [Panel("valid", name, f"validation {spoken_score(name)}") for name in found["shown"][:1]]
+    panels = [JournalPanel("train", "loss", "training loss")]
+    panels += [JournalPanel("valid", name, f"validation {spoken_score(name)}") for name in found["shown"][:1]]
     try:
         figure = training_courses(courses, panels)
     except UserError:  # of runs that only counted, or were learnt elsewhere
@@ -110,7 +110,7 @@ def _alignments(plan: Plan, found: dict[str, Any]) -> str:
     return f'<h2>Alignments</h2>\n<p dir="auto">{escaped(text)}</p>\n<div class="pictures">{"".join(drawn)}</div>'
 
 
-def _middling(plan: Plan, row: Row) -> str:
+def _middling(plan: Plan, row: ComparisonRow) -> str:
     """A sentence of the part that is neither short nor long."""
     sources = [answer["source"] for answer in read_answers(Records(plan.folder / "records"), row.trials[0].name)]
     return str(sorted(sources, key=len)[len(sources) // 2])

@@ -7,10 +7,16 @@ from typing import Any, NamedTuple
 from seqwright.comparison.settings import Budget, ComparisonSettings, RowSettings, slug
 from seqwright.devices import cores
 from seqwright.errors import RunError, SettingError, UserError
+from seqwright.inputs.source_text import SourceTextSettings
 from seqwright.kinds import TASKS
 from seqwright.recipe import Recipe, flattened, recipe_from, validated, with_base, with_weights
 from seqwright.run_folders import changed_settings, resolved_of
 from seqwright.training.checkpoint import steps_on_disk
+
+
+def rewrites(recipe: Recipe) -> bool:
+    """Whether a text becomes another one: only then can several runs decode together, and alignments be drawn."""
+    return isinstance(recipe.input, SourceTextSettings)
 
 
 class Trial(NamedTuple):
@@ -23,7 +29,7 @@ class Trial(NamedTuple):
     trained: bool  # whether it is this comparison that trains it
 
 
-class Row(NamedTuple):
+class ComparisonRow(NamedTuple):
     """A row of the table, with one trial for each seed."""
 
     name: str
@@ -41,7 +47,7 @@ class Plan(NamedTuple):
 
     settings: ComparisonSettings
     folder: Path
-    rows: tuple[Row, ...]
+    rows: tuple[ComparisonRow, ...]
     decoding: Any
     threads: int
 
@@ -67,7 +73,7 @@ def planned(settings: ComparisonSettings, where: Path, runs: Path = Path("runs")
     if (folder / "resolved.toml").is_file():
         raise SettingError(f"{folder} is a run; give the comparison in {where} another name, as in name = 'which-one'")
     threads = settings.threads or cores()
-    rows: dict[str, Row] = {}
+    rows: dict[str, ComparisonRow] = {}
     for given in settings.rows:
         try:
             if given.recipe is not None:
@@ -85,11 +91,13 @@ def planned(settings: ComparisonSettings, where: Path, runs: Path = Path("runs")
     return Plan(settings, folder, ordered, validated("decoding", settings.decoding, task), threads)
 
 
-def _trained(settings: ComparisonSettings, given: RowSettings, where: Path, folder: Path, threads: int) -> Row:
+def _trained(
+    settings: ComparisonSettings, given: RowSettings, where: Path, folder: Path, threads: int
+) -> ComparisonRow:
     trials = []
     for seed in settings.seeds:
         name = f"{slug(given.title)}-seed-{seed}"
-        shared = {"data": settings.data, "input": settings.input, "training": settings.training}
+        shared = {name: getattr(settings, name) for name in ("data", "input", "output", "training")}
         own = given.sections()
         plain: dict[str, Any] = {"base": given.recipe}
         for section in {**shared, **own}:
@@ -101,23 +109,23 @@ def _trained(settings: ComparisonSettings, given: RowSettings, where: Path, fold
         if recipe.taught:
             raise SettingError("it has a teacher, whom no comparison asks; distil it first and give its folder as run")
         trials.append(Trial(name, seed, recipe, (folder / name,), True))
-    return Row(given.title, tuple(trials))
+    return ComparisonRow(given.title, tuple(trials))
 
 
-def _opened(settings: ComparisonSettings, given: RowSettings) -> Row:
+def _opened(settings: ComparisonSettings, given: RowSettings) -> ComparisonRow:
     run = Path(str(given.run)).expanduser()
     plain = resolved_of(run)
     plain.pop("sha256", None)
     data = settings.data if "kind" in settings.data else {**plain["data"], **settings.data}
     recipe = recipe_from({**plain, "data": data}, name=run.name)
-    return Row(given.title, (Trial(slug(given.title), None, recipe, (run,), False),))
+    return ComparisonRow(given.title, (Trial(slug(given.title), None, recipe, (run,), False),))
 
 
-def _ensemble(given: RowSettings, rows: Mapping[str, Row], settings: ComparisonSettings) -> Row:
+def _ensemble(given: RowSettings, rows: Mapping[str, ComparisonRow], settings: ComparisonSettings) -> ComparisonRow:
     """One trial for each seed: of each member that of the same seed, or the only one it has."""
     members = [rows[name] for name in given.ensemble or ()]
     recipe = members[0].recipe
-    if recipe.family != "translation":
+    if not rewrites(recipe):
         raise SettingError(f"row '{given.title}': ensembles are for translation, and its members for {recipe.task}")
     seeds = settings.seeds if any(trial.trained for member in members for trial in member.trials) else (None,)
     trials = []
@@ -126,10 +134,10 @@ def _ensemble(given: RowSettings, rows: Mapping[str, Row], settings: ComparisonS
         name = slug(given.title) + ("" if seed is None else f"-seed-{seed}")
         folders = tuple(trial.folders[0] for trial in chosen)
         trials.append(Trial(name, seed, recipe, folders, False))
-    return Row(given.title, tuple(trials), tuple(given.ensemble or ()))
+    return ComparisonRow(given.title, tuple(trials), tuple(given.ensemble or ()))
 
 
-def _refuse_unlike(rows: tuple[Row, ...], where: Path) -> None:
+def _refuse_unlike(rows: tuple[ComparisonRow, ...], where: Path) -> None:
     """Rows of different tasks, of different data, or whose texts are scored differently."""
     first = rows[0]
     for row in rows[1:]:
@@ -141,7 +149,7 @@ def _refuse_unlike(rows: tuple[Row, ...], where: Path) -> None:
         ours = all(trial.trained for each in (first, row) for trial in each.trials)  # other runs: by the sha256
         one, other = ({"data": each.recipe.data.model_dump(mode="json")} for each in (first, row))
         names = sorted(flattened(one).keys() | flattened(other).keys()) if ours else []
-        lowercase = {str(each.recipe.input.model_dump().get("lowercase")) for each in (first, row)}
+        lowercase = {each.recipe.lowercase for each in (first, row)}
         unlike = [name for name in names if flattened(one).get(name) != flattened(other).get(name)]
         unlike += ["input.lowercase"] if len(lowercase) > 1 else []
         if unlike:
@@ -174,25 +182,25 @@ def steps_within(budget: Budget, found: Mapping[str, Any]) -> int:
 
 def steps_left(recipe: Recipe, folder: Path, found: Mapping[str, Any]) -> int:
     """How many steps a trial still has to take."""
-    wanted = int(recipe.training.steps)
+    steps = int(recipe.training.steps)
     if recipe.training.epochs is not None:
-        wanted = min(wanted, int(found["steps_in_epochs"]))
-    return max(0, wanted - max([0, *steps_on_disk(folder)]))
+        steps = min(steps, int(found["steps_in_epochs"]))
+    return max(0, steps - max([0, *steps_on_disk(folder)]))
 
 
 def refuse_another_beginning(recipe: Recipe, folder: Path) -> None:
-    """What was begun for another budget or with other settings cannot be gone on with in this comparison."""
+    """What was begun for another budget or with other settings cannot be resumed in this comparison."""
     if not steps_on_disk(folder):
         return
     try:
         before = resolved_of(folder)["training"]["steps"]
         changed = changed_settings(recipe, folder)
     except UserError as error:
-        raise RunError(f"{error}; delete {folder} to train it anew") from error
+        raise RunError(f"{error}; delete {folder} to train it from scratch") from error
     if before != recipe.training.steps:
         changed.append(f"training.steps was {before:,} and is {recipe.training.steps:,}: its schedule would not fit")
     if changed:
         raise RunError(
             f"{folder} was begun with other settings: {'; '.join(changed)}. Put them back, or delete it to train it "
-            "anew"
+            "from scratch"
         )

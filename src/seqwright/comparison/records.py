@@ -52,7 +52,7 @@ class Records:
         return self.folder / f"{name}.json"
 
     def answers(self, name: str) -> Path:
-        """The file with what a trial said to each example."""
+        """The file with what a trial predicted for each example."""
         return self.folder / f"{name}.jsonl"
 
     def _read(self, name: str) -> dict[str, Any]:

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from seqwright import __version__
-from seqwright.comparison.plan import Plan, Row
+from seqwright.comparison.plan import ComparisonRow, Plan
 from seqwright.comparison.records import Found, Records
 from seqwright.comparison.stages import Outcome
 from seqwright.kinds import TASKS
@@ -31,10 +31,10 @@ COSTS = ("training_seconds", "cores", "energy_wh", "tokens_per_second", "decodin
 def results(plan: Plan, outcome: Outcome, records: Records) -> dict[str, Any]:
     """Everything, row by row; a row that failed stands only among the failures."""
     rows = [row for row in plan.rows if row.name not in outcome.failures]
-    judged = {row.name: [outcome.judged[trial.name] for trial in row.trials] for row in rows}
-    first = next(iter(judged.values()))[0] if judged else {}
-    names = shown_scores(plan.task, first["scores"]) if judged else []
-    sure = confidence(plan, rows, judged, records, names[0]) if names else {}
+    evaluated = {row.name: [outcome.evaluated[trial.name] for trial in row.trials] for row in rows}
+    first = next(iter(evaluated.values()))[0] if evaluated else {}
+    names = shown_scores(plan.task, first["scores"]) if evaluated else []
+    sure = confidence(plan, rows, evaluated, records, names[0]) if names else {}
     settings = plan.settings
     return {
         "name": settings.name,
@@ -53,7 +53,7 @@ def results(plan: Plan, outcome: Outcome, records: Records) -> dict[str, Any]:
         "signatures": {name: text for name, text in first.get("signatures", {}).items() if name in names},
         "shown": names,
         "lower_is_better": [name for name in names if name in LOWER],
-        "rows": [_row(plan, outcome, row, judged[row.name], sure.get(row.name, {})) for row in rows],
+        "rows": [_row(plan, outcome, row, evaluated[row.name], sure.get(row.name, {})) for row in rows],
         "failures": dict(outcome.failures),
     }
 
@@ -78,9 +78,11 @@ def shown_scores(task: str, scores: dict[str, float]) -> list[str]:
     return [name for name in scores if name not in UNSEEN][:MOST_SHOWN]
 
 
-def _row(plan: Plan, outcome: Outcome, row: Row, judged: list[Found], sure: dict[str, Confidence]) -> dict[str, Any]:
-    names = judged[0]["scores"]
-    scores = {name: _over([found["scores"][name] for found in judged]) for name in names}
+def _row(
+    plan: Plan, outcome: Outcome, row: ComparisonRow, evaluated: list[Found], sure: dict[str, Confidence]
+) -> dict[str, Any]:
+    names = evaluated[0]["scores"]
+    scores = {name: _over([found["scores"][name] for found in evaluated]) for name in names}
     for name, given in sure.items():
         scores[name] |= {"interval": given.interval, "p": given.p}
     return {
@@ -89,10 +91,10 @@ def _row(plan: Plan, outcome: Outcome, row: Row, judged: list[Found], sure: dict
         "recipe": None if row.members else row.recipe.description,
         "members": list(row.members),
         "trained": all(trial.trained for trial in row.trials),
-        "parameters": judged[0]["parameters"],
+        "parameters": evaluated[0]["parameters"],
         "scores": scores,
-        "training": {name: _over(values) for name, values in _costs(plan, outcome, row, judged, TRAINING).items()},
-        "cost": {name: _over(values) for name, values in _costs(plan, outcome, row, judged, COSTS).items()},
+        "training": {name: _over(values) for name, values in _costs(plan, outcome, row, evaluated, TRAINING).items()},
+        "cost": {name: _over(values) for name, values in _costs(plan, outcome, row, evaluated, COSTS).items()},
     }
 
 
@@ -106,17 +108,17 @@ def _over(values: list[float]) -> dict[str, Any]:
 
 
 def _costs(
-    plan: Plan, outcome: Outcome, row: Row, judged: list[Found], wanted: Sequence[str]
+    plan: Plan, outcome: Outcome, row: ComparisonRow, evaluated: list[Found], names: Sequence[str]
 ) -> dict[str, list[float]]:
     """What each trial of a row took, as far as it is known of all of them."""
     each = [_cost(plan, outcome, row, number) for number in range(len(row.trials))]
-    for cost, found in zip(each, judged, strict=True):
+    for cost, found in zip(each, evaluated, strict=True):
         if "decoding" in found:
             cost["decoding_tokens_per_second"] = found["decoding"]["tokens"] / found["decoding"]["seconds"]
-    return {name: [cost[name] for cost in each] for name in wanted if all(name in cost for cost in each)}
+    return {name: [cost[name] for cost in each] for name in names if all(name in cost for cost in each)}
 
 
-def _cost(plan: Plan, outcome: Outcome, row: Row, number: int) -> dict[str, float]:
+def _cost(plan: Plan, outcome: Outcome, row: ComparisonRow, number: int) -> dict[str, float]:
     """What training a trial took; an ensemble took what its members took together."""
     if row.members:
         members = [each for each in plan.rows if each.name in row.members]
@@ -125,7 +127,7 @@ def _cost(plan: Plan, outcome: Outcome, row: Row, number: int) -> dict[str, floa
         return {name: sum(part[name] for part in parts) for name in summed if all(name in part for part in parts)}
     trial, measured = row.trials[number], outcome.measured.get(row.name, {})
     trained = outcome.trained.get(trial.name)
-    books = trained or outcome.judged[trial.name]["training"]
+    books = trained or outcome.evaluated[trial.name]["training"]
     cost: dict[str, float] = {"training_seconds": books["seconds"]}
     if books["tokens"]:
         cost |= {"steps": books["steps"], "tokens": books["tokens"]}
@@ -142,7 +144,7 @@ def _cost(plan: Plan, outcome: Outcome, row: Row, number: int) -> dict[str, floa
 
 
 def confidence(
-    plan: Plan, rows: list[Row], judged: dict[str, list[Found]], records: Records, decisive: str
+    plan: Plan, rows: list[ComparisonRow], evaluated: dict[str, list[Found]], records: Records, decisive: str
 ) -> dict[str, dict[str, Confidence]]:
     """How sure the scores of the first seed are, and whether they differ from the baseline's."""
     first = sorted(rows, key=lambda row: row.name != plan.baseline)
@@ -155,13 +157,13 @@ def confidence(
     if decisive == "bleu":
         texts = {name: [answer["hypothesis"] for answer in given] for name, given in answers.items()}
         references = [answer["reference"] for answer in answers[plan.baseline]]
-        lowercase = bool(first[0].recipe.input.lowercase)
+        lowercase = first[0].recipe.lowercase
         return text_confidence(texts, references, lowercase=lowercase, resamples=resamples)
     if decisive not in RATIOS:
         return {}
     ratios = {name: RATIOS[decisive](given) for name, given in answers.items()}
     alike = len({len(ratio.sum_N) for ratio in ratios.values()}) == 1
-    scores = {row.name: judged[row.name][0]["scores"][decisive] for row in first}
+    scores = {row.name: evaluated[row.name][0]["scores"][decisive] for row in first}
     whole = all(math.isclose(ratios[name].value, scores[name], rel_tol=1e-3) for name in ratios)
     if not alike or not (whole or decisive in SAMPLED):
         return {}  # some examples were left out, so they do not add up to the score
@@ -169,7 +171,7 @@ def confidence(
 
 
 def read_answers(records: Records, name: str) -> list[dict[str, Any]]:
-    """What a trial said to each example."""
+    """What a trial predicted for each example."""
     lines = records.answers(name).read_text(encoding="utf-8").split("\n")  # texts have other ends of lines in them
     return [json.loads(line) for line in lines if line]
 

@@ -39,11 +39,13 @@ class RowSettings(Settings):
     recipe: str | None = None
     """A recipe that ships, or a file, beside the comparison or where it is called from."""
     run: str | None = None
-    """A run folder, which is judged as it is."""
+    """A run folder, which is evaluated as it is."""
     ensemble: tuple[str, ...] | None = Field(default=None, min_length=2)
     """The names of rows that translate together."""
     input: Section = Field(default_factory=dict)
     """Settings of this row's recipe, in place of what it says; so are the other sections."""
+    output: Section = Field(default_factory=dict)
+    """As `input`."""
     model: Section = Field(default_factory=dict)
     """As `input`."""
     objective: Section = Field(default_factory=dict)
@@ -63,7 +65,7 @@ class RowSettings(Settings):
 
     def sections(self) -> dict[str, Section]:
         """What is set for this row's recipe."""
-        every = {name: getattr(self, name) for name in ("input", "model", "objective", "training")}
+        every = {name: getattr(self, name) for name in ("input", "output", "model", "objective", "training")}
         return {name: given for name, given in every.items() if given}
 
     @property
@@ -105,6 +107,8 @@ class ComparisonSettings(Settings):
     """Settings of the data of every row."""
     input: Section = Field(default_factory=dict)
     """Settings of the input of every row."""
+    output: Section = Field(default_factory=dict)
+    """Settings of the output of every row."""
     training: Section = Field(default_factory=dict)
     """Settings of the training of every row."""
     decoding: Section = Field(default_factory=dict)

@@ -11,7 +11,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from seqwright.comparison.plan import Plan, Row, Trial, refuse_another_beginning, steps_left, with_budget
+from seqwright.comparison.plan import ComparisonRow, Plan, Trial, refuse_another_beginning, steps_left, with_budget
 from seqwright.comparison.records import Found, Records
 from seqwright.errors import UserError
 from seqwright.recipe import Recipe
@@ -31,7 +31,7 @@ class TrialProgress(NamedTuple):
     """What there is of a trial: the recipe it is trained by, what was found, and how long it will still take."""
 
     trial: Trial
-    row: Row
+    row: ComparisonRow
     recipe: Recipe
     measured: Found
     steps: int  # that are left
@@ -48,12 +48,12 @@ class Outcome(NamedTuple):
 
     measured: dict[str, Found]  # by row
     trained: dict[str, Found]
-    judged: dict[str, Found]
+    evaluated: dict[str, Found]
     failures: dict[str, str]  # by row
 
 
 class Stages:
-    """The stages of a comparison: measured, trained, judged."""
+    """The stages of a comparison: measured, trained, evaluated."""
 
     def __init__(self, plan: Plan, say: Say) -> None:
         self.plan, self.say = plan, say
@@ -68,7 +68,7 @@ class Stages:
         return [self._progress(trial) for trial in self.plan.trials if self._row(trial).name not in self._failures]
 
     def go(self) -> Outcome:
-        """Train what is missing and judge what is not judged."""
+        """Train what is missing and evaluate what is not evaluated."""
         waiting = self.prospects()
         for number, progress in enumerate(waiting, start=1):
             if progress.row.name in self._failures:
@@ -82,12 +82,12 @@ class Stages:
     def _failures(self) -> dict[str, str]:
         return self.outcome.failures
 
-    def _row(self, trial: Trial) -> Row:
+    def _row(self, trial: Trial) -> ComparisonRow:
         return next(row for row in self.plan.rows if trial in row.trials)
 
     # ------------------------------------------------------------------------------------------------ measured
 
-    def _measure(self, row: Row, title: str) -> None:
+    def _measure(self, row: ComparisonRow, title: str) -> None:
         trial = row.trials[0]
         resolved = trial.recipe.resolved()
         made_by = {**resolved, "timed": trial.trained}
@@ -101,7 +101,7 @@ class Stages:
                     self._failures[row.name] = str(error)
                     self.say(f"{title}: {error}")
                     return
-                found = {"descends": False}  # a run whose data is gone can still be judged on other data
+                found = {"descends": False}  # a run whose data is gone can still be evaluated on other data
             else:
                 self.records.keep(trial.name, "measured", made_by, found)
         self.outcome.measured[row.name] = found
@@ -117,7 +117,7 @@ class Stages:
         left = 0 if self._trained(trial, recipe) else steps_left(recipe, trial.folders[0], measured)
         return TrialProgress(trial, row, recipe, measured, left, left * measured["seconds_per_step"])
 
-    # ------------------------------------------------------------------------------------------------ trained, judged
+    # --------------------------------------------------------------------------------------------- trained, evaluated
 
     def _trained(self, trial: Trial, recipe: Recipe) -> Found | None:
         """What training found, if it is over and the run is still there."""
@@ -127,7 +127,7 @@ class Stages:
         return self.records.found(trial.name, "trained", recipe.resolved(), usual_settings(recipe), regardless=alike)
 
     def _attempt(self, progress: TrialProgress, title: str, left: float) -> None:
-        """Train and judge a trial; what the user can cause stops this row and no other."""
+        """Train and evaluate a trial; what the user can cause stops this row and no other."""
         trial, recipe = progress.trial, progress.recipe
         try:
             for member in progress.row.members:
@@ -142,12 +142,12 @@ class Stages:
                     found = self.records.measured_before(trial.name) | done({"stage": "trained", **job})
                     self.records.keep(trial.name, "trained", recipe.resolved(), found)
                 self.outcome.trained[trial.name] = found
-            self.outcome.judged[trial.name] = self._judge(trial, title)
+            self.outcome.evaluated[trial.name] = self._evaluate(trial, title)
         except UserError as error:
             self._failures[progress.row.name] = str(error)
             self.say(f"{title}: {error}")
 
-    def _judge(self, trial: Trial, title: str) -> Found:
+    def _evaluate(self, trial: Trial, title: str) -> Found:
         plan = self.plan
         asked: dict[str, Any] = {
             "task": plan.task,
@@ -159,24 +159,24 @@ class Stages:
         made_by = {**asked, "of": [_identity(folder) for folder in trial.folders]}
         answers = self.records.answers(trial.name)
         usual = usual_settings(trial.recipe)
-        found = self.records.found(trial.name, "judged", made_by, usual) if answers.is_file() else None
+        found = self.records.found(trial.name, "evaluated", made_by, usual) if answers.is_file() else None
         if found is None:
-            self.say(f"{title}: judging")
+            self.say(f"{title}: evaluating")
             folders = [str(folder) for folder in trial.folders]
             self.records.folder.mkdir(parents=True, exist_ok=True)
-            found = done({"stage": "judged", **asked, "folders": folders, "answers": str(answers)})
-            self.records.keep(trial.name, "judged", made_by, found)
+            found = done({"stage": "evaluated", **asked, "folders": folders, "answers": str(answers)})
+            self.records.keep(trial.name, "evaluated", made_by, found)
         return found
 
     def _refuse_other_data(self) -> None:
-        """Rows that were judged on other examples than the first are not in the same table."""
-        judged = self.outcome.judged
+        """Rows that were evaluated on other examples than the first are not in the same table."""
+        evaluated = self.outcome.evaluated
         first = [(row, row.trials[0].name) for row in self.plan.rows]
-        known = [(row, judged[name]["sha256"]) for row, name in first if name in judged]
+        known = [(row, evaluated[name]["sha256"]) for row, name in first if name in evaluated]
         for row, sha256 in known:
             if sha256 != known[0][1]:
                 self._failures[row.name] = (
-                    f"it was judged on other data than '{known[0][0].name}'; name the data of all under [data]"
+                    f"it was evaluated on other data than '{known[0][0].name}'; name the data of all under [data]"
                 )
 
 

@@ -7,39 +7,39 @@ from typing import Any, NamedTuple
 from seqwright.decoding.settings import DecodingSettings
 from seqwright.metrics.significance import FEWEST
 
-TITLES = {"bleu": "BLEU", "chrf": "chrF", "word_perplexity": "perplexity a word", "bits_per_byte": "bits a byte"}
-TITLES |= {"perplexity": "perplexity a token", "macro_f1": "macro F1", "mse": "MSE", "mae": "MAE", "mase": "MASE"}
+TITLES = {"bleu": "BLEU", "chrf": "chrF", "word_perplexity": "perplexity per word", "bits_per_byte": "bits per byte"}
+TITLES |= {"perplexity": "perplexity per token", "macro_f1": "macro F1", "mse": "MSE", "mae": "MAE", "mase": "MASE"}
 NOTHING = "–"
 HUGE = 1e5  # from where on a score is told in powers of ten
 FRACTIONS = {"loss", "bits_per_byte", "bits_per_character", "mse", "mae", "mase"}  # small numbers
 
 
-class Cell(NamedTuple):
+class TableCell(NamedTuple):
     """What stands in a place of the table, and whether no other row is better."""
 
     text: str
     best: bool = False
 
 
-class Table(NamedTuple):
+class ComparisonTable(NamedTuple):
     """Titles, rows of cells, the number of columns before those that say what a row cost, and the sentences below."""
 
     titles: list[str]
-    rows: list[list[Cell]]
-    judging: int
+    rows: list[list[TableCell]]
+    score_columns: int
     notes: list[str]
 
 
-def tabled(found: dict[str, Any]) -> Table:
+def tabled(found: dict[str, Any]) -> ComparisonTable:
     """The table of what was found."""
-    columns: dict[str, list[Cell]] = {"": [Cell(row["name"]) for row in found["rows"]]}
+    columns: dict[str, list[TableCell]] = {"": [TableCell(row["name"]) for row in found["rows"]]}
     for number, name in enumerate(found["shown"]):
         arrow = "↓" if name in found["lower_is_better"] else "↑"
         columns[f"{spoken_score(name)} {arrow}"] = _score_cells(found, name)
         if number == 0:
             columns |= _confidence_columns(found, name)
-    judging = len(_filled(columns))
-    columns["parameters"] = [Cell(magnitude(row["parameters"])) for row in found["rows"]]
+    score_columns = len(_filled(columns))
+    columns["parameters"] = [TableCell(magnitude(row["parameters"])) for row in found["rows"]]
     columns["training FLOPs"] = _cells(found, "training", "flops", scientific)
     columns["training time"] = _cells(found, "cost", "training_seconds", duration)
     columns["tokens/s training"] = _cells(found, "cost", "tokens_per_second", thousands)
@@ -48,38 +48,38 @@ def tabled(found: dict[str, Any]) -> Table:
     columns["energy"] = _cells(found, "cost", "energy_wh", _watt_hours)
     kept = _filled(columns)
     rows = [list(cells) for cells in zip(*kept.values(), strict=True)]
-    return Table(list(kept), rows, judging, notes(found))
+    return ComparisonTable(list(kept), rows, score_columns, notes(found))
 
 
-def _filled(columns: dict[str, list[Cell]]) -> dict[str, list[Cell]]:
+def _filled(columns: dict[str, list[TableCell]]) -> dict[str, list[TableCell]]:
     """The columns in which anything stands."""
     return {title: cells for title, cells in columns.items() if any(cell.text != NOTHING for cell in cells)}
 
 
-def _score_cells(found: dict[str, Any], name: str) -> list[Cell]:
+def _score_cells(found: dict[str, Any], name: str) -> list[TableCell]:
     scores = [row["scores"][name] for row in found["rows"]]
     means = [score["mean"] for score in scores]
     best, worst = sorted((min(means), max(means)), reverse=name not in found["lower_is_better"])
-    return [Cell(spread(score, name), score["mean"] == best != worst) for score in scores]
+    return [TableCell(mean_and_deviation(score, name), score["mean"] == best != worst) for score in scores]
 
 
-def _confidence_columns(found: dict[str, Any], name: str) -> dict[str, list[Cell]]:
+def _confidence_columns(found: dict[str, Any], name: str) -> dict[str, list[TableCell]]:
     scores = [row["scores"][name] for row in found["rows"]]
     ps = [score.get("p") for score in scores]
     return {
         "95 %": [
-            Cell(f"±{score['interval']:.{decimals(score['mean'], name)}f}" if "interval" in score else NOTHING)
+            TableCell(f"±{score['interval']:.{decimals(score['mean'], name)}f}" if "interval" in score else NOTHING)
             for score in scores
         ],
-        "p": [Cell(NOTHING if p is None else f"{p:.3f}") for p in ps],
+        "p": [TableCell(NOTHING if p is None else f"{p:.3f}") for p in ps],
     }
 
 
-def _cells(found: dict[str, Any], group: str, name: str, form: Callable[[float], str]) -> list[Cell]:
-    return [Cell(form(row[group][name]["mean"]) if name in row[group] else NOTHING) for row in found["rows"]]
+def _cells(found: dict[str, Any], group: str, name: str, form: Callable[[float], str]) -> list[TableCell]:
+    return [TableCell(form(row[group][name]["mean"]) if name in row[group] else NOTHING) for row in found["rows"]]
 
 
-def spread(value: dict[str, Any], name: str) -> str:
+def mean_and_deviation(value: dict[str, Any], name: str) -> str:
     """A score: `28.31`, or of several seeds `28.31 ± 0.20`."""
     mean, deviation, digits = value["mean"], value["deviation"], decimals(value["mean"], name)
     form = ".4g" if abs(mean) >= HUGE else f".{digits}f"
@@ -132,45 +132,48 @@ def _watt_hours(energy: float) -> str:
 
 def notes(found: dict[str, Any]) -> list[str]:
     """How the numbers were made and what they take for granted."""
-    said = [_judging(found), _budget(found)]
-    judged_only = [row["name"] for row in found["rows"] if not row["trained"] and not row["members"]]
-    if judged_only:
-        said.append(f"Runs that were there are judged as they are, whatever they were given: {', '.join(judged_only)}.")
+    sentences = [_evaluating(found), _budget(found)]
+    evaluated_only = [row["name"] for row in found["rows"] if not row["trained"] and not row["members"]]
+    if evaluated_only:
+        names = ", ".join(evaluated_only)
+        sentences.append(f"Runs that were there are evaluated as they are, whatever they were given: {names}.")
     names, several = found["shown"], len(found["seeds"]) > 1
     if several:
         seeds = ", ".join(map(str, found["seeds"]))
-        said.append(f"Mean ± standard deviation over the seeds {seeds}; interval and p are those of the first seed.")
+        sentences.append(
+            f"Mean ± standard deviation over the seeds {seeds}; interval and p are those of the first seed."
+        )
     if any("interval" in row["scores"][name] for row in found["rows"] for name in names):
-        said.append(
+        sentences.append(
             f"95 %: half of the bootstrap interval over {found['resamples']:,} resamples of the examples; p: how often "
             f"resampling alone makes so large a difference to '{found['baseline']}' (paired bootstrap, Koehn 2004)."
         )
     elif (found["examples"] or FEWEST) < FEWEST:
-        said.append(f"No intervals and no p: {found['examples']} examples are too few to be drawn again.")
-    said += [f"{spoken_score(name)}: {text}." for name, text in found["signatures"].items()]
-    said.append(
+        sentences.append(f"No intervals and no p: {found['examples']} examples are too few to be drawn again.")
+    sentences += [f"{spoken_score(name)}: {text}." for name, text in found["signatures"].items()]
+    sentences.append(
         "Training FLOPs: two for each multiplication and addition in products of matrices and convolutions, forwards "
         "and backwards, counted in the graph of real batches and scaled by the tokens learnt from."
     )
     if any("energy_wh" in row["cost"] for row in found["rows"]):
-        said.append(
+        sentences.append(
             "Training time is without validation. Energy: training time × busy cores"
             f"{_busy(found)} × {found['watts_per_core']:g} W, an estimate of what the cores alone draw. "
             "Peak memory is that of the training process, libraries included."
         )
     if any(row["members"] for row in found["rows"]):
-        said.append("An ensemble costs in training what its members cost together.")
-    return said + [f"{name} is missing: {sentence}." for name, sentence in found["failures"].items()]
+        sentences.append("An ensemble costs in training what its members cost together.")
+    return sentences + [f"{name} is missing: {sentence}." for name, sentence in found["failures"].items()]
 
 
-def _judging(found: dict[str, Any]) -> str:
+def _evaluating(found: dict[str, Any]) -> str:
     """On what, and how."""
-    said = f"Judged on the {found['part']} part" if found["part"] else "Nothing could be judged"
+    where = f"Evaluated on the {found['part']} part" if found["part"] else "Nothing could be evaluated"
     decoding = found["decoding"]
     if decoding is None:
-        return f"{said}; {_threads(found)}."
+        return f"{where}; {_threads(found)}."
     search = DecodingSettings.model_validate(decoding).in_words()
-    return f"{said}, {found['examples']:,} examples, {search}; {_threads(found)}."
+    return f"{where}, {found['examples']:,} examples, {search}; {_threads(found)}."
 
 
 def _threads(found: dict[str, Any]) -> str:
@@ -197,7 +200,7 @@ def _budget(found: dict[str, Any]) -> str:
             return "Each row was trained as its recipe says."
 
 
-def markdown(found: dict[str, Any], table: Table) -> str:
+def markdown(found: dict[str, Any], table: ComparisonTable) -> str:
     """The table as Markdown."""
     lines = [f"# {found['name']}", "", *([found["description"], ""] if found["description"] else [])]
     lines += ["| " + " | ".join(_escaped(title) for title in table.titles) + " |"]

@@ -17,7 +17,7 @@ from seqwright.errors import UserError
 INTERRUPTED = 130
 
 
-def main() -> None:
+def do_job() -> None:
     """Do the job, and write what was found, or the sentence that says why not, where the job says."""
     job = json.loads(sys.stdin.readline())
     threading.Thread(target=_stop_when_left_alone, daemon=True).start()
@@ -29,19 +29,19 @@ def main() -> None:
 
 
 def _done(job: dict[str, Any]) -> dict[str, Any]:
-    from seqwright.comparison.measuring import Cores, judged, measured, peak_memory, speaking, trained
+    from seqwright.comparison.measuring import Cores, evaluated_runs, measured_recipe, peak_memory, speaking, trained
     from seqwright.training.interruption import Interrupted
     from seqwright.training.reporter import Both
 
     try:
         match job["stage"]:
             case "measured":
-                return measured(job["recipe"], timed=job["timed"])
+                return measured_recipe(job["recipe"], timed=job["timed"])
             case "trained":
                 cores = Cores()
                 return trained(job["recipe"], job["folder"], Both(speaking(), cores), cores)
             case _:
-                return {**judged(job), "memory": peak_memory()}
+                return {**evaluated_runs(job), "memory": peak_memory()}
     except (Interrupted, KeyboardInterrupt):
         sys.exit(INTERRUPTED)
 
@@ -52,4 +52,4 @@ def _stop_when_left_alone() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    do_job()

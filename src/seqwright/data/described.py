@@ -10,7 +10,7 @@ import json
 from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
-from typing import Literal, NamedTuple, Protocol
+from typing import Literal, NamedTuple
 
 from pydantic import model_validator
 
@@ -22,40 +22,18 @@ from seqwright.data.tables import Column, Columns
 from seqwright.errors import SettingError
 from seqwright.settings import Settings
 
-DescribedBy = Literal["digits", "label", "numbers"]
-
 
 class GivenText(NamedTuple):
-    """What is given, as a user would type it ("1234", "French", "0.5,-2"), and the text that is to be written."""
+    """What is given, as a user would type it ("1234", "French", "0.5,-2"), and the text that is to be written.
 
-    given: str
-    text: str
+    Without `columns` and `largest` it is a label.
+    """
+
+    source: str
+    target: str
     kind: str = ""  # a group to report scores by; empty where there are none
-
-    @property
-    def blank(self) -> bool:
-        """Whether there is no text, or nothing to write it from."""
-        return not self.text.strip() or not self.given.strip()
-
-
-class DescribedData(Protocol):
-    """Texts and what they are written from, which can be read again and again."""
-
-    @property
-    def described_by(self) -> DescribedBy:
-        """What is given: the digits of a number, a label, or numbers."""
-
-    def parts(self) -> list[PartName]:
-        """The parts that exist: always "train" and "valid", perhaps "test"."""
-
-    def examples(self, part: PartName) -> Iterator[GivenText]:
-        """Every example of a part in its fixed order, blank ones included."""
-
-    def fingerprint(self, part: PartName) -> str:
-        """A sha256 that changes whenever `examples(part)` would give something else."""
-
-    def remarks(self) -> list[str]:
-        """What the user should look at twice, a sentence each."""
+    columns: tuple[str, ...] = ()  # what its numbers are called
+    largest: int | None = None  # that can be given, where it is a whole number that is read by its digits
 
 
 class DescribedFilesSettings(Settings):
@@ -95,7 +73,7 @@ class DescribedFilesSettings(Settings):
 
 
 class DescribedFiles:
-    """Texts and what they are written from, read from the user's files (a `DescribedData`)."""
+    """Texts and what they are written from, read from the user's files."""
 
     def __init__(self, settings: DescribedFilesSettings) -> None:
         self.settings = settings
@@ -116,9 +94,9 @@ class DescribedFiles:
 
     def examples(self, part: PartName) -> Iterator[GivenText]:
         """Every example of a part in the order of the file, blank ones included."""
-        piece = piece_of(self._pieces, part)
+        piece, columns = piece_of(self._pieces, part), self.columns
         held = (
-            GivenText(given, text)
+            GivenText(given, text, columns=columns)
             for text, given, _ in piece.source.examples()
             if piece.holds(text if self.described_by == "label" else given)
         )

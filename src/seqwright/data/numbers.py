@@ -44,9 +44,7 @@ class NumbersSettings(Settings):
 
 
 class Numbers:
-    """Numbers spelled out (a `DescribedData`); they are drawn once and kept, since the library takes its time."""
-
-    described_by: Literal["digits"] = "digits"
+    """Numbers spelled out; they are drawn once and kept, since the library takes its time."""
 
     def __init__(self, settings: NumbersSettings) -> None:
         self.settings = settings
@@ -77,7 +75,10 @@ class Numbers:
                     "give a smaller number or raise data.largest"
                 )
             words = {number: self.spelled(number) for number in numbers}
-            self._kept[part] = [GivenText(str(number), words[number], _length_in_words(number)) for number in numbers]
+            self._kept[part] = [
+                GivenText(str(number), words[number], _length_in_words(number), largest=self.largest)
+                for number in numbers
+            ]
         return iter(self._kept[part])
 
     def spelled(self, number: int) -> str:

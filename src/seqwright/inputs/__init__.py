@@ -123,6 +123,10 @@ class Input(ABC, Generic[ExampleT, RowT]):
         """The numbers of the examples of which something is read."""
         return set(rows.example_N.tolist())
 
+    def facts(self) -> dict[str, str]:
+        """What a check tells of what was learnt, beside the sizes."""
+        return {}
+
     def part_sentence(self, examples: Examples[ExampleT], rows: Any) -> tuple[str, str]:
         """How many examples of a part are read, and what became of the others, in words."""
         read, every = len(self.read_examples(rows)), sum(1 for _ in examples)

@@ -1,4 +1,4 @@
-"""A dictionary of single words, learnt from alignments, beside the tokenizers of a run: `dictionary.tsv`."""
+"""A dictionary of single words, learnt from alignments, in the folder of a run's output: `dictionary.tsv`."""
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
@@ -28,7 +28,7 @@ def learnt_dictionary(together: Mapping[str, Counter[str]]) -> Iterator[tuple[st
 
 
 def save_dictionary(entries: Iterable[tuple[str, str, int]], folder: Path) -> Path:
-    """Write it into the folder of a run's inputs, whole or not at all."""
+    """Write it into a folder, whole or not at all."""
     path = folder / NAME
     aside = path.with_name(f".{NAME}.writing")
     aside.write_text("".join(f"{source}\t{target}\t{count}\n" for source, target, count in entries), encoding="utf-8")

@@ -6,7 +6,7 @@ B batch · T time · N rows
 """
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, ClassVar, Literal
 
@@ -14,12 +14,11 @@ import numpy as np
 from pydantic import Field
 
 from seqwright.batches import Ids, Numbers, Rows, padded
-from seqwright.batches.prompted import Marks, joined
+from seqwright.batches.prompted import Marks, joined_turns
 from seqwright.data.examples import Pair
-from seqwright.errors import DataError
 from seqwright.inputs import Examples, Room, Stacked
 from seqwright.inputs.saved import load_json, save_json
-from seqwright.inputs.spelling import TokenInput
+from seqwright.inputs.source_text import PairInput
 from seqwright.inputs.token_rows import token_rows
 from seqwright.inputs.tokenizers import Tokenizer, TokenizerSettings, lacking, tokenizer_of
 
@@ -35,9 +34,6 @@ class PromptSettings(TokenizerSettings):
     overlong: Literal["drop", "truncate", "refuse"] = "truncate"
     """What happens to longer ones: left out and counted, cut off at the end, or refused with an error. What a run is
     asked later is cut in the same way."""
-    scores: Literal["bleu", "rouge", "word-error-rate", "exact"] | None = None
-    """How answers are scored: BLEU, chrF and exact matches; ROUGE; word error rate; or exact matches alone. Left out:
-    what the data suggests."""
 
 
 class PromptRows(Rows[Ids]):
@@ -51,22 +47,13 @@ class PromptRows(Rows[Ids]):
         self, texts: Rows[Ids], first_N: Numbers, stop_N: Numbers, example_N: Numbers, marks: Marks, longest: int
     ) -> None:
         self.texts, self.first_N, self.stop_N, self.marks, self.longest = texts, first_N, stop_N, marks, longest
-        self._example_N = example_N
+        self.example_N = example_N
         whole_M = texts.lengths(None)[:, 0]
         ends = np.concatenate(([0], whole_M.clip(max=longest).cumsum()))
         # A mark follows each text: the task after a source, the end after an answer.
-        self.length_N: Numbers = ends[stop_N] - ends[first_N] + (stop_N - first_N)
+        self.length_N = ends[stop_N] - ends[first_N] + (stop_N - first_N)
         both = zip(first_N.tolist(), stop_N.tolist(), strict=True)
         self.whole_N: Numbers = np.array([whole_M[first:stop].max() for first, stop in both], dtype=np.int64)
-
-    @property
-    def example_N(self) -> Numbers:
-        """The example of each row."""
-        return self._example_N
-
-    def lengths(self, epoch: int | None) -> Numbers:
-        """`length_N1`, the same in every epoch."""
-        return self.length_N[:, None]
 
     def take(self, numbers: Numbers, epoch: int | None) -> list[Ids]:
         """Some rows."""
@@ -75,17 +62,18 @@ class PromptRows(Rows[Ids]):
     def _row(self, places: Numbers) -> Ids:
         texts = [text[: self.longest] for text in self.texts.take(places, None)]
         turns = [*zip(texts[:-1:2], texts[1::2], strict=True), (texts[-1], texts[-1][:0])]
-        return joined(turns, self.marks)
+        return joined_turns(turns, self.marks)
 
 
 @dataclass(frozen=True)
-class PromptInput(TokenInput[Pair, Ids]):
+class PromptInput(PairInput):
     """The tokenizer of a run, the name of the token that asks for an answer, and how much is read of a text."""
 
     tokenizer: Tokenizer
     task: str
     longest: int
     context: int | None  # most tokens that the model reads
+    settings: PromptSettings | None = field(default=None, compare=False)  # while learning
     marks: ClassVar[int] = 1
     begins: ClassVar[bool] = True
 
@@ -93,10 +81,11 @@ class PromptInput(TokenInput[Pair, Ids]):
     def learn(cls, train: Examples[Pair], settings: PromptSettings, *, room: Room, like: Any = None) -> "PromptInput":
         """A tokenizer trained on texts and answers, or another run's, with the token that names the task."""
         task = settings.task_token or "<answer>"
+        rest = task, settings.longest, room.context, settings
         if like is not None:
-            return cls(tokenizer_of(like).with_special((task,)), task, settings.longest, room.context)
+            return cls(tokenizer_of(like).with_special((task,)), *rest)
         texts = (text for pair in train for each in (*pair.shots, pair) for text in each[:2])
-        return cls(Tokenizer.train(texts, settings, special=(task,)), task, settings.longest, room.context)
+        return cls(Tokenizer.train(texts, settings, special=(task,)), *rest)
 
     @property
     def shared(self) -> Tokenizer:
@@ -133,20 +122,6 @@ class PromptInput(TokenInput[Pair, Ids]):
         prompt_BT, real_BT = padded(rows)
         return {"prompt_BT": prompt_BT, "real_BT": real_BT}
 
-    def parse(self, given: Any) -> Pair:
-        """A text."""
-        if not isinstance(given, str):
-            raise DataError(f"an example is {given!r}, expected a text")
-        return Pair(given, "")
-
-    def example_fields(self, example: Pair) -> dict[str, Any]:
-        """The text that is answered."""
-        return {"source": example.source}
-
-    def features(self, examples: Examples[Pair]) -> list[str]:
-        """The texts."""
-        return [pair.source for pair in examples]
-
     def part_remarks(self, examples: Examples[Pair]) -> list[str]:
         """Letters that the vocabulary lacks."""
         return self.tokenizer.remarks((pair.source for pair in examples), f"prompts of {examples.name}")
@@ -165,13 +140,13 @@ class PromptInput(TokenInput[Pair, Ids]):
     def save(self, folder: Path) -> None:
         """Write the tokenizer, and how texts are read."""
         folder.mkdir(parents=True, exist_ok=True)
-        self.tokenizer.save(folder / "text.json")
-        save_json(folder / "reading.json", {"task": self.task, "longest": self.longest, "context": self.context})
+        self.tokenizer.save(folder / "tokenizer.json")
+        save_json(folder / "task_token.json", {"task": self.task, "longest": self.longest, "context": self.context})
 
     @classmethod
     def load(cls, folder: Path) -> "PromptInput":
         """Read what `save` wrote."""
-        tokenizer = Tokenizer.load(folder / "text.json")
+        tokenizer = Tokenizer.load(folder / "tokenizer.json")
 
         def made(plain: Any) -> "PromptInput":
             if plain["task"] not in tokenizer.special:
@@ -180,7 +155,7 @@ class PromptInput(TokenInput[Pair, Ids]):
                 )
             return cls(tokenizer, **plain)
 
-        return load_json(folder / "reading.json", made)
+        return load_json(folder / "task_token.json", made)
 
     def fingerprint(self) -> str:
         """Changes with the tokenizer and what is read."""

@@ -15,7 +15,7 @@ import numpy as np
 from pydantic import Field, model_validator
 
 from seqwright.batches import Ids, InMemory
-from seqwright.batches.questions import AROUND, PlacedTokens, QuestionRows, Window, stacked_windows, window
+from seqwright.batches.questions import AROUND, ContextWindow, PlacedTokens, QuestionRows, stacked_windows, window
 from seqwright.cache import Ragged, RaggedWriter, kept_folder
 from seqwright.data.question_files import WORDS, Question
 from seqwright.data.tables import json_object
@@ -43,8 +43,6 @@ class QuestionSettings(TokenizerSettings):
     """How many tokens of the context further on the next window begins; what is left of a window stands in both."""
     longest_question: int = Field(default=64, ge=1)
     """Most tokens of a question; what is behind them is not read."""
-    answer: int = Field(default=30, ge=1)
-    """Most tokens of an answer that is looked for."""
 
     @model_validator(mode="after")
     def _leave_room(self) -> "QuestionSettings":
@@ -59,7 +57,7 @@ class QuestionSettings(TokenizerSettings):
 
 
 @dataclass(frozen=True)
-class QuestionInput(Input[Question, Window]):
+class QuestionInput(Input[Question, ContextWindow]):
     """The tokenizer of a run that reads questions with contexts, and how much is read at once.
 
     A row is `begin question end… window end`, with as many ends behind the question as the tokenizer puts between two
@@ -150,15 +148,15 @@ class QuestionInput(Input[Question, Window]):
         begin_T, end_T = np.array(trimmed, dtype=np.uint32).reshape(-1, 2).T
         return PlacedTokens(tokens, begin_T, end_T)
 
-    def stack(self, rows: Sequence[Window]) -> Stacked:
+    def stack(self, rows: Sequence[ContextWindow]) -> Stacked:
         """The tensors of `Asked`: with what stands around the texts, and padding on the right."""
         return stacked_windows(rows, begin=self.tokenizer.begin, end=self.tokenizer.end)
 
-    def joined(self, texts: Sequence[Ids]) -> Window:
+    def joined(self, texts: Sequence[Ids]) -> ContextWindow:
         """The row of a question and a context whose tokens are known, or of one text alone."""
         if len(texts) == 1:
             nothing = np.zeros(0, dtype=np.int64)
-            return Window(texts[0], len(texts[0]) + AROUND, PlacedTokens(nothing, nothing, nothing))
+            return ContextWindow(texts[0], len(texts[0]) + AROUND, PlacedTokens(nothing, nothing, nothing))
         question, context = texts
         unknown = np.zeros_like(context)
         return window(
@@ -238,13 +236,13 @@ class QuestionInput(Input[Question, Window]):
     def save(self, folder: Path) -> None:
         """Write the tokenizer, and how much is read at once."""
         folder.mkdir(parents=True, exist_ok=True)
-        self.tokenizer.save(folder / "text.json")
+        self.tokenizer.save(folder / "tokenizer.json")
         save_json(folder / "reading.json", {name: getattr(self, name) for name in SIZES})
 
     @classmethod
     def load(cls, folder: Path) -> "QuestionInput":
         """Read what `save` wrote."""
-        tokenizer = Tokenizer.load(folder / "text.json")
+        tokenizer = Tokenizer.load(folder / "tokenizer.json")
 
         def made(plain: Any) -> "QuestionInput":
             longest, stride, question = (int(plain[name]) for name in SIZES)

@@ -46,12 +46,7 @@ class Documents(Rows[Ids]):
     """The tokens of documents; `kept` is what became of those of a part, None of what a user types."""
 
     def __init__(self, rows: Rows[Ids], number_N: Numbers, kept: KeptTexts | None = None) -> None:
-        self.rows, self.number_N, self.kept = rows, number_N, kept
-
-    @property
-    def example_N(self) -> Numbers:
-        """The number of each document in its part."""
-        return self.number_N
+        self.rows, self.example_N, self.kept = rows, number_N, kept
 
     def lengths(self, epoch: int | None) -> Numbers:
         """`length_N1`, the same in every epoch."""
@@ -174,13 +169,13 @@ class RunningTextInput(TokenInput[str, Ids]):
     def save(self, folder: Path) -> None:
         """Write the tokenizer, and how documents are read."""
         folder.mkdir(parents=True, exist_ok=True)
-        self.tokenizer.save(folder / "text.json")
+        self.tokenizer.save(folder / "tokenizer.json")
         save_json(folder / "reading.json", self._reading())
 
     @classmethod
     def load(cls, folder: Path) -> "RunningTextInput":
         """Read what `save` wrote."""
-        tokenizer = Tokenizer.load(folder / "text.json")
+        tokenizer = Tokenizer.load(folder / "tokenizer.json")
         return load_json(folder / "reading.json", lambda plain: cls(tokenizer, **plain))
 
     def fingerprint(self) -> str:

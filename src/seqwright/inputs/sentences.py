@@ -38,7 +38,7 @@ Form = Literal["sentence-pairs", "full-sentences"]
 
 
 class SentencesSettings(TokenizerSettings):
-    """How documents become tokens, tokens examples, and what of them is hidden."""
+    """How documents become tokens, and tokens examples."""
 
     tokenizer: Kind = "wordpiece"
     """What a token is: a character, a word, whatever stands between spaces, or a piece of a word learnt by BPE, unigram
@@ -48,10 +48,6 @@ class SentencesSettings(TokenizerSettings):
     rows: Form = "sentence-pairs"
     """What an example is: two stretches of text of which the second follows the first half of the time, and the model
     says whether it does (BERT); or full sentences one after another, with nothing to say (RoBERTa)."""
-    masked: Literal["tokens", "words"] = "tokens"
-    """What is hidden: single tokens, or whole words with all their pieces."""
-    share: float = Field(default=0.15, gt=0, lt=1)
-    """How much of the text is hidden."""
 
 
 class DocumentRows(SentenceRows):
@@ -214,14 +210,14 @@ class SentencesInput(TokenInput[str, SentenceRow]):
     def save(self, folder: Path) -> None:
         """Write the tokenizer, and how documents are read."""
         folder.mkdir(parents=True, exist_ok=True)
-        self.tokenizer.save(folder / "text.json")
+        self.tokenizer.save(folder / "tokenizer.json")
         plain = {"longest": self.longest, "context": self.context, "form": self.form}
         save_json(folder / "reading.json", plain)
 
     @classmethod
     def load(cls, folder: Path) -> "SentencesInput":
         """Read what `save` wrote."""
-        tokenizer = Tokenizer.load(folder / "text.json")
+        tokenizer = Tokenizer.load(folder / "tokenizer.json")
         return load_json(
             folder / "reading.json",
             lambda plain: cls(tokenizer, int(plain["longest"]), int(plain["context"]), plain["form"]),

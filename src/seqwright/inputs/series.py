@@ -12,7 +12,6 @@ from typing import Any, Literal, NamedTuple, Protocol
 import numpy as np
 import torch
 from numpy.typing import NDArray
-from pydantic import Field
 
 from seqwright.batches import Numbers, Rows
 from seqwright.data.labelled_series import SeriesExample
@@ -30,14 +29,6 @@ class SeriesSettings(Settings):
 
     scaling: Literal["standard", "none"] = "standard"
     """standard: each channel less its mean, over its standard deviation, both of the training part; none: as it is."""
-
-
-class SeasonalSeriesSettings(SeriesSettings):
-    """How the values of a series are scaled, and its season."""
-
-    season: int | None = Field(default=None, ge=1)
-    """Steps after which the series repeats itself, for the seasonal naive forecast that the model is compared with; 24
-    for the hours of a day. Left out: where the autocorrelation of the training part is highest, up to data.history."""
 
 
 class Scale(NamedTuple):
@@ -78,16 +69,8 @@ class ScaledRows(Rows[Values]):
     """Values, scaled when they are asked for: windows share the series that they are cut from."""
 
     def __init__(self, values: Sequence[Values], scale: Scale, example_N: Numbers) -> None:
-        self.values, self.scale, self._example_N = values, scale, example_N
-
-    @property
-    def example_N(self) -> Numbers:
-        """The example of each row."""
-        return self._example_N
-
-    def lengths(self, epoch: int | None) -> Numbers:
-        """`length_N1`, the same in every epoch."""
-        return np.array([[len(values_TC)] for values_TC in self.values], dtype=np.int64).reshape(-1, 1)
+        self.values, self.scale, self.example_N = values, scale, example_N
+        self.length_N = np.fromiter(map(len, values), dtype=np.int64, count=len(values))
 
     def take(self, numbers: Numbers, epoch: int | None) -> list[Values]:
         """Some rows, the same in every epoch."""
@@ -260,12 +243,12 @@ class SeriesInput(Input[HasSeries, Values]):
 
     def save(self, folder: Path) -> None:
         """Write the columns and the scale."""
-        save_json(folder / "series.json", {"columns": self.columns, **self.scale.plain()})
+        save_json(folder / "scaling.json", {"columns": self.columns, **self.scale.plain()})
 
     @classmethod
     def load(cls, folder: Path) -> "SeriesInput":
         """Read what `save` wrote."""
-        return load_json(folder / "series.json", lambda plain: cls(Scale.from_plain(plain), tuple(plain["columns"])))
+        return load_json(folder / "scaling.json", lambda plain: cls(Scale.from_plain(plain), tuple(plain["columns"])))
 
     def fingerprint(self) -> str:
         """Changes with the scale."""

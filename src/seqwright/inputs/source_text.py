@@ -4,7 +4,7 @@ B batch · S source
 """
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, ClassVar, Literal
 
@@ -18,41 +18,29 @@ from seqwright.inputs import Examples, Room, Stacked
 from seqwright.inputs.saved import load_json, save_json
 from seqwright.inputs.spelling import TokenInput
 from seqwright.inputs.token_rows import dropping_rows
-from seqwright.inputs.tokenizers import Kind, Tokenizer, TokenizerSettings, tokenizer_of
+from seqwright.inputs.tokenizers import Tokenizer, TokenizerSettings, lacking, tokenizer_of
+
+MOST_TOKENS = 4096  # of a text; attention to a longer one needs gigabytes
 
 
 class SourceTextSettings(TokenizerSettings):
     """How texts, and those that are written from them, become tokens."""
 
     shared: bool = True
-    """One vocabulary for both sides, learnt from both; otherwise one each."""
-    source_kind: Kind | None = None
-    """What a token of the source is, where it is something else than of the target; then there are two vocabularies."""
+    """One vocabulary for both sides, learnt from both; otherwise one each, and [output] may say how that of what is
+    written is made."""
     bpe_dropout: float = Field(default=0.0, ge=0, lt=1)
     """Chance to leave out a merge in training, drawn anew each epoch (Provilkov et al. 2020); 0.1 helps small data."""
     longest: int = Field(default=256, ge=1)
     """Most tokens on a side in training."""
     overlong: Literal["drop", "truncate", "refuse"] = "drop"
     """What happens to longer ones: left out and counted, cut off, or refused with an error."""
-    scores: Literal["bleu", "rouge", "word-error-rate", "exact"] | None = None
-    """How what is written is scored: BLEU, chrF and exact matches; ROUGE; word error rate; or exact matches alone.
-    Left out: what the data suggests."""
-
-    @model_validator(mode="after")
-    def _two_kinds_are_not_shared(self) -> "SourceTextSettings":
-        if self.shared and self.source_kind not in {None, self.tokenizer}:
-            raise ValueError(
-                f"source_kind is {self.source_kind} and tokenizer {self.tokenizer}, which cannot share a vocabulary; "
-                "set shared = false"
-            )
-        return self
 
     @model_validator(mode="after")
     def _only_bpe_drops(self) -> "SourceTextSettings":
-        other = next((kind for kind in (self.tokenizer, self.source_kind) if kind not in {None, "bpe"}), None)
-        if self.bpe_dropout and other:
+        if self.bpe_dropout and self.tokenizer != "bpe":
             raise ValueError(
-                f"bpe_dropout is {self.bpe_dropout}, but the tokenizer is {other}; set it to 0 or choose bpe"
+                f"bpe_dropout is {self.bpe_dropout}, but the tokenizer is {self.tokenizer}; set it to 0 or choose bpe"
             )
         return self
 
@@ -61,12 +49,7 @@ class SourceRows(Rows[Ids]):
     """The rows of the examples that are not blank, by the numbers of these."""
 
     def __init__(self, rows: Rows[Ids], example_N: Numbers) -> None:
-        self.rows, self._example_N = rows, example_N
-
-    @property
-    def example_N(self) -> Numbers:
-        """The example of each row."""
-        return self._example_N
+        self.rows, self.example_N = rows, example_N
 
     def lengths(self, epoch: int | None) -> Numbers:
         """`length_N1`, as drawn in an epoch."""
@@ -77,14 +60,33 @@ class SourceRows(Rows[Ids]):
         return self.rows.take(numbers, epoch)
 
 
+class PairInput(TokenInput[Pair, Ids]):
+    """An input that reads the sources of pairs."""
+
+    def parse(self, given: Any) -> Pair:
+        """A text."""
+        if not isinstance(given, str):
+            raise DataError(f"an example is {given!r}, expected a text")
+        return Pair(given, "")
+
+    def example_fields(self, example: Pair) -> dict[str, Any]:
+        """The source."""
+        return {"source": example.source}
+
+    def features(self, examples: Examples[Pair]) -> list[str]:
+        """The sources."""
+        return [pair.source for pair in examples]
+
+
 @dataclass(frozen=True)
-class SourceTextInput(TokenInput[Pair, Ids]):
+class SourceTextInput(PairInput):
     """The tokenizer of what is read, which may be that of what is written too. A row is `x end`, however long."""
 
     tokenizer: Tokenizer
     both: bool  # whether what is written has the same tokenizer
     longest: int  # most tokens in training
     dropout: float = 0.0
+    settings: SourceTextSettings | None = field(default=None, compare=False)  # while learning
     marks: ClassVar[int] = 1
     begins: ClassVar[bool] = False
 
@@ -93,13 +95,12 @@ class SourceTextInput(TokenInput[Pair, Ids]):
         cls, train: Examples[Pair], settings: SourceTextSettings, *, room: Room, like: Any = None
     ) -> "SourceTextInput":
         """A tokenizer trained on both sides, or on the source alone; one that is given is for both."""
-        rest = settings.longest, settings.bpe_dropout
+        rest = settings.longest, settings.bpe_dropout, settings
         if like is not None:
             return cls(tokenizer_of(like), True, *rest)
         if settings.shared:
             return cls(Tokenizer.train((text for pair in train for text in pair[:2]), settings), True, *rest)
-        own = settings.model_copy(update={"tokenizer": settings.source_kind or settings.tokenizer})
-        return cls(Tokenizer.train((pair.source for pair in train), own), False, *rest)
+        return cls(Tokenizer.train((pair.source for pair in train), settings), False, *rest)
 
     @property
     def shared(self) -> Tokenizer | None:
@@ -127,22 +128,28 @@ class SourceTextInput(TokenInput[Pair, Ids]):
         return {"source_BS": source_BS, "source_real_BS": source_real_BS}
 
     def parse(self, given: Any) -> Pair:
-        """A text."""
-        if not isinstance(given, str):
-            raise DataError(f"an example is {given!r}, expected a text")
-        return Pair(given, "")
-
-    def example_fields(self, example: Pair) -> dict[str, Any]:
-        """The source."""
-        return {"source": example.source}
-
-    def features(self, examples: Examples[Pair]) -> list[str]:
-        """The sources."""
-        return [pair.source for pair in examples]
+        """A text; one that is far too long is refused."""
+        pair = super().parse(given)
+        tokens = len(self.tokenizer.encode([given])[0]) if len(given) > MOST_TOKENS else 0
+        if tokens > MOST_TOKENS:
+            raise DataError(f"it has {tokens:,} tokens, more than {MOST_TOKENS:,}; split it into sentences")
+        return pair
 
     def part_remarks(self, examples: Examples[Pair]) -> list[str]:
         """Letters that the vocabulary lacks."""
         return self.tokenizer.remarks((pair.source for pair in examples), f"sources of {examples.name}")
+
+    def remarks(self, examples: Examples[Pair], first: int = 0) -> list[str]:
+        """Texts that are longer than any in training, and what the vocabulary lacks."""
+        texts = [pair.source for pair in examples]
+        lengths = enumerate(map(len, self.tokenizer.encode(texts)), start=first + 1)
+        told = [
+            f"text {number:,} has {length:,} tokens; training had none longer than {self.longest}: do not trust the "
+            "result"
+            for number, length in lengths
+            if length > self.longest
+        ]
+        return told + lacking(self.tokenizer.unknown_parts(texts), then=", do not trust the lines they stand in")
 
     def sizes(self) -> dict[str, int]:
         """The vocabulary."""
@@ -151,13 +158,13 @@ class SourceTextInput(TokenInput[Pair, Ids]):
     def save(self, folder: Path) -> None:
         """Write the tokenizer, and how texts are read."""
         folder.mkdir(parents=True, exist_ok=True)
-        self.tokenizer.save(folder / "source.json")
+        self.tokenizer.save(folder / "tokenizer.json")
         save_json(folder / "reading.json", {"both": self.both, "longest": self.longest, "dropout": self.dropout})
 
     @classmethod
     def load(cls, folder: Path) -> "SourceTextInput":
         """Read what `save` wrote."""
-        tokenizer = Tokenizer.load(folder / "source.json")
+        tokenizer = Tokenizer.load(folder / "tokenizer.json")
         return load_json(folder / "reading.json", lambda plain: cls(tokenizer, **plain))
 
     def fingerprint(self) -> str:

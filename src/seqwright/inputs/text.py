@@ -131,7 +131,7 @@ class TextInput(TokenInput[Example, Ids]):
         if not tab and given.strip():
             raise DataError(
                 f"'{_short(given)}' is a single text, but the run learnt pairs: put a tab between its two texts, or "
-                "give the second with --second"
+                "give the other with --text-pair"
             )
         return Example(first, "", second)
 
@@ -178,14 +178,14 @@ class TextInput(TokenInput[Example, Ids]):
     def save(self, folder: Path) -> None:
         """Write the tokenizer, and how texts are read."""
         folder.mkdir(parents=True, exist_ok=True)
-        self.tokenizer.save(folder / "text.json")
+        self.tokenizer.save(folder / "tokenizer.json")
         names = ("longest", "left_out", "begins", "pairs", "imported")
         save_json(folder / "reading.json", {name: getattr(self, name) for name in names})
 
     @classmethod
     def load(cls, folder: Path) -> "TextInput":
         """Read what `save` wrote."""
-        tokenizer = Tokenizer.load(folder / "text.json")
+        tokenizer = Tokenizer.load(folder / "tokenizer.json")
 
         def made(plain: Any) -> "TextInput":
             begins, pairs, imported = (bool(plain[name]) for name in ("begins", "pairs", "imported"))

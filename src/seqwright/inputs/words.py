@@ -203,14 +203,14 @@ class WordsInput(Input[Sentence, Stretch]):
     def save(self, folder: Path) -> None:
         """Write the tokenizer, and how sentences are read."""
         folder.mkdir(parents=True, exist_ok=True)
-        self.tokenizer.save(folder / "text.json")
+        self.tokenizer.save(folder / "tokenizer.json")
         plain = {"longest": self.longest, "split": self.split, "begins": self.begins}
         save_json(folder / "reading.json", plain)
 
     @classmethod
     def load(cls, folder: Path) -> "WordsInput":
         """Read what `save` wrote."""
-        tokenizer = Tokenizer.load(folder / "text.json")
+        tokenizer = Tokenizer.load(folder / "tokenizer.json")
 
         def made(plain: Any) -> "WordsInput":
             if plain["split"] not in CUTS:

@@ -155,7 +155,7 @@ def _tokens(model: Ngram, n: int, place_G: Integers) -> Integers:
 # ------------------------------------------------------------------------------------------------ reading
 
 
-class Lines:
+class ArpaLines:
     """The lines of a file, and the number of the last one taken."""
 
     def __init__(self, path: Path, file: Iterable[bytes]) -> None:
@@ -178,23 +178,23 @@ class Lines:
 
 
 @contextmanager
-def _opened(path: Path) -> Iterator[Lines]:
+def _opened(path: Path) -> Iterator[ArpaLines]:
     """The lines of a file, plain or .gz."""
     try:
         with gzip.open(path) if path.suffix == ".gz" else path.open("rb") as file:
-            yield Lines(path, file)
+            yield ArpaLines(path, file)
     except (OSError, EOFError, zlib.error) as error:
         raise DataError(f"{path} cannot be read: {error}") from error
 
 
-def _take_heading(lines: Lines, n: int) -> None:
+def _take_heading(lines: ArpaLines, n: int) -> None:
     """Go to where the n-grams of an order begin."""
     heading = next(filter(None, lines), b"nothing more")
     if heading != b"\\%d-grams:" % n:
         raise lines.wrong(f"'\\{n}-grams:'", heading)
 
 
-def _sizes(lines: Lines) -> list[int]:
+def _sizes(lines: ArpaLines) -> list[int]:
     """How many n-grams of each order the head of a file promises."""
     if not any(line == b"\\data\\" for line in lines):
         raise DataError(f"{lines.path} is no ARPA file: it has no line '\\data\\'")
@@ -209,7 +209,7 @@ def _sizes(lines: Lines) -> list[int]:
     return sizes
 
 
-def _section(lines: Lines, n: int, size: int, number: dict[bytes, int]) -> Section:
+def _section(lines: ArpaLines, n: int, size: int, number: dict[bytes, int]) -> Section:
     """The n-grams of one order."""
     _take_heading(lines, n)
     parts = [Section(np.empty((0, n), dtype=np.int64), np.empty(0), np.empty(0))]
@@ -229,7 +229,7 @@ def _section(lines: Lines, n: int, size: int, number: dict[bytes, int]) -> Secti
     return Section(*(np.concatenate(arrays) for arrays in zip(*parts, strict=True)))
 
 
-def _columns(lines: Lines, some: list[bytes], n: int) -> Sequence[Sequence[bytes]]:
+def _columns(lines: ArpaLines, some: list[bytes], n: int) -> Sequence[Sequence[bytes]]:
     """The fields of lines taken last, column by column: a probability, n words, and a weight, 0 where there is none."""
     fields = b"".join(some).split()
     for width, missing in ((n + 2, []), (n + 1, [[b"0"] * len(some)])):

@@ -7,17 +7,17 @@ computes something else, and is refused.
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
-from seqwright.interchange.names import Names, Row, layer, single
+from seqwright.interchange.heads import (
+    CausalLM,
+    Head,
+    MaskedLM,
+    QuestionAnswering,
+    SequenceClassification,
+    TokenClassification,
+)
+from seqwright.interchange.names import TensorNames, TensorRow, layer, single
 
-Rows = tuple[Row, ...]
-
-
-class Head(NamedTuple):
-    """What stands on a body for a task: how the whole is called there, its tensors, and what repeats another."""
-
-    architectures: tuple[str, ...]  # the first is what is written
-    rows: Rows = ()
-    copies: Mapping[str, str] = {}
+Rows = tuple[TensorRow, ...]
 
 
 class Family(NamedTuple):
@@ -30,20 +30,19 @@ class Family(NamedTuple):
     useless: tuple[str, ...]
     settings: Mapping[str, str]  # ours → theirs
     fixed: Mapping[str, tuple[Any, ...]]  # theirs → what it may be, the usual value first
-    heads: Mapping[str, Head]  # by task
+    heads: tuple[Head, ...]  # the first is that of a bare body
     bare: str  # how a body without a head is called there
     head_dropouts: tuple[str, ...] = ()  # the settings there for the share that is dropped before the output
 
-    def names(self, task: str) -> Names:
-        """The table of a task."""
-        head = self.heads[task]
-        return Names(self.body + head.rows, head.copies, self.useless)
+    def names(self, head: Head) -> TensorNames:
+        """The tensors of the body and a head."""
+        return TensorNames(self.body + head.rows, head.copies, self.useless)
 
-    def task_of(self, architecture: str | None) -> str | None:
-        """The task of what is called so there; of a bare body, or where nothing is said, the first."""
+    def head_of(self, architecture: str | None) -> Head | None:
+        """The head of what is called so there; of a bare body, or where nothing is said, the first."""
         if architecture in {None, self.bare}:
-            return next(iter(self.heads))
-        return next((task for task, head in self.heads.items() if architecture in head.architectures), None)
+            return self.heads[0]
+        return next((head for head in self.heads if architecture in head.architectures), None)
 
 
 def _gpt2() -> Family:
@@ -83,7 +82,7 @@ def _gpt2() -> Family:
             "add_cross_attention": (False,),
             "tie_word_embeddings": (True,),
         },
-        heads={"language-modeling": Head(("GPT2LMHeadModel",), copies={"lm_head.weight": "transformer.wte.weight"})},
+        heads=(CausalLM(("GPT2LMHeadModel",), copies={"lm_head.weight": "transformer.wte.weight"}),),
         bare="GPT2Model",
     )
 
@@ -145,15 +144,12 @@ def _bert() -> Family:
         useless=("bert.embeddings.position_ids",),
         settings=ENCODER_SETTINGS,
         fixed=ENCODER_FIXED,
-        heads={
-            "masked-language-modeling": Head(("BertForPreTraining", "BertForMaskedLM"), masking, copies),
-            "text-classification": Head(
-                ("BertForSequenceClassification",), pooler + layer("head.output", "classifier")
-            ),
-            "text-regression": Head(("BertForSequenceClassification",), pooler + layer("head.output", "classifier")),
-            "token-classification": Head(("BertForTokenClassification",), layer("head.output", "classifier")),
-            "question-answering": Head(("BertForQuestionAnswering",), layer("head.output", "qa_outputs")),
-        },
+        heads=(
+            MaskedLM(("BertForPreTraining", "BertForMaskedLM"), masking, copies),
+            SequenceClassification(("BertForSequenceClassification",), pooler + layer("head.output", "classifier")),
+            TokenClassification(("BertForTokenClassification",), layer("head.output", "classifier")),
+            QuestionAnswering(("BertForQuestionAnswering",), layer("head.output", "qa_outputs")),
+        ),
         bare="BertModel",
         head_dropouts=("classifier_dropout",),
     )
@@ -178,13 +174,12 @@ def _roberta() -> Family:
         useless=("roberta.embeddings.position_ids",),
         settings=ENCODER_SETTINGS,
         fixed=ENCODER_FIXED,
-        heads={
-            "masked-language-modeling": Head(("RobertaForMaskedLM",), masking, copies),
-            "text-classification": Head(("RobertaForSequenceClassification",), text),
-            "text-regression": Head(("RobertaForSequenceClassification",), text),
-            "token-classification": Head(("RobertaForTokenClassification",), layer("head.output", "classifier")),
-            "question-answering": Head(("RobertaForQuestionAnswering",), layer("head.output", "qa_outputs")),
-        },
+        heads=(
+            MaskedLM(("RobertaForMaskedLM",), masking, copies),
+            SequenceClassification(("RobertaForSequenceClassification",), text),
+            TokenClassification(("RobertaForTokenClassification",), layer("head.output", "classifier")),
+            QuestionAnswering(("RobertaForQuestionAnswering",), layer("head.output", "qa_outputs")),
+        ),
         bare="RobertaModel",
         head_dropouts=("classifier_dropout",),
     )
@@ -227,13 +222,12 @@ def _distilbert() -> Family:
             "attention_dropout": "attention_dropout",
         },
         fixed={"activation": ("gelu",), "tie_word_embeddings": (True,)},
-        heads={
-            "masked-language-modeling": Head(("DistilBertForMaskedLM",), masking, {"vocab_projector.weight": words}),
-            "text-classification": Head(("DistilBertForSequenceClassification",), text),
-            "text-regression": Head(("DistilBertForSequenceClassification",), text),
-            "token-classification": Head(("DistilBertForTokenClassification",), layer("head.output", "classifier")),
-            "question-answering": Head(("DistilBertForQuestionAnswering",), layer("head.output", "qa_outputs")),
-        },
+        heads=(
+            MaskedLM(("DistilBertForMaskedLM",), masking, {"vocab_projector.weight": words}),
+            SequenceClassification(("DistilBertForSequenceClassification",), text),
+            TokenClassification(("DistilBertForTokenClassification",), layer("head.output", "classifier")),
+            QuestionAnswering(("DistilBertForQuestionAnswering",), layer("head.output", "qa_outputs")),
+        ),
         bare="DistilBertModel",
         head_dropouts=("seq_classif_dropout", "qa_dropout"),
     )

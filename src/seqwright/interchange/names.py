@@ -16,51 +16,51 @@ Turned = Literal["", "transposed", "flipped"]
 BLOCK = "{n}"  # in a name: the number of a block
 
 
-class Row(NamedTuple):
+class TensorRow(NamedTuple):
     """The same numbers here and there. `turned` is how theirs stand: as ours, columns for rows, or upside down."""
 
     ours: tuple[str, ...]
     theirs: tuple[str, ...]
     turned: Turned = ""
 
-    def numbered(self, block: int) -> "Row":
+    def numbered(self, block: int) -> "TensorRow":
         """The row for a block."""
         ours, theirs = (tuple(name.replace(BLOCK, str(block)) for name in side) for side in self[:2])
-        return Row(ours, theirs, self.turned)
+        return TensorRow(ours, theirs, self.turned)
 
 
-def single(ours: str, theirs: str) -> tuple[Row]:
+def single(ours: str, theirs: str) -> tuple[TensorRow]:
     """One tensor on each side."""
-    return (Row((ours,), (theirs,)),)
+    return (TensorRow((ours,), (theirs,)),)
 
 
-def layer(ours: str | Sequence[str], theirs: str | Sequence[str], turned: Turned = "") -> tuple[Row, Row]:
+def layer(ours: str | Sequence[str], theirs: str | Sequence[str], turned: Turned = "") -> tuple[TensorRow, TensorRow]:
     """The weight and the bias of a layer, or of several that are stacked; a bias has no columns to be turned."""
-    weight = Row(_parts(ours, "weight"), _parts(theirs, "weight"), turned)
-    return weight, Row(_parts(ours, "bias"), _parts(theirs, "bias"), "" if turned == "transposed" else turned)
+    weight = TensorRow(_parts(ours, "weight"), _parts(theirs, "weight"), turned)
+    return weight, TensorRow(_parts(ours, "bias"), _parts(theirs, "bias"), "" if turned == "transposed" else turned)
 
 
 def _parts(layers: str | Sequence[str], part: str) -> tuple[str, ...]:
     return tuple(f"{name}.{part}" for name in ([layers] if isinstance(layers, str) else layers))
 
 
-class Names(NamedTuple):
+class TensorNames(NamedTuple):
     """All names of a kind of model: the rows, tensors of theirs that repeat another, and those that hold nothing."""
 
-    rows: tuple[Row, ...]
+    rows: tuple[TensorRow, ...]
     copies: Mapping[str, str] = {}  # what repeats → what is repeated
-    useless: tuple[str, ...] = ()  # buffers that are computed anew
+    useless: tuple[str, ...] = ()  # buffers that are computed again
 
     def ours(self, theirs: Mapping[str, Tensor], shapes: Mapping[str, torch.Size], where: str) -> dict[str, Tensor]:
         """Our tensors, which must have these shapes, from all of theirs; whatever is left or missing is named."""
         theirs = self._without_copies(theirs, where)
-        wanted = list(self._for(shapes))
-        missing = [name for row in wanted for name in row.theirs if name not in theirs]
-        unknown = sorted(set(theirs) - {name for row in wanted for name in row.theirs})
+        needed = list(self._for(shapes))
+        missing = [name for row in needed for name in row.theirs if name not in theirs]
+        unknown = sorted(set(theirs) - {name for row in needed for name in row.theirs})
         if missing or unknown:
             raise DataError(f"{where} {_misfit(missing, unknown)}; such a model cannot be imported")
         found: dict[str, Tensor] = {}
-        for row in wanted:
+        for row in needed:
             stacked = torch.cat([_turned(theirs[name], row.turned) for name in row.theirs])
             sizes = [shapes[name][0] for name in row.ours]
             if stacked.shape != (sum(sizes), *shapes[row.ours[0]][1:]):
@@ -87,7 +87,7 @@ class Names(NamedTuple):
             found |= dict(zip(row.theirs, parts, strict=True))
         return found
 
-    def _for(self, ours: Mapping[str, object]) -> Iterator[Row]:
+    def _for(self, ours: Mapping[str, object]) -> Iterator[TensorRow]:
         """The rows that a model has tensors for, a row of each block for those of blocks."""
         blocks = 1 + max((int(part) for name in ours for part in name.split(".") if part.isdecimal()), default=-1)
         for row in self.rows:

@@ -127,7 +127,7 @@ def alignment_scores(found: Sequence[frozenset[Link]], gold: Sequence[Gold]) -> 
     AER = 1 - (#(A ∩ S) + #(A ∩ P)) / (#A + #S)      precision = #(A ∩ P) / #A      recall = #(A ∩ S) / #S
     """
     if len(found) != len(gold):
-        raise DataError(f"there are {len(found)} alignments for {len(gold)} gold ones; give one a sentence")
+        raise DataError(f"there are {len(found)} alignments for {len(gold)} gold ones; give one per sentence")
     every = sum(map(len, found))
     sure = sum(len(each.sure) for each in gold)
     if not every or not sure:

@@ -22,18 +22,18 @@ def normalised(answer: str) -> str:
     return " ".join(_ARTICLES.sub(" ", answer.lower().translate(_PUNCTUATION)).split())
 
 
-def exact_match(said: str, right: str) -> bool:
+def same_answer(predicted: str, right: str) -> bool:
     """Whether two answers are the same once both are normalised."""
-    return normalised(said) == normalised(right)
+    return normalised(predicted) == normalised(right)
 
 
-def overlap_f1(said: str, right: str) -> float:
+def overlap_f1(predicted: str, right: str) -> float:
     """2 · precision · recall / (precision + recall) of the words that two answers have in common, from 0 to 1."""
-    said_words, right_words = normalised(said).split(), normalised(right).split()
-    if not said_words or not right_words:
-        return float(said_words == right_words)
-    common = (Counter(said_words) & Counter(right_words)).total()
-    return 2 * common / (len(said_words) + len(right_words))
+    predicted_words, right_words = normalised(predicted).split(), normalised(right).split()
+    if not predicted_words or not right_words:
+        return float(predicted_words == right_words)
+    common = (Counter(predicted_words) & Counter(right_words)).total()
+    return 2 * common / (len(predicted_words) + len(right_words))
 
 
 def acceptable(right: Sequence[str]) -> list[str]:
@@ -41,7 +41,7 @@ def acceptable(right: Sequence[str]) -> list[str]:
     return [answer for answer in right if normalised(answer)] or [""]
 
 
-class Score(NamedTuple):
+class AnswerScore(NamedTuple):
     """How good one answer is."""
 
     exact: bool
@@ -49,25 +49,25 @@ class Score(NamedTuple):
     answerable: bool
 
 
-def score_of(said: str, right: Sequence[str]) -> Score:
+def score_of(predicted: str, right: Sequence[str]) -> AnswerScore:
     """An answer, "" to say that there is none, beside all that would be right."""
     known = acceptable(right)
-    return Score(
-        any(exact_match(said, answer) for answer in known),
-        max(overlap_f1(said, answer) for answer in known),
+    return AnswerScore(
+        any(same_answer(predicted, answer) for answer in known),
+        max(overlap_f1(predicted, answer) for answer in known),
         any(known),
     )
 
 
-def answer_scores(said: Sequence[str], right: Sequence[Sequence[str]]) -> dict[str, float]:
+def answer_scores(predicted: Sequence[str], right: Sequence[Sequence[str]]) -> dict[str, float]:
     """`exact` and `f1` from 0 to 100 over all questions.
 
     Where some of them cannot be answered and some can, also over each kind alone: `has_answer_exact`, `has_answer_f1`
     and `no_answer_exact`.
     """
-    if len(said) != len(right) or not said:
-        raise DataError(f"there are {len(said):,} answers to {len(right):,} questions; expected one to each")
-    scores = [score_of(*both) for both in zip(said, right, strict=True)]
+    if len(predicted) != len(right) or not predicted:
+        raise DataError(f"there are {len(predicted):,} answers to {len(right):,} questions; expected one to each")
+    scores = [score_of(*both) for both in zip(predicted, right, strict=True)]
     means = _means(scores, "")
     answerable = [score for score in scores if score.answerable]
     if not answerable or len(answerable) == len(scores):
@@ -83,15 +83,15 @@ class Threshold(NamedTuple):
     f1: float
 
 
-def best_threshold(said: Sequence[str], margin: Sequence[float], right: Sequence[Sequence[str]]) -> Threshold:
+def best_threshold(predicted: Sequence[str], margin: Sequence[float], right: Sequence[Sequence[str]]) -> Threshold:
     """The threshold with the highest F1 (Devlin et al. 2019, section 4.3).
 
-    `said` is the best answer to each question and `margin` its score above that of saying nothing; those with a margin
-    above the threshold are given.
+    `predicted` is the best answer to each question and `margin` its score above that of saying nothing; those with a
+    margin above the threshold are given.
     """
-    given = [score_of(*both).f1 for both in zip(said, right, strict=True)]
+    given = [score_of(*both).f1 for both in zip(predicted, right, strict=True)]
     silent = [score_of("", answers).f1 for answers in right]
-    order = sorted(range(len(said)), key=lambda place: -margin[place])
+    order = sorted(range(len(predicted)), key=lambda place: -margin[place])
     total = best = sum(silent)
     threshold = margin[order[0]] if order else 0.0
     for rank, place in enumerate(order):
@@ -99,10 +99,10 @@ def best_threshold(said: Sequence[str], margin: Sequence[float], right: Sequence
         following = margin[order[rank + 1]] if rank + 1 < len(order) else margin[place] - 1.0
         if total > best and following < margin[place]:
             best, threshold = total, (margin[place] + following) / 2
-    return Threshold(threshold, 100 * best / max(len(said), 1))
+    return Threshold(threshold, 100 * best / max(len(predicted), 1))
 
 
-def _means(scores: Sequence[Score], before: str) -> dict[str, float]:
+def _means(scores: Sequence[AnswerScore], before: str) -> dict[str, float]:
     return {
         f"{before}exact": 100 * sum(score.exact for score in scores) / len(scores),
         f"{before}f1": 100 * sum(score.f1 for score in scores) / len(scores),

@@ -1,4 +1,4 @@
-"""Scores of forecasts, and the simple forecasts that a model has to beat: the last value, the season, least squares.
+"""Scores of forecasts, and the baselines: the last value, the season, least squares.
 
 B batch · T time, the steps of the past · N horizon · C channels · M windows
 """

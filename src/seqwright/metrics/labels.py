@@ -1,6 +1,6 @@
 """Scores of labels: accuracy, F1, Matthews correlation, and which label was taken for which.
 
-C classes: rows are what is true, columns what was said
+C classes: rows are what is true, columns what was predicted
 """
 
 from collections.abc import Sequence
@@ -22,13 +22,13 @@ class ClassScore(NamedTuple):
     f1: float  # 2 · precision · recall / (precision + recall)
 
 
-def confusion(said: Sequence[int], true: Sequence[int], *, classes: int) -> Counts:
+def confusion(predicted: Sequence[int], true: Sequence[int], *, classes: int) -> Counts:
     """How often each class (row) was taken for each (column)."""
-    if len(said) != len(true):
-        raise DataError(f"there are {len(said)} answers for {len(true)} labels; give one for each text")
+    if len(predicted) != len(true):
+        raise DataError(f"there are {len(predicted)} predictions for {len(true)} labels; give one for each text")
     if not len(true):
         raise DataError("there are no labels to score; give at least one text with its label")
-    flat = np.asarray(true, dtype=np.int64) * classes + np.asarray(said, dtype=np.int64)
+    flat = np.asarray(true, dtype=np.int64) * classes + np.asarray(predicted, dtype=np.int64)
     return np.bincount(flat, minlength=classes * classes).reshape(classes, classes)
 
 
@@ -40,17 +40,17 @@ def accuracy(counts_CC: Counts) -> float:
 def class_scores(counts_CC: Counts) -> list[ClassScore]:
     """Precision, recall and F1 of each class; what would be nothing out of nothing is 0.
 
-    F1 = 2 · right / (said + true)
+    F1 = 2 · right / (predicted + true)
     """
-    right_C, said_C, true_C = np.diag(counts_CC), counts_CC.sum(0), counts_CC.sum(1)
-    shares = (_percent(right_C, said_C), _percent(right_C, true_C), _percent(2 * right_C, said_C + true_C))
+    right_C, predicted_C, true_C = np.diag(counts_CC), counts_CC.sum(0), counts_CC.sum(1)
+    shares = (_percent(right_C, predicted_C), _percent(right_C, true_C), _percent(2 * right_C, predicted_C + true_C))
     return [ClassScore(*map(float, row)) for row in zip(*shares, strict=True)]
 
 
 def macro_f1(counts_CC: Counts) -> float:
     """The mean of the classes' F1, in which rare classes count like frequent ones.
 
-    A class that neither occurs nor was said has no part in it.
+    A class that neither occurs nor was predicted has no part in it.
     """
     seen_C = (counts_CC.sum(0) + counts_CC.sum(1)) > 0
     return float(np.mean([score.f1 for score, seen in zip(class_scores(counts_CC), seen_C, strict=True) if seen]))
@@ -58,21 +58,25 @@ def macro_f1(counts_CC: Counts) -> float:
 
 def micro_f1(counts_CC: Counts) -> float:
     """F1 over the answers of all classes together. With one answer for each text, it is the accuracy."""
-    right, said, true = np.trace(counts_CC), counts_CC.sum(), counts_CC.sum()
-    return float(100 * 2 * right / (said + true))
+    right, predicted, true = np.trace(counts_CC), counts_CC.sum(), counts_CC.sum()
+    return float(100 * 2 * right / (predicted + true))
 
 
 def matthews(counts_CC: Counts) -> float:
-    """Matthews correlation of what was said and what is true, from -100 to 100 (Gorodkin 2004, equation 8).
+    """Matthews correlation of what was predicted and what is true, from -100 to 100 (Gorodkin 2004, equation 8).
 
-        R = (n Σ right - Σ said true) / √((n² - Σ said²) (n² - Σ true²))
+        R = (n Σ right - Σ predicted true) / √((n² - Σ predicted²) (n² - Σ true²))
 
     For two classes it is the φ coefficient (Matthews 1975). Who always says the same is worth 0.
     """
-    right, said_C, true_C = float(np.trace(counts_CC)), counts_CC.sum(0, dtype=float), counts_CC.sum(1, dtype=float)
-    count = said_C.sum()
-    spread = (count**2 - said_C @ said_C) * (count**2 - true_C @ true_C)
-    return float(100 * (count * right - said_C @ true_C) / np.sqrt(spread)) if spread > 0 else 0.0
+    right, predicted_C, true_C = (
+        float(np.trace(counts_CC)),
+        counts_CC.sum(0, dtype=float),
+        counts_CC.sum(1, dtype=float),
+    )
+    count = predicted_C.sum()
+    spread = (count**2 - predicted_C @ predicted_C) * (count**2 - true_C @ true_C)
+    return float(100 * (count * right - predicted_C @ true_C) / np.sqrt(spread)) if spread > 0 else 0.0
 
 
 def _percent(part_C: Counts, whole_C: Counts) -> NDArray[np.float64]:

@@ -52,7 +52,7 @@ def word_perplexity(negative_log_likelihood: float, text: Extent) -> float:
 
 
 def language_scores(negative_log_likelihood: float, tokens: int, text: Extent) -> dict[str, float]:
-    """Every score; `tokens` counts the ends too, and `loss` is the nats a token costs."""
+    """Every score; `tokens` counts the ends too, and `loss` is in nats per token."""
     wavering = perplexity(negative_log_likelihood, tokens)
     return {
         "loss": negative_log_likelihood / tokens,

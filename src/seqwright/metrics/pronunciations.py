@@ -6,25 +6,25 @@ A word may have several pronunciations, and any of them is right.
 from collections.abc import Sequence
 
 from seqwright.errors import DataError
-from seqwright.metrics.text import Score, check_counts
+from seqwright.metrics.text import TextScore, check_counts
 
 NAMES = ("word_error_rate", "phoneme_error_rate")
 
 
 def pronunciation_errors(
-    words: Sequence[str], said: Sequence[str], references: Sequence[str], *, lowercase: bool = False
-) -> dict[str, Score]:
-    """The word error and the phoneme error, in percent, of what was said to each word, one reference a row.
+    words: Sequence[str], hypotheses: Sequence[str], references: Sequence[str], *, lowercase: bool = False
+) -> dict[str, TextScore]:
+    """The word error and the phoneme error, in percent, of the hypothesis for each word, one reference per row.
 
-    The rows of one word are its pronunciations; it counts once, with what was said first. The phoneme error is the sum
+    The rows of one word are its pronunciations; it counts once, with its first hypothesis. The phoneme error is the sum
     of the edit distances to the nearest pronunciation of each word, over the sum of the lengths of these.
     """
-    check_counts(said, references)
+    check_counts(hypotheses, references)
     if len(words) != len(references):
         raise DataError(f"there are {len(words)} words for {len(references)} references; give one for each")
     right: dict[str, list[list[str]]] = {}
     first: dict[str, list[str]] = {}
-    for word, hypothesis, reference in zip(words, said, references, strict=True):
+    for word, hypothesis, reference in zip(words, hypotheses, references, strict=True):
         right.setdefault(word, []).append(_sounds(reference, lowercase))
         first.setdefault(word, _sounds(hypothesis, lowercase))
     wrong = sum(first[word] not in right[word] for word in right)
@@ -34,7 +34,7 @@ def pronunciation_errors(
         edits, length = edits + distance, length + size
     signature = f"words:{len(right)}|nrefs:any|case:{'lc' if lowercase else 'mixed'}"
     values = (100 * wrong / len(right), 100 * edits / max(1, length))
-    return {name: Score(value, f"{name}|{signature}") for name, value in zip(NAMES, values, strict=True)}
+    return {name: TextScore(value, f"{name}|{signature}") for name, value in zip(NAMES, values, strict=True)}
 
 
 def edit_distance(one: Sequence[str], other: Sequence[str]) -> int:

@@ -1,16 +1,16 @@
 """Scores of summaries: ROUGE (Lin 2004), by the library of Google Research, which the figures of papers are made with.
 
-It is imported where it is used: it brings the Porter stemmer of NLTK, which takes a second to load.
+It is imported where it is used: it has the Porter stemmer of NLTK, which takes a second to load.
 """
 
 from collections.abc import Sequence
 
-from seqwright.metrics.text import Score, check_counts
+from seqwright.metrics.text import TextScore, check_counts
 
 NAMES = {"rouge_1": "rouge1", "rouge_2": "rouge2", "rouge_l": "rougeL"}  # ours, and the library's
 
 
-def rouge(hypotheses: Sequence[str], references: Sequence[str]) -> dict[str, Score]:
+def rouge(hypotheses: Sequence[str], references: Sequence[str]) -> dict[str, TextScore]:
     """The mean over all texts of the F-scores of single words, of pairs of words, and of the longest common row.
 
     Words are lower-cased and stemmed; what is neither a letter a-z nor a digit separates them.
@@ -21,9 +21,9 @@ def rouge(hypotheses: Sequence[str], references: Sequence[str]) -> dict[str, Sco
 
     check_counts(hypotheses, references)
     scorer = RougeScorer(list(NAMES.values()), use_stemmer=True)
-    found = [scorer.score(reference, said) for said, reference in zip(hypotheses, references, strict=True)]
+    found = [scorer.score(reference, hypothesis) for hypothesis, reference in zip(hypotheses, references, strict=True)]
     signature = f"F1|nrefs:1|case:lc|stemmer:porter|mean|rouge-score:{version('rouge-score')}"
     return {
-        ours: Score(100 * sum(score[theirs].fmeasure for score in found) / len(found), signature)
+        ours: TextScore(100 * sum(score[theirs].fmeasure for score in found) / len(found), signature)
         for ours, theirs in NAMES.items()
     }

@@ -1,6 +1,6 @@
 """Scores of tags that mark entities: one is right where its type, its first and its last word are.
 
-A tag is O outside of entities, or a mark and a type, as in B-person. B begins an entity and I goes on with it; E ends
+A tag is O outside of entities, or a mark and a type, as in B-person. B begins an entity and I continues it; E ends
 one, S is one on its own (IOBES). Counted as the script of CoNLL 2000 counts, conlleval (Tjong Kim Sang & Buchholz 2000,
 section 3): an I or E that nothing of its type goes before begins an entity, so that IOB1 is read as well as IOB2.
 """
@@ -56,17 +56,17 @@ def entities(tags: Sequence[str]) -> list[Entity]:
     return found
 
 
-class Found(NamedTuple):
-    """How many entities were said, how many there are, and how many were said rightly; the scores from 0 to 100."""
+class EntityCounts(NamedTuple):
+    """How many entities were predicted, how many there are, and how many of both agree; the scores from 0 to 100."""
 
     right: int
-    said: int
+    predicted: int
     true: int
 
     @property
     def precision(self) -> float:
-        """Of what was said, how much is right."""
-        return _percent(self.right, self.said)
+        """Of what was predicted, how much is right."""
+        return _percent(self.right, self.predicted)
 
     @property
     def recall(self) -> float:
@@ -76,25 +76,25 @@ class Found(NamedTuple):
     @property
     def f1(self) -> float:
         """2 · precision · recall / (precision + recall)."""
-        return _percent(2 * self.right, self.said + self.true)
+        return _percent(2 * self.right, self.predicted + self.true)
 
 
-def entity_counts(said: Sequence[Sequence[str]], true: Sequence[Sequence[str]]) -> dict[str, Found]:
-    """What was found of each type of entity, by the alphabet; `said` and `true` have the tags of each sentence."""
-    if [len(tags) for tags in said] != [len(tags) for tags in true]:
-        raise DataError("the sentences have other numbers of tags than were said; give one for each word")
+def entity_counts(predicted: Sequence[Sequence[str]], true: Sequence[Sequence[str]]) -> dict[str, EntityCounts]:
+    """What was found of each type of entity, by the alphabet; `predicted` and `true` have the tags of each sentence."""
+    if [len(tags) for tags in predicted] != [len(tags) for tags in true]:
+        raise DataError("the sentences have other numbers of tags than were predicted; give one for each word")
     counts = Counter[tuple[str, str]]()
-    for answer, truth in zip(map(entities, said), map(entities, true), strict=True):
-        counts.update(("said", entity.kind) for entity in answer)
+    for answer, truth in zip(map(entities, predicted), map(entities, true), strict=True):
+        counts.update(("predicted", entity.kind) for entity in answer)
         counts.update(("true", entity.kind) for entity in truth)
         counts.update(("right", entity.kind) for entity in set(answer) & set(truth))
     kinds = sorted({kind for _, kind in counts})
-    return {kind: Found(*(counts[name, kind] for name in Found._fields)) for kind in kinds}
+    return {kind: EntityCounts(*(counts[name, kind] for name in EntityCounts._fields)) for kind in kinds}
 
 
-def together(counts: Iterable[Found]) -> Found:
+def together(counts: Iterable[EntityCounts]) -> EntityCounts:
     """Entities of all types as one, what conlleval calls overall."""
-    return Found(*map(sum, zip(*counts, strict=True))) if (counts := list(counts)) else Found(0, 0, 0)
+    return EntityCounts(*map(sum, zip(*counts, strict=True))) if (counts := list(counts)) else EntityCounts(0, 0, 0)
 
 
 def _percent(part: int, whole: int) -> float:

@@ -13,7 +13,7 @@ from seqwright.errors import DataError, SettingError, nearest
 # sacreBLEU is imported where it is used: it takes longer than all of the command line's help.
 
 
-class Score(NamedTuple):
+class TextScore(NamedTuple):
     """A number from 0 to 100 and the signature that says how it was made."""
 
     value: float
@@ -29,8 +29,8 @@ class Matches(NamedTuple):
 
 def bleu(
     hypotheses: Sequence[str], references: Sequence[str], *, lowercase: bool = False, tokenize: str = "13a"
-) -> Score:
-    """Corpus BLEU (Papineni et al. 2002) with one reference a sentence, over plain (not tokenized) text."""
+) -> TextScore:
+    """Corpus BLEU (Papineni et al. 2002) with one reference per sentence, over plain (not tokenized) text."""
     from sacrebleu.metrics.bleu import BLEU
 
     if tokenize not in BLEU.TOKENIZERS:
@@ -41,26 +41,26 @@ def bleu(
     check_counts(hypotheses, references)
     metric = BLEU(lowercase=lowercase, tokenize=tokenize)
     value = metric.corpus_score(hypotheses, [references]).score
-    return Score(float(value), str(metric.get_signature()))
+    return TextScore(float(value), str(metric.get_signature()))
 
 
-def chrf(hypotheses: Sequence[str], references: Sequence[str], *, lowercase: bool = False) -> Score:
+def chrf(hypotheses: Sequence[str], references: Sequence[str], *, lowercase: bool = False) -> TextScore:
     """Corpus chrF2 (Popović 2015): the F-score, recall counting double, of character n-grams up to six."""
     from sacrebleu.metrics.chrf import CHRF
 
     check_counts(hypotheses, references)
     metric = CHRF(lowercase=lowercase)
     value = metric.corpus_score(hypotheses, [references]).score
-    return Score(float(value), str(metric.get_signature()))
+    return TextScore(float(value), str(metric.get_signature()))
 
 
-def exact_match(hypotheses: Sequence[str], references: Sequence[str], *, lowercase: bool = False) -> Score:
+def exact_match(hypotheses: Sequence[str], references: Sequence[str], *, lowercase: bool = False) -> TextScore:
     """The share of hypotheses that are their reference to the letter, but for spaces around the whole."""
     check_counts(hypotheses, references)
     matched = sum(
         _same(hypothesis, reference, lowercase) for hypothesis, reference in zip(hypotheses, references, strict=True)
     )
-    return Score(100 * matched / len(references), f"exact|nrefs:1|case:{'lc' if lowercase else 'mixed'}|trim:yes")
+    return TextScore(100 * matched / len(references), f"exact|nrefs:1|case:{'lc' if lowercase else 'mixed'}|trim:yes")
 
 
 def exact_match_by_kind(
@@ -69,7 +69,7 @@ def exact_match_by_kind(
     """Exact matches within each kind of sentence, kinds in alphabetical order."""
     check_counts(hypotheses, references)
     if len(kinds) != len(references):
-        raise DataError(f"there are {len(kinds)} kinds for {len(references)} references; give one a sentence")
+        raise DataError(f"there are {len(kinds)} kinds for {len(references)} references; give one per sentence")
     matches = {kind: Matches(0, 0) for kind in sorted(set(kinds))}
     for hypothesis, reference, kind in zip(hypotheses, references, kinds, strict=True):
         matched, total = matches[kind]

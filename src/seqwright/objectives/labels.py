@@ -21,8 +21,8 @@ class LabelsSettings(Settings):
     label_smoothing: float = Field(default=0.0, ge=0, lt=1)
     """Share of the wanted probability that is spread evenly over the classes (Szegedy et al. 2016, section 7)."""
     class_weights: tuple[Annotated[float, Field(gt=0, allow_inf_nan=False)], ...] | None = None
-    """How much a text of each class counts in training, or a word of each tag, in the order of input/labels.json or
-    input/tags.json: with [1.0, 5.0] one of the second class counts five times. Left out: all alike."""
+    """How much a text of each class counts in training, or a word of each tag, in the order of output/labels.json or
+    output/tags.json: with [1.0, 5.0] one of the second class counts five times. Left out: all alike."""
 
 
 class Labels(Objective):

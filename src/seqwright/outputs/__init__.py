@@ -8,7 +8,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Generic, NamedTuple, Self, TypeVar
+from typing import Any, ClassVar, Generic, NamedTuple, Self, TypeVar
 
 import torch
 from torch import Tensor, nn
@@ -18,6 +18,7 @@ from seqwright.batches.bucketed import Bucketed
 from seqwright.devices import device_of
 from seqwright.errors import RunError, SettingError
 from seqwright.inputs import Examples, ExampleT, Input, Stacked
+from seqwright.settings import Settings
 
 BatchT = TypeVar("BatchT", bound=Batch)
 PredictionT = TypeVar("PredictionT")
@@ -60,6 +61,9 @@ class Report:
 class Output(ABC, Generic[ExampleT, BatchT, PredictionT]):
     """What is said of an example. A frozen dataclass: what it knows is learnt once and never changes."""
 
+    settings: ClassVar[type[Settings]] = Settings
+    """What can be set of it in [output]: nothing, if not said otherwise."""
+
     @property
     def decodes(self) -> bool:
         """Whether predictions are searched for, token by token: then a validation takes a sample."""
@@ -68,11 +72,6 @@ class Output(ABC, Generic[ExampleT, BatchT, PredictionT]):
     @property
     def scored_by_objective(self) -> bool:
         """Whether the loss of an evaluation is that of the run's objective; otherwise predictions carry what it is."""
-        return False
-
-    @property
-    def ranks(self) -> bool:
-        """Whether a prediction has a best, a second best, …, to be shown as many as one asks for."""
         return False
 
     @property
@@ -87,8 +86,8 @@ class Output(ABC, Generic[ExampleT, BatchT, PredictionT]):
 
     @classmethod
     @abstractmethod
-    def learn(cls, train: Examples[ExampleT], settings: Any, input: Input[ExampleT, Any]) -> Self:
-        """Learnt from the training part, after the input and given it."""
+    def learn(cls, train: Examples[ExampleT], settings: Any, input: Input[ExampleT, Any], *, like: Any = None) -> Self:
+        """Learnt from the training part, after the input and given it, but for what is taken from another run."""
 
     @abstractmethod
     def encode(self, examples: Examples[ExampleT], rows: Rows[Any], *, seed: int = 0) -> Targets:
@@ -215,8 +214,8 @@ class Output(ABC, Generic[ExampleT, BatchT, PredictionT]):
 
     @classmethod
     @abstractmethod
-    def load(cls, folder: Path) -> Self:
-        """Read what `save` wrote."""
+    def load(cls, folder: Path, input: Any) -> Self:
+        """Read what `save` wrote; the input is read before."""
 
     def batches(
         self, rows: Rows[Any], targets: Targets | None, input: Input[ExampleT, Any], *, tokens: int, seed: int = 0

@@ -6,7 +6,7 @@ B batch · T time · N tokens · D width · V vocabulary
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import torch
@@ -21,10 +21,11 @@ from seqwright.decoding.stepper import Prefix
 from seqwright.errors import DataError, SettingError
 from seqwright.inputs import Examples, Given, Input, Stacked
 from seqwright.inputs.saved import load_json
-from seqwright.inputs.tokenizers import Tokenizer
 from seqwright.outputs import Targets
 from seqwright.outputs.text import TextOutput, WrittenText
+from seqwright.outputs.text_scores import ScoresSettings
 from seqwright.outputs.text_search import Opening
+from seqwright.settings import Settings
 
 
 class OneRow(Zipped):
@@ -42,14 +43,18 @@ class AnswerOutput(TextOutput):
 
     task: str = "<answer>"
     context: int | None = None  # most tokens that the model reads
+    settings: ClassVar[type[Settings]] = ScoresSettings
 
     @classmethod
-    def learn(cls, train: Examples[Any], settings: Any, input: Any) -> "AnswerOutput":
+    def learn(cls, train: Examples[Any], settings: ScoresSettings, input: Any, *, like: Any = None) -> "AnswerOutput":
         """The tokenizer and the task of the input."""
-        scoring: Any = settings.scores or "bleu"
-        longest = settings.longest, settings.overlong
-        marks = {"task": input.task, "context": input.context}
-        return cls(input.tokenizer, None, scoring, settings.lowercase, *longest, **marks)
+        rest = settings.scores or "bleu", input.settings.lowercase, input.longest, input.settings.overlong
+        return cls(input.tokenizer, None, *rest, task=input.task, context=input.context)
+
+    @property
+    def shared(self) -> bool:
+        """An answer is written with the tokenizer of its prompt."""
+        return True
 
     @property
     def marks(self) -> Marks:
@@ -145,10 +150,9 @@ class AnswerOutput(TextOutput):
         return {**super().saved(), "task": self.task, "context": self.context}
 
     @classmethod
-    def load(cls, folder: Path) -> "AnswerOutput":
+    def load(cls, folder: Path, input: Any) -> "AnswerOutput":
         """Read what `save` wrote."""
-        tokenizer = Tokenizer.load(folder / "text.json")
-        return load_json(folder / "writing.json", lambda plain: cls(tokenizer, None, **plain))
+        return load_json(folder / "writing.json", lambda plain: cls(input.tokenizer, None, **plain))
 
 
 def doubling(most: int) -> list[int]:

@@ -52,15 +52,12 @@ class LabelOutput(Output[HasLabel, Labelled, Classification]):
     counts: Mapping[str, int]
 
     @classmethod
-    def learn(cls, train: Examples[HasLabel], settings: Any, input: Input[Any, Any]) -> "LabelOutput":
+    def learn(
+        cls, train: Examples[HasLabel], settings: Any, input: Input[Any, Any], *, like: Any = None
+    ) -> "LabelOutput":
         """The labels of the training part: numbers by size, words by the alphabet."""
         read = set(input.encode(train).example_N.tolist())
         return cls(class_counts(example.label for n, example in enumerate(train) if n in read and example.label))
-
-    @property
-    def ranks(self) -> bool:
-        """The likeliest label, the next, …"""
-        return True
 
     @property
     def labels(self) -> tuple[str, ...]:
@@ -261,7 +258,7 @@ class LabelOutput(Output[HasLabel, Labelled, Classification]):
         save_json(folder / "labels.json", dict(self.counts))
 
     @classmethod
-    def load(cls, folder: Path) -> "LabelOutput":
+    def load(cls, folder: Path, input: Any) -> "LabelOutput":
         """Read what `save` wrote."""
         return load_json(
             folder / "labels.json", lambda plain: cls({str(label): int(count) for label, count in plain.items()})

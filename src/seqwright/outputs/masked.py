@@ -8,31 +8,43 @@ from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal, NamedTuple
+from typing import Any, ClassVar, Literal, NamedTuple
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
+from pydantic import Field
 from torch import Tensor, nn
 
 from seqwright.batches import Batches, Ids, Rows, padded
 from seqwright.batches.masked import Masked, MaskedRows
-from seqwright.batches.masks import Hidden, Masks, TokenMasks, WordMasks
+from seqwright.batches.masks import MaskedText, Masks, TokenMasks, WordMasks
 from seqwright.devices import device_of
 from seqwright.errors import RunError
 from seqwright.inputs import Examples, Input, Stacked
 from seqwright.inputs.saved import load_json, save_json
 from seqwright.inputs.sentences import HOLE, mask_of
-from seqwright.inputs.tokenizers import Tokenizer, tokenizer_of
+from seqwright.inputs.tokenizers import Tokenizer
 from seqwright.metrics.text import perplexity
 from seqwright.outputs import Baselines, Output, Targets
+from seqwright.settings import Settings
 
+Masking = Literal["tokens", "whole-words"]
 SIGNATURES = {
     "loss": "nats per masked token, the same ones each time",
     "perplexity": "per masked token",
     "accuracy": "masked tokens found, %",
     "next_accuracy": "texts of which it was rightly said whether one follows the other, %",
 }
+
+
+class MaskedOutputSettings(Settings):
+    """What of a text is masked."""
+
+    masking: Masking = "tokens"
+    """What is masked: single tokens, or whole words with all their pieces."""
+    masking_rate: float = Field(default=0.15, gt=0, lt=1)
+    """How much of the text is masked."""
 
 
 class FoundTokens(NamedTuple):
@@ -62,14 +74,17 @@ class MaskedOutput(Output[str, Masked, list[FoundTokens]]):
     """
 
     tokenizer: Tokenizer
-    masked: Literal["tokens", "words"]
-    share: float
+    masking: Masking
+    masking_rate: float
     asks_next: bool
+    settings: ClassVar[type[Settings]] = MaskedOutputSettings
 
     @classmethod
-    def learn(cls, train: Examples[str], settings: Any, input: Input[str, Any]) -> "MaskedOutput":
-        """As the settings say."""
-        return cls(tokenizer_of(input), settings.masked, settings.share, settings.rows == "sentence-pairs")
+    def learn(
+        cls, train: Examples[str], settings: MaskedOutputSettings, input: Any, *, like: Any = None
+    ) -> "MaskedOutput":
+        """As the settings say; where the input reads sentence pairs, it is asked whether one follows the other."""
+        return cls(input.tokenizer, settings.masking, settings.masking_rate, input.form == "sentence-pairs")
 
     def ordinary(self) -> NDArray[np.bool_]:
         """`ordinary_V`: False for special tokens, which are never masked and stand for nothing masked."""
@@ -80,9 +95,9 @@ class MaskedOutput(Output[str, Masked, list[FoundTokens]]):
     def masks(self) -> Masks:
         """What masks words of a text."""
         mask, ordinary_V = mask_of(self.tokenizer), self.ordinary()
-        if self.masked == "words":
-            return WordMasks(mask=mask, ordinary_V=ordinary_V, words=self.tokenizer.words, share=self.share)
-        return TokenMasks(mask=mask, ordinary_V=ordinary_V, share=self.share)
+        if self.masking == "whole-words":
+            return WordMasks(mask=mask, ordinary_V=ordinary_V, words=self.tokenizer.words, share=self.masking_rate)
+        return TokenMasks(mask=mask, ordinary_V=ordinary_V, share=self.masking_rate)
 
     def encode(self, examples: Examples[str], rows: Rows[Any], *, seed: int = 0) -> Targets:
         """Which words of each row are masked, and by what; drawn like the row."""
@@ -97,7 +112,7 @@ class MaskedOutput(Output[str, Masked, list[FoundTokens]]):
         """Also where nothing is learnt words are masked, the same ones each time, unless a user masked some."""
         return super().batches(rows, targets or self._targets(rows), input, tokens=tokens, seed=seed)
 
-    def collate(self, stacked: Stacked, targets: Sequence[Hidden] | None) -> Masked:
+    def collate(self, stacked: Stacked, targets: Sequence[MaskedText] | None) -> Masked:
         """What is read with some words masked; without targets, as it is."""
         target_BT = stacked["input_BT"]
         if targets is None:
@@ -220,15 +235,17 @@ class MaskedOutput(Output[str, Masked, list[FoundTokens]]):
 
     def save(self, folder: Path) -> None:
         """Write what is masked; the tokenizer is the input's."""
-        save_json(folder / "masks.json", {"masked": self.masked, "share": self.share, "asks_next": self.asks_next})
+        plain = {"masking": self.masking, "masking_rate": self.masking_rate, "asks_next": self.asks_next}
+        save_json(folder / "masks.json", plain)
 
     @classmethod
-    def load(cls, folder: Path) -> "MaskedOutput":
-        """Read what `save` wrote, and the input's tokenizer."""
-        tokenizer = Tokenizer.load(folder / "text.json")
+    def load(cls, folder: Path, input: Any) -> "MaskedOutput":
+        """Read what `save` wrote; the tokenizer is the input's."""
         return load_json(
             folder / "masks.json",
-            lambda plain: cls(tokenizer, plain["masked"], float(plain["share"]), bool(plain["asks_next"])),
+            lambda plain: cls(
+                input.tokenizer, plain["masking"], float(plain["masking_rate"]), bool(plain["asks_next"])
+            ),
         )
 
 

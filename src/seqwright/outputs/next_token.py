@@ -69,10 +69,10 @@ class NextTokenOutput(Output[str, Text, ScoredText]):
     cut: int | None = None  # most tokens of a document, where longer ones are cut
 
     @classmethod
-    def learn(cls, train: Examples[str], settings: Any, input: Any) -> "NextTokenOutput":
+    def learn(cls, train: Examples[str], settings: Any, input: Any, *, like: Any = None) -> "NextTokenOutput":
         """The input's tokenizer."""
-        cuts = settings.overlong == "truncate" and not input.joins
-        return cls(input.tokenizer, settings.longest if cuts else None)
+        cuts = input.overlong == "truncate" and not input.joins
+        return cls(input.tokenizer, input.longest if cuts else None)
 
     def encode(self, examples: Examples[str], rows: Rows[Any], *, seed: int = 0) -> Targets:
         """The rows themselves: each token but the first is a target."""
@@ -267,10 +267,9 @@ class NextTokenOutput(Output[str, Text, ScoredText]):
         save_json(folder / "next_token.json", {"cut": self.cut})
 
     @classmethod
-    def load(cls, folder: Path) -> "NextTokenOutput":
-        """Read what `save` wrote, and the input's tokenizer."""
-        tokenizer = Tokenizer.load(folder / "text.json")
-        return load_json(folder / "next_token.json", lambda plain: cls(tokenizer, plain["cut"]))
+    def load(cls, folder: Path, input: Any) -> "NextTokenOutput":
+        """Read what `save` wrote; the tokenizer is the input's."""
+        return load_json(folder / "next_token.json", lambda plain: cls(input.tokenizer, plain["cut"]))
 
 
 @torch.inference_mode()

@@ -18,7 +18,7 @@ from seqwright.data.labels import number_of
 from seqwright.errors import DataError
 from seqwright.inputs import Examples, Input, Stacked
 from seqwright.inputs.saved import load_json, save_json
-from seqwright.metrics.ratings import pearson, spearman, squared_error
+from seqwright.metrics.regression import pearson, spearman, squared_error
 from seqwright.outputs import Baselines, Output, Picture, Report, Targets, each_row
 from seqwright.outputs.label import HasLabel
 from seqwright.outputs.linear import NOT_HERE, ridge_regression, thinned
@@ -49,7 +49,9 @@ class NumberOutput(Output[HasLabel, Labelled, Value]):
         return self.lowest < self.highest
 
     @classmethod
-    def learn(cls, train: Examples[HasLabel], settings: Any, input: Input[Any, Any]) -> "NumberOutput":
+    def learn(
+        cls, train: Examples[HasLabel], settings: Any, input: Input[Any, Any], *, like: Any = None
+    ) -> "NumberOutput":
         """What is known of the values of the training part."""
         found = np.array(list(_values(train, input.encode(train)).values()), dtype=np.float64)
         if not len(found):
@@ -110,7 +112,7 @@ class NumberOutput(Output[HasLabel, Labelled, Value]):
     def report(self, predictions: Sequence[Value], examples: Examples[HasLabel]) -> Report:
         """Predictions and values as points."""
         said, true = self._pairs(predictions, examples)
-        return Report(picture=Picture("values", {"said": said, "true": true}))
+        return Report(picture=Picture("values", {"predicted": said, "true": true}))
 
     def signatures(self) -> dict[str, str]:
         """How the scores are made."""
@@ -188,7 +190,7 @@ class NumberOutput(Output[HasLabel, Labelled, Value]):
         save_json(folder / "values.json", plain)
 
     @classmethod
-    def load(cls, folder: Path) -> "NumberOutput":
+    def load(cls, folder: Path, input: Any) -> "NumberOutput":
         """Read what `save` wrote."""
         names = ("mean", "deviation", "lowest", "highest")
         return load_json(folder / "values.json", lambda plain: cls(*(float(plain[name]) for name in names)))

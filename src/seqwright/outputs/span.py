@@ -8,11 +8,12 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from operator import itemgetter
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
+from pydantic import Field
 from torch import nn
 
 from seqwright.batches import Batches
@@ -24,6 +25,7 @@ from seqwright.inputs.saved import load_json, save_json
 from seqwright.metrics.answers import answer_scores, best_threshold, score_of
 from seqwright.outputs import Baselines, Output, Report, Targets, each_row
 from seqwright.outputs.span_search import Spans, likeliest_sentence
+from seqwright.settings import Settings
 
 NO_ANSWER, LOST = -1, -2  # in place of the answer's first token: there is none, or it stands nowhere in the context
 NOTHING = "(no answer)"
@@ -55,6 +57,13 @@ class FoundAnswer(NamedTuple):
     end: int
     score: float
     probability: float
+
+
+class SpanOutputSettings(Settings):
+    """How long an answer may be."""
+
+    longest_answer: int = Field(default=30, ge=1)
+    """Most tokens of an answer that is looked for."""
 
 
 class Answered(NamedTuple):
@@ -92,6 +101,7 @@ class SpanOutput(Output[Question, Asked, Answered]):
     unanswerable: bool
     most: int = 1  # answers to each question
     threshold: float | None = None  # how far an answer must lie above saying nothing; 0 if not given
+    settings: ClassVar[type[Settings]] = SpanOutputSettings
 
     def __post_init__(self) -> None:
         if self.threshold is not None and not self.unanswerable:
@@ -101,7 +111,9 @@ class SpanOutput(Output[Question, Asked, Answered]):
             )
 
     @classmethod
-    def learn(cls, train: Examples[Question], settings: Any, input: Input[Any, Any]) -> "SpanOutput":
+    def learn(
+        cls, train: Examples[Question], settings: SpanOutputSettings, input: Input[Any, Any], *, like: Any = None
+    ) -> "SpanOutput":
         """Whether some questions of the training part have no answer."""
         counts = Counter((bool(question.answers), question.lost) for question in train)
         if not counts[True, False]:
@@ -109,12 +121,7 @@ class SpanOutput(Output[Question, Asked, Answered]):
                 f"none of the {counts.total():,} questions of the training part has an answer that stands in its "
                 "context: see whether data.answer, data.start and data.context mean the right columns"
             )
-        return cls(settings.answer, counts[False, False] > 0)
-
-    @property
-    def ranks(self) -> bool:
-        """There is a best answer, a second one, …"""
-        return True
+        return cls(settings.longest_answer, counts[False, False] > 0)
 
     def encode(self, examples: Examples[Question], rows: Any, *, seed: int = 0) -> Targets:
         """The positions of the answer in each window; a question whose answer is lost is not learnt from."""
@@ -277,7 +284,7 @@ class SpanOutput(Output[Question, Asked, Answered]):
         save_json(folder / "span.json", {"longest": self.longest, "unanswerable": self.unanswerable})
 
     @classmethod
-    def load(cls, folder: Path) -> "SpanOutput":
+    def load(cls, folder: Path, input: Any) -> "SpanOutput":
         """Read what `save` wrote."""
         return load_json(folder / "span.json", lambda plain: cls(int(plain["longest"]), bool(plain["unanswerable"])))
 

@@ -23,7 +23,7 @@ from seqwright.errors import DataError, nearest
 from seqwright.inputs import Examples, Input, Stacked
 from seqwright.inputs.saved import load_json, save_json
 from seqwright.metrics.labels import Counts, accuracy, confusion, macro_f1
-from seqwright.metrics.tags import OUTSIDE, Found, entities, entity_counts, mark_entities, parted, together
+from seqwright.metrics.tags import OUTSIDE, EntityCounts, entities, entity_counts, mark_entities, parted, together
 from seqwright.outputs import Baselines, Output, Picture, Report, Targets, each_row
 from seqwright.outputs.linear import NOT_HERE
 from seqwright.outputs.most_frequent import MostFrequentTag
@@ -61,7 +61,9 @@ class TagsOutput(Output[Sentence, Tagged, Tagging]):
     counts: Mapping[str, int]
 
     @classmethod
-    def learn(cls, train: Examples[Sentence], settings: Any, input: Input[Any, Any]) -> "TagsOutput":
+    def learn(
+        cls, train: Examples[Sentence], settings: Any, input: Input[Any, Any], *, like: Any = None
+    ) -> "TagsOutput":
         """The tags of the training part by the alphabet; where they mark entities, those of a type together."""
         found = Counter(tag for sentence in train for tag in sentence.tags)
         _refuse_odd_tags(found)
@@ -156,7 +158,7 @@ class TagsOutput(Output[Sentence, Tagged, Tagging]):
             found = entity_counts(said, true)
         else:
             columns = (np.diag(counts_CC).tolist(), counts_CC.sum(0).tolist(), counts_CC.sum(1).tolist())
-            found = {tag: Found(*counts) for tag, *counts in zip(self.tags, *columns, strict=True)}
+            found = {tag: EntityCounts(*counts) for tag, *counts in zip(self.tags, *columns, strict=True)}
         return Report(
             scores={f"{name}_{kind}": getattr(each, name) for kind, each in found.items() for name in EACH},
             groups={kind: (each.right, each.true) for kind, each in found.items()},
@@ -274,7 +276,7 @@ class TagsOutput(Output[Sentence, Tagged, Tagging]):
         save_json(folder / "tags.json", dict(self.counts))
 
     @classmethod
-    def load(cls, folder: Path) -> "TagsOutput":
+    def load(cls, folder: Path, input: Any) -> "TagsOutput":
         """Read what `save` wrote."""
         return load_json(
             folder / "tags.json", lambda plain: cls({str(tag): int(count) for tag, count in plain.items()})

@@ -9,11 +9,12 @@ import math
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, Literal, NamedTuple, Protocol
+from typing import Any, ClassVar, Literal, NamedTuple, Protocol
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
+from pydantic import Field
 from torch import Tensor, nn
 
 from seqwright.batches import Batches, Cut, Ids, Numbers, Rows, padded
@@ -24,19 +25,38 @@ from seqwright.decoding.scoring import target_log_probability
 from seqwright.decoding.settings import DecodingSettings
 from seqwright.decoding.stepper import Prefix
 from seqwright.devices import device_of
-from seqwright.errors import DataError
+from seqwright.errors import DataError, SettingError
 from seqwright.inputs import Examples, Input, Stacked
 from seqwright.inputs.dictionary import Dictionary, load_dictionary
 from seqwright.inputs.saved import load_json, save_json
 from seqwright.inputs.token_rows import dropping_rows
-from seqwright.inputs.tokenizers import HasTokenizer, Tokenizer
+from seqwright.inputs.tokenizers import HasTokenizer, Kind, Tokenizer
 from seqwright.metrics.text import exact_match_by_kind, perplexity
 from seqwright.outputs import Baselines, Output, Report, Targets
-from seqwright.outputs.text_scores import LOWER_IS_BETTER, NAMES, Scoring, Written, scored
+from seqwright.outputs.text_scores import LOWER_IS_BETTER, NAMES, ScoresSettings, Scoring, Written, scored
 from seqwright.outputs.text_search import Opening, Search, Searcher, TextCandidate
+from seqwright.settings import Settings
 
 TOKENS_AT_ONCE = 2048  # of what is read in a decoding batch: more does not go faster on a CPU
 Overlong = Literal["drop", "truncate", "refuse"]
+
+
+class TextOutputSettings(ScoresSettings):
+    """How texts that are written become tokens, where they have a vocabulary of their own, and how they are scored.
+
+    With `input.shared` only `scores` can be set.
+    """
+
+    tokenizer: Kind | None = None
+    """What a token is; left out: as in [input]."""
+    vocabulary: int | None = Field(default=None, ge=5)
+    """The largest number of different tokens; left out: as in [input]."""
+    normalise: Literal["none", "nfc", "nfkc", "nfd", "nfkd"] | None = None
+    """The Unicode form into which text is brought first; left out: as in [input]."""
+    lowercase: bool | None = None
+    """Whether capital letters become small ones; left out: as in [input]."""
+    min_frequency: int | None = Field(default=None, ge=1)
+    """How often something must occur to become a token; left out: as in [input]."""
 
 
 class HasText(Protocol):
@@ -89,15 +109,29 @@ class TextOutput(Output[HasText, Any, WrittenText]):
     overlong: Overlong
     dropout: float = 0.0  # BPE-dropout of the targets
     dictionary: Dictionary | None = None  # the translation of single words, learnt from alignments after training
+    settings: ClassVar[type[Settings]] = TextOutputSettings
+    section: ClassVar[str] = "input"  # where it is set how long a text may be
 
     @classmethod
-    def learn(cls, train: Examples[HasText], settings: Any, input: Input[Any, Any]) -> "TextOutput":
+    def learn(
+        cls, train: Examples[HasText], settings: TextOutputSettings, input: Any, *, like: Any = None
+    ) -> "TextOutput":
         """The input's own tokenizer where that is shared; otherwise one trained on the texts."""
-        source = input.tokenizer if isinstance(input, HasTokenizer) else None
-        tokenizer = input.shared or Tokenizer.train((example.target for example in train), settings)
-        scoring: Any = settings.scores or "bleu"
-        longest = settings.longest, settings.overlong
-        return cls(tokenizer, source, scoring, settings.lowercase, *longest, dropout=settings.bpe_dropout)
+        given = settings.model_dump(exclude_none=True, exclude={"scores"})
+        if input.shared is not None and given:
+            raise SettingError(
+                f"output.{next(iter(given))} is set, but what is read and what is written share a vocabulary, which "
+                "[input] describes; leave it out, or set input.shared=false"
+            )
+        own = input.settings.model_copy(update=given)
+        tokenizer = input.shared or Tokenizer.train((example.target for example in train), own)
+        if own.bpe_dropout and own.tokenizer != "bpe":
+            raise SettingError(
+                f"input.bpe_dropout is {own.bpe_dropout}, but output.tokenizer is {own.tokenizer}; set it to 0 or "
+                "choose bpe"
+            )
+        rest = settings.scores or "bleu", own.lowercase, own.longest, own.overlong
+        return cls(tokenizer, input.tokenizer, *rest, dropout=own.bpe_dropout)
 
     @property
     def decodes(self) -> bool:
@@ -159,7 +193,8 @@ class TextOutput(Output[HasText, Any, WrittenText]):
         if self.overlong == "refuse" and long_N.any():
             raise DataError(
                 f"example {int(rows.example_N[long_N][0]) + 1} has {int(length_N[long_N][0])} tokens on a side, more "
-                f"than input.longest = {self.longest}; raise it, or set input.overlong to drop or truncate"
+                f"than {self.section}.longest = {self.longest}; raise it, or set {self.section}.overlong to drop or "
+                "truncate"
             )
         return long_N
 
@@ -237,6 +272,10 @@ class TextOutput(Output[HasText, Any, WrittenText]):
         found = scored(self.scoring, self._written(predictions, examples), lowercase=self.lowercase)
         return {name: score.value for name, score in found.items()}
 
+    def signatures(self) -> dict[str, str]:
+        """Of the losses; those of what was decoded are told with it."""
+        return {"loss": "nats per token, ends included", "perplexity": "per token, ends included"}
+
     def report(self, predictions: Sequence[WrittenText], examples: Examples[HasText]) -> Report:
         """Exact matches by kind of example, and how the scores were made."""
         kinds = [example.kind for example in self._scored_examples(predictions, examples)]
@@ -312,9 +351,10 @@ class TextOutput(Output[HasText, Any, WrittenText]):
         return {"target_vocabulary": self.tokenizer.size, "shared": self.shared}
 
     def save(self, folder: Path) -> None:
-        """Write the tokenizer, where it is not the source's, and how texts are scored."""
-        if self.source is not None and not self.shared:
-            self.tokenizer.save(folder / "target.json")
+        """Write the tokenizer, where it is not the input's, and how texts are scored."""
+        if not self.shared:
+            folder.mkdir(parents=True, exist_ok=True)
+            self.tokenizer.save(folder / "tokenizer.json")
         save_json(folder / "writing.json", self.saved())
 
     def saved(self) -> dict[str, Any]:
@@ -323,10 +363,8 @@ class TextOutput(Output[HasText, Any, WrittenText]):
         return {**scoring, "longest": self.longest, "overlong": self.overlong, "dropout": self.dropout}
 
     @classmethod
-    def load(cls, folder: Path) -> "TextOutput":
+    def load(cls, folder: Path, input: Any) -> "TextOutput":
         """Read what `save` wrote, and the dictionary that was learnt later, if one was."""
-        paths = [folder / f"{side}.json" for side in ("source", "target")]
-        source, own = (Tokenizer.load(path) if path.exists() else None for path in paths)
-        tokenizer = own or source or Tokenizer.load(paths[1])
-        dictionary = load_dictionary(folder)
+        tokenizer, dictionary = input.shared or Tokenizer.load(folder / "tokenizer.json"), load_dictionary(folder)
+        source = input.tokenizer if isinstance(input, HasTokenizer) else None
         return load_json(folder / "writing.json", lambda plain: cls(tokenizer, source, **plain, dictionary=dictionary))

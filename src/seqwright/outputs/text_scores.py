@@ -4,16 +4,26 @@ from collections.abc import Sequence
 from typing import Literal, NamedTuple
 
 from seqwright.metrics import pronunciations, summaries
-from seqwright.metrics.text import Score, bleu, chrf, exact_match
+from seqwright.metrics.text import TextScore, bleu, chrf, exact_match
+from seqwright.settings import Settings
 
-Scoring = Literal["bleu", "rouge", "word-error-rate", "exact"]
+Scoring = Literal["bleu", "chrf", "rouge", "word-error-rate", "exact"]
 NAMES: dict[Scoring, tuple[str, ...]] = {
     "bleu": ("bleu", "chrf", "exact"),
+    "chrf": ("exact", "chrf"),
     "rouge": tuple(summaries.NAMES),
     "word-error-rate": pronunciations.NAMES,
     "exact": ("exact",),
 }
 LOWER_IS_BETTER = frozenset({"loss", "perplexity", *pronunciations.NAMES})
+
+
+class ScoresSettings(Settings):
+    """How texts are scored."""
+
+    scores: Scoring | None = None
+    """How what is written is scored: BLEU, chrF and exact matches; chrF and exact matches; ROUGE; word error rate; or
+    exact matches alone. Left out: what the data suggests."""
 
 
 class Written(NamedTuple):
@@ -24,7 +34,7 @@ class Written(NamedTuple):
     target: str
 
 
-def scored(scoring: Scoring, written: Sequence[Written], *, lowercase: bool) -> dict[str, Score]:
+def scored(scoring: Scoring, written: Sequence[Written], *, lowercase: bool) -> dict[str, TextScore]:
     """The scores of texts, by their names."""
     sources, texts, targets = zip(*written, strict=True) if written else ((), (), ())
     if scoring == "rouge":

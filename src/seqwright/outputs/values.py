@@ -12,6 +12,7 @@ from typing import Any, ClassVar
 import numpy as np
 import torch
 from numpy.typing import NDArray
+from pydantic import Field
 from safetensors import SafetensorError
 from safetensors.numpy import load, save
 from torch import nn
@@ -23,9 +24,10 @@ from seqwright.data.series import SeriesWindow
 from seqwright.errors import DataError, RunError, SettingError
 from seqwright.inputs import Examples, Input, Stacked
 from seqwright.inputs.saved import load_json, save_json
-from seqwright.inputs.series import Scale, ScaledRows, SeasonalSeriesSettings, every_series, plain_values
+from seqwright.inputs.series import Scale, ScaledRows, every_series, plain_values
 from seqwright.metrics.forecasts import Errors, LeastSquares, naive, naive_error, season, seasonal_naive
 from seqwright.outputs import Baselines, Output, Picture, Report, Targets, each_row
+from seqwright.settings import Settings
 
 Values = NDArray[np.floating[Any]]
 Once = Callable[[Values], Values]
@@ -34,6 +36,14 @@ VALUES_KEPT = 500_000  # in the answers of an evaluation
 VALUES_AT_ONCE = 1 << 16  # of the past in a batch that nothing is learnt from
 DRAWN = 6  # windows in the picture of an evaluation
 WEIGHTS = "weights_CTN"
+
+
+class ValuesOutputSettings(Settings):
+    """The season of a series."""
+
+    season: int | None = Field(default=None, ge=1)
+    """Steps after which the series repeats itself, for the seasonal naive forecast that the model is compared with; 24
+    for the hours of a day. Left out: where the autocorrelation of the training part is highest, up to data.history."""
 
 
 @dataclass(frozen=True)
@@ -48,27 +58,33 @@ class ValuesOutput(Output[SeriesWindow, Series, Values]):
     naive_error_C: Values
     least_squares_CTN: Values
 
+    settings: ClassVar[type[Settings]] = ValuesOutputSettings
     score_names: ClassVar[tuple[str, ...]] = ("loss", "mse", "mae", "mase")
     lower_is_better: ClassVar[frozenset[str]] = frozenset(score_names)
     scored_by_objective: ClassVar[bool] = True
 
     @classmethod
     def learn(
-        cls, train: Examples[SeriesWindow], settings: SeasonalSeriesSettings, input: Input[Any, Any]
+        cls,
+        train: Examples[SeriesWindow],
+        settings: ValuesOutputSettings,
+        input: Any,
+        *,
+        like: Any = None,
     ) -> "ValuesOutput":
         """Season, naive error and least squares of the training part."""
         first, series, period = next(iter(train)), every_series(train), settings.season
         history, horizon = first.history, first.horizon
         if period is not None and period > history:
             raise SettingError(
-                f"input.season = {period} reaches further back than data.history = {history}; raise the latter to it"
+                f"output.season = {period} reaches further back than data.history = {history}; raise the latter to it"
             )
         return cls(
             columns=first.columns,
             history=history,
             horizon=horizon,
             season=period or season(series, history),
-            scale=Scale.learnt(series, settings.scaling),
+            scale=input.scale,
             naive_error_C=naive_error(series),
             least_squares_CTN=LeastSquares.fitted(series, history=history, horizon=horizon).weights_CTN,
         )
@@ -234,7 +250,7 @@ class ValuesOutput(Output[SeriesWindow, Series, Values]):
         (folder / "least_squares.safetensors").write_bytes(save(weights))
 
     @classmethod
-    def load(cls, folder: Path) -> "ValuesOutput":
+    def load(cls, folder: Path, input: Any) -> "ValuesOutput":
         """Read what `save` wrote."""
         try:
             weights_CTN = load((folder / "least_squares.safetensors").read_bytes())[WEIGHTS]

@@ -56,7 +56,7 @@ def blended(colours: Sequence[str], share: float) -> tuple[int, int, int]:
     return red, green, blue
 
 
-def ceiling(weights_TS: Array) -> float:
+def darkest_weight(weights_TS: Array) -> float:
     """The weight drawn darkest: 0.25, 0.5 or 1, so that pictures can be compared and faint maps can still be read.
 
     Uniform attention never looks darker than half: the ceiling is at least twice the uniform weight.

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from seqwright.errors import UserError
-from seqwright.pictures import POINT, Array, blank, ceiling, ink, legible, pen
+from seqwright.pictures import POINT, Array, blank, darkest_weight, ink, legible, pen
 from seqwright.pictures.layout import (
     QUIET,
     axes_at,
@@ -35,7 +35,7 @@ CAPTION = 0.17  # inches: a line over one of several matrices
 GAP = 0.35  # inches between two matrices
 
 
-class Panel(NamedTuple):
+class AlignmentPanel(NamedTuple):
     """One matrix: its weights, the words of its columns and of its rows, and the lines that stand over it."""
 
     weights_TS: Array
@@ -57,11 +57,13 @@ def alignment(
 
     Differs from the paper: zero is white, and the darkest weight is 0.25, 0.5 or 1 as the colour bar says.
     """
-    panel = Panel(weights_TS, source_labels, target_labels)
+    panel = AlignmentPanel(weights_TS, source_labels, target_labels)
     return side_by_side([panel], title=title, row_axis=row_axis, column_axis=column_axis)
 
 
-def side_by_side(panels: Sequence[Panel], *, title: str = "", row_axis: str = "", column_axis: str = "") -> "Figure":
+def side_by_side(
+    panels: Sequence[AlignmentPanel], *, title: str = "", row_axis: str = "", column_axis: str = ""
+) -> "Figure":
     """Several alignment matrices of one sentence in a row, all on one scale."""
     for panel in panels:
         check_words(panel.weights_TS, panel.targets, panel.sources)
@@ -72,7 +74,7 @@ def side_by_side(panels: Sequence[Panel], *, title: str = "", row_axis: str = ""
         for panel in panels
     ]
     words = [word for panel in shown for word in (*panel.sources, *panel.targets, *panel.caption)]
-    darkest = max(ceiling(panel.weights_TS) for panel in panels)
+    darkest = max(darkest_weight(panel.weights_TS) for panel in panels)
     with pen([title, row_axis, column_axis, *words]):
         longest = max(widest(panel.sources) for panel in shown) + 0.12
         # Few short words stay horizontal: wider cells are easier to read than a turned page.
@@ -111,7 +113,9 @@ class _Place(NamedTuple):
     cell: tuple[float, float]
 
 
-def _placed(panels: Sequence[Panel], word: float, *, turned: bool, row_axis: bool) -> tuple[list[_Place], float]:
+def _placed(
+    panels: Sequence[AlignmentPanel], word: float, *, turned: bool, row_axis: bool
+) -> tuple[list[_Place], float]:
     """The place of each matrix, and where the lines over the last one end."""
     places: list[_Place] = []
     begin = captions_end = AXIS * row_axis
@@ -125,7 +129,7 @@ def _placed(panels: Sequence[Panel], word: float, *, turned: bool, row_axis: boo
     return places, captions_end
 
 
-def _draw(axes: "Axes", panel: Panel, place: _Place, darkest: float, *, turned: bool) -> None:
+def _draw(axes: "Axes", panel: AlignmentPanel, place: _Place, darkest: float, *, turned: bool) -> None:
     # The hairline in the cell's own colour closes the gaps that some viewers show between cells.
     axes.pcolormesh(panel.weights_TS, cmap=ink(), vmin=0, vmax=darkest, edgecolors="face", linewidth=0.1)
     axes.invert_yaxis()

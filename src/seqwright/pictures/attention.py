@@ -51,7 +51,7 @@ class AttentionMap:
 
 @dataclass(frozen=True)
 class Looked:
-    """A sentence as it was given, what the model made of it, and where it looked: the maps by their names.
+    """A sentence as it was typed, what the model made of it, and where it looked: the maps by their names.
 
     `target` is empty for a model that only reads; `score` is whatever the decoder says of its result.
     """
@@ -127,7 +127,7 @@ def _small_cell(layers: int, across: int, rows: int, columns: int) -> float:
     return min(CELL, panel / longer, LARGEST / (layers * rows), LARGEST / (across * columns))
 
 
-class Choice(NamedTuple):
+class HeadChoice(NamedTuple):
     """Which layer is drawn by itself, and which head of it."""
 
     layer: int | None = None  # from 1
@@ -138,14 +138,14 @@ class Choice(NamedTuple):
         return ", ".join(f"{noun} {number}" for noun, number in self._asdict().items() if number is not None)
 
 
-def figures(looked: Looked, choice: Choice | None = None) -> dict[str, "Figure"]:
+def figures(looked: Looked, choice: HeadChoice | None = None) -> dict[str, "Figure"]:
     """Every picture of what was looked at, by the name to save it under.
 
     `cross-attention` is the mean over layers and heads, `cross-attention-heads` shows each. Where a layer is chosen,
     `cross-attention-layer-3` is the mean over its heads and `cross-attention-layer-3-lines` its head view; where a head
     is, `cross-attention-layer-3-head-5` is that head.
     """
-    choice = choice or Choice()
+    choice = choice or HeadChoice()
     source, target = (legible(text, 200) if text else "" for text in (looked.source, looked.target))
     below = f"\n{looked.title}: {source}" if looked.title else f"\n{source}"
     below += f"\n→ {target}" if target else ""
@@ -167,7 +167,7 @@ def figures(looked: Looked, choice: Choice | None = None) -> dict[str, "Figure"]
     return drawn
 
 
-def chosen_maps(maps: dict[str, AttentionMap], choice: Choice) -> dict[str, AttentionMap]:
+def chosen_maps(maps: dict[str, AttentionMap], choice: HeadChoice) -> dict[str, AttentionMap]:
     """The maps that have such a layer and such a head."""
     found = {}
     for name, kind in maps.items():

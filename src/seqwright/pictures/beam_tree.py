@@ -68,7 +68,7 @@ class _Place(NamedTuple):
 
 
 def _placed(twigs: Sequence[Twig], words: Sequence[str]) -> tuple[list[_Place], float, float]:
-    """The place of each word, a column a step, and how wide and high the tree is."""
+    """The place of each word, a column per step, and how wide and high the tree is."""
     last = max(twig.step for twig in twigs)
     widths = [widest([words[n] for n, twig in enumerate(twigs) if twig.step == step], 8) for step in range(1, last + 1)]
     widths = [max(width, 0.28) + 0.16 for width in widths]

@@ -35,8 +35,8 @@ def beam_tree_page(
 
 def _told(twigs: Sequence[Twig], texts: Sequence[str], number: int) -> str:
     twig = twigs[number]
-    told = f"{texts[number]}\nscore {twig.score:.3f}; p({twig.word}) = {twig.probability:.3f}; {twig.fate}"
-    return f"<title>{escaped(told)}</title>"
+    title = f"{texts[number]}\nscore {twig.score:.3f}; p({twig.word}) = {twig.probability:.3f}; {twig.fate}"
+    return f"<title>{escaped(title)}</title>"
 
 
 STYLE = """

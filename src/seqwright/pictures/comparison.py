@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from seqwright.errors import UserError
 from seqwright.pictures import blank, legible, pen
-from seqwright.pictures.curves import Series, series, smoothed
+from seqwright.pictures.curves import JournalSeries, series, smoothed
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -21,7 +21,7 @@ Course = Sequence[Mapping[str, Any]]
 """The journal of a training, each line with the second of training at which it was written, `at`."""
 
 
-class Panel(NamedTuple):
+class JournalPanel(NamedTuple):
     """What is drawn beside what: a key of the journal's lines of one event."""
 
     event: str
@@ -29,7 +29,7 @@ class Panel(NamedTuple):
     title: str
 
 
-def training_courses(courses: Mapping[str, Course], panels: Sequence[Panel]) -> "Figure":
+def training_courses(courses: Mapping[str, Course], panels: Sequence[JournalPanel]) -> "Figure":
     """How each training went over its time, a panel for each quantity that any journal has."""
     found = {panel: {name: _series(course, panel) for name, course in courses.items()} for panel in panels}
     drawn = {panel: rows for panel, rows in found.items() if any(row.steps.size for row in rows.values())}
@@ -50,11 +50,11 @@ def training_courses(courses: Mapping[str, Course], panels: Sequence[Panel]) -> 
     return figure
 
 
-def _series(course: Course, panel: Panel) -> Series:
+def _series(course: Course, panel: JournalPanel) -> JournalSeries:
     return series([{**line, "step": line["at"]} for line in course if line["event"] == panel.event], panel.key)
 
 
-def _draw(axes: "Axes", rows: Mapping[str, Series], unit: float) -> None:
+def _draw(axes: "Axes", rows: Mapping[str, JournalSeries], unit: float) -> None:
     """A line for each row, of its own colour or style; many points are smoothed."""
     for number, (name, found) in enumerate(rows.items()):
         colour, style = COLOURS[number % len(COLOURS)], STYLES[number // len(COLOURS) % len(STYLES)]

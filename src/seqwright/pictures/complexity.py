@@ -28,7 +28,7 @@ class Curve(NamedTuple):
     slope: float  # as fitted
 
 
-class Panel(NamedTuple):
+class CostPanel(NamedTuple):
     """One quantity against one size."""
 
     quantity: str
@@ -36,7 +36,7 @@ class Panel(NamedTuple):
     curves: Sequence[Curve]
 
 
-def complexity_picture(panels: Sequence[Panel]) -> "Figure":
+def complexity_picture(panels: Sequence[CostPanel]) -> "Figure":
     """A panel for each quantity and size, two in a row, with the fitted exponent at the end of each line.
 
     Dashed lines are theory, drawn through the largest size.
@@ -84,7 +84,7 @@ def _write_slopes(axes: "Axes", curves: Sequence[Curve], names: Sequence[str]) -
         )
 
 
-def _scale(axes: "Axes", panel: Panel) -> None:
+def _scale(axes: "Axes", panel: CostPanel) -> None:
     """Logarithmic both ways, every size named."""
     axes.set_xscale("log", base=2)
     axes.set_yscale("log")

@@ -1,6 +1,6 @@
 """Which label was taken for which, as a table of shades.
 
-C classes: rows are what is true, columns what was said
+C classes: rows are what is true, columns what was predicted
 """
 
 from collections.abc import Sequence
@@ -24,7 +24,7 @@ NUMBERED = 0.3  # inches: the least side of a cell with a number in it
 
 
 def confusion_table(counts_CC: NDArray[np.integer[Any]], labels: Sequence[str], *, title: str = "") -> "Figure":
-    """A row for each true label, a column for each that was said; the darker, the larger the share of the row.
+    """A row for each true label, a column for each that was predicted; the darker, the larger the share of the row.
 
     Where there is room, a cell says the count and its share of the row, otherwise the count or nothing; labels that
     could not be read are left out.
@@ -46,7 +46,7 @@ def confusion_table(counts_CC: NDArray[np.integer[Any]], labels: Sequence[str], 
         _write_labels(axes, shown, side)
         if side >= NUMBERED:
             _write_counts(axes, counts_CC, share_CC, roomy=side >= ROOMY)
-        axes.set(xlabel="said", ylabel="true")
+        axes.set(xlabel="predicted", ylabel="true")
         if title:
             axes.set_title(legible(title, 120), loc="left", wrap=True)
         for spine in axes.spines.values():

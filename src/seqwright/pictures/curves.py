@@ -19,7 +19,7 @@ TRAIN, VALID, THIRD = INK[3], "#c8590a", "#5c7a29"  # blue, orange, green: told 
 POINTS: dict[str, Any] = {"linewidth": 1.2, "markersize": 3}
 
 
-class Series(NamedTuple):
+class JournalSeries(NamedTuple):
     """The finite values of one quantity at their steps, and the steps at which it was NaN or infinite."""
 
     steps: Array
@@ -61,15 +61,15 @@ def loss_curve(journal: Sequence[Mapping[str, Any]]) -> "Figure":
     return figure
 
 
-def series(lines: Sequence[Mapping[str, Any]], name: str) -> Series:
+def series(lines: Sequence[Mapping[str, Any]], name: str) -> JournalSeries:
     """The course of one key over the lines that have it as a number."""
     points = [(line["step"], float(line[name])) for line in lines if _is_number(line.get(name))]
     points_N2 = np.array(points, dtype=float).reshape(-1, 2)
     finite = np.isfinite(points_N2[:, 1])
-    return Series(points_N2[finite, 0], points_N2[finite, 1], points_N2[~finite, 0])
+    return JournalSeries(points_N2[finite, 0], points_N2[finite, 1], points_N2[~finite, 0])
 
 
-def _training_loss(train: Sequence[Mapping[str, Any]]) -> Series:
+def _training_loss(train: Sequence[Mapping[str, Any]]) -> JournalSeries:
     """The plain loss. Where a line of an older journal has it as `nll`, its `loss` is a smoothed one."""
     return series([{**line, "loss": line.get("nll", line.get("loss"))} for line in train], "loss")
 
@@ -102,7 +102,7 @@ def _score_groups(valid: Sequence[Mapping[str, Any]]) -> list[list[str]]:
     return [group for group in (larger, fractions) if group]
 
 
-def _draw_losses(axes: "Axes", train: Series, valid: Series) -> None:
+def _draw_losses(axes: "Axes", train: JournalSeries, valid: JournalSeries) -> None:
     if len(train.steps):
         _draw_course(axes, train, TRAIN, label="training")
     if len(valid.steps):
@@ -167,7 +167,7 @@ def _draw_pace(axes: "Axes", train: Sequence[Mapping[str, Any]], names: list[str
         side.spines["right"].set_visible(number > 0)
 
 
-def _draw_course(axes: "Axes", found: Series, colour: str, *, label: str) -> None:
+def _draw_course(axes: "Axes", found: JournalSeries, colour: str, *, label: str) -> None:
     """Few points as a line, one as a dot, many as a light line with the smoothed course over it."""
     many = len(found.steps) >= 100
     if many:
@@ -175,7 +175,7 @@ def _draw_course(axes: "Axes", found: Series, colour: str, *, label: str) -> Non
     axes.plot(found.steps, smoothed(found.values), color=colour, marker=_dot(found), **POINTS, label=label)
 
 
-def _dot(found: Series) -> str:
+def _dot(found: JournalSeries) -> str:
     return "o" if len(found.steps) == 1 else ""
 
 

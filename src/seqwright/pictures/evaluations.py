@@ -6,10 +6,10 @@ from matplotlib.figure import Figure
 
 from seqwright.pictures.confusion import confusion_table
 from seqwright.pictures.forecasts import forecast_picture, panels_of
-from seqwright.pictures.ratings import rating_cloud
+from seqwright.pictures.values import value_scatter
 
 DRAWINGS: dict[str, Callable[..., Figure]] = {
     "confusion": confusion_table,
     "forecasts": lambda answers: forecast_picture(panels_of(answers)),
-    "values": rating_cloud,
+    "values": value_scatter,
 }

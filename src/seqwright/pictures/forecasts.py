@@ -42,7 +42,7 @@ STYLES = {
 }
 
 
-class Panel(NamedTuple):
+class ForecastPanel(NamedTuple):
     """A series: its past, what came of it (nothing where that is not known), and what was forecast, by whom."""
 
     title: str
@@ -52,7 +52,7 @@ class Panel(NamedTuple):
     times: Sequence[str] = ()  # of the steps that were forecast
 
 
-def panels_of(answers: Sequence[Mapping[str, Any]], most: int = ROWS * COLUMNS) -> list[Panel]:
+def panels_of(answers: Sequence[Mapping[str, Any]], most: int = ROWS * COLUMNS) -> list[ForecastPanel]:
     """Panels from the answers of an evaluation: some windows, evenly spaced, and their columns in turn."""
     if not answers:
         raise UserError("the evaluation holds no answers, so there is nothing to draw; evaluate again")
@@ -65,11 +65,11 @@ def panels_of(answers: Sequence[Mapping[str, Any]], most: int = ROWS * COLUMNS) 
         answer = next(each for each in answers if each["window"] == windows[place] and each["column"] == column)
         forecasts = {name: answer[name] for name in STYLES if name in answer}
         title = f"window {windows[place]:,}" if len(columns) == 1 else f"{column}, window {windows[place]:,}"
-        chosen.append(Panel(title, answer["past"], answer["truth"], forecasts))
+        chosen.append(ForecastPanel(title, answer["past"], answer["truth"], forecasts))
     return chosen
 
 
-def forecast_picture(panels: Sequence[Panel]) -> "Figure":
+def forecast_picture(panels: Sequence[ForecastPanel]) -> "Figure":
     """The panels, two in a row, under one legend. Time is counted from the last known step, which is 0."""
     if not panels:
         raise UserError("there is no series to draw; give at least one panel")
@@ -91,7 +91,7 @@ def forecast_picture(panels: Sequence[Panel]) -> "Figure":
     return figure
 
 
-def _draw(axes: "Axes", panel: Panel) -> None:
+def _draw(axes: "Axes", panel: ForecastPanel) -> None:
     from matplotlib.ticker import MaxNLocator
 
     horizon = max([len(panel.truth), *map(len, panel.forecasts.values())])

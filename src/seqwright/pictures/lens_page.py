@@ -3,33 +3,33 @@
 from collections.abc import Sequence
 
 from seqwright.pictures import INK, blended
-from seqwright.pictures.lens import Lens, Said, letters_on, spelled
+from seqwright.pictures.lens import Lens, LensPrediction, cell_label, letters_on_probability
 from seqwright.pictures.still_page import escaped, still_page
 
 
 def lens_page(lens: Lens, *, title: str = "", text: str = "") -> str:
     """A table of layers and tokens; pointing at a cell shows the likeliest tokens with their probabilities."""
-    layers = reversed(list(zip(lens.layers, lens.said, strict=True)))
+    layers = reversed(list(zip(lens.layers, lens.predictions, strict=True)))
     rows = [
-        *([_words(lens.wanted_axis, lens.wanted)] if lens.wanted else []),
-        *(f'<tr><th scope="row">{escaped(name)}</th>{"".join(map(_cell, said))}</tr>' for name, said in layers),
-        _words(lens.given_axis, lens.given),
+        *([_words(lens.target_axis, lens.target)] if lens.target else []),
+        *(f'<tr><th scope="row">{escaped(name)}</th>{"".join(map(_cell, row))}</tr>' for name, row in layers),
+        _words(lens.input_axis, lens.input),
     ]
     table = "\n".join(['<div class="scroll"><table>', *rows, "</table></div>"])
     return still_page(title or "Logit lens", f'<p dir="auto">{escaped(text)}</p>\n{HINT}\n{table}', STYLE)
 
 
 def _words(axis: str, tokens: Sequence[str]) -> str:
-    cells = "".join(f'<td class="word">{escaped(spelled(token))}</td>' for token in tokens)
+    cells = "".join(f'<td class="word">{escaped(cell_label(token))}</td>' for token in tokens)
     return f'<tr class="words"><th scope="row">{escaped(axis)}</th>{cells}</tr>'
 
 
-def _cell(said: Said) -> str:
-    red, green, blue = blended(INK, said.probability)
-    style = f"background:rgb({red},{green},{blue});color:{letters_on(said.probability)}"
-    told = "\n".join(f"{probability:.3f}  {token}" for token, probability in said.likeliest)
-    mark = ' class="right"' if said.right else ""
-    return f'<td{mark} style="{style}" title="{escaped(told)}">{escaped(spelled(said.token))}</td>'
+def _cell(prediction: LensPrediction) -> str:
+    red, green, blue = blended(INK, prediction.probability)
+    style = f"background:rgb({red},{green},{blue});color:{letters_on_probability(prediction.probability)}"
+    title = "\n".join(f"{probability:.3f}  {token}" for token, probability in prediction.likeliest)
+    mark = ' class="right"' if prediction.right else ""
+    return f'<td{mark} style="{style}" title="{escaped(title)}">{escaped(cell_label(prediction.token))}</td>'
 
 
 STYLE = """

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from seqwright.pictures.attention import AttentionMap, Choice, Looked
+from seqwright.pictures.attention import AttentionMap, HeadChoice, Looked
 from seqwright.pictures.head_view import head_colours
 from seqwright.pictures.still_page import escaped
 
@@ -19,12 +19,12 @@ FOLDER = resources.files("seqwright") / "pictures"
 PRECISION = 1000  # weights travel as whole thousandths: an eighth of the size, and nobody sees the fourth digit
 
 
-def attention_page(looked: Looked, choice: Choice | None = None) -> str:
+def attention_page(looked: Looked, choice: HeadChoice | None = None) -> str:
     """The whole page, ready to be written to a file; it opens at the chosen layer and head."""
     parts = {
         "CHOICE": "".join(
             f' data-{noun}="{number - 1}"'
-            for noun, number in (choice or Choice())._asdict().items()
+            for noun, number in (choice or HeadChoice())._asdict().items()
             if number is not None
         ),
         "TITLE": escaped(looked.title or "Attention"),

@@ -23,7 +23,7 @@ LINE = 0.18  # inches: a line of the texts
 ACCENT = "#b4500a"
 
 
-class Sentence(NamedTuple):
+class WordInContext(NamedTuple):
     """A text and the word in it: what stands before it, the word, and what comes after."""
 
     before: str
@@ -32,7 +32,7 @@ class Sentence(NamedTuple):
 
 
 def similarity_picture(
-    cosine_LNN: Array, layers: Sequence[str], sentences: Sequence[Sentence], *, title: str = ""
+    cosine_LNN: Array, layers: Sequence[str], sentences: Sequence[WordInContext], *, title: str = ""
 ) -> "Figure":
     """A map of the cosines between all places for each layer, from what is the same everywhere to the last layer.
 
@@ -72,15 +72,15 @@ def _floor(cosine_LNN: Array) -> float:
     return min(0.9, math.floor(10 * float(cosine_LNN.min())) / 10)
 
 
-def _cut(sentence: Sentence) -> Sentence:
+def _cut(sentence: WordInContext) -> WordInContext:
     """As much of a long text as stands around the word."""
     before, after = sentence.before, sentence.after
     before = before if len(before) <= 40 else "…" + before[-39:]
     after = after if len(after) <= 40 else after[:39] + "…"
-    return Sentence(*(part and legible(part, 60) for part in (before, sentence.word, after)))
+    return WordInContext(*(part and legible(part, 60) for part in (before, sentence.word, after)))
 
 
-def _write_sentence(figure: "Figure", top: float, number: int, text: Sentence) -> None:
+def _write_sentence(figure: "Figure", top: float, number: int, text: WordInContext) -> None:
     """A text on a line, the word in another colour."""
     write_at(figure, 0.27, top, str(number), fontsize=8, color=QUIET, va="top", ha="right")
     left = 0.35

@@ -12,7 +12,7 @@ from seqwright.errors import UserError
 from seqwright.pictures import Array, blank, legible, pen
 from seqwright.pictures.layout import QUIET, axes_at, heading_of, tallest, widest, write_at, write_heading
 from seqwright.pictures.still_page import escaped, still_page
-from seqwright.pictures.units import LETTER, SIGNED, colour_of, letters_on, lines_of, signed, write_letters
+from seqwright.pictures.units import LETTER, SIGNED, colour_of, letters_on_value, lines_of, signed, write_letters
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -77,7 +77,7 @@ def surprisal_page(pieces: Sequence[str], bits: Sequence[float], *, title: str =
     for piece, cost in zip(pieces, bits, strict=True):
         share = min(1.0, cost / MOST_BITS)
         red, green, blue = colour_of(share)
-        style = f"background:rgb({red},{green},{blue});color:{letters_on(share)}"
+        style = f"background:rgb({red},{green},{blue});color:{letters_on_value(share)}"
         shown = escaped("↵\n" if piece == "\n" else piece)
         spans.append(f'<span style="{style}" title="{cost:.2f} bits, p = {2**-cost:.3g}">{shown}</span>')
     ramp = f"background:linear-gradient(to right, {', '.join(SIGNED[len(SIGNED) // 2 :])})"

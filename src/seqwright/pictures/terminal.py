@@ -9,7 +9,7 @@ from rich.style import Style
 from rich.text import Text
 
 from seqwright.errors import UserError
-from seqwright.pictures import Array, ceiling, legible
+from seqwright.pictures import Array, darkest_weight, legible
 
 SHADES = " ░▒▓█"
 # Dark for zero, light for the ceiling, whatever the terminal's own background: a weight never looks like its opposite.
@@ -17,7 +17,7 @@ DARK, LIGHT = (18, 26, 40), (214, 236, 255)
 LONGEST = 16  # cells that a word may take
 
 
-class Member(NamedTuple):
+class TreeLine(NamedTuple):
     """A line of the family tree."""
 
     year: int
@@ -36,14 +36,14 @@ def heat_map(
     and listed below; columns that do not fit either go on below the first ones.
     """
     _check(weights_TS, source_labels, target_labels)
-    beside = [shortened(legible(label), max(2, min(LONGEST, width // 3))) for label in target_labels]
+    beside = [fitted_label(legible(label), max(2, min(LONGEST, width // 3))) for label in target_labels]
     margin = max(map(cell_len, beside)) + 1
-    above = [shortened(legible(label), LONGEST) for label in source_labels]
+    above = [fitted_label(legible(label), LONGEST) for label in source_labels]
     numbered = margin + sum(cell_len(label) + 1 for label in above) > width
     heads = [str(number) for number in range(1, len(above) + 1)] if numbered else above
     columns = [len(heads[-1]) + 1 if numbered else cell_len(head) + 1 for head in heads]
     text = Text(no_wrap=True, overflow="crop")
-    darkest = ceiling(weights_TS)
+    darkest = darkest_weight(weights_TS)
     for stretch in _stretches(columns, width - margin):
         text.append(" " * margin)
         for place in stretch:
@@ -94,7 +94,7 @@ def _write_shade(text: Text, darkness: float, cells: int, colour: bool) -> None:
         text.append(SHADES[round(share * (len(SHADES) - 1))] * cells)
 
 
-def shortened(label: str, cells: int) -> str:
+def fitted_label(label: str, cells: int) -> str:
     """The label in at most so many cells of the terminal, cut with … (a Chinese character takes two cells)."""
     if cell_len(label) <= cells:
         return label
@@ -122,7 +122,7 @@ def _padded(label: str, cells: int, *, right: bool = False) -> str:
     return space + label if right else label + space
 
 
-def family_tree(members: Iterable[Member]) -> str:
+def family_tree(members: Iterable[TreeLine]) -> str:
     """Who descends from whom, by year.
 
     1948  n-gram
@@ -142,7 +142,7 @@ def family_tree(members: Iterable[Member]) -> str:
     return "\n".join(lines)
 
 
-def _grow(lines: list[str], members: list[Member], *, parent: str | None, above: str) -> None:
+def _grow(lines: list[str], members: list[TreeLine], *, parent: str | None, above: str) -> None:
     children = [member for member in members if member.parent == parent]
     for child in children:
         last = child is children[-1]

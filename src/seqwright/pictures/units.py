@@ -27,7 +27,7 @@ LETTER = (0.08, 0.19)  # inches: the width and the height of a letter in a colou
 WIDEST = 84  # letters in a line
 
 
-class Panel(NamedTuple):
+class UnitsPanel(NamedTuple):
     """What some units of a layer did: `signed` between -1 and 1, gates between 0 and 1."""
 
     name: str
@@ -55,7 +55,7 @@ def colour_of(value: float) -> tuple[int, int, int]:
     return blended(SIGNED, (value + 1) / 2)
 
 
-def letters_on(value: float) -> str:
+def letters_on_value(value: float) -> str:
     """Black or white, whichever is read more easily on the colour of a value."""
     return "white" if abs(value) > 0.75 else "black"
 
@@ -64,7 +64,7 @@ def letters_on(value: float) -> str:
 
 
 def state_map(
-    panels: Sequence[Panel], pieces: Sequence[str], bits: Sequence[float] = (), *, title: str = ""
+    panels: Sequence[UnitsPanel], pieces: Sequence[str], bits: Sequence[float] = (), *, title: str = ""
 ) -> "Figure":
     """Units down, tokens across, a panel for each thing that was heard; above them how surprising each token was."""
     if not panels or not pieces or any(panel.value_UT.shape[1] != len(pieces) for panel in panels):
@@ -100,7 +100,7 @@ def _draw_bits(axes: "Axes", bits: Sequence[float]) -> None:
     axes.tick_params(axis="y", labelsize=7)
 
 
-def _draw_panel(figure: "Figure", axes: "Axes", panel: Panel) -> None:
+def _draw_panel(figure: "Figure", axes: "Axes", panel: UnitsPanel) -> None:
     image = axes.imshow(
         panel.value_UT,
         cmap=signed() if panel.signed else ink(),
@@ -210,7 +210,7 @@ def write_letters(axes: "Axes", lines: Sequence[Sequence[Letter]], value_T: Arra
         for letter, value in zip(line, values, strict=True):
             if letter.text != " ":
                 place = letter.cell + letter.cells / 2, row + 0.72
-                style: dict[str, Any] = {"fontsize": 8, "family": families, "color": letters_on(value)}
+                style: dict[str, Any] = {"fontsize": 8, "family": families, "color": letters_on_value(value)}
                 axes.text(*place, letter.text, ha="center", va="baseline", **style)
         marked = [bar for letter, bar in zip(line, bars, strict=True) if on_T[letter.token] >= 0.5]
         axes.broken_barh(marked, (row + 0.86, 0.1), facecolors="black", linewidth=0)
@@ -235,9 +235,8 @@ def unit_lines(pieces: Sequence[str], value_T: Array, *, width: int, colour: boo
         for letter in line:
             value = float(value_T[letter.token])
             red, green, blue = colour_of(value)
-            ground = (
-                f"{'rgb(255,255,255)' if letters_on(value) == 'white' else 'rgb(0,0,0)'} on rgb({red},{green},{blue})"
-            )
+            letters = "rgb(255,255,255)" if letters_on_value(value) == "white" else "rgb(0,0,0)"
+            ground = f"{letters} on rgb({red},{green},{blue})"
             text.append(letter.text, style=ground if colour else "")
             marks.append(MARKS[round((min(1.0, max(-1.0, value)) + 1) / 2 * (len(MARKS) - 1))] * letter.cells)
         text.append("\n")

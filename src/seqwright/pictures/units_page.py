@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from seqwright.pictures import Array
 from seqwright.pictures.still_page import escaped, still_page
-from seqwright.pictures.units import Course, colour_of, letters_on
+from seqwright.pictures.units import Course, colour_of, letters_on_value
 
 
 def units_page(pieces: Sequence[str], on_T: Array, courses: Sequence[Course], *, title: str = "") -> str:
@@ -17,7 +17,7 @@ def _section(pieces: Sequence[str], on_T: Array, course: Course) -> str:
     spans = []
     for place, (piece, value) in enumerate(zip(pieces, course.value_T.tolist(), strict=True)):
         red, green, blue = colour_of(value)
-        style = f"background:rgb({red},{green},{blue});color:{letters_on(value)}"
+        style = f"background:rgb({red},{green},{blue});color:{letters_on_value(value)}"
         mark = ' class="on"' if on_T[place] >= 0.5 else ""
         shown = escaped("↵\n" if piece == "\n" else piece)
         spans.append(f'<span{mark} style="{style}" title="{value:.2f}">{shown}</span>')

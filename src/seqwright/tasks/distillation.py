@@ -32,6 +32,7 @@ from seqwright.data.text import TextData
 from seqwright.devices import device_of
 from seqwright.errors import RunError, SettingError
 from seqwright.inputs.text import reads_pairs
+from seqwright.objectives.distilled_labels import DistilledLabelsSettings
 from seqwright.objectives.distilled_tokens import bucketed
 from seqwright.outputs import Targets, each_row
 from seqwright.recipe import Recipe
@@ -53,7 +54,7 @@ class Teacher(NamedTuple):
         """The run, to be asked."""
         if self.run is None:
             raise RunError(
-                f"there is no run {self.name} any more, and what this teacher said is not in the cache; put it back"
+                f"there is no run {self.name} any more, and its predictions are not in the cache; put it back"
             )
         return self.run
 
@@ -72,7 +73,7 @@ def taught(prepared: Prepared, recipe: Recipe, data: Any, inputs: Any, teachers:
     for teacher in teachers:
         if teacher.run is not None:
             refuse_misfit(recipe, inputs, teacher)
-    if recipe.task == "text-classification":
+    if isinstance(recipe.objective, DistilledLabelsSettings):
         return _taught_labels(prepared, recipe, data, inputs, teachers)
     (teacher,) = teachers
     return _taught_tokens(prepared, recipe, data, inputs, teacher)
@@ -91,7 +92,7 @@ def refuse_misfit(recipe: Recipe, inputs: Any, teacher: Teacher) -> None:
             f"the teacher {teacher.name} cuts text into other tokens than the student; set input.like to "
             f"{teacher.name}, or model.weights to a run with the same tokenizer"
         )
-    if recipe.task == "text-classification":
+    if isinstance(recipe.objective, DistilledLabelsSettings):
         if run.inputs.output.labels != inputs.output.labels:
             theirs, ours = (", ".join(some.output.labels) for some in (run.inputs, inputs))
             raise RunError(
@@ -132,22 +133,22 @@ def _taught_labels(
     every = Targets(Column(label_N), np.concatenate((own.only, np.arange(len(label_N) - more, len(label_N)))))
     training = recipe.training
     batches = wires.output.batches(rows, every, wires.input, tokens=training.tokens, seed=training.seed)
-    said = [teacher_logits(recipe, data, wires, teacher, rows.example_N) for teacher in teachers]
+    logits = [teacher_logits(recipe, data, wires, teacher, rows.example_N) for teacher in teachers]
 
     def with_logits(batch: Labelled) -> TaughtLabels:
         number_B = batch.example_B.numpy()
-        teacher_BC = mean_logits([torch.from_numpy(logits_NC[number_B]) for logits_NC in said])
+        teacher_BC = mean_logits([torch.from_numpy(logits_NC[number_B]) for logits_NC in logits])
         return TaughtLabels(**batch.tensors(), teacher_BC=teacher_BC)
 
     notes = [*(f"teacher: {teacher.name}" for teacher in teachers), *([f"unlabelled: {more:,} texts"] if more else [])]
     return Lesson(prepared._replace(train=Annotated(batches, with_logits), notes=prepared.notes + notes), {})
 
 
-def mean_logits(said: Sequence[Tensor]) -> Tensor:
+def mean_logits(logits: Sequence[Tensor]) -> Tensor:
     """`logits_BC` of the mean of several probabilities; those of one are left as they are."""
-    if len(said) == 1:
-        return said[0]
-    return torch.stack([logits_BC.log_softmax(-1) for logits_BC in said]).logsumexp(0) - math.log(len(said))
+    if len(logits) == 1:
+        return logits[0]
+    return torch.stack([logits_BC.log_softmax(-1) for logits_BC in logits]).logsumexp(0) - math.log(len(logits))
 
 
 def teacher_logits(
@@ -163,8 +164,8 @@ def teacher_logits(
         batches = own.output.batches(rows, None, own.input, tokens=TOKENS_AT_ONCE)
         shape = (texts, own.output.sizes()["classes"])
         logits_MC = open_memmap(aside / "logits.npy", mode="w+", dtype=np.float32, shape=shape)
-        said = each_row(run.model, batches)
-        for batch, logits_BC in _watched(said, f"asking {teacher.name}", total=batches.in_epoch(0)):
+        answers = each_row(run.model, batches)
+        for batch, logits_BC in _watched(answers, f"asking {teacher.name}", total=batches.in_epoch(0)):
             logits_MC[batch.example_B.numpy()] = logits_BC.numpy()
         logits_MC.flush()
         _close(aside, texts)
@@ -200,7 +201,8 @@ class UnlabelledLines:
 
 def unlabelled_files(recipe: Recipe) -> list[Path]:
     """The files of texts without labels."""
-    files = recipe.objective.model_dump().get("unlabelled") or ()
+    own = recipe.objective
+    files = (isinstance(own, DistilledLabelsSettings) and own.unlabelled) or ()
     return [Path(name).expanduser() for name in ([files] if isinstance(files, str) else files)]
 
 

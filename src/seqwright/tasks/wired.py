@@ -19,7 +19,7 @@ from seqwright.devices import device_of
 from seqwright.errors import RunError
 from seqwright.inputs import Examples, Given, Input, Room
 from seqwright.inputs.spelling import ReadsTokens
-from seqwright.inputs.tokenizers import Tokenizer, tokenizer_of
+from seqwright.inputs.tokenizers import HasTokenizer, Tokenizer, tokenizer_of
 from seqwright.kinds import chosen
 from seqwright.lineage import model_row
 from seqwright.outputs import Baselines, Output
@@ -58,18 +58,20 @@ class Wires(NamedTuple):
         output: type[Output[Any, Any, Any]],
         examples: Iterable[Any],
         settings: Any,
+        output_settings: Any = None,
+        *,
         room: Room = ROOM,
         like: Any = None,
     ) -> "Wires":
-        """Both learnt from examples, those of a part or others; `like` is the input of another run."""
+        """Both learnt from examples, those of a part or others, but for the tokenizer of `like`, another run's."""
         train = examples if isinstance(examples, Part) else Given(examples)
         read = input.learn(train, settings, room=room, like=like)
-        return cls(read, output.learn(train, settings, read))
+        return cls(read, output.learn(train, output_settings or output.settings(), read, like=like))
 
     @property
     def tokenizer(self) -> Tokenizer:
-        """What cuts texts into tokens, where texts are read."""
-        return tokenizer_of(self.input)
+        """What cuts texts into tokens: those that are read, or else those that are written."""
+        return tokenizer_of(self.input if isinstance(self.input, HasTokenizer) else self.output)
 
     @property
     def reads_tokens(self) -> ReadsTokens:
@@ -79,9 +81,9 @@ class Wires(NamedTuple):
         return self.input
 
     def save(self, folder: Path) -> None:
-        """Write both."""
-        self.input.save(folder)
-        self.output.save(folder)
+        """Write both into a run folder."""
+        self.input.save(folder / "input")
+        self.output.save(folder / "output")
 
     def sizes(self) -> dict[str, Any]:
         """What a model between the two is built with."""
@@ -155,12 +157,13 @@ class Wired:
 
     def learnt_inputs(self, recipe: Recipe, data: Any, like: Any = None) -> Wires:
         """Input and output learnt from the training part, but for what is taken from another run."""
-        room, settings = room_of(recipe), with_suggestions(recipe)
-        return Wires.learn(self.input, self.output, Part(data, "train"), settings, room, like)
+        settings = (with_suggestions(recipe, section) for section in (recipe.input, recipe.output))
+        return Wires.learn(self.input, self.output, Part(data, "train"), *settings, room=room_of(recipe), like=like)
 
     def loaded_inputs(self, folder: Path) -> Wires:
-        """Those of a run."""
-        return Wires(self.input.load(folder), self.output.load(folder))
+        """Those of a run folder."""
+        read = self.input.load(folder / "input")
+        return Wires(read, self.output.load(folder / "output", read))
 
     def prepared(self, recipe: Recipe, data: Any, wires: Wires) -> Prepared:
         """Batches of the training part, and how the validation part is scored."""
@@ -187,7 +190,11 @@ class Wired:
             encoded = wires.input.encode(part)
             seen = Seen(wires, part, encoded, training)
             training = training or seen.targets
-            length_N = encoded.lengths(None).sum(1)
+            length_NS = encoded.lengths(None)
+            if not length_NS.shape[1]:  # what is read has none: that of what is written
+                targets = wires.output.encode(part, encoded)
+                length_NS = targets.rows.lengths(None)[targets.learnable]
+            length_N = length_NS.sum(1)
             counts = (seen.counts[each] for each in ("examples", "unread", "duplicates"))
             shared = "" if name == "train" else f"{seen.counts['shared']:,}"
             rows.append((name, *(f"{c:,}" for c in counts), shared, f"{length_N.mean():,.1f}", f"{length_N.max():,}"))
@@ -195,6 +202,7 @@ class Wired:
             remarks += [*seen.remarks(wires), *wires.input.part_remarks(part), *wires.output.part_remarks(part)]
         train = Part(data, "train")
         batches = wires.learning(recipe, train, wires.input.encode(train, seed=recipe.training.seed))
+        facts |= wires.input.facts()
         facts |= {name.replace("_", " "): told_size(size) for name, size in wires.sizes().items()}
         facts |= facts_of(batches)
         facts |= {"padding": f"{100 * batches.padding():.1f} %"}

@@ -1,30 +1,21 @@
-"""Texts and their labels, alone, by an ensemble, and with a teacher's logits: text × label.
+"""Texts and their labels, for an ensemble and for a teacher: text × label.
 
 B batch · C classes
 """
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar, NamedTuple, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 import torch
-from torch import Tensor, nn
+from torch import Tensor
 
-from seqwright.batches import Batches, Column, Rows
-from seqwright.batches.annotated import Annotated, TaughtLabels
+from seqwright.batches import Column, Rows
 from seqwright.batches.labelled import Labelled
 from seqwright.inputs import Examples, Input, Stacked
 from seqwright.outputs import Targets
-from tests.contract.fake_tasks.parts import Example, Nested, RowOutput, Words
-
-
-class Letters(Words):
-    """Another way to read the same texts."""
-
-    @staticmethod
-    def split(text: str) -> list[str]:
-        return list(text)
+from tests.contract.fake_tasks.parts import Example, Nested, RowOutput
 
 
 @dataclass(frozen=True)
@@ -35,7 +26,7 @@ class Label(RowOutput[Labelled]):
     score_names: ClassVar[tuple[str, ...]] = ("accuracy",)
 
     @classmethod
-    def learn(cls, train: Examples[Example], settings: Any, input: Input[Example, Any]) -> Self:
+    def learn(cls, train: Examples[Example], settings: Any, input: Input[Example, Any], *, like: Any = None) -> Self:
         return cls(tuple(sorted({example["label"] for example in train if example["label"]})))
 
     def encode(self, examples: Examples[Example], rows: Rows[Any], *, seed: int = 0) -> Targets:
@@ -62,28 +53,3 @@ class Label(RowOutput[Labelled]):
 
     def sizes(self) -> dict[str, Any]:
         return {"classes": len(self.labels)}
-
-
-class Member(NamedTuple):
-    """A run of an ensemble."""
-
-    input: Input[Example, Any]
-    model: nn.Module
-
-
-def ensemble(members: Sequence[Member], output: Label, examples: Examples[Example]) -> Iterator[Nested]:
-    """Each member encodes for itself; what they predict of an example is combined."""
-    each = [
-        output.predict(model, output.batches(input.encode(examples), None, input, tokens=24), examples, None)
-        for input, model in members
-    ]
-    return (output.combined(predictions) for predictions in zip(*each, strict=True))
-
-
-def taught(batches: Batches[Labelled], teacher_NC: Tensor) -> Annotated[Labelled, TaughtLabels]:
-    """Batches with what a teacher says of their examples, by number."""
-
-    def annotate(batch: Labelled) -> TaughtLabels:
-        return TaughtLabels(**batch.tensors(), teacher_BC=teacher_NC[batch.example_B])
-
-    return Annotated(batches, annotate)

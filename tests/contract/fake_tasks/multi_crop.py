@@ -18,7 +18,7 @@ from seqwright.objectives.objective import Loss, Objective, Part
 from seqwright.outputs import Targets
 from tests.contract.fake_tasks.parts import Drawn, Example, Frames, Nested, RowBatch, RowOutput, readable
 
-SIZE, SIDES = 3, ("view", "other")
+SIZE, VIEWS = 3, 2
 
 
 class Crops(Frames):
@@ -32,14 +32,12 @@ class Crops(Frames):
 
     def views(self, image: Any, rng: np.random.Generator | None) -> list[Any]:
         room = len(image) - SIZE
-        places = [room // 2] * len(SIDES) if rng is None else rng.integers(room + 1, size=len(SIDES))
+        places = [room // 2] * VIEWS if rng is None else rng.integers(room + 1, size=VIEWS)
         return [np.array(image[at : at + SIZE], dtype=np.float32) / self.scale for at in places]
 
     def stack(self, rows: Sequence[Any]) -> Stacked:
-        return {
-            f"{name}_BPX": torch.from_numpy(np.stack(side))
-            for name, side in zip(SIDES, zip(*rows, strict=True), strict=True)
-        }
+        view_BPX, other_BPX = (torch.from_numpy(np.stack(side)) for side in zip(*rows, strict=True))
+        return {"view_BPX": view_BPX, "other_BPX": other_BPX}
 
 
 @dataclass(frozen=True)
@@ -81,6 +79,5 @@ class FollowedByTeacher(Objective):
 
     @torch.no_grad()
     def after_step(self, model: nn.Module, step: int, steps: int) -> None:
-        momentum = 1 - 0.5 * (1 + np.cos(np.pi * (step - 1) / steps)) / 2
         for mine, its in zip(self.teacher.parameters(), model.parameters(), strict=True):
-            mine.lerp_(its, 1 - momentum)
+            mine.lerp_(its, 0.5 * (1 + np.cos(np.pi * (step - 1) / steps)) / 2)

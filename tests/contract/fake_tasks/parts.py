@@ -39,11 +39,7 @@ class Drawn(Rows[Any]):
         example_N: Numbers,
         lengths: Callable[[Any], list[int]] = lambda row: [len(row)],
     ) -> None:
-        self.things, self.draw, self.seed, self.of_row, self._example_N = things, draw, seed, lengths, example_N
-
-    @property
-    def example_N(self) -> Numbers:
-        return self._example_N
+        self.things, self.draw, self.seed, self.of_row, self.example_N = things, draw, seed, lengths, example_N
 
     def lengths(self, epoch: int | None) -> Numbers:
         length = [self.of_row(row) for row in self.take(np.arange(len(self.things)), epoch)]
@@ -60,14 +56,7 @@ class Derived(Rows[Any]):
     """What follows from each row as it is drawn, and from the number of its example."""
 
     def __init__(self, rows: Rows[Any], derive: Callable[[Any, int], Any]) -> None:
-        self.rows, self.derive = rows, derive
-
-    @property
-    def example_N(self) -> Numbers:
-        return self.rows.example_N
-
-    def lengths(self, epoch: int | None) -> Numbers:
-        return np.zeros((len(self.example_N), 0), dtype=np.int64)
+        self.rows, self.derive, self.example_N = rows, derive, rows.example_N
 
     def take(self, numbers: Numbers, epoch: int | None) -> list[Any]:
         drawn = zip(self.rows.take(numbers, epoch), self.example_N[numbers].tolist(), strict=True)
@@ -111,7 +100,7 @@ class FakeOutput(Output[Example, BatchT, PredictionT]):
     empty: ClassVar[Any]  # the prediction for what cannot be read
 
     @classmethod
-    def learn(cls, train: Examples[Example], settings: Any, input: Input[Example, Any]) -> Self:
+    def learn(cls, train: Examples[Example], settings: Any, input: Input[Example, Any], *, like: Any = None) -> Self:
         return cls()
 
     def baselines(self, train: Examples[Example], part: Examples[Example], input: Input[Example, Any]) -> Baselines:
@@ -130,7 +119,7 @@ class FakeOutput(Output[Example, BatchT, PredictionT]):
         write(self, folder)
 
     @classmethod
-    def load(cls, folder: Path) -> Self:
+    def load(cls, folder: Path, input: Any) -> Self:
         return cls(**read(folder))
 
     def in_order(self, found: Mapping[int, PredictionT], examples: Examples[Example]) -> Iterator[PredictionT]:
@@ -273,7 +262,7 @@ class WrittenText(FakeOutput[Written, Decoded]):
     score_names: ClassVar[tuple[str, ...]] = ("exact",)
 
     @classmethod
-    def learn(cls, train: Examples[Example], settings: Any, input: Input[Example, Any]) -> Self:
+    def learn(cls, train: Examples[Example], settings: Any, input: Input[Example, Any], *, like: Any = None) -> Self:
         return cls(
             tuple(sorted({word for example in train for word in cls.references(example) for word in word.split()}))
         )

@@ -48,7 +48,7 @@ class Values(RowOutput[Windows]):
         future = [example["future"] for example in examples]
         known = [future[number] for number in rows.example_N.tolist()]
         value_BN = np.array([each or [np.nan] * HORIZON for each in known], dtype=np.float32)
-        return Targets(Column(value_BN), np.flatnonzero([bool(each) for each in known]))
+        return Targets(Column(value_BN), np.flatnonzero(~np.isnan(value_BN[:, 0])))
 
     def collate(self, stacked: Stacked, targets: Sequence[Any] | None) -> Windows:
         known = np.zeros((len(stacked["input_BTX"]), HORIZON)) if targets is None else np.stack(targets)
@@ -65,8 +65,7 @@ class QuantileHead(Head):
 
     def forward(self, vectors_BTD: Tensor, batch: Any) -> Tensor:
         past_BND = vectors_BTD.mean(1, keepdim=True).expand(-1, HORIZON, -1)
-        value_BNQ: Tensor = self.output(torch.cat((past_BND[..., :-COVARIATES], batch.known_BNX), dim=-1))
-        return value_BNQ
+        return self.output(torch.cat((past_BND[..., :-COVARIATES], batch.known_BNX), dim=-1))  # type: ignore[no-any-return]
 
 
 def quantile_model(width: int) -> Headed:
@@ -82,5 +81,5 @@ class Pinball(Objective):
     def forward(self, model: nn.Module, batch: Windows, carry: Any) -> tuple[Loss, Any]:
         value_BNQ, carry = model(batch, carry)
         error_BNQ, quantile_Q = batch.target_BN.unsqueeze(-1) - value_BNQ, torch.tensor(QUANTILES)
-        loss = torch.maximum(quantile_Q * error_BNQ, (quantile_Q - 1) * error_BNQ).sum()
-        return Loss({"loss": Part(loss, batch.target_BN.numel())}), carry
+        loss_BNQ = torch.maximum(quantile_Q * error_BNQ, (quantile_Q - 1) * error_BNQ)
+        return Loss({"loss": Part(loss_BNQ.sum(), batch.target_BN.numel())}), carry

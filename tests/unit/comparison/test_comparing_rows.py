@@ -17,7 +17,7 @@ from seqwright.comparison.records import Records
 from seqwright.comparison.results import _over, read_answers, results
 from seqwright.comparison.settings import read_comparison
 from seqwright.comparison.stages import Outcome, Stages
-from seqwright.comparison.table import Cell, Table, _judging, markdown, spread, tabled
+from seqwright.comparison.table import ComparisonTable, TableCell, _evaluating, markdown, mean_and_deviation, tabled
 from seqwright.errors import SettingError, UserError
 from seqwright.metrics.significance import FEWEST
 from seqwright.metrics.text import bleu
@@ -75,7 +75,7 @@ def compared(plan: Plan) -> tuple[Outcome, dict[str, Any]]:
 def test_translations_are_compared_and_nothing_is_done_twice(jobs: list[str], tmp_path: Path) -> None:
     plan = plan_of(tmp_path, TRANSLATION)
     _, found = compared(plan)
-    assert sorted(jobs) == ["judged"] * 6 + ["measured"] * 2 + ["trained"] * 4
+    assert sorted(jobs) == ["evaluated"] * 6 + ["measured"] * 2 + ["trained"] * 4
     assert [row["name"] for row in found["rows"]] == ["narrow", "wide", "both"]
     narrow, wide, both = found["rows"]
     lines = (plan.folder / "records" / "wide-seed-1.jsonl").read_text(encoding="utf-8").splitlines()
@@ -94,7 +94,7 @@ def test_translations_are_compared_and_nothing_is_done_twice(jobs: list[str], tm
     assert compared(plan)[1] == found
     assert jobs == []
     assert compared(plan_of(tmp_path, TRANSLATION + "[decoding]\nbeam = 2\n"))[1]["decoding"]["beam"] == 2
-    assert jobs == ["judged"] * 6
+    assert jobs == ["evaluated"] * 6
 
 
 def test_other_threads_and_settings_that_were_not_known_train_nothing_anew(jobs: list[str], tmp_path: Path) -> None:
@@ -109,7 +109,7 @@ def test_other_threads_and_settings_that_were_not_known_train_nothing_anew(jobs:
     compared(plan)
     assert jobs == []
     compared(plan_of(tmp_path, ONE.replace("threads = 1", "threads = 2")))
-    assert jobs == ["measured", "judged"]
+    assert jobs == ["measured", "evaluated"]
 
 
 def test_another_description_measures_and_trains_nothing_anew(jobs: list[str], tmp_path: Path) -> None:
@@ -154,8 +154,8 @@ def test_answers_may_have_every_end_of_line_in_them(tmp_path: Path) -> None:
 
 def test_perplexities_beyond_all_bounds_have_no_deviation_and_few_digits() -> None:
     assert _over([float("inf"), 3.0])["deviation"] is None
-    assert spread({"mean": 1.5e120, "deviation": None}, "word_perplexity") == "1.5e+120"
-    assert spread({"mean": 275.9, "deviation": 1.25}, "word_perplexity") == "275.90 ± 1.25"
+    assert mean_and_deviation({"mean": 1.5e120, "deviation": None}, "word_perplexity") == "1.5e+120"
+    assert mean_and_deviation({"mean": 275.9, "deviation": 1.25}, "word_perplexity") == "275.90 ± 1.25"
 
 
 @pytest.mark.parametrize(
@@ -172,7 +172,7 @@ def test_perplexities_beyond_all_bounds_have_no_deviation_and_few_digits() -> No
 )
 def test_how_rows_were_decoded_is_said(decoding: dict[str, Any], said: str) -> None:
     found = {"part": "test", "examples": 5, "threads": 1, "decoding": decoding}
-    assert _judging(found) == f"Judged on the test part, 5 examples, {said} 1 thread."
+    assert _evaluating(found) == f"Evaluated on the test part, 5 examples, {said} 1 thread."
 
 
 def test_where_every_row_fails_a_table_says_why(
@@ -189,7 +189,7 @@ def test_where_every_row_fails_a_table_says_why(
     assert "lost is missing" in Path("runs/mine/table.md").read_text()
 
 
-def test_a_run_is_judged_on_data_of_another_kind(jobs: list[str], tmp_path: Path) -> None:
+def test_a_run_is_evaluated_on_data_of_another_kind(jobs: list[str], tmp_path: Path) -> None:
     compared(plan_of(tmp_path, ONE))
     (tmp_path / "pairs.tsv").write_text("".join(f"a b {i % 5}\t{i % 5} b a\n" for i in range(40)))
     run = f'[[rows]]\nrun = "{tmp_path}/runs/mine/narrow-seed-1"\n'
@@ -209,16 +209,16 @@ def test_the_table_and_the_page_say_what_was_found(jobs: list[str], tmp_path: Pa
     plan = plan_of(tmp_path, TRANSLATION)
     _, found = compared(plan)
     table = tabled(found)
-    assert table.titles[:6] == ["", "BLEU ↑", "95 %", "p", "chrF ↑", "perplexity a word ↓"]
+    assert table.titles[:6] == ["", "BLEU ↑", "95 %", "p", "chrF ↑", "perplexity per word ↓"]
     assert {"parameters", "training FLOPs", "tokens/s training", "tokens/s decoding", "peak memory", "energy"} <= set(
         table.titles
     )
     text = markdown(found, table)
     assert len([line for line in text.splitlines() if line.startswith("|")]) == 2 + 3
     assert re.search(r"busy cores \(\d.*\) × 10 W", text)
-    assert "judged as they are" not in text
+    assert "evaluated as they are" not in text
     found["rows"][0]["trained"] = False
-    assert any("judged as they are, whatever they were given: narrow" in note for note in tabled(found).notes)
+    assert any("evaluated as they are, whatever they were given: narrow" in note for note in tabled(found).notes)
     page = written_page(plan, found, table)
     assert "a | b &lt;c&gt;" in page
     assert page.count("data:image/png;base64,") == 1 + 2  # curves, and the alignments of the two rows that attend
@@ -231,7 +231,7 @@ def test_a_narrow_terminal_breaks_the_table_but_no_number(
     titles = ["", "BLEU ↑", "95 %", "training FLOPs", "tokens/s training", "peak memory"]
     cells = ["a row [bold]whose name[/bold] is rather long", "28.31", "±1.53", "1.23e15", "123,456", "12.34 GiB"]
     monkeypatch.setenv("COLUMNS", "40")
-    _print(Table(titles, [[Cell(text) for text in cells]], 3, []))
+    _print(ComparisonTable(titles, [[TableCell(text) for text in cells]], 3, []))
     said = capsys.readouterr().out
     assert all(text in said for text in cells[1:])
     assert "[bold]" in said
@@ -255,11 +255,11 @@ def test_a_row_that_fails_is_told_and_the_others_go_on(jobs: list[str], tmp_path
     assert any("wide is missing" in note for note in tabled(found).notes)
 
 
-def test_what_was_begun_for_another_budget_is_not_gone_on_with(jobs: list[str], tmp_path: Path) -> None:
+def test_what_was_begun_for_another_budget_is_not_resumed(jobs: list[str], tmp_path: Path) -> None:
     compared(plan_of(tmp_path, ONE))
     outcome, _ = compared(plan_of(tmp_path, ONE.replace("steps = 5", "steps = 9")))
     assert "training.steps was 5 and is 9" in outcome.failures["narrow"]
-    assert "delete it to train it anew" in outcome.failures["narrow"]
+    assert "delete it to train it from scratch" in outcome.failures["narrow"]
 
 
 def test_a_budget_of_tokens_is_what_is_learnt_from(jobs: list[str], tmp_path: Path) -> None:

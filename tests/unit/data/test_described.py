@@ -24,7 +24,7 @@ def files(name: str, content: str, **settings: Any) -> DescribedFiles:
 
 
 def pairs(data: DescribedFiles, part: Any = "train") -> list[tuple[str, str]]:
-    return [(example.given, example.text) for example in data.examples(part)]
+    return [(example.source, example.target) for example in data.examples(part)]
 
 
 def test_a_label_stands_beside_its_text() -> None:
@@ -38,7 +38,7 @@ def test_a_label_stands_beside_its_text() -> None:
 
 def test_numbers_stand_beside_their_text_in_one_spelling() -> None:
     data = files("weather.csv", WEATHER, columns=("wind", "degrees"), text="words")
-    assert data.described_by == "numbers"
+    assert next(data.examples("train")).columns == data.columns
     assert data.columns == ("wind", "degrees")
     assert pairs(data) == [("3,21.5", "warm"), ("12,-4", "cold and windy")]
 

@@ -14,7 +14,7 @@ def numbers(**settings) -> Numbers:
 
 
 def given(data: Numbers, part) -> list[int]:
-    return [int(example.given) for example in data.examples(part)]
+    return [int(example.source) for example in data.examples(part)]
 
 
 @pytest.mark.parametrize(

@@ -116,9 +116,9 @@ def test_what_is_saved_is_loaded_to_the_bit(scaling: str, tmp_path: Path) -> Non
 
 def test_a_damaged_scale_is_refused(tmp_path: Path) -> None:
     learnt().save(tmp_path)
-    (tmp_path / "series.json").write_text("{", encoding="utf-8")
-    with pytest.raises(RunError, match=r"series\.json cannot be read as series"):
+    (tmp_path / "scaling.json").write_text("{", encoding="utf-8")
+    with pytest.raises(RunError, match=r"scaling\.json cannot be read as scaling"):
         SeriesInput.load(tmp_path)
-    (tmp_path / "series.json").unlink()
-    with pytest.raises(RunError, match=r"series\.json is missing"):
+    (tmp_path / "scaling.json").unlink()
+    with pytest.raises(RunError, match=r"scaling\.json is missing"):
         SeriesInput.load(tmp_path)

@@ -7,7 +7,7 @@ import pytest
 from pydantic import ValidationError
 
 from seqwright.data.examples import Pair
-from seqwright.errors import DataError
+from seqwright.errors import DataError, SettingError
 from seqwright.inputs import Given
 from seqwright.inputs.source_text import SourceTextInput, SourceTextSettings
 from seqwright.outputs.text import TextOutput
@@ -18,7 +18,7 @@ PAIRS = [("hello", "HH AH L OW"), ("low", "L OW")]
 
 
 def test_letters_on_one_side_and_words_on_the_other() -> None:
-    wires = wires_of(PAIRS, tokenizer="whitespace", source_kind="characters", shared=False, lowercase=True)
+    wires = wires_of(PAIRS, output={"tokenizer": "whitespace"}, tokenizer="characters", shared=False, lowercase=True)
     source, target = wires.tokenizer, wires.output.tokenizer
     assert source.pieces(source.encode(["HELLO"])[0].tolist()) == list("hello")
     sounds = target.encode(["HH AH L OW"])[0].tolist()
@@ -26,30 +26,38 @@ def test_letters_on_one_side_and_words_on_the_other() -> None:
     assert target.decode(sounds) == "hh ah l ow"
 
 
-@pytest.mark.parametrize(
-    ("settings", "said"),
-    [
-        ({"tokenizer": "whitespace", "source_kind": "characters"}, "cannot share a vocabulary; set shared = false"),
-        (
-            {"source_kind": "words", "shared": False, "bpe_dropout": 0.1},
-            "bpe_dropout is 0.1, but the tokenizer is words",
-        ),
-    ],
-)
-def test_kinds_that_do_not_fit_are_told(settings: dict[str, object], said: str) -> None:
-    with pytest.raises(ValidationError, match=said):
-        SourceTextSettings.model_validate(settings)
+def test_what_is_written_has_a_vocabulary_of_its_own_only_where_none_is_shared() -> None:
+    with pytest.raises(SettingError, match=r"output.tokenizer is set, but .* share a vocabulary.*input.shared=false"):
+        wires_of(PAIRS, output={"tokenizer": "whitespace"}, tokenizer="characters")
+    with pytest.raises(SettingError, match=r"output.lowercase is set"):
+        wires_of(PAIRS, output={"lowercase": False})
+    assert wires_of(PAIRS, output={"scores": "rouge"}, tokenizer="words").output.shared
 
 
-def test_the_same_kind_twice_can_be_shared() -> None:
-    assert wires_of(PAIRS, tokenizer="words", source_kind="words").output.shared
+def test_what_is_left_out_is_as_the_input_has_it() -> None:
+    wires = wires_of(PAIRS, output={"min_frequency": 2}, tokenizer="words", shared=False, lowercase=True)
+    assert wires.output.tokenizer.kind == "words"
+    assert wires.output.lowercase
+    assert wires.output.tokenizer.decode(wires.output.tokenizer.encode(["hh l ow"])[0].tolist()) != "hh l ow"
+    large = wires_of(PAIRS, output={"lowercase": False}, tokenizer="words", shared=False, lowercase=True).output
+    assert large.tokenizer.decode(large.tokenizer.encode(["L OW"])[0].tolist()) == "L OW"
+    assert not large.lowercase
+
+
+def test_only_bpe_drops_merges_on_either_side() -> None:
+    with pytest.raises(ValidationError, match=r"bpe_dropout is 0.1, but the tokenizer is words"):
+        SourceTextSettings.model_validate({"tokenizer": "words", "bpe_dropout": 0.1})
+    with pytest.raises(SettingError, match=r"input.bpe_dropout is 0.1, but output.tokenizer is words"):
+        wires_of(PAIRS, output={"tokenizer": "words"}, shared=False, bpe_dropout=0.1)
 
 
 @pytest.mark.parametrize("shared", [True, False])
 def test_both_sides_come_back_from_a_folder(tmp_path: Path, shared: bool) -> None:
-    wires = wires_of(PAIRS, tokenizer="words", shared=shared, longest=7, scores="rouge")
+    wires = wires_of(PAIRS, output={"scores": "rouge"}, tokenizer="words", shared=shared, longest=7)
     wires.save(tmp_path)
-    read, output = SourceTextInput.load(tmp_path), TextOutput.load(tmp_path)
+    assert (tmp_path / "output" / "tokenizer.json").exists() is not shared
+    read = SourceTextInput.load(tmp_path / "input")
+    output = TextOutput.load(tmp_path / "output", read)
     assert (read.fingerprint(), read.longest) == (wires.input.fingerprint(), 7)
     assert output.tokenizer.fingerprint() == wires.output.tokenizer.fingerprint()
     assert (output.shared, output.saved()) == (shared, wires.output.saved())

@@ -57,7 +57,7 @@ def test_a_tab_stands_between_two_texts() -> None:
     found = [pairs.parse(given) for given in ("a b\tc d", "", "e\tf\tg", {"text": "h", "second": "i"})]
     texts = [("a b", "c d"), ("", ""), ("e", "f\tg"), ("h", "i")]
     assert [(example.text, example.second) for example in found] == texts
-    with pytest.raises(DataError, match=r"'lonely' is a single text, but the run learnt pairs.*--second"):
+    with pytest.raises(DataError, match=r"'lonely' is a single text, but the run learnt pairs.*--text-pair"):
         pairs.parse("lonely")
     assert text_input(TEXTS).parse("a\tb") == Example("a\tb", "")
 

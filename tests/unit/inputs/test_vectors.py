@@ -2,14 +2,14 @@
 
 import json
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
 
-from seqwright.batches import Place
+from seqwright.data.described import GivenText
 from seqwright.errors import DataError, RunError
-from seqwright.inputs.vector_text import VectorText, VectorTextSettings
+from seqwright.inputs import Given, Room
+from seqwright.inputs.vector import VectorInput
 from seqwright.inputs.vectors import Digits, KnownLabels, ScaledNumbers, Vectors, from_plain
 
 DIGITS, LABELS = Digits(7999), KnownLabels.learnt({"French", "English", "Czech"})
@@ -79,31 +79,43 @@ def test_a_column_of_texts_is_not_taken_for_labels() -> None:
 
 @pytest.mark.parametrize("vectors", [DIGITS, LABELS, NUMBERS])
 def test_inputs_are_the_same_after_saving(vectors: Vectors, tmp_path: Path) -> None:
-    before = VectorText.learnt(["abc", "cab"], vectors, VectorTextSettings(tokenizer="characters", longest=37))
+    before = VectorInput(vectors)
     before.save(tmp_path)
-    after = VectorText.load(tmp_path)
+    after = VectorInput.load(tmp_path)
     assert after.vectors == vectors == from_plain(json.loads(json.dumps(vectors.plain())))
-    assert (after.longest, after.sizes()) == (37, {"inputs": vectors.size, "vocabulary": 8})
+    assert after.sizes() == {"inputs": vectors.size}
     assert after.fingerprint() == before.fingerprint()
 
 
-@pytest.mark.parametrize("content", ["{", "{}", '{"vectors": {"by": "magic"}, "longest": 3}', "[]"])
+@pytest.mark.parametrize("content", ["{", "{}", '{"by": "magic"}', "[]"])
 def test_inputs_that_are_damaged_are_refused(content: str, tmp_path: Path) -> None:
-    VectorText.learnt(["abc"], DIGITS, VectorTextSettings(tokenizer="characters")).save(tmp_path)
+    VectorInput(DIGITS).save(tmp_path)
     (tmp_path / "vectors.json").write_text(content)
     with pytest.raises(RunError, match="cannot be read as vectors"):
-        VectorText.load(tmp_path)
+        VectorInput.load(tmp_path)
     (tmp_path / "vectors.json").unlink()
     with pytest.raises(RunError, match=r"vectors\.json is missing"):
-        VectorText.load(tmp_path)
+        VectorInput.load(tmp_path)
 
 
-def test_a_few_examples_become_batches_without_a_recipe() -> None:
-    examples: Any = [("3", "abc"), ("12", "ca")]
-    inputs = VectorText.learnt([text for _, text in examples], Digits(99), VectorTextSettings(tokenizer="characters"))
-    batch = inputs.batches(examples, tokens=64).at(Place())
-    assert batch.vector_BX.shape == (2, 22)
-    rows = zip(batch.target_BT, batch.real_BT, strict=True)
-    texts = [inputs.tokenizer.decode(row_T[real_T].tolist()) for row_T, real_T in rows]
-    given = ["".join(str(place.argmax().item()) for place in row.view(2, 11)) for row in batch.vector_BX]
-    assert sorted(zip(given, texts, strict=True)) == [("21", "ca"), ("310", "abc")]
+def test_each_vector_is_that_of_its_example() -> None:
+    """A blank one has none."""
+    vectors = VectorInput(Digits(99))
+    rows = vectors.encode(Given([GivenText("3", "abc"), GivenText(" ", "b"), GivenText("12", "ca")]))
+    assert rows.example_N.tolist() == [0, 2]
+    vector_BX = vectors.stack(rows.take(np.array([1, 0]), None))["vector_BX"]
+    digits = ["".join(str(place.argmax().item()) for place in row.view(2, 11)) for row in vector_BX]
+    assert digits == ["21", "310"]
+
+
+def test_several_numbers_may_be_typed_or_given_as_a_tuple() -> None:
+    read = VectorInput(NUMBERS)
+    assert read.parse((4, 5)) == read.parse("4,5") == GivenText("4,5", "")
+    with pytest.raises(DataError, match="expected 2 numbers"):
+        read.parse((4,))
+
+
+def test_numbers_without_a_text_do_not_change_the_scale() -> None:
+    given = [GivenText("1", "one", columns=("wind",)), GivenText("3", "three"), GivenText("100", " ")]
+    learnt = VectorInput.learn(Given(given), None, room=Room())
+    assert learnt.vectors == ScaledNumbers(("wind",), (2.0,), (1.0,))

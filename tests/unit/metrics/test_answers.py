@@ -3,7 +3,7 @@
 import pytest
 
 from seqwright.errors import DataError
-from seqwright.metrics.answers import answer_scores, best_threshold, exact_match, normalised, overlap_f1, score_of
+from seqwright.metrics.answers import answer_scores, best_threshold, normalised, overlap_f1, same_answer, score_of
 
 
 @pytest.mark.parametrize(
@@ -24,7 +24,7 @@ def test_f1_is_the_overlap_of_words() -> None:
     assert overlap_f1("the old castle of Rouen", "castle of Rouen, France") == pytest.approx(2 * 3 / (4 + 4))
     assert overlap_f1("yes yes", "yes") == pytest.approx(2 / 3)  # a word counts as often as both have it
     assert overlap_f1("no", "yes") == 0
-    assert exact_match("The Castle!", "castle")
+    assert same_answer("The Castle!", "castle")
 
 
 def test_the_nearest_right_answer_counts() -> None:

@@ -13,7 +13,7 @@ WORKED = np.array([[5, 3, 0], [2, 3, 1], [0, 2, 11]])
 
 
 def test_rows_are_what_is_true_and_columns_what_was_said() -> None:
-    assert confusion(said=[1, 1, 0, 2], true=[0, 1, 0, 0], classes=3).tolist() == [[1, 1, 1], [0, 1, 0], [0, 0, 0]]
+    assert confusion(predicted=[1, 1, 0, 2], true=[0, 1, 0, 0], classes=3).tolist() == [[1, 1, 1], [0, 1, 0], [0, 0, 0]]
 
 
 def test_the_worked_example() -> None:
@@ -63,18 +63,20 @@ def test_matthews_correlation_of_many_classes_is_that_of_the_indicators() -> Non
 
 
 def test_always_the_same_answer_is_worth_nothing_to_matthews() -> None:
-    assert matthews(confusion(said=[1, 1, 1], true=[0, 1, 1], classes=2)) == 0
-    assert matthews(confusion(said=[0, 1, 1], true=[0, 1, 1], classes=2)) == pytest.approx(100)
-    assert matthews(confusion(said=[1, 0, 0], true=[0, 1, 1], classes=2)) == pytest.approx(-100)
+    assert matthews(confusion(predicted=[1, 1, 1], true=[0, 1, 1], classes=2)) == 0
+    assert matthews(confusion(predicted=[0, 1, 1], true=[0, 1, 1], classes=2)) == pytest.approx(100)
+    assert matthews(confusion(predicted=[1, 0, 0], true=[0, 1, 1], classes=2)) == pytest.approx(-100)
 
 
 def test_a_class_that_is_never_said_has_no_precision_and_counts() -> None:
-    counts = confusion(said=[0, 0, 0], true=[0, 0, 1], classes=3)
+    counts = confusion(predicted=[0, 0, 0], true=[0, 0, 1], classes=3)
     assert [score.f1 for score in class_scores(counts)] == pytest.approx([80, 0, 0])
     assert macro_f1(counts) == pytest.approx(40)  # the third neither occurs nor was said
 
 
-@pytest.mark.parametrize(("said", "true", "sentence"), [([1], [1, 0], "1 answers for 2 labels"), ([], [], "no labels")])
-def test_answers_that_do_not_fit_are_refused(said: list[int], true: list[int], sentence: str) -> None:
+@pytest.mark.parametrize(
+    ("predicted", "true", "sentence"), [([1], [1, 0], "1 predictions for 2 labels"), ([], [], "no labels")]
+)
+def test_answers_that_do_not_fit_are_refused(predicted: list[int], true: list[int], sentence: str) -> None:
     with pytest.raises(DataError, match=sentence):
-        confusion(said, true, classes=2)
+        confusion(predicted, true, classes=2)

@@ -3,7 +3,7 @@
 import pytest
 
 from seqwright.errors import DataError
-from seqwright.metrics.tags import Entity, Found, entities, entity_counts, mark_entities, together
+from seqwright.metrics.tags import Entity, EntityCounts, entities, entity_counts, mark_entities, together
 
 
 def cut(tags: str) -> list[str]:
@@ -39,7 +39,7 @@ def test_the_worked_example() -> None:
     true = [cut("B-per I-per O B-loc I-loc O"), cut("O B-org")]
     said = [cut("B-per I-per O B-loc O O"), cut("B-org O")]
     found = entity_counts(said, true)
-    assert found == {"loc": Found(0, 1, 1), "org": Found(0, 1, 1), "per": Found(1, 1, 1)}
+    assert found == {"loc": EntityCounts(0, 1, 1), "org": EntityCounts(0, 1, 1), "per": EntityCounts(1, 1, 1)}
     overall = together(found.values())
     assert (overall.precision, overall.recall, overall.f1) == pytest.approx((100 / 3, 100 / 3, 100 / 3))
 
@@ -55,16 +55,16 @@ def test_precision_and_recall_are_of_what_was_said_and_of_what_there_is() -> Non
 
 
 def test_an_entity_of_another_type_at_the_right_place_is_wrong_twice() -> None:
-    assert entity_counts([cut("B-loc")], [cut("B-per")]) == {"loc": Found(0, 1, 0), "per": Found(0, 0, 1)}
+    assert entity_counts([cut("B-loc")], [cut("B-per")]) == {"loc": EntityCounts(0, 1, 0), "per": EntityCounts(0, 0, 1)}
 
 
 def test_an_entity_does_not_reach_into_the_next_sentence() -> None:
-    assert entity_counts([["B-per"], ["I-per"]], [["B-per"], ["I-per"]]) == {"per": Found(2, 2, 2)}
+    assert entity_counts([["B-per"], ["I-per"]], [["B-per"], ["I-per"]]) == {"per": EntityCounts(2, 2, 2)}
 
 
 def test_nothing_of_nothing_is_zero() -> None:
-    assert together(entity_counts([["O"]], [["O"]]).values()) == Found(0, 0, 0)
-    assert (Found(0, 0, 0).precision, Found(0, 0, 3).recall, Found(0, 0, 0).f1) == (0, 0, 0)
+    assert together(entity_counts([["O"]], [["O"]]).values()) == EntityCounts(0, 0, 0)
+    assert (EntityCounts(0, 0, 0).precision, EntityCounts(0, 0, 3).recall, EntityCounts(0, 0, 0).f1) == (0, 0, 0)
 
 
 def test_other_numbers_of_tags_are_refused() -> None:

@@ -6,20 +6,20 @@ from collections.abc import Callable
 import pytest
 
 from seqwright.errors import DataError, SettingError
-from seqwright.metrics import Score, bleu, chrf, exact_match, exact_match_by_kind, perplexity
+from seqwright.metrics import TextScore, bleu, chrf, exact_match, exact_match_by_kind, perplexity
 
 REFERENCES = ["The cat sat on the mat.", "It is raining again today.", "Two plus two is four."]
 WORSE = ["The cat sat on a mat.", "it is raining again today.", "Two plus two is five."]
 
 
 @pytest.mark.parametrize("metric", [bleu, chrf, exact_match])
-def test_the_references_themselves_score_a_hundred(metric: Callable[..., Score]) -> None:
+def test_the_references_themselves_score_a_hundred(metric: Callable[..., TextScore]) -> None:
     assert metric(REFERENCES, REFERENCES).value == pytest.approx(100)
     assert 0 <= metric(WORSE, REFERENCES).value < 100
 
 
 @pytest.mark.parametrize("metric", [bleu, chrf, exact_match])
-def test_case_counts_unless_told_otherwise_and_the_signature_says_so(metric: Callable[..., Score]) -> None:
+def test_case_counts_unless_told_otherwise_and_the_signature_says_so(metric: Callable[..., TextScore]) -> None:
     shouted = [text.upper() for text in REFERENCES]
     cased, lower = metric(shouted, REFERENCES), metric(shouted, REFERENCES, lowercase=True)
     assert cased.value < 100
@@ -49,7 +49,7 @@ def test_exact_matches_are_counted_by_kind() -> None:
 
 
 @pytest.mark.parametrize("metric", [bleu, chrf, exact_match])
-def test_a_missing_hypothesis_is_an_error_and_so_is_nothing_at_all(metric: Callable[..., Score]) -> None:
+def test_a_missing_hypothesis_is_an_error_and_so_is_nothing_at_all(metric: Callable[..., TextScore]) -> None:
     with pytest.raises(DataError, match="2 hypotheses for 3 references"):
         metric(WORSE[:2], REFERENCES)
     with pytest.raises(DataError, match="no sentences"):

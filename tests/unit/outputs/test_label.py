@@ -23,6 +23,7 @@ from seqwright.outputs.linear import logistic_regression
 from seqwright.pictures import save
 from seqwright.pictures.evaluations import DRAWINGS
 from seqwright.recipe import Recipe
+from seqwright.settings import Settings
 from seqwright.tasks.wired import Wires
 from seqwright.training.loop import fit
 from seqwright.training.settings import TrainingSettings
@@ -62,7 +63,7 @@ def wired(**settings: Any) -> tuple[Recipe, LabelledFiles, Wires]:
     inputs = TextSettings(tokenizer="words")
     training = TrainingSettings(tokens=512, steps=60, schedule="constant", rate=0.02, warmup=0, validate_every=60)
     model, objective = RecurrentClassifierSettings(), LabelsSettings()
-    recipe = Recipe("reviews", "", data_settings, inputs, model, objective, training, None)
+    recipe = Recipe("reviews", "", data_settings, inputs, Settings(), model, objective, training, None)
     data = LabelledFiles(data_settings)
     return recipe, data, task_of("text-classification").learnt_inputs(recipe, data)
 
@@ -306,10 +307,10 @@ def test_labels_that_occur_once_are_remarked_on() -> None:
 
 def test_missing_or_damaged_labels_are_refused(tmp_path: Path) -> None:
     LabelOutput({"bad": 1, "good": 2}).save(tmp_path)
-    assert LabelOutput.load(tmp_path) == LabelOutput({"bad": 1, "good": 2})
+    assert LabelOutput.load(tmp_path, None) == LabelOutput({"bad": 1, "good": 2})
     (tmp_path / "labels.json").write_text(json.dumps({"labels": ["bad", "good"]}))
     with pytest.raises(RunError, match=r"labels.json cannot be read as labels"):
-        LabelOutput.load(tmp_path)
+        LabelOutput.load(tmp_path, None)
     (tmp_path / "labels.json").unlink()
     with pytest.raises(RunError, match=r"labels.json is missing"):
-        LabelOutput.load(tmp_path)
+        LabelOutput.load(tmp_path, None)

@@ -84,8 +84,13 @@ def data(tmp_path: Path) -> TextFiles:
 
 def recipe_with(tokens: int = 12, **inputs: Any) -> Recipe:
     settings = RunningTextSettings.model_validate({"tokenizer": "characters", "segment": 3, **inputs})
-    data, training = TextFilesSettings(train="none.txt"), TrainingSettings(tokens=tokens)
-    return Recipe("test", "", data, settings, RecurrentLMSettings(), NextTokenSettings(), training, DecodingSettings())
+    data, said, training = (
+        TextFilesSettings(train="none.txt"),
+        NextTokenOutput.settings(),
+        TrainingSettings(tokens=tokens),
+    )
+    learnt = RecurrentLMSettings(), NextTokenSettings()
+    return Recipe("test", "", data, settings, said, *learnt, training, DecodingSettings())
 
 
 def model_for(inputs: Wires) -> Drifting:
@@ -103,8 +108,8 @@ def an_epoch(batches: Any) -> list[Text]:
 def test_inputs_are_learnt_from_the_training_part_and_read_again(data: TextFiles, tmp_path: Path) -> None:
     inputs = TASK.learnt_inputs(recipe_with(), data)
     assert set(inputs.tokenizer.pieces(range(4, inputs.tokenizer.size))) == {"▁", *"abcd"}
-    inputs.save(tmp_path / "input")
-    again = TASK.loaded_inputs(tmp_path / "input")
+    inputs.save(tmp_path)
+    again = TASK.loaded_inputs(tmp_path)
     assert again.input.fingerprint() == inputs.input.fingerprint()
     assert again.output.cut == inputs.output.cut
 

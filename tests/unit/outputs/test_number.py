@@ -15,7 +15,7 @@ from seqwright.data.labelled import LabelledFiles
 from seqwright.data.labelled_tables import Example
 from seqwright.errors import DataError, RunError
 from seqwright.inputs import Given
-from seqwright.interchange.recipes import UNKNOWN
+from seqwright.interchange.heads import UNKNOWN
 from seqwright.kinds import task_of
 from seqwright.models.headed import pooled_model
 from seqwright.objectives.rating import Rating
@@ -186,14 +186,14 @@ def test_without_any_value_there_is_nothing_to_score() -> None:
 
 def test_missing_or_damaged_values_are_refused(tmp_path: Path) -> None:
     _, _, inputs = wired()
-    inputs.save(tmp_path / "input")
-    assert NumberOutput.load(tmp_path / "input") == inputs.output
-    (tmp_path / "input" / "values.json").write_text(json.dumps({"mean": 1}))
+    inputs.output.save(tmp_path)
+    assert NumberOutput.load(tmp_path, None) == inputs.output
+    (tmp_path / "values.json").write_text(json.dumps({"mean": 1}))
     with pytest.raises(RunError, match=r"values.json cannot be read as values"):
-        NumberOutput.load(tmp_path / "input")
-    (tmp_path / "input" / "values.json").unlink()
+        NumberOutput.load(tmp_path, None)
+    (tmp_path / "values.json").unlink()
     with pytest.raises(RunError, match=r"values.json is missing"):
-        NumberOutput.load(tmp_path / "input")
+        NumberOutput.load(tmp_path, None)
 
 
 def test_the_ridge_regression_is_the_closed_form() -> None:

@@ -18,7 +18,7 @@ from seqwright.inputs import Given, Room
 from seqwright.inputs.question import QuestionInput, QuestionSettings
 from seqwright.kinds import task_of
 from seqwright.objectives.span import span_losses
-from seqwright.outputs.span import LOST, NO_ANSWER, Answered, SpanOutput
+from seqwright.outputs.span import LOST, NO_ANSWER, Answered, SpanOutput, SpanOutputSettings
 from seqwright.outputs.span_search import likeliest_sentence
 from seqwright.recipe import Recipe, recipe_from
 from seqwright.tasks.wired import Part, Wires, baselines_of
@@ -43,11 +43,11 @@ class Finder(nn.Module):
         return logits_BT2, carry
 
 
-def inputs_of(*texts: str, unanswerable: bool = True, **sizes: int) -> Wires:
+def inputs_of(*texts: str, unanswerable: bool = True, longest_answer: int = 30, **sizes: int) -> Wires:
     given: dict[str, Any] = {"longest": 48, "stride": 16, "longest_question": 8, **sizes}
     settings = QuestionSettings(tokenizer="whitespace", vocabulary=400, **given)
     train = Given([Question(text, LONG, ()) for text in ("", *texts)])
-    return Wires(QuestionInput.learn(train, settings, room=Room()), SpanOutput(settings.answer, unanswerable))
+    return Wires(QuestionInput.learn(train, settings, room=Room()), SpanOutput(longest_answer, unanswerable))
 
 
 def finder(inputs: Wires, **known: Any) -> Finder:
@@ -116,7 +116,7 @@ def test_probabilities_are_those_of_all_answers_and_silence() -> None:
 
 
 def test_an_answer_is_never_longer_than_is_looked_for() -> None:
-    inputs = inputs_of(answer=2)
+    inputs = inputs_of(longest_answer=2)
     (found,) = ask(inputs, ("where ?", LONG), before=2)
     assert len(found.answers[0].text.split()) <= 2
 
@@ -206,7 +206,7 @@ def test_validation_gives_what_it_promises(tmp_path: Path) -> None:
 
 
 def test_checking_names_what_a_model_cannot_learn(tmp_path: Path) -> None:
-    data, inputs = files(tmp_path, *ROWS), inputs_of(answer=1)
+    data, inputs = files(tmp_path, *ROWS), inputs_of(longest_answer=1)
     checked, _ = TASK.checked(recipe(), data, inputs)
     assert checked.rows[0][:3] == ("train", "4", "0")
     told = checked.facts["train part"]
@@ -238,10 +238,10 @@ def test_a_part_that_is_not_there_is_refused(tmp_path: Path) -> None:
 def test_questions_of_which_none_can_be_answered_are_refused() -> None:
     lost = Question("Who?", "Ada", (Answer("Bob", None),))
     with pytest.raises(DataError, match=r"none of the 2 questions .* has an answer that stands in its context"):
-        SpanOutput.learn(Given([lost, Question("Who?", "Ada", ())]), QuestionSettings(), inputs_of().input)
+        SpanOutput.learn(Given([lost, Question("Who?", "Ada", ())]), SpanOutputSettings(), inputs_of().input)
     right = Question("Who?", "Ada", (Answer("Ada", 0),))
     for others, unanswerable in (([], False), ([Question("Who?", "Ada", ())], True)):
-        found = SpanOutput.learn(Given([lost, right, *others]), QuestionSettings(), inputs_of().input)
+        found = SpanOutput.learn(Given([lost, right, *others]), SpanOutputSettings(), inputs_of().input)
         assert found == SpanOutput(30, unanswerable)
 
 
@@ -252,7 +252,7 @@ def test_a_threshold_is_for_models_that_can_be_silent() -> None:
 
 def test_what_was_saved_is_loaded(tmp_path: Path) -> None:
     SpanOutput(7, unanswerable=True).save(tmp_path)
-    assert SpanOutput.load(tmp_path) == SpanOutput(7, unanswerable=True)
+    assert SpanOutput.load(tmp_path, None) == SpanOutput(7, unanswerable=True)
     (tmp_path / "span.json").write_text("{}")
     with pytest.raises(RunError, match=r"span.json cannot be read as span"):
-        SpanOutput.load(tmp_path)
+        SpanOutput.load(tmp_path, None)

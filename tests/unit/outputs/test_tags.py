@@ -23,6 +23,7 @@ from seqwright.objectives.labels import Labels, LabelsSettings
 from seqwright.outputs.most_frequent import MostFrequentTag
 from seqwright.outputs.tags import Tagging, TagsOutput
 from seqwright.recipe import Recipe
+from seqwright.settings import Settings
 from seqwright.tasks.wired import Part, baselines_of
 from seqwright.training.loop import fit
 from seqwright.training.settings import TrainingSettings
@@ -73,7 +74,15 @@ def wired(inputs: dict[str, Any] | None = None, **settings: Any) -> tuple[Recipe
     chosen = WordsSettings.model_validate({"tokenizer": "whitespace", **(inputs or {})})
     training = TrainingSettings(tokens=256, steps=60, schedule="constant", rate=0.02, warmup=0, validate_every=60)
     recipe = Recipe(
-        "people", "", data_settings, chosen, ReadingSettings(), LabelsSettings(), training, DecodingSettings()
+        "people",
+        "",
+        data_settings,
+        chosen,
+        Settings(),
+        ReadingSettings(),
+        LabelsSettings(),
+        training,
+        DecodingSettings(),
     )
     data = TaggedFiles(data_settings)
     return recipe, data, TASK.learnt_inputs(recipe, data)
@@ -311,16 +320,16 @@ def test_tags_that_mark_no_entities_are_counted_by_the_alphabet() -> None:
 def test_what_was_saved_is_loaded(tmp_path: Path) -> None:
     before = TagsOutput({"O": 4, "B-per": 0})
     before.save(tmp_path)
-    assert TagsOutput.load(tmp_path) == before
+    assert TagsOutput.load(tmp_path, None) == before
     assert before.sizes() == {"classes": 2}
     assert before.trained_here
     assert not TagsOutput({"O": 0}).trained_here
     (tmp_path / "tags.json").write_text('["O"]')
     with pytest.raises(RunError, match=r"tags.json cannot be read as tags"):
-        TagsOutput.load(tmp_path)
+        TagsOutput.load(tmp_path, None)
     (tmp_path / "tags.json").unlink()
     with pytest.raises(RunError, match=r"tags.json is missing"):
-        TagsOutput.load(tmp_path)
+        TagsOutput.load(tmp_path, None)
 
 
 def test_a_line_has_a_colour_for_each_type() -> None:

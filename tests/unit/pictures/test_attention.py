@@ -12,9 +12,9 @@ from matplotlib.transforms import Bbox
 
 from seqwright import pictures
 from seqwright.errors import UserError
-from seqwright.pictures import INK, Array, ceiling, legible, save
+from seqwright.pictures import INK, Array, darkest_weight, legible, save
 from seqwright.pictures.alignments import alignment
-from seqwright.pictures.attention import AttentionMap, Choice, Looked, figures, heads
+from seqwright.pictures.attention import AttentionMap, HeadChoice, Looked, figures, heads
 
 SHORT = (["the", "dog", "sleeps", "."], ["der", "Hund", "schläft", "."])
 LONG = tuple(
@@ -81,7 +81,7 @@ def test_the_darkest_weight_is_a_round_number_and_uniform_attention_is_not_dark(
 ) -> None:
     weights_TS = np.zeros((3, columns))
     weights_TS[1, 2] = peak
-    assert ceiling(weights_TS) == top
+    assert darkest_weight(weights_TS) == top
 
 
 def test_the_ink_darkens_in_equal_steps_of_lightness() -> None:
@@ -272,7 +272,7 @@ def test_another_font_steps_in_for_what_the_standard_one_lacks(monkeypatch: pyte
 def test_every_picture_names_its_sentence_and_its_axes() -> None:
     kind = AttentionMap(softmax(2, 3, 5, 7), words(5), words(7, "s"), "word being written", "source word")
     looked = Looked("May  5", "5. Mai", {"gate of words": kind}, title="a-run")
-    drawn = figures(looked) | figures(looked, Choice(2)) | figures(looked, Choice(2, 3))
+    drawn = figures(looked) | figures(looked, HeadChoice(2)) | figures(looked, HeadChoice(2, 3))
     assert list(drawn) == [
         *("gate-of-words", "gate-of-words-heads"),
         *("gate-of-words-layer-2", "gate-of-words-layer-2-lines"),
@@ -296,7 +296,7 @@ def test_every_picture_of_a_sentence_has_a_name() -> None:
     looked = Looked("s", "t", maps, title="Sentence 1")
     drawn = figures(looked)
     assert list(drawn) == ["cross", "cross-heads", "decoder"]
-    drawn |= figures(looked, Choice(2)) | figures(looked, Choice(2, 3))
+    drawn |= figures(looked, HeadChoice(2)) | figures(looked, HeadChoice(2, 3))
     cross = maps["cross"].weights
     for name, expected_TS in {
         "cross": cross.mean(axis=(0, 1)),
@@ -307,8 +307,8 @@ def test_every_picture_of_a_sentence_has_a_name() -> None:
         np.testing.assert_allclose(np.asarray(mesh).reshape(5, 7), expected_TS)
 
 
-@pytest.mark.parametrize("choice", [Choice(3), Choice(2, 4), Choice(0)])
-def test_a_layer_that_is_not_there_is_refused(choice: Choice) -> None:
+@pytest.mark.parametrize("choice", [HeadChoice(3), HeadChoice(2, 4), HeadChoice(0)])
+def test_a_layer_that_is_not_there_is_refused(choice: HeadChoice) -> None:
     maps = {"cross": AttentionMap(softmax(2, 3, 5, 7), words(5), words(7, "s"))}
     with pytest.raises(UserError, match=f"there is no {choice}; layers go from 1 to 2, heads from 1 to 3"):
         figures(Looked("s", "t", maps), choice)

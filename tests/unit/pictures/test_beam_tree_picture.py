@@ -7,7 +7,7 @@ import pytest
 from matplotlib.text import Text
 
 from seqwright.errors import UserError
-from seqwright.pictures.alignments import Panel, side_by_side
+from seqwright.pictures.alignments import AlignmentPanel, side_by_side
 from seqwright.pictures.alignments_page import alignments_page
 from seqwright.pictures.beam_tree import Twig, beam_tree
 from seqwright.pictures.beam_tree_page import beam_tree_page
@@ -67,11 +67,11 @@ def test_a_tree_of_nothing_is_refused() -> None:
         beam_tree([], [])
 
 
-def panels() -> list[Panel]:
+def panels() -> list[AlignmentPanel]:
     draw = np.random.default_rng(1)
     sizes = [(4, 5), (7, 3)]
     return [
-        Panel(
+        AlignmentPanel(
             draw.dirichlet(np.ones(columns), size=rows),
             [f"source{number}" for number in range(columns)],
             [f"target{number}" for number in range(rows)],

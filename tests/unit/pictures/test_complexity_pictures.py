@@ -6,11 +6,11 @@ from typing import Any
 import pytest
 
 from seqwright.errors import UserError
-from seqwright.pictures.complexity import NEAR, Curve, Panel, complexity_picture
+from seqwright.pictures.complexity import NEAR, CostPanel, Curve, complexity_picture
 
 SIZES = [4, 8, 16]
 PANELS = [
-    Panel(
+    CostPanel(
         "milliseconds",
         "length",
         [
@@ -18,7 +18,7 @@ PANELS = [
             Curve("recurrent", SIZES, [5.0, 8.0, 11.1], [4.0, 8.0, 16.0], 0.58),
         ],
     ),
-    Panel("MB", "length", [Curve("attention", SIZES, [1.0, 2.0, 4.0], [1.0, 2.0, 4.0], 1.0)]),
+    CostPanel("MB", "length", [Curve("attention", SIZES, [1.0, 2.0, 4.0], [1.0, 2.0, 4.0], 1.0)]),
 ]
 
 

@@ -37,9 +37,9 @@ def test_a_cell_says_count_and_share() -> None:
     assert texts(confusion_table(COUNTS, ["ham", "spam"])) == ["953\n99.2 %", "8\n0.8 %", "9\n5.6 %", "151\n94.4 %"]
 
 
-def test_rows_are_true_and_columns_said() -> None:
+def test_rows_are_true_and_columns_predicted() -> None:
     axes = confusion_table(COUNTS, ["ham", "spam"], title="SMS").axes[0]
-    assert (axes.get_ylabel(), axes.get_xlabel(), axes.get_title(loc="left")) == ("true", "said", "SMS")
+    assert (axes.get_ylabel(), axes.get_xlabel(), axes.get_title(loc="left")) == ("true", "predicted", "SMS")
     assert [label.get_text() for label in axes.get_yticklabels()] == ["ham", "spam"]
     assert [label.get_text() for label in axes.get_xticklabels()] == ["ham", "spam"]
 

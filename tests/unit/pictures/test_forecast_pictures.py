@@ -10,14 +10,16 @@ from matplotlib.lines import Line2D
 
 from seqwright.errors import UserError
 from seqwright.pictures import save
-from seqwright.pictures.forecasts import Panel, forecast_picture, panels_of
+from seqwright.pictures.forecasts import ForecastPanel, forecast_picture, panels_of
 
 
-def panel(horizon: int, past: int = 60, **others: Any) -> Panel:
+def panel(horizon: int, past: int = 60, **others: Any) -> ForecastPanel:
     draw = np.random.default_rng(horizon)
     names = ("forecast", "naive", "seasonal_naive", "least_squares")
     forecasts = {name: draw.normal(size=horizon).tolist() for name in names}
-    return Panel("price in $", draw.normal(size=past).tolist(), draw.normal(size=horizon).tolist(), forecasts, **others)
+    return ForecastPanel(
+        "price in $", draw.normal(size=past).tolist(), draw.normal(size=horizon).tolist(), forecasts, **others
+    )
 
 
 def lines(axes: Axes) -> dict[str, Line2D]:

@@ -5,7 +5,7 @@ from matplotlib.figure import Figure
 from matplotlib.patches import Rectangle
 
 from seqwright.errors import UserError
-from seqwright.pictures.lens import Lens, Said, lens_lines, lens_table
+from seqwright.pictures.lens import Lens, LensPrediction, lens_lines, lens_table
 from seqwright.pictures.lens_page import lens_page
 
 GIVEN = ["<s>", "May", " is", " 5\n"]
@@ -15,8 +15,10 @@ WANTED = ["May", " is", " 5\n", ""]
 def a_lens(layers: int = 3) -> Lens:
     """Layer l says its number everywhere, but the last one is right in the first place."""
 
-    def said_by(layer: int, place: int) -> Said:
-        return Said([(f"L{layer}p{place}", 0.1 + 0.2 * layer), ("other", 0.05)], (layer, place) == (layers, 0))
+    def said_by(layer: int, place: int) -> LensPrediction:
+        return LensPrediction(
+            [(f"L{layer}p{place}", 0.1 + 0.2 * layer), ("other", 0.05)], (layer, place) == (layers, 0)
+        )
 
     said = [[said_by(layer, place) for place in range(4)] for layer in range(1, layers + 1)]
     return Lens([f"layer {number}" for number in range(1, layers + 1)], GIVEN, WANTED, said)
@@ -61,12 +63,12 @@ def test_the_terminal_has_the_last_layer_and_as_many_others_as_fit(width: int, l
 
 def test_fewer_tokens_are_the_first_ones() -> None:
     few = a_lens().first(2)
-    assert (few.given, few.wanted) == (GIVEN[:2], WANTED[:2])
-    assert [len(row) for row in few.said] == [2, 2, 2]
+    assert (few.input, few.target) == (GIVEN[:2], WANTED[:2])
+    assert [len(row) for row in few.predictions] == [2, 2, 2]
 
 
 def test_the_page_has_every_guess_and_no_element_of_the_users() -> None:
-    said = [[Said([("</td><script>", 0.5), ("x", 0.25)], right=True)]]
+    said = [[LensPrediction([("</td><script>", 0.5), ("x", 0.25)], right=True)]]
     page = lens_page(Lens(["layer 1"], ["<b>"], [], said), title="<i>", text="<u>")
     assert not re.search(r"<script|<b>|<i>|<u>", page)
     assert "0.500  &lt;/td&gt;&lt;script&gt;\n0.250  x" in page
@@ -75,5 +77,5 @@ def test_the_page_has_every_guess_and_no_element_of_the_users() -> None:
 
 
 def test_a_lens_with_a_gap_is_refused() -> None:
-    with pytest.raises(UserError, match="2 layers and 4 tokens, but what was said is 1 × "):
-        Lens(["layer 1", "layer 2"], GIVEN, WANTED, a_lens(1).said)
+    with pytest.raises(UserError, match="2 layers and 4 tokens, but predictions of 1 × "):
+        Lens(["layer 1", "layer 2"], GIVEN, WANTED, a_lens(1).predictions)

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from seqwright.pictures import Array
-from seqwright.pictures.attention import AttentionMap, Choice, Looked
+from seqwright.pictures.attention import AttentionMap, HeadChoice, Looked
 from seqwright.pictures.page import FOLDER, attention_page
 
 SCRIPT = (FOLDER / "page.js").read_text(encoding="utf-8")
@@ -118,7 +118,11 @@ def test_the_weights_arrive_to_the_thousandth() -> None:
 
 def test_the_page_opens_at_the_chosen_layer_and_head() -> None:
     given = looked(["a"], ["b"])
-    choices = {Choice(): {}, Choice(2): {"data-layer": "1"}, Choice(2, 3): {"data-layer": "1", "data-head": "2"}}
+    choices = {
+        HeadChoice(): {},
+        HeadChoice(2): {"data-layer": "1"},
+        HeadChoice(2, 3): {"data-layer": "1", "data-head": "2"},
+    }
     for choice, expected in choices.items():
         (main,) = [attributes for tag, attributes in Reader(attention_page(given, choice)).elements if tag == "main"]
         assert {name: value for name, value in main.items() if name.startswith("data")} == expected

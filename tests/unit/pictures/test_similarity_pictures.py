@@ -2,12 +2,12 @@ import numpy as np
 import pytest
 
 from seqwright.errors import UserError
-from seqwright.pictures.similarities import Sentence, similarity_picture
+from seqwright.pictures.similarities import WordInContext, similarity_picture
 
 SENTENCES = [
-    Sentence("by the river ", "bank", ""),
-    Sentence("the ", "bank", " lends"),
-    Sentence("", "bank", f" {'x' * 99}"),
+    WordInContext("by the river ", "bank", ""),
+    WordInContext("the ", "bank", " lends"),
+    WordInContext("", "bank", f" {'x' * 99}"),
 ]
 COSINES = np.array([np.ones((3, 3)), [[1, 0.42, 0.996], [0.42, 1, -0.13], [0.996, -0.13, 1]]])
 

@@ -8,7 +8,7 @@ from rich.style import Style
 
 from seqwright.errors import UserError
 from seqwright.pictures import Array
-from seqwright.pictures.terminal import Member, family_tree, heat_map, shortened
+from seqwright.pictures.terminal import TreeLine, family_tree, fitted_label, heat_map
 
 WEIGHTS = np.array([[1.0, 0.0, 0.0], [0.25, 0.5, 0.25]])
 
@@ -105,7 +105,7 @@ def test_words_cannot_command_the_terminal() -> None:
     ],
 )
 def test_labels_are_shortened_by_cells(label: str, cells: int, shown: str) -> None:
-    assert shortened(label, cells) == shown
+    assert fitted_label(label, cells) == shown
 
 
 def test_words_that_do_not_fit_the_weights_are_refused() -> None:
@@ -123,7 +123,7 @@ def test_the_family_is_drawn_by_year() -> None:
         (2017, "convs2s", "bytenet", True),
         (1969, "image", None, True),
     ]
-    assert family_tree([Member(*row) for row in rows]).split("\n") == [
+    assert family_tree([TreeLine(*row) for row in rows]).split("\n") == [
         "1948  n-gram",
         "2014  └── seq2seq",
         "2016      ├── bytenet  (not here yet)",
@@ -136,15 +136,15 @@ def test_the_family_is_drawn_by_year() -> None:
 
 def test_an_unknown_parent_is_named() -> None:
     with pytest.raises(UserError, match=r"'gpt' .* 'transfromer'"):
-        family_tree([Member(2018, "gpt", "transfromer", available=True)])
+        family_tree([TreeLine(2018, "gpt", "transfromer", available=True)])
 
 
 def test_nobody_is_their_own_ancestor() -> None:
     with pytest.raises(UserError, match="own ancestors"):
         family_tree(
             [
-                Member(1948, "n-gram", None, available=True),
-                Member(2000, "a", "b", available=True),
-                Member(2001, "b", "a", available=True),
+                TreeLine(1948, "n-gram", None, available=True),
+                TreeLine(2000, "a", "b", available=True),
+                TreeLine(2001, "b", "a", available=True),
             ]
         )

@@ -10,7 +10,7 @@ from seqwright.pictures import save
 from seqwright.pictures.units import (
     SIGNED,
     Course,
-    Panel,
+    UnitsPanel,
     colour_of,
     coloured_text,
     lines_of,
@@ -60,7 +60,10 @@ def test_below_zero_is_blue_and_above_it_is_red_as_in_the_colour_map() -> None:
 
 def test_a_map_has_a_panel_for_all_that_was_heard_and_names_units_and_tokens() -> None:
     value_UT = np.stack([VALUES, -VALUES])
-    panels = [Panel("hidden state", [3, 17], value_UT, True), Panel("update gate", [3, 17], np.abs(value_UT), False)]
+    panels = [
+        UnitsPanel("hidden state", [3, 17], value_UT, True),
+        UnitsPanel("update gate", [3, 17], np.abs(value_UT), False),
+    ]
     figure: Any = state_map(panels, PIECES, [1.0, 2, 3, 4, 5], title="mine")
     bits, hidden, gate, *bars = figure.axes
     assert len(bars) == 2
@@ -118,6 +121,6 @@ def test_values_that_are_no_match_for_the_tokens_are_refused() -> None:
     with pytest.raises(UserError, match="a value for every token"):
         coloured_text(PIECES, np.zeros(5), [Course("unit", VALUES[:2])])
     with pytest.raises(UserError, match="a value for every token"):
-        state_map([Panel("hidden state", [1], VALUES[None, :2], True)], PIECES)
+        state_map([UnitsPanel("hidden state", [1], VALUES[None, :2], True)], PIECES)
     with pytest.raises(UserError, match="at least one panel"):
         state_map([], PIECES)

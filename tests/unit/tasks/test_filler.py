@@ -144,10 +144,11 @@ def test_a_text_longer_than_the_context_is_refused() -> None:
 def test_reopened_it_reads_and_masks_the_same(tmp_path: Path) -> None:
     inputs = wires(own("bpe"))
     inputs.save(tmp_path)
-    read, said = SentencesInput.load(tmp_path), MaskedOutput.load(tmp_path)
+    read = SentencesInput.load(tmp_path / "input")
+    said = MaskedOutput.load(tmp_path / "output", read)
     assert read.row("the <mask> sat").tolist() == inputs.input.row("the <mask> sat").tolist()
     assert (read.form, read.longest, read.context) == ("sentence-pairs", 99, 99)
-    assert (said.masked, said.share, said.asks_next) == ("tokens", 0.15, True)
+    assert (said.masking, said.masking_rate, said.asks_next) == ("tokens", 0.15, True)
 
 
 def test_a_vector_does_not_depend_on_the_other_texts() -> None:

@@ -85,9 +85,9 @@ def test_only_the_training_part_decides_scale_and_season(file: Path, tmp_path: P
 
 
 def test_a_season_is_given_or_found_and_must_lie_within_the_past(file: Path) -> None:
-    assert parts_of(recipe(file, input={"season": 3}))[1].output.season == 3
-    with pytest.raises(SettingError, match=r"input.season = 10 reaches further back than data\.history = 9"):
-        parts_of(recipe(file, input={"season": 10}))
+    assert parts_of(recipe(file, output={"season": 3}))[1].output.season == 3
+    with pytest.raises(SettingError, match=r"output.season = 10 reaches further back than data\.history = 9"):
+        parts_of(recipe(file, output={"season": 10}))
 
 
 def test_a_run_learns_is_kept_and_is_judged_beside_simple_forecasts(file: Path, tmp_path: Path) -> None:
@@ -118,7 +118,7 @@ def test_a_run_learns_is_kept_and_is_judged_beside_simple_forecasts(file: Path, 
 def test_what_is_saved_is_loaded_to_the_bit(file: Path, tmp_path: Path) -> None:
     saved = parts_of(recipe(file))[1].output
     saved.save(tmp_path)
-    loaded = ValuesOutput.load(tmp_path)
+    loaded = ValuesOutput.load(tmp_path, None)
     assert loaded.sizes() == {"horizon": 2, "history": 9}
     assert (loaded.columns, loaded.season) == (("big", "small"), 4)
     assert loaded.scale.plain() == saved.scale.plain()
@@ -131,10 +131,10 @@ def test_what_is_damaged_is_refused(file: Path, tmp_path: Path, name: str) -> No
     parts_of(recipe(file))[1].output.save(tmp_path)
     (tmp_path / name).write_text("{", encoding="utf-8")
     with pytest.raises(RunError, match=rf"{name} (cannot be read|is missing or damaged)"):
-        ValuesOutput.load(tmp_path)
+        ValuesOutput.load(tmp_path, None)
     (tmp_path / name).unlink()
     with pytest.raises(RunError, match=rf"{name} is missing"):
-        ValuesOutput.load(tmp_path)
+        ValuesOutput.load(tmp_path, None)
 
 
 def test_of_many_windows_some_at_even_distances_are_written_down(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -131,8 +131,8 @@ def test_a_network_learns_from_pairs() -> None:
 
 def test_pairs_come_back_with_the_inputs(tmp_path: Path) -> None:
     _, _, inputs = wired()
-    inputs.save(tmp_path / "input")
-    again = task_of("text-classification").loaded_inputs(tmp_path / "input")
+    inputs.save(tmp_path)
+    again = task_of("text-classification").loaded_inputs(tmp_path)
     assert again.input.pairs
     assert again.input.fingerprint() == inputs.input.fingerprint()
     assert again.output == inputs.output

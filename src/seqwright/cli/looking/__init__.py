@@ -14,7 +14,7 @@ from seqwright.errors import DataError, RunError, SettingError
 from seqwright.inputs.text import reads_pairs
 from seqwright.layers.scanning import RecurrentLayer
 from seqwright.layers.taps import views
-from seqwright.pictures.attention import Choice
+from seqwright.pictures.attention import HeadChoice
 from seqwright.runs import Run
 from seqwright.tasks.wired import Wires
 
@@ -38,7 +38,7 @@ class Wish(NamedTuple):
 
     texts: tuple[str, ...] = ()
     file: Path | None = None
-    choice: Choice = Choice()
+    choice: HeadChoice = HeadChoice()
     lens: bool = False
     surprisal: bool = False
     word: str | None = None

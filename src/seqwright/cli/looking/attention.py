@@ -24,9 +24,9 @@ from seqwright.metrics.alignments import merged, quality
 from seqwright.outputs.alignments import alignment_taps
 from seqwright.outputs.text_search import TextCandidate
 from seqwright.pictures import Array, legible, save
-from seqwright.pictures.alignments import Panel, side_by_side
+from seqwright.pictures.alignments import AlignmentPanel, side_by_side
 from seqwright.pictures.alignments_page import alignments_page
-from seqwright.pictures.attention import AttentionMap, Choice, Looked, chosen_maps, figures
+from seqwright.pictures.attention import AttentionMap, HeadChoice, Looked, chosen_maps, figures
 from seqwright.pictures.page import attention_page
 from seqwright.pictures.terminal import heat_map
 from seqwright.runs import Run
@@ -45,7 +45,7 @@ INFLUENCE = View("gradients to the source", *ALIGNMENT)  # where a model has non
 
 
 def draw_attention(
-    run: Run, texts: Sequence[str], beam: int | None, choice: Choice, where: Path, *, as_json: bool
+    run: Run, texts: Sequence[str], beam: int | None, choice: HeadChoice, where: Path, *, as_json: bool
 ) -> None:
     """Translate a sentence or read a text, draw its attention, print where it looks on the whole."""
     if run.recipe.family == "translation":
@@ -76,7 +76,7 @@ def draw_attention(
 
 def draw_alignments(runs: Sequence[Run], texts: Sequence[str], beam: int | None, where: Path, *, as_json: bool) -> None:
     """Translate a sentence with each run, draw their alignments side by side, print how sharp and whole they are."""
-    panels: list[Panel] = []
+    panels: list[AlignmentPanel] = []
     for run in runs:
         if run.recipe.family != "translation":
             raise RunError(f"{run.folder} learnt {run.recipe.task}; alignments side by side are drawn for translation")
@@ -86,7 +86,7 @@ def draw_alignments(runs: Sequence[Run], texts: Sequence[str], beam: int | None,
         weights_TS = mean_of(found)
         of_gradients = "" if alignment_taps(run.model) else f" ({INFLUENCE.name}: it has no attention)"
         caption = f"{shown(run.folder)}{of_gradients}", f"→ {legible(looked.target, 80)}", str(quality(weights_TS))
-        panels.append(Panel(weights_TS, found.columns, found.rows, caption))
+        panels.append(AlignmentPanel(weights_TS, found.columns, found.rows, caption))
         print(json_text(_numbers(run, looked, found)) if as_json else "\n".join((*caption, "")))
     title, source = "alignments, mean over layers and heads", texts[0].strip()
     labels = {"row_axis": AXES["wanted"], "column_axis": AXES["source"]}
@@ -121,7 +121,7 @@ def _numbers(run: Run, looked: Looked, found: AttentionMap) -> dict[str, Any]:
     return {"run": str(run.folder), "source": looked.source, "translation": looked.target, **numbers}
 
 
-def _print_first(looked: Looked, choice: Choice) -> None:
+def _print_first(looked: Looked, choice: HeadChoice) -> None:
     """The first map, the mean over layers and heads or what is chosen of it, for the terminal."""
     name, first = next(iter(chosen_maps(looked.maps, choice).items()))
     console = Console()

@@ -18,7 +18,7 @@ from seqwright.inputs.tokenizers import Tokenizer
 from seqwright.inputs.vocabularies import SPACE
 from seqwright.layers.embeddings import HasLens
 from seqwright.pictures import save
-from seqwright.pictures.lens import Lens, Said, lens_lines, lens_table
+from seqwright.pictures.lens import Lens, LensPrediction, lens_lines, lens_table
 from seqwright.pictures.lens_page import lens_page
 from seqwright.runs import Run
 
@@ -35,16 +35,16 @@ def draw_lens(run: Run, texts: Sequence[str], where: Path, *, as_json: bool) -> 
     few = lens.first(DRAWN)
     save(lens_table(few, title=f"{title}\n{text}"), where / "lens")
     (where / "lens.html").write_text(lens_page(lens, title=title, text=text), encoding="utf-8")
-    if len(few.given) < len(lens.given):
-        say(f"the picture shows the first {DRAWN} of {len(lens.given):,} tokens, the page all")
+    if len(few.input) < len(lens.input):
+        say(f"the picture shows the first {DRAWN} of {len(lens.input):,} tokens, the page all")
     if as_json:
-        for place in range(len(lens.given)):
+        for place in range(len(lens.input)):
             print(json_text(_fields(lens, place)))
     else:
         console = Console()
         console.print(lens_lines(few, width=console.width, colour=console.is_terminal))
         if not console.is_terminal:
-            right = "; * where it is right" if lens.wanted else ""
+            right = "; * where it is right" if lens.target else ""
             print(f"the digit behind a token is its probability in tenths, cut off{right}")
     say(f"pictures: {shown(where)}/  (open lens.html in a browser)")
 
@@ -71,7 +71,7 @@ def lens_of(run: Run, texts: Sequence[str]) -> Lens:
     return Lens(names, row.pieces, [*row.pieces[1:], ""], said)
 
 
-def _said(tokenizer: Tokenizer, logits_TV: Tensor, wanted: Sequence[int] | None) -> list[Said]:
+def _said(tokenizer: Tokenizer, logits_TV: Tensor, wanted: Sequence[int] | None) -> list[LensPrediction]:
     """What one layer says at each token."""
     best = logits_TV.float().softmax(-1).topk(min(TOP, logits_TV.shape[-1]))
     spellings = tokenizer.spellings()
@@ -79,7 +79,7 @@ def _said(tokenizer: Tokenizer, logits_TV: Tensor, wanted: Sequence[int] | None)
     for place, (numbers, probabilities) in enumerate(zip(best.indices.tolist(), best.values.tolist(), strict=True)):
         spelled = [_plain(spellings[number]) for number in numbers]
         right = wanted is not None and place < len(wanted) and wanted[place] == numbers[0]
-        said.append(Said(list(zip(spelled, probabilities, strict=True)), right))
+        said.append(LensPrediction(list(zip(spelled, probabilities, strict=True)), right))
     return said
 
 
@@ -92,7 +92,7 @@ def _fields(lens: Lens, place: int) -> dict[str, object]:
     """A token with what every layer says there."""
     layers = [
         {"layer": number, "says": [{"token": token, "probability": round(p, 4)} for token, p in row[place].likeliest]}
-        for number, row in enumerate(lens.said, start=1)
+        for number, row in enumerate(lens.predictions, start=1)
     ]
-    next_token = {"next": lens.wanted[place]} if lens.wanted and lens.wanted[place] else {}
-    return {"token": lens.given[place], **next_token, "layers": layers}
+    next_token = {"next": lens.target[place]} if lens.target and lens.target[place] else {}
+    return {"token": lens.input[place], **next_token, "layers": layers}

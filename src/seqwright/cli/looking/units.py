@@ -25,7 +25,7 @@ from seqwright.cli.looking.texts import documents
 from seqwright.cli.terminal import add_row, say, shown
 from seqwright.errors import DataError
 from seqwright.pictures import Array, save
-from seqwright.pictures.units import Course, Panel, coloured_text, state_map, unit_lines
+from seqwright.pictures.units import Course, UnitsPanel, coloured_text, state_map, unit_lines
 from seqwright.pictures.units_page import units_page
 from seqwright.runs import Run
 
@@ -52,7 +52,9 @@ def draw_states(run: Run, found: Sequence[str], where: Path) -> None:
         width = layer.values[HIDDEN].shape[1]
         chosen = f", the {len(units)} of {width} units that vary most" if len(units) < width else ""
         panels = [
-            Panel(f"{layer.spoken}: {view}", units, value_TD[:count, np.array(units) - 1].T, view in (HIDDEN, MEMORY))
+            UnitsPanel(
+                f"{layer.spoken}: {view}", units, value_TD[:count, np.array(units) - 1].T, view in (HIDDEN, MEMORY)
+            )
             for view, value_TD in layer.values.items()
         ]
         figure = state_map(panels, reading.pieces[:count], reading.bits[:count], title=f"{title}{chosen}")

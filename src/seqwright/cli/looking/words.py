@@ -18,7 +18,7 @@ from seqwright.cli.opening import refuse_overlong
 from seqwright.cli.terminal import add_row, json_text, say, shown
 from seqwright.errors import DataError
 from seqwright.pictures import Array, save
-from seqwright.pictures.similarities import Sentence, similarity_picture
+from seqwright.pictures.similarities import WordInContext, similarity_picture
 from seqwright.runs import Run
 from seqwright.tasks.vectors import Occurrence, WordVectors
 
@@ -66,11 +66,11 @@ def _cosines(vector_ND: Tensor) -> Tensor:
     return unit_ND @ unit_ND.T
 
 
-def _sentence(text: str, found: Occurrence) -> Sentence:
-    return Sentence(text[: found.begin], text[found.begin : found.end], text[found.end :])
+def _sentence(text: str, found: Occurrence) -> WordInContext:
+    return WordInContext(text[: found.begin], text[found.begin : found.end], text[found.end :])
 
 
-def _print(cosine_LNN: Array, layers: Sequence[str], sentences: Sequence[Sentence]) -> None:
+def _print(cosine_LNN: Array, layers: Sequence[str], sentences: Sequence[WordInContext]) -> None:
     """The places, and a line for each two of them; where there are many layers, some."""
     for number, sentence in enumerate(sentences, start=1):
         print(f"{number}  {sentence.before}[{sentence.word}]{sentence.after}")

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from seqwright.errors import DataError
-from seqwright.metrics.ratings import Values, pearson, spearman, squared_error
+from seqwright.metrics.regression import Values, pearson, spearman, squared_error
 
 DRAW = np.random.default_rng(7)
 TRUE = DRAW.integers(0, 6, 53).astype(float)  # with many equal ones
@@ -43,8 +43,8 @@ def test_who_always_says_the_same_has_no_correlation() -> None:
 
 
 @pytest.mark.parametrize(
-    ("said", "true", "sentence"), [([1], [1, 0], "1 answers for 2 ratings"), ([], [], "no ratings")]
+    ("predicted", "true", "sentence"), [([1], [1, 0], "1 predictions for 2 values"), ([], [], "no values")]
 )
-def test_answers_that_do_not_fit_are_refused(said: list[float], true: list[float], sentence: str) -> None:
+def test_answers_that_do_not_fit_are_refused(predicted: list[float], true: list[float], sentence: str) -> None:
     with pytest.raises(DataError, match=sentence):
-        pearson(said, true)
+        pearson(predicted, true)

@@ -10,18 +10,18 @@ from torch import Tensor, nn
 
 from seqwright.batches import Place
 from seqwright.batches.described import Described
-from seqwright.data.described import DescribedFiles, DescribedFilesSettings
-from seqwright.data.numbers import Numbers, NumbersSettings
 from seqwright.decoding.settings import DecodingSettings
 from seqwright.errors import DataError
-from seqwright.inputs.vector_text import VectorText, VectorTextSettings
-from seqwright.models.vector_to_sequence import VectorToSequence, VectorToSequenceSettings
-from seqwright.recipe import Recipe
-from seqwright.tasks.describer import Describer
-from seqwright.tasks.description import DescriptionTask
-from seqwright.training.settings import TrainingSettings
+from seqwright.inputs import Given
+from seqwright.inputs.tokenizers import Tokenizer
+from seqwright.kinds import task_of
+from seqwright.outputs.description import DescriptionSettings
+from seqwright.outputs.text import BLANK, WrittenText
+from seqwright.recipe import Recipe, recipe_from
+from seqwright.runs import data_of
+from seqwright.tasks.wired import Wires
 
-TASK = DescriptionTask()
+TASK = task_of("vector-to-text")
 SURE = 0.8  # how probable the wanted letter is to the model below
 
 
@@ -41,13 +41,13 @@ class Where(NamedTuple):
 class ByHeart(nn.Module):
     """Says the same text for each label, letter by letter with probability `SURE`; all else is equally likely."""
 
-    def __init__(self, inputs: VectorText, texts: dict[str, str]) -> None:
+    def __init__(self, inputs: Wires, texts: dict[str, str]) -> None:
         super().__init__()
         self.vocabulary = inputs.tokenizer.size
         self.weight = nn.Parameter(torch.zeros(1))
-        names = [str(name) for name in inputs.vectors.plain()["names"]]
-        rows = [[*inputs.tokenizer.encode([texts[name]])[0].tolist(), inputs.end] for name in names]
-        self.rows = [[*row, *[inputs.end] * 40] for row in rows]
+        names = [str(name) for name in inputs.input.vectors.plain()["names"]]
+        rows = [[*inputs.tokenizer.encode([texts[name]])[0].tolist(), inputs.tokenizer.end] for name in names]
+        self.rows = [[*row, *[inputs.tokenizer.end] * 40] for row in rows]
 
     def start(self, batch: Described) -> Where:
         return Where(batch.vector_BX.argmax(1), torch.zeros(len(batch.vector_BX), dtype=torch.int64))
@@ -68,18 +68,16 @@ class ByHeart(nn.Module):
         return self.read(batch.input_BT, batch.real_BT, self.start(batch))[0], carry
 
 
-TRAIN = "abba\tA\ncab\tB\nbaba\tA\n\tB\nno label\t\nabc\tC\n"
+TRAIN = "abba\tA\ncab\tB\nbaba\tA\n\tB\nbaa\t\nabc\tC\n"
 VALID = "cab\tB\nabba\tA\nabb\tA\nacb\tC\n"
 
 
-def wired(train: str = TRAIN, valid: str = VALID, inputs: Any = None, **data: Any) -> tuple[Recipe, Any, VectorText]:
+def wired(train: str = TRAIN, valid: str = VALID, inputs: Any = None, **data: Any) -> tuple[Recipe, Any, Wires]:
     Path("train.tsv").write_text(train)
     Path("valid.tsv").write_text(valid)
-    data_settings = DescribedFilesSettings(train="train.tsv", valid="valid.tsv", **data)
-    settings = VectorTextSettings(**{"tokenizer": "characters", **(inputs or {})})
-    recipe = Recipe("x", "", data_settings, settings, None, None, TrainingSettings(tokens=64), DecodingSettings())
-    files = DescribedFiles(data_settings)
-    return recipe, files, TASK.learnt_inputs(recipe, files)
+    files = {"kind": "described", "train": "train.tsv", "valid": "valid.tsv", **data}
+    recipe = recipe_from({"data": files, "output": inputs or {}, "training": {"tokens": 64}})
+    return recipe, data_of(recipe), TASK.learnt_inputs(recipe, data_of(recipe))
 
 
 def test_an_evaluation_is_what_can_be_computed_by_hand() -> None:
@@ -89,7 +87,7 @@ def test_an_evaluation_is_what_can_be_computed_by_hand() -> None:
     said = ["cab", "abba", "abba", "abc"]
     assert [answer["hypothesis"] for answer in found.answers] == said
     assert [answer["reference"] for answer in found.answers] == ["cab", "abba", "abb", "acb"]
-    assert [answer["given"] for answer in found.answers] == ["B", "A", "A", "C"]
+    assert [answer["input"] for answer in found.answers] == ["B", "A", "A", "C"]
     assert found.scores["exact"] == 50
     # 4 + 5 tokens right; "abb" has its end wrong, "acb" its second and third letter.
     surprise, other = -math.log(SURE), -math.log((1 - SURE) / (inputs.tokenizer.size - 1))
@@ -103,9 +101,14 @@ def test_an_evaluation_is_what_can_be_computed_by_hand() -> None:
 def test_what_was_left_out_is_counted() -> None:
     recipe, data, inputs = wired(inputs={"longest": 3})
     prepared = TASK.prepared(recipe, data, inputs)
-    assert prepared.notes == ["train: 2 texts; left out: 2 blank, 2 too long", "valid: 3 texts; left out: 1 too long"]
+    assert prepared.notes == [
+        "train: 5 vectors (not in the loss: 1 with a blank target, 2 too long); left out: 1 with nothing to read",
+        "valid: 4 vectors (not in the loss: 1 too long)",
+    ]
     recipe, data, inputs = wired(inputs={"longest": 3, "overlong": "truncate"})
-    assert TASK.prepared(recipe, data, inputs).notes[0] == "train: 4 texts; left out: 2 blank; cut: 2 too long"
+    assert TASK.prepared(recipe, data, inputs).notes[0] == (
+        "train: 5 vectors (not in the loss: 1 with a blank target; cut: 2 too long); left out: 1 with nothing to read"
+    )
 
 
 def test_each_text_is_trained_on_with_its_own_vector_though_others_were_left_out() -> None:
@@ -121,7 +124,7 @@ def test_numbers_are_scaled_by_the_training_part_alone() -> None:
     recipe, data, inputs = wired(table, valid, columns=1)
     batch = TASK.prepared(recipe, data, inputs).train.at(Place())
     assert sorted(batch.vector_BX.flatten().tolist()) == [-1, 1]
-    assert inputs.vectors.plain() == {"by": "numbers", "columns": ["column 1"], "mean": [2.0], "deviation": [1.0]}
+    assert inputs.input.vectors.plain() == {"by": "numbers", "columns": ["column 1"], "mean": [2.0], "deviation": [1.0]}
 
 
 def test_a_label_that_nobody_learnt_is_refused_in_another_part() -> None:
@@ -129,7 +132,7 @@ def test_a_label_that_nobody_learnt_is_refused_in_another_part() -> None:
     with pytest.raises(DataError, match="the valid part: there is no label 'D', expected one of A, B, C"):
         TASK.prepared(recipe, data, inputs)
     recipe, data, inputs = wired(valid="\tA\n")
-    with pytest.raises(DataError, match="no row of the valid part has both a text and what"):
+    with pytest.raises(DataError, match="the valid part has no example with both something to read and a text"):
         TASK.prepared(recipe, data, inputs)
     with pytest.raises(DataError, match="the data has no test part"):
         TASK.evaluated(recipe, data, inputs, nn.Module(), "test", DecodingSettings())
@@ -140,52 +143,48 @@ def test_what_there_is_to_know_is_told_before_training() -> None:
     checked, batches = TASK.checked(recipe, data, inputs)
     assert checked.rows == [("train", "6", "2", "0", "", "3.5", "4"), ("valid", "6", "0", "1", "3", "3.2", "4")]
     assert checked.facts["given"] == "one of A, B, C"
-    assert checked.facts["vector"] == "3 numbers"
+    assert checked.facts["inputs"] == "3"
     assert any("in training too: 50.0 %" in remark for remark in checked.remarks)
-    assert any("without a text or what it is written from: 2" in remark for remark in checked.remarks)
+    assert any("the train part without input or target, left out: 2" in remark for remark in checked.remarks)
     assert any("lacks: 1 ('z'×1)" in remark for remark in checked.remarks)
     assert batches.in_epoch(0) == 1
 
 
-def test_a_describer_writes_for_each_thing_given_in_its_place() -> None:
+def test_a_text_is_written_for_each_thing_given_in_its_place() -> None:
     _, _, inputs = wired()
     model = ByHeart(inputs, {"A": "abba", "B": "cab", "C": "abc"})
-    found = Describer(model, inputs)(["C", "A", "C"])
-    assert [(one.text, one.finished) for (one,) in found] == [("abc", True), ("abba", True), ("abc", True)]
-    assert found[1][0].log_probability == pytest.approx(5 * math.log(SURE), rel=1e-5)
-    several = Describer(model, inputs, DecodingSettings(beam=4, n_best=3))(["B"])[0]
+    found = inputs.predict(model, ["C", "A", "C"])
+    assert [(each.text, each.best.finished) for each in found] == [("abc", True), ("abba", True), ("abc", True)]
+    assert found[1].best.log_probability == pytest.approx(5 * math.log(SURE), rel=1e-5)
+    several = inputs.predict(model, "B", DecodingSettings(beam=4, n_best=3)).candidates
     assert several[0].text == "cab"
-    assert len({one.text for one in several}) == 3
-    cut = Describer(model, inputs, DecodingSettings(longest=2))(["A"])[0][0]
+    assert len({each.text for each in several}) == 3
+    cut = inputs.predict(model, "A", DecodingSettings(longest=2)).best
     assert (cut.text, cut.finished) == ("ab", False)
-    assert Describer(model, inputs).best(["B", "A", "B"]) == ["cab", "abba", "cab"]
 
 
 def test_samples_of_the_same_label_differ_and_those_of_the_same_seed_do_not() -> None:
     _, _, inputs = wired()
     model = ByHeart(inputs, {"A": "abba", "B": "cab", "C": "abc"})
     settings = DecodingSettings(temperature=2.0, seed=3)
-    one, again = ([row[0].text for row in Describer(model, inputs, settings)(["A"] * 30)] for _ in range(2))
+    one, again = ([each.text for each in inputs.predict(model, ["A"] * 30, settings)] for _ in range(2))
     assert one == again
     assert len(set(one)) > 5
 
 
 def test_scores_of_numbers_are_told_by_their_length() -> None:
-    data = Numbers(NumbersSettings(largest=999, examples=300, valid=20, test=30))
-    settings = VectorTextSettings(tokenizer="characters")
-    recipe = Recipe("x", "", data.settings, settings, None, None, TrainingSettings(tokens=512), DecodingSettings())
-    inputs = TASK.learnt_inputs(recipe, data)
+    recipe = recipe_from({"data": {"kind": "numbers", "largest": 999, "examples": 300, "valid": 20, "test": 30}})
+    inputs, numbers = TASK.learnt_inputs(recipe, data_of(recipe)), list(data_of(recipe).examples("test"))
     assert inputs.sizes()["inputs"] == 33
-    lookup = {example.given: example.text for example in data.examples("test")}
+    texts = [each.target if len(each.source) == 2 else "" for each in numbers]
+    written = [WrittenText((BLANK._replace(text=text),)) for text in texts]
+    two = sum(len(each.source) == 2 for each in numbers)
+    assert inputs.output.report(written, Given(numbers)).groups == {"2 digits": (two, two), "3 digits": (0, 30 - two)}
+    assert inputs.output.scores(written, Given(numbers))["exact"] == pytest.approx(100 * two / 30)
 
-    class Knowing(Describer):
-        def best(self, given: Any) -> list[str]:
-            return [lookup[each] if len(each) == 2 else "" for each in given]
 
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("seqwright.tasks.description.Describer", Knowing)
-        model = VectorToSequence(VectorToSequenceSettings(kind="gru", width=4), **inputs.sizes())
-        found = TASK.evaluated(recipe, data, inputs, model, "test", DecodingSettings())
-    two = sum(len(given) == 2 for given in lookup)
-    assert found.groups == {"2 digits": (two, two), "3 digits": (0, 30 - two)}
-    assert found.scores["exact"] == pytest.approx(100 * two / 30)
+def test_the_tokenizer_may_be_that_of_another_run() -> None:
+    recipe, data, inputs = wired()
+    other = TASK.learnt_inputs(recipe, data, Tokenizer.train(["vwxyz"], DescriptionSettings()))
+    assert other.tokenizer.decode(other.tokenizer.encode(["zyx"])[0].tolist()) == "zyx"
+    assert other.sizes() == {**inputs.sizes(), "vocabulary": inputs.tokenizer.size + 2}

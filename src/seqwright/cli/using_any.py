@@ -1,0 +1,139 @@
+"""The verbs for what a run has learnt, whatever its task: its vectors, and its files; `app.py` registers them."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from seqwright.cli.options import JsonLines, RunFolder, Side, Texts, TextsFile, Which
+
+
+def embed(
+    run: RunFolder,
+    texts: Texts = None,
+    file: TextsFile = None,
+    pooling: Annotated[
+        str | None,
+        typer.Option(
+            metavar="mean|first|thought",
+            help="The mean of all tokens' vectors, that of BERT's [CLS], or the thought vector.  [default: thought "
+            "where there is one, else mean]",
+        ),
+    ] = None,
+    normalise: Annotated[bool, typer.Option("--normalise", help="Make every vector of length 1.")] = False,
+    output: Annotated[
+        Path | None,
+        typer.Option("--output", "-o", metavar="FILE", help="Write them there: .npy for NumPy, .jsonl for JSON lines."),
+    ] = None,
+    yes: Annotated[bool, typer.Option("--yes", "-y", help="Replace a file that is there.")] = False,
+    json: JsonLines = False,
+    which: Which = "best",
+) -> None:
+    """Turn each text into one vector: what the last layer of a model makes of it.
+
+    Any run will do whose model learns vectors for what it reads: BERT, GPT, a recurrent language model or classifier.
+    Of a translation it is what the encoder makes of the source: its thought vector, or the mean of its vectors.
+
+    Example: seqwright embed runs/wikitext2-bert --file sentences.txt --output vectors.npy
+    """
+    from seqwright.cli.embedding import embed_texts
+
+    embed_texts(
+        run,
+        texts or [],
+        file,
+        pooling=pooling,
+        normalise=normalise,
+        output=output,
+        yes=yes,
+        as_json=json,
+        which=which,
+    )
+
+
+def neighbours(
+    run: RunFolder,
+    words: Annotated[list[str], typer.Argument(metavar="WORD", help="Words, or tokens as the vocabulary spells them.")],
+    top: Annotated[int, typer.Option(metavar="N", help="Show the N nearest tokens of each word.")] = 10,
+    analogy: Annotated[
+        bool, typer.Option("--analogy", help="Of three words: what is nearest to the first − the second + the third.")
+    ] = False,
+    texts: Annotated[
+        list[str] | None,
+        typer.Option("--in", metavar="TEXT", help="Compare the word's vectors in this text and others; say it twice."),
+    ] = None,
+    side: Side = None,
+    json: JsonLines = False,
+    which: Which = "best",
+) -> None:
+    """Show the tokens whose embeddings are nearest to a word's, by cosine.
+
+    With --in, how alike the word's vectors are in several texts: its embedding is the same everywhere, what the last
+    layer makes of it there is not.
+
+    Example: seqwright neighbours runs/mine dog cat --top 5
+
+    Example: seqwright neighbours runs/mine bank --in "the bank of the river" --in "a bank lends money"
+    """
+    from seqwright.cli.neighbours import show_neighbours
+
+    show_neighbours(run, words, top=top, analogy=analogy, texts=texts or [], side=side, as_json=json, which=which)
+
+
+def export(
+    run: RunFolder,
+    file: Annotated[
+        Path | None,
+        typer.Argument(
+            metavar="FILE",
+            help="The file to write, .gz at its end compresses it; for hf a folder.  [default: the run's name with "
+            ".vec, .arpa or -hf, as --to says]",
+        ),
+    ] = None,
+    to: Annotated[
+        str | None,
+        typer.Option(
+            metavar="word2vec|arpa|hf", help="The format.  [default: word2vec for .vec, .txt; arpa for .arpa]"
+        ),
+    ] = None,
+    side: Side = None,
+    yes: Annotated[bool, typer.Option("--yes", "-y", help="Replace a file that is there.")] = False,
+    which: Which = "best",
+) -> None:
+    """Write a run for other programs: word vectors, n-grams as ARPA, GPT and BERT as hf.
+
+    Example: seqwright export runs/mine --to hf
+
+    Example: seqwright export runs/mine vectors.vec.gz
+    """
+    from seqwright.cli.exporting import export_run
+
+    export_run(run, file, to, side, which, yes=yes)
+
+
+def import_(
+    file: Annotated[
+        Path,
+        typer.Argument(
+            metavar="FILE",
+            help="An n-gram model as ARPA: .arpa or .lm, plain or .gz; or a GPT-2, BERT, RoBERTa or DistilBERT of "
+            "Hugging Face: its folder with config.json, model.safetensors and a tokenizer.",
+        ),
+    ],
+    run: Annotated[Path | None, typer.Option(metavar="FOLDER", help="The run folder.  [default: runs/NAME]")] = None,
+    inputs: Annotated[
+        Path | None,
+        typer.Option(metavar="RUN", help="The run whose tokenizer cut the text, where the words are its pieces."),
+    ] = None,
+    pairs: Annotated[
+        bool, typer.Option("--pairs", help="The model reads pairs of texts, as in MNLI or STS-B.")
+    ] = False,
+    yes: Annotated[bool, typer.Option("--yes", "-y", help="Replace a run that is there.")] = False,
+) -> None:
+    """Make a run folder of a model of Hugging Face's transformers, KenLM or SRILM.
+
+    Example: seqwright import all-MiniLM-L6-v2 --run runs/minilm
+    """
+    from seqwright.cli.importing import import_model
+
+    import_model(file, run, inputs, pairs=pairs, yes=yes)

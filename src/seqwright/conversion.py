@@ -1,0 +1,79 @@
+"""A model that another program made becomes a run folder: one that the user names, or once for all in the cache."""
+
+import hashlib
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import NamedTuple
+
+from seqwright import __version__
+from seqwright.cache import kept_folder
+from seqwright.data.files import content_hash
+from seqwright.interchange.heads import Pretrained
+from seqwright.interchange.pretrained import CONFIG, is_rounded_up, read_pretrained
+from seqwright.interchange.weight_files import weight_files
+from seqwright.recipe import recipe_from
+from seqwright.runs import Run, model_of, write_run
+from seqwright.training.weights import load_tensors, unique_tensors
+
+FORMAT = 1
+
+
+class Converted(NamedTuple):
+    """The run, and what a user should know of it."""
+
+    run: Run
+    remarks: list[str]
+
+
+def converted(found: Pretrained, origin: str, folder: Path) -> Converted:
+    """A run of what was read, in place of one that may be in the folder; `origin` is what the card calls its source."""
+    recipe = recipe_from(found.recipe(origin), name=folder.name)
+    inputs = found.head.inputs(found, recipe.input)
+    model = model_of(recipe, inputs.sizes())
+    shapes = {name: tensor.shape for name, tensor in unique_tensors(model).items()}
+    load_tensors(model, found.names.ours(found.tensors, shapes, origin))
+    return Converted(write_run(recipe, folder, inputs, model), _remarks(found))
+
+
+def _remarks(found: Pretrained) -> list[str]:
+    remarks = []
+    if constants := found.names.left_out(found.tensors):
+        remarks.append(f"left out, since every model computes them itself: {constants}")
+    if found.unused:
+        vectors = found.tokenizer.size
+        tokens = vectors - found.unused
+        sentence = f"{found.unused:,} of {vectors:,}, from <unused-{tokens}> on"
+        if not is_rounded_up(tokens, vectors):
+            sentence += (
+                "; rounding explains fewer: unless the model was published so, the tokenizer may be another model's"
+            )
+        remarks.append(f"vectors that belong to no token of the tokenizer: {sentence}")
+    if found.idle:
+        remarks.append(f"left out, since nothing reads them under this head: {', '.join(found.idle)}")
+    return remarks
+
+
+def is_hugging_face(folder: Path) -> bool:
+    """Whether a folder is as `transformers` writes it, and no run."""
+    return (folder / CONFIG).is_file() and not (folder / "resolved.toml").exists()
+
+
+def cached_run(folder: Path, notice: Callable[[str], None]) -> Path:
+    """The run folder in the cache for a folder of `transformers`, by its content; `notice` is told what is remarkable.
+
+    It is written when it is first asked for, and appears whole or not at all.
+    """
+    files = sorted({*folder.glob("*.json"), *folder.glob("*.txt"), *weight_files(folder)})
+    sums = {path.name: content_hash(path) for path in files}
+    digest = hashlib.sha256(json.dumps(sums).encode()).hexdigest()
+
+    def write(aside: Path) -> None:
+        name = folder.resolve().name
+        for remark in converted(read_pretrained(folder), name, aside / name).remarks:
+            notice(f"{folder}: {remark}")
+        (aside / "kept.json").write_text(json.dumps(sums), encoding="utf-8")
+
+    kept = kept_folder(f"imported {FORMAT} {__version__} {digest}", write, "imported")
+    (run,) = (path for path in kept.iterdir() if path.is_dir())
+    return run

@@ -1,0 +1,106 @@
+"""A vector that a text is written from: the digits of a number, one of several labels, or the numbers of some columns.
+
+B batch · N rows · K numbers of a code · X numbers of a vector
+"""
+
+import hashlib
+from array import array
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, ClassVar
+
+import numpy as np
+import torch
+
+from seqwright.batches import Column
+from seqwright.data.described import GivenText
+from seqwright.errors import DataError
+from seqwright.inputs import Examples, Input, Room, Stacked
+from seqwright.inputs.saved import load_json, save_json
+from seqwright.inputs.vectors import Codes, Digits, KnownLabels, ScaledNumbers, Vectors, from_plain
+
+
+@dataclass(frozen=True)
+class VectorInput(Input[GivenText, Codes]):
+    """How vectors are made of what is given. A row is a short code: the digits, the label's number, the numbers."""
+
+    vectors: Vectors
+    marks: ClassVar[int] = 1  # of the text that is written: the vector itself has no length
+
+    @classmethod
+    def learn(cls, train: Examples[GivenText], settings: Any, *, room: Room, like: Any = None) -> "VectorInput":
+        """The labels, or the scale of the numbers; of those alone that have a text."""
+        first = next(iter(train))
+        if first.largest is not None:
+            return cls(Digits(first.largest))
+        if not first.columns:
+            described = (example.source for example in train if example.target.strip())
+            return cls(KnownLabels.learnt({source for source in described if source.strip()}))
+        unscaled = ScaledNumbers.unscaled(first.columns)
+        rows, known = cls(unscaled).encode(train), np.array([bool(example.target.strip()) for example in train])
+        return cls(unscaled.scaled(rows.value_N[known[rows.example_N]]))
+
+    @property
+    def noun(self) -> str:
+        """Each example is a vector."""
+        return "vectors"
+
+    def facts(self) -> dict[str, str]:
+        """What can be given."""
+        return {"given": self.vectors.wanted}
+
+    def encode(self, examples: Examples[GivenText], *, seed: int = 0) -> Column:
+        """The code of whatever is given."""
+        numbers, codes = [], array("d")
+        for number, example in enumerate(examples):
+            if example.source.strip():
+                numbers.append(number)
+                codes.extend(self._code(example, examples.name))
+        code_NK: Codes = np.asarray(codes, dtype=np.float64).reshape(len(numbers), -1 if numbers else 0)
+        return Column(code_NK, np.array(numbers, dtype=np.int64))
+
+    def _code(self, example: GivenText, where: str) -> list[float]:
+        try:
+            return self.vectors.code(example.source)
+        except DataError as error:
+            raise DataError(f"{where}: {error}") from error
+
+    def stack(self, rows: Sequence[Codes]) -> Stacked:
+        """`vector_BX`."""
+        return {"vector_BX": torch.from_numpy(self.vectors.vectors(np.stack(rows)).astype(np.float32, copy=False))}
+
+    def parse(self, given: Any) -> GivenText:
+        """A number, a label, or several numbers: a tuple, or with commas between them."""
+        text = ",".join(map(str, given)) if isinstance(given, tuple) else str(given)
+        self.vectors.code(text)
+        return GivenText(text, "")
+
+    def example_fields(self, example: GivenText) -> dict[str, Any]:
+        """What is read."""
+        return {"input": example.source}
+
+    def digest(self, example: GivenText) -> bytes:
+        """Of what is given and the text: many texts may be written for one label."""
+        return hashlib.blake2b(f"{example.source}\n{example.target}".encode(), digest_size=8).digest()
+
+    def features(self, examples: Examples[GivenText]) -> Sequence[Any]:
+        """The vectors."""
+        return list(self.vectors.vectors(self.encode(examples).value_N))
+
+    def sizes(self) -> dict[str, int]:
+        """The numbers of a vector."""
+        return {"inputs": self.vectors.size}
+
+    def save(self, folder: Path) -> None:
+        """Write how vectors are made."""
+        save_json(folder / "vectors.json", self.vectors.plain())
+
+    @classmethod
+    def load(cls, folder: Path) -> "VectorInput":
+        """Read what `save` wrote."""
+        return load_json(folder / "vectors.json", lambda plain: cls(from_plain(plain)))
+
+    def fingerprint(self) -> str:
+        """Changes with how vectors are made."""
+        return str(self.vectors.plain())

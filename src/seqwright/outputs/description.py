@@ -1,0 +1,55 @@
+"""A text that is written from a vector: a number spelled out, a sentence for a label or for some numbers."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar, Literal
+
+from pydantic import Field
+
+from seqwright.batches import Ids
+from seqwright.batches.described import Described
+from seqwright.batches.pairs import decoder_rows
+from seqwright.inputs import Examples, Input, Stacked
+from seqwright.inputs.tokenizers import Kind, Tokenizer, TokenizerSettings, tokenizer_of
+from seqwright.outputs.text import HasText, TextOutput
+from seqwright.outputs.text_scores import Scoring
+from seqwright.settings import Settings
+
+
+class DescriptionSettings(TokenizerSettings):
+    """How texts become tokens, and how those that are written are scored."""
+
+    tokenizer: Kind = "characters"
+    """What a token is: a character, a word, or a piece of a word learnt by BPE, unigram or WordPiece."""
+    longest: int = Field(default=256, ge=1)
+    """Most tokens of a text, in training and, unless decoding.longest says otherwise, in writing."""
+    overlong: Literal["drop", "truncate", "refuse"] = "drop"
+    """What happens to longer ones: left out and counted, cut off, or refused with an error."""
+    scores: Scoring = "chrf"
+    """How what is written is scored: exact matches and chrF, the same with BLEU, ROUGE, word error rate, or exact
+    matches alone."""
+
+
+@dataclass(frozen=True)
+class DescriptionOutput(TextOutput):
+    """As `TextOutput`, but what is read is a vector: texts have a tokenizer of their own."""
+
+    settings: ClassVar[type[Settings]] = DescriptionSettings
+    section: ClassVar[str] = "output"
+
+    @classmethod
+    def learn(
+        cls, train: Examples[HasText], settings: Any, input: Input[Any, Any], *, like: Any = None
+    ) -> "DescriptionOutput":
+        """A tokenizer trained on the texts, or another run's."""
+        texts = (example.target for example in train)
+        tokenizer = Tokenizer.train(texts, settings) if like is None else tokenizer_of(like)
+        return cls(tokenizer, None, settings.scores, settings.lowercase, settings.longest, settings.overlong)
+
+    def collate(self, stacked: Stacked, targets: Sequence[Ids] | None) -> Described:
+        """Vectors, with `begin y` for the decoder to read and `y end` for it to say."""
+        return Described(**stacked, **decoder_rows(targets, len(stacked["vector_BX"]), self.tokenizer))
+
+    def sizes(self) -> dict[str, Any]:
+        """The vocabulary."""
+        return {"vocabulary": self.tokenizer.size}
