@@ -44,12 +44,10 @@ MAY_IMPORT: dict[str, set[str]] = {
         "kinds",
         "layers",
         "lineage",
-        "metrics",
         "objectives",
         "outputs",
         "recipe",
         "settings",
-        "text_cache",
     },
     # Sits on `runs` as `cli` does, which alone imports it: rows are trained, judged and drawn.
     "comparison": {
