@@ -31,8 +31,8 @@ class TaskKind(NamedTuple):
     files: str  # the kind of data that is a user's own files
     usual: dict[str, str]  # what a recipe means that names no kind in the other sections
     verbs: tuple[str, ...]  # the commands that use a run, the usual one first
-    input: str = ""  # what is read and what is said, as `file.Class` of their rooms
-    output: str = ""
+    input: str  # what is read and what is said, as `file.Class` of their rooms
+    output: str
     method: str = "predict"  # of the output, behind the first verb
     like: str = ""  # the task whose wiring, models and objectives it shares
     searched: bool = False  # whether decoding decides what a model says
@@ -154,8 +154,6 @@ def _pairs(module: str, thing: str, settings: str) -> tuple[Kind, ...]:
 
 def _said(task: str, row: TaskKind) -> Kind:
     """What is said, by the class that says how it is set."""
-    if not row.output:
-        return Kind("seqwright.settings", "", "Settings", task)
     file, thing = row.output.split(".")
     return Kind(f"seqwright.outputs.{file}", thing, f"{thing}.settings", task)
 

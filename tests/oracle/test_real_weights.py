@@ -121,7 +121,7 @@ def test_iglm_expects_the_same_next_letters(iglm: tuple[Path, Run], transformers
     folder, run = iglm
     model = transformers.GPT2LMHeadModel.from_pretrained(folder).eval()
     row = run.inputs.tokenizer.encode(["[HEAVY][HUMAN]EVQLVESGGGLVQPGGSLRLSCAAS"])[0]
-    batch = texts([row], begin=run.inputs.begin, end=run.inputs.end)
+    batch = texts([row], begin=run.inputs.tokenizer.begin, end=run.inputs.tokenizer.end)
     gpt: Any = run.model
     embedded: list[Tensor] = []
     hook = gpt.body.blocks[0].register_forward_pre_hook(lambda _, given: embedded.append(given[0]))

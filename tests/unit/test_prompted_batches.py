@@ -80,7 +80,7 @@ def test_what_should_follow_inside_a_text_changes_nothing() -> None:
         loss, _ = objective(gpt, changed, None)
         loss.total(objective.counts(changed)).backward()
         gradient_VD = gpt.body.tokens.weight.grad
-        assert isinstance(gradient_VD, Tensor)
+        assert isinstance(gradient_VD, torch.Tensor)
         return gradient_VD.clone()
 
     elsewhere_BT = torch.where(batch.answer_BT, batch.target_BT, 11)

@@ -46,11 +46,7 @@ class Documents(Rows[Ids]):
     """The tokens of documents; `kept` is what became of those of a part, None of what a user types."""
 
     def __init__(self, rows: Rows[Ids], number_N: Numbers, kept: KeptTexts | None = None) -> None:
-        self.rows, self.example_N, self.kept = rows, number_N, kept
-
-    def lengths(self, epoch: int | None) -> Numbers:
-        """`length_N1`, the same in every epoch."""
-        return self.rows.lengths(epoch)
+        self.rows, self.example_N, self.length_N, self.kept = rows, number_N, rows.length_N, kept
 
     def take(self, numbers: Numbers, epoch: int | None) -> Sequence[Ids]:
         """Some documents."""

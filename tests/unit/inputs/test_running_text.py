@@ -43,7 +43,7 @@ def test_a_run_of_spaces_is_not_a_token_for_each() -> None:
 
 def test_inputs_are_read_as_they_were_written(inputs: RunningTextInput, tmp_path: Path) -> None:
     inputs.save(tmp_path / "input")
-    assert {path.name for path in (tmp_path / "input").iterdir()} == {"text.json", "reading.json"}
+    assert {path.name for path in (tmp_path / "input").iterdir()} == {"tokenizer.json", "reading.json"}
     again = RunningTextInput.load(tmp_path / "input")
     assert again.fingerprint() == inputs.fingerprint()
     assert again.tokenizer.encode([SOURCE])[0].tolist() == inputs.tokenizer.encode([SOURCE])[0].tolist()
@@ -66,7 +66,7 @@ def test_begin_and_end_are_no_text() -> None:
 
 
 def test_a_missing_tokenizer_is_a_damaged_run(tmp_path: Path) -> None:
-    with pytest.raises(RunError, match=r"text\.json is missing"):
+    with pytest.raises(RunError, match=r"tokenizer\.json is missing"):
         RunningTextInput.load(tmp_path)
 
 
