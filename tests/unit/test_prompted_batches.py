@@ -79,7 +79,8 @@ def test_what_should_follow_inside_a_text_changes_nothing() -> None:
         loss, _ = objective(gpt, changed, None)
         loss.total(objective.counts(changed)).backward()
         assert gpt.body.tokens.weight.grad is not None
-        return gpt.body.tokens.weight.grad.clone()
+        gradient_VD: torch.Tensor = gpt.body.tokens.weight.grad.clone()
+        return gradient_VD
 
     elsewhere_BT = torch.where(batch.answer_BT, batch.target_BT, 11)
     inside_BT = torch.where(batch.answer_BT, 11, batch.target_BT)
