@@ -195,7 +195,7 @@ def test_the_vectors_of_a_run_are_those_of_its_embedding(say: Say, home: Path) -
     assert head == f"{run.inputs.tokenizer.size} 8"
     assert [line.split(" ")[0] for line in lines] == run.inputs.tokenizer.pieces(range(len(lines)))
     found = np.array([line.split(" ")[1:] for line in lines], dtype=np.float32)
-    assert np.array_equal(found, dict(run.model.named_parameters())["embedding.weight"].detach().numpy())
+    assert np.array_equal(found, dict(run.model.named_parameters())["body.embedding.weight"].detach().numpy())
 
 
 def test_neighbours_are_shown_as_a_table_or_as_json(say: Say) -> None:
@@ -219,7 +219,7 @@ def test_an_analogy_adds_and_subtracts_vectors(say: Say, home: Path) -> None:
     found = json.loads(out)
     assert found["word"] == "cat − sat + dog"
     run = open_run(home / "runs/lstm")
-    weight = dict(run.model.named_parameters())["embedding.weight"].detach().double().numpy()
+    weight = dict(run.model.named_parameters())["body.embedding.weight"].detach().double().numpy()
     pieces = run.inputs.tokenizer.pieces(range(len(weight)))
     cat, sat, dog = (weight[pieces.index(f"▁{word}")] for word in ("cat", "sat", "dog"))
     wanted = cat - sat + dog

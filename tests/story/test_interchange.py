@@ -268,7 +268,7 @@ def test_weights_in_several_files_are_one_model(here: Path, capsys: pytest.Captu
     (here / "gpt" / "model.safetensors.index.json").write_text(json.dumps({"weight_map": files}))
     assert main(["import", "gpt"]) == 0
     found = unique_tensors(open_run(here / "runs" / "gpt").model)
-    assert torch.equal(found["tokens.weight"], tensors["transformer.wte.weight"])
+    assert torch.equal(found["body.tokens.weight"], tensors["transformer.wte.weight"])
     (here / "gpt" / files[names[0]]).unlink()
     assert "is missing, though model.safetensors.index.json names it" in refused(capsys, "import", "gpt", "--yes")
 
@@ -640,7 +640,7 @@ def test_the_way_out_of_a_pickle_works(name: str, here: Path, capsys: pytest.Cap
     line = said.split('python -c "')[1].removesuffix('"')
     subprocess.run([sys.executable, "-c", line], cwd=here / "gpt", check=True)
     assert main(["import", "gpt"]) == 0
-    assert torch.equal(unique_tensors(open_run(here / "runs" / "gpt").model)["tokens.weight"], tensors[WTE])
+    assert torch.equal(unique_tensors(open_run(here / "runs" / "gpt").model)["body.tokens.weight"], tensors[WTE])
 
 
 def test_a_safetensors_file_that_begins_like_a_pickle_is_only_cut_off(
