@@ -48,8 +48,8 @@ def reads_tokens(inputs: Any) -> ReadsTokens:
     """What a run reads as tokens; one that reads no text is refused."""
     if isinstance(inputs, PlainText):
         return TextInput(inputs.tokenizer, sys.maxsize, "end", begins=True)
-    if isinstance(inputs, Wires):
-        return inputs.reads_tokens
+    if isinstance(inputs, Wires) and isinstance(inputs.input, ReadsTokens):
+        return inputs.input
     raise RunError("the model reads no texts, so that there is nothing to listen to")
 
 
@@ -100,7 +100,7 @@ def read_rows(
         case Wires():
             batch = inputs.output.collate(inputs.input.stack(rows), None)
             here(batch.to(home), None)
-            return Read(batch.input, int(inputs.reads_tokens.begins))
+            return Read(batch.input, int(reads_tokens(inputs).begins))
         case PlainText():
             begin = inputs.tokenizer.begin if first is None else first
             running = running_text(rows, begin=begin, end=inputs.tokenizer.end)

@@ -14,9 +14,7 @@ from seqwright.batches.bucketed import Bucketed
 from seqwright.data.examples import PartName
 from seqwright.decoding.ensemble import Ensemble
 from seqwright.devices import device_of
-from seqwright.errors import RunError
 from seqwright.inputs import Examples, Given, Input, Room
-from seqwright.inputs.spelling import ReadsTokens
 from seqwright.inputs.tokenizers import Tokenizer, tokenizer_of
 from seqwright.kinds import chosen
 from seqwright.lineage import model_row
@@ -68,13 +66,6 @@ class Wires(NamedTuple):
     def tokenizer(self) -> Tokenizer:
         """What cuts texts into tokens, where texts are read."""
         return tokenizer_of(self.input)
-
-    @property
-    def reads_tokens(self) -> ReadsTokens:
-        """The input, where it reads texts as tokens, for those who look at them."""
-        if not isinstance(self.input, ReadsTokens):
-            raise RunError("the model reads no texts, so that there is nothing to listen to")
-        return self.input
 
     def save(self, folder: Path) -> None:
         """Write both."""
