@@ -133,6 +133,19 @@ def test_look_draws_the_row_that_was_predicted_from(tiny: Tiny, run: Any) -> Non
     assert looked == predicted
 
 
+@every("long look")
+def test_look_cuts_a_long_text_as_a_prediction_does(tiny: Tiny, run: Any) -> None:
+    with wing.listening(run) as predicted:
+        refused = typed(*tiny.overlong).code
+    if refused or not tiny.look:
+        return
+    with wing.listening(run) as looked:
+        seen = typed(*tiny.look[:2], tiny.overlong[2], *tiny.look[3:])
+    assert seen.code == 0, seen.err
+    assert looked
+    assert looked <= predicted  # a row of several, where an example has them
+
+
 @every("gradients")
 def test_gradients_are_of_the_row_that_was_predicted_from(tiny: Tiny, run: Any) -> None:
     if not tiny.gradients:
