@@ -165,6 +165,12 @@ def test_gradients_are_of_the_row_that_was_predicted_from(tiny: Tiny, run: Any) 
     assert followed <= predicted
 
 
+@every("word")
+def test_a_word_is_compared_in_several_texts_or_refused_in_a_sentence(tiny: Tiny, run: Any) -> None:
+    found = typed("neighbours", "RUN", "red", "--in", "red cat", "--in", "old red")
+    assert "contextual" in found.out or one_sentence(found.err)
+
+
 @every("saved")
 def test_saved_and_reopened_inputs_encode_the_same(tiny: Tiny, run: Any) -> None:
     learnt = wing.relearnt(Path("tiny.toml"), run)
