@@ -131,6 +131,19 @@ def test_look_draws_the_row_that_was_predicted_from(tiny: Tiny, run: Any) -> Non
     assert looked == predicted
 
 
+@every("long look")
+def test_look_cuts_a_long_text_as_a_prediction_does(tiny: Tiny, run: Any) -> None:
+    with wing.listening(run) as predicted:
+        refused = typed(*tiny.overlong).code
+    if refused or not tiny.look:
+        return
+    with wing.listening(run) as looked:
+        seen = typed(*tiny.look[:2], tiny.overlong[2], *tiny.look[3:])
+    assert seen.code == 0, seen.err
+    assert looked
+    assert looked <= predicted  # a row of several, where an example has them
+
+
 @every("gradients")
 def test_gradients_are_of_the_row_that_was_predicted_from(tiny: Tiny, run: Any) -> None:
     if not tiny.gradients:
@@ -148,6 +161,13 @@ def test_gradients_are_of_the_row_that_was_predicted_from(tiny: Tiny, run: Any) 
     assert seen.code == 0, seen.err
     assert followed
     assert followed <= predicted
+
+
+@every("word")
+def test_a_word_is_compared_in_several_texts_or_refused_in_a_sentence(tiny: Tiny, run: Any) -> None:
+    found = typed("neighbours", "RUN", "red", "--in", "red cat", "--in", "old red")
+    refusal = found.err.splitlines(keepends=True)[-1:]  # after what is remarked of the word
+    assert "contextual" in found.out or (found.code == 2 and one_sentence("".join(refusal)))
 
 
 @every("saved")

@@ -12,7 +12,7 @@ import torch.nn.functional as F
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
-from seqwright.analysis.reading import read_rows
+from seqwright.analysis.reading import read_rows, reads_tokens
 from seqwright.errors import DataError, RunError, SettingError, instead, nearest
 from seqwright.inputs.tokenizers import Tokenizer
 from seqwright.inputs.vocabularies import CONTINUATION, SPACE
@@ -86,16 +86,17 @@ class WordVectors:
     @torch.inference_mode()
     def occurrences(self, word: str, texts: Sequence[str]) -> list[Occurrence]:
         """Every place where a word stands in some texts; of several tokens every vector is the mean."""
-        placed = [self.tokenizer.placed(text) for text in texts]
-        rows = [ids for ids, _ in placed]
+        reads = reads_tokens(self.inputs)
+        spelled = [reads.spelled(text) for text in texts]
+        rows = [reads.joined([each.tokens]) for each in spelled]
         with listen(self.model) as heard:
             read = read_rows(self.model, self.inputs, rows, side=self.side)
             contextual_BTD = torch.cat(self._found.contextual.heard or [], dim=1).float().cpu()
         streams = [torch.cat(calls, dim=1).float().cpu() for name, calls in heard.items() if name.endswith("stream")]
         layer_BLTD = torch.stack(streams or [contextual_BTD], dim=1)
-        asked = [spelled.strip(SPACE) for spelled, _ in self.tokenizer.words(self._tokens(word))]
+        asked = [each.strip(SPACE) for each, _ in self.tokenizer.words(self._tokens(word))]
         found = []
-        for number, (row, spans) in enumerate(placed):
+        for number, (row, spans, *_) in enumerate(spelled):
             for places in _places(self.tokenizer.words(row.tolist()), asked):
                 some = self._without_space(places, row[places].tolist())
                 there = [read.before + place for place in some]
@@ -143,9 +144,9 @@ def similarity(one_D: Tensor, other_D: Tensor) -> float:
 
 def _chosen(model: nn.Module, side: str | None) -> tuple[str, TokenVectors]:
     """The vectors that are asked for; where both sides share one embedding, it does not matter which."""
-    if not isinstance(model, HasTokenVectors):
+    found = model.token_vectors() if isinstance(model, HasTokenVectors) else {}
+    if not found:
         raise RunError("the model reads no tokens through an embedding, so it has no word vectors")
-    found = model.token_vectors()
     if side is None:
         first, *others = found.values()
         if any(each.embedding_VD is not first.embedding_VD for each in others):

@@ -142,8 +142,8 @@ class WordsInput(TokenInput[Sentence, Stretch]):
 
     def kept(self, texts: Sequence[Spelled]) -> list[Ids]:
         """The first stretch."""
-        words = (stretches([np.array(places) for _, places in text.words], longest=self.longest) for text in texts)
-        return [next(each).tokens for each in words]
+        words = ([np.array(places) for _, places in text.words] for text in texts)
+        return [next(stretches(each, longest=self.longest)).tokens if each else np.arange(0) for each in words]
 
     def parse(self, given: Any) -> Sentence:
         """A text, cut into words; or words."""

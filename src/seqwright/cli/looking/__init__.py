@@ -9,7 +9,14 @@ from typing import NamedTuple
 
 from seqwright.analysis.attention import attends
 from seqwright.analysis.reading import foretells, reads_text, translates
+from seqwright.cli.looking.attention import draw_alignments, draw_attention
+from seqwright.cli.looking.beam_trees import draw_beam_tree
+from seqwright.cli.looking.gradients import draw_gradients, draw_initialisations
+from seqwright.cli.looking.lens import draw_lens
+from seqwright.cli.looking.surprisal import draw_surprisal
 from seqwright.cli.looking.texts import given_texts, picture_folder
+from seqwright.cli.looking.units import draw_chosen, draw_states
+from seqwright.cli.looking.words import draw_word
 from seqwright.cli.opening import opened_run
 from seqwright.cli.terminal import command
 from seqwright.errors import DataError, RunError, SettingError
@@ -94,26 +101,16 @@ def _draw_read(run: Run, others: list[Run], found: list[str], options: LookOptio
     about = options.word or (found[0] if options.file is None else options.file.stem)
     where = picture_folder(run, options.output, about)
     if options.word is not None:
-        from seqwright.cli.looking.words import draw_word
-
         draw_word(run, options.word, found, where, as_json=options.as_json)
     elif options.tree:
-        from seqwright.cli.looking.beam_trees import draw_beam_tree
-
         _refuse_file(options)
         draw_beam_tree(run, found, options.beam, where)
     elif options.surprisal:
-        from seqwright.cli.looking.surprisal import draw_surprisal
-
         draw_surprisal(run, found, where)
     elif options.lens:
-        from seqwright.cli.looking.lens import draw_lens
-
         _refuse_file(options)
         draw_lens(run, found, where, as_json=options.as_json)
     elif options.choice.layer is not None or (attends(run) and not options.of_units):
-        from seqwright.cli.looking.attention import draw_alignments, draw_attention
-
         _refuse_file(options)
         for each in (run, *others):
             if not attends(each):
@@ -123,8 +120,6 @@ def _draw_read(run: Run, others: list[Run], found: list[str], options: LookOptio
         else:
             draw_attention(run, found, options.beam, options.choice, where, as_json=options.as_json)
     else:
-        from seqwright.cli.looking.units import draw_chosen, draw_states
-
         _require_units(run, "there are none to draw over a text")
         if translates(run):
             raise RunError(f"{run.folder} learnt {run.recipe.task}; single units are drawn of models that only read")
@@ -136,8 +131,6 @@ def _draw_read(run: Run, others: list[Run], found: list[str], options: LookOptio
 
 def _draw_learning(run: Run, others: list[Run], found: list[str], options: LookOptions) -> None:
     """What has to do with how a recurrent model learns."""
-    from seqwright.cli.looking.gradients import draw_gradients, draw_initialisations
-
     for each in (run, *others):
         _require_units(each, "no gradient goes back through time in it")
         if len(options.texts) > 1 and not (reads_text(each) and len(options.texts) in each.inputs.reads_tokens.texts):
