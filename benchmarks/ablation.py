@@ -134,7 +134,8 @@ def settings_of(row: Row, task: str, language: Path) -> dict[str, Any]:
         inputs["like"] = str(language)
     return {
         "description": f"{TASKS[task].title}: {row.title}",
-        "data": {"kind": "labelled-card", "name": task},
+        "task": "text-classification",
+        "data": {"card": task},
         "input": inputs,
         "model": model,
         "objective": {"kind": f"{goal}-and-words" if row.auxiliary else goal},

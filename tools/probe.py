@@ -252,7 +252,7 @@ def _looked_at(probe: Probe) -> list[str]:
         case "question-answering":
             return [example.question[:LETTERS], example.context[: 2 * LETTERS]]
         case "text-classification" | "text-regression":
-            return [text[:LETTERS] for text in (example.text, example.second) if text is not None]
+            return [text[:LETTERS] for text in (example.text, example.text_pair) if text is not None]
         case "translation" | "instruction":
             return [example.source[:LETTERS]]
         case _:
@@ -284,7 +284,7 @@ def _uses(probe: Probe) -> Iterator[Use]:
             yield Use("embed", ("--", *texts), ("vector",))
         case "text-classification" | "text-regression":
             texts = [example.text for example in examples]
-            seconds = [word for each in examples if each.second is not None for word in ("--second", each.second)]
+            seconds = [word for each in examples if each.text_pair is not None for word in ("--second", each.text_pair)]
             yield Use("classify", (*seconds, "--", *texts), ("label", "probability", "value"))
             yield Use("embed", ("--", *texts), ("vector",))
         case "token-classification":

@@ -18,14 +18,15 @@ import torch
 from torch import nn
 
 from seqwright.batches import Batches
+from seqwright.data.cards import opened_data
 from seqwright.data.examples import PartName
 from seqwright.data.files import content_hash
-from seqwright.data.imported import ArpaFileSettings, CheckpointSettings
+from seqwright.data.imported import ImportedSettings
 from seqwright.devices import keep_freed_memory
 from seqwright.errors import RunError, SettingError, nearest
 from seqwright.inputs.text import reads_pairs
 from seqwright.inputs.tokenizers import tokenizer_of
-from seqwright.kinds import chosen, task_of
+from seqwright.kinds import TASKS, chosen, task_of
 from seqwright.lineage import model_row
 from seqwright.objectives.objective import Objective
 from seqwright.recipe import Recipe, recipe_from, validated
@@ -96,8 +97,7 @@ class Run(NamedTuple):
 
 def data_of(recipe: Recipe) -> Any:
     """The data a recipe names."""
-    kind = chosen("data", recipe.data.kind)
-    return kind.load(kind.thing)(recipe.data)
+    return opened_data(recipe.data, TASKS[recipe.task].examples[0])
 
 
 def model_of(recipe: Recipe, sizes: Mapping[str, Any]) -> nn.Module:
@@ -349,8 +349,8 @@ def _weights(
 
 def _imported_again(recipe: Recipe, folder: Path, inputs: Any) -> str | None:
     """How to make a run again that was imported, and not trained here."""
-    if not isinstance(recipe.data, ArpaFileSettings | CheckpointSettings):
+    if not isinstance(recipe.data, ImportedSettings):
         return None
     pairs = ["--pairs"] if isinstance(inputs, Wires) and reads_pairs(inputs.input) else []
-    words = ["seqwright", "import", recipe.data.file, "--run", str(folder), *pairs, "--yes"]
+    words = ["seqwright", "import", recipe.data.imported, "--run", str(folder), *pairs, "--yes"]
     return f"import it again: {shlex.join(words)}"

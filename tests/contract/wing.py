@@ -218,7 +218,8 @@ def roberta(folder: Path, words: Sequence[str]) -> None:
     inputs = masked_wires(tokenizer, 128, "full-sentences")
     recipe = recipe_from(
         {
-            "data": {"kind": "text", "train": "nowhere.txt"},
+            "task": "masked-language-modeling",
+            "data": {"train": "nowhere.txt"},
             "input": {"tokenizer": tokenizer.kind, "rows": "full-sentences"},
             "model": {"kind": "roberta", "width": 8, "heads": 2, "layers": 1, "feed_forward": 16, "context": 128},
             "objective": {"kind": "masked-token"},
@@ -270,7 +271,7 @@ def _rated(run: Run, examples: list[Any]) -> Iterator[Prediction]:
 
 def _given(example: tuple[str, str | None]) -> dict[str, str]:
     text, second = example
-    return {"text": text} if second is None else {"text": text, "second": second}
+    return {"text": text} if second is None else {"text": text, "text_pair": second}
 
 
 def _tagged(run: Run, examples: list[Any]) -> Iterator[Prediction]:
@@ -304,7 +305,7 @@ WINGS = {
         _filled,
     ),
     "text-classification": Wing(
-        lambda a: (a["text"], a.get("second")),
+        lambda a: (a["text"], a.get("text_pair")),
         lambda a: (a["predicted"], *(a["probabilities"][label] for label in sorted(a["probabilities"]))),
         _classified,
     ),
@@ -313,7 +314,7 @@ WINGS = {
         lambda a: (a["predicted"], *(a["probabilities"][label] for label in sorted(a["probabilities"]))),
         _classified_series,
     ),
-    "text-regression": Wing(lambda a: (a["text"], a.get("second")), lambda a: (a["predicted"],), _rated),
+    "text-regression": Wing(lambda a: (a["text"], a.get("text_pair")), lambda a: (a["predicted"],), _rated),
     "token-classification": Wing(lambda a: a["words"], lambda a: tuple(a["predicted"]), _tagged),
     "question-answering": Wing(
         lambda a: (a["question"], a["context"]), lambda a: (a["predicted"], a["probability"]), _found

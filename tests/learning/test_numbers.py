@@ -10,7 +10,8 @@ from seqwright.runs import data_of, open_run, train
 from seqwright.tasks.describer import Describer
 
 SMALL: dict[str, dict[str, Any]] = {
-    "data": {"kind": "numbers", "largest": 999, "examples": 2000, "valid": 20, "test": 80},
+    "task": "vector-to-text",
+    "data": {"card": "numbers", "largest": 999, "examples": 2000, "valid": 20, "test": 80},
     "input": {"tokenizer": "characters"},
     "objective": {"label_smoothing": 0.0},
     "training": {

@@ -50,17 +50,19 @@ def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
     chance = random.Random(1)
     right = [review(chance) for _ in range(120)]
     wrong = [(text, "bad" if label == "good" else "good") for text, label in right]
-    data = {"kind": "labelled", "valid": table(folder / "valid.tsv", [review(chance) for _ in range(40)])}
+    data = {"valid": table(folder / "valid.tsv", [review(chance) for _ in range(40)])}
     (folder / "more.txt").write_text("".join(f"{review(chance)[0]}\n" for _ in range(100)))
     teacher: dict[str, Any] = {"input": {"tokenizer": "words"}, "model": TINY, "training": TRAINING}
+    teacher["task"] = "text-classification"
     train(recipe_from({"data": {**data, "train": table(folder / "right.tsv", right)}, **teacher}), folder / "teacher")
     wrongly = {"data": {**data, "train": table(folder / "wrong.tsv", wrong)}, "model": {"kind": "gru", "width": 8}}
-    (folder / "student.toml").write_text(written({**wrongly, "training": {**TRAINING, "save_every": 10}}))
+    training = {**TRAINING, "save_every": 10}
+    (folder / "student.toml").write_text(written({"task": "text-classification", **wrongly, "training": training}))
     paragraphs = ["\n".join(f"{review(chance)[0].capitalize()}." for _ in range(6)) for _ in range(30)]
     (folder / "text.txt").write_text("\n\n".join(paragraphs))
     words = {
+        "task": "masked-language-modeling",
         "data": {
-            "kind": "text",
             "train": str(folder / "text.txt"),
             "documents": "paragraphs",
             "valid": "20%",
@@ -318,7 +320,7 @@ def test_a_teacher_of_another_task_is_refused(home: Path, tmp_path: Path) -> Non
 
 
 def test_a_teacher_with_other_labels_is_refused(home: Path, tmp_path: Path) -> None:
-    names = "data.names={ good = 'fine', bad = 'dull' }"
+    names = "data.label_names={ good = 'fine', bad = 'dull' }"
     with pytest.raises(RunError, match="knows the labels bad, good, but the data has dull, fine"):
         train(student(home, names), tmp_path / "run")
 

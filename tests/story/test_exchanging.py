@@ -52,10 +52,11 @@ def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
     try:
         Path("mine.txt").write_text("\n".join(sentences(1, 300)), encoding="utf-8")
         Path("held.txt").write_text("\n".join([*sentences(2, 40), "the bird  sat", "don't"]), encoding="utf-8")
-        data = {"kind": "text", "train": "mine.txt", "valid": "10%"}
+        data = {"train": "mine.txt", "valid": "10%"}
         for kind in ("whitespace", "words", "bpe"):
             inputs = {"tokenizer": kind, "rows": "documents", "vocabulary": 40}
             plain: dict[str, Any] = {"data": data, "input": inputs, "model": {"kind": "ngram", "order": 3}}
+            plain["task"] = "language-modeling"
             train(recipe_from(plain, name=kind), Path("runs") / kind)
         plain |= {"model": {"kind": "lstm", "width": 8}, "training": {"steps": 2, "validate_every": 2, "tokens": 64}}
         train(recipe_from(plain, name="lstm"), Path("runs/lstm"))
@@ -248,9 +249,9 @@ def test_one_word_in_several_texts_is_compared(say: Say) -> None:
 # ------------------------------------------------------------------------------------------------ what is kept
 
 
-RECIPE = """input = { tokenizer = "whitespace", rows = "documents" }
+RECIPE = """task = "language-modeling"
+input = { tokenizer = "whitespace", rows = "documents" }
 [data]
-kind = "text"
 train = "mine.txt"
 valid = "10%"
 [model]

@@ -13,8 +13,8 @@ Say = Callable[..., tuple[int, str, str]]
 TEXT = "".join(f"{i} the cat sat on the mat and the dog {i * i} barked\n" for i in range(60))
 SMALL = ["model.width=16", "training.tokens=128", "training.threads=1", "training.steps=2"]
 RECIPE = """
+task = "language-modeling"
 [data]
-kind = "text"
 train = "{data}"
 [input]
 tokenizer = "{inputs}"

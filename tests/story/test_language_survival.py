@@ -29,9 +29,9 @@ from seqwright.runs import data_of, train
 from seqwright.tasks.language import LanguageTask
 
 RECIPE = """
+task = "language-modeling"
 input = { tokenizer = "characters", segment = 7 }
 [data]
-kind = "text"
 train = "text.txt"
 [model]
 kind = "lstm"

@@ -36,12 +36,12 @@ def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
         "input": {**TINY["input"], "task_token": "<to-fr>"},
         "objective": {"kind": "answer-only", "label_smoothing": 0.0},
     }
-    train(recipe_from({**TINY, "data": {"kind": "files", **files}, **taught}), folder / "gpt")
+    train(recipe_from({**TINY, "task": "instruction", "data": files, **taught}), folder / "gpt")
     few = {**TINY["training"], "steps": 2, "validate_every": 2}
-    text = {"kind": "text", "documents": "files", **dict.fromkeys(("train", "valid"), str(folder / "mine.txt"))}
+    text = {"documents": "files", **dict.fromkeys(("train", "valid"), str(folder / "mine.txt"))}
     writing = {"data": text, "input": {"tokenizer": "words", "segment": 16}, "training": few}
-    train(recipe_from({**TINY, **writing}), folder / "lm")
-    pairs = {"data": {"kind": "summaries", **files}, "input": {"tokenizer": "words"}, "training": few}
+    train(recipe_from({**TINY, "task": "language-modeling", **writing}), folder / "lm")
+    pairs = {"task": "summarization", "data": files, "input": {"tokenizer": "words"}, "training": few}
     train(recipe_from({**pairs, "model": {"size": "tiny", "width": 16, "heads": 2}}), folder / "transformer")
     return folder
 
@@ -159,7 +159,7 @@ def test_accuracy_over_the_number_of_examples(home: Path, say: Say) -> None:
 )
 def test_what_goes_wrong_is_said_in_one_sentence(home: Path, say: Say, command: str, found: list[str]) -> None:
     (home / "mine.toml").write_text(
-        '[data]\nkind = "summaries"\ntrain = "mine.csv"\nvalid = "mine.csv"\nsource = "talk"\ntarget = "gist"\n'
+        'task = "summarization"\n[data]\ntrain = "mine.csv"\nvalid = "mine.csv"\nsource = "talk"\ntarget = "gist"\n'
         '[input]\ntokenizer = "words"\n[objective]\nkind = "answer-only"\n[training]\nsteps = 1\n'
     )
     code, out, err = say(*command.split(" "))

@@ -24,22 +24,24 @@ def files(tmp_path: Path) -> Path:
 
 
 def trained(folder: Path, **plain: Any) -> Run:
-    where = str(folder / plain["data"]["kind"] / "run")
+    where = str(folder / plain["task"] / "run")
     sw.train(recipe_from({**plain, "training": TRAINING}), where)
     return sw.load(where)
 
 
 @pytest.fixture
 def classifier(files: Path) -> Run:
-    data = {"kind": "labelled", "train": str(files / "a.tsv"), "valid": str(files / "a.tsv")}
-    return trained(files, data=data, input={"tokenizer": "words"}, model={"kind": "gru", "width": 7, "embedding": 5})
+    data = {"train": str(files / "a.tsv"), "valid": str(files / "a.tsv")}
+    model = {"kind": "gru", "width": 7, "embedding": 5}
+    return trained(files, task="text-classification", data=data, input={"tokenizer": "words"}, model=model)
 
 
 @pytest.fixture
 def writer(files: Path) -> Run:
-    data = {"kind": "text", "train": str(files / "a.txt"), "valid": str(files / "a.txt"), "documents": "lines"}
+    data = {"train": str(files / "a.txt"), "valid": str(files / "a.txt"), "documents": "lines"}
     inputs = {"tokenizer": "characters", "rows": "documents"}
-    return trained(files, data=data, input=inputs, model={"kind": "gru", "width": 7, "embedding": 5})
+    model = {"kind": "gru", "width": 7, "embedding": 5}
+    return trained(files, task="language-modeling", data=data, input=inputs, model=model)
 
 
 def test_one_text_is_one_prediction_and_a_list_is_several(classifier: Run) -> None:

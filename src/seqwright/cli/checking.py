@@ -18,7 +18,7 @@ from seqwright.cli.storage import storage_table
 from seqwright.cli.terminal import add_row, command, say
 from seqwright.devices import computes_bfloat16, device_of
 from seqwright.inputs.tokenizers import tokenizer_of
-from seqwright.kinds import DISTILLED, task_of
+from seqwright.kinds import task_of
 from seqwright.lineage import model_row
 from seqwright.objectives.objective import Objective, Part
 from seqwright.recipe import Recipe, read_recipe, validated
@@ -36,7 +36,7 @@ WORTHWHILE = 1.1  # a gain in speed that is told apart from noise
 def check_recipe(where: str, overrides: list[str]) -> None:
     """Print what was found, remarks last; nothing is written but the token cache."""
     recipe = read_recipe(where, overrides)
-    if recipe.task in DISTILLED and recipe.objective.kind == DISTILLED[recipe.task]:  # look without asking the teacher
+    if recipe.taught:  # look without asking the teacher
         recipe = recipe._replace(objective=validated("objective", {}, recipe.task))
     set_up_cpu(recipe)
     task, data = task_of(recipe.task), data_of(recipe)

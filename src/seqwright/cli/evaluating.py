@@ -9,6 +9,7 @@ from rich.table import Table
 from seqwright.cli.joining import EnsembleOptions
 from seqwright.cli.opening import opened_run
 from seqwright.cli.terminal import add_row, json_text, say, shown
+from seqwright.data.cards import other_files
 from seqwright.data.examples import PartName
 from seqwright.data.files import content_hash
 from seqwright.errors import SettingError
@@ -133,21 +134,7 @@ def only_files(files: list[Path], recipe: Recipe) -> dict[str, Any]:
     """Data settings in which every part is these files; how they are read is as in the recipe, if that reads files."""
     if len(files) > 2:
         raise SettingError(f"--data was given {len(files)} times; give one file, or two line-aligned ones")
-    if recipe.task in {"text-classification", "text-regression"} and len(files) == 1:
-        from seqwright.data.labelled import other_files
-
-        return other_files(files[0], recipe.data)
-    if recipe.task == "question-answering" and len(files) == 1:
-        from seqwright.data.questions import other_questions
-
-        return other_questions(files[0], recipe.data)
-    paths = str(files[0]) if len(files) == 1 else [str(path) for path in files]
-    own = recipe.data.kind.removesuffix("-card")
-    kind = own if own in {"summaries", "pronunciations"} else TASKS[recipe.task].files
-    reading = recipe.data.model_dump(include={"history", "horizon"})  # what the model was built for
-    if recipe.data.kind == kind and len(files) == 1:
-        reading = recipe.data.model_dump(exclude={"kind", "train", "valid", "test"}, exclude_none=True)
-    return {"kind": kind, **reading, "train": paths, "valid": paths, "test": paths}
+    return other_files(files, recipe.data, TASKS[recipe.task].examples[0])
 
 
 def chosen_part(asked: str | None, there: list[PartName]) -> PartName:

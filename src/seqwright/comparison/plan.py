@@ -8,7 +8,7 @@ from seqwright.comparison.settings import Budget, ComparisonSettings, RowSetting
 from seqwright.devices import cores
 from seqwright.errors import RunError, SettingError, UserError
 from seqwright.kinds import TASKS
-from seqwright.recipe import Recipe, flattened, recipe_from, validated, with_base, with_weights
+from seqwright.recipe import Recipe, changed_data, flattened, recipe_from, validated, with_base, with_weights
 from seqwright.run_folders import changed_settings, resolved_of
 from seqwright.training.checkpoint import steps_on_disk
 
@@ -108,8 +108,7 @@ def _opened(settings: ComparisonSettings, given: RowSettings) -> Row:
     run = Path(str(given.run)).expanduser()
     plain = resolved_of(run)
     plain.pop("sha256", None)
-    data = settings.data if "kind" in settings.data else {**plain["data"], **settings.data}
-    recipe = recipe_from({**plain, "data": data}, name=run.name)
+    recipe = recipe_from({**plain, "data": changed_data(plain["data"], settings.data)}, name=run.name)
     return Row(given.title, (Trial(slug(given.title), None, recipe, (run,), False),))
 
 

@@ -19,22 +19,12 @@ from seqwright.outputs.span import SpanOutput
 from seqwright.outputs.tags import TagsOutput
 from seqwright.tasks.wired import Wires
 
-# The kind of data and of objective that stand for each task.
-KINDS = {
-    "language-modeling": ("text-checkpoint", "next-token"),
-    "masked-language-modeling": ("text-checkpoint", "masked-token"),
-    "text-classification": ("labelled-checkpoint", "labels"),
-    "text-regression": ("labelled-checkpoint", "regression"),
-    "token-classification": ("tagged-checkpoint", "labels"),
-    "question-answering": ("questions-checkpoint", "span"),
-}
 AROUND = 2  # tokens that stand before and after a text
 UNKNOWN = NumberOutput(0.0, 1.0, 0.0, 0.0)  # what the model says is the value
 
 
 def recipe_of(checkpoint: Checkpoint, name: str) -> dict[str, Any]:
     """A recipe in plain values."""
-    data, objective = KINDS[checkpoint.task]
     context, marks = int(checkpoint.settings["context"]), AROUND + checkpoint.pairs * checkpoint.tokenizer.between
     lengths: Mapping[str, dict[str, Any]] = {
         "language-modeling": {
@@ -56,10 +46,10 @@ def recipe_of(checkpoint: Checkpoint, name: str) -> dict[str, Any]:
     whole = sums[0] if len(sums) == 1 else hashlib.sha256("".join(sums).encode()).hexdigest()
     return {
         "description": f"a {checkpoint.family.kind} that came from {name}",
-        "data": {"kind": data, "file": name, "sha256": whole},
+        "task": checkpoint.task,
+        "data": {"imported": name, "sha256": whole},
         "input": {**tokenizer, **lengths[checkpoint.task]},
         "model": checkpoint.settings,
-        "objective": {"kind": objective},
     }
 
 

@@ -77,7 +77,8 @@ def wired(train: str = TRAIN, valid: str = VALID, inputs: Any = None, **data: An
     Path("valid.tsv").write_text(valid)
     data_settings = DescribedFilesSettings(train="train.tsv", valid="valid.tsv", **data)
     settings = VectorTextSettings(**{"tokenizer": "characters", **(inputs or {})})
-    recipe = Recipe("x", "", data_settings, settings, None, None, TrainingSettings(tokens=64), DecodingSettings())
+    training = TrainingSettings(tokens=64)
+    recipe = Recipe("x", "", "vector-to-text", data_settings, settings, None, None, training, DecodingSettings())
     files = DescribedFiles(data_settings)
     return recipe, files, TASK.learnt_inputs(recipe, files)
 
@@ -177,7 +178,8 @@ def test_samples_of_the_same_label_differ_and_those_of_the_same_seed_do_not() ->
 def test_scores_of_numbers_are_told_by_their_length() -> None:
     data = Numbers(NumbersSettings(largest=999, examples=300, valid=20, test=30))
     settings = VectorTextSettings(tokenizer="characters")
-    recipe = Recipe("x", "", data.settings, settings, None, None, TrainingSettings(tokens=512), DecodingSettings())
+    training = TrainingSettings(tokens=512)
+    recipe = Recipe("x", "", "vector-to-text", data.settings, settings, None, None, training, DecodingSettings())
     inputs = TASK.learnt_inputs(recipe, data)
     assert inputs.sizes()["inputs"] == 33
     lookup = {example.given: example.text for example in data.examples("test")}

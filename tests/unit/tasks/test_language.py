@@ -81,7 +81,9 @@ def data(tmp_path: Path) -> TextFiles:
 def recipe_with(tokens: int = 12, **inputs: Any) -> Recipe:
     settings = PlainTextSettings.model_validate({"tokenizer": "characters", "segment": 3, **inputs})
     training = TrainingSettings(tokens=tokens)
-    return Recipe("test", "", None, settings, RecurrentLMSettings(), None, training, DecodingSettings())
+    return Recipe(
+        "test", "", "language-modeling", None, settings, RecurrentLMSettings(), None, training, DecodingSettings()
+    )
 
 
 def model_for(inputs: PlainText) -> Drifting:
