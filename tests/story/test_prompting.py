@@ -100,12 +100,12 @@ def test_summaries_are_scored_with_rouge(say: Say) -> None:
 
 def test_what_a_run_learnt_is_the_beginning_of_another(home: Path) -> None:
     """A language model learns a task: its tokenizer gains the token of the task, its matrix a row."""
-    files = {"kind": "files", "train": str(home / "mine.tsv"), "valid": str(home / "mine.tsv")}
+    files = {"train": str(home / "mine.tsv"), "valid": str(home / "mine.tsv")}
     from seqwright.recipe import with_weights
 
     plain = {
+        "task": "instruction",
         "data": files,
-        "objective": {"kind": "answer-only"},
         "input": {"longest": 8},
         "model": {"kind": "gpt", "weights": str(home / "lm")},
         "training": {**TINY["training"], "steps": 1, "validate_every": 1},
@@ -150,7 +150,7 @@ def test_accuracy_over_the_number_of_examples(home: Path, say: Say) -> None:
         ("prompt lm two --examples mine.tsv --shots 1 --between Ω", ["the prompt has 'Ω'", "--between"]),
         ("prompt gpt two --examples mine.tsv --between ;", ["<to-fr>", "leave out --template and --between"]),
         ("prompt gpt two --examples mine.tsv --picture x.png", ["--picture", "--answers"]),
-        ("prompt transformer two --examples mine.tsv", ["learnt translation", "use translate, align or generate"]),
+        ("prompt transformer two --examples mine.tsv", ["learnt summarization", "use translate, align or generate"]),
         ("score gpt two", ["learnt instruction", "use translate, generate or prompt"]),
         ("train mine.toml input.task_token=to-fr", ["input.task_token", "to-fr"]),
         ("train mine.toml data.target=summary", ["has no column 'summary' but 'talk', 'gist'"]),
@@ -159,8 +159,8 @@ def test_accuracy_over_the_number_of_examples(home: Path, say: Say) -> None:
 )
 def test_what_goes_wrong_is_said_in_one_sentence(home: Path, say: Say, command: str, found: list[str]) -> None:
     (home / "mine.toml").write_text(
-        'task = "summarization"\n[data]\ntrain = "mine.csv"\nvalid = "mine.csv"\nsource = "talk"\ntarget = "gist"\n'
-        '[input]\ntokenizer = "words"\n[objective]\nkind = "answer-only"\n[training]\nsteps = 1\n'
+        'task = "instruction"\n[data]\ntrain = "mine.csv"\nvalid = "mine.csv"\nsource = "talk"\ntarget = "gist"\n'
+        '[input]\ntokenizer = "words"\n[training]\nsteps = 1\n'
     )
     code, out, err = say(*command.split(" "))
     assert (code, out) == (2, ""), err
