@@ -9,7 +9,7 @@ from seqwright.recipe import recipe_from
 from seqwright.runs import data_of, open_run, train
 from seqwright.tasks.describer import Describer
 
-SMALL: dict[str, dict[str, Any]] = {
+SMALL: dict[str, Any] = {
     "task": "vector-to-text",
     "data": {"card": "numbers", "largest": 999, "examples": 2000, "valid": 20, "test": 80},
     "input": {"tokenizer": "characters"},

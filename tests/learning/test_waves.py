@@ -9,7 +9,7 @@ from seqwright.kinds import task_of
 from seqwright.recipe import recipe_from
 from seqwright.runs import data_of, open_run, train
 
-SMALL: dict[str, dict[str, Any]] = {
+SMALL: dict[str, Any] = {
     "task": "forecasting",
     "data": {"card": "waves", "examples": 1000, "valid": 100, "test": 300, "history": 20},
     "input": {"scaling": "none"},

@@ -35,7 +35,7 @@ class Generated:
         """How many examples a part has; of one that is empty it is said how to have it."""
         if part not in self.parts():
             raise DataError(f"there is no {part} part: data.{part} is 0; set it to how many examples it shall have")
-        return {"train": self.settings.examples, "valid": self.settings.valid, "test": self.settings.test}[part]
+        return int({"train": self.settings.examples, "valid": self.settings.valid, "test": self.settings.test}[part])
 
     def paths(self) -> list[Path]:
         """No file of the user's is read."""

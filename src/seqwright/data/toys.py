@@ -47,6 +47,8 @@ class ToySettings(CardSettings):
 class Toy(Generated):
     """Pairs for a toy task, drawn while they are read; every length is equally likely."""
 
+    settings: ToySettings
+
     def __init__(self, settings: ToySettings) -> None:
         for name, most in (("longest", settings.longest), ("held_out_longest", settings.held_out_longest)):
             if most is not None and settings.shortest > most:

@@ -47,8 +47,7 @@ class Waves(Generated):
 
     def series(self, part: PartName) -> list[Values]:
         """Every series of a part, (steps, 1) each."""
-        before: tuple[PartName, ...] = {"train": (), "valid": ("train",), "test": ("train", "valid")}[part]
-        first = sum(map(self.size, before))
+        first = sum(map(self.size, self.parts()[: self.parts().index(part)])) if self.size(part) else 0
         return list(self._drawn[first : first + self.size(part)])
 
     def examples(self, part: PartName) -> Iterator[SeriesWindow]:

@@ -173,7 +173,7 @@ def test_more_than_the_context_has_room_for_is_refused() -> None:
 
 def _with_model(model: dict[str, Any], inputs: dict[str, Any]) -> Recipe:
     plain = recipe_of().resolved()
-    sections = {name: plain[name] for name in ("data", "objective", "training")}
+    sections = {name: plain[name] for name in ("task", "data", "objective", "training")}
     return recipe_from({**sections, "model": model, "input": {"tokenizer": "words", **inputs}})
 
 
