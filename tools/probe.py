@@ -243,7 +243,7 @@ def _held_out(probe: Probe, most: int = 4) -> list[Any]:
 
 
 def _looked_at(probe: Probe) -> list[str]:
-    task, example = probe.recipe.task, _held_out(probe)[0]
+    task, example = probe.recipe.family, _held_out(probe)[0]
     match task:
         case "language-modeling" | "masked-language-modeling":
             return [_beginning(example)]
@@ -262,7 +262,7 @@ def _looked_at(probe: Probe) -> list[str]:
 def _uses(probe: Probe) -> Iterator[Use]:
     examples = _held_out(probe)
     short = ("--longest", "12")
-    match probe.recipe.task:
+    match probe.recipe.family:
         case "translation" | "instruction":
             sources = [" ".join(pair.source.split()) for pair in examples]
             searched = ("--beam", "2", "--n-best", "2", *short)

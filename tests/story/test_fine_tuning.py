@@ -33,7 +33,7 @@ layers = 1
 context = 32
 """
 TUNED = """
-task = "text-classification"
+task = "{task}"
 [data]
 train = "{table}"
 valid = "30%"
@@ -64,8 +64,9 @@ def runs(tmp_path_factory: pytest.TempPathFactory) -> Path:
             "language.toml": LANGUAGE,
         }.items():
             Path(name).write_text(text)
-        Path("labels.toml").write_text(TUNED.format(table="pairs.tsv", goal="labels"))
-        Path("rating.toml").write_text(TUNED.format(table="scores.tsv", goal="regression"))
+        Path("labels.toml").write_text(TUNED.format(task="text-classification", table="pairs.tsv", goal="labels"))
+        rating = TUNED.format(task="text-regression", table="scores.tsv", goal="regression")
+        Path("rating.toml").write_text(rating)
         Path("mlp.toml").write_text(LANGUAGE.partition("[model]")[0] + '[model]\nkind = "mlp"\n')
         Path("plain.toml").write_text('task = "text-classification"\n[data]\ntrain = "pairs.tsv"\nvalid = "30%"\n')
         for recipe in ("language", "labels", "rating"):
@@ -182,7 +183,9 @@ def test_what_cannot_be_is_refused(say: Say, words: list[str], found: list[str])
 
 
 def test_an_auxiliary_loss_needs_a_language_model(say: Say) -> None:
-    Path("lstm.toml").write_text(TUNED.format(table="pairs.tsv", goal="labels").replace('"gpt"', '"lstm"'))
+    Path("lstm.toml").write_text(
+        TUNED.format(task="text-classification", table="pairs.tsv", goal="labels").replace('"gpt"', '"lstm"')
+    )
     text = Path("lstm.toml").read_text().replace('weights = "runs/language"\n', "")
     Path("lstm.toml").write_text(text)
     refused(say("train", "lstm.toml", "--run", "runs/x", *FEW), "auxiliary loss", "model.kind=gpt")
