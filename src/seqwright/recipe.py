@@ -29,6 +29,7 @@ from seqwright.kinds import (
     tasks_for,
     usual_kind,
 )
+from seqwright.older_recipes import RENAMED, in_place_of_older
 from seqwright.settings import Settings
 
 SECTIONS = ("data", *KINDS)
@@ -37,7 +38,6 @@ WORDS = ("name", "description", "base", "task")
 INIT_ONLY_KEYS = frozenset({"weights", "init_layers", "frozen"})  # of a model: where it began
 TOKENIZER_KEYS = frozenset({"tokenizer", "vocabulary", "normalise", "lowercase", "min_frequency"})  # of a tokenizer
 ORIGINS = ("card", "imported", "train")  # of data: which of them there is, says what it is
-RENAMED = {"second": "text_pair", "names": "label_names", "shared": "overlap", "rows": "first_rows", "file": "imported"}
 
 
 class Recipe(NamedTuple):
@@ -151,42 +151,22 @@ def recipe_from(plain: dict[str, Any], *, name: str = "run") -> Recipe:
 
 def task_of_recipe(plain: Mapping[str, Any], name: str) -> str:
     """What plain values are for; those of an older form are refused, and those that do not say it."""
-    data, task = plain.get("data", {}), plain.get("task")
-    older = "inputs" in plain or "kind" in data
+    task, older = plain.get("task"), in_place_of_older(plain)
     if "format" in plain and (plain["format"] != FORMAT or older or task is None):
         raise SettingError(
             f"'{name}' was written by another version of Seqwright (format {plain['format']}, expected {FORMAT} and "
             "today's names): train it again from its recipe"
         )
-    if "inputs" in plain:
-        raise SettingError(
-            f"'{name}' is of an older form: its section [inputs] is called [input] now, and inputs.kind "
-            "input.tokenizer; docs/decisions/0039 has every old name with its new one"
-        )
-    if "kind" in data:
-        raise SettingError(f"'{name}' is of an older form: data.kind is gone; {_in_place_of_kind(data)}")
+    if older:
+        raise SettingError(f"'{name}' is of an older form: {older}")
     if not isinstance(task, str) or task not in TASKS:
         found = "does not say what it is for" if task is None else f"is for '{task}', which is no task"
         meant = nearest(task, TASKS) if isinstance(task, str) else ""
-        write = f'write task = "…" at its top{_tasks_of(data)}'
+        known = cards().get(str(plain.get("data", {}).get("card")))
+        fitting = f", for {known.name} perhaps {' or '.join(tasks_for(known.kind))}" if known else ""
+        write = f'write task = "…" at its top{fitting}'
         raise SettingError(f"'{name}' {found}: {write}; there are {', '.join(TASKS)}.{meant}")
     return task
-
-
-def _in_place_of_kind(data: Mapping[str, Any]) -> str:
-    """What to write where an older recipe has `data.kind`."""
-    kind = str(data["kind"])
-    known = next((each for each in (str(data.get("name")), kind) if each in cards()), None)
-    examples = cards()[known].kind if known else "pairs" if kind == "files" else kind
-    tasks = " or ".join(f'"{task}"' for task in tasks_for(examples)) or f"one of {', '.join(TASKS)}"
-    card_or_files = f'card = "{known}" under [data] in its place' if known else "leave it out"
-    return f"write task = {tasks} at the top, and {card_or_files}"
-
-
-def _tasks_of(data: Mapping[str, Any]) -> str:
-    """Which tasks a recipe may be for that says nothing but its card."""
-    known = cards().get(str(data.get("card")))
-    return f", for {known.name} perhaps {' or '.join(tasks_for(known.kind))}" if known else ""
 
 
 def validated(section: str, given: dict[str, Any], task: str, called: Mapping[str, str] | None = None) -> Any:
