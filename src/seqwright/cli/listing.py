@@ -8,7 +8,7 @@ from rich.text import Text
 from seqwright.cli.terminal import command
 from seqwright.data.cards import card, cards, download_folder, located
 from seqwright.data.fetch import fetch, require_addresses
-from seqwright.kinds import usual_kind
+from seqwright.kinds import tasks_for, usual_kind
 from seqwright.lineage import LINEAGE, MODELS
 from seqwright.pictures.terminal import Member, family_tree
 from seqwright.recipe import parsed, shipped, with_base
@@ -34,9 +34,10 @@ def draw_lineage() -> None:
 
 
 def list_data() -> None:
-    """A few lines for each dataset that lies in files."""
+    """A few lines for each dataset; those that are made up come last."""
     for each in cards().values():
         if each.generator:
+            print(f"{each.name}  {each.title}\n  made while it is read, for {', '.join(tasks_for(each.kind))}")
             continue
         here = sum(located(each, file) is not None for file in each.files)
         size = sum(file.size for file in each.files) / 1e6
