@@ -126,6 +126,26 @@ QUESTIONS_RECIPE = (
 )
 
 
+def writing(task: str, files: Mapping[str, str], data: str, **more: object) -> Tiny:
+    """What all tasks have in common that write a text for a text."""
+    short, strange = ("rc", "rΩ") if task == "grapheme-to-phoneme" else ("red cat", "red Ω")
+    return Tiny(
+        task,
+        task,
+        files,
+        f'task = "{task}"\n[data]\n{data}\nlongest = 17\n'
+        '[model]\nkind = "transformer"\nwidth = 8\nheads = 2\nencoder_layers = 1\ndecoder_layers = 1\n'
+        "feed_forward = 16\ndropout = 0.1",
+        ("translate", "RUN", short),
+        ("translate", "RUN", ""),
+        ("translate", "RUN", LONG),
+        ("translate", "RUN", strange),
+        "17",
+        look=("look", "RUN", short),
+        **more,  # type: ignore[arg-type]
+    )
+
+
 def classifying(name: str, recipe: str, files: Mapping[str, str], **more: object) -> Tiny:
     """What all classifiers of single texts have in common."""
     return Tiny(
@@ -178,20 +198,12 @@ def answering(name: str, recipe: str, **more: object) -> Tiny:
 
 
 TINY = (
-    Tiny(
-        "translation",
-        "translation",
-        TRANSLATION,
-        f'task = "translation"\n[data]\n{FILES.format("tsv")}\n[input]\ntokenizer = "words"\nlongest = 17\n'
-        '[model]\nkind = "transformer"\nwidth = 8\nheads = 2\nencoder_layers = 1\ndecoder_layers = 1\n'
-        "feed_forward = 16\ndropout = 0.1",
-        ("translate", "RUN", "red cat"),
-        ("translate", "RUN", ""),
-        ("translate", "RUN", LONG),
-        ("translate", "RUN", "red Ω"),
-        "17",
-        look=("look", "RUN", "red cat"),
-        new="train.tsv",
+    writing("translation", TRANSLATION, f'{FILES.format("tsv")}\n[input]\ntokenizer = "words"', new="train.tsv"),
+    writing("summarization", TRANSLATION, f'{FILES.format("tsv")}\n[input]\ntokenizer = "words"', new="train.tsv"),
+    writing(
+        "grapheme-to-phoneme",
+        tables("dict", lambda words: f"{''.join(word[0] for word in words)}  {line(words).upper()}"),
+        f'{FILES.format("dict")}\n[input]\ntokenizer = "whitespace"\nsource_kind = "characters"\nshared = false',
     ),
     Tiny(
         "instruction",

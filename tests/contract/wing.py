@@ -80,7 +80,7 @@ def evaluation(run: Run, part: Any) -> Evaluated:
     """What `eval` finds in a part; of the answers that the verb can be asked for, what was given and said."""
     task, data = task_of(run.recipe.task), data_of(run.recipe)
     found = task.evaluated(run.recipe, data, run.inputs, run.model, part, run.recipe.decoding)
-    wing, answers = WINGS[run.recipe.task], list(found.answers)
+    wing, answers = WINGS[run.recipe.family], list(found.answers)
     if (
         run.recipe.task == "masked-language-modeling"
     ):  # where a word is hidden by another than the mask, no user could ask for it
@@ -98,7 +98,7 @@ def examples_of(run: Run, part: Any) -> list[Any]:
 
 def predictions(run: Run, examples: list[Any]) -> list[Prediction]:
     """What the verb says of examples."""
-    return list(WINGS[run.recipe.task].predict(run, examples))
+    return list(WINGS[run.recipe.family].predict(run, examples))
 
 
 def one_prediction(run: Run, text: str) -> list[Prediction]:
@@ -106,7 +106,7 @@ def one_prediction(run: Run, text: str) -> list[Prediction]:
     if isinstance(run.inputs, Wires):  # which answers one thing with one prediction
         found = run.inputs.predict(run.model, text, run.recipe.decoding)
         return [(found.text, found.best.score)]
-    return list(WINGS[run.recipe.task].predict(run, text))  # type: ignore[arg-type]
+    return list(WINGS[run.recipe.family].predict(run, text))  # type: ignore[arg-type]
 
 
 def predicted_rows(run: Run, example: Any) -> set[Row]:
@@ -174,7 +174,7 @@ def _heard(method: Any, name: str, found: set[Row], run: Run) -> Any:
 
 def rows_of(batch: Any, run: Run) -> list[Row]:
     """What a model reads of each row of a batch; of a masked text, what stood there before words were hidden."""
-    match run.recipe.task:
+    match run.recipe.family:
         case "translation":
             assert isinstance(batch, Pairs)
             return _rows(batch.source_BS, batch.source_real_BS, run)
