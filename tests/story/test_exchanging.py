@@ -123,7 +123,7 @@ def test_a_model_of_another_program_becomes_a_run_that_every_verb_takes(say: Say
     (home / "two.txt").write_text("U.S. 1,000\nnone U.S.\n", encoding="utf-8")
     scores = json.loads(say("eval", "runs/hand", "--data", "two.txt", "--json")[1])
     assert scores["loss"] == pytest.approx(math.log(10) * (0.95 + 1.8 + 1.5 + 0.9) / 6, abs=1e-4)
-    refused(say("eval", "runs/hand"), "came from hand.arpa, which has no text in it; give some with --data")
+    refused(say("eval", "runs/hand"), "came from hand.arpa, which has no examples in it; give some with --data")
 
 
 def test_the_run_says_where_it_came_from(say: Say, home: Path) -> None:
@@ -132,7 +132,7 @@ def test_the_run_says_where_it_came_from(say: Say, home: Path) -> None:
     say("import", "hand.arpa", "--run", "runs/origin")
     resolved = tomllib.loads((home / "runs/origin/resolved.toml").read_text(encoding="utf-8"))
     digest = hashlib.sha256(BY_HAND.encode()).hexdigest()
-    assert resolved["data"] == {"kind": "arpa", "file": "hand.arpa", "sha256": digest}
+    assert resolved["data"] == {"imported": "hand.arpa", "sha256": digest}
     assert resolved["model"]["order"] == 2
     card = (home / "runs/origin/card.md").read_text(encoding="utf-8")
     assert "came from hand.arpa" in card

@@ -50,7 +50,7 @@ def made(kind: str, folder: Path, *, joined: bool = True, **settings: Any) -> No
     tokenizer = Tokenizer.train(TEXTS, TokenizerSettings(vocabulary=61), special=("<mask>",))
     objective = "next-token" if kind in {"gpt", "lstm"} else "masked-token"
     plain = {
-        "task": "language-modeling",
+        "task": "language-modeling" if objective == "next-token" else "masked-language-modeling",
         "data": {"train": "none.txt"},
         "input": {} if joined else {"rows": "documents", "longest": 16},
         "model": {"kind": kind, **settings},
