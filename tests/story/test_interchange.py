@@ -299,7 +299,7 @@ FILES: list[tuple[str, list[str], str, str, str, list[Any]]] = [
         ["--pairs"],
         "two.csv",
         f"sentence1,sentence2,label\n{OF_PAIRS}",
-        "second",
+        "text_pair",
         ["the dog"] * 2,
     ),
     ("text-regression", [], "two.tsv", "sentence\tscore\nthe fox\t1.5\nthe dog\t2\n", "value", [1.5, 2.0]),
