@@ -33,7 +33,8 @@ from seqwright.runs import Run, data_of, open_run, parameters
 from seqwright.training.checkpoint import read_checkpoint, read_mark, step_folder
 
 STUDENT: dict[str, Any] = {
-    "data": {"kind": "labelled-card", "name": "sst2"},
+    "task": "text-classification",
+    "data": {"card": "sst2"},
     "input": {"longest": 64},
     "model": {"kind": "bert", "pooling": "mean", "dropout": 0.1, "attention_dropout": 0.0},
     "training": {

@@ -60,7 +60,8 @@ ROWS = {
 SIZES = {"width": 160, "heads": 5, "layers": 5, "context": 520}
 READER = "task-learning-gpt"
 PRETRAINING: dict[str, Any] = {
-    "data": {"kind": "text", "valid": "1%"},
+    "task": "language-modeling",
+    "data": {"valid": "1%"},
     "input": {"tokenizer": "bpe", "vocabulary": 8000, "segment": 256},
     "model": {"kind": "gpt", **SIZES, "dropout": 0.0},
     "training": {

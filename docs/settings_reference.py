@@ -9,7 +9,9 @@ from pydantic import ValidationError
 from pydantic.fields import FieldInfo
 from pydantic_core import PydanticUndefined
 
-from seqwright.kinds import KINDS, TASKS, Kind, selector, usual_kind
+from seqwright.data.cards import READERS, cards
+from seqwright.data.imported import ImportedSettings
+from seqwright.kinds import KINDS, TASKS, Kind, selector, tasks_for, usual_kind
 from seqwright.settings import Settings
 
 INTRODUCTION = """# Settings
@@ -20,7 +22,6 @@ In Python the same names are the fields of the class that is named above each ta
 A setting without a default says *required*; one that says *unset* may be left out and then has no value.
 """
 SECTIONS = {
-    "data": "What is read. `kind` says what kind of thing it is.",
     "input": "How what is read becomes tensors.",
     "output": "What the model says of it: how targets become tensors, and how predictions are scored.",
     "model": "What computes. The kinds are the members of the family that live here (`seqwright lineage`).",
@@ -34,12 +35,40 @@ LIMITS = {"ge": "≥", "gt": ">", "le": "≤", "lt": "<"}
 
 def settings_page() -> str:
     """The whole page, as Markdown."""
-    parts = [INTRODUCTION]
+    parts = [INTRODUCTION, *_data_parts()]
     for section, kinds in KINDS.items():
         parts.append(f"## [{section}]\n\n{SECTIONS[section]}\n")
         for kind, names in _grouped(kinds):
             parts.append(_kind_part(section, kind, names))
     return "\n".join(parts)
+
+
+DATA = """## [data]
+
+What is read: a card of the catalogue, files of the user's own, read as the task decides, or what was imported.
+"""
+
+
+def _data_parts() -> list[str]:
+    """Each class of settings of data once, with the tasks or the cards it is for."""
+    files: dict[type[Settings], list[str]] = {}
+    for task, row in TASKS.items():
+        files.setdefault(READERS[row.examples[0]].settings, []).append(task)
+    of_cards: dict[type[Settings], list[str]] = {}
+    for name, card in cards().items():
+        of_cards.setdefault(card.settings, []).append(name)
+    parts = [_data_part("files", settings, tasks) for settings, tasks in files.items()]
+    for settings, names in of_cards.items():
+        tasks = dict.fromkeys(task for name in names for task in tasks_for(cards()[name].kind))
+        parts.append(_data_part(f"card {', '.join(names)}", settings, tasks, names))
+    return [DATA, *parts, _data_part("imported", ImportedSettings, ["every task"])]
+
+
+def _data_part(what: str, settings: type[Settings], tasks: Iterable[str], names: Sequence[str] = ()) -> str:
+    where = f"`{settings.__module__}.{settings.__qualname__}`"
+    table = _table(settings, names, None, "card")
+    heading = f"### data: {what} (for {', '.join(tasks)})"
+    return f"{heading}\n\n{_plain(settings.__doc__ or '')} Class: {where}.\n\n{table}\n"
 
 
 def _grouped(kinds: dict[str, tuple[Kind, ...]]) -> list[tuple[Kind, list[str]]]:

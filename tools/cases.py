@@ -34,11 +34,11 @@ class Case(NamedTuple):
 
 
 SERIES = (
-    *("data.kind=series", "data.train={data}/ett/ETTh1.csv.gz", "data.time=date", "data.rows=600"),
+    *("data.train={data}/ett/ETTh1.csv.gz", "data.time=date", "data.first_rows=600"),
     *("data.history=24", "data.horizon=3", "input.scaling=standard"),
 )
 LITTLE = ("model.width=32", "model.heads=2")
-NAMES = ("data.name=names", "input.rows=documents", "input.longest=60", *LITTLE)
+NAMES = ("data.card=names", "input.rows=documents", "input.longest=60", *LITTLE)
 
 # One for each kind of data × kind of batches × family of models.
 QUICK = {

@@ -243,7 +243,7 @@ def _held_out(probe: Probe, most: int = 4) -> list[Any]:
 
 
 def _looked_at(probe: Probe) -> list[str]:
-    task, example = probe.recipe.task, _held_out(probe)[0]
+    task, example = probe.recipe.family, _held_out(probe)[0]
     match task:
         case "language-modeling" | "masked-language-modeling":
             return [_beginning(example)]
@@ -252,7 +252,7 @@ def _looked_at(probe: Probe) -> list[str]:
         case "question-answering":
             return [example.question[:LETTERS], example.context[: 2 * LETTERS]]
         case "text-classification" | "text-regression":
-            return [text[:LETTERS] for text in (example.text, example.second) if text is not None]
+            return [text[:LETTERS] for text in (example.text, example.text_pair) if text is not None]
         case "translation" | "instruction":
             return [example.source[:LETTERS]]
         case _:
@@ -262,7 +262,7 @@ def _looked_at(probe: Probe) -> list[str]:
 def _uses(probe: Probe) -> Iterator[Use]:
     examples = _held_out(probe)
     short = ("--longest", "12")
-    match probe.recipe.task:
+    match probe.recipe.family:
         case "translation" | "instruction":
             sources = [" ".join(pair.source.split()) for pair in examples]
             searched = ("--beam", "2", "--n-best", "2", *short)
@@ -284,7 +284,9 @@ def _uses(probe: Probe) -> Iterator[Use]:
             yield Use("embed", ("--", *texts), ("vector",))
         case "text-classification" | "text-regression":
             texts = [example.text for example in examples]
-            seconds = [word for each in examples if each.second is not None for word in ("--text-pair", each.second)]
+            seconds = [
+                word for each in examples if each.text_pair is not None for word in ("--text-pair", each.text_pair)
+            ]
             yield Use(TASKS[probe.recipe.task].verbs[0], (*seconds, "--", *texts), ("label", "probability", "value"))
             yield Use("embed", ("--", *texts), ("vector",))
         case "token-classification":

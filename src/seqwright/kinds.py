@@ -3,12 +3,15 @@
 Nothing here imports torch: classes are named and only loaded when asked for.
 """
 
+from collections.abc import Mapping
 from importlib import import_module
 from operator import attrgetter
-from typing import Any, Literal, NamedTuple
+from typing import Any, NamedTuple
 
+from seqwright.data.cards import READERS, card, cards, settings_of
 from seqwright.errors import SettingError, nearest
 from seqwright.lineage import MODELS
+from seqwright.settings import Settings
 
 
 class Kind(NamedTuple):
@@ -18,7 +21,7 @@ class Kind(NamedTuple):
     thing: str
     settings: str
     task: str = ""
-    teachers: Literal["", "one", "several"] = ""  # of an objective: whom it can learn from
+    teaches: bool = False  # of an objective: whether it learns from a teacher
 
     def load(self, name: str) -> Any:
         """Something from the module."""
@@ -28,108 +31,126 @@ class Kind(NamedTuple):
 class TaskKind(NamedTuple):
     """Everything that is known of a task beside its code."""
 
-    files: str  # the kind of data that is a user's own files
+    examples: tuple[str, ...]  # the kinds of examples that it reads, that of the user's own files first
     usual: dict[str, str]  # what a recipe means that names no kind in the other sections
     verbs: tuple[str, ...]  # the commands that use a run, the usual one first
-    input: str  # what is read and what is said, as `file.Class` of their rooms
-    output: str
+    input: str = ""  # what is read and what is said, as `file.Class` of their rooms
+    output: str = ""
     method: str = "predict"  # of the output, behind the first verb
     like: str = ""  # the task whose wiring, models and objectives it shares
-    searched: bool = False  # whether decoding decides what a model says
     shown: tuple[str, ...] = ()  # the scores that a comparison shows, the one that decides first
+    suggests: Mapping[str, str] = {}  # settings of input and output, where neither the recipe nor the card has them
+    new: str = ""  # the template that `seqwright new` writes a recipe by
 
 
 TASKS = {
     "translation": TaskKind(
-        "files",
+        ("pairs",),
         {"input": "bpe", "model": "transformer", "objective": "next-token"},
-        verbs=("translate", "align", "summarize", "pronounce"),
+        verbs=("translate", "align"),
         input="source_text.SourceTextInput",
         output="text.TextOutput",
-        searched=True,
         shown=("bleu", "chrf", "word_perplexity"),
+        new="pairs",
+    ),
+    "summarization": TaskKind(
+        ("summaries",),
+        {"input": "bpe", "model": "transformer", "objective": "next-token"},
+        verbs=("summarize",),
+        like="translation",
+        suggests={"scores": "rouge"},
+        new="pairs",
+    ),
+    "grapheme-to-phoneme": TaskKind(
+        ("pronunciations",),
+        {"input": "bpe", "model": "transformer", "objective": "next-token"},
+        verbs=("pronounce",),
+        like="translation",
+        suggests={"scores": "word-error-rate"},
     ),
     "language-modeling": TaskKind(
-        "text",
+        ("text",),
         {"input": "bpe", "model": "lstm", "objective": "next-token"},
         verbs=("generate", "score", "prompt"),
         input="running_text.RunningTextInput",
         output="next_token.NextTokenOutput",
         method="write",
         shown=("bits_per_byte", "word_perplexity", "perplexity"),
+        new="text",
     ),
     "instruction": TaskKind(
-        "files",
+        ("pairs", "prompts", "summaries", "pronunciations"),
         {"input": "bpe", "model": "gpt", "objective": "answer-only"},
         verbs=("reply", "prompt"),
         input="prompt.PromptInput",
         output="answer.AnswerOutput",
-        searched=True,
+        suggests={"task_token": "<answer>"},
     ),
     "masked-language-modeling": TaskKind(
-        "text",
+        ("text",),
         {"input": "wordpiece", "model": "bert", "objective": "masked-token"},
         verbs=("fill",),
         input="sentences.SentencesInput",
         output="masked.MaskedOutput",
     ),
     "text-classification": TaskKind(
-        "labelled",
+        ("labelled",),
         {"input": "bpe", "model": "lstm", "objective": "labels"},
         verbs=("classify",),
         input="text.TextInput",
         output="label.LabelOutput",
         shown=("accuracy", "macro_f1", "loss"),
+        new="labels",
     ),
     "text-regression": TaskKind(
-        "labelled",
+        ("labelled",),
         {"input": "bpe", "model": "lstm", "objective": "regression"},
         verbs=("predict",),
         input="text.TextInput",
         output="number.NumberOutput",
+        new="values",
     ),
     "token-classification": TaskKind(
-        "tagged",
+        ("tagged",),
         {"input": "bpe", "model": "lstm", "objective": "labels"},
         verbs=("tag",),
         input="words.WordsInput",
         output="tags.TagsOutput",
     ),
     "question-answering": TaskKind(
-        "questions",
+        ("questions",),
         {"input": "wordpiece", "model": "bert", "objective": "span"},
         verbs=("answer",),
         input="question.QuestionInput",
         output="span.SpanOutput",
+        new="questions",
     ),
     "series-classification": TaskKind(
-        "labelled-series",
+        ("labelled-series",),
         {"input": "standard", "model": "lstm", "objective": "labels"},
         verbs=("classify",),
         input="series.SeriesInput",
         output="label.LabelOutput",
         shown=("accuracy", "macro_f1", "loss"),
+        new="series labels",
     ),
     "forecasting": TaskKind(
-        "series",
+        ("series",),
         {"input": "standard", "model": "lstm", "objective": "forecast"},
         verbs=("forecast",),
         input="series.SeriesInput",
         output="values.ValuesOutput",
         shown=("mse", "mae", "mase"),
+        new="series",
     ),
     "vector-to-text": TaskKind(
-        "described",
+        ("described",),
         {"model": "lstm", "objective": "next-token"},
         verbs=("describe",),
         input="vector.VectorInput",
         output="description.DescriptionOutput",
-        searched=True,
     ),
 }
-USUAL_DATA = "files"
-CARDS = "seqwright.data.cards"
-CHECKPOINT = ("seqwright.data.imported", "Checkpoint", "CheckpointSettings")
 TOKENIZERS = ("bpe", "unigram", "wordpiece", "words", "whitespace", "characters")
 SCALINGS = ("standard", "none")
 SOURCE_TEXT = Kind("seqwright.inputs.source_text", "SourceTextInput", "SourceTextSettings", "translation")
@@ -138,18 +159,11 @@ RUNNING_TEXT = Kind("seqwright.inputs.running_text", "RunningTextInput", "Runnin
 MASKED_TEXT = Kind("seqwright.inputs.sentences", "SentencesInput", "SentencesSettings", "masked-language-modeling")
 LABELLED_TEXT = Kind("seqwright.inputs.text", "TextInput", "TextSettings", "text-classification")
 RATED_TEXT = Kind("seqwright.inputs.text", "TextInput", "TextSettings", "text-regression")
-BALANCED = "seqwright.objectives.balanced_next_token"
-LABELS_AND_WORDS = "seqwright.objectives.labels_and_words"
 TAGGED_TEXT = Kind("seqwright.inputs.words", "WordsInput", "WordsSettings", "token-classification")
 QUESTION_TEXT = Kind("seqwright.inputs.question", "QuestionInput", "QuestionSettings", "question-answering")
 SERIES = Kind("seqwright.inputs.series", "SeriesInput", "SeriesSettings", "forecasting")
 LABELLED_SERIES = Kind("seqwright.inputs.series", "SeriesInput", "SeriesSettings", "series-classification")
 VECTOR = Kind("seqwright.settings", "", "Settings", "vector-to-text")  # nothing can be set of it
-
-
-def _pairs(module: str, thing: str, settings: str) -> tuple[Kind, ...]:
-    """Texts with what is to be said to them, which teach an encoder and a decoder, or a language model."""
-    return Kind(module, thing, settings, "translation"), Kind(module, thing, settings, "instruction")
 
 
 def _said(task: str, row: TaskKind) -> Kind:
@@ -158,67 +172,14 @@ def _said(task: str, row: TaskKind) -> Kind:
     return Kind(f"seqwright.outputs.{file}", thing, f"{thing}.settings", task)
 
 
-TOYS = _pairs("seqwright.data.toys", "Toy", "ToySettings")
+def _for(tasks: str, module: str, thing: str, settings: str = "", *, teaches: bool = False) -> tuple[Kind, ...]:
+    """A class of the room of objectives for each of some tasks; its settings are called like it, if nothing is said."""
+    place = f"seqwright.objectives.{module}"
+    return tuple(Kind(place, thing, settings or f"{thing}Settings", task, teaches) for task in tasks.split())
 
 
-def _running_text(module: str, thing: str, settings: str) -> tuple[Kind, ...]:
-    """Text that teaches to say the next word, or words that were hidden."""
-    return Kind(module, thing, settings, "language-modeling"), Kind(module, thing, settings, "masked-language-modeling")
-
-
-def _labelled_text(module: str, thing: str, settings: str) -> tuple[Kind, ...]:
-    """Texts with labels, which may be numbers."""
-    return Kind(module, thing, settings, "text-classification"), Kind(module, thing, settings, "text-regression")
-
-
+LABELS = "text-classification token-classification series-classification"
 KINDS: dict[str, dict[str, tuple[Kind, ...]]] = {
-    "data": {
-        "files": _pairs("seqwright.data.pairs", "PairFiles", "PairFilesSettings"),
-        "card": _pairs(CARDS, "open_card", "PairCardSettings"),
-        "dates": _pairs("seqwright.data.dates", "Dates", "DatesSettings"),
-        "copy": TOYS,
-        "reverse": TOYS,
-        "sort": TOYS,
-        "mappings": (Kind("seqwright.data.mappings", "Mappings", "MappingsSettings", "instruction"),),
-        "summaries": _pairs("seqwright.data.pairs", "PairFiles", "PairFilesSettings"),
-        "summaries-card": _pairs(CARDS, "open_card", "CardSettings"),
-        "pronunciations": _pairs("seqwright.data.pairs", "PairFiles", "PairFilesSettings"),
-        "pronunciations-card": _pairs(CARDS, "open_card", "CardSettings"),
-        "text": _running_text("seqwright.data.text", "TextFiles", "TextFilesSettings"),
-        "arpa": (Kind("seqwright.data.imported", "ArpaFile", "ArpaFileSettings", "language-modeling"),),
-        "text-card": _running_text(CARDS, "open_card", "TextCardSettings"),
-        "python": _running_text("seqwright.data.embedded_text", "PythonSource", "PythonSourceSettings"),
-        "reference": _running_text("seqwright.data.embedded_text", "Reference", "ReferenceSettings"),
-        "labelled": _labelled_text("seqwright.data.labelled", "LabelledFiles", "LabelledFilesSettings"),
-        "labelled-card": _labelled_text(CARDS, "open_card", "CardSettings"),
-        "tagged": (Kind("seqwright.data.tagged", "TaggedFiles", "TaggedFilesSettings", "token-classification"),),
-        "tagged-card": (Kind(CARDS, "open_card", "CardSettings", "token-classification"),),
-        "python-tokens": (
-            Kind("seqwright.data.python_tokens", "PythonTokens", "PythonTokensSettings", "token-classification"),
-        ),
-        "questions": (
-            Kind("seqwright.data.questions", "QuestionFiles", "QuestionFilesSettings", "question-answering"),
-        ),
-        "questions-card": (Kind(CARDS, "open_card", "QuestionCardSettings", "question-answering"),),
-        "guests": (Kind("seqwright.data.guests", "Guests", "GuestsSettings", "question-answering"),),
-        "text-checkpoint": _running_text(*CHECKPOINT),
-        "labelled-checkpoint": (Kind(*CHECKPOINT, "text-classification"), Kind(*CHECKPOINT, "text-regression")),
-        "tagged-checkpoint": (Kind(*CHECKPOINT, "token-classification"),),
-        "questions-checkpoint": (Kind(*CHECKPOINT, "question-answering"),),
-        "series": (Kind("seqwright.data.series", "SeriesFiles", "SeriesFilesSettings", "forecasting"),),
-        "labelled-series": (
-            Kind(
-                "seqwright.data.labelled_series",
-                "LabelledSeriesFiles",
-                "LabelledSeriesSettings",
-                "series-classification",
-            ),
-        ),
-        "waveforms": (Kind("seqwright.data.waveforms", "Waveforms", "WaveformsSettings", "series-classification"),),
-        "waves": (Kind("seqwright.data.waves", "Waves", "WavesSettings", "forecasting"),),
-        "described": (Kind("seqwright.data.described", "DescribedFiles", "DescribedFilesSettings", "vector-to-text"),),
-        "numbers": (Kind("seqwright.data.numbers", "Numbers", "NumbersSettings", "vector-to-text"),),
-    },
     "input": {
         **dict.fromkeys(
             TOKENIZERS,
@@ -236,86 +197,27 @@ KINDS: dict[str, dict[str, tuple[Kind, ...]]] = {
         for kind in dict.fromkeys(model.kind for model in MODELS)
     },
     "objective": {
-        "next-token": (
-            Kind("seqwright.objectives.next_token", "NextToken", "NextTokenSettings", "translation"),
-            Kind("seqwright.objectives.next_token", "NextToken", "NextTokenSettings", "language-modeling"),
-            Kind("seqwright.objectives.next_token", "NextToken", "NextTokenSettings", "vector-to-text"),
+        "next-token": _for("translation language-modeling vector-to-text", "next_token", "NextToken"),
+        "balanced-next-token": _for("translation language-modeling", "balanced_next_token", "BalancedNextToken"),
+        "answer-only": _for("instruction", "answer", "AnswerOnly"),
+        "labels": _for(LABELS, "labels", "Labels"),
+        "r-drop": _for(LABELS, "r_drop", "RDrop"),
+        "labels-and-next-token": _for("text-classification", "labels_and_words", "LabelsAndWords"),
+        "regression": _for("text-regression", "rating", "Rating"),
+        "regression-and-next-token": _for(
+            "text-regression", "labels_and_words", "LabelsAndWords", "RatingAndWordsSettings"
         ),
-        "balanced-next-token": (
-            Kind(BALANCED, "BalancedNextToken", "BalancedNextTokenSettings", "translation"),
-            Kind(BALANCED, "BalancedNextToken", "BalancedNextTokenSettings", "language-modeling"),
+        "masked-token": _for("masked-language-modeling", "masked_token", "MaskedToken"),
+        "label-distillation": _for("text-classification", "distilled_labels", "DistilledLabels", teaches=True),
+        "masked-token-distillation": _for(
+            "masked-language-modeling", "distilled_tokens", "DistilledTokens", teaches=True
         ),
-        "answer-only": (Kind("seqwright.objectives.answer", "AnswerOnly", "AnswerOnlySettings", "instruction"),),
-        "labels": (
-            Kind("seqwright.objectives.labels", "Labels", "LabelsSettings", "text-classification"),
-            Kind("seqwright.objectives.labels", "Labels", "LabelsSettings", "token-classification"),
-            Kind("seqwright.objectives.labels", "Labels", "LabelsSettings", "series-classification"),
-        ),
-        "r-drop": (
-            Kind("seqwright.objectives.r_drop", "RDrop", "RDropSettings", "text-classification"),
-            Kind("seqwright.objectives.r_drop", "RDrop", "RDropSettings", "token-classification"),
-            Kind("seqwright.objectives.r_drop", "RDrop", "RDropSettings", "series-classification"),
-        ),
-        "labels-and-next-token": (
-            Kind(LABELS_AND_WORDS, "LabelsAndWords", "LabelsAndWordsSettings", "text-classification"),
-        ),
-        "regression": (Kind("seqwright.objectives.rating", "Rating", "RatingSettings", "text-regression"),),
-        "regression-and-next-token": (
-            Kind(LABELS_AND_WORDS, "LabelsAndWords", "RatingAndWordsSettings", "text-regression"),
-        ),
-        "masked-token": (
-            Kind("seqwright.objectives.masked_token", "MaskedToken", "MaskedTokenSettings", "masked-language-modeling"),
-        ),
-        "label-distillation": (
-            Kind(
-                "seqwright.objectives.distilled_labels",
-                "DistilledLabels",
-                "DistilledLabelsSettings",
-                "text-classification",
-                teachers="several",
-            ),
-        ),
-        "masked-token-distillation": (
-            Kind(
-                "seqwright.objectives.distilled_tokens",
-                "DistilledTokens",
-                "DistilledTokensSettings",
-                "masked-language-modeling",
-                teachers="one",
-            ),
-        ),
-        "span": (Kind("seqwright.objectives.span", "Span", "SpanSettings", "question-answering"),),
-        "forecast": (Kind("seqwright.objectives.forecast", "Forecast", "ForecastSettings", "forecasting"),),
+        "span": _for("question-answering", "span", "Span"),
+        "forecast": _for("forecasting", "forecast", "Forecast"),
     },
     "training": {"": (Kind("seqwright.training.settings", "", "TrainingSettings"),)},
     "decoding": {"": (Kind("seqwright.decoding.settings", "", "DecodingSettings"),)},
 }
-
-# The objective of each task by which it is learnt from a teacher.
-DISTILLED = {kind.task: name for name, rows in KINDS["objective"].items() for kind in rows if kind.teachers}
-
-# What a kind of data suggests for settings of [input] and [output] that are left out; {…} are settings of the data.
-SUGGESTED: dict[str, dict[str, str]] = {
-    "summaries": {"scores": "rouge", "task_token": "<summarize>"},
-    "summaries-card": {"scores": "rouge", "task_token": "<summarize>"},
-    "pronunciations": {"scores": "word-error-rate", "task_token": "<pronounce>"},
-    "pronunciations-card": {"scores": "word-error-rate", "task_token": "<pronounce>"},
-    "mappings": {"scores": "exact", "task_token": "<becomes>"},
-    "card": {"task_token": "<to-{target}>"},
-    "dates": {"task_token": "<to-{target}>"},
-    "files": {"task_token": "<answer>"},
-    **{toy: {"task_token": f"<{toy}>"} for toy in ("copy", "reverse", "sort")},
-}
-
-
-def task_name(data_kind: Any, objective_kind: Any = None) -> str:
-    """What a kind of data is for; where it serves several tasks the objective decides, and without one it is the first.
-
-    The same text teaches a model to say the next word, or words that were hidden.
-    """
-    chosen("data", data_kind)
-    tasks = [kind.task for kind in KINDS["data"][USUAL_DATA if data_kind is None else data_kind]]
-    return next((task for task in tasks if objective_kind in kinds_of("objective", task)), tasks[0])
 
 
 def family_of(task: str) -> str:
@@ -336,9 +238,9 @@ def task_between(input: type, output: type) -> str:
     return next(task for task, row in TASKS.items() if [row.input, row.output] == names)
 
 
-def imported_kind(task: str) -> str:
-    """The kind of data that stands for a model of a task that another program made."""
-    return next(name for name, kind in kinds_of("data", task).items() if kind[: len(CHECKPOINT)] == CHECKPOINT)
+def distillation_of(task: str) -> str | None:
+    """The objective by which a task is learnt from a teacher, if there is one."""
+    return next((name for name, kind in kinds_of("objective", task).items() if kind.teaches), None)
 
 
 def _named(room: str, name: str) -> Any:
@@ -346,17 +248,20 @@ def _named(room: str, name: str) -> Any:
     return getattr(import_module(f"seqwright.{room}.{file}"), thing)
 
 
-def kinds_of(section: str, task: str = "") -> dict[str, Kind]:
-    """The kinds that a section of a recipe can choose from: all, or those for a task."""
-    found: dict[str, Kind] = {}
-    for name, several in KINDS[section].items():
-        fitting = [kind for kind in several if not task or kind.task in {"", family_of(task)}]
-        found |= {name: fitting[0]} if fitting else {}
-    return found
+def tasks_for(examples: str) -> list[str]:
+    """The tasks that read a kind of examples."""
+    return [task for task, row in TASKS.items() if examples in row.examples]
 
 
-def chosen(section: str, kind: Any, task: str = "") -> Kind:
-    """The class that `kind` means in a section of a recipe for a task; for data, which decides the task, say none."""
+def kinds_of(section: str, task: str) -> dict[str, Kind]:
+    """The kinds that a section of a recipe for a task can choose from."""
+    fitting = {"", family_of(task)}
+    every = KINDS[section].items()
+    return {name: kind for name, several in every for kind in several if kind.task in fitting}
+
+
+def chosen(section: str, kind: Any, task: str) -> Kind:
+    """The class that `kind` means in a section of a recipe for a task."""
     kinds = kinds_of(section, task)
     if "" in kinds:  # a section without kinds
         return kinds[""]
@@ -378,4 +283,35 @@ def selector(section: str, task: str) -> str:
 
 def usual_kind(section: str, task: str) -> str | None:
     """The kind where a recipe names none."""
-    return USUAL_DATA if section == "data" else TASKS[task].usual.get(section)
+    return TASKS[task].usual.get(section)
+
+
+def settings_class(section: str, given: Mapping[str, Any], task: str) -> type[Settings]:
+    """The class of the settings of a section of which something is given."""
+    if section == "data":
+        return _data_settings(given, task)
+    kind = chosen(section, given.get(selector(section, task)), task)
+    found: type[Settings] = kind.load(kind.settings)
+    return found
+
+
+def _data_settings(given: Mapping[str, Any], task: str) -> type[Settings]:
+    """The class of the settings of data; a card must have examples that the task reads."""
+    row = TASKS[task]
+    if "card" in given and card(given["card"]).kind not in row.examples:
+        kind = card(given["card"]).kind
+        fitting = ", ".join(each.name for each in cards().values() if each.kind in row.examples)
+        raise SettingError(
+            f"{given['card']} has {READERS[kind].examples}, and {task} reads {READERS[row.examples[0]].examples}: "
+            f"choose another card ({fitting}), or the task {' or '.join(tasks_for(kind))}"
+        )
+    return settings_of(given, row.examples[0])
+
+
+def data_with(key: str, task: str) -> list[str]:
+    """Which data for a task has a setting."""
+    row = TASKS[task]
+    owners = ["files of your own"] if key in READERS[row.examples[0]].settings.model_fields else []
+    readable = [each for each in cards().values() if each.kind in row.examples]
+    fitting = [each.name for each in readable if key in each.settings.model_fields]
+    return [*owners, f"data.card {' or '.join(fitting)}"] if fitting else owners

@@ -14,25 +14,31 @@ from typing import Any, NamedTuple
 import tomlkit
 from pydantic import ValidationError
 
-from seqwright.errors import SettingError, closest
+from seqwright.data.cards import card, cards
+from seqwright.data.generated import CardSettings
+from seqwright.errors import SettingError, closest, nearest
 from seqwright.kinds import (
-    DISTILLED,
     KINDS,
-    SUGGESTED,
+    TASKS,
     chosen,
+    data_with,
+    distillation_of,
     family_of,
     kinds_of,
     selector,
-    task_name,
+    settings_class,
+    tasks_for,
     usual_kind,
 )
+from seqwright.older_recipes import RENAMED, in_place_of_older
 from seqwright.settings import Settings
 
-SECTIONS = tuple(KINDS)
+SECTIONS = ("data", *KINDS)
 FORMAT = 2
-WORDS = ("name", "description", "base")
+WORDS = ("name", "description", "base", "task")
 INIT_ONLY_KEYS = frozenset({"weights", "init_layers", "frozen"})  # of a model: where it began
 TOKENIZER_KEYS = frozenset({"tokenizer", "vocabulary", "normalise", "lowercase", "min_frequency"})  # of a tokenizer
+ORIGINS = ("card", "imported", "train")  # of data: which of them there is, says what it is
 
 
 class Recipe(NamedTuple):
@@ -40,6 +46,7 @@ class Recipe(NamedTuple):
 
     name: str
     description: str
+    task: str
     data: Any
     input: Any
     output: Any
@@ -47,11 +54,6 @@ class Recipe(NamedTuple):
     objective: Any
     training: Any
     decoding: Any
-
-    @property
-    def task(self) -> str:
-        """What it is for."""
-        return task_name(self.data.kind, self.objective.kind)
 
     @property
     def family(self) -> str:
@@ -72,6 +74,7 @@ class Recipe(NamedTuple):
     def resolved(self) -> dict[str, Any]:
         """Every setting with its value, defaults included, as plain TOML values."""
         plain: dict[str, Any] = {"format": FORMAT, "name": self.name, "description": self.description}
+        plain["task"] = self.task
         for section in SECTIONS:
             settings: Settings = getattr(self, section)
             plain[section] = settings.model_dump(mode="json", exclude_none=True)
@@ -143,41 +146,40 @@ def parsed(text: str, where: str) -> dict[str, Any]:
 
 def recipe_from(plain: dict[str, Any], *, name: str = "run") -> Recipe:
     """A recipe from plain values, every section checked."""
-    refuse_old_form(plain, name)
+    task = task_of_recipe(plain, name)
     for key in plain:
         if key not in {*SECTIONS, *WORDS, "format"}:
             raise SettingError(_unknown(key, key, [*SECTIONS, *WORDS]))
     for word in WORDS:
         if not isinstance(plain.get(word, ""), str):
             raise SettingError(f"'{word}' must be text, not {plain[word]!r}")
-    task = _task(plain)
     sections = {section: validated(section, plain.get(section, {}), task) for section in SECTIONS}
-    return Recipe(plain.get("name", name), plain.get("description", ""), **sections)
+    return Recipe(plain.get("name", name), plain.get("description", ""), task, **sections)
 
 
-def refuse_old_form(plain: Mapping[str, Any], name: str) -> None:
-    """Refuse a run of another format, and a recipe whose names are those of before."""
-    if plain.get("format", FORMAT) != FORMAT:
+def task_of_recipe(plain: Mapping[str, Any], name: str) -> str:
+    """What plain values are for; those of an older form are refused, and those that do not say it."""
+    task, older = plain.get("task"), in_place_of_older(plain)
+    if "format" in plain and (plain["format"] != FORMAT or older or task is None):
         raise SettingError(
-            f"'{name}' was written by another version of Seqwright (format {plain['format']}, expected {FORMAT}): "
-            "train it again from its recipe"
+            f"'{name}' was written by another version of Seqwright (format {plain['format']}, expected {FORMAT} and "
+            "today's names): train it again from its recipe"
         )
-    if "inputs" in plain:
-        raise SettingError(
-            f"'{name}' is of an older form: its section [inputs] is called [input] now, and inputs.kind "
-            "input.tokenizer; docs/decisions/0039 has every old name with its new one"
-        )
-
-
-def _task(plain: Mapping[str, Any]) -> str:
-    """What plain values are for."""
-    return task_name(plain.get("data", {}).get("kind"), plain.get("objective", {}).get("kind"))
+    if older:
+        raise SettingError(f"'{name}' is of an older form: {older}")
+    if not isinstance(task, str) or task not in TASKS:
+        found = "does not say what it is for" if task is None else f"is for '{task}', which is no task"
+        meant = nearest(task, TASKS) if isinstance(task, str) else ""
+        known = cards().get(str(plain.get("data", {}).get("card")))
+        fitting = f", for {known.name} perhaps {' or '.join(tasks_for(known.kind))}" if known else ""
+        write = f'write task = "…" at its top{fitting}'
+        raise SettingError(f"'{name}' {found}: {write}; there are {', '.join(TASKS)}.{meant}")
+    return task
 
 
 def validated(section: str, given: dict[str, Any], task: str, called: Mapping[str, str] | None = None) -> Any:
     """The settings of a section; `called` says which of them the user knows by another name, an option's."""
-    kind = chosen(section, given.get(selector(section, task)), task)
-    settings = kind.load(kind.settings)
+    settings = settings_class(section, given, task)
     try:
         # Through JSON, where strictness means what a user means: 5 is a number of steps, true and "5" are not.
         return settings.model_validate_json(json.dumps(given, default=str), strict=True)
@@ -186,12 +188,13 @@ def validated(section: str, given: dict[str, Any], task: str, called: Mapping[st
 
 
 def with_suggestions(recipe: Recipe, settings: Any) -> Any:
-    """The settings of [input] or of [output], and where they leave something open what the data suggests."""
-    data = recipe.data.model_dump()
-    suggested = SUGGESTED.get(recipe.data.kind, {}).items()
+    """The settings of [input] or of [output], and where they leave something open what task or card suggests."""
+    suggested, data = dict(TASKS[recipe.task].suggests), recipe.data
+    if isinstance(data, CardSettings):
+        suggested |= card(data.card).suggests
     known, given = type(settings).model_fields, settings.model_dump(exclude_none=True)
-    changes = {name: value.format(**data) for name, value in suggested if name in known and name not in given}
-    return settings.model_copy(update=changes)
+    open_ones = {name: value for name, value in suggested.items() if name in known and name not in given}
+    return settings.model_copy(update={name: value.format(**data.model_dump()) for name, value in open_ones.items()})
 
 
 def written(plain: dict[str, Any]) -> str:
@@ -225,11 +228,11 @@ def with_base(plain: dict[str, Any], where: str, heirs: tuple[str, ...] = ()) ->
     name, text = recipe_text(base)
     under = with_base(parsed(text, name), base, (*heirs, base))
     merged = {**under, **plain}
-    task = _task(under)
-    own = _task({section: {**under.get(section, {}), **plain.get(section, {})} for section in ("data", "objective")})
-    if own != task:
-        raise SettingError(f"'{base}' is for {task} and {where} for {own}; choose another base, or none")
-    for section in SECTIONS:
+    theirs, task = task_of_recipe(under, base), task_of_recipe(merged, where)
+    if family_of(task) != family_of(theirs):
+        raise SettingError(f"'{base}' is for {theirs} and {where} for {task}; choose another base, or none")
+    merged["data"] = changed_data(under.get("data", {}), plain.get("data", {}))
+    for section in KINDS:
         above, below = plain.get(section, {}), under.get(section, {})
         key = selector(section, task)
         kind = below.get(key, usual_kind(section, task))
@@ -239,14 +242,27 @@ def with_base(plain: dict[str, Any], where: str, heirs: tuple[str, ...] = ()) ->
     return merged
 
 
+def changed_data(below: dict[str, Any], above: dict[str, Any]) -> dict[str, Any]:
+    """Data settings over others. Another card or file has other keys: then nothing is kept of those below."""
+    another = any(key in above for key in ORIGINS) and _origin(above) != _origin(below)
+    return dict(above) if another else {**below, **above}
+
+
+def _origin(data: dict[str, Any]) -> Any:
+    """What decides which keys data has."""
+    return card(data["card"]).settings if "card" in data else [key for key in ORIGINS if key in data]
+
+
 def with_teachers(plain: dict[str, Any], teachers: Sequence[str]) -> dict[str, Any]:
     """What the recipe says, but to be learnt from teachers, and with the tokenizer of the first."""
-    task = _task(plain)
-    if task not in DISTILLED:
-        raise SettingError(f"the recipe is for {task}, which cannot be distilled; {' and '.join(DISTILLED)} can")
+    task = task_of_recipe(plain, "the recipe")
+    kind = distillation_of(task)
+    if kind is None:
+        can = " and ".join(name for name in TASKS if distillation_of(name))
+        raise SettingError(f"the recipe is for {task}, which cannot be distilled; {can} can")
     teacher, *others = teachers
-    objective = {**plain.get("objective", {}), "kind": DISTILLED[task], "teacher": teacher}
-    if others and chosen("objective", DISTILLED[task], task).teachers == "one":
+    objective = {**plain.get("objective", {}), "kind": kind, "teacher": teacher}
+    if others and "more_teachers" not in settings_class("objective", {"kind": kind}, task).model_fields:
         raise SettingError(f"there are {len(teachers)} teachers, but for {task} there can be one; leave --with out")
     objective |= {"more_teachers": others} if others else {}
     inputs = {key: value for key, value in plain.get("input", {}).items() if key not in TOKENIZER_KEYS}
@@ -273,12 +289,13 @@ def with_weights(plain: dict[str, Any], begun: Path) -> dict[str, Any]:
 
 def _tokenizer_section(plain: Mapping[str, Any]) -> str:
     """The section that says how text becomes tokens: [input], or [output] where no text is read."""
-    return "input" if "like" in _settings("input", None, _task(plain)) else "output"
+    task = task_of_recipe(plain, "the recipe")
+    return "input" if "like" in settings_class("input", {}, task).model_fields else "output"
 
 
 def _inherited(plain: dict[str, Any], other: dict[str, Any]) -> dict[str, Any]:
     """Plain values with the model and the tokenizer of another run, as far as they leave them open."""
-    task, model = _task(plain), plain["model"]
+    task, model = task_of_recipe(plain, "the recipe"), plain["model"]
     kind = chosen("model", model.get("kind", other["model"]["kind"]), task)
     known: type[Settings] = kind.load(kind.settings)
     kept = known.model_fields.keys() - INIT_ONLY_KEYS
@@ -306,6 +323,7 @@ def _same_tokenizer(plain: dict[str, Any], other: dict[str, Any], where: str) ->
 def with_overrides(plain: dict[str, Any], overrides: Iterable[str]) -> dict[str, Any]:
     """Plain values with others in their place, each told as `section.key=value`."""
     plain = {key: dict(value) if isinstance(value, dict) else value for key, value in plain.items()}
+    data: dict[str, Any] = {}
     for override in overrides:
         name, equals, text = override.partition("=")
         section, dot, key = name.strip().partition(".")
@@ -313,8 +331,8 @@ def with_overrides(plain: dict[str, Any], overrides: Iterable[str]) -> dict[str,
             raise SettingError(f"'{override}' is not of the form section.key=value, as in training.steps=2000")
         if section not in SECTIONS:
             raise SettingError(_unknown(name, section, list(SECTIONS), after=f".{key}"))
-        plain.setdefault(section, {})[key] = _value(text.strip())
-    return plain
+        (data if section == "data" else plain.setdefault(section, {}))[key] = _value(text.strip())
+    return {**plain, "data": changed_data(plain.get("data", {}), data)} if data else plain
 
 
 def _value(text: str) -> Any:
@@ -335,8 +353,9 @@ def _sentence(section: str, given: dict[str, Any], task: str, error: ValidationE
     key = str(first["loc"][0])
     where = called.get(key, f"{section}.{key}")
     if first["type"] == "extra_forbidden":
-        known = list(_settings(section, given.get(selector(section, task)), task))
-        return _elsewhere(section, key, given, task) or _unknown(where, key, known, before=f"{section}.")
+        known = list(settings_class(section, given, task).model_fields)
+        elsewhere = _other_data(key, given, task) if section == "data" else _elsewhere(section, key, given, task)
+        return elsewhere or _unknown(where, key, known, before=f"{section}.")
     if first["type"] == "missing" and len(first["loc"]) == 1:
         return f"the setting '{where}' is missing; give it in the recipe under [{section}], or as {where}=…"
     found = "" if first["type"] == "value_error" else f", not {first['input']!r}"
@@ -345,22 +364,27 @@ def _sentence(section: str, given: dict[str, Any], task: str, error: ValidationE
 
 def _elsewhere(section: str, key: str, given: dict[str, Any], task: str) -> str:
     """That a key belongs to other kinds of a section, or to another section, if it does."""
-    others = kinds_of(section, "" if section == "data" else task)
-    kinds = [kind for kind in others if kind and key in _settings(section, kind, task)]
+    others = {kind: row.load(row.settings) for kind, row in kinds_of(section, task).items() if kind}
+    kinds = [kind for kind, settings in others.items() if key in settings.model_fields]
     if kinds:
         return (
             f"'{section}.{key}' belongs to {section}.kind {' or '.join(kinds)}, this recipe's is "
             f"{given.get(selector(section, task), usual_kind(section, task))}; leave it out, or choose that kind"
         )
-    sections = [other for other in SECTIONS if other not in {section, "data"} and key in _settings(other, None, task)]
+    rest = [other for other in SECTIONS if other not in {section, "data"}]
+    sections = [other for other in rest if key in settings_class(other, {}, task).model_fields]
     return f"there is no setting '{section}.{key}'; it belongs to [{sections[0]}]" if len(sections) == 1 else ""
 
 
-def _settings(section: str, kind: str | None, task: str) -> Iterable[str]:
-    """What can be set in a section of a kind."""
-    found = chosen(section, kind, "" if section == "data" else task)
-    settings: type[Settings] = found.load(found.settings)
-    return settings.model_fields
+def _other_data(key: str, given: dict[str, Any], task: str) -> str:
+    """That a key was renamed, or belongs to other data, if so."""
+    if key in RENAMED:
+        return f"'data.{key}' is called data.{RENAMED[key]} now, where the data has it"
+    owners = data_with(key, task)
+    origin = next((key for key in ORIGINS if key in given), "")
+    found = f"this recipe's data is {origin} '{given[origin]}'" if origin else "this recipe names no data"
+    belongs = f"'data.{key}' belongs to {' or to '.join(owners)}, and {found}; leave it out, or choose other data"
+    return belongs if owners else ""
 
 
 def _unknown(name: str, word: str, known: list[str], *, before: str = "", after: str = "") -> str:

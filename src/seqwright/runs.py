@@ -18,15 +18,16 @@ import torch
 from torch import nn
 
 from seqwright.batches import Batches
+from seqwright.data.cards import opened_data
 from seqwright.data.examples import PartName
 from seqwright.data.files import content_hash
-from seqwright.data.imported import ArpaFileSettings, CheckpointSettings
+from seqwright.data.imported import ImportedSettings
 from seqwright.decoding.ensemble import Average
 from seqwright.devices import keep_freed_memory
 from seqwright.errors import RunError, SettingError, nearest
 from seqwright.inputs.text import reads_pairs
 from seqwright.inputs.tokenizers import TokenizerSettings, tokenizer_of
-from seqwright.kinds import chosen, task_of
+from seqwright.kinds import TASKS, chosen, task_of
 from seqwright.lineage import model_row
 from seqwright.objectives.objective import Objective
 from seqwright.recipe import Recipe, recipe_from, validated
@@ -44,7 +45,6 @@ from seqwright.settings import ModelSettings
 from seqwright.tasks import Evaluation, Prepared
 from seqwright.tasks.distillation import Teacher, taught, unlabelled_sum
 from seqwright.tasks.ensembles import ensemble_of
-from seqwright.tasks.wired import Wires
 from seqwright.training.checkpoint import newest_whole, read_checkpoint, read_mark, step_folder, steps_on_disk
 from seqwright.training.counting import count, write_only_step
 from seqwright.training.distributed import World
@@ -127,8 +127,7 @@ class Run(NamedTuple):
 
 def data_of(recipe: Recipe) -> Any:
     """The data a recipe names."""
-    kind = chosen("data", recipe.data.kind)
-    return kind.load(kind.thing)(recipe.data)
+    return opened_data(recipe.data, TASKS[recipe.task].examples[0])
 
 
 def model_of(recipe: Recipe, sizes: Mapping[str, Any]) -> nn.Module:
@@ -400,8 +399,8 @@ def _weights(
 
 def _imported_again(recipe: Recipe, folder: Path, inputs: Any) -> str | None:
     """How to make a run again that was imported, and not trained here."""
-    if not isinstance(recipe.data, ArpaFileSettings | CheckpointSettings):
+    if not isinstance(recipe.data, ImportedSettings):
         return None
-    pairs = ["--pairs"] if isinstance(inputs, Wires) and reads_pairs(inputs.input) else []
-    words = ["seqwright", "import", recipe.data.file, "--run", str(folder), *pairs, "--yes"]
+    pairs = ["--pairs"] if reads_pairs(inputs.input) else []
+    words = ["seqwright", "import", recipe.data.imported, "--run", str(folder), *pairs, "--yes"]
     return f"import it again: {shlex.join(words)}"

@@ -18,34 +18,34 @@ from seqwright.recipe import recipe_from
 from seqwright.runs import data_of, model_of, open_run, train
 
 FEW = {"examples": 60, "valid": 10, "test": 0}
-SMALL: dict[str, dict[str, Any]] = {
-    "translation": {"data": {"kind": "reverse", **FEW}, "input": {"tokenizer": "words"}},
+SMALL: dict[str, dict[str, Any]] = {  # by task
+    "translation": {"data": {"card": "reverse", **FEW}, "input": {"tokenizer": "words"}},
     "instruction": {
-        "data": {"kind": "reverse", **FEW},
+        "data": {"card": "reverse", **FEW},
         "input": {"tokenizer": "words", "longest": 16},
         "objective": {"kind": "answer-only"},
     },
-    "language-modeling": {"data": {"kind": "text", "train": "text.txt"}, "input": {"tokenizer": "characters"}},
+    "language-modeling": {"data": {"train": "text.txt"}, "input": {"tokenizer": "characters"}},
     "masked-language-modeling": {
-        "data": {"kind": "text", "train": "text.txt"},
+        "data": {"train": "text.txt"},
         "input": {"tokenizer": "characters", "rows": "full-sentences"},
         "model": {"pooler": False},
         "objective": {"kind": "masked-token"},
     },
     "text-classification": {
-        "data": {"kind": "labelled", "train": "labelled.tsv"},
+        "data": {"train": "labelled.tsv"},
         "input": {"tokenizer": "characters"},
     },
     "text-regression": {
-        "data": {"kind": "labelled", "train": "rated.tsv"},
+        "data": {"train": "rated.tsv"},
         "input": {"tokenizer": "characters"},
         "objective": {"kind": "regression"},
     },
-    "token-classification": {"data": {"kind": "tagged", "train": "tagged.conll"}, "input": {"tokenizer": "characters"}},
-    "question-answering": {"data": {"kind": "guests", **FEW}, "input": {"tokenizer": "characters"}},
-    "series-classification": {"data": {"kind": "waveforms", **FEW}},
-    "forecasting": {"data": {"kind": "waves", "history": 20, **FEW}},
-    "vector-to-text": {"data": {"kind": "numbers", **FEW}},
+    "token-classification": {"data": {"train": "tagged.conll"}, "input": {"tokenizer": "characters"}},
+    "question-answering": {"data": {"card": "guests", **FEW}, "input": {"tokenizer": "characters"}},
+    "series-classification": {"data": {"card": "waveforms", **FEW}},
+    "forecasting": {"data": {"card": "waves", "history": 20, **FEW}},
+    "vector-to-text": {"data": {"card": "numbers", **FEW}},
 }
 TRAINING = {"steps": 2, "tokens": 200, "schedule": "constant", "rate": 0.01, "warmup": 0, "device": "cpu"}
 
@@ -82,7 +82,7 @@ def test_a_saved_and_reopened_model_scores_to_the_same_bit(
     small = SMALL[row.task]
     size = {"size": "tiny"} if "size" in row.load(row.settings).model_fields else {}
     model = {"kind": row.kind, **size, **small.get("model", {})}
-    recipe = recipe_from({**small, "model": model, "training": TRAINING})
+    recipe = recipe_from({**small, "task": row.task, "model": model, "training": TRAINING})
     trained = train(recipe, tmp_path / "run")
     prepared = task_of(recipe.task).prepared(recipe, data_of(recipe), trained.inputs)
     batch = prepared.train.at(Place(0, 0))

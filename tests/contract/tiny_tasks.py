@@ -120,12 +120,33 @@ LABELLED_PAIRS = tables("tsv", lambda words: "\t".join((*halves(words), label(wo
 QUESTIONS = tables("jsonl", question)
 CONTEXT = "cat is red and dog is blue"
 CLASSIFIER = '{}\n[input]\n{}\nlongest = 17\n[model]\nkind = "{}"\n{}'
-LABELLED_DATA = f'[data]\nkind = "labelled"\n{FILES.format("tsv")}'
+LABELLED_DATA = f'task = "text-classification"\n[data]\n{FILES.format("tsv")}'
+RATED_DATA = LABELLED_DATA.replace("classification", "regression")
 QUESTIONS_RECIPE = (
-    f'[data]\nkind = "questions"\n{FILES.format("jsonl")}\n'
+    f'task = "question-answering"\n[data]\n{FILES.format("jsonl")}\n'
     '[input]\n{}\nlongest = 17\nlongest_question = 5\nstride = 7\n[output]\nlongest_answer = 3\n[model]\nkind = "{}"\n'
     f"{SMALL_BERT}\ncontext = 17"
 )
+
+
+def writing(task: str, files: Mapping[str, str], data: str, **more: object) -> Tiny:
+    """What all tasks have in common that write a text for a text."""
+    short, strange = ("rc", "rΩ") if task == "grapheme-to-phoneme" else ("red cat", "red Ω")
+    return Tiny(
+        task,
+        task,
+        files,
+        f'task = "{task}"\n[data]\n{data}\nlongest = 17\n'
+        '[model]\nkind = "transformer"\nwidth = 8\nheads = 2\nencoder_layers = 1\ndecoder_layers = 1\n'
+        "feed_forward = 16\ndropout = 0.1",
+        ("translate", "RUN", short),
+        ("translate", "RUN", ""),
+        ("translate", "RUN", LONG),
+        ("translate", "RUN", strange),
+        "17",
+        look=("look", "RUN", short),
+        **more,  # type: ignore[arg-type]
+    )
 
 
 def classifying(name: str, recipe: str, files: Mapping[str, str], **more: object) -> Tiny:
@@ -182,26 +203,18 @@ def answering(name: str, recipe: str, **more: object) -> Tiny:
 
 
 TINY = (
-    Tiny(
-        "translation",
-        "translation",
-        TRANSLATION,
-        f'[data]\nkind = "files"\n{FILES.format("tsv")}\n[input]\ntokenizer = "words"\nlongest = 17\n'
-        '[model]\nkind = "transformer"\nwidth = 8\nheads = 2\nencoder_layers = 1\ndecoder_layers = 1\n'
-        "feed_forward = 16\ndropout = 0.1",
-        ("translate", "RUN", "red cat"),
-        ("translate", "RUN", ""),
-        ("translate", "RUN", LONG),
-        ("translate", "RUN", "red Ω"),
-        "17",
-        look=("look", "RUN", "red cat"),
-        new="train.tsv",
+    writing("translation", TRANSLATION, f'{FILES.format("tsv")}\n[input]\ntokenizer = "words"', new="train.tsv"),
+    writing("summarization", TRANSLATION, f'{FILES.format("tsv")}\n[input]\ntokenizer = "words"', new="train.tsv"),
+    writing(
+        "grapheme-to-phoneme",
+        tables("dict", lambda words: f"{''.join(word[0] for word in words)}  {line(words).upper()}"),
+        f'{FILES.format("dict")}\n[input]\ntokenizer = "whitespace"\nsource_kind = "characters"\nshared = false',
     ),
     Tiny(
         "instruction",
         "instruction",
         TRANSLATION,
-        f'[data]\nkind = "files"\n{FILES.format("tsv")}\n[input]\ntokenizer = "words"\nlongest = 11\n'
+        f'task = "instruction"\n[data]\n{FILES.format("tsv")}\n[input]\ntokenizer = "words"\nlongest = 11\n'
         '[model]\nkind = "gpt"\nwidth = 8\nheads = 2\nlayers = 1\ncontext = 29\ndropout = 0.1\n'
         '[objective]\nkind = "answer-only"',
         ("reply", "RUN", "red cat"),
@@ -215,8 +228,8 @@ TINY = (
         "language-modeling",
         "language-modeling",
         tables("txt", line),
-        f'[data]\nkind = "text"\n{FILES.format("txt")}\n[input]\ntokenizer = "characters"\nrows = "documents"\n'
-        "longest = 59\n"
+        f'task = "language-modeling"\n[data]\n{FILES.format("txt")}\n'
+        '[input]\ntokenizer = "characters"\nrows = "documents"\nlongest = 59\n'
         '[model]\nkind = "lstm"\nwidth = 7\ndropout = 0.0',
         ("score", "RUN", "red cat"),
         ("score", "RUN", ""),
@@ -232,7 +245,7 @@ TINY = (
         "masked-language-modeling",
         "masked-language-modeling",
         tables("txt", lambda words: line(f"{word} {word[::-1]}" for word in (words * 3)[:5])),
-        f'[data]\nkind = "text"\n{FILES.format("txt")}\n'
+        f'task = "masked-language-modeling"\n[data]\n{FILES.format("txt")}\n'
         '[input]\ntokenizer = "whitespace"\nrows = "full-sentences"\nlongest = 13\n'
         f'[model]\nkind = "bert"\npooler = false\ncontext = 13\n{SMALL_BERT}\n[objective]\nkind = "masked-token"',
         ("fill", "RUN", "red <mask> dog"),
@@ -273,8 +286,7 @@ TINY = (
     classifying_pairs(
         "text-regression",
         "text-regression",
-        CLASSIFIER.format(LABELLED_DATA, 'tokenizer = "characters"', "bert", f"{SMALL_BERT}\ncontext = 23")
-        + '\n[objective]\nkind = "regression"',
+        CLASSIFIER.format(RATED_DATA, 'tokenizer = "characters"', "bert", f"{SMALL_BERT}\ncontext = 23"),
         tables("tsv", lambda words: "\t".join((*halves(words), str(len(words) / 2))), "text1\ttext2\tscore\n"),
         new="train.tsv",
         steps=200,  # until what it says differs by far more than what is lost to rounding
@@ -283,7 +295,8 @@ TINY = (
         "token-classification",
         "token-classification",
         tables("conll", tagged),
-        f'[data]\nkind = "tagged"\n{FILES.format("conll")}\n[input]\ntokenizer = "characters"\nlongest = 13\n'
+        f'task = "token-classification"\n[data]\n{FILES.format("conll")}\n'
+        '[input]\ntokenizer = "characters"\nlongest = 13\n'
         f'[model]\nkind = "gru"\n{SMALL_READER}',
         ("tag", "RUN", "red cat"),
         ("tag", "RUN", ""),
@@ -300,7 +313,7 @@ TINY = (
         "series-classification",
         "series-classification",
         tables("tsv", labelled_wave),
-        f'[data]\nkind = "labelled-series"\n{FILES.format("tsv")}\n[model]\nkind = "lstm"\n{SMALL_READER}',
+        f'task = "series-classification"\n[data]\n{FILES.format("tsv")}\n[model]\nkind = "lstm"\n{SMALL_READER}',
         ("classify", "RUN", "0.1, 0.5, -0.2"),
         ("classify", "RUN", ""),
         ("classify", "RUN", "0.1, 0.5 : 0.1, 0.2"),  # nothing is too long for it, but it has one channel
@@ -317,7 +330,7 @@ TINY = (
             "short.csv": "high,low\n0.5,0.25\n",
             "other.csv": waves().replace("low", "deep"),
         },
-        '[data]\nkind = "series"\ntrain = "train.csv"\nvalid = 17\ntest = 11\nhistory = 7\nhorizon = 3\n'
+        'task = "forecasting"\n[data]\ntrain = "train.csv"\nvalid = 17\ntest = 11\nhistory = 7\nhorizon = 3\n'
         '[model]\nkind = "gru"\nwidth = 5\nlayers = 1',
         ("forecast", "RUN"),
         ("forecast", "RUN", "--file", "blank.csv"),
@@ -336,7 +349,7 @@ TINY = (
             + "".join(f"{len(words)}\t{number % 5 - 1.5}\t{words[0]}\n" for number, words in enumerate(phrases(part)))
             for part in PARTS
         },
-        f'[data]\nkind = "described"\n{FILES.format("tsv")}\ncolumns = ["size", "age"]\n[output]\nlongest = 17\n'
+        f'task = "vector-to-text"\n[data]\n{FILES.format("tsv")}\ncolumns = ["size", "age"]\n[output]\nlongest = 17\n'
         '[model]\nkind = "gru"\nwidth = 7\ndropout = 0.0',
         ("describe", "RUN", "3,1.5"),
         ("describe", "RUN", ""),

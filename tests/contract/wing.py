@@ -77,7 +77,7 @@ def evaluation(run: Run, part: Any) -> Evaluated:
     """What `eval` finds in a part; of the answers that the verb can be asked for, what was given and said."""
     task, data = task_of(run.recipe.task), data_of(run.recipe)
     found = task.evaluated(run.recipe, data, run.inputs, run.model, part, run.recipe.decoding)
-    wing, answers = WINGS[run.recipe.task], list(found.answers)
+    wing, answers = WINGS[run.recipe.family], list(found.answers)
     if (
         run.recipe.task == "masked-language-modeling"
     ):  # where a word is hidden by another than the mask, no user could ask for it
@@ -100,7 +100,7 @@ def examples_of(run: Run, part: Any) -> list[Any]:
 
 def predictions(run: Run, examples: list[Any]) -> list[Prediction]:
     """What the verb says of examples."""
-    return list(WINGS[run.recipe.task].predict(run, examples))
+    return list(WINGS[run.recipe.family].predict(run, examples))
 
 
 def one_prediction(run: Run, text: str) -> list[Prediction]:
@@ -174,7 +174,7 @@ def _heard(method: Any, name: str, found: set[Row], run: Run) -> Any:
 
 def rows_of(batch: Any, run: Run) -> list[Row]:
     """What a model reads of each row of a batch; of a masked text, what stood there before words were hidden."""
-    match run.recipe.task:
+    match run.recipe.family:
         case "translation":
             assert isinstance(batch, Pairs)
             return _rows(batch.source_BS, batch.source_real_BS, run)
@@ -218,7 +218,8 @@ def roberta(folder: Path, words: Sequence[str]) -> None:
     inputs = masked_wires(tokenizer, 128, "full-sentences")
     recipe = recipe_from(
         {
-            "data": {"kind": "text", "train": "nowhere.txt"},
+            "task": "masked-language-modeling",
+            "data": {"train": "nowhere.txt"},
             "input": {"tokenizer": tokenizer.kind, "rows": "full-sentences"},
             "model": {"kind": "roberta", "width": 8, "heads": 2, "layers": 1, "feed_forward": 16, "context": 128},
             "objective": {"kind": "masked-token"},
@@ -269,7 +270,7 @@ def _rated(run: Run, examples: list[Any]) -> Iterator[Prediction]:
 
 def _given(example: tuple[str, str | None]) -> dict[str, str]:
     text, second = example
-    return {"text": text} if second is None else {"text": text, "second": second}
+    return {"text": text} if second is None else {"text": text, "text_pair": second}
 
 
 def _tagged(run: Run, examples: list[Any]) -> Iterator[Prediction]:
@@ -298,7 +299,7 @@ WINGS = {
         _filled,
     ),
     "text-classification": Wing(
-        lambda a: (a["text"], a.get("second")),
+        lambda a: (a["text"], a.get("text_pair")),
         lambda a: (a["predicted"], *(a["probabilities"][label] for label in sorted(a["probabilities"]))),
         _classified,
     ),
@@ -307,7 +308,7 @@ WINGS = {
         lambda a: (a["predicted"], *(a["probabilities"][label] for label in sorted(a["probabilities"]))),
         _classified_series,
     ),
-    "text-regression": Wing(lambda a: (a["text"], a.get("second")), lambda a: (a["predicted"],), _rated),
+    "text-regression": Wing(lambda a: (a["text"], a.get("text_pair")), lambda a: (a["predicted"],), _rated),
     "token-classification": Wing(lambda a: a["words"], lambda a: tuple(a["predicted"]), _tagged),
     "question-answering": Wing(
         lambda a: (a["question"], a["context"]), lambda a: (a["predicted"], a["probability"]), _found

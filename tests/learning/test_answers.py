@@ -37,8 +37,9 @@ def write(path: Path, questions: int, seed: int) -> str:
 
 
 def test_answers_are_found_in_windows_of_long_contexts(tmp_path: Path) -> None:
-    data = {"kind": "questions", "train": write(tmp_path / "a.jsonl", 800, 1)}
-    plain: dict[str, dict[str, Any]] = {
+    data = {"train": write(tmp_path / "a.jsonl", 800, 1)}
+    plain: dict[str, Any] = {
+        "task": "question-answering",
         "data": {**data, "valid": write(tmp_path / "b.jsonl", 100, 2)},
         "input": {"tokenizer": "words", "longest": 20, "stride": 8, "longest_question": 2},
         "output": {"longest_answer": 3},

@@ -34,7 +34,8 @@ def recipe(folder: Path, **training: Any) -> Recipe:
     usual = {"steps": STEPS, "tokens": 1536, "rate": 0.01, "schedule": "cosine", "warmup": 0, "log_every": 1, "seed": 5}
     return recipe_from(
         {
-            "data": {"kind": "text", "train": str(text)},
+            "task": "language-modeling",
+            "data": {"train": str(text)},
             "input": {"tokenizer": "characters", "rows": "documents"},
             "model": {"kind": "rnn", "activation": "relu", "initialisation": "identity", "width": 32, "dropout": 0.0},
             "objective": {"label_smoothing": 0.0, "last": 2},  # the letter, and the end

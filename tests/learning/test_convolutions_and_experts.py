@@ -37,7 +37,8 @@ def test_a_toy_is_learnt_by(kind: str, toy: str, tmp_path: Path) -> None:
     ByteNet copies: what comes last first is far for a network whose columns stand side by side.
     """
     objective = {"kind": "balanced-next-token" if kind.startswith("moe") else "next-token"}
-    plain: dict[str, Any] = {"data": {"kind": toy, **DATA}, "input": {"tokenizer": "words"}, "objective": objective}
+    plain: dict[str, Any] = {"data": {"card": toy, **DATA}, "input": {"tokenizer": "words"}, "objective": objective}
+    plain["task"] = "translation"
     training = {**TRAINING, "average": "ema", "ema_decay": 0.98}
     if kind == "moe-transformer":  # as long as the plain one
         training |= {"steps": 500, "rate": 0.004}

@@ -8,8 +8,9 @@ import pytest
 from seqwright.recipe import recipe_from
 from seqwright.runs import data_of, open_run, train
 
-SMALL: dict[str, dict[str, Any]] = {
-    "data": {"kind": "numbers", "largest": 999, "examples": 2000, "valid": 20, "test": 80},
+SMALL: dict[str, Any] = {
+    "task": "vector-to-text",
+    "data": {"card": "numbers", "largest": 999, "examples": 2000, "valid": 20, "test": 80},
     "output": {"tokenizer": "characters"},
     "objective": {"label_smoothing": 0.0},
     "training": {

@@ -26,7 +26,7 @@ SMALL: dict[str, dict[str, Any]] = {
 @pytest.mark.parametrize("kind", ["reverse"])
 def test_a_gpt_learns_to(kind: str, tmp_path: Path) -> None:
     """No test sequence occurs in training, so what is counted here was not learnt by heart."""
-    recipe = recipe_from({**SMALL, "data": {"kind": kind, **SMALL["data"]}})
+    recipe = recipe_from({**SMALL, "task": "instruction", "data": {"card": kind, **SMALL["data"]}})
     train(recipe, tmp_path)
     run = open_run(tmp_path)
     pairs = list(Toy(recipe.data).examples("test"))

@@ -32,7 +32,8 @@ def test_it_learns_a_toy(name: str, tmp_path: Path) -> None:
     toy, model, training = LEARNERS[name]
     recipe = recipe_from(
         {
-            "data": {"kind": toy, **DATA},
+            "task": "translation",
+            "data": {"card": toy, **DATA},
             "input": {"tokenizer": "words"},
             "model": {"dropout": 0.0, **model},
             "training": {**TRAINING, **training},

@@ -26,10 +26,11 @@ def write(path: Path, sentences: int, seed: int) -> str:
 def trained(folder: Path, *, bidirectional: bool) -> Run:
     """A training that is enough for one of the two."""
     folder.mkdir()
-    data = {"kind": "tagged", "train": write(folder / "a", 400, 1), "valid": write(folder / "b", 100, 2)}
+    data = {"train": write(folder / "a", 400, 1), "valid": write(folder / "b", 100, 2)}
     model = {"kind": "gru", "width": 16, "embedding": 8, "dropout": 0.0, "embedding_dropout": 0.0, "word_dropout": 0.0}
     training = {"steps": 150, "tokens": 512, "rate": 0.02, "schedule": "cosine", "warmup": 10, "device": "cpu"}
-    plain: dict[str, dict[str, Any]] = {"data": data, "input": {"tokenizer": "whitespace"}, "training": training}
+    plain: dict[str, Any] = {"data": data, "input": {"tokenizer": "whitespace"}, "training": training}
+    plain["task"] = "token-classification"
     return train(recipe_from({**plain, "model": {**model, "bidirectional": bidirectional}}), folder / "run")
 
 

@@ -21,8 +21,9 @@ LONG = pytest.mark.long
 @pytest.mark.parametrize("kind", [pytest.param("copy", marks=LONG), "reverse", pytest.param("sort", marks=LONG)])
 def test_the_transformer_learns_to(kind: str, tmp_path: Path) -> None:
     """No test sequence occurs in training, so what is counted here was not learnt by heart."""
-    plain = {section: dict(values) for section, values in SMALL.items()}
-    plain["data"]["kind"] = kind
+    plain: dict[str, Any] = {section: dict(values) for section, values in SMALL.items()}
+    plain["task"] = "translation"
+    plain["data"]["card"] = kind
     plain["model"]["block"] = "pre-norm"
     recipe = recipe_from(plain)
     train(recipe, tmp_path)

@@ -9,8 +9,9 @@ from seqwright.kinds import task_of
 from seqwright.recipe import recipe_from
 from seqwright.runs import data_of, open_run, train
 
-SMALL: dict[str, dict[str, Any]] = {
-    "data": {"kind": "waves", "examples": 1000, "valid": 100, "test": 300, "history": 20},
+SMALL: dict[str, Any] = {
+    "task": "forecasting",
+    "data": {"card": "waves", "examples": 1000, "valid": 100, "test": 300, "history": 20},
     "input": {"scaling": "none"},
     "training": {"steps": 200, "tokens": 1000, "rate": 0.01, "schedule": "cosine", "warmup": 10, "device": "cpu"},
 }

@@ -227,7 +227,8 @@ def test_a_model_of_ours_computes_the_same_there(
     sizes = {"width": 12, "heads": 3, "layers": 2, "context": CONTEXT, "feed_forward": 19}
     recipe = recipe_from(
         {
-            "data": {"kind": "text", "train": "none.txt"},
+            "task": "language-modeling" if kind == "gpt" else "masked-language-modeling",
+            "data": {"train": "none.txt"},
             "input": {"tokenizer": "wordpiece", "vocabulary": V},
             "model": {"kind": kind, **sizes, **settings},
             "objective": {"kind": objective},
@@ -327,7 +328,8 @@ def test_a_classifier_with_one_output_rates(family: str, tmp_path: Path) -> None
 def test_a_rating_is_told_on_the_scale_it_was_learnt_on(tmp_path: Path) -> None:
     tokenizer = Tokenizer.train(WORDS, TokenizerSettings(vocabulary=V))
     plain = {
-        "data": {"kind": "labelled", "train": "none.tsv"},
+        "task": "text-regression",
+        "data": {"train": "none.tsv"},
         "model": {"kind": "bert", "width": 12, "heads": 3, "layers": 2, "context": CONTEXT},
         "objective": {"kind": "regression"},
     }

@@ -37,8 +37,8 @@ def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("home")
     (folder / "mine.tsv").write_text(table(ROWS))
     path = str(folder / "mine.tsv")
-    data = {"kind": "questions", "train": path, "valid": path}
-    train(recipe_from({"data": data, **TINY}), folder / "run")
+    data = {"train": path, "valid": path}
+    train(recipe_from({"task": "question-answering", "data": data, **TINY}), folder / "run")
     return folder
 
 
@@ -164,7 +164,7 @@ def test_what_cannot_be_read_ends_with_one_sentence(
     tmp_path: Path, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    recipe = '[data]\nkind = "questions"\ntrain = "a.tsv"\n[input]\ntokenizer = "words"\nlongest = 64\n'
+    recipe = 'task = "question-answering"\n[data]\ntrain = "a.tsv"\n[input]\ntokenizer = "words"\nlongest = 64\n'
     recipe += "longest_question = 8\n"
     Path("r.toml").write_text(f'{recipe}stride = 16\n[model]\nkind = "bert"\ncontext = 48\n')
     many = [("Who is Ada?", f"{number} Ada the baker", "Ada the baker") for number in range(40)]
@@ -208,7 +208,8 @@ def test_words_that_the_vocabulary_lacks_and_long_questions_are_named(
 
 def test_only_such_runs_answer(tmp_path: Path) -> None:
     plain: dict[str, Any] = {
-        "data": {"kind": "copy", "examples": 50, "valid": 5, "test": 0},
+        "task": "translation",
+        "data": {"card": "copy", "examples": 50, "valid": 5, "test": 0},
         "input": {"tokenizer": "words"},
         "model": {"size": "tiny", "width": 8, "heads": 2, "feed_forward": 8},
         "training": {"steps": 1, "device": "cpu"},

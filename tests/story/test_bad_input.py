@@ -55,7 +55,8 @@ def write(name: str, data: bytes | str) -> None:
 
 def train_on(*files: str) -> list[str]:
     value = files[0] if len(files) == 1 else "[" + ", ".join(f'"{file}"' for file in files) + "]"
-    Path("r.toml").write_text(f"[data]\ntrain = {value if value[0] == '[' else repr(value)}\n", encoding="utf-8")
+    train = value if value[0] == "[" else repr(value)
+    Path("r.toml").write_text(f"task = 'translation'\n[data]\ntrain = {train}\n", encoding="utf-8")
     return ["train", "r.toml", *TINY, "training.steps=5"]
 
 
@@ -189,7 +190,7 @@ def test_missing_runs_and_data(say):
 
 
 def test_names_that_are_nearly_right_or_of_another_kind(say):
-    write("mine.toml", '[data]\nkind = "copy"\n')
+    write("mine.toml", 'task = "translation"\n[data]\ncard = "copy"\n')
     refused(say("translate", "mine.toml", "x"), "a recipe", "train it first: seqwright train mine.toml")
     Path("runs/mine").mkdir(parents=True)
     write("runs/mine/resolved.toml", "")
@@ -216,7 +217,7 @@ def test_new_takes_columns_of_other_names(say):
     code, err = say("new", "translation", "--data", "a.jsonl", "--source", "en", "--target", "de")
     assert code == 0, err
     assert "\n  one\n  eins\n" in err
-    assert len(Path("a.toml").read_text(encoding="utf-8").splitlines()) <= 25
+    assert len(Path("a.toml").read_text(encoding="utf-8").splitlines()) <= 26
     recipe = read_recipe("a.toml")
     assert (recipe.data.source, recipe.data.target) == ("en", "de")
     write("b.tsv", "7\teins\tone\n" * 30)
@@ -279,7 +280,7 @@ def test_a_full_disk_during_a_save_loses_nothing(say, monkeypatch: pytest.Monkey
 @pytest.mark.parametrize("times", [1, 2])
 def test_ctrl_c_saves_and_says_how_to_go_on_and_twice_stops_at_once(tmp_path: Path, times: int):
     (tmp_path / "a.tsv").write_text(numbers(), encoding="utf-8")
-    (tmp_path / "r.toml").write_text('[data]\ntrain = "a.tsv"\n', encoding="utf-8")
+    (tmp_path / "r.toml").write_text('task = "translation"\n[data]\ntrain = "a.tsv"\n', encoding="utf-8")
     command = [sys.executable, "-m", "seqwright", "train", "r.toml", *TINY, "training.steps=100000"]
     running = subprocess.Popen(command, cwd=tmp_path, stderr=subprocess.PIPE, text=True)
     deadline = time.monotonic() + 60

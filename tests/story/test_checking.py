@@ -33,7 +33,7 @@ TINY = [
 @pytest.fixture(autouse=True)
 def _home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
-    Path("r.toml").write_text('[data]\ntrain = "mine.tsv"\ntest = "10%"\n', encoding="utf-8")
+    Path("r.toml").write_text('task = "translation"\n[data]\ntrain = "mine.tsv"\ntest = "10%"\n', encoding="utf-8")
 
 
 @pytest.fixture
@@ -170,6 +170,7 @@ def test_with_bpe_dropout_no_batch_outgrows_the_setting_and_the_padding_is_the_r
     write([f"{' '.join(draw.choices(words, k=5))}\t{' '.join(draw.choices(words, k=5))}" for _ in range(211)])
     recipe = recipe_from(
         {
+            "task": "translation",
             "data": {"train": "mine.tsv"},
             "input": {"vocabulary": 300, "bpe_dropout": 0.3},
             "training": {"tokens": 151},

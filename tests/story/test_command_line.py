@@ -64,7 +64,8 @@ def trained(home: Path) -> Path:
     os.chdir(home)
     try:
         if not Path("other.toml").exists():
-            Path("other.toml").write_text('[data]\ntrain = "mine.tsv"\ntest = "5%"\n', encoding="utf-8")
+            text = 'task = "translation"\n[data]\ntrain = "mine.tsv"\ntest = "5%"\n'
+            Path("other.toml").write_text(text, encoding="utf-8")
         recipe = read_recipe("other.toml", [*SMALL, "training.steps=240"])
         train(recipe, Path("runs/other"), text=recipe_text("other.toml")[1])
     finally:

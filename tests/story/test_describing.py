@@ -11,8 +11,8 @@ from tests.story.command import typed
 
 TEXTS = {"French": "bonjour", "German": "guten tag", "Czech": "dobry den"}
 RECIPE = """
+task = "vector-to-text"
 [data]
-kind = "described"
 train = "mine.tsv"
 valid = "mine.tsv"
 text = "greeting"
@@ -120,7 +120,8 @@ def test_what_cannot_be_written_from_is_refused(say) -> None:
 
 def test_numbers_are_asked_for_where_numbers_were_learnt(say) -> None:
     plain = {
-        "data": {"kind": "numbers", "largest": 99, "examples": 60, "valid": 2, "test": 2},
+        "task": "vector-to-text",
+        "data": {"card": "numbers", "largest": 99, "examples": 60, "valid": 2, "test": 2},
         "model": {"width": 8},
         "training": {"steps": 1},
     }

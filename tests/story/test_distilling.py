@@ -50,17 +50,19 @@ def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
     chance = random.Random(1)
     right = [review(chance) for _ in range(120)]
     wrong = [(text, "bad" if label == "good" else "good") for text, label in right]
-    data = {"kind": "labelled", "valid": table(folder / "valid.tsv", [review(chance) for _ in range(40)])}
+    data = {"valid": table(folder / "valid.tsv", [review(chance) for _ in range(40)])}
     (folder / "more.txt").write_text("".join(f"{review(chance)[0]}\n" for _ in range(100)))
     teacher: dict[str, Any] = {"input": {"tokenizer": "words"}, "model": TINY, "training": TRAINING}
+    teacher["task"] = "text-classification"
     train(recipe_from({"data": {**data, "train": table(folder / "right.tsv", right)}, **teacher}), folder / "teacher")
     wrongly = {"data": {**data, "train": table(folder / "wrong.tsv", wrong)}, "model": {"kind": "gru", "width": 8}}
-    (folder / "student.toml").write_text(written({**wrongly, "training": {**TRAINING, "save_every": 10}}))
+    training = {**TRAINING, "save_every": 10}
+    (folder / "student.toml").write_text(written({"task": "text-classification", **wrongly, "training": training}))
     paragraphs = ["\n".join(f"{review(chance)[0].capitalize()}." for _ in range(6)) for _ in range(30)]
     (folder / "text.txt").write_text("\n\n".join(paragraphs))
     words = {
+        "task": "masked-language-modeling",
         "data": {
-            "kind": "text",
             "train": str(folder / "text.txt"),
             "documents": "paragraphs",
             "valid": "20%",
@@ -239,7 +241,7 @@ def test_every_second_block_of_the_teacher_can_be_the_beginning(home: Path, tmp_
 
 def test_blocks_that_are_not_there_cannot_be_taken(home: Path, tmp_path: Path) -> None:
     plain = resolved_of(home / "teacher")
-    plain = {"data": plain["data"], "training": plain["training"]}
+    plain = {name: plain[name] for name in ("task", "data", "training")}
     model = {**TINY, "weights": str(home / "teacher"), "layers": 2}
     with pytest.raises(RunError, match=r"model\.init_layers is \[0, 3\], but the blocks of .* are 0 to 2"):
         train(recipe_from({**plain, "model": {**model, "init_layers": [0, 3]}}), tmp_path / "run")
@@ -318,7 +320,7 @@ def test_a_teacher_of_another_task_is_refused(home: Path, tmp_path: Path) -> Non
 
 
 def test_a_teacher_with_other_labels_is_refused(home: Path, tmp_path: Path) -> None:
-    names = "data.names={ good = 'fine', bad = 'dull' }"
+    names = "data.label_names={ good = 'fine', bad = 'dull' }"
     with pytest.raises(RunError, match="knows the labels bad, good, but the data has dull, fine"):
         train(student(home, names), tmp_path / "run")
 
@@ -330,11 +332,13 @@ def test_a_teacher_with_another_tokenizer_is_refused(home: Path, tmp_path: Path)
 
 
 def test_a_recipe_of_another_task_cannot_be_distilled(home: Path) -> None:
+    words = (home / "words.toml").read_text().replace("masked-language-modeling", "language-modeling")
+    (home / "language.toml").write_text(words)
     with pytest.raises(
         SettingError,
-        match="for language-modeling, which cannot be distilled; text-classification and masked-language-modeling can",
+        match="for language-modeling, which cannot be distilled; masked-language-modeling and text-classification can",
     ):
-        student(home, "objective.kind=next-token", "model.kind=gru", recipe="words.toml")
+        student(home, recipe="language.toml")
 
 
 def test_there_must_be_a_teacher(home: Path, capsys: pytest.CaptureFixture[str]) -> None:

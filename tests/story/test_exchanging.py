@@ -52,10 +52,11 @@ def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
     try:
         Path("mine.txt").write_text("\n".join(sentences(1, 300)), encoding="utf-8")
         Path("held.txt").write_text("\n".join([*sentences(2, 40), "the bird  sat", "don't"]), encoding="utf-8")
-        data = {"kind": "text", "train": "mine.txt", "valid": "10%"}
+        data = {"train": "mine.txt", "valid": "10%"}
         for kind in ("whitespace", "words", "bpe"):
             inputs = {"tokenizer": kind, "rows": "documents", "vocabulary": 40}
             plain: dict[str, Any] = {"data": data, "input": inputs, "model": {"kind": "ngram", "order": 3}}
+            plain["task"] = "language-modeling"
             train(recipe_from(plain, name=kind), Path("runs") / kind)
         plain |= {"model": {"kind": "lstm", "width": 8}, "training": {"steps": 2, "validate_every": 2, "tokens": 64}}
         train(recipe_from(plain, name="lstm"), Path("runs/lstm"))
@@ -122,7 +123,7 @@ def test_a_model_of_another_program_becomes_a_run_that_every_verb_takes(say: Say
     (home / "two.txt").write_text("U.S. 1,000\nnone U.S.\n", encoding="utf-8")
     scores = json.loads(say("eval", "runs/hand", "--data", "two.txt", "--json")[1])
     assert scores["loss"] == pytest.approx(math.log(10) * (0.95 + 1.8 + 1.5 + 0.9) / 6, abs=1e-4)
-    refused(say("eval", "runs/hand"), "came from hand.arpa, which has no text in it; give some with --data")
+    refused(say("eval", "runs/hand"), "came from hand.arpa, which has no examples in it; give some with --data")
 
 
 def test_the_run_says_where_it_came_from(say: Say, home: Path) -> None:
@@ -131,7 +132,7 @@ def test_the_run_says_where_it_came_from(say: Say, home: Path) -> None:
     say("import", "hand.arpa", "--run", "runs/origin")
     resolved = tomllib.loads((home / "runs/origin/resolved.toml").read_text(encoding="utf-8"))
     digest = hashlib.sha256(BY_HAND.encode()).hexdigest()
-    assert resolved["data"] == {"kind": "arpa", "file": "hand.arpa", "sha256": digest}
+    assert resolved["data"] == {"imported": "hand.arpa", "sha256": digest}
     assert resolved["model"]["order"] == 2
     card = (home / "runs/origin/card.md").read_text(encoding="utf-8")
     assert "came from hand.arpa" in card
@@ -248,9 +249,9 @@ def test_one_word_in_several_texts_is_compared(say: Say) -> None:
 # ------------------------------------------------------------------------------------------------ what is kept
 
 
-RECIPE = """input = { tokenizer = "whitespace", rows = "documents" }
+RECIPE = """task = "language-modeling"
+input = { tokenizer = "whitespace", rows = "documents" }
 [data]
-kind = "text"
 train = "mine.txt"
 valid = "10%"
 [model]

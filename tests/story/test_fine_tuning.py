@@ -19,8 +19,8 @@ PAIRS = "premise\thypothesis\tlabel\n" + "".join(
 )
 SCORES = PAIRS.replace("label", "score").replace("yes", "4.5").replace("no", "0.5")
 LANGUAGE = """
+task = "language-modeling"
 [data]
-kind = "text"
 train = "text.txt"
 [input]
 tokenizer = "words"
@@ -33,8 +33,8 @@ layers = 1
 context = 32
 """
 TUNED = """
+task = "{task}"
 [data]
-kind = "labelled"
 train = "{table}"
 valid = "30%"
 [model]
@@ -64,10 +64,11 @@ def runs(tmp_path_factory: pytest.TempPathFactory) -> Path:
             "language.toml": LANGUAGE,
         }.items():
             Path(name).write_text(text)
-        Path("labels.toml").write_text(TUNED.format(table="pairs.tsv", goal="labels"))
-        Path("rating.toml").write_text(TUNED.format(table="scores.tsv", goal="regression"))
+        Path("labels.toml").write_text(TUNED.format(task="text-classification", table="pairs.tsv", goal="labels"))
+        rating = TUNED.format(task="text-regression", table="scores.tsv", goal="regression")
+        Path("rating.toml").write_text(rating)
         Path("mlp.toml").write_text(LANGUAGE.partition("[model]")[0] + '[model]\nkind = "mlp"\n')
-        Path("plain.toml").write_text('[data]\nkind = "labelled"\ntrain = "pairs.tsv"\nvalid = "30%"\n')
+        Path("plain.toml").write_text('task = "text-classification"\n[data]\ntrain = "pairs.tsv"\nvalid = "30%"\n')
         for recipe in ("language", "labels", "rating"):
             assert typed("train", f"{recipe}.toml", *FEW) == 0
     return folder
@@ -106,7 +107,7 @@ def test_pairs_are_classified_from_the_command_line_and_from_a_file(say: Say) ->
     code, out, err = say("classify", "runs/labels", "--file", "asked.tsv", "--json")
     assert code == 0, err
     first, blank, last = map(json.loads, out.splitlines())
-    assert (first["text"], first["second"]) == ("the cat sat", "the dog sat")
+    assert (first["text"], first["text_pair"]) == ("the cat sat", "the dog sat")
     assert blank["label"] is None
     assert last["label"] in {"yes", "no"}
     assert say("classify", "runs/labels", "the cat sat\tthe dog sat")[0] == 0
@@ -117,7 +118,7 @@ def test_ratings_are_numbers(say: Say) -> None:
     assert code == 0, err
     assert -10 < float(out) < 10
     code, out, err = say("predict", "runs/rating", "the cat sat\tthe dog sat", "--json")
-    assert json.loads(out).keys() == {"text", "second", "value"}
+    assert json.loads(out).keys() == {"text", "text_pair", "value"}
     code, out, err = say("eval", "runs/rating", "--json")
     assert code == 0, err
     assert {"loss", "mse", "pearson", "spearman", "baseline_mean_mse", "baseline_linear_pearson"} <= json.loads(
@@ -137,7 +138,7 @@ def test_new_recipes_find_the_pairs(say: Say) -> None:
     code, _, err = say("new", "text-classification", "--data", "pairs.tsv", "-o", "new-pairs.toml")
     assert code == 0, err
     recipe = read_recipe("new-pairs.toml")
-    assert (recipe.data.text, recipe.data.second, recipe.data.label) == ("premise", "hypothesis", "label")
+    assert (recipe.data.text, recipe.data.text_pair, recipe.data.label) == ("premise", "hypothesis", "label")
     code, _, err = say("new", "text-regression", "--data", "scores.tsv", "-o", "new-scores.toml", "model.width=4")
     assert code == 0, err
     assert "rated from 0.5 to 4.5" in err
@@ -163,7 +164,7 @@ def test_layer_wise_rates_and_frozen_bodies_are_settings(say: Say) -> None:
         (["classify", "runs/language", "a"], ["learnt language-modeling", "use generate"]),
         (["train", "rating.toml", "--run", "runs/x", "data.train=pairs.tsv"], ["the label 'no'", "must be a number"]),
         (
-            ["train", "labels.toml", "--run", "runs/x", "data.second=hypotesis"],
+            ["train", "labels.toml", "--run", "runs/x", "data.text_pair=hypotesis"],
             ["no column 'hypotesis'", "hypothesis'?"],
         ),
         (["train", "labels.toml", "--run", "runs/x", "input.longest=30"], ["the model reads 32 tokens", "longest=29"]),
@@ -182,7 +183,9 @@ def test_what_cannot_be_is_refused(say: Say, words: list[str], found: list[str])
 
 
 def test_an_auxiliary_loss_needs_a_language_model(say: Say) -> None:
-    Path("lstm.toml").write_text(TUNED.format(table="pairs.tsv", goal="labels").replace('"gpt"', '"lstm"'))
+    Path("lstm.toml").write_text(
+        TUNED.format(task="text-classification", table="pairs.tsv", goal="labels").replace('"gpt"', '"lstm"')
+    )
     text = Path("lstm.toml").read_text().replace('weights = "runs/language"\n', "")
     Path("lstm.toml").write_text(text)
     refused(say("train", "lstm.toml", "--run", "runs/x", *FEW), "auxiliary loss", "model.kind=gpt")

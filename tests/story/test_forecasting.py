@@ -33,7 +33,8 @@ def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
     rows = [f"{day},{value(number)}" for number, day in enumerate(days)]
     (folder / "mine.csv").write_text("day,degrees\n" + "\n".join(rows) + "\n", encoding="utf-8")
     plain: dict[str, Any] = {
-        "data": {"kind": "series", "train": str(folder / "mine.csv"), "time": "day", "history": 14, "horizon": 3},
+        "task": "forecasting",
+        "data": {"train": str(folder / "mine.csv"), "time": "day", "history": 14, "horizon": 3},
         "model": {"kind": "dense"},
         "training": {"steps": 400, "tokens": 448, "rate": 0.02, "schedule": "cosine", "warmup": 0, "device": "cpu"},
     }
@@ -116,7 +117,8 @@ def test_columns_of_another_name_are_told(home: Path, capsys: pytest.CaptureFixt
 
 def test_only_forecasters_forecast(tmp_path: Path) -> None:
     plain: dict[str, Any] = {
-        "data": {"kind": "copy", "examples": 50, "valid": 5, "test": 0},
+        "task": "translation",
+        "data": {"card": "copy", "examples": 50, "valid": 5, "test": 0},
         "input": {"tokenizer": "words"},
         "model": {"size": "tiny", "width": 8, "heads": 2, "feed_forward": 8},
         "training": {"steps": 1, "device": "cpu"},

@@ -15,9 +15,9 @@ from tests.story.command import typed
 Say = Callable[..., tuple[int, str, str]]
 TEXT = "".join(f"{i} the cat sat on the mat and the dog {i * i} barked\n" for i in range(60))
 RECIPE = """
+task = "language-modeling"
 input = { tokenizer = "characters", segment = 24, longest = 60 }
 [data]
-kind = "text"
 train = "mine.txt"
 [model]
 kind = "gpt"

@@ -52,7 +52,8 @@ def made(kind: str, folder: Path, *, joined: bool = True, **settings: Any) -> No
     tokenizer = Tokenizer.train(TEXTS, TokenizerSettings(vocabulary=61), special=("<mask>",))
     objective = "next-token" if kind in {"gpt", "lstm"} else "masked-token"
     plain: dict[str, Any] = {
-        "data": {"kind": "text", "train": "none.txt"},
+        "task": "language-modeling" if objective == "next-token" else "masked-language-modeling",
+        "data": {"train": "none.txt"},
         "input": {} if joined else {"rows": "documents", "longest": 16},
         "model": {"kind": kind, **settings},
         "objective": {"kind": objective},
@@ -65,7 +66,7 @@ def made(kind: str, folder: Path, *, joined: bool = True, **settings: Any) -> No
 def made_classifier(folder: Path, *, pairs: bool) -> None:
     """The same for a RoBERTa that classifies texts, or pairs of them."""
     tokenizer = Tokenizer.train(TEXTS, TokenizerSettings(vocabulary=61), special=("<mask>",))
-    plain = {"data": {"kind": "labelled", "train": "none.tsv"}, "model": {"kind": "roberta", **SIZES}}
+    plain = {"task": "text-classification", "data": {"train": "none.tsv"}, "model": {"kind": "roberta", **SIZES}}
     recipe = recipe_from(plain, name=folder.name)
     inputs = classifier_wires(tokenizer, {"no": 1, "yes": 1}, longest=13, begins=True, pairs=pairs)
     write_run(recipe, folder, inputs, model_of(recipe, inputs.sizes()))
@@ -248,7 +249,7 @@ def test_the_file_inside_the_folder_will_do_and_a_run_is_not_overwritten(
     here: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert main(["import", "gpt/model.safetensors"]) == 0
-    assert open_run(here / "runs" / "gpt").recipe.data.file == "gpt/model.safetensors"
+    assert open_run(here / "runs" / "gpt").recipe.data.imported == "gpt/model.safetensors"
     assert "runs/gpt is a run already" in refused(capsys, "import", "gpt")
     assert main(["import", "gpt", "--yes"]) == 0
 
@@ -375,7 +376,7 @@ FILES: list[tuple[str, list[str], str, str, str, list[Any]]] = [
         ["--pairs"],
         "two.csv",
         f"sentence1,sentence2,label\n{OF_PAIRS}",
-        "second",
+        "text_pair",
         ["the dog"] * 2,
     ),
     ("text-regression", [], "two.tsv", "sentence\tscore\nthe fox\t1.5\nthe dog\t2\n", "value", [1.5, 2.0]),

@@ -13,8 +13,8 @@ Say = Callable[..., tuple[int, str, str]]
 TEXT = "".join(f"{i} the cat sat on the mat and the dog {i * i} barked\n" for i in range(60))
 SMALL = ["model.width=16", "training.tokens=128", "training.threads=1", "training.steps=2"]
 RECIPE = """
+task = "language-modeling"
 [data]
-kind = "text"
 train = "{data}"
 [input]
 tokenizer = "{inputs}"
@@ -152,7 +152,8 @@ def trained(tmp_path_factory: pytest.TempPathFactory) -> Path:
             ("window", "characters", "mlp"),
         ):
             assert typed(*training(TEXT, inputs=inputs, model=model), "--run", f"runs/{name}") == 0
-        Path("pairs.toml").write_text('data.train = "p.tsv"\ninput.tokenizer = "words"\n', encoding="utf-8")
+        pairs = 'task = "translation"\ndata.train = "p.tsv"\ninput.tokenizer = "words"\n'
+        Path("pairs.toml").write_text(pairs, encoding="utf-8")
         small = ["model.heads=2", "model.encoder_layers=1", "model.decoder_layers=1", "model.feed_forward=16"]
         assert typed("train", "pairs.toml", *SMALL, *small) == 0
     return folder

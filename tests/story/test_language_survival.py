@@ -29,9 +29,9 @@ from seqwright.recipe import Recipe, read_recipe
 from seqwright.runs import data_of, train
 
 RECIPE = """
+task = "language-modeling"
 input = { tokenizer = "characters", segment = 7 }
 [data]
-kind = "text"
 train = "text.txt"
 [model]
 kind = "lstm"

@@ -23,20 +23,22 @@ def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
     texts, rows = folder / "mine.txt", folder / "mine.csv"
     texts.write_text(f"{TEXT}\n" * 5)
     rows.write_text("value\n" + "".join(f"{number % 5}\n" for number in range(40)))
-    language = {"kind": "text", "train": str(texts), "valid": str(texts)}
+    language = {"data": {"train": str(texts), "valid": str(texts)}}
     kinds: dict[str, Plain] = {"gru": {"width": 9}, "lstm": {"width": 9, "layers": 2}, "mlp": {"width": 9}, "ngram": {}}
     for name, model in kinds.items():
         characters = {"tokenizer": "characters", "segment": 16}
-        made(folder / "runs" / name, {"data": language, "input": characters, "model": {"kind": name, **model}})
+        plain: Plain = {**language, "input": characters, "model": {"kind": name, **model}}
+        made(folder / "runs" / name, {"task": "language-modeling", **plain})
     blocks = {"width": 8, "heads": 2, "layers": 2, "context": 40}
     words = {"tokenizer": "words", "segment": 16}
-    made(folder / "runs" / "gpt", {"data": language, "input": words, "model": {"kind": "gpt", **blocks}})
-    hidden = {"kind": "masked-token"}
+    plain = {**language, "input": words, "model": {"kind": "gpt", **blocks}}
+    made(folder / "runs" / "gpt", {"task": "language-modeling", **plain})
     sentences = {"tokenizer": "words", "rows": "full-sentences", "longest": 32}
-    bert = {"input": sentences, "objective": hidden, "model": {"kind": "bert", "pooler": False, **blocks}}
-    made(folder / "runs" / "bert", {"data": language, **bert})
-    series = {"kind": "series", "train": str(rows), "valid": str(rows), "history": 7, "horizon": 1}
-    made(folder / "runs" / "series", {"data": series, "model": {"kind": "rnn", "width": 5, "layers": 1}})
+    bert = {"input": sentences, "model": {"kind": "bert", "pooler": False, **blocks}}
+    made(folder / "runs" / "bert", {"task": "masked-language-modeling", **language, **bert})
+    series = {"train": str(rows), "valid": str(rows), "history": 7, "horizon": 1}
+    model = {"kind": "rnn", "width": 5, "layers": 1}
+    made(folder / "runs" / "series", {"task": "forecasting", "data": series, "model": model})
     return folder
 
 

@@ -25,14 +25,15 @@ TRAINING = {"tokens": 512, "schedule": "cosine", "rate": 0.01, "warmup": 20, "de
 
 def plain(folder: Path, **changes: Any) -> dict[str, Any]:
     sections: dict[str, Any] = {
-        "data": {"kind": "text", "train": str(folder / "animals.txt"), "valid": "20%", "documents": "paragraphs"},
+        "data": {"train": str(folder / "animals.txt"), "valid": "20%", "documents": "paragraphs"},
         "input": {"tokenizer": "words", "vocabulary": 60, "longest": 16},
         "output": {"masking_rate": 0.25},
         "model": MODEL,
         "objective": {"kind": "masked-token"},
         "training": {"steps": 300, **TRAINING},
     }
-    return {name: {**section, **changes.get(name, {})} for name, section in sections.items()}
+    changed = {name: {**section, **changes.get(name, {})} for name, section in sections.items()}
+    return {"task": "masked-language-modeling", **changed}
 
 
 @pytest.fixture(scope="module")
@@ -46,10 +47,10 @@ def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
         paragraphs.append("\n".join(lines))
     (folder / "animals.txt").write_text("\n\n".join(paragraphs) + "\n", encoding="utf-8")
     train(recipe_from(plain(folder)), folder / "bert")
-    data = {"kind": "text", "train": str(folder / "animals.txt")}
+    data = {"train": str(folder / "animals.txt")}
     small = {"kind": "lstm", "width": 8}
     language = {"data": data, "input": {"tokenizer": "words"}, "model": small, "training": {**TRAINING, "steps": 1}}
-    train(recipe_from(language), folder / "lstm")
+    train(recipe_from({"task": "language-modeling", **language}), folder / "lstm")
     return folder
 
 
@@ -203,7 +204,8 @@ def test_what_a_long_text_loses_is_told(capsys: pytest.CaptureFixture[str]) -> N
 
 def test_checking_shows_sentences_and_examples(home: Path, capsys: pytest.CaptureFixture[str]) -> None:
     recipe = home / "animals.toml"
-    lines = ["[data]", 'kind = "text"', f'train = "{home / "animals.txt"}"', 'documents = "paragraphs"']
+    lines = ['task = "masked-language-modeling"', "[data]", f'train = "{home / "animals.txt"}"']
+    lines += ['documents = "paragraphs"']
     lines += [
         "[input]",
         'tokenizer = "words"',

@@ -14,10 +14,10 @@ from seqwright.recipe import read_recipe
 from seqwright.runs import train
 
 RECIPE = """
+task = "masked-language-modeling"
 input = { tokenizer = "bpe", vocabulary = 80, longest = 24 }
 objective = { kind = "masked-token" }
 [data]
-kind = "text"
 train = "text.txt"
 valid = "20%"
 documents = "paragraphs"

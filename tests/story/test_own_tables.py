@@ -127,7 +127,7 @@ def test_a_name_that_no_recipe_can_hold_is_refused(say: Say) -> None:
 def test_a_table_of_texts_that_cannot_be_used(say: Say, table: str, settings: list[str], found: str) -> None:
     write("mine.csv", table)
     write("other.csv", "text,label\nnever seen,awful\n")
-    write("mine.toml", '[data]\nkind = "labelled"\ntrain = "mine.csv"\n[input]\ntokenizer = "words"\n')
+    write("mine.toml", 'task = "text-classification"\n[data]\ntrain = "mine.csv"\n[input]\ntokenizer = "words"\n')
     refused(say("check", "mine.toml", "training.threads=1", *settings), found)
 
 
@@ -145,7 +145,7 @@ def test_a_table_of_texts_that_cannot_be_used(say: Say, table: str, settings: li
 )
 def test_a_table_of_measurements_that_cannot_be_used(say: Say, table: str, settings: list[str], found: str) -> None:
     write("mine.csv", table)
-    write("mine.toml", '[data]\nkind = "series"\ntrain = "mine.csv"\n')
+    write("mine.toml", 'task = "forecasting"\n[data]\ntrain = "mine.csv"\n')
     refused(say("check", "mine.toml", "training.threads=1", "data.time=when", *settings), found)
 
 

@@ -36,12 +36,12 @@ def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
         "input": {**TINY["input"], "task_token": "<to-fr>"},
         "objective": {"kind": "answer-only", "label_smoothing": 0.0},
     }
-    train(recipe_from({**TINY, "data": {"kind": "files", **files}, **taught}), folder / "gpt")
+    train(recipe_from({**TINY, "task": "instruction", "data": files, **taught}), folder / "gpt")
     few = {**TINY["training"], "steps": 2, "validate_every": 2}
-    text = {"kind": "text", "documents": "files", **dict.fromkeys(("train", "valid"), str(folder / "mine.txt"))}
+    text = {"documents": "files", **dict.fromkeys(("train", "valid"), str(folder / "mine.txt"))}
     writing = {"data": text, "input": {"tokenizer": "words", "segment": 16}, "training": few}
-    train(recipe_from({**TINY, **writing}), folder / "lm")
-    pairs = {"data": {"kind": "summaries", **files}, "input": {"tokenizer": "words"}, "training": few}
+    train(recipe_from({**TINY, "task": "language-modeling", **writing}), folder / "lm")
+    pairs = {"task": "summarization", "data": files, "input": {"tokenizer": "words"}, "training": few}
     train(recipe_from({**pairs, "model": {"size": "tiny", "width": 16, "heads": 2}}), folder / "transformer")
     return folder
 
@@ -96,12 +96,12 @@ def test_summaries_are_scored_with_rouge(say: Say) -> None:
 
 def test_what_a_run_learnt_is_the_beginning_of_another(home: Path) -> None:
     """A language model learns a task: its tokenizer gains the token of the task, its matrix a row."""
-    files = {"kind": "files", "train": str(home / "mine.tsv"), "valid": str(home / "mine.tsv")}
+    files = {"train": str(home / "mine.tsv"), "valid": str(home / "mine.tsv")}
     from seqwright.recipe import with_weights
 
     plain = {
+        "task": "instruction",
         "data": files,
-        "objective": {"kind": "answer-only"},
         "input": {"longest": 8},
         "model": {"kind": "gpt", "weights": str(home / "lm")},
         "training": {**TINY["training"], "steps": 1, "validate_every": 1},
@@ -146,10 +146,7 @@ def test_accuracy_over_the_number_of_examples(home: Path, say: Say) -> None:
         ("prompt lm two --examples mine.tsv --shots 1 --between Ω", ["the prompt has 'Ω'", "--between"]),
         ("prompt gpt two --examples mine.tsv --between ;", ["<to-fr>", "leave out --template and --between"]),
         ("prompt gpt two --examples mine.tsv --picture x.png", ["--picture", "--answers"]),
-        (
-            "prompt transformer two --examples mine.tsv",
-            ["learnt translation", "use translate, align, summarize or pronounce"],
-        ),
+        ("prompt transformer two --examples mine.tsv", ["learnt summarization", "use summarize"]),
         ("score gpt two", ["learnt instruction", "use reply or prompt"]),
         ("train mine.toml input.task_token=to-fr", ["input.task_token", "to-fr"]),
         ("train mine.toml data.target=summary", ["has no column 'summary' but 'talk', 'gist'"]),
@@ -158,8 +155,8 @@ def test_accuracy_over_the_number_of_examples(home: Path, say: Say) -> None:
 )
 def test_what_goes_wrong_is_said_in_one_sentence(home: Path, say: Say, command: str, found: list[str]) -> None:
     (home / "mine.toml").write_text(
-        '[data]\nkind = "summaries"\ntrain = "mine.csv"\nvalid = "mine.csv"\nsource = "talk"\ntarget = "gist"\n'
-        '[input]\ntokenizer = "words"\n[objective]\nkind = "answer-only"\n[training]\nsteps = 1\n'
+        'task = "instruction"\n[data]\ntrain = "mine.csv"\nvalid = "mine.csv"\nsource = "talk"\ntarget = "gist"\n'
+        '[input]\ntokenizer = "words"\n[training]\nsteps = 1\n'
     )
     code, out, err = say(*command.split(" "))
     assert (code, out) == (2, ""), err

@@ -10,9 +10,10 @@ from tests.story.command import typed
 
 SOUNDS = {"a": "AH", "b": "B", "k": "K", "o": "OW", "t": "T"}
 RECIPE = """\
+task = "grapheme-to-phoneme"
 input = { tokenizer = "characters", shared = false, lowercase = true }
 output = { tokenizer = "whitespace" }
-data = { kind = "pronunciations", train = "mine.dict", valid = "10%" }
+data = { train = "mine.dict", valid = "10%" }
 model = { kind = "seq2seq", cell = "gru", width = 32, dropout = 0.0 }
 training = { steps = 150, tokens = 512, schedule = "constant", rate = 0.01, warmup = 5, metric = "word_error_rate", \
 validate_every = 75, threads = 1 }

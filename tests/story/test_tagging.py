@@ -34,8 +34,8 @@ def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("home")
     (folder / "mine.conll").write_text(columns(SENTENCES * 5))
     (folder / "valid.conll").write_text(columns(SENTENCES))
-    data = {"kind": "tagged", "train": str(folder / "mine.conll"), "valid": str(folder / "valid.conll")}
-    train(recipe_from({"data": data, **TINY}), folder / "run")
+    data = {"train": str(folder / "mine.conll"), "valid": str(folder / "valid.conll")}
+    train(recipe_from({"task": "token-classification", "data": data, **TINY}), folder / "run")
     return folder
 
 
@@ -136,7 +136,7 @@ def test_the_verbs_take_a_tagger(home: Path, capfd: pytest.CaptureFixture[str]) 
     assert "there is no baseline: the data it would learn from is not here" in err
     assert len(list((home / "run" / "eval").glob("mine-*.png"))) == 1
     recipe = home / "r.toml"
-    recipe.write_text(f'[data]\nkind = "tagged"\ntrain = {str(home / "mine.conll")!r}\nvalid = "40%"\n')
+    recipe.write_text(f'task = "token-classification"\n[data]\ntrain = {str(home / "mine.conll")!r}\nvalid = "40%"\n')
     small = ("model.width=8", "model.embedding=8", "input.vocabulary=60", "training.threads=1")
     assert typed("check", str(recipe), *small) == 0
     assert "the most frequent tag of each word is right for" in capfd.readouterr().out
@@ -146,7 +146,7 @@ def test_what_cannot_be_read_ends_with_one_sentence(
     tmp_path: Path, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    Path("r.toml").write_text('[data]\nkind = "tagged"\ntrain = "a.conll"\n')
+    Path("r.toml").write_text('task = "token-classification"\n[data]\ntrain = "a.conll"\n')
     for text, sentence in {
         "a X\nb\n": "a.conll:2 has 1 column, expected at least 2",
         "": "a.conll is empty",
@@ -168,7 +168,8 @@ def test_texts_and_a_file_at_once_are_refused(home: Path) -> None:
 
 def test_only_taggers_tag(tmp_path: Path) -> None:
     plain: dict[str, Any] = {
-        "data": {"kind": "copy", "examples": 50, "valid": 5, "test": 0},
+        "task": "translation",
+        "data": {"card": "copy", "examples": 50, "valid": 5, "test": 0},
         "input": {"tokenizer": "words"},
         "model": {"size": "tiny", "width": 8, "heads": 2, "feed_forward": 8},
         "training": {"steps": 1, "device": "cpu"},
@@ -179,9 +180,10 @@ def test_only_taggers_tag(tmp_path: Path) -> None:
 
 
 def test_two_readings_can_be_made_to_agree(home: Path) -> None:
-    data = {"kind": "tagged", "train": str(home / "mine.conll"), "valid": str(home / "valid.conll")}
+    data = {"train": str(home / "mine.conll"), "valid": str(home / "valid.conll")}
     drops = {**TINY, "model": {**TINY["model"], "dropout": 0.5}, "training": {**TINY["training"], "log_every": 60}}
-    train(recipe_from({"data": data, **drops, "objective": {"kind": "r-drop", "agreement": 4.0}}), home / "agreed")
+    plain = {"task": "token-classification", "data": data, **drops, "objective": {"kind": "r-drop", "agreement": 4.0}}
+    train(recipe_from(plain), home / "agreed")
     lines = [json.loads(line) for line in (home / "agreed" / "journal.jsonl").read_text().splitlines()]
     assert [line["kl"] > 0 for line in lines if line["event"] == "train"] == [True]
     assert lines[-1]["accuracy"] == 100

@@ -29,7 +29,8 @@ def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
     (folder / "beyond.txt").write_text("0-0 4-0\n" * 6)
     for name, seed, kind in (("one", 1, "words"), ("two", 2, "words"), ("letters", 1, "characters")):
         plain = {
-            "data": {"kind": "files", "train": str(data), "valid": str(data), "test": str(data)},
+            "task": "translation",
+            "data": {"train": str(data), "valid": str(data), "test": str(data)},
             "input": {"tokenizer": kind, "shared": False},
             "model": {"kind": "transformer", **SMALL},
             "training": {**TRAINING, "seed": seed},

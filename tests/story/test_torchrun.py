@@ -14,8 +14,9 @@ from seqwright.recipe import read_recipe
 from seqwright.runs import train
 
 PAIRS = """
+task = "translation"
 [data]
-kind = "reverse"
+card = "reverse"
 symbols = 7
 longest = 5
 examples = 300
@@ -33,8 +34,8 @@ decoder_layers = 1
 feed_forward = 32
 """
 TEXT = """
+task = "language-modeling"
 [data]
-kind = "text"
 train = "some.txt"
 valid = "10%"
 

@@ -26,7 +26,8 @@ TEXT = "a bad dad had a cab"
 def a_run(name: str = "letters", joined: bool = True, **model: Any) -> Run:
     """A model of characters whose weights were moved after it began."""
     plain: dict[str, Any] = {
-        "data": {"kind": "text", "train": "none.txt"},
+        "task": "language-modeling",
+        "data": {"train": "none.txt"},
         "input": {"tokenizer": "characters", "rows": "stream" if joined else "documents"},
         "model": {"kind": "rnn", "width": 5, "layers": 2, **model},
     }

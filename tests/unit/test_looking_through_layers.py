@@ -28,13 +28,15 @@ MODEL = {"width": 8, "heads": 2, "layers": 3, "feed_forward": 11, "context": 19}
 
 def a_gpt(**inputs: Any) -> Run:
     settings = {"tokenizer": "bpe", "vocabulary": 60, **inputs}
-    plain = {"data": {"kind": "text", "train": "none.txt"}, "input": settings, "model": {"kind": "gpt", **MODEL}}
+    plain: dict[str, Any] = {"task": "language-modeling", "data": {"train": "none.txt"}, "input": settings}
+    plain |= {"model": {"kind": "gpt", **MODEL}}
     return opened(plain, running_wires(TEXTS, MODEL["context"], **{"segment": MODEL["context"], **settings}))
 
 
 def a_bert(**model: Any) -> Run:
     plain = {
-        "data": {"kind": "text", "train": "none.txt"},
+        "task": "masked-language-modeling",
+        "data": {"train": "none.txt"},
         "objective": {"kind": "masked-token"},
         "input": {"tokenizer": "words"},
         "model": {"kind": "bert", **MODEL, **model},
@@ -45,7 +47,8 @@ def a_bert(**model: Any) -> Run:
 
 def a_pair_classifier() -> Run:
     plain = {
-        "data": {"kind": "labelled", "train": "none.tsv"},
+        "task": "text-classification",
+        "data": {"train": "none.tsv"},
         "input": {"tokenizer": "words"},
         "model": {"kind": "bert", **MODEL},
     }

@@ -24,7 +24,7 @@ from seqwright.analysis.units import (
     rule_of,
     unit_named,
 )
-from seqwright.data.tagged_columns import Sentence
+from seqwright.data.tagged_columns import TaggedSentence
 from seqwright.errors import SettingError
 from seqwright.inputs import Given, Room
 from seqwright.inputs.words import WordsInput, WordsSettings
@@ -44,7 +44,8 @@ def read(run: Run, texts: Sequence[str], rule: re.Pattern[str] | None = None) ->
 def a_language_run(**model: Any) -> Run:
     """A model of characters that has learnt nothing."""
     plain = {
-        "data": {"kind": "text", "train": "none.txt"},
+        "task": "language-modeling",
+        "data": {"train": "none.txt"},
         "input": {"tokenizer": "characters"},
         "model": {"kind": "lstm", "width": 7, "layers": 2, **model},
     }
@@ -55,7 +56,8 @@ def a_language_run(**model: Any) -> Run:
 
 def a_classifier(longest: int = 50) -> Run:
     plain = {
-        "data": {"kind": "labelled", "train": "none.tsv"},
+        "task": "text-classification",
+        "data": {"train": "none.tsv"},
         "input": {"tokenizer": "words", "longest": longest},
         "model": {"kind": "gru", "width": 5, "embedding": 3, "bidirectional": True},
     }
@@ -66,12 +68,13 @@ def a_classifier(longest: int = 50) -> Run:
 
 def a_tagger() -> Run:
     plain = {
-        "data": {"kind": "tagged", "train": "none.conll"},
+        "task": "token-classification",
+        "data": {"train": "none.conll"},
         "input": {"tokenizer": "words"},
         "model": {"kind": "gru", "width": 5, "embedding": 3, "bidirectional": True},
     }
     recipe = recipe_from(plain, name="names")
-    sentence = Sentence(("anna", "lives", "in", "rome"), ("B-NAME", "O", "O", "B-NAME"))
+    sentence = TaggedSentence(("anna", "lives", "in", "rome"), ("B-NAME", "O", "O", "B-NAME"))
     read = WordsInput.learn(Given([sentence]), WordsSettings(tokenizer="words"), room=Room())
     inputs = Wires(read, TagsOutput.learn(Given([sentence]), None, read))
     return Run(Path("runs/names"), recipe, inputs, model_of(recipe, inputs.sizes()).eval(), 0)

@@ -8,7 +8,7 @@ import pytest
 from seqwright.errors import SettingError
 from seqwright.recipe import FORMAT, flattened, parsed, read_recipe, recipe_from, shipped, validated, written
 
-COPY = '[data]\nkind = "copy"\n'
+COPY = 'task = "translation"\n[data]\ncard = "copy"\n'
 
 
 @pytest.fixture(autouse=True)
@@ -77,9 +77,9 @@ def test_a_name_that_is_no_text_is_refused() -> None:
 @pytest.mark.parametrize(
     ("text", "missing"),
     [
-        ('[data]\nkind = "files"', "data.train"),
-        ("", "data.train"),
-        ('[data]\nkind = "card"\nsource = "de"\ntarget = "en"', "data.name"),
+        ('task = "translation"\n[data]\n', "data.train"),
+        ('task = "translation"', "data.train"),
+        ('task = "translation"\n[data]\ncard = "multi30k"\ntarget = "en"', "data.source"),
     ],
 )
 def test_a_missing_setting_is_named(text: str, missing: str) -> None:
@@ -98,10 +98,44 @@ def test_settings_that_contradict_each_other_are_refused(text: str, said: str) -
     assert said in complaint(text)
 
 
-def test_an_unknown_kind_is_refused_with_those_there_are() -> None:
-    said = complaint('[data]\nkind = "revers"')
-    assert said.startswith("there is no data.kind 'revers'; there are files, card, dates, copy, reverse, sort, ")
-    assert said.endswith("Did you mean 'reverse'?")
+def test_an_unknown_card_is_refused_with_the_nearest() -> None:
+    said = complaint('task = "translation"\n[data]\ncard = "revers"')
+    assert said == "there is no dataset card 'revers'. Did you mean 'reverse'?"
+    assert complaint('task = "translation"\n[data]\ncard = [1]').startswith("there is no dataset card '[1]'")
+
+
+def test_a_card_of_another_tasks_examples_is_refused_with_those_that_fit() -> None:
+    said = complaint('task = "translation"\n[data]\ncard = "sst2"')
+    assert said.startswith("sst2 has labelled texts, and translation reads pairs: choose another card (multi30k, ")
+    assert said.endswith("or the task text-classification or text-regression")
+    assert "mappings has prompts with examples" in complaint('task = "translation"\n[data]\ncard = "mappings"')
+
+
+@pytest.mark.parametrize("text", ["", '[data]\ntrain = "x.tsv"', 'task = "translatoin"\n[data]\ntrain = "x.tsv"'])
+def test_a_recipe_without_a_task_is_refused_with_the_tasks_there_are(text: str) -> None:
+    said = complaint(text)
+    assert 'write task = "…" at its top; there are translation, summarization, ' in said
+    assert said.endswith("Did you mean 'translation'?") == ("translatoin" in text)
+    assert ", for sst2 perhaps text-classification or text-regression;" in complaint('[data]\ncard = "sst2"')
+
+
+@pytest.mark.parametrize(
+    ("data", "instead"),
+    [
+        ('kind = "labelled-card"\nname = "stsb"', 'or "text-regression" at the top, and card = "stsb" under [data]'),
+        ('kind = "guests"', 'task = "question-answering" at the top, and card = "guests" under [data] in its place'),
+        ('kind = "series"\ntrain = "x.csv"', 'task = "forecasting" at the top, and leave it out'),
+    ],
+)
+def test_data_of_the_old_form_is_refused_with_what_to_write_instead(data: str, instead: str) -> None:
+    said = complaint(f"[data]\n{data}")
+    assert said.startswith("'mine' is of an older form: data.kind is gone; write task = ")
+    assert instead in said
+
+
+def test_old_names_of_data_settings_are_refused_with_the_new_ones() -> None:
+    text = 'task = "text-classification"\n[data]\ntrain = "x.tsv"\n'
+    assert complaint(text + "second = 3") == "'data.second' is called data.text_pair now, where the data has it"
 
 
 @pytest.mark.parametrize("kind", ["5", "[1, 2]", "true"])
@@ -134,7 +168,7 @@ def test_a_section_that_is_no_section_is_refused() -> None:
 def test_what_is_not_toml_is_refused_with_its_line() -> None:
     said = complaint(COPY + "steps = = 5")
     assert "mine.toml is not valid TOML" in said
-    assert "line 3" in said
+    assert "line 4" in said
 
 
 def test_a_recipe_of_another_format_is_refused() -> None:
@@ -198,12 +232,12 @@ def test_overrides_by_dotted_name_win() -> None:
         "training.steps = 7",
         "model.dropout=0.25",
         "input.tokenizer=words",
-        'data.kind="sort"',
+        'data.card="sort"',
         "model.width=64",
     )
     recipe = read(COPY + "[training]\nsteps = 3\nseed = 9\n", *overrides)
     assert (recipe.training.steps, recipe.training.seed, recipe.model.dropout) == (7, 9, 0.25)
-    assert (recipe.input.tokenizer, recipe.data.kind, recipe.model.width) == ("words", "sort", 64)
+    assert (recipe.input.tokenizer, recipe.data.card, recipe.model.width) == ("words", "sort", 64)
 
 
 def test_the_last_of_two_overrides_wins() -> None:
@@ -211,7 +245,7 @@ def test_the_last_of_two_overrides_wins() -> None:
 
 
 def test_an_override_may_hold_an_equals_sign_a_list_or_nothing_special() -> None:
-    recipe = read('[data]\ntrain = "x.tsv"', "data.train=a=b.tsv", "training.betas=[0.8, 0.9]")
+    recipe = read('task = "translation"\n[data]\ntrain = "x.tsv"', "data.train=a=b.tsv", "training.betas=[0.8, 0.9]")
     assert recipe.data.train == "a=b.tsv"
     assert recipe.training.betas == (0.8, 0.9)
 
@@ -232,15 +266,23 @@ def test_an_override_that_cannot_be_meant_is_refused(override: str, sentence: st
 @pytest.mark.parametrize(
     ("override", "beginning"),
     [
-        ("data.train=x.tsv", "'data.train' belongs to data.kind files or "),
-        ("data.name=multi30k", "'data.name' belongs to data.kind card or "),
+        ("model.cell=gru", "'model.cell' belongs to model.kind "),
+        ("data.source=de", "'data.source' belongs to files of your own or to data.card multi30k or dates, and this"),
     ],
 )
 def test_an_override_of_another_kind_is_told_as_such(override: str, beginning: str) -> None:
     assert complaint(COPY, override).startswith(beginning)
-    assert complaint('[data]\ntrain = "x.tsv"', "data.symbols=5").startswith(
-        "'data.symbols' belongs to data.kind copy or reverse or sort, this recipe's is files;"
+    assert complaint('task = "translation"\n[data]\ntrain = "x.tsv"', "data.symbols=5") == (
+        "'data.symbols' belongs to data.card copy or reverse or sort, and this recipe's data is train 'x.tsv'; leave "
+        "it out, or choose other data"
     )
+
+
+def test_another_card_or_file_takes_the_place_of_the_data() -> None:
+    assert read(COPY + "symbols = 5\n", "data.card=sort").data.symbols == 5
+    assert read(COPY + "symbols = 5\n", "data.card=multi30k", "data.source=de", "data.target=en").data.source == "de"
+    assert read(COPY + "symbols = 5\n", "data.train=x.tsv").data.train == "x.tsv"
+    assert "'data.train' belongs to files of your own" in complaint(COPY + 'train = "x.tsv"\n')
 
 
 def test_a_setting_the_user_knows_as_an_option_is_named_so() -> None:
@@ -289,10 +331,10 @@ def test_a_shipped_recipe_can_be_a_base() -> None:
 
 
 def test_a_kind_with_other_settings_inherits_none_and_one_with_the_same_inherits_all(base: str) -> None:
-    recipe = read(base + '[data]\nkind = "sort"\n')
-    assert (recipe.data.kind, recipe.data.symbols) == ("sort", 7)
-    recipe = read(base + '[data]\nkind = "dates"\n')
-    assert (recipe.data.kind, recipe.data.examples) == ("dates", 40_000)
+    recipe = read(base + '[data]\ncard = "sort"\n')
+    assert (recipe.data.card, recipe.data.symbols) == ("sort", 7)
+    recipe = read(base + '[data]\ncard = "dates"\n')
+    assert (recipe.data.card, recipe.data.examples) == ("dates", 40_000)
 
 
 def test_the_default_kind_written_out_inherits_as_if_it_were_not(base: str) -> None:
@@ -339,7 +381,7 @@ def test_settings_flattened_have_dotted_names() -> None:
 @pytest.mark.parametrize("name", shipped())
 def test_a_shipped_recipe_is_short_described_and_reads_back_as_itself(name: str) -> None:
     lines = shipped()[name].read_text(encoding="utf-8").splitlines()
-    assert len(lines) <= 25
+    assert len(lines) <= 26
     recipe = read_recipe(name)
     assert recipe.name == name
     assert recipe.description
@@ -354,16 +396,16 @@ def test_some_recipes_ship() -> None:
 
 
 def test_a_size_that_the_kind_does_not_have_is_refused_by_name() -> None:
-    text = '[data]\nkind = "text"\ntrain = "x.txt"\n[model]\nkind = "gpt"\nsize = "base"\n'
+    text = 'task = "language-modeling"\n[data]\ntrain = "x.txt"\n[model]\nkind = "gpt"\nsize = "base"\n'
     assert "model.size" in complaint(text)
 
 
 def test_another_kind_of_encoder_takes_over_its_sizes_but_not_what_its_kind_says() -> None:
-    bert = '[data]\nkind = "text"\ntrain = "x.txt"\n[model]\nkind = "bert"\nwidth = 24\nlayers = 3\nheads = 2\n'
-    before = read(bert + '[objective]\nkind = "masked-token"\n', name="bert.toml")
+    bert = 'task = "masked-language-modeling"\n[data]\ntrain = "x.txt"\n[model]\nwidth = 24\nlayers = 3\nheads = 2\n'
+    before = read(bert, name="bert.toml")
     Path("run").mkdir()
     Path("run/resolved.toml").write_text(written(before.resolved()))
-    text = '[data]\nkind = "labelled"\ntrain = "x.tsv"\n[model]\nweights = "run"\n'
+    text = 'task = "text-classification"\n[data]\ntrain = "x.tsv"\n[model]\nweights = "run"\n'
     same, other = read(text), read(text, "model.kind=distilbert")
     assert (same.model.kind, same.model.segments, same.model.pooler) == ("bert", 2, True)
     assert (other.model.kind, other.model.segments, other.model.pooler) == ("distilbert", 0, False)
@@ -372,6 +414,8 @@ def test_another_kind_of_encoder_takes_over_its_sizes_but_not_what_its_kind_says
 
 def test_a_recipe_or_a_run_of_an_older_form_is_refused_with_what_to_do() -> None:
     with pytest.raises(SettingError, match=r"\[inputs\] is called \[input\] now, and inputs.kind input.tokenizer"):
-        recipe_from({"data": {"kind": "copy"}, "inputs": {"kind": "characters"}})
+        recipe_from({"task": "translation", "data": {"card": "copy"}, "inputs": {"kind": "characters"}})
     with pytest.raises(SettingError, match=r"'run' was written by another version .*format 1, .*train it again"):
-        recipe_from({"format": 1, "data": {"kind": "copy"}})
+        recipe_from({"format": 1, "task": "translation", "data": {"card": "copy"}})
+    with pytest.raises(SettingError, match=r"'run' was written by another version .*train it again"):
+        recipe_from({"format": 2, "data": {"kind": "copy"}})

@@ -24,15 +24,15 @@ def files(tmp_path: Path) -> Path:
 
 
 def trained(folder: Path, name: str = "run", **plain: Any) -> Run:
-    where = str(folder / plain["data"]["kind"] / name)
+    where = str(folder / plain["task"] / name)
     sw.train(recipe_from({**plain, "training": TRAINING}), where)
     return sw.load(where)
 
 
 def a_classifier(files: Path, name: str = "run", tokenizer: str = "words", train: str = "a.tsv") -> Run:
-    data = {"kind": "labelled", "train": str(files / train), "valid": str(files / "a.tsv")}
+    data = {"train": str(files / train), "valid": str(files / "a.tsv")}
     model = {"kind": "gru", "width": 7, "embedding": 5}
-    return trained(files, name, data=data, input={"tokenizer": tokenizer}, model=model)
+    return trained(files, name, task="text-classification", data=data, input={"tokenizer": tokenizer}, model=model)
 
 
 @pytest.fixture
@@ -42,9 +42,10 @@ def classifier(files: Path) -> Run:
 
 @pytest.fixture
 def writer(files: Path) -> Run:
-    data = {"kind": "text", "train": str(files / "a.txt"), "valid": str(files / "a.txt"), "documents": "lines"}
+    data = {"train": str(files / "a.txt"), "valid": str(files / "a.txt"), "documents": "lines"}
     inputs = {"tokenizer": "characters", "rows": "documents"}
-    return trained(files, data=data, input=inputs, model={"kind": "gru", "width": 7, "embedding": 5})
+    model = {"kind": "gru", "width": 7, "embedding": 5}
+    return trained(files, task="language-modeling", data=data, input=inputs, model=model)
 
 
 def test_one_text_is_one_prediction_and_a_list_is_several(classifier: Run) -> None:
@@ -153,4 +154,4 @@ def test_what_cannot_be_seen_is_refused_in_a_sentence(classifier: Run) -> None:
     with pytest.raises(RunError, match="have no output over words"):
         classifier.look("a", "lens")
     with pytest.raises(SettingError, match="one text at a time, and there are 2"):
-        classifier.look({"text": "a", "second": "a fine"})
+        classifier.look({"text": "a", "text_pair": "a fine"})

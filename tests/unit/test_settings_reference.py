@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from seqwright.data.cards import cards
 from seqwright.kinds import KINDS, TASKS, chosen, selector
 
 DOCS = Path(__file__).resolve().parents[2] / "docs"
@@ -15,6 +16,8 @@ def test_every_kind_of_every_section_is_on_the_page_of_settings(monkeypatch: pyt
     import settings_reference  # type: ignore[import-not-found,unused-ignore]
 
     page: str = settings_reference.settings_page()
+    for name in cards():
+        assert f"### data: card {name} " in page or f", {name} (for " in page or f" {name}, " in page, name
     headings = [line for line in page.splitlines() if line.startswith("### ")]
     for section, kinds in KINDS.items():
         for name, several in kinds.items():

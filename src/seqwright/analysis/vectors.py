@@ -12,7 +12,7 @@ import torch.nn.functional as F
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
-from seqwright.analysis.reading import read_rows, reads_tokens
+from seqwright.analysis.reading import read_rows
 from seqwright.errors import DataError, RunError, SettingError, instead, nearest
 from seqwright.inputs.tokenizers import Tokenizer
 from seqwright.inputs.vocabularies import CONTINUATION, SPACE
@@ -86,7 +86,7 @@ class WordVectors:
     @torch.inference_mode()
     def occurrences(self, word: str, texts: Sequence[str]) -> list[Occurrence]:
         """Every place where a word stands in some texts; of several tokens every vector is the mean."""
-        reads = reads_tokens(self.inputs)
+        reads = self.inputs.reads_tokens
         spelled = [reads.spelled(text) for text in texts]
         rows = [reads.joined([each.tokens]) for each in spelled]
         with listen(self.model) as heard:

@@ -5,9 +5,10 @@ from typing import Any
 
 import tomlkit
 
-from seqwright.cli.first_recipes import FIRST_RECIPES
+from seqwright.cli.first_recipes import first_recipe
 from seqwright.cli.terminal import command, say
 from seqwright.errors import DataError, SettingError, instead
+from seqwright.kinds import TASKS, settings_class
 from seqwright.recipe import recipe_from, with_overrides
 
 
@@ -20,12 +21,13 @@ def write_new_recipe(
     settings: list[str] | None = None,
 ) -> None:
     """Look at the data, write a recipe that fits it."""
-    if task not in FIRST_RECIPES:
-        raise SettingError(f"there is no task '{task}'{instead(task, FIRST_RECIPES)}")
+    known = [name for name, row in TASKS.items() if row.new]
+    if task not in known:
+        raise SettingError(f"there is no task '{task}'{instead(task, known)}")
     columns = {name: _column(asked) for name, asked in (("source", source), ("target", target)) if asked is not None}
-    if columns and task != "translation":
+    if columns.keys() - settings_class("data", {}, task).model_fields:
         raise SettingError(
-            f"--source and --target are for translation; for {task}, leave them out and choose columns by their "
+            f"--source and --target are for pairs; for {task}, leave them out and choose columns by their "
             "settings, as in data.text=review or data.time=date"
         )
     if columns and len(files) == 2:
@@ -36,14 +38,14 @@ def write_new_recipe(
     if any("\udc80" <= letter <= "\udcff" for path in files for letter in str(path)):  # how Python keeps other bytes
         raise DataError("the name of the data is not UTF-8, so no recipe can hold it; rename the file")
     asked = with_overrides({}, settings or [])
-    first = FIRST_RECIPES[task](files, asked.pop("data", {}) | columns)
+    first = first_recipe(task, files, asked.pop("data", {}) | columns)
     commands = {verb: _on_one_line(command(verb, str(where))) for verb in ("check", "train")}
-    values = {name: _toml(value) for name, value in first.values.items()} | {"files": _toml(first.data["train"])}
+    values = {name: _toml(value) for name, value in first.seen.values.items()}
     new = {name: value for name, value in first.data.items() if f"\n{name} = " not in first.text}
     values["columns"] = "".join(f"\n{name} = {_toml(value)}" for name, value in new.items())
     _write(where, _with(first.text.format(**commands, **values), {"data": first.data, **asked}))
-    say(f"wrote {where}; {first.seen}")
-    for remark in first.remarks:
+    say(f"wrote {where}; {first.seen.told}")
+    for remark in first.seen.remarks:
         say(remark)
     say(f"next: {command('check', str(where))}")
 

@@ -2,13 +2,13 @@
 
 from seqwright.cli.storage import storage_markdown
 from seqwright.cli.terminal import command, shown
+from seqwright.data.imported import ImportedSettings
 from seqwright.kinds import TASKS
 from seqwright.runs import Run, parameters
 from seqwright.training.counting import Stored
 from seqwright.training.journal import Journal
 
 WITHOUT_TEXT = {"forecast"}
-IMPORTED = {"text-checkpoint", "labelled-checkpoint", "tagged-checkpoint", "questions-checkpoint"}
 
 
 def write_card(run: Run) -> None:
@@ -25,16 +25,17 @@ def write_card(run: Run) -> None:
 
 def verb_of(run: Run) -> str:
     """The verb that uses what a run has learnt."""
-    if run.recipe.task == "masked-language-modeling":
-        return "fill" if run.recipe.model.head else "embed"
-    return TASKS[run.recipe.task].verbs[0]
+    model = run.recipe.model
+    bare = "head" in type(model).model_fields and not model.head
+    return "embed" if bare else TASKS[run.recipe.task].verbs[0]
 
 
 def _nature(run: Run) -> str:
     kind, settings = run.recipe.model.kind, "Every setting stands in `resolved.toml`."
     if isinstance(run.model, Stored):
         return f"A model of kind {kind}, which has counts in place of parameters. {settings}"
-    made = "imported" if run.recipe.data.kind in IMPORTED else f"trained for {run.step:,} steps by Seqwright"
+    imported = isinstance(run.recipe.data, ImportedSettings)
+    made = "imported" if imported else f"trained for {run.step:,} steps by Seqwright"
     return f"A {kind} with {parameters(run.model):,} parameters, {made}. {settings}"
 
 

@@ -10,6 +10,7 @@ from seqwright.cli.joining import ensemble_circumstances, ensemble_name, opened_
 from seqwright.cli.opening import opened_run
 from seqwright.cli.options import EnsembleOptions, ScoringOptions
 from seqwright.cli.terminal import add_row, json_text, say, shown
+from seqwright.data.cards import other_files
 from seqwright.data.examples import PartName
 from seqwright.data.files import content_hash
 from seqwright.errors import SettingError
@@ -39,13 +40,13 @@ def evaluate_run(
     recipe, files, task = run.recipe, [path.expanduser() for path in files], run.recipe.task
     if files:
         recipe = recipe._replace(data=validated("data", only_files(files, recipe), task))
-    if not TASKS[task].searched and given:
+    if given and not run.output.decodes:
         raise SettingError(f"{shown(folder)} learnt {task}, where nothing is searched for; leave the beam out")
     data = data_of(recipe)
     chosen = chosen_part(part, data.parts())
     settings = decoding_settings(run, given)
     subject = " and ".join(map(str, files)) if files else f"the {chosen} part"
-    searched = f", {settings.in_words()}" if TASKS[task].searched else ""
+    searched = f", {settings.in_words()}" if run.output.decodes else ""
     subjects = ", ".join(f"{shown(each.folder)}, step {each.step:,}" for each in runs)
     say(f"{subjects}, on {subject}{searched}")
     if not files:
@@ -101,7 +102,7 @@ def _name(run: Run, subject: str, settings: Any, which: str) -> str:
     The subject is a part, or the name of a file with the beginning of its sha256: it may be called like a part.
     """
     name = f"{subject}-step-{run.step:06d}"
-    if TASKS[run.recipe.task].searched:
+    if run.output.decodes:
         name += f"-beam-{settings.beam}"
     if settings.beam > 1 and settings.length_penalty != run.recipe.decoding.length_penalty:
         name += f"-penalty-{settings.length_penalty:g}"
@@ -135,21 +136,7 @@ def only_files(files: list[Path], recipe: Recipe) -> dict[str, Any]:
     """Data settings in which every part is these files; how they are read is as in the recipe, if that reads files."""
     if len(files) > 2:
         raise SettingError(f"--data was given {len(files)} times; give one file, or two line-aligned ones")
-    own = recipe.data.kind.removesuffix("-card")
-    kind = own if own in {"summaries", "pronunciations"} else TASKS[recipe.task].files
-    if kind == "labelled" and len(files) == 1:
-        from seqwright.data.labelled import other_files
-
-        return other_files(files[0], recipe.data)
-    if kind == "questions" and len(files) == 1:
-        from seqwright.data.questions import other_questions
-
-        return other_questions(files[0], recipe.data)
-    paths = str(files[0]) if len(files) == 1 else [str(path) for path in files]
-    reading = recipe.data.model_dump(include={"history", "horizon"})  # what the model was built for
-    if recipe.data.kind == kind and len(files) == 1:
-        reading = recipe.data.model_dump(exclude={"kind", "train", "valid", "test"}, exclude_none=True)
-    return {"kind": kind, **reading, "train": paths, "valid": paths, "test": paths}
+    return other_files(files, recipe.data, TASKS[recipe.task].examples[0])
 
 
 def chosen_part(asked: str | None, there: list[PartName]) -> PartName:

@@ -53,7 +53,8 @@ def _import_arpa(file: Path, folder: Path, inputs: Path | None, pairs: bool) -> 
     model, left_out = read_arpa(file, spellings)
     plain = {
         "description": f"n-grams that came from {file.name}, with the probabilities they have there",
-        "data": {"kind": "arpa", "file": file.name, "sha256": content_hash(file)},
+        "task": "language-modeling",
+        "data": {"imported": file.name, "sha256": content_hash(file)},
         "input": settings,
         "model": {"kind": "ngram", "order": model.settings.order},
     }

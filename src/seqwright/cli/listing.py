@@ -8,7 +8,7 @@ from rich.text import Text
 from seqwright.cli.terminal import command
 from seqwright.data.cards import card, cards, download_folder, located
 from seqwright.data.fetch import fetch, require_addresses
-from seqwright.kinds import USUAL_DATA, task_name, usual_kind
+from seqwright.kinds import tasks_for, usual_kind
 from seqwright.lineage import LINEAGE, MODELS
 from seqwright.pictures.terminal import TreeLine, family_tree
 from seqwright.recipe import parsed, shipped, with_base
@@ -20,9 +20,8 @@ def list_recipes() -> None:
     for name, path in shipped().items():
         plain = with_base(parsed(path.read_text(encoding="utf-8"), name), name)
         data, model = plain.get("data", {}), plain.get("model", {})
-        task = task_name(data.get("kind"), plain.get("objective", {}).get("kind"))
-        source, kind = data.get("name", data.get("kind", USUAL_DATA)), model.get("kind", usual_kind("model", task))
-        console.print(Text.assemble((name, "bold"), f"  {source} · {kind}"), soft_wrap=True)
+        kind = model.get("kind", usual_kind("model", plain["task"]))
+        console.print(Text.assemble((name, "bold"), f"  {data['card']} · {plain['task']} · {kind}"), soft_wrap=True)
         console.print(Padding(Text(plain.get("description", ""), "dim"), (0, 0, 0, 4)))
     console.print("\nseqwright train NAME trains one; its settings can be overridden: training.steps=2000", style="dim")
 
@@ -35,9 +34,10 @@ def draw_lineage() -> None:
 
 
 def list_data() -> None:
-    """A few lines for each dataset that lies in files."""
+    """A few lines for each dataset; those that are made up come last."""
     for each in cards().values():
         if each.generator:
+            print(f"{each.name}  {each.title}\n  made while it is read, for {', '.join(tasks_for(each.kind))}")
             continue
         here = sum(located(each, file) is not None for file in each.files)
         size = sum(file.size for file in each.files) / 1e6

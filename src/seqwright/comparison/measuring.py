@@ -197,7 +197,7 @@ def evaluated_runs(job: Mapping[str, Any]) -> dict[str, Any]:
     keep_freed_memory()
     runs = [open_run(folder) for folder in job["folders"]]
     torch.set_num_threads(job["threads"])
-    recipe = runs[0].recipe._replace(data=validated("data", job["data"], job["task"]))
+    recipe = runs[0].recipe._replace(data=validated("data", job["data"], runs[0].recipe.task))
     decoding, data = validated("decoding", job["decoding"], job["task"]), data_of(recipe)
     part: PartName = job["part"] or ("test" if "test" in data.parts() else "valid")
     refuse_missing_part(data, part)

@@ -8,8 +8,8 @@ from seqwright.comparison.settings import Budget, ComparisonSettings, RowSetting
 from seqwright.devices import cores
 from seqwright.errors import RunError, SettingError, UserError
 from seqwright.inputs.source_text import SourceTextSettings
-from seqwright.kinds import TASKS
-from seqwright.recipe import Recipe, flattened, recipe_from, validated, with_base, with_weights
+from seqwright.kinds import task_of
+from seqwright.recipe import Recipe, changed_data, flattened, recipe_from, validated, with_base, with_weights
 from seqwright.run_folders import changed_settings, resolved_of
 from seqwright.training.checkpoint import steps_on_disk
 
@@ -86,7 +86,7 @@ def planned(settings: ComparisonSettings, where: Path, runs: Path = Path("runs")
     ordered = tuple(rows[given.title] for given in settings.rows)
     task = ordered[0].recipe.family
     _refuse_unlike(ordered, where)
-    if settings.decoding and not TASKS[task].searched:
+    if settings.decoding and not task_of(task).output.decodes:
         raise SettingError(f"[decoding] is set, but {task} searches for nothing; leave it out of {where}")
     return Plan(settings, folder, ordered, validated("decoding", settings.decoding, task), threads)
 
@@ -116,8 +116,7 @@ def _opened(settings: ComparisonSettings, given: RowSettings) -> ComparisonRow:
     run = Path(str(given.run)).expanduser()
     plain = resolved_of(run)
     plain.pop("sha256", None)
-    data = settings.data if "kind" in settings.data else {**plain["data"], **settings.data}
-    recipe = recipe_from({**plain, "data": data}, name=run.name)
+    recipe = recipe_from({**plain, "data": changed_data(plain["data"], settings.data)}, name=run.name)
     return ComparisonRow(given.title, (Trial(slug(given.title), None, recipe, (run,), False),))
 
 

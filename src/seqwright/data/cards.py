@@ -9,33 +9,61 @@ examples itself.
 import functools
 import os
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from importlib import import_module
 from pathlib import Path
-from typing import Any, Literal, NamedTuple
+from typing import Any, NamedTuple
+
+from pydantic import Field, create_model
 
 from seqwright.data.examples import PartName
-from seqwright.data.question_files import Shared
-from seqwright.data.text import Form
+from seqwright.data.generated import CardSettings
+from seqwright.data.imported import Imported, ImportedSettings
+from seqwright.data.labelled_folders import LabelFolders
 from seqwright.errors import DataError, SettingError, instead, nearest
 from seqwright.settings import Settings
 
 
 class Reader(NamedTuple):
-    """The class that reads the files of a kind of examples, and those of its settings that a recipe can choose."""
+    """How a kind of examples is read from files; made-up examples may be of a kind that no file has."""
 
-    thing: str  # its settings are called like it
-    chosen: tuple[str, ...] = ()
+    examples: str  # what they are called
+    thing: str = ""  # the class, as `file.Class`; its settings are called like it
+    chosen: tuple[str, ...] = ()  # those of its settings that a recipe can choose for a card
+    columns: tuple[str, ...] = ()  # those that say how other files are read in the same way
+    like_cards: bool = False  # whether other files are read like those of the card that a run was trained on
+
+    @property
+    def settings(self) -> type[Settings]:
+        """The class of its settings."""
+        found: type[Settings] = _loaded(f"{self.thing}Settings")
+        return found
 
 
+SIDES = ("source", "target")
+TEXT_COLUMNS = ("text", "label", "text_pair", "label_names")
+QUESTION_COLUMNS = ("question", "context", "answer", "start", "no_answer")
+SERIES_COLUMNS = ("columns", "time", "history", "horizon", "missing", "first_rows")
 READERS = {
-    "pairs": Reader("pairs.PairFiles"),
-    "text": Reader("text.TextFiles", ("documents",)),
-    "labelled": Reader("labelled.LabelledFiles"),
-    "tagged": Reader("tagged.TaggedFiles"),
-    "questions": Reader("questions.QuestionFiles", ("shared",)),
+    "pairs": Reader("pairs", "pairs.PairFiles", columns=SIDES),
+    "prompts": Reader("prompts with examples"),
+    "summaries": Reader("texts with summaries", "pairs.PairFiles", columns=SIDES),
+    "pronunciations": Reader("words with their pronunciations", "pairs.DictionaryFiles"),
+    "text": Reader("running text", "text.TextFiles", ("documents",), ("documents", "split")),
+    "labelled": Reader("labelled texts", "labelled.LabelledFiles", (), TEXT_COLUMNS, like_cards=True),
+    "tagged": Reader("sentences with tags", "tagged.TaggedFiles", (), ("token", "tag")),
+    "questions": Reader("questions", "questions.QuestionFiles", ("overlap",), QUESTION_COLUMNS, like_cards=True),
+    "series": Reader("time series", "series.SeriesFiles", (), SERIES_COLUMNS, like_cards=True),
+    "labelled-series": Reader("labelled series", "labelled_series.LabelledSeriesFiles", (), ("label",)),
+    "described": Reader("texts with vectors", "described.DescribedFiles", (), ("text", "label", "columns")),
 }
+
+
+def _loaded(name: str) -> Any:
+    """Something of this folder, as `file.Thing`."""
+    file, _, thing = name.rpartition(".")
+    return getattr(import_module(f"seqwright.data.{file}"), thing)
 
 
 class CardFile(NamedTuple):
@@ -67,6 +95,7 @@ class Card:
     reading: Mapping[str, Any] = field(default_factory=dict)
     options: Mapping[str, Any] = field(default_factory=dict)
     generator: str = ""
+    suggests: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def home(self) -> str:
@@ -77,10 +106,28 @@ class Card:
         """The file with this path, or the archive that it leads into."""
         return next(file for file in self.files if path == file.path or path.startswith(f"{file.path}/"))
 
+    @functools.cached_property
+    def settings(self) -> type[CardSettings]:
+        """The class of what a recipe says of it: its name, and what can be chosen."""
+        if self.generator:
+            return _loaded(f"{self.generator}Settings")  # type: ignore[no-any-return]
+        fields: dict[str, Any] = {}
+        for name, known in self.choices.items():
+            told = f"One of {', '.join(known)}."
+            optional = name == "subset"
+            fields[name] = (str | None, Field(None, description=told)) if optional else (str, Field(description=told))
+        for name in READERS[self.kind].chosen:
+            read = READERS[self.kind].settings.model_fields[name]
+            default = self.reading.get(name, read.default)
+            fields[name] = (read.annotation, Field(default, description=read.description))
+        if not fields:
+            return CardSettings
+        return create_model("CardSettings", __base__=CardSettings, __doc__=CardSettings.__doc__, **fields)
+
     def open(self, **chosen: Any) -> Any:
         """The data: what gives its examples part by part. A language, a subset or a setting can be chosen."""
         if self.generator:
-            return self._made(self.generator, {**self.reading, **chosen})
+            return _loaded(self.generator)(self.settings(card=self.name, **chosen))
         self._refuse_unknown(chosen)
         if "subset" not in self.choices:
             return self._read(chosen)
@@ -111,13 +158,8 @@ class Card:
         for part, given in self.parts.items():
             found = [self._located(name.format(**chosen)) for name in ([given] if isinstance(given, str) else given)]
             parts[part] = found[0] if isinstance(given, str) else tuple(found)
-        return self._made(READERS[self.kind].thing, {**self.reading, **changed, **parts}, **self.options)
-
-    def _made(self, thing: str, settings: Mapping[str, Any], **options: Any) -> Any:
-        """Something made of settings, whose class is called like it."""
-        module, _, name = thing.rpartition(".")
-        found = import_module(f"seqwright.data.{module}")
-        return getattr(found, name)(getattr(found, f"{name}Settings")(**settings), **options)
+        reader = READERS[self.kind]
+        return _loaded(reader.thing)(reader.settings(**{**self.reading, **changed, **parts}), **self.options)
 
     def _located(self, name: str) -> str:
         """Where a file lies on this machine; a share of the training data stays one."""
@@ -150,12 +192,11 @@ def _card(name: str, facts: dict[str, Any]) -> Card:
     return Card(name, languages=tuple(facts.pop("languages", ())), files=files, **facts)
 
 
-def card(name: str, kind: str = "") -> Card:
-    """The card of a dataset, of a kind of examples if one is told."""
-    known = {each.name: each for each in cards().values() if kind in {"", each.kind}}
-    if name not in known:
-        raise DataError(f"there is no {kind or 'dataset'} card '{name}'{instead(name, known)}")
-    return known[name]
+def card(name: Any) -> Card:
+    """The card of a dataset."""
+    if not isinstance(name, str) or name not in cards():
+        raise SettingError(f"there is no dataset card '{name}'{instead(str(name), cards())}")
+    return cards()[name]
 
 
 # Places
@@ -189,64 +230,28 @@ def located(card: Card, file: CardFile) -> Path | None:
 # Recipes
 
 
-class CardSettings(Settings):
-    """A corpus of the catalogue in which nothing can be chosen."""
-
-    kind: Literal["labelled-card", "tagged-card", "summaries-card", "pronunciations-card"]
-
-    name: str
-    """The dataset's name in the catalogue. Labelled: "sst2", "imdb", "sms_spam"; of GLUE "cola", "rte", "mrpc", and
-    "stsb", whose labels are numbers. Tagged: "wnut17". Summaries: "dialogsum". Pronunciations: "cmudict"."""
+def settings_of(given: Mapping[str, Any], kind: str) -> type[Settings]:
+    """The class of the settings of data: those of a card, of an imported model, or of files of a kind of examples."""
+    if "card" in given:
+        return card(given["card"]).settings
+    return ImportedSettings if "imported" in given else READERS[kind].settings
 
 
-class PairCardSettings(Settings):
-    """A parallel corpus of the catalogue."""
-
-    kind: Literal["card"] = "card"
-
-    name: str
-    """The dataset's name in the catalogue, such as "multi30k"."""
-
-    source: str
-    """The language to translate from, such as "de"."""
-
-    target: str
-    """The language to translate into, such as "en"; the source's own is for an autoencoder, which says what it
-    read."""
+def opened_data(settings: Any, kind: str) -> Any:
+    """The data that settings mean, where files are of a kind of examples."""
+    if isinstance(settings, CardSettings):
+        return card(settings.card).open(**settings.model_dump(exclude={"card"}, exclude_none=True))
+    return Imported(settings) if isinstance(settings, ImportedSettings) else _loaded(READERS[kind].thing)(settings)
 
 
-class TextCardSettings(Settings):
-    """Running text of the catalogue."""
-
-    kind: Literal["text-card"] = "text-card"
-
-    name: str
-    """The dataset's name in the catalogue: "wikitext2", "tinyshakespeare" or "names"."""
-
-    documents: Form | None = None
-    """What stands for itself, as in files of your own; left out: as the card says. The articles of WikiText-2, whose
-    card gives lines, are "articles"."""
-
-
-class QuestionCardSettings(Settings):
-    """Questions of the catalogue."""
-
-    kind: Literal["questions-card"] = "questions-card"
-
-    name: str
-    """The dataset's name in the catalogue: "subjqa", "xquad" or "squad"."""
-
-    subset: str | None = None
-    """One domain of subjqa (electronics, grocery, restaurants or tripadvisor; left out: all of them), or one language
-    of xquad (en, de or es; left out: en)."""
-
-    shared: Shared = "drop"
-    """What becomes of training questions about a context that the validation part has too: with keep the parts are as
-    they were published, and the scores flatter."""
-
-
-def open_card(settings: CardSettings | PairCardSettings | TextCardSettings | QuestionCardSettings) -> Any:
-    """The data of the card that a recipe names."""
-    kind = settings.kind.removesuffix("-card")
-    chosen = settings.model_dump(exclude={"kind", "name"}, exclude_none=True)
-    return card(settings.name, kind if kind in READERS else "pairs").open(**chosen)
+def other_files(paths: Sequence[Path], known: Any, kind: str) -> dict[str, Any]:
+    """Data settings in which every part is these files, read as far as possible like the data of a run."""
+    files = str(paths[0]) if len(paths) == 1 else [str(path) for path in paths]
+    plain = dict.fromkeys(("train", "valid", "test"), files)
+    read_as: dict[str, Any] = known.model_dump(exclude_none=True)
+    if isinstance(known, CardSettings):
+        read_as = {**card(known.card).reading, **read_as} if READERS[kind].like_cards else {}
+    columns = READERS[kind].columns if len(paths) == 1 else ()
+    if kind == "labelled" and LabelFolders.fits(paths[0]):
+        columns = ("label_names",)
+    return plain | {name: read_as[name] for name in columns if name in read_as}

@@ -16,8 +16,6 @@ Three promises:
 Validation and test pairs are all different from each other; a training pair may come again.
 """
 
-import hashlib
-import json
 from collections.abc import Iterator
 from functools import cached_property
 from importlib.metadata import version
@@ -28,20 +26,19 @@ from babel.core import get_global
 from babel.localedata import locale_identifiers
 from pydantic import Field
 
-from seqwright.data.dates_readings import Languages, Reading, readings_by_kind
+from seqwright.data.dates_readings import Languages, Phrasing, readings_by_kind
 from seqwright.data.dates_values import Dice, Value, part_of
 from seqwright.data.examples import Pair, PartName
+from seqwright.data.generated import CardSettings, Generated
 from seqwright.errors import SettingError, nearest
-from seqwright.settings import Settings
 
-FORMAT = 1  # of the corpus: another number whenever the same settings come to give other pairs
 TRIES = 1000  # so many draws without a new pair mean that there are none left
 
 
-class DatesSettings(Settings):
+class DatesSettings(CardSettings):
     """Pairs of sentences from the dates corpus."""
 
-    kind: Literal["dates"] = "dates"
+    card: Literal["dates"] = "dates"
     source: str = "en"
     """The language to translate from: a locale of the CLDR such as en, fr, ja or pt_BR."""
     target: str = "de"
@@ -56,14 +53,14 @@ class DatesSettings(Settings):
     """Another number gives other pairs; which values are held out stays the same."""
 
 
-class Drawn(NamedTuple):
+class DrawnPair(NamedTuple):
     """A pair and the values it speaks of: `number 1234.5`, `date 2021-05-03`, …"""
 
     values: tuple[str, ...]
     pair: Pair
 
 
-class Dates:
+class Dates(Generated):
     """The dates corpus: as many pairs as wished, drawn while they are read, the kinds taking turns."""
 
     def __init__(self, settings: DatesSettings) -> None:
@@ -71,47 +68,34 @@ class Dates:
         self.languages = Languages(_locale("source", settings.source), _locale("target", settings.target))
 
     @cached_property
-    def _readings(self) -> dict[str, list[Reading[Any]]]:
+    def _readings(self) -> dict[str, list[Phrasing[Any]]]:
         return readings_by_kind(self.languages)
 
     def kinds(self) -> list[str]:
         """The kinds of pairs for which both languages have words, in the order in which they take turns."""
         return list(self._readings)
 
-    def parts(self) -> list[PartName]:
-        """The parts that are not empty."""
-        return ["train", "valid", "test"] if self.settings.test else ["train", "valid"]
-
     def examples(self, part: PartName) -> Iterator[Pair]:
         """Every pair of a part; fewer pairs of the same seed are the beginning of more."""
         return (drawn.pair for drawn in self.drawn(part))
 
-    def drawn(self, part: PartName) -> Iterator[Drawn]:
+    def drawn(self, part: PartName) -> Iterator[DrawnPair]:
         """Every pair of a part with the values that put it there."""
         dice = Dice(f"dates {self.settings.seed} {part}")
         kinds = self.kinds()
         seen: set[str] = set()
-        for index in range(self._size(part)):
+        for index in range(self.size(part)):
             kind = kinds[index % len(kinds)]
             drawn = self._new(kind, part, dice, seen)
             if part != "train":
                 seen.add(drawn.pair.source)
             yield drawn
 
-    def remarks(self) -> list[str]:
-        """Nothing: what is made up has no surprises."""
-        return []
+    def causes(self) -> list[str]:
+        """The versions of what the words come from."""
+        return [version("Babel"), str(get_global("cldr").get("version", "")), version("num2words")]
 
-    def fingerprint(self, part: PartName) -> str:
-        """A sha256 of all that the pairs of a part follow from."""
-        cldr = get_global("cldr").get("version", "")
-        causes = [FORMAT, part, self.settings.model_dump(), version("Babel"), cldr, version("num2words")]
-        return hashlib.sha256(json.dumps(causes, sort_keys=True).encode()).hexdigest()
-
-    def _size(self, part: PartName) -> int:
-        return {"train": self.settings.examples, "valid": self.settings.valid, "test": self.settings.test}[part]
-
-    def _new(self, kind: str, part: PartName, dice: Dice, seen: set[str]) -> Drawn:
+    def _new(self, kind: str, part: PartName, dice: Dice, seen: set[str]) -> DrawnPair:
         """A pair of this kind whose source is unambiguous and not among the seen ones."""
         for _ in range(TRIES):
             reading = dice.one_of(self._readings[kind])
@@ -120,15 +104,15 @@ class Dates:
                 continue
             source = reading.source(value)
             if source not in seen:
-                return Drawn(reading.space.keys(value), Pair(source, reading.target(value), kind))
+                return DrawnPair(reading.space.keys(value), Pair(source, reading.target(value), kind))
         setting = "examples" if part == "train" else part
         raise SettingError(
-            f"data.{setting} = {self._size(part)} asks for more different pairs of kind '{kind}' than are held out for "
+            f"data.{setting} = {self.size(part)} asks for more different pairs of kind '{kind}' than are held out for "
             "it; give a smaller number"
         )
 
 
-def _value_of(part: PartName, reading: Reading[Value], dice: Dice) -> Value | None:
+def _value_of(part: PartName, reading: Phrasing[Value], dice: Dice) -> Value | None:
     """A value that belongs to the part, or None where it has hardly any."""
     for _ in range(TRIES):
         value = reading.space.draw(dice)

@@ -36,7 +36,7 @@ from seqwright.data.dates_values import (
     Anniversary,
     Moment,
     Month,
-    Names,
+    NameList,
     Space,
     lists,
     numbers,
@@ -72,7 +72,7 @@ class Languages(NamedTuple):
 
 
 @dataclass(eq=False)
-class Reading(Generic[Value]):
+class Phrasing(Generic[Value]):
     """One way to say every value of a space in both languages.
 
     Its rivals are the readings before it that look like it in the source language but not in the target language.
@@ -81,7 +81,7 @@ class Reading(Generic[Value]):
     space: Space[Value]
     say: Say[Value]
     languages: Languages
-    rivals: "list[Reading[Any]]" = field(default_factory=list)
+    rivals: "list[Phrasing[Any]]" = field(default_factory=list)
 
     def source(self, value: Value) -> str:
         """The value in the source language."""
@@ -113,7 +113,7 @@ def _plain(text: str) -> str:
     return " ".join(text.split())
 
 
-def readings_by_kind(languages: Languages) -> dict[str, list[Reading[Any]]]:
+def readings_by_kind(languages: Languages) -> dict[str, list[Phrasing[Any]]]:
     """The readings for which both languages have words, with their rivals; a kind without any is left out."""
     ways: dict[str, Iterator[tuple[Space[Any], Say[Any]]]] = {
         "dates": _dates(),
@@ -125,11 +125,11 @@ def readings_by_kind(languages: Languages) -> dict[str, list[Reading[Any]]]:
         "lists": _lists(languages),
         "spelled": _spelled(languages),
     }
-    found: dict[str, list[Reading[Any]]] = {}
-    said: defaultdict[str, list[tuple[Reading[Any], str]]] = defaultdict(list)
+    found: dict[str, list[Phrasing[Any]]] = {}
+    said: defaultdict[str, list[tuple[Phrasing[Any], str]]] = defaultdict(list)
     for kind, each in ways.items():
         for space, say in each:
-            reading = Reading(space, say, languages)
+            reading = Phrasing(space, say, languages)
             landmarks = reading.landmarks()
             rivals = [other for source, target in landmarks for other, heard in said[source] if heard != target]
             reading.rivals.extend(dict.fromkeys(rivals))
@@ -242,7 +242,7 @@ def _unit_patterns(unit: str, length: str, locale: Locale) -> dict[str, str]:
 
 
 def _lists(languages: Languages) -> Iterator[tuple[Space[Any], Say[Any]]]:
-    def list_in(style: Literal["standard", "or"], names: Names, locale: Locale) -> str:
+    def list_in(style: Literal["standard", "or"], names: NameList, locale: Locale) -> str:
         return format_list([_name(code, locale) for code in names.codes], style, locale)
 
     sorts = {

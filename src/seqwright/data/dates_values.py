@@ -94,7 +94,7 @@ class Moment(NamedTuple):
     clock: datetime.time
 
 
-class Names(NamedTuple):
+class NameList(NamedTuple):
     """Several things of one sort, by their codes: `territory DE`, `territory FR`."""
 
     codes: tuple[str, ...]
@@ -205,11 +205,11 @@ MOMENTS = Space(
 )
 
 
-def lists(vocabularies: Sequence[Sequence[str]]) -> Space[Names]:
+def lists(vocabularies: Sequence[Sequence[str]]) -> Space[NameList]:
     """Lists of two to four different names, all from one of the vocabularies."""
     return Space(
-        draw=lambda dice: Names(tuple(dice.some_of(dice.one_of(vocabularies), dice.between(2, 4)))),
+        draw=lambda dice: NameList(tuple(dice.some_of(dice.one_of(vocabularies), dice.between(2, 4)))),
         keys=lambda names: ("list " + ", ".join(sorted(names.codes)),),
-        holds=lambda value: isinstance(value, Names),
-        landmarks=[Names(tuple(codes[:count])) for codes in vocabularies for count in (2, 3, 4)],
+        holds=lambda value: isinstance(value, NameList),
+        landmarks=[NameList(tuple(codes[:count])) for codes in vocabularies for count in (2, 3, 4)],
     )

@@ -5,22 +5,19 @@ cut from the training data by a hash, of the text where there are labels and oth
 depend on the order of the rows, and never have a text, or the same numbers, in common.
 """
 
-import hashlib
-import json
 from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
-from typing import Literal, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 from pydantic import model_validator
 
 from seqwright.data.described_tables import NumberTable
 from seqwright.data.examples import PartName
 from seqwright.data.labelled_tables import LabelledTable
-from seqwright.data.pieces import piece_of, pieces_of, refuse_impossible_shares, some
+from seqwright.data.pieces import FilesSettings, PartedFiles, Share
 from seqwright.data.tables import Column, Columns
 from seqwright.errors import SettingError
-from seqwright.settings import Settings
 
 
 class GivenText(NamedTuple):
@@ -36,19 +33,11 @@ class GivenText(NamedTuple):
     largest: int | None = None  # that can be given, where it is a whole number that is read by its digits
 
 
-class DescribedFilesSettings(Settings):
+class DescribedFilesSettings(FilesSettings):
     """Texts with a label, or with some numbers, in files of the user's own."""
-
-    kind: Literal["described"] = "described"
 
     train: str
     """A .tsv, .csv or .jsonl file, plain or .gz, with a text in each row and what it is to be written from."""
-
-    valid: str = "10%"
-    """The same, or a share of the training data such as "10%"."""
-
-    test: str | None = None
-    """The same, or a share of the training data; without it there is no test part."""
 
     text: Column = None
     """Where the text stands: the name of a key or of a column in the header line, with or without capitals, or the
@@ -66,21 +55,17 @@ class DescribedFilesSettings(Settings):
 
     @model_validator(mode="after")
     def _fit_together(self) -> "DescribedFilesSettings":
-        refuse_impossible_shares(self.train, self.valid, self.test)
         if self.label is not None and self.columns is not None:
             raise SettingError("data.label and data.columns are both given, expected one: a label or numbers")
         return self
 
 
-class DescribedFiles:
+class DescribedFiles(PartedFiles[LabelledTable | NumberTable, GivenText]):
     """Texts and what they are written from, read from the user's files."""
 
     def __init__(self, settings: DescribedFilesSettings) -> None:
-        self.settings = settings
+        super().__init__(settings, partial(_table, settings=settings))
         self.described_by: Literal["label", "numbers"] = "label" if settings.columns is None else "numbers"
-        self._pieces = pieces_of(
-            settings.train, settings.valid, settings.test, opened=partial(_table, settings=settings)
-        )
 
     @property
     def columns(self) -> tuple[str, ...]:
@@ -88,29 +73,22 @@ class DescribedFiles:
         table = self._pieces["train"].source
         return table.columns() if isinstance(table, NumberTable) else ()
 
-    def parts(self) -> list[PartName]:
-        """The parts that exist, in the order train, valid, test."""
-        return list(self._pieces)
+    def located(self, source: LabelledTable | NumberTable) -> list[Path]:
+        """The file."""
+        return [source.path]
 
-    def examples(self, part: PartName) -> Iterator[GivenText]:
-        """Every example of a part in the order of the file, blank ones included."""
-        piece, columns = piece_of(self._pieces, part), self.columns
-        held = (
-            GivenText(given, text, columns=columns)
+    def read(self, part: PartName, piece: Share[LabelledTable | NumberTable]) -> Iterator[GivenText]:
+        """Every example of a part."""
+        by_text = self.described_by == "label"
+        return (
+            GivenText(given, text, columns=self.columns)
             for text, given, _ in piece.source.examples()
-            if piece.holds(text if self.described_by == "label" else given)
-        )
-        return some(
-            held,
-            f"the {part} part is empty: nothing of {piece.source.path} falls into it; "
-            "give more data, another share, or a file for this part",
+            if piece.holds(text if by_text else given)
         )
 
-    def fingerprint(self, part: PartName) -> str:
-        """A sha256 of the contents and of the settings that decide what `examples(part)` gives; paths do not count."""
-        piece = piece_of(self._pieces, part)
-        said = json.dumps([self.described_by, piece.source.fingerprint(), piece.low, piece.high])
-        return hashlib.sha256(said.encode()).hexdigest()
+    def causes(self, part: PartName, piece: Share[LabelledTable | NumberTable]) -> list[Any]:
+        """The content, the columns and the stretch."""
+        return [self.described_by, piece.source.fingerprint(), piece.low, piece.high]
 
     def remarks(self) -> list[str]:
         """What the user should look at twice, a sentence each."""

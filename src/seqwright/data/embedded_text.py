@@ -17,15 +17,15 @@ from pydantic import Field, model_validator
 
 from seqwright.data.examples import PartName
 from seqwright.data.files import place_of, share_of
+from seqwright.data.generated import CardSettings
 from seqwright.data.pieces import pieces_of, refuse_impossible_shares
 from seqwright.errors import DataError, SettingError
-from seqwright.settings import Settings
 
 # Tests have bad syntax and foreign encodings on purpose; the others are tables and prose in the clothes of source.
 LEFT_OUT = frozenset({"test", "tests", "idle_test", "encodings", "pydoc_data"})
 
 
-class EmbeddedTextSettings(Settings):
+class EmbeddedTextSettings(CardSettings):
     """What is held out of an embedded corpus."""
 
     valid: str = "5%"
@@ -45,7 +45,7 @@ class EmbeddedTextSettings(Settings):
 class PythonSourceSettings(EmbeddedTextSettings):
     """The source of Python's standard library."""
 
-    kind: Literal["python"] = "python"
+    card: Literal["python"] = "python"
     megabytes: float | None = Field(default=None, gt=0)
     """About how much of it: a sample of whole modules. Left out: all of it, about 10 MB."""
 
@@ -53,7 +53,7 @@ class PythonSourceSettings(EmbeddedTextSettings):
 class ReferenceSettings(EmbeddedTextSettings):
     """Python's language reference."""
 
-    kind: Literal["reference"] = "reference"
+    card: Literal["reference"] = "reference"
     valid: str = "10%"
     """The share of the topics that is the validation part."""
     test: str = "10%"

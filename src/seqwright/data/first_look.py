@@ -23,7 +23,7 @@ def text_and_label(path: Path) -> dict[str, Column]:
 
     The text is what is longest, the label what takes the fewest values, unless their names tell. The first line is a
     header if it is short and no other row has the same label; without a header, columns have numbers. Two texts whose
-    names belong together are a pair, `{"text": "premise", "label": "verdict", "second": "hypothesis"}`.
+    names belong together are a pair, `{"text": "premise", "label": "verdict", "text_pair": "hypothesis"}`.
     """
     top, columns = _columns(path)
     pair = next((words for words in PAIR_WORDS if None not in (_place(top, words[:1]), _place(top, words[1:]))), None)
@@ -60,7 +60,7 @@ def _labelled_pair(top: list[str], columns: list[list[str]], pair: tuple[str, st
         if not several:
             return {}
         label = min(several, key=lambda place: several[place])
-    return {"text": names[first], "label": names[label], "second": names[second]}
+    return {"text": names[first], "label": names[label], "text_pair": names[second]}
 
 
 def time_and_values(path: Path) -> dict[str, Any]:

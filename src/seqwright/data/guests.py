@@ -8,8 +8,6 @@ the question in the text, and the end of what is said of it. The context alone d
 question belongs, so that no context is in two parts, whatever the seed.
 """
 
-import hashlib
-import json
 from collections.abc import Iterator
 from itertools import count, islice
 from random import Random
@@ -19,11 +17,9 @@ from pydantic import Field
 
 from seqwright.data.examples import PartName
 from seqwright.data.files import place_of
-from seqwright.data.question_files import Answer, Question
-from seqwright.errors import DataError
-from seqwright.settings import Settings
+from seqwright.data.generated import CardSettings, Generated
+from seqwright.data.question_files import Question, RightAnswer
 
-FORMAT = 1  # another number whenever the same settings come to give other questions
 HELD_OUT: dict[PartName, tuple[float, float]] = {"train": (0.2, 1.0), "valid": (0.0, 0.1), "test": (0.1, 0.2)}
 
 NAMES = ("Ada", "Boris", "Carla", "David", "Elif", "Felix", "Gina", "Hans")
@@ -35,10 +31,10 @@ DEEDS = ("came at noon", "came late", "left early", "said little", "stayed long"
 QUESTIONS = ("Which {} was there?", "Who is {}?", "Which {} do you mean?")
 
 
-class GuestsSettings(Settings):
+class GuestsSettings(CardSettings):
     """Questions about guests who are made up."""
 
-    kind: Literal["guests"] = "guests"
+    card: Literal["guests"] = "guests"
     examples: int = Field(default=20_000, ge=1)
     """How many questions there are to train on."""
     valid: int = Field(default=500, ge=1)
@@ -53,33 +49,17 @@ class GuestsSettings(Settings):
     """Another number gives other questions; which contexts are held out stays the same."""
 
 
-class Guests:
+class Guests(Generated):
     """Questions about guests who are made up (a `QuestionData`)."""
 
     def __init__(self, settings: GuestsSettings) -> None:
         self.settings = settings
 
-    def parts(self) -> list[PartName]:
-        """The parts that are not empty."""
-        return ["train", "valid", "test"] if self.settings.test else ["train", "valid"]
-
     def examples(self, part: PartName) -> Iterator[Question]:
         """Every question of a part; fewer of the same seed are the beginning of more."""
-        if part not in self.parts():
-            raise DataError(f"there is no {part} part: data.{part} is 0; set it to how many questions it shall have")
         settings, (low, high) = self.settings, HELD_OUT[part]
-        sizes = {"train": settings.examples, "valid": settings.valid, "test": settings.test}
         drawn = (self._drawn(Random(f"guests {settings.seed} {part} {number}")) for number in count())
-        return islice((each for each in drawn if low <= place_of(each.context) < high), sizes[part])
-
-    def fingerprint(self, part: PartName) -> str:
-        """A sha256 of all that the questions of a part follow from."""
-        causes = [FORMAT, part, self.settings.model_dump()]
-        return hashlib.sha256(json.dumps(causes, sort_keys=True).encode()).hexdigest()
-
-    def remarks(self) -> list[str]:
-        """Nothing is left to say of them."""
-        return []
+        return islice((each for each in drawn if low <= place_of(each.context) < high), self.size(part))
 
     def _drawn(self, dice: Random) -> Question:
         """A context with one question about it."""
@@ -90,7 +70,8 @@ class Guests:
         if dice.random() < self.settings.unanswerable:
             return Question(asked.format(absent), context, ())
         guest = dice.randrange(len(guests))
-        return Question(asked.format(names[guest]), context, (Answer(guests[guest], context.index(guests[guest])),))
+        answer = RightAnswer(guests[guest], context.index(guests[guest]))
+        return Question(asked.format(names[guest]), context, (answer,))
 
 
 def _described(dice: Random) -> str:

@@ -4,21 +4,17 @@ In a `.tsv` or `.csv` file a row is a label and then the values of one series; s
 or missing (NaN) cells. In a `.ts` file (sktime, aeon) the channels of a series stand between colons, the label last.
 """
 
-import hashlib
-import json
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from pydantic import model_validator
 
 from seqwright.data.examples import PartName
 from seqwright.data.files import content_hash, extension_of, lines, require_file
-from seqwright.data.pieces import piece_of, pieces_of, refuse_impossible_shares, some
+from seqwright.data.pieces import FilesSettings, PartedFiles, Share
 from seqwright.errors import DataError
-from seqwright.settings import Settings
 
 SEPARATORS = {".tsv": "\t", ".csv": ",", ".txt": None}
 ROW = "a row is a label and the values of a series, without names above; data.label=last where the label stands last"
@@ -37,61 +33,34 @@ class SeriesExample(NamedTuple):
         return self.values_TC
 
 
-class LabelledSeriesSettings(Settings):
+class LabelledSeriesFilesSettings(FilesSettings):
     """Labelled series in files of the user's own."""
 
-    kind: Literal["labelled-series"] = "labelled-series"
     train: str
     """A .tsv or .csv file, plain or .gz, with a label and then the values of a series in each row; or a .ts file."""
-    valid: str = "10%"
-    """The same, or a share of the training data such as "10%"."""
-    test: str | None = None
-    """The same, or a share of the training data; without it there is no test part."""
+
     label: Literal["first", "last"] = "first"
     """Where the label stands in a row of a .tsv or .csv file."""
 
-    @model_validator(mode="after")
-    def _fit_together(self) -> "LabelledSeriesSettings":
-        refuse_impossible_shares(self.train, self.valid, self.test)
-        return self
 
-
-class LabelledSeriesFiles:
+class LabelledSeriesFiles(PartedFiles[Path, SeriesExample]):
     """Labelled series read from the user's files."""
 
-    def __init__(self, settings: LabelledSeriesSettings) -> None:
-        self.settings = settings
-        self._pieces = pieces_of(
-            settings.train, settings.valid, settings.test, opened=lambda name: _existing(Path(name).expanduser())
-        )
+    def __init__(self, settings: LabelledSeriesFilesSettings) -> None:
+        super().__init__(settings, lambda name: _existing(Path(name).expanduser()))
 
-    def parts(self) -> list[PartName]:
-        """The parts that exist, in the order train, valid, test."""
-        return list(self._pieces)
+    def located(self, source: Path) -> list[Path]:
+        """The file."""
+        return [source]
 
-    def paths(self) -> list[Path]:
-        """Every file that is read, each once."""
-        return list(dict.fromkeys(piece.source for piece in self._pieces.values()))
+    def read(self, part: PartName, piece: Share[Path]) -> Iterator[SeriesExample]:
+        """Every series of a part."""
+        every = series_of(piece.source, label=self.settings.label)
+        return (example for example in every if piece.holds(str(example.values_TC.tolist())))
 
-    def examples(self, part: PartName) -> Iterator[SeriesExample]:
-        """Every series of a part in the order of the file."""
-        piece = piece_of(self._pieces, part)
-        read = series_of(piece.source, label=self.settings.label)
-        return some(
-            (example for example in read if piece.holds(str(example.values_TC.tolist()))),
-            f"the {part} part is empty: nothing of {piece.source} falls into it; give more data, another share, or a "
-            "file for this part",
-        )
-
-    def fingerprint(self, part: PartName) -> str:
-        """A sha256 of the contents and of the settings that decide what `examples(part)` gives; paths do not count."""
-        piece = piece_of(self._pieces, part)
-        said = json.dumps([content_hash(piece.source), self.settings.label, piece.low, piece.high])
-        return hashlib.sha256(said.encode()).hexdigest()
-
-    def remarks(self) -> list[str]:
-        """What the user should look at twice."""
-        return []
+    def causes(self, part: PartName, piece: Share[Path]) -> list[Any]:
+        """The content, the place of the label and the stretch."""
+        return [content_hash(piece.source), self.settings.label, piece.low, piece.high]
 
 
 def series_of(path: Path, *, label: str = "first") -> Iterator[SeriesExample]:

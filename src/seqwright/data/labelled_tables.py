@@ -20,7 +20,7 @@ PAIR_WORDS = (("sentence1", "sentence2"), ("text1", "text2"), ("question1", "que
 USUAL = {
     "text": Usual(TEXT_WORDS, (0, 1)),
     "label": Usual(LABEL_WORDS, (1, 0), text=False),
-    "second": Usual(needed=False),
+    "text_pair": Usual(needed=False),
 }
 
 
@@ -29,7 +29,7 @@ class Example(NamedTuple):
 
     text: str
     label: str
-    second: str | None = None  # None where texts stand alone
+    text_pair: str | None = None  # None where texts stand alone
 
 
 class LabelledColumns(NamedTuple):
@@ -37,14 +37,14 @@ class LabelledColumns(NamedTuple):
 
     text: Column = None
     label: Column = None
-    second: Column = None
+    text_pair: Column = None
 
 
 class LabelledTable:
     """A file with a text and a label in each row; without an extension, or with .txt, tabs are between its columns."""
 
-    def __init__(self, path: Path, text: Column, label: Column, second: Column = None) -> None:
-        self.path, self.location, self.asked = path, path, LabelledColumns(text, label, second)
+    def __init__(self, path: Path, text: Column, label: Column, text_pair: Column = None) -> None:
+        self.path, self.location, self.asked = path, path, LabelledColumns(text, label, text_pair)
         otherwise = ", a folder, or a folder inside of a .tar.gz file"
         self._as_asked = TableFile(path, USUAL, self.asked._asdict(), ("", ".txt", *FORMS), otherwise)
 
@@ -52,14 +52,14 @@ class LabelledTable:
         """Every row in the order of the file; an empty line is a blank example."""
         for where, values in self._table().records():
             if values:
-                yield Example(values["text"], _label(values["label"], where), values["second"])
+                yield Example(values["text"], _label(values["label"], where), values["text_pair"])
             else:
                 yield Example("", "")
 
     def fingerprint(self) -> str:
         """Changes with the content and with the columns that are read."""
         said = [self._as_asked.form, content_hash(self.path), self.asked.text, self.asked.label]
-        return json.dumps([*said, "pairs", self.asked.second] if self._of_pairs() else said)
+        return json.dumps([*said, "pairs", self.asked.text_pair] if self._of_pairs() else said)
 
     def remarks(self) -> list[str]:
         """What the first line leaves open."""
@@ -74,7 +74,7 @@ class LabelledTable:
         ]
 
     def _of_pairs(self) -> bool:
-        return next((example.second is not None for example in self.examples() if example.text), False)
+        return next((example.text_pair is not None for example in self.examples() if example.text), False)
 
     def _table(self) -> TableFile:
         """The table; where no setting says otherwise, two names that belong together are those of its texts."""
@@ -87,10 +87,10 @@ def _with_pair(asked: LabelledColumns, names: Sequence[str]) -> LabelledColumns:
     if not named and (asked != LabelledColumns() or find(None, LABEL_WORDS, names) is None):
         return asked
     folded = [name.casefold() for name in names]
-    if asked.text is None and not isinstance(asked.second, int):
+    if asked.text is None and not isinstance(asked.text_pair, int):
         for one, other in PAIR_WORDS:
-            if one in folded and other in folded and (asked.second is None or asked.second.casefold() == other):
-                return asked._replace(text=names[folded.index(one)], second=names[folded.index(other)])
+            if one in folded and other in folded and (asked.text_pair is None or asked.text_pair.casefold() == other):
+                return asked._replace(text=names[folded.index(one)], text_pair=names[folded.index(other)])
     return asked
 
 

@@ -26,9 +26,8 @@ from pydantic import Field, model_validator
 
 from seqwright.data.dates_values import Dice
 from seqwright.data.examples import Pair, PartName
-from seqwright.settings import Settings
+from seqwright.data.generated import CardSettings, Generated
 
-FORMAT = 1  # of the prompts: another number whenever the same settings come to give others
 STAR = "*"
 WORDS = (
     *("good", "bad", "black", "white", "large", "small", "early", "late"),
@@ -39,10 +38,10 @@ PLAIN = ("copy", "reverse")  # they replace nothing, and are only trained on
 TRAINED = (*PLAIN, "opposites", "opposites", "opposites", "stars", "stars")  # the harder, the oftener
 
 
-class MappingsSettings(Settings):
+class MappingsSettings(CardSettings):
     """Prompts with examples of a made-up mapping."""
 
-    kind: Literal["mappings"] = "mappings"
+    card: Literal["mappings"] = "mappings"
     shots: int = Field(default=8, ge=1)
     """How many examples stand before the question. In training each of them is a question too, with those before it."""
     length: int = Field(default=3, ge=2, le=4)
@@ -90,30 +89,17 @@ class MadeUp(NamedTuple):
         return "test" if tenth == 0 else "valid" if tenth == 1 else "train"
 
 
-class Mappings:
+class Mappings(Generated):
     """Prompts drawn while they are read (a `PairData`)."""
 
     def __init__(self, settings: MappingsSettings) -> None:
         self.settings = settings
 
-    def parts(self) -> list[PartName]:
-        """The parts that are not empty."""
-        return ["train", "valid", "test"] if self.settings.test else ["train", "valid"]
-
     def examples(self, part: PartName) -> Iterator[Pair]:
         """The question of every prompt of a part; fewer prompts of the same seed are the beginning of more."""
         dice = Dice(f"mappings {self.settings.seed} {part}")
-        for _ in range(self._size(part)):
+        for _ in range(self.size(part)):
             yield self._prompt(part, dice)
-
-    def remarks(self) -> list[str]:
-        """Nothing: what is made up has no surprises."""
-        return []
-
-    def fingerprint(self, part: PartName) -> str:
-        """A sha256 of all that the pairs of a part follow from."""
-        causes = [FORMAT, part, self.settings.model_dump()]
-        return hashlib.sha256(json.dumps(causes, sort_keys=True).encode()).hexdigest()
 
     def _prompt(self, part: PartName, dice: Dice) -> Pair:
         settings = self.settings
@@ -134,9 +120,6 @@ class Mappings:
             sentences.append(sentence)
         *shots, asked = (Pair(" ".join(each), " ".join(mapping(each)), mapping.family) for each in sentences)
         return asked._replace(shots=tuple(shots))
-
-    def _size(self, part: PartName) -> int:
-        return {"train": self.settings.examples, "valid": self.settings.valid, "test": self.settings.test}[part]
 
 
 def made_up(dice: Dice, family: str, words: Sequence[str]) -> MadeUp:

@@ -6,8 +6,6 @@ tested was never trained on: each number belongs to one part, whatever the langu
 the dates corpus (`seqwright.data.dates_values`); those up to twenty always to the training part.
 """
 
-import hashlib
-import json
 from collections.abc import Iterator
 from importlib.metadata import version
 from itertools import islice
@@ -19,16 +17,14 @@ from pydantic import Field
 from seqwright.data.dates_values import Dice, part_of
 from seqwright.data.described import GivenText
 from seqwright.data.examples import PartName
-from seqwright.errors import DataError, SettingError, nearest
-from seqwright.settings import Settings
-
-FORMAT = 1  # another number whenever the same settings come to give other numbers
+from seqwright.data.generated import CardSettings, Generated
+from seqwright.errors import SettingError, nearest
 
 
-class NumbersSettings(Settings):
+class NumbersSettings(CardSettings):
     """Numbers spelled out."""
 
-    kind: Literal["numbers"] = "numbers"
+    card: Literal["numbers"] = "numbers"
     language: str = "en"
     """The language they are spelled in: a code of num2words such as en, de, fr, ja or pt_BR."""
     largest: int = Field(default=999_999, ge=99, le=999_999_999)
@@ -43,7 +39,7 @@ class NumbersSettings(Settings):
     """Another number gives other numbers; which ones are held out stays the same."""
 
 
-class Numbers:
+class Numbers(Generated):
     """Numbers spelled out; they are drawn once and kept, since the library takes its time."""
 
     def __init__(self, settings: NumbersSettings) -> None:
@@ -58,19 +54,14 @@ class Numbers:
             )
         self.spelled(settings.largest)  # so that it is refused at once
 
-    def parts(self) -> list[PartName]:
-        """The parts that are not empty."""
-        return ["train", "valid", "test"] if self.settings.test else ["train", "valid"]
-
     def examples(self, part: PartName) -> Iterator[GivenText]:
         """Every number of a part and its words; fewer numbers of the same seed are the beginning of more."""
-        if part not in self.parts():
-            raise DataError(f"there is no {part} part: data.{part} is 0; set it to how many numbers it shall have")
         if part not in self._kept:
-            numbers = list(islice(self._drawn(part), self._size(part)))
-            if len(numbers) < self._size(part):
+            size = self.size(part)
+            numbers = list(islice(self._drawn(part), size))
+            if len(numbers) < size:
                 raise SettingError(
-                    f"data.{'examples' if part == 'train' else part} = {self._size(part):,} asks for more than the "
+                    f"data.{'examples' if part == 'train' else part} = {size:,} asks for more than the "
                     f"{len(numbers):,} numbers up to data.largest = {self.largest:,} that belong to the {part} part; "
                     "give a smaller number or raise data.largest"
                 )
@@ -92,17 +83,9 @@ class Numbers:
             ) from error
         return " ".join(words.split())
 
-    def fingerprint(self, part: PartName) -> str:
-        """A sha256 of all that the numbers of a part and their words follow from."""
-        causes = [FORMAT, part, self.settings.model_dump(), version("num2words")]
-        return hashlib.sha256(json.dumps(causes, sort_keys=True).encode()).hexdigest()
-
-    def remarks(self) -> list[str]:
-        """Nothing is left to say of them."""
-        return []
-
-    def _size(self, part: PartName) -> int:
-        return {"train": self.settings.examples, "valid": self.settings.valid, "test": self.settings.test}[part]
+    def causes(self) -> list[str]:
+        """The version of what the words come from."""
+        return [version("num2words")]
 
     def _drawn(self, part: PartName) -> Iterator[int]:
         """The numbers of a part, one of each length in turn as long as there are any."""

@@ -6,18 +6,16 @@ sentence, so the parts do not depend on the order of the lines and never have a 
 """
 
 import functools
-import hashlib
 import itertools
-import json
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Literal
+from typing import Any
 
 from pydantic import model_validator
 
 from seqwright.data.examples import Pair, PartName
 from seqwright.data.files import content_hash, extension_of, lines, require_file
-from seqwright.data.pieces import paths_of, piece_of, pieces_of, refuse_impossible_shares, some
+from seqwright.data.pieces import FilesSettings, PartedFiles, Share, paths_of, refuse_impossible_shares
 from seqwright.data.pronunciations import pronunciation_pairs
 from seqwright.data.tables import Column, TableFile, Usual, cells
 from seqwright.errors import DataError, SettingError
@@ -33,15 +31,11 @@ HEADER_LANGUAGES = [
 
 
 class PairFilesSettings(Settings):
-    """A parallel corpus in files of the user's own: sentences and translations, texts and summaries, or words and
-    their sounds in pronouncing dictionaries.
-    """
-
-    kind: Literal["files", "summaries", "pronunciations"] = "files"
+    """A parallel corpus in files of the user's own: sentences and translations, or texts and summaries."""
 
     train: Files
     """One .tsv, .csv or .jsonl file with both sides, or two files of which line n of one translates line n of the
-    other; each may be compressed (.gz). Of pronunciations one file, each line a word and its sounds."""
+    other; each may be compressed (.gz)."""
 
     valid: Files = "5%"
     """Files in the same forms, or a share of the training file such as "5%"."""
@@ -60,8 +54,6 @@ class PairFilesSettings(Settings):
     @model_validator(mode="after")
     def _fit_together(self) -> "PairFilesSettings":
         refuse_impossible_shares(self.train, self.valid, self.test)
-        if self.kind == "pronunciations":
-            self._require_dictionaries()
         tables = [files for files in (self.train, self.valid, self.test) if _is_one_file(files)]
         if not tables and (self.source is not None or self.target is not None):
             raise SettingError(
@@ -70,73 +62,84 @@ class PairFilesSettings(Settings):
             )
         return self
 
-    def _require_dictionaries(self) -> None:
-        if any(isinstance(files, tuple) for files in (self.train, self.valid, self.test)):
-            raise SettingError("a pronouncing dictionary is one file, each line a word and its sounds; give one a part")
-        if self.source is not None or self.target is not None:
-            raise SettingError("data.source and data.target choose columns, but a pronouncing dictionary has none")
 
+class PairFiles(PartedFiles[tuple[Path, ...], Pair]):
+    """A parallel corpus read from the user's files."""
 
-class PairFiles:
-    """A parallel corpus read from the user's files (a `PairData`).
+    example = "no pair"
+    remedy = "give more data, another share, or files for this part"
 
-    Where parts are to be disjoint, sources of the validation part are left out of the training part: a word with
-    several pronunciations would mostly be learnt with another one, which would then count as an error.
-    """
+    def __init__(self, settings: PairFilesSettings) -> None:
+        super().__init__(settings, paths_of)
+        for path in self.paths():
+            require_file(path)
+        self._tables = {
+            files[0]: PairTable(files[0], settings.source, settings.target)
+            for files, *_ in self._pieces.values()
+            if len(files) == 1
+        }
 
-    def __init__(self, settings: PairFilesSettings, *, disjoint: bool = False) -> None:
-        self.settings, self._disjoint = settings, disjoint
-        self._pieces = pieces_of(settings.train, settings.valid, settings.test, opened=paths_of)
-        for files, *_ in self._pieces.values():
-            for path in files:
-                require_file(path)
-            if len(files) == 1 and self._form(files[0]) != "dictionary":
-                self._table(files[0])
+    def located(self, source: tuple[Path, ...]) -> tuple[Path, ...]:
+        """One file or two."""
+        return source
 
-    def parts(self) -> list[PartName]:
-        """The parts that exist, in the order train, valid, test."""
-        return list(self._pieces)
+    def read(self, part: PartName, piece: Share[tuple[Path, ...]]) -> Iterator[Pair]:
+        """Every pair of a part."""
+        files = piece.source
+        pairs = aligned_pairs(files[0], files[1]) if len(files) == 2 else self._tables[files[0]].pairs()
+        return (pair for pair in pairs if piece.holds(pair.source))
 
-    def paths(self) -> list[Path]:
-        """Every file the corpus is read from, each once."""
-        return list(dict.fromkeys(path for piece in self._pieces.values() for path in piece.source))
-
-    def examples(self, part: PartName) -> Iterator[Pair]:
-        """Every pair of a part in the order of the file, blank ones included."""
-        piece = piece_of(self._pieces, part)
-        apart = self._disjoint and part == "train"
-        held_out = {pair.source for pair in self.examples("valid")} if apart else set[str]()
-        return some(
-            (pair for pair in self._read(piece.source) if piece.holds(pair.source) and pair.source not in held_out),
-            f"the {part} part is empty: no pair of {piece.source[0]} falls into it; "
-            "give more data, another share, or files for this part",
-        )
-
-    def fingerprint(self, part: PartName) -> str:
-        """A sha256 of the contents and of the settings that decide what `examples(part)` gives; paths do not count."""
-        piece = piece_of(self._pieces, part)
+    def causes(self, part: PartName, piece: Share[tuple[Path, ...]]) -> list[Any]:
+        """The contents, the columns and the stretch."""
         columns = [self.settings.source, self.settings.target] if len(piece.source) == 1 else []
-        forms = [[self._form(path) if columns else "", content_hash(path)] for path in piece.source]
-        said = json.dumps([forms, columns, piece.low, piece.high])
-        own = hashlib.sha256(said.encode()).hexdigest()
-        return f"{own} without {self.fingerprint('valid')}" if self._disjoint and part == "train" else own
+        forms = [[extension_of(path) if columns else "", content_hash(path)] for path in piece.source]
+        return [forms, columns, piece.low, piece.high]
 
     def remarks(self) -> list[str]:
         """What the user should look at twice, a sentence each: first lines like headers, columns that are not read."""
-        files = dict.fromkeys(files[0] for files, *_ in self._pieces.values() if len(files) == 1)
-        return [remark for path in files if self._form(path) != "dictionary" for remark in self._table(path).remarks()]
+        return [remark for table in self._tables.values() for remark in table.remarks()]
 
-    def _form(self, path: Path) -> str:
-        """What a file that holds both sides is: a dictionary, or what its extension says."""
-        return "dictionary" if self.settings.kind == "pronunciations" else extension_of(path)
 
-    def _read(self, files: tuple[Path, ...]) -> Iterator[Pair]:
-        if len(files) == 2:
-            return aligned_pairs(*files)
-        return pronunciation_pairs(files[0]) if self._form(files[0]) == "dictionary" else self._table(files[0]).pairs()
+class DictionaryFilesSettings(FilesSettings):
+    """Words and their sounds in pronouncing dictionaries of the user's own."""
 
-    def _table(self, path: Path) -> "PairTable":
-        return PairTable(path, self.settings.source, self.settings.target)
+    train: str
+    """A pronouncing dictionary, plain or .gz: each line a word and its sounds."""
+
+    valid: str = "5%"
+    """The same, or a share of the training data such as "5%"."""
+
+
+class DictionaryFiles(PartedFiles[Path, Pair]):
+    """Words and their sounds, read from the user's pronouncing dictionaries.
+
+    Where parts are to be disjoint, words of the validation part are left out of the training part: a word with several
+    pronunciations would mostly be learnt with another one, which would then count as an error.
+    """
+
+    example = "no word"
+
+    def __init__(self, settings: DictionaryFilesSettings, *, disjoint: bool = False) -> None:
+        super().__init__(settings, lambda name: Path(name).expanduser())
+        self._disjoint = disjoint
+        for path in self.paths():
+            require_file(path)
+
+    def located(self, source: Path) -> list[Path]:
+        """The dictionary."""
+        return [source]
+
+    def read(self, part: PartName, piece: Share[Path]) -> Iterator[Pair]:
+        """Every word of a part."""
+        apart = self._disjoint and part == "train"
+        held_out = {pair.source for pair in self.examples("valid")} if apart else set[str]()
+        words = pronunciation_pairs(piece.source)
+        return (pair for pair in words if piece.holds(pair.source) and pair.source not in held_out)
+
+    def causes(self, part: PartName, piece: Share[Path]) -> list[Any]:
+        """The content and the stretch; of words that another part has, that part's too."""
+        said = [content_hash(piece.source), piece.low, piece.high]
+        return [*said, self.fingerprint("valid")] if self._disjoint and part == "train" else said
 
 
 def _is_one_file(files: Files | None) -> bool:

@@ -4,20 +4,26 @@ A share is scattered, by a hash of each example's text, so that the parts do not
 no text is in two of them; or it is cut off the end.
 """
 
-from collections.abc import Callable, Iterator, Mapping
+import hashlib
+import json
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, Generic, NamedTuple, TypeVar
+
+from pydantic import model_validator
 
 from seqwright.data.examples import PartName
 from seqwright.data.files import place_of, share_of
 from seqwright.errors import DataError, SettingError
+from seqwright.settings import Settings
 
 Files = str | tuple[str, ...]
 SourceT = TypeVar("SourceT")
 ExampleT = TypeVar("ExampleT")
 
 
-class Piece(NamedTuple, Generic[SourceT]):
+class Share(NamedTuple, Generic[SourceT]):
     """Those examples of a source whose place lies in [low, high)."""
 
     source: SourceT
@@ -49,7 +55,7 @@ def refuse_impossible_shares(train: object, valid: object, test: object) -> None
 
 def pieces_of(
     train: Any, valid: Any, test: Any, *, opened: Callable[[Any], SourceT], from_end: bool = False
-) -> dict[PartName, Piece[SourceT]]:
+) -> dict[PartName, Share[SourceT]]:
     """Which stretch of which source makes each part; `opened` makes a source of what a setting names.
 
     Training has what is after the shares, or before them where they are cut off the end.
@@ -57,10 +63,10 @@ def pieces_of(
     whole = opened(train)
     of_valid, of_test = share_of("valid", valid) or 0.0, share_of("test", test) or 0.0
     low, middle, high = (1 - of_valid - of_test, 1 - of_test, 1.0) if from_end else (0.0, of_valid, of_valid + of_test)
-    pieces: dict[PartName, Piece[SourceT]] = {"train": Piece(whole, 0.0, low) if from_end else Piece(whole, high)}
-    pieces["valid"] = Piece(whole, low, middle) if of_valid else Piece(opened(valid))
+    pieces: dict[PartName, Share[SourceT]] = {"train": Share(whole, 0.0, low) if from_end else Share(whole, high)}
+    pieces["valid"] = Share(whole, low, middle) if of_valid else Share(opened(valid))
     if test is not None:
-        pieces["test"] = Piece(whole, middle, high) if of_test else Piece(opened(test))
+        pieces["test"] = Share(whole, middle, high) if of_test else Share(opened(test))
     return pieces
 
 
@@ -93,3 +99,69 @@ def some(examples: Iterator[ExampleT], complaint: str) -> Iterator[ExampleT]:
         yield example
     if empty:
         raise DataError(complaint)
+
+
+class FilesSettings(Settings):
+    """Examples in files of the user's own: one for each part, or one that is cut into parts."""
+
+    train: str
+    """A file."""
+
+    valid: str = "10%"
+    """The same, or a share of the training data such as "10%"."""
+
+    test: str | None = None
+    """The same, or a share of the training data; without it there is no test part."""
+
+    @model_validator(mode="after")
+    def _possible_shares(self) -> "FilesSettings":
+        refuse_impossible_shares(self.train, self.valid, self.test)
+        return self
+
+
+class PartedFiles(ABC, Generic[SourceT, ExampleT]):
+    """Examples that are read from the user's files, as often as they are asked for: what all such readers share."""
+
+    settings: Any
+    example = "nothing"  # what does not fall into a part that is empty
+    remedy = "give more data, another share, or a file for this part"
+
+    def __init__(self, settings: Any, opened: Callable[[Any], SourceT], *, from_end: bool = False) -> None:
+        self.settings = settings
+        self._pieces = pieces_of(settings.train, settings.valid, settings.test, opened=opened, from_end=from_end)
+
+    @abstractmethod
+    def located(self, source: SourceT) -> Iterable[Path]:
+        """The files or folders of a source, the one to name first."""
+
+    @abstractmethod
+    def read(self, part: PartName, piece: Share[SourceT]) -> Iterator[ExampleT]:
+        """The examples of a part."""
+
+    @abstractmethod
+    def causes(self, part: PartName, piece: Share[SourceT]) -> Any:
+        """What decides which examples those are: contents and settings; paths do not count."""
+
+    def parts(self) -> list[PartName]:
+        """The parts that exist, in the order train, valid, test."""
+        return list(self._pieces)
+
+    def paths(self) -> list[Path]:
+        """Every file or folder that is read, each once."""
+        return list(dict.fromkeys(path for piece in self._pieces.values() for path in self.located(piece.source)))
+
+    def examples(self, part: PartName) -> Iterator[ExampleT]:
+        """Every example of a part in the order of the file, blank ones included."""
+        piece = piece_of(self._pieces, part)
+        where = next(iter(self.located(piece.source)))
+        empty = f"the {part} part is empty: {self.example} of {where} falls into it; {self.remedy}"
+        return some(self.read(part, piece), empty)
+
+    def fingerprint(self, part: PartName) -> str:
+        """A sha256 of what decides what `examples(part)` gives."""
+        causes = self.causes(part, piece_of(self._pieces, part))
+        return hashlib.sha256(json.dumps(causes).encode()).hexdigest()
+
+    def remarks(self) -> list[str]:
+        """What the user should look at twice, a sentence each."""
+        return []

@@ -18,7 +18,7 @@ from pydantic import Field
 
 from seqwright.data.embedded_text import EmbeddedTextSettings, PythonSource, PythonSourceSettings
 from seqwright.data.examples import PartName
-from seqwright.data.tagged_columns import Sentence
+from seqwright.data.tagged_columns import TaggedSentence
 
 STRING = '"…"'  # what stands for every string: what is in it plays no part
 LAYOUT = frozenset({token.NL, token.INDENT, token.DEDENT, token.COMMENT, token.ENDMARKER})
@@ -30,7 +30,7 @@ Place = tuple[int, int]  # the line and the byte in it where a token begins, as 
 class PythonTokensSettings(EmbeddedTextSettings):
     """The source of Python's standard library, each token with what it is for."""
 
-    kind: Literal["python-tokens"] = "python-tokens"
+    card: Literal["python-tokens"] = "python-tokens"
     valid: str = "10%"
     """The share of the modules that is the validation part."""
     test: str = "10%"
@@ -48,8 +48,8 @@ class PythonTokens:
     """
 
     def __init__(self, settings: PythonTokensSettings, folder: Path | None = None) -> None:
-        self.source = PythonSource(PythonSourceSettings(**settings.model_dump(exclude={"kind"})), folder)
-        self._read: dict[PartName, list[Sentence]] = {}
+        self.source = PythonSource(PythonSourceSettings(**settings.model_dump(exclude={"card"})), folder)
+        self._read: dict[PartName, list[TaggedSentence]] = {}
 
     def parts(self) -> list[PartName]:
         """Always train, valid and test."""
@@ -63,7 +63,7 @@ class PythonTokens:
         """Nothing."""
         return []
 
-    def examples(self, part: PartName) -> Iterator[Sentence]:
+    def examples(self, part: PartName) -> Iterator[TaggedSentence]:
         """The statements of the modules of a part; what was read once is kept, since parsing takes seconds."""
         if part not in self._read:
             self._read[part] = [sentence for text in self.source.examples(part) for sentence in statements(text)]
@@ -74,7 +74,7 @@ class PythonTokens:
         return hashlib.sha256(f"{FORMAT} {self.source.fingerprint(part)}".encode()).hexdigest()
 
 
-def statements(text: str) -> Iterator[Sentence]:
+def statements(text: str) -> Iterator[TaggedSentence]:
     """The statements of a module."""
     uses = _uses(ast.parse(text))
     words: list[str] = []
@@ -85,7 +85,7 @@ def statements(text: str) -> Iterator[Sentence]:
         inside -= name.endswith("STRING_END")
         if kind == token.NEWLINE:
             if words and (words, tags) != ([STRING], ["string"]):
-                yield Sentence(tuple(words), tuple(tags))
+                yield TaggedSentence(tuple(words), tuple(tags))
             words, tags = [], []
         elif kind not in LAYOUT and not inside and not name.endswith("STRING_END"):
             place = line, len(source[:column].encode())

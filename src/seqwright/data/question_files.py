@@ -25,10 +25,10 @@ WORDS: Mapping[str, tuple[str, ...]] = {
 }
 NEEDED = ("question", "context", "answer")
 _NUMBER = re.compile(r"\d+")
-Shared = Literal["drop", "keep"]
+Overlap = Literal["drop", "keep"]
 
 
-class Answer(NamedTuple):
+class RightAnswer(NamedTuple):
     """Characters of the context; `begin` is where they stand, or None where they stand nowhere in it."""
 
     text: str
@@ -43,7 +43,7 @@ class Question(NamedTuple):
 
     question: str
     context: str
-    answers: tuple[Answer, ...]
+    answers: tuple[RightAnswer, ...]
     name: str = ""
     moved: int = 0
 
@@ -204,16 +204,16 @@ def _joined(rows: Iterator[Raw]) -> list[Question]:
     return list(found.values())
 
 
-def placed(context: str, text: str, begin: int | None) -> Answer:
+def placed(context: str, text: str, begin: int | None) -> RightAnswer:
     """An answer where it stands: at `begin`, else where the same characters are nearest to it, spaces not counted."""
     text = text.strip()
     if begin is not None and text and context.startswith(text, begin):
-        return Answer(text, begin)
+        return RightAnswer(text, begin)
     place_K = [place for place, character in enumerate(context) if not character.isspace()]
     dense, wanted = "".join(context[place] for place in place_K), "".join(text.split())
     found = [match.start() for match in re.finditer(f"(?={re.escape(wanted)})", dense)] if wanted else []
     if not found:
-        return Answer(text, None)
+        return RightAnswer(text, None)
     first = min(found, key=lambda place: abs(place_K[place] - (begin or 0)))
     low, high = place_K[first], place_K[first + len(wanted) - 1] + 1
-    return Answer(context[low:high], low)
+    return RightAnswer(context[low:high], low)

@@ -6,43 +6,20 @@ questions about a context that another part has are left out, and counted.
 """
 
 import hashlib
-import json
 from collections.abc import Iterator, Mapping
 from functools import cache, partial
 from itertools import chain
 from pathlib import Path
-from typing import Any, Literal, Protocol
+from typing import Any
 
-from pydantic import model_validator
-
-from seqwright.data.cards import QuestionCardSettings, card
 from seqwright.data.examples import PartName
-from seqwright.data.pieces import Piece, piece_of, pieces_of, refuse_impossible_shares, some
-from seqwright.data.question_files import Question, QuestionColumns, QuestionFile, Shared
+from seqwright.data.pieces import FilesSettings, PartedFiles, Share
+from seqwright.data.question_files import Overlap, Question, QuestionColumns, QuestionFile
 from seqwright.data.tables import Column
-from seqwright.settings import Settings
 
 
-class QuestionData(Protocol):
-    """Questions with contexts and answers: they can be read again and again, part by part."""
-
-    def parts(self) -> list[PartName]:
-        """The parts that exist: always "train" and "valid", perhaps "test"."""
-
-    def examples(self, part: PartName) -> Iterator[Question]:
-        """Every question of a part in its fixed order; none is blank, nor is a context."""
-
-    def fingerprint(self, part: PartName) -> str:
-        """A sha256 that changes whenever `examples(part)` would give something else."""
-
-    def remarks(self) -> list[str]:
-        """What became of questions that are in no part."""
-
-
-class QuestionFilesSettings(Settings):
+class QuestionFilesSettings(FilesSettings):
     """Questions in files of the user's own."""
-
-    kind: Literal["questions"] = "questions"
 
     train: str
     """SQuAD's JSON, version 1.1 or 2.0, or a .csv, .tsv or .jsonl file with a question, a context and an answer in each
@@ -50,9 +27,6 @@ class QuestionFilesSettings(Settings):
 
     valid: str = "10%"
     """The same, or a share of the training data such as "10%"; no context is in two parts."""
-
-    test: str | None = None
-    """The same, or a share of the training data; without it there is no test part."""
 
     question: Column = None
     """The column or key of the question, by name or by number from 1. Left out: "question" or "query"."""
@@ -71,86 +45,66 @@ class QuestionFilesSettings(Settings):
     no_answer: str = ""
     """What is written in place of an answer where there is none, as "ANSWERNOTFOUND"."""
 
-    shared: Shared = "drop"
+    overlap: Overlap = "drop"
     """What becomes of training questions about a context that another part has too: with keep they are learnt from, and
-    the scores of that part flatter."""
-
-    @model_validator(mode="after")
-    def _fit_together(self) -> "QuestionFilesSettings":
-        refuse_impossible_shares(self.train, self.valid, self.test)
-        return self
+    the scores of that part are optimistic."""
 
 
-class QuestionFiles:
-    """Questions read from the user's files (a `QuestionData`)."""
+class QuestionFiles(PartedFiles[QuestionFile, Question]):
+    """Questions read from the user's files; none is blank, nor is a context."""
+
+    example = "no question"
 
     def __init__(self, settings: QuestionFilesSettings) -> None:
-        self.settings = settings
-        self._pieces = pieces_of(
-            settings.train, settings.valid, settings.test, opened=cache(partial(_source, settings=settings))
-        )
+        super().__init__(settings, cache(partial(_source, settings=settings)))
+        if settings.overlap == "drop" and self._of_other_files():
+            left_out = "training questions about contexts of another part, which data.overlap = 'drop' leaves out"
+            self.remedy = f"see whether they are {left_out}, or {PartedFiles.remedy}"
 
-    def parts(self) -> list[PartName]:
-        """The parts that exist, in the order train, valid, test."""
-        return list(self._pieces)
+    def located(self, source: QuestionFile) -> list[Path]:
+        """The file."""
+        return [source.path]
 
-    def paths(self) -> list[Path]:
-        """Every file that is read, each once."""
-        return list(dict.fromkeys(piece.source.path for piece in self._pieces.values()))
-
-    def examples(self, part: PartName) -> Iterator[Question]:
-        """Every question of a part in the order of the file."""
-        piece = piece_of(self._pieces, part)
+    def read(self, part: PartName, piece: Share[QuestionFile]) -> Iterator[Question]:
+        """Every question of a part, in training those about contexts that no other part has."""
         held_out = self._held_out() if part == "train" else frozenset[bytes]()
-        kept = (each for each in self._whole(part) if not held_out or _digest(each.context) not in held_out)
-        told = f", or all are about contexts of another part, which data.shared = '{self.settings.shared}' leaves out"
-        return some(
-            kept,
-            f"the {part} part is empty: no question of {piece.source.path} falls into it{told if held_out else ''}; "
-            "give more data, another share, or a file for this part",
-        )
+        return (each for each in _whole(piece) if not held_out or _digest(each.context) not in held_out)
 
-    def fingerprint(self, part: PartName) -> str:
-        """A sha256 of the contents and of the settings that decide what `examples(part)` gives; paths do not count."""
-        said = [[piece.source.fingerprint(), piece.low, piece.high] for piece in self._deciding(part)]
-        return hashlib.sha256(json.dumps(said).encode()).hexdigest()
+    def causes(self, part: PartName, piece: Share[QuestionFile]) -> list[Any]:
+        """The contents, columns and stretches of all parts that decide it."""
+        pieces = [piece]
+        if part == "train" and self.settings.overlap == "drop":
+            pieces += [other for name, other in self._pieces.items() if name != "train"]
+        return [[each.source.fingerprint(), each.low, each.high] for each in pieces]
 
     def remarks(self) -> list[str]:
         """How many training questions are left out, or had better be, since another part has their contexts."""
         held_out = self._contexts_of_others()
-        count = sum(_digest(each.context) in held_out for each in self._whole("train"))
+        count = sum(_digest(each.context) in held_out for each in _whole(self._pieces["train"]))
         if not count:
             return []
         return [
             f"{count:,} training questions about contexts that another part has too are "
             + (
                 "left out"
-                if self.settings.shared == "drop"
+                if self.settings.overlap == "drop"
                 else "learnt from: the scores of that part will be optimistic"
             )
         ]
 
-    def _whole(self, part: PartName) -> Iterator[Question]:
-        piece = piece_of(self._pieces, part)
-        return (each for each in piece.source.questions if piece.holds(each.context))
-
     def _held_out(self) -> frozenset[bytes]:
-        return self._contexts_of_others() if self.settings.shared == "drop" else frozenset()
+        return self._contexts_of_others() if self.settings.overlap == "drop" else frozenset()
 
     def _contexts_of_others(self) -> frozenset[bytes]:
         """The contexts of the parts that are files of their own; shares of the training file have others anyway."""
-        others = [part for part, piece in self._pieces.items() if piece.source is not self._pieces["train"].source]
-        return frozenset(_digest(each.context) for part in others for each in self._whole(part))
+        return frozenset(_digest(each.context) for piece in self._of_other_files() for each in _whole(piece))
 
-    def _deciding(self, part: PartName) -> list[Piece[QuestionFile]]:
-        pieces = [piece_of(self._pieces, part)]
-        if part == "train" and self.settings.shared == "drop":
-            pieces += [piece for other, piece in self._pieces.items() if other != "train"]
-        return pieces
+    def _of_other_files(self) -> list[Share[QuestionFile]]:
+        return [piece for piece in self._pieces.values() if piece.source is not self._pieces["train"].source]
 
 
 class QuestionSubsets:
-    """Several files of questions, one after another (a `QuestionData`): the subsets of a corpus, by their names."""
+    """Several files of questions, one after another: the subsets of a corpus, by their names."""
 
     def __init__(self, subsets: Mapping[str, QuestionFiles]) -> None:
         self.subsets = subsets
@@ -182,14 +136,9 @@ def _source(name: str, settings: QuestionFilesSettings) -> QuestionFile:
     return QuestionFile(Path(name).expanduser(), columns)
 
 
+def _whole(piece: Share[QuestionFile]) -> Iterator[Question]:
+    return (each for each in piece.source.questions if piece.holds(each.context))
+
+
 def _digest(context: str) -> bytes:
     return hashlib.blake2b(context.strip().encode(), digest_size=8).digest()
-
-
-def other_questions(path: Path, known: QuestionFilesSettings | QuestionCardSettings) -> dict[str, Any]:
-    """Data settings in which every part is this one file, read as the data that a run was trained on."""
-    plain: dict[str, Any] = {"kind": "questions", **dict.fromkeys(("train", "valid", "test"), str(path))}
-    if isinstance(known, QuestionCardSettings):
-        return plain | {"no_answer": card(known.name).reading.get("no_answer", "")}
-    read_as = known.model_dump(include={"question", "context", "answer", "start", "no_answer"}, exclude_none=True)
-    return plain | read_as

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import Field, model_validator
 
-from seqwright.data.examples import PartName
+from seqwright.data.examples import Data, PartName
 from seqwright.data.files import content_hash, require_file
 from seqwright.data.pieces import Files, last_rows, paths_of, piece_of, refuse_impossible_shares
 from seqwright.data.series_tables import SeriesTable, read_table
@@ -62,8 +62,8 @@ class SeriesWindow(NamedTuple):
         return self.series_TC[begin : begin + self.horizon]
 
 
-class SeriesData(Protocol):
-    """Time series, part by part, and how far to look back and ahead."""
+class SeriesData(Data[SeriesWindow], Protocol):
+    """Time series, part by part, and how far to look back and ahead: an example is a window."""
 
     history: int
     horizon: int
@@ -72,23 +72,11 @@ class SeriesData(Protocol):
     def columns(self) -> tuple[str, ...]:
         """What the channels are called."""
 
-    def parts(self) -> list[PartName]:
-        """The parts that exist: always "train" and "valid", perhaps "test"."""
-
     def series(self, part: PartName) -> list[Values]:
         """Every series of a part, (steps, channels) each."""
 
-    def examples(self, part: PartName) -> Iterator[SeriesWindow]:
-        """Every window of history and horizon in the series of a part."""
-
     def ending(self) -> Ending:
         """What a forecast of the unknown future goes on from."""
-
-    def fingerprint(self, part: PartName) -> str:
-        """A sha256 that changes whenever `series(part)` would give something else."""
-
-    def remarks(self) -> list[str]:
-        """What the user should look at twice, a sentence each."""
 
 
 def every_window(data: SeriesData, part: PartName) -> Iterator[SeriesWindow]:
@@ -100,8 +88,6 @@ def every_window(data: SeriesData, part: PartName) -> Iterator[SeriesWindow]:
 
 class SeriesFilesSettings(Settings):
     """Time series in files of the user's own."""
-
-    kind: Literal["series"] = "series"
 
     train: Files
     """A .csv or .tsv file (plain or .gz) with a row for each step, oldest first; or a list of them, each a series of
@@ -131,7 +117,7 @@ class SeriesFilesSettings(Settings):
     missing: Literal["refuse", "last"] = "refuse"
     """What becomes of an empty cell: an error that says where, or the value before it in its place."""
 
-    rows: int | None = Field(default=None, ge=1)
+    first_rows: int | None = Field(default=None, ge=1)
     """Read only so many rows of each file, from the first on."""
 
     @model_validator(mode="after")
@@ -192,9 +178,9 @@ class SeriesFiles:
 
     @cached_property
     def _tables(self) -> dict[Path, SeriesTable]:
-        settings, tables = self.settings, dict[Path, SeriesTable]()
+        asked, tables = self.settings, dict[Path, SeriesTable]()
         for path in self.paths():
-            table = read_table(path, settings.columns, settings.time, missing=settings.missing, rows=settings.rows)
+            table = read_table(path, asked.columns, asked.time, missing=asked.missing, rows=asked.first_rows)
             first = next(iter(tables.items()), (path, table))
             if table.columns != first[1].columns:
                 raise DataError(

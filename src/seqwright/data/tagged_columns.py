@@ -14,7 +14,7 @@ NEW_DOCUMENT = "-DOCSTART-"
 _GAP = re.compile(r"[ \t]+")
 
 
-class Sentence(NamedTuple):
+class TaggedSentence(NamedTuple):
     """Words, each with its tag; `where` is the place of the first one, `file:line`, for those who complain."""
 
     words: tuple[str, ...]
@@ -40,7 +40,7 @@ class ColumnFile:
         said = f"{content_hash(self.path)} {self.universal} {self.token} {self.tag}"
         return hashlib.sha256(said.encode()).hexdigest()
 
-    def sentences(self) -> Iterator[Sentence]:
+    def sentences(self) -> Iterator[TaggedSentence]:
         """Every sentence in the order of the file."""
         require_file(self.path)
         rows: list[tuple[str, str]] = []
@@ -51,7 +51,7 @@ class ColumnFile:
             if not line.strip() or line.startswith(NEW_DOCUMENT):
                 if rows:
                     words, tags = zip(*rows, strict=True)
-                    yield Sentence(words, tags, f"{self.path}:{began}")
+                    yield TaggedSentence(words, tags, f"{self.path}:{began}")
                 rows = []
                 continue
             cells = _cells(line)

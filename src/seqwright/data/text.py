@@ -5,20 +5,18 @@ as `valid = "5%"` is cut from the training text: scattered, by a hash of the doc
 is in another; or off its end, so that one long text can be split too.
 """
 
-import hashlib
-import json
 import re
 from collections.abc import Iterable, Iterator
 from functools import cached_property
 from itertools import chain, groupby, pairwise
 from pathlib import Path
-from typing import Literal, NamedTuple, Protocol
+from typing import Any, Literal, NamedTuple
 
 from pydantic import model_validator
 
-from seqwright.data.examples import PartName
+from seqwright.data.examples import Data, PartName
 from seqwright.data.files import content_hash, lines, require_file
-from seqwright.data.pieces import Files, Piece, paths_of, piece_of, pieces_of, refuse_impossible_shares, some
+from seqwright.data.pieces import Files, PartedFiles, Share, paths_of, refuse_impossible_shares
 from seqwright.errors import SettingError
 from seqwright.settings import Settings
 
@@ -26,29 +24,11 @@ Form = Literal["lines", "paragraphs", "articles", "files"]
 TITLE = re.compile(r"= [^=](.*[^=])? =")  # of an article of WikiText; that of a section is = = Section = =
 
 
-class TextData(Protocol):
-    """A corpus of documents: it can be read again and again, part by part, without being held in memory."""
-
-    def parts(self) -> list[PartName]:
-        """The parts that exist: always "train" and "valid", perhaps "test"."""
-
-    def examples(self, part: PartName) -> Iterator[str]:
-        """Every document of a part in its fixed order, blank ones included."""
-
-    def remarks(self) -> list[str]:
-        """What a user should know of it."""
-
-    def fingerprint(self, part: PartName) -> str:
-        """A sha256 that changes whenever `examples(part)` would give something else."""
-
-    def paths(self) -> list[Path]:
-        """Every file of the user's the corpus is read from, each once."""
+TextData = Data[str]
 
 
 class TextFilesSettings(Settings):
     """Running text in files of the user's own."""
-
-    kind: Literal["text"] = "text"
 
     train: Files
     """A text file in UTF-8, or a list of them; each may be compressed (.gz)."""
@@ -76,65 +56,45 @@ class TextFilesSettings(Settings):
         return self
 
 
-class TextFiles:
-    """A corpus read from the user's files (a `TextData`).
+class TextFiles(PartedFiles[tuple[Path, ...], str]):
+    """A corpus read from the user's files; a blank line is a blank document where lines are documents.
 
     Lines are stripped of the spaces around them where these were put there by the program that cut them into words.
     """
 
     def __init__(self, settings: TextFilesSettings, *, stripped: bool = False) -> None:
-        self.settings, self._stripped = settings, stripped
-        self._pieces = pieces_of(
-            settings.train, settings.valid, settings.test, opened=paths_of, from_end=settings.split == "end"
-        )
+        super().__init__(settings, paths_of, from_end=settings.split == "end")
+        self._stripped = stripped
+        self.remedy = "give more text, another share, or files for this part"
+        if settings.split == "scattered" and settings.documents != "lines":
+            self.remedy = f'set data.split to "end", or {self.remedy}'
         for path in self.paths():
             require_file(path)
 
-    def parts(self) -> list[PartName]:
-        """The parts that exist, in the order train, valid, test."""
-        return list(self._pieces)
+    def located(self, source: tuple[Path, ...]) -> tuple[Path, ...]:
+        """The files."""
+        return source
 
-    def paths(self) -> list[Path]:
-        """Every file the corpus is read from, each once."""
-        return list(dict.fromkeys(path for piece in self._pieces.values() for path in piece.source))
-
-    def examples(self, part: PartName) -> Iterator[str]:
-        """Every document of a part in the order of the files; a blank line is a blank document where lines are."""
-        piece = piece_of(self._pieces, part)
-        texts = self._read(piece)
-        return some(
-            map(_stripped, texts) if self._stripped else texts,
-            f"the {part} part is empty: nothing of {piece.source[0]} falls into it; {self._remedy()}",
-        )
-
-    def remarks(self) -> list[str]:
-        """What a user should know of it."""
-        return []
-
-    def fingerprint(self, part: PartName) -> str:
-        """A sha256 of the contents and of the settings that decide what `examples(part)` gives; paths do not count."""
-        piece = piece_of(self._pieces, part)
-        cut = [self.settings.split, piece.low, piece.high] if piece.partial else []
-        said = json.dumps([[content_hash(path) for path in piece.source], self.settings.documents, cut])
-        found = hashlib.sha256(said.encode()).hexdigest()
-        return f"{found} stripped" if self._stripped else found
-
-    def _read(self, piece: Piece[tuple[Path, ...]]) -> Iterator[str]:
+    def read(self, part: PartName, piece: Share[tuple[Path, ...]]) -> Iterator[str]:
+        """Every document of a part in the order of the files."""
+        form = self.settings.documents
         if self.settings.split == "end" and piece.partial:
             low, high = piece.low * self._size, piece.high * self._size
-            stretch = (line for line in _lines(piece.source) if low <= line.before < high)
-            return _documents(stretch, self.settings.documents)
-        return (text for text in _documents(_lines(piece.source), self.settings.documents) if piece.holds(text))
+            texts = _documents((line for line in _lines(piece.source) if low <= line.before < high), form)
+        else:
+            texts = (text for text in _documents(_lines(piece.source), form) if piece.holds(text))
+        return map(_stripped, texts) if self._stripped else texts
+
+    def causes(self, part: PartName, piece: Share[tuple[Path, ...]]) -> list[Any]:
+        """The contents, the documents and the stretch."""
+        cut = [self.settings.split, piece.low, piece.high] if piece.partial else []
+        said = [[content_hash(path) for path in piece.source], self.settings.documents, cut]
+        return [*said, "stripped"] if self._stripped else said
 
     @cached_property
     def _size(self) -> int:
         """The characters of the training files."""
         return sum(len(line.text) + 1 for line in _lines(self._pieces["train"].source))
-
-    def _remedy(self) -> str:
-        if self.settings.split == "scattered" and self.settings.documents != "lines":
-            return 'set data.split to "end", or give more text, another share, or files for this part'
-        return "give more text, another share, or files for this part"
 
 
 def _stripped(text: str) -> str:

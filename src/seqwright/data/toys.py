@@ -8,7 +8,6 @@ come again.
 """
 
 import hashlib
-import json
 from collections.abc import Iterator
 from random import Random
 from typing import Literal
@@ -16,17 +15,16 @@ from typing import Literal
 from pydantic import Field
 
 from seqwright.data.examples import Pair, PartName
+from seqwright.data.generated import CardSettings, Generated
 from seqwright.errors import SettingError
-from seqwright.settings import Settings
 
-FORMAT = 1  # of the pairs: another number whenever the same settings come to give others
 TRIES = 10_000  # so many draws without a new sequence mean that there are none left
 
 
-class ToySettings(Settings):
+class ToySettings(CardSettings):
     """Sequences to copy, reverse or sort."""
 
-    kind: Literal["copy", "reverse", "sort"] = "copy"
+    card: Literal["copy", "reverse", "sort"] = "copy"
     symbols: int = Field(default=20, ge=1)
     """How many symbols there are: the numbers from 0 up to one less."""
     shortest: int = Field(default=1, ge=1)
@@ -46,8 +44,10 @@ class ToySettings(Settings):
     """Another number gives other sequences; which are held out stays the same."""
 
 
-class Toy:
+class Toy(Generated):
     """Pairs for a toy task, drawn while they are read; every length is equally likely."""
+
+    settings: ToySettings
 
     def __init__(self, settings: ToySettings) -> None:
         for name, most in (("longest", settings.longest), ("held_out_longest", settings.held_out_longest)):
@@ -58,30 +58,17 @@ class Toy:
                 )
         self.settings = settings
 
-    def parts(self) -> list[PartName]:
-        """The parts that are not empty."""
-        return ["train", "valid", "test"] if self.settings.test else ["train", "valid"]
-
     def examples(self, part: PartName) -> Iterator[Pair]:
         """Every pair of a part; fewer pairs of the same seed are the beginning of more."""
-        kind = self.settings.kind
+        kind = self.settings.card
         for sequence in self._sequences(part):
             yield Pair(_written(sequence), _written(_answer(kind, sequence)), kind)
-
-    def remarks(self) -> list[str]:
-        """Nothing: what is made up has no surprises."""
-        return []
-
-    def fingerprint(self, part: PartName) -> str:
-        """A sha256 of all that the pairs of a part follow from."""
-        causes = [FORMAT, part, self.settings.model_dump(exclude_none=True)]
-        return hashlib.sha256(json.dumps(causes, sort_keys=True).encode()).hexdigest()
 
     def _sequences(self, part: PartName) -> Iterator[tuple[int, ...]]:
         start = hashlib.sha256(f"toy {self.settings.seed} {part}".encode()).digest()
         random = Random(int.from_bytes(start))
         seen: set[tuple[int, ...]] = set()
-        for _ in range(self._size(part)):
+        for _ in range(self.size(part)):
             sequence = self._new(part, random, seen)
             if part != "train":
                 seen.add(sequence)
@@ -94,7 +81,7 @@ class Toy:
                 return sequence
         setting = "examples" if part == "train" else part
         raise SettingError(
-            f"data.{setting} = {self._size(part)} asks for more different sequences than there are of "
+            f"data.{setting} = {self.size(part)} asks for more different sequences than there are of "
             f"{self.settings.shortest} to {self._longest(part)} out of {self.settings.symbols} symbols; make it "
             "smaller, or raise data.symbols or data.longest"
         )
@@ -108,9 +95,6 @@ class Toy:
     def _longest(self, part: PartName) -> int:
         held_out = self.settings.held_out_longest
         return self.settings.longest if part == "train" or held_out is None else held_out
-
-    def _size(self, part: PartName) -> int:
-        return {"train": self.settings.examples, "valid": self.settings.valid, "test": self.settings.test}[part]
 
 
 def _part_of(sequence: tuple[int, ...]) -> PartName:

@@ -6,8 +6,6 @@ w is the form, which is the label; a, f and φ are uniform, ε is normal. Every 
 part, number), so that a series stays what it is however many there are.
 """
 
-import hashlib
-import json
 from collections.abc import Callable, Iterator
 from typing import Literal
 
@@ -16,13 +14,12 @@ from numpy.typing import NDArray
 from pydantic import Field
 
 from seqwright.data.examples import PartName
+from seqwright.data.generated import CardSettings, Generated
 from seqwright.data.labelled_series import SeriesExample
 from seqwright.errors import DataError
-from seqwright.settings import Settings
 
 Turns = NDArray[np.float64]
 
-FORMAT = 1  # of the series: another number whenever the same settings come to give others
 PARTS: tuple[PartName, ...] = ("train", "valid", "test")
 
 
@@ -67,10 +64,10 @@ FORMS: dict[str, Callable[[Turns], Turns]] = {
 }
 
 
-class WaveformsSettings(Settings):
+class WaveformsSettings(CardSettings):
     """Waveforms of random frequency, phase, height and length."""
 
-    kind: Literal["waveforms"] = "waveforms"
+    card: Literal["waveforms"] = "waveforms"
     examples: int = Field(default=3_000, ge=len(FORMS))
     """How many training series there are."""
     valid: int = Field(default=600, ge=1)
@@ -87,7 +84,7 @@ class WaveformsSettings(Settings):
     """Another number gives other series."""
 
 
-class Waveforms:
+class Waveforms(Generated):
     """Waveforms as labelled series."""
 
     def __init__(self, settings: WaveformsSettings) -> None:
@@ -97,23 +94,9 @@ class Waveforms:
             )
         self.settings = settings
 
-    def parts(self) -> list[PartName]:
-        """The parts that are not empty."""
-        return ["train", "valid", "test"] if self.settings.test else ["train", "valid"]
-
     def examples(self, part: PartName) -> Iterator[SeriesExample]:
         """Every series of a part; the forms take turns."""
-        counts = {"train": self.settings.examples, "valid": self.settings.valid, "test": self.settings.test}
-        return (self._drawn(part, number) for number in range(counts[part]))
-
-    def fingerprint(self, part: PartName) -> str:
-        """A sha256 of the settings that decide what `examples(part)` gives."""
-        said = json.dumps([FORMAT, part, self.settings.model_dump(mode="json")])
-        return hashlib.sha256(said.encode()).hexdigest()
-
-    def remarks(self) -> list[str]:
-        """Nothing: what is made up has no flaws."""
-        return []
+        return (self._drawn(part, number) for number in range(self.size(part)))
 
     def _drawn(self, part: PartName, number: int) -> SeriesExample:
         settings = self.settings

@@ -6,8 +6,6 @@ f and o are uniform on [0, 1) for each series, u for each point; t runs from 0 t
 numbers are drawn as the book draws them, so that with the seed 42 its series come out, to the bit.
 """
 
-import hashlib
-import json
 from collections.abc import Iterator
 from functools import cached_property
 from typing import Literal
@@ -16,17 +14,14 @@ import numpy as np
 from pydantic import Field
 
 from seqwright.data.examples import PartName
+from seqwright.data.generated import CardSettings, Generated
 from seqwright.data.series import Ending, SeriesWindow, Values, every_window
-from seqwright.errors import DataError
-from seqwright.settings import Settings
-
-FORMAT = 1  # of the series: another number whenever the same settings come to give others
 
 
-class WavesSettings(Settings):
+class WavesSettings(CardSettings):
     """Sums of two sine waves."""
 
-    kind: Literal["waves"] = "waves"
+    card: Literal["waves"] = "waves"
     history: int = Field(default=50, ge=2)
     """How many steps of a series are known."""
     horizon: int = Field(default=1, ge=1)
@@ -41,7 +36,7 @@ class WavesSettings(Settings):
     """Another number gives other series."""
 
 
-class Waves:
+class Waves(Generated):
     """Waves as a `SeriesData`: each series holds one past and its future."""
 
     columns = ("value",)
@@ -50,18 +45,10 @@ class Waves:
         self.settings = settings
         self.history, self.horizon = settings.history, settings.horizon
 
-    def parts(self) -> list[PartName]:
-        """The parts that are not empty."""
-        return ["train", "valid", "test"] if self.settings.test else ["train", "valid"]
-
     def series(self, part: PartName) -> list[Values]:
         """Every series of a part, (steps, 1) each."""
-        if part not in self.parts():
-            raise DataError(f"there is no {part} part: data.{part} is 0; set it to the number of series it shall have")
-        settings = self.settings
-        edges = np.cumsum([0, settings.examples, settings.valid, settings.test]).tolist()
-        place = ("train", "valid", "test").index(part)
-        return list(self._drawn[edges[place] : edges[place + 1]])
+        first = sum(map(self.size, self.parts()[: self.parts().index(part)])) if self.size(part) else 0
+        return list(self._drawn[first : first + self.size(part)])
 
     def examples(self, part: PartName) -> Iterator[SeriesWindow]:
         """Every window of a part: each series is one."""
@@ -70,15 +57,6 @@ class Waves:
     def ending(self) -> Ending:
         """The past of the first series that was not trained on: its future can be forecast."""
         return Ending(self.columns, self.series(self.parts()[-1])[0][: self.history])
-
-    def fingerprint(self, part: PartName) -> str:
-        """A sha256 of all that the series of a part follow from."""
-        causes = [FORMAT, part, self.settings.model_dump()]
-        return hashlib.sha256(json.dumps(causes, sort_keys=True).encode()).hexdigest()
-
-    def remarks(self) -> list[str]:
-        """Nothing is left to say of them."""
-        return []
 
     @cached_property
     def _drawn(self) -> Values:

@@ -63,7 +63,7 @@ class TextInput(TokenInput[Example, Ids]):
         tokenizer = None if like is None else tokenizer_of(like)
         if not any(map(readable, train)):
             raise DataError(f"no example of {train.name} has a text: see whether data.text means the right column")
-        pairs = next((example.second is not None for example in train if readable(example)), False)
+        pairs = next((example.text_pair is not None for example in train if readable(example)), False)
         marks = 1 + room.begins + pairs * (1 if tokenizer is None else tokenizer.between)
         longest = longest_of(settings, room.context, marks=marks)
         tokenizer = tokenizer or Tokenizer.train(every_text(train), settings)
@@ -104,7 +104,7 @@ class TextInput(TokenInput[Example, Ids]):
         first = self._tokens(examples, "text", (example.text for example in examples if readable(example)))
         if not self.pairs:
             return Shortened(first, self.longest, self.left_out, number_N)
-        seconds = (example.second or "" for example in examples if readable(example))
+        seconds = (example.text_pair or "" for example in examples if readable(example))
         second = self._tokens(examples, "second text", seconds)
         return ShortenedPairs(first, second, self.longest, self.left_out, number_N, between=self.between)
 
@@ -129,13 +129,13 @@ class TextInput(TokenInput[Example, Ids]):
         return {"input_B": input_BT, "real_BT": real_BT, "segment_BT": segments(input_BT, self.end)}
 
     def parse(self, given: Any) -> Example:
-        """A text; where texts belong in pairs, both with a tab between them, or a mapping of `text` and `second`."""
+        """A text; where texts belong in pairs, both with a tab between them, or a mapping of `text` and `text_pair`."""
         if isinstance(given, Mapping):
-            unknown = given.keys() - {"text", "second"}
-            if unknown or "text" not in given or self.pairs is not ("second" in given):
-                wanted = '{"text": …, "second": …}' if self.pairs else '{"text": …}'
+            unknown = given.keys() - {"text", "text_pair"}
+            if unknown or "text" not in given or self.pairs is not ("text_pair" in given):
+                wanted = '{"text": …, "text_pair": …}' if self.pairs else '{"text": …}'
                 raise DataError(f"an example has the fields {', '.join(map(str, given))}; expected {wanted}")
-            return Example(str(given["text"]), "", str(given["second"]) if self.pairs else None)
+            return Example(str(given["text"]), "", str(given["text_pair"]) if self.pairs else None)
         if not isinstance(given, str):
             raise DataError(f"an example is {given!r}, expected a text")
         first, tab, second = given.partition("\t")
@@ -150,7 +150,7 @@ class TextInput(TokenInput[Example, Ids]):
 
     def example_fields(self, example: Example) -> dict[str, Any]:
         """The texts."""
-        return {"text": example.text} | ({} if example.second is None else {"second": example.second})
+        return {"text": example.text} | ({} if example.text_pair is None else {"text_pair": example.text_pair})
 
     def features(self, examples: Examples[Example]) -> list[set[str]]:
         """The words of each text; of a pair, which words are in one of the two and which in both."""
@@ -213,7 +213,7 @@ class TextInput(TokenInput[Example, Ids]):
     def _refuse_other_number_of_texts(self, examples: Examples[Example]) -> None:
         """Refuse single texts where two belong together, and the other way round."""
         example = next((example for example in examples if readable(example)), None)
-        if example is None or self.pairs is (example.second is not None):
+        if example is None or self.pairs is (example.text_pair is not None):
             return
         column = "a second text, in columns named sentence1 and sentence2 or text1 and text2"
         if self.imported:
@@ -225,7 +225,7 @@ class TextInput(TokenInput[Example, Ids]):
             )
         raise DataError(
             f"{examples.name} has single texts, but the model reads pairs: give it {column}, or name it with "
-            "data.second"
+            "data.text_pair"
             if self.pairs
             else f"{examples.name} has pairs of texts, but the model reads single ones: name the text with data.text"
         )
@@ -238,13 +238,13 @@ def reads_pairs(input: Any) -> bool:
 
 def readable(example: Example) -> bool:
     """Whether there is something to read: of two texts, in both."""
-    return bool(example.text.strip() and (example.second is None or example.second.strip()))
+    return bool(example.text.strip() and (example.text_pair is None or example.text_pair.strip()))
 
 
 def every_text(examples: Examples[Example]) -> Iterator[str]:
     """All texts that can be read, second ones included."""
     return chain.from_iterable(
-        (example.text,) if example.second is None else (example.text, example.second)
+        (example.text,) if example.text_pair is None else (example.text, example.text_pair)
         for example in examples
         if readable(example)
     )
@@ -270,9 +270,9 @@ def words(text: str) -> set[str]:
 
 def _features(example: Example) -> set[str]:
     first = words(example.text)
-    if example.second is None:
+    if example.text_pair is None:
         return first
-    second = words(example.second)
+    second = words(example.text_pair)
     return (first ^ second) | {f"both {word}" for word in first & second}
 
 

@@ -17,7 +17,7 @@ from pydantic import Field
 from seqwright.batches import Ids
 from seqwright.batches.tagged import Stretch, StretchRows, stacked, stretches
 from seqwright.cache import Ragged, RaggedWriter, kept_folder
-from seqwright.data.tagged_columns import Sentence
+from seqwright.data.tagged_columns import TaggedSentence
 from seqwright.errors import DataError
 from seqwright.inputs import Examples, Room, Stacked
 from seqwright.inputs.saved import load_json, save_json
@@ -44,7 +44,7 @@ class WordsSettings(TokenizerSettings):
 
 
 @dataclass(frozen=True)
-class WordsInput(TokenInput[Sentence, Stretch]):
+class WordsInput(TokenInput[TaggedSentence, Stretch]):
     """The tokenizer of a run that reads sentences word by word, and how texts are cut.
 
     A row is `begin? words end`; `begin` only where the model reads one. Every word is encoded on its own, as after a
@@ -59,7 +59,9 @@ class WordsInput(TokenInput[Sentence, Stretch]):
     noun: ClassVar[str] = "sentences"
 
     @classmethod
-    def learn(cls, train: Examples[Sentence], settings: WordsSettings, *, room: Room, like: Any = None) -> "WordsInput":
+    def learn(
+        cls, train: Examples[TaggedSentence], settings: WordsSettings, *, room: Room, like: Any = None
+    ) -> "WordsInput":
         """A tokenizer trained on the words, if none is taken from another run."""
         longest = longest_of(settings, room.context, marks=1 + room.begins)
         words = (_spaced(word, settings.tokenizer) for sentence in train for word in sentence.words)
@@ -71,7 +73,7 @@ class WordsInput(TokenInput[Sentence, Stretch]):
         """The token that stands before every sentence, if the model reads one there."""
         return self.tokenizer.begin if self.begins else None
 
-    def encode(self, examples: Examples[Sentence], *, seed: int = 0) -> StretchRows:
+    def encode(self, examples: Examples[TaggedSentence], *, seed: int = 0) -> StretchRows:
         """The stretches of each sentence: of a part through the cache, of what a user types in memory."""
         if not examples.fingerprint:
             return StretchRows.in_memory(list(self._stretches(examples)))
@@ -82,7 +84,7 @@ class WordsInput(TokenInput[Sentence, Stretch]):
         tokens, lengths = (Ragged.mapped(folder / name) for name in ("tokens", "lengths"))
         return StretchRows(tokens, lengths, np.load(folder / "sentences.npy", mmap_mode="r"))
 
-    def _write(self, examples: Examples[Sentence], folder: Path) -> None:
+    def _write(self, examples: Examples[TaggedSentence], folder: Path) -> None:
         numbers, progress = array("q"), Progress(f"tokenising {examples.name}")
         with ExitStack() as stack:
             tokens, lengths = (stack.enter_context(RaggedWriter(folder / name)) for name in ("tokens", "lengths"))
@@ -96,7 +98,7 @@ class WordsInput(TokenInput[Sentence, Stretch]):
         np.save(folder / "sentences.npy", np.asarray(numbers, dtype=np.int64))
         (folder / "kept.json").write_text("{}", encoding="utf-8")
 
-    def _stretches(self, examples: Examples[Sentence]) -> Iterator[list[Stretch]]:
+    def _stretches(self, examples: Examples[TaggedSentence]) -> Iterator[list[Stretch]]:
         sentences = iter(examples)
         while block := list(islice(sentences, BLOCK)):
             for tokens in self.tokens([sentence.words for sentence in block]):
@@ -145,28 +147,28 @@ class WordsInput(TokenInput[Sentence, Stretch]):
         words = ([np.array(places) for _, places in text.words] for text in texts)
         return [next(stretches(each, longest=self.longest)).tokens if each else np.arange(0) for each in words]
 
-    def parse(self, given: Any) -> Sentence:
+    def parse(self, given: Any) -> TaggedSentence:
         """A text, cut into words; or words."""
         if isinstance(given, str):
-            return Sentence(tuple(CUTS[self.split](given)), ())
+            return TaggedSentence(tuple(CUTS[self.split](given)), ())
         if not isinstance(given, Sequence) or not all(isinstance(word, str) for word in given):
             raise DataError(f"an example is {given!r}, expected a text or its words")
-        return Sentence(tuple(given), ())
+        return TaggedSentence(tuple(given), ())
 
-    def example_fields(self, example: Sentence) -> dict[str, Any]:
+    def example_fields(self, example: TaggedSentence) -> dict[str, Any]:
         """The words."""
         return {"words": list(example.words)}
 
-    def features(self, examples: Examples[Sentence]) -> list[tuple[str, ...]]:
+    def features(self, examples: Examples[TaggedSentence]) -> list[tuple[str, ...]]:
         """The words of each sentence."""
         return [example.words for example in examples]
 
-    def part_sentence(self, examples: Examples[Sentence], rows: Any) -> tuple[str, str]:
+    def part_sentence(self, examples: Examples[TaggedSentence], rows: Any) -> tuple[str, str]:
         """`1,009 sentences, 15,733 words`, and `; 2 with over 512 tokens are read in stretches`."""
         told = f"{len(set(rows.example_N.tolist())):,} sentences, {int(rows.word_N.sum()):,} words"
         return told, f"; {rows.cut:,} with over {self.longest:,} tokens are read in stretches" if rows.cut else ""
 
-    def part_remarks(self, examples: Examples[Sentence]) -> list[str]:
+    def part_remarks(self, examples: Examples[TaggedSentence]) -> list[str]:
         """Tokens that the vocabulary lacks, and sentences that may be several."""
         remarks, rows = [], self.encode(examples)
         tokens = rows.take(np.arange(len(rows.example_N)), None)
@@ -179,7 +181,7 @@ class WordsInput(TokenInput[Sentence, Stretch]):
             remarks.append(f"a sentence of {examples.name} has {longest:,} words: {told}")
         return remarks
 
-    def remarks(self, examples: Examples[Sentence], first: int = 0) -> list[str]:
+    def remarks(self, examples: Examples[TaggedSentence], first: int = 0) -> list[str]:
         """Words of which not everything is read, and words that the vocabulary lacks."""
         remarks, unknown = [], dict[str, None]()
         sentences = [example.words for example in examples]

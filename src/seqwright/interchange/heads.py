@@ -21,7 +21,7 @@ from seqwright.inputs.text import TextInput
 from seqwright.inputs.tokenizers import Tokenizer
 from seqwright.inputs.words import WordsInput
 from seqwright.interchange.names import TensorNames, TensorRow
-from seqwright.kinds import imported_kind, task_between, usual_kind
+from seqwright.kinds import task_between, usual_kind
 from seqwright.outputs.label import LabelOutput
 from seqwright.outputs.masked import MaskedOutput, MaskedOutputSettings
 from seqwright.outputs.next_token import NextTokenOutput
@@ -67,7 +67,8 @@ class Pretrained(NamedTuple):
         tokenizer = {"tokenizer": self.tokenizer.kind, "vocabulary": self.tokenizer.size, "normalise": "none"}
         return {
             "description": f"a {self.settings['kind']} that came from {name}",
-            "data": {"kind": imported_kind(self.task), "file": name, "sha256": whole},
+            "task": self.task,
+            "data": {"imported": name, "sha256": whole},
             "input": {**tokenizer, **self.head.input_settings(self)},
             "model": self.settings,
             "objective": {"kind": usual_kind("objective", self.task)},

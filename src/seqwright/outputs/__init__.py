@@ -64,10 +64,8 @@ class Output(ABC, Generic[ExampleT, BatchT, PredictionT]):
     settings: ClassVar[type[Settings]] = Settings
     """What can be set of it in [output]: nothing, if not said otherwise."""
 
-    @property
-    def decodes(self) -> bool:
-        """Whether predictions are searched for, token by token: then a validation takes a sample."""
-        return False
+    decodes: ClassVar[bool] = False
+    """Whether predictions are searched for, token by token: then a validation takes a sample."""
 
     @property
     def scored_by_objective(self) -> bool:

@@ -3,7 +3,7 @@
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
 
-from seqwright.data.tagged_columns import Sentence
+from seqwright.data.tagged_columns import TaggedSentence
 
 
 class MostFrequentTag:
@@ -12,7 +12,7 @@ class MostFrequentTag:
     A new word is taken for what words that training has once mostly are: those are the ones most like it.
     """
 
-    def __init__(self, sentences: Iterable[Sentence]) -> None:
+    def __init__(self, sentences: Iterable[TaggedSentence]) -> None:
         seen: dict[str, Counter[str]] = defaultdict(Counter)
         for sentence in sentences:
             for word, tag in zip(sentence.words, sentence.tags, strict=True):

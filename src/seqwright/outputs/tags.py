@@ -18,7 +18,7 @@ from torch import nn
 from seqwright.batches import Batches, Rows
 from seqwright.batches.tagged import Tagged, TagRows
 from seqwright.data.labels import short
-from seqwright.data.tagged_columns import Sentence
+from seqwright.data.tagged_columns import TaggedSentence
 from seqwright.errors import DataError, nearest
 from seqwright.inputs import Examples, Input, Stacked
 from seqwright.inputs.saved import load_json, save_json
@@ -52,14 +52,14 @@ class Tagging(NamedTuple):
 
 
 @dataclass(frozen=True)
-class TagsOutput(Output[Sentence, Tagged, Tagging]):
+class TagsOutput(Output[TaggedSentence, Tagged, Tagging]):
     """Each tag with the number of its training words; none has any where the model was trained elsewhere."""
 
     counts: Mapping[str, int]
 
     @classmethod
     def learn(
-        cls, train: Examples[Sentence], settings: Any, input: Input[Any, Any], *, like: Any = None
+        cls, train: Examples[TaggedSentence], settings: Any, input: Input[Any, Any], *, like: Any = None
     ) -> "TagsOutput":
         """The tags of the training part by the alphabet; where they mark entities, those of a type together."""
         found = Counter(tag for sentence in train for tag in sentence.tags)
@@ -82,7 +82,7 @@ class TagsOutput(Output[Sentence, Tagged, Tagging]):
         """Whether any tag has training words."""
         return any(self.counts.values())
 
-    def encode(self, examples: Examples[Sentence], rows: Rows[Any], *, seed: int = 0) -> Targets:
+    def encode(self, examples: Examples[TaggedSentence], rows: Rows[Any], *, seed: int = 0) -> Targets:
         """The numbers of the tags of each row's words; a sentence without tags is not learnt from."""
         numbers = {tag: number for number, tag in enumerate(self.tags)}
         every = [[numbers[tag] for tag in sentence.tags] for sentence in self._known(examples)]
@@ -99,7 +99,7 @@ class TagsOutput(Output[Sentence, Tagged, Tagging]):
         return Tagged(**stacked, target_BT=target_BT)
 
     def predict(
-        self, model: nn.Module, batches: Batches[Tagged], examples: Examples[Sentence], decoding: Any = None
+        self, model: nn.Module, batches: Batches[Tagged], examples: Examples[TaggedSentence], decoding: Any = None
     ) -> Iterator[Tagging]:
         """The likeliest tag of every word; the stretches of a sentence are put together again."""
         found: dict[int, list[tuple[int, NDArray[np.float64]]]] = defaultdict(list)
@@ -123,7 +123,7 @@ class TagsOutput(Output[Sentence, Tagged, Tagging]):
         logp_WC = np.logaddexp.reduce(logp_NWC) - np.log(len(predictions))
         return self._tagging(predictions[0].words, logp_WC.reshape(-1, len(self.counts)))
 
-    def _known(self, examples: Examples[Sentence]) -> Iterator[Sentence]:
+    def _known(self, examples: Examples[TaggedSentence]) -> Iterator[TaggedSentence]:
         """Sentences, up to the first with a tag which nobody could have learnt: that one is refused."""
         for sentence in examples:
             tag = next((tag for tag in sentence.tags if tag not in self.counts), None)
@@ -144,14 +144,14 @@ class TagsOutput(Output[Sentence, Tagged, Tagging]):
         """Of tags that mark entities, precision, recall and F1 of those."""
         return ("loss", "accuracy", *(EACH if self.marked else ("macro_f1",)))
 
-    def scores(self, predictions: Sequence[Tagging], examples: Examples[Sentence]) -> dict[str, float]:
+    def scores(self, predictions: Sequence[Tagging], examples: Examples[TaggedSentence]) -> dict[str, float]:
         """Loss, accuracy and F1, over the words that have a tag."""
         said, true = self._pairs(predictions, examples)
         tagged = ((each, of) for each, of in zip(predictions, examples, strict=True) if of.tags)
         losses = [loss[tag] for each, of in tagged for loss, tag in zip(each.losses, of.tags, strict=True)]
         return {"loss": sum(losses) / sum(map(len, true)), **self._scores(said, true)}
 
-    def report(self, predictions: Sequence[Tagging], examples: Examples[Sentence]) -> Report:
+    def report(self, predictions: Sequence[Tagging], examples: Examples[TaggedSentence]) -> Report:
         """What was found of each type of entity, or of each tag where they mark none; the confusion matrix."""
         said, true = self._pairs(predictions, examples)
         counts_CC = self._confusion(said, true)
@@ -173,11 +173,11 @@ class TagsOutput(Output[Sentence, Tagged, Tagging]):
         baseline = "baseline: the most frequent tag of each word"
         return {name: SIGNATURES[name] for name in names} | {f"baseline_{name}": baseline for name in names[1:]}
 
-    def target(self, example: Sentence) -> tuple[str, ...] | None:
+    def target(self, example: TaggedSentence) -> tuple[str, ...] | None:
         """The tags."""
         return example.tags or None
 
-    def _pairs(self, predictions: Sequence[Tagging], examples: Examples[Sentence]) -> tuple[Tags, Tags]:
+    def _pairs(self, predictions: Sequence[Tagging], examples: Examples[TaggedSentence]) -> tuple[Tags, Tags]:
         """Predicted and right tags of the sentences that have some."""
         both = zip(predictions, self._known(examples), strict=True)
         pairs = [(prediction.tags, sentence.tags) for prediction, sentence in both if sentence.tags]
@@ -196,7 +196,9 @@ class TagsOutput(Output[Sentence, Tagged, Tagging]):
         answers, truth = ([numbers[tag] for tags in sentences for tag in tags] for sentences in (said, true))
         return confusion(answers, truth, classes=len(numbers))
 
-    def baselines(self, train: Examples[Sentence], part: Examples[Sentence], input: Input[Any, Any]) -> Baselines:
+    def baselines(
+        self, train: Examples[TaggedSentence], part: Examples[TaggedSentence], input: Input[Any, Any]
+    ) -> Baselines:
         """The tag that each word mostly has in the training part."""
         if train.fingerprint == part.fingerprint and train.name != part.name:
             note = f"there is no baseline: {NOT_HERE}"
@@ -212,7 +214,7 @@ class TagsOutput(Output[Sentence, Tagged, Tagging]):
 
     # ------------------------------------------------------------------------------------------------ told
 
-    def part_sentence(self, examples: Examples[Sentence], rows: Rows[Any]) -> str:
+    def part_sentence(self, examples: Examples[TaggedSentence], rows: Rows[Any]) -> str:
         """`(person 660, location 548)`: the entities of each type, or the words of each tag."""
         kinds: Counter[str] = Counter()
         for sentence in self._known(examples):
@@ -220,7 +222,7 @@ class TagsOutput(Output[Sentence, Tagged, Tagging]):
         told = [f"{kind or 'without a type'} {count:,}" for kind, count in kinds.most_common(FEW_TAGS)]
         return f"({', '.join(told) or 'no entities'}{', …' if len(kinds) > FEW_TAGS else ''})"
 
-    def part_remarks(self, examples: Examples[Sentence]) -> list[str]:
+    def part_remarks(self, examples: Examples[TaggedSentence]) -> list[str]:
         """Entities that begin as none should."""
         inside = 0
         for sentence in examples if self.marked else ():
@@ -262,7 +264,7 @@ class TagsOutput(Output[Sentence, Tagged, Tagging]):
             ]
         return fields
 
-    def answer(self, prediction: Tagging, example: Sentence) -> dict[str, Any]:
+    def answer(self, prediction: Tagging, example: TaggedSentence) -> dict[str, Any]:
         """The tags, and the predicted ones."""
         return {"tags": list(example.tags), "predicted": prediction.tags}
 

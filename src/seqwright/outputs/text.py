@@ -110,6 +110,7 @@ class TextOutput(Output[HasText, Any, WrittenText]):
     dropout: float = 0.0  # BPE-dropout of the targets
     dictionary: Dictionary | None = None  # the translation of single words, learnt from alignments after training
     settings: ClassVar[type[Settings]] = TextOutputSettings
+    decodes: ClassVar[bool] = True
     section: ClassVar[str] = "input"  # where it is set how long a text may be
 
     @classmethod
@@ -132,11 +133,6 @@ class TextOutput(Output[HasText, Any, WrittenText]):
             )
         rest = settings.scores or "bleu", own.lowercase, own.longest, own.overlong
         return cls(tokenizer, input.tokenizer, *rest, dropout=own.bpe_dropout)
-
-    @property
-    def decodes(self) -> bool:
-        """Texts are searched for."""
-        return True
 
     @property
     def shared(self) -> bool:

@@ -96,8 +96,8 @@ def refuse_misfit(recipe: Recipe, inputs: Any, teacher: Teacher) -> None:
         if run.inputs.output.labels != inputs.output.labels:
             theirs, ours = (", ".join(some.output.labels) for some in (run.inputs, inputs))
             raise RunError(
-                f"the teacher {teacher.name} knows the labels {theirs}, but the data has {ours}; data.names renames "
-                "labels, data.labels leaves some out"
+                f"the teacher {teacher.name} knows the labels {theirs}, but the data has {ours}; "
+                "data.label_names renames labels, data.labels leaves some out"
             )
         if run.inputs.input.pairs != inputs.input.pairs:
             several = ("pairs of texts" if some.input.pairs else "single texts" for some in (run.inputs, inputs))

@@ -179,7 +179,7 @@ def test_where_every_row_fails_a_table_says_why(
     jobs: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    data = 'data = { kind = "text", train = "nowhere.txt" }\nmodel = { kind = "ngram", order = 2 }\n'
+    data = 'task = "language-modeling"\ndata = { train = "nowhere.txt" }\nmodel = { kind = "ngram", order = 2 }\n'
     Path("lost.toml").write_text(data)
     Path("mine.toml").write_text('threads = 1\n[[rows]]\nrecipe = "lost.toml"\n')
     with pytest.raises(SystemExit) as end:
@@ -193,7 +193,7 @@ def test_a_run_is_evaluated_on_data_of_another_kind(jobs: list[str], tmp_path: P
     compared(plan_of(tmp_path, ONE))
     (tmp_path / "pairs.tsv").write_text("".join(f"a b {i % 5}\t{i % 5} b a\n" for i in range(40)))
     run = f'[[rows]]\nrun = "{tmp_path}/runs/mine/narrow-seed-1"\n'
-    data = f'data = {{ kind = "files", train = "{tmp_path}/pairs.tsv", valid = "50%" }}\npart = "valid"\nthreads = 1\n'
+    data = f'data = {{ train = "{tmp_path}/pairs.tsv", valid = "50%" }}\npart = "valid"\nthreads = 1\n'
     outcome, found = compared(plan_of(tmp_path / "other", data + run))
     assert outcome.failures == {}
     assert found["rows"][0]["scores"]["bleu"]["mean"] >= 0
@@ -270,8 +270,9 @@ def test_a_budget_of_tokens_is_what_is_learnt_from(jobs: list[str], tmp_path: Pa
 def test_language_models_and_a_run_that_is_there(jobs: list[str], tmp_path: Path) -> None:
     (tmp_path / "text.txt").write_text("".join(f"{'ab' * (i % 7)} {i}\n" for i in range(200)), encoding="utf-8")
     recipe = f"""
+task = "language-modeling"
 input = {{ tokenizer = "characters", rows = "documents" }}
-data = {{ kind = "text", train = "{tmp_path}/text.txt", valid = "10%", test = "20%" }}
+data = {{ train = "{tmp_path}/text.txt", valid = "10%", test = "20%" }}
 """
     (tmp_path / "pairs.toml").write_text(recipe + 'model = { kind = "ngram", order = 2, smoothing = "add-k" }')
     training = 'training = { steps = 4, schedule = "constant" }'
@@ -324,7 +325,8 @@ recipe = "films.toml"
 model.kind = "gru"
 """
     recipe = f"""
-data = {{ kind = "labelled", train = "{tmp_path}/films.tsv", valid = "10%", test = "20%" }}
+task = "text-classification"
+data = {{ train = "{tmp_path}/films.tsv", valid = "10%", test = "20%" }}
 input = {{ tokenizer = "words" }}
 model = {{ kind = "lstm", width = 8 }}
 """

@@ -38,7 +38,7 @@ def refusal(folder: Path, text: str) -> str:
         (ROWS + '[[rows]]\nrecipe = "revers"\n', "row 'revers': there is no recipe 'revers'.* Did you mean 'reverse'"),
         (ROWS + '[[rows]]\nname = "x"\n', "row 3: a row has a recipe, a run or an ensemble, and this one none of them"),
         (ROWS + '[[rows]]\nrecipe = "reverse"\nrun = "a"\n', "and this one recipe and run"),
-        (ROWS + '[[rows]]\nrecipe = "copy"\n', "rows 'reverse' and 'copy' differ in data.kind"),
+        (ROWS + '[[rows]]\nrecipe = "copy"\n', "rows 'reverse' and 'copy' differ in data.card"),
         (ROWS + '[[rows]]\nrecipe = "waves-dense"\n', "'reverse' is for translation and 'waves-dense' for forecasting"),
         (ROWS + '[[rows]]\nensemble = ["reverse", "widest"]\n', "there is no row 'widest' .* Did you mean 'wide'"),
         (ROWS + '[[rows]]\nrecipe = "reverse"\nname = "y"\nmodel.wdth = 3\n', "row 'y': there is no setting 'model.wd"),

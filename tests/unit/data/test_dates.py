@@ -15,8 +15,8 @@ import pytest
 from babel import Locale
 
 from seqwright.data import dates
-from seqwright.data.dates import Dates, DatesSettings, Drawn
-from seqwright.data.dates_readings import Languages, Reading, readings_by_kind
+from seqwright.data.dates import Dates, DatesSettings, DrawnPair
+from seqwright.data.dates_readings import Languages, Phrasing, readings_by_kind
 from seqwright.data.examples import PartName
 from seqwright.errors import SettingError
 
@@ -49,16 +49,16 @@ WEEKDAYS = {
 
 
 @cache
-def drawn(source: str, target: str, part: PartName, seed: int = 1) -> list[Drawn]:
+def drawn(source: str, target: str, part: PartName, seed: int = 1) -> list[DrawnPair]:
     settings = DatesSettings(source=source, target=target, examples=3200, valid=240, test=480, seed=seed)
     return list(Dates(settings).drawn(part))
 
 
-def values(items: list[Drawn]) -> set[str]:
+def values(items: list[DrawnPair]) -> set[str]:
     return set(itertools.chain.from_iterable(item.values for item in items))
 
 
-def english_to_german(kind: str) -> list[Drawn]:
+def english_to_german(kind: str) -> list[DrawnPair]:
     return [item for part in PARTS for item in drawn("en", "de", part) if item.pair.kind == kind]
 
 
@@ -222,7 +222,7 @@ def test_a_unit_has_the_german_name(english: str, german: str) -> None:
 
 
 @cache
-def readings(source: str, target: str) -> dict[str, list[Reading[Decimal]]]:
+def readings(source: str, target: str) -> dict[str, list[Phrasing[Decimal]]]:
     return readings_by_kind(Languages(Locale.parse(source), Locale.parse(target)))
 
 

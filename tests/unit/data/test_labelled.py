@@ -10,12 +10,12 @@ from typing import Any
 import pytest
 from pydantic import ValidationError
 
-from seqwright.data.cards import CardSettings, card
+from seqwright.data.cards import card, other_files
+from seqwright.data.generated import CardSettings
 from seqwright.data.labelled import (
     LabelledFiles,
     LabelledFilesSettings,
-    other_files,
-    usable,
+    with_labels,
 )
 from seqwright.data.labelled_tables import Example
 from seqwright.errors import DataError, SettingError
@@ -111,11 +111,11 @@ def test_columns_are_chosen_by_number_or_by_name(settings: dict[str, Any], heade
 
 def test_an_empty_line_is_a_blank_example() -> None:
     assert read(write("a.tsv", "x\tham\n\ny\tspam\n")) == [Example("x", "ham"), Example("", ""), Example("y", "spam")]
-    assert [example.text for example in usable(read("a.tsv"))] == ["x", "y"]
+    assert [example.text for example in with_labels(read("a.tsv"))] == ["x", "y"]
 
 
 def test_labels_are_called_what_the_settings_say() -> None:
-    found = read(write("a.tsv", "x\t0\ny\t1\nz\t2\n"), names={"0": "bad", "1": "good"})
+    found = read(write("a.tsv", "x\t0\ny\t1\nz\t2\n"), label_names={"0": "bad", "1": "good"})
     assert [example.label for example in found] == ["bad", "good", "2"]
 
 
@@ -203,7 +203,7 @@ def test_the_fingerprint_knows_content_columns_names_and_share_but_no_path() -> 
     assert data("b.tsv").fingerprint("train") == base
     others: list[dict[str, Any]] = [
         {"text": 2, "label": 1},
-        {"names": {"ham": "good"}},
+        {"label_names": {"ham": "good"}},
         {"valid": "5%"},
         {"labels": ("ham", "spam")},
     ]
@@ -290,11 +290,9 @@ def test_a_card_without_files_says_where_they_belong(folder: Path, monkeypatch: 
 
 def test_other_files_are_read_like_the_runs_own() -> None:
     write("test.tsv", "fine\t1\na bore\t0\n")
-    plain = other_files(Path("test.tsv"), CardSettings(kind="labelled-card", name="sst2"))
+    plain = other_files([Path("test.tsv")], CardSettings(card="sst2"), "labelled")
     found = LabelledFiles(LabelledFilesSettings.model_validate(plain))
     assert list(found.examples("test")) == [Example("fine", "positive"), Example("a bore", "negative")]
     own = LabelledFilesSettings(train="a.tsv", label="grade")
-    assert other_files(Path("b.tsv"), own) == {
-        **{"kind": "labelled", "train": "b.tsv", "valid": "b.tsv", "test": "b.tsv", "names": {}},
-        "label": "grade",
-    }
+    parts = {"train": "b.tsv", "valid": "b.tsv", "test": "b.tsv"}
+    assert other_files([Path("b.tsv")], own, "labelled") == {**parts, "label_names": {}, "label": "grade"}

@@ -6,13 +6,13 @@ from typing import Any
 
 import pytest
 
-from seqwright.data.cards import CardSettings, card
+from seqwright.data.cards import card, other_files
+from seqwright.data.generated import CardSettings
 from seqwright.data.labelled import (
     LabelledFiles,
     LabelledFilesSettings,
     is_blank,
-    other_files,
-    usable,
+    with_labels,
 )
 from seqwright.data.labelled_tables import Example
 from seqwright.errors import DataError, SettingError
@@ -48,25 +48,25 @@ def read(train: str, **settings: Any) -> list[Example]:
 def test_two_names_that_belong_together_are_a_pair(first: str, second: str) -> None:
     table = write("a.tsv", f"id\t{second}\tlabel\t{first}", "0\tan animal\tyes\ta cat", "1\ta cat\tno\ta dog")
     assert read(table) == WANTED
-    records = [{"label": e.label, first: e.text, second: e.second} for e in WANTED]
+    records = [{"label": e.label, first: e.text, second: e.text_pair} for e in WANTED]
     assert read(write("a.jsonl", *map(json.dumps, records))) == WANTED
 
 
 def test_a_second_text_is_chosen_by_number_or_by_name() -> None:
     rows = ["a cat\tyes\tan animal", "a dog\tno\ta cat"]
-    assert read(write("a.tsv", *rows), second=3) == WANTED
+    assert read(write("a.tsv", *rows), text_pair=3) == WANTED
     named = write("b.csv", "text,label,other", "a cat,yes,an animal", "a dog,no,a cat")
-    assert read(named, second="other") == WANTED
+    assert read(named, text_pair="other") == WANTED
     assert read(named) == [Example("a cat", "yes"), Example("a dog", "no")]  # nothing says that it is a pair
-    assert all(example.second is None for example in read(named))
+    assert all(example.text_pair is None for example in read(named))
     record = {"text": "a cat", "label": "yes", "other": "an animal"}
-    assert read(write("c.jsonl", json.dumps(record)), second="other") == WANTED[:1]
+    assert read(write("c.jsonl", json.dumps(record)), text_pair="other") == WANTED[:1]
 
 
 def test_who_names_the_text_alone_reads_single_texts() -> None:
     table = write("a.tsv", "sentence1\tsentence2\tlabel", "a cat\tan animal\tyes")
     assert read(table, text="sentence1") == [Example("a cat", "yes")]
-    assert read(table, second="sentence2") == WANTED[:1]
+    assert read(table, text_pair="sentence2") == WANTED[:1]
 
 
 def test_a_score_is_a_label_too() -> None:
@@ -77,7 +77,7 @@ def test_a_score_is_a_label_too() -> None:
 def test_an_example_without_its_second_text_is_blank() -> None:
     examples = read(write("a.tsv", "sentence1\tsentence2\tlabel", "a cat\t \tyes", "a dog\ta cat\tno"))
     assert [is_blank(example) for example in examples] == [True, False]
-    assert list(usable(examples)) == WANTED[1:]
+    assert list(with_labels(examples)) == WANTED[1:]
 
 
 def test_parts_have_no_first_text_in_common() -> None:
@@ -92,16 +92,16 @@ def test_parts_have_no_first_text_in_common() -> None:
 
 def test_the_fingerprint_tells_pairs_from_single_texts() -> None:
     table = write("a.tsv", "a cat\tyes\tan animal\ta dog", "a dog\tno\ta cat\ta cow")
-    found = {data(table, **asked).fingerprint("train") for asked in ({}, {"second": 3}, {"second": 4})}
+    found = {data(table, **asked).fingerprint("train") for asked in ({}, {"text_pair": 3}, {"text_pair": 4})}
     assert len(found) == 3
 
 
 @pytest.mark.parametrize(
     ("settings", "sentence"),
     [
-        ({"second": "sentence3"}, r"a.tsv:1 has no column 'sentence3' but .*set data.second.*Did you mean 'sentence"),
-        ({"second": "sentence1"}, r"data.text and data.second both mean column 1 of a.tsv: choose 3 columns"),
-        ({"second": "label"}, r"data.label and data.second both mean column 3"),
+        ({"text_pair": "sentence3"}, r"a.tsv:1 has no column 'sentence3' but .*data.text_pair.*Did you mean 'sente"),
+        ({"text_pair": "sentence1"}, r"data.text and data.text_pair both mean column 1 of a.tsv: choose 3 columns"),
+        ({"text_pair": "label"}, r"data.label and data.text_pair both mean column 3"),
     ],
 )
 def test_a_second_column_that_is_not_there_is_refused(settings: dict[str, Any], sentence: str) -> None:
@@ -112,16 +112,16 @@ def test_a_second_column_that_is_not_there_is_refused(settings: dict[str, Any], 
 
 def test_a_row_without_its_second_column_is_refused_with_its_line() -> None:
     table = write("a.tsv", "sentence1\tlabel\tsentence2", "a cat\tyes\tan animal", "a dog\tno")
-    with pytest.raises(DataError, match=r"a.tsv:3 has 2 columns, expected at least 3 for text, label and second"):
+    with pytest.raises(DataError, match=r"a.tsv:3 has 2 columns, expected at least 3 for text, label and text_pair"):
         read(table)
 
 
 def test_what_has_no_columns_has_no_second_one() -> None:
     write("texts/yes/1.txt", "a cat")
-    with pytest.raises(SettingError, match=r"data.text, data.label and data.second choose columns, but texts"):
-        data("texts", second=3)
-    with pytest.raises(SettingError, match=r"data.second is column 3, but the values of a.jsonl have names"):
-        data(write("a.jsonl", "{}"), second=3)
+    with pytest.raises(SettingError, match=r"data.text, data.label and data.text_pair choose columns, but texts"):
+        data("texts", text_pair=3)
+    with pytest.raises(SettingError, match=r"data.text_pair is column 3, but the values of a.jsonl have names"):
+        data(write("a.jsonl", "{}"), text_pair=3)
 
 
 def test_the_cards_of_glue_are_read_from_one_folder(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -149,11 +149,11 @@ def test_published_glue_is_what_the_cards_say(shared_data: Path, monkeypatch: py
         corpus = known.open()
         counts = {part: sum(1 for _ in corpus.examples(part)) for part in corpus.parts()}
         assert (counts["train"] + counts["valid"], counts["test"]) == (known.examples["train"], known.examples["test"])
-        assert (next(corpus.examples("train")).second is None) == (name == "cola")
+        assert (next(corpus.examples("train")).text_pair is None) == (name == "cola")
 
 
 def test_other_pairs_are_read_like_the_runs_own() -> None:
     table = write("b.tsv", "Quality\t#1 String\t#2 String", "1\ta cat\tan animal")
-    plain = other_files(Path(table), CardSettings(kind="labelled-card", name="mrpc"))
+    plain = other_files([Path(table)], CardSettings(card="mrpc"), "labelled")
     found = LabelledFiles(LabelledFilesSettings.model_validate(plain))
     assert list(found.examples("test")) == [Example("a cat", "equivalent", "an animal")]

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from seqwright.data.labelled_series import LabelledSeriesFiles, LabelledSeriesSettings, series_of
+from seqwright.data.labelled_series import LabelledSeriesFiles, LabelledSeriesFilesSettings, series_of
 from seqwright.errors import DataError, SettingError
 
 ARCHIVE = """# made up
@@ -93,7 +93,7 @@ def test_an_archive_without_its_head_is_refused(tmp_path: Path) -> None:
 def files(folder: Path, rows: int = 97, **settings: Any) -> LabelledSeriesFiles:
     text = "".join(f"{'ab'[number % 2]}\t{number}\t{number + 0.5}\n" for number in range(rows))
     given = {"train": str(written(folder, "train.tsv", text)), **settings}
-    return LabelledSeriesFiles(LabelledSeriesSettings.model_validate(given))
+    return LabelledSeriesFiles(LabelledSeriesFilesSettings.model_validate(given))
 
 
 def test_shares_cut_the_file_without_overlap(tmp_path: Path) -> None:

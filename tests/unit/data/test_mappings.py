@@ -125,4 +125,4 @@ def test_the_fingerprint_follows_the_settings() -> None:
 
 def test_sentences_that_do_not_fit_the_words_are_refused() -> None:
     with pytest.raises(SettingError, match=r"fewest = 4 and words = 5 for sentences of length = 4"):
-        recipe_from({"data": {"kind": "mappings", "words": 5, "length": 4}})
+        recipe_from({"task": "instruction", "data": {"card": "mappings", "words": 5, "length": 4}})

@@ -7,8 +7,8 @@ import pytest
 
 from seqwright.data.cards import card, located
 from seqwright.data.examples import Pair
-from seqwright.data.pairs import PairFiles, PairFilesSettings
-from seqwright.errors import DataError, SettingError
+from seqwright.data.pairs import DictionaryFiles, DictionaryFilesSettings
+from seqwright.errors import DataError
 
 OWN = """\
 ;;; a remark # of two
@@ -20,10 +20,10 @@ don't\tD OW1 N T # the usual one
 """
 
 
-def own(folder: Path, text: str = OWN, **settings: Any) -> PairFiles:
+def own(folder: Path, text: str = OWN, **settings: Any) -> DictionaryFiles:
     path = folder / "mine.dict"
     path.write_text(text, encoding="utf-8")
-    return PairFiles(PairFilesSettings(kind="pronunciations", train=str(path), valid=str(path), **settings))
+    return DictionaryFiles(DictionaryFilesSettings(train=str(path), valid=str(path), **settings))
 
 
 def test_words_and_sounds_are_told_apart_and_remarks_left_out(tmp_path: Path) -> None:
@@ -39,33 +39,15 @@ def test_words_and_sounds_are_told_apart_and_remarks_left_out(tmp_path: Path) ->
 def test_the_pronunciations_of_a_word_fall_into_one_part(tmp_path: Path) -> None:
     path = tmp_path / "mine.dict"
     path.write_text("".join(f"W{n}  A B\nW{n}(1)  A C\n" for n in range(60)), encoding="utf-8")
-    data = PairFiles(PairFilesSettings(kind="pronunciations", train=str(path), valid="30%"))
+    data = DictionaryFiles(DictionaryFilesSettings(train=str(path), valid="30%"))
     train, valid = ([pair.source for pair in data.examples(part)] for part in ("train", "valid"))
     assert len(train) + len(valid) == 120
     assert not set(train) & set(valid)
 
 
-@pytest.mark.parametrize(
-    ("text", "settings", "said"),
-    [
-        ("HELLO\n", {}, r"mine\.dict:1 has the word 'HELLO' without sounds"),
-        (OWN, {"source": 2}, "a pronouncing dictionary has none"),
-        (OWN, {"test": ("a", "b")}, "a pronouncing dictionary is one file"),
-    ],
-)
-def test_what_is_no_dictionary_is_told(tmp_path: Path, text: str, settings: dict[str, Any], said: str) -> None:
-    with pytest.raises((DataError, SettingError), match=said):
-        list(own(tmp_path, text, **settings).examples("train"))
-
-
-def test_the_form_of_a_file_is_part_of_its_fingerprint(tmp_path: Path) -> None:
-    path = tmp_path / "mine.tsv"
-    path.write_text("a\tb c\n", encoding="utf-8")
-    prints = {
-        PairFiles(PairFilesSettings(kind=kind, train=str(path), valid=str(path))).fingerprint("train")
-        for kind in ("files", "pronunciations")
-    }
-    assert len(prints) == 2
+def test_a_word_without_sounds_is_told(tmp_path: Path) -> None:
+    with pytest.raises(DataError, match=r"mine\.dict:1 has the word 'HELLO' without sounds"):
+        list(own(tmp_path, "HELLO\n").examples("train"))
 
 
 def test_no_word_of_a_card_is_in_two_parts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from seqwright.data.cards import QuestionCardSettings, open_card
-from seqwright.data.question_files import Answer, placed
-from seqwright.data.questions import QuestionFiles, QuestionFilesSettings, other_questions
+from seqwright.data.cards import card, other_files
+from seqwright.data.question_files import RightAnswer, placed
+from seqwright.data.questions import QuestionFiles, QuestionFilesSettings
 from seqwright.errors import DataError, SettingError
 
 SQUAD = '{"data": [{"paragraphs": [{"context": "b", "qas": [{"id": "7", "question": "ASKED", "answers": []}]}]}]}'
@@ -37,7 +37,7 @@ def test_squad_2_has_questions_with_and_without_answers(tmp_path: Path) -> None:
     data = read(squad(tmp_path / "a.json", [(CONTEXT, [right, none])]))
     first, second = data.examples("train")
     assert (first.name, first.question, first.context, first.texts) == ("1", "Where is Bob?", CONTEXT, ["Rome"])
-    assert first.answers == (Answer("Rome", 37),)
+    assert first.answers == (RightAnswer("Rome", 37),)
     assert second.answers == ()
     assert not first.lost
     assert not second.lost
@@ -57,7 +57,7 @@ def test_every_form_gives_the_same(tmp_path: Path, form: str) -> None:
     path.write_bytes(gzip.compress(text.encode()) if form.endswith("gz") else text.encode())
     question = one(path)
     assert (question.question, question.context) == ("Where is Bob?", CONTEXT)
-    assert (question.answers, question.moved) == ((Answer("Rome", 37),), 0)
+    assert (question.answers, question.moved) == ((RightAnswer("Rome", 37),), 0)
 
 
 def test_rows_that_ask_the_same_are_one_question(tmp_path: Path) -> None:
@@ -73,7 +73,7 @@ def test_columns_can_be_named_or_numbered(tmp_path: Path) -> None:
     path.write_text(f"{CONTEXT},Rome,Where?\n")
     assert one(path, question=3, context=1, answer=2).texts == ["Rome"]
     path.write_text(f"Text,Span,Asked\n{CONTEXT},Rome,Where?\n")
-    assert one(path, question="asked", context="text", answer="span").answers == (Answer("Rome", 37),)
+    assert one(path, question="asked", context="text", answer="span").answers == (RightAnswer("Rome", 37),)
 
 
 def test_a_mark_for_no_answer_is_no_answer_and_no_part_of_the_context(tmp_path: Path) -> None:
@@ -84,13 +84,13 @@ def test_a_mark_for_no_answer_is_no_answer_and_no_part_of_the_context(tmp_path: 
 
 
 def test_an_answer_is_looked_for_where_it_does_not_stand() -> None:
-    assert placed(CONTEXT, "Rome", 37) == Answer("Rome", 37)
-    assert placed(CONTEXT, "Rome", 3) == Answer("Rome", 37)
-    assert placed(CONTEXT, "Rome", None) == Answer("Rome", 37)
-    assert placed(CONTEXT, "lives", 20) == Answer("lives", 28)  # the nearer of two
-    assert placed(CONTEXT, "New York .", 14) == Answer("New York.", 14)  # other spaces: the context's own characters
-    assert placed(CONTEXT, "in New York", 10) == Answer("in  New York", 10)
-    assert placed(CONTEXT, "Paris", 3) == Answer("Paris", None)
+    assert placed(CONTEXT, "Rome", 37) == RightAnswer("Rome", 37)
+    assert placed(CONTEXT, "Rome", 3) == RightAnswer("Rome", 37)
+    assert placed(CONTEXT, "Rome", None) == RightAnswer("Rome", 37)
+    assert placed(CONTEXT, "lives", 20) == RightAnswer("lives", 28)  # the nearer of two
+    assert placed(CONTEXT, "New York .", 14) == RightAnswer("New York.", 14)  # the context's own spaces
+    assert placed(CONTEXT, "in New York", 10) == RightAnswer("in  New York", 10)
+    assert placed(CONTEXT, "Paris", 3) == RightAnswer("Paris", None)
 
 
 def test_answers_that_are_elsewhere_or_nowhere_are_counted(tmp_path: Path) -> None:
@@ -123,7 +123,7 @@ def test_training_questions_about_contexts_of_another_file_are_left_out(tmp_path
     assert len(list(data.examples("train"))) == 51
     assert len(list(data.examples("valid"))) == 9
     assert data.remarks() == ["9 training questions about contexts that another part has too are left out"]
-    kept = read(whole, valid=str(few), shared="keep")
+    kept = read(whole, valid=str(few), overlap="keep")
     assert len(list(kept.examples("train"))) == 60
     assert "will be optimistic" in kept.remarks()[0]
     assert kept.fingerprint("train") != data.fingerprint("train")
@@ -138,7 +138,7 @@ def test_the_fingerprint_follows_the_content_and_not_the_path(tmp_path: Path) ->
 
 def test_another_file_is_read_as_the_one_trained_on(tmp_path: Path) -> None:
     known = QuestionFilesSettings(train="a.csv", question="asked", no_answer="NOPE")
-    found = QuestionFilesSettings(**other_questions(tmp_path / "b.csv", known))
+    found = QuestionFilesSettings(**other_files([tmp_path / "b.csv"], known, "questions"))
     assert (found.question, found.no_answer, found.train) == ("asked", "NOPE", str(tmp_path / "b.csv"))
 
 
@@ -180,7 +180,7 @@ def test_subjqa_is_read_without_its_leak(shared_data: Path, monkeypatch: pytest.
     if not (shared_data / "subjqa").is_dir():
         pytest.skip(f"{shared_data / 'subjqa'} is not there; it holds SubjQA")
     monkeypatch.setenv("SEQWRIGHT_DATA", str(shared_data))
-    data = open_card(QuestionCardSettings(name="subjqa", subset="grocery"))
+    data = card("subjqa").open(subset="grocery")
     train, valid = (list(data.examples(part)) for part in data.parts())
     assert (len(train), len(valid)) == (872, 218)
     assert {each.context for each in train}.isdisjoint(each.context for each in valid)
@@ -196,16 +196,16 @@ def test_xquad_has_three_languages(shared_data: Path, monkeypatch: pytest.Monkey
         pytest.skip(f"{shared_data / 'xquad'} is not there; it holds XQuAD")
     monkeypatch.setenv("SEQWRIGHT_DATA", str(shared_data))
     for language in ("en", "de", "es"):
-        data = open_card(QuestionCardSettings(name="xquad", subset=language))
+        data = card("xquad").open(subset=language)
         assert sum(len(list(data.examples(part))) for part in data.parts()) == 1190
     with pytest.raises(SettingError, match=r"data.subset is 'dee', but xquad has only en, de, es. Did you mean 'de'"):
-        open_card(QuestionCardSettings(name="xquad", subset="dee"))
+        card("xquad").open(subset="dee")
 
 
 def test_a_card_that_is_not_there_says_how_to_get_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("SEQWRIGHT_DATA", str(tmp_path))
     monkeypatch.setenv("SEQWRIGHT_CACHE", str(tmp_path))
     with pytest.raises(DataError, match="run `seqwright data get xquad`"):
-        open_card(QuestionCardSettings(name="xquad"))
-    with pytest.raises(DataError, match=r"there is no questions card 'sqad'.*Did you mean 'squad'"):
-        open_card(QuestionCardSettings(name="sqad"))
+        card("xquad").open()
+    with pytest.raises(SettingError, match=r"there is no dataset card 'sqad'.*Did you mean 'squad'"):
+        card("sqad")

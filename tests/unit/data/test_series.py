@@ -87,7 +87,7 @@ def test_a_column_without_a_name_is_left_out_and_told(write: Write) -> None:
 
 
 def test_only_the_first_rows_are_read_where_so_is_asked(write: Write) -> None:
-    assert column(read(write(counted(40)), rows=30, valid=4, test=3), "test")[-1] == 29
+    assert column(read(write(counted(40)), first_rows=30, valid=4, test=3), "test")[-1] == 29
 
 
 def test_missing_values_are_refused_or_filled_and_counted(write: Write) -> None:
@@ -186,7 +186,9 @@ def test_the_end_of_another_file_is_read_by_the_names_of_the_run(write: Write) -
 
 
 def test_a_published_series_is_read_whole(shared_data: Path) -> None:
-    data = read(shared_data / "ett" / "ETTh1.csv.gz", time="date", rows=14_400, valid=2880, test=2880, history=336)
+    data = read(
+        shared_data / "ett" / "ETTh1.csv.gz", time="date", first_rows=14_400, valid=2880, test=2880, history=336
+    )
     assert data.columns == ("HUFL", "HULL", "MUFL", "MULL", "LUFL", "LULL", "OT")
     assert [data.series(part)[0].shape for part in data.parts()] == [(8640, 7), (336 + 2880, 7), (336 + 2880, 7)]
     assert data.series("train")[0][0].tolist() == pytest.approx([5.827, 2.009, 1.599, 0.462, 4.203, 1.34, 30.531])

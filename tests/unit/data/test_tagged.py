@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from pydantic import ValidationError
 
-from seqwright.data.cards import CardSettings, card, open_card
+from seqwright.data.cards import card
 from seqwright.data.tagged import TaggedFiles, TaggedFilesSettings
 from seqwright.errors import DataError, SettingError
 
@@ -171,5 +171,5 @@ def test_a_card_that_is_not_here_says_what_to_do(tmp_path: Path, monkeypatch: py
     monkeypatch.setenv("SEQWRIGHT_CACHE", str(tmp_path / "cache"))
     with pytest.raises(DataError, match=r"wnut17train\.conll of wnut17 is neither in .*seqwright data get wnut17"):
         card("wnut17").open()
-    with pytest.raises(DataError, match=r"no tagged card 'wnut71'\. Did you mean 'wnut17'"):
-        open_card(CardSettings(kind="tagged-card", name="wnut71"))
+    with pytest.raises(SettingError, match=r"no dataset card 'wnut71'\. Did you mean 'wnut17'"):
+        card("wnut71")

@@ -8,7 +8,7 @@ import pytest
 from seqwright.data.cards import Card, card, cards, download_folder
 from seqwright.data.fetch import fetch, require_addresses
 from seqwright.data.text import TextFiles
-from seqwright.errors import DataError, DownloadError
+from seqwright.errors import DataError, DownloadError, SettingError
 
 
 @pytest.fixture
@@ -25,7 +25,7 @@ def put(folder: Path, name: str, text: str) -> None:
 
 
 def corpus(name: str) -> TextFiles:
-    data = card(name, "text").open()
+    data = card(name).open()
     assert isinstance(data, TextFiles)
     return data
 
@@ -95,7 +95,7 @@ def test_what_is_missing_is_named_with_the_command_that_gets_it() -> None:
 
 
 def test_an_unknown_text_card_offers_the_nearest() -> None:
-    with pytest.raises(DataError, match=r"no text card 'wikitext3'.*Did you mean 'wikitext2'"):
+    with pytest.raises(SettingError, match=r"no dataset card 'wikitext3'.*Did you mean 'wikitext2'"):
         corpus("wikitext3")
 
 

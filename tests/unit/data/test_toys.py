@@ -19,7 +19,7 @@ def sources(settings: ToySettings, part: PartName) -> list[str]:
 
 @pytest.mark.parametrize("kind", ["copy", "reverse", "sort"])
 def test_the_target_is_what_the_kind_says(kind: Literal["copy", "reverse", "sort"]) -> None:
-    pairs = list(Toy(ToySettings(kind=kind, examples=300)).examples("train"))
+    pairs = list(Toy(ToySettings(card=kind, examples=300)).examples("train"))
     for pair in pairs:
         numbers = [int(word) for word in pair.source.split(" ")]
         answer = [int(word) for word in pair.target.split(" ")]
@@ -35,7 +35,7 @@ def test_the_target_is_what_the_kind_says(kind: Literal["copy", "reverse", "sort
 
 
 def test_sorting_is_by_number_not_by_spelling() -> None:
-    targets = [pair.target.split() for pair in Toy(ToySettings(kind="sort", examples=500)).examples("train")]
+    targets = [pair.target.split() for pair in Toy(ToySettings(card="sort", examples=500)).examples("train")]
     assert any("9" in target and "10" in target and target.index("9") < target.index("10") for target in targets)
 
 
@@ -100,7 +100,7 @@ def test_an_unknown_kind_is_refused() -> None:
 
 def test_the_fingerprint_follows_the_part_and_every_setting() -> None:
     changes: list[dict[str, object]] = [
-        {"kind": "sort"},
+        {"card": "sort"},
         {"symbols": 7},
         {"shortest": 2},
         {"longest": 7},

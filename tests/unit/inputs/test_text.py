@@ -54,15 +54,15 @@ def test_blank_texts_have_no_row() -> None:
 
 def test_a_tab_stands_between_two_texts() -> None:
     pairs = text_input(TEXTS, pairs=True)
-    found = [pairs.parse(given) for given in ("a b\tc d", "", "e\tf\tg", {"text": "h", "second": "i"})]
+    found = [pairs.parse(given) for given in ("a b\tc d", "", "e\tf\tg", {"text": "h", "text_pair": "i"})]
     texts = [("a b", "c d"), ("", ""), ("e", "f\tg"), ("h", "i")]
-    assert [(example.text, example.second) for example in found] == texts
+    assert [(example.text, example.text_pair) for example in found] == texts
     with pytest.raises(DataError, match=r"'lonely' is a single text, but the run learnt pairs.*--text-pair"):
         pairs.parse("lonely")
     assert text_input(TEXTS).parse("a\tb") == Example("a\tb", "")
 
 
-@pytest.mark.parametrize("given", [{"texts": "a"}, {"text": "a", "second": "b"}, {"second": "b"}, 3])
+@pytest.mark.parametrize("given", [{"texts": "a"}, {"text": "a", "text_pair": "b"}, {"text_pair": "b"}, 3])
 def test_what_is_no_text_is_refused(given: Any) -> None:
     with pytest.raises(DataError, match=r"expected (a text|\{\"text\": …\})"):
         text_input(TEXTS).parse(given)

@@ -8,7 +8,7 @@ import pytest
 import tokenizers
 from tokenizers import models, normalizers, pre_tokenizers
 
-from seqwright.data.tagged_columns import Sentence
+from seqwright.data.tagged_columns import TaggedSentence
 from seqwright.errors import DataError, RunError
 from seqwright.inputs import Given, Room
 from seqwright.inputs.tokenizers import Tokenizer
@@ -22,7 +22,7 @@ KINDS = ["whitespace", "words", "characters", "bpe", "unigram", "wordpiece"]
 def inputs(**settings: object) -> WordsInput:
     chosen = WordsSettings.model_validate({"tokenizer": "bpe", "vocabulary": 60, **settings})
     return WordsInput.learn(
-        Given([Sentence(tuple(words), tuple(tags)) for words, tags in SENTENCES] * 3), chosen, room=Room()
+        Given([TaggedSentence(tuple(words), tuple(tags)) for words, tags in SENTENCES] * 3), chosen, room=Room()
     )
 
 

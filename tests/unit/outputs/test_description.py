@@ -75,8 +75,8 @@ VALID = "cab\tB\nabba\tA\nabb\tA\nacb\tC\n"
 def wired(train: str = TRAIN, valid: str = VALID, inputs: Any = None, **data: Any) -> tuple[Recipe, Any, Wires]:
     Path("train.tsv").write_text(train)
     Path("valid.tsv").write_text(valid)
-    files = {"kind": "described", "train": "train.tsv", "valid": "valid.tsv", **data}
-    recipe = recipe_from({"data": files, "output": inputs or {}, "training": {"tokens": 64}})
+    files = {"train": "train.tsv", "valid": "valid.tsv", **data}
+    recipe = recipe_from({"task": "vector-to-text", "data": files, "output": inputs or {}, "training": {"tokens": 64}})
     return recipe, data_of(recipe), TASK.learnt_inputs(recipe, data_of(recipe))
 
 
@@ -173,7 +173,12 @@ def test_samples_of_the_same_label_differ_and_those_of_the_same_seed_do_not() ->
 
 
 def test_scores_of_numbers_are_told_by_their_length() -> None:
-    recipe = recipe_from({"data": {"kind": "numbers", "largest": 999, "examples": 300, "valid": 20, "test": 30}})
+    recipe = recipe_from(
+        {
+            "task": "vector-to-text",
+            "data": {"card": "numbers", "largest": 999, "examples": 300, "valid": 20, "test": 30},
+        }
+    )
     inputs, numbers = TASK.learnt_inputs(recipe, data_of(recipe)), list(data_of(recipe).examples("test"))
     assert inputs.sizes()["inputs"] == 33
     texts = [each.target if len(each.source) == 2 else "" for each in numbers]

@@ -63,7 +63,8 @@ def wired(**settings: Any) -> tuple[Recipe, LabelledFiles, Wires]:
     inputs = TextSettings(tokenizer="words")
     training = TrainingSettings(tokens=512, steps=60, schedule="constant", rate=0.02, warmup=0, validate_every=60)
     model, objective = RecurrentClassifierSettings(), LabelsSettings()
-    recipe = Recipe("reviews", "", data_settings, inputs, Settings(), model, objective, training, None)
+    sections = data_settings, inputs, Settings(), model, objective, training, None
+    recipe = Recipe("reviews", "", "text-classification", *sections)
     data = LabelledFiles(data_settings)
     return recipe, data, task_of("text-classification").learnt_inputs(recipe, data)
 

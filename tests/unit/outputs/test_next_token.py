@@ -90,7 +90,7 @@ def recipe_with(tokens: int = 12, **inputs: Any) -> Recipe:
         TrainingSettings(tokens=tokens),
     )
     learnt = RecurrentLMSettings(), NextTokenSettings()
-    return Recipe("test", "", data, settings, said, *learnt, training, DecodingSettings())
+    return Recipe("test", "", "language-modeling", data, settings, said, *learnt, training, DecodingSettings())
 
 
 def model_for(inputs: Wires) -> Drifting:

@@ -55,7 +55,6 @@ def ratings(count: int, seed: int) -> list[Row]:
 def recipe_of(**changes: Any) -> Recipe:
     plain: dict[str, Any] = {
         "data": {
-            "kind": "labelled",
             "train": write("train.tsv", ratings(149, 1)),
             "valid": write("valid.tsv", ratings(53, 2)),
         },
@@ -64,7 +63,8 @@ def recipe_of(**changes: Any) -> Recipe:
         "objective": {"kind": "regression"},
         "training": {"tokens": 512, "steps": 30, "schedule": "constant", "rate": 0.02, "warmup": 0},
     }
-    return recipe_from({section: {**values, **changes.get(section, {})} for section, values in plain.items()})
+    sections = {section: {**values, **changes.get(section, {})} for section, values in plain.items()}
+    return recipe_from({"task": "text-regression", **sections})
 
 
 def wired(**changes: Any) -> tuple[Recipe, LabelledFiles, Any]:
@@ -136,7 +136,7 @@ def test_a_network_learns_to_rate() -> None:
     before = prepared.evaluate(model.eval())["loss"]
     used = fit(model, Rating(), prepared.train, settings=recipe.training).eval()
     assert prepared.evaluate(used)["loss"] < before
-    one, blank = inputs.predict(used, ["film plot\tfilm cat", {"text": " ", "second": "dog"}])
+    one, blank = inputs.predict(used, ["film plot\tfilm cat", {"text": " ", "text_pair": "dog"}])
     assert isinstance(one.value, float)
     assert inputs.output.line(one) == f"{one.value:.4f}"
     assert blank.value is None

@@ -11,7 +11,7 @@ import torch
 from torch import Tensor, nn
 
 from seqwright.batches.questions import Asked
-from seqwright.data.question_files import Answer, Question
+from seqwright.data.question_files import Question, RightAnswer
 from seqwright.data.questions import QuestionFiles, QuestionFilesSettings
 from seqwright.errors import DataError, RunError, SettingError
 from seqwright.inputs import Given, Room
@@ -136,12 +136,13 @@ ROWS = (
 
 def recipe(**sections: Any) -> Recipe:
     plain: dict[str, dict[str, Any]] = {
-        "data": {"kind": "questions", "train": "a.csv"},
+        "data": {"train": "a.csv"},
         "input": {"tokenizer": "words", "longest": 48, "stride": 16, "longest_question": 8},
         "model": {"kind": "bert", "width": 8, "heads": 2, "layers": 1, "context": 48},
         "training": {"tokens": 96, "device": "cpu"},
     }
-    return recipe_from({section: {**values, **sections.get(section, {})} for section, values in plain.items()})
+    changed = {section: {**values, **sections.get(section, {})} for section, values in plain.items()}
+    return recipe_from({"task": "question-answering", **changed})
 
 
 def test_a_part_is_tokenised_with_the_answer_in_its_place(tmp_path: Path) -> None:
@@ -236,10 +237,10 @@ def test_a_part_that_is_not_there_is_refused(tmp_path: Path) -> None:
 
 
 def test_questions_of_which_none_can_be_answered_are_refused() -> None:
-    lost = Question("Who?", "Ada", (Answer("Bob", None),))
+    lost = Question("Who?", "Ada", (RightAnswer("Bob", None),))
     with pytest.raises(DataError, match=r"none of the 2 questions .* has an answer that stands in its context"):
         SpanOutput.learn(Given([lost, Question("Who?", "Ada", ())]), SpanOutputSettings(), inputs_of().input)
-    right = Question("Who?", "Ada", (Answer("Ada", 0),))
+    right = Question("Who?", "Ada", (RightAnswer("Ada", 0),))
     for others, unanswerable in (([], False), ([Question("Who?", "Ada", ())], True)):
         found = SpanOutput.learn(Given([lost, right, *others]), SpanOutputSettings(), inputs_of().input)
         assert found == SpanOutput(30, unanswerable)

@@ -11,7 +11,7 @@ from torch import Tensor, nn
 
 from seqwright.batches.tagged import Tagged
 from seqwright.data.tagged import TaggedFiles, TaggedFilesSettings
-from seqwright.data.tagged_columns import Sentence
+from seqwright.data.tagged_columns import TaggedSentence
 from seqwright.decoding.settings import DecodingSettings
 from seqwright.errors import DataError, RunError, SettingError
 from seqwright.inputs import Given
@@ -76,6 +76,7 @@ def wired(inputs: dict[str, Any] | None = None, **settings: Any) -> tuple[Recipe
     recipe = Recipe(
         "people",
         "",
+        "token-classification",
         data_settings,
         chosen,
         Settings(),
@@ -199,7 +200,7 @@ def test_a_part_that_is_not_there_is_refused() -> None:
 def test_the_cache_gives_back_what_was_tokenised() -> None:
     _, data, inputs = wired({"longest": 5})
     rows, part = sentences(53, 2), Part(data, "valid")
-    given = Given([Sentence(tuple(words), tuple(tags)) for words, tags in rows])
+    given = Given([TaggedSentence(tuple(words), tuple(tags)) for words, tags in rows])
     first, again, typed = (inputs.input.encode(examples) for examples in (part, part, given))
     every = np.arange(len(again.example_N))
     for other in (first, typed):
@@ -216,7 +217,8 @@ def test_the_cache_gives_back_what_was_tokenised() -> None:
 
 def test_a_sentence_without_tags_is_predicted_and_not_learnt_from() -> None:
     _, _, inputs = wired()
-    examples = Given([Sentence(("the", "Ada"), ("O", "B-per")), Sentence(("the",), ()), Sentence((), ())])
+    tagged = TaggedSentence(("the", "Ada"), ("O", "B-per"))
+    examples = Given([tagged, TaggedSentence(("the",), ()), TaggedSentence((), ())])
     rows = inputs.input.encode(examples)
     assert rows.example_N.tolist() == [0, 1]
     assert inputs.output.encode(examples, rows).learnable.tolist() == [0]
@@ -256,10 +258,11 @@ def test_checking_counts_what_is_worth_a_second_look() -> None:
 
 
 def test_a_word_is_taken_for_what_it_mostly_is() -> None:
-    found = MostFrequentTag([Sentence(("a", "b", "a", "c"), ("X", "Y", "Z", "Z")), Sentence(("a", "b"), ("X", "Y"))])
+    first = TaggedSentence(("a", "b", "a", "c"), ("X", "Y", "Z", "Z"))
+    found = MostFrequentTag([first, TaggedSentence(("a", "b"), ("X", "Y"))])
     assert found(["a", "b", "c"]) == ["X", "Y", "Z"]
     assert found(["new"]) == ["Z"]  # "c" is the only word that occurs once
-    assert MostFrequentTag([Sentence(("a", "a"), ("X", "Y"))])(["a", "new"]) == [
+    assert MostFrequentTag([TaggedSentence(("a", "a"), ("X", "Y"))])(["a", "new"]) == [
         "X",
         "X",
     ]  # between equals, the alphabet
@@ -294,23 +297,23 @@ def test_no_more_is_read_at_once_than_the_model_can() -> None:
 # What the tags are
 
 
-def learnt(*sentences: Sentence) -> TagsOutput:
+def learnt(*sentences: TaggedSentence) -> TagsOutput:
     return TagsOutput.learn(Given(sentences), None, None)  # type: ignore[arg-type]
 
 
 def test_one_tag_only_is_refused() -> None:
     with pytest.raises(DataError, match="every word of the training part has the tag 'X'"):
-        learnt(Sentence(("a", "b"), ("X", "X")))
+        learnt(TaggedSentence(("a", "b"), ("X", "X")))
 
 
 def test_another_column_in_place_of_the_tags_is_refused() -> None:
     words = tuple(map(str, range(40)))
     with pytest.raises(DataError, match=r"40 words .* have 40 different tags, such as '0', '1': that looks like"):
-        learnt(Sentence(words, words))
+        learnt(TaggedSentence(words, words))
 
 
 def test_tags_that_mark_no_entities_are_counted_by_the_alphabet() -> None:
-    output = learnt(Sentence(("a", "b", "c"), ("Z", "X", "Z")))
+    output = learnt(TaggedSentence(("a", "b", "c"), ("Z", "X", "Z")))
     assert list(output.counts.items()) == [("X", 1), ("Z", 2)]
     assert output.remarks()[0].startswith("tags that only one word of the training part has: 'X'; ")
     assert TagsOutput({"a": 2}).remarks() == []

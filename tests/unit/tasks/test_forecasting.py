@@ -44,7 +44,8 @@ def file(tmp_path: Path) -> Path:
 
 def recipe(path: Path, **sections: dict[str, Any]) -> Recipe:
     plain: dict[str, Any] = {
-        "data": {"kind": "series", "train": str(path), "time": "t", "history": 9, "horizon": 2},
+        "task": "forecasting",
+        "data": {"train": str(path), "time": "t", "history": 9, "horizon": 2},
         "model": {"kind": "dense"},
         "training": {"steps": 300, "tokens": 200, "rate": 0.01, "schedule": "constant", "warmup": 0, "device": "cpu"},
     }

@@ -52,7 +52,6 @@ def pairs(count: int, seed: int) -> list[Row]:
 def recipe_of(**changes: Any) -> Recipe:
     plain: dict[str, Any] = {
         "data": {
-            "kind": "labelled",
             "train": write("train.tsv", pairs(149, 1)),
             "valid": write("valid.tsv", pairs(53, 2)),
         },
@@ -61,7 +60,8 @@ def recipe_of(**changes: Any) -> Recipe:
         "objective": {"kind": "labels"},
         "training": {"tokens": 512, "steps": 30, "schedule": "constant", "rate": 0.02, "warmup": 0},
     }
-    return recipe_from({section: {**values, **changes.get(section, {})} for section, values in plain.items()})
+    sections = {section: {**values, **changes.get(section, {})} for section, values in plain.items()}
+    return recipe_from({"task": "text-classification", **sections})
 
 
 def wired(**changes: Any) -> tuple[Recipe, LabelledFiles, Any]:
@@ -111,7 +111,7 @@ def test_who_knows_both_texts_scores_and_answers_for_both() -> None:
     assert validated["accuracy"] == validated["matthews"] == 100
     evaluated = task.evaluated(recipe, data, inputs, model, "valid", None)
     assert {name: evaluated.scores[name] for name in validated} == pytest.approx(validated)
-    assert [(one["text"], one["second"], one["label"]) for one in evaluated.answers] == pairs(53, 2)
+    assert [(one["text"], one["text_pair"], one["label"]) for one in evaluated.answers] == pairs(53, 2)
     assert evaluated.scores["baseline_linear_accuracy"] > 90  # the regression is told which words are in both
 
 
@@ -173,7 +173,7 @@ def test_more_than_the_context_has_room_for_is_refused() -> None:
 
 def _with_model(model: dict[str, Any], inputs: dict[str, Any]) -> Recipe:
     plain = recipe_of().resolved()
-    sections = {name: plain[name] for name in ("data", "objective", "training")}
+    sections = {name: plain[name] for name in ("task", "data", "objective", "training")}
     return recipe_from({**sections, "model": model, "input": {"tokenizer": "words", **inputs}})
 
 

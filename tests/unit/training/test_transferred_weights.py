@@ -105,7 +105,8 @@ def resolved(folder: Path, *, kind: str = "wordpiece") -> Path:
 def recipe(folder: Path, *, inputs: str = "") -> str:
     path = folder / "mine.toml"
     path.write_text(
-        f'[data]\nkind = "labelled"\ntrain = "x.tsv"\n[model]\nweights = "{folder / "other"}"\n[input]\n{inputs}\n',
+        'task = "text-classification"\n[data]\ntrain = "x.tsv"\n'
+        f'[model]\nweights = "{folder / "other"}"\n[input]\n{inputs}\n',
         encoding="utf-8",
     )
     return str(path)

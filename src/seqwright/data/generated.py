@@ -1,0 +1,51 @@
+"""What all corpora share that are made up while they are read: their settings decide everything."""
+
+import hashlib
+import json
+from pathlib import Path
+from typing import Any
+
+from seqwright.data.examples import PartName
+from seqwright.errors import DataError
+from seqwright.settings import Settings
+
+
+class CardSettings(Settings):
+    """A corpus of the catalogue."""
+
+    card: str
+    """Its name in the catalogue, which `seqwright data list` shows."""
+
+
+class Generated:
+    """Examples that are made up, so many for each part: what all such corpora share."""
+
+    format = 1  # another number whenever the same settings come to give other examples
+    settings: Any  # with `examples`, `valid`, `test` and what else they are made from
+
+    def causes(self) -> list[str]:
+        """What the examples follow from beside the settings, such as the version of a library."""
+        return []
+
+    def parts(self) -> list[PartName]:
+        """The parts that are not empty."""
+        return ["train", "valid", "test"] if self.settings.test else ["train", "valid"]
+
+    def size(self, part: PartName) -> int:
+        """How many examples a part has; of one that is empty it is said how to have it."""
+        if part not in self.parts():
+            raise DataError(f"there is no {part} part: data.{part} is 0; set it to how many examples it shall have")
+        return int({"train": self.settings.examples, "valid": self.settings.valid, "test": self.settings.test}[part])
+
+    def paths(self) -> list[Path]:
+        """No file of the user's is read."""
+        return []
+
+    def remarks(self) -> list[str]:
+        """Nothing: what is made up has no surprises."""
+        return []
+
+    def fingerprint(self, part: PartName) -> str:
+        """A sha256 of all that the examples of a part follow from."""
+        causes = [self.format, part, self.settings.model_dump(mode="json", exclude_none=True), *self.causes()]
+        return hashlib.sha256(json.dumps(causes, sort_keys=True).encode()).hexdigest()

@@ -1,0 +1,30 @@
+"""What is to be written in place of what recipes of older forms say, for those who still have one."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from seqwright.data.cards import cards
+from seqwright.kinds import TASKS, tasks_for
+
+# Keys of [data] that have another name now.
+RENAMED = {"second": "text_pair", "names": "label_names", "shared": "overlap", "rows": "first_rows", "file": "imported"}
+
+
+def in_place_of_older(plain: Mapping[str, Any]) -> str:
+    """What to change in a recipe of an older form; nothing where it is of today's."""
+    if "inputs" in plain:
+        return (
+            "its section [inputs] is called [input] now, and inputs.kind input.tokenizer; docs/decisions/0039 has "
+            "every old name with its new one"
+        )
+    data = plain.get("data", {})
+    return f"data.kind is gone; {_in_place_of_kind(data)}" if "kind" in data else ""
+
+
+def _in_place_of_kind(data: Mapping[str, Any]) -> str:
+    kind = str(data["kind"])
+    known = next((each for each in (str(data.get("name")), kind) if each in cards()), None)
+    examples = cards()[known].kind if known else "pairs" if kind == "files" else kind
+    tasks = " or ".join(f'"{task}"' for task in tasks_for(examples)) or f"one of {', '.join(TASKS)}"
+    card_or_files = f'card = "{known}" under [data] in its place' if known else "leave it out"
+    return f"write task = {tasks} at the top, and {card_or_files}"
