@@ -134,18 +134,12 @@ def model_of(recipe: Recipe, sizes: Mapping[str, Any]) -> nn.Module:
     """A new model, its weights drawn from the recipe's seed."""
     kind = chosen("model", recipe.model.kind, recipe.task)
     torch.manual_seed(recipe.training.seed)
-    model: nn.Module = kind.load(kind.thing)(recipe.model, **sizes)
-    return model
+    return kind.load(kind.thing)(recipe.model, **sizes)  # type: ignore[no-any-return]
 
 
 def weights_of(recipe: Recipe) -> str | None:
     """The run whose weights a recipe begins from."""
     return recipe.model.weights if isinstance(recipe.model, ModelSettings) else None
-
-
-def init_layers_of(recipe: Recipe) -> Sequence[int] | None:
-    """Which blocks of that run a recipe takes, if it chooses."""
-    return recipe.model.init_layers if isinstance(recipe.model, ModelSettings) else None
 
 
 def source_of(recipe: Recipe) -> Run | None:
@@ -165,9 +159,9 @@ def objective_of(recipe: Recipe, sizes: Mapping[str, Any] | None = None) -> Obje
 
 def teachers_of(recipe: Recipe, folder: Path) -> list[Teacher]:
     """The runs that a recipe is to be distilled from; a student that was begun may outlive them."""
-    settings = recipe.objective.model_dump()
-    if settings.get("teacher") is None:
+    if not recipe.taught:
         return []
+    settings = recipe.objective.model_dump()
     known = resolved_of(folder).get("sha256", {}) if steps_on_disk(folder) else {}
     teachers = []
     for number, where in enumerate([settings["teacher"], *settings.get("more_teachers", ())], start=1):
@@ -272,7 +266,7 @@ def _train(recipe: Recipe, folder: Path, text: str, reporter: Reporter, *, fresh
             reporter.say(note)
         model = model_of(recipe, inputs.sizes()).to(device)
         if source is not None and weights_of(recipe) is not None:
-            for note in transferred(source.model, model, str(source.folder), init_layers_of(recipe)):
+            for note in transferred(source.model, model, str(source.folder), recipe.model.init_layers):
                 reporter.say(note)
             sha256["weights"] = fingerprint_of(source)
         reporter.say(f"{recipe.model.kind}: {parameters(model):,} parameters, {_sizes(inputs.sizes())}")

@@ -7,7 +7,6 @@ B batch · T time · N rows
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any, ClassVar, Literal
 
 import numpy as np
@@ -17,7 +16,6 @@ from seqwright.batches import Ids, Numbers, Rows, padded
 from seqwright.batches.prompted import Marks, joined_turns
 from seqwright.data.examples import Pair
 from seqwright.inputs import Examples, Room, Stacked
-from seqwright.inputs.saved import load_json, save_json
 from seqwright.inputs.source_text import PairInput
 from seqwright.inputs.spelling import Spelled, every_place
 from seqwright.inputs.token_rows import token_rows
@@ -76,6 +74,7 @@ class PromptInput(PairInput):
     context: int | None  # most tokens that the model reads
     settings: PromptSettings | None = field(default=None, compare=False)  # while learning
     marks: ClassVar[int] = 1
+    file: ClassVar[str] = "task_token.json"
     begins: ClassVar[bool] = True
 
     @classmethod
@@ -142,34 +141,6 @@ class PromptInput(PairInput):
         cut = int((rows.whole_N > self.most).sum())
         told = [f"texts read only up to {self.most} tokens: {cut}"] if cut else []
         return told + lacking(self.tokenizer.unknown_parts(pair.source for pair in examples))
-
-    def sizes(self) -> dict[str, int]:
-        """The vocabulary."""
-        return {"vocabulary": self.tokenizer.size}
-
-    def save(self, folder: Path) -> None:
-        """Write the tokenizer, and how texts are read."""
-        folder.mkdir(parents=True, exist_ok=True)
-        self.tokenizer.save(folder / "tokenizer.json")
-        save_json(folder / "task_token.json", {"task": self.task, "longest": self.longest, "context": self.context})
-
-    @classmethod
-    def load(cls, folder: Path) -> "PromptInput":
-        """Read what `save` wrote."""
-        tokenizer = Tokenizer.load(folder / "tokenizer.json")
-
-        def made(plain: Any) -> "PromptInput":
-            if plain["task"] not in tokenizer.special:
-                raise ValueError(
-                    f"it names {plain['task']!r}, and the tokenizer has only {' '.join(tokenizer.special)}"
-                )
-            return cls(tokenizer, **plain)
-
-        return load_json(folder / "task_token.json", made)
-
-    def fingerprint(self) -> str:
-        """Changes with the tokenizer and what is read."""
-        return f"{self.tokenizer.fingerprint()} {self.task} {self.most}"
 
 
 def _texts(examples: Examples[Pair]) -> Iterator[str]:

@@ -21,7 +21,6 @@ from seqwright.data.question_files import WORDS, Question
 from seqwright.data.tables import json_object
 from seqwright.errors import DataError, SettingError
 from seqwright.inputs import Examples, Room, Stacked
-from seqwright.inputs.saved import load_json, save_json
 from seqwright.inputs.spelling import Spelled, TokenInput, every_place
 from seqwright.inputs.tokenizers import Kind, Tokenizer, TokenizerSettings, lacking, tokenizer_of
 from seqwright.progress import Progress
@@ -230,31 +229,6 @@ class QuestionInput(TokenInput[Question, ContextWindow]):
                 remarks.append(f"question {number} has {len(ids):,} tokens; {told}")
         texts = (text for each in questions for text in (each.question, each.context))
         return remarks + lacking(self.tokenizer.unknown_characters(texts))
-
-    def sizes(self) -> dict[str, int]:
-        """The vocabulary."""
-        return {"vocabulary": self.tokenizer.size}
-
-    def save(self, folder: Path) -> None:
-        """Write the tokenizer, and how much is read at once."""
-        folder.mkdir(parents=True, exist_ok=True)
-        self.tokenizer.save(folder / "tokenizer.json")
-        save_json(folder / "reading.json", {name: getattr(self, name) for name in SIZES})
-
-    @classmethod
-    def load(cls, folder: Path) -> "QuestionInput":
-        """Read what `save` wrote."""
-        tokenizer = Tokenizer.load(folder / "tokenizer.json")
-
-        def made(plain: Any) -> "QuestionInput":
-            longest, stride, question = (int(plain[name]) for name in SIZES)
-            return cls(tokenizer, longest, stride, question)
-
-        return load_json(folder / "reading.json", made)
-
-    def fingerprint(self) -> str:
-        """Changes with the tokenizer and how much is read at once."""
-        return f"{self.tokenizer.fingerprint()} {self.longest} {self.stride} {self.question} {self.tokenizer.between}"
 
 
 def _trimmed(text: str, begin: int, end: int) -> tuple[int, int]:

@@ -3,10 +3,8 @@
 B batch · T time · N documents
 """
 
-import json
 from collections.abc import Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any, ClassVar, Literal
 
 from pydantic import Field
@@ -16,7 +14,6 @@ from seqwright.batches.text import texts
 from seqwright.cache import Overlong
 from seqwright.errors import DataError, SettingError
 from seqwright.inputs import Examples, Room, Stacked
-from seqwright.inputs.saved import load_json, save_json
 from seqwright.inputs.spelling import TokenInput
 from seqwright.inputs.tokenizers import Tokenizer, TokenizerSettings, lacking, tokenizer_of
 from seqwright.text_cache import KeptTexts, Rules, tokenised_texts
@@ -157,30 +154,6 @@ class RunningTextInput(TokenInput[str, Ids]):
         elif not self.joins and (count := int((length_N > self.longest).sum())):
             remarks.append(f"texts of more tokens than the {self.longest:,} that the model learnt from: {count:,}")
         return remarks + lacking(self.tokenizer.unknown_parts(examples))
-
-    def sizes(self) -> dict[str, int]:
-        """The vocabulary."""
-        return {"vocabulary": self.tokenizer.size}
-
-    def save(self, folder: Path) -> None:
-        """Write the tokenizer, and how documents are read."""
-        folder.mkdir(parents=True, exist_ok=True)
-        self.tokenizer.save(folder / "tokenizer.json")
-        save_json(folder / "reading.json", self._reading())
-
-    @classmethod
-    def load(cls, folder: Path) -> "RunningTextInput":
-        """Read what `save` wrote."""
-        tokenizer = Tokenizer.load(folder / "tokenizer.json")
-        return load_json(folder / "reading.json", lambda plain: cls(tokenizer, **plain))
-
-    def fingerprint(self) -> str:
-        """Changes with the tokenizer and how documents are read."""
-        return f"{self.tokenizer.fingerprint()} {json.dumps(self._reading())}"
-
-    def _reading(self) -> dict[str, Any]:
-        names = ("rows", "segment", "longest", "overlong", "blank", "context")
-        return {name: vars(self)[name] for name in names}
 
 
 def _refuse(settings: RunningTextSettings, rows: Form, room: Room) -> None:

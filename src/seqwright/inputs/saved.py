@@ -1,9 +1,12 @@
 """What inputs and outputs know, as JSON files in the run folder."""
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Collection
+from dataclasses import fields
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, TypeVar, get_type_hints
+
+from pydantic import TypeAdapter
 
 from seqwright.errors import RunError
 
@@ -24,3 +27,22 @@ def load_json(path: Path, make: Callable[[Any], ThingT]) -> ThingT:
         raise RunError(f"{path} is missing; expected what training wrote there: restore it") from error
     except (ValueError, KeyError, TypeError, AttributeError) as error:
         raise RunError(f"{path} cannot be read as {path.stem} ({error}); restore the file from a copy") from error
+
+
+def plain_fields(thing: Any, without: Collection[str] = ()) -> dict[str, Any]:
+    """The fields of a dataclass with their values, but for some and those that are not compared."""
+    return {name: getattr(thing, name) for name in _names(thing, without)}
+
+
+def load_fields(kind: type[ThingT], path: Path, **known: Any) -> ThingT:
+    """An instance of a dataclass: what is known, and its other fields from a file, each of the type that it has."""
+    types, names = get_type_hints(kind), _names(kind, known)
+
+    def made(plain: Any) -> ThingT:
+        return kind(**known, **{name: TypeAdapter(types[name]).validate_python(plain[name]) for name in names})
+
+    return load_json(path, made)
+
+
+def _names(thing: Any, without: Collection[str]) -> list[str]:
+    return [each.name for each in fields(thing) if each.compare and each.name not in without]

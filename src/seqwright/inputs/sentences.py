@@ -6,7 +6,6 @@ B batch · T time · N rows
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any, ClassVar, Literal
 
 import numpy as np
@@ -25,7 +24,6 @@ from seqwright.batches.sentences import (
 from seqwright.data.sentences import sentences
 from seqwright.errors import DataError, RunError, SettingError
 from seqwright.inputs import Examples, Room, Stacked
-from seqwright.inputs.saved import load_json, save_json
 from seqwright.inputs.spelling import Spelled, TokenInput, written_words
 from seqwright.inputs.tokenizers import Kind, Tokenizer, TokenizerSettings, lacking, tokenizer_of
 from seqwright.text_cache import Rules, TokenisedTexts, tokenised_texts
@@ -211,30 +209,6 @@ class SentencesInput(TokenInput[str, SentenceRow]):
     def remarks(self, examples: Examples[str], first: int = 0) -> list[str]:
         """What the vocabulary lacks of texts that hide words."""
         return lacking(self.tokenizer.unknown_parts(HOLE.sub(" ", text) for text in examples))
-
-    def sizes(self) -> dict[str, int]:
-        """The vocabulary."""
-        return {"vocabulary": self.tokenizer.size}
-
-    def save(self, folder: Path) -> None:
-        """Write the tokenizer, and how documents are read."""
-        folder.mkdir(parents=True, exist_ok=True)
-        self.tokenizer.save(folder / "tokenizer.json")
-        plain = {"longest": self.longest, "context": self.context, "form": self.form}
-        save_json(folder / "reading.json", plain)
-
-    @classmethod
-    def load(cls, folder: Path) -> "SentencesInput":
-        """Read what `save` wrote."""
-        tokenizer = Tokenizer.load(folder / "tokenizer.json")
-        return load_json(
-            folder / "reading.json",
-            lambda plain: cls(tokenizer, int(plain["longest"]), int(plain["context"]), plain["form"]),
-        )
-
-    def fingerprint(self) -> str:
-        """Changes with the tokenizer and how documents are read."""
-        return f"{self.tokenizer.fingerprint()} {self.longest} {self.form}"
 
 
 def mask_of(tokenizer: Tokenizer) -> int:

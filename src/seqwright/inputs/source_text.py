@@ -5,7 +5,6 @@ B batch · S source
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any, ClassVar, Literal
 
 import numpy as np
@@ -15,7 +14,6 @@ from seqwright.batches import Ids, Numbers, Rows, padded
 from seqwright.data.examples import Pair
 from seqwright.errors import DataError
 from seqwright.inputs import Examples, Room, Stacked
-from seqwright.inputs.saved import load_json, save_json
 from seqwright.inputs.spelling import TokenInput
 from seqwright.inputs.token_rows import dropping_rows
 from seqwright.inputs.tokenizers import Tokenizer, TokenizerSettings, lacking, tokenizer_of
@@ -154,19 +152,3 @@ class SourceTextInput(PairInput):
     def sizes(self) -> dict[str, int]:
         """The vocabulary."""
         return {"source_vocabulary": self.tokenizer.size}
-
-    def save(self, folder: Path) -> None:
-        """Write the tokenizer, and how texts are read."""
-        folder.mkdir(parents=True, exist_ok=True)
-        self.tokenizer.save(folder / "tokenizer.json")
-        save_json(folder / "reading.json", {"both": self.both, "longest": self.longest, "dropout": self.dropout})
-
-    @classmethod
-    def load(cls, folder: Path) -> "SourceTextInput":
-        """Read what `save` wrote."""
-        tokenizer = Tokenizer.load(folder / "tokenizer.json")
-        return load_json(folder / "reading.json", lambda plain: cls(tokenizer, **plain))
-
-    def fingerprint(self) -> str:
-        """Changes with the tokenizer."""
-        return self.tokenizer.fingerprint()

@@ -1,15 +1,18 @@
 """The words of a text with the places of their tokens: as the user wrote them, or as they were decoded."""
 
+import json
 import re
 from bisect import bisect_right
 from collections.abc import Sequence
 from itertools import pairwise
-from typing import Any, NamedTuple, Protocol, runtime_checkable
+from pathlib import Path
+from typing import Any, ClassVar, NamedTuple, Protocol, Self, runtime_checkable
 
 import numpy as np
 
 from seqwright.batches import Ids, RowT
 from seqwright.inputs import ExampleT, Input
+from seqwright.inputs.saved import load_fields, plain_fields, save_json
 from seqwright.inputs.tokenizers import Tokenizer
 from seqwright.inputs.vocabularies import SPACE
 
@@ -70,9 +73,13 @@ class ReadsTokens(Protocol):
 
 
 class TokenInput(Input[ExampleT, RowT]):
-    """An input that reads texts with one tokenizer: what `ReadsTokens` asks of it."""
+    """An input that reads texts with one tokenizer: what `ReadsTokens` asks of it.
+
+    What else it knows are its fields, in a file of the run folder.
+    """
 
     tokenizer: Tokenizer
+    file: ClassVar[str] = "reading.json"
 
     @property
     def texts(self) -> tuple[int, ...]:
@@ -107,6 +114,24 @@ class TokenInput(Input[ExampleT, RowT]):
         for later in texts[1:]:
             parts += [self.between, later]
         return np.concatenate(parts).astype(np.int64)
+
+    def sizes(self) -> dict[str, int]:
+        """The vocabulary."""
+        return {"vocabulary": self.tokenizer.size}
+
+    def save(self, folder: Path) -> None:
+        """Write the tokenizer, and how texts are read."""
+        save_json(folder / self.file, plain_fields(self, without={"tokenizer"}))
+        self.tokenizer.save(folder / "tokenizer.json")
+
+    @classmethod
+    def load(cls, folder: Path) -> Self:
+        """Read what `save` wrote."""
+        return load_fields(cls, folder / cls.file, tokenizer=Tokenizer.load(folder / "tokenizer.json"))
+
+    def fingerprint(self) -> str:
+        """Changes with the tokenizer and how texts are read."""
+        return f"{self.tokenizer.fingerprint()} {json.dumps(plain_fields(self, without={'tokenizer'}))}"
 
 
 def spelled_text(tokenizer: Tokenizer, text: str) -> Spelled:

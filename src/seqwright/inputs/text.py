@@ -7,7 +7,6 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain
-from pathlib import Path
 from typing import Any, ClassVar, Literal
 
 import numpy as np
@@ -18,7 +17,6 @@ from seqwright.batches.labelled import LeftOut, Shortened, ShortenedPairs, paire
 from seqwright.data.labelled_tables import Example
 from seqwright.errors import DataError, SettingError
 from seqwright.inputs import Examples, Room, Stacked
-from seqwright.inputs.saved import load_json, save_json
 from seqwright.inputs.spelling import Spelled, TokenInput, every_place
 from seqwright.inputs.tokenizers import Tokenizer, TokenizerSettings, lacking, tokenizer_of
 from seqwright.progress import Progress
@@ -183,32 +181,6 @@ class TextInput(TokenInput[Example, Ids]):
                 told = f"the model reads {self.longest:,}, the {self.left_out} is left out"
                 remarks.append(f"text {first + number + 1} has {length:,} tokens; {told}")
         return remarks + lacking(self.tokenizer.unknown_characters(every_text(examples)))
-
-    def sizes(self) -> dict[str, int]:
-        """The vocabulary."""
-        return {"vocabulary": self.tokenizer.size}
-
-    def save(self, folder: Path) -> None:
-        """Write the tokenizer, and how texts are read."""
-        folder.mkdir(parents=True, exist_ok=True)
-        self.tokenizer.save(folder / "tokenizer.json")
-        names = ("longest", "left_out", "begins", "pairs", "imported")
-        save_json(folder / "reading.json", {name: getattr(self, name) for name in names})
-
-    @classmethod
-    def load(cls, folder: Path) -> "TextInput":
-        """Read what `save` wrote."""
-        tokenizer = Tokenizer.load(folder / "tokenizer.json")
-
-        def made(plain: Any) -> "TextInput":
-            begins, pairs, imported = (bool(plain[name]) for name in ("begins", "pairs", "imported"))
-            return cls(tokenizer, int(plain["longest"]), plain["left_out"], begins, pairs, imported)
-
-        return load_json(folder / "reading.json", made)
-
-    def fingerprint(self) -> str:
-        """Changes with the tokenizer and how texts are read."""
-        return f"{self.tokenizer.fingerprint()} {self.longest} {self.left_out} {self.begins} {self.pairs}"
 
     def _refuse_other_number_of_texts(self, examples: Examples[Example]) -> None:
         """Refuse single texts where two belong together, and the other way round."""

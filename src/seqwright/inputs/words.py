@@ -20,7 +20,6 @@ from seqwright.cache import Ragged, RaggedWriter, kept_folder
 from seqwright.data.tagged_columns import TaggedSentence
 from seqwright.errors import DataError
 from seqwright.inputs import Examples, Room, Stacked
-from seqwright.inputs.saved import load_json, save_json
 from seqwright.inputs.spelling import Spelled, TokenInput, spelled_at
 from seqwright.inputs.text import longest_of
 from seqwright.inputs.tokenizers import Tokenizer, TokenizerSettings, tokenizer_of
@@ -197,33 +196,6 @@ class WordsInput(TokenInput[TaggedSentence, Stretch]):
             told = "the model knows such words only by what stands around them"
             remarks.append(f"the vocabulary lacks {most}: {told}")
         return remarks
-
-    def sizes(self) -> dict[str, int]:
-        """The vocabulary."""
-        return {"vocabulary": self.tokenizer.size}
-
-    def save(self, folder: Path) -> None:
-        """Write the tokenizer, and how sentences are read."""
-        folder.mkdir(parents=True, exist_ok=True)
-        self.tokenizer.save(folder / "tokenizer.json")
-        plain = {"longest": self.longest, "split": self.split, "begins": self.begins}
-        save_json(folder / "reading.json", plain)
-
-    @classmethod
-    def load(cls, folder: Path) -> "WordsInput":
-        """Read what `save` wrote."""
-        tokenizer = Tokenizer.load(folder / "tokenizer.json")
-
-        def made(plain: Any) -> "WordsInput":
-            if plain["split"] not in CUTS:
-                raise ValueError(f"there is no way '{plain['split']}' to cut a text into words")
-            return cls(tokenizer, int(plain["longest"]), plain["split"], bool(plain["begins"]))
-
-        return load_json(folder / "reading.json", made)
-
-    def fingerprint(self) -> str:
-        """Changes with the tokenizer and how sentences are read."""
-        return f"{self.tokenizer.fingerprint()} {self.longest} {self.split} {self.begins}"
 
 
 def _spaced(word: str, kind: str) -> str:

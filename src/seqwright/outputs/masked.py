@@ -22,7 +22,7 @@ from seqwright.batches.masks import MaskedText, Masks, TokenMasks, WordMasks
 from seqwright.devices import device_of
 from seqwright.errors import RunError
 from seqwright.inputs import Examples, Input, Stacked
-from seqwright.inputs.saved import load_json, save_json
+from seqwright.inputs.saved import load_fields, plain_fields, save_json
 from seqwright.inputs.sentences import HOLE, mask_of
 from seqwright.inputs.tokenizers import Tokenizer
 from seqwright.metrics.text import perplexity
@@ -234,19 +234,13 @@ class MaskedOutput(Output[str, Masked, list[FoundTokens]]):
         return {}
 
     def save(self, folder: Path) -> None:
-        """Write what is masked; the tokenizer is the input's."""
-        plain = {"masking": self.masking, "masking_rate": self.masking_rate, "asks_next": self.asks_next}
-        save_json(folder / "masks.json", plain)
+        """Write what it knows; the tokenizer is the input's."""
+        save_json(folder / "masks.json", plain_fields(self, without={"tokenizer"}))
 
     @classmethod
     def load(cls, folder: Path, input: Any) -> "MaskedOutput":
-        """Read what `save` wrote; the tokenizer is the input's."""
-        return load_json(
-            folder / "masks.json",
-            lambda plain: cls(
-                input.tokenizer, plain["masking"], float(plain["masking_rate"]), bool(plain["asks_next"])
-            ),
-        )
+        """Read what `save` wrote."""
+        return load_fields(cls, folder / "masks.json", tokenizer=input.tokenizer)
 
 
 def _number(batch: Masked, row: int) -> int:

@@ -25,7 +25,7 @@ from seqwright.decoding.settings import DecodingSettings
 from seqwright.decoding.stopping import IN_PARTS
 from seqwright.devices import device_of
 from seqwright.inputs import Examples, Input, Stacked
-from seqwright.inputs.saved import load_json, save_json
+from seqwright.inputs.saved import load_fields, plain_fields, save_json
 from seqwright.inputs.tokenizers import Tokenizer
 from seqwright.metrics.language import Extent, extent, language_scores
 from seqwright.outputs import Baselines, Output, Report, Targets
@@ -263,13 +263,13 @@ class NextTokenOutput(Output[str, Text, ScoredText]):
         return {}
 
     def save(self, folder: Path) -> None:
-        """Write how documents are cut; the tokenizer is the input's."""
-        save_json(folder / "next_token.json", {"cut": self.cut})
+        """Write what it knows; the tokenizer is the input's."""
+        save_json(folder / "next_token.json", plain_fields(self, without={"tokenizer"}))
 
     @classmethod
     def load(cls, folder: Path, input: Any) -> "NextTokenOutput":
-        """Read what `save` wrote; the tokenizer is the input's."""
-        return load_json(folder / "next_token.json", lambda plain: cls(input.tokenizer, plain["cut"]))
+        """Read what `save` wrote."""
+        return load_fields(cls, folder / "next_token.json", tokenizer=input.tokenizer)
 
 
 @torch.inference_mode()

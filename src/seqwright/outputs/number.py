@@ -17,7 +17,7 @@ from seqwright.batches.labelled import Labelled
 from seqwright.data.labels import number_of
 from seqwright.errors import DataError
 from seqwright.inputs import Examples, Input, Stacked
-from seqwright.inputs.saved import load_json, save_json
+from seqwright.inputs.saved import load_fields, plain_fields, save_json
 from seqwright.metrics.regression import pearson, spearman, squared_error
 from seqwright.outputs import Baselines, Output, Picture, Report, Targets, each_row
 from seqwright.outputs.label import HasLabel
@@ -190,15 +190,13 @@ class NumberOutput(Output[HasLabel, Labelled, Value]):
         return {}
 
     def save(self, folder: Path) -> None:
-        """Write what is known of the values."""
-        plain = {"mean": self.mean, "deviation": self.deviation, "lowest": self.lowest, "highest": self.highest}
-        save_json(folder / "values.json", plain)
+        """Write what it knows."""
+        save_json(folder / "values.json", plain_fields(self))
 
     @classmethod
     def load(cls, folder: Path, input: Any) -> "NumberOutput":
         """Read what `save` wrote."""
-        names = ("mean", "deviation", "lowest", "highest")
-        return load_json(folder / "values.json", lambda plain: cls(*(float(plain[name]) for name in names)))
+        return load_fields(cls, folder / "values.json")
 
 
 def _values(examples: Examples[HasLabel], rows: Rows[Any]) -> dict[int, float]:

@@ -21,7 +21,7 @@ from seqwright.batches.questions import AnswerRows, Asked, PlacedTokens
 from seqwright.data.question_files import Question
 from seqwright.errors import DataError, SettingError
 from seqwright.inputs import Examples, Input, Stacked
-from seqwright.inputs.saved import load_json, save_json
+from seqwright.inputs.saved import load_fields, plain_fields, save_json
 from seqwright.metrics.answers import answer_scores, best_threshold, score_of
 from seqwright.outputs import Baselines, Output, Report, Targets, each_row
 from seqwright.outputs.span_search import Spans, likeliest_sentence
@@ -280,13 +280,13 @@ class SpanOutput(Output[Question, Asked, Answered]):
         return {}
 
     def save(self, folder: Path) -> None:
-        """Write how long an answer may be, and whether there may be none."""
-        save_json(folder / "span.json", {"longest": self.longest, "unanswerable": self.unanswerable})
+        """Write what it knows."""
+        save_json(folder / "span.json", plain_fields(self))
 
     @classmethod
     def load(cls, folder: Path, input: Any) -> "SpanOutput":
         """Read what `save` wrote."""
-        return load_json(folder / "span.json", lambda plain: cls(int(plain["longest"]), bool(plain["unanswerable"])))
+        return load_fields(cls, folder / "span.json")
 
 
 def answer_tokens(question: Question, placed: PlacedTokens) -> tuple[int, int]:
