@@ -127,6 +127,7 @@ def read_recipe(
     """
     name, text = recipe_text(where)
     plain = with_overrides(with_base(parsed(text, where), where), overrides)
+    task_of_recipe(plain, name)  # without which nothing below can be understood
     plain = with_teachers(plain, teachers) if teachers else plain
     begun = (run or Path("runs") / str(plain.get("name", name))) / "resolved.toml"
     return recipe_from(with_weights(plain, begun), name=name)

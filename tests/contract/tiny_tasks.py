@@ -132,6 +132,7 @@ QUESTIONS_RECIPE = (
 def writing(task: str, files: Mapping[str, str], data: str, **more: object) -> Tiny:
     """What all tasks have in common that write a text for a text."""
     short, strange = ("rc", "rΩ") if task == "grapheme-to-phoneme" else ("red cat", "red Ω")
+    verb = TASKS[task].verbs[0]
     return Tiny(
         task,
         task,
@@ -139,10 +140,10 @@ def writing(task: str, files: Mapping[str, str], data: str, **more: object) -> T
         f'task = "{task}"\n[data]\n{data}\nlongest = 17\n'
         '[model]\nkind = "transformer"\nwidth = 8\nheads = 2\nencoder_layers = 1\ndecoder_layers = 1\n'
         "feed_forward = 16\ndropout = 0.1",
-        ("translate", "RUN", short),
-        ("translate", "RUN", ""),
-        ("translate", "RUN", LONG),
-        ("translate", "RUN", strange),
+        (verb, "RUN", short),
+        (verb, "RUN", ""),
+        (verb, "RUN", LONG),
+        (verb, "RUN", strange),
         "17",
         look=("look", "RUN", short),
         **more,  # type: ignore[arg-type]
@@ -208,7 +209,7 @@ TINY = (
     writing(
         "grapheme-to-phoneme",
         tables("dict", lambda words: f"{''.join(word[0] for word in words)}  {line(words).upper()}"),
-        f'{FILES.format("dict")}\n[input]\ntokenizer = "whitespace"\nsource_kind = "characters"\nshared = false',
+        f'{FILES.format("dict")}\n[output]\ntokenizer = "whitespace"\n[input]\ntokenizer = "characters"\nshared = false',
     ),
     Tiny(
         "instruction",

@@ -34,9 +34,9 @@ class Stepper(Protocol[StateT]):
 
 @runtime_checkable
 class HasContext(Protocol):
-    """A model that can read no more than so many tokens, such as one with a vector for each position."""
+    """A model that may read no more than so many tokens, such as one with a vector for each position; None: any."""
 
-    context: int
+    context: int | None
 
 
 def reordered(state: StateT, rows_B: Tensor) -> StateT:

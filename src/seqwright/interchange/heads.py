@@ -130,7 +130,7 @@ class Head(ABC):
 class CausalLM(Head):
     """The next token, by the matrix of the tokens' vectors."""
 
-    model, reads, predicts, causal, drops = "GPT", RunningTextInput, NextTokenOutput, True, False
+    model, reads, predicts, causal, drops = "language_model", RunningTextInput, NextTokenOutput, True, False
 
     def input_settings(self, found: Pretrained) -> dict[str, Any]:
         """A text begins with the end of the one before, as in GPT-2, or with a token of its own."""

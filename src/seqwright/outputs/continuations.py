@@ -106,7 +106,8 @@ def _chosen(step: Growth | ChosenTokens) -> list[int]:
 
 def room_after(model: nn.Module, tokens: int) -> int | None:
     """How many tokens can be written after so many; the last one need not be read. None where there is no limit."""
-    return model.context - tokens if isinstance(model, HasContext) else None
+    context = model.context if isinstance(model, HasContext) else None
+    return None if context is None else context - tokens
 
 
 def refuse_full(model: nn.Module, text: str, tokens: int) -> None:
