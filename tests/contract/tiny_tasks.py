@@ -209,7 +209,8 @@ TINY = (
     writing(
         "grapheme-to-phoneme",
         tables("dict", lambda words: f"{''.join(word[0] for word in words)}  {line(words).upper()}"),
-        f'{FILES.format("dict")}\n[output]\ntokenizer = "whitespace"\n[input]\ntokenizer = "characters"\nshared = false',
+        f'{FILES.format("dict")}\n[output]\ntokenizer = "whitespace"\n'
+        '[input]\ntokenizer = "characters"\nshared = false',
     ),
     Tiny(
         "instruction",

@@ -146,12 +146,12 @@ def test_a_kind_that_is_no_word_is_refused(kind: str) -> None:
 def test_a_key_of_another_section_is_told_where_it_belongs() -> None:
     assert complaint(COPY + '[input]\nscores = "rouge"') == "there is no setting 'input.scores'; it belongs to [output]"
     assert complaint(COPY + "[output]\nshared = false") == "there is no setting 'output.shared'; it belongs to [input]"
-    waves = '[data]\nkind = "waves"\n'
+    waves = 'task = "forecasting"\n[data]\ncard = "waves"\n'
     assert complaint(waves + "[input]\nseason = 3").endswith("it belongs to [output]")
 
 
 def test_nothing_can_be_set_of_an_output_without_settings() -> None:
-    labelled = '[data]\nkind = "labelled"\ntrain = "x.tsv"\n[output]\nscores = "bleu"'
+    labelled = 'task = "text-classification"\n[data]\ntrain = "x.tsv"\n[output]\nscores = "bleu"'
     assert complaint(labelled) == "there is no setting 'output.scores'."
 
 

@@ -17,6 +17,7 @@ from seqwright.devices import device_of
 from seqwright.errors import RunError
 from seqwright.inputs import Examples, Given
 from seqwright.inputs.tokenizers import Tokenizer
+from seqwright.outputs import Output
 from seqwright.recipe import Recipe
 from seqwright.tasks.wired import TOKENS_AT_ONCE, Wires
 
@@ -70,7 +71,9 @@ class EnsembleWires:
         )
         return found
 
-    def predict(self, model: Any, given: Any, decoding: Any = None, tokens: int = TOKENS_AT_ONCE) -> Any:
+    def predict(
+        self, model: Any, given: Any, decoding: Any = None, tokens: int = TOKENS_AT_ONCE, method: str = "predict"
+    ) -> Any:
         """As `Wires.predict`."""
         if not isinstance(given, list):
             return self.predict(model, [given], decoding, tokens)[0]
@@ -107,7 +110,8 @@ def ensemble_of(runs: Sequence[Trained], average: Average = "probabilities") -> 
     if not others:
         return first.inputs, first.model
     for run in runs:
-        if not isinstance(run.inputs, Wires):
+        output = run.inputs.output
+        if not output.decodes and type(output).combined is Output.combined:
             raise RunError(f"{run.folder} cannot decide together with other runs; name one run")
         _refuse_other_output(first, run)
     device = device_of(first.model)
@@ -127,7 +131,7 @@ def _refuse_other_output(one: Trained, other: Trained) -> None:
     if difference:
         raise RunError(
             f"{one.folder} and {other.folder} write different vocabularies: {difference}; runs that are joined need "
-            "the same one for the target: train them on the same data with the same [inputs]"
+            "the same one for the target: train them on the same data with the same [input] and [output]"
         )
 
 
