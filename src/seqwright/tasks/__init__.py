@@ -1,11 +1,10 @@
-"""What a kind of data is for: how it becomes inputs and batches, and how a model over it is judged.
+"""What training, `check` and `eval` get where the input and the output of a task are wired with data and a model.
 
-A task wires `data`, `inputs`, `batches`, `decoding` and `metrics`; `runs` asks it and knows none of them.
+`wired.py` is the one wiring of every task; `runs` asks it and knows no task.
 """
 
 from collections.abc import Callable, Iterable
-from pathlib import Path
-from typing import Any, NamedTuple, Protocol, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 from torch import nn
 
@@ -13,21 +12,10 @@ from seqwright.batches import Batches
 from seqwright.data.examples import PartName
 from seqwright.errors import DataError
 from seqwright.outputs import Picture
-from seqwright.recipe import Recipe
 
 ExampleT = TypeVar("ExampleT")
 
 VALIDATED = 1000  # examples decoded for the scores at each validation
-
-
-class Inputs(Protocol):
-    """What turns user data into tensors: it is learnt from the training part and travels with the model."""
-
-    def save(self, folder: Path) -> None:
-        """Write everything into a folder."""
-
-    def sizes(self) -> dict[str, Any]:
-        """What a model over these inputs is built with beside its settings: vocabularies, classes, channels."""
 
 
 class Prepared(NamedTuple):
@@ -59,30 +47,6 @@ class Checked(NamedTuple):
     rows: list[tuple[str, ...]]  # one for each part
     facts: dict[str, str]
     remarks: list[str]  # what the user should know, a sentence each
-
-
-class Task(Protocol):
-    """The wiring of one kind of data."""
-
-    def learnt_inputs(self, recipe: Recipe, data: Any, tokenizer: Any = None) -> Inputs:
-        """Inputs newly learnt from the training part, but for a tokenizer that comes from another run."""
-
-    def loaded_inputs(self, folder: Path) -> Inputs:
-        """Inputs that `save` wrote."""
-
-    def prepared(self, recipe: Recipe, data: Any, inputs: Any) -> Prepared:
-        """Batches to train on, and how to judge."""
-
-    def checked(self, recipe: Recipe, data: Any, inputs: Any) -> tuple[Checked, Batches[Any]]:
-        """What there is to know of the data, and the batches training would have."""
-
-    def evaluated(
-        self, recipe: Recipe, data: Any, inputs: Any, model: nn.Module, part: PartName, decoding: Any
-    ) -> Evaluation:
-        """The full judgement of a model on a part."""
-
-    def predictions(self, recipe: Recipe, inputs: Any, model: nn.Module, given: list[Any], decoding: Any) -> list[Any]:
-        """A prediction for each thing that a user gives."""
 
 
 def refuse_missing_part(data: Any, part: PartName) -> None:

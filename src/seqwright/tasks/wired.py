@@ -151,7 +151,7 @@ class Wires(NamedTuple):
 
 
 class Wired:
-    """A task of an input and an output (see `seqwright.tasks.Task`)."""
+    """A task of an input and an output, and the method of the output behind its first verb."""
 
     def __init__(self, input: type[Input[Any, Any]], output: type[Output[Any, Any, Any]], method: str) -> None:
         self.input, self.output, self.method = input, output, method
