@@ -57,6 +57,7 @@ MAY_IMPORT: dict[str, set[str]] = {
         "inputs",
         "layers",
         "metrics",
+        "models",
         "objectives",
         "outputs",
         "pictures",

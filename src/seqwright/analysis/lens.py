@@ -14,6 +14,7 @@ from seqwright.errors import RunError
 from seqwright.inputs.tokenizers import Tokenizer
 from seqwright.inputs.vocabularies import SPACE
 from seqwright.layers.embeddings import HasLens
+from seqwright.models.language_model import LanguageModel
 from seqwright.outputs.masked import MaskedOutput
 from seqwright.pictures.lens import Lens, LensPrediction
 from seqwright.runs import Run
@@ -25,10 +26,8 @@ TOP = 5  # tokens that each layer says, the likeliest first
 @torch.inference_mode()
 def lens_of(run: Run, texts: Sequence[str], notice: Notice = notice_by_warning) -> Lens:
     """The lens over a text; what would have been right is known where the model foretells the next token."""
-    inside = [*run.model.children()]  # of a language model one: the body, which has an output of its own
-    parts = [run.model, *inside] if len(inside) == 1 else [run.model]
-    model = next((part for part in parts if isinstance(part, HasLens)), None)
-    if model is None:
+    model = run.model.body if isinstance(run.model, LanguageModel) else run.model  # which has an output of its own
+    if not isinstance(model, HasLens):
         raise RunError(
             f"{run.folder} has a model of kind '{run.recipe.model.kind}' that learnt {run.recipe.task}: its layers "
             "have no output over words to look through; the lens is for gpt as a language model and for masked bert"
