@@ -1,11 +1,12 @@
-"""The verb that draws what happens inside a run, with its help text; `app.py` registers it."""
+"""The verb that draws what happens inside a run, with its options and its help text; `app.py` registers it."""
 
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from seqwright.cli.options import Beam, RunFolder, Which
+from seqwright.cli.options import Beam, Options, RunFolder, Which, flag, option
 
 ReadTexts = Annotated[
     list[str] | None,
@@ -15,75 +16,66 @@ ReadTexts = Annotated[
         "its context; several for --word.",
     ),
 ]
-ReadFile = Annotated[
-    Path | None,
-    typer.Option(metavar="FILE", help="A file to read instead, plain or .gz; for --surprisal, --word and units."),
-]
-TreeOption = Annotated[
-    bool, typer.Option("--beam-tree", help="What beam search kept, dropped and finished, step by step.")
-]
-LensOption = Annotated[
-    bool, typer.Option("--lens", help="What each layer of a gpt or a masked bert would say if it were the last.")
-]
-UnitNames = Annotated[
-    list[str] | None,
-    typer.Option(metavar="LAYER:N", help="This unit, as in 1:17 or memory:1:17; can be given several times."),
-]
-Rule = Annotated[
-    str | None,
-    typer.Option(
-        metavar="RULE", help="The units that follow this rule: quotes, brackets, digits, or any regular expression."
-    ),
-]
-Gradients = Annotated[
-    bool, typer.Option("--gradients", help="How far back in time a recurrent layer is felt, trained and at first.")
-]
-Beside = Annotated[
-    list[Path] | None,
-    typer.Option(
+
+
+@dataclass(frozen=True)
+class LookOptions(Options):
+    """What the user wants to see; nothing of it: what the run shows best."""
+
+    texts: ReadTexts = None
+    file: Path | None = option(
+        "FILE", "A file to read instead, plain or .gz; for --surprisal, --word and units.", default=None
+    )
+    layer: int | None = option("N", "Attention of this layer, with lines between the words.")
+    head: int | None = option("N", "Only this head of the layer.")
+    tree: bool = flag("What beam search kept, dropped and finished, step by step.", "--beam-tree")
+    lens: bool = flag("What each layer of a gpt or a masked bert would say if it were the last.", "--lens")
+    surprisal: bool = flag("How surprising each token is to a language model.", "--surprisal")
+    word: str | None = option("WORD", "How alike this word's vectors are in the texts, layer by layer.")
+    units: bool = flag("Colour the text by single recurrent units.", "--units")
+    unit: list[str] | None = option("LAYER:N", "This unit, as in 1:17 or memory:1:17; can be given several times.")
+    rule: str | None = option(
+        "RULE", "The units that follow this rule: quotes, brackets, digits, or any regular expression."
+    )
+    gradients: bool = flag("How far back in time a recurrent layer is felt, trained and at first.", "--gradients")
+    beside: list[Path] | None = option(
+        "RUN",
+        "Another run beside this one, in a picture of alignments or of --gradients; several times for more.",
         "--with",
-        metavar="RUN",
-        help="Another run beside this one, in a picture of alignments or of --gradients; several times for more.",
-    ),
-]
-Initialisations = Annotated[
-    bool, typer.Option("--initialisations", help="What each way to begin the weights does to a recurrent model.")
-]
+    )
+    initialisations: bool = flag("What each way to begin the weights does to a recurrent model.", "--initialisations")
+    beam: Beam = None
+    output: Path | None = option("FOLDER", "Where to put the pictures.  [default: RUN/pictures]", "--output", "-o")
+    json: bool = flag("Print the numbers of --lens, --word, --gradients, --rule or an alignment.", "--json")
+    which: Which = "best"
+
+    @property
+    def count(self) -> int:
+        """How many texts are given."""
+        return len(self.texts or ())
+
+    @property
+    def of_units(self) -> bool:
+        """Whether single units are asked for."""
+        return self.units or bool(self.unit) or self.rule is not None
+
+    @property
+    def asked(self) -> list[str]:
+        """The pictures that are asked for, by their options."""
+        wanted = {
+            "--layer": self.layer is not None,
+            "--beam-tree": self.tree,
+            "--lens": self.lens,
+            "--surprisal": self.surprisal,
+            "--word": self.word is not None,
+            "--units": self.of_units,
+            "--gradients": self.gradients,
+            "--initialisations": self.initialisations,
+        }
+        return [name for name, given in wanted.items() if given]
 
 
-def look(
-    run: RunFolder,
-    texts: ReadTexts = None,
-    file: ReadFile = None,
-    layer: Annotated[
-        int | None, typer.Option(metavar="N", help="Attention of this layer, with lines between the words.")
-    ] = None,
-    head: Annotated[int | None, typer.Option(metavar="N", help="Only this head of the layer.")] = None,
-    tree: TreeOption = False,
-    lens: LensOption = False,
-    surprisal: Annotated[
-        bool, typer.Option("--surprisal", help="How surprising each token is to a language model.")
-    ] = False,
-    word: Annotated[
-        str | None, typer.Option(metavar="WORD", help="How alike this word's vectors are in the texts, layer by layer.")
-    ] = None,
-    units: Annotated[bool, typer.Option("--units", help="Colour the text by single recurrent units.")] = False,
-    unit: UnitNames = None,
-    rule: Rule = None,
-    gradients: Gradients = False,
-    beside: Beside = None,
-    initialisations: Initialisations = False,
-    beam: Beam = None,
-    output: Annotated[
-        Path | None,
-        typer.Option("--output", "-o", metavar="FOLDER", help="Where to put the pictures.  [default: RUN/pictures]"),
-    ] = None,
-    json: Annotated[
-        bool,
-        typer.Option("--json", help="Print the numbers of --lens, --word, --gradients, --rule or an alignment."),
-    ] = False,
-    which: Which = "best",
-) -> None:
+def look(run: RunFolder, *, options: LookOptions) -> None:
     """Draw what happens inside a model while it reads or writes a text.
 
     Of a Transformer, a GPT or a BERT it shows what attention looks at, of a recurrent model what its units do. Pictures
@@ -103,10 +95,6 @@ def look(
 
     Example: seqwright look runs/names-rnn --with runs/names-lstm --gradients
     """
-    from seqwright.cli.looking import LookOptions, look_at
-    from seqwright.pictures.attention import HeadChoice
+    from seqwright.cli.looking import look_at
 
-    asked = LookOptions(tuple(texts or ()), file, HeadChoice(layer, head), lens, surprisal, word)
-    asked = asked._replace(units=units, chosen=tuple(unit or ()), rule=rule, gradients=gradients, tree=tree)
-    asked = asked._replace(beside=tuple(beside or ()), initialisations=initialisations, beam=beam, output=output)
-    look_at(run, asked._replace(as_json=json, which=which))
+    look_at(run, options)

@@ -5,7 +5,6 @@ its units over the text; all else is asked for.
 """
 
 from pathlib import Path
-from typing import NamedTuple
 
 from seqwright.analysis.attention import attends
 from seqwright.analysis.reading import foretells, reads_text, translates
@@ -19,6 +18,7 @@ from seqwright.cli.looking.units import draw_chosen, draw_states
 from seqwright.cli.looking.words import draw_word
 from seqwright.cli.opening import opened_run
 from seqwright.cli.terminal import command
+from seqwright.cli.using_pictures import LookOptions
 from seqwright.errors import DataError, RunError, SettingError
 from seqwright.layers.scanning import RecurrentLayer
 from seqwright.outputs.values import ValuesOutput
@@ -28,59 +28,17 @@ from seqwright.runs import Run
 NUMBERS = "--json gives the numbers of --lens, --word, --gradients, --rule or an alignment; ask for one of them"
 
 
-class LookOptions(NamedTuple):
-    """What the user wants to see; nothing of it: what the run shows best."""
-
-    texts: tuple[str, ...] = ()
-    file: Path | None = None
-    choice: HeadChoice = HeadChoice()
-    lens: bool = False
-    surprisal: bool = False
-    word: str | None = None
-    units: bool = False
-    chosen: tuple[str, ...] = ()  # units by their names
-    rule: str | None = None
-    gradients: bool = False
-    tree: bool = False  # of beam search
-    beside: tuple[Path, ...] = ()  # further runs in the same picture
-    initialisations: bool = False
-    beam: int | None = None
-    output: Path | None = None
-    as_json: bool = False
-    which: str = "best"
-
-    @property
-    def of_units(self) -> bool:
-        """Whether single units are asked for."""
-        return self.units or bool(self.chosen) or self.rule is not None
-
-    @property
-    def asked(self) -> list[str]:
-        """The pictures that are asked for, by their options."""
-        wanted = {
-            "--layer": self.choice.layer is not None,
-            "--beam-tree": self.tree,
-            "--lens": self.lens,
-            "--surprisal": self.surprisal,
-            "--word": self.word is not None,
-            "--units": self.of_units,
-            "--gradients": self.gradients,
-            "--initialisations": self.initialisations,
-        }
-        return [name for name, given in wanted.items() if given]
-
-
 def look_at(folder: Path, options: LookOptions) -> None:
     """Draw what is asked for of a run, or say in a sentence why not."""
     _refuse_contradictions(options)
-    found = given_texts(options.texts, options.file)
-    run, *others = (opened_run(each, options.which) for each in (folder, *options.beside))
+    found = given_texts(options.texts or (), options.file)
+    run, *others = (opened_run(each, options.which) for each in (folder, *(options.beside or ())))
     task = run.recipe.task
     if options.beam is not None and not translates(run):
         raise SettingError(f"--beam is for translation, and {folder} learnt {task}; leave it out")
     if options.beside and not translates(run) and not options.gradients:
         raise SettingError(f"--with is for alignments of translations and for --gradients; {folder} learnt {task}")
-    if options.as_json and not translates(run) and not options.asked:
+    if options.json and not translates(run) and not options.asked:
         raise SettingError(NUMBERS)
     if options.gradients or options.initialisations:
         _draw_learning(run, others, found, options)
@@ -101,7 +59,7 @@ def _draw_read(run: Run, others: list[Run], found: list[str], options: LookOptio
     about = options.word or (found[0] if options.file is None else options.file.stem)
     where = picture_folder(run, options.output, about)
     if options.word is not None:
-        draw_word(run, options.word, found, where, as_json=options.as_json)
+        draw_word(run, options.word, found, where, as_json=options.json)
     elif options.tree:
         _refuse_file(options)
         draw_beam_tree(run, found, options.beam, where)
@@ -109,22 +67,24 @@ def _draw_read(run: Run, others: list[Run], found: list[str], options: LookOptio
         draw_surprisal(run, found, where)
     elif options.lens:
         _refuse_file(options)
-        draw_lens(run, found, where, as_json=options.as_json)
-    elif options.choice.layer is not None or (attends(run) and not options.of_units):
+        draw_lens(run, found, where, as_json=options.json)
+    elif options.layer is not None or (attends(run) and not options.of_units):
         _refuse_file(options)
         for each in (run, *others):
             if not attends(each):
                 raise RunError(f"{each.folder} has a model of kind '{each.recipe.model.kind}', without attention")
         if others:
-            draw_alignments([run, *others], found, options.beam, where, as_json=options.as_json)
+            draw_alignments([run, *others], found, options.beam, where, as_json=options.json)
         else:
-            draw_attention(run, found, options.beam, options.choice, where, as_json=options.as_json)
+            draw_attention(
+                run, found, options.beam, HeadChoice(options.layer, options.head), where, as_json=options.json
+            )
     else:
         _require_units(run, "there are none to draw over a text")
         if translates(run):
             raise RunError(f"{run.folder} learnt {run.recipe.task}; single units are drawn of models that only read")
         if options.of_units:
-            draw_chosen(run, found, options.chosen, options.rule, where, as_json=options.as_json)
+            draw_chosen(run, found, tuple(options.unit or ()), options.rule, where, as_json=options.json)
         else:
             draw_states(run, found, where)
 
@@ -133,17 +93,15 @@ def _draw_learning(run: Run, others: list[Run], found: list[str], options: LookO
     """What has to do with how a recurrent model learns."""
     for each in (run, *others):
         _require_units(each, "no gradient goes back through time in it")
-        if len(options.texts) > 1 and not (reads_text(each) and len(options.texts) in each.inputs.reads_tokens.texts):
-            raise SettingError(
-                f"there are {len(options.texts)} texts, and {options.asked[0]} is of one; put it in quotes"
-            )
+        if options.count > 1 and not (reads_text(each) and options.count in each.inputs.reads_tokens.texts):
+            raise SettingError(f"there are {options.count} texts, and {options.asked[0]} is of one; put it in quotes")
     if found and all(isinstance(each.output, ValuesOutput) for each in (run, *others)):
         raise SettingError(
             f"{run.folder} learnt {run.recipe.task} and reads no text; leave it out, its own data serves"
         )
     where = options.output or run.folder / "pictures"
     if options.gradients:
-        draw_gradients([run, *others], found, where, as_json=options.as_json)
+        draw_gradients([run, *others], found, where, as_json=options.json)
     else:
         draw_initialisations(run, found, where)
 
@@ -181,13 +139,13 @@ def _refuse_contradictions(options: LookOptions) -> None:
     """What cannot be in one picture, before anything is opened."""
     if len(options.asked) > 1:
         raise SettingError(f"{' and '.join(options.asked)} are different pictures; ask for one at a time")
-    if options.choice.head is not None and options.choice.layer is None:
+    if options.head is not None and options.layer is None:
         raise SettingError("--head is one of a layer's; say also which --layer")
     if options.beside and options.asked not in ([], ["--gradients"]):
         raise SettingError(f"--with is for alignments side by side and for --gradients, not for {options.asked[0]}")
     without = {"--layer", "--beam-tree", "--surprisal", "--initialisations"}.intersection(options.asked)
-    if options.as_json and (without or (options.of_units and options.rule is None)):
+    if options.json and (without or (options.of_units and options.rule is None)):
         raise SettingError(NUMBERS)
     pairs = options.gradients or options.initialisations  # are followed through both texts of a pair
-    if len(options.texts) > 1 + pairs and (options.surprisal or options.of_units or pairs):
-        raise SettingError(f"there are {len(options.texts)} texts, and {options.asked[0]} is of one; put it in quotes")
+    if options.count > 1 + pairs and (options.surprisal or options.of_units or pairs):
+        raise SettingError(f"there are {options.count} texts, and {options.asked[0]} is of one; put it in quotes")
