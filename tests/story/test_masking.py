@@ -66,8 +66,8 @@ def test_it_finds_hidden_words_and_what_follows(home: Path, capsys: pytest.Captu
     assert scores["perplexity"] == pytest.approx(np.exp(scores["loss"]), rel=1e-2)
     [answers] = (home / "bert" / "eval").glob("*.jsonl")
     first = json.loads(answers.read_text(encoding="utf-8").splitlines()[0])
-    assert len(first["hidden"]) == len(first["said"]) >= first["text"].count("<mask>")
-    assert {first["follows"], first["said_follows"]} <= {True, False}
+    assert len(first["hidden"]) == len(first["predicted"]) >= first["text"].count("<mask>")
+    assert {first["follows"], first["predicted_follows"]} <= {True, False}
 
 
 def test_evaluating_again_hides_the_same_words(capsys: pytest.CaptureFixture[str]) -> None:

@@ -218,11 +218,11 @@ class MaskedOutput(Output[str, Masked, list[FoundTokens]]):
 
     def _answer(self, row: FoundTokens) -> dict[str, Any]:
         spelled = self.tokenizer.pieces
-        follows = {"follows": bool(row.follows), "said_follows": bool(row.predicted_follows)}
+        follows = {"follows": bool(row.follows), "predicted_follows": bool(row.predicted_follows)}
         return {
             "text": self.tokenizer.decode(row.input.tolist()),
             "hidden": spelled(row.target.tolist()),
-            "said": spelled(row.predicted.tolist()),
+            "predicted": spelled(row.predicted.tolist()),
             "log_probability": round(row.log_probability, 4),
             **(follows if row.follows >= 0 else {}),
         }
