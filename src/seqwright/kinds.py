@@ -158,7 +158,7 @@ PROMPT_TEXT = Kind("seqwright.inputs.prompt", "PromptInput", "PromptSettings", "
 RUNNING_TEXT = Kind("seqwright.inputs.running_text", "RunningTextInput", "RunningTextSettings", "language-modeling")
 MASKED_TEXT = Kind("seqwright.inputs.sentences", "SentencesInput", "SentencesSettings", "masked-language-modeling")
 LABELLED_TEXT = Kind("seqwright.inputs.text", "TextInput", "TextSettings", "text-classification")
-RATED_TEXT = Kind("seqwright.inputs.text", "TextInput", "TextSettings", "text-regression")
+REGRESSION_TEXT = Kind("seqwright.inputs.text", "TextInput", "TextSettings", "text-regression")
 TAGGED_TEXT = Kind("seqwright.inputs.words", "WordsInput", "WordsSettings", "token-classification")
 QUESTION_TEXT = Kind("seqwright.inputs.question", "QuestionInput", "QuestionSettings", "question-answering")
 SERIES = Kind("seqwright.inputs.series", "SeriesInput", "SeriesSettings", "forecasting")
@@ -184,7 +184,7 @@ KINDS: dict[str, dict[str, tuple[Kind, ...]]] = {
         **dict.fromkeys(
             TOKENIZERS,
             (
-                *(SOURCE_TEXT, PROMPT_TEXT, RUNNING_TEXT, MASKED_TEXT, LABELLED_TEXT, RATED_TEXT, TAGGED_TEXT),
+                *(SOURCE_TEXT, PROMPT_TEXT, RUNNING_TEXT, MASKED_TEXT, LABELLED_TEXT, REGRESSION_TEXT, TAGGED_TEXT),
                 QUESTION_TEXT,
             ),
         ),
@@ -202,10 +202,10 @@ KINDS: dict[str, dict[str, tuple[Kind, ...]]] = {
         "answer-only": _for("instruction", "answer", "AnswerOnly"),
         "labels": _for(LABELS, "labels", "Labels"),
         "r-drop": _for(LABELS, "r_drop", "RDrop"),
-        "labels-and-next-token": _for("text-classification", "labels_and_words", "LabelsAndWords"),
-        "regression": _for("text-regression", "rating", "Rating"),
+        "labels-and-next-token": _for("text-classification", "labels_and_next_token", "LabelsAndNextToken"),
+        "regression": _for("text-regression", "regression", "Regression"),
         "regression-and-next-token": _for(
-            "text-regression", "labels_and_words", "LabelsAndWords", "RatingAndWordsSettings"
+            "text-regression", "labels_and_next_token", "LabelsAndNextToken", "RegressionAndNextTokenSettings"
         ),
         "masked-token": _for("masked-language-modeling", "masked_token", "MaskedToken"),
         "label-distillation": _for("text-classification", "distilled_labels", "DistilledLabels", teaches=True),

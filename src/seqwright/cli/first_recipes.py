@@ -161,14 +161,14 @@ def _labelled(labelled: Any, data: dict[str, Any]) -> FirstLook:
     return FirstLook(_few(sum(labels.values())), f"{_named(data)}{told}:\n  {_short(first.text)}", labelled.remarks())
 
 
-def _rated(labelled: Any, data: dict[str, Any]) -> FirstLook:
+def _with_values(labelled: Any, data: dict[str, Any]) -> FirstLook:
     examples = list(with_labels(labelled.examples("train")))
     if not examples:
         raise DataError(
             f"no row of {data['train']} has both a text and a value; name its columns with data.text and data.label"
         )
     values = [number_of(example.label, where=f"'{_short(example.text)}'") for example in examples]
-    told = f"{len(values):,} texts to train on, rated from {min(values):g} to {max(values):g}, the first is rated"
+    told = f"{len(values):,} texts to train on with values from {min(values):g} to {max(values):g}, the first has"
     first = f"{values[0]:g}:\n  {_short(examples[0].text)}"
     return FirstLook(_few(len(values)), f"{_named(data)}{told} {first}", labelled.remarks())
 
@@ -314,7 +314,7 @@ TEMPLATES = {
     "pairs": RecipeTemplate("Learnt from ", "5%", PAIRS, _pairs, most=2),
     "text": RecipeTemplate("A language model of ", "5%", RUNNING_TEXT, _running_text),
     "labels": RecipeTemplate("Labels learnt from ", "10%", TEXTS + BY_LABEL, _labelled, _columns),
-    "values": RecipeTemplate("Values learnt from ", "10%", TEXTS + BY_NUMBER, _rated, _columns),
+    "values": RecipeTemplate("Values learnt from ", "10%", TEXTS + BY_NUMBER, _with_values, _columns),
     "series labels": RecipeTemplate(
         "Labels of series learnt from ", "20%", LABELLED_SERIES + BY_LABEL, _labelled_series
     ),

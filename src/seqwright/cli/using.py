@@ -217,7 +217,7 @@ def classify(
 
 
 def predict(things: PairThings, answers: Answers) -> None:
-    """Predict the value of each text or pair of texts: a rating, how alike two are.
+    """Predict the value of each text or pair of texts by regression: a score, how alike two are.
 
     Example: seqwright predict runs/glue-stsb "A man plays a flute." --text-pair "Somebody makes music."
     """

@@ -212,9 +212,9 @@ class MaskedBert(nn.Module):
 
         That is None without a pooler.
         """
-        return self.said(self.read(batch), batch)
+        return self.predictions(self.read(batch), batch)
 
-    def said(self, h_BTD: Tensor, batch: Masked) -> tuple[Tensor, Tensor | None]:
+    def predictions(self, h_BTD: Tensor, batch: Masked) -> tuple[Tensor, Tensor | None]:
         """The same, from what the body made of each token."""
         follows_B2 = None if self.follows is None else self.follows(self.body.pooled(h_BTD))
         return self.lens(h_BTD[batch.chosen_BT]), follows_B2

@@ -82,7 +82,7 @@ class DistilledTokens(Objective):
     def forward(self, model: Any, batch: Any, carry: Any) -> tuple[Loss, Any]:
         """The loss over the hidden words of a batch, and over the vectors of all its tokens."""
         h_BTD, chosen_BT = model.read(batch), batch.chosen_BT
-        word_NV, next_B2 = model.said(h_BTD, batch)
+        word_NV, next_B2 = model.predictions(h_BTD, batch)
         known_NK, likeliest_NK = batch.probability_BTK[chosen_BT], batch.likeliest_BTK[chosen_BT]
         soft = bucketed_divergence(known_NK, likeliest_NK, word_NV.float(), self.settings.temperature)
         parts = {"soft": LossPart(soft, len(word_NV), self.settings.soft)}

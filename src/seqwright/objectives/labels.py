@@ -52,7 +52,7 @@ class Labels(Objective):
         return self.loss_of(logits, batch), carry
 
     def loss_of(self, logits: Tensor, batch: Any) -> Loss:
-        """The loss of what a model said of a batch."""
+        """The loss of what a model predicts of a batch."""
         logp_NC = logits[batch.loss_mask].float().log_softmax(-1)
         label_N = batch.labels
         plain_N = -logp_NC.gather(1, label_N.unsqueeze(1)).squeeze(1)

@@ -1,4 +1,4 @@
-"""A number that somebody gave an example: a grade, a similarity, a price.
+"""A number that somebody gave an example, predicted by regression: a score, a similarity, a price.
 
 B batch · N rows
 """
