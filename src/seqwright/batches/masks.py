@@ -43,7 +43,7 @@ class TokenMasks:
     def __call__(self, tokens_T: Ids, rng: np.random.Generator) -> MaskedText:
         """The tokens with some of them hidden; one at least, where there are any."""
         place_N = np.flatnonzero(self.ordinary_V[tokens_T])
-        chosen = rng.permutation(place_N)[: wanted(len(place_N), self.share)]
+        chosen = rng.permutation(place_N)[: hidden_count(len(place_N), self.share)]
         return hidden(tokens_T, chosen.tolist(), self.mask, self.ordinary_V, rng)
 
 
@@ -61,7 +61,7 @@ class WordMasks:
     def __call__(self, tokens_T: Ids, rng: np.random.Generator) -> MaskedText:
         """The tokens with some words of them hidden; one at least, where there are any."""
         every = [places for _, places in self.words(tokens_T.tolist()) if self.ordinary_V[tokens_T[places]].all()]
-        left = wanted(sum(map(len, every)), self.share)
+        left = hidden_count(sum(map(len, every)), self.share)
         chosen: list[int] = []
         for number in rng.permutation(len(every)).tolist():
             if len(every[number]) <= left or not chosen:
@@ -72,7 +72,7 @@ class WordMasks:
         return hidden(tokens_T, chosen, self.mask, self.ordinary_V, rng)
 
 
-def wanted(tokens: int, share: float) -> int:
+def hidden_count(tokens: int, share: float) -> int:
     """How many of some tokens are to be hidden: the share, and one at least."""
     return max(1, round(share * tokens))
 

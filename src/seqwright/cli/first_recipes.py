@@ -233,7 +233,7 @@ def _questions(table: Any, data: dict[str, Any]) -> FirstLook:
     silent, lost = sum(not each.answers for each in some), sum(each.lost for each in some)
     told = f"{len(some):,} questions to train on, {silent:,} without an answer; the first is:\n  "
     told += f"{_short(some[0].question)}\n  {_short(' / '.join(some[0].texts)) or '(no answer)'}"
-    remark = f"of {lost:,} questions no answer stands in the context: they are judged, not learnt from"
+    remark = f"of {lost:,} questions no answer stands in the context: they count in evaluation, not in training"
     return FirstLook({"epochs": min(20, max(2, 20_000 // len(some)))}, told, [remark] if lost else [])
 
 

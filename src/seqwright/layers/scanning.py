@@ -21,7 +21,7 @@ RecurrentState: TypeAlias = tuple[LayerState, ...]
 class VariationalDropout(nn.Module):
     """Dropout that leaves out the same values at every step of a sequence (Gal & Ghahramani 2016).
 
-    Differs from the paper: where a text is learnt in segments, each segment draws anew.
+    Differs from the paper: where a text is learnt in segments, the mask is resampled for each segment.
     """
 
     def __init__(self, share: float) -> None:
@@ -142,14 +142,14 @@ class Recurrent(nn.Module):
         return x_BTE, tuple(after)
 
     def carried(self, carry: RecurrentState | None, fresh_B: Tensor) -> RecurrentState:
-        """The state in which a batch begins that goes on from the one before; rows where `fresh_B` begin anew.
+        """The state in which a batch begins that continues the one before; rows where `fresh_B` start fresh.
 
         No gradient flows across: back-propagation through time is cut at the border of two batches (Williams & Peng
         1990). Batches that are all fresh may have another number of rows than the one before.
         """
         start = self.start(len(fresh_B))
         if carry is None or len(carry[0][0].hidden_BD) != len(fresh_B):
-            assert carry is None or bool(fresh_B.all()), "rows that go on need the rows they go on from"
+            assert carry is None or bool(fresh_B.all()), "rows that continue need the rows they continue"
             return start
         fresh_B1 = fresh_B.unsqueeze(1)
         return tuple(

@@ -118,7 +118,7 @@ def bytenet(settings: ByteNetSettings, **sizes: Unpack[Vocabularies]) -> Encoder
         columns = a S + b        x_t = e(t_t) + W LN(encoder(s))_t        p(t_{t+1}) = softmax(U ReLU(LN(decoder(x)_t)))
 
     The encoder makes as many columns, those after the source's end from nothing but what is before them; a target that
-    goes on beyond is written without any (section 3.2, dynamic unfolding). Time is linear in the lengths, and there is
+    is longer is written without any (section 3.2, dynamic unfolding). Time is linear in the lengths, and there is
     no attention: what belongs together has to come within the field that the dilated convolutions see.
 
     Differs from the paper: the stacks' outputs are normalised before they are used, and blocks drop a share in

@@ -91,7 +91,7 @@ class MoELSTM(nn.Module):
             initialise(recurrent, "orthogonal", forget_bias=1.0)
 
     def forward(self, tokens_BT: Tensor, real_BT: Tensor | None = None) -> Tensor:
-        """`logits_BTV` of every next token of texts that are read from the beginning."""
+        """`logits_BTV` of every next token of texts that are read from their first token."""
         real_BT = torch.ones_like(tokens_BT, dtype=torch.bool) if real_BT is None else real_BT
         return self.read(tokens_BT, real_BT, self.start(len(tokens_BT)))[0]
 

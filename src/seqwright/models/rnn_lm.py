@@ -106,7 +106,7 @@ class RecurrentLM(nn.Module):
         initialise(self.recurrent, settings.initialisation, forget_bias=settings.forget_bias)
 
     def forward(self, tokens_BT: Tensor, real_BT: Tensor | None = None) -> Tensor:
-        """`logits_BTV` of every next token of texts that are read from the beginning."""
+        """`logits_BTV` of every next token of texts that are read from their first token."""
         return self.logits(self.hidden(tokens_BT, real_BT))
 
     def carried(self, carry: RecurrentState | None, fresh_B: Tensor) -> RecurrentState:
@@ -136,7 +136,7 @@ class RecurrentLM(nn.Module):
         return self.logits(self.dropout(self.contextual(h_BTD))), state
 
     def hidden(self, tokens_BT: Tensor, real_BT: Tensor | None = None) -> Tensor:
-        """`h_BTD`: what the highest layer says at each token of texts that are read from the beginning."""
+        """`h_BTD`: the output of the highest layer at each token of texts that are read from their first token."""
         said_BTD, _ = self.recurrent(self.vectors(tokens_BT), None, real_BT)
         h_BTD: Tensor = self.dropout(self.contextual(said_BTD))
         return h_BTD

@@ -1,6 +1,6 @@
-"""Saying the same label twice: two passes that drop different units have to agree (R-Drop, Liang et al. 2021).
+"""Predicting the same label twice: two passes that drop different units have to agree (R-Drop, Liang et al. 2021).
 
-N what is judged, texts or words · C classes
+N what the loss counts, texts or words · C classes
 """
 
 from typing import Any, Literal
@@ -44,7 +44,7 @@ class RDrop(Objective):
         return {**self.label.counts(batch), "kl": len(batch.labels)}
 
     def forward(self, model: nn.Module, batch: Any, carry: Any) -> tuple[Loss, Any]:
-        """The loss over what is judged in a batch; a model that drops nothing in training is refused."""
+        """The loss over the labels of a batch; a model that drops nothing in training is refused."""
         (first, _), (second, carry) = model(batch, carry), model(batch, carry)
         if model.training and torch.equal(first, second):
             raise SettingError(

@@ -21,7 +21,7 @@ from seqwright.inputs.tokenizers import Tokenizer
 from seqwright.layers.taps import listen, views
 from seqwright.metrics.alignments import Array, Link, Quality, links, merged, quality
 
-AXES = ("wanted", "source")  # of the views that are alignments
+AXES = ("target", "source")  # of the views that are alignments
 CELLS_AT_ONCE = 100_000  # of all maps that one head of one layer makes of a batch
 
 

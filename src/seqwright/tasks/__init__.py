@@ -1,4 +1,4 @@
-"""What a kind of data is for: how it becomes inputs and batches, and how a model over it is judged.
+"""What a kind of data is for: how it becomes inputs and batches, and how a model over it is evaluated.
 
 A task wires `data`, `inputs`, `batches`, `decoding` and `metrics`; `runs` asks it and knows none of them.
 """
@@ -71,7 +71,7 @@ class Task(Protocol):
         """Inputs that `save` wrote."""
 
     def prepared(self, recipe: Recipe, data: Any, inputs: Any) -> Prepared:
-        """Batches to train on, and how to judge."""
+        """Batches to train on, and how to validate."""
 
     def checked(self, recipe: Recipe, data: Any, inputs: Any) -> tuple[Checked, Batches[Any]]:
         """What there is to know of the data, and the batches training would have."""
@@ -79,14 +79,14 @@ class Task(Protocol):
     def evaluated(
         self, recipe: Recipe, data: Any, inputs: Any, model: nn.Module, part: PartName, decoding: Any
     ) -> Evaluation:
-        """The full judgement of a model on a part."""
+        """The full evaluation of a model on a part."""
 
     def predictions(self, recipe: Recipe, inputs: Any, model: nn.Module, given: list[Any], decoding: Any) -> list[Any]:
         """A prediction for each thing that a user gives."""
 
 
 def refuse_missing_part(data: Any, part: PartName) -> None:
-    """A part that the data does not have cannot be judged on."""
+    """A part that the data does not have cannot be evaluated on."""
     if part not in data.parts():
         raise DataError(f"the data has no {part} part; it has {', '.join(data.parts())}: choose one with --part")
 
