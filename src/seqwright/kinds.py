@@ -34,7 +34,7 @@ class TaskKind(NamedTuple):
     examples: tuple[str, ...]  # the kinds of examples that it reads, that of the user's own files first
     usual: dict[str, str]  # what a recipe means that names no kind in the other sections
     verbs: tuple[str, ...]  # the commands that use a run, the usual one first
-    input: str = ""  # what is read and what is said, as `file.Class` of their rooms
+    input: str = ""  # what is read and what is predicted, as `file.Class` of their rooms
     output: str = ""
     method: str = "predict"  # of the output, behind the first verb
     like: str = ""  # the task whose wiring, models and objectives it shares
@@ -166,8 +166,8 @@ LABELLED_SERIES = Kind("seqwright.inputs.series", "SeriesInput", "SeriesSettings
 VECTOR = Kind("seqwright.settings", "", "Settings", "vector-to-text")  # nothing can be set of it
 
 
-def _said(task: str, row: TaskKind) -> Kind:
-    """What is said, by the class that says how it is set."""
+def _output(task: str, row: TaskKind) -> Kind:
+    """An output, by the class that says how it is set."""
     file, thing = row.output.split(".")
     return Kind(f"seqwright.outputs.{file}", thing, f"{thing}.settings", task)
 
@@ -191,7 +191,7 @@ KINDS: dict[str, dict[str, tuple[Kind, ...]]] = {
         **dict.fromkeys(SCALINGS, (SERIES, LABELLED_SERIES)),
         "": (VECTOR,),
     },
-    "output": {"": tuple(_said(task, row) for task, row in TASKS.items() if not row.like)},
+    "output": {"": tuple(_output(task, row) for task, row in TASKS.items() if not row.like)},
     "model": {
         kind: tuple(Kind(m.module, m.thing, m.settings, m.task) for m in MODELS if m.kind == kind)
         for kind in dict.fromkeys(model.kind for model in MODELS)

@@ -25,7 +25,7 @@ RowT = TypeVar("RowT")
 class Batch(ABC):
     """What a model reads at once. The fields are tensors (or None) whose first axis is the row.
 
-    What is read is called `input_…` (or `source_…`), what should be said `target_…`; `real_…` is False at padding.
+    What is read is called `input_…` (or `source_…`), what should be predicted `target_…`; `real_…` is False at padding.
     """
 
     fresh_B: Tensor = field(default=None, kw_only=True)  # type: ignore[assignment]

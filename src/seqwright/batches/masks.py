@@ -34,7 +34,7 @@ class Masks(Protocol):
 
 
 class TokenMasks:
-    """Every token with the same chance."""
+    """Every token with the same probability."""
 
     def __init__(self, *, mask: int, ordinary_V: NDArray[np.bool_], share: float = 0.15) -> None:
         """`ordinary_V` is False for special tokens."""
@@ -50,7 +50,7 @@ class TokenMasks:
 class WordMasks:
     """Whole words: where one piece of a word is chosen, all of them are (BERT, whole word masking).
 
-    Words are chosen by chance as long as they fit into the share; of one that is chosen, each piece is replaced, drawn
+    Words are sampled as long as they fit into the share; of one that is chosen, each piece is replaced, drawn
     or left on its own.
     """
 

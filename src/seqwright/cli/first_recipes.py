@@ -97,7 +97,7 @@ PAIRS = """
 [input]
 tokenizer = "bpe"          # or unigram, wordpiece, words, characters
 vocabulary = {vocabulary}          # at most; shared by both sides
-bpe_dropout = 0.1          # segments words anew each epoch: helps small data
+bpe_dropout = 0.1          # resamples the segmentation each epoch: helps small data
 
 [model]
 size = "tiny"              # or base, big; every size setting can be given here
@@ -292,13 +292,13 @@ def _series(table: Any, data: dict[str, Any]) -> FirstLook:
 
 SERIES = """\
 history = {history:<17}# steps a forecast looks back; let them cover what repeats itself, as a day of hours
-horizon = {horizon:<17}# steps it says at once
+horizon = {horizon:<17}# steps it predicts at once
 
 [input]
 scaling = "standard"       # each column less its mean, over its deviation; or none
 
 [model]
-kind = "dense"             # one linear layer, quick and hard to beat; or mlp, rnn, ugrnn, gru, lstm
+kind = "dense"             # one linear layer, quick and a strong baseline; or mlp, rnn, ugrnn, gru, lstm
 
 [training]
 epochs = {epochs}

@@ -161,7 +161,7 @@ def prompt(
 ) -> None:
     """Ask a language model something after examples of it: few-shot prompting.
 
-    With --answers, how many questions are answered right after 0, 1, 2, 4, … examples, sampled anew for each.
+    With --answers, how many questions are answered right after 0, 1, 2, 4, … examples, resampled for each.
 
     Example: seqwright prompt runs/mappings-gpt --examples opposites.tsv "good cat night"
 

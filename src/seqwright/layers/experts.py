@@ -38,7 +38,7 @@ class NoisyTopK(nn.Module):
 
         P(x, i) = Φ((x W_g - k-th largest of H without i) / softplus(x W_noise))
 
-    Both matrices begin as zeros, so that at first chance alone decides and all experts are used alike.
+    Both matrices begin as zeros, so that at first the noise alone decides and all experts are used alike.
 
     Differs from the paper: 0.01 is added to the deviation of the noise, so that nothing is divided by zero.
     """
