@@ -112,7 +112,7 @@ def test_nothing_to_learn_from_is_refused() -> None:
         DistilledTokensSettings(teacher="", soft=0, masked_token=0)
 
 
-# ---------------------------------------------------------------------------------------------------- hidden words
+# ---------------------------------------------------------------------------------------------------- masked tokens
 
 
 class FixedMaskedLM(nn.Module):

@@ -260,5 +260,5 @@ def test_an_encoder_without_its_output_for_words_can_still_embed(
     inputs, recipe = open_run(home / "bert").inputs, recipe_from(plain(home, model={"head": False}))
     write_run(recipe, tmp_path / "bare", inputs, model_of(recipe, inputs.sizes()))
     assert typed("fill", str(tmp_path / "bare"), "The ___.") == 2
-    assert "was imported without the output that says hidden words; embed can use it" in capsys.readouterr().err
+    assert "was imported without the output that predicts masked tokens; embed can use it" in capsys.readouterr().err
     assert typed("embed", str(tmp_path / "bare"), "The dog.") == 0

@@ -35,7 +35,7 @@ def lens_of(run: Run, texts: Sequence[str], notice: Notice = notice_by_warning) 
         )
     next_token = not isinstance(run.output, MaskedOutput)
     if not next_token and not run.recipe.model.head:
-        raise RunError(f"{run.folder} was imported without the output that says hidden words, so there is no lens")
+        raise RunError(f"{run.folder} was imported without the output that predicts masked tokens, so there is no lens")
     row = row_of(run, texts, MOST_TOKENS, notice)
     streams = [calls[0][:1] for name, calls in row.heard.items() if name.endswith("stream")]
     names = [f"layer {number}" for number in range(1, len(streams) + 1)]

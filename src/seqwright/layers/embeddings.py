@@ -71,9 +71,9 @@ class TokenEmbedding(nn.Module):
 
 
 class TiedEmbedding(nn.Module):
-    """Tokens as vectors, and what is said at each step as logits: with `tied` through the same matrix.
+    """Tokens as vectors, and the output at each step as logits: with `tied` through the same matrix.
 
-    (Press & Wolf 2017; Inan et al. 2017.) Where what is said has another `width` than the vectors, there is a
+    (Press & Wolf 2017; Inan et al. 2017.) Where the output has another `width` than the vectors, there is a
     projection before it. Both ways a share is dropped.
     """
 

@@ -107,7 +107,7 @@ class MaskedBertSettings(BertSettings):
     """BERT as it is pretrained."""
 
     head: bool = True
-    """Whether it can say hidden words; an encoder that was imported without its output cannot."""
+    """Whether it can predict masked tokens; an encoder that was imported without its output cannot."""
 
 
 class Bert(nn.Module):
@@ -225,7 +225,7 @@ class MaskedBert(nn.Module):
         return h_BTD
 
     def lens(self, stream_BTD: Tensor) -> Tensor:
-        """What a block would say at each place if it were the last."""
+        """What a block would predict at each place if it were the last."""
         assert self.settings.head, "this encoder has no output for words"
         x_BTD = self.transform_norm(F.gelu(self.transform(stream_BTD)))
         return token_logits(x_BTD, self.body.tokens.weight) + self.bias_V

@@ -80,7 +80,7 @@ class Bottleneck(nn.Module):
         return self.narrow_norm(self.narrow(self.wide_norm(x_BTD).relu())).relu()  # type: ignore[no-any-return]
 
     def after(self, x_BTD: Tensor, said_BTC: Tensor) -> Tensor:
-        """The stream with what the convolution said."""
+        """The stream with the convolution's output added."""
         x: Tensor = x_BTD + self.dropout(self.widen(self.said_norm(said_BTC).relu()))
         return x
 

@@ -1,4 +1,4 @@
-"""A language model in training and decoding: a body that says the next token from left to right.
+"""A language model in training and decoding: a body that predicts the next token from left to right.
 
 B batch · T time · V vocabulary
 """

@@ -105,7 +105,7 @@ class MoELSTM(nn.Module):
         return {"embedding": 0, "below": 1, "experts": 2, "above": 3}
 
     def token_vectors(self) -> dict[str, TokenVectors]:
-        """Its embeddings, and what the highest layer says."""
+        """Its embeddings, and the output of the highest layer."""
         return {"tokens": TokenVectors(self.embedding.weight, self.contextual)}
 
     def start(self, rows: int) -> MoELSTMState:

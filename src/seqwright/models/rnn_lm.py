@@ -41,7 +41,7 @@ class RecurrentLMSettings(ModelSettings):
     transition: NonNegativeInt = 0
     """Further cells inside each step: a deep transition (Pascanu et al. 2014)."""
     residual: bool = False
-    """Whether each layer after the first adds what it read to what it says."""
+    """Whether each layer after the first adds its input to its output."""
     activation: Literal["tanh", "relu"] = "tanh"
     """What the cells of an rnn put their sums through; the gated kinds have tanh."""
     dropout: float = Field(default=0.2, ge=0, lt=1)
@@ -114,7 +114,7 @@ class RecurrentLM(nn.Module):
         return self.recurrent.carried(carry, fresh_B)
 
     def token_vectors(self) -> dict[str, TokenVectors]:
-        """Its embeddings, and what the highest layer says."""
+        """Its embeddings, and the output of the highest layer."""
         return {"tokens": TokenVectors(self.embedding.weight, self.contextual)}
 
     def start(self, rows: int) -> RecurrentState:

@@ -19,11 +19,11 @@ class RDropSettings(LabelsSettings):
 
     kind: Literal["r-drop"] = "r-drop"  # type: ignore[assignment]
     agreement: float = Field(default=1.0, gt=0, allow_inf_nan=False)
-    """How much it counts that both passes say the same: the paper's α."""
+    """How much it counts that both passes predict the same: the paper's α."""
 
 
 class RDrop(Objective):
-    """Whatever dropout leaves of the network, it should say the same (Liang et al. 2021, equation 4).
+    """Whatever dropout leaves of the network, it should predict the same (Liang et al. 2021, equation 4).
 
         L = -log p₁(label) - log p₂(label) + α/2 [KL(p₁ ‖ p₂) + KL(p₂ ‖ p₁)]
 

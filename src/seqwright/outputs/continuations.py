@@ -1,4 +1,4 @@
-"""Going on with texts: a language model writes what follows them, all at once or piece by piece.
+"""Continuing texts: a language model writes what follows them, all at once or piece by piece.
 
 B batch · T time
 """

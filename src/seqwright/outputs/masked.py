@@ -34,7 +34,7 @@ SIGNATURES = {
     "loss": "nats per masked token, the same ones each time",
     "perplexity": "per masked token",
     "accuracy": "masked tokens found, %",
-    "next_accuracy": "texts of which it was rightly said whether one follows the other, %",
+    "next_accuracy": "texts of which it was rightly predicted whether one follows the other, %",
 }
 
 
@@ -186,7 +186,7 @@ class MaskedOutput(Output[str, Masked, list[FoundTokens]]):
     def refuse_model(self, settings: Any) -> None:
         """Refuse a model without an output for words."""
         if not settings.head:
-            raise RunError("the model was imported without the output that says hidden words; embed can use it")
+            raise RunError("the model was imported without the output that predicts masked tokens; embed can use it")
 
     def target(self, example: str) -> str:
         """Its own words."""
@@ -250,7 +250,7 @@ def _number(batch: Masked, row: int) -> int:
 
 @torch.inference_mode()
 def _each_batch(model: Any, batches: Batches[Masked]) -> Iterator[tuple[Masked, Tensor, Tensor]]:
-    """A batch, `logits_NV` of its masks, and `next_B`: of each row whether its second stretch is said to follow."""
+    """A batch, `logits_NV` of its masks, and `next_B`: whether each second stretch is predicted to follow."""
     device = device_of(model)
     for batch in batches.once():
         logits_NV, next_B2 = model.both(batch.to(device))

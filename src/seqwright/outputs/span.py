@@ -37,7 +37,7 @@ SIGNATURES = {
     "f1": "mean overlap of words with the nearest right answer",
     "has_answer_exact": "of the questions that have an answer",
     "has_answer_f1": "of the questions that have an answer",
-    "no_answer_exact": "questions without an answer of which that is said",
+    "no_answer_exact": "questions without an answer of which that is predicted",
     "best_f1": "with the threshold that suits this part best",
     "best_threshold": "how far the best answer must then lie above saying nothing",
     "baseline_sentence_exact": SENTENCE,
@@ -86,7 +86,7 @@ class Answered(NamedTuple):
 
 
 class WindowLogits(NamedTuple):
-    """What a model says of a window: the logits of its first position, then those of the context's tokens."""
+    """What a model predicts of a window: the logits of its first position, then those of the context's tokens."""
 
     begin: int  # the number of its first token in the context
     logits_S2: NDArray[np.float32]
@@ -276,7 +276,7 @@ class SpanOutput(Output[Question, Asked, Answered]):
     # ------------------------------------------------------------------------------------------------ the run folder
 
     def sizes(self) -> dict[str, int]:
-        """Nothing: every model says a start and an end."""
+        """Nothing: every model predicts a start and an end."""
         return {}
 
     def save(self, folder: Path) -> None:
