@@ -115,8 +115,8 @@ class Bert(nn.Module):
 
         x = LayerNorm(e(token) + e(position) + e(segment))      x ← block(x), several times
 
-    What it learns from, and what is said from its vectors, is for the models that have it as their body; one that says
-    nothing of a text as a whole leaves the pooler out.
+    What it learns from, and what is predicted from its vectors, is for the models that have it as their body; one that
+    predicts nothing of a text as a whole leaves the pooler out.
     """
 
     also_reads: ClassVar[tuple[str, ...]] = ("segment_BT",)

@@ -79,9 +79,9 @@ class Bottleneck(nn.Module):
         """What the convolution reads."""
         return self.narrow_norm(self.narrow(self.wide_norm(x_BTD).relu())).relu()  # type: ignore[no-any-return]
 
-    def after(self, x_BTD: Tensor, said_BTC: Tensor) -> Tensor:
+    def after(self, x_BTD: Tensor, convolved_BTC: Tensor) -> Tensor:
         """The stream with the convolution's output added."""
-        x: Tensor = x_BTD + self.dropout(self.widen(self.said_norm(said_BTC).relu()))
+        x: Tensor = x_BTD + self.dropout(self.widen(self.said_norm(convolved_BTC).relu()))
         return x
 
 
@@ -108,8 +108,8 @@ class TargetBlock(nn.Module):
 
     def forward(self, x_BTD: Tensor, window_BPC: Tensor, length_B: Tensor | None) -> tuple[Tensor, Tensor]:
         """The positions' new vectors, and the window that the next positions will read."""
-        said_BTC, window_BPC = self.convolution(self.around.before(x_BTD), window_BPC, length_B)
-        return self.around.after(x_BTD, said_BTC), window_BPC
+        convolved_BTC, window_BPC = self.convolution(self.around.before(x_BTD), window_BPC, length_B)
+        return self.around.after(x_BTD, convolved_BTC), window_BPC
 
 
 def bytenet(settings: ByteNetSettings, **sizes: Unpack[Vocabularies]) -> EncoderDecoder:

@@ -115,9 +115,9 @@ class MoELSTM(nn.Module):
     def read(self, tokens_BT: Tensor, real_BT: Tensor, state: MoELSTMState) -> tuple[Tensor, MoELSTMState]:
         """Read tokens; the logits at t are for the token after t. Padding stands on the right."""
         x_BTD = self.dropout(self.embedding(tokens_BT))
-        said_BTD, below = self.below(x_BTD, state.below, real_BT)
-        x_BTD = x_BTD + self.dropout(said_BTD)
+        output_BTD, below = self.below(x_BTD, state.below, real_BT)
+        x_BTD = x_BTD + self.dropout(output_BTD)
         x_BTD = x_BTD + self.dropout(self.experts(x_BTD, real_BT).sigmoid())
-        said_BTD, above = self.above(x_BTD, state.above, real_BT)
-        x_BTD = x_BTD + self.dropout(said_BTD)
+        output_BTD, above = self.above(x_BTD, state.above, real_BT)
+        x_BTD = x_BTD + self.dropout(output_BTD)
         return self.embedding.logits(self.contextual(x_BTD)), MoELSTMState(below, above)

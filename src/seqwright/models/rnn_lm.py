@@ -137,8 +137,8 @@ class RecurrentLM(nn.Module):
 
     def hidden(self, tokens_BT: Tensor, real_BT: Tensor | None = None) -> Tensor:
         """`h_BTD`: the output of the highest layer at each token of texts that are read from their first token."""
-        said_BTD, _ = self.recurrent(self.vectors(tokens_BT), None, real_BT)
-        h_BTD: Tensor = self.dropout(self.contextual(said_BTD))
+        output_BTD, _ = self.recurrent(self.vectors(tokens_BT), None, real_BT)
+        h_BTD: Tensor = self.dropout(self.contextual(output_BTD))
         return h_BTD
 
     def logits(self, h_BTD: Tensor) -> Tensor:

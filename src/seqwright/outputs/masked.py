@@ -134,9 +134,9 @@ class MaskedOutput(Output[str, Masked, list[FoundTokens]]):
             parts = (torch.split(some_N, each) for some_N in (batch.target_N, predicted_N, logp_N))
             for row, (target, predicted, logp) in enumerate(zip(*parts, strict=True)):
                 read = batch.input[row][batch.real_BT[row]]
-                said = (read.numpy(), target.numpy(), predicted.numpy(), float(logp.sum()))
+                tokens = (read.numpy(), target.numpy(), predicted.numpy(), float(logp.sum()))
                 follows = int(batch.next_B[row]), int(next_B[row])
-                found[int(batch.example_B[row])][_number(batch, row)] = FoundTokens(*said, *follows)
+                found[int(batch.example_B[row])][_number(batch, row)] = FoundTokens(*tokens, *follows)
         for number, _ in enumerate(examples):
             rows = found.get(number, {})
             yield [rows[place] for place in sorted(rows)]
