@@ -272,7 +272,7 @@ def newest_whole(run: Path) -> int:
 def resumed_from(log: Path) -> int:
     """The step from which a training said that it went on; 0 where it began anew."""
     return max(
-        (int(step) for step in re.findall(r"going on from step (\d+)", log.read_text(encoding="utf-8"))), default=0
+        (int(step) for step in re.findall(r"resuming from step (\d+)", log.read_text(encoding="utf-8"))), default=0
     )
 
 

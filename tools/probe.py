@@ -33,7 +33,7 @@ Record = dict[str, Any]
 Renamed = Callable[[str, Collection[str]], str]  # the name of a tensor among those known, from the one it was saved by
 # How each kind of data gives its examples: a method that is asked for a part.
 READERS = ("pairs", "texts", "examples", "series")
-LETTERS = 40  # of a running text that is scored, looked at or gone on from
+LETTERS = 40  # of a running text that is scored, looked at or continued
 DATA_OF = runs.data_of  # of the package; while a probe trains, another stands in its place
 JOURNALLED = {"step", "event", "epoch", "norm", "rate", "tokens"}  # in a line of the journal, beside the losses
 

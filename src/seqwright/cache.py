@@ -63,7 +63,7 @@ class Ragged(Rows[Ids]):
 
 
 class Redrawn(Rows[Ids]):
-    """Rows segmented anew each epoch, drawn from (seed, epoch, side, row): for BPE-dropout. In no epoch they are plain.
+    """Rows resegmented each epoch, drawn from (seed, epoch, side, row): for BPE-dropout. In no epoch they are plain.
 
     Batches are planned with the lengths as drawn, so an epoch is drawn whole when it is first asked for, and kept in
     a mapped file without a name: it needs disk, not memory, and is gone when nobody reads it any more, whatever ends

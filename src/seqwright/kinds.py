@@ -34,7 +34,7 @@ class TaskKind(NamedTuple):
     examples: tuple[str, ...]  # the kinds of examples that it reads, that of the user's own files first
     usual: dict[str, str]  # what a recipe means that names no kind in the other sections
     verbs: tuple[str, ...]  # the commands that use a run, the usual one first
-    input: str = ""  # what is read and what is said, as `file.Class` of their rooms
+    input: str = ""  # what is read and what is predicted, as `file.Class` of their rooms
     output: str = ""
     method: str = "predict"  # of the output, behind the first verb
     like: str = ""  # the task whose wiring, models and objectives it shares
@@ -158,7 +158,7 @@ PROMPT_TEXT = Kind("seqwright.inputs.prompt", "PromptInput", "PromptSettings", "
 RUNNING_TEXT = Kind("seqwright.inputs.running_text", "RunningTextInput", "RunningTextSettings", "language-modeling")
 MASKED_TEXT = Kind("seqwright.inputs.sentences", "SentencesInput", "SentencesSettings", "masked-language-modeling")
 LABELLED_TEXT = Kind("seqwright.inputs.text", "TextInput", "TextSettings", "text-classification")
-RATED_TEXT = Kind("seqwright.inputs.text", "TextInput", "TextSettings", "text-regression")
+REGRESSION_TEXT = Kind("seqwright.inputs.text", "TextInput", "TextSettings", "text-regression")
 TAGGED_TEXT = Kind("seqwright.inputs.words", "WordsInput", "WordsSettings", "token-classification")
 QUESTION_TEXT = Kind("seqwright.inputs.question", "QuestionInput", "QuestionSettings", "question-answering")
 SERIES = Kind("seqwright.inputs.series", "SeriesInput", "SeriesSettings", "forecasting")
@@ -166,8 +166,8 @@ LABELLED_SERIES = Kind("seqwright.inputs.series", "SeriesInput", "SeriesSettings
 VECTOR = Kind("seqwright.settings", "", "Settings", "vector-to-text")  # nothing can be set of it
 
 
-def _said(task: str, row: TaskKind) -> Kind:
-    """What is said, by the class that says how it is set."""
+def _output(task: str, row: TaskKind) -> Kind:
+    """An output, by the class that says how it is set."""
     file, thing = row.output.split(".")
     return Kind(f"seqwright.outputs.{file}", thing, f"{thing}.settings", task)
 
@@ -184,14 +184,14 @@ KINDS: dict[str, dict[str, tuple[Kind, ...]]] = {
         **dict.fromkeys(
             TOKENIZERS,
             (
-                *(SOURCE_TEXT, PROMPT_TEXT, RUNNING_TEXT, MASKED_TEXT, LABELLED_TEXT, RATED_TEXT, TAGGED_TEXT),
+                *(SOURCE_TEXT, PROMPT_TEXT, RUNNING_TEXT, MASKED_TEXT, LABELLED_TEXT, REGRESSION_TEXT, TAGGED_TEXT),
                 QUESTION_TEXT,
             ),
         ),
         **dict.fromkeys(SCALINGS, (SERIES, LABELLED_SERIES)),
         "": (VECTOR,),
     },
-    "output": {"": tuple(_said(task, row) for task, row in TASKS.items() if not row.like)},
+    "output": {"": tuple(_output(task, row) for task, row in TASKS.items() if not row.like)},
     "model": {
         kind: tuple(Kind(m.module, m.thing, m.settings, m.task) for m in MODELS if m.kind == kind)
         for kind in dict.fromkeys(model.kind for model in MODELS)
@@ -202,10 +202,10 @@ KINDS: dict[str, dict[str, tuple[Kind, ...]]] = {
         "answer-only": _for("instruction", "answer", "AnswerOnly"),
         "labels": _for(LABELS, "labels", "Labels"),
         "r-drop": _for(LABELS, "r_drop", "RDrop"),
-        "labels-and-next-token": _for("text-classification", "labels_and_words", "LabelsAndWords"),
-        "regression": _for("text-regression", "rating", "Rating"),
+        "labels-and-next-token": _for("text-classification", "labels_and_next_token", "LabelsAndNextToken"),
+        "regression": _for("text-regression", "regression", "Regression"),
         "regression-and-next-token": _for(
-            "text-regression", "labels_and_words", "LabelsAndWords", "RatingAndWordsSettings"
+            "text-regression", "labels_and_next_token", "LabelsAndNextToken", "RegressionAndNextTokenSettings"
         ),
         "masked-token": _for("masked-language-modeling", "masked_token", "MaskedToken"),
         "label-distillation": _for("text-classification", "distilled_labels", "DistilledLabels", teaches=True),

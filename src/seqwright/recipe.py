@@ -93,7 +93,7 @@ def recipe_text(where: str) -> tuple[str, str]:
     if (path / "resolved.toml").is_file():
         copy = f" (a copy is {path / 'recipe.toml'})" if (path / "recipe.toml").is_file() else ""
         raise SettingError(
-            f"{where} is a run folder, not a recipe; to go on training it, give the recipe it came from{copy} and "
+            f"{where} is a run folder, not a recipe; to resume training it, give the recipe it came from{copy} and "
             f"--run {where}"
         )
     if path.suffix == ".toml" or path.is_file():

@@ -89,7 +89,7 @@ class Run(NamedTuple):
         return found
 
     def stream(self, text: str, **decoding: Any) -> Iterator[str]:
-        """How a language model goes on with a text, piece by piece, the text itself first."""
+        """How a language model continues a text, piece by piece, the text itself first."""
         pieces: Iterator[str] = self.inputs.stream(self.model, text, self._decoding(decoding))
         return pieces
 

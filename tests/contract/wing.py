@@ -281,7 +281,7 @@ def _tagged(run: Run, examples: list[Any]) -> Iterator[Prediction]:
 def _found(run: Run, examples: list[Any]) -> Iterator[Prediction]:
     given = [{"question": question, "context": context} for question, context in examples]
     for found in run.inputs.predict(run.model, given):
-        yield found.said(), found.answers[0].probability
+        yield found.answer(), found.answers[0].probability
 
 
 def _forecast(run: Run, examples: list[Any]) -> Iterator[Prediction]:
@@ -295,7 +295,7 @@ WINGS = {
     "language-modeling": Wing(lambda a: a["text"], lambda a: (a["log_probability"],), _scored),
     "masked-language-modeling": Wing(
         lambda a: (a["text"], a["hidden"]),
-        lambda a: (*(token.strip("▁") for token in a["said"]), a["log_probability"]),
+        lambda a: (*(token.strip("▁") for token in a["predicted"]), a["log_probability"]),
         _filled,
     ),
     "text-classification": Wing(

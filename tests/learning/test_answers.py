@@ -58,4 +58,4 @@ def test_answers_are_found_in_windows_of_long_contexts(tmp_path: Path) -> None:
     asked = [{"question": question, "context": context} for question, context in pairs]
     again, before = (each.inputs.predict(each.model, asked) for each in (opened, run))
     assert again == before  # to the bit
-    assert [found.said() for found in again] == ["from Oslo", "", "as cook"]
+    assert [found.answer() for found in again] == ["from Oslo", "", "as cook"]

@@ -11,11 +11,11 @@ from hypothesis import strategies as st
 from torch import Tensor
 
 from seqwright.decoding import (
-    Chance,
     DecodingRules,
     DecodingSettings,
     Hypothesis,
     Prefix,
+    Sampling,
     before_stop,
     decoded,
     only_min_p,
@@ -94,7 +94,7 @@ def test_min_p_looks_at_each_row_alone() -> None:
 def test_a_sample_with_min_p_of_one_is_the_likeliest_text() -> None:
     model, first_B = Bigram(1), torch.full((3,), BEGIN)
     generators = row_generators(0, range(3))
-    only = Chance(min_p=1.0)
+    only = Sampling(min_p=1.0)
     found = sample(model, model.start(3), DecodingRules(END), only, first_B=first_B, steps=9, generators=generators)
     assert [one.tokens for one in found] == [row[0].tokens for row in search(model)]
 

@@ -112,11 +112,11 @@ def test_nothing_to_learn_from_is_refused() -> None:
         DistilledTokensSettings(teacher="", soft=0, masked_token=0)
 
 
-# ---------------------------------------------------------------------------------------------------- hidden words
+# ---------------------------------------------------------------------------------------------------- masked tokens
 
 
-class SaysWords(nn.Module):
-    """Says the same of every batch, and has vectors of its own width."""
+class FixedMaskedLM(nn.Module):
+    """Predicts the same of every batch, and has vectors of its own width."""
 
     def __init__(self, width: int = D) -> None:
         super().__init__()
@@ -125,7 +125,7 @@ class SaysWords(nn.Module):
     def read(self, batch: Any) -> Tensor:
         return self.h_BTD
 
-    def said(self, h_BTD: Tensor, batch: Any) -> tuple[Tensor, None]:
+    def predictions(self, h_BTD: Tensor, batch: Any) -> tuple[Tensor, None]:
         return self.logits_NV, None
 
 
@@ -170,7 +170,7 @@ def test_there_is_always_a_rest() -> None:
 
 @pytest.mark.parametrize("temperature", [1.0, 3.0])
 def test_the_divergence_over_the_buckets_is_numpys(temperature: float) -> None:
-    teacher_NV, model = drawn(N, V, seed=5), SaysWords()
+    teacher_NV, model = drawn(N, V, seed=5), FixedMaskedLM()
     batch = hidden_words(teacher_NV / temperature, likeliest=4)
     teacher, student = (softmax(logits.detach() / temperature) for logits in (teacher_NV, model.logits_NV))
     wanted = 0.0
@@ -183,7 +183,7 @@ def test_the_divergence_over_the_buckets_is_numpys(temperature: float) -> None:
 
 
 def test_with_every_token_kept_but_one_it_is_the_whole_divergence() -> None:
-    teacher_NV, model = drawn(N, V, seed=5), SaysWords()
+    teacher_NV, model = drawn(N, V, seed=5), FixedMaskedLM()
     whole = divergence(softmax(teacher_NV), softmax(model.logits_NV.detach())) / N
     found = total(
         DistilledTokens(tokens(temperature=1, soft=1, masked_token=0)), model, hidden_words(teacher_NV, likeliest=64)
@@ -192,7 +192,7 @@ def test_with_every_token_kept_but_one_it_is_the_whole_divergence() -> None:
 
 
 def test_the_words_themselves_are_learnt_beside_the_teacher() -> None:
-    model, batch = SaysWords(), hidden_words(drawn(N, V, seed=5), likeliest=4)
+    model, batch = FixedMaskedLM(), hidden_words(drawn(N, V, seed=5), likeliest=4)
     logp_NV = np.log(softmax(model.logits_NV.detach()))
     words = -logp_NV[range(N), batch.target_N.numpy()].mean()
     found = total(DistilledTokens(tokens(soft=0, masked_token=2)), model, batch).item()
@@ -200,7 +200,7 @@ def test_the_words_themselves_are_learnt_beside_the_teacher() -> None:
 
 
 def test_vectors_are_compared_by_their_direction_at_real_tokens() -> None:
-    theirs_BTD, model = drawn(B, T, D, seed=6), SaysWords()
+    theirs_BTD, model = drawn(B, T, D, seed=6), FixedMaskedLM()
     batch = hidden_words(drawn(N, V, seed=5), likeliest=4, hidden_BTD=theirs_BTD)
     ours, wanted = model.h_BTD.detach().double().numpy(), theirs_BTD.double().numpy()
     lengths = np.linalg.norm(ours, axis=-1) * np.linalg.norm(wanted, axis=-1)
@@ -213,18 +213,18 @@ def test_vectors_are_compared_by_their_direction_at_real_tokens() -> None:
 def test_the_teacher_reads_a_batch_before_it_is_learnt_from_where_its_vectors_count() -> None:
     theirs_BTD, batch = drawn(B, T, D, seed=6), hidden_words(drawn(N, V, seed=5), likeliest=4)
     objective = DistilledTokens(tokens(cosine=1), width=D, teacher_width=D, teacher_vectors=lambda some: theirs_BTD)
-    prepared = objective.prepare(SaysWords(), batch)
+    prepared = objective.prepare(FixedMaskedLM(), batch)
     assert batch.teacher_BTD is None
     assert torch.equal(prepared.teacher_BTD, theirs_BTD)
     assert objective.counts(prepared)["cosine"] == batch.tokens
-    assert DistilledTokens(tokens()).prepare(SaysWords(), batch) is batch
+    assert DistilledTokens(tokens()).prepare(FixedMaskedLM(), batch) is batch
 
 
 def test_vectors_of_another_width_are_projected_and_the_projection_learns() -> None:
     batch = hidden_words(drawn(N, V, seed=5), likeliest=4, hidden_BTD=drawn(B, T, 3, seed=6))
     objective = DistilledTokens(tokens(soft=0, masked_token=0, cosine=1), width=D, teacher_width=3)
     assert objective.projection is not None
-    total(objective, SaysWords(), batch).backward()
+    total(objective, FixedMaskedLM(), batch).backward()
     gradient = objective.projection.weight.grad
     assert gradient is not None
     assert gradient.shape == (3, D)

@@ -1,4 +1,4 @@
-"""The loss of hidden words and of next sentences against NumPy, and that accumulation changes nothing."""
+"""The loss of masked tokens and of next sentences against NumPy, and that accumulation changes nothing."""
 
 from typing import Any
 

@@ -345,7 +345,7 @@ def test_what_is_fed_back_matters() -> None:
     fed = variant("luong", {})
     state = fed.start(BATCH)
     _, state = fed.step(BATCH.input_BT[:, 0], state)
-    other_BV, _ = fed.step(BATCH.input_BT[:, 1], state._replace(said_BD=state.said_BD + 1))
+    other_BV, _ = fed.step(BATCH.input_BT[:, 1], state._replace(attentional_BD=state.attentional_BD + 1))
     found_BV, _ = fed.step(BATCH.input_BT[:, 1], state)
     assert not torch.allclose(other_BV, found_BV)
 

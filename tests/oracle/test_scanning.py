@@ -185,7 +185,7 @@ def test_carried_states_are_cut_off_and_fresh_rows_begin_anew() -> None:
             assert not bool(found_BD[fresh_B].any())
     others = ours.carried(carry, torch.ones(B + 1, dtype=torch.bool))
     assert not bool(others[0][0].hidden_BD.any())
-    with pytest.raises(AssertionError, match="rows that go on"):
+    with pytest.raises(AssertionError, match="rows that continue"):
         ours.carried(carry, torch.zeros(B + 1, dtype=torch.bool))
 
 

@@ -168,7 +168,7 @@ def test_a_damaged_checkpoint_is_passed_over(say):
     code, err = say(*train_on("a.tsv"), "training.keep=3", "training.steps=10")
     assert code == 0, err
     assert "damaged" in err
-    assert "going on from step 5" in err
+    assert "resuming from step 5" in err
 
 
 def test_a_run_without_a_whole_checkpoint(say):
@@ -292,6 +292,6 @@ def test_ctrl_c_saves_and_says_how_to_go_on_and_twice_stops_at_once(tmp_path: Pa
     assert running.returncode == 130, err
     assert "Traceback" not in err
     if times == 1:
-        assert "the same command goes on" in err
+        assert "the same command resumes" in err
     assert (tmp_path / "runs/r/last").exists()
     assert shutil.which("seqwright") is None or not list((tmp_path / "runs/r").glob("*.tmp"))

@@ -72,8 +72,8 @@ def count_of(part: PartName) -> int:
 
 
 def remarks(out: str) -> list[str]:
-    """What is said with an exclamation mark; so small a model need not learn anything by heart."""
-    return [line for line in out.splitlines() if line.startswith("!") and "by heart" not in line]
+    """What is said with an exclamation mark; so small a model need not overfit anything."""
+    return [line for line in out.splitlines() if line.startswith("!") and "even overfit" not in line]
 
 
 def test_a_small_file_that_will_be_read_a_thousand_times_is_remarked_on(check: Check) -> None:

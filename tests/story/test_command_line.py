@@ -84,7 +84,7 @@ def test_new_writes_a_short_recipe_that_check_and_train_take(say, home: Path):
     code, _, err = say("train", "mine.toml", *SMALL, "training.steps=40")
     assert code == 0, err
     assert (home / "runs/mine/pictures/curve.png").stat().st_size > 5000
-    assert "going on from step 40" in say("train", "mine.toml", *SMALL, "training.steps=50")[2]
+    assert "resuming from step 40" in say("train", "mine.toml", *SMALL, "training.steps=50")[2]
 
 
 def test_eval_writes_its_scores_and_answers(say, trained: Path):

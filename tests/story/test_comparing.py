@@ -72,7 +72,7 @@ def test_an_interrupted_comparison_resumes_and_finds_the_same(tmp_path: Path, mo
     code, said, told = ended(compare(tmp_path, "stopped", "--json"))
     assert code == 0
     assert "measuring" not in told
-    assert "going on from step" in told
+    assert "resuming from step" in told
     assert without_clock(json.loads(said)) == without_clock(whole)
     assert without_clock(json.loads((run.parent / "table.json").read_text())) == without_clock(whole)
     assert (run.parent / "table.md").is_file()

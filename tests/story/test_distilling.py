@@ -45,7 +45,7 @@ def table(path: Path, reviews: list[tuple[str, str]]) -> str:
 
 @pytest.fixture(scope="module")
 def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder with data, a classifier and a model of hidden words, and recipes of students for both."""
+    """A folder with data, a classifier and a model of masked tokens, and recipes of students for both."""
     folder = tmp_path_factory.mktemp("home")
     chance = random.Random(1)
     right = [review(chance) for _ in range(120)]
@@ -251,7 +251,7 @@ def test_blocks_that_are_not_there_cannot_be_taken(home: Path, tmp_path: Path) -
         recipe_from({**plain, "model": {**TINY, "init_layers": [0, 1, 2]}})
 
 
-# ---------------------------------------------------------------------------------------------------- hidden words
+# ---------------------------------------------------------------------------------------------------- masked tokens
 
 
 def test_the_likeliest_words_that_are_looked_up_are_the_teachers(home: Path) -> None:

@@ -140,7 +140,7 @@ def test_new_recipes_find_the_pairs(say: Say) -> None:
     assert (recipe.data.text, recipe.data.text_pair, recipe.data.label) == ("premise", "hypothesis", "label")
     code, _, err = say("new", "text-regression", "--data", "scores.tsv", "-o", "new-scores.toml", "model.width=4")
     assert code == 0, err
-    assert "rated from 0.5 to 4.5" in err
+    assert "with values from 0.5 to 4.5" in err
     assert read_recipe("new-scores.toml").task == "text-regression"
     refused(say("new", "text-regression", "--data", "pairs.tsv", "-o", "x.toml"), "the label 'yes'", "must be a number")
 

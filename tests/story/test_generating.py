@@ -153,7 +153,7 @@ def test_packing_is_refused_to_a_model_that_would_mix_documents_up(say: Say) -> 
 def test_check_tells_windows_and_documents_per_row(say: Say) -> None:
     code, out, err = say("check", "mine.toml")
     assert code == 0, err
-    assert "of 24 tokens, cut anew each epoch" in out + err
+    assert "of 24 tokens, cut again each epoch" in out + err
     code, out, err = say("check", "mine.toml", "input.rows=documents", "input.rows=packed", "input.segment=64")
     assert code == 0, err
     assert "documents per row" in out + err

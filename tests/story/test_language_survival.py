@@ -145,6 +145,6 @@ def test_stopped_by_ctrl_c_it_saves_and_ends_in_the_same_bytes(undisturbed: Path
         process.send_signal(signal.SIGINT)
         assert process.wait(timeout=60) == 130, log.read_text(encoding="utf-8")
     assert 0 < newest(run) < PLAN.steps
-    assert f"stopped and saved at step {newest(run)}; the same command goes on" in log.read_text(encoding="utf-8")
+    assert f"stopped and saved at step {newest(run)}; the same command resumes" in log.read_text(encoding="utf-8")
     train(recipe(), run)
     assert_the_same(run, undisturbed)

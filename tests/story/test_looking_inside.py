@@ -196,7 +196,7 @@ def test_a_word_is_compared_in_several_texts(say: Say, home: Path) -> None:
         (("runs/gpt", "--units", TEXT), "a model of kind 'gpt', without recurrent units"),
         (("runs/gpt", "he", "said"), "reads one text at a time, and there are 2; give one, in quotes"),
         (("runs/gpt", "he", "said", "--surprisal"), "there are 2 texts, and --surprisal is of one"),
-        (("runs/bert", TEXT, "--surprisal"), "surprisal is what a language model says of a text"),
+        (("runs/bert", TEXT, "--surprisal"), "surprisal needs a language model"),
         (("runs/bert", "he said", "--word", "said"), "'said' stands once in the texts"),
         (("runs/bert", "he", "he" + " said" * 37, "--word", "said"), "text 2 has 38 tokens; runs/bert reads 37"),
         (("runs/bert", "he said", "--word", "zebra"), "'zebra' is not in the model's vocabulary"),

@@ -66,8 +66,8 @@ def test_it_finds_hidden_words_and_what_follows(home: Path, capsys: pytest.Captu
     assert scores["perplexity"] == pytest.approx(np.exp(scores["loss"]), rel=1e-2)
     [answers] = (home / "bert" / "eval").glob("*.jsonl")
     first = json.loads(answers.read_text(encoding="utf-8").splitlines()[0])
-    assert len(first["hidden"]) == len(first["said"]) >= first["text"].count("<mask>")
-    assert {first["follows"], first["said_follows"]} <= {True, False}
+    assert len(first["hidden"]) == len(first["predicted"]) >= first["text"].count("<mask>")
+    assert {first["follows"], first["predicted_follows"]} <= {True, False}
 
 
 def test_evaluating_again_hides_the_same_words(capsys: pytest.CaptureFixture[str]) -> None:
@@ -260,5 +260,5 @@ def test_an_encoder_without_its_output_for_words_can_still_embed(
     inputs, recipe = open_run(home / "bert").inputs, recipe_from(plain(home, model={"head": False}))
     write_run(recipe, tmp_path / "bare", inputs, model_of(recipe, inputs.sizes()))
     assert typed("fill", str(tmp_path / "bare"), "The ___.") == 2
-    assert "was imported without the output that says hidden words; embed can use it" in capsys.readouterr().err
+    assert "was imported without the output that predicts masked tokens; embed can use it" in capsys.readouterr().err
     assert typed("embed", str(tmp_path / "bare"), "The dog.") == 0

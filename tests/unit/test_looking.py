@@ -64,10 +64,10 @@ class Stepping(nn.Module):
 
     def __init__(self) -> None:
         super().__init__()
-        self.gate = Tap(View("expert", rows="given", columns="experts"))
+        self.gate = Tap(View("expert", rows="input", columns="experts"))
         self.hidden = Tap(View("hidden state", rows="steps", columns="units"))
         self.silent = Tap()
-        self.glance = Tap(View("glances", rows="wanted", columns="source"))
+        self.glance = Tap(View("glances", rows="target", columns="source"))
 
     def forward(self, batch: Batch) -> None:
         self.silent(self.hidden(self.gate(batch.input_BTD.sigmoid())))
@@ -80,8 +80,8 @@ def test_a_model_says_itself_what_can_be_drawn_of_it() -> None:
     batch = Batch(torch.randn(1, 5, 3, generator=draw), torch.randn(1, 4, 3, generator=draw))
     words = {
         "source": [("Sat", [0, 1]), ("May", [2]), ("5", [3]), ("</s>", [4])],
-        "given": [("<s>", [0]), ("Mai", [1, 2]), ("5", [3])],
-        "wanted": [("Mai", [0, 1]), ("5", [2]), ("</s>", [3])],
+        "input": [("<s>", [0]), ("Mai", [1, 2]), ("5", [3])],
+        "target": [("Mai", [0, 1]), ("5", [2]), ("</s>", [3])],
     }
     model = Stepping()
     with listen(model) as heard:
@@ -104,7 +104,7 @@ def test_the_taps_of_a_transformer_are_the_layers_of_three_pictures() -> None:
     found = views(transformer(settings, source_vocabulary=11, target_vocabulary=11))
     assert {(view.name, view.rows, view.columns): len(taps) for view, taps in found.items()} == {
         ("encoder self-attention", "source", "source"): 2,
-        ("decoder self-attention", "wanted", "given"): 3,
-        ("cross-attention", "wanted", "source"): 3,
+        ("decoder self-attention", "target", "input"): 3,
+        ("cross-attention", "target", "source"): 3,
     }
-    assert found[View("cross-attention", "wanted", "source")][2] == "decoder.blocks.2.source_attention.weights"
+    assert found[View("cross-attention", "target", "source")][2] == "decoder.blocks.2.source_attention.weights"

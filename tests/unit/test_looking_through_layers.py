@@ -126,7 +126,7 @@ def test_a_bert_says_what_is_hidden_at_every_layer() -> None:
 
 
 def test_who_has_no_output_over_words_has_no_lens() -> None:
-    with pytest.raises(RunError, match="imported without the output that says hidden words"):
+    with pytest.raises(RunError, match="imported without the output that predicts masked tokens"):
         lens_of(a_bert(head=False), TEXTS[:1])
     with pytest.raises(RunError, match="its layers have no output over words to look through"):
         lens_of(a_pair_classifier(), TEXTS)

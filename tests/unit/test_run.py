@@ -115,7 +115,7 @@ def test_several_runs_give_the_mean_of_their_probabilities_each_reading_for_itse
 def test_runs_that_cannot_decide_together_are_refused_in_a_sentence(files: Path, classifier: Run, writer: Run) -> None:
     (files / "b.tsv").write_text("".join(f"{text}\t{label}\n" for text, label in TEXTS[1:]), encoding="utf-8")
     other = a_classifier(files, "other", train="b.tsv")
-    with pytest.raises(RunError, match=r"were not taught to say the same, such as the same labels"):
+    with pytest.raises(RunError, match=r"were not trained to predict the same, such as the same labels"):
         sw.load([classifier.folder, other.folder])
     with pytest.raises(RunError, match=r"cannot decide together with other runs; name one run"):
         sw.load([writer.folder, writer.folder])
@@ -149,7 +149,7 @@ def test_what_happens_inside_is_plain_data(classifier: Run, writer: Run) -> None
 def test_what_cannot_be_seen_is_refused_in_a_sentence(classifier: Run) -> None:
     with pytest.raises(SettingError, match=r"there is no 'unit' to look at; .*Did you mean 'units'"):
         classifier.look("a", "unit")
-    with pytest.raises(RunError, match="surprisal is what a language model says"):
+    with pytest.raises(RunError, match="surprisal needs a language model"):
         classifier.look("a", "surprisal")
     with pytest.raises(RunError, match="have no output over words"):
         classifier.look("a", "lens")

@@ -42,7 +42,7 @@ def inside(run: Run, given: Any = None, what: str | None = None, decoding: Any =
         case "beam-tree":
             return beam_tree_of(run, texts[0], decoding)
         case "surprisal":
-            raise RunError(f"{run.folder} learnt {run.recipe.task}; surprisal is what a language model says of a text")
+            raise RunError(f"{run.folder} learnt {run.recipe.task}; surprisal needs a language model")
         case other:
             raise SettingError(
                 f"there is no '{other}' to look at; there are {', '.join(SIGHTS)}.{nearest(other, SIGHTS)}"

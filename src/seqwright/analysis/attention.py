@@ -27,11 +27,11 @@ MOST_TOKENS = 120  # of a text that is read
 # What the tokens of a batch are to a reader; the axes of a model's views are named after them.
 AXES = {
     "source": "source word",
-    "given": "target word already written",
-    "wanted": "target word being written",
+    "input": "target word already written",
+    "target": "target word being written",
     "tokens": "word",
 }
-ALIGNMENT = ("wanted", "source")  # the view that comes first, where a model has it
+ALIGNMENT = ("target", "source")  # the view that comes first, where a model has it
 INFLUENCE = View("gradients to the source", *ALIGNMENT)  # where a model has none
 
 
@@ -56,7 +56,7 @@ def attends(run: Run) -> bool:
 
 def alignment_of(looked: Looked) -> AttentionMap | None:
     """The map from what is written to the source, where there is one."""
-    axes = AXES["wanted"], AXES["source"]
+    axes = AXES["target"], AXES["source"]
     return next((each for each in looked.maps.values() if (each.row_axis, each.column_axis) == axes), None)
 
 
@@ -79,8 +79,8 @@ def looked_at(run: Run, text: str, translation: TextCandidate) -> Looked:
     begin = target.pieces([target.begin])[0]
     words = {
         "source": [*given_words(source, text), (source.pieces([end])[0], [len(rows[0])])],
-        "given": [(begin, [0]), *((word, [place + 1 for place in places]) for word, places in written)],
-        "wanted": [*written, (target.pieces([end])[0], [len(translation.tokens)])],
+        "input": [(begin, [0]), *((word, [place + 1 for place in places]) for word, places in written)],
+        "target": [*written, (target.pieces([end])[0], [len(translation.tokens)])],
     }
     batch = batch.to(device_of(run.model))
     if alignment_taps(run.model):

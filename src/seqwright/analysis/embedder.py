@@ -21,7 +21,7 @@ from seqwright.inputs.spelling import ReadsTokens
 from seqwright.inputs.tokenizers import Tokenizer
 from seqwright.layers.embeddings import HasSentenceVectors, HasTokenVectors
 from seqwright.layers.taps import listen
-from seqwright.objectives.labels_and_words import says_words
+from seqwright.objectives.labels_and_next_token import has_next_token_body
 from seqwright.runs import Run
 
 TOKENS_AT_ONCE = 8192
@@ -90,7 +90,7 @@ class Embedder:
             read = read_rows(self.model, self.inputs, joined)
             contextual_BTD = torch.cat(self._contextual.heard or [], dim=1).float().cpu()
         if self.pooling == "first":
-            forwards = isinstance(self.reads, RunningTextInput | PromptInput) or says_words(self.model)
+            forwards = isinstance(self.reads, RunningTextInput | PromptInput) or has_next_token_body(self.model)
             if not read.before or forwards:
                 raise SettingError(
                     "--pooling first is the vector of [CLS], which reads the whole text; this model has none: use mean"

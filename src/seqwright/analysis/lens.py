@@ -34,25 +34,25 @@ def lens_of(run: Run, texts: Sequence[str], notice: Notice = notice_by_warning) 
         )
     next_token = not isinstance(run.output, MaskedOutput)
     if not next_token and not run.recipe.model.head:
-        raise RunError(f"{run.folder} was imported without the output that says hidden words, so there is no lens")
+        raise RunError(f"{run.folder} was imported without the output that predicts masked tokens, so there is no lens")
     row = row_of(run, texts, MOST_TOKENS, notice)
     streams = [calls[0][:1] for name, calls in row.heard.items() if name.endswith("stream")]
     names = [f"layer {number}" for number in range(1, len(streams) + 1)]
-    wanted = row.tokens[1:].tolist() if next_token else None
-    said = [_said(run.inputs.tokenizer, model.lens(stream_1TD)[0], wanted) for stream_1TD in streams]
-    return Lens(names, row.pieces, [*row.pieces[1:], ""] if next_token else [], said)
+    target = row.tokens[1:].tolist() if next_token else None
+    predictions = [_predictions(run.inputs.tokenizer, model.lens(stream_1TD)[0], target) for stream_1TD in streams]
+    return Lens(names, row.pieces, [*row.pieces[1:], ""] if next_token else [], predictions)
 
 
-def _said(tokenizer: Tokenizer, logits_TV: Tensor, wanted: Sequence[int] | None) -> list[LensPrediction]:
-    """What one layer says at each token."""
+def _predictions(tokenizer: Tokenizer, logits_TV: Tensor, target: Sequence[int] | None) -> list[LensPrediction]:
+    """What one layer predicts at each token."""
     best = logits_TV.float().softmax(-1).topk(min(TOP, logits_TV.shape[-1]))
     spellings = tokenizer.spellings()
-    said = []
+    predictions = []
     for place, (numbers, probabilities) in enumerate(zip(best.indices.tolist(), best.values.tolist(), strict=True)):
         spelled = [_plain(spellings[number]) for number in numbers]
-        right = wanted is not None and place < len(wanted) and wanted[place] == numbers[0]
-        said.append(LensPrediction(list(zip(spelled, probabilities, strict=True)), right))
-    return said
+        right = target is not None and place < len(target) and target[place] == numbers[0]
+        predictions.append(LensPrediction(list(zip(spelled, probabilities, strict=True)), right))
+    return predictions
 
 
 def _plain(spelling: str) -> str:

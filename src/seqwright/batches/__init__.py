@@ -25,11 +25,11 @@ RowT = TypeVar("RowT")
 class Batch(ABC):
     """What a model reads at once. The fields are tensors (or None) whose first axis is the row.
 
-    What is read is called `input_…` (or `source_…`), what should be said `target_…`; `real_…` is False at padding.
+    What is read is called `input_…` (or `source_…`), what should be predicted `target_…`; `real_…` is False at padding.
     """
 
     fresh_B: Tensor = field(default=None, kw_only=True)  # type: ignore[assignment]
-    """True where a row does not go on from the same row of the batch before; everywhere, if not given."""
+    """True where a row does not continue the same row of the batch before; everywhere, if not given."""
     example_B: Tensor = field(default=None, kw_only=True)  # type: ignore[assignment]
     """The number of the example that each row is, or is a part of; counted from 0, if not given."""
 
@@ -133,7 +133,7 @@ def following(place: Place, in_epoch: int) -> Place:
 
 
 class Batches(Protocol[BatchT_co]):
-    """An endless order of batches, a pure function of the place: nothing is replayed to go on in the middle."""
+    """An endless order of batches, a pure function of the place: nothing is replayed to resume in the middle."""
 
     def at(self, place: Place) -> BatchT_co:
         """The batch at a place."""

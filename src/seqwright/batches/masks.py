@@ -34,7 +34,7 @@ class Masks(Protocol):
 
 
 class TokenMasks:
-    """Every token with the same chance."""
+    """Every token with the same probability."""
 
     def __init__(self, *, mask: int, ordinary_V: NDArray[np.bool_], share: float = 0.15) -> None:
         """`ordinary_V` is False for special tokens."""
@@ -43,14 +43,14 @@ class TokenMasks:
     def __call__(self, tokens_T: Ids, rng: np.random.Generator) -> MaskedText:
         """The tokens with some of them hidden; one at least, where there are any."""
         place_N = np.flatnonzero(self.ordinary_V[tokens_T])
-        chosen = rng.permutation(place_N)[: wanted(len(place_N), self.share)]
+        chosen = rng.permutation(place_N)[: hidden_count(len(place_N), self.share)]
         return hidden(tokens_T, chosen.tolist(), self.mask, self.ordinary_V, rng)
 
 
 class WordMasks:
     """Whole words: where one piece of a word is chosen, all of them are (BERT, whole word masking).
 
-    Words are chosen by chance as long as they fit into the share; of one that is chosen, each piece is replaced, drawn
+    Words are sampled as long as they fit into the share; of one that is chosen, each piece is replaced, drawn
     or left on its own.
     """
 
@@ -61,7 +61,7 @@ class WordMasks:
     def __call__(self, tokens_T: Ids, rng: np.random.Generator) -> MaskedText:
         """The tokens with some words of them hidden; one at least, where there are any."""
         every = [places for _, places in self.words(tokens_T.tolist()) if self.ordinary_V[tokens_T[places]].all()]
-        left = wanted(sum(map(len, every)), self.share)
+        left = hidden_count(sum(map(len, every)), self.share)
         chosen: list[int] = []
         for number in rng.permutation(len(every)).tolist():
             if len(every[number]) <= left or not chosen:
@@ -72,7 +72,7 @@ class WordMasks:
         return hidden(tokens_T, chosen, self.mask, self.ordinary_V, rng)
 
 
-def wanted(tokens: int, share: float) -> int:
+def hidden_count(tokens: int, share: float) -> int:
     """How many of some tokens are to be hidden: the share, and one at least."""
     return max(1, round(share * tokens))
 

@@ -82,7 +82,7 @@ class Stretches(Protocol):
         """The document that each begins with."""
 
     def drawn(self, number: int, rng: np.random.Generator) -> EpochRow:
-        """One of them as chance has it."""
+        """One of them, drawn with `rng`."""
 
 
 class SentenceRow(NamedTuple):
@@ -122,7 +122,7 @@ class WholeTexts:
         self.document_N: Numbers = np.arange(len(rows))
 
     def drawn(self, number: int, rng: np.random.Generator) -> EpochRow:
-        """A text; chance has no part in it."""
+        """A text; nothing of it is random."""
         return EpochRow(self.rows[number], len(self.rows[number]), UNASKED)
 
 
@@ -131,8 +131,8 @@ class SentencePairs:
 
     (Devlin et al. 2019, section 3.1 and appendix A.2)
 
-    An example is as much of a document as fits, beginning with a sentence. A is its first sentences, as many as
-    chance says, at least one and not all. B is what follows, up to the end of the example, or just as much of what
+    An example is as much of a document as fits, beginning with a sentence. A is its first sentences, a random
+    number of them, at least one and not all. B is what follows, up to the end of the example, or just as much of what
     follows a sentence that is drawn from all other documents. The next example begins with the first sentence that
     this one does not hold whole. A document of one sentence cannot be asked about, and is left out.
 
@@ -155,7 +155,7 @@ class SentencePairs:
         return (longest - 3) // 2
 
     def drawn(self, number: int, rng: np.random.Generator) -> EpochRow:
-        """The example with the cut between A and B, and B itself, as chance has it."""
+        """The example with the cut between A and B, and B itself, drawn with `rng`."""
         first, stop = int(self.first_N[number]), int(self.stop_N[number])
         tokens = self.sentences.tokens(first, stop)[: int(self.length_N[number]) - 3]
         cut = int(rng.integers(first + 1, stop))
@@ -180,7 +180,7 @@ class SentencePairs:
         return spans
 
     def _elsewhere(self, first: int, rng: np.random.Generator) -> int:
-        """A sentence of another document, each with the same chance."""
+        """A sentence of another document, each equally probable."""
         after = self.sentences.after(first)
         before = int(self.sentences.first[int(self.sentences.document_P[first])])
         drawn = int(rng.integers(len(self.sentences) - (after - before)))
@@ -214,7 +214,7 @@ class FullSentences:
         return longest - 2
 
     def drawn(self, number: int, rng: np.random.Generator) -> EpochRow:
-        """The example; chance has no part in it."""
+        """The example; nothing of it is random."""
         first, stop = int(self.first_N[number]), int(self.stop_N[number])
         parts: list[Ids] = [np.array([self.begin])]
         while first < stop:

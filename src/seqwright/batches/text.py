@@ -45,14 +45,14 @@ class Text(Batch):
 
 
 def texts(rows: Sequence[Ids], *, begin: int, end: int) -> Text:
-    """Each row a document: `begin x` is the input, `x end` the target, nothing goes on from before."""
+    """Each row a document: `begin x` is the input, `x end` the target, nothing continues an earlier batch."""
     return shifted([np.concatenate(([begin], row, [end])) for row in rows])
 
 
 def shifted(rows: Sequence[Ids], *, fresh: bool = True, examples: Sequence[Numbers] | None = None) -> Text:
     """Each row without its last token is the input, each without its first the target.
 
-    `fresh` is False where all go on from before; `examples` numbers the example of each target.
+    `fresh` is False where all continue the batch before; `examples` numbers the example of each target.
     """
     input_BT, _ = padded([row[:-1] for row in rows])
     target_BT, real_BT = padded([row[1:] for row in rows])

@@ -1,4 +1,4 @@
-"""Windows: of all documents joined into one text that is cut anew each epoch, or of one that is too long to be read.
+"""Windows: of all documents joined into one text that is cut again each epoch, or of one that is too long to be read.
 
 B batch · T time · N windows
 """

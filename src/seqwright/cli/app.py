@@ -218,9 +218,9 @@ def compare(
     ] = False,
     json: Annotated[bool, typer.Option("--json", help="Print everything that was found as one JSON object.")] = False,
 ) -> None:
-    """Train recipes under one budget, judge them alike, and write one table.
+    """Train recipes under one budget, evaluate them alike, and write one table.
 
-    What is trained or judged already is left as it is, so the same command resumes after an interruption. The table
+    What is trained or evaluated already is left as it is, so the same command resumes after an interruption. The table
     goes to runs/NAME as HTML, with curves and alignments, as Markdown and as JSON.
 
     Example: seqwright compare mine.toml --dry-run

@@ -83,13 +83,13 @@ def _counted(recipe: Recipe, inputs: Any, batches: Batches[Any]) -> tuple[dict[s
 
 
 def _descended(recipe: Recipe, inputs: Any, batches: Batches[Any]) -> tuple[dict[str, str], list[str]]:
-    """What training will take, and whether a few examples can be learnt by heart; remarks."""
+    """What training will take, and whether a few examples can be overfitted; remarks."""
     facts, remarks = _timed(recipe, inputs, batches)
     say("overfitting a few examples …")
     first, last = _overfitted(recipe, inputs, batches)
     facts["one batch overfitted"] = f"loss {first:.2f} → {last:.3f} in {OVERFIT_STEPS} steps"
     if last > first / 4:
-        told = "the model does not even learn a few examples by heart: look at the data and the model's settings"
+        told = "the model does not even overfit a few examples: look at the data and the model's settings"
         remarks.insert(0, told)
     return facts, remarks
 
@@ -171,7 +171,7 @@ def _memory(device: torch.device) -> str:
 
 
 def _overfitted(recipe: Recipe, inputs: Any, batches: Batches[Any]) -> tuple[float, float]:
-    """The plain loss on a few examples before and after learning them by heart, without dropout."""
+    """The plain loss on a few examples before and after overfitting them, without dropout."""
     device = training_device(recipe)
     whole = batches.at(Place(0, 0)).to(device)
     batch = whole.rows(slice(FEW_ROWS))

@@ -97,7 +97,7 @@ PAIRS = """
 [input]
 tokenizer = "bpe"          # or unigram, wordpiece, words, characters
 vocabulary = {vocabulary}          # at most; shared by both sides
-bpe_dropout = 0.1          # segments words anew each epoch: helps small data
+bpe_dropout = 0.1          # resamples the segmentation each epoch: helps small data
 
 [model]
 size = "tiny"              # or base, big; every size setting can be given here
@@ -161,14 +161,14 @@ def _labelled(labelled: Any, data: dict[str, Any]) -> FirstLook:
     return FirstLook(_few(sum(labels.values())), f"{_named(data)}{told}:\n  {_short(first.text)}", labelled.remarks())
 
 
-def _rated(labelled: Any, data: dict[str, Any]) -> FirstLook:
+def _with_values(labelled: Any, data: dict[str, Any]) -> FirstLook:
     examples = list(with_labels(labelled.examples("train")))
     if not examples:
         raise DataError(
             f"no row of {data['train']} has both a text and a value; name its columns with data.text and data.label"
         )
     values = [number_of(example.label, where=f"'{_short(example.text)}'") for example in examples]
-    told = f"{len(values):,} texts to train on, rated from {min(values):g} to {max(values):g}, the first is rated"
+    told = f"{len(values):,} texts to train on with values from {min(values):g} to {max(values):g}, the first has"
     first = f"{values[0]:g}:\n  {_short(examples[0].text)}"
     return FirstLook(_few(len(values)), f"{_named(data)}{told} {first}", labelled.remarks())
 
@@ -233,7 +233,7 @@ def _questions(table: Any, data: dict[str, Any]) -> FirstLook:
     silent, lost = sum(not each.answers for each in some), sum(each.lost for each in some)
     told = f"{len(some):,} questions to train on, {silent:,} without an answer; the first is:\n  "
     told += f"{_short(some[0].question)}\n  {_short(' / '.join(some[0].texts)) or '(no answer)'}"
-    remark = f"of {lost:,} questions no answer stands in the context: they are judged, not learnt from"
+    remark = f"of {lost:,} questions no answer stands in the context: they count in evaluation, not in training"
     return FirstLook({"epochs": min(20, max(2, 20_000 // len(some)))}, told, [remark] if lost else [])
 
 
@@ -292,13 +292,13 @@ def _series(table: Any, data: dict[str, Any]) -> FirstLook:
 
 SERIES = """\
 history = {history:<17}# steps a forecast looks back; let them cover what repeats itself, as a day of hours
-horizon = {horizon:<17}# steps it says at once
+horizon = {horizon:<17}# steps it predicts at once
 
 [input]
 scaling = "standard"       # each column less its mean, over its deviation; or none
 
 [model]
-kind = "dense"             # one linear layer, quick and hard to beat; or mlp, rnn, ugrnn, gru, lstm
+kind = "dense"             # one linear layer, quick and a strong baseline; or mlp, rnn, ugrnn, gru, lstm
 
 [training]
 epochs = {epochs}
@@ -314,7 +314,7 @@ TEMPLATES = {
     "pairs": RecipeTemplate("Learnt from ", "5%", PAIRS, _pairs, most=2),
     "text": RecipeTemplate("A language model of ", "5%", RUNNING_TEXT, _running_text),
     "labels": RecipeTemplate("Labels learnt from ", "10%", TEXTS + BY_LABEL, _labelled, _columns),
-    "values": RecipeTemplate("Values learnt from ", "10%", TEXTS + BY_NUMBER, _rated, _columns),
+    "values": RecipeTemplate("Values learnt from ", "10%", TEXTS + BY_NUMBER, _with_values, _columns),
     "series labels": RecipeTemplate(
         "Labels of series learnt from ", "20%", LABELLED_SERIES + BY_LABEL, _labelled_series
     ),

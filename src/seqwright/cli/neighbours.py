@@ -67,7 +67,7 @@ def _print(vectors: WordVectors, word: Word, top: int, *, as_json: bool) -> None
 
 
 def _compare(vectors: WordVectors, word: str, texts: list[str], *, as_json: bool) -> None:
-    """The cosine between a word's vectors at every two of its places: what the last layer says, and embeddings."""
+    """The cosine between a word's vectors at every two of its places: of the last layer, and of embeddings."""
     found = vectors.occurrences(word, texts)
     if len(found) < 2:
         times = "once" if found else "nowhere"

@@ -61,10 +61,10 @@ def train_recipe(
     try:
         trained = train(recipe, folder, text=recipe_text(where)[1], reporter=told, fresh=fresh)
     except Interrupted as stop:
-        say(f"stopped and saved at step {stop.step}; the same command goes on from there")
+        say(f"stopped and saved at step {stop.step}; the same command resumes from there")
         sys.exit(130)
     except KeyboardInterrupt:
-        say("\nstopped at once, nothing saved since the last checkpoint; the same command goes on from there")
+        say("\nstopped at once, nothing saved since the last checkpoint; the same command resumes from there")
         sys.exit(130)
     if World.rank_here():
         return

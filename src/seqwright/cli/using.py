@@ -161,7 +161,7 @@ def prompt(
 ) -> None:
     """Ask a language model something after examples of it: few-shot prompting.
 
-    With --answers, how many questions are answered right after 0, 1, 2, 4, … examples, sampled anew for each.
+    With --answers, how many questions are answered right after 0, 1, 2, 4, … examples, resampled for each.
 
     Example: seqwright prompt runs/mappings-gpt --examples opposites.tsv "good cat night"
 
@@ -217,7 +217,7 @@ def classify(
 
 
 def predict(things: PairThings, answers: Answers) -> None:
-    """Predict the value of each text or pair of texts: a rating, how alike two are.
+    """Predict the value of each text or pair of texts by regression: a score, how alike two are.
 
     Example: seqwright predict runs/glue-stsb "A man plays a flute." --text-pair "Somebody makes music."
     """

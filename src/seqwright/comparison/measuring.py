@@ -141,7 +141,7 @@ def _pace(recipe: Recipe, model: nn.Module, batches: Batches[Any]) -> float:
 
 
 class Cores(Quiet):
-    """How many cores were busy on the mean while a training went on."""
+    """How many cores were busy on the mean during a training."""
 
     def __init__(self) -> None:
         self.began = self.busy = (0.0, 0.0)

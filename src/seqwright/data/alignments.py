@@ -1,4 +1,4 @@
-"""Alignments on disk, a sentence a line, in the format of Pharaoh: `0-0 1-2 3?4`.
+"""Alignments on disk, one sentence per line, in the format of Pharaoh: `0-0 1-2 3?4`.
 
 The first number is that of a source word, the second that of a target word, both from 0; words are what stands between
 spaces. `-` is a sure link, `?` a possible one.

@@ -27,7 +27,7 @@ from babel.localedata import locale_identifiers
 from pydantic import Field
 
 from seqwright.data.dates_readings import Languages, Phrasing, readings_by_kind
-from seqwright.data.dates_values import Dice, Value, part_of
+from seqwright.data.dates_values import PortableRandom, Value, part_of
 from seqwright.data.examples import Pair, PartName
 from seqwright.data.generated import CardSettings, Generated
 from seqwright.errors import SettingError, nearest
@@ -81,12 +81,12 @@ class Dates(Generated):
 
     def drawn(self, part: PartName) -> Iterator[DrawnPair]:
         """Every pair of a part with the values that put it there."""
-        dice = Dice(f"dates {self.settings.seed} {part}")
+        rng = PortableRandom(f"dates {self.settings.seed} {part}")
         kinds = self.kinds()
         seen: set[str] = set()
         for index in range(self.size(part)):
             kind = kinds[index % len(kinds)]
-            drawn = self._new(kind, part, dice, seen)
+            drawn = self._new(kind, part, rng, seen)
             if part != "train":
                 seen.add(drawn.pair.source)
             yield drawn
@@ -95,11 +95,11 @@ class Dates(Generated):
         """The versions of what the words come from."""
         return [version("Babel"), str(get_global("cldr").get("version", "")), version("num2words")]
 
-    def _new(self, kind: str, part: PartName, dice: Dice, seen: set[str]) -> DrawnPair:
+    def _new(self, kind: str, part: PartName, rng: PortableRandom, seen: set[str]) -> DrawnPair:
         """A pair of this kind whose source is unambiguous and not among the seen ones."""
         for _ in range(TRIES):
-            reading = dice.one_of(self._readings[kind])
-            value = _value_of(part, reading, dice)
+            reading = rng.one_of(self._readings[kind])
+            value = _value_of(part, reading, rng)
             if value is None or reading.ambiguous(value):
                 continue
             source = reading.source(value)
@@ -112,10 +112,10 @@ class Dates(Generated):
         )
 
 
-def _value_of(part: PartName, reading: Phrasing[Value], dice: Dice) -> Value | None:
+def _value_of(part: PartName, reading: Phrasing[Value], rng: PortableRandom) -> Value | None:
     """A value that belongs to the part, or None where it has hardly any."""
     for _ in range(TRIES):
-        value = reading.space.draw(dice)
+        value = reading.space.draw(rng)
         if part_of(reading.space.keys(value)) == part:
             return value
     return None

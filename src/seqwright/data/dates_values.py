@@ -36,7 +36,7 @@ FIRST_YEAR, LAST_YEAR = 1900, 2100
 ALWAYS_TRAINED = frozenset(f"number {number}" for number in range(21))
 
 
-class Dice:
+class PortableRandom:
     """Random choices that are the same on every machine: of all of `Random`, only `random()` is promised to last."""
 
     def __init__(self, seed: str) -> None:
@@ -108,7 +108,7 @@ class Space(Generic[Value]):
     `landmarks` are those with words of their own: a language that can say these can say them all.
     """
 
-    draw: Callable[[Dice], Value]
+    draw: Callable[[PortableRandom], Value]
     keys: Callable[[Value], tuple[str, ...]]
     holds: Callable[[object], bool]
     landmarks: Sequence[Value]
@@ -117,11 +117,11 @@ class Space(Generic[Value]):
 def numbers(*, digits: int, decimals: int = 0, least: int = 0) -> Space[Decimal]:
     """Numbers with at most so many digits before and after the point; longer ones are likelier, as there are more."""
 
-    def draw(dice: Dice) -> Decimal:
-        length = max(dice.between(1, digits), dice.between(1, digits))
-        whole = dice.between(10 ** (length - 1) if length > 1 else least, 10**length - 1)
-        places = dice.between(0, decimals)
-        fraction = f"{dice.below(10**places):0{places}}".rstrip("0") if places else ""
+    def draw(rng: PortableRandom) -> Decimal:
+        length = max(rng.between(1, digits), rng.between(1, digits))
+        whole = rng.between(10 ** (length - 1) if length > 1 else least, 10**length - 1)
+        places = rng.between(0, decimals)
+        fraction = f"{rng.below(10**places):0{places}}".rstrip("0") if places else ""
         return Decimal(f"{whole}.{fraction}" if fraction else whole)
 
     def holds(value: object) -> bool:
@@ -136,10 +136,10 @@ def _number_keys(number: Decimal) -> tuple[str, ...]:
     return (f"number {number:f}",)
 
 
-def _round_number(dice: Dice) -> Decimal:
-    digits = max(dice.between(1, 3), dice.between(1, 3))
-    leading = dice.between(10 ** (digits - 1) + 1, 10**digits - 1)
-    return Decimal(leading * 10 ** (dice.between(4, 11) - digits))
+def _round_number(rng: PortableRandom) -> Decimal:
+    digits = max(rng.between(1, 3), rng.between(1, 3))
+    leading = rng.between(10 ** (digits - 1) + 1, 10**digits - 1)
+    return Decimal(leading * 10 ** (rng.between(4, 11) - digits))
 
 
 def _is_round_number(value: object) -> bool:
@@ -158,8 +158,8 @@ ROUND_NUMBERS = Space(
 )
 
 DAYS = Space(
-    draw=lambda dice: datetime.date.fromordinal(
-        dice.between(datetime.date(FIRST_YEAR, 1, 1).toordinal(), datetime.date(LAST_YEAR, 12, 31).toordinal())
+    draw=lambda rng: datetime.date.fromordinal(
+        rng.between(datetime.date(FIRST_YEAR, 1, 1).toordinal(), datetime.date(LAST_YEAR, 12, 31).toordinal())
     ),
     keys=lambda day: (f"date {day.isoformat()}",),
     holds=lambda value: isinstance(value, datetime.date),
@@ -167,7 +167,7 @@ DAYS = Space(
 )
 
 MONTHS = Space(
-    draw=lambda dice: Month(dice.between(FIRST_YEAR, LAST_YEAR), dice.between(1, 12)),
+    draw=lambda rng: Month(rng.between(FIRST_YEAR, LAST_YEAR), rng.between(1, 12)),
     keys=lambda value: (f"month {value.year}-{value.month:02}",),
     holds=lambda value: isinstance(value, Month),
     landmarks=[Month(2021, month) for month in range(1, 13)],
@@ -177,28 +177,28 @@ _ANNIVERSARIES = [
     Anniversary(month, day) for month in range(1, 13) for day in range(1, calendar.monthrange(2000, month)[1] + 1)
 ]
 ANNIVERSARIES = Space(
-    draw=lambda dice: dice.one_of(_ANNIVERSARIES),
+    draw=lambda rng: rng.one_of(_ANNIVERSARIES),
     keys=lambda value: (f"day {value.month:02}-{value.day:02}",),
     holds=lambda value: isinstance(value, Anniversary),
     landmarks=_ANNIVERSARIES,
 )
 
 MINUTES = Space(
-    draw=lambda dice: datetime.time(dice.below(24), dice.below(60)),
+    draw=lambda rng: datetime.time(rng.below(24), rng.below(60)),
     keys=lambda clock: (f"clock {clock:%H:%M}",),
     holds=lambda value: isinstance(value, datetime.time) and value.second == 0,
     landmarks=[datetime.time(hour) for hour in range(24)],
 )
 
 SECONDS = Space(
-    draw=lambda dice: datetime.time(dice.below(24), dice.below(60), dice.below(60)),
+    draw=lambda rng: datetime.time(rng.below(24), rng.below(60), rng.below(60)),
     keys=MINUTES.keys,
     holds=lambda value: isinstance(value, datetime.time),
     landmarks=MINUTES.landmarks,
 )
 
 MOMENTS = Space(
-    draw=lambda dice: Moment(DAYS.draw(dice), MINUTES.draw(dice)),
+    draw=lambda rng: Moment(DAYS.draw(rng), MINUTES.draw(rng)),
     keys=lambda moment: DAYS.keys(moment.day) + MINUTES.keys(moment.clock),
     holds=lambda value: isinstance(value, Moment),
     landmarks=[Moment(day, clock) for day in DAYS.landmarks for clock in MINUTES.landmarks[::6]],
@@ -208,7 +208,7 @@ MOMENTS = Space(
 def lists(vocabularies: Sequence[Sequence[str]]) -> Space[NameList]:
     """Lists of two to four different names, all from one of the vocabularies."""
     return Space(
-        draw=lambda dice: NameList(tuple(dice.some_of(dice.one_of(vocabularies), dice.between(2, 4)))),
+        draw=lambda rng: NameList(tuple(rng.some_of(rng.one_of(vocabularies), rng.between(2, 4)))),
         keys=lambda names: ("list " + ", ".join(sorted(names.codes)),),
         holds=lambda value: isinstance(value, NameList),
         landmarks=[NameList(tuple(codes[:count])) for codes in vocabularies for count in (2, 3, 4)],

@@ -35,7 +35,7 @@ class Fetched(NamedTuple):
 def fetch(card: Card, folder: Path, *, progress: Progress | None = None) -> list[Fetched]:
     """Bring every file of a card onto this machine, into `folder` unless `$SEQWRIGHT_DATA` has it.
 
-    What is here already and unchanged is not downloaded again; what broke off half-way goes on where it stopped.
+    What is here already and unchanged is not downloaded again; what broke off half-way resumes where it stopped.
     """
     return [_fetched(card, file, folder, progress or _unheard) for file in card.files]
 
@@ -115,8 +115,7 @@ def _received(file: CardFile, part: Path, progress: Progress) -> str:
             os.fsync(out.fileno())
     if here < file.size:
         raise DownloadError(
-            f"{file.address} broke off after {here:,} of {file.size:,} bytes: run the same command again to go on "
-            "from there"
+            f"{file.address} broke off after {here:,} of {file.size:,} bytes: run the same command again to resume"
         )
     _require_size(file, part, here)
     return digest.hexdigest()
@@ -195,6 +194,6 @@ def _disk_trouble(error: OSError, file: CardFile, folder: Path) -> str:
     if error.errno == errno.ENOSPC:
         return (
             f"the disk of {folder} is full, expected room for the {file.size:,} bytes of {file.path}: "
-            "make room and run the same command again to go on"
+            "make room and run the same command again to resume"
         )
     return f"{file.path} cannot be written into {folder} ({error.strerror}): check the folder and its permissions"

@@ -3,7 +3,7 @@
     Ada the baker came at noon. Boris from Lima left early. Carla with the grey parrot said little.
     Which Boris was there? → Boris from Lima      Who is Elif? → (no answer)
 
-Who is what is drawn anew for every context, so that nothing can be learnt by heart: the model has to find the name of
+Who is what is drawn again for every context, so that nothing can be memorised: the model has to find the name of
 the question in the text, and the end of what is said of it. The context alone decides, by its hash, to which part its
 question belongs, so that no context is in two parts, whatever the seed.
 """
@@ -61,25 +61,25 @@ class Guests(Generated):
         drawn = (self._drawn(Random(f"guests {settings.seed} {part} {number}")) for number in count())
         return islice((each for each in drawn if low <= place_of(each.context) < high), self.size(part))
 
-    def _drawn(self, dice: Random) -> Question:
+    def _drawn(self, rng: Random) -> Question:
         """A context with one question about it."""
-        absent, *names = dice.sample(NAMES, self.settings.guests + 1)
-        guests = [f"{name} {_described(dice)}" for name in names]
-        context = " ".join(f"{guest} {dice.choice(DEEDS)}." for guest in guests)
-        asked = dice.choice(QUESTIONS)
-        if dice.random() < self.settings.unanswerable:
+        absent, *names = rng.sample(NAMES, self.settings.guests + 1)
+        guests = [f"{name} {_described(rng)}" for name in names]
+        context = " ".join(f"{guest} {rng.choice(DEEDS)}." for guest in guests)
+        asked = rng.choice(QUESTIONS)
+        if rng.random() < self.settings.unanswerable:
             return Question(asked.format(absent), context, ())
-        guest = dice.randrange(len(guests))
+        guest = rng.randrange(len(guests))
         answer = RightAnswer(guests[guest], context.index(guests[guest]))
         return Question(asked.format(names[guest]), context, (answer,))
 
 
-def _described(dice: Random) -> str:
+def _described(rng: Random) -> str:
     """What tells a guest from others of the same name."""
-    match dice.randrange(3):
+    match rng.randrange(3):
         case 0:
-            return f"the {dice.choice(JOBS)}"
+            return f"the {rng.choice(JOBS)}"
         case 1:
-            return f"from {dice.choice(CITIES)}"
+            return f"from {rng.choice(CITIES)}"
         case _:
-            return f"with the {dice.choice(COLOURS)} {dice.choice(ANIMALS)}"
+            return f"with the {rng.choice(COLOURS)} {rng.choice(ANIMALS)}"

@@ -24,7 +24,7 @@ from typing import Literal, NamedTuple
 
 from pydantic import Field, model_validator
 
-from seqwright.data.dates_values import Dice
+from seqwright.data.dates_values import PortableRandom
 from seqwright.data.examples import Pair, PartName
 from seqwright.data.generated import CardSettings, Generated
 
@@ -97,23 +97,23 @@ class Mappings(Generated):
 
     def examples(self, part: PartName) -> Iterator[Pair]:
         """The question of every prompt of a part; fewer prompts of the same seed are the beginning of more."""
-        dice = Dice(f"mappings {self.settings.seed} {part}")
+        rng = PortableRandom(f"mappings {self.settings.seed} {part}")
         for _ in range(self.size(part)):
-            yield self._prompt(part, dice)
+            yield self._prompt(part, rng)
 
-    def _prompt(self, part: PartName, dice: Dice) -> Pair:
+    def _prompt(self, part: PartName, rng: PortableRandom) -> Pair:
         settings = self.settings
         fewest = max(settings.fewest, settings.length + 1) if part == "train" else settings.words
         while True:
-            words = dice.some_of(WORDS, dice.between(fewest, settings.words))
-            mapping = made_up(dice, dice.one_of(TRAINED if part == "train" else FAMILIES), words)
+            words = rng.some_of(WORDS, rng.between(fewest, settings.words))
+            mapping = made_up(rng, rng.one_of(TRAINED if part == "train" else FAMILIES), words)
             if mapping.part == part:
                 break
         sentences: list[list[str]] = []
         for shot in range(settings.shots + 1):
             seen = {word for sentence in sentences for word in sentence}
             while True:
-                sentence = dice.some_of(words, settings.length)
+                sentence = rng.some_of(words, settings.length)
                 changes = not mapping.becomes or any(word in mapping.becomes for word in sentence)
                 if changes and (shot < settings.shots or (seen.issuperset(sentence) and sentence not in sentences)):
                     break
@@ -122,11 +122,11 @@ class Mappings(Generated):
         return asked._replace(shots=tuple(shots))
 
 
-def made_up(dice: Dice, family: str, words: Sequence[str]) -> MadeUp:
+def made_up(rng: PortableRandom, family: str, words: Sequence[str]) -> MadeUp:
     """A mapping of a family over some words, which come in any order."""
     if family == "opposites":
         pairs = [words[i : i + 2] for i in range(0, len(words) // 4 * 2, 2)]
         return MadeUp(family, {word: other for one, two in pairs for word, other in ((one, two), (two, one))})
     if family == "stars":
-        return MadeUp(family, dict.fromkeys(words[: dice.between(2, len(words) // 2)], STAR))
+        return MadeUp(family, dict.fromkeys(words[: rng.between(2, len(words) // 2)], STAR))
     return MadeUp(family, {})

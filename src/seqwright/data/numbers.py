@@ -14,7 +14,7 @@ from typing import Literal
 from num2words import CONVERTER_CLASSES, num2words
 from pydantic import Field
 
-from seqwright.data.dates_values import Dice, part_of
+from seqwright.data.dates_values import PortableRandom, part_of
 from seqwright.data.described import GivenText
 from seqwright.data.examples import PartName
 from seqwright.data.generated import CardSettings, Generated
@@ -89,10 +89,10 @@ class Numbers(Generated):
 
     def _drawn(self, part: PartName) -> Iterator[int]:
         """The numbers of a part, one of each length in turn as long as there are any."""
-        dice = Dice(f"numbers {self.settings.seed} {part}")
+        rng = PortableRandom(f"numbers {self.settings.seed} {part}")
 
         def of_part(numbers: range) -> Iterator[int]:
-            return (number for number in shuffled(numbers, dice) if part_of([f"number {number}"]) == part)
+            return (number for number in shuffled(numbers, rng) if part_of([f"number {number}"]) == part)
 
         ends = [0, *(10**digits for digits in range(1, len(str(self.largest)))), self.largest + 1]
         turns = {numbers: of_part(numbers) for numbers in map(range, ends, ends[1:])}
@@ -113,10 +113,10 @@ def _length_in_words(number: int) -> str:
     return f"{digits} digit{'s' if digits > 1 else ''}"
 
 
-def shuffled(numbers: range, dice: Dice) -> Iterator[int]:
-    """Each of the numbers once, in an order drawn by chance as far as it is asked for (Fisher & Yates 1938)."""
+def shuffled(numbers: range, rng: PortableRandom) -> Iterator[int]:
+    """Each of the numbers once, in a random order, drawn as far as it is asked for (Fisher & Yates 1938)."""
     moved: dict[int, int] = {}
     for place in range(len(numbers)):
-        other = dice.between(place, len(numbers) - 1)
+        other = rng.between(place, len(numbers) - 1)
         yield numbers[moved.get(other, other)]
         moved[other] = moved.pop(place, place)

@@ -30,7 +30,7 @@ Values = NDArray[np.floating[Any]]
 
 
 class Ending(NamedTuple):
-    """The end of a series, from which a forecast goes on: its rows, (steps, channels), and how time goes on.
+    """The end of a series, from which a forecast continues: its rows, (steps, channels), and how time continues.
 
     Where the series says nothing of time, steps are counted.
     """
@@ -76,7 +76,7 @@ class SeriesData(Data[SeriesWindow], Protocol):
         """Every series of a part, (steps, channels) each."""
 
     def ending(self) -> Ending:
-        """What a forecast of the unknown future goes on from."""
+        """What a forecast of the unknown future continues."""
 
 
 def every_window(data: SeriesData, part: PartName) -> Iterator[SeriesWindow]:
@@ -98,7 +98,7 @@ class SeriesFilesSettings(Settings):
     end; or files in the same form."""
 
     test: Files | Count | None = "10%"
-    """The part to judge on, told in the same way; it is cut off after the validation part. 0: none."""
+    """The part to evaluate on, set in the same way; it is cut off after the validation part. 0: none."""
 
     columns: Columns = None
     """What to forecast, each from the past of all: a column's name, or its number counted from 1 in a file without a

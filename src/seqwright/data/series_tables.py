@@ -29,7 +29,7 @@ MISSING = {"", "na", "nan", "n/a", "null", "none", "?"}
 
 
 class SeriesTable(NamedTuple):
-    """The columns to forecast: their names, their values row by row, and how time goes on after the last row."""
+    """The columns to forecast: their names, their values row by row, and how time continues after the last row."""
 
     columns: tuple[str, ...]
     values_TC: NDArray[np.float64]

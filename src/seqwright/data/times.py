@@ -1,4 +1,4 @@
-"""When the rows of a series were measured: that the steps between them are even, and how time goes on after the last.
+"""When the rows of a series were measured: that the steps between them are even, and how time continues after the last.
 
 A time is an ISO date or date and time (2016-07-01, 2016-07-01 13:00, 2016-07-01T13:00:00+02:00), a month (2016-07), or
 a number (a year, a count of seconds).
@@ -22,7 +22,7 @@ Later = Callable[[int], str]
 
 
 class Rhythm(NamedTuple):
-    """How time goes on: `later(k)` is when the k-th row after the last would be, `step` how far rows are apart."""
+    """How time continues: `later(k)` is when the k-th row after the last would be, `step` how far rows are apart."""
 
     step: str
     later: Later

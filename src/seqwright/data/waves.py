@@ -1,4 +1,4 @@
-"""Made-up time series: two sine waves of chance frequencies and offsets, and a little noise (Géron 2019, chapter 15).
+"""Made-up time series: two sine waves of random frequencies and offsets, and a little noise (Géron 2019, chapter 15).
 
     0.5 sin((t - o₁)(10 f₁ + 10)) + 0.2 sin((t - o₂)(20 f₂ + 20)) + 0.1 (u - 0.5)
 

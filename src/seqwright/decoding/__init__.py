@@ -6,7 +6,7 @@ from seqwright.decoding.coverage import Aligns, Coverage
 from seqwright.decoding.ensemble import Ensemble
 from seqwright.decoding.rules import DecodingRules, with_repetition_penalty
 from seqwright.decoding.sampling import (
-    Chance,
+    Sampling,
     drawn,
     greedy,
     only_min_p,
@@ -25,7 +25,6 @@ from seqwright.decoding.stopping import before_stop, stops_in, sure
 __all__ = [
     "Aligns",
     "BeamTree",
-    "Chance",
     "ChosenTokens",
     "Coverage",
     "DecodingRules",
@@ -36,6 +35,7 @@ __all__ = [
     "Hypothesis",
     "Node",
     "Prefix",
+    "Sampling",
     "State",
     "Stepper",
     "beam_search",

@@ -48,7 +48,7 @@ def beam_steps(
     beam = _first_beam(rules.given_text(prefix, first_B), width)
     logits_RV, state, looked_RS = repeated(_opened(model, state, first_B, prefix, coverage), width)
     first: State = state
-    floor_B = beam.total_BW.new_full((len(first_B),), NEVER)  # the n_best-th finished score: the one to beat
+    floor_B = beam.total_BW.new_full((len(first_B),), NEVER)  # the n_best-th finished score: the bar to exceed
     best: Hypotheses = [[] for _ in first_B]
     while True:
         beam = _extended(beam, logits_RV, rules, 2 * width).scored(length_penalty, coverage, looked_RS)

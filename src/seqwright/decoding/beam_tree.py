@@ -29,8 +29,8 @@ class Node(NamedTuple):
 class BeamTree:
     """The record of a beam search of one row: give it to the search as `watch`, then read `nodes`.
 
-    Kept are the `width` best hypotheses that go on; finished those among the best `width` that have ended; dropped the
-    rest of the 2·`width` that each step looks at.
+    Kept are the `width` best hypotheses that are continued; finished those among the best `width` that have ended;
+    dropped the rest of the 2·`width` that each step looks at.
     """
 
     def __init__(self, width: int, row: int = 0) -> None:
@@ -60,7 +60,7 @@ class BeamTree:
         self._living = living or self._living
 
     def winner(self) -> int | None:
-        """The finished hypothesis with the best score; where none has finished, the best that went on to the end."""
+        """The finished hypothesis with the best score; where none has finished, the best unfinished one."""
         finished = [number for number, node in enumerate(self.nodes) if node.fate == "finished"]
         last = max((node.step for node in self.nodes), default=0)
         live = [number for number, node in enumerate(self.nodes) if node.fate == "kept" and node.step == last]

@@ -47,7 +47,7 @@ class Coverage(NamedTuple):
     ) -> tuple[Tensor, StateT, Tensor]:
         """As `stepper.opened`, token by token, and `looked_BS`: where was looked until the first choice.
 
-        Padding has its due from the beginning.
+        Padding has its due from the start.
         """
         logits_BV, state = model.step(first_B, state)
         looked_BS = attention_of(model, state).masked_fill(~self.real_BS, 1.0)

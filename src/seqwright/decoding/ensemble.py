@@ -53,7 +53,7 @@ class Ensemble:
 
     def _each(self, state: States, ask: Callable[[Stepper[Any], Any], tuple[Tensor, Any]]) -> tuple[Tensor, States]:
         """The mean of what the members say, as logits, and their new states."""
-        said = [ask(member, own) for member, own in zip(self.members, state, strict=True)]
-        logp = torch.stack([logits.float().log_softmax(-1) for logits, _ in said])
-        mean = logp.mean(0) if self.average == "log-probabilities" else logp.logsumexp(0) - math.log(len(said))
-        return mean, tuple(own for _, own in said)
+        answers = [ask(member, own) for member, own in zip(self.members, state, strict=True)]
+        logp = torch.stack([logits.float().log_softmax(-1) for logits, _ in answers])
+        mean = logp.mean(0) if self.average == "log-probabilities" else logp.logsumexp(0) - math.log(len(answers))
+        return mean, tuple(own for _, own in answers)

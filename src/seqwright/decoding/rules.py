@@ -1,4 +1,4 @@
-"""What a continuation must obey: tokens never chosen, a shortest and a longest length, nothing said twice, stops.
+"""What a continuation must obey: tokens never chosen, a shortest and a longest length, nothing repeated, stops.
 
 B batch · T time · V vocabulary · W beam
 """
@@ -65,9 +65,9 @@ class DecodingRules(NamedTuple):
         """The text before the first choice, as far as the rules look at it: what a prefix says, moved to the right."""
         if prefix is None or (not self.no_repeat and self.repetition_penalty == 1):
             return first_B.new_empty(len(first_B), 0)
-        said_BT = prefix.real_BT if prefix.said_BT is None else prefix.said_BT
-        text_BT = prefix.tokens_BT.masked_fill(~said_BT, NOTHING)
-        return text_BT.gather(1, said_BT.long().argsort(dim=1, stable=True))
+        written_BT = prefix.real_BT if prefix.written_BT is None else prefix.written_BT
+        text_BT = prefix.tokens_BT.masked_fill(~written_BT, NOTHING)
+        return text_BT.gather(1, written_BT.long().argsort(dim=1, stable=True))
 
 
 def _forbid_repeats(logp_BV: Tensor, text_BT: Tensor, size: int) -> None:

@@ -1,4 +1,4 @@
-"""One token after the other: the most probable each time, or one drawn by chance.
+"""One token after the other: the most probable each time, or a sampled one.
 
 B batch · T time · V vocabulary
 """
@@ -24,7 +24,7 @@ Writing = Generator[ChosenTokens, None, list[Hypothesis]]
 """Yields the tokens of each step, and returns the continuation of each row."""
 
 
-class Chance(NamedTuple):
+class Sampling(NamedTuple):
     """What is drawn from: the model's probabilities after temperature, then top-k, then top-p, then min-p."""
 
     temperature: float = 1.0
@@ -38,7 +38,7 @@ class Chance(NamedTuple):
         return only_min_p(only_top_p(logits_BV, self.top_p), self.min_p)
 
 
-OWN_CHANCE = Chance()  # the model's own probabilities
+PLAIN_SAMPLING = Sampling()  # the model's own probabilities
 
 
 def told_to(tell: Tell | None) -> Callable[[ChosenTokens], None] | None:
@@ -75,7 +75,7 @@ def sample_steps(
     model: Stepper[StateT],
     state: StateT,
     rules: DecodingRules,
-    chance: Chance = OWN_CHANCE,
+    sampling: Sampling = PLAIN_SAMPLING,
     *,
     first_B: Tensor,
     steps: int | Tensor,
@@ -84,11 +84,11 @@ def sample_steps(
 ) -> Writing:
     """A continuation of each row drawn token by token.
 
-    Each row draws from a generator of its own, one number a token, so a row is continued in the same way alone
+    Each row draws from a generator of its own, one number per token, so a row is continued in the same way alone
     and in any batch. The log-probabilities given back are the model's, before anything is left out.
     """
     if len(generators) != len(first_B):
-        raise SettingError(f"sample was given {len(generators)} generators for {len(first_B)} rows; give one a row")
+        raise SettingError(f"sample was given {len(generators)} generators for {len(first_B)} rows; give one per row")
     limit_B = limits(steps, first_B)
     numbers = [
         torch.rand(limit, generator=generator, dtype=torch.float64)
@@ -96,10 +96,10 @@ def sample_steps(
     ]
     number_BT = pad_sequence(numbers, batch_first=True)
 
-    def by_chance(logp_BV: Tensor, row_B: Tensor, chosen: int) -> Tensor:
-        return drawn(chance.left(logp_BV), number_BT[row_B.cpu(), chosen])
+    def sampled(logp_BV: Tensor, row_B: Tensor, chosen: int) -> Tensor:
+        return drawn(sampling.left(logp_BV), number_BT[row_B.cpu(), chosen])
 
-    return _written(model, state, by_chance, rules, first_B=first_B, limit_B=limit_B, prefix=prefix)
+    return _written(model, state, sampled, rules, first_B=first_B, limit_B=limit_B, prefix=prefix)
 
 
 greedy, sample = whole(greedy_steps), whole(sample_steps)
@@ -116,7 +116,7 @@ def row_generators(seed: int, rows: Sequence[int], draws: int = 1) -> list[torch
 
 
 def with_temperature(logits_BV: Tensor, temperature: float) -> Tensor:
-    """Logits of a distribution flatter (above 1) or sharper (below 1) than the model's."""
+    """Logits divided by the temperature: above 1 it flattens the model's distribution, below 1 it sharpens it."""
     if temperature <= 0:
         raise SettingError(f"temperature is {temperature}; drawing needs one above 0 (greedy takes the most probable)")
     return logits_BV / temperature

@@ -47,7 +47,7 @@ def penalty(length_B: Tensor | int, alpha: float) -> Tensor:
 def target_log_probability(
     model: Stepper[StateT], state: StateT, input_BT: Tensor, target_BT: Tensor, real_BT: Tensor
 ) -> Tensor:
-    """`logp_BT` of each wanted token after the given ones up to it, by one `read`; 0 where it is padding.
+    """`logp_BT` of each target token after the inputs up to it, by one `read`; 0 where it is padding.
 
     `input_BT` is the target one place to the right: BEGIN, then all but the last of `target_BT`.
     """

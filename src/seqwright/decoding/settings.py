@@ -13,7 +13,7 @@ from seqwright.decoding.beam import Hypotheses, beam_steps
 from seqwright.decoding.beam_tree import Watch
 from seqwright.decoding.coverage import Coverage
 from seqwright.decoding.rules import DecodingRules, Stopped, limits
-from seqwright.decoding.sampling import Chance, Tell, greedy_steps, row_generators, sample_steps, told_to
+from seqwright.decoding.sampling import Sampling, Tell, greedy_steps, row_generators, sample_steps, told_to
 from seqwright.decoding.searching import ChosenTokens, Growth, run_search
 from seqwright.decoding.stepper import Prefix, StateT, Stepper, repeated
 from seqwright.decoding.stopping import stops_in
@@ -46,7 +46,7 @@ class DecodingSettings(Settings):
     n_best: int = Field(default=1, ge=1)
     """How many hypotheses, or samples, each row is given."""
     temperature: float = Field(default=0.0, ge=0)
-    """Above 0: draw by chance, from a flatter distribution the higher it is; 1 is the model's own."""
+    """Above 0: sample; above 1 flattens the model's distribution, below 1 sharpens it. 0: no sampling."""
     top_k: int = Field(default=0, ge=0)
     """Draw only from the k most probable tokens; 0 draws from all."""
     top_p: float = Field(default=1.0, gt=0, le=1)
@@ -56,7 +56,7 @@ class DecodingSettings(Settings):
     precision: Literal["float32", "bfloat16"] = "float32"
     """bfloat16 chooses faster where the processor has instructions for it, by probabilities of two to three digits."""
     seed: int = Field(default=0, ge=0)
-    """What chance begins with: the same seed draws the same text for the same row."""
+    """The seed of sampling: the same seed draws the same text for the same row."""
 
     @model_validator(mode="after")
     def _agrees(self) -> "DecodingSettings":
@@ -69,7 +69,7 @@ class DecodingSettings(Settings):
         return self
 
     def greedily(self) -> "DecodingSettings":
-        """The same without search or chance, as a validation has it; a dictionary is only learnt after training."""
+        """The same without search or sampling, as a validation has it; a dictionary is only learnt after training."""
         unknown = {"unknown": "copy"} if self.unknown == "dictionary" else {}
         return self.model_copy(update={"beam": 1, "n_best": 1, "temperature": 0.0, **unknown})
 
@@ -140,9 +140,9 @@ def search(
     rules = DecodingRules(end, forbidden, settings.shortest, settings.no_repeat, settings.repetition_penalty, stopped)
     where: dict[str, Any] = {"first_B": first_B, "steps": limit_B, "prefix": prefix}
     if settings.temperature:
-        chance = Chance(settings.temperature, settings.top_k, settings.top_p, settings.min_p)
+        sampling = Sampling(settings.temperature, settings.top_k, settings.top_p, settings.min_p)
         generators = row_generators(settings.seed, rows, draws)
-        samples = yield from sample_steps(model, state, rules, chance, **where, generators=generators)
+        samples = yield from sample_steps(model, state, rules, sampling, **where, generators=generators)
         return [samples[i : i + draws] for i in range(0, len(samples), draws)]
     if settings.beam == 1:
         found = yield from greedy_steps(model, state, rules, **where)

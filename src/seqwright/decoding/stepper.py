@@ -83,13 +83,13 @@ def _each(state: StateT, change: Callable[[Tensor], Tensor]) -> StateT:
 class Prefix(NamedTuple):
     """Tokens each row is made to begin with, padded on the right; `real_BT` is True where a token is not padding.
 
-    `said_BT` is True where they belong to what is being written, and so must not be said again where nothing may be; a
+    `written_BT` is True where they belong to what is being written, and so must not be repeated where nothing may be; a
     question does not. None: all of them do.
     """
 
     tokens_BT: Tensor
     real_BT: Tensor
-    said_BT: Tensor | None = None
+    written_BT: Tensor | None = None
 
 
 def opened(model: Stepper[StateT], state: StateT, first_B: Tensor, prefix: Prefix | None) -> tuple[Tensor, StateT]:

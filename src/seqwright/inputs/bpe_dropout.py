@@ -27,7 +27,7 @@ class Plain(NamedTuple):
 
 @final
 class BPEDropout:
-    """BPE that leaves out merges by chance (Provilkov et al. 2020, algorithm 1).
+    """BPE that leaves out merges at random (Provilkov et al. 2020, algorithm 1).
 
         repeat
             of all merges that are possible now, drop each with probability p

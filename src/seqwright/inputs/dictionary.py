@@ -49,7 +49,7 @@ def load_dictionary(folder: Path) -> Dictionary | None:
         if len(words) not in {2, 3} or not all(words):
             raise RunError(
                 f"{path}:{number}: expected a source word, a tab and a target word, then perhaps a tab and how often; "
-                "correct the line or learn the dictionary anew with `seqwright align RUN`"
+                "correct the line or learn the dictionary again with `seqwright align RUN`"
             )
         entries.setdefault(words[0], words[1])
     return entries

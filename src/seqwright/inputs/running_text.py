@@ -29,8 +29,8 @@ class RunningTextSettings(TokenizerSettings):
     windows a stretch of that text, for models that carry no state, like gpt; with documents each is kept apart; with
     packed several share a row in which none reads another, for models like gpt. Left out: stream, or windows."""
     segment: int = Field(default=64, ge=1)
-    """Stream: how many tokens of the text a batch goes on, and the gradient goes back. Windows: how many tokens each
-    has. Packed: how many positions a row has."""
+    """Stream: how many tokens of the text a batch reads, and how far the gradient goes back. Windows: how many tokens
+    each has. Packed: how many positions a row has."""
     longest: int = Field(default=1024, ge=1)
     """Documents, packed: most tokens of a document."""
     overlong: Overlong = "drop"

@@ -85,7 +85,7 @@ class SentencesInput(TokenInput[str, SentenceRow]):
 
     @property
     def mask(self) -> int:
-        """The token that stands for a hidden word, [MASK]."""
+        """The token that stands for a masked token, [MASK]."""
         return mask_of(self.tokenizer)
 
     @property
@@ -212,7 +212,7 @@ class SentencesInput(TokenInput[str, SentenceRow]):
 
 
 def mask_of(tokenizer: Tokenizer) -> int:
-    """The token that stands for a hidden word."""
+    """The token that stands for a masked token."""
     if tokenizer.mask is None:
         raise RunError(
             "the tokenizer has no <mask>, so that no word can be hidden; restore the run's input/ from a copy"
@@ -231,7 +231,7 @@ def _refused(settings: SentencesSettings, room: Room) -> int:
         )
     if not model.head:
         raise SettingError(
-            "model.head is false, and a model that cannot say hidden words cannot learn from them: set model.head=true"
+            "model.head is false, and a model without it cannot predict masked tokens: set model.head=true"
         )
     if settings.rows == "sentence-pairs" and not model.pooler:
         raise SettingError(
@@ -247,12 +247,12 @@ def _refused(settings: SentencesSettings, room: Room) -> int:
 
 
 def _opened(tokenizer: Tokenizer, stretch: str) -> Ids:
-    """The tokens of what stands before the first hidden word, which brings the space before it along."""
+    """The tokens of what stands before the first masked token, which brings the space before it along."""
     return tokenizer.encode([stretch])[0] if stretch else np.zeros(0, dtype=np.int64)
 
 
 def _continued(tokenizer: Tokenizer, stretch: str) -> Ids:
-    """The tokens of what follows a hidden word: `.` after a word is another token than one that begins a text."""
+    """The tokens of what follows a masked token: `.` after a word is another token than one that begins a text."""
     if not stretch:
         return np.zeros(0, dtype=np.int64)
     alone, before, together = tokenizer.encode([stretch, UNIT, UNIT + stretch])

@@ -28,7 +28,7 @@ class SourceTextSettings(TokenizerSettings):
     """One vocabulary for both sides, learnt from both; otherwise one each, and [output] may say how that of what is
     written is made."""
     bpe_dropout: float = Field(default=0.0, ge=0, lt=1)
-    """Chance to leave out a merge in training, drawn anew each epoch (Provilkov et al. 2020); 0.1 helps small data."""
+    """Probability to drop a merge in training, resampled each epoch (Provilkov et al. 2020); 0.1 helps small data."""
     longest: int = Field(default=256, ge=1)
     """Most tokens on a side in training."""
     overlong: Literal["drop", "truncate", "refuse"] = "drop"
@@ -111,7 +111,7 @@ class SourceTextInput(PairInput):
         return "pairs"
 
     def encode(self, examples: Examples[Pair], *, seed: int = 0) -> SourceRows:
-        """The tokens of each source, in training drawn anew each epoch where BPE-dropout is asked for."""
+        """The tokens of each source, in training resampled each epoch where BPE-dropout is asked for."""
         number_N = np.array([n for n, pair in enumerate(examples) if pair.source.strip()], dtype=np.int64)
 
         def texts() -> Iterator[str]:

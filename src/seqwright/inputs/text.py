@@ -131,8 +131,8 @@ class TextInput(TokenInput[Example, Ids]):
         if isinstance(given, Mapping):
             unknown = given.keys() - {"text", "text_pair"}
             if unknown or "text" not in given or self.pairs is not ("text_pair" in given):
-                wanted = '{"text": …, "text_pair": …}' if self.pairs else '{"text": …}'
-                raise DataError(f"an example has the fields {', '.join(map(str, given))}; expected {wanted}")
+                expected = '{"text": …, "text_pair": …}' if self.pairs else '{"text": …}'
+                raise DataError(f"an example has the fields {', '.join(map(str, given))}; expected {expected}")
             return Example(str(given["text"]), "", str(given["text_pair"]) if self.pairs else None)
         if not isinstance(given, str):
             raise DataError(f"an example is {given!r}, expected a text")

@@ -31,12 +31,12 @@ def dropping_rows(
     seed: int,
     longest: int,
 ) -> Rows[Ids]:
-    """As `token_rows`, but each epoch segments the texts anew with BPE-dropout (Provilkov et al. 2020)."""
+    """As `token_rows`, but each epoch resamples the segmentation with BPE-dropout (Provilkov et al. 2020)."""
     if not examples.fingerprint or not dropout:
         return token_rows(tokenizer, examples, what, texts())
     plain = _kept(examples, f"{what} {tokenizer.fingerprint()}", texts(), tokenizer.encode).rows
     letters = _kept(examples, f"letters of {what}", texts(), _letters).rows
-    draw, waiting = BPEDropout(tokenizer, dropout).encode, Progress("segmenting the texts of an epoch anew")
+    draw, waiting = BPEDropout(tokenizer, dropout).encode, Progress("resampling the segmentation of an epoch")
     return Redrawn(letters, plain, draw, seed=seed, side=what, longest=longest, progress=waiting)
 
 

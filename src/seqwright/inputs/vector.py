@@ -48,7 +48,7 @@ class VectorInput(Input[GivenText, Codes]):
 
     def facts(self) -> dict[str, str]:
         """What can be given."""
-        return {"given": self.vectors.wanted}
+        return {"given": self.vectors.expected}
 
     def encode(self, examples: Examples[GivenText], *, seed: int = 0) -> Column:
         """The code of whatever is given."""

@@ -32,7 +32,7 @@ class Vectors(Protocol):
         """How many numbers a vector has."""
 
     @property
-    def wanted(self) -> str:
+    def expected(self) -> str:
         """What can be given, in words: `a whole number from 0 to 999,999`."""
 
     def code(self, given: str) -> list[float]:
@@ -56,14 +56,14 @@ class Digits(NamedTuple):
         return len(str(self.largest)) * (EMPTY + 1)
 
     @property
-    def wanted(self) -> str:
+    def expected(self) -> str:
         """What can be given."""
         return f"a whole number from 0 to {self.largest:,}"
 
     def code(self, given: str) -> list[float]:
         """The digits, and EMPTY above them."""
         if not _WHOLE.fullmatch(given.strip()) or len(given) > 1000 or int(given) > self.largest:
-            raise DataError(f"'{_short(given)}' was given, expected {self.wanted}, in digits alone")
+            raise DataError(f"'{_short(given)}' was given, expected {self.expected}, in digits alone")
         digits = str(int(given))
         return [*map(float, reversed(digits)), *[float(EMPTY)] * (len(str(self.largest)) - len(digits))]
 
@@ -87,7 +87,7 @@ class KnownLabels(NamedTuple):
         return len(self.names)
 
     @property
-    def wanted(self) -> str:
+    def expected(self) -> str:
         """What can be given."""
         return f"one of {', '.join(self.names[:SHOWN])}{', …' if len(self.names) > SHOWN else ''}"
 
@@ -109,7 +109,7 @@ class KnownLabels(NamedTuple):
         name = given.strip()
         place = bisect_left(self.names, name)
         if self.names[place : place + 1] != (name,):
-            raise DataError(f"there is no label '{_short(name)}', expected {self.wanted}.{nearest(name, self.names)}")
+            raise DataError(f"there is no label '{_short(name)}', expected {self.expected}.{nearest(name, self.names)}")
         return [float(place)]
 
     def vectors(self, code_NK: Codes) -> Values:
@@ -134,7 +134,7 @@ class ScaledNumbers(NamedTuple):
         return len(self.columns)
 
     @property
-    def wanted(self) -> str:
+    def expected(self) -> str:
         """What can be given."""
         if self.size == 1:
             return f"a number: {self.columns[0]}"
@@ -155,7 +155,7 @@ class ScaledNumbers(NamedTuple):
         """The numbers as they were given."""
         cells = [cell.strip() for cell in given.split(",")]
         if len(cells) != self.size:
-            raise DataError(f"'{_short(given)}' was given, expected {self.wanted}")
+            raise DataError(f"'{_short(given)}' was given, expected {self.expected}")
         for cell, column in zip(cells, self.columns, strict=True):
             if not _NUMBER.fullmatch(cell) or not math.isfinite(float(cell)):
                 raise DataError(f"'{_short(cell)}' was given for {column}, expected a number with a decimal point")

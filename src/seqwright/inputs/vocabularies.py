@@ -1,7 +1,7 @@
 """What a tokenizer learns: counted units of text become a model of the `tokenizers` library.
 
 Every vocabulary begins with the four reserved tokens. The same counts always give the same model: the library sees
-units in a fixed alphabet, and whatever it orders by chance is put in order here.
+units in a fixed alphabet, and whatever it orders at random is put in order here.
 """
 
 import json
@@ -205,8 +205,8 @@ def _settled(
     """The pieces of a unigram model with scores that are the same each time, within the limit of the vocabulary.
 
     The library adds its numbers up in another order each time, which shows in the last digits, and scores the letters
-    that training could do without by chance, a ten-thousandth apart. The first is rounded away; the second all get the
-    lowest score.
+    that training could do without in random order, a ten-thousandth apart. The first is rounded away; the second all
+    get the lowest score.
     """
     scored = [(piece, score) for piece, score in scored if SPACE not in piece.lstrip(SPACE)]  # none spans two units
     lowest = min(score for _, score in scored)

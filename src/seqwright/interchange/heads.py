@@ -1,4 +1,4 @@
-"""The heads that models have in `transformers`: what a folder says of one, and what a run with it reads and says."""
+"""The heads that models have in `transformers`: what a folder says of one, and a run with it reads and predicts."""
 
 import hashlib
 import json

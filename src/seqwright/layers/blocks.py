@@ -15,8 +15,8 @@ from seqwright.layers.taps import Tap, View
 
 READING = View("encoder self-attention", rows="source", columns="source")
 ITSELF = View("self-attention", rows="tokens", columns="tokens")
-WRITING = View("decoder self-attention", rows="wanted", columns="given")
-ALIGNING = View("cross-attention", rows="wanted", columns="source")
+WRITING = View("decoder self-attention", rows="target", columns="input")
+ALIGNING = View("cross-attention", rows="target", columns="source")
 
 
 class FeedForward(nn.Module):

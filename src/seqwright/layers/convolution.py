@@ -1,6 +1,6 @@
 """Convolutions over time: over a whole sentence, or from left to right with a window that is carried along.
 
-B batch · T time · S source · C channels that are read · D channels that are said · P inputs that a window holds
+B batch · T time · S source · C channels of the input · D channels of the output · P inputs that a window holds
 """
 
 import torch
@@ -22,7 +22,7 @@ class Convolution(nn.Module):
         self.filters = nn.Linear(kernel * inputs, outputs)
 
     def forward(self, x_BSC: Tensor, real_BS: Tensor) -> Tensor:
-        """What is said at each position; padding is read as zeros."""
+        """The output at each position; padding is read as zeros."""
         after = (self.kernel - 1) // 2 * self.dilation
         before = (self.kernel - 1) * self.dilation - after
         x_BSC = F.pad(x_BSC.masked_fill(~real_BS.unsqueeze(-1), 0.0), (0, 0, before, after))
@@ -55,7 +55,7 @@ class CausalConvolution(nn.Module):
         return self.filters.bias.new_zeros(batch, self.past, self.inputs)
 
     def forward(self, x_BTC: Tensor, window_BPC: Tensor, length_B: Tensor | None = None) -> tuple[Tensor, Tensor]:
-        """What is said at each position, and the window after each row's `length_B` first ones (None: all)."""
+        """The output at each position, and the window after each row's `length_B` first ones (None: all)."""
         whole_BTC = torch.cat((window_BPC.to(x_BTC.dtype), x_BTC), dim=1)
         y_BTD: Tensor = self.filters(gathered(whole_BTC, self.kernel, self.dilation))
         if length_B is None:

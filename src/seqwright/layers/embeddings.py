@@ -71,9 +71,9 @@ class TokenEmbedding(nn.Module):
 
 
 class TiedEmbedding(nn.Module):
-    """Tokens as vectors, and what is said at each step as logits: with `tied` through the same matrix.
+    """Tokens as vectors, and the output at each step as logits: with `tied` through the same matrix.
 
-    (Press & Wolf 2017; Inan et al. 2017.) Where what is said has another `width` than the vectors, there is a
+    (Press & Wolf 2017; Inan et al. 2017.) Where the output has another `width` than the vectors, there is a
     projection before it. Both ways a share is dropped.
     """
 
@@ -94,12 +94,12 @@ class TiedEmbedding(nn.Module):
         x_BTE: Tensor = self.dropout(self.tokens(tokens_BT))
         return x_BTE
 
-    def logits(self, said_BTD: Tensor) -> Tensor:
-        """How well each token fits after what is said at each step."""
-        said_BTD = self.dropout(said_BTD)
+    def logits(self, h_BTD: Tensor) -> Tensor:
+        """How well each token fits after the output `h_BTD` of each step."""
+        h_BTD = self.dropout(h_BTD)
         if self.output is None:
-            return self.tokens.logits(self.narrow(said_BTD))
-        logits_BTV: Tensor = self.output(said_BTD)
+            return self.tokens.logits(self.narrow(h_BTD))
+        logits_BTV: Tensor = self.output(h_BTD)
         return logits_BTV
 
 

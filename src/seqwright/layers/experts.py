@@ -38,7 +38,7 @@ class NoisyTopK(nn.Module):
 
         P(x, i) = Φ((x W_g - k-th largest of H without i) / softplus(x W_noise))
 
-    Both matrices begin as zeros, so that at first chance alone decides and all experts are used alike.
+    Both matrices begin as zeros, so that at first the noise alone decides and all experts are used alike.
 
     Differs from the paper: 0.01 is added to the deviation of the noise, so that nothing is divided by zero.
     """
@@ -117,9 +117,9 @@ class Experts(nn.Module):
         share = expert_R.bincount(minlength=len(self.experts)).tolist()
         given = torch.split(x_ND[position_R], share)
         # An expert without a position computes nothing, yet has a gradient: zeros, as the optimizer wants it.
-        said_RD = torch.cat([expert(part_RD) for expert, part_RD in zip(self.experts, given, strict=True)])
-        weighted_RD = said_RD * choice.weight_NK.flatten()[order_R].unsqueeze(-1).to(x_ND.dtype)
-        return weighted_RD.new_zeros(len(x_ND), said_RD.shape[1]).index_add(0, position_R, weighted_RD)
+        output_RD = torch.cat([expert(part_RD) for expert, part_RD in zip(self.experts, given, strict=True)])
+        weighted_RD = output_RD * choice.weight_NK.flatten()[order_R].unsqueeze(-1).to(x_ND.dtype)
+        return weighted_RD.new_zeros(len(x_ND), output_RD.shape[1]).index_add(0, position_R, weighted_RD)
 
 
 def variation(value_E: Tensor) -> Tensor:

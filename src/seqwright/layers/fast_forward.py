@@ -44,10 +44,10 @@ class FastForwardLayer(nn.Module):
 
 
 def fast_forwarded(f_BTG: Tensor, h_BTD: Tensor) -> Tensor:
-    """[Half(f); h]: what the next layer reads; only the first half of f goes on, which saves weights."""
+    """[Half(f); h]: what the next layer reads; only the first half of f is passed on, which saves weights."""
     return torch.cat((f_BTG[..., : half(f_BTG.shape[-1])], h_BTD), dim=-1)
 
 
 def half(size: int) -> int:
-    """How much of f goes on."""
+    """How much of f is passed on."""
     return size // 2

@@ -59,7 +59,7 @@ WAYS: dict[Initialisation, Callable[[Weights], None]] = {
 
 @torch.no_grad()
 def initialise(module: nn.Module, way: Initialisation | Callable[[Weights], None], *, forget_bias: float = 1.0) -> None:
-    """Draw the weights of every cell in a module anew, in a way that has a name or in any other.
+    """Draw the weights of every cell in a module, in a way that has a name or in any other.
 
     `forget_bias` is added to the bias of the gate that keeps the old state, so that at first it stands open
     (Gers et al. 2000; Jozefowicz et al. 2015): the forget gate of an LSTM, the update gate of a GRU or UGRNN.

@@ -21,7 +21,7 @@ RecurrentState: TypeAlias = tuple[LayerState, ...]
 class VariationalDropout(nn.Module):
     """Dropout that leaves out the same values at every step of a sequence (Gal & Ghahramani 2016).
 
-    Differs from the paper: where a text is learnt in segments, each segment draws anew.
+    Differs from the paper: where a text is learnt in segments, the mask is resampled for each segment.
     """
 
     def __init__(self, share: float) -> None:
@@ -70,16 +70,16 @@ class RecurrentLayer(nn.Module):
         within: VariationalDropout | None = None,
     ) -> tuple[Tensor, LayerState]:
         """What the layer says at each step, and the state of each row after its `length_B` steps (None: all)."""
-        said, after = [], []
+        outputs, after = [], []
         for backwards, (cell, before) in enumerate(zip(self.directions(), state, strict=True)):
             keep_BD = None if within is None else within.keep(x_BTE, before.hidden_BD.shape[1])
             read_BTE = turned(x_BTE, length_B) if backwards else x_BTE
             hidden_BTD, reached = cell.scan(read_BTE, before, length_B, keep_BD)
             for heard in heard_inside(cell) if backwards and x_BTE.shape[1] else []:
                 heard[-1] = turned(heard[-1], length_B)
-            said.append(turned(hidden_BTD, length_B) if backwards else hidden_BTD)
+            outputs.append(turned(hidden_BTD, length_B) if backwards else hidden_BTD)
             after.append(reached)
-        hidden_BTD = self.hidden(said[0] if len(said) == 1 else torch.cat(said, dim=-1))
+        hidden_BTD = self.hidden(outputs[0] if len(outputs) == 1 else torch.cat(outputs, dim=-1))
         return hidden_BTD + x_BTE if self.residual else hidden_BTD, tuple(after)
 
 
@@ -130,7 +130,7 @@ class Recurrent(nn.Module):
         """What the highest layer says at each step, and the state after it.
 
         Padding stands on the right. The state is that after each row's last real step, and as it was where a row is
-        all padding; what is said at the padding means nothing.
+        all padding; the output at the padding means nothing.
         """
         state = self.start(len(x_BTE)) if state is None else state
         length_B = None if real_BT is None or bool(real_BT.all()) else real_BT.sum(1)
@@ -142,14 +142,14 @@ class Recurrent(nn.Module):
         return x_BTE, tuple(after)
 
     def carried(self, carry: RecurrentState | None, fresh_B: Tensor) -> RecurrentState:
-        """The state in which a batch begins that goes on from the one before; rows where `fresh_B` begin anew.
+        """The state in which a batch begins that continues the one before; rows where `fresh_B` start fresh.
 
         No gradient flows across: back-propagation through time is cut at the border of two batches (Williams & Peng
         1990). Batches that are all fresh may have another number of rows than the one before.
         """
         start = self.start(len(fresh_B))
         if carry is None or len(carry[0][0].hidden_BD) != len(fresh_B):
-            assert carry is None or bool(fresh_B.all()), "rows that go on need the rows they go on from"
+            assert carry is None or bool(fresh_B.all()), "rows that continue need the rows they continue"
             return start
         fresh_B1 = fresh_B.unsqueeze(1)
         return tuple(

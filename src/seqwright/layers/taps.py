@@ -12,7 +12,7 @@ class View(NamedTuple):
     """What a picture of a tap shows: the name of the picture, and what stands along its rows and its columns.
 
     These are the last two axes of the tensor; between them and the batch there may be heads. An axis is named after
-    the tokens of the batch that stand along it (`source`, `given`, `wanted`), or after whatever else is numbered
+    the tokens of the batch that stand along it (`source`, `input`, `target`), or after whatever else is numbered
     there (`experts`). Taps of one view are the layers of one picture. What has `units` along its columns is what a
     recurrent layer does, and is drawn over the text that it reads.
     """

@@ -165,8 +165,8 @@ class BahdanauDecoder(Decoder):
         if above:
             s_BTD, above = self.above(s_BTD, above, real_BT)
             s_BTD = self.dropout(s_BTD)
-        said_BTE = self.deep_output(s_BTD, x_BTE, attended.context_BTC)
-        return self.embedding.logits(self.contextual(said_BTE)), StackState(state.source, attending, above)
+        output_BTE = self.deep_output(s_BTD, x_BTE, attended.context_BTC)
+        return self.embedding.logits(self.contextual(output_BTE)), StackState(state.source, attending, above)
 
 
 class LuongSettings(AttentionalSettings):
@@ -191,7 +191,7 @@ class LuongState(NamedTuple):
 
     source: Remembered
     layers: RecurrentState
-    said_BD: Tensor
+    attentional_BD: Tensor
     position_B: Tensor
 
 
@@ -253,35 +253,38 @@ class LuongDecoder(Decoder):
         if self.feed is None:
             h_BTD, layers = self.recurrent(x_BTE, state.layers, real_BT)
             context_BTC, _ = self.alignment(h_BTD, state.source, position_BT)
-            said_BTD, said_BD = self._said(context_BTC, h_BTD), state.said_BD  # which nobody will read
+            attentional_BTD, attentional_BD = (
+                self._attentional(context_BTC, h_BTD),
+                state.attentional_BD,
+            )  # which nobody will read
         else:
-            said_BTD, layers, said_BD = self._fed(x_BTE, position_BT, real_BT, state)
+            attentional_BTD, layers, attentional_BD = self._fed(x_BTE, position_BT, real_BT, state)
         position_B = state.position_B + real_BT.sum(1)
-        logits_BTV = self.embedding.logits(self.contextual(said_BTD))
-        return logits_BTV, LuongState(state.source, layers, said_BD, position_B)
+        logits_BTV = self.embedding.logits(self.contextual(attentional_BTD))
+        return logits_BTV, LuongState(state.source, layers, attentional_BD, position_B)
 
-    def _said(self, context_BTC: Tensor, h_BTD: Tensor) -> Tensor:
+    def _attentional(self, context_BTC: Tensor, h_BTD: Tensor) -> Tensor:
         """H~ = tanh(W_c [c; h])."""
-        said_BTD: Tensor = (self.of_context(context_BTC) + self.of_state(h_BTD)).tanh()
-        return said_BTD
+        attentional_BTD: Tensor = (self.of_context(context_BTC) + self.of_state(h_BTD)).tanh()
+        return attentional_BTD
 
     def _fed(
         self, x_BTE: Tensor, position_BT: Tensor, real_BT: Tensor, state: LuongState
     ) -> tuple[Tensor, RecurrentState, Tensor]:
-        """`said_BTD` step by step, since each needs h~ of the one before; and what remains after."""
+        """`attentional_BTD` step by step, since each needs h~ of the one before; and what remains after."""
         assert self.feed is not None
         layers = self.recurrent.stack()
         cells = [layer.directions()[0] for layer in layers]
-        states, said, weights = [[before for (before,) in state.layers]], [state.said_BD], []
+        states, attentional, weights = [[before for (before,) in state.layers]], [state.attentional_BD], []
         for t, input_BG in enumerate(cells[0].project(x_BTE).unbind(1)):
             h_BD, after = None, []
             for cell, before in zip(cells, states[-1], strict=True):
-                fed_BG = input_BG + self.feed(said[-1]) if h_BD is None else cell.project(self.dropout(h_BD))
+                fed_BG = input_BG + self.feed(attentional[-1]) if h_BD is None else cell.project(self.dropout(h_BD))
                 after.append(cell.advance(fed_BG, before))
                 h_BD = after[-1].hidden_BD
             assert h_BD is not None
             context_B1C, weight_BH1S = self.alignment.attend(h_BD.unsqueeze(1), state.source, position_BT[:, t : t + 1])
-            said.append(self._said(context_B1C.squeeze(1), h_BD).to(state.said_BD.dtype))
+            attentional.append(self._attentional(context_B1C.squeeze(1), h_BD).to(state.attentional_BD.dtype))
             states.append(after)
             weights.append(weight_BH1S)
         length_B, reached_layers = lengths(real_BT), []
@@ -290,9 +293,9 @@ class LuongDecoder(Decoder):
             join_heard(cells[place], x_BTE.shape[1])
             layer.hidden(torch.stack([each.hidden_BD for each in own[1:]], dim=1))
             reached_layers.append((reached(own, length_B),))
-        (said_BD,) = reached([(each,) for each in said], length_B)
+        (attentional_BD,) = reached([(each,) for each in attentional], length_B)
         self.alignment.weights(torch.cat(weights, dim=2))
-        return torch.stack(said[1:], dim=1), tuple(reached_layers), said_BD
+        return torch.stack(attentional[1:], dim=1), tuple(reached_layers), attentional_BD
 
 
 def _beside(forwards: CellState, backwards: CellState) -> CellState:

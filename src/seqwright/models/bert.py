@@ -107,7 +107,7 @@ class MaskedBertSettings(BertSettings):
     """BERT as it is pretrained."""
 
     head: bool = True
-    """Whether it can say hidden words; an encoder that was imported without its output cannot."""
+    """Whether it can predict masked tokens; an encoder that was imported without its output cannot."""
 
 
 class Bert(nn.Module):
@@ -115,8 +115,8 @@ class Bert(nn.Module):
 
         x = LayerNorm(e(token) + e(position) + e(segment))      x ← block(x), several times
 
-    What it learns from, and what is said from its vectors, is for the models that have it as their body; one that says
-    nothing of a text as a whole leaves the pooler out.
+    What it learns from, and what is predicted from its vectors, is for the models that have it as their body; one that
+    predicts nothing of a text as a whole leaves the pooler out.
     """
 
     also_reads: ClassVar[tuple[str, ...]] = ("segment_BT",)
@@ -212,9 +212,9 @@ class MaskedBert(nn.Module):
 
         That is None without a pooler.
         """
-        return self.said(self.read(batch), batch)
+        return self.predictions(self.read(batch), batch)
 
-    def said(self, h_BTD: Tensor, batch: Masked) -> tuple[Tensor, Tensor | None]:
+    def predictions(self, h_BTD: Tensor, batch: Masked) -> tuple[Tensor, Tensor | None]:
         """The same, from what the body made of each token."""
         follows_B2 = None if self.follows is None else self.follows(self.body.pooled(h_BTD))
         return self.lens(h_BTD[batch.chosen_BT]), follows_B2
@@ -225,7 +225,7 @@ class MaskedBert(nn.Module):
         return h_BTD
 
     def lens(self, stream_BTD: Tensor) -> Tensor:
-        """What a block would say at each place if it were the last."""
+        """What a block would predict at each place if it were the last."""
         assert self.settings.head, "this encoder has no output for words"
         x_BTD = self.transform_norm(F.gelu(self.transform(stream_BTD)))
         return token_logits(x_BTD, self.body.tokens.weight) + self.bias_V

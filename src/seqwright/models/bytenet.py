@@ -79,9 +79,9 @@ class Bottleneck(nn.Module):
         """What the convolution reads."""
         return self.narrow_norm(self.narrow(self.wide_norm(x_BTD).relu())).relu()  # type: ignore[no-any-return]
 
-    def after(self, x_BTD: Tensor, said_BTC: Tensor) -> Tensor:
-        """The stream with what the convolution said."""
-        x: Tensor = x_BTD + self.dropout(self.widen(self.said_norm(said_BTC).relu()))
+    def after(self, x_BTD: Tensor, convolved_BTC: Tensor) -> Tensor:
+        """The stream with the convolution's output added."""
+        x: Tensor = x_BTD + self.dropout(self.widen(self.said_norm(convolved_BTC).relu()))
         return x
 
 
@@ -108,8 +108,8 @@ class TargetBlock(nn.Module):
 
     def forward(self, x_BTD: Tensor, window_BPC: Tensor, length_B: Tensor | None) -> tuple[Tensor, Tensor]:
         """The positions' new vectors, and the window that the next positions will read."""
-        said_BTC, window_BPC = self.convolution(self.around.before(x_BTD), window_BPC, length_B)
-        return self.around.after(x_BTD, said_BTC), window_BPC
+        convolved_BTC, window_BPC = self.convolution(self.around.before(x_BTD), window_BPC, length_B)
+        return self.around.after(x_BTD, convolved_BTC), window_BPC
 
 
 def bytenet(settings: ByteNetSettings, **sizes: Unpack[Vocabularies]) -> EncoderDecoder:
@@ -118,7 +118,7 @@ def bytenet(settings: ByteNetSettings, **sizes: Unpack[Vocabularies]) -> Encoder
         columns = a S + b        x_t = e(t_t) + W LN(encoder(s))_t        p(t_{t+1}) = softmax(U ReLU(LN(decoder(x)_t)))
 
     The encoder makes as many columns, those after the source's end from nothing but what is before them; a target that
-    goes on beyond is written without any (section 3.2, dynamic unfolding). Time is linear in the lengths, and there is
+    is longer is written without any (section 3.2, dynamic unfolding). Time is linear in the lengths, and there is
     no attention: what belongs together has to come within the field that the dilated convolutions see.
 
     Differs from the paper: the stacks' outputs are normalised before they are used, and blocks drop a share in

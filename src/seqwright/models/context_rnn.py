@@ -108,5 +108,5 @@ class ContextRNNDecoder(Decoder):
         x_BTE, summary_B1D = self.embedding(tokens_BT), state.summary_BD.unsqueeze(1)
         fed_BTE = torch.cat((x_BTE, summary_B1D.expand(-1, x_BTE.shape[1], -1)), dim=-1)
         h_BTD, layers = self.recurrent(fed_BTE, state.layers, real_BT)
-        said_BTE = self.deep_output(self.dropout(h_BTD), x_BTE, summary_B1D)
-        return self.embedding.logits(self.contextual(said_BTE)), ContextRNNState(layers, state.summary_BD)
+        output_BTE = self.deep_output(self.dropout(h_BTD), x_BTE, summary_B1D)
+        return self.embedding.logits(self.contextual(output_BTE)), ContextRNNState(layers, state.summary_BD)

@@ -139,8 +139,8 @@ class GatedAttendingBlock(nn.Module):
         self, x_BTD: Tensor, g_BTE: Tensor, window_BPD: Tensor, length_B: Tensor | None, state: ConvS2SState
     ) -> tuple[Tensor, Tensor]:
         """The positions' new vectors, and the window that the next positions will read."""
-        said_BTD, window_BPD = self.convolution(self.dropout(x_BTD), window_BPD, length_B)
-        h_BTD = self.attention(F.glu(said_BTD, dim=-1), g_BTE, state)
+        convolved_BTD, window_BPD = self.convolution(self.dropout(x_BTD), window_BPD, length_B)
+        h_BTD = self.attention(F.glu(convolved_BTD, dim=-1), g_BTE, state)
         return (x_BTD + h_BTD) * HALF, window_BPD
 
 

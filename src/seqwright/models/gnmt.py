@@ -48,7 +48,7 @@ def gnmt(settings: GNMTSettings, **sizes: Unpack[Vocabularies]) -> EncoderDecode
         attention: a_i = Σ_s softmax_s(vᵀ tanh(W [x_s; y¹_{i-1}])) x_s, y¹ what the decoder's first layer says
         decoder:   y¹_i = LSTM([e(word); a_i])        y^l_i = LSTM([y^{l-1}_i; a_i]) + y^{l-1}_i, the sum likewise
 
-    The attention asks with what the lowest layer said at the step before, so only that layer goes step by step; those
+    The attention asks with the lowest layer's output at the step before, so only that layer goes step by step; those
     above are computed for all words at once. The length and coverage penalties of section 7 belong to the search.
 
     Differs from the paper: the paper does not say where the decoder begins, here it is with zeros; what the layers hold
@@ -106,8 +106,8 @@ class GNMTDecoder(Decoder):
         y_BTD, length_B, above = attended.hidden_BTD, lengths(real_BT), []
         for place, (layer, before) in enumerate(zip(self.stack(), state.above, strict=True), start=1):
             read_BTD = torch.cat((self.dropout(y_BTD), attended.context_BTC), dim=-1)
-            said_BTD, reached = layer(read_BTD, before, length_B)
-            y_BTD = said_BTD + y_BTD if place >= UNCHANGED else said_BTD
+            output_BTD, reached = layer(read_BTD, before, length_B)
+            y_BTD = output_BTD + y_BTD if place >= UNCHANGED else output_BTD
             above.append(reached)
         return self.embedding.logits(self.contextual(y_BTD)), StackState(state.source, attending, tuple(above))
 

@@ -177,7 +177,7 @@ class GPT(nn.Module):
         return {"tokens": TokenVectors(self.tokens.weight, self.contextual)}
 
     def carried(self, carry: None, fresh_B: Tensor) -> None:
-        """Nothing: each batch begins anew."""
+        """Nothing: no state flows between batches."""
 
     def start(self, rows: int) -> GPTState:
         """Nothing read yet."""

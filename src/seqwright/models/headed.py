@@ -55,7 +55,7 @@ class BertTextSettings(BertHeadSettings):
 
 
 class GPTClassifierSettings(GPTSettings):
-    """A classifier whose body is a GPT: it says the class after the last token (Radford et al. 2018, section 3.2).
+    """A classifier whose body is a GPT: it predicts the class after the last token (Radford et al. 2018, section 3.2).
 
     Differs from the paper: `end` also stands between two texts, and pairs are read in one order.
     """

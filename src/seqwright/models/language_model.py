@@ -1,4 +1,4 @@
-"""A language model in training and decoding: a body that says the next token from left to right.
+"""A language model in training and decoding: a body that predicts the next token from left to right.
 
 B batch · T time · V vocabulary
 """
@@ -23,7 +23,7 @@ class LeftToRight(Protocol):
     """Most tokens that it can read; None where there is no limit."""
 
     def carried(self, carry: Any, fresh_B: Tensor) -> Any:
-        """The state in which a batch begins that goes on from the one before; rows where `fresh_B` begin anew."""
+        """The state in which a batch begins that continues the one before; rows where `fresh_B` start fresh."""
 
     def start(self, rows: int) -> Any:
         """Nothing read yet."""
@@ -39,7 +39,7 @@ class LeftToRight(Protocol):
 
 
 class LanguageModel(nn.Module):
-    """p(next token | all before it). Batches may go on from one another where the body carries a state.
+    """p(next token | all before it). Batches may continue one another where the body carries a state.
 
     Truncated back-propagation through time (Williams & Peng 1990) carries it across their border, and no gradient.
     """
@@ -50,7 +50,7 @@ class LanguageModel(nn.Module):
         self.body: Any = body
 
     def forward(self, batch: Text, carry: Any = None) -> tuple[Tensor, Any]:
-        """The logits of every next token. Rows go on from `carry`, through which no gradient flows, or start anew."""
+        """The logits of every next token. Rows continue from `carry`, without gradients through it, or start fresh."""
         if self.body.carries:
             read: tuple[Tensor, Any] = self.body.read(
                 batch.input_BT, batch.real_BT, self.body.carried(carry, batch.fresh_B)
@@ -61,7 +61,7 @@ class LanguageModel(nn.Module):
         return self.body(batch.input_BT, batch.real_BT, **more), carry
 
     def first_carry(self, batch: Text) -> Any:
-        """What flows into a batch before which nothing was read; None where every row begins anew."""
+        """What flows into a batch before which nothing was read; None where every row is fresh."""
         return self.start(batch) if self.body.carries and not bool(batch.fresh_B.all()) else None
 
     def log_probability(self, batch: Text, carry: Any = None) -> tuple[Tensor, Any]:

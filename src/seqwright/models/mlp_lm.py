@@ -72,15 +72,15 @@ class MLPLM(nn.Module):
             nn.init.zeros_(self.direct.weight)
 
     def forward(self, tokens_BT: Tensor, real_BT: Tensor | None = None) -> Tensor:
-        """`logits_BTV` of every next token of texts that are read from the beginning."""
+        """`logits_BTV` of every next token of texts that are read from their first token."""
         real_BT = torch.ones_like(tokens_BT, dtype=torch.bool) if real_BT is None else real_BT
         return self.read(tokens_BT, real_BT, self.start(len(tokens_BT)))[0]
 
     def carried(self, carry: MLPLMState | None, fresh_B: Tensor) -> MLPLMState:
-        """The last tokens of the batch before, where a row goes on."""
+        """The last tokens of the batch before, where a row continues."""
         start = self.start(len(fresh_B))
         if carry is None or len(carry.tokens_BM) != len(fresh_B):
-            assert carry is None or bool(fresh_B.all()), "rows that go on need the rows they go on from"
+            assert carry is None or bool(fresh_B.all()), "rows that continue need the rows they continue"
             return start
         return MLPLMState(start.tokens_BM.where(fresh_B.unsqueeze(1), carry.tokens_BM))
 

@@ -91,7 +91,7 @@ class MoELSTM(nn.Module):
             initialise(recurrent, "orthogonal", forget_bias=1.0)
 
     def forward(self, tokens_BT: Tensor, real_BT: Tensor | None = None) -> Tensor:
-        """`logits_BTV` of every next token of texts that are read from the beginning."""
+        """`logits_BTV` of every next token of texts that are read from their first token."""
         real_BT = torch.ones_like(tokens_BT, dtype=torch.bool) if real_BT is None else real_BT
         return self.read(tokens_BT, real_BT, self.start(len(tokens_BT)))[0]
 
@@ -105,7 +105,7 @@ class MoELSTM(nn.Module):
         return {"embedding": 0, "below": 1, "experts": 2, "above": 3}
 
     def token_vectors(self) -> dict[str, TokenVectors]:
-        """Its embeddings, and what the highest layer says."""
+        """Its embeddings, and the output of the highest layer."""
         return {"tokens": TokenVectors(self.embedding.weight, self.contextual)}
 
     def start(self, rows: int) -> MoELSTMState:
@@ -115,9 +115,9 @@ class MoELSTM(nn.Module):
     def read(self, tokens_BT: Tensor, real_BT: Tensor, state: MoELSTMState) -> tuple[Tensor, MoELSTMState]:
         """Read tokens; the logits at t are for the token after t. Padding stands on the right."""
         x_BTD = self.dropout(self.embedding(tokens_BT))
-        said_BTD, below = self.below(x_BTD, state.below, real_BT)
-        x_BTD = x_BTD + self.dropout(said_BTD)
+        output_BTD, below = self.below(x_BTD, state.below, real_BT)
+        x_BTD = x_BTD + self.dropout(output_BTD)
         x_BTD = x_BTD + self.dropout(self.experts(x_BTD, real_BT).sigmoid())
-        said_BTD, above = self.above(x_BTD, state.above, real_BT)
-        x_BTD = x_BTD + self.dropout(said_BTD)
+        output_BTD, above = self.above(x_BTD, state.above, real_BT)
+        x_BTD = x_BTD + self.dropout(output_BTD)
         return self.embedding.logits(self.contextual(x_BTD)), MoELSTMState(below, above)

@@ -11,7 +11,7 @@ from seqwright.layers.taps import View
 from seqwright.models.encoder_decoder import EncoderDecoder, Vocabularies
 from seqwright.models.transformer import TransformerSettings, transformer
 
-READ = {"encoder": "source", "decoder": "wanted"}  # what stands at the positions of each stack
+READ = {"encoder": "source", "decoder": "target"}  # what stands at the positions of each stack
 
 
 class MoETransformerSettings(TransformerSettings):

@@ -160,7 +160,7 @@ class Ngram(nn.Module):
     # -------------------------------------------------------------------------------------------- counting
 
     def observe(self, batch: Text) -> None:
-        """Keep a batch of text; rows that are not fresh go on from the batch before."""
+        """Keep a batch of text; rows that are not fresh continue the batch before."""
         self._transcript.add(batch)
 
     def conclude(self) -> None:
@@ -225,7 +225,7 @@ class Ngram(nn.Module):
         return NgramState(tokens_BC, torch.zeros(rows, dtype=torch.int64, device=device))
 
     def forward(self, batch: Text, carry: NgramState | None = None) -> tuple[Tensor, NgramState]:
-        """The logits of every next token; rows that are not fresh go on from `carry`."""
+        """The logits of every next token; rows that are not fresh continue from `carry`."""
         return self.read(batch.input_BT, batch.real_BT, self._carried(batch, carry))
 
     def read(self, tokens_BT: Tensor, real_BT: Tensor, state: NgramState) -> tuple[Tensor, NgramState]:
@@ -245,10 +245,10 @@ class Ngram(nn.Module):
 
     @torch.no_grad()
     def log_probability(self, batch: Text, carry: NgramState | None = None) -> tuple[Tensor, NgramState]:
-        """The log-probability of each wanted token, 0 at the padding: a search for each order, and no logits."""
+        """The log-probability of each target token, 0 at the padding: a search for each order, and no logits."""
         state = self._carried(batch, carry)
         input_BL = torch.cat((state.tokens_BC, batch.input_BT), dim=1)
-        # What is wanted is given next: the first given token and all wanted ones are the whole text.
+        # Each target is the next input: the first input token and all targets are the whole text.
         text_BL = torch.cat((input_BL[:, : state.tokens_BC.shape[1] + 1], batch.target_BT), dim=1)
         depth_BL = self._depth(text_BL, state.known_B, torch.cat((batch.real_BT[:, :1], batch.real_BT), dim=1))
         grams = self._grams(text_BL, depth_BL, self.settings.order)

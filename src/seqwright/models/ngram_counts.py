@@ -22,7 +22,7 @@ class TextStretch(NamedTuple):
     length_S: Integers
     text_S: Integers
     after_S: NDArray[np.int32]
-    """The token that is wanted after the last one of each stretch."""
+    """The target after the last token of each stretch."""
 
 
 class Joined(NamedTuple):
@@ -33,7 +33,7 @@ class Joined(NamedTuple):
 
 
 class Transcript:
-    """Text as it was shown, a few small arrays a batch; rows that go on over several batches are joined at the end."""
+    """Text as it was shown, a few small arrays per batch; rows that span several batches are joined at the end."""
 
     def __init__(self) -> None:
         self._stretches: list[TextStretch] = []
@@ -44,9 +44,9 @@ class Transcript:
         """Keep a batch."""
         kept = (batch.input_BT, batch.target_BT, batch.real_BT, batch.fresh_B)
         input_BT, target_BT, real_BT, fresh_B = (tensor.cpu().numpy() for tensor in kept)
-        if len(self._text_B) == 0:  # nothing to go on from
+        if len(self._text_B) == 0:  # nothing to continue
             fresh_B = np.ones_like(fresh_B)
-        assert len(self._text_B) == len(fresh_B) or fresh_B.all(), "a row goes on from a batch with other rows"
+        assert len(self._text_B) == len(fresh_B) or fresh_B.all(), "a row continues a batch with other rows"
         new_B = self._texts + np.cumsum(fresh_B) - 1
         self._text_B = new_B if fresh_B.all() else np.where(fresh_B, new_B, self._text_B)
         self._texts += int(fresh_B.sum())
@@ -59,7 +59,7 @@ class Transcript:
         )
 
     def joined(self, *, begin: int) -> Joined:
-        """The texts, each with the token wanted at its very end. A `begin` starts a text wherever it stands."""
+        """The texts, each with its last target at the very end. A `begin` starts a text wherever it stands."""
         if not self._stretches:
             return Joined(np.empty(0, dtype=np.int64), np.empty(0, dtype=np.int64))
         input_P, length_S, text_S, after_S = (np.concatenate(arrays) for arrays in zip(*self._stretches, strict=True))

@@ -161,7 +161,7 @@ def single_discount(adjusted_G: Integers, fallback: Discounts) -> Discounts:
 
 
 def pruned(estimate: Estimate, corpus: Corpus) -> Estimate:
-    """Without the n-grams that do not stay; the others are numbered anew. Every token stays."""
+    """Without the n-grams that do not stay; the others are renumbered. Every token stays."""
     vocabulary = len(corpus.predicted_V)
     tables, stays_C = [], np.ones(vocabulary, dtype=bool)
     for table, kept_G in zip(estimate.tables, corpus.kept[1:], strict=True):

@@ -41,7 +41,7 @@ class ReadingSettings(ModelSettings):
     bidirectional: bool = True
     """Whether each layer also reads from the end to the beginning."""
     dropout: float = Field(default=0.5, ge=0, lt=1)
-    """Share that is dropped, in training, of what goes from layer to layer and of what the last one says."""
+    """Share that is dropped, in training, of what goes from layer to layer and of the last one's output."""
     embedding_dropout: float = Field(default=0.2, ge=0, lt=1)
     """Share of the tokens' vectors that is dropped in training: the same values at every token of a text."""
     word_dropout: float = Field(default=0.1, ge=0, lt=1)
@@ -101,7 +101,7 @@ class RecurrentReader(nn.Module):
         initialise(self.recurrent, settings.initialisation, forget_bias=settings.forget_bias)
 
     def forward(self, input: Tensor, real_BT: Tensor | None = None) -> Tensor:
-        """`h_BTD`: what the highest layer says at each token or step."""
+        """`h_BTD`: the output of the highest layer at each token or step."""
         x_BTE = self.word_dropout(self.embedding_dropout(self.embedding(input)))
         h_BTD: Tensor = self.contextual(self.recurrent(x_BTE, None, real_BT)[0])
         return h_BTD
@@ -117,7 +117,7 @@ class RecurrentReader(nn.Module):
         return {"embedding": 0} | {f"recurrent.layers.{place}": place + 1 for place in range(self.settings.layers)}
 
     def token_vectors(self) -> dict[str, TokenVectors]:
-        """Its embeddings, and what the highest layer says, of both directions together; none where it reads values."""
+        """Its embeddings, and the highest layer's output, both directions together; none where it reads values."""
         if not isinstance(self.embedding, TokenEmbedding):
             return {}
         return {"tokens": TokenVectors(self.embedding.weight, self.contextual)}

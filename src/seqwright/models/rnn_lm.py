@@ -41,7 +41,7 @@ class RecurrentLMSettings(ModelSettings):
     transition: NonNegativeInt = 0
     """Further cells inside each step: a deep transition (Pascanu et al. 2014)."""
     residual: bool = False
-    """Whether each layer after the first adds what it read to what it says."""
+    """Whether each layer after the first adds its input to its output."""
     activation: Literal["tanh", "relu"] = "tanh"
     """What the cells of an rnn put their sums through; the gated kinds have tanh."""
     dropout: float = Field(default=0.2, ge=0, lt=1)
@@ -106,7 +106,7 @@ class RecurrentLM(nn.Module):
         initialise(self.recurrent, settings.initialisation, forget_bias=settings.forget_bias)
 
     def forward(self, tokens_BT: Tensor, real_BT: Tensor | None = None) -> Tensor:
-        """`logits_BTV` of every next token of texts that are read from the beginning."""
+        """`logits_BTV` of every next token of texts that are read from their first token."""
         return self.logits(self.hidden(tokens_BT, real_BT))
 
     def carried(self, carry: RecurrentState | None, fresh_B: Tensor) -> RecurrentState:
@@ -114,7 +114,7 @@ class RecurrentLM(nn.Module):
         return self.recurrent.carried(carry, fresh_B)
 
     def token_vectors(self) -> dict[str, TokenVectors]:
-        """Its embeddings, and what the highest layer says."""
+        """Its embeddings, and the output of the highest layer."""
         return {"tokens": TokenVectors(self.embedding.weight, self.contextual)}
 
     def start(self, rows: int) -> RecurrentState:
@@ -136,9 +136,9 @@ class RecurrentLM(nn.Module):
         return self.logits(self.dropout(self.contextual(h_BTD))), state
 
     def hidden(self, tokens_BT: Tensor, real_BT: Tensor | None = None) -> Tensor:
-        """`h_BTD`: what the highest layer says at each token of texts that are read from the beginning."""
-        said_BTD, _ = self.recurrent(self.vectors(tokens_BT), None, real_BT)
-        h_BTD: Tensor = self.dropout(self.contextual(said_BTD))
+        """`h_BTD`: the output of the highest layer at each token of texts that are read from their first token."""
+        output_BTD, _ = self.recurrent(self.vectors(tokens_BT), None, real_BT)
+        h_BTD: Tensor = self.dropout(self.contextual(output_BTD))
         return h_BTD
 
     def logits(self, h_BTD: Tensor) -> Tensor:

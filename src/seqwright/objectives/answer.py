@@ -18,7 +18,7 @@ class AnswerOnlySettings(Settings):
 
     kind: Literal["answer-only"] = "answer-only"
     label_smoothing: float = Field(default=0.1, ge=0, lt=1)
-    """Share of the wanted probability that is spread evenly over the vocabulary (Vaswani et al. 2017, section 5.4)."""
+    """Share of the target probability that is spread evenly over the vocabulary (Vaswani et al. 2017, section 5.4)."""
 
 
 class AnswerOnly(Objective):

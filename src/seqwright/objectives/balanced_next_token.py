@@ -22,7 +22,7 @@ class BalancedNextTokenSettings(NextTokenSettings):
 
 
 class BalancedNextToken(Objective):
-    """L = -Σ log p(wanted) + w_importance Σ CV(importance)² + w_load Σ CV(load)² (Shazeer et al. 2017, section 4).
+    """L = -Σ log p(target) + w_importance Σ CV(importance)² + w_load Σ CV(load)² (Shazeer et al. 2017, section 4).
 
     The sums are over the layers with experts. How evenly experts are used is a question about many positions, so it is
     asked of each batch as a whole: its answer counts as much as the batch has tokens.

@@ -1,6 +1,6 @@
-"""Learning hidden words from another model: what else it would have said there (Sanh et al. 2019, DistilBERT).
+"""Learning masked tokens from another model: what else it predicts there (Sanh et al. 2019, DistilBERT).
 
-B batch · T time · D width · N hidden words · V vocabulary · K the teacher's likeliest tokens
+B batch · T time · D width · N masked tokens · V vocabulary · K the teacher's likeliest tokens
 """
 
 from collections.abc import Callable
@@ -17,19 +17,19 @@ from seqwright.settings import Settings
 
 
 class DistilledTokensSettings(Settings):
-    """Soft targets of a teacher at the hidden words, the words themselves, and the teacher's vectors. The weights are
+    """Soft targets of a teacher at the masked tokens, the tokens themselves, and the teacher's vectors. The weights are
     DistilBERT's, but for the vectors, which cost a pass of the teacher over every batch.
     """
 
     kind: Literal["masked-token-distillation"] = "masked-token-distillation"
     teacher: str
-    """A run that finds hidden words, with the same tokenizer; `seqwright distil` fills it in."""
+    """A run that predicts masked tokens, with the same tokenizer; `seqwright distil` fills it in."""
     temperature: float = Field(default=2.0, gt=0, allow_inf_nan=False)
     """What the logits of both are divided by: the higher, the more the unlikely words tell."""
     soft: float = Field(default=5.0, ge=0, allow_inf_nan=False)
     """How much the teacher's probabilities count."""
     masked_token: float = Field(default=2.0, ge=0, allow_inf_nan=False)
-    """How much the hidden words count, and whether one text follows another where that is asked."""
+    """How much the masked tokens count, and whether one text follows another where that is asked."""
     cosine: float = Field(default=0.0, ge=0, allow_inf_nan=False)
     """How much it counts that the last vectors point where the teacher's do; DistilBERT has 1. Above 0 the teacher
     reads every batch that the student reads; otherwise it is asked only once, before."""
@@ -42,7 +42,7 @@ class DistilledTokensSettings(Settings):
 
 
 class DistilledTokens(Objective):
-    """soft · T² KL(teacher ‖ student) + masked_token · (-log p(hidden word)) + cosine · (1 - cos(W h, h_teacher)).
+    """soft · T² KL(teacher ‖ student) + masked_token · (-log p(masked token)) + cosine · (1 - cos(W h, h_teacher)).
 
     (Sanh et al. 2019, section 2)
 
@@ -80,9 +80,9 @@ class DistilledTokens(Objective):
         return counts | ({"cosine": batch.tokens} if batch.teacher_BTD is not None else {})
 
     def forward(self, model: Any, batch: Any, carry: Any) -> tuple[Loss, Any]:
-        """The loss over the hidden words of a batch, and over the vectors of all its tokens."""
+        """The loss over the masked tokens of a batch, and over the vectors of all its tokens."""
         h_BTD, chosen_BT = model.read(batch), batch.chosen_BT
-        word_NV, next_B2 = model.said(h_BTD, batch)
+        word_NV, next_B2 = model.predictions(h_BTD, batch)
         known_NK, likeliest_NK = batch.probability_BTK[chosen_BT], batch.likeliest_BTK[chosen_BT]
         soft = bucketed_divergence(known_NK, likeliest_NK, word_NV.float(), self.settings.temperature)
         parts = {"soft": LossPart(soft, len(word_NV), self.settings.soft)}

@@ -1,6 +1,6 @@
-"""Saying the label: the objective of every classifier, and of every tagger at each word.
+"""Predicting the label: the objective of every classifier, and of every tagger at each word.
 
-N what is judged, texts or words · C classes
+N what the loss counts, texts or words · C classes
 """
 
 from typing import Annotated, Any, Literal
@@ -19,7 +19,7 @@ class LabelsSettings(Settings):
 
     kind: Literal["labels"] = "labels"
     label_smoothing: float = Field(default=0.0, ge=0, lt=1)
-    """Share of the wanted probability that is spread evenly over the classes (Szegedy et al. 2016, section 7)."""
+    """Share of the target probability that is spread evenly over the classes (Szegedy et al. 2016, section 7)."""
     class_weights: tuple[Annotated[float, Field(gt=0, allow_inf_nan=False)], ...] | None = None
     """How much a text of each class counts in training, or a word of each tag, in the order of output/labels.json or
     output/tags.json: with [1.0, 5.0] one of the second class counts five times. Left out: all alike."""
@@ -47,12 +47,12 @@ class Labels(Objective):
         return dict.fromkeys(("loss", self.learnt), len(batch.labels))
 
     def forward(self, model: nn.Module, batch: Any, carry: Any) -> tuple[Loss, Any]:
-        """The loss over what is judged in a batch."""
+        """The loss over the labels of a batch."""
         logits, carry = model(batch, carry)
         return self.loss_of(logits, batch), carry
 
     def loss_of(self, logits: Tensor, batch: Any) -> Loss:
-        """The loss of what a model said of a batch."""
+        """The loss of what a model predicts of a batch."""
         logp_NC = logits[batch.loss_mask].float().log_softmax(-1)
         label_N = batch.labels
         plain_N = -logp_NC.gather(1, label_N.unsqueeze(1)).squeeze(1)

@@ -1,6 +1,6 @@
-"""Finding hidden words, and whether one text follows another: the objectives that BERT was pretrained with.
+"""Predicting masked tokens, and whether one text follows another: the objectives that BERT was pretrained with.
 
-B batch · N hidden words · V vocabulary
+B batch · N masked tokens · V vocabulary
 """
 
 from typing import Any, Literal
@@ -14,13 +14,13 @@ from seqwright.settings import Settings
 
 
 class MaskedTokenSettings(Settings):
-    """Cross-entropy of the hidden words, and of whether the second text follows the first."""
+    """Cross-entropy of the masked tokens, and of whether the second text follows the first."""
 
     kind: Literal["masked-token"] = "masked-token"
 
 
 class MaskedToken(Objective):
-    """mean of -log p(hidden word) + mean of -log p(follows or not) (Devlin et al. 2019, appendix A.2).
+    """mean of -log p(masked token) + mean of -log p(follows or not) (Devlin et al. 2019, appendix A.2).
 
     Parts: `loss` is that of the words, on the training part as on any other, so that it can be compared whether or not
     a next sentence is asked for; `next` is the other, where the batch asks.
@@ -35,13 +35,13 @@ class MaskedToken(Objective):
         return {"loss": int(batch.chosen_BT.sum())} | ({"next_sentence": asked} if asked else {})
 
     def forward(self, model: Any, batch: Any, carry: Any) -> tuple[Loss, Any]:
-        """The loss over the hidden words of a batch; only these go through the model's output for words."""
+        """The loss over the masked tokens of a batch; only these go through the model's output over the vocabulary."""
         word_NV, next_B2 = model.both(batch)
         return Loss(masked_parts(word_NV, next_B2, batch)), carry
 
 
 def masked_parts(word_NV: Tensor, next_B2: Tensor | None, batch: Any) -> dict[str, LossPart]:
-    """The parts of the loss, of what a model says of a batch."""
+    """The parts of the loss, of what a model predicts of a batch."""
     words = F.cross_entropy(word_NV.float(), batch.target_N, reduction="sum")
     parts = {"loss": LossPart(words, len(word_NV))}
     asked_B = batch.next_B >= 0

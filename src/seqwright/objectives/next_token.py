@@ -19,13 +19,13 @@ class NextTokenSettings(Settings):
 
     kind: Literal["next-token"] = "next-token"
     label_smoothing: float = Field(default=0.1, ge=0, lt=1)
-    """Share of the wanted probability that is spread evenly over the vocabulary (Vaswani et al. 2017, section 5.4)."""
+    """Share of the target probability that is spread evenly over the vocabulary (Vaswani et al. 2017, section 5.4)."""
     last: PositiveInt | None = None
     """How many tokens at the end of each row are learnt from; unset: all. The others are only read."""
 
 
 class NextToken(Objective):
-    """-Σ log p(wanted), with label smoothing (Szegedy et al. 2016, section 7).
+    """-Σ log p(target), with label smoothing (Szegedy et al. 2016, section 7).
 
     Parts: `loss` is the plain negative log-likelihood, on the training part as on any other. With label smoothing
     it is only reported, and what is learnt from is `smoothed`.
@@ -66,9 +66,9 @@ class NextToken(Objective):
 
 
 class SmoothedCrossEntropy(Function):
-    """Σ [(1-ε)(-log p(wanted)) + ε/V Σ_v (-log p(v))] over the real tokens, and Σ -log p(wanted) beside it.
+    """Σ [(1-ε)(-log p(target)) + ε/V Σ_v (-log p(v))] over the real tokens, and Σ -log p(target) beside it.
 
-        gradient = softmax - (1-ε) onehot(wanted) - ε/V
+        gradient = softmax - (1-ε) onehot(target) - ε/V
 
     Equal to `F.cross_entropy(…, label_smoothing=ε, reduction="sum")`, with a fraction of the passes over the
     logits: with a large vocabulary and a small model those are a good part of a training step.

@@ -40,7 +40,7 @@ class Objective(nn.Module):
     def start(self, model: nn.Module, batch: Any) -> Any:
         """The carry into a batch before which nothing was read: a NamedTuple of tensors (or of such).
 
-        None where nothing flows into the batch: its rows all begin anew, or the objective carries nothing at all.
+        None where nothing flows into the batch: its rows are all fresh, or the objective carries nothing at all.
         """
         return None
 
@@ -56,7 +56,7 @@ class Objective(nn.Module):
 
     @abstractmethod
     def forward(self, model: nn.Module, batch: Any, carry: Any) -> tuple[Loss, Any]:
-        """The loss on a batch and the carry for the next; rows where `batch.fresh_B` start anew."""
+        """The loss on a batch and the carry for the next; rows where `batch.fresh_B` start without a carry."""
 
     def before_step(self, model: nn.Module) -> None:
         """Precedes each update, when the gradients of all micro-batches are there: where some are held back."""

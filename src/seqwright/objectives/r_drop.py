@@ -1,6 +1,6 @@
-"""Saying the same label twice: two passes that drop different units have to agree (R-Drop, Liang et al. 2021).
+"""Predicting the same label twice: two passes that drop different units have to agree (R-Drop, Liang et al. 2021).
 
-N what is judged, texts or words · C classes
+N what the loss counts, texts or words · C classes
 """
 
 from typing import Any, Literal
@@ -19,11 +19,11 @@ class RDropSettings(LabelsSettings):
 
     kind: Literal["r-drop"] = "r-drop"  # type: ignore[assignment]
     agreement: float = Field(default=1.0, gt=0, allow_inf_nan=False)
-    """How much it counts that both passes say the same: the paper's α."""
+    """How much it counts that both passes predict the same: the paper's α."""
 
 
 class RDrop(Objective):
-    """Whatever dropout leaves of the network, it should say the same (Liang et al. 2021, equation 4).
+    """Whatever dropout leaves of the network, it should predict the same (Liang et al. 2021, equation 4).
 
         L = -log p₁(label) - log p₂(label) + α/2 [KL(p₁ ‖ p₂) + KL(p₂ ‖ p₁)]
 
@@ -44,7 +44,7 @@ class RDrop(Objective):
         return {**self.label.counts(batch), "kl": len(batch.labels)}
 
     def forward(self, model: nn.Module, batch: Any, carry: Any) -> tuple[Loss, Any]:
-        """The loss over what is judged in a batch; a model that drops nothing in training is refused."""
+        """The loss over the labels of a batch; a model that drops nothing in training is refused."""
         (first, _), (second, carry) = model(batch, carry), model(batch, carry)
         if model.training and torch.equal(first, second):
             raise SettingError(

@@ -1,6 +1,6 @@
 """What a model says: how targets become numbers, how predictions are made, and how they are scored.
 
-One file for each kind of thing that can be said. `Output.predict` is the only way to predictions, for validation,
+One file for each kind of thing that can be predicted. `Output.predict` is the only way to predictions, for validation,
 evaluation, the verbs, comparisons and pictures.
 """
 
@@ -59,7 +59,7 @@ class Report:
 
 
 class Output(ABC, Generic[ExampleT, BatchT, PredictionT]):
-    """What is said of an example. A frozen dataclass: what it knows is learnt once and never changes."""
+    """What is predicted of an example. A frozen dataclass: what it knows is learnt once and never changes."""
 
     settings: ClassVar[type[Settings]] = Settings
     """What can be set of it in [output]: nothing, if not said otherwise."""
@@ -139,7 +139,7 @@ class Output(ABC, Generic[ExampleT, BatchT, PredictionT]):
         return {}
 
     def target(self, example: ExampleT) -> Any:
-        """What should be said of an example; None where nobody knows, or where it is no single thing."""
+        """The target of an example; None where nobody knows, or where it is no single thing."""
         return None
 
     def uncertainty(self, examples: int) -> str | None:
@@ -228,8 +228,8 @@ class Output(ABC, Generic[ExampleT, BatchT, PredictionT]):
             )
 
         def collate(some: Sequence[tuple[Any, Any]]) -> BatchT:
-            read, said = zip(*some, strict=True)
-            return self.collate(input.stack(read), said)
+            read, targets = zip(*some, strict=True)
+            return self.collate(input.stack(read), targets)
 
         both = Zipped(rows, targets.rows)
         return Bucketed(both, collate, tokens=tokens, seed=seed, marks=input.marks, only=targets.learnable)
@@ -240,5 +240,5 @@ def each_row(model: nn.Module, batches: Batches[BatchT]) -> Iterator[tuple[Batch
     """What a model says of every row: a batch, and its output, on the CPU."""
     device = device_of(model)
     for batch in batches.once():
-        said, _ = model(batch.to(device), None)
-        yield batch, said.cpu()
+        predicted, _ = model(batch.to(device), None)
+        yield batch, predicted.cpu()

@@ -21,7 +21,7 @@ from seqwright.inputs.tokenizers import Tokenizer
 from seqwright.layers.taps import listen, views
 from seqwright.metrics.alignments import Array, Link, Quality, links, merged, quality
 
-AXES = ("wanted", "source")  # of the views that are alignments
+AXES = ("target", "source")  # of the views that are alignments
 CELLS_AT_ONCE = 100_000  # of all maps that one head of one layer makes of a batch
 
 
@@ -31,7 +31,7 @@ def alignment_taps(model: nn.Module) -> list[str]:
 
 
 def mean_weights(heard: dict[str, list[Tensor]], taps: Sequence[str]) -> Tensor:
-    """`weight_BTS`, the mean over layers and heads; a model that goes step by step is heard once a step."""
+    """`weight_BTS`, the mean over layers and heads; a model that goes step by step is heard once per step."""
     layers = [torch.cat(heard[tap], dim=-2) for tap in taps]
     return torch.stack([layer if layer.dim() == 3 else layer.mean(1) for layer in layers]).float().mean(0)
 

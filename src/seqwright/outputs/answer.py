@@ -105,8 +105,8 @@ class AnswerOutput(TextOutput):
         asked = [np.append(row[1:], forced) for row in _rows(batch.input_BT.cpu(), batch.real_BT.cpu())]
         tokens_BT, real_BT = (tensor.to(device) for tensor in padded(asked))
         length_B1, longest = real_BT.sum(1, keepdim=True), settings.longest or (self.longest or len(forced)) + 1
-        # Words of the prompt may be said in the answer; only what the answer is made to begin with is said already.
-        said_BT = real_BT & (torch.arange(real_BT.shape[1], device=device) >= length_B1 - len(forced))
+        # The answer may repeat words of the prompt; only what it is made to begin with counts as written already.
+        written_BT = real_BT & (torch.arange(real_BT.shape[1], device=device) >= length_B1 - len(forced))
         steps: int | Tensor = longest
         if self.context is not None:
             room_B = self.context - real_BT.sum(1)  # the last token that is written need not be read
@@ -117,7 +117,7 @@ class AnswerOutput(TextOutput):
                 )
             steps = room_B.clamp(min=1, max=longest)
         first_B = torch.full((len(batch),), self.marks.begin, device=device)
-        return Opening(first_B, Prefix(tokens_BT, real_BT, said_BT), steps)
+        return Opening(first_B, Prefix(tokens_BT, real_BT, written_BT), steps)
 
     def token_log_probabilities(self, model: Any, batch: Any) -> Tensor:
         """`logp_N` of each token of an answer; vectors become logits only there."""

@@ -1,4 +1,4 @@
-"""Going on with texts: a language model writes what follows them, all at once or piece by piece.
+"""Continuing texts: a language model writes what follows them, all at once or piece by piece.
 
 B batch · T time
 """
@@ -25,7 +25,7 @@ LONGEST = 200  # tokens written where the settings do not say
 
 
 class Prompt:
-    """A text that is gone on with, and what tokens add to it."""
+    """A text to continue, and what tokens add to it."""
 
     def __init__(self, ids: list[int], tokenizer: Tokenizer) -> None:
         self.ids, self.tokenizer, self.text = ids, tokenizer, tokenizer.decode(ids)
@@ -36,9 +36,9 @@ class Prompt:
 
 
 class Continuing:
-    """A model that goes on with texts: `continuing(batch, numbers)` has the candidates of each row.
+    """A model that continues texts: `continuing(batch, numbers)` has the candidates of each row.
 
-    The text of a candidate begins with what it goes on from; its tokens are those that were written.
+    The text of a candidate begins with what it continues; its tokens are those that were written.
     """
 
     def __init__(self, model: nn.Module, tokenizer: Tokenizer, settings: DecodingSettings) -> None:
@@ -52,7 +52,7 @@ class Continuing:
         return [[self._candidate(p, each) for each in several] for p, several in zip(given, found, strict=True)]
 
     def stream(self, batch: Text, number: int) -> Generator[str, None, TextCandidate]:
-        """One text piece by piece as soon as it is sure, what it goes on from first; beam search cannot be sure."""
+        """One text piece by piece as soon as it is sure, what it continues first; beam search cannot be sure."""
         given, tokens, told = self._prompts(batch), list[int](), 0
         steps, found = self._search(batch, given, [number]), None
         while found is None:

@@ -184,8 +184,8 @@ class LabelOutput(Output[HasLabel, Labelled, Classification]):
 
     def _confusion(self, pairs: Sequence[tuple[Classification, str]]) -> Counts:
         numbers = {label: number for number, label in enumerate(self.labels)}
-        said, true = [numbers[prediction.label] for prediction, _ in pairs], [numbers[label] for _, label in pairs]
-        return confusion(said, true, classes=len(self.labels))
+        predicted, true = [numbers[prediction.label] for prediction, _ in pairs], [numbers[label] for _, label in pairs]
+        return confusion(predicted, true, classes=len(self.labels))
 
     def _of_counts(self, counts_CC: Counts) -> dict[str, float]:
         scores = {"accuracy": accuracy(counts_CC), "macro_f1": macro_f1(counts_CC)}
@@ -211,10 +211,10 @@ class LabelOutput(Output[HasLabel, Labelled, Classification]):
         features, asked = input.features(train), input.features(part)
         known = [self.number(labels[number]) for number in some]
         regression = logistic_regression(input.vectorizer(), [features[number] for number in some], known)
-        said = regression.predict([asked[number] for number in read]).tolist()
+        predicted = regression.predict([asked[number] for number in read]).tolist()
         scores = {
             f"baseline_linear_{n}": s
-            for n, s in self._of_counts(confusion(said, true, classes=len(self.labels))).items()
+            for n, s in self._of_counts(confusion(predicted, true, classes=len(self.labels))).items()
         }
         told += f", logistic regression for {scores['baseline_linear_accuracy']:.1f} %"
         return Baselines({"baseline_majority_accuracy": always, **scores}, told, [])

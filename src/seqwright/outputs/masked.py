@@ -34,7 +34,7 @@ SIGNATURES = {
     "loss": "nats per masked token, the same ones each time",
     "perplexity": "per masked token",
     "accuracy": "masked tokens found, %",
-    "next_accuracy": "texts of which it was rightly said whether one follows the other, %",
+    "next_accuracy": "texts of which it was rightly predicted whether one follows the other, %",
 }
 
 
@@ -134,9 +134,9 @@ class MaskedOutput(Output[str, Masked, list[FoundTokens]]):
             parts = (torch.split(some_N, each) for some_N in (batch.target_N, predicted_N, logp_N))
             for row, (target, predicted, logp) in enumerate(zip(*parts, strict=True)):
                 read = batch.input[row][batch.real_BT[row]]
-                said = (read.numpy(), target.numpy(), predicted.numpy(), float(logp.sum()))
+                tokens = (read.numpy(), target.numpy(), predicted.numpy(), float(logp.sum()))
                 follows = int(batch.next_B[row]), int(next_B[row])
-                found[int(batch.example_B[row])][_number(batch, row)] = FoundTokens(*said, *follows)
+                found[int(batch.example_B[row])][_number(batch, row)] = FoundTokens(*tokens, *follows)
         for number, _ in enumerate(examples):
             rows = found.get(number, {})
             yield [rows[place] for place in sorted(rows)]
@@ -186,7 +186,7 @@ class MaskedOutput(Output[str, Masked, list[FoundTokens]]):
     def refuse_model(self, settings: Any) -> None:
         """Refuse a model without an output for words."""
         if not settings.head:
-            raise RunError("the model was imported without the output that says hidden words; embed can use it")
+            raise RunError("the model was imported without the output that predicts masked tokens; embed can use it")
 
     def target(self, example: str) -> str:
         """Its own words."""
@@ -218,11 +218,11 @@ class MaskedOutput(Output[str, Masked, list[FoundTokens]]):
 
     def _answer(self, row: FoundTokens) -> dict[str, Any]:
         spelled = self.tokenizer.pieces
-        follows = {"follows": bool(row.follows), "said_follows": bool(row.predicted_follows)}
+        follows = {"follows": bool(row.follows), "predicted_follows": bool(row.predicted_follows)}
         return {
             "text": self.tokenizer.decode(row.input.tolist()),
             "hidden": spelled(row.target.tolist()),
-            "said": spelled(row.predicted.tolist()),
+            "predicted": spelled(row.predicted.tolist()),
             "log_probability": round(row.log_probability, 4),
             **(follows if row.follows >= 0 else {}),
         }
@@ -250,7 +250,7 @@ def _number(batch: Masked, row: int) -> int:
 
 @torch.inference_mode()
 def _each_batch(model: Any, batches: Batches[Masked]) -> Iterator[tuple[Masked, Tensor, Tensor]]:
-    """A batch, `logits_NV` of its masks, and `next_B`: of each row whether its second stretch is said to follow."""
+    """A batch, `logits_NV` of its masks, and `next_B`: whether each second stretch is predicted to follow."""
     device = device_of(model)
     for batch in batches.once():
         logits_NV, next_B2 = model.both(batch.to(device))

@@ -1,4 +1,4 @@
-"""The next token: how probable documents are to a language model, token by token, and how it goes on with a text.
+"""The next token: how probable documents are to a language model, token by token, and how it continues a text.
 
 B batch · T time · N documents
 """
@@ -161,7 +161,7 @@ class NextTokenOutput(Output[str, Text, ScoredText]):
     def write(
         self, model: nn.Module, batches: Batches[Text], examples: Examples[str], decoding: Any = None
     ) -> Iterator[WrittenText]:
-        """How each text goes on, as the settings or a whole `Search` want it; where the context ends, so does it."""
+        """The continuation of each text, as the settings or a whole `Search` ask; it ends where the context does."""
         search, continuing = self._continuing(model, examples, decoding)
         found: dict[int, WrittenText] = {}
         for batch in batches.once():
@@ -175,7 +175,7 @@ class NextTokenOutput(Output[str, Text, ScoredText]):
     def stream(
         self, model: nn.Module, batches: Batches[Text], examples: Examples[str], decoding: Any = None
     ) -> Generator[str, None, TextCandidate]:
-        """How one text goes on, piece by piece, the text itself first; what the generator returns is all of it."""
+        """The continuation of one text, piece by piece, the text itself first; the generator returns all of it."""
         search, continuing = self._continuing(model, examples, decoding, n_best=1)
         (batch,) = batches.once()
         return continuing.stream(batch, search.first)
@@ -274,7 +274,7 @@ class NextTokenOutput(Output[str, Text, ScoredText]):
 
 @torch.inference_mode()
 def _each_batch(model: Any, batches: Batches[Text]) -> Iterator[tuple[Text, NDArray[np.float64]]]:
-    """Each batch and `logp_BT` of its targets, the state carried from batch to batch where the text goes on."""
+    """Each batch and `logp_BT` of its targets, the state carried from batch to batch where the text continues."""
     device, carry = device_of(model), None
     for batch in batches.once():
         if batch.fresh_B.all():

@@ -1,4 +1,4 @@
-"""A number that somebody gave an example: a grade, a similarity, a price.
+"""A number that somebody gave an example, predicted by regression: a score, a similarity, a price.
 
 B batch · N rows
 """
@@ -91,8 +91,8 @@ class NumberOutput(Output[HasLabel, Labelled, Value]):
     ) -> Iterator[Value]:
         """The value of each example."""
         found: dict[int, float] = {}
-        for batch, said_B1 in each_row(model, batches):
-            found |= dict(zip(batch.example_B.tolist(), said_B1.squeeze(1).double().tolist(), strict=True))
+        for batch, predicted_B1 in each_row(model, batches):
+            found |= dict(zip(batch.example_B.tolist(), predicted_B1.squeeze(1).double().tolist(), strict=True))
         for number, _ in enumerate(examples):
             yield Value(self.value(found[number]) if number in found else None)
 
@@ -116,8 +116,8 @@ class NumberOutput(Output[HasLabel, Labelled, Value]):
 
     def report(self, predictions: Sequence[Value], examples: Examples[HasLabel]) -> Report:
         """Predictions and values as points."""
-        said, true = self._pairs(predictions, examples)
-        return Report(picture=Picture("values", {"predicted": said, "true": true}))
+        predicted, true = self._pairs(predictions, examples)
+        return Report(picture=Picture("values", {"predicted": predicted, "true": true}))
 
     def signatures(self) -> dict[str, str]:
         """How the scores are made."""
@@ -139,11 +139,11 @@ class NumberOutput(Output[HasLabel, Labelled, Value]):
         ]
         if not both:
             raise DataError(f"no example of {examples.name} can be read and has a value: there is nothing to score")
-        return [said for said, _ in both], [true for _, true in both]
+        return [predicted for predicted, _ in both], [true for _, true in both]
 
-    def _scores(self, said: list[float], true: list[float]) -> dict[str, float]:
-        error = squared_error(said, true)
-        correlations = {"pearson": pearson(said, true), "spearman": spearman(said, true)}
+    def _scores(self, predicted: list[float], true: list[float]) -> dict[str, float]:
+        error = squared_error(predicted, true)
+        correlations = {"pearson": pearson(predicted, true), "spearman": spearman(predicted, true)}
         return {"loss": error / self.deviation**2, "mse": error, **correlations}
 
     def baselines(self, train: Examples[HasLabel], part: Examples[HasLabel], input: Input[Any, Any]) -> Baselines:

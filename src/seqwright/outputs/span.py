@@ -37,7 +37,7 @@ SIGNATURES = {
     "f1": "mean overlap of words with the nearest right answer",
     "has_answer_exact": "of the questions that have an answer",
     "has_answer_f1": "of the questions that have an answer",
-    "no_answer_exact": "questions without an answer of which that is said",
+    "no_answer_exact": "questions without an answer of which that is predicted",
     "best_f1": "with the threshold that suits this part best",
     "best_threshold": "how far the best answer must then lie above saying nothing",
     "baseline_sentence_exact": SENTENCE,
@@ -80,13 +80,13 @@ class Answered(NamedTuple):
     loss: float = 0.0
     windows: int = 0
 
-    def said(self, threshold: float | None = None) -> str:
+    def answer(self, threshold: float | None = None) -> str:
         """What is answered: nothing, unless the best answer lies above saying so by more than the threshold."""
         return self.answers[0].text if self.answers and self.margin > (threshold or 0.0) else ""
 
 
 class WindowLogits(NamedTuple):
-    """What a model says of a window: the logits of its first position, then those of the context's tokens."""
+    """What a model predicts of a window: the logits of its first position, then those of the context's tokens."""
 
     begin: int  # the number of its first token in the context
     logits_S2: NDArray[np.float32]
@@ -181,16 +181,16 @@ class SpanOutput(Output[Question, Asked, Answered]):
         return {"loss": loss, "exact": scores["exact"], "f1": scores["f1"]}
 
     def _scores(self, predictions: Sequence[Answered], examples: Examples[Question]) -> dict[str, float]:
-        said = [prediction.said(self.threshold) for prediction in predictions]
-        return answer_scores(said, [question.texts for question in examples])
+        predicted = [prediction.answer(self.threshold) for prediction in predictions]
+        return answer_scores(predicted, [question.texts for question in examples])
 
     def report(self, predictions: Sequence[Answered], examples: Examples[Question]) -> Report:
         """The questions with and without an answer apart, the best threshold, and right ones by their first word."""
         scores, notes = self._scores(predictions, examples), list[str]()
         right = [question.texts for question in examples]
         if self.unanswerable and not all(right):
-            said = [each.answers[0].text if each.answers else "" for each in predictions]
-            best = best_threshold(said, [each.margin for each in predictions], right)
+            predicted = [each.answers[0].text if each.answers else "" for each in predictions]
+            best = best_threshold(predicted, [each.margin for each in predictions], right)
             scores |= {"best_f1": best.f1, "best_threshold": best.margin}
             if best.f1 >= scores["f1"] + 0.05:
                 told = f"with --threshold {best.margin:.2f} the F1 of this part would be {best.f1:.2f}"
@@ -208,7 +208,7 @@ class SpanOutput(Output[Question, Asked, Answered]):
         for word, question, prediction in zip(words, questions, predictions, strict=True):
             name = word if word in known else "others"
             right, count = groups.get(name, (0, 0))
-            groups[name] = (right + score_of(prediction.said(self.threshold), question.texts).exact, count + 1)
+            groups[name] = (right + score_of(prediction.answer(self.threshold), question.texts).exact, count + 1)
         return dict(sorted(groups.items(), key=lambda each: -each[1][1]))
 
     def signatures(self) -> dict[str, str]:
@@ -250,23 +250,23 @@ class SpanOutput(Output[Question, Asked, Answered]):
     def line(self, prediction: Answered, top: int = 1) -> str:
         """The best answers with their probabilities; that there is none before the others, where that is said."""
         told = [(" ".join(answer.text.split()), answer.probability) for answer in prediction.answers]
-        if not prediction.said(self.threshold):
+        if not prediction.answer(self.threshold):
             told = [(NOTHING, prediction.no_answer), *told[: max(len(told) - 1, 0)]]
         return "\t".join(f"{text}\t{probability:.4f}" for text, probability in told)
 
     def fields(self, prediction: Answered, top: int = 1) -> dict[str, Any]:
         """The answer that is given, where it stands, and all that were found."""
-        said, best = prediction.said(self.threshold), [answer._asdict() for answer in prediction.answers]
-        first = best[0] if said else {"text": None, "begin": None, "end": None, "score": None}
-        fields = {"answer": first["text"], "probability": best[0]["probability"] if said else prediction.no_answer}
+        predicted, best = prediction.answer(self.threshold), [answer._asdict() for answer in prediction.answers]
+        first = best[0] if predicted else {"text": None, "begin": None, "end": None, "score": None}
+        fields = {"answer": first["text"], "probability": best[0]["probability"] if predicted else prediction.no_answer}
         fields |= {name: first[name] for name in ("begin", "end", "score")}
         return {**fields, "no_answer": prediction.no_answer, "answers": best}
 
     def answer(self, prediction: Answered, example: Question) -> dict[str, Any]:
         """The right answers, the predicted one, and the best that was found."""
-        said = prediction.said(self.threshold)
-        exact, f1, _ = score_of(said, example.texts)
-        told: dict[str, Any] = {"answers": example.texts, "predicted": said, "exact": exact, "f1": round(f1, 4)}
+        predicted = prediction.answer(self.threshold)
+        exact, f1, _ = score_of(predicted, example.texts)
+        told: dict[str, Any] = {"answers": example.texts, "predicted": predicted, "exact": exact, "f1": round(f1, 4)}
         told |= {"no_answer": round(prediction.no_answer, 4)}
         if prediction.answers:
             best = prediction.answers[0]
@@ -276,7 +276,7 @@ class SpanOutput(Output[Question, Asked, Answered]):
     # ------------------------------------------------------------------------------------------------ the run folder
 
     def sizes(self) -> dict[str, int]:
-        """Nothing: every model says a start and an end."""
+        """Nothing: every model predicts a start and an end."""
         return {}
 
     def save(self, folder: Path) -> None:

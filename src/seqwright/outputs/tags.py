@@ -146,17 +146,17 @@ class TagsOutput(Output[TaggedSentence, Tagged, Tagging]):
 
     def scores(self, predictions: Sequence[Tagging], examples: Examples[TaggedSentence]) -> dict[str, float]:
         """Loss, accuracy and F1, over the words that have a tag."""
-        said, true = self._pairs(predictions, examples)
+        predicted, true = self._pairs(predictions, examples)
         tagged = ((each, of) for each, of in zip(predictions, examples, strict=True) if of.tags)
         losses = [loss[tag] for each, of in tagged for loss, tag in zip(each.losses, of.tags, strict=True)]
-        return {"loss": sum(losses) / sum(map(len, true)), **self._scores(said, true)}
+        return {"loss": sum(losses) / sum(map(len, true)), **self._scores(predicted, true)}
 
     def report(self, predictions: Sequence[Tagging], examples: Examples[TaggedSentence]) -> Report:
         """What was found of each type of entity, or of each tag where they mark none; the confusion matrix."""
-        said, true = self._pairs(predictions, examples)
-        counts_CC = self._confusion(said, true)
+        predicted, true = self._pairs(predictions, examples)
+        counts_CC = self._confusion(predicted, true)
         if self.marked:
-            found = entity_counts(said, true)
+            found = entity_counts(predicted, true)
         else:
             columns = (np.diag(counts_CC).tolist(), counts_CC.sum(0).tolist(), counts_CC.sum(1).tolist())
             found = {tag: EntityCounts(*counts) for tag, *counts in zip(self.tags, *columns, strict=True)}
@@ -181,19 +181,19 @@ class TagsOutput(Output[TaggedSentence, Tagged, Tagging]):
         """Predicted and right tags of the sentences that have some."""
         both = zip(predictions, self._known(examples), strict=True)
         pairs = [(prediction.tags, sentence.tags) for prediction, sentence in both if sentence.tags]
-        return [said for said, _ in pairs], [true for _, true in pairs]
+        return [predicted for predicted, _ in pairs], [true for _, true in pairs]
 
-    def _scores(self, said: Tags, true: Tags) -> dict[str, float]:
-        counts_CC = self._confusion(said, true)
+    def _scores(self, predicted: Tags, true: Tags) -> dict[str, float]:
+        counts_CC = self._confusion(predicted, true)
         scores = {"accuracy": accuracy(counts_CC)}
         if not self.marked:
             return {**scores, "macro_f1": macro_f1(counts_CC)}
-        found = together(entity_counts(said, true).values())
+        found = together(entity_counts(predicted, true).values())
         return {**scores, **{name: getattr(found, name) for name in EACH}}
 
-    def _confusion(self, said: Tags, true: Tags) -> Counts:
+    def _confusion(self, predicted: Tags, true: Tags) -> Counts:
         numbers = {tag: number for number, tag in enumerate(self.tags)}
-        answers, truth = ([numbers[tag] for tags in sentences for tag in tags] for sentences in (said, true))
+        answers, truth = ([numbers[tag] for tags in sentences for tag in tags] for sentences in (predicted, true))
         return confusion(answers, truth, classes=len(numbers))
 
     def baselines(
@@ -204,8 +204,8 @@ class TagsOutput(Output[TaggedSentence, Tagged, Tagging]):
             note = f"there is no baseline: {NOT_HERE}"
             return Baselines({}, note, [note])
         mostly, sentences = MostFrequentTag(train), [sentence for sentence in self._known(part) if sentence.tags]
-        said, true = [mostly(each.words) for each in sentences], [each.tags for each in sentences]
-        scores = self._scores(said, true)
+        predicted, true = [mostly(each.words) for each in sentences], [each.tags for each in sentences]
+        scores = self._scores(predicted, true)
         words = [word for sentence in sentences for word in sentence.words]
         told = f"the most frequent tag of each word is right for {scores['accuracy']:.1f} %"
         told += f", F1 {scores['f1']:.1f}" if self.marked else f", macro F1 {scores['macro_f1']:.1f}"

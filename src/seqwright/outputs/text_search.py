@@ -150,8 +150,8 @@ class Searcher:
 
     def _attentive(self, model: Any) -> Any:
         """The model, listened to where a search needs to know where it looks and it does not remember that itself."""
-        wanted = self.settings.coverage_penalty and self.settings.beam > 1
-        return Attentive(model) if wanted and not isinstance(model, Aligns) and alignment_taps(model) else model
+        penalised = self.settings.coverage_penalty and self.settings.beam > 1
+        return Attentive(model) if penalised and not isinstance(model, Aligns) and alignment_taps(model) else model
 
     def _aligner_of(self, model: Any) -> Aligner | None:
         """What finds the source of unknown words, where they are to be replaced."""

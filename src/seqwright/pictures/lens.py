@@ -78,7 +78,7 @@ class Lens:
             )
 
     def first(self, count: int) -> "Lens":
-        """The same of so many tokens from the beginning."""
+        """The same of the first `count` tokens."""
         predictions = [row[:count] for row in self.predictions]
         return replace(self, input=self.input[:count], target=self.target[:count], predictions=predictions)
 

@@ -33,7 +33,7 @@ def heat_map(
     """The weights as shades, source words on top and target words at the left, in at most `width` cells.
 
     With `colour` the shades are backgrounds, else characters. Source words that do not fit side by side are numbered
-    and listed below; columns that do not fit either go on below the first ones.
+    and listed below; columns that do not fit either continue below the first ones.
     """
     _check(weights_TS, source_labels, target_labels)
     beside = [fitted_label(legible(label), max(2, min(LONGEST, width // 3))) for label in target_labels]

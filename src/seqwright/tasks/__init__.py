@@ -50,7 +50,7 @@ class Checked(NamedTuple):
 
 
 def refuse_missing_part(data: Any, part: PartName) -> None:
-    """A part that the data does not have cannot be judged on."""
+    """A part that the data does not have cannot be evaluated on."""
     if part not in data.parts():
         raise DataError(f"the data has no {part} part; it has {', '.join(data.parts())}: choose one with --part")
 

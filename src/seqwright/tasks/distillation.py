@@ -1,6 +1,6 @@
-"""Learning from a teacher: what it says of the training part is computed once, kept in the cache, and looked up.
+"""Learning from a teacher: what it predicts on the training part is computed once, kept in the cache, and looked up.
 
-B batch · T time · C classes · N texts, or hidden words · K likeliest tokens
+B batch · T time · C classes · N texts, or masked tokens · K likeliest tokens
 """
 
 import hashlib
@@ -108,8 +108,8 @@ def refuse_misfit(recipe: Recipe, inputs: Any, teacher: Teacher) -> None:
     else:
         if not run.recipe.model.head:
             raise RunError(
-                f"the teacher {teacher.name} cannot say hidden words: it was imported without its output; choose one "
-                "that can"
+                f"the teacher {teacher.name} cannot predict masked tokens: it was imported without its output; "
+                "choose one that can"
             )
         if run.recipe.model.context < recipe.input.longest:
             raise RunError(
@@ -212,13 +212,13 @@ def unlabelled_sum(recipe: Recipe) -> str:
     return hashlib.sha256(json.dumps(sums).encode()).hexdigest() if sums else ""
 
 
-# ---------------------------------------------------------------------------------------------------- hidden words
+# ---------------------------------------------------------------------------------------------------- masked tokens
 
 
 class Likeliest(NamedTuple):
-    """What a teacher says at the hidden words of each example; `row_N` says in which row an example stands."""
+    """What a teacher predicts at the masked tokens of each example; `row_N` says in which row an example stands."""
 
-    token: Ragged  # the likeliest tokens of each hidden word, one word after another
+    token: Ragged  # the likeliest tokens of each masked token, one word after another
     probability: Ragged  # theirs, and that of all others together
     row_N: NDArray[np.int64]
     tokens: int  # that are kept of each word
@@ -260,7 +260,7 @@ def read_vectors(model: Any, batch: Masked) -> Tensor:
 def teacher_likeliest(
     recipe: Recipe, data: TextData, wires: Wires, teacher: Teacher, batches: Bucketed[Any, Masked]
 ) -> Likeliest:
-    """What the teacher finds likely at every hidden word of the training part, mapped from the cache."""
+    """What the teacher finds likely at every masked token of the training part, mapped from the cache."""
     temperature = recipe.objective.temperature
 
     @torch.inference_mode()

@@ -124,8 +124,8 @@ def _refuse_other_output(one: Trained, other: Trained) -> None:
     mine, theirs = one.inputs.output, other.inputs.output
     if type(mine) is not type(theirs) or not (mine.decodes or _saved(mine) == _saved(theirs)):
         raise RunError(
-            f"{one.folder} and {other.folder} were not taught to say the same, such as the same labels; runs that are "
-            "joined need that: train them on the same data"
+            f"{one.folder} and {other.folder} were not trained to predict the same, such as the same labels; runs "
+            "that are joined need that: train them on the same data"
         )
     difference = _difference(mine.tokenizer, theirs.tokenizer) if mine.decodes else ""
     if difference:

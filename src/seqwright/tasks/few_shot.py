@@ -49,7 +49,7 @@ class Template(NamedTuple):
 
 
 def answered_as_text(model: nn.Module, wires: Wires, settings: DecodingSettings, template: Template) -> Answering:
-    """A language model goes on with the text of examples and question; it must stop at `template.stop`."""
+    """A language model continues the text of examples and question; it must stop at `template.stop`."""
     tokenizer = wires.tokenizer
 
     def answers(questions: Sequence[Pair]) -> list[str]:

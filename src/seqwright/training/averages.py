@@ -66,7 +66,7 @@ class LastCheckpoints:
             mine.copy_(torch.stack(same).mean(0) if mine.is_floating_point() else same[-1])
 
     def restore(self, tensors: Tensors) -> None:
-        """The mean as it was saved, until it settles anew."""
+        """The mean as it was saved, until it settles again."""
         load_tensors(self.model, tensors)
 
 

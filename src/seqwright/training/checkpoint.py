@@ -75,19 +75,19 @@ def write_checkpoint(run: Path, step: int, checkpoint: Checkpoint, metadata: Map
 
 
 def read_checkpoint(run: Path, step: int, only: tuple[str, ...] | None = None) -> Checkpoint:
-    """The checkpoint of a step, every file checked against its sha256; `only` names the files wanted."""
+    """The checkpoint of a step, every file checked against its sha256; `only` names the files to read."""
     folder = step_folder(run, step)
     try:
         state = json.loads((folder / "state.json").read_text(encoding="utf-8"))
         files = {}
-        for name, wanted in state["sha256"].items():
+        for name, expected in state["sha256"].items():
             stem = name.removesuffix(".safetensors")
             if only is not None and stem not in only:
                 continue
             with (folder / name).open("rb") as file:
                 found = hashlib.file_digest(file, "sha256").hexdigest()
-            if found != wanted:
-                raise RunError(f"{folder / name} is damaged: its sha256 is {found[:12]}…, not {wanted[:12]}…")
+            if found != expected:
+                raise RunError(f"{folder / name} is damaged: its sha256 is {found[:12]}…, not {expected[:12]}…")
             files[stem] = load_file(folder / name)
     except (OSError, ValueError, KeyError, TypeError, AttributeError, SafetensorError) as error:
         raise RunError(f"the checkpoint {folder} is damaged: {error}") from error

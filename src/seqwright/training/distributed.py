@@ -55,7 +55,7 @@ class World:
         return self.summing(numbers)()
 
     def summing(self, numbers: Mapping[str, float]) -> Callable[[], dict[str, float]]:
-        """Begin to add the numbers up and go on at once; what comes back waits for the sums and gives them."""
+        """Begin to add the numbers up without waiting; what comes back waits for the sums and gives them."""
         numbers = dict(numbers)
         if self.size == 1:
             return lambda: numbers

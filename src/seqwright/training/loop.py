@@ -61,16 +61,16 @@ def fit(
 ) -> nn.Module:
     """Train `model` in place and return the model to use: itself, or the average the settings ask for.
 
-    With a `run` folder it saves checkpoints there and goes on from the newest whole one. `rate` gives the
+    With a `run` folder it saves checkpoints there and resumes from the newest whole one. `rate` gives the
     learning rate of each step, by default the settings' schedule; `evaluate` is called on the model to use at
     every validation, and of what it gives the scores in `lower_is_better` fall as the model gets better.
     """
     rate = rate or learning_rate(settings, steps=expected_steps(settings, batches))
-    judge = Judge(evaluate, settings.metric in lower_is_better)
-    return Fitting(model, objective, batches, settings, rate, run, judge, reporter or Quiet(), metadata or {}).go()
+    validation = Validation(evaluate, settings.metric in lower_is_better)
+    return Fitting(model, objective, batches, settings, rate, run, validation, reporter or Quiet(), metadata or {}).go()
 
 
-class Judge(NamedTuple):
+class Validation(NamedTuple):
     """How a model is validated, and whether a lower score is the better one."""
 
     evaluate: Evaluate | None
@@ -88,12 +88,12 @@ class Fitting:
         settings: TrainingSettings,
         rate: Callable[[int], float],
         run: Path | None,
-        judge: Judge,
+        validation: Validation,
         reporter: Reporter,
         metadata: Mapping[str, str],
     ) -> None:
         self.model, self.objective, self.batches, self.ahead = model, objective, batches, Ahead(batches)
-        self.settings, self.rate, self.run, self.judge = settings, rate, run, judge
+        self.settings, self.rate, self.run, self.validation = settings, rate, run, validation
         self.reporter, self.metadata = reporter, metadata
         self.device = device_of(model)
         self.world = World.from_environment(self.device)
@@ -104,7 +104,7 @@ class Fitting:
             )
         if self.world.size > 1 and self._start(batches.after(Place())) is not None:
             raise SettingError(
-                "each batch goes on from the one before, which several processes cannot share; train in one, or keep "
+                "each batch continues the one before, which several processes cannot share; train in one, or keep "
                 "the documents apart with input.rows=documents"
             )
         both = nn.ModuleDict({"model": model, "objective": objective})
@@ -260,7 +260,7 @@ class Fitting:
 
     def _validate(self) -> None:
         """Validate the chosen weights, and remember whether they are the best so far."""
-        if self.judge.evaluate is None:
+        if self.validation.evaluate is None:
             return
         scores: dict[str, float] = {}
         if self.world.first:
@@ -269,7 +269,7 @@ class Fitting:
             self.chosen.eval()
             self.objective.eval()
             with torch.no_grad(), self._precision():
-                scores = self.judge.evaluate(self.chosen)
+                scores = self.validation.evaluate(self.chosen)
             self._write({"step": self.step, "event": "valid", "epoch": self.place.epoch, **scores})
             told = "  ".join(f"{name} {value:.4g}" for name, value in scores.items())
             self.reporter.say(f"step {self.step}: validation  {told}  ({time.monotonic() - began:.0f} s)")
@@ -279,7 +279,7 @@ class Fitting:
                     "name one of those"
                 )
         score = self.world.summed({"score": scores.get(self.settings.metric, 0.0)})["score"]
-        sign = -1 if self.judge.lower else 1
+        sign = -1 if self.validation.lower else 1
         if not self.best or math.isnan(self.best["score"]) or sign * score > sign * self.best["score"]:
             self.best = {"score": score, "step": self.step, "waited": 0}
         else:
@@ -318,7 +318,7 @@ class Fitting:
             return
         self.step, (files, state), complaints = found
         for complaint in complaints:
-            self.reporter.say(f"{complaint}; going on from step {self.step}")
+            self.reporter.say(f"{complaint}; resuming from step {self.step}")
         if self.world.first:
             drop_after(self.run, self.step)  # the damaged ones would count as the newest
         load_tensors(self.model, files["model"])
@@ -334,7 +334,7 @@ class Fitting:
             write_mark(self.run, "last", self.step)
             if self.best:
                 write_mark(self.run, "best", int(self.best["step"]))
-        self.reporter.say(f"going on from step {self.step}")
+        self.reporter.say(f"resuming from step {self.step}")
 
     def _start(self, place: Place) -> Any:
         """What flows into the batch at a place where training begins there."""

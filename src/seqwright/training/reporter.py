@@ -12,10 +12,10 @@ class Reporter(Protocol):
     """Told of every step and every event of a training."""
 
     def begin(self, step: int, steps: int) -> None:
-        """Training starts (or goes on) at `step` of `steps`."""
+        """Training starts (or resumes) at `step` of `steps`."""
 
     def step(self, step: int, loss: float, speed: float) -> None:
-        """A step is done; `speed` is in real tokens a second."""
+        """A step is done; `speed` is in real tokens per second."""
 
     def wrote(self, line: dict[str, Any]) -> None:
         """A line was written to the journal."""

@@ -13,7 +13,7 @@ class TrainingSettings(Settings):
     """How a loss is descended. The defaults are those of Vaswani et al. 2017, section 5.3, for a small machine."""
 
     steps: int = Field(default=10_000, ge=1)
-    """Updates of the weights. Raising it and training again goes on from the last checkpoint."""
+    """Updates of the weights. Raising it and training again resumes from the last checkpoint."""
     epochs: int | None = Field(default=None, ge=1)
     """Stop after so many passes over the training part, even if steps remain."""
     tokens: int = Field(default=4096, ge=1)

@@ -81,14 +81,14 @@ def transferred(source: nn.Module, target: nn.Module, where: str, blocks: Sequen
         left.discard(theirs)
     lacking = [name for name in new if name.startswith(BODY)]
     if lacking or len(new) == len(own):
-        raise RunError(f"{where} lacks {_some(lacking or new)}; it is of another model, so it cannot be gone on from")
+        raise RunError(f"{where} lacks {_some(lacking or new)}; it is of another model: start from one of the same")
     notes = [f"weights from {where}: {len(own) - len(new)} tensors"]
     notes += [f"randomly initialised: {_some(new)}"] if new else []
     return notes + ([f"not used: {_some(sorted(left))}"] if left else [])
 
 
 def _chosen_blocks(tensors: Mapping[str, Tensor], blocks: Sequence[int], where: str) -> dict[str, Tensor]:
-    """Tensors of some blocks only, and of what is in none; the blocks numbered anew, as they are wanted."""
+    """Tensors of some blocks only, and of what is in none; the blocks renumbered in the order asked for."""
     place = {block: number for number, block in enumerate(blocks)}
     split = {name: BLOCK.fullmatch(name) for name in tensors}
     there = {int(found[2]) for found in split.values() if found}

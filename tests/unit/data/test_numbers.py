@@ -4,7 +4,7 @@ from collections import Counter
 
 import pytest
 
-from seqwright.data.dates_values import Dice, part_of
+from seqwright.data.dates_values import PortableRandom, part_of
 from seqwright.data.numbers import Numbers, NumbersSettings, shuffled
 from seqwright.errors import DataError, SettingError
 
@@ -75,9 +75,9 @@ def test_the_fingerprint_changes_with_the_part_and_the_settings() -> None:
 
 
 def test_shuffled_gives_each_number_once_and_every_order() -> None:
-    found = list(shuffled(range(10, 60), Dice("x")))
+    found = list(shuffled(range(10, 60), PortableRandom("x")))
     assert sorted(found) == list(range(10, 60)) != found
-    orders = Counter(tuple(shuffled(range(3), Dice(str(seed)))) for seed in range(600))
+    orders = Counter(tuple(shuffled(range(3), PortableRandom(str(seed)))) for seed in range(600))
     assert len(orders) == 6
     assert min(orders.values()) > 60
 

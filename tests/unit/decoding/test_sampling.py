@@ -8,10 +8,10 @@ from pydantic import ValidationError
 from torch import Tensor, nn
 
 from seqwright.decoding import (
-    Chance,
     DecodingRules,
     DecodingSettings,
     Prefix,
+    Sampling,
     beam_search,
     decoded,
     drawn,
@@ -114,7 +114,9 @@ def test_draws_follow_the_probabilities() -> None:
 
     rows = 2000
     generators = row_generators(seed=7, rows=range(rows))
-    samples = sample(Coin(), None, DecodingRules(0), Chance(0.5), first_B=begins(rows), steps=1, generators=generators)
+    samples = sample(
+        Coin(), None, DecodingRules(0), Sampling(0.5), first_B=begins(rows), steps=1, generators=generators
+    )
     counts = Counter(-1 if one.finished else one.tokens[0] for one in samples)
     squares = {token: p**2 for token, p in {-1: 0.05, 1: 0.2, 2: 0.3, 3: 0.45}.items()}
     total = sum(squares.values())
@@ -169,7 +171,7 @@ def test_scoring_what_was_sampled_gives_the_same_log_probabilities(model: TinyGR
         model,
         state,
         DecodingRules(END),
-        Chance(temperature=1.3, top_k=7),
+        Sampling(temperature=1.3, top_k=7),
         first_B=begins(rows),
         steps=17,
         generators=row_generators(2, range(rows)),
@@ -362,7 +364,9 @@ def test_what_cannot_be_sampled_is_refused_in_words(model: TinyGRU) -> None:
         sample(model, state, DecodingRules(END), first_B=first_B, steps=3, generators=row_generators(0, [0]))
     generators = row_generators(0, [0, 1])
     with pytest.raises(SettingError, match="temperature is 0"):
-        sample(model, state, DecodingRules(END), Chance(temperature=0), first_B=first_B, steps=3, generators=generators)
+        sample(
+            model, state, DecodingRules(END), Sampling(temperature=0), first_B=first_B, steps=3, generators=generators
+        )
     with pytest.raises(SettingError, match="steps is 0"):
         greedy(model, state, DecodingRules(END), first_B=first_B, steps=0)
 

@@ -109,7 +109,7 @@ def test_batches_of_another_number_of_rows_may_follow_if_all_of_them_are_fresh()
     model = a_model()
     _, carry = model(some_texts(), None)
     assert torch.equal(model(a_text(), carry)[0], model(a_text(), None)[0])
-    with pytest.raises(AssertionError, match="rows that go on"):
+    with pytest.raises(AssertionError, match="rows that continue"):
         model(a_text(fresh=False), carry)
 
 

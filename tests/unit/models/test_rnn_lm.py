@@ -103,7 +103,7 @@ def test_batches_of_another_number_of_rows_may_follow_if_all_of_them_are_fresh()
     _, first, second = segments(rows=5)
     with torch.no_grad():
         assert torch.equal(model(first, carry)[0], model(first, None)[0])
-    with pytest.raises(AssertionError, match="rows that go on"):
+    with pytest.raises(AssertionError, match="rows that continue"):
         model(second, carry)
 
 

@@ -18,7 +18,7 @@ from seqwright.inputs import Given
 from seqwright.interchange.heads import UNKNOWN
 from seqwright.kinds import task_of
 from seqwright.models.headed import pooled_model
-from seqwright.objectives.rating import Rating
+from seqwright.objectives.regression import Regression
 from seqwright.outputs.linear import ridge_regression
 from seqwright.outputs.number import NumberOutput
 from seqwright.recipe import Recipe, recipe_from
@@ -134,7 +134,7 @@ def test_a_network_learns_to_rate() -> None:
     torch.manual_seed(1)
     model = pooled_model(recipe.model, **inputs.sizes())
     before = prepared.evaluate(model.eval())["loss"]
-    used = fit(model, Rating(), prepared.train, settings=recipe.training).eval()
+    used = fit(model, Regression(), prepared.train, settings=recipe.training).eval()
     assert prepared.evaluate(used)["loss"] < before
     one, blank = inputs.predict(used, ["film plot\tfilm cat", {"text": " ", "text_pair": "dog"}])
     assert isinstance(one.value, float)

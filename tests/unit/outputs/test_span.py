@@ -68,7 +68,7 @@ def test_an_answer_far_behind_is_found_with_its_own_characters() -> None:
     (best,) = found.answers
     assert best.text == "gold treasure"
     assert LONG[best.begin : best.end] == "gold treasure"
-    assert found.said() == "gold treasure"
+    assert found.answer() == "gold treasure"
     assert best.score == pytest.approx(18.0)
     assert best.probability > 0.9
     assert found.margin == pytest.approx(16.0)  # only the windows that have the word speak: 18 - 2
@@ -78,10 +78,10 @@ def test_the_order_and_number_of_questions_change_nothing() -> None:
     inputs = inputs_of()
     asked = [("where ?", LONG), ("what ?", "word1 word2"), ("who ?", f"word7 {SPOKEN}"), ("where ?", LONG)]
     together = ask(inputs, *asked)
-    assert [found.said() for found in together] == ["gold treasure", "", f"word7 {SPOKEN}", "gold treasure"]
+    assert [found.answer() for found in together] == ["gold treasure", "", f"word7 {SPOKEN}", "gold treasure"]
     for pair, found in zip(asked, together, strict=True):
         (alone,) = ask(inputs, pair)
-        assert alone.said() == found.said()
+        assert alone.answer() == found.answer()
         assert alone.no_answer == pytest.approx(found.no_answer)
     assert ask(inputs) == []
 
@@ -90,11 +90,11 @@ def test_silence_is_chosen_by_score_and_threshold() -> None:
     inputs = inputs_of()
     (found,) = ask(inputs, ("where ?", LONG), silence=8.0)
     assert found.margin == pytest.approx(2.0)
-    assert [found.said(threshold) for threshold in (0.0, 1.9, 2.1)] == ["gold treasure", "gold treasure", ""]
+    assert [found.answer(threshold) for threshold in (0.0, 1.9, 2.1)] == ["gold treasure", "gold treasure", ""]
     (none,) = ask(inputs, ("where ?", "word1 word2 tail"))
-    assert none.said() == ""
+    assert none.answer() == ""
     assert none.no_answer > 0.99
-    assert none.said(-100.0) != ""
+    assert none.answer(-100.0) != ""
 
 
 def test_a_model_that_never_saw_silence_always_answers() -> None:
@@ -102,7 +102,7 @@ def test_a_model_that_never_saw_silence_always_answers() -> None:
     (found,) = ask(inputs, ("where ?", "word1 word2 tail"))
     assert found.no_answer == 0.0
     assert found.margin == float("inf")
-    assert found.said() != ""
+    assert found.answer() != ""
 
 
 def test_probabilities_are_those_of_all_answers_and_silence() -> None:

@@ -106,7 +106,7 @@ class Pointer(nn.Module):
 
     def __init__(self, tokens: list[int], looks: list[int], vocabulary: int) -> None:
         super().__init__()
-        self.weights = Tap(View("cross-attention", rows="wanted", columns="source"))
+        self.weights = Tap(View("cross-attention", rows="target", columns="source"))
         self.tokens, self.looks, self.vocabulary = tokens, looks, vocabulary
         self.home = nn.Parameter(torch.zeros(1))
 

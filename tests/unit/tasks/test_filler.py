@@ -1,4 +1,4 @@
-"""A text with a hidden word is cut into the same tokens as without, but for the word; vectors do not mind ensemble."""
+"""A text with a masked token is cut into the same tokens as without, but for the word; vectors do not mind ensemble."""
 
 from pathlib import Path
 from types import SimpleNamespace

@@ -146,7 +146,7 @@ def test_a_run_resumed_from_before_a_damaged_checkpoint_ends_in_the_same_bytes(
     damage(run, 11)
     reporter = StopAt(None)
     translating(run, average, reporter)
-    assert any("step-000011" in said and "going on from step 10" in said for said in reporter.said)
+    assert any("step-000011" in said and "resuming from step 10" in said for said in reporter.said)
     assert trace(run) == trace(straight)
 
 

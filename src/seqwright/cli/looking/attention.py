@@ -62,7 +62,7 @@ def draw_alignments(runs: Sequence[Run], texts: Sequence[str], beam: int | None,
         panels.append(AlignmentPanel(weights_TS, found.columns, found.rows, caption))
         print(json_text(_numbers(run, looked, found)) if as_json else "\n".join((*caption, "")))
     title, source = "alignments, mean over layers and heads", texts[0].strip()
-    labels = {"row_axis": AXES["wanted"], "column_axis": AXES["source"]}
+    labels = {"row_axis": AXES["target"], "column_axis": AXES["source"]}
     save(side_by_side(panels, title=f"{title}\n{legible(source, 200)}", **labels), where / "alignments")
     (where / "alignments.html").write_text(alignments_page(panels, title=title, source=source), encoding="utf-8")
     say(f"pictures: {shown(where)}/  (open alignments.html in a browser)")

@@ -20,10 +20,10 @@ def draw_beam_tree(run: Run, texts: Sequence[str], beam: int | None, where: Path
     """Translate a sentence by beam search, draw the tree that it grew, print the best of what it found."""
     refuse_number(run, texts)
     text = texts[0].strip()
-    wanted = beam or (run.recipe.decoding.beam if run.recipe.decoding.beam > 1 else WIDTH)
-    settings = decoding_settings(run, {"beam": wanted, "temperature": 0.0})
+    width = beam or (run.recipe.decoding.beam if run.recipe.decoding.beam > 1 else WIDTH)
+    settings = decoding_settings(run, {"beam": width, "temperature": 0.0})
     twigs, says, best, found = beam_tree_of(run, text, settings)
-    title = f"beam search, {wanted} wide, length penalty {settings.length_penalty:g}"
+    title = f"beam search, {width} wide, length penalty {settings.length_penalty:g}"
     below = f"\n{run.folder.name}: {legible(text, 200)}\n→ {legible(found, 200)}"
     save(beam_tree(twigs, best, title=title + below), where / "beam-tree")
     page = beam_tree_page(twigs, best, says, title=f"{run.folder.name}: {title}", source=text)

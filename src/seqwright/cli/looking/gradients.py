@@ -75,11 +75,11 @@ def _fields(reach: Reach) -> dict[str, object]:
 
 
 def draw_initialisations(run: Run, found: Sequence[str], where: Path) -> None:
-    """Draw how saturated, how spread and how far-reaching the states are, the weights begun anew in each way."""
+    """Draw how saturated, how spread and how far-reaching the states are, randomly initialised in each way."""
     if not found and foretells(run):
         found = [own_text(run)]
     passage = passage_of(run, found, say)
-    say(f"{run.folder}: beginning anew, reading {passage.told}")
+    say(f"{run.folder}: initialising again in each way, reading {passage.told}")
     beginnings = beginnings_of(run, passage)
     title = f"{run.recipe.model.kind} of width {run.recipe.model.width} before training, reading {passage.told}"
     paths = save(initialisation_picture(beginnings, title=title), where / "initialisations")

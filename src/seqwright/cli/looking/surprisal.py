@@ -21,7 +21,7 @@ DRAWN = 300  # tokens in the picture
 def draw_surprisal(run: Run, found: Sequence[str], where: Path) -> None:
     """Draw a text in shades of red with a bar for each token, and print it in the same colours."""
     if not foretells(run):
-        raise RunError(f"{run.folder} learnt {run.recipe.task}; surprisal is what a language model says of a text")
+        raise RunError(f"{run.folder} learnt {run.recipe.task}; surprisal needs a language model")
     texts = documents(run, found)
     if len(texts) > 1:
         say(f"{run.folder} reads each line by itself; the first of {len(texts):,} is looked at")

@@ -1,4 +1,4 @@
-"""The rating's loss and GPT-1's two losses, against sums over single texts and single tokens."""
+"""The loss of regression and GPT-1's two losses, against sums over single texts and single tokens."""
 
 import math
 from typing import Any
@@ -10,26 +10,26 @@ from torch import Tensor, nn
 from seqwright.batches.labelled import Labelled, labelled
 from seqwright.errors import SettingError
 from seqwright.objectives.labels import Labels
-from seqwright.objectives.labels_and_words import (
-    LabelsAndWords,
-    LabelsAndWordsSettings,
-    RatingAndWordsSettings,
+from seqwright.objectives.labels_and_next_token import (
+    LabelsAndNextToken,
+    LabelsAndNextTokenSettings,
+    RegressionAndNextTokenSettings,
 )
-from seqwright.objectives.rating import Rating
+from seqwright.objectives.regression import Regression
 from tests.small_models import begun_labelled, small
 
 DRAW = torch.Generator().manual_seed(3)
 
 
-class Said(nn.Module):
-    """Says the same of every batch."""
+class FixedOutput(nn.Module):
+    """Predicts the same of every batch."""
 
-    def __init__(self, said: Tensor) -> None:
+    def __init__(self, predicted_B1: Tensor) -> None:
         super().__init__()
-        self.said = nn.Parameter(said)
+        self.predicted_B1 = nn.Parameter(predicted_B1)
 
     def forward(self, batch: Any, carry: None) -> tuple[Tensor, None]:
-        return self.said, carry
+        return self.predicted_B1, carry
 
 
 def rated() -> Labelled:
@@ -50,11 +50,11 @@ def words_by_hand(logits_BTV: Tensor, batch: Labelled) -> tuple[float, int]:
 
 
 @torch.no_grad()
-def test_the_loss_of_ratings_is_the_squared_error() -> None:
+def test_the_loss_of_regression_is_the_squared_error() -> None:
     batch = rated()
-    loss, _ = Rating()(Said(torch.tensor([[1.0], [-1.0], [0.5]])), batch, None)
+    loss, _ = Regression()(FixedOutput(torch.tensor([[1.0], [-1.0], [0.5]])), batch, None)
     assert float(loss.parts["loss"].sum) == pytest.approx(0.5**2 + 0.25**2 + 1.5**2)
-    assert Rating().counts(batch) == {"loss": 3} == {name: part.over for name, part in loss.parts.items()}
+    assert Regression().counts(batch) == {"loss": 3} == {name: part.over for name, part in loss.parts.items()}
 
 
 def with_words(model: Any, batch: Labelled) -> tuple[Tensor, Tensor]:
@@ -67,7 +67,7 @@ def with_words(model: Any, batch: Labelled) -> tuple[Tensor, Tensor]:
 def test_the_auxiliary_loss_is_that_of_every_token_of_the_texts(kind: str) -> None:
     torch.manual_seed(1)
     model, batch = small(kind, "text-classification").eval(), begun_labelled()
-    objective = LabelsAndWords(LabelsAndWordsSettings(next_token=0.3, label_smoothing=0.1))
+    objective = LabelsAndNextToken(LabelsAndNextTokenSettings(next_token=0.3, label_smoothing=0.1))
     loss, _ = objective(model, batch, None)
     logits_BC, logits_BTV = with_words(model, batch)
     total, count = words_by_hand(logits_BTV, batch)
@@ -83,7 +83,7 @@ def test_the_whole_is_the_labels_mean_and_a_share_of_the_words_mean() -> None:
     """Radford et al. 2018, equation 5: L₃ = L₂ + λ L₁."""
     torch.manual_seed(1)
     model, batch = small("gpt", "text-classification").eval(), begun_labelled()
-    objective = LabelsAndWords()
+    objective = LabelsAndNextToken()
     loss, _ = objective(model, batch, None)
     logits_BC, logits_BTV = with_words(model, batch)
     total, count = words_by_hand(logits_BTV, batch)
@@ -97,7 +97,7 @@ def test_the_whole_is_the_labels_mean_and_a_share_of_the_words_mean() -> None:
 def test_ratings_have_the_auxiliary_loss_too() -> None:
     torch.manual_seed(1)
     model, batch = small("gpt", "text-regression").eval(), rated()
-    loss, _ = LabelsAndWords(RatingAndWordsSettings())(model, batch, None)
+    loss, _ = LabelsAndNextToken(RegressionAndNextTokenSettings())(model, batch, None)
     said_B1, logits_BTV = with_words(model, batch)
     error = sum((float(said) - float(true)) ** 2 for said, true in zip(said_B1[:, 0], batch.target_B, strict=True))
     assert float(loss.parts["loss"].sum) == pytest.approx(error, rel=1e-5)
@@ -106,4 +106,4 @@ def test_ratings_have_the_auxiliary_loss_too() -> None:
 
 def test_a_model_that_says_no_words_is_refused() -> None:
     with pytest.raises(SettingError, match=r"auxiliary loss is that of a language model.*model.kind=gpt"):
-        LabelsAndWords().start(small("lstm", "text-classification"), begun_labelled())
+        LabelsAndNextToken().start(small("lstm", "text-classification"), begun_labelled())
