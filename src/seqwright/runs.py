@@ -1,4 +1,4 @@
-"""The hinge: recipe → wired parts → run folder, and run folder → recipe, inputs, model.
+"""The hinge: recipe → wired parts → run folder, and run folder → a run that can be called.
 
 Using a model needs the run folder and nothing else; training and evaluating also need the data.
 """
@@ -89,7 +89,7 @@ class Run(NamedTuple):
         return found
 
     def stream(self, text: str, **decoding: Any) -> Iterator[str]:
-        """How a language model goes on with a text, piece by piece, the text itself first."""
+        """How a language model continues a text, piece by piece, the text itself first."""
         pieces: Iterator[str] = self.inputs.stream(self.model, text, self._decoding(decoding))
         return pieces
 
