@@ -1,4 +1,4 @@
-"""Which class each `kind` of a recipe means, for each task.
+"""The tasks, a row each, and which class each `kind` of a recipe means for a task.
 
 Nothing here imports torch: classes are named and only loaded when asked for.
 """

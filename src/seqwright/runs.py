@@ -1,4 +1,4 @@
-"""The hinge: recipe → wired parts → run folder, and run folder → recipe, inputs, model.
+"""The hinge: recipe → wired parts → run folder, and run folder → a run that can be called.
 
 Using a model needs the run folder and nothing else; training and evaluating also need the data.
 """
