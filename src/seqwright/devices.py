@@ -9,6 +9,8 @@ from typing import Literal, TypeVar
 import torch
 from torch import nn
 
+from seqwright.errors import SettingError
+
 Precision = Literal["float32", "bfloat16"]
 ModuleT = TypeVar("ModuleT", bound=nn.Module)
 
@@ -56,3 +58,14 @@ def keep_freed_memory() -> bool:
     mmap_threshold, trim_threshold, top_pad = -3, -1, -2  # the names of malloc.h, in lower case
     largest = {mmap_threshold: 1 << 30, trim_threshold: (1 << 31) - 1, top_pad: 1 << 26}
     return all(told(name, size) == 1 for name, size in largest.items())
+
+
+def training_device(wanted: str) -> torch.device:
+    """Where a recipe wants to compute: auto is the fastest that there is."""
+    there = {"cuda": torch.cuda.is_available(), "mps": torch.backends.mps.is_available(), "cpu": True}
+    if wanted == "auto":
+        wanted = next(name for name in ("cuda", "mps", "cpu") if there[name])
+    if not there[wanted]:
+        raise SettingError(f"training.device is '{wanted}', which this machine does not have; set it to auto or cpu")
+    # Under torchrun each process of a machine has a GPU of its own.
+    return torch.device("cuda", int(os.environ.get("LOCAL_RANK", "0"))) if wanted == "cuda" else torch.device(wanted)

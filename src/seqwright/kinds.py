@@ -92,6 +92,7 @@ TASKS = {
         verbs=("fill",),
         input="sentences.SentencesInput",
         output="masked.MaskedOutput",
+        method="fill",
     ),
     "text-classification": TaskKind(
         ("labelled",),

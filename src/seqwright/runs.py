@@ -5,7 +5,6 @@ Using a model needs the run folder and nothing else; training and evaluating als
 
 import hashlib
 import json
-import os
 import shlex
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -23,7 +22,7 @@ from seqwright.data.examples import PartName
 from seqwright.data.files import content_hash
 from seqwright.data.imported import ImportedSettings
 from seqwright.decoding.ensemble import Average
-from seqwright.devices import keep_freed_memory
+from seqwright.devices import keep_freed_memory, training_device
 from seqwright.errors import RunError, SettingError, nearest
 from seqwright.inputs.text import reads_pairs
 from seqwright.inputs.tokenizers import TokenizerSettings, tokenizer_of
@@ -93,11 +92,13 @@ class Run(NamedTuple):
         pieces: Iterator[str] = self.inputs.stream(self.model, text, self._decoding(decoding))
         return pieces
 
-    def embed(self, texts: Sequence[str], *, pooling: Any = None, normalise: bool = False) -> np.ndarray[Any, Any]:
-        """`vector_ND`: what the last layer makes of each text, as `seqwright embed` has it."""
+    def embed(self, texts: Any, *, pooling: Any = None, normalise: bool = False) -> np.ndarray[Any, Any]:
+        """`vector_ND`: what the last layer makes of each text, as `seqwright embed` has it; `vector_D` of one text."""
         from seqwright.analysis.embedder import embedder_of
 
-        return embedder_of(self, pooling)(texts, normalise=normalise).numpy()
+        alone = isinstance(texts, str)
+        vector_ND = embedder_of(self, pooling)([texts] if alone else texts, normalise=normalise).numpy()
+        return vector_ND[0] if alone else vector_ND
 
     def look(self, given: Any = None, what: str | None = None, **decoding: Any) -> Any:
         """What happens inside while the model reads or writes, as plain data (see `seqwright.analysis`)."""
@@ -122,6 +123,10 @@ class Run(NamedTuple):
 
     def _decoding(self, given: Mapping[str, Any]) -> Any:
         own = self.recipe.decoding
+        if given and not self.output.writes:
+            raise SettingError(
+                f"{self.folder} learnt {self.recipe.task} and writes no text; leave {next(iter(given))} out"
+            )
         return validated("decoding", {**own.model_dump(mode="json"), **given}, self.recipe.task) if given else own
 
 
@@ -197,18 +202,6 @@ def fingerprints_of(recipe: Recipe, data: Any, teachers: Sequence[Teacher]) -> d
     return sums | {name: known for name, known in more.items() if known}
 
 
-def training_device(recipe: Recipe) -> torch.device:
-    """Where the recipe wants to compute."""
-    wanted = recipe.training.device
-    there = {"cuda": torch.cuda.is_available(), "mps": torch.backends.mps.is_available(), "cpu": True}
-    if wanted == "auto":
-        wanted = next(name for name in ("cuda", "mps", "cpu") if there[name])
-    if not there[wanted]:
-        raise SettingError(f"training.device is '{wanted}', which this machine does not have; set it to auto or cpu")
-    # Under torchrun each process of a machine has a GPU of its own.
-    return torch.device("cuda", int(os.environ.get("LOCAL_RANK", "0"))) if wanted == "cuda" else torch.device(wanted)
-
-
 def rate_of(recipe: Recipe, batches: Batches[Any]) -> Callable[[int], float]:
     """The learning rate of each step."""
     steps = expected_steps(recipe.training, batches)
@@ -246,7 +239,7 @@ def train(
 
 
 def _train(recipe: Recipe, folder: Path, text: str, reporter: Reporter, *, fresh: bool) -> Run:
-    task, data, device = task_of(recipe.task), data_of(recipe), training_device(recipe)
+    task, data, device = task_of(recipe.task), data_of(recipe), training_device(recipe.training.device)
     world = World.from_environment(device)
     with locked(folder) if world.first else nullcontext():  # under torchrun only one process writes
         if fresh and world.first:
@@ -344,7 +337,7 @@ def open_run(folder: str | Path, *, which: str = "best", notice: Callable[[str],
     model = model_of(recipe, inputs.sizes())
     load_tensors(model, files.get("averages") or files["model"])
     try:
-        device = training_device(recipe)
+        device = training_device(recipe.training.device)
     except SettingError:  # trained elsewhere
         device = torch.device("cpu")
     return Run(folder, recipe, inputs, model.to(device).eval(), step)

@@ -79,7 +79,7 @@ def test_nothing_is_searched_for_when_it_is_evaluated(home: Path, say: Say) -> N
     assert round(100 * right / count, 4) == scores["accuracy"]
     code, _, err = say("eval", "runs/shapes", "--beam", "3")
     assert code == 2
-    assert "nothing is searched for; leave the beam out" in err
+    assert "nothing is searched for; leave --beam out" in err
 
 
 def test_another_file_is_evaluated_without_the_data_of_training(home: Path, say: Say) -> None:

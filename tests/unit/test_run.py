@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import seqwright as sw
-from seqwright.errors import RunError, SettingError
+from seqwright.errors import DataError, RunError, SettingError
 from seqwright.recipe import recipe_from
 from seqwright.runs import Run
 
@@ -124,7 +124,7 @@ def test_runs_that_cannot_decide_together_are_refused_in_a_sentence(files: Path,
     both = sw.load([classifier.folder, classifier.folder])
     with pytest.raises(RunError, match=r"one is looked into; load one run"):
         both.look("a fine film")
-    with pytest.raises(RunError, match=r"no vectors"):
+    with pytest.raises(RunError, match=r"each has vectors of its own; load one run"):
         both.embed(["a fine film"])
 
 
@@ -135,6 +135,7 @@ def test_texts_become_vectors(classifier: Run, writer: Run) -> None:
     texts = ["a fine film", "so dull"]
     assert classifier.embed(texts).shape == (2, 14)  # both directions
     assert np.linalg.norm(writer.embed(texts, normalise=True), axis=1) == pytest.approx([1, 1])
+    assert classifier.embed("so dull").shape == (14,)  # one string is one text
     assert classifier.embed(texts)[1] == pytest.approx(classifier.embed(texts[1:])[0], abs=1e-6)
 
 
@@ -151,6 +152,10 @@ def test_what_cannot_be_seen_is_refused_in_a_sentence(classifier: Run) -> None:
         classifier.look("a", "unit")
     with pytest.raises(RunError, match="surprisal needs a language model"):
         classifier.look("a", "surprisal")
+    with pytest.raises(DataError, match=r"3 is no text"):
+        classifier.look(3)
+    with pytest.raises(SettingError, match=r"writes no text; leave beam out"):
+        classifier("a fine film", beam=5)
     with pytest.raises(RunError, match="have no output over words"):
         classifier.look("a", "lens")
     with pytest.raises(SettingError, match="one text at a time, and there are 2"):

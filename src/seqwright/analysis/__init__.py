@@ -10,9 +10,10 @@ from seqwright.analysis.attention import attends, attention_in
 from seqwright.analysis.beam_trees import beam_tree_of
 from seqwright.analysis.gradients import own_text, passage_of, reaches_of
 from seqwright.analysis.lens import lens_of
-from seqwright.analysis.reading import foretells
+from seqwright.analysis.reading import foretells, reads_text
 from seqwright.analysis.units import activations_of
-from seqwright.errors import RunError, SettingError, nearest
+from seqwright.errors import DataError, RunError, SettingError, nearest
+from seqwright.outputs.values import ValuesOutput
 from seqwright.runs import Run
 from seqwright.tasks.ensembles import EnsembleWires
 
@@ -27,7 +28,11 @@ def inside(run: Run, given: Any = None, what: str | None = None, decoding: Any =
     """
     if isinstance(run.inputs, EnsembleWires):
         raise RunError("an ensemble has several models, and one is looked into; load one run")
+    if not (reads_text(run) or (what == "gradients" and isinstance(run.output, ValuesOutput))):
+        raise RunError(f"{run.folder} learnt {run.recipe.task} and reads no text; look is for models that do")
     texts = [] if given is None else list(given.values()) if isinstance(given, Mapping) else [given]
+    if any(not isinstance(text, str) for text in texts):
+        raise DataError(f"{given!r} is no text; give one, or a mapping of those that belong together")
     match what or ("attention" if attends(run) else "units"):
         case "attention":
             return attention_in(run, texts, decoding)

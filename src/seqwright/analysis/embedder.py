@@ -10,7 +10,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from seqwright.analysis.reading import context_of, read_rows
+from seqwright.analysis.reading import context_of, read_rows, reads_text
 from seqwright.batches import Ids
 from seqwright.batches.pairs import sources
 from seqwright.devices import device_of
@@ -23,6 +23,7 @@ from seqwright.layers.embeddings import HasSentenceVectors, HasTokenVectors
 from seqwright.layers.taps import listen
 from seqwright.objectives.labels_and_next_token import has_next_token_body
 from seqwright.runs import Run
+from seqwright.tasks.ensembles import EnsembleWires
 
 TOKENS_AT_ONCE = 8192
 MARKS = 2  # special tokens around a text
@@ -104,6 +105,10 @@ class Embedder:
 
 def embedder_of(run: Run, pooling: Pooling | None = None) -> Embedder:
     """What makes vectors of texts with the model of a run."""
+    if isinstance(run.inputs, EnsembleWires):
+        raise RunError("an ensemble has several models, and each has vectors of its own; load one run")
+    if not reads_text(run):
+        raise RunError(f"{run.folder} learnt {run.recipe.task} and reads no text, so that there is none to embed")
     if not isinstance(run.model, HasTokenVectors):
         raise RunError(f"{run.folder} is of kind {run.recipe.model.kind}, which has no vectors for what it reads")
     return Embedder(run.model, run.inputs, pooling=pooling, context=context_of(run))

@@ -54,7 +54,7 @@ class WordVectors:
     """The vectors that a trained model has for words: `vectors = WordVectors(run.model, run.inputs)`.
 
     `spellings` are the tokens as they are shown, `embedding_VD` has their vectors in the same order. A model of two
-    vocabularies has two `side`s, source and target.
+    vocabularies has two sides, source and target.
     """
 
     def __init__(self, model: nn.Module, inputs: Any, *, side: str | None = None) -> None:

@@ -71,7 +71,7 @@ def new(
         str,
         typer.Argument(
             metavar="TASK",
-            help="What to learn: translation, language-modeling, text-classification, text-regression, "
+            help="What to learn: translation, summarization, language-modeling, text-classification, text-regression, "
             "question-answering, series-classification or forecasting.",
         ),
     ],

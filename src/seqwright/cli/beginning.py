@@ -23,7 +23,10 @@ def write_new_recipe(
     """Look at the data, write a recipe that fits it."""
     known = [name for name, row in TASKS.items() if row.new]
     if task not in known:
-        raise SettingError(f"there is no task '{task}'{instead(task, known)}")
+        told = f"`new` has no template for {task}; write a recipe as docs/recipes.md shows, or take one of"
+        raise SettingError(
+            f"{told} {', '.join(known)}" if task in TASKS else f"there is no task '{task}'{instead(task, known)}"
+        )
     columns = {name: _column(asked) for name, asked in (("source", source), ("target", target)) if asked is not None}
     if columns.keys() - settings_class("data", {}, task).model_fields:
         raise SettingError(

@@ -16,13 +16,13 @@ from torch.optim import Optimizer
 from seqwright.batches import Batches, Place
 from seqwright.cli.storage import storage_table
 from seqwright.cli.terminal import add_row, command, say
-from seqwright.devices import computes_bfloat16, device_of
+from seqwright.devices import computes_bfloat16, device_of, training_device
 from seqwright.inputs.tokenizers import tokenizer_of
 from seqwright.kinds import task_of
 from seqwright.lineage import model_row
 from seqwright.objectives.objective import LossPart, Objective
 from seqwright.recipe import Recipe, read_recipe, validated
-from seqwright.runs import data_of, model_of, objective_of, parameters, set_up_cpu, source_of, training_device
+from seqwright.runs import data_of, model_of, objective_of, parameters, set_up_cpu, source_of
 from seqwright.training.counting import Counter, Stored
 from seqwright.training.schedule import expected_steps
 
@@ -97,7 +97,7 @@ def _descended(recipe: Recipe, inputs: Any, batches: Batches[Any]) -> tuple[dict
 def _timed(recipe: Recipe, inputs: Any, batches: Batches[Any]) -> tuple[dict[str, str], list[str]]:
     """Parameters, batches, and how long and how much memory training will take, from a few real steps; remarks."""
     say("timing a few steps …")
-    settings, device = recipe.training, training_device(recipe)
+    settings, device = recipe.training, training_device(recipe.training.device)
     model, objective = model_of(recipe, inputs.sizes()).to(device), objective_of(recipe).to(device)
     optimizer = torch.optim.Adam(model.parameters(), lr=0.0)  # moves nothing, but costs what it costs
     timing = _timing(model, objective, optimizer, batches, precision=_precision(recipe))
@@ -126,7 +126,7 @@ def _timed(recipe: Recipe, inputs: Any, batches: Batches[Any]) -> tuple[dict[str
 
 def _precision(recipe: Recipe) -> str:
     """What training really computes in."""
-    return recipe.training.precision if computes_bfloat16(training_device(recipe)) else "float32"
+    return recipe.training.precision if computes_bfloat16(training_device(recipe.training.device)) else "float32"
 
 
 class Timing(NamedTuple):
@@ -172,7 +172,7 @@ def _memory(device: torch.device) -> str:
 
 def _overfitted(recipe: Recipe, inputs: Any, batches: Batches[Any]) -> tuple[float, float]:
     """The plain loss on a few examples before and after overfitting them, without dropout."""
-    device = training_device(recipe)
+    device = training_device(recipe.training.device)
     whole = batches.at(Place(0, 0)).to(device)
     batch = whole.rows(slice(FEW_ROWS))
     model, objective = model_of(recipe, inputs.sizes()).to(device).eval(), objective_of(recipe).to(device)

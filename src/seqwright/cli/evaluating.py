@@ -41,7 +41,8 @@ def evaluate_run(
     if files:
         recipe = recipe._replace(data=validated("data", only_files(files, recipe), task))
     if given and not run.output.decodes:
-        raise SettingError(f"{shown(folder)} learnt {task}, where nothing is searched for; leave the beam out")
+        typed = f"--{next(iter(given)).replace('_', '-')}"
+        raise SettingError(f"{shown(folder)} learnt {task}, where nothing is searched for; leave {typed} out")
     data = data_of(recipe)
     chosen = chosen_part(part, data.parts())
     settings = decoding_settings(run, given)

@@ -19,7 +19,7 @@ from seqwright.batches import Batches, Place
 from seqwright.comparison.flops import flops_of
 from seqwright.comparison.plan import rewrites
 from seqwright.data.examples import PartName
-from seqwright.devices import keep_freed_memory
+from seqwright.devices import keep_freed_memory, training_device
 from seqwright.inputs import Given
 from seqwright.inputs.tokenizers import tokenizer_of
 from seqwright.kinds import task_of
@@ -37,7 +37,6 @@ from seqwright.runs import (
     set_up_cpu,
     source_of,
     train,
-    training_device,
 )
 from seqwright.tasks import refuse_missing_part
 from seqwright.tasks.ensembles import ensemble_of, whole_batches
@@ -57,7 +56,7 @@ def measured_recipe(resolved: Mapping[str, Any], *, timed: bool) -> dict[str, An
     """Size, tokens per step, operations per token and, if `timed`, the pace of a recipe, from real batches."""
     recipe = recipe_from(dict(resolved))
     set_up_cpu(recipe)
-    task, data, device = task_of(recipe.task), data_of(recipe), training_device(recipe)
+    task, data, device = task_of(recipe.task), data_of(recipe), training_device(recipe.training.device)
     source = source_of(recipe)
     inputs = task.learnt_inputs(recipe, data, None if source is None else tokenizer_of(source.inputs))
     batches = task.prepared(recipe, data, inputs).train
@@ -130,7 +129,7 @@ def _pace(recipe: Recipe, model: nn.Module, batches: Batches[Any]) -> float:
     watch, steps = Stopwatch(), WARMING + TRIED + 1
     settings = recipe.training.model_copy(update={"steps": steps, "epochs": None, "average": "none"})
     try:
-        objective = objective_of(recipe).to(training_device(recipe))
+        objective = objective_of(recipe).to(training_device(recipe.training.device))
         fit(model, objective, batches, settings=settings, rate=rate_of(recipe, batches), reporter=watch)
     except Enough:
         pass

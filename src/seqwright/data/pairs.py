@@ -221,5 +221,19 @@ def header_words() -> frozenset[str]:
 
     names = {name.casefold() for language in HEADER_LANGUAGES for name in Locale(language).languages.values()}
     codes = {code.casefold() for code in (*Locale("en").languages, *get_global("language_aliases"))}
-    sides = {"source", "target", "src", "tgt", "trg", "sentence", "translation", "original", "input", "output"}
+    sides = {
+        "source",
+        "target",
+        "src",
+        "tgt",
+        "trg",
+        "sentence",
+        "translation",
+        "original",
+        "input",
+        "output",
+        "text",
+        "document",
+    }
+    sides |= {"article", "dialogue", "summary", "word", "pronunciation", "prompt", "answer", "response"}
     return frozenset(names | codes | sides)

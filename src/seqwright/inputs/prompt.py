@@ -77,6 +77,10 @@ class PromptInput(PairInput):
     file: ClassVar[str] = "task_token.json"
     begins: ClassVar[bool] = True
 
+    def __post_init__(self) -> None:
+        if self.task not in self.tokenizer.special:
+            raise ValueError(f"it names {self.task!r}, and the tokenizer has only {' '.join(self.tokenizer.special)}")
+
     @classmethod
     def learn(cls, train: Examples[Pair], settings: PromptSettings, *, room: Room, like: Any = None) -> "PromptInput":
         """A tokenizer trained on texts and answers, or another run's, with the token that names the task."""

@@ -64,6 +64,8 @@ class Output(ABC, Generic[ExampleT, BatchT, PredictionT]):
     settings: ClassVar[type[Settings]] = Settings
     """What can be set of it in [output]: nothing, if not said otherwise."""
 
+    writes: ClassVar[bool] = False
+    """Whether text is written, as the settings of decoding have it."""
     decodes: ClassVar[bool] = False
     """Whether predictions are searched for, token by token: then a validation takes a sample."""
 

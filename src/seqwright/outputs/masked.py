@@ -142,7 +142,7 @@ class MaskedOutput(Output[str, Masked, list[FoundTokens]]):
             yield [rows[place] for place in sorted(rows)]
 
     def fill(
-        self, model: nn.Module, batches: Batches[Masked], examples: Examples[str], top: int = 5
+        self, model: nn.Module, batches: Batches[Masked], examples: Examples[str], decoding: Any = None, top: int = 5
     ) -> Iterator[list[list[Candidate]]]:
         """For each mask of each text the `top` likeliest tokens; each mask on its own, the others masked."""
         found: dict[int, Tensor] = {}

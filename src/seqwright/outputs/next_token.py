@@ -9,7 +9,7 @@ from collections.abc import Generator, Iterator, Sequence
 from dataclasses import dataclass
 from functools import reduce
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 import torch
@@ -67,6 +67,7 @@ class NextTokenOutput(Output[str, Text, ScoredText]):
 
     tokenizer: Tokenizer
     cut: int | None = None  # most tokens of a document, where longer ones are cut
+    writes: ClassVar[bool] = True
 
     @classmethod
     def learn(cls, train: Examples[str], settings: Any, input: Any, *, like: Any = None) -> "NextTokenOutput":

@@ -110,6 +110,7 @@ class TextOutput(Output[HasText, Any, WrittenText]):
     dropout: float = 0.0  # BPE-dropout of the targets
     dictionary: Dictionary | None = None  # the translation of single words, learnt from alignments after training
     settings: ClassVar[type[Settings]] = TextOutputSettings
+    writes: ClassVar[bool] = True
     decodes: ClassVar[bool] = True
     section: ClassVar[str] = "input"  # where it is set how long a text may be
 
@@ -302,6 +303,8 @@ class TextOutput(Output[HasText, Any, WrittenText]):
 
     def uncertainty(self, examples: int) -> str:
         """95 % of a binomial, where it is widest."""
+        if "exact" not in self.score_names:
+            return ""
         return f", exact match by up to ± {196 * math.sqrt(0.25 / examples):.0f} %"
 
     def baselines(self, train: Examples[HasText], part: Examples[HasText], input: Input[Any, Any]) -> Baselines:
