@@ -18,13 +18,15 @@ def in_place_of_older(plain: Mapping[str, Any]) -> str:
             "every old name with its new one"
         )
     data = plain.get("data", {})
-    return f"data.kind is gone; {_in_place_of_kind(data)}" if "kind" in data else ""
+    return f"data.kind is gone; {_in_place_of_kind(data, plain.get('task'))}" if "kind" in data else ""
 
 
-def _in_place_of_kind(data: Mapping[str, Any]) -> str:
+def _in_place_of_kind(data: Mapping[str, Any], task: Any) -> str:
     kind = str(data["kind"])
     known = next((each for each in (str(data.get("name")), kind) if each in cards()), None)
     examples = cards()[known].kind if known else "pairs" if kind == "files" else kind
     tasks = " or ".join(f'"{task}"' for task in tasks_for(examples)) or f"one of {', '.join(TASKS)}"
     card_or_files = f'card = "{known}" under [data] in its place' if known else "leave it out"
+    if task in TASKS:
+        return f"write {card_or_files}" if known else card_or_files
     return f"write task = {tasks} at the top, and {card_or_files}"

@@ -94,6 +94,11 @@ def test_diagonality_is_a_correlation() -> None:
     assert diagonality(weights_TS) == pytest.approx(np.corrcoef(np.array(pairs).T)[0, 1], abs=1e-3)
 
 
+def test_an_alignment_of_nothing_says_so_in_words() -> None:
+    assert str(Quality(math.nan, math.nan, math.nan)).endswith("undefined: nothing was written")
+    assert str(Quality(1.0, 0.5, math.nan)) == "entropy 1.00 bits, coverage 0.50, diagonality undefined"
+
+
 def test_the_ends_of_the_sentences_are_no_words() -> None:
     whole = np.array([[0.9, 0.0, 0.1], [0.0, 0.5, 0.5], [0.0, 0.0, 1.0]])
     found = quality(whole)

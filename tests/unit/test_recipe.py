@@ -155,6 +155,11 @@ def test_nothing_can_be_set_of_an_output_without_settings() -> None:
     assert complaint(labelled) == "there is no setting 'output.scores'."
 
 
+def test_a_task_that_is_written_already_is_not_asked_for_again() -> None:
+    written = 'task = "forecasting"\n[data]\nkind = "waves"'
+    assert complaint(written).endswith('data.kind is gone; write card = "waves" under [data] in its place')
+
+
 def test_a_kind_where_there_are_none_is_refused_as_an_unknown_setting() -> None:
     assert complaint(COPY + '[training]\nkind = "x"').startswith("there is no setting 'training.kind'.")
 

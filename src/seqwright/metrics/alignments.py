@@ -3,6 +3,7 @@
 T rows (target words) · S columns (source words)
 """
 
+import math
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
@@ -42,6 +43,8 @@ class Quality(NamedTuple):
     diagonality: float
 
     def __str__(self) -> str:
+        if math.isnan(self.entropy):
+            return "entropy, coverage and diagonality undefined: nothing was written"
         numbers = f"entropy {self.entropy:.2f} bits, coverage {self.coverage:.2f}"
         return f"{numbers}, diagonality {self.diagonality:+.2f}".replace("+nan", "undefined")
 
