@@ -1,6 +1,7 @@
 """Pairs, ratings and fine-tuning as users type them, and what they get wrong: one clear sentence, exit code 2."""
 
 import json
+import shutil
 from collections.abc import Callable
 from pathlib import Path
 
@@ -178,6 +179,7 @@ def test_layer_wise_rates_and_frozen_bodies_are_settings(say: Say) -> None:
     ],
 )
 def test_what_cannot_be_is_refused(say: Say, words: list[str], found: list[str]) -> None:
+    shutil.rmtree("runs/x", ignore_errors=True)  # which some refusals leave begun
     refused(say(*words, *(FEW if words[0] == "train" else [])), *found)
 
 
@@ -187,7 +189,7 @@ def test_an_auxiliary_loss_needs_a_language_model(say: Say) -> None:
     )
     text = Path("lstm.toml").read_text().replace('weights = "runs/language"\n', "")
     Path("lstm.toml").write_text(text)
-    refused(say("train", "lstm.toml", "--run", "runs/x", *FEW), "auxiliary loss", "model.kind=gpt")
+    refused(say("train", "lstm.toml", "--run", "runs/lstm", *FEW), "auxiliary loss", "model.kind=gpt")
 
 
 def test_a_label_that_training_lacks_is_refused(say: Say) -> None:
