@@ -16,7 +16,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from seqwright.batches import Batch, Column, Ids, InMemory, Numbers, Place, Rows, Zipped
-from seqwright.batches.bucketed import Bucketed, by_column, cut_by_length
+from seqwright.batches.bucketed import Bucketed, cut_by_length
 from seqwright.batches.labelled import labelled
 from seqwright.batches.masked import Masked, MaskedRows
 from seqwright.batches.masks import MaskedText, TokenMasks
@@ -29,6 +29,7 @@ from seqwright.batches.text import texts
 from seqwright.cache import Ragged, Redrawn
 from seqwright.inputs.sentences import SentencesInput
 from seqwright.outputs.masked import MaskedOutput
+from tests.columns import by_column
 
 BEGIN, END, TASK, MASK, FIRST = 2, 3, 4, 5, 10
 N, TOKENS, SEED = 157, 101, 5

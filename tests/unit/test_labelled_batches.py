@@ -6,8 +6,9 @@ import numpy as np
 import pytest
 
 from seqwright.batches import Column, InMemory, Zipped
-from seqwright.batches.bucketed import Bucketed, by_column
+from seqwright.batches.bucketed import Bucketed
 from seqwright.batches.labelled import LeftOut, Shortened, labelled, shortened
+from tests.columns import by_column
 
 END = 3
 LENGTHS = [5, 1, 9, 3, 3, 7, 2, 8, 4, 6, 11]

@@ -11,12 +11,13 @@ import torch
 from numpy.typing import NDArray
 
 from seqwright.batches import InMemory, Zipped
-from seqwright.batches.bucketed import Bucketed, by_column
+from seqwright.batches.bucketed import Bucketed
 from seqwright.batches.masked import Masked, MaskedRows
 from seqwright.batches.masks import MaskedText, Masks, TokenMasks, WordMasks
 from seqwright.batches.sentences import FullSentences, SentencePairs, SentenceRow, SentenceRows, Sentences, WholeTexts
 from seqwright.inputs.sentences import SentencesInput
 from seqwright.outputs.masked import MaskedOutput
+from tests.columns import by_column
 
 BEGIN, END, MASK, FIRST, V = 2, 3, 4, 5, 97
 ORDINARY_V = np.arange(V) >= FIRST

@@ -124,6 +124,8 @@ def test_runs_that_cannot_decide_together_are_refused_in_a_sentence(files: Path,
     both = sw.load([classifier.folder, classifier.folder])
     with pytest.raises(RunError, match=r"one is looked into; load one run"):
         both.look("a fine film")
+    with pytest.raises(RunError, match=r"an ensemble is not streamed; call it"):
+        both.stream("a fine film")
     with pytest.raises(RunError, match=r"each has vectors of its own; load one run"):
         both.embed(["a fine film"])
 
@@ -160,3 +162,11 @@ def test_what_cannot_be_seen_is_refused_in_a_sentence(classifier: Run) -> None:
         classifier.look("a", "lens")
     with pytest.raises(SettingError, match="one text at a time, and there are 2"):
         classifier.look({"text": "a", "text_pair": "a fine"})
+
+
+def test_texts_that_belong_together_are_seen_in_the_order_of_reading(
+    classifier: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("seqwright.analysis.attention_in", lambda run, texts, decoding: texts)
+    assert classifier.look({"context": "b", "question": "a"}, "attention") == ["a", "b"]
+    assert classifier.look({"text_pair": "b", "text": "a"}, "attention") == ["a", "b"]

@@ -4,9 +4,10 @@ import numpy as np
 import pytest
 
 from seqwright.batches import Zipped
-from seqwright.batches.bucketed import Bucketed, by_column
+from seqwright.batches.bucketed import Bucketed
 from seqwright.batches.tagged import StretchRows, Tagged, TagRows, stacked, stretches
 from seqwright.outputs.tags import TagsOutput
+from tests.columns import by_column
 
 END = 3
 LENGTHS = [[1, 2], [3], [1, 1, 1, 2], [2, 2], [1], [4, 1, 1], [1, 2, 3], [5, 1], [2, 1], [1, 1, 1]]  # tokens of words

@@ -17,6 +17,7 @@ from seqwright.outputs.values import ValuesOutput
 from seqwright.runs import Run
 from seqwright.tasks.ensembles import EnsembleWires
 
+READ = ("text", "text_pair", "question", "context")  # the order in which a model reads what is given together
 SIGHTS = ("attention", "lens", "units", "surprisal", "gradients", "beam-tree")
 
 
@@ -30,7 +31,10 @@ def inside(run: Run, given: Any = None, what: str | None = None, decoding: Any =
         raise RunError("an ensemble has several models, and one is looked into; load one run")
     if not (reads_text(run) or (what == "gradients" and isinstance(run.output, ValuesOutput))):
         raise RunError(f"{run.folder} learnt {run.recipe.task} and reads no text; look is for models that do")
-    texts = [] if given is None else list(given.values()) if isinstance(given, Mapping) else [given]
+    if isinstance(given, Mapping):
+        texts = [given[key] for key in sorted(given, key=lambda key: READ.index(key) if key in READ else len(READ))]
+    else:
+        texts = [] if given is None else [given]
     if any(not isinstance(text, str) for text in texts):
         raise DataError(f"{given!r} is no text; give one, or a mapping of those that belong together")
     match what or ("attention" if attends(run) else "units"):

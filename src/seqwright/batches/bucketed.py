@@ -5,7 +5,7 @@ B batch · N rows · S sides that have a length
 
 from collections.abc import Callable, Iterator, Sequence
 from functools import lru_cache
-from typing import Any, Generic, TypeVar
+from typing import Generic, TypeVar
 
 import numpy as np
 import torch
@@ -81,11 +81,6 @@ class Bucketed(Generic[RowT, BatchT]):
 
     def _cut(self, rows: Numbers, epoch: int | None) -> list[Numbers]:
         return [rows[some] for some in cut_by_length(self.lengths(epoch)[rows], self.tokens)]
-
-
-def by_column(collate: Callable[..., BatchT]) -> Callable[[Sequence[tuple[Any, ...]]], BatchT]:
-    """A function that makes a batch of several columns, for rows that are tuples of them, as `Zipped` has."""
-    return lambda rows: collate(*zip(*rows, strict=True))
 
 
 def cut_by_length(length_NS: Numbers, tokens: int) -> list[Numbers]:

@@ -56,12 +56,6 @@ def macro_f1(counts_CC: Counts) -> float:
     return float(np.mean([score.f1 for score, seen in zip(class_scores(counts_CC), seen_C, strict=True) if seen]))
 
 
-def micro_f1(counts_CC: Counts) -> float:
-    """F1 over the answers of all classes together. With one answer for each text, it is the accuracy."""
-    right, predicted, true = np.trace(counts_CC), counts_CC.sum(), counts_CC.sum()
-    return float(100 * 2 * right / (predicted + true))
-
-
 def matthews(counts_CC: Counts) -> float:
     """Matthews correlation of what was predicted and what is true, from -100 to 100 (Gorodkin 2004, equation 8).
 

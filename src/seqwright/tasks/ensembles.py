@@ -74,10 +74,15 @@ class EnsembleWires:
     def predict(
         self, model: Any, given: Any, decoding: Any = None, tokens: int = TOKENS_AT_ONCE, method: str = "predict"
     ) -> Any:
-        """As `Wires.predict`."""
+        """As `Wires.predict`; what else an output does, one run does alone."""
+        assert method == "predict", method
         if not isinstance(given, list):
             return self.predict(model, [given], decoding, tokens)[0]
         return self.predictions(model, Given(map(self.input.parse, given)), decoding, tokens)
+
+    def stream(self, model: Any, given: Any, decoding: Any = None) -> Any:
+        """Refused: what several runs write together is told when it is whole."""
+        raise RunError("an ensemble is not streamed; call it, or load one run")
 
     def predictions(
         self, model: Ensemble, examples: Examples[Any], decoding: Any = None, tokens: int = TOKENS_AT_ONCE

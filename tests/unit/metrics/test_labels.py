@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from seqwright.errors import DataError
-from seqwright.metrics.labels import accuracy, class_scores, confusion, macro_f1, matthews, micro_f1
+from seqwright.metrics.labels import accuracy, class_scores, confusion, macro_f1, matthews
 
 #            said:  cat dog cow
 WORKED = np.array([[5, 3, 0], [2, 3, 1], [0, 2, 11]])
@@ -38,10 +38,6 @@ def test_scores_agree_with_counting_one_by_one() -> None:
         recall = sum(a == b == label for a, b in both) / sum(b == label for b in true)
         harmonic = 2 / (1 / precision + 1 / recall)
         assert score == pytest.approx((100 * precision, 100 * recall, 100 * harmonic))
-
-
-def test_micro_f1_is_the_accuracy() -> None:
-    assert micro_f1(WORKED) == pytest.approx(accuracy(WORKED))
 
 
 def test_matthews_correlation_of_two_classes_is_the_formula_of_1975() -> None:

@@ -14,7 +14,7 @@ import torch
 from torch import nn
 
 from seqwright.batches import InMemory, Zipped
-from seqwright.batches.bucketed import Bucketed, by_column
+from seqwright.batches.bucketed import Bucketed
 from seqwright.batches.pairs import pairs
 from seqwright.objectives.next_token import NextToken
 from seqwright.training.checkpoint import newest_whole, read_checkpoint, read_mark, step_folder, steps_on_disk
@@ -23,6 +23,7 @@ from seqwright.training.loop import fit
 from seqwright.training.reporter import Quiet
 from seqwright.training.settings import TrainingSettings
 from seqwright.training.weights import unique_tensors
+from tests.columns import by_column
 from tests.small_models import small
 
 
