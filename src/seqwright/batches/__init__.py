@@ -139,7 +139,8 @@ class Batches(Protocol[BatchT_co]):
         """The batch at a place."""
 
     def after(self, place: Place) -> Place:
-        """The place that follows."""
+        """The place that follows, perhaps in the next epoch."""
+        return following(place, self.in_epoch(place.epoch))
 
     def in_epoch(self, epoch: int) -> int:
         """How many batches an epoch has."""

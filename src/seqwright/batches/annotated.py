@@ -36,7 +36,7 @@ class TaughtTokens(Masked):
     teacher_BTD: Tensor | None = None
 
 
-class Annotated(Generic[PlainT, AnnotatedT]):
+class Annotated(Batches[AnnotatedT], Generic[PlainT, AnnotatedT]):
     """Other batches, each with what `annotate` adds to it by the numbers of its examples."""
 
     def __init__(self, batches: Batches[PlainT], annotate: Callable[[PlainT], AnnotatedT]) -> None:
@@ -45,10 +45,6 @@ class Annotated(Generic[PlainT, AnnotatedT]):
     def at(self, place: Place) -> AnnotatedT:
         """The batch at a place."""
         return self.annotate(self.batches.at(place))
-
-    def after(self, place: Place) -> Place:
-        """The place that follows, perhaps in the next epoch."""
-        return self.batches.after(place)
 
     def in_epoch(self, epoch: int) -> int:
         """How many batches an epoch has."""

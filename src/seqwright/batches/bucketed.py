@@ -3,19 +3,17 @@
 B batch · N rows · S sides that have a length
 """
 
-from collections.abc import Callable, Iterator, Sequence
-from functools import lru_cache
-from typing import Generic, TypeVar
+from collections.abc import Callable, Sequence
+from typing import Generic
 
 import numpy as np
 import torch
 
-from seqwright.batches import KEPT_EPOCHS, Batch, Numbers, Place, Rows, RowT, following
+from seqwright.batches import Numbers, Rows, RowT
+from seqwright.batches.planned import BatchT, Planned
 
-BatchT = TypeVar("BatchT", bound=Batch)
 
-
-class Bucketed(Generic[RowT, BatchT]):
+class Bucketed(Planned[Numbers, BatchT], Generic[RowT, BatchT]):
     """Rows of like length together, at most `tokens` positions a batch on any side, padding included.
 
     A row that is longer than that stands alone. Each epoch shuffles the rows, sorts them by the length of the last
@@ -37,32 +35,20 @@ class Bucketed(Generic[RowT, BatchT]):
         self.rows, self.collate, self.tokens, self.seed, self.marks = rows, collate, tokens, seed, marks
         self.example_N = rows.example_N
         self.only = np.arange(len(self.example_N)) if only is None else only
-        self._remembered = lru_cache(KEPT_EPOCHS)(self._shuffled)
+        super().__init__()
 
-    def at(self, place: Place) -> BatchT:
-        """The batch at a place."""
-        return self.batch(self.plan(place.epoch)[place.batch], place.epoch)
-
-    def after(self, place: Place) -> Place:
-        """The place that follows, perhaps in the next epoch."""
-        return following(place, self.in_epoch(place.epoch))
-
-    def in_epoch(self, epoch: int) -> int:
-        """How many batches an epoch has; nearly the same in each."""
-        return len(self.plan(epoch))
-
-    def once(self) -> Iterator[BatchT]:
-        """Every row once as it is in no epoch, longest last."""
-        return (self.batch(numbers, None) for numbers in self.plan(None))
-
-    def plan(self, epoch: int | None) -> list[Numbers]:
+    def planned(self, epoch: int | None) -> list[Numbers]:
         """The numbers of the rows in each batch of an epoch; in none they stand in a fixed order, longest last."""
-        return self._cut(self.only, None) if epoch is None else self._remembered(epoch)
+        if epoch is None:
+            return self._cut(self.only, None)
+        order = np.random.default_rng((self.seed, epoch))
+        batches = self._cut(order.permutation(self.only), epoch)
+        return [batches[i] for i in order.permutation(len(batches))]
 
-    def batch(self, numbers: Numbers, epoch: int | None) -> BatchT:
+    def batch(self, some: Numbers, epoch: int | None) -> BatchT:
         """Some rows, by their numbers, as they are in an epoch."""
-        batch = self.collate(self.rows.take(numbers, epoch))
-        return batch.replace(example_B=torch.from_numpy(self.example_N[numbers]))
+        batch = self.collate(self.rows.take(some, epoch))
+        return batch.replace(example_B=torch.from_numpy(self.example_N[some]))
 
     def lengths(self, epoch: int | None) -> Numbers:
         """`length_NS` of every row with its marks."""
@@ -73,11 +59,6 @@ class Bucketed(Generic[RowT, BatchT]):
         length_NS = self.lengths(epoch)
         every = sum(len(rows) * int(length_NS[rows].max(0).sum()) for rows in self.plan(epoch))
         return 1 - int(length_NS[self.only].sum()) / every
-
-    def _shuffled(self, epoch: int) -> list[Numbers]:
-        order = np.random.default_rng((self.seed, epoch))
-        batches = self._cut(order.permutation(self.only), epoch)
-        return [batches[i] for i in order.permutation(len(batches))]
 
     def _cut(self, rows: Numbers, epoch: int | None) -> list[Numbers]:
         return [rows[some] for some in cut_by_length(self.lengths(epoch)[rows], self.tokens)]

@@ -3,13 +3,13 @@
 B batch · T time · N documents · R rows
 """
 
-from collections.abc import Iterator, Sequence
-from functools import lru_cache
+from collections.abc import Sequence
 
 import numpy as np
 
-from seqwright.batches import KEPT_EPOCHS, Ids, Numbers, Place, Rows, following, padded
+from seqwright.batches import Ids, Numbers, Rows, padded
 from seqwright.batches.bucketed import cut_by_length
+from seqwright.batches.planned import Planned
 from seqwright.batches.text import Text
 
 Packed = list[Numbers]
@@ -55,7 +55,7 @@ def best_fit(length_N: Numbers, size: int) -> Packed:
     return [np.array(row) for row in rows]
 
 
-class PackedBatches:
+class PackedBatches(Planned[Packed, Text]):
     """Documents packed into rows of `segment` positions, at most `tokens` positions a batch with padding.
 
     Each epoch shuffles the documents (which decides among equals), packs them, cuts the rows into batches as
@@ -66,37 +66,20 @@ class PackedBatches:
         self.rows, self.example_N = rows, rows.example_N
         self.length_N = rows.lengths(None).sum(1) + 1  # what begins a document is read with it
         self.tokens, self.segment, self.seed, self.begin, self.end = tokens, segment, seed, begin, end
-        self._remembered = lru_cache(KEPT_EPOCHS)(self._planned)
+        super().__init__()
 
-    def at(self, place: Place) -> Text:
-        """The batch at a place."""
-        return self._batch(self.plan(place.epoch)[place.batch], place.epoch)
-
-    def after(self, place: Place) -> Place:
-        """The place that follows, perhaps in the next epoch."""
-        return following(place, self.in_epoch(place.epoch))
-
-    def in_epoch(self, epoch: int) -> int:
-        """How many batches an epoch has; nearly the same in each."""
-        return len(self.plan(epoch))
-
-    def once(self) -> Iterator[Text]:
-        """Every document once, packed in a fixed way."""
-        return (self._batch(packed, None) for packed in self._packed(np.arange(len(self.length_N))))
-
-    def plan(self, epoch: int) -> list[Packed]:
-        """Which documents stand in which row of which batch of an epoch."""
-        return self._remembered(epoch)
+    def planned(self, epoch: int | None) -> list[Packed]:
+        """Which documents stand in which row of which batch of an epoch; in none they are packed in a fixed way."""
+        if epoch is None:
+            return self._packed(np.arange(len(self.length_N)))
+        order = np.random.default_rng((self.seed, epoch))
+        batches = self._packed(order.permutation(len(self.length_N)))
+        return [batches[i] for i in order.permutation(len(batches))]
 
     def padding(self, epoch: int = 0) -> float:
         """The share of all positions in an epoch's batches that is padding."""
         every = sum(len(packed) * max(int(self.length_N[row].sum()) for row in packed) for packed in self.plan(epoch))
         return 1 - int(self.length_N.sum()) / every
-
-    def _planned(self, epoch: int) -> list[Packed]:
-        order = np.random.default_rng((self.seed, epoch))
-        batches = self._packed(order.permutation(len(self.length_N)))
-        return [batches[i] for i in order.permutation(len(batches))]
 
     def _packed(self, numbers: Numbers) -> list[Packed]:
         length_N = self.length_N[numbers]
@@ -104,7 +87,8 @@ class PackedBatches:
         length_R = np.array([length_N[row].sum() for row in rows])
         return [[numbers[rows[i]] for i in some] for some in cut_by_length(length_R[:, None], self.tokens)]
 
-    def _batch(self, packed: Packed, epoch: int | None) -> Text:
-        batch = packed_texts([self.rows.take(row, epoch) for row in packed], begin=self.begin, end=self.end)
-        examples = [np.repeat(self.example_N[row], self.length_N[row]) for row in packed]
+    def batch(self, some: Packed, epoch: int | None) -> Text:
+        """Some rows of documents, as they are in an epoch."""
+        batch = packed_texts([self.rows.take(row, epoch) for row in some], begin=self.begin, end=self.end)
+        examples = [np.repeat(self.example_N[row], self.length_N[row]) for row in some]
         return batch.replace(example_BT=padded(examples).tokens_BT)

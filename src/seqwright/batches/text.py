@@ -11,7 +11,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from seqwright.batches import Batch, Ids, Numbers, Place, Rows, following, padded
+from seqwright.batches import Batch, Batches, Ids, Numbers, Place, Rows, padded
 
 
 @dataclass(frozen=True)
@@ -96,7 +96,7 @@ class JoinedText:
         return example_T
 
 
-class StreamBatches:
+class StreamBatches(Batches[Text]):
     """All documents joined into one text and read by `streams` rows at once.
 
     The text is cut into as many stretches of equal length (but for one token) as there are rows; a batch is the next
@@ -118,10 +118,6 @@ class StreamBatches:
             (min(low + skipped, high), min(low + skipped + self.segment, high)) for low, high in pairwise(edges)
         ]
         return self.text.read(stretches, place.epoch, fresh=place.batch == 0)
-
-    def after(self, place: Place) -> Place:
-        """The place that follows, perhaps in the next epoch."""
-        return following(place, self.in_epoch(place.epoch))
 
     def in_epoch(self, epoch: int) -> int:
         """How many batches an epoch has; the same in each."""

@@ -4,21 +4,21 @@ B batch · T time · N windows
 """
 
 from collections.abc import Iterator, Sequence
-from functools import lru_cache
 from typing import NamedTuple
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from seqwright.batches import KEPT_EPOCHS, Ids, Numbers, Place, Rows, following
-from seqwright.batches.text import JoinedText, Text, ceiling, shifted
+from seqwright.batches import Ids, Numbers, Rows
+from seqwright.batches.planned import Planned, in_parts
+from seqwright.batches.text import JoinedText, Text, shifted
 
 Edges = NDArray[np.int64]
 """Of each window where it begins and where it ends in the joined text."""
 
 
-class WindowBatches:
+class WindowBatches(Planned[Edges, Text]):
     """Windows of `segment` tokens, at most `tokens` of them a batch; for models that carry no state.
 
     Each epoch the cuts lie elsewhere and the windows come in another order, both drawn from (seed, epoch), so that a
@@ -29,49 +29,29 @@ class WindowBatches:
     def __init__(self, rows: Rows[Ids], *, tokens: int, segment: int, seed: int, begin: int, end: int) -> None:
         self.text, self.segment, self.seed = JoinedText(rows, begin=begin, end=end), segment, seed
         self.at_once = max(1, tokens // segment)
-        self._remembered = lru_cache(KEPT_EPOCHS)(self._planned)
+        super().__init__()
 
-    def at(self, place: Place) -> Text:
-        """The batch at a place."""
-        first = place.batch * self.at_once
-        return self._batch(self.plan(place.epoch)[first : first + self.at_once], place.epoch)
-
-    def after(self, place: Place) -> Place:
-        """The place that follows, perhaps in the next epoch."""
-        return following(place, self.in_epoch(place.epoch))
-
-    def in_epoch(self, epoch: int) -> int:
-        """How many batches an epoch has; the same in each, or one more."""
-        return ceiling(len(self.plan(epoch)), self.at_once)
-
-    def once(self) -> Iterator[Text]:
-        """Every window in the order of the text, the first one from its beginning."""
-        every = self._cut(self.segment)
-        for first in range(0, len(every), self.at_once):
-            yield self._batch(every[first : first + self.at_once], None)
-
-    def plan(self, epoch: int) -> Edges:
-        """The windows of an epoch in their order."""
-        return self._remembered(epoch)
+    def planned(self, epoch: int | None) -> list[Edges]:
+        """The windows of each batch of an epoch; in none they stand in the order of the text, the first one whole."""
+        if epoch is None:
+            return in_parts(self._cut(self.segment), self.at_once)
+        draw = np.random.default_rng((self.seed, epoch))
+        windows = self._cut(int(draw.integers(1, self.segment + 1)))
+        return in_parts(windows[draw.permutation(len(windows))], self.at_once)
 
     def padding(self, epoch: int = 0) -> float:
         """The share of all positions in an epoch's batches that is padding."""
-        length_N = np.diff(self.plan(epoch)).squeeze(1)
-        batches = np.split(length_N, range(self.at_once, len(length_N), self.at_once))
-        return 1 - self.text.positions / sum(len(batch) * int(batch.max()) for batch in batches)
-
-    def _planned(self, epoch: int) -> Edges:
-        draw = np.random.default_rng((self.seed, epoch))
-        windows = self._cut(int(draw.integers(1, self.segment + 1)))
-        return windows[draw.permutation(len(windows))]
+        every = sum(len(windows) * int(np.diff(windows).max()) for windows in self.plan(epoch))
+        return 1 - self.text.positions / every
 
     def _cut(self, first: int) -> Edges:
         """The text cut into windows of which the first has `first` tokens."""
         cuts = np.arange(first, self.text.positions, self.segment)
         return np.stack([np.append(0, cuts), np.append(cuts, self.text.positions)], axis=1)
 
-    def _batch(self, windows: Edges, epoch: int | None) -> Text:
-        return self.text.read(windows.tolist(), epoch)
+    def batch(self, some: Edges, epoch: int | None) -> Text:
+        """Some windows, as they are in an epoch."""
+        return self.text.read(some.tolist(), epoch)
 
 
 class ReadingWindow(NamedTuple):

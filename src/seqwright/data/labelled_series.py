@@ -32,6 +32,11 @@ class SeriesExample(NamedTuple):
         """All of the series: what is read of it."""
         return self.values_TC
 
+    @property
+    def first(self) -> int:
+        """Where what is read begins in the series."""
+        return 0
+
 
 class LabelledSeriesFilesSettings(FilesSettings):
     """Labelled series in files of the user's own."""

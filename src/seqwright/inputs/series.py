@@ -66,18 +66,27 @@ class Scale(NamedTuple):
 
 
 class ScaledRows(Rows[Values]):
-    """Values, scaled when they are asked for: windows share the series that they are cut from."""
+    """Stretches of scaled series, which stand one after another in `value_LC`: windows share what both of them have."""
 
-    def __init__(self, values: Sequence[Values], scale: Scale, example_N: Numbers) -> None:
-        self.values, self.scale, self.example_N = values, scale, example_N
-        self.length_N = np.fromiter(map(len, values), dtype=np.int64, count=len(values))
+    def __init__(self, value_LC: Values, begin_N: Numbers, length_N: Numbers, example_N: Numbers) -> None:
+        self.value_LC, self.begin_N, self.length_N, self.example_N = value_LC, begin_N, length_N, example_N
 
-    def take(self, numbers: Numbers, epoch: int | None) -> list[Values]:
-        """Some rows, the same in every epoch."""
-        values = [self.values[number] for number in numbers.tolist()]
-        if len({len(values_TC) for values_TC in values}) == 1:  # all at once is faster
-            return list(self.scale.scaled(np.stack(values)))
-        return [self.scale.scaled(values_TC) for values_TC in values]
+    def take(self, numbers: Numbers, epoch: int | None) -> Any:
+        """Some rows, the same in every epoch; as one array, (B, T, C), where all are as long."""
+        begin_B, length_B = self.begin_N[numbers], self.length_N[numbers]
+        if len(length_B) and (length_B == length_B[0]).all():
+            return self.value_LC[begin_B[:, None] + np.arange(length_B[0])]
+        both = zip(begin_B.tolist(), length_B.tolist(), strict=True)
+        return [self.value_LC[begin : begin + length] for begin, length in both]
+
+    def following(self, steps: int) -> "ScaledRows":
+        """So many steps after each."""
+        length_N = np.full_like(self.length_N, steps)
+        return ScaledRows(self.value_LC, self.begin_N + self.length_N, length_N, self.example_N)
+
+    def extended(self, steps: int) -> "ScaledRows":
+        """Each with so many steps after it."""
+        return ScaledRows(self.value_LC, self.begin_N, self.length_N + steps, self.example_N)
 
 
 class HasSeries(Protocol):
@@ -90,6 +99,10 @@ class HasSeries(Protocol):
     @property
     def series_TC(self) -> Values:
         """The whole series that it is read from."""
+
+    @property
+    def first(self) -> int:
+        """Where in the series it begins."""
 
     @property
     def columns(self) -> tuple[str, ...]:
@@ -133,21 +146,26 @@ class SeriesInput(Input[HasSeries, Values]):
         """How many values each step has."""
         return len(self.scale.mean_C)
 
-    def encode(self, examples: Examples[HasSeries], *, seed: int = 0) -> Rows[Values]:
+    def encode(self, examples: Examples[HasSeries], *, seed: int = 0) -> ScaledRows:
         """The scaled values of each series."""
-        rows, numbers = [], []
+        series, begins, rows, steps = list[Values](), dict[int, int](), [], 0
         for number, example in enumerate(examples):
-            values_TC = example.values_TC
-            if len(values_TC) and values_TC.shape[1] != self.channels:
+            values_TC, series_TC = example.values_TC, example.series_TC
+            if not len(values_TC):
+                continue
+            if values_TC.shape[1] != self.channels:
                 raise DataError(
                     f"series {number + 1} of {examples.name} has {values_TC.shape[1]} channels"
                     f"{_listed(example.columns)}, but the run reads {self.channels}{_listed(self.columns)}: give as "
                     "many"
                 )
-            if len(values_TC):
-                rows.append(values_TC)
-                numbers.append(number)
-        return ScaledRows(rows, self.scale, np.array(numbers, dtype=np.int64))
+            if id(series_TC) not in begins:
+                begins[id(series_TC)] = steps
+                series.append(series_TC)  # while it is kept here, no other has its id
+                steps += len(series_TC)
+            rows.append((begins[id(series_TC)] + example.first, len(values_TC), number))
+        every_LC = np.concatenate([*series, np.zeros((0, self.channels))])
+        return ScaledRows(self.scale.scaled(every_LC), *np.array(rows, dtype=np.int64).reshape(-1, 3).T)
 
     def stack(self, rows: Sequence[Values]) -> Stacked:
         """`input_B`, (B, T, C), and `real_BT`: zeros stand at the padding on the right."""

@@ -17,14 +17,14 @@ from safetensors import SafetensorError
 from safetensors.numpy import load, save
 from torch import nn
 
-from seqwright.batches import Batches, Rows, Zipped
+from seqwright.batches import Batches, Rows
 from seqwright.batches.series import Series, pasts, windows
 from seqwright.batches.shuffled import Shuffled
 from seqwright.data.series import SeriesWindow
 from seqwright.errors import DataError, RunError, SettingError
 from seqwright.inputs import Examples, Input, Stacked
 from seqwright.inputs.saved import load_json, save_json
-from seqwright.inputs.series import Scale, ScaledRows, every_series, plain_values
+from seqwright.inputs.series import Scale, every_series, plain_values
 from seqwright.metrics.forecasts import Errors, LeastSquares, naive, naive_error, season, seasonal_naive
 from seqwright.outputs import Baselines, Output, Picture, Report, Targets, each_row
 from seqwright.settings import Settings
@@ -89,10 +89,9 @@ class ValuesOutput(Output[SeriesWindow, Series, Values]):
             least_squares_CTN=LeastSquares.fitted(series, history=history, horizon=horizon).weights_CTN,
         )
 
-    def encode(self, examples: Examples[SeriesWindow], rows: Rows[Any], *, seed: int = 0) -> Targets:
+    def encode(self, examples: Examples[SeriesWindow], rows: Any, *, seed: int = 0) -> Targets:
         """The scaled values that follow each window."""
-        future = ScaledRows([example.future_NC for example in examples], self.scale, rows.example_N)
-        return Targets(future, np.arange(len(rows.example_N)))
+        return Targets(rows.following(self.horizon), np.arange(len(rows.example_N)))
 
     def collate(self, stacked: Stacked, targets: Sequence[Any] | None) -> Series:
         """Pasts and what follows each; zeros where that is not known."""
@@ -102,7 +101,7 @@ class ValuesOutput(Output[SeriesWindow, Series, Values]):
         return windows(whole, horizon=self.horizon)
 
     def batches(
-        self, rows: Rows[Any], targets: Targets | None, input: Input[Any, Any], *, tokens: int, seed: int = 0
+        self, rows: Any, targets: Targets | None, input: Input[Any, Any], *, tokens: int, seed: int = 0
     ) -> Shuffled[Any, Series]:
         """Windows, which are all as long, so many that their values are at most `tokens`; more without targets."""
         values = self.history * len(self.columns)
@@ -113,11 +112,11 @@ class ValuesOutput(Output[SeriesWindow, Series, Values]):
 
             return Shuffled(rows, unknown, size=max(1, max(tokens, VALUES_AT_ONCE) // values))
 
-        def known(some: Sequence[tuple[Values, Values]]) -> Series:
-            past, future = zip(*some, strict=True)
-            return self.collate(input.stack(past), future)
+        def known(whole: Any) -> Series:
+            return windows(torch.from_numpy(whole), horizon=self.horizon)
 
-        return Shuffled(Zipped(rows, targets.rows), known, size=max(1, tokens // values), seed=seed)
+        # A past and what follows it are one stretch of a series: both are cut out of it at once.
+        return Shuffled(rows.extended(self.horizon), known, size=max(1, tokens // values), seed=seed)
 
     def _past(self, values_TC: Values) -> Values:
         """As many of the last steps as the model looks back."""

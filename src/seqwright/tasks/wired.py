@@ -302,7 +302,9 @@ def facts_of(batches: Any) -> dict[str, str]:
         case StreamBatches():
             return {"streams": f"{batches.streams:,} of {batches.positions // batches.streams:,} tokens"}
         case WindowBatches():
-            return {"windows": f"{len(batches.plan(0)):,} of {batches.segment:,} tokens, cut again each epoch"}
+            return {
+                "windows": f"{sum(map(len, batches.plan(0))):,} of {batches.segment:,} tokens, cut again each epoch"
+            }
         case PackedBatches():
             return {"documents per row": f"{len(batches.length_N) / sum(map(len, batches.plan(0))):.1f}"}
         case _:
