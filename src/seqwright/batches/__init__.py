@@ -239,6 +239,21 @@ class Chained(Rows[RowT]):
         return [next(taken[0 if early else 1]) for early in early_N.tolist()]
 
 
+class Numbered(Rows[RowT]):
+    """Rows by other numbers: of those examples that are not blank, of the documents that are kept."""
+
+    def __init__(self, rows: Rows[RowT], example_N: Numbers) -> None:
+        self.rows, self.example_N = rows, example_N
+
+    def lengths(self, epoch: int | None) -> Numbers:
+        """`length_NS`, as in an epoch."""
+        return self.rows.lengths(epoch)
+
+    def take(self, numbers: Numbers, epoch: int | None) -> Sequence[RowT]:
+        """Some rows, as in an epoch."""
+        return self.rows.take(numbers, epoch)
+
+
 class Fixed(Rows[RowT]):
     """Rows as they are in no epoch, in every one: what somebody else says of them can be looked up."""
 

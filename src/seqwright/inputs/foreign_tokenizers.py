@@ -12,10 +12,9 @@ from typing import Any, Self, final
 
 import numpy as np
 import tokenizers
-from tokenizers import models
 
-from seqwright.inputs.tokenizers import ROLES, Numbers, Piece, Tokenizer, in_one_line
-from seqwright.inputs.vocabularies import SPACE, Kind
+from seqwright.inputs.tokenizers import ROLES, Numbers, Piece, Tokenizer, in_one_line, kind_of
+from seqwright.inputs.vocabularies import SPACE
 
 UNFINISHED = "\ufffd"  # how bytes are shown that are no whole character
 
@@ -30,7 +29,7 @@ class ForeignTokenizer(Tokenizer):
         special = {token.content: n for n, token in library.get_added_tokens_decoder().items() if token.special}
         plain = json.loads(library.to_str())
         super().__init__(library, special, end=closing_token(plain["post_processor"]))
-        self.kind = _kind(library.model)
+        self.kind = kind_of(library.model)
         one, two = (library.num_special_tokens_to_add(is_pair) for is_pair in (False, True))
         self.between = max(1, two - one)  # RoBERTa has two
         self._bytes = _bytes_as_letters() if _has(plain["pre_tokenizer"], "ByteLevel") else None
@@ -130,18 +129,6 @@ class ForeignTokenizer(Tokenizer):
 
     def _normalised(self, text: str) -> str:
         return text if self._library.normalizer is None else self._library.normalizer.normalize_str(text)
-
-
-def _kind(model: models.Model) -> Kind:
-    match model:
-        case models.Unigram():
-            return "unigram"
-        case models.WordPiece():
-            return "wordpiece"
-        case models.WordLevel():
-            return "words"
-        case _:
-            return "bpe"
 
 
 def closing_token(step: Any) -> str | None:

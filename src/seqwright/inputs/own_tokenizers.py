@@ -17,7 +17,7 @@ import tokenizers
 from tokenizers import Regex, models, normalizers, pre_tokenizers
 
 from seqwright.errors import DataError, RunError
-from seqwright.inputs.tokenizers import Piece, Tokenizer, in_one_line
+from seqwright.inputs.tokenizers import Piece, Tokenizer, in_one_line, kind_of
 from seqwright.inputs.vocabularies import (
     CONTINUATION,
     FOREIGN,
@@ -25,7 +25,6 @@ from seqwright.inputs.vocabularies import (
     RESERVED,
     SPACE,
     UNKNOWN,
-    Kind,
     TokenizerSettings,
     learnt_model,
 )
@@ -34,6 +33,7 @@ LETTERS = rf"▁?[^▁\s\p{{N}}\p{{P}}\p{{S}}]{{1,{LONGEST}}}"
 WHOLE_UNITS = rf"{LETTERS}|[\s\S]"
 # Only what can be spelled out of shorter pieces may also be a mark with its "▁", or a run of spaces.
 SPELLED_UNITS = rf"▁{{1,{LONGEST}}}(?=▁)|▁?[\p{{P}}\p{{S}}&&[^▁]]|{WHOLE_UNITS}"
+FORMS = {"nfc": normalizers.NFC, "nfkc": normalizers.NFKC, "nfd": normalizers.NFD, "nfkd": normalizers.NFKD}
 SPACED_UNITS = rf"▁?[^▁\s]{{1,{LONGEST}}}|[\s\S]"
 
 
@@ -49,7 +49,9 @@ class OwnTokenizer(Tokenizer):
         self._normaliser = library.normalizer
         self._splitter = library.pre_tokenizer
         self._further = frozenset(further.values())
-        self.kind = _kind(library)
+        # A BPE without units is what spells characters; "whitespace" differs from words only in its units.
+        spells = isinstance(library.model, models.BPE) and library.pre_tokenizer is None
+        self.kind = "characters" if spells else kind_of(library.model)
         self.opening = " " if self.kind == "characters" else ""  # the others put a "▁" before every text themselves
         self._texts = [self._text(number) for number in range(self.size)]
 
@@ -150,32 +152,8 @@ class OwnTokenizer(Tokenizer):
         return self._pieces[number].removeprefix(CONTINUATION) if self.kind == "wordpiece" else self._pieces[number]
 
 
-def _kind(library: tokenizers.Tokenizer) -> Kind:
-    """Which of our kinds a tokenizer of the library is; its JSON has no room for the name."""
-    match library.model:
-        case models.Unigram():
-            return "unigram"
-        case models.WordPiece():
-            return "wordpiece"
-        case models.WordLevel():
-            return "words"  # or "spaced", which differs only in the units that the library's splitter finds
-        case _:
-            return "characters" if library.pre_tokenizer is None else "bpe"
-
-
 def _normaliser(settings: TokenizerSettings) -> normalizers.Normalizer:
-    steps: list[normalizers.Normalizer] = []
-    match settings.normalise:
-        case "nfc":
-            steps.append(normalizers.NFC())
-        case "nfkc":
-            steps.append(normalizers.NFKC())
-        case "nfd":
-            steps.append(normalizers.NFD())
-        case "nfkd":
-            steps.append(normalizers.NFKD())
-        case "none":
-            pass
+    steps: list[normalizers.Normalizer] = [] if settings.normalise == "none" else [FORMS[settings.normalise]()]
     if settings.lowercase:
         steps.append(normalizers.Lowercase())
     steps.append(normalizers.Replace(SPACE, FOREIGN))

@@ -73,6 +73,8 @@ class PromptInput(PairInput):
     longest: int
     context: int | None  # most tokens that the model reads
     settings: PromptSettings | None = field(default=None, compare=False)  # while learning
+    noun: ClassVar[str] = "prompts"
+    side: ClassVar[str] = "prompts"
     marks: ClassVar[int] = 1
     file: ClassVar[str] = "task_token.json"
     begins: ClassVar[bool] = True
@@ -117,11 +119,6 @@ class PromptInput(PairInput):
             return self.longest
         return min(self.longest, self.context - 2 - min(self.longest + 1, self.context // 4))
 
-    @property
-    def noun(self) -> str:
-        """Each example is a prompt and perhaps its answer."""
-        return "prompts"
-
     def encode(self, examples: Examples[Pair], *, seed: int = 0) -> PromptRows:
         """Each prompt that is not blank, as far as it is read."""
         read = [(n, 2 * len(pair.shots) + 1) for n, pair in enumerate(examples) if pair.source.strip()]
@@ -134,10 +131,6 @@ class PromptInput(PairInput):
         """`prompt_BT` and `real_BT`, padded on the right."""
         prompt_BT, real_BT = padded(rows)
         return {"prompt_BT": prompt_BT, "real_BT": real_BT}
-
-    def part_remarks(self, examples: Examples[Pair]) -> list[str]:
-        """Letters that the vocabulary lacks."""
-        return self.tokenizer.remarks((pair.source for pair in examples), f"prompts of {examples.name}")
 
     def remarks(self, examples: Examples[Pair], first: int = 0) -> list[str]:
         """Texts that are not read to their end, and what the vocabulary lacks of them."""

@@ -86,11 +86,6 @@ class QuestionInput(TokenInput[Question, ContextWindow]):
         tokenizer = Tokenizer.train(texts, settings) if like is None else tokenizer_of(like)
         return cls(tokenizer, settings.longest, settings.stride, settings.longest_question)
 
-    @property
-    def between(self) -> list[int]:
-        """What stands behind a question: one `end`, or as many as the tokenizer of another program puts there."""
-        return [self.tokenizer.end] * self.tokenizer.between
-
     def encode(self, examples: Examples[Question], *, seed: int = 0) -> QuestionRows:
         """The windows of each question: of a part through the cache, of what a user types in memory."""
         if examples.fingerprint:
@@ -210,15 +205,9 @@ class QuestionInput(TokenInput[Question, ContextWindow]):
     def part_remarks(self, examples: Examples[Question]) -> list[str]:
         """Tokens that the vocabulary lacks."""
         rows = self.encode(examples)
-        every = [
-            ids
-            for side in (rows.questions, rows.contexts[0])
-            for ids in side.take(np.arange(len(side.example_N)), None)
-        ]
-        unknown, total = sum(map(self.tokenizer.unknowns, every)), sum(map(len, every))
-        return (
-            [f"tokens of {examples.name} that the vocabulary lacks: {100 * unknown / total:.2g} %"] if unknown else []
-        )
+        sides = rows.questions, rows.contexts[0]
+        every = (ids for side in sides for ids in side.take(np.arange(len(side.example_N)), None))
+        return self.tokenizer.unknown_share(every, examples.name)
 
     def remarks(self, examples: Examples[Question], first: int = 0) -> list[str]:
         """Questions of which not everything is read, and letters that the vocabulary lacks."""

@@ -9,12 +9,12 @@ from typing import Any, ClassVar, Literal
 
 from pydantic import Field
 
-from seqwright.batches import Ids, InMemory, Numbers, Rows
+from seqwright.batches import Ids, InMemory, Numbered, Numbers, Rows
 from seqwright.batches.text import texts
 from seqwright.cache import Overlong
-from seqwright.errors import DataError, SettingError
+from seqwright.errors import SettingError
 from seqwright.inputs import Examples, Room, Stacked
-from seqwright.inputs.spelling import TokenInput
+from seqwright.inputs.spelling import DocumentInput
 from seqwright.inputs.tokenizers import Tokenizer, TokenizerSettings, lacking, tokenizer_of
 from seqwright.text_cache import KeptTexts, Rules, tokenised_texts
 
@@ -39,19 +39,16 @@ class RunningTextSettings(TokenizerSettings):
     """What happens to blank documents: left out and counted, or kept, as the usual counts of WikiText have them."""
 
 
-class Documents(Rows[Ids]):
+class Documents(Numbered[Ids]):
     """The tokens of documents; `kept` is what became of those of a part, None of what a user types."""
 
     def __init__(self, rows: Rows[Ids], number_N: Numbers, kept: KeptTexts | None = None) -> None:
-        self.rows, self.example_N, self.length_N, self.kept = rows, number_N, rows.length_N, kept
-
-    def take(self, numbers: Numbers, epoch: int | None) -> Sequence[Ids]:
-        """Some documents."""
-        return self.rows.take(numbers, epoch)
+        super().__init__(rows, number_N)
+        self.kept = kept
 
 
 @dataclass(frozen=True)
-class RunningTextInput(TokenInput[str, Ids]):
+class RunningTextInput(DocumentInput[Ids]):
     """The tokenizer of a run, and how documents become rows.
 
     A document is read as `first x`, and `x end` is what follows each token. What a user types stands by itself.
@@ -89,11 +86,6 @@ class RunningTextInput(TokenInput[str, Ids]):
         """What stands before a text: where all are one, the end of the one before, since the model knows no other."""
         return self.tokenizer.end if self.joins else self.tokenizer.begin
 
-    @property
-    def noun(self) -> str:
-        """Documents."""
-        return "documents"
-
     def encode(self, examples: Examples[str], *, seed: int = 0) -> Documents:
         """The documents of a part that are kept; all that a user types, whole."""
         if not examples.fingerprint:
@@ -113,20 +105,6 @@ class RunningTextInput(TokenInput[str, Ids]):
         """`input_BT`, `target_BT` and `real_BT`: each document by itself, with padding on the right."""
         batch = texts(rows, begin=self.first, end=self.tokenizer.end)
         return {"input_BT": batch.input_BT, "target_BT": batch.target_BT, "real_BT": batch.real_BT}
-
-    def parse(self, given: Any) -> str:
-        """A text."""
-        if not isinstance(given, str):
-            raise DataError(f"an example is {given!r}, expected a text")
-        return given
-
-    def example_fields(self, example: str) -> dict[str, Any]:
-        """The text."""
-        return {"text": example}
-
-    def features(self, examples: Examples[str]) -> list[str]:
-        """The text itself."""
-        return list(examples)
 
     def part_sentence(self, examples: Examples[str], rows: Documents) -> tuple[str, str]:
         """`29,000 documents`, and what became of the others."""

@@ -24,7 +24,7 @@ from seqwright.batches.sentences import (
 from seqwright.data.sentences import sentences
 from seqwright.errors import DataError, RunError, SettingError
 from seqwright.inputs import Examples, Room, Stacked
-from seqwright.inputs.spelling import Spelled, TokenInput, written_words
+from seqwright.inputs.spelling import DocumentInput, Spelled, written_words
 from seqwright.inputs.tokenizers import Kind, Tokenizer, TokenizerSettings, lacking, tokenizer_of
 from seqwright.text_cache import Rules, TokenisedTexts, tokenised_texts
 
@@ -57,7 +57,7 @@ class DocumentRows(SentenceRows):
 
 
 @dataclass(frozen=True)
-class SentencesInput(TokenInput[str, SentenceRow]):
+class SentencesInput(DocumentInput[SentenceRow]):
     """The tokenizer of a run, which has a mask, and how documents become rows.
 
     A row is `begin A end B end`, or `begin sentences end`; what a user types is `begin text end`.
@@ -84,14 +84,14 @@ class SentencesInput(TokenInput[str, SentenceRow]):
         return cls(tokenizer, settings.longest, context, settings.rows)
 
     @property
+    def between(self) -> list[int]:
+        """What stands between two texts: one `end`, whoever made the tokenizer."""
+        return [self.tokenizer.end]
+
+    @property
     def mask(self) -> int:
         """The token that stands for a masked token, [MASK]."""
         return mask_of(self.tokenizer)
-
-    @property
-    def noun(self) -> str:
-        """Documents."""
-        return "documents"
 
     def encode(self, examples: Examples[str], *, seed: int = 0) -> SentenceRows:
         """Stretches of the documents of a part; each text as it stands of what a user gives."""
@@ -166,19 +166,10 @@ class SentencesInput(TokenInput[str, SentenceRow]):
 
     def parse(self, given: Any) -> str:
         """A text that hides a word."""
-        if not isinstance(given, str):
-            raise DataError(f"an example is {given!r}, expected a text")
-        if not HOLE.search(given):
-            raise DataError(f"'{_short(given)}' hides no word: write <mask>, [MASK] or ___ in its place")
-        return given
-
-    def example_fields(self, example: str) -> dict[str, Any]:
-        """The text."""
-        return {"text": example}
-
-    def features(self, examples: Examples[str]) -> list[str]:
-        """The text itself."""
-        return list(examples)
+        text = super().parse(given)
+        if not HOLE.search(text):
+            raise DataError(f"'{_short(text)}' hides no word: write <mask>, [MASK] or ___ in its place")
+        return text
 
     def read_examples(self, rows: Any) -> set[int]:
         """Every document with a sentence, but those of one where pairs are read."""
@@ -201,10 +192,7 @@ class SentencesInput(TokenInput[str, SentenceRow]):
                 "input.rows=full-sentences would read them"
             )
         tokens = rows.documents.rows.values
-        if unknown := self.tokenizer.unknowns(tokens):
-            share = 100 * unknown / len(tokens)
-            remarks.append(f"tokens of {examples.name} that the vocabulary lacks: {share:.2g} %; they are never hidden")
-        return remarks
+        return remarks + self.tokenizer.unknown_share([tokens], examples.name, then="; they are never hidden")
 
     def remarks(self, examples: Examples[str], first: int = 0) -> list[str]:
         """What the vocabulary lacks of texts that hide words."""

@@ -10,11 +10,11 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 from pydantic import Field, model_validator
 
-from seqwright.batches import Ids, Numbers, Rows, padded
+from seqwright.batches import Ids, Numbered, padded
 from seqwright.data.examples import Pair
 from seqwright.errors import DataError
 from seqwright.inputs import Examples, Room, Stacked
-from seqwright.inputs.spelling import TokenInput
+from seqwright.inputs.spelling import TokenInput, typed_text
 from seqwright.inputs.token_rows import dropping_rows
 from seqwright.inputs.tokenizers import Tokenizer, TokenizerSettings, lacking, tokenizer_of
 
@@ -43,29 +43,14 @@ class SourceTextSettings(TokenizerSettings):
         return self
 
 
-class SourceRows(Rows[Ids]):
-    """The rows of the examples that are not blank, by the numbers of these."""
-
-    def __init__(self, rows: Rows[Ids], example_N: Numbers) -> None:
-        self.rows, self.example_N = rows, example_N
-
-    def lengths(self, epoch: int | None) -> Numbers:
-        """`length_N1`, as drawn in an epoch."""
-        return self.rows.lengths(epoch)
-
-    def take(self, numbers: Numbers, epoch: int | None) -> Sequence[Ids]:
-        """Some rows, as drawn in an epoch."""
-        return self.rows.take(numbers, epoch)
-
-
 class PairInput(TokenInput[Pair, Ids]):
     """An input that reads the sources of pairs."""
 
+    side: ClassVar[str] = "sources"  # what a remark calls them
+
     def parse(self, given: Any) -> Pair:
         """A text."""
-        if not isinstance(given, str):
-            raise DataError(f"an example is {given!r}, expected a text")
-        return Pair(given, "")
+        return Pair(typed_text(given), "")
 
     def example_fields(self, example: Pair) -> dict[str, Any]:
         """The source."""
@@ -74,6 +59,10 @@ class PairInput(TokenInput[Pair, Ids]):
     def features(self, examples: Examples[Pair]) -> list[str]:
         """The sources."""
         return [pair.source for pair in examples]
+
+    def part_remarks(self, examples: Examples[Pair]) -> list[str]:
+        """Letters that the vocabulary lacks."""
+        return self.tokenizer.remarks((pair.source for pair in examples), f"{self.side} of {examples.name}")
 
 
 @dataclass(frozen=True)
@@ -85,6 +74,7 @@ class SourceTextInput(PairInput):
     longest: int  # most tokens in training
     dropout: float = 0.0
     settings: SourceTextSettings | None = field(default=None, compare=False)  # while learning
+    noun: ClassVar[str] = "pairs"
     marks: ClassVar[int] = 1
     begins: ClassVar[bool] = False
 
@@ -105,12 +95,7 @@ class SourceTextInput(PairInput):
         """The tokenizer, where it was learnt from both sides."""
         return self.tokenizer if self.both else None
 
-    @property
-    def noun(self) -> str:
-        """Each example is a pair, of which the source is read."""
-        return "pairs"
-
-    def encode(self, examples: Examples[Pair], *, seed: int = 0) -> SourceRows:
+    def encode(self, examples: Examples[Pair], *, seed: int = 0) -> Numbered[Ids]:
         """The tokens of each source, in training resampled each epoch where BPE-dropout is asked for."""
         number_N = np.array([n for n, pair in enumerate(examples) if pair.source.strip()], dtype=np.int64)
 
@@ -118,7 +103,7 @@ class SourceTextInput(PairInput):
             return (pair.source for pair in examples if pair.source.strip())
 
         drawn: dict[str, Any] = {"dropout": self.dropout, "seed": seed, "longest": self.longest}
-        return SourceRows(dropping_rows(self.tokenizer, examples, "source", texts, **drawn), number_N)
+        return Numbered(dropping_rows(self.tokenizer, examples, "source", texts, **drawn), number_N)
 
     def stack(self, rows: Sequence[Ids]) -> Stacked:
         """`source_BS` and `source_real_BS`, each row closed by `end`."""
@@ -132,10 +117,6 @@ class SourceTextInput(PairInput):
         if tokens > MOST_TOKENS:
             raise DataError(f"it has {tokens:,} tokens, more than {MOST_TOKENS:,}; split it into sentences")
         return pair
-
-    def part_remarks(self, examples: Examples[Pair]) -> list[str]:
-        """Letters that the vocabulary lacks."""
-        return self.tokenizer.remarks((pair.source for pair in examples), f"sources of {examples.name}")
 
     def remarks(self, examples: Examples[Pair], first: int = 0) -> list[str]:
         """Texts that are longer than any in training, and what the vocabulary lacks."""

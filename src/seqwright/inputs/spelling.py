@@ -11,7 +11,8 @@ from typing import Any, ClassVar, NamedTuple, Protocol, Self, runtime_checkable
 import numpy as np
 
 from seqwright.batches import Ids, RowT
-from seqwright.inputs import ExampleT, Input
+from seqwright.errors import DataError
+from seqwright.inputs import Examples, ExampleT, Input
 from seqwright.inputs.saved import load_fields, plain_fields, save_json
 from seqwright.inputs.tokenizers import Tokenizer
 from seqwright.inputs.vocabularies import SPACE
@@ -93,8 +94,8 @@ class TokenInput(Input[ExampleT, RowT]):
 
     @property
     def between(self) -> list[int]:
-        """What stands between two texts: one `end`."""
-        return [self.tokenizer.end]
+        """What stands between two texts: one `end`, or as many as the tokenizer of another program puts there."""
+        return [self.tokenizer.end] * self.tokenizer.between
 
     def tokenised(self, texts: Sequence[str]) -> list[Ids]:
         """The tokens of each text, all of them, without what stands around it."""
@@ -132,6 +133,31 @@ class TokenInput(Input[ExampleT, RowT]):
     def fingerprint(self) -> str:
         """Changes with the tokenizer and how texts are read."""
         return f"{self.tokenizer.fingerprint()} {json.dumps(plain_fields(self, without={'tokenizer'}))}"
+
+
+class DocumentInput(TokenInput[str, RowT]):
+    """An input whose examples are texts and nothing else."""
+
+    noun: ClassVar[str] = "documents"
+
+    def parse(self, given: Any) -> str:
+        """A text."""
+        return typed_text(given)
+
+    def example_fields(self, example: str) -> dict[str, Any]:
+        """The text."""
+        return {"text": example}
+
+    def features(self, examples: Examples[str]) -> list[str]:
+        """The text itself."""
+        return list(examples)
+
+
+def typed_text(given: Any) -> str:
+    """What a user gives, if it is a text."""
+    if not isinstance(given, str):
+        raise DataError(f"an example is {given!r}, expected a text")
+    return given
 
 
 def spelled_text(tokenizer: Tokenizer, text: str) -> Spelled:

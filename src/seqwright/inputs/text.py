@@ -12,15 +12,14 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 from pydantic import Field
 
-from seqwright.batches import Ids, InMemory, Rows, begun, padded, segments
+from seqwright.batches import Ids, begun, padded, segments
 from seqwright.batches.labelled import LeftOut, Shortened, ShortenedPairs, paired, shortened
 from seqwright.data.labelled_tables import Example
 from seqwright.errors import DataError, SettingError
 from seqwright.inputs import Examples, Room, Stacked
-from seqwright.inputs.spelling import Spelled, TokenInput, every_place
+from seqwright.inputs.spelling import Spelled, TokenInput, every_place, typed_text
+from seqwright.inputs.token_rows import token_rows
 from seqwright.inputs.tokenizers import Tokenizer, TokenizerSettings, lacking, tokenizer_of
-from seqwright.progress import Progress
-from seqwright.text_cache import Rules, tokenised_texts
 
 WORD = re.compile(r"\w+|[^\w\s]")
 MOST_WORDS = 50_000
@@ -90,36 +89,17 @@ class TextInput(TokenInput[Example, Ids]):
         both = paired(first, len(first) + second[0], self.longest, self.left_out, between=[])
         return [both[both < len(first)], both[both >= len(first)] - len(first)]
 
-    @property
-    def between(self) -> list[int]:
-        """What stands between two texts: one `end`, or as many as the tokenizer of another program puts there."""
-        return [self.end] * self.tokenizer.between
-
     def encode(self, examples: Examples[Example], *, seed: int = 0) -> TextRows:
         """The tokens of each text, or of both, as far as they are read, without what stands around them."""
         self._refuse_other_number_of_texts(examples)
         number_N = np.array([n for n, example in enumerate(examples) if readable(example)], dtype=np.int64)
-        first = self._tokens(examples, "text", (example.text for example in examples if readable(example)))
+        texts = (example.text for example in examples if readable(example))
+        first = token_rows(self.tokenizer, examples, "text", texts)
         if not self.pairs:
             return Shortened(first, self.longest, self.left_out, number_N)
         seconds = (example.text_pair or "" for example in examples if readable(example))
-        second = self._tokens(examples, "second text", seconds)
+        second = token_rows(self.tokenizer, examples, "second text", seconds)
         return ShortenedPairs(first, second, self.longest, self.left_out, number_N, between=self.between)
-
-    def _tokens(self, examples: Examples[Example], what: str, texts: Iterator[str]) -> Rows[Ids]:
-        """Token rows: of a part through the cache, of what a user types in memory."""
-        if not examples.fingerprint:
-            return InMemory(self.tokenizer.encode(list(texts)))
-        found = tokenised_texts(
-            texts,
-            key=f"{what} {examples.fingerprint} {self.tokenizer.fingerprint()}",
-            encode=self.tokenizer.encode,
-            decode=lambda ids: self.tokenizer.decode(ids.tolist()),
-            rules=Rules(),
-            where=examples.name,
-            progress=Progress(f"tokenising {examples.name}"),
-        )
-        return found.rows
 
     def stack(self, rows: Sequence[Ids]) -> Stacked:
         """`input_B`, `real_BT` and `segment_BT`: with what stands around the texts, and padding on the right."""
@@ -134,9 +114,7 @@ class TextInput(TokenInput[Example, Ids]):
                 expected = '{"text": …, "text_pair": …}' if self.pairs else '{"text": …}'
                 raise DataError(f"an example has the fields {', '.join(map(str, given))}; expected {expected}")
             return Example(str(given["text"]), "", str(given["text_pair"]) if self.pairs else None)
-        if not isinstance(given, str):
-            raise DataError(f"an example is {given!r}, expected a text")
-        first, tab, second = given.partition("\t")
+        first, tab, second = typed_text(given).partition("\t")
         if not self.pairs:
             return Example(given, "")
         if not tab and given.strip():

@@ -16,6 +16,7 @@ from typing import Any, NamedTuple, Protocol, Self, runtime_checkable
 import numpy as np
 import tokenizers
 from numpy.typing import NDArray
+from tokenizers import models
 
 from seqwright.errors import RunError, SettingError
 from seqwright.inputs import MOST_NAMED
@@ -190,6 +191,11 @@ class Tokenizer(ABC):
         """How many of the tokens stand for what the vocabulary lacks."""
         return 0 if self.unknown is None else int(np.count_nonzero(np.asarray(ids) == self.unknown))
 
+    def unknown_share(self, rows: Iterable[NDArray[np.integer[Any]]], where: str, then: str = "") -> list[str]:
+        """What a user should know of tokens that are to be learnt from: how many of them the vocabulary lacks."""
+        unknown, every = np.array([(self.unknowns(ids), len(ids)) for ids in rows]).reshape(-1, 2).sum(0).tolist()
+        return [f"tokens of {where} that the vocabulary lacks: {100 * unknown / every:.2g} %{then}"] if unknown else []
+
     def unknown_words(self, texts: Iterable[str]) -> Counter[str]:
         """The words between white space that the vocabulary lacks or has only in part, with how often they occur."""
         words = Counter(word for text in texts for word in text.split())
@@ -269,6 +275,19 @@ def lacking(unknown: Counter[str], then: str = "") -> list[str]:
     most = " ".join(f"{part!r}×{count}" for part, count in unknown.most_common(MOST_NAMED))
     more = " …" if len(unknown) > MOST_NAMED else ""
     return [f"the vocabulary lacks {most}{more}: the model cannot read them{then}"]
+
+
+def kind_of(model: models.Model) -> Kind:
+    """Which of our kinds a model of the library is; its JSON has no room for the name."""
+    match model:
+        case models.Unigram():
+            return "unigram"
+        case models.WordPiece():
+            return "wordpiece"
+        case models.WordLevel():
+            return "words"
+        case _:
+            return "bpe"
 
 
 def _from_json(cls: type[Tokenizer], text: str) -> Tokenizer:

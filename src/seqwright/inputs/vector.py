@@ -26,6 +26,7 @@ class VectorInput(Input[GivenText, Codes]):
     """How vectors are made of what is given. A row is a short code: the digits, the label's number, the numbers."""
 
     vectors: Vectors
+    noun: ClassVar[str] = "vectors"
     marks: ClassVar[int] = 1  # of the text that is written: the vector itself has no length
 
     @classmethod
@@ -40,11 +41,6 @@ class VectorInput(Input[GivenText, Codes]):
         unscaled = ScaledNumbers.unscaled(first.columns)
         rows, known = cls(unscaled).encode(train), np.array([bool(example.target.strip()) for example in train])
         return cls(unscaled.scaled(rows.value_N[known[rows.example_N]]))
-
-    @property
-    def noun(self) -> str:
-        """Each example is a vector."""
-        return "vectors"
 
     def facts(self) -> dict[str, str]:
         """What can be given."""

@@ -169,11 +169,9 @@ class WordsInput(TokenInput[TaggedSentence, Stretch]):
 
     def part_remarks(self, examples: Examples[TaggedSentence]) -> list[str]:
         """Tokens that the vocabulary lacks, and sentences that may be several."""
-        remarks, rows = [], self.encode(examples)
-        tokens = rows.take(np.arange(len(rows.example_N)), None)
-        unknown, every = sum(self.tokenizer.unknowns(row.tokens) for row in tokens), int(rows.lengths(None).sum())
-        if unknown:
-            remarks.append(f"tokens of {examples.name} that the vocabulary lacks: {100 * unknown / every:.2g} %")
+        rows = self.encode(examples)
+        tokens = (row.tokens for row in rows.take(np.arange(len(rows.example_N)), None))
+        remarks = self.tokenizer.unknown_share(tokens, examples.name)
         longest = max((len(sentence.words) for sentence in examples), default=0)
         if longest > LONG:
             told = "see whether blank lines stand between sentences"

@@ -5,10 +5,10 @@ evaluation, the verbs, comparisons and pictures.
 """
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, ClassVar, Generic, NamedTuple, Self, TypeVar
+from typing import Any, ClassVar, Generic, NamedTuple, Self, TypeVar, get_type_hints
 
 import torch
 from torch import Tensor, nn
@@ -18,6 +18,7 @@ from seqwright.batches.bucketed import Bucketed
 from seqwright.devices import device_of
 from seqwright.errors import RunError, SettingError
 from seqwright.inputs import Examples, ExampleT, Input, Stacked
+from seqwright.inputs.saved import load_fields, plain_fields, save_json
 from seqwright.settings import Settings
 
 BatchT = TypeVar("BatchT", bound=Batch)
@@ -66,6 +67,8 @@ class Output(ABC, Generic[ExampleT, BatchT, PredictionT]):
 
     writes: ClassVar[bool] = False
     """Whether text is written, as the settings of decoding have it."""
+    file: ClassVar[str]
+    """Where in the run folder its fields are written, the tokenizer aside, which is the input's."""
     decodes: ClassVar[bool] = False
     """Whether predictions are searched for, token by token: then a validation takes a sample."""
 
@@ -155,13 +158,14 @@ class Output(ABC, Generic[ExampleT, BatchT, PredictionT]):
     def refuse_model(self, settings: Any) -> None:
         """Refuse a model, by its settings, that cannot say this: one imported without its head. Usually none."""
 
-    def signatures(self) -> dict[str, str]:
+    @property
+    def signatures(self) -> Mapping[str, str]:
         """How each score is made, in a few words."""
         return {}
 
-    @abstractmethod
     def baselines(self, train: Examples[ExampleT], part: Examples[ExampleT], input: Input[ExampleT, Any]) -> Baselines:
-        """How good simple rules are on a part, learnt from the training part."""
+        """How good simple rules are on a part, learnt from the training part; none, if not said otherwise."""
+        return Baselines({}, "", [])
 
     @abstractmethod
     def line(self, prediction: PredictionT, top: int = 1) -> str:
@@ -204,18 +208,19 @@ class Output(ABC, Generic[ExampleT, BatchT, PredictionT]):
         """What a user should know of the targets of the training part, a sentence each."""
         return []
 
-    @abstractmethod
     def sizes(self) -> dict[str, Any]:
-        """What a model that says this is built with beside its settings: the classes."""
+        """What a model that says this is built with beside its settings: the classes; often nothing."""
+        return {}
 
-    @abstractmethod
     def save(self, folder: Path) -> None:
         """Write everything into a folder."""
+        save_json(folder / self.file, plain_fields(self, without={"tokenizer"}))
 
     @classmethod
-    @abstractmethod
     def load(cls, folder: Path, input: Any) -> Self:
         """Read what `save` wrote; the input is read before."""
+        known = {"tokenizer": input.tokenizer} if "tokenizer" in get_type_hints(cls) else {}
+        return load_fields(cls, folder / cls.file, **known)
 
     def batches(
         self, rows: Rows[Any], targets: Targets | None, input: Input[ExampleT, Any], *, tokens: int, seed: int = 0

@@ -6,7 +6,7 @@ B batch · T time · N tokens · D width · V vocabulary
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
 import numpy as np
 import torch
@@ -21,7 +21,7 @@ from seqwright.decoding.settings import DecodingSettings
 from seqwright.decoding.stepper import Prefix
 from seqwright.errors import DataError, SettingError
 from seqwright.inputs import Examples, Given, Input, Stacked
-from seqwright.inputs.saved import load_json
+from seqwright.inputs.saved import load_fields
 from seqwright.outputs import Targets
 from seqwright.outputs.text import TextOutput, WrittenText
 from seqwright.outputs.text_scores import ScoresSettings
@@ -45,17 +45,13 @@ class AnswerOutput(TextOutput):
     task: str = "<answer>"
     context: int | None = None  # most tokens that the model reads
     settings: ClassVar[type[Settings]] = ScoresSettings
+    shared: ClassVar[bool] = True  # an answer is written with the tokenizer of its prompt
 
     @classmethod
     def learn(cls, train: Examples[Any], settings: ScoresSettings, input: Any, *, like: Any = None) -> "AnswerOutput":
         """The tokenizer and the task of the input."""
         rest = settings.scores or "bleu", input.settings.lowercase, input.longest, input.settings.overlong
         return cls(input.tokenizer, None, *rest, task=input.task, context=input.context)
-
-    @property
-    def shared(self) -> bool:
-        """An answer is written with the tokenizer of its prompt."""
-        return True
 
     @property
     def marks(self) -> Marks:
@@ -148,14 +144,10 @@ class AnswerOutput(TextOutput):
         """Nothing beside the input's vocabulary."""
         return {}
 
-    def saved(self) -> dict[str, Any]:
-        """What is saved beside the tokenizer."""
-        return {**super().saved(), "task": self.task, "context": self.context}
-
     @classmethod
-    def load(cls, folder: Path, input: Any) -> "AnswerOutput":
+    def load(cls, folder: Path, input: Any) -> Self:
         """Read what `save` wrote."""
-        return load_json(folder / "writing.json", lambda plain: cls(input.tokenizer, None, **plain))
+        return load_fields(cls, folder / cls.file, tokenizer=input.tokenizer, source=None, dictionary=None)
 
 
 def doubling(most: int) -> list[int]:

@@ -156,6 +156,7 @@ class LabelOutput(Output[HasLabel, Labelled, Classification]):
             picture=Picture("confusion", {"counts_CC": counts_CC, "labels": self.labels}),
         )
 
+    @property
     def signatures(self) -> dict[str, str]:
         """How the scores are made."""
         regression = "baseline: logistic regression"

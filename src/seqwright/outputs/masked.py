@@ -5,9 +5,8 @@ B batch · T time · N masked words · V vocabulary
 
 import re
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any, ClassVar, Literal, NamedTuple
 
 import numpy as np
@@ -22,11 +21,10 @@ from seqwright.batches.masks import MaskedText, Masks, TokenMasks, WordMasks
 from seqwright.devices import device_of
 from seqwright.errors import RunError
 from seqwright.inputs import Examples, Input, Stacked
-from seqwright.inputs.saved import load_fields, plain_fields, save_json
 from seqwright.inputs.sentences import HOLE, mask_of
 from seqwright.inputs.tokenizers import Tokenizer
 from seqwright.metrics.text import perplexity
-from seqwright.outputs import Baselines, Output, Targets
+from seqwright.outputs import Output, Targets
 from seqwright.settings import Settings
 
 Masking = Literal["tokens", "whole-words"]
@@ -77,6 +75,9 @@ class MaskedOutput(Output[str, Masked, list[FoundTokens]]):
     masking: Masking
     masking_rate: float
     asks_next: bool
+    file: ClassVar[str] = "masks.json"
+    lower_is_better: ClassVar[frozenset[str]] = frozenset({"loss", "perplexity"})  # all but the accuracies
+    signatures: ClassVar[Mapping[str, str]] = SIGNATURES
     settings: ClassVar[type[Settings]] = MaskedOutputSettings
 
     @classmethod
@@ -169,11 +170,6 @@ class MaskedOutput(Output[str, Masked, list[FoundTokens]]):
         """Of what follows, only where it is asked."""
         return tuple(name for name in SIGNATURES if name != "next_accuracy" or self.asks_next)
 
-    @property
-    def lower_is_better(self) -> frozenset[str]:
-        """All but the accuracies."""
-        return frozenset({"loss", "perplexity"})
-
     def scores(self, predictions: Sequence[list[FoundTokens]], examples: Examples[str]) -> dict[str, float]:
         """Loss and accuracy of masked words; of what follows, only where it was asked."""
         rows = [row for rows in predictions for row in rows]
@@ -191,14 +187,6 @@ class MaskedOutput(Output[str, Masked, list[FoundTokens]]):
     def target(self, example: str) -> str:
         """Its own words."""
         return example
-
-    def signatures(self) -> dict[str, str]:
-        """How the scores are made."""
-        return SIGNATURES
-
-    def baselines(self, train: Examples[str], part: Examples[str], input: Input[str, Any]) -> Baselines:
-        """None."""
-        return Baselines({}, "", [])
 
     # ------------------------------------------------------------------------------------------------ told
 
@@ -226,21 +214,6 @@ class MaskedOutput(Output[str, Masked, list[FoundTokens]]):
             "log_probability": round(row.log_probability, 4),
             **(follows if row.follows >= 0 else {}),
         }
-
-    # ------------------------------------------------------------------------------------------------ the run folder
-
-    def sizes(self) -> dict[str, int]:
-        """Nothing: the words are the input's."""
-        return {}
-
-    def save(self, folder: Path) -> None:
-        """Write what it knows; the tokenizer is the input's."""
-        save_json(folder / "masks.json", plain_fields(self, without={"tokenizer"}))
-
-    @classmethod
-    def load(cls, folder: Path, input: Any) -> "MaskedOutput":
-        """Read what `save` wrote."""
-        return load_fields(cls, folder / "masks.json", tokenizer=input.tokenizer)
 
 
 def _number(batch: Masked, row: int) -> int:

@@ -5,10 +5,9 @@ B batch · T time · N documents
 
 import math
 from collections import defaultdict
-from collections.abc import Generator, Iterator, Sequence
+from collections.abc import Generator, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import reduce
-from pathlib import Path
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
@@ -25,10 +24,9 @@ from seqwright.decoding.settings import DecodingSettings
 from seqwright.decoding.stopping import IN_PARTS
 from seqwright.devices import device_of
 from seqwright.inputs import Examples, Input, Stacked
-from seqwright.inputs.saved import load_fields, plain_fields, save_json
 from seqwright.inputs.tokenizers import Tokenizer
 from seqwright.metrics.language import Extent, extent, language_scores
-from seqwright.outputs import Baselines, Output, Report, Targets
+from seqwright.outputs import Output, Report, Targets
 from seqwright.outputs.continuations import Continuing, refuse_full
 from seqwright.outputs.text import WrittenText
 from seqwright.outputs.text_search import Search, TextCandidate
@@ -67,7 +65,11 @@ class NextTokenOutput(Output[str, Text, ScoredText]):
 
     tokenizer: Tokenizer
     cut: int | None = None  # most tokens of a document, where longer ones are cut
+    file: ClassVar[str] = "next_token.json"
     writes: ClassVar[bool] = True
+    signatures: ClassVar[Mapping[str, str]] = SIGNATURES
+    score_names: ClassVar[tuple[str, ...]] = tuple(SIGNATURES)
+    lower_is_better: ClassVar[frozenset[str]] = frozenset(SIGNATURES)
 
     @classmethod
     def learn(cls, train: Examples[str], settings: Any, input: Any, *, like: Any = None) -> "NextTokenOutput":
@@ -193,16 +195,6 @@ class NextTokenOutput(Output[str, Text, ScoredText]):
 
     # ------------------------------------------------------------------------------------------------ scores
 
-    @property
-    def score_names(self) -> tuple[str, ...]:
-        """All from one number, what the documents cost."""
-        return tuple(SIGNATURES)
-
-    @property
-    def lower_is_better(self) -> frozenset[str]:
-        """All of them."""
-        return frozenset(SIGNATURES)
-
     def scores(self, predictions: Sequence[ScoredText], examples: Examples[str]) -> dict[str, float]:
         """Loss, perplexity and bits of all documents together."""
         nats, tokens = (
@@ -210,10 +202,6 @@ class NextTokenOutput(Output[str, Text, ScoredText]):
             sum(each.tokens for each in predictions),
         )
         return language_scores(nats, tokens, reduce(Extent.plus, (each.extent for each in predictions)))
-
-    def signatures(self) -> dict[str, str]:
-        """How the scores are made."""
-        return SIGNATURES
 
     def report(self, predictions: Sequence[ScoredText], examples: Examples[str]) -> Report:
         """How many of the tokens are unknown."""
@@ -223,10 +211,6 @@ class NextTokenOutput(Output[str, Text, ScoredText]):
         share = 100 * unknown / sum(each.tokens - 1 for each in predictions if each.tokens)
         told = f"{share:.2g} % of the tokens are unknown: the model need not say what stands there"
         return Report(notes=[f"{told}, so the scores are optimistic"])
-
-    def baselines(self, train: Examples[str], part: Examples[str], input: Input[str, Any]) -> Baselines:
-        """None."""
-        return Baselines({}, "", [])
 
     def target(self, example: str) -> bool:
         """That there is one: its own tokens, which nobody need keep."""
@@ -256,21 +240,6 @@ class NextTokenOutput(Output[str, Text, ScoredText]):
         """`(33 tokens, 4.21 characters per token)`."""
         tokens = int(rows.lengths(None).sum())
         return f"({tokens:,} tokens, {rows.kept.extent.characters / max(tokens, 1):.2f} characters per token)"
-
-    # ------------------------------------------------------------------------------------------------ the run folder
-
-    def sizes(self) -> dict[str, int]:
-        """Nothing: the tokens are the input's."""
-        return {}
-
-    def save(self, folder: Path) -> None:
-        """Write what it knows; the tokenizer is the input's."""
-        save_json(folder / "next_token.json", plain_fields(self, without={"tokenizer"}))
-
-    @classmethod
-    def load(cls, folder: Path, input: Any) -> "NextTokenOutput":
-        """Read what `save` wrote."""
-        return load_fields(cls, folder / "next_token.json", tokenizer=input.tokenizer)
 
 
 @torch.inference_mode()

@@ -3,9 +3,8 @@
 B batch · N rows
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
@@ -17,11 +16,22 @@ from seqwright.batches.labelled import Labelled
 from seqwright.data.labels import number_of
 from seqwright.errors import DataError
 from seqwright.inputs import Examples, Input, Stacked
-from seqwright.inputs.saved import load_fields, plain_fields, save_json
 from seqwright.metrics.regression import pearson, spearman, squared_error
 from seqwright.outputs import Baselines, Output, Picture, Report, Targets, each_row
 from seqwright.outputs.label import HasLabel
 from seqwright.outputs.linear import NOT_HERE, ridge_regression, thinned
+
+REGRESSION = "baseline: ridge regression"
+SIGNATURES = {
+    "loss": "squared error, values with deviation 1",
+    "mse": "squared error of the values",
+    "pearson": "Pearson's correlation, from -100 to 100",
+    "spearman": "that of the ranks",
+    "baseline_mean_mse": "baseline: always the mean",
+    "baseline_linear_mse": REGRESSION,
+    "baseline_linear_pearson": REGRESSION,
+    "baseline_linear_spearman": REGRESSION,
+}
 
 
 class Value(NamedTuple):
@@ -41,7 +51,10 @@ class NumberOutput(Output[HasLabel, Labelled, Value]):
     deviation: float
     lowest: float
     highest: float
+    file: ClassVar[str] = "values.json"
+    score_names: ClassVar[tuple[str, ...]] = ("loss", "mse", "pearson", "spearman")
     lower_is_better: ClassVar[frozenset[str]] = frozenset({"loss", "mse"})
+    signatures: ClassVar[Mapping[str, str]] = SIGNATURES
 
     @property
     def trained_here(self) -> bool:
@@ -101,11 +114,6 @@ class NumberOutput(Output[HasLabel, Labelled, Value]):
         values = [each.value for each in predictions if each.value is not None]
         return Value(float(np.mean(values)) if len(values) == len(predictions) else None)
 
-    @property
-    def score_names(self) -> tuple[str, ...]:
-        """The squared error, and two correlations."""
-        return ("loss", "mse", "pearson", "spearman")
-
     def scores(self, predictions: Sequence[Value], examples: Examples[HasLabel]) -> dict[str, float]:
         """The loss is that of training, in which values have deviation 1."""
         return self._scores(*self._pairs(predictions, examples))
@@ -118,18 +126,6 @@ class NumberOutput(Output[HasLabel, Labelled, Value]):
         """Predictions and values as points."""
         predicted, true = self._pairs(predictions, examples)
         return Report(picture=Picture("values", {"predicted": predicted, "true": true}))
-
-    def signatures(self) -> dict[str, str]:
-        """How the scores are made."""
-        regression = "baseline: ridge regression"
-        return {
-            "loss": "squared error, values with deviation 1",
-            "mse": "squared error of the values",
-            "pearson": "Pearson's correlation, from -100 to 100",
-            "spearman": "that of the ranks",
-            "baseline_mean_mse": "baseline: always the mean",
-            **dict.fromkeys(("baseline_linear_mse", "baseline_linear_pearson", "baseline_linear_spearman"), regression),
-        }
 
     def _pairs(self, predictions: Sequence[Value], examples: Examples[HasLabel]) -> tuple[list[float], list[float]]:
         both = [
@@ -184,19 +180,6 @@ class NumberOutput(Output[HasLabel, Labelled, Value]):
         """The value and the predicted one."""
         known = float(example.label) if example.label else None
         return {"value": known, "predicted": self.fields(prediction)["value"]}
-
-    def sizes(self) -> dict[str, int]:
-        """A single number needs no size."""
-        return {}
-
-    def save(self, folder: Path) -> None:
-        """Write what it knows."""
-        save_json(folder / "values.json", plain_fields(self))
-
-    @classmethod
-    def load(cls, folder: Path, input: Any) -> "NumberOutput":
-        """Read what `save` wrote."""
-        return load_fields(cls, folder / "values.json")
 
 
 def _values(examples: Examples[HasLabel], rows: Rows[Any]) -> dict[int, float]:

@@ -4,10 +4,9 @@ B batch · T time, here the tokens of a context · S positions of a window · M 
 """
 
 from collections import Counter, defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from operator import itemgetter
-from pathlib import Path
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
@@ -21,7 +20,6 @@ from seqwright.batches.questions import AnswerRows, Asked, PlacedTokens
 from seqwright.data.question_files import Question
 from seqwright.errors import DataError, SettingError
 from seqwright.inputs import Examples, Input, Stacked
-from seqwright.inputs.saved import load_fields, plain_fields, save_json
 from seqwright.metrics.answers import answer_scores, best_threshold, score_of
 from seqwright.outputs import Baselines, Output, Report, Targets, each_row
 from seqwright.outputs.span_search import Spans, likeliest_sentence
@@ -102,6 +100,9 @@ class SpanOutput(Output[Question, Asked, Answered]):
     most: int = 1  # answers to each question
     threshold: float | None = None  # how far an answer must lie above saying nothing; 0 if not given
     settings: ClassVar[type[Settings]] = SpanOutputSettings
+    file: ClassVar[str] = "span.json"
+    score_names: ClassVar[tuple[str, ...]] = ("loss", "exact", "f1")
+    signatures: ClassVar[Mapping[str, str]] = SIGNATURES
 
     def __post_init__(self) -> None:
         if self.threshold is not None and not self.unanswerable:
@@ -168,11 +169,6 @@ class SpanOutput(Output[Question, Asked, Answered]):
 
     # ------------------------------------------------------------------------------------------------ scores
 
-    @property
-    def score_names(self) -> tuple[str, ...]:
-        """Exact match and F1."""
-        return ("loss", "exact", "f1")
-
     def scores(self, predictions: Sequence[Answered], examples: Examples[Question]) -> dict[str, float]:
         """Loss, exact match and F1 over all questions."""
         windows = sum(prediction.windows for prediction in predictions)
@@ -210,10 +206,6 @@ class SpanOutput(Output[Question, Asked, Answered]):
             right, count = groups.get(name, (0, 0))
             groups[name] = (right + score_of(prediction.answer(self.threshold), question.texts).exact, count + 1)
         return dict(sorted(groups.items(), key=lambda each: -each[1][1]))
-
-    def signatures(self) -> dict[str, str]:
-        """How the scores are made."""
-        return SIGNATURES
 
     def target(self, example: Question) -> list[str]:
         """The right answers; none where there is none."""
@@ -272,21 +264,6 @@ class SpanOutput(Output[Question, Asked, Answered]):
             best = prediction.answers[0]
             told |= {"best": best.text, "begin": best.begin, "probability": round(best.probability, 4)}
         return told
-
-    # ------------------------------------------------------------------------------------------------ the run folder
-
-    def sizes(self) -> dict[str, int]:
-        """Nothing: every model predicts a start and an end."""
-        return {}
-
-    def save(self, folder: Path) -> None:
-        """Write what it knows."""
-        save_json(folder / "span.json", plain_fields(self))
-
-    @classmethod
-    def load(cls, folder: Path, input: Any) -> "SpanOutput":
-        """Read what `save` wrote."""
-        return load_fields(cls, folder / "span.json")
 
 
 def answer_tokens(question: Question, placed: PlacedTokens) -> tuple[int, int]:

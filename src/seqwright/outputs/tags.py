@@ -167,6 +167,7 @@ class TagsOutput(Output[TaggedSentence, Tagged, Tagging]):
             picture=Picture("confusion", {"counts_CC": counts_CC, "labels": self.tags}),
         )
 
+    @property
     def signatures(self) -> dict[str, str]:
         """How the scores are made."""
         names = self.score_names

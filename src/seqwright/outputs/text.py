@@ -6,10 +6,10 @@ B batch · N rows · T target · V vocabulary
 """
 
 import math
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, ClassVar, Literal, NamedTuple, Protocol
+from typing import Any, ClassVar, Literal, NamedTuple, Protocol, Self
 
 import numpy as np
 import torch
@@ -28,17 +28,18 @@ from seqwright.devices import device_of
 from seqwright.errors import DataError, SettingError
 from seqwright.inputs import Examples, Input, Stacked
 from seqwright.inputs.dictionary import Dictionary, load_dictionary
-from seqwright.inputs.saved import load_json, save_json
+from seqwright.inputs.saved import load_fields, plain_fields, save_json
 from seqwright.inputs.token_rows import dropping_rows
 from seqwright.inputs.tokenizers import HasTokenizer, Kind, Tokenizer
 from seqwright.metrics.text import exact_match_by_kind, perplexity
-from seqwright.outputs import Baselines, Output, Report, Targets
+from seqwright.outputs import Output, Report, Targets
 from seqwright.outputs.text_scores import LOWER_IS_BETTER, NAMES, ScoresSettings, Scoring, Written, scored
 from seqwright.outputs.text_search import Opening, Search, Searcher, TextCandidate
 from seqwright.settings import Settings
 
 TOKENS_AT_ONCE = 2048  # of what is read in a decoding batch: more does not go faster on a CPU
 Overlong = Literal["drop", "truncate", "refuse"]
+SIGNATURES = {"loss": "nats per token, ends included", "perplexity": "per token, ends included"}
 
 
 class TextOutputSettings(ScoresSettings):
@@ -110,7 +111,10 @@ class TextOutput(Output[HasText, Any, WrittenText]):
     dropout: float = 0.0  # BPE-dropout of the targets
     dictionary: Dictionary | None = None  # the translation of single words, learnt from alignments after training
     settings: ClassVar[type[Settings]] = TextOutputSettings
+    file: ClassVar[str] = "writing.json"
     writes: ClassVar[bool] = True
+    lower_is_better: ClassVar[frozenset[str]] = LOWER_IS_BETTER
+    signatures: ClassVar[Mapping[str, str]] = SIGNATURES
     decodes: ClassVar[bool] = True
     section: ClassVar[str] = "input"  # where it is set how long a text may be
 
@@ -259,19 +263,10 @@ class TextOutput(Output[HasText, Any, WrittenText]):
         """Of the loss, and of what is decoded."""
         return ("loss", "perplexity", *NAMES[self.scoring])
 
-    @property
-    def lower_is_better(self) -> frozenset[str]:
-        """Losses and error rates."""
-        return LOWER_IS_BETTER
-
     def scores(self, predictions: Sequence[WrittenText], examples: Examples[HasText]) -> dict[str, float]:
         """Those of what was decoded."""
         found = scored(self.scoring, self._written(predictions, examples), lowercase=self.lowercase)
         return {name: score.value for name, score in found.items()}
-
-    def signatures(self) -> dict[str, str]:
-        """Of the losses; those of what was decoded are told with it."""
-        return {"loss": "nats per token, ends included", "perplexity": "per token, ends included"}
 
     def report(self, predictions: Sequence[WrittenText], examples: Examples[HasText]) -> Report:
         """Exact matches by kind of example, and how the scores were made."""
@@ -306,10 +301,6 @@ class TextOutput(Output[HasText, Any, WrittenText]):
         if "exact" not in self.score_names:
             return ""
         return f", exact match by up to ± {196 * math.sqrt(0.25 / examples):.0f} %"
-
-    def baselines(self, train: Examples[HasText], part: Examples[HasText], input: Input[Any, Any]) -> Baselines:
-        """None: no simple rule writes."""
-        return Baselines({}, "", [])
 
     # ------------------------------------------------------------------------------------------------ told
 
@@ -354,16 +345,11 @@ class TextOutput(Output[HasText, Any, WrittenText]):
         if not self.shared:
             folder.mkdir(parents=True, exist_ok=True)
             self.tokenizer.save(folder / "tokenizer.json")
-        save_json(folder / "writing.json", self.saved())
-
-    def saved(self) -> dict[str, Any]:
-        """What is saved beside the tokenizer."""
-        scoring = {"scoring": self.scoring, "lowercase": self.lowercase}
-        return {**scoring, "longest": self.longest, "overlong": self.overlong, "dropout": self.dropout}
+        save_json(folder / self.file, plain_fields(self, without={"tokenizer", "source", "dictionary"}))
 
     @classmethod
-    def load(cls, folder: Path, input: Any) -> "TextOutput":
+    def load(cls, folder: Path, input: Any) -> Self:
         """Read what `save` wrote, and the dictionary that was learnt later, if one was."""
         tokenizer, dictionary = input.shared or Tokenizer.load(folder / "tokenizer.json"), load_dictionary(folder)
         source = input.tokenizer if isinstance(input, HasTokenizer) else None
-        return load_json(folder / "writing.json", lambda plain: cls(tokenizer, source, **plain, dictionary=dictionary))
+        return load_fields(cls, folder / cls.file, tokenizer=tokenizer, source=source, dictionary=dictionary)

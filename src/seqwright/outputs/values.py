@@ -179,6 +179,7 @@ class ValuesOutput(Output[SeriesWindow, Series, Values]):
         steps = sorted({round(step) for step in told.tolist()})
         return {f"{name}_step_{step}": float(found[name][step - 1]) for name in ("mse", "mae") for step in steps}
 
+    @property
     def signatures(self) -> dict[str, str]:
         """How the scores are made."""
         return {

@@ -60,7 +60,7 @@ def test_both_sides_come_back_from_a_folder(tmp_path: Path, shared: bool) -> Non
     output = TextOutput.load(tmp_path / "output", read)
     assert (read.fingerprint(), read.longest) == (wires.input.fingerprint(), 7)
     assert output.tokenizer.fingerprint() == wires.output.tokenizer.fingerprint()
-    assert (output.shared, output.saved()) == (shared, wires.output.saved())
+    assert (output.shared, output.scoring, output.longest) == (shared, "rouge", 7)
     assert Wires(read, output).sizes() == wires.sizes()
 
 
@@ -77,7 +77,8 @@ EXAMPLES = [
 def learning(**settings: Any) -> Any:
     """The batches of some examples, of which the longest that are allowed have three tokens."""
     wires = wires_of([pair[:2] for pair in EXAMPLES], tokenizer="words", longest=3, **settings)
-    return wires.training_batches(EXAMPLES, tokens=100)
+    rows = wires.input.encode(Given(EXAMPLES), seed=1)
+    return wires.output.batches(rows, wires.output.encode(Given(EXAMPLES), rows, seed=1), wires.input, tokens=100)
 
 
 def learnt_from(**settings: Any) -> list[int]:
