@@ -6,7 +6,6 @@ sizes are distinct, so that swapped axes fail.
 """
 
 from collections.abc import Callable, Mapping
-from types import SimpleNamespace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -65,8 +64,7 @@ def longer_texts() -> Text:
 def some_described() -> Described:
     draw = torch.Generator().manual_seed(1)
     rows = [torch.randint(4, V, (length,), generator=draw).numpy() for length in (6, 2, 4)]
-    marks: Any = SimpleNamespace(begin=BEGIN, end=END)
-    return Described(torch.randn(3, 5, generator=draw), **decoder_rows(rows, 3, marks))
+    return Described(torch.randn(3, 5, generator=draw), **decoder_rows(rows, 3, begin=BEGIN, end=END))
 
 
 def some_windows() -> Series:

@@ -17,7 +17,7 @@ from seqwright.devices import device_of
 from seqwright.errors import RunError, SettingError
 from seqwright.inputs.prompt import PromptInput
 from seqwright.inputs.running_text import RunningTextInput
-from seqwright.inputs.spelling import ReadsTokens
+from seqwright.inputs.spelling import TokenInput
 from seqwright.inputs.tokenizers import Tokenizer
 from seqwright.layers.embeddings import HasSentenceVectors, HasTokenVectors
 from seqwright.layers.taps import listen
@@ -59,7 +59,7 @@ class Embedder:
         self.pooling = pooling or ("thought" if thinks else "mean")
         self.model, self.inputs = model.eval(), inputs
         self.tokenizer: Tokenizer = inputs.tokenizer
-        self.reads: ReadsTokens = inputs.reads_tokens
+        self.reads: TokenInput[Any, Any] = inputs.reads_tokens
         self.most = None if context is None else context - MARKS
         self._contextual = next(iter(model.token_vectors().values())).contextual
 

@@ -18,7 +18,7 @@ from seqwright.batches.labelled import labelled
 from seqwright.devices import device_of
 from seqwright.errors import DataError, SettingError
 from seqwright.inputs.sentences import HOLE, SentencesInput
-from seqwright.inputs.spelling import ReadsTokens, Spelled, Words
+from seqwright.inputs.spelling import Spelled, TokenInput, Words
 from seqwright.inputs.tokenizers import Tokenizer
 from seqwright.layers.embeddings import HasTokenVectors
 from seqwright.layers.taps import listen
@@ -42,7 +42,7 @@ class Read(NamedTuple):
 
 def reads_text(run: Run) -> bool:
     """Whether a run reads texts as tokens."""
-    return isinstance(run.input, ReadsTokens)
+    return isinstance(run.input, TokenInput)
 
 
 def foretells(run: Run) -> bool:
@@ -119,20 +119,22 @@ def row_of(run: Run, texts: Sequence[str], most: int, notice: Notice = notice_by
     return _laid_out(run.inputs.tokenizer, read, parts, len(reads.between), heard)
 
 
-def joined_row(reads: ReadsTokens, parts: Sequence[Spelled]) -> Any:
+def joined_row(reads: TokenInput[Any, Any], parts: Sequence[Spelled]) -> Any:
     """The row of texts, and of what stands between and behind them."""
     *before, last = (part.tokens for part in parts)
     return reads.joined([*before, np.append(last, reads.after).astype(np.int64)])
 
 
-def _spelled(run: Run, reads: ReadsTokens, text: str) -> Spelled:
+def _spelled(run: Run, reads: TokenInput[Any, Any], text: str) -> Spelled:
     found = reads.spelled(text)
     if not len(found.tokens):
         raise DataError(f"there is nothing to look at: the vocabulary of {run.folder} has no token for {text!r}")
     return found
 
 
-def _shown(run: Run, reads: ReadsTokens, texts: Sequence[Spelled], most: int, notice: Notice) -> Sequence[Spelled]:
+def _shown(
+    run: Run, reads: TokenInput[Any, Any], texts: Sequence[Spelled], most: int, notice: Notice
+) -> Sequence[Spelled]:
     """Those tokens of the texts that the run reads, and of them the first that can be shown."""
     context, later = context_of(run), len(texts) - 1
     around = reads.begins + later * len(reads.between) + len(reads.after) + 1

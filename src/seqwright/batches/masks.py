@@ -7,7 +7,7 @@ T time · V vocabulary
 """
 
 from collections.abc import Callable, Sequence
-from typing import NamedTuple, Protocol
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,11 +26,8 @@ class MaskedText(NamedTuple):
     chosen_T: NDArray[np.bool_]
 
 
-class Masks(Protocol):
-    """A way to choose what is hidden."""
-
-    def __call__(self, tokens_T: Ids, rng: np.random.Generator) -> MaskedText:
-        """The tokens with some of them hidden."""
+Masks = Callable[[Ids, np.random.Generator], MaskedText]
+"""A way to choose what is hidden: the tokens with some of them hidden."""
 
 
 class TokenMasks:

@@ -5,7 +5,6 @@ B batch · S source · T target
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Protocol
 
 import numpy as np
 from torch import Tensor
@@ -39,19 +38,11 @@ def sources(rows: Sequence[Ids], *, end: int) -> Pairs:
 def pairs(source: Sequence[Ids], target: Sequence[Ids], *, begin: int, end: int) -> Pairs:
     """Pairs of token rows as a batch: `x end` is the source, `begin y` the decoder's input, `y end` its target."""
     source_BS, source_real_BS = padded([np.append(row, end) for row in source])
-    whole_BT, real_BT = padded([np.concatenate(([begin], row, [end])) for row in target])
-    return Pairs(source_BS, source_real_BS, whole_BT[:, :-1], whole_BT[:, 1:], real_BT[:, 1:])
+    return Pairs(source_BS, source_real_BS, **decoder_rows(target, len(target), begin=begin, end=end))
 
 
-class Marked(Protocol):
-    """A vocabulary with tokens that begin and end a text."""
-
-    begin: int
-    end: int
-
-
-def decoder_rows(rows: Sequence[Ids] | None, count: int, marks: Marked) -> dict[str, Tensor]:
+def decoder_rows(rows: Sequence[Ids] | None, count: int, *, begin: int, end: int) -> dict[str, Tensor]:
     """`input_BT`, `target_BT` and `real_BT` of `count` texts: `begin y`, and `y end`; blank ones, if none are known."""
     known = [np.zeros(0, dtype=np.int64)] * count if rows is None else rows
-    whole_BT, real_BT = padded([np.concatenate(([marks.begin], row, [marks.end])) for row in known])
+    whole_BT, real_BT = padded([np.concatenate(([begin], row, [end])) for row in known])
     return {"input_BT": whole_BT[:, :-1], "target_BT": whole_BT[:, 1:], "real_BT": real_BT[:, 1:]}

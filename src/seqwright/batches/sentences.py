@@ -4,7 +4,7 @@ N examples · P pieces, sentences or parts of long ones
 """
 
 from collections.abc import Sequence
-from typing import NamedTuple, Protocol
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -70,21 +70,6 @@ class EpochRow(NamedTuple):
     follows: int  # 1 where the second follows the first in the text, 0 where not, UNASKED where there is none
 
 
-class Stretches(Protocol):
-    """What is read, numbered; `length_N` is the most tokens that each can have, special ones included."""
-
-    @property
-    def length_N(self) -> Numbers:
-        """The greatest length of each."""
-
-    @property
-    def document_N(self) -> Numbers:
-        """The document that each begins with."""
-
-    def drawn(self, number: int, rng: np.random.Generator) -> EpochRow:
-        """One of them, drawn with `rng`."""
-
-
 class SentenceRow(NamedTuple):
     """A row as it was drawn, its number among all rows, and the generator from which more may be drawn: masks."""
 
@@ -99,7 +84,7 @@ class SentenceRows(Rows[SentenceRow]):
     `example_M` says which example each document is.
     """
 
-    def __init__(self, stretches: Stretches, example_M: Numbers, *, seed: int = 0) -> None:
+    def __init__(self, stretches: "Stretches", example_M: Numbers, *, seed: int = 0) -> None:
         self.stretches, self.example_M, self.seed = stretches, example_M, seed
         self.example_N = example_M[stretches.document_N]  # that it begins with
         self.length_N = stretches.length_N  # at its longest
@@ -223,3 +208,8 @@ class FullSentences:
             first = border
         tokens = np.concatenate(parts)
         return EpochRow(tokens, len(tokens), UNASKED)
+
+
+Stretches = WholeTexts | SentencePairs | FullSentences
+"""What is read, numbered: `length_N` is the most tokens that each can have, special ones included, `document_N` the
+document that it begins with, and `drawn` reads one of them."""

@@ -7,7 +7,7 @@ import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal, NamedTuple, Protocol
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 import torch
@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from seqwright.batches import Numbers, Rows
 from seqwright.data.labelled_series import SeriesExample
+from seqwright.data.series import SeriesWindow
 from seqwright.errors import DataError
 from seqwright.inputs import Examples, Input, Room, Stacked
 from seqwright.inputs.saved import load_json, save_json
@@ -89,24 +90,8 @@ class ScaledRows(Rows[Values]):
         return ScaledRows(self.value_LC, self.begin_N, self.length_N + steps, self.example_N)
 
 
-class HasSeries(Protocol):
-    """A series, or a window of one."""
-
-    @property
-    def values_TC(self) -> Values:
-        """What is read."""
-
-    @property
-    def series_TC(self) -> Values:
-        """The whole series that it is read from."""
-
-    @property
-    def first(self) -> int:
-        """Where in the series it begins."""
-
-    @property
-    def columns(self) -> tuple[str, ...]:
-        """What the channels are called, if that is known."""
+HasSeries = SeriesExample | SeriesWindow
+"""A series, or a window of one: its `values_TC` are what is read, from the step `first` of `series_TC` on."""
 
 
 def every_series(examples: Examples[HasSeries]) -> list[Values]:

@@ -2,11 +2,12 @@
 
 import json
 import re
+from abc import abstractmethod
 from bisect import bisect_right
 from collections.abc import Sequence
 from itertools import pairwise
 from pathlib import Path
-from typing import Any, ClassVar, NamedTuple, Protocol, Self, runtime_checkable
+from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 
@@ -40,41 +41,8 @@ class Spelled(NamedTuple):
         return Spelled(self.tokens[places], [self.spans[n] for n in some], words, [self.pieces[n] for n in some])
 
 
-@runtime_checkable
-class ReadsTokens(Protocol):
-    """An input that reads a typed text as tokens, so that one can look at what it reads."""
-
-    @property
-    def texts(self) -> tuple[int, ...]:
-        """How many texts an example may have."""
-
-    @property
-    def begins(self) -> bool:
-        """Whether a token stands before every text."""
-
-    @property
-    def between(self) -> Sequence[int]:
-        """What stands between two texts."""
-
-    @property
-    def after(self) -> Sequence[int]:
-        """What stands behind the last text, before its end."""
-
-    def tokenised(self, texts: Sequence[str]) -> list[Ids]:
-        """The tokens of each text, without what stands around it."""
-
-    def spelled(self, text: str) -> Spelled:
-        """The tokens of a text, and where they stand in it."""
-
-    def kept(self, texts: Sequence[Spelled]) -> list[Ids]:
-        """The places of those tokens of the texts of an example that are read, in its first row if it has several."""
-
-    def joined(self, texts: Sequence[Ids]) -> Any:
-        """The row of texts whose tokens are known."""
-
-
 class TokenInput(Input[ExampleT, RowT]):
-    """An input that reads texts with one tokenizer: what `ReadsTokens` asks of it.
+    """An input that reads typed texts with one tokenizer, so that one can look at what it reads.
 
     What else it knows are its fields, in a file of the run folder.
     """
@@ -84,12 +52,22 @@ class TokenInput(Input[ExampleT, RowT]):
 
     @property
     def texts(self) -> tuple[int, ...]:
-        """An example is one text."""
+        """How many texts an example may have: one."""
         return (1,)
 
     @property
+    @abstractmethod
+    def begins(self) -> bool:
+        """Whether a token stands before every text."""
+
+    @property
+    def begin(self) -> int | None:
+        """The token that stands before every text, if one does."""
+        return self.tokenizer.begin if self.begins else None
+
+    @property
     def after(self) -> list[int]:
-        """Nothing but the end."""
+        """What stands behind the last text, before its end: nothing."""
         return []
 
     @property
@@ -106,7 +84,7 @@ class TokenInput(Input[ExampleT, RowT]):
         return spelled_text(self.tokenizer, text)
 
     def kept(self, texts: Sequence[Spelled]) -> list[Ids]:
-        """Everything is read."""
+        """The places of those tokens of an example's texts that are read, in its first row if it has several: all."""
         return every_place(texts)
 
     def joined(self, texts: Sequence[Ids]) -> Any:

@@ -67,11 +67,6 @@ class TextInput(TokenInput[Example, Ids]):
         return cls(tokenizer, longest, settings.truncation, room.begins, pairs)
 
     @property
-    def begin(self) -> int | None:
-        """The token that stands before every text, if the model reads one there."""
-        return self.tokenizer.begin if self.begins else None
-
-    @property
     def end(self) -> int:
         """The token that closes every text."""
         return self.tokenizer.end

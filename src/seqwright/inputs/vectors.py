@@ -8,7 +8,7 @@ N examples · K numbers of a code · S symbols · X numbers of a vector
 import math
 import re
 from bisect import bisect_left
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,27 +22,6 @@ _WHOLE = re.compile(r"[0-9]+")
 _NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?")
 Codes = NDArray[np.float64]
 Values = NDArray[np.floating[Any]]
-
-
-class Vectors(Protocol):
-    """One way to make vectors of what is given; it travels with the model."""
-
-    @property
-    def size(self) -> int:
-        """How many numbers a vector has."""
-
-    @property
-    def expected(self) -> str:
-        """What can be given, in words: `a whole number from 0 to 999,999`."""
-
-    def code(self, given: str) -> list[float]:
-        """What is given as a few numbers, the same count for all; what cannot be given is refused."""
-
-    def vectors(self, code_NK: Codes) -> Values:
-        """`vector_NX` of codes."""
-
-    def plain(self) -> dict[str, Any]:
-        """As JSON keeps it."""
 
 
 class Digits(NamedTuple):
@@ -169,6 +148,10 @@ class ScaledNumbers(NamedTuple):
     def plain(self) -> dict[str, Any]:
         """As JSON keeps it."""
         return {"by": "numbers", **{name: list(values) for name, values in self._asdict().items()}}
+
+
+Vectors = Digits | KnownLabels | ScaledNumbers
+"""The ways to make vectors of what is given; the one that is chosen travels with the model."""
 
 
 def from_plain(plain: dict[str, Any]) -> Vectors:

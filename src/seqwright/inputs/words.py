@@ -67,11 +67,6 @@ class WordsInput(TokenInput[TaggedSentence, Stretch]):
         tokenizer = Tokenizer.train(words, settings) if like is None else tokenizer_of(like)
         return cls(tokenizer, longest, settings.pre_tokenizer, room.begins)
 
-    @property
-    def begin(self) -> int | None:
-        """The token that stands before every sentence, if the model reads one there."""
-        return self.tokenizer.begin if self.begins else None
-
     def encode(self, examples: Examples[TaggedSentence], *, seed: int = 0) -> StretchRows:
         """The stretches of each sentence: of a part through the cache, of what a user types in memory."""
         if not examples.fingerprint:

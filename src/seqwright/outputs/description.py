@@ -1,15 +1,13 @@
 """A text that is written from a vector: a number spelled out, a sentence for a label or for some numbers."""
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, Literal
 
 from pydantic import Field
 
-from seqwright.batches import Ids
+from seqwright.batches import Batch
 from seqwright.batches.described import Described
-from seqwright.batches.pairs import decoder_rows
-from seqwright.inputs import Examples, Input, Stacked
+from seqwright.inputs import Examples, Input
 from seqwright.inputs.tokenizers import Kind, Tokenizer, TokenizerSettings, tokenizer_of
 from seqwright.outputs.text import HasText, TextOutput
 from seqwright.outputs.text_scores import Scoring
@@ -35,6 +33,7 @@ class DescriptionOutput(TextOutput):
     """As `TextOutput`, but what is read is a vector: texts have a tokenizer of their own."""
 
     settings: ClassVar[type[Settings]] = DescriptionSettings
+    batch: ClassVar[type[Batch]] = Described
     section: ClassVar[str] = "output"
 
     @classmethod
@@ -45,10 +44,6 @@ class DescriptionOutput(TextOutput):
         texts = (example.target for example in train)
         tokenizer = Tokenizer.train(texts, settings) if like is None else tokenizer_of(like)
         return cls(tokenizer, None, settings.scores, settings.lowercase, settings.longest, settings.overlong)
-
-    def collate(self, stacked: Stacked, targets: Sequence[Ids] | None) -> Described:
-        """Vectors, with `begin y` for the decoder to read and `y end` for it to say."""
-        return Described(**stacked, **decoder_rows(targets, len(stacked["vector_BX"]), self.tokenizer))
 
     def sizes(self) -> dict[str, Any]:
         """The vocabulary."""

@@ -7,8 +7,7 @@ import math
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
-from typing import Any, NamedTuple, Protocol
+from typing import Any, ClassVar, NamedTuple, Protocol
 
 import numpy as np
 import torch
@@ -19,10 +18,10 @@ from seqwright.batches.labelled import Labelled
 from seqwright.data.labels import FEW_LABELS, class_counts, short
 from seqwright.errors import DataError, nearest
 from seqwright.inputs import Examples, Input, Stacked
-from seqwright.inputs.saved import load_json, save_json
 from seqwright.metrics.labels import Counts, accuracy, class_scores, confusion, macro_f1, matthews
-from seqwright.outputs import Baselines, Output, Picture, Report, Targets, each_row
-from seqwright.outputs.linear import NOT_HERE, logistic_regression, thinned
+from seqwright.outputs import Baselines, Picture, Report, Targets, each_row
+from seqwright.outputs.classes import ClassesOutput, listed
+from seqwright.outputs.linear import NOT_HERE, elsewhere, logistic_regression, thinned
 
 
 class HasLabel(Protocol):
@@ -46,10 +45,10 @@ NOTHING = Classification("", 0.0, {}, {})
 
 
 @dataclass(frozen=True)
-class LabelOutput(Output[HasLabel, Labelled, Classification]):
+class LabelOutput(ClassesOutput[HasLabel, Labelled, Classification]):
     """Each label with the number of its training examples; none has any where the model was trained elsewhere."""
 
-    counts: Mapping[str, int]
+    file: ClassVar[str] = "labels.json"
 
     @classmethod
     def learn(
@@ -62,12 +61,7 @@ class LabelOutput(Output[HasLabel, Labelled, Classification]):
     @property
     def labels(self) -> tuple[str, ...]:
         """The names of the labels, by their numbers."""
-        return tuple(self.counts)
-
-    @property
-    def trained_here(self) -> bool:
-        """Whether any label has training examples."""
-        return any(self.counts.values())
+        return self.names
 
     @property
     def majority(self) -> str:
@@ -88,7 +82,7 @@ class LabelOutput(Output[HasLabel, Labelled, Classification]):
 
     def encode(self, examples: Examples[HasLabel], rows: Rows[Any], *, seed: int = 0) -> Targets:
         """The number of each row's label, -1 where it has none."""
-        read, numbers = set(rows.example_N.tolist()), {label: number for number, label in enumerate(self.labels)}
+        read, numbers = set(rows.example_N.tolist()), self.numbers()
         labels = [example.label if n in read else "" for n, example in enumerate(examples)]
         self._refuse_unknown_labels(examples.name, Counter(filter(None, labels)))
         label_M = np.array([numbers.get(label, -1) for label in labels], dtype=np.int64)
@@ -184,7 +178,7 @@ class LabelOutput(Output[HasLabel, Labelled, Classification]):
         return pairs
 
     def _confusion(self, pairs: Sequence[tuple[Classification, str]]) -> Counts:
-        numbers = {label: number for number, label in enumerate(self.labels)}
+        numbers = self.numbers()
         predicted, true = [numbers[prediction.label] for prediction, _ in pairs], [numbers[label] for _, label in pairs]
         return confusion(predicted, true, classes=len(self.labels))
 
@@ -204,7 +198,7 @@ class LabelOutput(Output[HasLabel, Labelled, Classification]):
         true = [self.number(truth[number]) for number in read]
         always = accuracy(confusion([self.number(self.majority)] * len(true), true, classes=len(self.labels)))
         told = f"always saying '{self.majority}' is right for {always:.1f} %"
-        if train.fingerprint == part.fingerprint and train.name != part.name:
+        if elsewhere(train, part):
             return Baselines(
                 {"baseline_majority_accuracy": always}, told, [f"there is no logistic regression: {NOT_HERE}"]
             )
@@ -248,29 +242,9 @@ class LabelOutput(Output[HasLabel, Labelled, Classification]):
 
     def remarks(self) -> list[str]:
         """Labels that a model can hardly learn."""
-        once = [label for label, count in self.counts.items() if count == 1]
-        if not once:
-            return []
-        shown = ", ".join(f"'{short(label)}'" for label in once[:5]) + (", …" if len(once) > 5 else "")
-        them = "it" if len(once) == 1 else "them"
-        return [f"labels that only one example of the training part has: {shown}; give more, or leave {them} out"]
-
-    # ------------------------------------------------------------------------------------------------ the run folder
-
-    def sizes(self) -> dict[str, int]:
-        """The number of classes."""
-        return {"classes": len(self.counts)}
-
-    def save(self, folder: Path) -> None:
-        """Write the labels."""
-        save_json(folder / "labels.json", dict(self.counts))
-
-    @classmethod
-    def load(cls, folder: Path, input: Any) -> "LabelOutput":
-        """Read what `save` wrote."""
-        return load_json(
-            folder / "labels.json", lambda plain: cls({str(label): int(count) for label, count in plain.items()})
-        )
+        once = self.rare()
+        told = f"labels that only one example of the training part has: {listed(once, 5)}"
+        return [f"{told}; give more, or leave {'it' if len(once) == 1 else 'them'} out"] if once else []
 
     def _refuse_unknown_labels(self, name: str, counts: Mapping[str, int]) -> None:
         """Refuse examples with labels that nobody could have learnt."""
@@ -279,7 +253,7 @@ class LabelOutput(Output[HasLabel, Labelled, Classification]):
             return
         label, count = next(iter(unknown.items()))
         others = f" and {len(unknown) - 1:,} more labels" if len(unknown) > 1 else ""
-        shown = ", ".join(f"'{short(known)}'" for known in self.labels[:6]) + (", …" if len(self.labels) > 6 else "")
+        shown = listed(self.labels, 6)
         found = f"has the label '{short(label)}' ({count:,} example{'s' if count > 1 else ''}){others}, but"
         if not self.trained_here:
             raise DataError(

@@ -8,11 +8,18 @@ from typing import Any
 
 import numpy as np
 
+from seqwright.inputs import Examples
+
 C = 2.0  # inverse of the penalty; of two classes the same as a penalty of ½ ‖W‖² where each has a vector of its own
 ALPHA = 1.0  # penalty of ridge regression
 TOLERANCE, STEPS = 1e-8, 10_000  # down to the minimum, or scores would depend on where the descent stopped
 MOST_EXAMPLES = 50_000  # that a baseline learns from
 NOT_HERE = "the data it would learn from is not here"
+
+
+def elsewhere(train: Examples[Any], part: Examples[Any]) -> bool:
+    """Whether the training part is not here, and another stands for it: nothing can be learnt from that."""
+    return train.fingerprint == part.fingerprint and train.name != part.name
 
 
 def logistic_regression(vectorizer: Any, features: Any, labels: Sequence[int]) -> Any:

@@ -19,7 +19,7 @@ from seqwright.inputs import Examples, Input, Stacked
 from seqwright.metrics.regression import pearson, spearman, squared_error
 from seqwright.outputs import Baselines, Output, Picture, Report, Targets, each_row
 from seqwright.outputs.label import HasLabel
-from seqwright.outputs.linear import NOT_HERE, ridge_regression, thinned
+from seqwright.outputs.linear import NOT_HERE, elsewhere, ridge_regression, thinned
 
 REGRESSION = "baseline: ridge regression"
 SIGNATURES = {
@@ -148,7 +148,7 @@ class NumberOutput(Output[HasLabel, Labelled, Value]):
         true = list(truth.values())
         always = squared_error([self.mean] * len(true), true)
         told = f"always saying the mean has a squared error of {always:.3f}"
-        if train.fingerprint == part.fingerprint and train.name != part.name:
+        if elsewhere(train, part):
             return Baselines(
                 {"baseline_mean_mse": always}, told, [f"there is no regression to compare with: {NOT_HERE}"]
             )

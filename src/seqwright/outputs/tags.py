@@ -7,8 +7,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from operator import itemgetter
-from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 import torch
@@ -21,11 +20,11 @@ from seqwright.data.labels import short
 from seqwright.data.tagged_columns import TaggedSentence
 from seqwright.errors import DataError, nearest
 from seqwright.inputs import Examples, Input, Stacked
-from seqwright.inputs.saved import load_json, save_json
 from seqwright.metrics.labels import Counts, accuracy, confusion, macro_f1
 from seqwright.metrics.tags import OUTSIDE, EntityCounts, entities, entity_counts, mark_entities, parted, together
-from seqwright.outputs import Baselines, Output, Picture, Report, Targets, each_row
-from seqwright.outputs.linear import NOT_HERE
+from seqwright.outputs import Baselines, Picture, Report, Targets, each_row
+from seqwright.outputs.classes import ClassesOutput, listed
+from seqwright.outputs.linear import NOT_HERE, elsewhere
 from seqwright.outputs.most_frequent import MostFrequentTag
 
 EACH = ("precision", "recall", "f1")  # scores of each type of entity, or of each tag
@@ -52,10 +51,10 @@ class Tagging(NamedTuple):
 
 
 @dataclass(frozen=True)
-class TagsOutput(Output[TaggedSentence, Tagged, Tagging]):
+class TagsOutput(ClassesOutput[TaggedSentence, Tagged, Tagging]):
     """Each tag with the number of its training words; none has any where the model was trained elsewhere."""
 
-    counts: Mapping[str, int]
+    file: ClassVar[str] = "tags.json"
 
     @classmethod
     def learn(
@@ -70,21 +69,16 @@ class TagsOutput(Output[TaggedSentence, Tagged, Tagging]):
     @property
     def tags(self) -> tuple[str, ...]:
         """The names of the tags, by their numbers."""
-        return tuple(self.counts)
+        return self.names
 
     @property
     def marked(self) -> bool:
         """Whether the tags mark entities."""
         return mark_entities(self.counts)
 
-    @property
-    def trained_here(self) -> bool:
-        """Whether any tag has training words."""
-        return any(self.counts.values())
-
     def encode(self, examples: Examples[TaggedSentence], rows: Rows[Any], *, seed: int = 0) -> Targets:
         """The numbers of the tags of each row's words; a sentence without tags is not learnt from."""
-        numbers = {tag: number for number, tag in enumerate(self.tags)}
+        numbers = self.numbers()
         every = [[numbers[tag] for tag in sentence.tags] for sentence in self._known(examples)]
         count_M = np.fromiter(map(len, every), dtype=np.int64, count=len(every))
         tag_W = np.fromiter((tag for tags in every for tag in tags), dtype=np.uint32, count=count_M.sum())
@@ -128,8 +122,7 @@ class TagsOutput(Output[TaggedSentence, Tagged, Tagging]):
         for sentence in examples:
             tag = next((tag for tag in sentence.tags if tag not in self.counts), None)
             if tag is not None:
-                known = self.tags
-                shown = ", ".join(f"'{short(name)}'" for name in known[:6]) + (", …" if len(known) > 6 else "")
+                known, shown = self.tags, listed(self.tags, 6)
                 where = f", first in the sentence at {sentence.where}" if sentence.where else ""
                 raise DataError(
                     f"{examples.name} has the tag '{short(tag)}'{where}, but training knew only {shown}: add such "
@@ -193,7 +186,7 @@ class TagsOutput(Output[TaggedSentence, Tagged, Tagging]):
         return {**scores, **{name: getattr(found, name) for name in EACH}}
 
     def _confusion(self, predicted: Tags, true: Tags) -> Counts:
-        numbers = {tag: number for number, tag in enumerate(self.tags)}
+        numbers = self.numbers()
         answers, truth = ([numbers[tag] for tags in sentences for tag in tags] for sentences in (predicted, true))
         return confusion(answers, truth, classes=len(numbers))
 
@@ -201,7 +194,7 @@ class TagsOutput(Output[TaggedSentence, Tagged, Tagging]):
         self, train: Examples[TaggedSentence], part: Examples[TaggedSentence], input: Input[Any, Any]
     ) -> Baselines:
         """The tag that each word mostly has in the training part."""
-        if train.fingerprint == part.fingerprint and train.name != part.name:
+        if elsewhere(train, part):
             note = f"there is no baseline: {NOT_HERE}"
             return Baselines({}, note, [note])
         mostly, sentences = MostFrequentTag(train), [sentence for sentence in self._known(part) if sentence.tags]
@@ -233,11 +226,8 @@ class TagsOutput(Output[TaggedSentence, Tagged, Tagging]):
 
     def remarks(self) -> list[str]:
         """Tags that a model can hardly learn."""
-        once = [tag for tag, count in self.counts.items() if count == 1]
-        if not once:
-            return []
-        shown = ", ".join(f"'{short(tag)}'" for tag in once[:5]) + (", …" if len(once) > 5 else "")
-        return [f"tags that only one word of the training part has: {shown}; give more sentences with such words"]
+        told = f"tags that only one word of the training part has: {listed(self.rare(), 5)}"
+        return [f"{told}; give more sentences with such words"] if self.rare() else []
 
     def pieces(self, prediction: Tagging, top: int = 1) -> list[tuple[str, int | None]]:
         """`word/tag word/tag …`, a colour for each type; what is no entity stands alone, without a tag."""
@@ -268,23 +258,6 @@ class TagsOutput(Output[TaggedSentence, Tagged, Tagging]):
     def answer(self, prediction: Tagging, example: TaggedSentence) -> dict[str, Any]:
         """The tags, and the predicted ones."""
         return {"tags": list(example.tags), "predicted": prediction.tags}
-
-    # ------------------------------------------------------------------------------------------------ the run folder
-
-    def sizes(self) -> dict[str, int]:
-        """The number of classes."""
-        return {"classes": len(self.counts)}
-
-    def save(self, folder: Path) -> None:
-        """Write the tags."""
-        save_json(folder / "tags.json", dict(self.counts))
-
-    @classmethod
-    def load(cls, folder: Path, input: Any) -> "TagsOutput":
-        """Read what `save` wrote."""
-        return load_json(
-            folder / "tags.json", lambda plain: cls({str(tag): int(count) for tag, count in plain.items()})
-        )
 
 
 def _refuse_odd_tags(found: Counter[str]) -> None:

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from pydantic import Field
 from torch import Tensor, nn
 
-from seqwright.batches import Batches, Cut, Ids, Numbers, Rows, padded
+from seqwright.batches import Batch, Batches, Cut, Ids, Numbers, Rows, padded
 from seqwright.batches.joint import Joint
 from seqwright.batches.pairs import Pairs, decoder_rows
 from seqwright.decoding.ensemble import Ensemble
@@ -112,6 +112,7 @@ class TextOutput(Output[HasText, Any, WrittenText]):
     dictionary: Dictionary | None = None  # the translation of single words, learnt from alignments after training
     settings: ClassVar[type[Settings]] = TextOutputSettings
     file: ClassVar[str] = "writing.json"
+    batch: ClassVar[type[Batch]] = Pairs
     writes: ClassVar[bool] = True
     lower_is_better: ClassVar[frozenset[str]] = LOWER_IS_BETTER
     signatures: ClassVar[Mapping[str, str]] = SIGNATURES
@@ -165,7 +166,8 @@ class TextOutput(Output[HasText, Any, WrittenText]):
 
     def collate(self, stacked: Stacked, targets: Sequence[Ids] | None) -> Any:
         """What is read, with `begin y` for the decoder to read and `y end` for it to say."""
-        return Pairs(**stacked, **decoder_rows(targets, len(next(iter(stacked.values()))), self.tokenizer))
+        count, ends = len(next(iter(stacked.values()))), {"begin": self.tokenizer.begin, "end": self.tokenizer.end}
+        return self.batch(**stacked, **decoder_rows(targets, count, **ends))
 
     def batches(
         self, rows: Rows[Any], targets: Targets | None, input: Input[Any, Any], *, tokens: int, seed: int = 0

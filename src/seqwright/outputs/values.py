@@ -65,12 +65,7 @@ class ValuesOutput(Output[SeriesWindow, Series, Values]):
 
     @classmethod
     def learn(
-        cls,
-        train: Examples[SeriesWindow],
-        settings: ValuesOutputSettings,
-        input: Any,
-        *,
-        like: Any = None,
+        cls, train: Examples[SeriesWindow], settings: ValuesOutputSettings, input: Any, *, like: Any = None
     ) -> "ValuesOutput":
         """Season, naive error and least squares of the training part."""
         first, series, period = next(iter(train)), every_series(train), settings.season

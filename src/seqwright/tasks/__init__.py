@@ -4,6 +4,7 @@
 """
 
 from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
 from typing import Any, NamedTuple, TypeVar
 
 from torch import nn
@@ -11,7 +12,7 @@ from torch import nn
 from seqwright.batches import Batches
 from seqwright.data.examples import PartName
 from seqwright.errors import DataError
-from seqwright.outputs import Picture
+from seqwright.outputs import Report
 
 ExampleT = TypeVar("ExampleT")
 
@@ -28,16 +29,11 @@ class Prepared(NamedTuple):
     notes: list[str]  # what became of the data, for the user
 
 
-class Evaluation(NamedTuple):
-    """How good a model is on a part of the data."""
+@dataclass(frozen=True)
+class Evaluation(Report):
+    """How good a model is on a part of the data: the report with every score, and what became of the data as notes."""
 
-    scores: dict[str, float]
-    signatures: dict[str, str]  # how a score was made, where it has a signature
-    groups: dict[str, tuple[int, int]]  # exact matches and count, by kind of example
-    answers: list[dict[str, Any]]  # one for each example: source, reference, hypothesis, …
-    notes: list[str]  # what became of the data, for the user
-    picture: Picture | None = None  # what may be drawn of it
-    group_columns: tuple[str, str] = ("kind", "exact")  # what a table calls the kinds and the matches
+    answers: list[dict[str, Any]] = field(default_factory=list)  # for each example: source, reference, hypothesis, …
 
 
 class Checked(NamedTuple):

@@ -19,7 +19,7 @@ from seqwright.decoding.ensemble import Ensemble
 from seqwright.devices import device_of
 from seqwright.errors import RunError
 from seqwright.inputs import Examples, Given, Input, Room
-from seqwright.inputs.spelling import ReadsTokens
+from seqwright.inputs.spelling import TokenInput
 from seqwright.inputs.tokenizers import HasTokenizer, Tokenizer, tokenizer_of
 from seqwright.kinds import chosen
 from seqwright.lineage import model_row
@@ -75,9 +75,9 @@ class Wires(NamedTuple):
         return tokenizer_of(self.input if isinstance(self.input, HasTokenizer) else self.output)
 
     @property
-    def reads_tokens(self) -> ReadsTokens:
+    def reads_tokens(self) -> TokenInput[Any, Any]:
         """The input, where it reads texts as tokens, for those who look at them."""
-        if not isinstance(self.input, ReadsTokens):
+        if not isinstance(self.input, TokenInput):
             raise RunError("the model reads no texts, so that there is nothing to listen to")
         return self.input
 
@@ -107,12 +107,7 @@ class Wires(NamedTuple):
         return found
 
     def predict(
-        self,
-        model: nn.Module,
-        given: Any,
-        decoding: Any = None,
-        tokens: int = TOKENS_AT_ONCE,
-        method: str = "predict",
+        self, model: nn.Module, given: Any, decoding: Any = None, tokens: int = TOKENS_AT_ONCE, method: str = "predict"
     ) -> Any:
         """A prediction for each thing of a list that a user gives; the one for anything else."""
         if not isinstance(given, list):
@@ -227,19 +222,14 @@ class Wired:
             **baselines.scores,
         }
         signatures = {**wires.output.signatures, **report.signatures}
-        return Evaluation(
-            scores=scores,
-            signatures={name: signatures[name] for name in scores if name in signatures},
-            groups=report.groups,
-            group_columns=report.group_columns,
-            answers=list(wires.output.answers(predictions, examples, wires.input)),
-            notes=[
-                f"{part}: {sentence_of(wires, examples, wires.input.encode(examples))}{told}",
-                *report.notes,
-                *baselines.notes,
-            ],
-            picture=report.picture,
-        )
+        told = f"{part}: {sentence_of(wires, examples, wires.input.encode(examples))}{told}"
+        every = {
+            "scores": scores,
+            "signatures": {name: signatures[name] for name in scores if name in signatures},
+            "answers": list(wires.output.answers(predictions, examples, wires.input)),
+            "notes": [told, *report.notes, *baselines.notes],
+        }
+        return Evaluation(**{**vars(report), **every})
 
     def predictions(self, recipe: Recipe, wires: Wires, model: nn.Module, given: list[Any], decoding: Any) -> list[Any]:
         """What the first verb of the task says of each thing that a user gives."""
