@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import torch
 
-from seqwright.batches import InMemory
+from seqwright.batches import InMemory, Zipped
 from seqwright.batches.labelled import LeftOut, ShortenedPairs, labelled, paired, shortened
 
 BEGIN, END = 2, 3
@@ -36,7 +36,7 @@ def rows(longest: int) -> ShortenedPairs:
     lengths = [(2, 5), (1, 1), (6, 2), (3, 4), (9, 1)]
     first = InMemory([np.full(one, 10 + number) for number, (one, _) in enumerate(lengths)])
     second = InMemory([np.full(other, 20 + number) for number, (_, other) in enumerate(lengths)])
-    return ShortenedPairs(first, second, longest, "end", between=[END])
+    return ShortenedPairs(Zipped(first, second), longest, "end", between=[END])
 
 
 def test_the_lengths_are_those_of_the_rows() -> None:

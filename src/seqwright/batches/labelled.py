@@ -11,7 +11,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from seqwright.batches import Batch, Ids, Numbers, Rows, begun, padded, segments
+from seqwright.batches import Batch, Ids, Numbers, Rows, Zipped, begun, padded, segments
 
 LeftOut = Literal["end", "middle"]
 
@@ -65,7 +65,7 @@ def shortened(row: Ids, longest: int, left_out: LeftOut) -> Ids:
 class Shortened(Rows[Ids]):
     """The rows of a corpus, none longer than `longest`."""
 
-    def __init__(self, rows: Rows[Ids], longest: int, left_out: LeftOut, example_N: Numbers | None = None) -> None:
+    def __init__(self, rows: Rows[Any], longest: int, left_out: LeftOut, example_N: Numbers | None = None) -> None:
         self.rows, self.longest, self.left_out = rows, longest, left_out
         self.example_N = rows.example_N if example_N is None else example_N
         self.whole_N: Numbers = rows.lengths(None).sum(1)
@@ -88,32 +88,18 @@ def paired(first: Ids, second: Ids, longest: int, left_out: LeftOut, *, between:
     return np.concatenate(parts).astype(np.int64)
 
 
-class ShortenedPairs(Rows[Ids]):
-    """The rows of a corpus of two texts each, as `paired` has them."""
+class ShortenedPairs(Shortened):
+    """The rows of a corpus of two texts each, side by side, as `paired` has them."""
 
     def __init__(
-        self,
-        first: Rows[Ids],
-        second: Rows[Ids],
-        longest: int,
-        left_out: LeftOut,
-        example_N: Numbers | None = None,
-        *,
-        between: Sequence[int],
+        self, both: Zipped, longest: int, left_out: LeftOut, example_N: Numbers | None = None, *, between: Sequence[int]
     ) -> None:
-        self.example_N = first.example_N if example_N is None else example_N
-        self.first, self.second, self.longest, self.left_out, self.between = first, second, longest, left_out, between
-        self.whole_N: Numbers = (first.lengths(None) + second.lengths(None)).sum(1)
-        self.length_N = np.minimum(self.whole_N, longest) + len(between)
-
-    @property
-    def cut(self) -> int:
-        """How many rows were longer."""
-        return int((self.whole_N > self.longest).sum())
+        super().__init__(both, longest, left_out, example_N)
+        self.between, self.length_N = between, np.minimum(self.whole_N, longest) + len(between)
 
     def take(self, numbers: Numbers, epoch: int | None) -> list[Ids]:
         """Some rows."""
-        both = zip(self.first.take(numbers, epoch), self.second.take(numbers, epoch), strict=True)
+        both = self.rows.take(numbers, epoch)
         return [paired(one, other, self.longest, self.left_out, between=self.between) for one, other in both]
 
 

@@ -69,6 +69,8 @@ class Scale(NamedTuple):
 class ScaledRows(Rows[Values]):
     """Stretches of scaled series, which stand one after another in `value_LC`: windows share what both of them have."""
 
+    length_N: Numbers
+
     def __init__(self, value_LC: Values, begin_N: Numbers, length_N: Numbers, example_N: Numbers) -> None:
         self.value_LC, self.begin_N, self.length_N, self.example_N = value_LC, begin_N, length_N, example_N
 

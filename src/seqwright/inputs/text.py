@@ -12,7 +12,7 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 from pydantic import Field
 
-from seqwright.batches import Ids, begun, padded, segments
+from seqwright.batches import Ids, Zipped, begun, padded, segments
 from seqwright.batches.labelled import LeftOut, Shortened, ShortenedPairs, paired, shortened
 from seqwright.data.labelled_tables import Example
 from seqwright.errors import DataError, SettingError
@@ -34,9 +34,6 @@ class TextSettings(TokenizerSettings):
     truncation: Literal["end", "middle"] = "middle"
     """What is left out of a longer text, and counted: its end, or its middle, so that as many tokens of its beginning
     as of its end are read (Sun et al. 2019, section 5.3.1)."""
-
-
-TextRows = Shortened | ShortenedPairs
 
 
 @dataclass(frozen=True)
@@ -67,11 +64,6 @@ class TextInput(TokenInput[Example, Ids]):
         return cls(tokenizer, longest, settings.truncation, room.begins, pairs)
 
     @property
-    def end(self) -> int:
-        """The token that closes every text."""
-        return self.tokenizer.end
-
-    @property
     def texts(self) -> tuple[int, ...]:
         """One, or two that belong together."""
         return (1 + self.pairs,)
@@ -84,7 +76,7 @@ class TextInput(TokenInput[Example, Ids]):
         both = paired(first, len(first) + second[0], self.longest, self.left_out, between=[])
         return [both[both < len(first)], both[both >= len(first)] - len(first)]
 
-    def encode(self, examples: Examples[Example], *, seed: int = 0) -> TextRows:
+    def encode(self, examples: Examples[Example], *, seed: int = 0) -> Shortened:
         """The tokens of each text, or of both, as far as they are read, without what stands around them."""
         self._refuse_other_number_of_texts(examples)
         number_N = np.array([n for n, example in enumerate(examples) if readable(example)], dtype=np.int64)
@@ -94,12 +86,13 @@ class TextInput(TokenInput[Example, Ids]):
             return Shortened(first, self.longest, self.left_out, number_N)
         seconds = (example.text_pair or "" for example in examples if readable(example))
         second = token_rows(self.tokenizer, examples, "second text", seconds)
-        return ShortenedPairs(first, second, self.longest, self.left_out, number_N, between=self.between)
+        return ShortenedPairs(Zipped(first, second), self.longest, self.left_out, number_N, between=self.between)
 
     def stack(self, rows: Sequence[Ids]) -> Stacked:
         """`input_B`, `real_BT` and `segment_BT`: with what stands around the texts, and padding on the right."""
-        input_BT, real_BT = begun(padded([np.append(row, self.end) for row in rows]), self.begin)
-        return {"input_B": input_BT, "real_BT": real_BT, "segment_BT": segments(input_BT, self.end)}
+        end = self.tokenizer.end
+        input_BT, real_BT = begun(padded([np.append(row, end) for row in rows]), self.begin)
+        return {"input_B": input_BT, "real_BT": real_BT, "segment_BT": segments(input_BT, end)}
 
     def parse(self, given: Any) -> Example:
         """A text; where texts belong in pairs, both with a tab between them, or a mapping of `text` and `text_pair`."""

@@ -18,7 +18,7 @@ from seqwright.data.described import GivenText
 from seqwright.errors import DataError
 from seqwright.inputs import Examples, Input, Room, Stacked
 from seqwright.inputs.saved import load_json, save_json
-from seqwright.inputs.vectors import Codes, Digits, KnownLabels, ScaledNumbers, Vectors, from_plain
+from seqwright.inputs.vectors import Codes, Digits, KnownLabels, ScaledNumbers, Vectors, from_plain, plain_vectors
 
 
 @dataclass(frozen=True)
@@ -90,7 +90,7 @@ class VectorInput(Input[GivenText, Codes]):
 
     def save(self, folder: Path) -> None:
         """Write how vectors are made."""
-        save_json(folder / "vectors.json", self.vectors.plain())
+        save_json(folder / "vectors.json", plain_vectors(self.vectors))
 
     @classmethod
     def load(cls, folder: Path) -> "VectorInput":
@@ -99,4 +99,4 @@ class VectorInput(Input[GivenText, Codes]):
 
     def fingerprint(self) -> str:
         """Changes with how vectors are made."""
-        return str(self.vectors.plain())
+        return str(plain_vectors(self.vectors))

@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+from pydantic import TypeAdapter
 
 from seqwright.errors import DataError, nearest
 
@@ -49,10 +50,6 @@ class Digits(NamedTuple):
     def vectors(self, code_NK: Codes) -> Values:
         """A one and ten zeros for each place."""
         return _one_hot(code_NK, EMPTY + 1)
-
-    def plain(self) -> dict[str, Any]:
-        """As JSON keeps it."""
-        return {"by": "digits", "largest": self.largest}
 
 
 class KnownLabels(NamedTuple):
@@ -94,10 +91,6 @@ class KnownLabels(NamedTuple):
     def vectors(self, code_NK: Codes) -> Values:
         """A one among zeros."""
         return _one_hot(code_NK, len(self.names))
-
-    def plain(self) -> dict[str, Any]:
-        """As JSON keeps it."""
-        return {"by": "label", "names": list(self.names)}
 
 
 class ScaledNumbers(NamedTuple):
@@ -145,27 +138,26 @@ class ScaledNumbers(NamedTuple):
         scaled: Values = (code_NK - np.array(self.mean)) / np.array(self.deviation)
         return scaled
 
-    def plain(self) -> dict[str, Any]:
-        """As JSON keeps it."""
-        return {"by": "numbers", **{name: list(values) for name, values in self._asdict().items()}}
-
 
 Vectors = Digits | KnownLabels | ScaledNumbers
 """The ways to make vectors of what is given; the one that is chosen travels with the model."""
 
 
+KINDS: dict[str, type[Vectors]] = {"digits": Digits, "label": KnownLabels, "numbers": ScaledNumbers}
+
+
+def plain_vectors(vectors: Vectors) -> dict[str, Any]:
+    """As JSON keeps them."""
+    by = next(name for name, kind in KINDS.items() if isinstance(vectors, kind))
+    return {"by": by, **{name: list(x) if isinstance(x, tuple) else x for name, x in vectors._asdict().items()}}
+
+
 def from_plain(plain: dict[str, Any]) -> Vectors:
-    """What `plain` gave."""
-    match plain["by"]:
-        case "digits":
-            return Digits(int(plain["largest"]))
-        case "label":
-            return KnownLabels(tuple(map(str, plain["names"])))
-        case "numbers":
-            mean, deviation = (tuple(map(float, plain[name])) for name in ("mean", "deviation"))
-            return ScaledNumbers(tuple(map(str, plain["columns"])), mean, deviation)
-        case other:
-            raise ValueError(f"there are no vectors by '{other}'")
+    """What `plain_vectors` gave."""
+    kind = KINDS.get(plain["by"])
+    if kind is None:
+        raise ValueError(f"there are no vectors by '{plain['by']}'")
+    return TypeAdapter(kind).validate_python({name: plain[name] for name in kind._fields})
 
 
 def _one_hot(code_NK: Codes, symbols: int) -> Values:

@@ -69,6 +69,8 @@ class Output(ABC, Generic[ExampleT, BatchT, PredictionT]):
     """Whether text is written, as the settings of decoding have it."""
     file: ClassVar[str]
     """Where in the run folder its fields are written, the tokenizer aside, which is the input's."""
+    beside: ClassVar[type[Zipped]] = Zipped
+    """How rows and targets stand beside each other: as two sides, each of its own length, if not said otherwise."""
     decodes: ClassVar[bool] = False
     """Whether predictions are searched for, token by token: then a validation takes a sample."""
 
@@ -238,7 +240,7 @@ class Output(ABC, Generic[ExampleT, BatchT, PredictionT]):
             read, targets = zip(*some, strict=True)
             return self.collate(input.stack(read), targets)
 
-        both = Zipped(rows, targets.rows)
+        both = self.beside(rows, targets.rows)
         return Bucketed(both, collate, tokens=tokens, seed=seed, marks=input.marks, only=targets.learnable)
 
 

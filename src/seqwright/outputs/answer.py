@@ -12,15 +12,14 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from seqwright.batches import Batches, Cut, Ids, Numbers, Rows, Zipped, padded
-from seqwright.batches.bucketed import Bucketed
+from seqwright.batches import Cut, Ids, Numbers, Zipped, padded
 from seqwright.batches.joint import Joint
 from seqwright.batches.prompted import Marks, Prompted, prompted
 from seqwright.data.examples import Pair
 from seqwright.decoding.settings import DecodingSettings
 from seqwright.decoding.stepper import Prefix
 from seqwright.errors import DataError, SettingError
-from seqwright.inputs import Examples, Given, Input, Stacked
+from seqwright.inputs import Examples, Given, Stacked
 from seqwright.inputs.saved import load_fields
 from seqwright.outputs import Targets
 from seqwright.outputs.text import TextOutput, WrittenText
@@ -45,6 +44,7 @@ class AnswerOutput(TextOutput):
     task: str = "<answer>"
     context: int | None = None  # most tokens that the model reads
     settings: ClassVar[type[Settings]] = ScoresSettings
+    beside: ClassVar[type[Zipped]] = OneRow
     shared: ClassVar[bool] = True  # an answer is written with the tokenizer of its prompt
 
     @classmethod
@@ -64,31 +64,17 @@ class AnswerOutput(TextOutput):
         answers = [prompt[:0] for prompt in prompts] if targets is None else targets
         return prompted([np.concatenate(both) for both in zip(prompts, answers, strict=True)], self.marks)
 
-    def batches(
-        self, rows: Rows[Any], targets: Targets | None, input: Input[Any, Any], *, tokens: int, seed: int = 0
-    ) -> Batches[Any]:
-        """Rows of like length together; a row must fit into the model."""
-        if targets is None:
-            return super().batches(rows, None, input, tokens=tokens, seed=seed)
-        rows, targets = self.learnable(rows, targets)
-        both = OneRow(rows, targets.rows)
-        most = int(both.lengths(None)[targets.learnable].max(initial=0)) + 1
+    def learnable(self, rows: Any, targets: Targets) -> tuple[Any, Targets]:
+        """As far as training allows; prompts are always cut. A row must fit into the model."""
+        kept = super().learnable(rows, targets)[1]
+        kept = kept if self.longest is None else kept._replace(rows=Cut(targets.rows, self.longest))
+        most = int(OneRow(rows, kept.rows).lengths(None)[kept.learnable].max(initial=0)) + 1
         if self.context is not None and most > self.context:
             raise SettingError(
                 f"the data has a row of {most} tokens, text and answer together, more than model.context = "
                 f"{self.context}: lower input.longest = {self.longest}, or raise model.context"
             )
-
-        def collate(some: Sequence[tuple[Any, ...]]) -> Prompted:
-            prompts, answers = zip(*some, strict=True)
-            return self.collate(input.stack(prompts), answers)
-
-        return Bucketed(both, collate, tokens=tokens, seed=seed, marks=input.marks, only=targets.learnable)
-
-    def learnable(self, rows: Any, targets: Targets) -> tuple[Any, Targets]:
-        """As far as training allows; prompts are always cut."""
-        kept = super().learnable(rows, targets)[1]
-        return rows, kept if self.longest is None else kept._replace(rows=Cut(targets.rows, self.longest))
+        return rows, kept
 
     def read_lengths(self, rows: Any) -> Numbers:
         """The length of the longest text of each prompt before it is cut."""

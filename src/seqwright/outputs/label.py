@@ -207,10 +207,8 @@ class LabelOutput(ClassesOutput[HasLabel, Labelled, Classification]):
         known = [self.number(labels[number]) for number in some]
         regression = logistic_regression(input.vectorizer(), [features[number] for number in some], known)
         predicted = regression.predict([asked[number] for number in read]).tolist()
-        scores = {
-            f"baseline_linear_{n}": s
-            for n, s in self._of_counts(confusion(predicted, true, classes=len(self.labels))).items()
-        }
+        linear = self._of_counts(confusion(predicted, true, classes=len(self.labels)))
+        scores = {f"baseline_linear_{name}": score for name, score in linear.items()}
         told += f", logistic regression for {scores['baseline_linear_accuracy']:.1f} %"
         return Baselines({"baseline_majority_accuracy": always, **scores}, told, [])
 

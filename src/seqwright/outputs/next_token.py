@@ -197,10 +197,8 @@ class NextTokenOutput(Output[str, Text, ScoredText]):
 
     def scores(self, predictions: Sequence[ScoredText], examples: Examples[str]) -> dict[str, float]:
         """Loss, perplexity and bits of all documents together."""
-        nats, tokens = (
-            -math.fsum(each.log_probability for each in predictions),
-            sum(each.tokens for each in predictions),
-        )
+        nats = -math.fsum(each.log_probability for each in predictions)
+        tokens = sum(each.tokens for each in predictions)
         return language_scores(nats, tokens, reduce(Extent.plus, (each.extent for each in predictions)))
 
     def report(self, predictions: Sequence[ScoredText], examples: Examples[str]) -> Report:

@@ -10,7 +10,7 @@ from seqwright.data.described import GivenText
 from seqwright.errors import DataError, RunError
 from seqwright.inputs import Given, Room
 from seqwright.inputs.vector import VectorInput
-from seqwright.inputs.vectors import Digits, KnownLabels, ScaledNumbers, Vectors, from_plain
+from seqwright.inputs.vectors import Digits, KnownLabels, ScaledNumbers, Vectors, from_plain, plain_vectors
 
 DIGITS, LABELS = Digits(7999), KnownLabels.learnt({"French", "English", "Czech"})
 NUMBERS = ScaledNumbers.unscaled(("wind", "degrees")).scaled(np.array([[1.0, 5.0], [3.0, 5.0]]))
@@ -82,7 +82,7 @@ def test_inputs_are_the_same_after_saving(vectors: Vectors, tmp_path: Path) -> N
     before = VectorInput(vectors)
     before.save(tmp_path)
     after = VectorInput.load(tmp_path)
-    assert after.vectors == vectors == from_plain(json.loads(json.dumps(vectors.plain())))
+    assert after.vectors == vectors == from_plain(json.loads(json.dumps(plain_vectors(vectors))))
     assert after.sizes() == {"inputs": vectors.size}
     assert after.fingerprint() == before.fingerprint()
 

@@ -14,6 +14,7 @@ from seqwright.decoding.settings import DecodingSettings
 from seqwright.errors import DataError
 from seqwright.inputs import Given
 from seqwright.inputs.tokenizers import Tokenizer
+from seqwright.inputs.vectors import ScaledNumbers
 from seqwright.kinds import task_of
 from seqwright.outputs.description import DescriptionSettings
 from seqwright.outputs.text import BLANK, WrittenText
@@ -45,7 +46,7 @@ class ByHeart(nn.Module):
         super().__init__()
         self.vocabulary = inputs.tokenizer.size
         self.weight = nn.Parameter(torch.zeros(1))
-        names = [str(name) for name in inputs.input.vectors.plain()["names"]]
+        names = list(inputs.input.vectors.names)
         rows = [[*inputs.tokenizer.encode([texts[name]])[0].tolist(), inputs.tokenizer.end] for name in names]
         self.rows = [[*row, *[inputs.tokenizer.end] * 40] for row in rows]
 
@@ -124,7 +125,7 @@ def test_numbers_are_scaled_by_the_training_part_alone() -> None:
     recipe, data, inputs = wired(table, valid, columns=1)
     batch = TASK.prepared(recipe, data, inputs).train.at(Place())
     assert sorted(batch.vector_BX.flatten().tolist()) == [-1, 1]
-    assert inputs.input.vectors.plain() == {"by": "numbers", "columns": ["column 1"], "mean": [2.0], "deviation": [1.0]}
+    assert inputs.input.vectors == ScaledNumbers(("column 1",), (2.0,), (1.0,))
 
 
 def test_a_label_that_nobody_learnt_is_refused_in_another_part() -> None:

@@ -92,8 +92,8 @@ def test_a_pair_is_read_as_two_texts_each_with_its_end() -> None:
     assert inputs.input.pairs
     batch = task_of("text-classification").prepared(recipe, data, inputs).train.at(Place())
     row = batch.input_B[0][batch.real_BT[0]].tolist()
-    assert row.count(inputs.input.end) == 2
-    assert row[-1] == inputs.input.end
+    assert row.count(inputs.tokenizer.end) == 2
+    assert row[-1] == inputs.tokenizer.end
     assert sorted(set(batch.segment_BT[0].tolist())) == [0, 1]
 
 
