@@ -19,7 +19,7 @@ from pydantic import Field
 from seqwright.data.embedded_text import EmbeddedTextSettings, PythonSource, PythonSourceSettings
 from seqwright.data.examples import PartName
 from seqwright.data.generated import WithoutFiles
-from seqwright.data.tagged_columns import TaggedSentence
+from seqwright.data.tagged import TaggedSentence
 
 STRING = '"…"'  # what stands for every string: what is in it plays no part
 LAYOUT = frozenset({token.NL, token.INDENT, token.DEDENT, token.COMMENT, token.ENDMARKER})
