@@ -24,7 +24,7 @@ from seqwright.analysis.units import (
     rule_of,
     unit_named,
 )
-from seqwright.data.tagged_columns import TaggedSentence
+from seqwright.data.tagged import TaggedSentence
 from seqwright.errors import SettingError
 from seqwright.inputs import Given, Room
 from seqwright.inputs.words import WordsInput, WordsSettings

@@ -64,7 +64,7 @@ class Dates(Generated):
     """The dates corpus: as many pairs as wished, drawn while they are read, the kinds taking turns."""
 
     def __init__(self, settings: DatesSettings) -> None:
-        self.settings = settings
+        super().__init__(settings)
         self.languages = Languages(_locale("source", settings.source), _locale("target", settings.target))
 
     @cached_property

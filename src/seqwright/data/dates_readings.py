@@ -43,7 +43,8 @@ from seqwright.data.dates_values import (
 )
 
 Value = TypeVar("Value")
-Say = Callable[[Value, Locale], str]
+Say = Callable[..., str]  # of a value and a `locale`
+Ways = Iterator[tuple[Space[Any], Say]]
 
 CURRENCIES = ("EUR", "USD", "GBP", "JPY", "CHF", "CAD", "AUD", "CNY", "INR", "BRL", "KRW", "SEK")
 UNITS = (
@@ -79,17 +80,17 @@ class Phrasing(Generic[Value]):
     """
 
     space: Space[Value]
-    say: Say[Value]
+    say: Say
     languages: Languages
     rivals: "list[Phrasing[Any]]" = field(default_factory=list)
 
     def source(self, value: Value) -> str:
         """The value in the source language."""
-        return _plain(self.say(value, self.languages.source))
+        return _plain(self.say(value, locale=self.languages.source))
 
     def target(self, value: Value) -> str:
         """The value in the target language."""
-        return _plain(self.say(value, self.languages.target))
+        return _plain(self.say(value, locale=self.languages.target))
 
     def ambiguous(self, value: Value) -> bool:
         """Whether a rival has another translation for what this reading says in the source language."""
@@ -115,7 +116,7 @@ def _plain(text: str) -> str:
 
 def readings_by_kind(languages: Languages) -> dict[str, list[Phrasing[Any]]]:
     """The readings for which both languages have words, with their rivals; a kind without any is left out."""
-    ways: dict[str, Iterator[tuple[Space[Any], Say[Any]]]] = {
+    ways: dict[str, Ways] = {
         "dates": _dates(),
         "times": _times(),
         "relative": _relative_times(),
@@ -140,10 +141,7 @@ def readings_by_kind(languages: Languages) -> dict[str, list[Phrasing[Any]]]:
     return found
 
 
-def _dates() -> Iterator[tuple[Space[Any], Say[Any]]]:
-    def day_in(width: str, day: datetime.date, locale: Locale) -> str:
-        return format_date(day, width, locale)
-
+def _dates() -> Ways:
     def month_in(month: Month, locale: Locale) -> str:
         return format_date(datetime.date(*month, 1), locale.datetime_skeletons["yMMMM"].pattern, locale)
 
@@ -152,25 +150,22 @@ def _dates() -> Iterator[tuple[Space[Any], Say[Any]]]:
         return format_date(datetime.date(2000, *value), locale.datetime_skeletons["MMMMd"].pattern, locale)
 
     for width in ("full", "long", "medium"):
-        yield DAYS, partial(day_in, width)
+        yield DAYS, partial(format_date, format=width)
     yield MONTHS, month_in
     yield ANNIVERSARIES, anniversary_in
 
 
-def _times() -> Iterator[tuple[Space[Any], Say[Any]]]:
-    def clock_in(width: Literal["short", "medium"], clock: datetime.time, locale: Locale) -> str:
-        return format_time(clock, width, locale=locale)
-
+def _times() -> Ways:
     def moment_in(moment: Moment, locale: Locale) -> str:
-        day, clock = format_date(moment.day, "long", locale), clock_in("short", moment.clock, locale)
+        day, clock = format_date(moment.day, "long", locale), format_time(moment.clock, "short", locale=locale)
         return str(get_datetime_format("long", locale=locale)).replace("'", "").format(clock, day)
 
-    yield MINUTES, partial(clock_in, "short")
-    yield SECONDS, partial(clock_in, "medium")
+    yield MINUTES, partial(format_time, format="short")
+    yield SECONDS, partial(format_time, format="medium")
     yield MOMENTS, moment_in
 
 
-def _relative_times() -> Iterator[tuple[Space[Any], Say[Any]]]:
+def _relative_times() -> Ways:
     def relative_in(unit: Any, seconds: int, count: Decimal, locale: Locale) -> str:
         # The threshold keeps Babel from rounding 100 days to 3 months.
         span = partial(format_timedelta, int(count) * seconds, unit, float("inf"), locale=locale)
@@ -184,10 +179,7 @@ def _relative_times() -> Iterator[tuple[Space[Any], Say[Any]]]:
             yield numbers(digits=3, least=1), partial(relative_in, unit, direction * seconds)
 
 
-def _numbers() -> Iterator[tuple[Space[Any], Say[Any]]]:
-    def decimal_in(number: Decimal, locale: Locale) -> str:
-        return format_decimal(number, locale=locale)
-
+def _numbers() -> Ways:
     def percent_in(number: Decimal, locale: Locale) -> str:
         return format_percent(number / 100, locale=locale, decimal_quantization=False)
 
@@ -196,12 +188,12 @@ def _numbers() -> Iterator[tuple[Space[Any], Say[Any]]]:
         length: Literal["long", "short"] = "long" if "long" in locale.compact_decimal_formats else "short"
         return format_compact_decimal(number, format_type=length, fraction_digits=2, locale=locale)
 
-    yield numbers(digits=6, decimals=3), decimal_in
+    yield numbers(digits=6, decimals=3), format_decimal
     yield numbers(digits=3, decimals=1), percent_in
     yield ROUND_NUMBERS, compact_in
 
 
-def _currencies() -> Iterator[tuple[Space[Any], Say[Any]]]:
+def _currencies() -> Ways:
     def symbol_in(currency: str, amount: Decimal, locale: Locale) -> str:
         text = format_currency(amount, currency, locale=locale)
         # CLDR asks for a space between a digit and a symbol of letters (CHF 5.00), which Babel does not add.
@@ -218,7 +210,7 @@ def _currencies() -> Iterator[tuple[Space[Any], Say[Any]]]:
         yield amounts, partial(name_in, currency)
 
 
-def _units() -> Iterator[tuple[Space[Any], Say[Any]]]:
+def _units() -> Ways:
     def unit_in(unit: str, length: str, amount: Decimal, locale: Locale) -> str:
         patterns = _unit_patterns(unit, length, locale)
         pattern = patterns.get(locale.plural_form(amount)) or patterns["other"]
@@ -241,16 +233,11 @@ def _unit_patterns(unit: str, length: str, locale: Locale) -> dict[str, str]:
     return dict(chosen if "other" in chosen else by_length["short"])
 
 
-def _lists(languages: Languages) -> Iterator[tuple[Space[Any], Say[Any]]]:
+def _lists(languages: Languages) -> Ways:
     def list_in(style: Literal["standard", "or"], names: NameList, locale: Locale) -> str:
         return format_list([_name(code, locale) for code in names.codes], style, locale)
 
-    sorts = {
-        "month": range(1, 13),
-        "weekday": range(7),
-        "territory": TERRITORIES,
-        "language": LANGUAGES,
-    }
+    sorts = {"month": range(1, 13), "weekday": range(7), "territory": TERRITORIES, "language": LANGUAGES}
     vocabularies = [[f"{sort} {code}" for code in codes] for sort, codes in sorts.items()]
     named = [[code for code in codes if all(_name(code, locale) for locale in languages)] for codes in vocabularies]
     # A word for two things (a country and its language) has no one translation.
@@ -272,7 +259,7 @@ def _name(code: str, locale: Locale) -> str:
     return str((locale.territories if sort == "territory" else locale.languages).get(key, ""))
 
 
-def _spelled(languages: Languages) -> Iterator[tuple[Space[Any], Say[Any]]]:
+def _spelled(languages: Languages) -> Ways:
     def spelled_in(form: str, number: Decimal, locale: Locale) -> str:
         text = str(num2words(int(number), lang=_speller(locale), to=form))
         return text.replace("tsième", "tième")  # French drops the s of "cents" and "quatre-vingts" here

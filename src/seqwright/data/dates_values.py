@@ -67,10 +67,13 @@ def part_of(keys: Sequence[str]) -> PartName | None:
 
 
 def _part_of_key(key: str) -> PartName:
-    if key in ALWAYS_TRAINED:
-        return "train"
-    percent = int.from_bytes(hashlib.blake2b(key.encode(), digest_size=8).digest()) % 100
-    return "test" if percent < 10 else "valid" if percent < 15 else "train"
+    return "train" if key in ALWAYS_TRAINED else hashed_part(key, test=10, valid=5, of=100)
+
+
+def hashed_part(key: str, *, test: int = 1, valid: int = 1, of: int = 10) -> PartName:
+    """The part that a key belongs to by its hash alone: so many of so many keys are held out."""
+    place = int.from_bytes(hashlib.blake2b(key.encode(), digest_size=8).digest()) % of
+    return "test" if place < test else "valid" if place < test + valid else "train"
 
 
 class Month(NamedTuple):

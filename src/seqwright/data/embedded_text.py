@@ -8,7 +8,8 @@ import json
 import sys
 import sysconfig
 import tokenize
-from collections.abc import Iterable, Iterator
+from abc import ABC, abstractmethod
+from collections.abc import Iterator
 from functools import cached_property
 from pathlib import Path
 from typing import Literal
@@ -17,7 +18,7 @@ from pydantic import Field, model_validator
 
 from seqwright.data.examples import PartName
 from seqwright.data.files import place_of, share_of
-from seqwright.data.generated import CardSettings
+from seqwright.data.generated import CardSettings, WithoutFiles
 from seqwright.data.pieces import pieces_of, refuse_impossible_shares
 from seqwright.errors import DataError, SettingError
 
@@ -60,41 +61,58 @@ class ReferenceSettings(EmbeddedTextSettings):
     """The share of the topics that is the test part."""
 
 
-class PythonSource:
-    """The modules of the standard library that are written in Python, each a document (a `TextData`)."""
+class EmbeddedText(WithoutFiles, ABC):
+    """Documents that have names (a `TextData`)."""
 
-    def __init__(self, settings: PythonSourceSettings, folder: Path | None = None) -> None:
-        self.settings = settings
-        self.folder = folder or Path(sysconfig.get_path("stdlib"))
-        self._modules = _shared_out(self._sample(), settings)
-        _require_every_part(self._modules, f"the modules of {self.folder}")
+    def __init__(self, names: list[str], settings: EmbeddedTextSettings, what: str) -> None:
+        pieces = pieces_of(names, settings.valid, settings.test, opened=list)
+        self._names = {part: [name for name in names if piece.holds(name)] for part, piece in pieces.items()}
+        for part, held in self._names.items():
+            if not held:
+                raise DataError(f"the {part} part is empty: none of {what} falls into it; raise its share or the limit")
+
+    @abstractmethod
+    def document(self, name: str) -> str:
+        """The text with this name."""
 
     def parts(self) -> list[PartName]:
         """Always train, valid and test."""
-        return list(self._modules)
-
-    def paths(self) -> list[Path]:
-        """No file is the user's own."""
-        return []
+        return list(self._names)
 
     def examples(self, part: PartName) -> Iterator[str]:
-        """The modules of a part in the order of their names."""
-        return (_source(self.folder / name) for name in self._modules[part])
-
-    def remarks(self) -> list[str]:
-        """What a user should know of it."""
-        return []
+        """The documents of a part in the order of their names."""
+        return map(self.document, self._names[part])
 
     def fingerprint(self, part: PartName) -> str:
-        """A sha256 of the version of Python and of the modules."""
-        return _fingerprint(self._modules[part], self.examples(part))
+        """A sha256 of the version of Python and of the documents."""
+        digest = hashlib.sha256(json.dumps([sys.version_info[:3], self._names[part]]).encode())
+        for text in self.examples(part):
+            digest.update(hashlib.sha256(text.encode()).digest())
+        return digest.hexdigest()
 
-    def _sample(self) -> list[str]:
+
+class PythonSource(EmbeddedText):
+    """The modules of the standard library that are written in Python, each a document."""
+
+    def __init__(self, settings: PythonSourceSettings, folder: Path | None = None) -> None:
+        self.folder = folder or Path(sysconfig.get_path("stdlib"))
+        super().__init__(self._sample(settings.megabytes), settings, f"the modules of {self.folder}")
+
+    def document(self, name: str) -> str:
+        """The source of a module."""
+        path = self.folder / name
+        try:
+            with tokenize.open(path) as file:  # in the encoding that the module itself declares
+                return file.read()
+        except (OSError, SyntaxError, UnicodeDecodeError) as error:
+            raise DataError(f"{path} cannot be read ({error}): repair this Python") from error
+
+    def _sample(self, megabytes: float | None) -> list[str]:
         """The modules, as many as the limit allows, in the order of their names."""
         size = {path.relative_to(self.folder).as_posix(): path.stat().st_size for path in _modules(self.folder)}
         if not size:
             raise DataError(f"{self.folder} has no source of the standard library: use a Python that has it in files")
-        left = sys.maxsize if self.settings.megabytes is None else self.settings.megabytes * 1e6
+        left = sys.maxsize if megabytes is None else megabytes * 1e6
         chosen = []
         for name in sorted(size, key=lambda name: place_of(f"whether to take {name}")):
             if size[name] <= left:
@@ -103,33 +121,15 @@ class PythonSource:
         return sorted(chosen)
 
 
-class Reference:
-    """The topics of Python's `help()`: English prose with examples, each topic a document (a `TextData`)."""
+class Reference(EmbeddedText):
+    """The topics of Python's `help()`: English prose with examples, each topic a document."""
 
     def __init__(self, settings: ReferenceSettings) -> None:
-        self.settings = settings
-        self._names = _shared_out(sorted(self._topics), settings)
-        _require_every_part(self._names, "the topics of the language reference")
+        super().__init__(sorted(self._topics), settings, "the topics of the language reference")
 
-    def parts(self) -> list[PartName]:
-        """Always train, valid and test."""
-        return list(self._names)
-
-    def paths(self) -> list[Path]:
-        """No file is the user's own."""
-        return []
-
-    def examples(self, part: PartName) -> Iterator[str]:
-        """The topics of a part in the order of their names."""
-        return (self._topics[name] for name in self._names[part])
-
-    def remarks(self) -> list[str]:
-        """What a user should know of it."""
-        return []
-
-    def fingerprint(self, part: PartName) -> str:
-        """A sha256 of the version of Python and of the topics."""
-        return _fingerprint(self._names[part], self.examples(part))
+    def document(self, name: str) -> str:
+        """The text of a topic."""
+        return self._topics[name]
 
     @cached_property
     def _topics(self) -> dict[str, str]:
@@ -147,30 +147,3 @@ def _modules(library: Path) -> Iterator[Path]:
         if top.name.removesuffix(".py") in sys.stdlib_module_names:
             found = top.rglob("*.py") if top.is_dir() else [top]
             yield from (path for path in found if not LEFT_OUT.intersection(path.relative_to(library).parts))
-
-
-def _source(path: Path) -> str:
-    try:
-        with tokenize.open(path) as file:  # in the encoding that the module itself declares
-            return file.read()
-    except (OSError, SyntaxError, UnicodeDecodeError) as error:
-        raise DataError(f"{path} cannot be read ({error}): repair this Python") from error
-
-
-def _shared_out(names: list[str], settings: EmbeddedTextSettings) -> dict[PartName, list[str]]:
-    """Which documents each part has."""
-    pieces = pieces_of(names, settings.valid, settings.test, opened=list)
-    return {part: [name for name in names if piece.holds(name)] for part, piece in pieces.items()}
-
-
-def _require_every_part(shares: dict[PartName, list[str]], what: str) -> None:
-    for part, names in shares.items():
-        if not names:
-            raise DataError(f"the {part} part is empty: none of {what} falls into it; raise its share or the limit")
-
-
-def _fingerprint(names: list[str], texts: Iterable[str]) -> str:
-    digest = hashlib.sha256(json.dumps([sys.version_info[:3], names]).encode())
-    for text in texts:
-        digest.update(hashlib.sha256(text.encode()).digest())
-    return digest.hexdigest()

@@ -32,12 +32,12 @@ class Fetched(NamedTuple):
     downloaded: bool  # False where an unchanged copy was there already
 
 
-def fetch(card: Card, folder: Path, *, progress: Progress | None = None) -> list[Fetched]:
+def fetch(card: Card, folder: Path, *, progress: Progress = lambda path, here, size: None) -> list[Fetched]:
     """Bring every file of a card onto this machine, into `folder` unless `$SEQWRIGHT_DATA` has it.
 
     What is here already and unchanged is not downloaded again; what broke off half-way resumes where it stopped.
     """
-    return [_fetched(card, file, folder, progress or _unheard) for file in card.files]
+    return [_fetched(card, file, folder, progress) for file in card.files]
 
 
 def require_addresses(card: Card) -> None:
@@ -50,10 +50,6 @@ def require_addresses(card: Card) -> None:
                 f"{file.path} of {card.name} cannot be downloaded: no address is known for it; put a copy with the "
                 f"sha256 {file.sha256} into $SEQWRIGHT_DATA/{card.home}"
             )
-
-
-def _unheard(path: str, here: int, size: int) -> None:
-    """The progress nobody asked to hear about."""
 
 
 def _fetched(card: Card, file: CardFile, folder: Path, progress: Progress) -> Fetched:

@@ -17,11 +17,26 @@ class CardSettings(Settings):
     """Its name in the catalogue, which `seqwright data list` shows."""
 
 
-class Generated:
+class WithoutFiles:
+    """Data that no file of the user's is read for."""
+
+    def paths(self) -> list[Path]:
+        """No file of the user's is read."""
+        return []
+
+    def remarks(self) -> list[str]:
+        """Nothing: what is not the user's has no surprises."""
+        return []
+
+
+class Generated(WithoutFiles):
     """Examples that are made up, so many for each part: what all such corpora share."""
 
     format = 1  # another number whenever the same settings come to give other examples
     settings: Any  # with `examples`, `valid`, `test` and what else they are made from
+
+    def __init__(self, settings: Any) -> None:
+        self.settings = settings
 
     def causes(self) -> list[str]:
         """What the examples follow from beside the settings, such as the version of a library."""
@@ -36,14 +51,6 @@ class Generated:
         if part not in self.parts():
             raise DataError(f"there is no {part} part: data.{part} is 0; set it to how many examples it shall have")
         return int({"train": self.settings.examples, "valid": self.settings.valid, "test": self.settings.test}[part])
-
-    def paths(self) -> list[Path]:
-        """No file of the user's is read."""
-        return []
-
-    def remarks(self) -> list[str]:
-        """Nothing: what is made up has no surprises."""
-        return []
 
     def fingerprint(self, part: PartName) -> str:
         """A sha256 of all that the examples of a part follow from."""

@@ -28,6 +28,7 @@ CITIES = ("Accra", "Athens", "Berlin", "Cairo", "Delhi", "Dublin", "Hanoi", "Lim
 COLOURS = ("black", "brown", "grey", "spotted", "white")
 ANIMALS = ("cat", "dog", "goat", "goose", "hamster", "horse", "parrot", "rabbit", "tortoise")
 DEEDS = ("came at noon", "came late", "left early", "said little", "stayed long", "sang all evening", "was silent")
+DESCRIBED = (("the {}", JOBS), ("from {}", CITIES), ("with the {} {}", COLOURS, ANIMALS))
 QUESTIONS = ("Which {} was there?", "Who is {}?", "Which {} do you mean?")
 
 
@@ -52,8 +53,7 @@ class GuestsSettings(CardSettings):
 class Guests(Generated):
     """Questions about guests who are made up (a `QuestionData`)."""
 
-    def __init__(self, settings: GuestsSettings) -> None:
-        self.settings = settings
+    settings: GuestsSettings
 
     def examples(self, part: PartName) -> Iterator[Question]:
         """Every question of a part; fewer of the same seed are the beginning of more."""
@@ -76,10 +76,5 @@ class Guests(Generated):
 
 def _described(rng: Random) -> str:
     """What tells a guest from others of the same name."""
-    match rng.randrange(3):
-        case 0:
-            return f"the {rng.choice(JOBS)}"
-        case 1:
-            return f"from {rng.choice(CITIES)}"
-        case _:
-            return f"with the {rng.choice(COLOURS)} {rng.choice(ANIMALS)}"
+    pattern, *words = DESCRIBED[rng.randrange(len(DESCRIBED))]
+    return pattern.format(*map(rng.choice, words))

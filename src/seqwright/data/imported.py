@@ -1,9 +1,9 @@
 """Where a model came from that was not trained here: data without a single example."""
 
-from pathlib import Path
 from typing import Any, NoReturn
 
 from seqwright.data.examples import PartName
+from seqwright.data.generated import WithoutFiles
 from seqwright.errors import DataError
 from seqwright.settings import Settings
 
@@ -17,7 +17,7 @@ class ImportedSettings(Settings):
     """The sha256 of its content."""
 
 
-class Imported:
+class Imported(WithoutFiles):
     """Data of which nothing is known but the model that was made of it."""
 
     def __init__(self, settings: ImportedSettings) -> None:
@@ -34,14 +34,6 @@ class Imported:
     def fingerprint(self, part: PartName) -> str:
         """Refused."""
         self._refuse()
-
-    def paths(self) -> list[Path]:
-        """No file of the user's is read."""
-        return []
-
-    def remarks(self) -> list[str]:
-        """Nothing is known of it."""
-        return []
 
     def _refuse(self) -> NoReturn:
         raise DataError(

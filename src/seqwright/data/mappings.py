@@ -17,14 +17,13 @@ In every sentence a word changes, if the mapping replaces any. The words of the 
 question itself does not.
 """
 
-import hashlib
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Literal, NamedTuple
 
 from pydantic import Field, model_validator
 
-from seqwright.data.dates_values import PortableRandom
+from seqwright.data.dates_values import PortableRandom, hashed_part
 from seqwright.data.examples import Pair, PartName
 from seqwright.data.generated import CardSettings, Generated
 
@@ -84,16 +83,13 @@ class MadeUp(NamedTuple):
         """Where the mapping belongs, whatever the seed."""
         if not self.becomes:
             return "train"
-        key = json.dumps(sorted(self.becomes.items()))
-        tenth = int.from_bytes(hashlib.blake2b(key.encode(), digest_size=8).digest()) % 10
-        return "test" if tenth == 0 else "valid" if tenth == 1 else "train"
+        return hashed_part(json.dumps(sorted(self.becomes.items())))
 
 
 class Mappings(Generated):
     """Prompts drawn while they are read (a `PairData`)."""
 
-    def __init__(self, settings: MappingsSettings) -> None:
-        self.settings = settings
+    settings: MappingsSettings
 
     def examples(self, part: PartName) -> Iterator[Pair]:
         """The question of every prompt of a part; fewer prompts of the same seed are the beginning of more."""

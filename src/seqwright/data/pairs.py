@@ -28,6 +28,11 @@ HEADER_LANGUAGES = [
     *("ar", "cs", "da", "de", "el", "en", "es", "fi", "fr", "hu", "it", "ja"),
     *("ko", "nb", "nl", "pl", "pt", "ro", "ru", "sv", "tr", "uk", "zh"),
 ]
+# Words for the two sides.
+SIDE_WORDS = {
+    *("source", "target", "src", "tgt", "trg", "sentence", "translation", "original", "input", "output", "text"),
+    *("document", "article", "dialogue", "summary", "word", "pronunciation", "prompt", "answer", "response"),
+}
 
 
 class PairFilesSettings(Settings):
@@ -221,19 +226,4 @@ def header_words() -> frozenset[str]:
 
     names = {name.casefold() for language in HEADER_LANGUAGES for name in Locale(language).languages.values()}
     codes = {code.casefold() for code in (*Locale("en").languages, *get_global("language_aliases"))}
-    sides = {
-        "source",
-        "target",
-        "src",
-        "tgt",
-        "trg",
-        "sentence",
-        "translation",
-        "original",
-        "input",
-        "output",
-        "text",
-        "document",
-    }
-    sides |= {"article", "dialogue", "summary", "word", "pronunciation", "prompt", "answer", "response"}
-    return frozenset(names | codes | sides)
+    return frozenset(names | codes | SIDE_WORDS)

@@ -130,17 +130,17 @@ class PartedFiles(ABC, Generic[SourceT, ExampleT]):
         self.settings = settings
         self._pieces = pieces_of(settings.train, settings.valid, settings.test, opened=opened, from_end=from_end)
 
-    @abstractmethod
-    def located(self, source: SourceT) -> Iterable[Path]:
+    def located(self, source: Any) -> Iterable[Path]:
         """The files or folders of a source, the one to name first."""
+        return [source.path]
 
     @abstractmethod
     def read(self, part: PartName, piece: Share[SourceT]) -> Iterator[ExampleT]:
         """The examples of a part."""
 
-    @abstractmethod
-    def causes(self, part: PartName, piece: Share[SourceT]) -> Any:
+    def causes(self, part: PartName, piece: Share[Any]) -> Any:
         """What decides which examples those are: contents and settings; paths do not count."""
+        return [piece.source.fingerprint(), piece.low, piece.high]
 
     def parts(self) -> list[PartName]:
         """The parts that exist, in the order train, valid, test."""

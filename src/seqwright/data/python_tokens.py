@@ -18,7 +18,8 @@ from pydantic import Field
 
 from seqwright.data.embedded_text import EmbeddedTextSettings, PythonSource, PythonSourceSettings
 from seqwright.data.examples import PartName
-from seqwright.data.tagged_columns import TaggedSentence
+from seqwright.data.generated import WithoutFiles
+from seqwright.data.tagged import TaggedSentence
 
 STRING = '"…"'  # what stands for every string: what is in it plays no part
 LAYOUT = frozenset({token.NL, token.INDENT, token.DEDENT, token.COMMENT, token.ENDMARKER})
@@ -39,7 +40,7 @@ class PythonTokensSettings(EmbeddedTextSettings):
     """About how much of it: a sample of whole modules. There are about 10 MB."""
 
 
-class PythonTokens:
+class PythonTokens(WithoutFiles):
     """The statements of the standard library's modules, but for those that are only a string (a `TaggedData`).
 
     Tags of names: `keyword`, `function` and `class` where they are defined, `parameter`, `argument` (the name in
@@ -54,14 +55,6 @@ class PythonTokens:
     def parts(self) -> list[PartName]:
         """Always train, valid and test."""
         return self.source.parts()
-
-    def paths(self) -> list[Path]:
-        """No file is the user's own."""
-        return []
-
-    def remarks(self) -> list[str]:
-        """Nothing."""
-        return []
 
     def examples(self, part: PartName) -> Iterator[TaggedSentence]:
         """The statements of the modules of a part; what was read once is kept, since parsing takes seconds."""

@@ -8,7 +8,7 @@ import functools
 import hashlib
 import json
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
@@ -58,34 +58,15 @@ class Question(NamedTuple):
         return bool(self.answers) and all(answer.begin is None for answer in self.answers)
 
 
-class QuestionColumns(NamedTuple):
-    """Which columns or keys hold what, by name or by number from 1; None is the usual one."""
-
-    question: Column = None
-    context: Column = None
-    answer: Column = None
-    start: Column = None
-    no_answer: str = ""  # what is written where there is no answer
-
-
-class Raw(NamedTuple):
-    """A row as the file has it: what it asks, and each answer with the place that is said of it."""
-
-    question: str
-    context: str
-    answers: Sequence[tuple[str, int | None]]
-    name: str
-
-
 class QuestionFile:
     """Questions in one file; `.json` is read as SQuAD's, .csv, .tsv and .jsonl by their columns."""
 
-    def __init__(self, path: Path, columns: QuestionColumns) -> None:
-        self.path, self.columns = path, columns
+    def __init__(self, path: Path, columns: Mapping[str, Column], no_answer: str) -> None:
+        self.path, self.columns, self.no_answer = path, columns, no_answer
 
     def fingerprint(self) -> str:
         """A sha256 of the content, and of what is read as what."""
-        said = json.dumps([content_hash(self.path), extension_of(self.path), self.columns])
+        said = json.dumps([content_hash(self.path), extension_of(self.path), [*self.columns.values(), self.no_answer]])
         return hashlib.sha256(said.encode()).hexdigest()
 
     @functools.cached_property
@@ -95,7 +76,7 @@ class QuestionFile:
         rows = self._squad() if extension_of(self.path) == ".json" else self._records()
         return _joined(_usable(row, self.path) for row in rows)
 
-    def _squad(self) -> Iterator[Raw]:
+    def _squad(self) -> Iterator[Question]:
         try:
             articles = json.loads("\n".join(lines(self.path)))["data"]
             for article in articles:
@@ -104,8 +85,8 @@ class QuestionFile:
                     for asked in paragraph["qas"]:
                         name = str(asked.get("id", ""))
                         given = [] if asked.get("is_impossible") else asked["answers"]
-                        answers = [(_text(each["text"]), int(each["answer_start"])) for each in given]
-                        yield Raw(_text(asked["question"]), context, answers, name)
+                        answers = [RightAnswer(_text(each["text"]), int(each["answer_start"])) for each in given]
+                        yield Question(_text(asked["question"]), context, tuple(answers), name)
         except (ValueError, RecursionError) as error:
             raise DataError(f"{self.path} is not valid JSON ({error}); JSON lines belong into a .jsonl file") from error
         except (KeyError, TypeError, AttributeError) as error:
@@ -115,27 +96,28 @@ class QuestionFile:
                 '"answer_start": …}]}]}]}]}: write it so, or as .csv or .jsonl'
             ) from error
 
-    def _records(self) -> Iterator[Raw]:
+    def _records(self) -> Iterator[Question]:
         usual = {name: Usual(words, needed=name in NEEDED, text=False) for name, words in WORDS.items()}
         if extension_of(self.path) == ".jsonl":
             usual["id"] = Usual(("id",), needed=False, text=False)
-        for where, values in TableFile(self.path, usual, self.columns._asdict()).records():
+        for where, values in TableFile(self.path, usual, self.columns).records():
             if values:
                 name = values.get("id")
                 yield self._raw(values, where)._replace(name="" if name is None else str(name))
 
-    def _raw(self, found: Mapping[str, Any], where: str) -> Raw:
-        """A row of named values."""
+    def _raw(self, found: Mapping[str, Any], where: str) -> Question:
+        """A row of named values; its answers are yet to be found in the context."""
         for name in ("question", "context"):
             if not isinstance(found[name], str) or not found[name].strip():
                 raise DataError(f"{where} has no {name}: give it one, or leave the row out")
         context = self._unmarked(found["context"])
-        answers = [(self._unmarked(text), begin) for text, begin in _answers(found["answer"], found["start"], where)]
-        return Raw(found["question"], context, [each for each in answers if each[0].strip()], "")
+        given = _answers(found["answer"], found["start"], where)
+        answers = (RightAnswer(self._unmarked(text), begin) for text, begin in given)
+        return Question(found["question"], context, tuple(each for each in answers if each.text.strip()))
 
     def _unmarked(self, text: str) -> str:
         """A text without the mark for no answer: SubjQA has it behind every context, for annotators to choose it."""
-        nothing = self.columns.no_answer
+        nothing = self.no_answer
         return text.rstrip().removesuffix(nothing).rstrip() if nothing and text.rstrip().endswith(nothing) else text
 
 
@@ -176,7 +158,7 @@ def _text(value: Any) -> str:
     return value
 
 
-def _usable(row: Raw, path: Path) -> Raw:
+def _usable(row: Question, path: Path) -> Question:
     """A row that can be read; JSON can spell out what is no text."""
     where = f"{path}{f', question {row.name},' if row.name else ''}"
     for what, text in (("question", row.question), ("context", row.context)):
@@ -189,7 +171,7 @@ def _usable(row: Raw, path: Path) -> Raw:
 # Where answers stand
 
 
-def _joined(rows: Iterator[Raw]) -> list[Question]:
+def _joined(rows: Iterator[Question]) -> list[Question]:
     """One question for all rows that ask it of the same context, in the order in which each first comes."""
     found: dict[tuple[str, str, str], Question] = {}
     for row in rows:

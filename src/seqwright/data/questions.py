@@ -14,7 +14,7 @@ from typing import Any
 
 from seqwright.data.examples import PartName
 from seqwright.data.pieces import FilesSettings, PartedFiles, Share
-from seqwright.data.question_files import Overlap, Question, QuestionColumns, QuestionFile
+from seqwright.data.question_files import Overlap, Question, QuestionFile
 from seqwright.data.tables import Column
 
 
@@ -60,10 +60,6 @@ class QuestionFiles(PartedFiles[QuestionFile, Question]):
         if settings.overlap == "drop" and self._of_other_files():
             left_out = "training questions about contexts of another part, which data.overlap = 'drop' leaves out"
             self.remedy = f"see whether they are {left_out}, or {PartedFiles.remedy}"
-
-    def located(self, source: QuestionFile) -> list[Path]:
-        """The file."""
-        return [source.path]
 
     def read(self, part: PartName, piece: Share[QuestionFile]) -> Iterator[Question]:
         """Every question of a part, in training those about contexts that no other part has."""
@@ -132,8 +128,8 @@ class QuestionSubsets:
 
 
 def _source(name: str, settings: QuestionFilesSettings) -> QuestionFile:
-    columns = QuestionColumns(settings.question, settings.context, settings.answer, settings.start, settings.no_answer)
-    return QuestionFile(Path(name).expanduser(), columns)
+    columns = {"question": settings.question, "context": settings.context, "answer": settings.answer}
+    return QuestionFile(Path(name).expanduser(), columns | {"start": settings.start}, settings.no_answer)
 
 
 def _whole(piece: Share[QuestionFile]) -> Iterator[Question]:

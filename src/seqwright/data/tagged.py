@@ -5,19 +5,33 @@ cut from the training data by a hash of the sentence, so the parts do not depend
 have one in common.
 """
 
+import hashlib
+import re
 from collections.abc import Iterator
-from functools import partial
+from itertools import chain
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, NamedTuple
 
 from pydantic import Field, model_validator
 
 from seqwright.data.examples import Data, PartName
+from seqwright.data.files import content_hash, extension_of, lines, require_file
 from seqwright.data.pieces import FilesSettings, PartedFiles, Share
-from seqwright.data.tagged_columns import ColumnFile, TaggedSentence
-from seqwright.errors import SettingError
+from seqwright.errors import DataError, SettingError
 
+NEW_DOCUMENT = "-DOCSTART-"
+_GAP = re.compile(r"[ \t]+")
 ColumnNumber = Annotated[int, Field(ge=1)]
+
+
+class TaggedSentence(NamedTuple):
+    """Words, each with its tag; `where` is the place of the first one, `file:line`, for those who complain."""
+
+    words: tuple[str, ...]
+    tags: tuple[str, ...]
+    where: str = ""
+
+
 TaggedData = Data[TaggedSentence]
 
 
@@ -41,26 +55,80 @@ class TaggedFilesSettings(FilesSettings):
         return self
 
 
+class ColumnFile:
+    """A file in columns, as the shared tasks of CoNLL have them: one word a line, with tabs or spaces between columns.
+
+    Left out, `token` is the first column and `tag` the last; of CoNLL-U files (.conllu) they are the form and the
+    universal part of speech, and comments, ranges (3-4) and empty nodes (5.1) are no words.
+    """
+
+    def __init__(self, path: Path, token: int | None, tag: int | None) -> None:
+        self.path = path
+        self.universal = extension_of(path) == ".conllu"
+        self.token = token or (2 if self.universal else 1)
+        self.tag = tag or (4 if self.universal else None)  # None is the last
+
+    def fingerprint(self) -> str:
+        """A sha256 of the content, and of what is read as what."""
+        said = f"{content_hash(self.path)} {self.universal} {self.token} {self.tag}"
+        return hashlib.sha256(said.encode()).hexdigest()
+
+    def sentences(self) -> Iterator[TaggedSentence]:
+        """Every sentence in the order of the file."""
+        require_file(self.path)
+        rows: list[tuple[str, str]] = []
+        began = columns = 0
+        for number, line in enumerate(chain(lines(self.path), [""]), 1):
+            if self.universal and line.startswith("#"):
+                continue
+            if not line.strip() or line.startswith(NEW_DOCUMENT):
+                if rows:
+                    words, tags = zip(*rows, strict=True)
+                    yield TaggedSentence(words, tags, f"{self.path}:{began}")
+                rows = []
+                continue
+            cells = _cells(line)
+            if self.universal and not cells[0].isdigit():
+                continue
+            columns = columns or len(cells)
+            began = began if rows else number
+            rows.append(self._row(cells, columns, f"{self.path}:{number}"))
+
+    def _row(self, cells: list[str], columns: int, where: str) -> tuple[str, str]:
+        """The word and the tag of a line."""
+        needed = max(self.token, self.tag or 2)
+        if len(cells) < needed:
+            raise DataError(
+                f"{where} has {len(cells)} column{'s' if len(cells) > 1 else ''}, expected at least {needed}, with "
+                "tabs or spaces between them: see whether data.token and data.tag mean the right columns"
+            )
+        if self.tag is None and len(cells) != columns:
+            raise DataError(
+                f"{where} has {len(cells)} columns but the lines before it {columns}, so it is not certain where the "
+                "tag stands: put tabs between the columns, or say it with data.tag"
+            )
+        if self.tag is None and self.token == len(cells):
+            raise DataError(f"{where} has its word in the last column, {self.token}: say the tag's with data.tag")
+        word, tag = cells[self.token - 1], cells[(self.tag or len(cells)) - 1]
+        if not word or not tag:
+            missing, column = ("word", self.token) if not word else ("tag", self.tag or len(cells))
+            raise DataError(f"{where} has no {missing} in column {column}: give one, or leave the line blank")
+        return word, tag
+
+
+def _cells(line: str) -> list[str]:
+    """What stands between tabs, which may hold spaces, or else between spaces; other white space is part of a word."""
+    return [cell.strip(" ") for cell in line.split("\t")] if "\t" in line else _GAP.split(line.strip(" "))
+
+
 class TaggedFiles(PartedFiles[ColumnFile, TaggedSentence]):
     """Tagged text read from the user's files; what is odd in one is refused."""
 
     example = "no sentence"
 
     def __init__(self, settings: TaggedFilesSettings) -> None:
-        super().__init__(settings, partial(_source, settings=settings))
-
-    def located(self, source: ColumnFile) -> list[Path]:
-        """The file."""
-        return [source.path]
+        super().__init__(settings, lambda name: ColumnFile(Path(name).expanduser(), settings.token, settings.tag))
 
     def read(self, part: PartName, piece: Share[ColumnFile]) -> Iterator[TaggedSentence]:
         """Every sentence of a part."""
         return (each for each in piece.source.sentences() if piece.holds(" ".join(each.words)))
-
-    def causes(self, part: PartName, piece: Share[ColumnFile]) -> list[Any]:
-        """The content, the columns and the stretch."""
-        return [piece.source.fingerprint(), piece.low, piece.high]
-
-
-def _source(name: str, settings: TaggedFilesSettings) -> ColumnFile:
-    return ColumnFile(Path(name).expanduser(), settings.token, settings.tag)

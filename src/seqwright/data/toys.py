@@ -7,13 +7,12 @@ occurs in the training part, whatever the seed. Validation and test sequences ar
 come again.
 """
 
-import hashlib
 from collections.abc import Iterator
-from random import Random
 from typing import Literal
 
 from pydantic import Field
 
+from seqwright.data.dates_values import PortableRandom, hashed_part
 from seqwright.data.examples import Pair, PartName
 from seqwright.data.generated import CardSettings, Generated
 from seqwright.errors import SettingError
@@ -56,7 +55,7 @@ class Toy(Generated):
                     f"data.shortest = {settings.shortest} is more than data.{name} = {most}; swap them or raise the "
                     "latter"
                 )
-        self.settings = settings
+        super().__init__(settings)
 
     def examples(self, part: PartName) -> Iterator[Pair]:
         """Every pair of a part; fewer pairs of the same seed are the beginning of more."""
@@ -65,41 +64,31 @@ class Toy(Generated):
             yield Pair(_written(sequence), _written(_answer(kind, sequence)), kind)
 
     def _sequences(self, part: PartName) -> Iterator[tuple[int, ...]]:
-        start = hashlib.sha256(f"toy {self.settings.seed} {part}".encode()).digest()
-        random = Random(int.from_bytes(start))
+        rng = PortableRandom(f"toy {self.settings.seed} {part}")
         seen: set[tuple[int, ...]] = set()
         for _ in range(self.size(part)):
-            sequence = self._new(part, random, seen)
+            sequence = self._new(part, rng, seen)
             if part != "train":
                 seen.add(sequence)
             yield sequence
 
-    def _new(self, part: PartName, random: Random, seen: set[tuple[int, ...]]) -> tuple[int, ...]:
+    def _new(self, part: PartName, rng: PortableRandom, seen: set[tuple[int, ...]]) -> tuple[int, ...]:
+        settings = self.settings
         for _ in range(TRIES):
-            sequence = self._drawn(random, self._longest(part))
-            if _part_of(sequence) == part and sequence not in seen:
+            length = rng.between(settings.shortest, self._longest(part))
+            sequence = tuple(rng.below(settings.symbols) for _ in range(length))
+            if hashed_part(_written(sequence)) == part and sequence not in seen:
                 return sequence
         setting = "examples" if part == "train" else part
         raise SettingError(
             f"data.{setting} = {self.size(part)} asks for more different sequences than there are of "
-            f"{self.settings.shortest} to {self._longest(part)} out of {self.settings.symbols} symbols; make it "
+            f"{settings.shortest} to {self._longest(part)} out of {settings.symbols} symbols; make it "
             "smaller, or raise data.symbols or data.longest"
         )
-
-    def _drawn(self, random: Random, longest: int) -> tuple[int, ...]:
-        # Of all that a Random can do, only random() is promised to give the same numbers in every Python.
-        settings = self.settings
-        length = settings.shortest + int(random.random() * (longest - settings.shortest + 1))
-        return tuple(int(random.random() * settings.symbols) for _ in range(length))
 
     def _longest(self, part: PartName) -> int:
         held_out = self.settings.held_out_longest
         return self.settings.longest if part == "train" or held_out is None else held_out
-
-
-def _part_of(sequence: tuple[int, ...]) -> PartName:
-    tenth = int.from_bytes(hashlib.blake2b(_written(sequence).encode(), digest_size=8).digest()) % 10
-    return "test" if tenth == 0 else "valid" if tenth == 1 else "train"
 
 
 def _answer(kind: str, sequence: tuple[int, ...]) -> tuple[int, ...]:

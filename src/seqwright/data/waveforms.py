@@ -28,18 +28,6 @@ def _sine(turn_T: Turns) -> Turns:
     return wave_T
 
 
-def _square(turn_T: Turns) -> Turns:
-    return np.where(turn_T % 1 < 0.5, 1.0, -1.0)
-
-
-def _saw(turn_T: Turns) -> Turns:
-    return 2 * (turn_T % 1) - 1
-
-
-def _triangle(turn_T: Turns) -> Turns:
-    return 4 * np.abs(turn_T % 1 - 0.5) - 1
-
-
 def _chirp(turn_T: Turns) -> Turns:
     """A sine whose frequency rises to three times what it was."""
     rise_T = 1 + 2 * np.linspace(0, 1, len(turn_T))
@@ -57,10 +45,10 @@ def _burst(turn_T: Turns) -> Turns:
 FORMS: dict[str, Callable[[Turns], Turns]] = {
     "burst": _burst,
     "chirp": _chirp,
-    "saw": _saw,
+    "saw": lambda turn_T: 2 * (turn_T % 1) - 1,
     "sine": _sine,
-    "square": _square,
-    "triangle": _triangle,
+    "square": lambda turn_T: np.where(turn_T % 1 < 0.5, 1.0, -1.0),
+    "triangle": lambda turn_T: 4 * np.abs(turn_T % 1 - 0.5) - 1,
 }
 
 
@@ -92,7 +80,7 @@ class Waveforms(Generated):
             raise DataError(
                 f"data.shortest = {settings.shortest} is more than data.longest = {settings.longest}; lower it"
             )
-        self.settings = settings
+        super().__init__(settings)
 
     def examples(self, part: PartName) -> Iterator[SeriesExample]:
         """Every series of a part; the forms take turns."""

@@ -42,7 +42,7 @@ class Waves(Generated):
     columns = ("value",)
 
     def __init__(self, settings: WavesSettings) -> None:
-        self.settings = settings
+        super().__init__(settings)
         self.history, self.horizon = settings.history, settings.horizon
 
     def series(self, part: PartName) -> list[Values]:

@@ -17,7 +17,7 @@ from pydantic import Field
 from seqwright.batches import Ids
 from seqwright.batches.tagged import Stretch, StretchRows, stacked, stretches
 from seqwright.cache import Ragged, RaggedWriter, kept_folder
-from seqwright.data.tagged_columns import TaggedSentence
+from seqwright.data.tagged import TaggedSentence
 from seqwright.errors import DataError
 from seqwright.inputs import Examples, Room, Stacked
 from seqwright.inputs.spelling import Spelled, TokenInput, spelled_at

@@ -3,7 +3,7 @@
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
 
-from seqwright.data.tagged_columns import TaggedSentence
+from seqwright.data.tagged import TaggedSentence
 
 
 class MostFrequentTag:

@@ -17,7 +17,7 @@ from torch import nn
 from seqwright.batches import Batches, Rows
 from seqwright.batches.tagged import Tagged, TagRows
 from seqwright.data.labels import short
-from seqwright.data.tagged_columns import TaggedSentence
+from seqwright.data.tagged import TaggedSentence
 from seqwright.errors import DataError, nearest
 from seqwright.inputs import Examples, Input, Stacked
 from seqwright.metrics.labels import Counts, accuracy, confusion, macro_f1

@@ -8,7 +8,7 @@ import pytest
 import tokenizers
 from tokenizers import models, normalizers, pre_tokenizers
 
-from seqwright.data.tagged_columns import TaggedSentence
+from seqwright.data.tagged import TaggedSentence
 from seqwright.errors import DataError, RunError
 from seqwright.inputs import Given, Room
 from seqwright.inputs.tokenizers import Tokenizer

@@ -10,8 +10,7 @@ import torch
 from torch import Tensor, nn
 
 from seqwright.batches.tagged import Tagged
-from seqwright.data.tagged import TaggedFiles, TaggedFilesSettings
-from seqwright.data.tagged_columns import TaggedSentence
+from seqwright.data.tagged import TaggedFiles, TaggedFilesSettings, TaggedSentence
 from seqwright.decoding.settings import DecodingSettings
 from seqwright.errors import DataError, RunError, SettingError
 from seqwright.inputs import Given
