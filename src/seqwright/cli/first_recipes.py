@@ -190,7 +190,6 @@ epochs = {epochs}
 tokens = {tokens:<18}# a batch; small ones learn more from few texts
 schedule = "cosine"
 rate = 0.003
-warmup = 50
 validate_every = 100
 """
 BY_LABEL = 'metric = "accuracy"        # chooses the best checkpoint; macro_f1 where a label is rare\n'
@@ -223,7 +222,6 @@ epochs = {epochs}
 tokens = {tokens:<18}# steps of all series of a batch; small ones learn more from few series
 schedule = "cosine"
 rate = 0.003
-warmup = 20
 validate_every = 50
 """
 
@@ -256,7 +254,6 @@ tokens = 4096              # a batch; halve it if memory is short
 optimizer = "adamw"
 schedule = "linear"
 rate = 1e-4
-warmup = 50
 clip = 1.0
 validate_every = 200
 metric = "f1"              # chooses the best checkpoint
@@ -305,7 +302,6 @@ epochs = {epochs}
 tokens = {tokens:<18}# a batch, in values of the past
 schedule = "cosine"
 rate = 0.003
-warmup = 50
 validate_every = 100
 patience = 10              # validations without a better one, and it stops
 """
