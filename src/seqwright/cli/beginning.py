@@ -9,7 +9,8 @@ from seqwright.cli.first_recipes import first_recipe
 from seqwright.cli.terminal import command, say
 from seqwright.errors import DataError, SettingError, instead
 from seqwright.kinds import TASKS, settings_class
-from seqwright.recipe import recipe_from, with_overrides
+from seqwright.overrides import with_overrides
+from seqwright.recipe import recipe_from
 
 
 def write_new_recipe(

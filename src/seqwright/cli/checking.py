@@ -35,7 +35,7 @@ WORTHWHILE = 1.1  # a gain in speed that is told apart from noise
 
 def check_recipe(where: str, overrides: list[str]) -> None:
     """Print what was found, remarks last; nothing is written but the token cache."""
-    recipe = read_recipe(where, overrides)
+    recipe = read_recipe(where, overrides, notice=say)
     if recipe.taught:  # look without asking the teacher
         recipe = recipe._replace(objective=validated("objective", {}, recipe.task))
     set_up_cpu(recipe)
