@@ -9,8 +9,7 @@ from seqwright.devices import cores
 from seqwright.errors import RunError, SettingError, UserError
 from seqwright.inputs.source_text import SourceTextSettings
 from seqwright.kinds import task_of
-from seqwright.overrides import changed_data
-from seqwright.recipe import Recipe, flattened, recipe_from, validated, with_base, with_weights
+from seqwright.recipe import Recipe, changed_data, flattened, recipe_from, validated, with_base, with_weights
 from seqwright.run_folders import changed_settings, resolved_of
 from seqwright.training.checkpoint import steps_on_disk
 
