@@ -33,7 +33,7 @@ from seqwright.kinds import (
 )
 from seqwright.older_recipes import RENAMED, in_place_of_older
 from seqwright.overrides import ORIGINS, unknown_setting, with_overrides
-from seqwright.overrides import changed_data as changed_data  # comparisons have it from here
+from seqwright.overrides import changed_data as changed_data  # noqa: PLC0414 - comparisons have it from here
 from seqwright.settings import Settings
 
 SECTIONS = ("data", *KINDS)
