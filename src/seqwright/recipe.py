@@ -6,7 +6,8 @@ Strict: what is not known is refused, and the nearest known name offered.
 import json
 import re
 import tomllib
-from collections.abc import Iterable, Mapping, Sequence
+import warnings
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from importlib import resources
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -31,6 +32,8 @@ from seqwright.kinds import (
     usual_kind,
 )
 from seqwright.older_recipes import RENAMED, in_place_of_older
+from seqwright.overrides import ORIGINS, unknown_setting, with_overrides
+from seqwright.overrides import changed_data as changed_data  # noqa: PLC0414 - comparisons have it from here
 from seqwright.settings import Settings
 
 SECTIONS = ("data", *KINDS)
@@ -38,7 +41,6 @@ FORMAT = 2
 WORDS = ("name", "description", "base", "task")
 INIT_ONLY_KEYS = frozenset({"weights", "init_layers", "frozen"})  # of a model: where it began
 TOKENIZER_KEYS = frozenset({"tokenizer", "vocabulary", "normalise", "lowercase", "min_frequency"})  # of a tokenizer
-ORIGINS = ("card", "imported", "train")  # of data: which of them there is, says what it is
 
 
 class Recipe(NamedTuple):
@@ -118,15 +120,20 @@ def _meant(path: Path) -> str:
 
 
 def read_recipe(
-    where: str, overrides: Iterable[str] = (), *, run: Path | None = None, teachers: Sequence[str] = ()
+    where: str,
+    overrides: Iterable[str] = (),
+    *,
+    run: Path | None = None,
+    teachers: Sequence[str] = (),
+    notice: Callable[[str], None] = warnings.warn,
 ) -> Recipe:
     """A recipe by file or shipped name, with `section.key=value` overrides.
 
     `run` is the folder it is trained into: if that was begun already, the one its weights came from may be gone.
-    `teachers` are runs that it is to be distilled from.
+    `teachers` are runs that it is to be distilled from. `notice` is told which settings an override made fall away.
     """
     name, text = recipe_text(where)
-    plain = with_overrides(with_base(parsed(text, where), where), overrides)
+    plain = with_overrides(with_base(parsed(text, where), where), overrides, notice)
     task_of_recipe(plain, name)  # without which nothing below can be understood
     plain = with_teachers(plain, teachers) if teachers else plain
     begun = (run or Path("runs") / str(plain.get("name", name))) / "resolved.toml"
@@ -150,7 +157,7 @@ def recipe_from(plain: dict[str, Any], *, name: str = "run") -> Recipe:
     task = task_of_recipe(plain, name)
     for key in plain:
         if key not in {*SECTIONS, *WORDS, "format"}:
-            raise SettingError(_unknown(key, key, [*SECTIONS, *WORDS]))
+            raise SettingError(unknown_setting(key, key, [*SECTIONS, *WORDS]))
     for word in WORDS:
         if not isinstance(plain.get(word, ""), str):
             raise SettingError(f"'{word}' must be text, not {plain[word]!r}")
@@ -243,17 +250,6 @@ def with_base(plain: dict[str, Any], where: str, heirs: tuple[str, ...] = ()) ->
     return merged
 
 
-def changed_data(below: dict[str, Any], above: dict[str, Any]) -> dict[str, Any]:
-    """Data settings over others. Another card or file has other keys: then nothing is kept of those below."""
-    another = any(key in above for key in ORIGINS) and _origin(above) != _origin(below)
-    return dict(above) if another else {**below, **above}
-
-
-def _origin(data: dict[str, Any]) -> Any:
-    """What decides which keys data has."""
-    return card(data["card"]).settings if "card" in data else [key for key in ORIGINS if key in data]
-
-
 def with_teachers(plain: dict[str, Any], teachers: Sequence[str]) -> dict[str, Any]:
     """What the recipe says, but to be learnt from teachers, and with the tokenizer of the first."""
     task = task_of_recipe(plain, "the recipe")
@@ -321,29 +317,6 @@ def _same_tokenizer(plain: dict[str, Any], other: dict[str, Any], where: str) ->
     return {**theirs, **given}
 
 
-def with_overrides(plain: dict[str, Any], overrides: Iterable[str]) -> dict[str, Any]:
-    """Plain values with others in their place, each told as `section.key=value`."""
-    plain = {key: dict(value) if isinstance(value, dict) else value for key, value in plain.items()}
-    data: dict[str, Any] = {}
-    for override in overrides:
-        name, equals, text = override.partition("=")
-        section, dot, key = name.strip().partition(".")
-        if not equals or not dot:
-            raise SettingError(f"'{override}' is not of the form section.key=value, as in training.steps=2000")
-        if section not in SECTIONS:
-            raise SettingError(_unknown(name, section, list(SECTIONS), after=f".{key}"))
-        (data if section == "data" else plain.setdefault(section, {}))[key] = _value(text.strip())
-    return {**plain, "data": changed_data(plain.get("data", {}), data)} if data else plain
-
-
-def _value(text: str) -> Any:
-    """A TOML value, or the text itself where it is none: `input.tokenizer=bpe` needs no quotes."""
-    try:
-        return tomllib.loads(f"value = {text}")["value"]
-    except tomllib.TOMLDecodeError:
-        return text
-
-
 def _sentence(section: str, given: dict[str, Any], task: str, error: ValidationError, called: Mapping[str, str]) -> str:
     """What is wrong first, by the name the user knows it by."""
     first = error.errors()[0]
@@ -356,7 +329,7 @@ def _sentence(section: str, given: dict[str, Any], task: str, error: ValidationE
     if first["type"] == "extra_forbidden":
         known = list(settings_class(section, given, task).model_fields)
         elsewhere = _other_data(key, given, task) if section == "data" else _elsewhere(section, key, given, task)
-        return elsewhere or _unknown(where, key, known, before=f"{section}.")
+        return elsewhere or unknown_setting(where, key, known, before=f"{section}.")
     if first["type"] == "missing" and len(first["loc"]) == 1:
         return f"the setting '{where}' is missing; give it in the recipe under [{section}], or as {where}=…"
     found = "" if first["type"] == "value_error" else f", not {first['input']!r}"
@@ -386,11 +359,6 @@ def _other_data(key: str, given: dict[str, Any], task: str) -> str:
     found = f"this recipe's data is {origin} '{given[origin]}'" if origin else "this recipe names no data"
     belongs = f"'data.{key}' belongs to {' or to '.join(owners)}, and {found}; leave it out, or choose other data"
     return belongs if owners else ""
-
-
-def _unknown(name: str, word: str, known: list[str], *, before: str = "", after: str = "") -> str:
-    close = closest(word, known)
-    return f"there is no setting '{name}'." + (f" Did you mean '{before}{close}{after}'?" if close else "")
 
 
 def _reason(error: OSError | UnicodeDecodeError) -> str:

@@ -50,7 +50,7 @@ from seqwright.training.distributed import World
 from seqwright.training.journal import Journal
 from seqwright.training.loop import fit
 from seqwright.training.reporter import Quiet, Reporter
-from seqwright.training.schedule import expected_steps, learning_rate
+from seqwright.training.schedule import expected_steps, learning_rate, unfinished_warmup
 from seqwright.training.weights import load_tensors, transferred
 
 
@@ -267,6 +267,8 @@ def _train(recipe: Recipe, folder: Path, text: str, reporter: Reporter, *, fresh
             write_beginning(recipe, folder, text, inputs, sha256)
         metadata = _metadata(inputs)
         if "gradient" in model_row(recipe.model.kind, recipe.family).promises:
+            if warning := unfinished_warmup(recipe.training, expected_steps(recipe.training, prepared.train)):
+                reporter.say(f"! {warning}")
             used = fit(
                 model,
                 objective_of(recipe, sizes).to(device),

@@ -6,7 +6,15 @@ from typing import Any
 import pytest
 
 from seqwright.errors import SettingError
-from seqwright.training.schedule import constant, cosine_decay, inverse_sqrt, learning_rate, linear, noam
+from seqwright.training.schedule import (
+    constant,
+    cosine_decay,
+    inverse_sqrt,
+    learning_rate,
+    linear,
+    noam,
+    unfinished_warmup,
+)
 from seqwright.training.settings import TrainingSettings
 
 
@@ -75,6 +83,29 @@ def test_the_settings_choose_the_schedule_and_multiply_it_by_the_rate() -> None:
     assert rate(400, schedule="inverse-sqrt", warmup=100, rate=2.0) == pytest.approx(1.0)
     assert rate(60, schedule="cosine", warmup=10, steps=110, rate=3.0) == pytest.approx(1.5)
     assert rate(60, schedule="constant", warmup=10, rate=3.0) == pytest.approx(3.0)
+
+
+def test_the_warm_up_is_a_share_of_the_steps_unless_it_is_set() -> None:
+    settings: dict[str, Any] = {"schedule": "cosine", "steps": 464, "rate": 0.003}
+    rates = [rate(step, **settings) for step in range(1, 465)]
+    assert rates.index(max(rates)) + 1 == 46
+    assert max(rates) == pytest.approx(0.003)
+    assert rates[-1] == pytest.approx(0)
+    halfway = [rate(step, **settings, warmup_share=0.5) for step in range(1, 465)]
+    assert halfway.index(max(halfway)) + 1 == 232
+    assert rate(464, **settings, warmup=4000) == pytest.approx(0.003 * 464 / 4000)
+
+
+@pytest.mark.parametrize("steps", [300, 40_000])
+def test_noam_rises_as_high_as_in_the_paper_however_short_the_warm_up(steps: int) -> None:
+    assert rate(steps // 10, width=512, steps=steps) == pytest.approx(noam(4000, width=512, warmup=4000))
+
+
+def test_a_warm_up_that_does_not_end_is_told() -> None:
+    assert "4,000" in (unfinished_warmup(TrainingSettings(warmup=4000), 464) or "")
+    assert unfinished_warmup(TrainingSettings(warmup=463), 464) is None
+    assert unfinished_warmup(TrainingSettings(warmup=0), 0) is None
+    assert unfinished_warmup(TrainingSettings(), 1) is None
 
 
 def test_noam_without_a_width_is_refused() -> None:

@@ -199,3 +199,13 @@ def test_a_long_wait_is_told_of_every_few_seconds_and_a_short_one_never(
     for count in (1000, 2000):  # another epoch, long after
         waiting(count)
     assert capfd.readouterr().err.splitlines() == ["drawing: 3,000 so far", "drawing: 5,000 so far"]
+
+
+def test_a_warm_up_that_outlasts_the_steps_is_told(check: Check, answered: Callable[..., tuple[int, str, str]]) -> None:
+    write(numbers(60))
+    quick = ["training.steps=3", "training.device=cpu"]
+    assert "! the warm-up of 50 steps is not over when training ends after 3" in check(*quick, "training.warmup=50")
+    assert "warm-up" not in check(*quick)
+    code, _, err = answered("train", "r.toml", *TINY, *quick, "training.warmup=50")
+    assert code == 0, err
+    assert "! the warm-up of 50 steps is not over" in err

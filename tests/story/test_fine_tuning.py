@@ -204,3 +204,40 @@ def test_a_label_that_no_judged_text_has_is_shown_without_a_share(say: Say) -> N
     code, out, _ = say("eval", "runs/labels", "--data", "agreed.tsv")
     assert code == 0
     assert ["no", "0/0", "–", "0.00"] in [line.split() for line in out.splitlines()]
+
+
+# ---------------------------------------------------------------------------------------------------- new --from
+
+
+@pytest.mark.parametrize(("task", "table"), [("text-classification", "pairs.tsv"), ("text-regression", "scores.tsv")])
+def test_new_writes_a_recipe_that_fine_tunes_a_run(say: Say, task: str, table: str) -> None:
+    where = Path(f"{task}-tuned.toml")
+    code, _, err = say("new", task, "--data", table, "--from", "runs/language", "-o", str(where))
+    assert code == 0, err
+    recipe = read_recipe(str(where))
+    assert (recipe.model.kind, recipe.model.weights, recipe.model.width) == ("gpt", "runs/language", 16)
+    assert recipe.training.warmup is None
+    assert recipe.training.patience is not None
+    assert recipe.training.epochs == 20
+    assert recipe.training.layer_decay == 0.9
+    code, _, err = say("train", str(where), *FEW)
+    assert code == 0, err
+    assert "weights from runs/language" in err
+
+
+def test_new_fine_tunes_a_language_model_on_other_text(say: Say) -> None:
+    code, _, err = say("new", "language-modeling", "--data", "text.txt", "--from", "runs/language", "-o", "more.toml")
+    assert code == 0, err
+    assert read_recipe("more.toml").model.weights == "runs/language"
+
+
+def test_new_says_where_no_model_of_the_task_has_that_body(say: Say) -> None:
+    code, _, err = say("new", "translation", "--data", "pairs.tsv", "--from", "runs/language", "-o", "none.toml")
+    assert code == 2
+    sentence = err.strip().splitlines()[-1]
+    assert "runs/language is a gpt for language-modeling, and no model for translation" in sentence
+    assert "leave --from out" in sentence
+    assert not Path("none.toml").exists()
+    code, _, err = say("new", "text-classification", "--data", "pairs.tsv", "--from", "nowhere", "-o", "none.toml")
+    assert code == 2
+    assert "there is no run nowhere" in err

@@ -11,6 +11,7 @@ import pytest
 
 from seqwright.cli.beginning import write_new_recipe
 from seqwright.recipe import read_recipe
+from seqwright.training.schedule import warmup_steps
 
 Answer = tuple[int, str, str]
 Say = Callable[..., Answer]
@@ -79,6 +80,13 @@ def test_a_table_of_measurements_becomes_a_forecaster(say: Say) -> None:
     assert [line.split(",")[0] for line in out.splitlines()] == [
         *("when", "2024-01-11 00:00", "2024-01-11 01:00", "2024-01-11 02:00")
     ]
+
+
+def test_the_recipe_of_a_small_text_leaves_its_warm_up(say: Say) -> None:
+    write("mine.txt", "It is a truth universally acknowledged, that a text has lines.\n" * 400)
+    assert say("new", "language-modeling", "--data", "mine.txt")[0] == 0
+    training = read_recipe("mine.toml").training
+    assert warmup_steps(training, training.steps) < training.steps / 5
 
 
 def test_a_folder_for_each_label_needs_no_columns(say: Say) -> None:

@@ -6,7 +6,17 @@ from typing import Any
 import pytest
 
 from seqwright.errors import SettingError
-from seqwright.recipe import FORMAT, flattened, parsed, read_recipe, recipe_from, shipped, validated, written
+from seqwright.overrides import with_overrides
+from seqwright.recipe import (
+    FORMAT,
+    flattened,
+    parsed,
+    read_recipe,
+    recipe_from,
+    shipped,
+    validated,
+    written,
+)
 
 COPY = 'task = "translation"\n[data]\ncard = "copy"\n'
 
@@ -424,3 +434,23 @@ def test_a_recipe_or_a_run_of_an_older_form_is_refused_with_what_to_do() -> None
         recipe_from({"format": 1, "task": "translation", "data": {"card": "copy"}})
     with pytest.raises(SettingError, match=r"'run' was written by another version .*train it again"):
         recipe_from({"format": 2, "data": {"kind": "copy"}})
+
+
+def test_settings_of_another_kind_fall_away_and_are_told() -> None:
+    told: list[str] = []
+    plain: dict[str, Any] = {"task": "language-modeling", "model": {"kind": "lstm", "width": 64, "embedding": 32}}
+    changed = with_overrides(plain, ["model.kind=ngram", "model.order=3"], told.append)
+    assert changed["model"] == {"kind": "ngram", "order": 3}
+    assert told == ["model.kind is ngram in place of lstm, and does not know model.width, model.embedding: left out"]
+    assert with_overrides(plain, ["model.kind=gru"], told.append)["model"] == {**plain["model"], "kind": "gru"}
+    assert len(told) == 1
+    assert (
+        "width" in with_overrides(plain, ["model.kind=ngram", "model.width=3"], told.append)["model"]
+    )  # refused later
+
+
+def test_an_empty_override_unsets_a_setting() -> None:
+    plain: dict[str, Any] = {"task": "language-modeling", "model": {"kind": "lstm", "width": 64}}
+    assert with_overrides(plain, ["model.width="])["model"] == {"kind": "lstm"}
+    with pytest.raises(SettingError, match=r"Did you mean 'model.width'"):
+        with_overrides(plain, ["model.widht="])

@@ -98,17 +98,25 @@ def new(
         str | None,
         typer.Option(metavar="NAME", help="For translation: the column or key of the target, or a column's number."),
     ] = None,
+    begun: Annotated[
+        Path | None,
+        typer.Option(
+            "--from", metavar="RUN", help="Fine-tune this run: one that you trained, or made with `seqwright import`."
+        ),
+    ] = None,
     output: Annotated[
         Path | None, typer.Option("--output", "-o", metavar="FILE", help="Where to write the recipe.")
     ] = None,
 ) -> None:
     """Write a commented recipe for your own file. Its columns are looked for, and told.
 
-    Example: seqwright new text-classification --data mine.csv data.label=stars
+    Examples: seqwright new text-classification --data mine.csv data.label=stars
+
+    seqwright new text-classification --data mine.csv --from runs/minilm
     """
     from seqwright.cli.beginning import write_new_recipe
 
-    write_new_recipe(task, data, output, source, target, settings)
+    write_new_recipe(task, data, output, source, target, settings, begun)
 
 
 @app.command(cls=Verb)

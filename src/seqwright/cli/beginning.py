@@ -9,7 +9,8 @@ from seqwright.cli.first_recipes import first_recipe
 from seqwright.cli.terminal import command, say
 from seqwright.errors import DataError, SettingError, instead
 from seqwright.kinds import TASKS, settings_class
-from seqwright.recipe import recipe_from, with_overrides
+from seqwright.overrides import with_overrides
+from seqwright.recipe import recipe_from
 
 
 def write_new_recipe(
@@ -19,8 +20,9 @@ def write_new_recipe(
     source: str | None = None,
     target: str | None = None,
     settings: list[str] | None = None,
+    begun: Path | None = None,
 ) -> None:
-    """Look at the data, write a recipe that fits it."""
+    """Look at the data, write a recipe that fits it; its model is from scratch, or begins from another run."""
     known = [name for name, row in TASKS.items() if row.new]
     if task not in known:
         told = f"`new` has no template for {task}; write a recipe as docs/recipes.md shows, or take one of"
@@ -41,12 +43,14 @@ def write_new_recipe(
     if any("\udc80" <= letter <= "\udcff" for path in files for letter in str(path)):  # how Python keeps other bytes
         raise DataError("the name of the data is not UTF-8, so no recipe can hold it; rename the file")
     asked = with_overrides({}, settings or [])
-    first = first_recipe(task, files, asked.pop("data", {}) | columns)
+    first = first_recipe(task, files, asked.pop("data", {}) | columns, begun)
     commands = {verb: _on_one_line(command(verb, str(where))) for verb in ("check", "train")}
     values = {name: _toml(value) for name, value in first.seen.values.items()}
     new = {name: value for name, value in first.data.items() if f"\n{name} = " not in first.text}
     values["columns"] = "".join(f"\n{name} = {_toml(value)}" for name, value in new.items())
-    _write(where, _with(first.text.format(**commands, **values), {"data": first.data, **asked}))
+    if first.reading:
+        asked["input"] = {**first.reading, **asked.get("input", {})}
+    _write(where, _with(first.text.format(**commands, **values, **first.lines), {"data": first.data, **asked}))
     say(f"wrote {where}; {first.seen.told}")
     for remark in first.seen.remarks:
         say(remark)

@@ -24,7 +24,7 @@ from seqwright.objectives.objective import LossPart, Objective
 from seqwright.recipe import Recipe, read_recipe, validated
 from seqwright.runs import data_of, model_of, objective_of, parameters, set_up_cpu, source_of
 from seqwright.training.counting import Counter, Stored
-from seqwright.training.schedule import expected_steps
+from seqwright.training.schedule import expected_steps, unfinished_warmup
 
 TIMED_BATCHES = 8
 FEW_ROWS, OVERFIT_STEPS = 8, 80
@@ -35,7 +35,7 @@ WORTHWHILE = 1.1  # a gain in speed that is told apart from noise
 
 def check_recipe(where: str, overrides: list[str]) -> None:
     """Print what was found, remarks last; nothing is written but the token cache."""
-    recipe = read_recipe(where, overrides)
+    recipe = read_recipe(where, overrides, notice=say)
     if recipe.taught:  # look without asking the teacher
         recipe = recipe._replace(objective=validated("objective", {}, recipe.task))
     set_up_cpu(recipe)
@@ -111,7 +111,8 @@ def _timed(recipe: Recipe, inputs: Any, batches: Batches[Any]) -> tuple[dict[str
         "time": f"about {_clock(seconds)} ({speed:,.0f} tokens/s in {_precision(recipe)}), validation not counted",
         "memory": _memory(device),
     }
-    remarks = []
+    warmup = unfinished_warmup(settings, steps)
+    remarks = [] if warmup is None else [warmup]
     if passes > MANY_EPOCHS and settings.patience is None:
         remarks.append(f"training reads the training part {passes:,.0f} times: fewer steps will do (training.steps)")
     if settings.precision == "bfloat16" and _precision(recipe) != "bfloat16":

@@ -8,6 +8,7 @@ from itertools import islice
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from seqwright.cli.fine_tuned_recipes import MODEL, SHARE, fitting_body, tuned_lines, tuned_values
 from seqwright.data.cards import opened_data
 from seqwright.data.first_look import text_and_label, time_and_values
 from seqwright.data.labelled import with_labels
@@ -44,6 +45,8 @@ class RecipeTemplate(NamedTuple):
     )
     opened: Mapping[str, Any] = {}  # settings of the data to look at it with
     most: int = 1  # files
+    tuned: str = ""  # in place of `text`, up to [model], where the model begins from another run
+    metric: str = ""  # the last line: what chooses the best checkpoint
 
 
 class FirstRecipe(NamedTuple):
@@ -52,6 +55,8 @@ class FirstRecipe(NamedTuple):
     text: str
     data: dict[str, Any]
     seen: FirstLook
+    lines: Mapping[str, str] = {}  # whole lines that stand in braces too
+    reading: Mapping[str, Any] = {}  # settings of [input] that a run had which the model begins from
 
 
 HEAD = """\
@@ -66,8 +71,8 @@ test = {share:<20}# held out until `seqwright eval`
 """
 
 
-def first_recipe(task: str, files: list[Path], asked: dict[str, Any]) -> FirstRecipe:
-    """The recipe of a task for some files, of whose settings some are asked for."""
+def first_recipe(task: str, files: list[Path], asked: dict[str, Any], begun: Path | None = None) -> FirstRecipe:
+    """The recipe of a task for some files, of whose settings some are asked for; its model may begin from a run."""
     template = TEMPLATES[TASKS[task].new]
     if len(files) > template.most:
         most = "one file, or two line-aligned ones" if template.most == 2 else "it once"
@@ -75,16 +80,22 @@ def first_recipe(task: str, files: list[Path], asked: dict[str, Any]) -> FirstRe
     found = template.found(files[0], asked) if template.found and files[0].exists() else {}
     paths = [path.as_posix() for path in files]
     data = {"train": paths[0] if len(paths) == 1 else paths, **found, **asked}
-    held_out = dict.fromkeys(("valid", "test"), template.share)
+    share = template.share if begun is None else SHARE
+    plain = {**dict.fromkeys(("valid", "test"), share), **data, **template.opened}
     try:
-        settings = validated("data", {**held_out, **data, **template.opened}, task)
-        seen = template.look(opened_data(settings, TASKS[task].examples[0]), data)
+        opened = opened_data(validated("data", plain, task), TASKS[task].examples[0])
+        seen = template.look(opened, data)
     except UserError as error:  # said by the names of our options
         said = str(error).replace("data.source", "--source").replace("data.target", "--target")
         raise type(error)(said) from error
     description = template.learnt + " and ".join(path.name for path in files)
-    values = {"task": task, "description": description, "files": data["train"], "share": template.share, **seen.values}
-    return FirstRecipe(HEAD + template.text, data, seen._replace(values=values))
+    values = {"task": task, "description": description, "files": data["train"], "share": share, **seen.values}
+    if begun is None:
+        return FirstRecipe(HEAD + template.text + template.metric, data, seen._replace(values=values))
+    body = fitting_body(task, plain, begun)
+    values |= tuned_values(body, opened.examples("train"), begun)
+    text = HEAD + template.tuned + MODEL + template.metric
+    return FirstRecipe(text, data, seen._replace(values=values), tuned_lines(body), body.reading)
 
 
 def _pairs(pairs: Any, data: dict[str, Any]) -> FirstLook:
@@ -123,9 +134,8 @@ def _running_text(data: Any, asked: dict[str, Any]) -> FirstLook:
     return FirstLook({"steps": steps, "validate_every": steps // 10}, f"the first line reads:\n  {first}", [])
 
 
-RUNNING_TEXT = """\
-documents = "lines"        # or paragraphs, files
-
+DOCUMENTS = 'documents = "lines"        # or paragraphs, files\n'
+RUNNING_TEXT = """
 [input]
 tokenizer = "bpe"          # or unigram, wordpiece, words, characters
 vocabulary = 4000          # at most
@@ -190,7 +200,6 @@ epochs = {epochs}
 tokens = {tokens:<18}# a batch; small ones learn more from few texts
 schedule = "cosine"
 rate = 0.003
-warmup = 50
 validate_every = 100
 """
 BY_LABEL = 'metric = "accuracy"        # chooses the best checkpoint; macro_f1 where a label is rare\n'
@@ -223,7 +232,6 @@ epochs = {epochs}
 tokens = {tokens:<18}# steps of all series of a batch; small ones learn more from few series
 schedule = "cosine"
 rate = 0.003
-warmup = 20
 validate_every = 50
 """
 
@@ -237,14 +245,15 @@ def _questions(table: Any, data: dict[str, Any]) -> FirstLook:
     return FirstLook({"epochs": min(20, max(2, 20_000 // len(some)))}, told, [remark] if lost else [])
 
 
-QUESTIONS = """
+WINDOWED = """
 [input]
 longest = 256              # tokens that are read at once: the question and a window of its context
 stride = 160               # so much further on begins the next window of a longer context
 
 [output]
 longest_answer = 30        # most tokens of an answer
-
+"""
+QUESTIONS = """
 [model]
 kind = "bert"
 # weights = "runs/BERT"    # a pretrained one, as `seqwright import` makes it: without it little is learnt from a few
@@ -256,11 +265,10 @@ tokens = 4096              # a batch; halve it if memory is short
 optimizer = "adamw"
 schedule = "linear"
 rate = 1e-4
-warmup = 50
 clip = 1.0
 validate_every = 200
-metric = "f1"              # chooses the best checkpoint
 """
+BY_F1 = 'metric = "f1"              # chooses the best checkpoint\n'
 
 
 def _measured(path: Path, asked: dict[str, Any]) -> dict[str, Any]:
@@ -305,20 +313,21 @@ epochs = {epochs}
 tokens = {tokens:<18}# a batch, in values of the past
 schedule = "cosine"
 rate = 0.003
-warmup = 50
 validate_every = 100
 patience = 10              # validations without a better one, and it stops
 """
 
 TEMPLATES = {
     "pairs": RecipeTemplate("Learnt from ", "5%", PAIRS, _pairs, most=2),
-    "text": RecipeTemplate("A language model of ", "5%", RUNNING_TEXT, _running_text),
-    "labels": RecipeTemplate("Labels learnt from ", "10%", TEXTS + BY_LABEL, _labelled, _columns),
-    "values": RecipeTemplate("Values learnt from ", "10%", TEXTS + BY_NUMBER, _with_values, _columns),
+    "text": RecipeTemplate("A language model of ", "5%", DOCUMENTS + RUNNING_TEXT, _running_text, tuned=DOCUMENTS),
+    "labels": RecipeTemplate("Labels learnt from ", "10%", TEXTS, _labelled, _columns, metric=BY_LABEL),
+    "values": RecipeTemplate("Values learnt from ", "10%", TEXTS, _with_values, _columns, metric=BY_NUMBER),
     "series labels": RecipeTemplate(
-        "Labels of series learnt from ", "20%", LABELLED_SERIES + BY_LABEL, _labelled_series
+        "Labels of series learnt from ", "20%", LABELLED_SERIES, _labelled_series, metric=BY_LABEL
     ),
-    "questions": RecipeTemplate("Questions learnt from ", "10%", QUESTIONS, _questions),
+    "questions": RecipeTemplate(
+        "Questions learnt from ", "10%", WINDOWED + QUESTIONS, _questions, tuned=WINDOWED, metric=BY_F1
+    ),
     "series": RecipeTemplate(
         "A forecast of ", "10%", SERIES, _series, _measured, {"history": 2, "horizon": 1}, most=99
     ),

@@ -52,7 +52,7 @@ def train_recipe(
     teachers: Sequence[str] = (),
 ) -> None:
     """Train, and say what to do next."""
-    recipe = read_recipe(where, overrides, run=run, teachers=teachers)
+    recipe = read_recipe(where, overrides, run=run, teachers=teachers, notice=say)
     folder = run or Path("runs") / recipe.name
     if fresh:
         _make_sure(folder, yes)

@@ -8,6 +8,8 @@ from seqwright.batches import Batches
 from seqwright.errors import SettingError
 from seqwright.training.settings import TrainingSettings
 
+PAPER_WARMUP = 4000  # Vaswani et al. 2017, section 5.3
+
 
 def noam(step: int, *, width: int, warmup: int) -> float:
     """width^-0.5 · min(step^-0.5, step · warmup^-1.5) (Vaswani et al. 2017, equation 3)."""
@@ -46,14 +48,31 @@ def expected_steps(settings: TrainingSettings, batches: Batches[Any]) -> int:
     return min(settings.steps, math.ceil(settings.epochs * batches.in_epoch(0) / settings.accumulate))
 
 
+def warmup_steps(settings: TrainingSettings, steps: int) -> int:
+    """The steps over which the learning rate rises, of so many that a training takes."""
+    return round(settings.warmup_share * steps) if settings.warmup is None else settings.warmup
+
+
+def unfinished_warmup(settings: TrainingSettings, steps: int) -> str | None:
+    """A sentence where training ends before the learning rate has reached its height."""
+    warmup = warmup_steps(settings, steps)
+    if warmup == 0 or warmup < steps:
+        return None
+    return (
+        f"the warm-up of {warmup:,} steps is not over when training ends after {steps:,}, so the learning rate only "
+        "rises: leave training.warmup out, which makes it a share of the steps, or lower it"
+    )
+
+
 def learning_rate(settings: TrainingSettings, *, steps: int, width: int | None = None) -> Callable[[int], float]:
     """The schedule that the settings name, times their rate; cosine and linear end at `steps`, noam needs a width."""
-    rate, warmup, lowest = settings.rate, settings.warmup, settings.lowest
+    rate, warmup, lowest = settings.rate, warmup_steps(settings, steps), settings.lowest
     match settings.schedule:
         case "noam":
             if width is None:
                 raise SettingError("training.schedule is 'noam', which needs the model's width; choose another")
-            return lambda step: rate * noam(step, width=width, warmup=warmup)
+            peak = rate if settings.warmup is not None else rate * math.sqrt(max(warmup, 1) / PAPER_WARMUP)
+            return lambda step: peak * noam(step, width=width, warmup=warmup)
         case "inverse-sqrt":
             return lambda step: rate * inverse_sqrt(step, warmup=warmup)
         case "cosine":

@@ -40,8 +40,11 @@ class TrainingSettings(Settings):
     """Largest norm of the gradient; longer ones are shortened to it. The norm is logged either way."""
     schedule: Literal["noam", "inverse-sqrt", "cosine", "linear", "constant"] = "noam"
     """How the learning rate changes after the warm-up; linear is BERT's, down to 0 at the last step."""
-    warmup: int = Field(default=4000, ge=0)
-    """Steps over which the learning rate rises linearly."""
+    warmup: int | None = Field(default=None, ge=0)
+    """Steps over which the learning rate rises linearly. Left out: `warmup_share` of the steps."""
+    warmup_share: Share = 0.1
+    """The share of the steps that is warm-up where `warmup` is left out. The noam schedule then still rises to what it
+    reaches in the paper's 4,000 steps."""
     lowest: Share = 0.0
     """The share of the rate that cosine and linear come down to; others do not come down to a fixed one."""
 

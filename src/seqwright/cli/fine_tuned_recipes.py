@@ -1,0 +1,119 @@
+"""What `new --from RUN` writes in place of a model from scratch: the run's body, and a training for a few hundred rows.
+
+Whether a body fits a task is not looked up but tried: the model is built, and the weights are put into it.
+"""
+
+from itertools import islice
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from torch import nn
+
+from seqwright.errors import RunError, SettingError
+from seqwright.inputs.tokenizers import tokenizer_of
+from seqwright.kinds import family_of, kinds_of, task_of
+from seqwright.recipe import TOKENIZER_KEYS, recipe_from, with_weights
+from seqwright.runs import Run, data_of, model_of, open_run, parameters
+from seqwright.training.optimizer import HasDepths
+from seqwright.training.weights import transferred
+
+FEW = 2000  # texts: below, small batches, and validations close to each other
+READ = 4000  # texts that training reads, in as many epochs as that takes
+WIDE = 512  # a wider body is disturbed by rates that a narrow one needs
+SHARE = "20%"  # of a few hundred rows, so that validation says something
+
+MODEL = """
+[model]
+kind = {kind}
+weights = {weights}{pooling}
+# its sizes and its tokenizer are those of this run: {sizes}
+
+[training]
+epochs = {epochs}
+tokens = {tokens:<18}# a batch; small ones learn more from few rows
+optimizer = "adamw"
+decay = 0.01
+betas = [0.9, 0.999]
+schedule = "linear"        # after a warm-up over a tenth of the steps
+rate = {rate:<20}# low, so that what was learnt before is not lost{layer_decay}
+clip = 1.0
+validate_every = {validate_every}
+patience = 8               # validations without a better one, and it stops
+keep = 1
+"""
+POOLING = '\npooling = "mean"           # of the vectors of all tokens; or first'
+LAYER_DECAY = "\nlayer_decay = 0.9          # lower layers learn more slowly"
+
+
+class PretrainedBody(NamedTuple):
+    """A run whose weights a task can begin from, and the model of the task that has them."""
+
+    run: Run
+    kind: str
+    settings: Any
+    has_depths: bool
+    reading: dict[str, Any]  # settings of [input], where the run read the same
+
+
+def fitting_body(task: str, data: dict[str, Any], where: Path) -> PretrainedBody:
+    """The run as the body of a model for the task; where there is none that it fits, a sentence."""
+    run = open_run(where)
+    own, known = run.recipe.model.kind, list(kinds_of("model", task))
+    reason, reading = "", _reading(task, run)
+    for kind in sorted(known, key=lambda each: each != own):
+        try:
+            plain = {"task": task, "data": data, "input": reading, "model": {"kind": kind, "weights": str(where)}}
+            recipe = recipe_from(with_weights(plain, where / "resolved.toml"))
+            inputs = task_of(task).learnt_inputs(recipe, data_of(recipe), tokenizer_of(run.inputs))
+            model = model_of(recipe, inputs.sizes())
+            if _body_class(model) is not _body_class(run.model):  # tensors of the same names may mean something else
+                raise RunError(f"the body of a {kind} is another one")
+            transferred(run.model, model, str(where))
+        except (SettingError, RunError) as error:
+            reason = reason or str(error)
+        else:
+            return PretrainedBody(run, kind, recipe.model, isinstance(model, HasDepths), reading)
+    raise SettingError(
+        f"{where} is a {own} for {run.recipe.task}, and no model for {task} ({', '.join(known)}) can begin from it "
+        f"({reason}): choose another run, or leave --from out"
+    )
+
+
+def _reading(task: str, run: Run) -> dict[str, Any]:
+    """How a run of the same task reads, but for its tokenizer and for what is usual."""
+    if run.recipe.family != family_of(task):
+        return {}
+    settings = run.recipe.input.model_dump(mode="json", exclude_defaults=True, exclude_none=True)
+    return {name: value for name, value in settings.items() if name not in {*TOKENIZER_KEYS, "like"}}
+
+
+def _body_class(model: nn.Module) -> type[nn.Module]:
+    """What reads the tokens: the body of a model that has one, else the model itself."""
+    return type(dict(model.named_children()).get("body", model))
+
+
+def tuned_values(body: PretrainedBody, examples: Any, where: Path) -> dict[str, Any]:
+    """What stands in braces in `MODEL`, but for lines that stand there or do not."""
+    count = sum(1 for _ in islice(examples, READ))
+    settings = body.settings.model_dump()
+    attends = "heads" in settings
+    return {
+        "kind": body.kind,
+        "weights": where.as_posix(),
+        "epochs": min(20, max(3, READ // max(1, count))),
+        "tokens": 512 if count < FEW else 2048,
+        "rate": 1e-3 if not attends else 1e-4 if settings["width"] < WIDE else 3e-5,
+        "validate_every": 20 if count < FEW else 100,
+    }
+
+
+def tuned_lines(body: PretrainedBody) -> dict[str, str]:
+    """The lines of `MODEL` that depend on the body."""
+    settings = body.settings.model_dump()
+    sizes = ", ".join(f"{name} {settings[name]:,}" for name in ("width", "layers") if name in settings)
+    pooled = "pooling" in settings and "pooling" not in body.run.recipe.model.model_dump()
+    return {
+        "pooling": POOLING if pooled else "",
+        "layer_decay": LAYER_DECAY if body.has_depths else "",
+        "sizes": f"{sizes}, {parameters(body.run.model):,} parameters",
+    }
