@@ -1,5 +1,6 @@
 """The verbs, with their help texts. Each one loads its work from a module beside this file when it is called."""
 
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
 
@@ -9,14 +10,19 @@ from seqwright.cli import using, using_any
 from seqwright.cli.options import (
     CardName,
     EnsembleOptions,
+    NewRunFolder,
+    Options,
     Overrides,
     RecipeName,
     RunFolder,
     ScoringOptions,
     TeacherFolder,
+    TrainingOptions,
     Verb,
     Which,
+    flag,
     grouped,
+    option,
 )
 from seqwright.cli.using_pictures import look
 
@@ -133,13 +139,9 @@ def check(recipe: RecipeName, overrides: Overrides = None) -> None:
 
 
 @app.command("train", cls=Verb)
+@grouped
 def train_run(
-    recipe: RecipeName,
-    overrides: Overrides = None,
-    run: Annotated[Path | None, typer.Option(metavar="FOLDER", help="The run folder.  [default: runs/NAME]")] = None,
-    fresh: Annotated[bool, typer.Option("--fresh", help="Start over; asks before it deletes.")] = False,
-    yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")] = False,
-    tensorboard: Annotated[bool, typer.Option("--tensorboard", help="Also write TensorBoard events.")] = False,
+    recipe: RecipeName, overrides: Overrides = None, run: NewRunFolder = None, *, options: TrainingOptions
 ) -> None:
     """Train a recipe into a run folder. The same command again resumes where it stopped.
 
@@ -147,10 +149,11 @@ def train_run(
     """
     from seqwright.cli.training import train_recipe
 
-    train_recipe(recipe, overrides or [], run, fresh=fresh, yes=yes, tensorboard=tensorboard)
+    train_recipe(recipe, overrides or [], run, options)
 
 
 @app.command(cls=Verb)
+@grouped
 def distil(
     teacher: TeacherFolder,
     recipe: RecipeName,
@@ -162,9 +165,8 @@ def distil(
     run: Annotated[
         Path | None, typer.Option(metavar="FOLDER", help="The run folder.  [default: runs/NAME-distilled]")
     ] = None,
-    fresh: Annotated[bool, typer.Option("--fresh", help="Start over; asks before it deletes.")] = False,
-    yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")] = False,
-    tensorboard: Annotated[bool, typer.Option("--tensorboard", help="Also write TensorBoard events.")] = False,
+    *,
+    options: TrainingOptions,
 ) -> None:
     """Train a smaller classifier or masked language model on a larger one's predictions.
 
@@ -175,8 +177,7 @@ def distil(
     """
     from seqwright.cli.training import distil_recipe
 
-    teachers = [teacher, *(beside or [])]
-    distil_recipe(teachers, recipe, overrides or [], run, fresh=fresh, yes=yes, tensorboard=tensorboard)
+    distil_recipe([teacher, *(beside or [])], recipe, overrides or [], run, options)
 
 
 @app.command("eval", cls=Verb)
@@ -282,22 +283,24 @@ def data_get(name: CardName) -> None:
     get_data(name)
 
 
+@dataclass(frozen=True)
+class ComplexityOptions(Options):
+    """What is to be measured, and where it is written."""
+
+    sizes: str = option("N,N,…", "The lengths to measure, at the least width.", default="64,128,256,512,1024,2048")
+    widths: str = option("N,N,…", "The widths to measure, at the greatest length.", default="64,128,256,512")
+    kernel: int = option("K", "How many places a convolution reads at once.", default=3)
+    backward: bool = flag("Time the way back too, as in training.", "--backward")
+    seconds: float = option("X", "How long to measure, about.", default=40)
+    output: Path = option(
+        "FOLDER", "Where to put the numbers and the pictures.", "--output", "-o", default=Path("complexity")
+    )
+    json: bool = flag("Print all numbers as one JSON object.", "--json")
+
+
 @app.command(cls=Verb)
-def complexity(
-    sizes: Annotated[
-        str, typer.Option(metavar="N,N,…", help="The lengths to measure, at the least width.")
-    ] = "64,128,256,512,1024,2048",
-    widths: Annotated[
-        str, typer.Option(metavar="N,N,…", help="The widths to measure, at the greatest length.")
-    ] = "64,128,256,512",
-    kernel: Annotated[int, typer.Option(metavar="K", help="How many places a convolution reads at once.")] = 3,
-    backward: Annotated[bool, typer.Option("--backward", help="Time the way back too, as in training.")] = False,
-    seconds: Annotated[float, typer.Option(metavar="X", help="How long to measure, about.")] = 40,
-    output: Annotated[
-        Path, typer.Option("--output", "-o", metavar="FOLDER", help="Where to put the numbers and the pictures.")
-    ] = Path("complexity"),
-    json: Annotated[bool, typer.Option("--json", help="Print all numbers as one JSON object.")] = False,
-) -> None:
+@grouped
+def complexity(options: ComplexityOptions) -> None:
     """Measure what a layer of each kind costs: self-attention, recurrent, convolution.
 
     Time and memory against the length of a text and the width of its vectors, with the exponents that fit, beside what
@@ -307,7 +310,7 @@ def complexity(
     """
     from seqwright.cli.complexity import measure_layers
 
-    measure_layers(sizes, widths, kernel=kernel, backward=backward, seconds=seconds, output=output, as_json=json)
+    measure_layers(options)
 
 
 @app.command(cls=Verb)

@@ -9,13 +9,12 @@ from typing import Any, NamedTuple
 import numpy as np
 import torch
 from rich.console import Console
-from rich.table import Table
 from torch import nn
 from torch.optim import Optimizer
 
 from seqwright.batches import Batches, Place
 from seqwright.cli.storage import storage_table
-from seqwright.cli.terminal import add_row, command, say
+from seqwright.cli.terminal import command, print_table, say
 from seqwright.devices import computes_bfloat16, device_of, training_device
 from seqwright.inputs.tokenizers import tokenizer_of
 from seqwright.kinds import task_of
@@ -44,10 +43,7 @@ def check_recipe(where: str, overrides: list[str]) -> None:
     source = source_of(recipe)
     inputs = task.learnt_inputs(recipe, data, None if source is None else tokenizer_of(source.inputs))
     checked, batches = task.checked(recipe, data, inputs)
-    table = Table(*checked.columns, box=None, pad_edge=False)
-    for row in checked.rows:
-        add_row(table, *row)
-    Console().print(table)
+    print_table(checked.columns, checked.rows)
     descends = "gradient" in model_row(recipe.model.kind, recipe.family).promises
     tried, told = (_descended if descends else _counted)(recipe, inputs, batches)
     for name, value in {**checked.facts, **tried}.items():

@@ -3,15 +3,14 @@
 import os
 import platform
 from collections.abc import Sequence
-from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import torch
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn
-from rich.table import Table
 
-from seqwright.cli.terminal import add_row, json_text, say, shown
+from seqwright.cli.app import ComplexityOptions
+from seqwright.cli.terminal import json_text, print_table, say, shown
 from seqwright.comparison import complexity
 from seqwright.comparison.complexity import Exponents, LayerKind, Point
 from seqwright.errors import DataError, SettingError
@@ -22,37 +21,22 @@ NAMES = {"length": "n, length of the text", "width": "d, width of the vectors"}
 WEIGHTS = 16  # bytes that self-attention needs at once for each pair of places, where its weights are kept
 
 
-class ComplexityOptions(NamedTuple):
-    """What is to be measured, and where it is written."""
-
-    lengths: tuple[int, ...]
-    widths: tuple[int, ...]
-    kernel: int
-    backward: bool
-    seconds: float
-    output: Path
-    as_json: bool
-
-
-def measure_layers(
-    lengths: str, widths: str, *, kernel: int, backward: bool, seconds: float, output: Path, as_json: bool
-) -> None:
+def measure_layers(options: ComplexityOptions) -> None:
     """Measure every kind of layer, print the exponents, write the numbers and draw them."""
-    options = ComplexityOptions(
-        _sizes("--sizes", lengths), _sizes("--widths", widths), kernel, backward, seconds, output, as_json
-    )
-    _refuse(options)
-    points = _measured(options)
-    found = complexity.exponents(points, options.lengths, options.widths, kernel)
-    kinds = complexity.kinds(kernel)
+    lengths, widths = _sizes("--sizes", options.sizes), _sizes("--widths", options.widths)
+    output = options.output
+    _refuse(options, lengths, widths)
+    points = _measured(options, lengths, widths)
+    found = complexity.exponents(points, lengths, widths, options.kernel)
+    kinds = complexity.kinds(options.kernel)
     report = _report(options, points, found)
     output.mkdir(parents=True, exist_ok=True)
     (output / "complexity.json").write_text(json_text(report, indent=1) + "\n", encoding="utf-8")
-    paths = save(complexity_picture(_panels(kinds, points, found, backward=backward)), output / "complexity")
-    if as_json:
+    paths = save(complexity_picture(_panels(kinds, points, found, backward=options.backward)), output / "complexity")
+    if options.json:
         print(json_text(report))
     else:
-        _print(kinds, found, max(options.lengths))
+        _print(kinds, found, max(lengths))
     rounds = min(point.rounds for point in points)
     if rounds < 3:
         say(
@@ -69,9 +53,9 @@ def _sizes(option: str, text: str) -> tuple[int, ...]:
     return tuple(sorted({int(part) for part in parts}))
 
 
-def _refuse(options: ComplexityOptions) -> None:
+def _refuse(options: ComplexityOptions, lengths: Sequence[int], widths: Sequence[int]) -> None:
     """Refuse what cannot be measured, before anything is."""
-    if len(options.lengths) < 2 and len(options.widths) < 2:
+    if len(lengths) < 2 and len(widths) < 2:
         raise SettingError("--sizes and --widths have one value each; give at least two of one, since one has no slope")
     if options.kernel < 2:
         raise SettingError(f"--kernel is {options.kernel}; a convolution that mixes places reads at least 2")
@@ -80,7 +64,7 @@ def _refuse(options: ComplexityOptions) -> None:
     if options.output.exists() and not options.output.is_dir():
         raise DataError(f"{options.output} is a file; --output names a folder")
     there = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
-    longest = max(options.lengths)
+    longest = max(lengths)
     needed = WEIGHTS * longest**2
     if needed > there / 2:
         raise SettingError(
@@ -89,7 +73,7 @@ def _refuse(options: ComplexityOptions) -> None:
         )
 
 
-def _measured(options: ComplexityOptions) -> list[Point]:
+def _measured(options: ComplexityOptions, lengths: Sequence[int], widths: Sequence[int]) -> list[Point]:
     """The measurement, with a bar where somebody watches."""
     console = Console(stderr=True)
     if not console.is_terminal:
@@ -98,8 +82,8 @@ def _measured(options: ComplexityOptions) -> list[Point]:
     with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as bar:
         task = bar.add_task("measuring", total=1.0)
         return complexity.measured_layers(
-            options.lengths,
-            options.widths,
+            lengths,
+            widths,
             kernel=options.kernel,
             backward=options.backward,
             seconds=options.seconds,
@@ -153,18 +137,15 @@ def _fixed(points: Sequence[Point], size: str) -> str:
 
 def _print(kinds: Sequence[LayerKind], found: Sequence[Exponents], longest: int) -> None:
     """The table of theory, and below it the exponents that were measured."""
-    console = Console()
-    theory = Table("layer", "operations", "steps", "path", box=None, pad_edge=False)
-    for kind in kinds:
-        add_row(theory, kind.name, kind.grows, f"{kind.steps(longest):,}", f"{kind.path(longest):,}")
-    console.print(theory)
+    theory = [(kind.name, kind.grows, f"{kind.steps(longest):,}", f"{kind.path(longest):,}") for kind in kinds]
+    print_table(("layer", "operations", "steps", "path"), theory)
     print(f"\nsteps one after another, and the longest path between two places, at n = {longest:,}\n")
-    table = Table("layer", "power of", "time", "table", "counted", "memory", "table", box=None, pad_edge=False)
+    rows = []
     for kind, each in ((kind, each) for kind in kinds for each in found if each.kind == kind.name):
         times = (f"{each.time_measured:.2f}", f"{each.time_expected:.0f}", f"{each.time_counted:.2f}")
         memory = (f"{each.memory_measured:.2f}", f"{each.memory_expected:.0f}")
-        add_row(table, kind.name, "n" if each.size == "length" else "d", *times, *memory)
-    console.print(table)
+        rows.append((kind.name, "n" if each.size == "length" else "d", *times, *memory))
+    print_table(("layer", "power of", "time", "table", "counted", "memory", "table"), rows)
     print(
         "\nmeasured; by the term of the table; and by all multiplications of our layer at these sizes, where\n"
         "self-attention also has 4 · n · d² for its projections"

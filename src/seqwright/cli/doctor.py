@@ -7,10 +7,7 @@ import shutil
 import sys
 from pathlib import Path
 
-from rich.console import Console
-from rich.table import Table
-
-from seqwright.cli.terminal import add_row, command
+from seqwright.cli.terminal import command, print_table
 from seqwright.data.cards import cache_folder, card, located
 
 LIBRARIES = ("torch", "numpy", "tokenizers", "safetensors", "sacrebleu", "pydantic", "typer", "rich", "matplotlib")
@@ -39,10 +36,7 @@ def examine() -> None:
     here = all(located(multi30k, file) is not None for file in multi30k.files)
     remark = "" if here else command("data", "get", multi30k.name)
     rows.append((f"data {multi30k.name}", "here" if here else "not here", remark))
-    table = Table("what", "found", "remark", box=None, pad_edge=False)
-    for row in rows:
-        add_row(table, *row)
-    Console().print(table)
+    print_table(("what", "found", "remark"), rows)
 
 
 def _library(name: str, *, required: bool) -> tuple[str, str, str]:

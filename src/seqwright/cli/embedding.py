@@ -11,35 +11,27 @@ from torch import Tensor
 from seqwright.analysis.embedder import Embedder, Pooling, embedder_of
 from seqwright.cli.given import given_blocks, split_lines
 from seqwright.cli.opening import opened_run
+from seqwright.cli.options import Things
 from seqwright.cli.terminal import json_text, say, shown
+from seqwright.cli.using_any import EmbedOptions
 from seqwright.errors import DataError, SettingError
 from seqwright.whole_file import bytes_whole, written_whole
 
 ENDINGS = (".npy", ".jsonl")
 
 
-def embed_texts(
-    folder: Path,
-    texts: list[str],
-    file: Path | None,
-    *,
-    pooling: str | None,
-    normalise: bool,
-    output: Path | None,
-    yes: bool,
-    as_json: bool,
-    which: str,
-) -> None:
+def embed_texts(things: Things, options: EmbedOptions) -> None:
     """Print each text's vector, its numbers with spaces between them or as JSON; or write them all into a file."""
+    pooling, output = options.pooling, options.output
     if pooling not in {None, "mean", "first", "thought"}:
         raise SettingError(f"--pooling is '{pooling}'; choose mean, first or thought")
-    _refuse(output, as_json=as_json, yes=yes)
-    blocks = given_blocks("embed", split_lines(texts), file)
-    embedder = embedder_of(opened_run(folder, which), cast(Pooling | None, pooling))
-    vectors = _vectors(embedder, blocks, normalise=normalise)
+    _refuse(output, as_json=options.json, yes=options.yes)
+    blocks = given_blocks("embed", split_lines(things.texts), things.file)
+    embedder = embedder_of(opened_run(things.run, options.which), cast(Pooling | None, pooling))
+    vectors = _vectors(embedder, blocks, normalise=options.normalise)
     if output is None:
         for text, vector_D in vectors:
-            print(_json(text, vector_D) if as_json else " ".join(f"{value:.6g}" for value in vector_D.tolist()))
+            print(_json(text, vector_D) if options.json else " ".join(f"{value:.6g}" for value in vector_D.tolist()))
             sys.stdout.flush()
     elif output.suffix == ".jsonl":
         with written_whole(output) as lines:

@@ -9,7 +9,7 @@ from rich.table import Table
 from seqwright.cli.joining import ensemble_circumstances, ensemble_name, opened_together
 from seqwright.cli.opening import opened_run
 from seqwright.cli.options import EnsembleOptions, ScoringOptions
-from seqwright.cli.terminal import add_row, json_text, say, shown
+from seqwright.cli.terminal import add_row, json_text, print_table, say, say_drawn, shown
 from seqwright.data.cards import other_files
 from seqwright.data.examples import PartName
 from seqwright.data.files import content_hash
@@ -66,7 +66,7 @@ def evaluate_run(
         _print(result)
     say(f"written to {shown(folder / 'eval' / name)}.json")
     if drawn := _drawn(result, folder / "eval" / name):
-        say(f"drawn: {', '.join(map(shown, drawn))}")
+        say_drawn(drawn)
 
 
 def decoding_settings(run: Run, given: dict[str, Any]) -> Any:
@@ -167,13 +167,14 @@ def _print(result: Evaluation) -> None:
         print_evaluation(result)
         return
     console = Console()
-    table = Table("score", "value", "signature", box=None, pad_edge=False)
     of_groups = _scores_of_groups(result)
     grouped = {name for names in of_groups.values() for name in names}
-    for name, value in result.scores.items():
-        if name not in grouped:
-            add_row(table, name, f"{value:.3f}" if value < 1000 else f"{value:.4g}", result.signatures.get(name, ""))
-    console.print(table)
+    rows = [
+        (name, f"{value:.3f}" if value < 1000 else f"{value:.4g}", result.signatures.get(name, ""))
+        for name, value in result.scores.items()
+        if name not in grouped
+    ]
+    print_table(("score", "value", "signature"), rows)
     if result.groups:
         console.print()
         groups = Table(*result.group_columns, "share", *of_groups, box=None, pad_edge=False)

@@ -3,18 +3,14 @@
 from collections.abc import Sequence
 from pathlib import Path
 
-from rich.console import Console
-from rich.table import Table
-
 from seqwright.cli.evaluating import decoding_settings
 from seqwright.cli.opening import opened_for
-from seqwright.cli.terminal import add_row, json_text, picture_formats, say, shown
+from seqwright.cli.terminal import draw_picture, json_text, picture_formats, print_table, say, shown
 from seqwright.cli.using import PromptOptions
 from seqwright.data.examples import Pair
 from seqwright.data.pairs import file_pairs
 from seqwright.errors import DataError, SettingError
 from seqwright.outputs.answer import AnswerOutput, doubling
-from seqwright.pictures import save
 from seqwright.pictures.few_shot import shots_picture
 from seqwright.runs import Run
 from seqwright.tasks.few_shot import (
@@ -98,20 +94,16 @@ def _measure(asked: PromptOptions, file: Path, examples: Sequence[Pair], answeri
         say(f"after {accuracy.shots} examples: {100 * accuracy.share:.1f} % right")
         found.append(accuracy)
     if asked.picture is not None:
-        figure = shots_picture([each.shots for each in found], {"all": [each.share for each in found]})
-        paths = save(figure, asked.picture.with_suffix(""), picture_formats(asked.picture))
-        say(f"drawn: {', '.join(map(shown, paths))}")
+        shares = {"all": [each.share for each in found]}
+        draw_picture(shots_picture([each.shots for each in found], shares), asked.picture)
     _print(found, as_json=asked.json)
 
 
 def _print(found: Sequence[Accuracy], *, as_json: bool) -> None:
-    if as_json:
-        for each in found:
-            right, total = sum(each.matched.values()), sum(each.total.values())
-            print(json_text({"shots": each.shots, "accuracy": round(each.share, 4), "right": right, "of": total}))
+    counted = [(each, sum(each.matched.values()), sum(each.total.values())) for each in found]
+    if not as_json:
+        rows = [(str(each.shots), f"{right}/{total}", f"{100 * each.share:.1f} %") for each, right, total in counted]
+        print_table(("examples", "right", "share"), rows)
         return
-    table = Table("examples", "right", "share", box=None, pad_edge=False)
-    for each in found:
-        right, total = sum(each.matched.values()), sum(each.total.values())
-        add_row(table, str(each.shots), f"{right}/{total}", f"{100 * each.share:.1f} %")
-    Console().print(table)
+    for each, right, total in counted:
+        print(json_text({"shots": each.shots, "accuracy": round(each.share, 4), "right": right, "of": total}))

@@ -1,7 +1,6 @@
 """`forecast`: how a series continues; and what `eval` shows of a forecaster."""
 
 import csv
-import json
 import sys
 from pathlib import Path
 from typing import Any
@@ -12,13 +11,12 @@ from rich.table import Table
 
 from seqwright.cli.opening import opened_for
 from seqwright.cli.options import Answers
-from seqwright.cli.terminal import add_row, picture_formats, say, shown
+from seqwright.cli.terminal import add_row, draw_picture, json_text, picture_formats, print_table, say
 from seqwright.data.labelled_series import SeriesExample
 from seqwright.data.series import Ending, ending_of
 from seqwright.errors import SettingError
 from seqwright.inputs import Given
 from seqwright.outputs.values import iterated
-from seqwright.pictures import save
 from seqwright.pictures.forecasts import ForecastPanel, forecast_picture
 from seqwright.runs import Run, data_of
 from seqwright.tasks import Evaluation
@@ -51,9 +49,7 @@ def forecast_series(folder: Path, file: Path | None, steps: int | None, picture:
     if steps > horizon:
         say(f"the model forecasts {horizon} at once: beyond that it continues its own forecasts")
     if picture is not None:
-        figure = forecast_picture(_panels(run, ending, values_NC, steps))
-        paths = save(figure, picture.with_suffix(""), picture_formats(picture))
-        say(f"drawn: {', '.join(map(shown, paths))}")
+        draw_picture(forecast_picture(_panels(run, ending, values_NC, steps)), picture)
     _print(ending, values_NC, as_json=answers.json)  # last: whoever reads it may stop listening
 
 
@@ -81,7 +77,7 @@ def _print(ending: Ending, values_NC: Any, *, as_json: bool) -> None:
     if as_json:
         for step, row in enumerate(rows, start=1):
             values = dict(zip(ending.columns, row, strict=True))
-            print(json.dumps({ending.time: _when(ending, step), **values}, ensure_ascii=False))
+            print(json_text({ending.time: _when(ending, step), **values}))
         return
     writer = csv.writer(sys.stdout, lineterminator="\n")
     writer.writerow([ending.time, *ending.columns])
@@ -128,7 +124,5 @@ def print_evaluation(result: Evaluation) -> None:
     steps = [name.removeprefix("mse_step_") for name in scores if name.startswith("mse_step_")]
     if steps:
         console.print()
-        ahead = Table("step ahead", "MSE", "MAE", box=None, pad_edge=False)
-        for step in steps:
-            add_row(ahead, step, *(f"{scores[f'{score}_step_{step}']:.4g}" for score in ("mse", "mae")))
-        console.print(ahead)
+        ahead = ([step, *(f"{scores[f'{score}_step_{step}']:.4g}" for score in ("mse", "mae"))] for step in steps)
+        print_table(("step ahead", "MSE", "MAE"), ahead)

@@ -1,38 +1,25 @@
 """`neighbours`: the tokens whose vectors are nearest to a word's, and one word's vectors in several texts."""
 
-import json
 from itertools import combinations
 from pathlib import Path
 from typing import Any
 
-from rich.console import Console
-from rich.table import Column, Table
-from rich.text import Text
-
 from seqwright.analysis.vectors import Neighbour, Word, WordVectors, similarity
 from seqwright.cli.opening import opened_run, refuse_overlong
-from seqwright.cli.terminal import add_row, say
+from seqwright.cli.terminal import json_text, print_table, say
+from seqwright.cli.using_any import NeighbourOptions
 from seqwright.errors import DataError, SettingError
 
 
-def show_neighbours(
-    folder: Path,
-    words: list[str],
-    *,
-    top: int,
-    analogy: bool,
-    texts: list[str],
-    side: str | None,
-    as_json: bool,
-    which: str,
-) -> None:
+def show_neighbours(folder: Path, words: list[str], options: NeighbourOptions) -> None:
     """Print what is nearest to each word, or to what an analogy asks for; or compare a word's places in texts."""
+    top, texts, as_json = options.top, options.texts or [], options.json
     if top < 1:
         raise SettingError(f"--top is {top}; ask for one neighbour or more")
-    if analogy and (len(words) != 3 or texts):
+    if options.analogy and (len(words) != 3 or texts):
         raise SettingError("--analogy takes three words and no --in, as in --analogy king man woman")
-    run = opened_run(folder, which)
-    vectors = WordVectors(run.model, run.inputs, side=side)
+    run = opened_run(folder, options.which)
+    vectors = WordVectors(run.model, run.inputs, side=options.side)
     found = [vectors.word(word) for word in words]
     for word in found:
         if len(word.tokens) > 1:
@@ -42,7 +29,7 @@ def show_neighbours(
         refuse_overlong(run, texts)
         for word in found:
             _compare(vectors, word.text, texts, as_json=as_json)
-    elif analogy:
+    elif options.analogy:
         one, minus, plus = found
         vector_D = one.vector_D - minus.vector_D + plus.vector_D
         known = [token for word in found for token in word.tokens]
@@ -58,12 +45,9 @@ def _print(vectors: WordVectors, word: Word, top: int, *, as_json: bool) -> None
     nearest = vectors.neighbours(word.vector_D, top=top, without=word.tokens)
     if as_json:
         tokens = [vectors.spellings[token] for token in word.tokens]
-        print(json.dumps({"word": word.text, "tokens": tokens, "neighbours": _plain(nearest)}, ensure_ascii=False))
+        print(json_text({"word": word.text, "tokens": tokens, "neighbours": _plain(nearest)}))
         return
-    table = _table(word.text, "cosine")
-    for neighbour in nearest:
-        add_row(table, neighbour.token, f"{neighbour.cosine:.4f}")
-    Console().print(table)
+    print_table((word.text, "cosine"), [(each.token, f"{each.cosine:.4f}") for each in nearest])
 
 
 def _compare(vectors: WordVectors, word: str, texts: list[str], *, as_json: bool) -> None:
@@ -72,24 +56,19 @@ def _compare(vectors: WordVectors, word: str, texts: list[str], *, as_json: bool
     if len(found) < 2:
         times = "once" if found else "nowhere"
         raise DataError(f"'{word}' stands {times} in the texts; give --in texts that have it in two places or more")
-    table = _table(word, "contextual", "embedding")
+    rows = []
     for one, other in combinations(found, 2):
         contextual = similarity(one.contextual_D, other.contextual_D)
         embedding = similarity(one.embedding_D, other.embedding_D)
         if as_json:
             cosines = {"contextual": round(contextual, 6), "embedding": round(embedding, 6)}
-            print(json.dumps({"word": word, "texts": [one.text + 1, other.text + 1], **cosines}))
+            print(json_text({"word": word, "texts": [one.text + 1, other.text + 1], **cosines}))
         else:
-            add_row(table, f"{one.text + 1} and {other.text + 1}", f"{contextual:.4f}", f"{embedding:.4f}")
+            rows.append((f"{one.text + 1} and {other.text + 1}", f"{contextual:.4f}", f"{embedding:.4f}"))
     if not as_json:
         for number, text in enumerate(texts, start=1):
             print(f"{number}  {text}")
-        Console().print(table)
-
-
-def _table(word: str, *columns: str) -> Table:
-    """A table under a word, shown as it is: rich would take "[red]" for a colour."""
-    return Table(Column(Text(word)), *columns, box=None, pad_edge=False)
+        print_table((word, "contextual", "embedding"), rows)
 
 
 def _plain(nearest: list[Neighbour]) -> list[dict[str, Any]]:

@@ -66,9 +66,9 @@ def option(metavar: str, help: str, *names: str, default: Any = None, **more: An
     return field(default=default, metadata={"option": typer.Option(*names, metavar=metavar, help=help, **more)})
 
 
-def flag(help: str, name: str) -> Any:
-    """A field of `Options` that is true where its name is typed."""
-    return field(default=False, metadata={"option": typer.Option(name, help=help)})
+def flag(help: str, *names: str) -> Any:
+    """A field of `Options` that is true where one of its names is typed."""
+    return field(default=False, metadata={"option": typer.Option(*names, help=help)})
 
 
 def grouped(verb: Callable[..., None]) -> Callable[..., None]:
@@ -128,6 +128,8 @@ Texts = Annotated[
 ]
 TextsFile = Annotated[Path | None, typer.Option(metavar="FILE", help="A file of texts, one per line, plain or .gz.")]
 JsonLines = Annotated[bool, typer.Option("--json", help="Print one JSON object for each result.")]
+NewRunFolder = Annotated[Path | None, typer.Option(metavar="FOLDER", help="The run folder.  [default: runs/NAME]")]
+ReplaceFile = Annotated[bool, typer.Option("--yes", "-y", help="Replace a file that is there.")]
 Which = Annotated[str, typer.Option(metavar="best|last", help="The checkpoint to use.")]
 Side = Annotated[
     str | None,
@@ -150,6 +152,15 @@ UNKNOWN = option(
 PRECISION = option("float32|bfloat16", "bfloat16 is faster where the processor has instructions for it, and rounds.")
 LONGEST = option("N", "Write at most N tokens, the end included.")
 SAMPLE = flag("Sample instead of searching; any option for sampling does so too.", "--sample")
+
+
+@dataclass(frozen=True)
+class TrainingOptions(Options):
+    """What becomes of a run that is there, and what is written beside a new one."""
+
+    fresh: bool = flag("Start over; asks before it deletes.", "--fresh")
+    yes: bool = flag("Do not ask.", "--yes", "-y")
+    tensorboard: bool = flag("Also write TensorBoard events.", "--tensorboard")
 
 
 @dataclass(frozen=True)

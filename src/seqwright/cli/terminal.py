@@ -7,11 +7,12 @@ import json
 import math
 import shlex
 import sys
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
 from rich.console import Console
-from rich.table import Table
+from rich.table import Column, Table
 from rich.text import Text
 
 from seqwright.errors import SettingError
@@ -58,6 +59,34 @@ def _finite(value: Any) -> Any:
 def add_row(table: Table, *cells: str, style: str | None = None) -> None:
     """A row of a table whose cells are shown as they are: rich would take "[tensorboard]" for a colour."""
     table.add_row(*map(Text, cells), style=style)
+
+
+def print_table(titles: Iterable[str], rows: Iterable[Sequence[str]]) -> None:
+    """A table without lines, titles and cells as they are: rich would take "[red]" for a colour."""
+    table = Table(*(Column(Text(title)) for title in titles), box=None, pad_edge=False)
+    for row in rows:
+        add_row(table, *row)
+    Console().print(table)
+
+
+def say_drawn(paths: Iterable[Path]) -> None:
+    """Say where pictures are."""
+    say(f"drawn: {', '.join(map(shown, paths))}")
+
+
+def draw_picture(figure: Any, picture: Path) -> None:
+    """Save what `--picture` asked for, and say where it is."""
+    from seqwright.pictures import save
+
+    say_drawn(save(figure, picture.with_suffix(""), picture_formats(picture)))
+
+
+def draw_with_page(figure: Any, page: str, stem: Path) -> None:
+    """Save a picture, and beside it the page that a browser shows."""
+    from seqwright.pictures import save
+
+    save(figure, stem)
+    stem.with_name(f"{stem.name}.html").write_text(page, encoding="utf-8")
 
 
 def shown(path: Path) -> str:

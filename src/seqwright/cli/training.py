@@ -9,6 +9,7 @@ import typer
 from rich.console import Console
 
 from seqwright.cli.cards import write_card
+from seqwright.cli.options import TrainingOptions
 from seqwright.cli.storage import storage_table
 from seqwright.cli.terminal import command, reporter, say, shown
 from seqwright.errors import RunError
@@ -26,40 +27,25 @@ from seqwright.training.tensorboard import TensorBoard
 
 
 def distil_recipe(
-    teachers: Sequence[Path],
-    where: str,
-    overrides: list[str],
-    run: Path | None,
-    *,
-    fresh: bool,
-    yes: bool,
-    tensorboard: bool,
+    teachers: Sequence[Path], where: str, overrides: list[str], run: Path | None, options: TrainingOptions
 ) -> None:
     """Train, with teachers; by default not into the folder of the recipe without one."""
     folder = run or Path("runs") / f"{Path(where).stem}-distilled"
-    named = [*map(str, teachers)]
-    train_recipe(where, overrides, folder, fresh=fresh, yes=yes, tensorboard=tensorboard, teachers=named)
+    train_recipe(where, overrides, folder, options, teachers=[*map(str, teachers)])
 
 
 def train_recipe(
-    where: str,
-    overrides: list[str],
-    run: Path | None,
-    *,
-    fresh: bool,
-    yes: bool,
-    tensorboard: bool,
-    teachers: Sequence[str] = (),
+    where: str, overrides: list[str], run: Path | None, options: TrainingOptions, teachers: Sequence[str] = ()
 ) -> None:
     """Train, and say what to do next."""
     recipe = read_recipe(where, overrides, run=run, teachers=teachers, notice=say)
     folder = run or Path("runs") / recipe.name
-    if fresh:
-        _make_sure(folder, yes)
-    told = Both(reporter(), TensorBoard(folder / "tensorboard")) if tensorboard else reporter()
+    if options.fresh:
+        _make_sure(folder, options.yes)
+    told = Both(reporter(), TensorBoard(folder / "tensorboard")) if options.tensorboard else reporter()
     began = time.monotonic()
     try:
-        trained = train(recipe, folder, text=recipe_text(where)[1], reporter=told, fresh=fresh)
+        trained = train(recipe, folder, text=recipe_text(where)[1], reporter=told, fresh=options.fresh)
     except Interrupted as stop:
         say(f"stopped and saved at step {stop.step}; the same command resumes from there")
         sys.exit(130)

@@ -1,34 +1,42 @@
 """The verbs for what a run has learnt, whatever its task: its vectors, and its files; `app.py` registers them."""
 
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from seqwright.cli.options import JsonLines, RunFolder, Side, Texts, TextsFile, Which
+from seqwright.cli.options import (
+    JsonLines,
+    NewRunFolder,
+    Options,
+    ReplaceFile,
+    RunFolder,
+    Side,
+    Things,
+    Which,
+    flag,
+    option,
+)
 
 
-def embed(
-    run: RunFolder,
-    texts: Texts = None,
-    file: TextsFile = None,
-    pooling: Annotated[
-        str | None,
-        typer.Option(
-            metavar="mean|first|thought",
-            help="The mean of all tokens' vectors, that of BERT's [CLS], or the thought vector.  [default: thought "
-            "where there is one, else mean]",
-        ),
-    ] = None,
-    normalise: Annotated[bool, typer.Option("--normalise", help="Make every vector of length 1.")] = False,
-    output: Annotated[
-        Path | None,
-        typer.Option("--output", "-o", metavar="FILE", help="Write them there: .npy for NumPy, .jsonl for JSON lines."),
-    ] = None,
-    yes: Annotated[bool, typer.Option("--yes", "-y", help="Replace a file that is there.")] = False,
-    json: JsonLines = False,
-    which: Which = "best",
-) -> None:
+@dataclass(frozen=True)
+class EmbedOptions(Options):
+    """Which vectors, and where they go."""
+
+    pooling: str | None = option(
+        "mean|first|thought",
+        "The mean of all tokens' vectors, that of BERT's [CLS], or the thought vector.  [default: thought where there "
+        "is one, else mean]",
+    )
+    normalise: bool = flag("Make every vector of length 1.", "--normalise")
+    output: Path | None = option("FILE", "Write them there: .npy for NumPy, .jsonl for JSON lines.", "--output", "-o")
+    yes: ReplaceFile = False
+    json: JsonLines = False
+    which: Which = "best"
+
+
+def embed(things: Things, options: EmbedOptions) -> None:
     """Turn each text into one vector: what the last layer of a model makes of it.
 
     Any run will do whose model learns vectors for what it reads: BERT, GPT, a recurrent language model or classifier.
@@ -38,33 +46,28 @@ def embed(
     """
     from seqwright.cli.embedding import embed_texts
 
-    embed_texts(
-        run,
-        texts or [],
-        file,
-        pooling=pooling,
-        normalise=normalise,
-        output=output,
-        yes=yes,
-        as_json=json,
-        which=which,
+    embed_texts(things, options)
+
+
+@dataclass(frozen=True)
+class NeighbourOptions(Options):
+    """Which vectors are compared."""
+
+    top: int = option("N", "Show the N nearest tokens of each word.", default=10)
+    analogy: bool = flag("Of three words: what is nearest to the first − the second + the third.", "--analogy")
+    texts: list[str] | None = option(
+        "TEXT", "Compare the word's vectors in this text and others; say it twice.", "--in"
     )
+    side: Side = None
+    json: JsonLines = False
+    which: Which = "best"
 
 
 def neighbours(
     run: RunFolder,
     words: Annotated[list[str], typer.Argument(metavar="WORD", help="Words, or tokens as the vocabulary spells them.")],
-    top: Annotated[int, typer.Option(metavar="N", help="Show the N nearest tokens of each word.")] = 10,
-    analogy: Annotated[
-        bool, typer.Option("--analogy", help="Of three words: what is nearest to the first − the second + the third.")
-    ] = False,
-    texts: Annotated[
-        list[str] | None,
-        typer.Option("--in", metavar="TEXT", help="Compare the word's vectors in this text and others; say it twice."),
-    ] = None,
-    side: Side = None,
-    json: JsonLines = False,
-    which: Which = "best",
+    *,
+    options: NeighbourOptions,
 ) -> None:
     """Show the tokens whose embeddings are nearest to a word's, by cosine.
 
@@ -77,7 +80,7 @@ def neighbours(
     """
     from seqwright.cli.neighbours import show_neighbours
 
-    show_neighbours(run, words, top=top, analogy=analogy, texts=texts or [], side=side, as_json=json, which=which)
+    show_neighbours(run, words, options)
 
 
 def export(
@@ -97,7 +100,7 @@ def export(
         ),
     ] = None,
     side: Side = None,
-    yes: Annotated[bool, typer.Option("--yes", "-y", help="Replace a file that is there.")] = False,
+    yes: ReplaceFile = False,
     which: Which = "best",
 ) -> None:
     """Write a run for other programs: word vectors, n-grams as ARPA, GPT and BERT as hf.
@@ -120,7 +123,7 @@ def import_(
             "Hugging Face: its folder with config.json, model.safetensors and a tokenizer.",
         ),
     ],
-    run: Annotated[Path | None, typer.Option(metavar="FOLDER", help="The run folder.  [default: runs/NAME]")] = None,
+    run: NewRunFolder = None,
     inputs: Annotated[
         Path | None,
         typer.Option(metavar="RUN", help="The run whose tokenizer cut the text, where the words are its pieces."),

@@ -9,7 +9,7 @@ from rich.console import Console
 from seqwright.analysis.attention import AXES, INFLUENCE, alignment_of, attention_in, mean_of
 from seqwright.analysis.reading import translates
 from seqwright.cli.evaluating import decoding_settings
-from seqwright.cli.terminal import json_text, say, shown
+from seqwright.cli.terminal import draw_with_page, json_text, say, shown
 from seqwright.errors import RunError, SettingError
 from seqwright.metrics.alignments import quality
 from seqwright.outputs.alignments import alignment_taps
@@ -63,8 +63,8 @@ def draw_alignments(runs: Sequence[Run], texts: Sequence[str], beam: int | None,
         print(json_text(_numbers(run, looked, found)) if as_json else "\n".join((*caption, "")))
     title, source = "alignments, mean over layers and heads", texts[0].strip()
     labels = {"row_axis": AXES["target"], "column_axis": AXES["source"]}
-    save(side_by_side(panels, title=f"{title}\n{legible(source, 200)}", **labels), where / "alignments")
-    (where / "alignments.html").write_text(alignments_page(panels, title=title, source=source), encoding="utf-8")
+    figure = side_by_side(panels, title=f"{title}\n{legible(source, 200)}", **labels)
+    draw_with_page(figure, alignments_page(panels, title=title, source=source), where / "alignments")
     say(f"pictures: {shown(where)}/  (open alignments.html in a browser)")
 
 

@@ -6,8 +6,8 @@ from pathlib import Path
 from seqwright.analysis.beam_trees import beam_tree_of
 from seqwright.analysis.reading import refuse_number
 from seqwright.cli.evaluating import decoding_settings
-from seqwright.cli.terminal import say, shown
-from seqwright.pictures import legible, save
+from seqwright.cli.terminal import draw_with_page, say, shown
+from seqwright.pictures import legible
 from seqwright.pictures.beam_tree import beam_tree
 from seqwright.pictures.beam_tree_page import beam_tree_page
 from seqwright.runs import Run
@@ -25,9 +25,8 @@ def draw_beam_tree(run: Run, texts: Sequence[str], beam: int | None, where: Path
     twigs, says, best, found = beam_tree_of(run, text, settings)
     title = f"beam search, {width} wide, length penalty {settings.length_penalty:g}"
     below = f"\n{run.folder.name}: {legible(text, 200)}\n→ {legible(found, 200)}"
-    save(beam_tree(twigs, best, title=title + below), where / "beam-tree")
     page = beam_tree_page(twigs, best, says, title=f"{run.folder.name}: {title}", source=text)
-    (where / "beam-tree.html").write_text(page, encoding="utf-8")
+    draw_with_page(beam_tree(twigs, best, title=title + below), page, where / "beam-tree")
     finished = [number for number, twig in enumerate(twigs) if twig.fate == "finished"]
     for number in sorted(finished, key=lambda number: -twigs[number].score)[:MOST] or best[-1:]:
         print(f"{twigs[number].score:.4f}\t{says[number]}")

@@ -3,7 +3,6 @@
 L layers · R rows · K steps back
 """
 
-import json
 from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
@@ -14,7 +13,7 @@ from rich.table import Table
 
 from seqwright.analysis.gradients import beginnings_of, own_text, passage_of, reaches_of
 from seqwright.analysis.reading import foretells
-from seqwright.cli.terminal import add_row, say, shown
+from seqwright.cli.terminal import add_row, json_text, say, say_drawn
 from seqwright.pictures import save
 from seqwright.pictures.gradients import Reach, gradient_picture
 from seqwright.pictures.initialisations import initialisation_picture
@@ -37,10 +36,10 @@ def draw_gradients(runs: Sequence[Run], found: Sequence[str], where: Path, *, as
     paths = save(gradient_picture(reaches), where / "gradients")
     if as_json:
         for reach in reaches:
-            print(json.dumps(_fields(reach), ensure_ascii=False))
+            print(json_text(_fields(reach)))
     else:
         _print(reaches)
-    say(f"drawn: {', '.join(map(shown, paths))}")
+    say_drawn(paths)
 
 
 def names_of(runs: Sequence[Run]) -> list[str]:
@@ -86,4 +85,4 @@ def draw_initialisations(run: Run, found: Sequence[str], where: Path) -> None:
     for each in beginnings:
         share, back = 100 * float(each.saturated_T.mean()), len(each.norm_K) - 1
         print(f"{each.name + each.note:24} {share:5.1f} % saturated, gradient {each.norm_K[-1]:.2g} {back} steps back")
-    say(f"drawn: {', '.join(map(shown, paths))}")
+    say_drawn(paths)

@@ -6,8 +6,7 @@ from pathlib import Path
 from rich.console import Console
 
 from seqwright.analysis.lens import lens_of
-from seqwright.cli.terminal import json_text, say, shown
-from seqwright.pictures import save
+from seqwright.cli.terminal import draw_with_page, json_text, say, shown
 from seqwright.pictures.lens import Lens, lens_lines, lens_table
 from seqwright.pictures.lens_page import lens_page
 from seqwright.runs import Run
@@ -21,8 +20,7 @@ def draw_lens(run: Run, texts: Sequence[str], where: Path, *, as_json: bool) -> 
     text = " · ".join(texts)
     title = f"{run.folder.name}: what each layer would say if it were the last"
     few = lens.first(DRAWN)
-    save(lens_table(few, title=f"{title}\n{text}"), where / "lens")
-    (where / "lens.html").write_text(lens_page(lens, title=title, text=text), encoding="utf-8")
+    draw_with_page(lens_table(few, title=f"{title}\n{text}"), lens_page(lens, title=title, text=text), where / "lens")
     if len(few.input) < len(lens.input):
         say(f"the picture shows the first {DRAWN} of {len(lens.input):,} tokens, the page all")
     if as_json:

@@ -9,9 +9,8 @@ from rich.console import Console
 from seqwright.analysis.gradients import documents
 from seqwright.analysis.reading import foretells, tell_unknown
 from seqwright.cli.scoring import coloured
-from seqwright.cli.terminal import command, say, shown
+from seqwright.cli.terminal import command, draw_with_page, say, shown
 from seqwright.errors import RunError
-from seqwright.pictures import save
 from seqwright.pictures.surprisal import surprisal_page, surprisal_picture
 from seqwright.runs import Run
 
@@ -32,8 +31,8 @@ def draw_surprisal(run: Run, found: Sequence[str], where: Path) -> None:
     title = f"{run.folder.name}: {np.mean(bits):.2f} bits per token"
     if len(pieces) > DRAWN:
         say(f"the picture shows the first {DRAWN} of {len(pieces):,} tokens, the page all")
-    save(surprisal_picture(pieces[:DRAWN], bits[:DRAWN], title=title), where / "surprisal")
-    (where / "surprisal.html").write_text(surprisal_page(pieces, bits, title=title), encoding="utf-8")
+    figure = surprisal_picture(pieces[:DRAWN], bits[:DRAWN], title=title)
+    draw_with_page(figure, surprisal_page(pieces, bits, title=title), where / "surprisal")
     Console(highlight=False, soft_wrap=True).print(coloured(surprise))
     numbers = command("score", str(run.folder), "TEXT", "--json")
     say(f"pictures: {shown(where)}/  (open surprisal.html in a browser; `{numbers}` prints the numbers)")

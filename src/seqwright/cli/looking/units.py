@@ -1,12 +1,10 @@
 """`look` at a recurrent model: its units over a text, single units, and those that follow a rule."""
 
-import json
 from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
 from rich.console import Console
-from rich.table import Table
 
 from seqwright.analysis.gradients import documents
 from seqwright.analysis.reading import verdict_on
@@ -22,7 +20,7 @@ from seqwright.analysis.units import (
     rule_of,
     unit_named,
 )
-from seqwright.cli.terminal import add_row, say, shown
+from seqwright.cli.terminal import json_text, print_table, say, shown
 from seqwright.errors import DataError
 from seqwright.pictures import Array, save
 from seqwright.pictures.units import Course, UnitsPanel, coloured_text, state_map, unit_lines
@@ -149,13 +147,13 @@ def _print_ranking(active: Activations, ranked: Sequence[Follower], asked: str, 
     )
     if as_json:
         for unit, correlation in ranked[:MANY]:
-            print(json.dumps({"unit": str(unit), "correlation": round(correlation, 4)}))
+            print(json_text({"unit": str(unit), "correlation": round(correlation, 4)}))
         return
-    table = Table("unit", "correlation", "mean where on", "where off", box=None, pad_edge=False)
+    rows = []
     for unit, correlation in ranked[:MANY]:
         inside, outside = (unit.value_T[place].mean() if place.any() else np.nan for place in (on_T, ~on_T))
-        add_row(table, str(unit), f"{correlation:+.3f}", f"{inside:+.2f}", f"{outside:+.2f}")
-    Console().print(table)
+        rows.append((str(unit), f"{correlation:+.3f}", f"{inside:+.2f}", f"{outside:+.2f}"))
+    print_table(("unit", "correlation", "mean where on", "where off"), rows)
     print()
 
 

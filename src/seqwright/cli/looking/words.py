@@ -13,7 +13,7 @@ from rich.table import Table
 
 from seqwright.analysis.vectors import Occurrence, WordVectors, cosines_of
 from seqwright.cli.opening import refuse_overlong
-from seqwright.cli.terminal import add_row, json_text, say, shown
+from seqwright.cli.terminal import add_row, json_text, say, say_drawn
 from seqwright.errors import DataError
 from seqwright.pictures import Array, save
 from seqwright.pictures.similarities import WordInContext, similarity_picture
@@ -46,7 +46,7 @@ def draw_word(run: Run, word: str, texts: Sequence[str], where: Path, *, as_json
             print(json_text({"word": word, "texts": [found[one].text + 1, found[other].text + 1], "cosine": named}))
     else:
         _print(cosine_LNN, layers, sentences)
-    say(f"drawn: {', '.join(map(shown, paths))}")
+    say_drawn(paths)
 
 
 def _sentence(text: str, found: Occurrence) -> WordInContext:
