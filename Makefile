@@ -49,7 +49,7 @@ docs: $(VENV)/.docs  ## the documentation, in docs/_build/html
 	@echo "The documentation is in docs/_build/html/index.html."
 
 clean:  ## remove what the targets made, but not .venv
-	rm -rf build dist docs/_build docs/reference/settings.md $(DEMO)
+	rm -rf build dist docs/_build $(DEMO)
 	rm -rf .mypy_cache .pytest_cache .ruff_cache .hypothesis
 	find src tests benchmarks tools docs -name __pycache__ -type d -prune -exec rm -rf {} +
 

@@ -2,6 +2,7 @@
 
 import types
 from collections.abc import Iterable, Sequence
+from pathlib import Path
 from typing import Annotated, Any, Literal, Union, get_args, get_origin
 
 import tomlkit
@@ -161,3 +162,7 @@ def _toml(value: Any) -> str:
 
 def _plain(text: str) -> str:
     return " ".join(text.split())
+
+
+if __name__ == "__main__":
+    Path(__file__).with_name("reference").joinpath("settings.md").write_text(settings_page(), encoding="utf-8")

@@ -1,4 +1,4 @@
-"""The page of every setting, which `make docs` builds."""
+"""The page of every setting, which is written from their classes and committed."""
 
 import sys
 from pathlib import Path
@@ -24,6 +24,14 @@ def test_every_kind_of_every_section_is_on_the_page_of_settings(monkeypatch: pyt
             for kind in several if name else ():
                 fitting = [line for line in headings if f" {section}: " in line and f"(for {kind.task})" in line]
                 assert len([line for line in fitting if _has(line, name)]) == 1, (section, name, kind.task)
+
+
+def test_the_committed_page_is_what_the_settings_say(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "path", [str(DOCS), *sys.path])
+    import settings_reference
+
+    committed = (DOCS / "reference" / "settings.md").read_text(encoding="utf-8")
+    assert committed == settings_reference.settings_page(), "run `python docs/settings_reference.py`"
 
 
 @pytest.mark.parametrize("task", TASKS)
