@@ -7,6 +7,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from seqwright.api import train_and_open as train_and_open
     from seqwright.batches.bucketed import Bucketed as Bucketed
     from seqwright.data.dates import Dates as Dates
     from seqwright.data.dates import DatesSettings as DatesSettings
@@ -25,43 +26,45 @@ if TYPE_CHECKING:
     from seqwright.recipe import read_recipe as read_recipe
     from seqwright.runs import load as load
     from seqwright.runs import open_run as open_run
-    from seqwright.runs import train as train
     from seqwright.tasks.wired import Wires as Wires
     from seqwright.training.loop import fit as fit
     from seqwright.training.settings import TrainingSettings as TrainingSettings
 
+    train = train_and_open
+
 __version__ = "0.1.0"
 
-_HOMES = {
-    "Bucketed": "batches.bucketed",
-    "Dates": "data.dates",
-    "DatesSettings": "data.dates",
-    "PairFiles": "data.pairs",
-    "PairFilesSettings": "data.pairs",
-    "Pair": "data.examples",
-    "beam_search": "decoding.beam",
-    "DecodingSettings": "decoding.settings",
-    "SourceTextInput": "inputs.source_text",
-    "SourceTextSettings": "inputs.source_text",
-    "listen": "layers.taps",
-    "TransformerSettings": "models.transformer",
-    "transformer": "models.transformer",
-    "NextToken": "objectives.next_token",
-    "read_recipe": "recipe",
-    "load": "runs",
-    "open_run": "runs",
-    "train": "runs",
-    "TextOutput": "outputs.text",
-    "Wires": "tasks.wired",
-    "fit": "training.loop",
-    "TrainingSettings": "training.settings",
+_HOMES = {  # where each name lives, and what it is called there
+    "train": "api.train_and_open",
+    "Bucketed": "batches.bucketed.Bucketed",
+    "Dates": "data.dates.Dates",
+    "DatesSettings": "data.dates.DatesSettings",
+    "PairFiles": "data.pairs.PairFiles",
+    "PairFilesSettings": "data.pairs.PairFilesSettings",
+    "Pair": "data.examples.Pair",
+    "beam_search": "decoding.beam.beam_search",
+    "DecodingSettings": "decoding.settings.DecodingSettings",
+    "SourceTextInput": "inputs.source_text.SourceTextInput",
+    "SourceTextSettings": "inputs.source_text.SourceTextSettings",
+    "listen": "layers.taps.listen",
+    "TransformerSettings": "models.transformer.TransformerSettings",
+    "transformer": "models.transformer.transformer",
+    "NextToken": "objectives.next_token.NextToken",
+    "read_recipe": "recipe.read_recipe",
+    "load": "runs.load",
+    "open_run": "runs.open_run",
+    "TextOutput": "outputs.text.TextOutput",
+    "Wires": "tasks.wired.Wires",
+    "fit": "training.loop.fit",
+    "TrainingSettings": "training.settings.TrainingSettings",
 }
 
 
 def __getattr__(name: str) -> Any:
     if name not in _HOMES:
         raise AttributeError(f"module 'seqwright' has no attribute '{name}'")
-    return getattr(import_module(f"seqwright.{_HOMES[name]}"), name)
+    module, _, thing = _HOMES[name].rpartition(".")
+    return getattr(import_module(f"seqwright.{module}"), thing)
 
 
 def __dir__() -> list[str]:

@@ -24,6 +24,7 @@ from seqwright.data.imported import ImportedSettings
 from seqwright.decoding.ensemble import Average
 from seqwright.devices import keep_freed_memory, training_device
 from seqwright.errors import RunError, SettingError, nearest
+from seqwright.history import History
 from seqwright.inputs.text import reads_pairs
 from seqwright.inputs.tokenizers import TokenizerSettings, tokenizer_of
 from seqwright.kinds import TASKS, chosen, task_of
@@ -64,7 +65,10 @@ class Run(NamedTuple):
     step: int
 
     def __repr__(self) -> str:
-        return f"Run({str(self.folder)!r}: {self.recipe.task}, {self.recipe.model.kind}, step {self.step:,})"
+        metric, size = self.recipe.training.metric, f"{self.recipe.model.kind}, {parameters(self.model):,} parameters"
+        score = next((row[metric] for row in self.history.valid if row["step"] == self.step and metric in row), None)
+        reached = "" if score is None else f", {metric} {score:.4g} in validation"
+        return f"Run({str(self.folder)!r}: {self.recipe.task}, {size}, step {self.step:,}{reached})"
 
     def __call__(self, given: Any, **decoding: Any) -> Any:
         """A prediction for what is given, or a list of them for a list: the task's first verb.
@@ -117,9 +121,9 @@ class Run(NamedTuple):
         return self.inputs.output
 
     @property
-    def history(self) -> list[dict[str, Any]]:
+    def history(self) -> History:
         """What training wrote down, step by step: losses, and scores of validations."""
-        return list(Journal(self.folder / "journal.jsonl").lines())
+        return History(Journal(self.folder / "journal.jsonl").lines())
 
     def _decoding(self, given: Mapping[str, Any]) -> Any:
         own = self.recipe.decoding

@@ -25,8 +25,7 @@ def files(tmp_path: Path) -> Path:
 
 def trained(folder: Path, name: str = "run", **plain: Any) -> Run:
     where = str(folder / plain["task"] / name)
-    sw.train(recipe_from({**plain, "training": TRAINING}), where)
-    return sw.load(where)
+    return sw.train(recipe_from({**plain, "training": TRAINING}), run=where, quiet=True)
 
 
 def a_classifier(files: Path, name: str = "run", tokenizer: str = "words", train: str = "a.tsv") -> Run:
@@ -56,7 +55,8 @@ def test_one_text_is_one_prediction_and_a_list_is_several(classifier: Run) -> No
 
 
 def test_a_run_says_in_a_line_what_it_is(classifier: Run) -> None:
-    assert repr(classifier).endswith("/run': text-classification, gru, step 3)")
+    assert "/run': text-classification, gru, " in repr(classifier)
+    assert "parameters, step 3, " in repr(classifier)
 
 
 def test_a_run_is_evaluated_on_a_part_of_its_data(classifier: Run) -> None:

@@ -16,17 +16,6 @@ from rich.table import Column, Table
 from rich.text import Text
 
 from seqwright.errors import SettingError
-from seqwright.training.reporter import Bar, LineReporter, Quiet, Reporter
-
-
-def reporter() -> Reporter:
-    """A progress bar where somebody watches, plain lines where not."""
-    from seqwright.training.distributed import World
-
-    if World.rank_here():
-        return Quiet()
-    console = Console(stderr=True)
-    return Bar(console) if console.is_terminal else LineReporter()
 
 
 def say(sentence: str) -> None:

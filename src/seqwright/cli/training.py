@@ -11,7 +11,7 @@ from rich.console import Console
 from seqwright.cli.cards import write_card
 from seqwright.cli.options import TrainingOptions
 from seqwright.cli.storage import storage_table
-from seqwright.cli.terminal import command, reporter, say, shown
+from seqwright.cli.terminal import command, say, shown
 from seqwright.errors import RunError
 from seqwright.pictures import save
 from seqwright.pictures.curves import loss_curve
@@ -22,7 +22,7 @@ from seqwright.training.counting import Stored
 from seqwright.training.distributed import World
 from seqwright.training.interruption import Interrupted
 from seqwright.training.journal import Journal
-from seqwright.training.reporter import Both
+from seqwright.training.reporter import Both, usual_reporter
 from seqwright.training.tensorboard import TensorBoard
 
 
@@ -42,7 +42,7 @@ def train_recipe(
     folder = run or Path("runs") / recipe.name
     if options.fresh:
         _make_sure(folder, options.yes)
-    told = Both(reporter(), TensorBoard(folder / "tensorboard")) if options.tensorboard else reporter()
+    told = Both(usual_reporter(), TensorBoard(folder / "tensorboard")) if options.tensorboard else usual_reporter()
     began = time.monotonic()
     try:
         trained = train(recipe, folder, text=recipe_text(where)[1], reporter=told, fresh=options.fresh)

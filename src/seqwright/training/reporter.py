@@ -1,5 +1,6 @@
 """What a training says while it runs: to nobody, as plain lines, or as a progress bar."""
 
+import html
 import sys
 import time
 from typing import Any, Protocol, TextIO
@@ -118,6 +119,61 @@ class Bar:
         self.progress.stop()
 
 
+class NotebookBar:
+    """A progress bar in the output of a notebook's cell; every line said stands above it."""
+
+    def __init__(self, seconds: float = 0.2) -> None:
+        self.seconds = seconds
+        self.said: list[str] = []
+        self.at = self.steps = 0
+        self.told = ""
+        self.drawn = 0.0
+        self.handle: Any = None
+
+    def _repr_html_(self) -> str:
+        lines = "".join(f"<div>{html.escape(line)}</div>" for line in self.said)
+        bar = f'<progress value="{self.at}" max="{self.steps}"></progress> {html.escape(self._line())}'
+        return f"{lines}<div>{bar}</div>" if self.steps else lines
+
+    def __repr__(self) -> str:
+        return "\n".join([*self.said, *([self._line()] if self.steps else [])])
+
+    def _line(self) -> str:
+        return f"step {self.at:,}/{self.steps:,}{self.told}"
+
+    def begin(self, step: int, steps: int) -> None:
+        """Draw the bar."""
+        self.at, self.steps = step, steps
+        self._draw()
+
+    def step(self, step: int, loss: float, speed: float) -> None:
+        """Move the bar, some times a second."""
+        self.at, self.told = step, f"  loss {loss:.3f}  {speed:,.0f} tokens/s"
+        if step == self.steps or time.monotonic() - self.drawn >= self.seconds:
+            self._draw()
+
+    def wrote(self, line: dict[str, Any]) -> None:
+        """Nothing: it stands in the journal."""
+
+    def say(self, sentence: str) -> None:
+        """A line above the bar."""
+        self.said.append(sentence)
+        self._draw()
+
+    def end(self) -> None:
+        """Leave the bar as it is."""
+        self._draw()
+
+    def _draw(self) -> None:
+        from IPython.display import display
+
+        self.drawn = time.monotonic()
+        if self.handle is None:
+            self.handle = display(self, display_id=True)
+        else:
+            self.handle.update(self)
+
+
 class Both:
     """Two reporters told the same."""
 
@@ -148,6 +204,24 @@ class Both:
         """Tell both."""
         for reporter in self.each:
             reporter.end()
+
+
+def in_notebook() -> bool:
+    """Whether a notebook's kernel runs this, which draws what it is given."""
+    shell = sys.modules["IPython"].get_ipython() if "IPython" in sys.modules else None
+    return shell is not None and hasattr(shell, "kernel")
+
+
+def usual_reporter() -> Reporter:
+    """A progress bar where somebody watches, in a notebook or a terminal, plain lines where not."""
+    from seqwright.training.distributed import World
+
+    if World.rank_here():
+        return Quiet()
+    if in_notebook():
+        return NotebookBar()
+    console = Console(stderr=True)
+    return Bar(console) if console.is_terminal else LineReporter()
 
 
 def _clock(seconds: float) -> str:
