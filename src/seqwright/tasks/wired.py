@@ -90,6 +90,14 @@ class Wires(NamedTuple):
         """What a model between the two is built with."""
         return {**self.input.sizes(), **self.output.sizes()}
 
+    def training_batches(self, examples: Iterable[Any], *, tokens: int, seed: int = 1) -> Batches[Any]:
+        """The batches of examples in memory; a recipe's go through the token cache."""
+        some = Given(examples)
+        rows = self.input.encode(some, seed=seed)
+        targets = self.output.encode(some, rows, seed=seed)
+        found: Batches[Any] = self.output.batches(rows, targets, self.input, tokens=tokens, seed=seed)
+        return found
+
     def learning(self, recipe: Recipe, examples: Examples[Any], rows: Rows[Any]) -> Batches[Any]:
         """The batches of what can be learnt from."""
         training = recipe.training

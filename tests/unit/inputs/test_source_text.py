@@ -77,8 +77,7 @@ EXAMPLES = [
 def learning(**settings: Any) -> Any:
     """The batches of some examples, of which the longest that are allowed have three tokens."""
     wires = wires_of([pair[:2] for pair in EXAMPLES], tokenizer="words", longest=3, **settings)
-    rows = wires.input.encode(Given(EXAMPLES), seed=1)
-    return wires.output.batches(rows, wires.output.encode(Given(EXAMPLES), rows, seed=1), wires.input, tokens=100)
+    return wires.training_batches(EXAMPLES, tokens=100)
 
 
 def learnt_from(**settings: Any) -> list[int]:
