@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from seqwright.api import train_and_open as train_and_open
     from seqwright.batches.bucketed import Bucketed as Bucketed
+    from seqwright.catalogue import card_names, model_names, recipe_names, section_settings, task_names
     from seqwright.data.dates import Dates as Dates
     from seqwright.data.dates import DatesSettings as DatesSettings
     from seqwright.data.examples import Pair as Pair
@@ -30,12 +31,18 @@ if TYPE_CHECKING:
     from seqwright.training.loop import fit as fit
     from seqwright.training.settings import TrainingSettings as TrainingSettings
 
-    train = train_and_open
+    train, list_settings = train_and_open, section_settings
+    list_cards, list_models, list_recipes, list_tasks = card_names, model_names, recipe_names, task_names
 
 __version__ = "0.1.0"
 
 _HOMES = {  # where each name lives, and what it is called there
     "train": "api.train_and_open",
+    "list_cards": "catalogue.card_names",
+    "list_models": "catalogue.model_names",
+    "list_recipes": "catalogue.recipe_names",
+    "list_tasks": "catalogue.task_names",
+    "list_settings": "catalogue.section_settings",
     "Bucketed": "batches.bucketed.Bucketed",
     "Dates": "data.dates.Dates",
     "DatesSettings": "data.dates.DatesSettings",

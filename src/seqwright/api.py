@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import tomlkit
 from tomlkit.exceptions import ConvertError
 
-from seqwright.errors import SettingError, instead
+from seqwright.errors import SettingError, in_python, instead
 from seqwright.recipe import SECTIONS, Recipe, read_recipe, recipe_from, recipe_text, with_overrides
 from seqwright.settings import Settings
 
@@ -40,14 +40,15 @@ def train_and_open(
     from seqwright.runs import open_run, train
     from seqwright.training.reporter import Quiet, usual_reporter
 
-    changes = [*overrides_of(overrides), *section_overrides(sections)]
-    folder = None if run is None else Path(run)
-    chosen = resolved_recipe(recipe, changes, folder)
-    text = "" if isinstance(recipe, Recipe) else recipe_text(str(recipe))[1]
-    folder = folder or Path("runs") / chosen.name
-    told = reporter or (Quiet() if quiet else usual_reporter())
-    train(chosen, folder, text=text, reporter=told, fresh=fresh)
-    return open_run(folder)
+    with in_python():
+        changes = [*overrides_of(overrides), *section_overrides(sections)]
+        folder = None if run is None else Path(run)
+        chosen = resolved_recipe(recipe, changes, folder)
+        text = "" if isinstance(recipe, Recipe) else recipe_text(str(recipe))[1]
+        folder = folder or Path("runs") / chosen.name
+        told = reporter or (Quiet() if quiet else usual_reporter())
+        train(chosen, folder, text=text, reporter=told, fresh=fresh)
+        return open_run(folder)
 
 
 def resolved_recipe(recipe: str | Path | Recipe, overrides: list[str], folder: Path | None) -> Recipe:

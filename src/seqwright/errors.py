@@ -3,7 +3,9 @@
 The command line prints the sentence and exits with code 2; from Python they are ordinary exceptions.
 """
 
-from collections.abc import Iterable
+import re
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 
 
 class UserError(Exception):
@@ -24,6 +26,24 @@ class RunError(UserError):
 
 class DownloadError(UserError):
     """A dataset could not be fetched whole and unchanged."""
+
+
+@contextmanager
+def in_python() -> Iterator[None]:
+    """Inside, an error names arguments of Python, `run=…` and `fresh=True`, where the command line has options."""
+    try:
+        yield
+    except UserError as error:
+        told = re.sub(r"(?<![\w-])--([a-z][a-z-]*)(?: (\S*/\S*))?", _argument, str(error))
+        if told == str(error):
+            raise
+        raise type(error)(told) from error
+
+
+def _argument(option: re.Match[str]) -> str:
+    name = option[1].replace("-", "_")
+    value = "…" if option[2] is None else repr(option[2])  # a path that follows
+    return "fresh=True" if name == "fresh" else f"{name}={value}"
 
 
 def closest(word: str, known: Iterable[str]) -> str | None:

@@ -5,7 +5,6 @@ Using a model needs the run folder and nothing else; training and evaluating als
 
 import hashlib
 import json
-import shlex
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import nullcontext
@@ -20,12 +19,10 @@ from seqwright.batches import Batches
 from seqwright.data.cards import opened_data
 from seqwright.data.examples import PartName
 from seqwright.data.files import content_hash
-from seqwright.data.imported import ImportedSettings
 from seqwright.decoding.ensemble import Average
 from seqwright.devices import keep_freed_memory, training_device
-from seqwright.errors import RunError, SettingError, nearest
+from seqwright.errors import RunError, SettingError, in_python, nearest
 from seqwright.history import History
-from seqwright.inputs.text import reads_pairs
 from seqwright.inputs.tokenizers import TokenizerSettings, tokenizer_of
 from seqwright.kinds import TASKS, chosen, task_of
 from seqwright.lineage import model_row
@@ -41,11 +38,12 @@ from seqwright.run_folders import (
     resolved_of,
     write_beginning,
 )
+from seqwright.saved_weights import chosen_weights, imported_again
 from seqwright.settings import ModelSettings
 from seqwright.tasks import Evaluation, Prepared
 from seqwright.tasks.distillation import Teacher, taught, unlabelled_sum
 from seqwright.tasks.ensembles import ensemble_of
-from seqwright.training.checkpoint import newest_whole, read_checkpoint, read_mark, step_folder, steps_on_disk
+from seqwright.training.checkpoint import read_mark, step_folder, steps_on_disk
 from seqwright.training.counting import count, write_only_step
 from seqwright.training.distributed import World
 from seqwright.training.journal import Journal
@@ -70,6 +68,7 @@ class Run(NamedTuple):
         reached = "" if score is None else f", {metric} {score:.4g} in validation"
         return f"Run({str(self.folder)!r}: {self.recipe.task}, {size}, step {self.step:,}{reached})"
 
+    @in_python()
     def __call__(self, given: Any, **decoding: Any) -> Any:
         """A prediction for what is given, or a list of them for a list: the task's first verb.
 
@@ -83,6 +82,7 @@ class Run(NamedTuple):
         found = wiring.predictions(self.recipe, self.inputs, self.model, given if several else [given], settings)
         return found if several else found[0]
 
+    @in_python()
     def evaluate(self, part: PartName | None = None, **decoding: Any) -> Evaluation:
         """The scores on a part of the run's data, the test part if there is one, and every prediction."""
         data = data_of(self.recipe)
@@ -96,6 +96,7 @@ class Run(NamedTuple):
         pieces: Iterator[str] = self.inputs.stream(self.model, text, self._decoding(decoding))
         return pieces
 
+    @in_python()
     def embed(self, texts: Any, *, pooling: Any = None, normalise: bool = False) -> np.ndarray[Any, Any]:
         """`vector_ND`: what the last layer makes of each text, as `seqwright embed` has it; `vector_D` of one text."""
         from seqwright.analysis.embedder import embedder_of
@@ -104,6 +105,7 @@ class Run(NamedTuple):
         vector_ND = embedder_of(self, pooling)([texts] if alone else texts, normalise=normalise).numpy()
         return vector_ND[0] if alone else vector_ND
 
+    @in_python()
     def look(self, given: Any = None, what: str | None = None, **decoding: Any) -> Any:
         """What happens inside while the model reads or writes, as plain data (see `seqwright.analysis`)."""
         from seqwright.analysis import inside
@@ -339,7 +341,7 @@ def open_run(folder: str | Path, *, which: str = "best", notice: Callable[[str],
     refuse_old_layout(folder)
     recipe = recipe_from(plain, name=folder.name)
     inputs = task_of(recipe.task).loaded_inputs(folder)
-    step, files = _weights(folder, which, _imported_again(recipe, folder, inputs), notice)
+    step, files = chosen_weights(folder, which, imported_again(recipe, folder, inputs), notice)
     model = model_of(recipe, inputs.sizes())
     load_tensors(model, files.get("averages") or files["model"])
     try:
@@ -349,6 +351,7 @@ def open_run(folder: str | Path, *, which: str = "best", notice: Callable[[str],
     return Run(folder, recipe, inputs, model.to(device).eval(), step)
 
 
+@in_python()
 def load(where: str | Path | Sequence[str | Path], *, average: Average = "probabilities") -> Run:
     """A run folder, opened for use: `load("runs/sst2")("A film to fall asleep in.").label`.
 
@@ -369,31 +372,3 @@ def joined_run(runs: Sequence[Run], average: Average = "probabilities") -> Run:
         raise RunError("an ensemble was given no run; name at least one")
     inputs, model = ensemble_of(runs, average)
     return runs[0]._replace(inputs=inputs, model=model)
-
-
-def _weights(
-    folder: Path, which: str, imported: str | None, notice: Callable[[str], None]
-) -> tuple[int, dict[str, Any]]:
-    """The step and its tensors; `imported` says how to make the run again if it was not trained here."""
-    step = read_mark(folder, which) or read_mark(folder, "last")
-    none = "yet; train it first" if imported is None else f"any more; restore it from a copy, or {imported}"
-    complaint = RunError(f"{folder} has no checkpoint {'that `last` names' if steps_on_disk(folder) else none}")
-    if step is not None:
-        try:
-            return step, read_checkpoint(folder, step, ("model", "averages")).files
-        except RunError as error:
-            complaint = error
-    found = newest_whole(folder, remedy=imported or "train with --fresh")
-    if found is None:
-        raise complaint
-    notice(f"{complaint}; using step {found[0]} instead")
-    return found[0], found[1].files
-
-
-def _imported_again(recipe: Recipe, folder: Path, inputs: Any) -> str | None:
-    """How to make a run again that was imported, and not trained here."""
-    if not isinstance(recipe.data, ImportedSettings):
-        return None
-    pairs = ["--pairs"] if reads_pairs(inputs.input) else []
-    words = ["seqwright", "import", recipe.data.imported, "--run", str(folder), *pairs, "--yes"]
-    return f"import it again: {shlex.join(words)}"

@@ -2,10 +2,26 @@
 
 from typing import Any, ClassVar
 
-from pydantic import BaseModel, ConfigDict, NonNegativeInt, field_validator, model_validator
+from pydantic import BaseModel, ConfigDict, NonNegativeInt, ValidationError, field_validator, model_validator
+
+from seqwright.errors import SettingError, instead
 
 
-class Settings(BaseModel):
+class _KnownNames(type(BaseModel)):  # type: ignore[misc]
+    """Refuses a misspelt setting, given by keyword, in a sentence; a recipe's are refused by `recipe.validated`."""
+
+    def __call__(cls, **given: Any) -> Any:
+        try:
+            return super().__call__(**given)
+        except ValidationError as error:
+            unknown = [each["loc"][0] for each in error.errors() if each["type"] == "extra_forbidden"]
+            if not unknown:
+                raise
+            name, fields = str(unknown[0]), cls.model_fields
+            raise SettingError(f"{cls.__name__} has no setting '{name}'{instead(name, fields)}") from error
+
+
+class Settings(BaseModel, metaclass=_KnownNames):
     """Named values that choose how a thing is built; an unknown name is an error, nothing changes afterwards.
 
     The string under a field describes it: help texts and the reference in the documentation are made from it.

@@ -191,3 +191,59 @@ def test_recipe_from_still_makes_a_recipe_to_train() -> None:
     plain = {"task": "text-classification", "data": {"train": "a.tsv", "valid": "a.tsv"}, "model": {"width": 3}}
     run = sw.train(recipe_from({**plain, "training": {"steps": 1, "validate_every": 1}}, name="tiny"), quiet=True)
     assert run.folder == Path("runs/tiny")
+
+
+# ------------------------------------------------------------------------------------------------ what there is
+
+
+def test_what_there_is_can_be_listed() -> None:
+    assert {"translation", "forecasting"} <= set(sw.list_tasks())
+    assert "sst2" in sw.list_recipes("text-classification")
+    assert set(sw.list_recipes("text-classification")) < set(sw.list_recipes())
+    assert {"gpt", "ngram", "transformer"} <= set(sw.list_models())
+    assert ("gpt" in sw.list_models("forecasting"), "mlp" in sw.list_models("forecasting")) == (False, True)
+    assert sw.list_models("summarization") == sw.list_models("translation")
+    assert "sst2" in sw.list_cards()
+    assert "sst2" not in sw.list_cards("translation")
+
+
+def test_settings_are_told_with_their_defaults_and_what_they_do() -> None:
+    training = sw.list_settings("training")
+    assert training["steps"].default == sw.TrainingSettings().steps
+    assert training["rate"].description
+    assert "steps  " in repr(training)
+    assert sw.list_settings("model", "gpt").keys() >= {"size", "heads"}
+    assert sw.list_settings("model", "lstm", task="forecasting") != sw.list_settings(
+        "model", "lstm", task="language-modeling"
+    )
+    assert sw.list_settings("input", "standard").keys() == sw.list_settings("input", task="forecasting").keys()
+    assert sw.list_settings("data", task="text-classification")["train"].default is ...
+    assert "card" in sw.list_settings("data", "sst2")
+    assert "scores" in sw.list_settings("output", task="translation")
+
+
+@pytest.mark.parametrize(
+    ("asked", "sentence"),
+    [
+        (lambda: sw.list_settings("traning"), r"no section 'traning' of a recipe\. Did you mean 'training'\?"),
+        (lambda: sw.list_settings("model", "gtp"), r"there is no model 'gtp'; .* Did you mean 'gpt'\?"),
+        (lambda: sw.list_settings("model"), r"model has other settings for each kind and task: name a kind"),
+        (lambda: sw.list_settings("data"), r"data has other settings for each task: say task=…, or name a card"),
+        (lambda: sw.list_settings("output"), r"output has other settings for each task: say task=…"),
+        (lambda: sw.list_models("translaton"), r"there is no task 'translaton'\. Did you mean 'translation'\?"),
+        (lambda: sw.TrainingSettings(stpes=3), r"TrainingSettings has no setting 'stpes'\. Did you mean 'steps'\?"),
+    ],
+)
+def test_what_there_is_not_is_refused_with_the_nearest_name(asked: Any, sentence: str) -> None:
+    with pytest.raises(SettingError, match=sentence):
+        asked()
+
+
+def test_errors_name_arguments_of_python() -> None:
+    run = sw.train("films.toml", quiet=True)
+    with pytest.raises(UserError, match=r"choose another folder with run=…, or start over with fresh=True"):
+        sw.train("films.toml", "training.seed=7", quiet=True)
+    with pytest.raises(UserError, match=r"the data has no test part; .*: choose one with part=…"):
+        run.evaluate("test")
+    with pytest.raises(UserError, match=r"give the recipe it came from .* and run='runs/films'$"):
+        sw.train("runs/films", quiet=True)
