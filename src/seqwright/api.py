@@ -11,7 +11,8 @@ import tomlkit
 from tomlkit.exceptions import ConvertError
 
 from seqwright.errors import SettingError, in_python, instead
-from seqwright.recipe import SECTIONS, Recipe, read_recipe, recipe_from, recipe_text, with_overrides
+from seqwright.overrides import with_overrides
+from seqwright.recipe import SECTIONS, Recipe, read_recipe, recipe_from, recipe_text
 from seqwright.settings import Settings
 
 if TYPE_CHECKING:

@@ -1,6 +1,6 @@
 """The base of every settings class: frozen and strict. Settings live beside the class they set."""
 
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from pydantic import BaseModel, ConfigDict, NonNegativeInt, ValidationError, field_validator, model_validator
 
@@ -21,7 +21,15 @@ class _KnownNames(type(BaseModel)):  # type: ignore[misc]
             raise SettingError(f"{cls.__name__} has no setting '{name}'{instead(name, fields)}") from error
 
 
-class Settings(BaseModel, metaclass=_KnownNames):
+if TYPE_CHECKING:  # to a type checker it is a model like any other
+    _Named = BaseModel
+else:
+
+    class _Named(BaseModel, metaclass=_KnownNames):
+        pass
+
+
+class Settings(_Named):
     """Named values that choose how a thing is built; an unknown name is an error, nothing changes afterwards.
 
     The string under a field describes it: help texts and the reference in the documentation are made from it.

@@ -231,7 +231,7 @@ def test_settings_are_told_with_their_defaults_and_what_they_do() -> None:
         (lambda: sw.list_settings("data"), r"data has other settings for each task: say task=…, or name a card"),
         (lambda: sw.list_settings("output"), r"output has other settings for each task: say task=…"),
         (lambda: sw.list_models("translaton"), r"there is no task 'translaton'\. Did you mean 'translation'\?"),
-        (lambda: sw.TrainingSettings(stpes=3), r"TrainingSettings has no setting 'stpes'\. Did you mean 'steps'\?"),
+        (lambda: sw.TrainingSettings(stpes=3), r"TrainingSettings has no setting 'stpes'\. Did you mean 'steps'\?"),  # type: ignore[call-arg]
     ],
 )
 def test_what_there_is_not_is_refused_with_the_nearest_name(asked: Any, sentence: str) -> None:
