@@ -7,7 +7,8 @@ import pytest
 import typer
 from typer.testing import CliRunner
 
-from seqwright.cli.options import Options, Verb, WritingOptions, flag, grouped, option
+from seqwright.cli.app import app
+from seqwright.cli.options import PANELS, Options, Verb, WritingOptions, flag, grouped, option
 from seqwright.cli.writing import search_or_sample
 from seqwright.errors import SettingError
 
@@ -100,3 +101,21 @@ def test_options_choose_between_search_and_sampling(options: Any, flags: Any, se
 def test_options_that_contradict_each_other_are_refused(options: Any, flags: Any, words: str) -> None:
     with pytest.raises(SettingError, match=words):
         search_or_sample(WritingOptions(**options), **flags)
+
+
+@pytest.mark.parametrize("columns", [60, 80])
+def test_the_help_of_all_verbs_is_in_panels_and_cuts_nothing_off(columns: int) -> None:
+    verbs = typer.main.get_command(app).commands  # type: ignore[attr-defined]
+    shown = CliRunner().invoke(app, ["--help"], terminal_width=columns).output
+    words = "".join(shown.split())  # a line may break at a hyphen
+    assert "..." not in words.partition("Begin:")[2]
+    for title in (*PANELS, "More"):
+        assert f"\n{title}:\n" in shown
+    for name, verb in verbs.items():
+        assert "".join(f"{name} {verb.get_short_help_str(1000)}".split()) in words
+    assert max(map(len, shown.splitlines())) <= columns
+
+
+def test_every_summary_is_one_line_of_a_terminal() -> None:
+    verbs = typer.main.get_command(app).commands  # type: ignore[attr-defined]
+    assert {name for name, verb in verbs.items() if len(verb.get_short_help_str(1000)) > 64} == set()

@@ -19,6 +19,7 @@ from seqwright.cli.options import (
     TeacherFolder,
     TrainingOptions,
     Verb,
+    VerbsInPanels,
     Which,
     flag,
     grouped,
@@ -29,6 +30,7 @@ from seqwright.cli.using_pictures import look
 app = typer.Typer(
     name="seqwright",
     help="The whole family of sequence models, in one toolkit: train, evaluate, translate, look inside.",
+    cls=VerbsInPanels,
     no_args_is_help=True,
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
@@ -168,10 +170,11 @@ def distil(
     *,
     options: TrainingOptions,
 ) -> None:
-    """Train a smaller classifier or masked language model on a larger one's predictions.
+    """Train a smaller model on a larger one's predictions.
 
-    The recipe is the student's; its tokenizer is the teacher's, which is asked once and whose answers are kept. More
-    texts, without labels, help: objective.unlabelled=texts.txt.
+    The larger one is a classifier or a masked language model. The recipe is the student's; its tokenizer is the
+    teacher's, which is asked once and whose answers are kept. More texts, without labels, help:
+    objective.unlabelled=texts.txt.
 
     Example: seqwright distil runs/mine mine.toml model.weights=runs/mine model.layers=3 'model.init_layers=[0,2,4]'
     """
@@ -201,7 +204,7 @@ def evaluate(
     json: Annotated[bool, typer.Option("--json", help="Print the scores as one JSON object.")] = False,
     which: Which = "best",
 ) -> None:
-    """Score a run as its task is scored: BLEU, perplexity, accuracy, squared errors.
+    """Score a run as its task is scored: BLEU, perplexity, ….
 
     Scores, answers and pictures go to its eval/ folder.
 
@@ -227,7 +230,7 @@ def compare(
     ] = False,
     json: Annotated[bool, typer.Option("--json", help="Print everything that was found as one JSON object.")] = False,
 ) -> None:
-    """Train recipes under one budget, evaluate them alike, and write one table.
+    """Train recipes under one budget and write one table of scores.
 
     What is trained or evaluated already is left as it is, so the same command resumes after an interruption. The table
     goes to runs/NAME as HTML, with curves and alignments, as Markdown and as JSON.
@@ -301,10 +304,11 @@ class ComplexityOptions(Options):
 @app.command(cls=Verb)
 @grouped
 def complexity(options: ComplexityOptions) -> None:
-    """Measure what a layer of each kind costs: self-attention, recurrent, convolution.
+    """Measure what a layer of each kind costs in time and memory.
 
-    Time and memory against the length of a text and the width of its vectors, with the exponents that fit, beside what
-    the famous table says (Vaswani et al. 2017, table 1). Writes complexity.json, .png and .svg.
+    Self-attention, recurrent and convolutional. Time and memory against the length of a text and the width of its
+    vectors, with the exponents that fit, beside what the famous table says (Vaswani et al. 2017, table 1). Writes
+    complexity.json, .png and .svg.
 
     Example: seqwright complexity --sizes 256,512,1024,2048 --backward
     """

@@ -9,9 +9,11 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import typer
-from typer.core import TyperCommand
+from typer.core import TyperCommand, TyperGroup
 
 from seqwright.errors import RunError, closest
+
+WHOLE = 1000  # characters of a summary: no verb has so many
 
 
 class Verb(TyperCommand):
@@ -27,6 +29,38 @@ class Verb(TyperCommand):
         arguments = [(each.metavar, each.help) for each in parameters if each.param_type_name == "argument"]
         options = [each.get_help_record(ctx) for each in parameters if each.param_type_name == "option"]
         for title, rows in (("Arguments", arguments), ("Options", options)):
+            if rows:
+                with formatter.section(title):
+                    formatter.write_dl(rows)
+
+
+PANELS = {
+    "Begin": ("new", "recipes", "settings", "data", "check", "doctor"),
+    "Train": ("train", "distil", "eval", "compare", "runs"),
+    "Use": (
+        *("translate", "summarize", "pronounce", "reply", "describe", "generate", "prompt", "fill", "classify"),
+        *("predict", "tag", "answer", "forecast"),
+    ),
+    "Look inside": ("look", "score", "embed", "neighbours", "align"),
+    "Exchange": ("import", "export"),
+}
+"""The verbs in the order in which one comes to need them; what is in none of these stands in the last, "More"."""
+
+
+class VerbsInPanels(TyperGroup):
+    """All verbs, with summaries that no width cuts off: what does not fit goes on in the next line."""
+
+    def format_commands(self, ctx: Any, formatter: Any) -> None:
+        """A panel of verbs after another."""
+        named = {name for names in PANELS.values() for name in names}
+        panels = {**PANELS, "More": tuple(name for name in self.commands if name not in named)}
+        width = max(map(len, self.commands))  # one for all, so that the summaries begin in one column
+        for title, names in panels.items():
+            rows = [
+                (name.ljust(width), self.commands[name].get_short_help_str(limit=WHOLE))
+                for name in names
+                if name in self.commands
+            ]
             if rows:
                 with formatter.section(title):
                     formatter.write_dl(rows)

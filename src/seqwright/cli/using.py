@@ -24,7 +24,7 @@ from seqwright.cli.options import (
 
 
 def translate(things: Things, options: SourceTextOptions) -> None:
-    """Translate texts, line by line; with several runs, as they predict together.
+    """Translate texts, line by line. Several runs predict together.
 
     Example: seqwright translate runs/mine "Guten Morgen." --beam 5 --scores
 
@@ -37,7 +37,7 @@ def translate(things: Things, options: SourceTextOptions) -> None:
 
 
 def summarize(things: Things, options: SourceTextOptions) -> None:
-    """Summarize texts, each as a whole; of a file or of standard input each line is one.
+    """Summarize texts, each as a whole. Of a file or of standard input each line is one.
 
     Example: seqwright summarize runs/mine "$(cat dialogue.txt)" --beam 4
     """
@@ -47,7 +47,7 @@ def summarize(things: Things, options: SourceTextOptions) -> None:
 
 
 def pronounce(things: Things, options: SourceTextOptions) -> None:
-    """Write the phonemes of each word, with a run that learnt grapheme-to-phoneme.
+    """Write the phonemes of each word: grapheme-to-phoneme.
 
     Example: seqwright pronounce runs/cmudict-transformer sequence --beam 5 --n-best 3
     """
@@ -57,7 +57,9 @@ def pronounce(things: Things, options: SourceTextOptions) -> None:
 
 
 def reply(things: Things, options: TextOptions) -> None:
-    """Answer texts with a language model that learnt to: translate, summarize, ….
+    """Answer texts with a language model that learnt to.
+
+    What it learnt may be to translate, to summarize, ….
 
     Example: seqwright reply runs/dialogsum-gpt "$(cat dialogue.txt)" --beam 4
     """
@@ -110,9 +112,9 @@ def generate(
     writing: WritingOptions,
     answers: TextAnswers,
 ) -> None:
-    """Continue texts with a language model: sampled, unless --greedy or --beam is given.
+    """Continue texts with a language model.
 
-    A single text is shown while it is written.
+    They are sampled, unless --greedy or --beam is given. A single text is shown while it is written.
 
     Example: seqwright generate runs/mine "Once upon a time" --temperature 0.8 --longest 300
 
@@ -124,7 +126,7 @@ def generate(
 
 
 def score(things: Things, answers: Answers) -> None:
-    """Show how surprising each token of a text is to a language model.
+    """Show how surprising each token is to a language model.
 
     The redder a token, the less it was expected.
 
@@ -159,7 +161,7 @@ def prompt(
     *,
     options: PromptOptions,
 ) -> None:
-    """Ask a language model something after examples of it: few-shot prompting.
+    """Ask a language model after examples: few-shot prompting.
 
     With --answers, how many questions are answered right after 0, 1, 2, 4, … examples, resampled for each.
 
@@ -205,7 +207,9 @@ def classify(
     top: Annotated[int, typer.Option(metavar="N", help="Show the N likeliest labels of each text.")] = 1,
     answers: Answers,
 ) -> None:
-    """Predict the label of each text, pair of texts or series, with its probability.
+    """Predict the label of each text, pair or series.
+
+    With the label stands its probability.
 
     Example: seqwright classify runs/mine "A film to fall asleep in." --top 2
 
@@ -217,7 +221,9 @@ def classify(
 
 
 def predict(things: PairThings, answers: Answers) -> None:
-    """Predict the value of each text or pair of texts by regression: a score, how alike two are.
+    """Predict the value of each text or pair by regression.
+
+    A value is a score, or how alike two texts are.
 
     Example: seqwright predict runs/glue-stsb "A man plays a flute." --text-pair "Somebody makes music."
     """
@@ -234,7 +240,7 @@ def tag(
     ] = False,
     answers: Answers,
 ) -> None:
-    """Predict the tag of each word: names, parts of speech, what a name in code is for.
+    """Predict the tag of each word: names, parts of speech, ….
 
     Example: seqwright tag runs/mine "Angela Merkel lives in Berlin."
     """
@@ -271,7 +277,7 @@ def answer(
     ] = None,
     answers: Answers,
 ) -> None:
-    """Find the answer to a question in a text: its own words, or that it has none.
+    """Find the answer to a question in a text, or that it has none.
 
     Example: seqwright answer runs/mine "When did it begin?" --context-file article.txt --top 3
     """
@@ -319,7 +325,7 @@ class AlignOptions(Options):
 
 
 def align(run: RunFolder, options: AlignOptions) -> None:
-    """Align the words of sentences and their translations by the model's attention.
+    """Align the words of translations by the model's attention.
 
     Writes a line for each pair in the format of Pharaoh, 0-0 1-2: source word, target word, counted from 0 between
     spaces. Of the training part it also learns a dictionary, which translate --unknown dictionary uses. With --gold it

@@ -37,7 +37,7 @@ class EmbedOptions(Options):
 
 
 def embed(things: Things, options: EmbedOptions) -> None:
-    """Turn each text into one vector: what the last layer of a model makes of it.
+    """Turn each text into one vector, from a model's last layer.
 
     Any run will do whose model learns vectors for what it reads: BERT, GPT, a recurrent language model or classifier.
     Of a translation it is what the encoder makes of the source: its thought vector, or the mean of its vectors.
@@ -69,10 +69,10 @@ def neighbours(
     *,
     options: NeighbourOptions,
 ) -> None:
-    """Show the tokens whose embeddings are nearest to a word's, by cosine.
+    """Show the tokens whose embeddings are nearest to a word's.
 
-    With --in, how alike the word's vectors are in several texts: its embedding is the same everywhere, what the last
-    layer makes of it there is not.
+    Nearest is by cosine. With --in, how alike the word's vectors are in several texts: its embedding is the same
+    everywhere, what the last layer makes of it there is not.
 
     Example: seqwright neighbours runs/mine dog cat --top 5
 
@@ -103,7 +103,7 @@ def export(
     yes: ReplaceFile = False,
     which: Which = "best",
 ) -> None:
-    """Write a run for other programs: word vectors, n-grams as ARPA, GPT and BERT as hf.
+    """Write a run as word vectors, as ARPA, or for Hugging Face.
 
     Example: seqwright export runs/mine --to hf
 
@@ -133,7 +133,7 @@ def import_(
     ] = False,
     yes: Annotated[bool, typer.Option("--yes", "-y", help="Replace a run that is there.")] = False,
 ) -> None:
-    """Make a run folder of a model of Hugging Face's transformers, KenLM or SRILM.
+    """Make a run of a Hugging Face, KenLM or SRILM model.
 
     Example: seqwright import all-MiniLM-L6-v2 --run runs/minilm
     """

@@ -76,7 +76,7 @@ class LookOptions(Options):
 
 
 def look(run: RunFolder, *, options: LookOptions) -> None:
-    """Draw what happens inside a model while it reads or writes a text.
+    """Draw what happens inside a model as it reads or writes.
 
     Of a Transformer, a GPT or a BERT it shows what attention looks at, of a recurrent model what its units do. Pictures
     are PNG and SVG, some with an HTML page, and there is something to see in the terminal.

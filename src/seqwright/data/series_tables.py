@@ -25,7 +25,7 @@ from seqwright.data.tables import (
 from seqwright.data.times import NUMBER, Rhythm, rhythm
 from seqwright.errors import DataError, SettingError
 
-MISSING = {"", "na", "nan", "n/a", "null", "none", "?"}
+MISSING = {"", "-", "na", "nan", "n/a", "null", "none", "?"}
 
 
 class SeriesTable(NamedTuple):

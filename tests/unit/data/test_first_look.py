@@ -72,3 +72,11 @@ def test_keys_are_found_like_columns(tmp_path: Path) -> None:
 )
 def test_time_and_what_to_forecast_are_found(tmp_path: Path, rows: list[list[str]], found: dict[str, Any]) -> None:
     assert time_and_values(written(tmp_path / "mine.csv", rows)) == found
+
+
+def test_a_dash_is_a_missing_value_and_its_column_is_forecast_all_the_same(tmp_path: Path) -> None:
+    rows = [
+        ["date", "load", "note"],
+        *([f"2024-01-{day:02}", "-" if day == 5 else "7.5", "calm"] for day in range(1, 15)),
+    ]
+    assert time_and_values(written(tmp_path / "mine.csv", rows)) == {"time": "date", "columns": ["load"]}
