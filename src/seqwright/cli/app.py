@@ -118,7 +118,7 @@ def new(
 ) -> None:
     """Write a commented recipe for your own file. Its columns are looked for, and told.
 
-    Examples: seqwright new text-classification --data mine.csv data.label=stars
+    Example: seqwright new text-classification --data mine.csv data.label=stars
 
     seqwright new text-classification --data mine.csv --from runs/minilm
     """
