@@ -7,7 +7,7 @@ gives each row with its place in the file. Rows whose columns are something else
 
 import csv
 import json
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain, combinations
 from pathlib import Path
@@ -35,6 +35,7 @@ class Usual(NamedTuple):
     needed: bool = True
     text: bool = True  # JSON must have text there; otherwise it may have something else, and the caller sees to that
     setting: str = ""  # what chooses the column, if that is not called like it
+    number: bool = False  # whether numbers stand there: then a first line without any is a header
 
 
 class TableRow(NamedTuple):
@@ -88,6 +89,16 @@ class TableFile:
             return next((list(record) for _, record in objects(self.path, self.usual) if record), [])
         return _names(next(cells(self.path)))
 
+    def column_names(self, columns: Iterable[str]) -> list[str]:
+        """What some of the columns are called in the file; without a header line, by their numbers."""
+        if self.form == ".jsonl":
+            return [str(self.asked[column]) for column in columns]
+        top = next(cells(self.path))
+        layout = self.layout(top)
+        names = _names(top) if layout.header else [f"column {place + 1}" for place in range(len(top.cells))]
+        numbers = {column: layout.places[column] + 1 for column in columns}
+        return [names[column_place(number, names, self.path, self._setting(c))] for c, number in numbers.items()]
+
     def records(self) -> Iterator[Record]:
         """Every row in the order of the file."""
         return self._objects() if self.form == ".jsonl" else self._rows()
@@ -113,6 +124,8 @@ class TableFile:
         asked = [self.asked.get(name) for name in self.usual]
         if any(isinstance(column, str) for column in asked):
             return True
+        if any(usual.number for usual in self.usual.values()):
+            return not any(map(NUMBER.fullmatch, names))
         if any(self.asked.get(name) is None and not usual.places for name, usual in needed.items()):
             return True
         unasked = all(column is None for column in asked)
