@@ -89,6 +89,13 @@ def extension_of(path: Path) -> str:
     return (path.with_suffix("") if _compressed(path) else path).suffix.lower()
 
 
+def existing(name: str) -> Path:
+    """The path of a file that is there; `~` is the user's folder."""
+    path = Path(name).expanduser()
+    require_file(path)
+    return path
+
+
 def require_file(path: Path) -> None:
     """Refuse what is not there, or is a folder."""
     if path.is_dir():

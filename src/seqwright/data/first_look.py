@@ -1,16 +1,17 @@
 """What the columns of a user's table probably are, from their names and from the first rows."""
 
-import json
 from collections.abc import Iterator
-from itertools import islice
+from contextlib import suppress
+from itertools import chain, islice
 from pathlib import Path
 from typing import Any
 
-from seqwright.data.files import extension_of, lines
+from seqwright.data.files import extension_of
 from seqwright.data.labelled_tables import LABEL_WORDS, PAIR_WORDS, TEXT_WORDS
 from seqwright.data.series_tables import MISSING
-from seqwright.data.tables import Column, cells, find
+from seqwright.data.tables import Column, cells, find, objects
 from seqwright.data.times import NUMBER
+from seqwright.errors import DataError
 
 LOOKED_AT = 2000  # rows
 FEW = 10  # with fewer rows, nothing can be told from them
@@ -85,26 +86,17 @@ def _columns(path: Path) -> tuple[list[str], list[list[str]]]:
     if extension_of(path) not in {"", ".txt", ".tsv", ".csv", ".jsonl"}:
         return [], []
     rows = _records(path) if extension_of(path) == ".jsonl" else (row.cells for row in cells(path))
-    top = next(rows)
+    top = next(rows, [])
     some = [row for row in islice(rows, LOOKED_AT) if len(row) == len(top)]
     return top, [[row[place] for row in some] for place in range(len(top))]
 
 
 def _records(path: Path) -> Iterator[list[str]]:
-    keys: list[str] | None = None
-    for line in lines(path):
-        try:
-            record = json.loads(line)
-        except ValueError:
-            break
-        if not isinstance(record, dict):
-            break
-        if keys is None:
-            keys = list(record)
-            yield keys
-        yield [str(record.get(key, "")) for key in keys]
-    if keys is None:
-        yield []
+    with suppress(DataError):
+        records = (record for _, record in objects(path, {}) if record)
+        first = next(records, {})
+        yield list(first)
+        yield from ([str(record.get(key, "")) for key in first] for record in chain([first], records))
 
 
 def _place(top: list[str], words: tuple[str, ...]) -> int | None:

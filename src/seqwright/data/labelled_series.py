@@ -12,11 +12,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from seqwright.data.examples import PartName
-from seqwright.data.files import content_hash, extension_of, lines, require_file
+from seqwright.data.files import content_hash, existing, extension_of, lines
 from seqwright.data.pieces import FilesSettings, PartedFiles, Share
+from seqwright.data.tables import TableRow, all_blank, cells, require_form
 from seqwright.errors import DataError
 
-SEPARATORS = {".tsv": "\t", ".csv": ",", ".txt": None}
+FORMS = (".tsv", ".csv", ".txt", ".ts")
 ROW = "a row is a label and the values of a series, without names above; data.label=last where the label stands last"
 
 
@@ -52,11 +53,7 @@ class LabelledSeriesFiles(PartedFiles[Path, SeriesExample]):
     """Labelled series read from the user's files."""
 
     def __init__(self, settings: LabelledSeriesFilesSettings) -> None:
-        super().__init__(settings, lambda name: _existing(Path(name).expanduser()))
-
-    def located(self, source: Path) -> list[Path]:
-        """The file."""
-        return [source]
+        super().__init__(settings, _series_file)
 
     def read(self, part: PartName, piece: Share[Path]) -> Iterator[SeriesExample]:
         """Every series of a part."""
@@ -74,12 +71,11 @@ def series_of(path: Path, *, label: str = "first") -> Iterator[SeriesExample]:
     if form == ".ts":
         yield from _archive(path)
         return
-    for number, line in enumerate(lines(path), start=1):
-        cells = line.split(SEPARATORS[form])
-        if not line.strip():
-            continue
-        name, values = (cells[0], cells[1:]) if label == "first" else (cells[-1], cells[:-1])
-        yield SeriesExample(_values(values, path, number, ROW)[:, None], name.strip())
+    spaced = (TableRow(number, line.split() or [""]) for number, line in enumerate(lines(path), start=1))
+    for row in spaced if form == ".txt" else cells(path):
+        if not all_blank(row):
+            (name, *values) = row.cells if label == "first" else (row.cells[-1], *row.cells[:-1])
+            yield SeriesExample(_values(values, path, row.line, ROW)[:, None], name.strip())
 
 
 def _archive(path: Path) -> Iterator[SeriesExample]:
@@ -116,8 +112,7 @@ def _values(cells: list[str], path: Path, number: int, remedy: str = "correct it
     return values
 
 
-def _existing(path: Path) -> Path:
-    require_file(path)
-    if extension_of(path) not in {*SEPARATORS, ".ts"}:
-        raise DataError(f"{path} has the extension '{extension_of(path)}', expected .tsv, .csv or .ts, plain or .gz")
+def _series_file(name: str) -> Path:
+    path = existing(name)
+    require_form(path, FORMS)
     return path

@@ -14,7 +14,7 @@ from typing import Any
 from pydantic import model_validator
 
 from seqwright.data.examples import Pair, PartName
-from seqwright.data.files import content_hash, extension_of, lines, require_file
+from seqwright.data.files import content_hash, existing, extension_of, lines
 from seqwright.data.pieces import FilesSettings, PartedFiles, Share, paths_of, refuse_impossible_shares
 from seqwright.data.pronunciations import pronunciation_pairs
 from seqwright.data.tables import Column, TableFile, Usual, cells
@@ -76,17 +76,11 @@ class PairFiles(PartedFiles[tuple[Path, ...], Pair]):
 
     def __init__(self, settings: PairFilesSettings) -> None:
         super().__init__(settings, paths_of)
-        for path in self.paths():
-            require_file(path)
         self._tables = {
             files[0]: PairTable(files[0], settings.source, settings.target)
             for files, *_ in self._pieces.values()
             if len(files) == 1
         }
-
-    def located(self, source: tuple[Path, ...]) -> tuple[Path, ...]:
-        """One file or two."""
-        return source
 
     def read(self, part: PartName, piece: Share[tuple[Path, ...]]) -> Iterator[Pair]:
         """Every pair of a part."""
@@ -125,14 +119,8 @@ class DictionaryFiles(PartedFiles[Path, Pair]):
     example = "no word"
 
     def __init__(self, settings: DictionaryFilesSettings, *, disjoint: bool = False) -> None:
-        super().__init__(settings, lambda name: Path(name).expanduser())
+        super().__init__(settings, existing)
         self._disjoint = disjoint
-        for path in self.paths():
-            require_file(path)
-
-    def located(self, source: Path) -> list[Path]:
-        """The dictionary."""
-        return [source]
 
     def read(self, part: PartName, piece: Share[Path]) -> Iterator[Pair]:
         """Every word of a part."""

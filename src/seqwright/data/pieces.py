@@ -14,7 +14,7 @@ from typing import Any, Generic, NamedTuple, TypeVar
 from pydantic import model_validator
 
 from seqwright.data.examples import PartName
-from seqwright.data.files import place_of, share_of
+from seqwright.data.files import existing, place_of, share_of
 from seqwright.errors import DataError, SettingError
 from seqwright.settings import Settings
 
@@ -41,8 +41,8 @@ class Share(NamedTuple, Generic[SourceT]):
 
 
 def paths_of(files: Files) -> tuple[Path, ...]:
-    """The path of each file."""
-    return tuple(Path(name).expanduser() for name in ([files] if isinstance(files, str) else files))
+    """The path of each file; all of them are there."""
+    return tuple(map(existing, [files] if isinstance(files, str) else files))
 
 
 def refuse_impossible_shares(train: object, valid: object, test: object) -> None:
@@ -131,8 +131,10 @@ class PartedFiles(ABC, Generic[SourceT, ExampleT]):
         self._pieces = pieces_of(settings.train, settings.valid, settings.test, opened=opened, from_end=from_end)
 
     def located(self, source: Any) -> Iterable[Path]:
-        """The files or folders of a source, the one to name first."""
-        return [source.path]
+        """The files or folders of a source, the one to name first; it may be a path itself, or several."""
+        if isinstance(source, tuple):
+            return source
+        return [source if isinstance(source, Path) else source.path]
 
     @abstractmethod
     def read(self, part: PartName, piece: Share[SourceT]) -> Iterator[ExampleT]:

@@ -15,7 +15,7 @@ from typing import Any, Literal, NamedTuple
 from pydantic import model_validator
 
 from seqwright.data.examples import Data, PartName
-from seqwright.data.files import content_hash, lines, require_file
+from seqwright.data.files import content_hash, lines
 from seqwright.data.pieces import Files, PartedFiles, Share, paths_of, refuse_impossible_shares
 from seqwright.errors import SettingError
 from seqwright.settings import Settings
@@ -68,12 +68,6 @@ class TextFiles(PartedFiles[tuple[Path, ...], str]):
         self.remedy = "give more text, another share, or files for this part"
         if settings.split == "scattered" and settings.documents != "lines":
             self.remedy = f'set data.split to "end", or {self.remedy}'
-        for path in self.paths():
-            require_file(path)
-
-    def located(self, source: tuple[Path, ...]) -> tuple[Path, ...]:
-        """The files."""
-        return source
 
     def read(self, part: PartName, piece: Share[tuple[Path, ...]]) -> Iterator[str]:
         """Every document of a part in the order of the files."""
