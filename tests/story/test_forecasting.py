@@ -12,7 +12,7 @@ import pytest
 
 from seqwright.cli.evaluating import evaluate_run
 from seqwright.cli.forecasting import forecast_series
-from seqwright.cli.options import Answers, EnsembleOptions, ScoringOptions
+from seqwright.cli.options import Answers, EvaluationOptions
 from seqwright.errors import DataError, RunError, SettingError
 from seqwright.recipe import recipe_from
 from seqwright.runs import train
@@ -129,7 +129,7 @@ def test_only_forecasters_forecast(tmp_path: Path) -> None:
 
 
 def test_the_judgement_stands_beside_that_of_simple_forecasts(home: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    evaluate_run(home / "run", "test", [], ScoringOptions(), EnsembleOptions(), "best", as_json=False)
+    evaluate_run(home / "run", EvaluationOptions(part="test"))
     said = capsys.readouterr().out
     for words in ("this run", "least squares", "seasonal naive (period 7)", "naive", "MASE", "step ahead"):
         assert words in said

@@ -173,7 +173,7 @@ def test_a_language_model_embeds_texts_as_well(home: Path, capsys: pytest.Captur
         ),
         (["fill", "bert", "The dog."], "'The dog.' hides no word: write <mask>, [MASK] or ___ in its place"),
         (["fill", "bert", "The dog " * 20 + "___"], "the model reads 32 at once: shorten it"),
-        (["fill", "bert", "The ___.", "--top", "0"], "--top is 0; ask for one word or more"),
+        (["fill", "bert", "The ___.", "--top", "0"], "--top is 0; ask for one or more"),
         (["generate", "bert", "The"], "bert learnt masked-language-modeling; generate is for"),
         (["embed", "bert", "a", "--pooling", "last"], "--pooling is 'last'; choose mean, first or thought"),
         (["embed", "bert", "a", "--output", "a.csv"], "--output is a.csv; end its name in .npy or .jsonl"),

@@ -9,18 +9,16 @@ import typer
 from seqwright.cli import using, using_any
 from seqwright.cli.options import (
     CardName,
-    EnsembleOptions,
+    EvaluationOptions,
     NewRunFolder,
     Options,
     Overrides,
     RecipeName,
     RunFolder,
-    ScoringOptions,
     TeacherFolder,
     TrainingOptions,
     Verb,
     VerbsInPanels,
-    Which,
     flag,
     grouped,
     option,
@@ -185,25 +183,7 @@ def distil(
 
 @app.command("eval", cls=Verb)
 @grouped
-def evaluate(
-    run: RunFolder,
-    part: Annotated[
-        str | None,
-        typer.Option(metavar="train|valid|test", help="The part of the data.  [default: test, else valid]"),
-    ] = None,
-    data: Annotated[
-        list[Path] | None,
-        typer.Option(
-            metavar="FILE",
-            help="Other data to evaluate on; for two line-aligned files give the option twice, the source first.",
-        ),
-    ] = None,
-    *,
-    ensemble: EnsembleOptions,
-    decoding: ScoringOptions,
-    json: Annotated[bool, typer.Option("--json", help="Print the scores as one JSON object.")] = False,
-    which: Which = "best",
-) -> None:
+def evaluate(run: RunFolder, options: EvaluationOptions) -> None:
     """Score a run as its task is scored: BLEU, perplexity, ….
 
     Scores, answers and pictures go to its eval/ folder.
@@ -214,7 +194,7 @@ def evaluate(
     """
     from seqwright.cli.evaluating import evaluate_run
 
-    evaluate_run(run, part, data or [], decoding, ensemble, which, as_json=json)
+    evaluate_run(run, options)
 
 
 @app.command(cls=Verb)

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 from rich.console import Console
 from rich.text import Text
 
-from seqwright.cli.given import given_blocks
+from seqwright.cli.given import given_blocks, without_blank
 from seqwright.cli.opening import opened_for
 from seqwright.cli.options import Answers, Things
 from seqwright.cli.terminal import json_text, say, shown
@@ -79,8 +79,7 @@ def ask_run(
 
     `reading` changes how the input reads what is given and `saying` what the output says of it, by their fields.
     """
-    if top < 1:
-        raise SettingError(f"--top is {top}; ask for one or more")
+    _refuse_top(top)
     blocks = given_blocks(verb, things.texts, things.file)
     run = opened_for(verb, things.run, answers.which)
     input, output = run.inputs
@@ -94,6 +93,31 @@ def ask_run(
             yield [Result(line, wires.output.fields(prediction, top))]
 
     print_results(wires.input, blocks, predict, as_json=answers.json)
+
+
+def fill_texts(things: Things, answers: Answers, *, top: int) -> None:
+    """Print, for each masked word of each text, the likeliest ones: probability, word, and the text with it."""
+    _refuse_top(top)
+    blocks = given_blocks("fill", things.texts, things.file)
+    run = opened_for("fill", things.run, answers.which)
+    input, output = run.inputs
+    output.refuse_model(run.recipe.model)
+
+    def predict(examples: Given[str], first: int) -> Iterator[list[Result]]:
+        for masks in output.fill(run.model, run.inputs.batches(examples), examples, top=top):
+            lines = (f"{each.probability:.4f}\t{each.token}\t{each.text}" for mask in masks for each in mask)
+            yield [Result("\n".join(lines), {"masks": [[_candidate(each) for each in mask] for mask in masks]})]
+
+    print_results(input, without_blank("fill", blocks), predict, as_json=answers.json)
+
+
+def _candidate(candidate: Any) -> dict[str, Any]:
+    return {**candidate._asdict(), "probability": round(candidate.probability, 6)}
+
+
+def _refuse_top(top: int) -> None:
+    if top < 1:
+        raise SettingError(f"--top is {top}; ask for one or more")
 
 
 def coloured_line(pieces: Sequence[tuple[str, int | None]]) -> str | Text:

@@ -12,7 +12,7 @@ from seqwright.analysis.embedder import Embedder, Pooling, embedder_of
 from seqwright.cli.given import given_blocks, split_lines
 from seqwright.cli.opening import opened_run
 from seqwright.cli.options import Things
-from seqwright.cli.terminal import json_text, say, shown
+from seqwright.cli.terminal import json_text, refuse_replacing, say, shown
 from seqwright.cli.using_any import EmbedOptions
 from seqwright.errors import DataError, SettingError
 from seqwright.whole_file import bytes_whole, written_whole
@@ -54,8 +54,7 @@ def _refuse(output: Path | None, *, as_json: bool, yes: bool) -> None:
         raise SettingError(f"--output is {output}; end its name in {' or '.join(ENDINGS)}")
     if output.is_dir():
         raise DataError(f"{output} is a folder; name a file in it")
-    if output.exists() and not yes:
-        raise DataError(f"{output} exists; choose another name, or say --yes to replace it")
+    refuse_replacing(output, yes=yes)
 
 
 def _vectors(embedder: Embedder, blocks: Iterator[list[str]], *, normalise: bool) -> Iterator[tuple[str, Tensor]]:

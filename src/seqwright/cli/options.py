@@ -100,6 +100,11 @@ def option(metavar: str, help: str, *names: str, default: Any = None, **more: An
     return field(default=default, metadata={"option": typer.Option(*names, metavar=metavar, help=help, **more)})
 
 
+def argument(metavar: str, help: str) -> Any:
+    """A field of `Options` that is typed without a name, as often as one likes."""
+    return field(default=None, metadata={"option": typer.Argument(metavar=metavar, help=help)})
+
+
 def flag(help: str, *names: str) -> Any:
     """A field of `Options` that is true where one of its names is typed."""
     return field(default=False, metadata={"option": typer.Option(*names, help=help)})
@@ -156,11 +161,6 @@ TeacherFolder = Annotated[
     Path, typer.Argument(metavar="TEACHER", callback=_run_folder, help="The run to learn from, as in runs/mine.")
 ]
 CardName = Annotated[str, typer.Argument(metavar="NAME", help="The name of a dataset, as in multi30k.")]
-Texts = Annotated[
-    list[str] | None,
-    typer.Argument(metavar="TEXT", help="Texts; without any, or as -, standard input is read line by line."),
-]
-TextsFile = Annotated[Path | None, typer.Option(metavar="FILE", help="A file of texts, one per line, plain or .gz.")]
 JsonLines = Annotated[bool, typer.Option("--json", help="Print one JSON object for each result.")]
 NewRunFolder = Annotated[Path | None, typer.Option(metavar="FOLDER", help="The run folder.  [default: runs/NAME]")]
 ReplaceFile = Annotated[bool, typer.Option("--yes", "-y", help="Replace a file that is there.")]
@@ -185,7 +185,6 @@ UNKNOWN = option(
 )
 PRECISION = option("float32|bfloat16", "bfloat16 is faster where the processor has instructions for it, and rounds.")
 LONGEST = option("N", "Write at most N tokens, the end included.")
-SAMPLE = flag("Sample instead of searching; any option for sampling does so too.", "--sample")
 
 
 @dataclass(frozen=True)
@@ -202,8 +201,8 @@ class Things(Options):
     """What a run is asked about."""
 
     run: RunFolder
-    texts: Texts = None
-    file: TextsFile = None
+    texts: list[str] | None = argument("TEXT", "Texts; without any, or as -, standard input is read line by line.")
+    file: Path | None = option("FILE", "A file of texts, one per line, plain or .gz.")
 
 
 @dataclass(frozen=True)
@@ -215,12 +214,10 @@ class Answers(Options):
 
 
 @dataclass(frozen=True)
-class TextAnswers(Options):
+class TextAnswers(Answers):
     """How texts are printed that a model writes."""
 
     scores: bool = flag("Show the score before each result.", "--scores")
-    json: JsonLines = False
-    which: Which = "best"
 
 
 @dataclass(frozen=True)
@@ -250,6 +247,20 @@ class ScoringOptions(Options):
     coverage_penalty: float | None = COVERAGE
     unknown: str | None = UNKNOWN
     precision: str | None = PRECISION
+
+
+@dataclass(frozen=True, kw_only=True)
+class EvaluationOptions(Options):
+    """What a run is evaluated on, and how."""
+
+    part: str | None = option("train|valid|test", "The part of the data.  [default: test, else valid]")
+    data: list[Path] | None = option(
+        "FILE", "Other data to evaluate on; for two line-aligned files give the option twice, the source first."
+    )
+    ensemble: EnsembleOptions = EnsembleOptions()
+    decoding: ScoringOptions = ScoringOptions()
+    json: bool = flag("Print the scores as one JSON object.", "--json")
+    which: Which = "best"
 
 
 @dataclass(frozen=True)
@@ -283,18 +294,15 @@ class WritingOptions(Options):
 class TextOptions(Options):
     """How texts are written, and printed."""
 
-    sample: bool = SAMPLE
+    sample: bool = flag("Sample instead of searching; any option for sampling does so too.", "--sample")
     writing: WritingOptions
     answers: TextAnswers
 
 
 @dataclass(frozen=True, kw_only=True)
-class SourceTextOptions(Options):
-    """How texts are written from others, alone or together, and printed."""
+class SourceTextOptions(TextOptions):
+    """How texts are written from others, by one run or several."""
 
     ensemble: EnsembleOptions
-    sample: bool = SAMPLE
-    writing: WritingOptions
     source: SourceOptions
     prefix: str = option("TEXT", "Begin every text with this.", default="")
-    answers: TextAnswers

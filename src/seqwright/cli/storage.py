@@ -4,7 +4,7 @@ from typing import Any
 
 from rich.table import Table
 
-from seqwright.cli.terminal import add_row
+from seqwright.cli.terminal import table_of
 from seqwright.training.counting import Stored
 
 EXACT = 10**9  # what is below is written out
@@ -13,12 +13,7 @@ EXACT = 10**9  # what is below is written out
 def storage_table(model: Stored) -> Table:
     """A row for each order, the sum last."""
     columns, *rows = storage_rows(model)
-    table = Table(columns[0], box=None, pad_edge=False)
-    for column in columns[1:]:
-        table.add_column(column, justify="right")
-    for row in rows:
-        add_row(table, *row)
-    return table
+    return table_of(columns, rows, numbers=True)
 
 
 def storage_markdown(model: Stored) -> str:

@@ -15,7 +15,7 @@ from rich.console import Console
 from rich.table import Column, Table
 from rich.text import Text
 
-from seqwright.errors import SettingError
+from seqwright.errors import DataError, SettingError
 
 
 def say(sentence: str) -> None:
@@ -50,12 +50,25 @@ def add_row(table: Table, *cells: str, style: str | None = None) -> None:
     table.add_row(*map(Text, cells), style=style)
 
 
-def print_table(titles: Iterable[str], rows: Iterable[Sequence[str]]) -> None:
-    """A table without lines, titles and cells as they are: rich would take "[red]" for a colour."""
-    table = Table(*(Column(Text(title)) for title in titles), box=None, pad_edge=False)
+def table_of(titles: Iterable[str], rows: Iterable[Sequence[str]], *, numbers: bool = False) -> Table:
+    """A table without lines, titles and cells as they are; where all but the first are `numbers`, they never break."""
+    first, *others = (Text(title) for title in titles)
+    right = (Column(title, justify="right" if numbers else "left", no_wrap=numbers) for title in others)
+    table = Table(Column(first), *right, box=None, pad_edge=False)
     for row in rows:
         add_row(table, *row)
-    Console().print(table)
+    return table
+
+
+def print_table(titles: Iterable[str], rows: Iterable[Sequence[str]], *, numbers: bool = False) -> None:
+    """The same on standard output."""
+    Console().print(table_of(titles, rows, numbers=numbers))
+
+
+def refuse_replacing(path: Path, *, yes: bool) -> None:
+    """Refuse to write over a file or a folder with something in it, if that is not asked for."""
+    if (any(path.iterdir()) if path.is_dir() else path.exists()) and not yes:
+        raise DataError(f"{path} exists; choose another name, or say --yes to replace it")
 
 
 def say_drawn(paths: Iterable[Path]) -> None:

@@ -18,9 +18,16 @@ from seqwright.cli.options import (
     Things,
     Which,
     WritingOptions,
+    argument,
     flag,
     option,
 )
+
+
+def _write(verb: str, things: Things, options: TextOptions) -> None:
+    from seqwright.cli.writing import write_texts
+
+    write_texts(verb, things, **vars(options))
 
 
 def translate(things: Things, options: SourceTextOptions) -> None:
@@ -31,9 +38,8 @@ def translate(things: Things, options: SourceTextOptions) -> None:
     Example: seqwright translate runs/mine --with runs/other --with runs/third "Guten Morgen." --beam 5
     """
     from seqwright.cli.given import split_lines
-    from seqwright.cli.writing import write_texts
 
-    write_texts("translate", replace(things, texts=split_lines(things.texts)), **vars(options))
+    _write("translate", replace(things, texts=split_lines(things.texts)), options)
 
 
 def summarize(things: Things, options: SourceTextOptions) -> None:
@@ -41,9 +47,7 @@ def summarize(things: Things, options: SourceTextOptions) -> None:
 
     Example: seqwright summarize runs/mine "$(cat dialogue.txt)" --beam 4
     """
-    from seqwright.cli.writing import write_texts
-
-    write_texts("summarize", things, **vars(options))
+    _write("summarize", things, options)
 
 
 def pronounce(things: Things, options: SourceTextOptions) -> None:
@@ -51,9 +55,7 @@ def pronounce(things: Things, options: SourceTextOptions) -> None:
 
     Example: seqwright pronounce runs/cmudict-transformer sequence --beam 5 --n-best 3
     """
-    from seqwright.cli.writing import write_texts
-
-    write_texts("pronounce", things, **vars(options))
+    _write("pronounce", things, options)
 
 
 def reply(things: Things, options: TextOptions) -> None:
@@ -63,50 +65,39 @@ def reply(things: Things, options: TextOptions) -> None:
 
     Example: seqwright reply runs/dialogsum-gpt "$(cat dialogue.txt)" --beam 4
     """
-    from seqwright.cli.writing import write_texts
-
-    write_texts("reply", things, **vars(options))
+    _write("reply", things, options)
 
 
-Vectors = Annotated[
-    list[str] | None,
-    typer.Argument(
-        metavar="INPUT",
-        help="The number, the label, or the numbers as in 1.5,2 of each text; without any, or as -, standard input.",
-    ),
-]
+@dataclass(frozen=True)
+class VectorThings(Things):
+    """What texts are written from."""
+
+    texts: list[str] | None = argument(
+        "INPUT", "The number, the label, or the numbers as in 1.5,2 of each text; without any, or as -, standard input."
+    )
+    file: Path | None = option("FILE", "A file of such inputs, one per line.")
 
 
-def describe(
-    run: RunFolder,
-    inputs: Vectors = None,
-    file: Annotated[Path | None, typer.Option(metavar="FILE", help="A file of such inputs, one per line.")] = None,
-    *,
-    options: TextOptions,
-) -> None:
+def describe(things: VectorThings, options: TextOptions) -> None:
     """Write a text for each number, label or row of numbers.
 
     Example: seqwright describe runs/numbers-gru 1234 56
     """
-    from seqwright.cli.writing import write_texts
-
-    write_texts("describe", Things(run, inputs, file), **vars(options))
+    _write("describe", things, options)
 
 
-Openings = Annotated[
-    list[str] | None,
-    typer.Argument(
-        metavar="TEXT", help="How the texts begin; without any, one from scratch; as -, standard input is read."
-    ),
-]
+@dataclass(frozen=True)
+class Openings(Things):
+    """How texts begin."""
+
+    texts: list[str] | None = argument(
+        "TEXT", "How the texts begin; without any, one from scratch; as -, standard input is read."
+    )
+    file: Path | None = option("FILE", "A file of openings, one per line, plain or .gz.")
 
 
 def generate(
-    run: RunFolder,
-    texts: Openings = None,
-    file: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="A file of openings, one per line, plain or .gz.")
-    ] = None,
+    things: Openings,
     *,
     greedy: Annotated[bool, typer.Option("--greedy", help="Take the likeliest token each time.")] = False,
     writing: WritingOptions,
@@ -122,7 +113,7 @@ def generate(
     """
     from seqwright.cli.writing import generate_texts
 
-    generate_texts(Things(run, texts, file), writing, answers, greedy=greedy)
+    generate_texts(things, writing, answers, greedy=greedy)
 
 
 def score(things: Things, answers: Answers) -> None:
@@ -186,7 +177,7 @@ def fill(
 
     Example: seqwright fill runs/wikitext2-bert "The capital of France is <mask>." --top 5
     """
-    from seqwright.cli.filling import fill_texts
+    from seqwright.cli.asking import fill_texts
 
     fill_texts(things, answers, top=top)
 
@@ -250,21 +241,17 @@ def tag(
 
 
 @dataclass(frozen=True)
-class Questions(Options):
+class Questions(Things):
     """Questions, and the text that has their answers."""
 
-    run: RunFolder
-    questions: Annotated[
-        list[str] | None,
-        typer.Argument(
-            metavar="QUESTION", help="Questions; without any, or as -, standard input is read line by line."
-        ),
-    ] = None
-    context: str | None = option("TEXT", "The text to find the answers in.")
-    context_file: Path | None = option("FILE", "A file that holds this text, plain or .gz.")
+    texts: list[str] | None = argument(
+        "QUESTION", "Questions; without any, or as -, standard input is read line by line."
+    )
     file: Path | None = option(
         "FILE", 'A file of questions, one per line; or of JSON lines, {"question": …, "context": …}.'
     )
+    context: str | None = option("TEXT", "The text to find the answers in.")
+    context_file: Path | None = option("FILE", "A file that holds this text, plain or .gz.")
 
 
 def answer(
@@ -285,8 +272,7 @@ def answer(
 
     reading = {"context": context_given(asked.context, asked.context_file)}
     saying = {"most": top, "threshold": threshold}
-    things = Things(asked.run, asked.questions, asked.file)
-    ask_run("answer", things, answers, top=top, reading=reading, saying=saying)
+    ask_run("answer", asked, answers, top=top, reading=reading, saying=saying)
 
 
 def forecast(

@@ -7,8 +7,7 @@ from typing import Any
 from seqwright.cli.asking import Result, print_results
 from seqwright.cli.evaluating import decoding_settings
 from seqwright.cli.given import given_blocks
-from seqwright.cli.joining import opened_together
-from seqwright.cli.opening import opened_for
+from seqwright.cli.opening import opened_for, opened_together
 from seqwright.cli.options import EnsembleOptions, SourceOptions, TextAnswers, Things, WritingOptions
 from seqwright.cli.terminal import say
 from seqwright.decoding.searching import run_search
