@@ -5,7 +5,9 @@ import pytest
 
 from seqwright.batches import Zipped
 from seqwright.batches.bucketed import Bucketed
-from seqwright.batches.tagged import StretchRows, Tagged, TagRows, stacked, stretches
+from seqwright.batches.tagged import StretchRows, Tagged, stacked, stretches
+from seqwright.data.tagged import TaggedSentence
+from seqwright.inputs import Given
 from seqwright.outputs.tags import TagsOutput
 from tests.columns import by_column
 
@@ -21,8 +23,8 @@ def test_each_word_has_its_own_tag_at_its_first_token(longest: int) -> None:
         [list(stretches([np.full(size, n + 4) for size in each], longest=longest)) for n, each in enumerate(LENGTHS)]
     )
     count_M = [len(lengths) for lengths in LENGTHS]
-    tag_W = np.array([(n + w) % 5 for n, count in enumerate(count_M) for w in range(count)])
-    both = Zipped(rows, TagRows(rows, tag_W, np.cumsum(count_M, dtype=np.int64) - np.array(count_M)))
+    tags = (tuple("abcde"[(n + w) % 5] for w in range(count)) for n, count in enumerate(count_M))
+    both = Zipped(rows, FIVE.encode(Given(TaggedSentence(each, each) for each in tags), rows).rows)
 
     def collate(read: tuple[object, ...], tags: tuple[object, ...]) -> Tagged:
         return FIVE.collate(stacked(read, end=END), tags)  # type: ignore[arg-type]

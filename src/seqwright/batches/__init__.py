@@ -4,7 +4,7 @@ B batch · T time · N rows · S sides that have a length
 """
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, fields, replace
 from typing import Any, Generic, NamedTuple, Protocol, Self, TypeVar
 
@@ -267,6 +267,17 @@ class Fixed(Rows[RowT]):
     def take(self, numbers: Numbers, epoch: int | None) -> Sequence[RowT]:
         """Some rows, the same in every epoch."""
         return self.rows.take(numbers, None)
+
+
+class Derived(Rows[RowT]):
+    """What follows from each row as it is in an epoch, and from the number of its example: its tags, its masks."""
+
+    def __init__(self, rows: Rows[Any], derive: Callable[[Any, int], RowT]) -> None:
+        self.rows, self.derive, self.example_N = rows, derive, rows.example_N
+
+    def take(self, numbers: Numbers, epoch: int | None) -> list[RowT]:
+        """What follows from some rows."""
+        return list(map(self.derive, self.rows.take(numbers, epoch), self.example_N[numbers].tolist()))
 
 
 class Cut(Rows[NDArray[Any]]):

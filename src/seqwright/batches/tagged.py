@@ -102,16 +102,3 @@ class StretchRows(Rows[Stretch]):
         """Some rows."""
         parts = (self.tokens.take(numbers, epoch), self.words.take(numbers, epoch), self.begin_N[numbers].tolist())
         return [Stretch(*row) for row in zip(*parts, strict=True)]
-
-
-class TagRows(Rows[Ids]):
-    """The tags of the words of each row: `tag_W` has those of all sentences in a line, `begin_M` where each begins."""
-
-    def __init__(self, rows: Rows[Stretch], tag_W: Ids, begin_M: Numbers) -> None:
-        self.rows, self.tag_W, self.begin_M, self.example_N = rows, tag_W, begin_M, rows.example_N
-
-    def take(self, numbers: Numbers, epoch: int | None) -> list[Ids]:
-        """The tags of some rows."""
-        first_B = self.begin_M[self.example_N[numbers]].tolist()
-        both = zip(first_B, self.rows.take(numbers, epoch), strict=True)
-        return [self.tag_W[first + row.begin : first + row.begin + len(row.length_W)] for first, row in both]

@@ -16,7 +16,7 @@ from pydantic import Field
 from torch import Tensor, nn
 
 from seqwright.batches import Batches, Ids, Rows, padded
-from seqwright.batches.masked import Masked, MaskedRows
+from seqwright.batches.masked import Masked, masked_rows
 from seqwright.batches.masks import MaskedText, Masks, TokenMasks, WordMasks
 from seqwright.devices import device_of
 from seqwright.errors import RunError
@@ -105,7 +105,7 @@ class MaskedOutput(Output[str, Masked, list[FoundTokens]]):
         return self._targets(rows)
 
     def _targets(self, rows: Rows[Any]) -> Targets:
-        return Targets(MaskedRows(rows, self.masks(), mask_of(self.tokenizer)), np.arange(len(rows.example_N)))
+        return Targets(masked_rows(rows, self.masks(), mask_of(self.tokenizer)), np.arange(len(rows.example_N)))
 
     def batches(
         self, rows: Rows[Any], targets: Targets | None, input: Input[str, Any], *, tokens: int, seed: int = 0

@@ -14,8 +14,8 @@ import torch
 from numpy.typing import NDArray
 from torch import nn
 
-from seqwright.batches import Batches, Rows
-from seqwright.batches.tagged import Tagged, TagRows
+from seqwright.batches import Batches, Derived, Ids, Rows
+from seqwright.batches.tagged import Stretch, Tagged
 from seqwright.data.labels import short
 from seqwright.data.tagged import TaggedSentence
 from seqwright.errors import DataError, nearest
@@ -82,8 +82,12 @@ class TagsOutput(ClassesOutput[TaggedSentence, Tagged, Tagging]):
         every = [[numbers[tag] for tag in sentence.tags] for sentence in self._known(examples)]
         count_M = np.fromiter(map(len, every), dtype=np.int64, count=len(every))
         tag_W = np.fromiter((tag for tags in every for tag in tags), dtype=np.uint32, count=count_M.sum())
-        targets = TagRows(rows, tag_W, np.cumsum(count_M) - count_M)
-        return Targets(targets, np.flatnonzero(count_M[rows.example_N]))
+        begin_M = np.cumsum(count_M) - count_M  # where each sentence begins among the tags of all
+
+        def tags(row: Stretch, sentence: int) -> Ids:
+            return tag_W[begin_M[sentence] + row.begin :][: len(row.length_W)]
+
+        return Targets(Derived(rows, tags), np.flatnonzero(count_M[rows.example_N]))
 
     def collate(self, stacked: Stacked, targets: Sequence[Any] | None) -> Tagged:
         """What is read, with the number of each word's tag at its first token."""
