@@ -83,7 +83,7 @@ def ask_run(
         raise SettingError(f"--top is {top}; ask for one or more")
     blocks = given_blocks(verb, things.texts, things.file)
     run = opened_for(verb, things.run, answers.which)
-    input, output = run.inputs
+    input, output = run.input, run.output
     wires = Wires(replace(input, **reading) if reading else input, replace(output, **saying) if saying else output)
     if text_pairs:
         blocks = iter([_with_pairs(run, things, text_pairs)])

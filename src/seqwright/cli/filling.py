@@ -17,7 +17,7 @@ def fill_texts(things: Things, answers: Answers, *, top: int) -> None:
         raise SettingError(f"--top is {top}; ask for one word or more")
     blocks = given_blocks("fill", things.texts, things.file)
     run = opened_for("fill", things.run, answers.which)
-    input, output = run.inputs
+    input, output = run.input, run.output
     output.refuse_model(run.recipe.model)
 
     def predict(examples: Given[str], first: int) -> Iterator[list[Result]]:

@@ -239,7 +239,8 @@ class Likeliest(NamedTuple):
 def _taught_tokens(prepared: Prepared, recipe: Recipe, data: TextData, wires: Wires, teacher: Teacher) -> Lesson:
     """Batches in which the same words are always hidden, with what the teacher finds likely there."""
     own: Any = prepared.train
-    batches: Any = wires.learning(recipe, Part(data, "train"), Fixed(own.rows.sides[0]))
+    rows, training = Fixed(own.rows.sides[0]), recipe.training
+    batches: Any = wires.learning(Part(data, "train"), rows, tokens=training.tokens, seed=training.seed)
     likeliest = teacher_likeliest(recipe, data, wires, teacher, batches)
     notes = [*prepared.notes, f"teacher: {teacher.name}"]
     taught = prepared._replace(train=Annotated(batches, likeliest.beside), notes=notes)

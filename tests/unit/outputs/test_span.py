@@ -57,7 +57,7 @@ def finder(inputs: Wires, **known: Any) -> Finder:
 
 def ask(inputs: Wires, *questions: tuple[str, str], most: int = 1, **known: Any) -> list[Answered]:
     given = [{"question": question, "context": context} for question, context in questions]
-    wires = inputs._replace(output=replace(inputs.output, most=most))
+    wires = replace(inputs, output=replace(inputs.output, most=most))
     found: list[Answered] = wires.predict(finder(inputs, **known), given)
     return found
 
