@@ -5,7 +5,7 @@ B batch · T time · W words of a row · N rows
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import NamedTuple, Self
 
 import numpy as np
 import torch
@@ -83,7 +83,7 @@ class StretchRows(Rows[Stretch]):
         self.begin_N: Numbers = before_N - before_N[np.searchsorted(example_N, example_N)]
 
     @classmethod
-    def in_memory(cls, sentences: Sequence[Sequence[Stretch]]) -> "StretchRows":
+    def in_memory(cls, sentences: Sequence[Sequence[Stretch]]) -> Self:
         """The stretches of each sentence, in lists."""
         every = [stretch for sentence in sentences for stretch in sentence]
         number_N = np.repeat(np.arange(len(sentences)), [len(each) for each in sentences])

@@ -7,7 +7,7 @@ B batch · T time · N rows
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import Any, ClassVar, Literal
+from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
 from pydantic import Field
@@ -84,7 +84,7 @@ class PromptInput(PairInput):
             raise ValueError(f"it names {self.task!r}, and the tokenizer has only {' '.join(self.tokenizer.special)}")
 
     @classmethod
-    def learn(cls, train: Examples[Pair], settings: PromptSettings, *, room: Room, like: Any = None) -> "PromptInput":
+    def learn(cls, train: Examples[Pair], settings: PromptSettings, *, room: Room, like: Any = None) -> Self:
         """A tokenizer trained on texts and answers, or another run's, with the token that names the task."""
         task = settings.task_token or "<answer>"
         rest = task, settings.longest, room.context, settings

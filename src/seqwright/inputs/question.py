@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from pydantic import Field, model_validator
@@ -73,9 +73,7 @@ class QuestionInput(TokenInput[Question, ContextWindow]):
     texts: ClassVar[tuple[int, ...]] = (2,)
 
     @classmethod
-    def learn(
-        cls, train: Examples[Question], settings: QuestionSettings, *, room: Room, like: Any = None
-    ) -> "QuestionInput":
+    def learn(cls, train: Examples[Question], settings: QuestionSettings, *, room: Room, like: Any = None) -> Self:
         """A tokenizer trained on questions and contexts, if none is taken from another run."""
         if room.context is not None and settings.longest > room.context:
             raise SettingError(

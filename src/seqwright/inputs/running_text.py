@@ -5,7 +5,7 @@ B batch · T time · N documents
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar, Literal
+from typing import Any, ClassVar, Literal, Self
 
 from pydantic import Field
 
@@ -65,9 +65,7 @@ class RunningTextInput(DocumentInput[Ids]):
     begins: ClassVar[bool] = True
 
     @classmethod
-    def learn(
-        cls, train: Examples[str], settings: RunningTextSettings, *, room: Room, like: Any = None
-    ) -> "RunningTextInput":
+    def learn(cls, train: Examples[str], settings: RunningTextSettings, *, room: Room, like: Any = None) -> Self:
         """A tokenizer trained on the documents, if none is taken from another run."""
         rows = settings.rows or "stream"
         rows = "windows" if rows == "stream" and room.windows else rows

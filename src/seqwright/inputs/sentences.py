@@ -6,7 +6,7 @@ B batch · T time · N rows
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar, Literal
+from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
 import torch
@@ -71,9 +71,7 @@ class SentencesInput(DocumentInput[SentenceRow]):
     texts: ClassVar[tuple[int, ...]] = (1, 2)
 
     @classmethod
-    def learn(
-        cls, train: Examples[str], settings: SentencesSettings, *, room: Room, like: Any = None
-    ) -> "SentencesInput":
+    def learn(cls, train: Examples[str], settings: SentencesSettings, *, room: Room, like: Any = None) -> Self:
         """A tokenizer trained on the sentences, if none is taken from another run; one without a mask gets it."""
         context = _refused(settings, room)
         if like is None:

@@ -5,7 +5,7 @@ B batch · S source
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import Any, ClassVar, Literal
+from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
 from pydantic import Field, model_validator
@@ -79,9 +79,7 @@ class SourceTextInput(PairInput):
     begins: ClassVar[bool] = False
 
     @classmethod
-    def learn(
-        cls, train: Examples[Pair], settings: SourceTextSettings, *, room: Room, like: Any = None
-    ) -> "SourceTextInput":
+    def learn(cls, train: Examples[Pair], settings: SourceTextSettings, *, room: Room, like: Any = None) -> Self:
         """A tokenizer trained on both sides, or on the source alone; one that is given is for both."""
         rest = settings.longest, settings.bpe_dropout, settings
         if like is not None:

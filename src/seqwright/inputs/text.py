@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain
-from typing import Any, ClassVar, Literal
+from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
 from pydantic import Field
@@ -52,7 +52,7 @@ class TextInput(TokenInput[Example, Ids]):
     marks: ClassVar[int] = 1  # the end; batches were never planned with what begins a text
 
     @classmethod
-    def learn(cls, train: Examples[Example], settings: TextSettings, *, room: Room, like: Any = None) -> "TextInput":
+    def learn(cls, train: Examples[Example], settings: TextSettings, *, room: Room, like: Any = None) -> Self:
         """A tokenizer trained on the texts, if none is taken from another run."""
         tokenizer = None if like is None else tokenizer_of(like)
         if not any(map(readable, train)):

@@ -8,7 +8,7 @@ N examples · K numbers of a code · S symbols · X numbers of a vector
 import math
 import re
 from bisect import bisect_left
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -68,7 +68,7 @@ class KnownLabels(NamedTuple):
         return f"one of {', '.join(self.names[:SHOWN])}{', …' if len(self.names) > SHOWN else ''}"
 
     @classmethod
-    def learnt(cls, found: set[str]) -> "KnownLabels":
+    def learnt(cls, found: set[str]) -> Self:
         """The labels of a training part."""
         if not found:
             raise DataError("no row of the training part has both a text and a label; give some")
@@ -113,7 +113,7 @@ class ScaledNumbers(NamedTuple):
         return f"{self.size} numbers with commas between them: {','.join(self.columns)}"
 
     @classmethod
-    def unscaled(cls, columns: tuple[str, ...]) -> "ScaledNumbers":
+    def unscaled(cls, columns: tuple[str, ...]) -> Self:
         """The numbers as they are."""
         return cls(columns, (0.0,) * len(columns), (1.0,) * len(columns))
 

@@ -9,7 +9,7 @@ from contextlib import ExitStack
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from pydantic import Field
@@ -58,9 +58,7 @@ class WordsInput(TokenInput[TaggedSentence, Stretch]):
     noun: ClassVar[str] = "sentences"
 
     @classmethod
-    def learn(
-        cls, train: Examples[TaggedSentence], settings: WordsSettings, *, room: Room, like: Any = None
-    ) -> "WordsInput":
+    def learn(cls, train: Examples[TaggedSentence], settings: WordsSettings, *, room: Room, like: Any = None) -> Self:
         """A tokenizer trained on the words, if none is taken from another run."""
         longest = longest_of(settings, room.context, marks=1 + room.begins)
         words = (_spaced(word, settings.tokenizer) for sentence in train for word in sentence.words)

@@ -48,7 +48,7 @@ class AnswerOutput(TextOutput):
     shared: ClassVar[bool] = True  # an answer is written with the tokenizer of its prompt
 
     @classmethod
-    def learn(cls, train: Examples[Any], settings: ScoresSettings, input: Any, *, like: Any = None) -> "AnswerOutput":
+    def learn(cls, train: Examples[Any], settings: ScoresSettings, input: Any, *, like: Any = None) -> Self:
         """The tokenizer and the task of the input."""
         rest = settings.scores or "bleu", input.settings.lowercase, input.longest, input.settings.overlong
         return cls(input.tokenizer, None, *rest, task=input.task, context=input.context)

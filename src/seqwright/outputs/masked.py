@@ -7,7 +7,7 @@ import re
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar, Literal, NamedTuple
+from typing import Any, ClassVar, Literal, NamedTuple, Self
 
 import numpy as np
 import torch
@@ -81,9 +81,7 @@ class MaskedOutput(Output[str, Masked, list[FoundTokens]]):
     settings: ClassVar[type[Settings]] = MaskedOutputSettings
 
     @classmethod
-    def learn(
-        cls, train: Examples[str], settings: MaskedOutputSettings, input: Any, *, like: Any = None
-    ) -> "MaskedOutput":
+    def learn(cls, train: Examples[str], settings: MaskedOutputSettings, input: Any, *, like: Any = None) -> Self:
         """As the settings say; where the input reads sentence pairs, it is asked whether one follows the other."""
         return cls(input.tokenizer, settings.masking, settings.masking_rate, input.form == "sentence-pairs")
 

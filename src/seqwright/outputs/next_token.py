@@ -8,7 +8,7 @@ from collections import defaultdict
 from collections.abc import Generator, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import reduce
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 import torch
@@ -72,7 +72,7 @@ class NextTokenOutput(Output[str, Text, ScoredText]):
     lower_is_better: ClassVar[frozenset[str]] = frozenset(SIGNATURES)
 
     @classmethod
-    def learn(cls, train: Examples[str], settings: Any, input: Any, *, like: Any = None) -> "NextTokenOutput":
+    def learn(cls, train: Examples[str], settings: Any, input: Any, *, like: Any = None) -> Self:
         """The input's tokenizer."""
         cuts = input.overlong == "truncate" and not input.joins
         return cls(input.tokenizer, input.longest if cuts else None)

@@ -5,7 +5,7 @@ B batch · N rows
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 import torch
@@ -62,9 +62,7 @@ class NumberOutput(Output[HasLabel, Labelled, Value]):
         return self.lowest < self.highest
 
     @classmethod
-    def learn(
-        cls, train: Examples[HasLabel], settings: Any, input: Input[Any, Any], *, like: Any = None
-    ) -> "NumberOutput":
+    def learn(cls, train: Examples[HasLabel], settings: Any, input: Input[Any, Any], *, like: Any = None) -> Self:
         """What is known of the values of the training part."""
         found = np.array(list(_values(train, input.encode(train)).values()), dtype=np.float64)
         if not len(found):

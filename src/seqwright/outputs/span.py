@@ -7,7 +7,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from operator import itemgetter
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 import torch
@@ -114,7 +114,7 @@ class SpanOutput(Output[Question, Asked, Answered]):
     @classmethod
     def learn(
         cls, train: Examples[Question], settings: SpanOutputSettings, input: Input[Any, Any], *, like: Any = None
-    ) -> "SpanOutput":
+    ) -> Self:
         """Whether some questions of the training part have no answer."""
         counts = Counter((bool(question.answers), question.lost) for question in train)
         if not counts[True, False]:

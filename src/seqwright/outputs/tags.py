@@ -7,7 +7,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from operator import itemgetter
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 import torch
@@ -57,9 +57,7 @@ class TagsOutput(ClassesOutput[TaggedSentence, Tagged, Tagging]):
     file: ClassVar[str] = "tags.json"
 
     @classmethod
-    def learn(
-        cls, train: Examples[TaggedSentence], settings: Any, input: Input[Any, Any], *, like: Any = None
-    ) -> "TagsOutput":
+    def learn(cls, train: Examples[TaggedSentence], settings: Any, input: Input[Any, Any], *, like: Any = None) -> Self:
         """The tags of the training part by the alphabet; where they mark entities, those of a type together."""
         found = Counter(tag for sentence in train for tag in sentence.tags)
         _refuse_odd_tags(found)

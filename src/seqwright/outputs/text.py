@@ -120,9 +120,7 @@ class TextOutput(Output[HasText, Any, WrittenText]):
     section: ClassVar[str] = "input"  # where it is set how long a text may be
 
     @classmethod
-    def learn(
-        cls, train: Examples[HasText], settings: TextOutputSettings, input: Any, *, like: Any = None
-    ) -> "TextOutput":
+    def learn(cls, train: Examples[HasText], settings: TextOutputSettings, input: Any, *, like: Any = None) -> Self:
         """The input's own tokenizer where that is shared; otherwise one trained on the texts."""
         given = settings.model_dump(exclude_none=True, exclude={"scores"})
         if input.shared is not None and given:

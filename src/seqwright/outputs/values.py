@@ -7,7 +7,7 @@ from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
 import numpy as np
 import torch
@@ -66,7 +66,7 @@ class ValuesOutput(Output[SeriesWindow, Series, Values]):
     @classmethod
     def learn(
         cls, train: Examples[SeriesWindow], settings: ValuesOutputSettings, input: Any, *, like: Any = None
-    ) -> "ValuesOutput":
+    ) -> Self:
         """Season, naive error and least squares of the training part."""
         first, series, period = next(iter(train)), every_series(train), settings.season
         history, horizon = first.history, first.horizon
@@ -250,7 +250,7 @@ class ValuesOutput(Output[SeriesWindow, Series, Values]):
         (folder / "least_squares.safetensors").write_bytes(save(weights))
 
     @classmethod
-    def load(cls, folder: Path, input: Any) -> "ValuesOutput":
+    def load(cls, folder: Path, input: Any) -> Self:
         """Read what `save` wrote."""
         try:
             weights_CTN = load((folder / "least_squares.safetensors").read_bytes())[WEIGHTS]

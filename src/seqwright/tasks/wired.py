@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 import torch
@@ -65,7 +65,7 @@ class Wires:
         *,
         room: Room = ROOM,
         like: Any = None,
-    ) -> "Wires":
+    ) -> Self:
         """Both learnt from examples, those of a part or others, but for the tokenizer of `like`, another run's."""
         train = examples if isinstance(examples, Part) else Given(examples)
         read = input.learn(train, settings, room=room, like=like)
