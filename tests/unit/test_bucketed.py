@@ -24,12 +24,12 @@ from seqwright.batches.pairs import pairs
 from seqwright.batches.prompted import Marks, joined_turns, prompted
 from seqwright.batches.questions import Asked, ContextWindow, QuestionRows, stacked_windows
 from seqwright.batches.sentences import FullSentences, SentencePairs, SentenceRow, SentenceRows, Sentences
-from seqwright.batches.tagged import Stretch, StretchRows, Tagged, stacked, stretches
+from seqwright.batches.tagged import Stretch, StretchRows, Tagged, stacked
 from seqwright.batches.text import texts
 from seqwright.cache import Ragged, Redrawn
 from seqwright.inputs.sentences import SentencesInput
 from seqwright.outputs.masked import MaskedOutput
-from tests.columns import by_column
+from tests.columns import by_column, stretch_rows
 
 BEGIN, END, TASK, MASK, FIRST = 2, 3, 4, 5, 10
 N, TOKENS, SEED = 157, 101, 5
@@ -45,7 +45,7 @@ def numbered(seed: int = 1, longest: int = 23, count: int = N) -> InMemory:
 def words() -> StretchRows:
     """Every third sentence is long enough to be two rows."""
     each = [[np.full(1 + place % 3, n + FIRST) for place in range(3 + 5 * (n % 3 == 0))] for n in range(61)]
-    return StretchRows.in_memory([list(stretches(tokens, longest=9)) for tokens in each])
+    return stretch_rows(each, longest=9)
 
 
 def untagged(rows: Sequence[Stretch]) -> Tagged:

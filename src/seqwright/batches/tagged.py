@@ -5,13 +5,13 @@ B batch · T time · W words of a row · N rows
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple, Self
+from typing import NamedTuple
 
 import numpy as np
 import torch
 from torch import Tensor
 
-from seqwright.batches import Batch, Ids, InMemory, Numbers, Rows, begun, padded
+from seqwright.batches import Batch, Ids, Numbers, Rows, begun, padded
 
 
 @dataclass(frozen=True)
@@ -76,18 +76,11 @@ def stacked(rows: Sequence[Stretch], *, end: int, begin: int | None = None) -> d
 class StretchRows(Rows[Stretch]):
     """The stretches of a corpus, kept by what they are made of; `example_N` says of which sentence each is."""
 
-    def __init__(self, tokens: Rows[Ids], lengths: Rows[Ids], example_N: Numbers) -> None:
-        self.tokens, self.words, self.example_N = tokens, lengths, example_N
+    def __init__(self, tokens: Rows[Ids], lengths: Rows[Ids]) -> None:
+        self.tokens, self.words, self.example_N = tokens, lengths, tokens.example_N
         self.word_N: Numbers = lengths.lengths(None).sum(1)  # how many words each has
         before_N = np.cumsum(self.word_N) - self.word_N
-        self.begin_N: Numbers = before_N - before_N[np.searchsorted(example_N, example_N)]
-
-    @classmethod
-    def in_memory(cls, sentences: Sequence[Sequence[Stretch]]) -> Self:
-        """The stretches of each sentence, in lists."""
-        every = [stretch for sentence in sentences for stretch in sentence]
-        number_N = np.repeat(np.arange(len(sentences)), [len(each) for each in sentences])
-        return cls(InMemory([row.tokens for row in every]), InMemory([row.length_W for row in every]), number_N)
+        self.begin_N: Numbers = before_N - before_N[np.searchsorted(self.example_N, self.example_N)]
 
     @property
     def cut(self) -> int:

@@ -9,11 +9,13 @@ import json
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import Any, Generic, NamedTuple, Protocol, Self, TypeVar
+from typing import Any, ClassVar, Generic, NamedTuple, Protocol, Self, TypeVar
 
 from torch import Tensor
 
 from seqwright.batches import Rows, RowT
+from seqwright.errors import RunError
+from seqwright.inputs.saved import saved_sum
 
 MOST_NAMED = 8  # things that a remark names
 ExampleT = TypeVar("ExampleT")
@@ -66,15 +68,10 @@ class Room(NamedTuple):
 class Input(ABC, Generic[ExampleT, RowT]):
     """How one kind of thing is read. A frozen dataclass: what it knows is learnt once and never changes."""
 
-    @property
-    def marks(self) -> int:
-        """How many positions `stack` adds to each row; batches are planned with them."""
-        return 0
-
-    @property
-    def noun(self) -> str:
-        """What several of its examples are called."""
-        return "examples"
+    marks: ClassVar[int] = 0
+    """How many positions `stack` adds to each row; batches are planned with them."""
+    noun: ClassVar[str] = "examples"
+    """What several of its examples are called."""
 
     @property
     def shared(self) -> Any:
@@ -109,9 +106,9 @@ class Input(ABC, Generic[ExampleT, RowT]):
         """The same for two examples of which the same is read, and hardly ever for others."""
         return hashlib.blake2b(json.dumps(self.example_fields(example)).encode(), digest_size=8).digest()
 
-    @abstractmethod
     def features(self, examples: Examples[ExampleT]) -> Sequence[Any]:
-        """What a baseline sees of each example: its words, its values."""
+        """What a linear baseline sees of each example: its words, its values."""
+        raise RunError(f"there is no linear baseline over {self.noun}")
 
     def vectorizer(self) -> Any:
         """What makes vectors of features for a linear baseline: each number with mean 0 and deviation 1."""
@@ -145,9 +142,9 @@ class Input(ABC, Generic[ExampleT, RowT]):
     def load(cls, folder: Path) -> Self:
         """Read what `save` wrote."""
 
-    @abstractmethod
     def fingerprint(self) -> str:
-        """Changes with whatever changes what is read."""
+        """Changes with whatever changes what is read: all that is saved."""
+        return saved_sum(self)
 
     def warnings(self) -> list[str]:
         """What a user should know of what was learnt before a model is trained over it."""

@@ -123,7 +123,7 @@ class PromptInput(PairInput):
         """Each prompt that is not blank, as far as it is read."""
         read = [(n, 2 * len(pair.shots) + 1) for n, pair in enumerate(examples) if pair.source.strip()]
         number_N, count_N = np.array(read, dtype=np.int64).reshape(-1, 2).T
-        texts = token_rows(self.tokenizer, examples, "prompt", _texts(examples))
+        texts = token_rows(self.tokenizer, examples, "prompt", lambda: _texts(examples))
         stop_N = count_N.cumsum()
         return PromptRows(texts, stop_N - count_N, stop_N, number_N, self.tokens, self.most)
 

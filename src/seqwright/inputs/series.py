@@ -253,10 +253,6 @@ class SeriesInput(Input[HasSeries, Values]):
         """Read what `save` wrote."""
         return load_json(folder / "scaling.json", lambda plain: cls(Scale.from_plain(plain), tuple(plain["columns"])))
 
-    def fingerprint(self) -> str:
-        """Changes with the scale."""
-        return str(self.scale.plain())
-
 
 def plain_values(values_TC: Values) -> list[Any]:
     """Six significant digits of each value; of several channels a list for each step."""

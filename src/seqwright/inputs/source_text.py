@@ -15,7 +15,7 @@ from seqwright.data.examples import Pair
 from seqwright.errors import DataError
 from seqwright.inputs import Examples, Room, Stacked
 from seqwright.inputs.spelling import TokenInput, typed_text
-from seqwright.inputs.token_rows import dropping_rows
+from seqwright.inputs.token_rows import Resampling, token_rows
 from seqwright.inputs.tokenizers import Tokenizer, TokenizerSettings, lacking, tokenizer_of
 
 MOST_TOKENS = 4096  # of a text; attention to a longer one needs gigabytes
@@ -55,10 +55,6 @@ class PairInput(TokenInput[Pair, Ids]):
     def example_fields(self, example: Pair) -> dict[str, Any]:
         """The source."""
         return {"source": example.source}
-
-    def features(self, examples: Examples[Pair]) -> list[str]:
-        """The sources."""
-        return [pair.source for pair in examples]
 
     def part_remarks(self, examples: Examples[Pair]) -> list[str]:
         """Letters that the vocabulary lacks."""
@@ -100,8 +96,8 @@ class SourceTextInput(PairInput):
         def texts() -> Iterator[str]:
             return (pair.source for pair in examples if pair.source.strip())
 
-        drawn: dict[str, Any] = {"dropout": self.dropout, "seed": seed, "longest": self.longest}
-        return Numbered(dropping_rows(self.tokenizer, examples, "source", texts, **drawn), number_N)
+        resampling = Resampling(self.dropout, seed, self.longest)
+        return Numbered(token_rows(self.tokenizer, examples, "source", texts, resampling), number_N)
 
     def stack(self, rows: Sequence[Ids]) -> Stacked:
         """`source_BS` and `source_real_BS`, each row closed by `end`."""

@@ -80,10 +80,6 @@ class VectorInput(Input[GivenText, Codes]):
         """Of what is given and the text: many texts may be written for one label."""
         return hashlib.blake2b(f"{example.source}\n{example.target}".encode(), digest_size=8).digest()
 
-    def features(self, examples: Examples[GivenText]) -> Sequence[Any]:
-        """The vectors."""
-        return list(self.vectors.vectors(self.encode(examples).value_N))
-
     def sizes(self) -> dict[str, int]:
         """The numbers of a vector."""
         return {"inputs": self.vectors.size}
@@ -96,7 +92,3 @@ class VectorInput(Input[GivenText, Codes]):
     def load(cls, folder: Path) -> Self:
         """Read what `save` wrote."""
         return load_json(folder / "vectors.json", lambda plain: cls(from_plain(plain)))
-
-    def fingerprint(self) -> str:
-        """Changes with how vectors are made."""
-        return str(plain_vectors(self.vectors))

@@ -29,7 +29,7 @@ from seqwright.errors import DataError, SettingError
 from seqwright.inputs import Examples, Input, Stacked
 from seqwright.inputs.dictionary import Dictionary, load_dictionary
 from seqwright.inputs.saved import load_fields, plain_fields, save_json
-from seqwright.inputs.token_rows import dropping_rows
+from seqwright.inputs.token_rows import Resampling, token_rows
 from seqwright.inputs.tokenizers import HasTokenizer, Kind, Tokenizer
 from seqwright.metrics.text import exact_match_by_kind, perplexity
 from seqwright.outputs import Output, Report, Targets
@@ -151,16 +151,14 @@ class TextOutput(Output[HasText, Any, WrittenText]):
         known = np.fromiter((bool(example.target.strip()) for example in examples), dtype=bool)
         if len(known) and not known[number_N].any():
             raise DataError(f"{examples.name} has no example with both something to read and a text; give it some")
-        longest = self.longest or math.inf
 
         def texts() -> Iterator[str]:
             read = set(number_N.tolist())
             return (example.target for number, example in enumerate(examples) if number in read)
 
-        drawn: dict[str, Any] = {"dropout": self.dropout, "seed": seed, "longest": longest}
-        return Targets(
-            dropping_rows(self.tokenizer, examples, "target", texts, **drawn), np.flatnonzero(known[number_N])
-        )
+        resampling = Resampling(self.dropout, seed, self.longest or math.inf)
+        found = token_rows(self.tokenizer, examples, "target", texts, resampling)
+        return Targets(found, np.flatnonzero(known[number_N]))
 
     def collate(self, stacked: Stacked, targets: Sequence[Ids] | None) -> Any:
         """What is read, with `begin y` for the decoder to read and `y end` for it to say."""

@@ -6,7 +6,6 @@ Where text is written, one search asks all of them at each token; otherwise thei
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import Any, Protocol
 
 from torch import nn
@@ -16,6 +15,7 @@ from seqwright.decoding.ensemble import Average, Ensemble
 from seqwright.devices import device_of
 from seqwright.errors import RunError
 from seqwright.inputs import Examples
+from seqwright.inputs.saved import saved_sum
 from seqwright.inputs.tokenizers import Tokenizer
 from seqwright.outputs import Output
 from seqwright.recipe import Recipe
@@ -106,7 +106,7 @@ def ensemble_of(runs: Sequence[Trained], average: Average = "probabilities") -> 
 def _refuse_other_output(one: Trained, other: Trained) -> None:
     """Runs that say other things, or write other tokens under the same number, cannot decide together."""
     mine, theirs = one.inputs.output, other.inputs.output
-    if type(mine) is not type(theirs) or not (mine.decodes or _saved(mine) == _saved(theirs)):
+    if type(mine) is not type(theirs) or not (mine.decodes or saved_sum(mine) == saved_sum(theirs)):
         raise RunError(
             f"{one.folder} and {other.folder} were not trained to predict the same, such as the same labels; runs "
             "that are joined need that: train them on the same data"
@@ -117,13 +117,6 @@ def _refuse_other_output(one: Trained, other: Trained) -> None:
             f"{one.folder} and {other.folder} write different vocabularies: {difference}; runs that are joined need "
             "the same one for the target: train them on the same data with the same [input] and [output]"
         )
-
-
-def _saved(output: Any) -> dict[str, bytes]:
-    """Everything that an output knows, as a run folder has it."""
-    with TemporaryDirectory() as folder:
-        output.save(Path(folder))
-        return {path.name: path.read_bytes() for path in Path(folder).iterdir()}
 
 
 def _difference(mine: Tokenizer, theirs: Tokenizer) -> str:

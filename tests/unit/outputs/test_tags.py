@@ -146,7 +146,8 @@ def test_validation_evaluation_and_use_agree(kind: str, longest: int) -> None:
     validated = task.prepared(recipe, data, inputs).evaluate(model)
     evaluated = task.evaluated(recipe, data, inputs, model, "valid", None)
     assert {name: evaluated.scores[name] for name in validated} == pytest.approx(validated)
-    used = inputs.predict(model, [answer["words"] for answer in evaluated.answers], tokens=40)
+    examples = Given(inputs.input.parse(answer["words"]) for answer in evaluated.answers)
+    used = inputs.predictions(model, examples, tokens=40)
     assert [one.tags for one in used] == [answer["predicted"] for answer in evaluated.answers]
 
 
