@@ -15,7 +15,7 @@ import torch
 from numpy.typing import NDArray
 from torch import nn
 
-from seqwright.batches import Batches, Rows
+from seqwright.batches import Batches, InMemory, Rows
 from seqwright.batches.bucketed import Bucketed
 from seqwright.batches.packed import PackedBatches
 from seqwright.batches.text import StreamBatches, Text
@@ -88,7 +88,7 @@ class NextTokenOutput(Output[str, Text, ScoredText]):
     def batches(self, rows: Any, targets: Targets | None, input: Any, *, tokens: int, seed: int = 0) -> Batches[Text]:
         """Streams, windows, documents or packed ones, as the input says; what a user types, each text by itself."""
         first: dict[str, Any] = {"begin": input.first, "end": self.tokenizer.end}
-        if targets is None and rows.kept is None:
+        if targets is None and isinstance(rows, InMemory):
             return Bucketed(OverlappingRows(rows, context=input.context, **first), overlapping, tokens=tokens)
         sizes: dict[str, Any] = {"tokens": tokens, "segment": input.segment, "seed": seed}
         match input.rows:
