@@ -74,15 +74,10 @@ class Output(ABC, Generic[ExampleT, BatchT, PredictionT]):
     decodes: ClassVar[bool] = False
     """Whether predictions are searched for, token by token: then a validation takes a sample."""
 
-    @property
-    def scored_by_objective(self) -> bool:
-        """Whether the loss of an evaluation is that of the run's objective; otherwise predictions carry what it is."""
-        return False
-
-    @property
-    def lower_is_better(self) -> frozenset[str]:
-        """Those of the scores that fall as a model gets better."""
-        return frozenset({"loss"})
+    scored_by_objective: ClassVar[bool] = False
+    """Whether the loss of an evaluation is that of the run's objective; otherwise predictions carry what it is."""
+    lower_is_better: ClassVar[frozenset[str]] = frozenset({"loss"})
+    """Those of the scores that fall as a model gets better."""
 
     @property
     def trained_here(self) -> bool:

@@ -57,11 +57,6 @@ class LabelOutput(ClassesOutput[HasLabel, Labelled, Classification]):
         return cls(class_counts(example.label for n, example in enumerate(train) if n in read and example.label))
 
     @property
-    def labels(self) -> tuple[str, ...]:
-        """The names of the labels, by their numbers."""
-        return self.names
-
-    @property
     def majority(self) -> str:
         """The label that most training examples have."""
         return max(self.counts, key=lambda label: self.counts[label])

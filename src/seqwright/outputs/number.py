@@ -77,10 +77,6 @@ class NumberOutput(Output[HasLabel, Labelled, Value]):
             )
         return cls(*(float(value) for value in (found.mean(), found.std(), found.min(), found.max())))
 
-    def standard(self, value: float) -> float:
-        """A value as a model says it."""
-        return (value - self.mean) / self.deviation
-
     def value(self, standard: float) -> float:
         """The value that a model means."""
         return standard * self.deviation + self.mean

@@ -257,18 +257,13 @@ class ValuesOutput(Output[SeriesWindow, Series, Values]):
         except (OSError, ValueError, KeyError, SafetensorError) as error:
             path = folder / "least_squares.safetensors"
             raise RunError(f"{path} is missing or damaged ({error}); restore the file from a copy") from error
-        return load_json(
-            folder / "values.json",
-            lambda plain: cls(
-                columns=tuple(plain["columns"]),
-                history=int(plain["history"]),
-                horizon=int(plain["horizon"]),
-                season=int(plain["season"]),
-                scale=Scale.from_plain(plain["scale"]),
-                naive_error_C=np.array(plain["naive_error"], dtype=np.float64),
-                least_squares_CTN=weights_CTN,
-            ),
-        )
+
+        def made(plain: Any) -> Any:
+            history, horizon, season = (int(plain[name]) for name in ("history", "horizon", "season"))
+            naive_error_C, scale = np.array(plain["naive_error"], dtype=np.float64), Scale.from_plain(plain["scale"])
+            return cls(tuple(plain["columns"]), history, horizon, season, scale, naive_error_C, weights_CTN)
+
+        return load_json(folder / "values.json", made)
 
 
 def even(count: int, most: int) -> list[int]:
