@@ -263,7 +263,8 @@ class ValuesOutput(Output[SeriesWindow, Series, Values]):
             naive_error_C, scale = np.array(plain["naive_error"], dtype=np.float64), Scale.from_plain(plain["scale"])
             return cls(tuple(plain["columns"]), history, horizon, season, scale, naive_error_C, weights_CTN)
 
-        return load_json(folder / "values.json", made)
+        found: Self = load_json(folder / "values.json", made)
+        return found
 
 
 def even(count: int, most: int) -> list[int]:
