@@ -4,6 +4,7 @@ B batch · T time · N examples, or masked words
 """
 
 from dataclasses import dataclass, field
+from typing import ClassVar
 
 from torch import Tensor
 
@@ -29,11 +30,7 @@ class Masked(Batch):
     target_BT: Tensor
     next_B: Tensor
     row_B: Tensor | None = field(default=None, kw_only=True)
-
-    @property
-    def loss_mask(self) -> Tensor:
-        """The chosen words count."""
-        return self.chosen_BT
+    counted: ClassVar[str] = "chosen_BT"
 
     @property
     def target_N(self) -> Tensor:

@@ -5,7 +5,7 @@ B batch · T time · M questions · N rows, the windows
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import ClassVar, NamedTuple
 
 import numpy as np
 import torch
@@ -34,11 +34,7 @@ class Asked(Batch):
     place_BT2: Tensor
     start_B: Tensor
     end_B: Tensor
-
-    @property
-    def loss_mask(self) -> Tensor:
-        """What is said counts where an answer can begin or end."""
-        return self.allowed_BT
+    counted: ClassVar[str] = "allowed_BT"
 
 
 class PlacedTokens(NamedTuple):

@@ -5,7 +5,7 @@ B batch · T time · W words of a row · N rows
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import ClassVar, NamedTuple
 
 import numpy as np
 import torch
@@ -28,11 +28,7 @@ class Tagged(Batch):
     first_BT: Tensor
     word_B: Tensor
     target_BT: Tensor
-
-    @property
-    def loss_mask(self) -> Tensor:
-        """`loss_mask_BT`: the first token of each word counts."""
-        return self.first_BT
+    counted: ClassVar[str] = "first_BT"
 
     @property
     def labels(self) -> Tensor:
