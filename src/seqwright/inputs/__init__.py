@@ -7,9 +7,9 @@ what begins and ends a text, what stands between two, what is left out of a long
 import hashlib
 import json
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import Any, ClassVar, Generic, NamedTuple, Protocol, Self, TypeVar
+from typing import Any, ClassVar, Generic, NamedTuple, Self, TypeVar
 
 from torch import Tensor
 
@@ -24,31 +24,26 @@ Stacked = dict[str, Tensor]
 """Tensors by the names that a batch has for them (`input_BT`, `real_BT`, …); their first axis is the row."""
 
 
-class Examples(Protocol[ExampleT_co]):
-    """Some examples in their order, as often as one asks."""
+class Examples(Generic[ExampleT_co]):
+    """Some examples in their order, as often as one asks.
 
-    @property
-    def fingerprint(self) -> str:
-        """A sha256 of everything that decides them; empty where they are not worth keeping: what a user types."""
+    `fingerprint` is a sha256 of everything that decides them; empty where they are not worth keeping: what a user
+    types. `name` is what a sentence calls them.
+    """
 
-    @property
-    def name(self) -> str:
-        """What a sentence calls them: `the train part`."""
+    def __init__(self, read: Callable[[], Iterable[ExampleT_co]], fingerprint: str, name: str) -> None:
+        self.read, self.fingerprint, self.name = read, fingerprint, name
 
     def __iter__(self) -> Iterator[ExampleT_co]:
-        """From the first on."""
+        return iter(self.read())
 
 
-class Given(Generic[ExampleT]):
+class Given(Examples[ExampleT]):
     """Examples in memory, such as a user types."""
-
-    fingerprint, name = "", "the input"
 
     def __init__(self, examples: Iterable[ExampleT]) -> None:
         self.examples = list(examples)
-
-    def __iter__(self) -> Iterator[ExampleT]:
-        return iter(self.examples)
+        super().__init__(lambda: self.examples, "", "the input")
 
 
 class Room(NamedTuple):

@@ -1,7 +1,7 @@
 """A task as input × output: how the two are learnt, how training gets its batches, and how a model is evaluated."""
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Self
@@ -36,15 +36,12 @@ ROOM = Room()  # of a model that reads texts of any length
 COLUMNS = ("part", "examples", "unread", "duplicates", "in train", "mean length", "longest")
 
 
-class Part:
+class Part(Examples[Any]):
     """A part of the data as examples."""
 
     def __init__(self, data: Any, part: PartName) -> None:
-        self.data, self.part = data, part
-        self.fingerprint, self.name = data.fingerprint(part), f"the {part} part"
-
-    def __iter__(self) -> Iterator[Any]:
-        return iter(self.data.examples(self.part))
+        self.part = part
+        super().__init__(lambda: data.examples(part), data.fingerprint(part), f"the {part} part")
 
 
 @dataclass(frozen=True)
@@ -67,7 +64,7 @@ class Wires:
         like: Any = None,
     ) -> Self:
         """Both learnt from examples, those of a part or others, but for the tokenizer of `like`, another run's."""
-        train = examples if isinstance(examples, Part) else Given(examples)
+        train = examples if isinstance(examples, Examples) else Given(examples)
         read = input.learn(train, settings, room=room, like=like)
         return cls(read, output.learn(train, output_settings or output.settings(), read, like=like))
 
@@ -94,7 +91,7 @@ class Wires:
 
     def training_batches(self, examples: Iterable[Any], *, tokens: int, seed: int = 1) -> Batches[Any]:
         """The batches of examples in memory; a recipe's go through the token cache."""
-        some = examples if isinstance(examples, Part) else Given(examples)
+        some = examples if isinstance(examples, Examples) else Given(examples)
         return self.learning(some, self.input.encode(some, seed=seed), tokens=tokens, seed=seed)
 
     def learning(self, examples: Examples[Any], rows: Rows[Any], *, tokens: int, seed: int = 0) -> Batches[Any]:
