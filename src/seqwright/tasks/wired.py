@@ -16,7 +16,6 @@ from seqwright.batches.packed import PackedBatches
 from seqwright.batches.text import StreamBatches
 from seqwright.batches.windows import WindowBatches
 from seqwright.data.examples import PartName
-from seqwright.decoding.ensemble import Ensemble
 from seqwright.devices import device_of
 from seqwright.errors import RunError
 from seqwright.inputs import Examples, Given, Input, Room
@@ -90,7 +89,7 @@ class Wires:
         return {**self.input.sizes(), **self.output.sizes()}
 
     def training_batches(self, examples: Iterable[Any], *, tokens: int, seed: int = 1) -> Batches[Any]:
-        """The batches of examples in memory; a recipe's go through the token cache."""
+        """The batches that examples are learnt in; those of a part go through the token cache."""
         some = examples if isinstance(examples, Examples) else Given(examples)
         return self.learning(some, self.input.encode(some, seed=seed), tokens=tokens, seed=seed)
 
@@ -101,10 +100,13 @@ class Wires:
         return found
 
     def losses(self, recipe: Recipe, model: Any, examples: Examples[Any]) -> dict[str, float]:
-        """The scores that need a pass of their own over the targets."""
-        if not self.output.decodes:
+        """The scores that need a pass of their own over the targets: where no prediction carries its loss."""
+        if not (self.output.decodes or self.output.scored_by_objective):
             return {}
-        batches = self.learning(examples, self.input.encode(examples), tokens=recipe.training.tokens)
+        tokens = recipe.training.tokens if self.output.decodes else max(recipe.training.tokens, TOKENS_AT_ONCE)
+        batches = self.learning(examples, self.input.encode(examples), tokens=tokens)
+        if self.output.scored_by_objective:
+            return objective_loss(recipe, model.eval(), batches)
         found: dict[str, float] = self.output.losses(model.eval(), batches)
         return found
 
@@ -214,7 +216,6 @@ class Wired:
             lambda some: wires.predictions(model, some, decoding, recipe.training.tokens), examples
         )
         scores = {
-            **losses_of(recipe, wires, model, examples),
             **losses,
             **further,
             **wires.output.scores(predictions, examples),
@@ -250,7 +251,7 @@ def validation(recipe: Recipe, wires: Wires, part: Part, rows: Rows[Any]) -> Cal
 
         def evaluate(model: nn.Module) -> dict[str, float]:
             predictions = list(output.predict(model.eval(), asked, part, None))
-            return {**losses_of(recipe, wires, model, part), **output.scores(predictions, part)}
+            return {**wires.losses(recipe, model, part), **output.scores(predictions, part)}
 
         return evaluate
     batches, read = wires.learning(part, rows, tokens=tokens), set(rows.example_N.tolist())
@@ -301,16 +302,13 @@ def alone(batches: Any) -> list[str]:
 
 
 @torch.inference_mode()
-def losses_of(recipe: Recipe, wires: Wires, model: nn.Module, part: Part) -> dict[str, float]:
-    """The mean loss over a part by the run's own objective, where the output is scored by that."""
-    if not wires.output.scored_by_objective or isinstance(model, Ensemble):
-        return {}
+def objective_loss(recipe: Recipe, model: nn.Module, batches: Batches[Any]) -> dict[str, float]:
+    """The mean loss over all batches by the run's own objective."""
     kind = chosen("objective", recipe.objective.kind, recipe.task)
     objective, device = kind.load(kind.thing)(recipe.objective), device_of(model)
     total, count = 0.0, 0
-    tokens = max(recipe.training.tokens, TOKENS_AT_ONCE)
-    for batch in wires.learning(part, wires.input.encode(part), tokens=tokens).once():
-        found, _ = objective(model.eval(), batch.to(device), None)
+    for batch in batches.once():
+        found, _ = objective(model, batch.to(device), None)
         total, count = total + float(found.parts["loss"].sum), count + found.parts["loss"].over
     return {"loss": total / count}
 
