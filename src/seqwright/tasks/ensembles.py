@@ -5,10 +5,7 @@ Where text is written, one search asks all of them at each token; otherwise thei
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from pathlib import Path
-from typing import Any, Protocol
-
-from torch import nn
+from typing import Any
 
 from seqwright.batches.joint import JointBatches
 from seqwright.decoding.ensemble import Average, Ensemble
@@ -20,22 +17,6 @@ from seqwright.inputs.tokenizers import Tokenizer
 from seqwright.outputs import Output
 from seqwright.recipe import Recipe
 from seqwright.tasks.wired import TOKENS_AT_ONCE, Wires
-
-
-class Trained(Protocol):
-    """A run, as `open_run` gives it."""
-
-    @property
-    def folder(self) -> Path:
-        """Its folder, by which it is named."""
-
-    @property
-    def model(self) -> nn.Module:
-        """What it learnt."""
-
-    @property
-    def inputs(self) -> Any:
-        """Its `Wires`."""
 
 
 @dataclass(frozen=True)
@@ -87,8 +68,8 @@ def whole_batches(members: Sequence[Wires], examples: Examples[Any], tokens: int
     return JointBatches(found) if len(found) > 1 else found[0]
 
 
-def ensemble_of(runs: Sequence[Trained], average: Average = "probabilities") -> tuple[Any, Any]:
-    """The wires and the model of several runs as one; of a single run, its own."""
+def ensemble_of(runs: Sequence[Any], average: Average = "probabilities") -> tuple[Any, Any]:
+    """The wires and the model of several runs, as `open_run` gives them, as one; of a single run, its own."""
     first, *others = runs
     if not others:
         return first.inputs, first.model
@@ -103,7 +84,7 @@ def ensemble_of(runs: Sequence[Trained], average: Average = "probabilities") -> 
     return EnsembleWires(members[0].input, members[0].output, members), Ensemble(models, average)
 
 
-def _refuse_other_output(one: Trained, other: Trained) -> None:
+def _refuse_other_output(one: Any, other: Any) -> None:
     """Runs that say other things, or write other tokens under the same number, cannot decide together."""
     mine, theirs = one.inputs.output, other.inputs.output
     if type(mine) is not type(theirs) or not (mine.decodes or saved_sum(mine) == saved_sum(theirs)):
