@@ -63,10 +63,13 @@ class Room(NamedTuple):
 class Input(ABC, Generic[ExampleT, RowT]):
     """How one kind of thing is read. A frozen dataclass: what it knows is learnt once and never changes."""
 
-    marks: ClassVar[int] = 0
-    """How many positions `stack` adds to each row; batches are planned with them."""
     noun: ClassVar[str] = "examples"
     """What several of its examples are called."""
+
+    @property
+    def marks(self) -> int:
+        """How many positions `stack` adds to each row; batches are planned with them."""
+        return 0
 
     @property
     def shared(self) -> Any:

@@ -76,8 +76,11 @@ class Output(ABC, Generic[ExampleT, BatchT, PredictionT]):
 
     scored_by_objective: ClassVar[bool] = False
     """Whether the loss of an evaluation is that of the run's objective; otherwise predictions carry what it is."""
-    lower_is_better: ClassVar[frozenset[str]] = frozenset({"loss"})
-    """Those of the scores that fall as a model gets better."""
+
+    @property
+    def lower_is_better(self) -> frozenset[str]:
+        """Those of the scores that fall as a model gets better."""
+        return frozenset({"loss"})
 
     @property
     def trained_here(self) -> bool:
