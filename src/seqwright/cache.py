@@ -34,19 +34,19 @@ class Ragged(Rows[Ids]):
 
     length_N: Numbers
 
-    def __init__(self, values: Ids, end_N: NDArray[np.int64]) -> None:
+    def __init__(self, values: Ids, end_N: NDArray[np.int64], example_N: Numbers | None = None) -> None:
         self.values, self.end_N = values, end_N
         self.length_N = np.diff(end_N, prepend=0)
-        self.example_N = np.arange(len(end_N))
+        self.example_N = np.arange(len(end_N)) if example_N is None else example_N
 
     @classmethod
-    def mapped(cls, stem: Path) -> "Ragged":
-        """The rows that a `RaggedWriter` wrote."""
+    def mapped(cls, stem: Path, example_N: Numbers | None = None) -> "Ragged":
+        """The rows that a `RaggedWriter` wrote, each an example, if nothing else is said."""
         end_N: NDArray[np.int64] = np.load(stem.with_suffix(".ends.npy"), mmap_mode="r")
         kind = json.loads(stem.with_suffix(".kind.json").read_text(encoding="utf-8"))
         path = stem.with_suffix(".values")
         empty = path.stat().st_size == 0
-        return cls(np.zeros(0, dtype=kind) if empty else np.memmap(path, dtype=kind, mode="r"), end_N)
+        return cls(np.zeros(0, dtype=kind) if empty else np.memmap(path, dtype=kind, mode="r"), end_N, example_N)
 
     def __len__(self) -> int:
         return len(self.end_N)
@@ -78,7 +78,7 @@ class Redrawn(Rows[Ids]):
         *,
         seed: int,
         side: str,
-        longest: int,
+        longest: float,
         progress: Callable[[int], None] = lambda count: None,
     ) -> None:
         self.text, self.plain, self.draw, self.progress = text, plain, draw, progress

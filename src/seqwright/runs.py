@@ -77,10 +77,8 @@ class Run(NamedTuple):
         section, in place of the recipe's.
         """
         given = given.tolist() if isinstance(given, np.ndarray) and given.dtype.kind == "U" else given
-        several, settings = isinstance(given, list), self._decoding(decoding)
-        wiring = task_of(self.recipe.task)
-        found = wiring.predictions(self.recipe, self.inputs, self.model, given if several else [given], settings)
-        return found if several else found[0]
+        method = task_of(self.recipe.task).method
+        return self.inputs.predict(self.model, given, self._decoding(decoding), method=method)
 
     @in_python()
     def evaluate(self, part: PartName | None = None, **decoding: Any) -> Evaluation:

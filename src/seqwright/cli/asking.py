@@ -82,7 +82,7 @@ def ask_run(
     _refuse_top(top)
     blocks = given_blocks(verb, things.texts, things.file)
     run = opened_for(verb, things.run, answers.which)
-    input, output = run.inputs
+    input, output = run.input, run.output
     wires = Wires(replace(input, **reading) if reading else input, replace(output, **saying) if saying else output)
     if text_pairs:
         blocks = iter([_with_pairs(run, things, text_pairs)])
@@ -100,7 +100,7 @@ def fill_texts(things: Things, answers: Answers, *, top: int) -> None:
     _refuse_top(top)
     blocks = given_blocks("fill", things.texts, things.file)
     run = opened_for("fill", things.run, answers.which)
-    input, output = run.inputs
+    input, output = run.input, run.output
     output.refuse_model(run.recipe.model)
 
     def predict(examples: Given[str], first: int) -> Iterator[list[Result]]:

@@ -12,6 +12,7 @@ from seqwright.cli.terminal import command, say, shown
 from seqwright.conversion import converted
 from seqwright.data.files import content_hash, extension_of, require_file
 from seqwright.errors import DataError, RunError, SettingError, nearest
+from seqwright.inputs.own_tokenizers import OwnTokenizer
 from seqwright.inputs.running_text import RunningTextInput, RunningTextSettings
 from seqwright.inputs.tokenizers import Tokenizer
 from seqwright.inputs.vocabularies import RESERVED, SPACE
@@ -118,7 +119,7 @@ def _words_of_file(file: Path) -> Vocabulary:
         )
     if not words:
         raise DataError(f"{file} has no words beside <s> and its like")
-    tokenizer = Tokenizer.of_words(words)
+    tokenizer = OwnTokenizer.of_words(words)
     settings = {"tokenizer": "whitespace", "vocabulary": tokenizer.size, "normalise": "none", "rows": "documents"}
     settings |= {"longest": 1_000_000}  # no line that is evaluated is left out for its length
     return Vocabulary(tokenizer, [*RESERVED, *words], settings)

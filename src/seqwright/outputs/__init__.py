@@ -74,10 +74,8 @@ class Output(ABC, Generic[ExampleT, BatchT, PredictionT]):
     decodes: ClassVar[bool] = False
     """Whether predictions are searched for, token by token: then a validation takes a sample."""
 
-    @property
-    def scored_by_objective(self) -> bool:
-        """Whether the loss of an evaluation is that of the run's objective; otherwise predictions carry what it is."""
-        return False
+    scored_by_objective: ClassVar[bool] = False
+    """Whether the loss of an evaluation is that of the run's objective; otherwise predictions carry what it is."""
 
     @property
     def lower_is_better(self) -> frozenset[str]:

@@ -7,7 +7,7 @@ import math
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar, NamedTuple, Protocol
+from typing import Any, ClassVar, NamedTuple, Protocol, Self
 
 import numpy as np
 import torch
@@ -51,17 +51,10 @@ class LabelOutput(ClassesOutput[HasLabel, Labelled, Classification]):
     file: ClassVar[str] = "labels.json"
 
     @classmethod
-    def learn(
-        cls, train: Examples[HasLabel], settings: Any, input: Input[Any, Any], *, like: Any = None
-    ) -> "LabelOutput":
+    def learn(cls, train: Examples[HasLabel], settings: Any, input: Input[Any, Any], *, like: Any = None) -> Self:
         """The labels of the training part: numbers by size, words by the alphabet."""
         read = set(input.encode(train).example_N.tolist())
         return cls(class_counts(example.label for n, example in enumerate(train) if n in read and example.label))
-
-    @property
-    def labels(self) -> tuple[str, ...]:
-        """The names of the labels, by their numbers."""
-        return self.names
 
     @property
     def majority(self) -> str:

@@ -7,7 +7,7 @@ from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
 import numpy as np
 import torch
@@ -66,7 +66,7 @@ class ValuesOutput(Output[SeriesWindow, Series, Values]):
     @classmethod
     def learn(
         cls, train: Examples[SeriesWindow], settings: ValuesOutputSettings, input: Any, *, like: Any = None
-    ) -> "ValuesOutput":
+    ) -> Self:
         """Season, naive error and least squares of the training part."""
         first, series, period = next(iter(train)), every_series(train), settings.season
         history, horizon = first.history, first.horizon
@@ -250,25 +250,21 @@ class ValuesOutput(Output[SeriesWindow, Series, Values]):
         (folder / "least_squares.safetensors").write_bytes(save(weights))
 
     @classmethod
-    def load(cls, folder: Path, input: Any) -> "ValuesOutput":
+    def load(cls, folder: Path, input: Any) -> Self:
         """Read what `save` wrote."""
         try:
             weights_CTN = load((folder / "least_squares.safetensors").read_bytes())[WEIGHTS]
         except (OSError, ValueError, KeyError, SafetensorError) as error:
             path = folder / "least_squares.safetensors"
             raise RunError(f"{path} is missing or damaged ({error}); restore the file from a copy") from error
-        return load_json(
-            folder / "values.json",
-            lambda plain: cls(
-                columns=tuple(plain["columns"]),
-                history=int(plain["history"]),
-                horizon=int(plain["horizon"]),
-                season=int(plain["season"]),
-                scale=Scale.from_plain(plain["scale"]),
-                naive_error_C=np.array(plain["naive_error"], dtype=np.float64),
-                least_squares_CTN=weights_CTN,
-            ),
-        )
+
+        def made(plain: Any) -> Any:
+            history, horizon, season = (int(plain[name]) for name in ("history", "horizon", "season"))
+            naive_error_C, scale = np.array(plain["naive_error"], dtype=np.float64), Scale.from_plain(plain["scale"])
+            return cls(tuple(plain["columns"]), history, horizon, season, scale, naive_error_C, weights_CTN)
+
+        found: Self = load_json(folder / "values.json", made)
+        return found
 
 
 def even(count: int, most: int) -> list[int]:
