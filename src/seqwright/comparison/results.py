@@ -32,7 +32,7 @@ def results(plan: Plan, outcome: Outcome, records: Records) -> dict[str, Any]:
     rows = [row for row in plan.rows if row.name not in outcome.failures]
     evaluated = {row.name: [outcome.evaluated[trial.name] for trial in row.trials] for row in rows}
     first = next(iter(evaluated.values()))[0] if evaluated else {}
-    names = shown_scores(plan.task, first["scores"]) if evaluated else []
+    names = shown_scores(plan.task, _shared(evaluated)) if evaluated else []
     sure = confidence(plan, rows, evaluated, records, names) if names else {}
     settings = plan.settings
     return {
@@ -75,6 +75,12 @@ def shown_scores(task: str, scores: dict[str, float]) -> list[str]:
     if shown and shown[0] in scores:
         return [name for name in shown if name in scores]
     return [name for name in scores if name not in UNSEEN][:MOST_SHOWN]
+
+
+def _shared(evaluated: dict[str, list[Found]]) -> dict[str, float]:
+    """The scores that every row has: those of an ensemble lack the loss of an objective."""
+    first, *others = (trial["scores"] for trials in evaluated.values() for trial in trials)
+    return {name: value for name, value in first.items() if all(name in other for other in others)}
 
 
 def _row(

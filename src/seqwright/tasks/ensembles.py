@@ -115,13 +115,17 @@ def ensemble_of(runs: Sequence[Trained], average: Average = "probabilities") -> 
     if not others:
         return first.inputs, first.model
     for run in runs:
-        output = run.inputs.output
-        if not output.decodes and type(output).combined is Output.combined:
+        if not can_join(type(run.inputs.output)):
             raise RunError(f"{run.folder} cannot decide together with other runs; name one run")
         _refuse_other_output(first, run)
     device = device_of(first.model)
     models: list[Any] = [run.model.to(device).eval() for run in runs]
     return EnsembleWires(tuple(run.inputs for run in runs)), Ensemble(models, average)
+
+
+def can_join(output: type[Output[Any, Any, Any]]) -> bool:
+    """Whether several runs that say this can decide together: in one search, or by combining what they predict."""
+    return output.decodes or output.combined is not Output.combined
 
 
 def _refuse_other_output(one: Trained, other: Trained) -> None:
