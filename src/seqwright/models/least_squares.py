@@ -24,8 +24,8 @@ class LeastSquaresForecaster(nn.Module):
         y = [x, 1] W        W = argmin |[x, 1] W - y|² = (Xᵀ X)⁺ Xᵀ Y
 
     Each channel is forecast from its own past, and each step of the horizon by weights of its own. The normal equations
-    are added up batch by batch, in 64 bits, over values less the mean of the first batch and over its deviation, so that
-    they are well conditioned; where they are singular, the smallest of all solutions is taken.
+    are added up batch by batch, in 64 bits, over values less the mean of the first batch and over its deviation, which
+    keeps them well conditioned. Where they are singular, the smallest of all solutions is taken.
     """
 
     centre_C: Tensor

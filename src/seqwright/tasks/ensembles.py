@@ -59,8 +59,8 @@ class EnsembleWires:
 
     @property
     def output(self) -> Any:
-        """What all of them say."""
-        return self.members[0].output
+        """What all of them say, but for what each learnt after training of its own errors."""
+        return self.members[0].output.calibrated_at(None)
 
     def losses(self, recipe: Recipe, model: Any, examples: Examples[Any]) -> dict[str, float]:
         """Of what is searched for, loss and perplexity of the mean of what they expect, over texts of any length."""

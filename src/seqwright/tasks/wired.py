@@ -81,6 +81,10 @@ class Wires(NamedTuple):
             raise RunError("the model reads no texts, so that there is nothing to listen to")
         return self.input
 
+    def at_step(self, step: int) -> "Wires":
+        """Both as they go with the checkpoint of a step."""
+        return self._replace(output=self.output.calibrated_at(step))
+
     def save(self, folder: Path) -> None:
         """Write both into a run folder."""
         self.input.save(folder / "input")
@@ -238,6 +242,14 @@ class Wired:
             "notes": [told, *report.notes, *baselines.notes],
         }
         return Evaluation(**{**vars(report), **every})
+
+    def calibrate(self, recipe: Recipe, data: Any, wires: Wires, model: nn.Module, *, step: int, folder: Path) -> None:
+        """Let the output learn from what a trained model predicts of the validation part, if it does that."""
+        if not wires.output.calibrates or "valid" not in data.parts():
+            return
+        valid = Part(data, "valid")
+        predictions = wires.predictions(model, valid, tokens=recipe.training.tokens)
+        wires.output.calibrate(predictions, valid, step=step, folder=folder / "output")
 
     def predictions(self, recipe: Recipe, wires: Wires, model: nn.Module, given: list[Any], decoding: Any) -> list[Any]:
         """What the first verb of the task says of each thing that a user gives."""
