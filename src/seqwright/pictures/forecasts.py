@@ -45,7 +45,7 @@ STYLES = {
 }
 
 
-LEGEND = ("past", "truth", *(style.label for style in STYLES.values()))
+LEGEND = ("past", "truth", *sorted((style.label for style in STYLES.values()), key=lambda label: label != "model"))
 
 
 class ForecastPanel(NamedTuple):
@@ -118,7 +118,8 @@ def forecast_picture(panels: Sequence[ForecastPanel]) -> "Figure":
         handles = dict(zip(*reversed(grid[0][0].get_legend_handles_labels()), strict=True))
         labels = [label for label in LEGEND if label in handles]
         labels += [label for label in handles if label not in LEGEND]  # the levels of intervals
-        place: dict[str, Any] = {"loc": "outside upper center", "ncols": min(len(labels), 6), "borderpad": 0}
+        per_row = len(labels) if len(labels) <= 6 else math.ceil(len(labels) / 2)
+        place: dict[str, Any] = {"loc": "outside upper center", "ncols": per_row, "borderpad": 0}
         figure.legend([handles[label] for label in labels], labels, **place, handlelength=2.2, columnspacing=1.4)
     return figure
 
@@ -168,7 +169,7 @@ def _draw_intervals(axes: "Axes", panel: ForecastPanel, *, as_marks: bool) -> No
     """Bands around the model's forecast that open at the last known step; of few steps, bars through its marks."""
     bands = sorted(panel.intervals.items(), key=lambda item: float(item[0]))
     for (level, (low, high)), dense in zip(bands, BANDS, strict=False):
-        form: dict[str, Any] = {"color": MODEL, "alpha": dense, "label": f"{level} % interval", "zorder": 2}
+        form: dict[str, Any] = {"color": MODEL, "alpha": dense, "label": f"{level} %", "zorder": 2}
         step = np.arange(1, 1 + len(low))
         if as_marks:
             axes.vlines(step + STYLES["forecast"].aside, low, high, linewidth=5, **form)

@@ -1,7 +1,7 @@
 """Where the ticks of a time axis stand, and what they say: at the turn of seasons, by date where dates are known."""
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
 from itertools import pairwise
 from typing import NamedTuple
@@ -19,12 +19,12 @@ def ticks(
 ) -> list[Tick]:
     """At most so many ticks along some steps that follow each other.
 
-    With dates they stand at midnight, on Mondays or at the turn of a year, whichever a season comes back to. Otherwise
-    they stand at multiples of the season from the last known step, or without a season at those of 1, 2, 5, 10, …
+    With dates they stand at midnight, of days on Mondays, of months at the turn of a year. Otherwise they stand at
+    multiples of the season from the last known step, or without a season at those of 1, 2, 5, 10, …
     """
     known = times or {}
     moments = _moments(known)
-    places = _turns(moments, season)
+    places = _turns(moments)
     if len(places) < 2:
         places = _multiples(steps, season, most)
     places = places[:: math.ceil(len(places) / most)]
@@ -40,18 +40,17 @@ def _moments(times: Mapping[int, str]) -> dict[int, datetime]:
         return {}
 
 
-def _turns(moments: Mapping[int, datetime], season: int) -> list[int]:
-    """The steps at which a day, a week or a year begins, if a season is as long as that."""
-    begins = (
+def _turns(moments: Mapping[int, datetime]) -> list[int]:
+    """The steps at which a day begins; where each does, a week; or else a year."""
+    begins: tuple[Callable[[datetime], bool], ...] = (
         lambda moment: (moment.hour, moment.minute, moment.second) == (0, 0, 0),
         lambda moment: (moment.weekday(), moment.hour, moment.minute) == (0, 0, 0),
-        lambda moment: (moment.month, moment.day, moment.hour) == (1, 1, 0),
         lambda moment: moment.month == 1,
     )
     for begin in begins:
         found = [step for step, moment in moments.items() if begin(moment)]
         gaps = {after - before for before, after in pairwise(found)}
-        if season > 1 and gaps and all(gap % season == 0 for gap in gaps):
+        if len(gaps) == 1 and min(gaps) > 1:
             return found
     return []
 

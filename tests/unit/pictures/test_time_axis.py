@@ -43,6 +43,12 @@ def test_numbers_are_told_as_they_are() -> None:
     assert [tick.label for tick in found] == ["1957", "1977", "1997", "2017"]
 
 
+def test_a_season_that_is_no_day_leaves_midnights_where_they_are() -> None:
+    begin = datetime(2016, 7, 1, 13)
+    found = ticks(STEPS, 22, known([(begin + timedelta(hours=n)).isoformat(" ") for n in range(72)]))
+    assert [tick.label for tick in found] == ["2 Jul\n2016", "3 Jul", "4 Jul"]
+
+
 def test_many_seasons_are_thinned() -> None:
     found = ticks(range(-1000, 1), 24, most=6)
     assert len(found) <= 6
