@@ -290,7 +290,12 @@ def _train(recipe: Recipe, folder: Path, text: str, reporter: Reporter, *, fresh
             used = count(
                 model, prepared.train, run=run, evaluate=prepared.evaluate, reporter=reporter, metadata=metadata
             )
-        return Run(folder, recipe, inputs, used.eval(), read_mark(folder, "last") or 0)
+        if world.first and task.output.calibrates:
+            best = open_run(folder)
+            task.calibrate(recipe, data, best.inputs, best.model, step=best.step, folder=folder)
+            inputs = task.loaded_inputs(folder)
+        step = read_mark(folder, "last") or 0
+        return Run(folder, recipe, inputs.at_step(step), used.eval(), step)
 
 
 def refuse_unknown_metric(recipe: Recipe, prepared: Prepared) -> None:
@@ -346,7 +351,7 @@ def open_run(folder: str | Path, *, which: str = "best", notice: Callable[[str],
         device = training_device(recipe.training.device)
     except SettingError:  # trained elsewhere
         device = torch.device("cpu")
-    return Run(folder, recipe, inputs, model.to(device).eval(), step)
+    return Run(folder, recipe, inputs.at_step(step), model.to(device).eval(), step)
 
 
 @in_python()

@@ -204,8 +204,8 @@ def evaluated_runs(job: Mapping[str, Any]) -> dict[str, Any]:
     if rewrites(recipe):
         outcome = evaluated_together(recipe, runs, data, part, decoding)
     else:
-        task, run = task_of(job["task"]), runs[0]
-        result = task.evaluated(recipe, data, run.inputs, run.model, part, decoding)
+        wires, model = ensemble_of(runs)
+        result = task_of(job["task"]).evaluated(recipe, data, wires, model, part, decoding)
         outcome = RunScores(result.scores, result.signatures, result.answers, {})
     if len(runs) == 1:
         found["training"] = costs(runs[0].folder)

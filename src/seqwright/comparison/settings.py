@@ -41,7 +41,7 @@ class RowSettings(Settings):
     run: str | None = None
     """A run folder, which is evaluated as it is."""
     ensemble: tuple[str, ...] | None = Field(default=None, min_length=2)
-    """The names of rows that translate together."""
+    """The names of rows that predict together."""
     input: Section = Field(default_factory=dict)
     """Settings of this row's recipe, in place of what it says; so are the other sections."""
     output: Section = Field(default_factory=dict)

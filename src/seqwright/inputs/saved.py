@@ -16,9 +16,11 @@ ThingT = TypeVar("ThingT")
 
 
 def save_json(path: Path, plain: Any) -> None:
-    """Write plain values."""
+    """Write plain values, whole or not at all."""
     path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(json.dumps(plain, ensure_ascii=False, indent=1), encoding="utf-8")
+    aside = path.with_name(f".{path.name}.writing")
+    aside.write_text(json.dumps(plain, ensure_ascii=False, indent=1), encoding="utf-8")
+    aside.replace(path)
 
 
 def load_json(path: Path, make: Callable[[Any], ThingT]) -> ThingT:

@@ -74,14 +74,18 @@ def ensemble_of(runs: Sequence[Any], average: Average = "probabilities") -> tupl
     if not others:
         return first.inputs, first.model
     for run in runs:
-        output = run.inputs.output
-        if not output.decodes and type(output).combined is Output.combined:
+        if not can_join(type(run.inputs.output)):
             raise RunError(f"{run.folder} cannot decide together with other runs; name one run")
         _refuse_other_output(first, run)
     device = device_of(first.model)
     models: list[Any] = [run.model.to(device).eval() for run in runs]
     members = tuple(run.inputs for run in runs)
-    return EnsembleWires(members[0].input, members[0].output, members), Ensemble(models, average)
+    return EnsembleWires(members[0].input, members[0].output.calibrated_at(None), members), Ensemble(models, average)
+
+
+def can_join(output: type[Output[Any, Any, Any]]) -> bool:
+    """Whether several runs that say this can decide together: in one search, or by combining what they predict."""
+    return output.decodes or output.combined is not Output.combined
 
 
 def _refuse_other_output(one: Any, other: Any) -> None:

@@ -2,7 +2,7 @@
 
 from collections import Counter
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Self
 
@@ -78,6 +78,10 @@ class Wires:
         if not isinstance(self.input, TokenInput):
             raise RunError("the model reads no texts, so that there is nothing to listen to")
         return self.input
+
+    def at_step(self, step: int) -> "Wires":
+        """Both as they go with the checkpoint of a step."""
+        return replace(self, output=self.output.calibrated_at(step))
 
     def save(self, folder: Path) -> None:
         """Write both into a run folder."""
@@ -231,6 +235,14 @@ class Wired:
             "notes": [told, *report.notes, *baselines.notes],
         }
         return Evaluation(**{**vars(report), **every})
+
+    def calibrate(self, recipe: Recipe, data: Any, wires: Wires, model: nn.Module, *, step: int, folder: Path) -> None:
+        """Let the output learn from what a trained model predicts of the validation part, if it does that."""
+        if not wires.output.calibrates or "valid" not in data.parts():
+            return
+        valid = Part(data, "valid")
+        predictions = wires.predictions(model, valid, tokens=recipe.training.tokens)
+        wires.output.calibrate(predictions, valid, step=step, folder=folder / "output")
 
 
 def room_of(recipe: Recipe) -> Room:
