@@ -454,3 +454,23 @@ def test_an_empty_override_unsets_a_setting() -> None:
     assert with_overrides(plain, ["model.width="])["model"] == {"kind": "lstm"}
     with pytest.raises(SettingError, match=r"Did you mean 'model.width'"):
         with_overrides(plain, ["model.widht="])
+
+
+# ------------------------------------------------------------------------------------------------ finding a rate
+
+
+def test_a_rate_is_a_number_or_found() -> None:
+    assert read_recipe("names-lstm", ["training.rate=find"]).training.rate == "find"
+    for wrong in ("fnd", "-1", "true"):
+        with pytest.raises(SettingError, match=r"^training\.rate: .* above 0, or \"find\", not "):
+            read_recipe("names-lstm", [f"training.rate={wrong}"])
+
+
+def test_no_rate_is_found_for_a_model_that_counts() -> None:
+    with pytest.raises(SettingError, match="a model of kind ngram counts and has no rate: leave it out"):
+        read_recipe("names-bigram", ["training.rate=find"])
+
+
+def test_no_rate_is_found_where_it_is_a_factor() -> None:
+    with pytest.raises(SettingError, match="under schedule = 'noam' the rate is a factor"):
+        read_recipe("multi30k-de-en", ["training.rate=find", "training.schedule=noam"])

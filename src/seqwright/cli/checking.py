@@ -18,7 +18,6 @@ from seqwright.cli.terminal import command, print_table, say
 from seqwright.devices import computes_bfloat16, device_of, training_device
 from seqwright.inputs.tokenizers import tokenizer_of
 from seqwright.kinds import task_of
-from seqwright.lineage import model_row
 from seqwright.objectives.objective import LossPart, Objective
 from seqwright.recipe import Recipe, read_recipe, validated
 from seqwright.runs import data_of, model_of, objective_of, parameters, set_up_cpu, source_of
@@ -44,7 +43,7 @@ def check_recipe(where: str, overrides: list[str]) -> None:
     inputs = task.learnt_inputs(recipe, data, None if source is None else tokenizer_of(source.inputs))
     checked, batches = task.checked(recipe, data, inputs)
     print_table(checked.columns, checked.rows)
-    descends = "gradient" in model_row(recipe.model.kind, recipe.family).promises
+    descends = recipe.descends
     tried, told = (_descended if descends else _counted)(recipe, inputs, batches)
     for name, value in {**checked.facts, **tried}.items():
         print(f"{name:<22}{value}")

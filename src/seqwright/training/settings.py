@@ -1,8 +1,8 @@
 """The settings of a training."""
 
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
-from pydantic import Field, model_validator
+from pydantic import Field, ValidationError, ValidatorFunctionWrapHandler, field_validator, model_validator
 
 from seqwright.settings import Settings
 
@@ -25,8 +25,9 @@ class TrainingSettings(Settings):
 
     optimizer: Literal["adam", "adamw"] = "adam"
     """adam is the paper's; adamw lets `decay` act on the weights directly."""
-    rate: float = Field(default=1.0, gt=0, allow_inf_nan=False)
-    """Highest learning rate; under the noam schedule a factor (1.0 is the paper's)."""
+    rate: Annotated[float, Field(gt=0, allow_inf_nan=False)] | Literal["find"] = 1.0
+    """Highest learning rate; under the noam schedule a factor (1.0 is the paper's). "find" has it found by a
+    learning-rate range test before the first step."""
     layer_decay: float | None = Field(default=None, gt=0, le=1)
     """Fine-tuning: what the learning rate is multiplied with for each layer that lies above a parameter, so that the
     lower ones, which know more of language than of the task, change less. Left out: all learn alike."""
@@ -77,6 +78,24 @@ class TrainingSettings(Settings):
     """bfloat16: matrix products in bfloat16 where the device has it, weights and sums in float32."""
     compile: bool = False
     """Compile the model with torch.compile; pays off on a GPU and for long runs."""
+
+    @field_validator("rate", mode="wrap")
+    @classmethod
+    def _a_number_or_find(cls, given: Any, check: ValidatorFunctionWrapHandler) -> Any:
+        """One sentence in place of one for each of the two that it may be."""
+        try:
+            return check(given)
+        except ValidationError as error:
+            raise ValueError(f'input should be a number above 0, or "find", not {given!r}') from error
+
+    @model_validator(mode="after")
+    def _the_factor_of_noam_is_no_rate(self) -> "TrainingSettings":
+        if self.rate == "find" and self.schedule == "noam":
+            raise ValueError(
+                "rate = 'find' finds a learning rate, and under schedule = 'noam' the rate is a factor beside the "
+                "model's width and the warm-up; choose the schedule inverse-sqrt, cosine, linear or constant"
+            )
+        return self
 
     @model_validator(mode="after")
     def _the_mean_needs_its_checkpoints(self) -> "TrainingSettings":
