@@ -13,9 +13,8 @@ from seqwright.recipe import SECTIONS, Recipe, flattened, parsed, written
 from seqwright.training.checkpoint import STEP_FOLDER, steps_on_disk
 from seqwright.training.journal import Journal
 
-MAY_CHANGE = {"description", "name", "training.steps", "training.epochs", "training.threads", "training.device"}
-MAY_CHANGE |= {"training.keep", "training.patience"}
-MAY_CHANGE |= {"data.train", "data.valid", "data.test"}  # where the data lies may; what it is may not, by its sha256
+NAMES = {"description", "name"}
+PLACES = {"data.train", "data.valid", "data.test"}  # of the data, which may change; what it is may not, by its sha256
 PARTS = ("input", "output")  # the folders of what turns examples into tensors, and of what predictions are made with
 OURS = {"recipe.toml", "resolved.toml", *PARTS, "journal.jsonl", "pace.jsonl", "card.md", "best", "last"}
 OURS |= {"eval", "pictures", "tensorboard", "rate.jsonl"}
@@ -114,10 +113,11 @@ def changed_settings(recipe: Recipe, folder: Path) -> list[str]:
     before, now = flattened(resolved_of(folder)), flattened(with_rate_of_run(recipe, folder).resolved())
     # What the version that began the run did not know has its usual value.
     before = {name: value for name, value in usual_settings(recipe).items() if now.get(name) == value} | before
+    harmless = {f"{section}.{name}" for section in SECTIONS for name in getattr(recipe, section).may_change()}
     return [
         f"{name} was {before.get(name)!r} and is {now.get(name)!r}"
         for name in sorted(before.keys() | now.keys())
-        if not name.startswith("sha256") and name not in MAY_CHANGE and before.get(name) != now.get(name)
+        if not name.startswith("sha256") and name not in NAMES | PLACES | harmless and before.get(name) != now.get(name)
     ]
 
 

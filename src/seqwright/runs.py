@@ -49,8 +49,9 @@ from seqwright.training.counting import count, write_only_step
 from seqwright.training.distributed import World
 from seqwright.training.journal import Journal
 from seqwright.training.loop import fit
+from seqwright.training.remarks import training_remarks
 from seqwright.training.reporter import Quiet, Reporter
-from seqwright.training.schedule import expected_steps, learning_rate, unfinished_warmup
+from seqwright.training.schedule import expected_steps, learning_rate
 from seqwright.training.weights import load_tensors, transferred
 
 
@@ -278,8 +279,8 @@ def _train(recipe: Recipe, folder: Path, text: str, reporter: Reporter, *, fresh
             write_beginning(recipe, folder, text, inputs, sha256)
         metadata = _metadata(inputs)
         if objective is not None:
-            if warning := unfinished_warmup(recipe.training, expected_steps(recipe.training, prepared.train)):
-                reporter.say(f"! {warning}")
+            for remark in training_remarks(recipe.training, expected_steps(recipe.training, prepared.train)):
+                reporter.say(f"! {remark}")
             used = fit(
                 model,
                 objective,

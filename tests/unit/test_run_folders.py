@@ -61,3 +61,35 @@ def test_a_run_whose_rate_was_found_resumes_with_it_written_down_or_not_but_with
         refuse_changes(read_recipe("names-lstm", [f"training.rate={rate}"]), folder)
     with pytest.raises(RunError, match=r"training\.rate was 0\.0069 and is 0\.004"):
         refuse_changes(read_recipe("names-lstm"), folder)
+
+
+HARMLESS = {
+    "steps": 12,
+    "epochs": 3,
+    "patience": 2,
+    "log_every": 7,
+    "validate_every": 3,
+    "save_every": 3,
+    "keep": 5,
+    "threads": 2,
+    "device": "cpu",
+}
+
+
+def test_every_setting_that_may_change_is_tested_here() -> None:
+    assert read_recipe("copy").training.may_change() == HARMLESS.keys()
+
+
+@pytest.mark.parametrize("name", HARMLESS)
+def test_a_setting_that_changes_no_update_may_be_another_when_a_run_is_resumed(name: str, tmp_path: Path) -> None:
+    few = ["training.steps=9", "training.keep=4"]
+    folder = begun(tmp_path / "run", read_recipe("copy", few))
+    refuse_changes(read_recipe("copy", [*few, f"training.{name}={HARMLESS[name]}"]), folder)
+
+
+@pytest.mark.parametrize("name", ["validate_every", "save_every"])
+def test_which_checkpoints_are_averaged_may_not_change(name: str, tmp_path: Path) -> None:
+    mean = ["training.steps=9", "training.average=last", "training.keep=5"]
+    folder = begun(tmp_path / "run", read_recipe("copy", mean))
+    with pytest.raises(RunError, match=rf"training\.{name} was \d+ and is 3"):
+        refuse_changes(read_recipe("copy", [*mean, f"training.{name}=3"]), folder)

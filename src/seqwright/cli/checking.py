@@ -22,7 +22,8 @@ from seqwright.objectives.objective import LossPart, Objective
 from seqwright.recipe import Recipe, read_recipe, validated
 from seqwright.runs import data_of, model_of, objective_of, parameters, set_up_cpu, source_of
 from seqwright.training.counting import Counter, Stored
-from seqwright.training.schedule import expected_steps, unfinished_warmup
+from seqwright.training.remarks import training_remarks
+from seqwright.training.schedule import expected_steps
 
 TIMED_BATCHES = 8
 FEW_ROWS, OVERFIT_STEPS = 8, 80
@@ -106,8 +107,7 @@ def _timed(recipe: Recipe, inputs: Any, batches: Batches[Any]) -> tuple[dict[str
         "time": f"about {_clock(seconds)} ({speed:,.0f} tokens/s in {_precision(recipe)}), validation not counted",
         "memory": _memory(device),
     }
-    warmup = unfinished_warmup(settings, steps)
-    remarks = [] if warmup is None else [warmup]
+    remarks = training_remarks(settings, steps)
     if passes > MANY_EPOCHS and settings.patience is None:
         remarks.append(f"training reads the training part {passes:,.0f} times: fewer steps will do (training.steps)")
     if settings.precision == "bfloat16" and _precision(recipe) != "bfloat16":

@@ -4,7 +4,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field, ValidationError, ValidatorFunctionWrapHandler, field_validator, model_validator
 
-from seqwright.settings import Settings
+from seqwright.settings import MAY_CHANGE, Settings
 
 Share = Annotated[float, Field(ge=0, lt=1)]
 
@@ -12,9 +12,9 @@ Share = Annotated[float, Field(ge=0, lt=1)]
 class TrainingSettings(Settings):
     """How a loss is descended. The defaults are those of Vaswani et al. 2017, section 5.3, for a small machine."""
 
-    steps: int = Field(default=10_000, ge=1)
+    steps: Annotated[int, MAY_CHANGE] = Field(default=10_000, ge=1)
     """Updates of the weights. Raising it and training again resumes from the last checkpoint."""
-    epochs: int | None = Field(default=None, ge=1)
+    epochs: Annotated[int | None, MAY_CHANGE] = Field(default=None, ge=1)
     """Stop after so many passes over the training part, even if steps remain."""
     tokens: int = Field(default=4096, ge=1)
     """Most tokens in a batch on either side, padding included; a longer pair is a batch of its own."""
@@ -57,27 +57,32 @@ class TrainingSettings(Settings):
     average_last: int = Field(default=5, ge=1)
     """Checkpoints in the mean."""
 
-    log_every: int = Field(default=50, ge=1)
+    log_every: Annotated[int, MAY_CHANGE] = Field(default=50, ge=1)
     """Steps between lines of the journal."""
-    validate_every: int = Field(default=500, ge=1)
+    validate_every: Annotated[int, MAY_CHANGE] = Field(default=500, ge=1)
     """Steps between validations; each also saves."""
-    save_every: int = Field(default=500, ge=1)
+    save_every: Annotated[int, MAY_CHANGE] = Field(default=500, ge=1)
     """Steps between checkpoints."""
-    keep: int = Field(default=2, ge=1)
+    keep: Annotated[int, MAY_CHANGE] = Field(default=2, ge=1)
     """Newest checkpoints that stay; the best one always does."""
     metric: str = "loss"
     """What decides which checkpoint is best: any number that validation gives, such as loss, bleu or exact."""
-    patience: int | None = Field(default=None, ge=1)
+    patience: Annotated[int | None, MAY_CHANGE] = Field(default=None, ge=1)
     """Stop after so many validations without a better `metric`."""
 
-    device: Literal["auto", "cpu", "cuda", "mps"] = "auto"
+    device: Annotated[Literal["auto", "cpu", "cuda", "mps"], MAY_CHANGE] = "auto"
     """Where to compute; auto takes a GPU where there is one."""
-    threads: int | None = Field(default=None, ge=1)
+    threads: Annotated[int | None, MAY_CHANGE] = Field(default=None, ge=1)
     """CPU threads; by default one for each core."""
     precision: Literal["float32", "bfloat16"] = "float32"
     """bfloat16: matrix products in bfloat16 where the device has it, weights and sums in float32."""
     compile: bool = False
     """Compile the model with torch.compile; pays off on a GPU and for long runs."""
+
+    def may_change(self) -> set[str]:
+        """Where checkpoints are averaged, how often one is written decides which."""
+        averaged = {"validate_every", "save_every"} if self.average == "last" else set()
+        return super().may_change() - averaged
 
     @field_validator("rate", mode="wrap")
     @classmethod
