@@ -388,3 +388,52 @@ def test_more_threads_than_cores_are_remarked(monkeypatch: pytest.MonkeyPatch) -
     assert remark.startswith("training.threads is 99, but there are 2 cores:")
     assert training_remarks(TrainingSettings(threads=2), 500) == []
     assert len(training_remarks(TrainingSettings(threads=3, warmup=900), 500)) == 2
+
+
+# ------------------------------------------------------------------------------------------------ what is not learnt
+
+
+class Counting(nn.Module):
+    """A line that counts in a buffer how often it was read in training."""
+
+    reads: Tensor
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.line = line()
+        self.register_buffer("reads", torch.zeros((), dtype=torch.long))
+
+    def forward(self, x_BD: Tensor) -> Tensor:
+        self.reads += self.training
+        y_B1: Tensor = self.line(x_BD)
+        return y_B1
+
+
+def test_the_moving_average_has_the_buffers_of_the_model(tmp_path: Path) -> None:
+    seen: list[int] = []
+
+    def evaluate(model: nn.Module) -> dict[str, float]:
+        seen.append(int(model.state_dict()["reads"]))
+        return {"loss": 1.0}
+
+    model = Counting()
+    used = drawn_line(3, 4, model=model, average="ema", steps=6, validate_every=2, evaluate=evaluate, run=tmp_path)
+    assert used is not model
+    assert seen == [2, 4, 6]
+    assert int(read_checkpoint(tmp_path, 6).files["averages"]["reads"]) == 6
+
+
+def test_an_infinite_gradient_under_a_finite_loss_stops_before_the_update() -> None:
+    class Steep(Squares):
+        """A root at its foot: 0, and infinitely steep."""
+
+        def forward(self, model: nn.Module, batch: Points, carry: None) -> tuple[Loss, None]:
+            weight_D = next(model.parameters()).flatten()
+            return Loss({"loss": LossPart((weight_D - weight_D.detach()).sqrt().sum(), len(batch.y_B))}), None
+
+    model = line()
+    before = flat(model).clone()
+    settings = TrainingSettings(schedule="constant", steps=2)
+    with pytest.raises(UserError, match="the loss or its gradient is not a number at step 1"):
+        fit(model, Steep(), PointBatches(3), settings=settings, rate=lambda step: RATE)
+    assert torch.equal(flat(model), before)
