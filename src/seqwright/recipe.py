@@ -31,10 +31,11 @@ from seqwright.kinds import (
     tasks_for,
     usual_kind,
 )
-from seqwright.lineage import MODELS, model_row
+from seqwright.lineage import model_row
 from seqwright.older_recipes import RENAMED, in_place_of_older
 from seqwright.overrides import ORIGINS, unknown_setting, with_overrides
 from seqwright.overrides import changed_data as changed_data  # noqa: PLC0414 - comparisons have it from here
+from seqwright.recipe_checks import refuse_control_characters, refuse_path_as_name, refuse_search_without_loss
 from seqwright.settings import Settings
 
 SECTIONS = ("data", *KINDS)
@@ -167,17 +168,12 @@ def recipe_from(plain: dict[str, Any], *, name: str = "run") -> Recipe:
     for word in WORDS:
         if not isinstance(plain.get(word, ""), str):
             raise SettingError(f"'{word}' must be text, not {plain[word]!r}")
-    _refuse_search_without_loss(plain, task)
+        refuse_control_characters(word, plain.get(word, ""))
+    named = plain.get("name") or name
+    refuse_path_as_name(named)
+    refuse_search_without_loss(plain, task)
     sections = {section: validated(section, plain.get(section, {}), task) for section in SECTIONS}
-    return Recipe(plain.get("name", name), plain.get("description", ""), task, **sections)
-
-
-def _refuse_search_without_loss(plain: Mapping[str, Any], task: str) -> None:
-    """A learning rate cannot be found for a model that has none."""
-    kind = plain.get("model", {}).get("kind", usual_kind("model", task))
-    rows = [row for row in MODELS if (row.kind, row.task) == (kind, family_of(task))]
-    if plain.get("training", {}).get("rate") == "find" and any("gradient" not in row.promises for row in rows):
-        raise SettingError(f"training.rate is 'find', but a model of kind {kind} counts and has no rate: leave it out")
+    return Recipe(named, plain.get("description", ""), task, **sections)
 
 
 def task_of_recipe(plain: Mapping[str, Any], name: str) -> str:
