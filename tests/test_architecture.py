@@ -75,7 +75,6 @@ MAY_IMPORT: dict[str, set[str]] = {
         "inputs",
         "kinds",
         "layers",
-        "lineage",
         "metrics",
         "outputs",
         "pictures",

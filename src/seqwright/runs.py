@@ -22,10 +22,10 @@ from seqwright.data.files import content_hash
 from seqwright.decoding.ensemble import Average
 from seqwright.devices import keep_freed_memory, training_device
 from seqwright.errors import RunError, SettingError, in_python, nearest
+from seqwright.found_rates import with_found_rate
 from seqwright.history import History
 from seqwright.inputs.tokenizers import TokenizerSettings, tokenizer_of
 from seqwright.kinds import TASKS, chosen, task_of
-from seqwright.lineage import model_row
 from seqwright.objectives.objective import Objective
 from seqwright.recipe import Recipe, recipe_from, validated
 from seqwright.run_folders import (
@@ -36,6 +36,7 @@ from seqwright.run_folders import (
     refuse_old_layout,
     refuse_other_data,
     resolved_of,
+    with_rate_of_run,
     write_beginning,
 )
 from seqwright.saved_weights import chosen_weights, imported_again
@@ -48,8 +49,9 @@ from seqwright.training.counting import count, write_only_step
 from seqwright.training.distributed import World
 from seqwright.training.journal import Journal
 from seqwright.training.loop import fit
+from seqwright.training.remarks import training_remarks
 from seqwright.training.reporter import Quiet, Reporter
-from seqwright.training.schedule import expected_steps, learning_rate, unfinished_warmup
+from seqwright.training.schedule import expected_steps, learning_rate
 from seqwright.training.weights import load_tensors, transferred
 
 
@@ -250,6 +252,7 @@ def _train(recipe: Recipe, folder: Path, text: str, reporter: Reporter, *, fresh
             clear(folder)
         world.broadcast_flag(True)  # the others wait until the folder is as it shall be
         refuse_changes(recipe, folder)
+        recipe = with_rate_of_run(recipe, folder)
         known = bool(steps_on_disk(folder))
         teachers = teachers_of(recipe, folder)
         sha256 = fingerprints_of(recipe, data, teachers)
@@ -267,15 +270,18 @@ def _train(recipe: Recipe, folder: Path, text: str, reporter: Reporter, *, fresh
                 reporter.say(note)
             sha256["weights"] = fingerprint_of(source)
         reporter.say(f"{recipe.model.kind}: {parameters(model):,} parameters, {_sizes(inputs.sizes())}")
+        objective = objective_of(recipe, sizes).to(device) if recipe.descends else None
+        if objective is not None:
+            recipe = with_found_rate(recipe, model, objective, prepared.train, folder, reporter)
         if world.first:
             write_beginning(recipe, folder, text, inputs, sha256)
         metadata = _metadata(inputs)
-        if "gradient" in model_row(recipe.model.kind, recipe.family).promises:
-            if warning := unfinished_warmup(recipe.training, expected_steps(recipe.training, prepared.train)):
-                reporter.say(f"! {warning}")
+        if objective is not None:
+            for remark in training_remarks(recipe.training, expected_steps(recipe.training, prepared.train)):
+                reporter.say(f"! {remark}")
             used = fit(
                 model,
-                objective_of(recipe, sizes).to(device),
+                objective,
                 prepared.train,
                 settings=recipe.training,
                 rate=rate_of(recipe, prepared.train),

@@ -29,6 +29,11 @@ else:
         pass
 
 
+MAY_CHANGE = "may change"
+"""Marks a setting, `Annotated[int, MAY_CHANGE]`, that may be another when a run is resumed: no update that was made so
+far would have been another one with it. What it decides is how long, where, or what is written down."""
+
+
 class Settings(_Named):
     """Named values that choose how a thing is built; an unknown name is an error, nothing changes afterwards.
 
@@ -39,6 +44,10 @@ class Settings(_Named):
     """What `kind` fills in where it is left open: a model of another kind does not take it over with the weights."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", strict=False, use_attribute_docstrings=True)
+
+    def may_change(self) -> set[str]:
+        """The settings that may be others when a run is resumed."""
+        return {name for name, field in type(self).model_fields.items() if MAY_CHANGE in field.metadata}
 
 
 class ModelSettings(Settings):
