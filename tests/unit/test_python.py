@@ -232,6 +232,9 @@ def test_settings_are_told_with_their_defaults_and_what_they_do() -> None:
         (lambda: sw.list_settings("output"), r"output has other settings for each task: say task=…"),
         (lambda: sw.list_models("translaton"), r"there is no task 'translaton'\. Did you mean 'translation'\?"),
         (lambda: sw.TrainingSettings(stpes=3), r"TrainingSettings has no setting 'stpes'\. Did you mean 'steps'\?"),  # type: ignore[call-arg]
+        (lambda: sw.TrainingSettings(steps="two"), r"^TrainingSettings\.steps: input should be .*, not 'two'$"),  # type: ignore[arg-type]
+        (lambda: sw.TransformerSettings(width=7, heads=3), r"^TransformerSettings: width 7 does not divide into 3 h"),  # type: ignore[call-arg]
+        (lambda: sw.PairFilesSettings(), r"^PairFilesSettings needs the setting 'train'; give it by keyword, train=…$"),  # type: ignore[call-arg]
     ],
 )
 def test_what_there_is_not_is_refused_with_the_nearest_name(asked: Any, sentence: str) -> None:
