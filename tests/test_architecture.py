@@ -45,6 +45,7 @@ MAY_IMPORT: dict[str, set[str]] = {
         "lineage",
         "objectives",
         "outputs",
+        "pictures",
         "recipe",
         "settings",
     },
