@@ -17,6 +17,10 @@ if TYPE_CHECKING:
     from seqwright.data.pairs import PairFilesSettings as PairFilesSettings
     from seqwright.decoding.beam import beam_search as beam_search
     from seqwright.decoding.settings import DecodingSettings as DecodingSettings
+    from seqwright.estimators import Forecaster as Forecaster
+    from seqwright.estimators import TextClassifier as TextClassifier
+    from seqwright.estimators import TextRegressor as TextRegressor
+    from seqwright.estimators import sliding_windows as sliding_windows
     from seqwright.factories import BERT as BERT
     from seqwright.factories import GNMT as GNMT
     from seqwright.factories import GPT as GPT
@@ -68,6 +72,10 @@ _HOMES = {  # where each name lives, and what it is called there
     "DecodingSettings": "decoding.settings.DecodingSettings",
     "SourceTextInput": "inputs.source_text.SourceTextInput",
     "SourceTextSettings": "inputs.source_text.SourceTextSettings",
+    "Forecaster": "estimators.Forecaster",
+    "TextClassifier": "estimators.TextClassifier",
+    "TextRegressor": "estimators.TextRegressor",
+    "sliding_windows": "estimators.sliding_windows",
     **{name: f"factories.{name}" for name in FACTORIES.split()},
     "listen": "layers.taps.listen",
     "TransformerSettings": "models.transformer.TransformerSettings",

@@ -15,6 +15,7 @@ from seqwright.training.checkpoint import STEP_FOLDER, steps_on_disk
 MAY_CHANGE = {"description", "name", "training.steps", "training.epochs", "training.threads", "training.device"}
 MAY_CHANGE |= {"training.keep", "training.patience"}
 MAY_CHANGE |= {"data.train", "data.valid", "data.test"}  # where the data lies may; what it is may not, by its sha256
+MAY_CHANGE |= {"data.in_memory"}
 PARTS = ("input", "output")  # the folders of what turns examples into tensors, and of what predictions are made with
 OURS = {"recipe.toml", "resolved.toml", *PARTS, "journal.jsonl", "pace.jsonl", "card.md", "best", "last"}
 OURS |= {"eval", "pictures", "tensorboard"}

@@ -247,22 +247,29 @@ def set_up_cpu(recipe: Recipe) -> None:
 
 
 def train(
-    recipe: Recipe, folder: str | Path, *, text: str = "", reporter: Reporter | None = None, fresh: bool = False
+    recipe: Recipe,
+    folder: str | Path,
+    *,
+    text: str = "",
+    reporter: Reporter | None = None,
+    fresh: bool = False,
+    data: Any = None,
 ) -> Run:
     """Train a recipe into a run folder, resuming where an earlier training stopped. `text` is the recipe as written.
 
-    It computes with as many threads as the recipe says; afterwards the process has as many as before.
+    It computes with as many threads as the recipe says; afterwards the process has as many as before. `data` takes the
+    place of what the recipe names: examples in memory.
     """
     threads = torch.get_num_threads()
     set_up_cpu(recipe)
     try:
-        return _train(recipe, Path(folder), text, reporter or Quiet(), fresh=fresh)
+        return _train(recipe, Path(folder), text, reporter or Quiet(), data or data_of(recipe), fresh=fresh)
     finally:
         torch.set_num_threads(threads)
 
 
-def _train(recipe: Recipe, folder: Path, text: str, reporter: Reporter, *, fresh: bool) -> Run:
-    task, data, device = task_of(recipe.task), data_of(recipe), training_device(recipe.training.device)
+def _train(recipe: Recipe, folder: Path, text: str, reporter: Reporter, data: Any, *, fresh: bool) -> Run:
+    task, device = task_of(recipe.task), training_device(recipe.training.device)
     world = World.from_environment(device)
     with locked(folder) if world.first else nullcontext():  # under torchrun only one process writes
         if fresh and world.first:
