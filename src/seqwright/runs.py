@@ -16,7 +16,7 @@ import torch
 from torch import nn
 
 from seqwright.batches import Batches
-from seqwright.calls import best_of, forecasts
+from seqwright.calls import Files, best_of, evaluation_of, forecasts
 from seqwright.data.cards import opened_data
 from seqwright.data.examples import PartName
 from seqwright.data.files import content_hash
@@ -94,13 +94,9 @@ class Run(NamedTuple):
         return found if several else found[0]
 
     @in_python()
-    def evaluate(self, part: PartName | None = None, **decoding: Any) -> Evaluation:
-        """The scores on a part of the run's data, the test part if there is one, and every prediction."""
-        data = data_of(self.recipe)
-        chosen_part: PartName = part or ("test" if "test" in data.parts() else "valid")
-        wiring, settings = task_of(self.recipe.task), self.decoding_with(decoding)
-        found: Evaluation = wiring.evaluated(self.recipe, data, self.inputs, self.model, chosen_part, settings)
-        return found
+    def evaluate(self, part: PartName | None = None, *, data: Files | None = None, **decoding: Any) -> Evaluation:
+        """The scores and predictions on a part of the run's data, the test part if there is one, or on other files."""
+        return evaluation_of(self, part, data, self.decoding_with(decoding))
 
     @in_python()
     def stream(self, text: str, **decoding: Any) -> Iterator[str]:

@@ -65,6 +65,15 @@ def test_a_run_is_evaluated_on_a_part_of_its_data(classifier: Run) -> None:
     assert [line["event"] for line in classifier.history].count("valid") == 1
 
 
+def test_a_run_is_evaluated_on_other_files(classifier: Run, files: Path) -> None:
+    other = files / "b.tsv"
+    other.write_text("so fine\tgood\nso dull\tbad\nso\tbad\n", encoding="utf-8")
+    assert len(classifier.evaluate(data=other).predictions) == 3
+    assert classifier.evaluate(data=str(files / "a.tsv")).scores["loss"] == classifier.evaluate("valid").scores["loss"]
+    with pytest.raises(SettingError, match=r"part chooses from the run's own data and data names other files"):
+        classifier.evaluate("valid", data=other)
+
+
 def test_a_stream_is_the_text_that_a_call_gives(writer: Run) -> None:
     settings: dict[str, Any] = {"temperature": 1.0, "seed": 5, "longest": 20}
     pieces = list(writer.stream("a fi", **settings))
