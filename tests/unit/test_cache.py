@@ -133,7 +133,7 @@ def test_a_damaged_entry_is_made_again_with_a_sentence(
     DAMAGES[damage](entry(tmp_path) / file)
     found = tokenised_texts(texts, key="corpus tokenizer", encode=words, decode=str, rules=Rules(), where="it")
     assert rows(found.rows) == [[1, 2], [3, 4, 1], [2, 2]]
-    assert found.number_N.tolist() == [0, 1, 2]
+    assert found.example_N.tolist() == [0, 1, 2]
     assert found.kept.extent.documents == 3
     told = capsys.readouterr().err
     assert told.count("\n") == 1

@@ -6,7 +6,6 @@ from typing import Any, NamedTuple
 
 from rich.console import Console
 
-from seqwright.cli.cards import verb_of, write_card
 from seqwright.cli.storage import storage_table
 from seqwright.cli.terminal import command, say, shown
 from seqwright.conversion import converted
@@ -19,6 +18,7 @@ from seqwright.inputs.vocabularies import RESERVED, SPACE
 from seqwright.interchange.arpa import read_arpa, read_words
 from seqwright.interchange.pretrained import read_pretrained
 from seqwright.interchange.weight_files import refuse_pickle
+from seqwright.model_card import verb_of, write_card
 from seqwright.outputs.next_token import NextTokenOutput
 from seqwright.recipe import recipe_from
 from seqwright.runs import open_run, parameters, write_run

@@ -40,6 +40,9 @@ class Classification(NamedTuple):
     probabilities: dict[str, float]  # of every label, the likeliest first
     losses: dict[str, float]  # -log p of every label
 
+    def __repr__(self) -> str:
+        return f"Classification(label={self.label!r}, probability={self.probability:.4g})"
+
 
 NOTHING = Classification("", 0.0, {}, {})
 

@@ -55,6 +55,10 @@ class FoundTokens(NamedTuple):
     follows: int  # negative where nobody asks
     predicted_follows: int
 
+    def __repr__(self) -> str:
+        right = int((self.target == self.predicted).sum())
+        return f"FoundTokens({right} of {len(self.target)} masked tokens right)"
+
 
 class Candidate(NamedTuple):
     """A token that may stand where a word is masked, and the text with it."""

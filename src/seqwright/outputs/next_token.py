@@ -58,6 +58,9 @@ class Surprise(NamedTuple):
     bits: list[float]
     unknown: int  # how many of the tokens stand for what the vocabulary lacks
 
+    def __repr__(self) -> str:
+        return f"Surprise({self.text!r}, {sum(self.bits):.4g} bits in {len(self.bits)} tokens)"
+
 
 @dataclass(frozen=True)
 class NextTokenOutput(Output[str, Text, ScoredText]):

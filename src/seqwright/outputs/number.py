@@ -39,6 +39,9 @@ class Value(NamedTuple):
 
     value: float | None
 
+    def __repr__(self) -> str:
+        return f"Value({'nothing was read' if self.value is None else format(self.value, '.6g')})"
+
 
 @dataclass(frozen=True)
 class NumberOutput(Output[HasLabel, Labelled, Value]):

@@ -78,6 +78,11 @@ class Answered(NamedTuple):
     loss: float = 0.0
     windows: int = 0
 
+    def __repr__(self) -> str:
+        if not self.answer():
+            return f"Answered(no answer, probability={self.no_answer:.4g})"
+        return f"Answered({self.answers[0].text!r}, probability={self.answers[0].probability:.4g})"
+
     def answer(self, threshold: float | None = None) -> str:
         """What is answered: nothing, unless the best answer lies above saying so by more than the threshold."""
         return self.answers[0].text if self.answers and self.margin > (threshold or 0.0) else ""

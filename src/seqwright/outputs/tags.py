@@ -49,6 +49,9 @@ class Tagging(NamedTuple):
     probabilities: list[float]
     losses: Sequence[Mapping[str, float]] = ()
 
+    def __repr__(self) -> str:
+        return f"Tagging({' '.join(f'{word}/{tag}' for word, tag in zip(self.words, self.tags, strict=True))})"
+
 
 @dataclass(frozen=True)
 class TagsOutput(ClassesOutput[TaggedSentence, Tagged, Tagging]):

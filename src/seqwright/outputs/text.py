@@ -91,6 +91,10 @@ class WrittenText(NamedTuple):
         """The best text."""
         return self.best.text
 
+    def __repr__(self) -> str:
+        more = f" and {len(self.candidates) - 1} more" if len(self.candidates) > 1 else ""
+        return f"WrittenText({self.text!r}{more})"
+
 
 BLANK = TextCandidate("", 0.0, 0.0, [], [], True)
 

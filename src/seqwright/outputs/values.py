@@ -142,6 +142,7 @@ class ValuesOutput(Output[SeriesWindow, Series, Values]):
         found: dict[int, Values] = {}
         for batch, forecast_BSNC in each_row(model, batches):
             value_BNC = self.scale.original(forecast_BSNC[:, -1].detach().float().numpy())
+            value_BNC.flags.writeable = False  # a prediction is frozen
             found |= dict(zip(batch.example_B.tolist(), value_BNC, strict=True))
         for number, _ in enumerate(examples):
             yield found.get(number, np.zeros((0, len(self.columns))))

@@ -233,6 +233,7 @@ class Wired:
             "signatures": {name: signatures[name] for name in scores if name in signatures},
             "answers": list(wires.output.answers(predictions, examples, wires.input)),
             "notes": [told, *report.notes, *baselines.notes],
+            "predictions": predictions,
         }
         return Evaluation(**{**vars(report), **every})
 
