@@ -1,4 +1,4 @@
-"""How Sphinx builds these pages. The reference of the settings is written from their classes before each build."""
+"""How Sphinx builds these pages. The generated pages of the reference are written again before each build."""
 
 import sys
 from pathlib import Path
@@ -8,7 +8,7 @@ from sphinx.application import Sphinx
 sys.path.insert(0, str(Path(__file__).parent))
 
 from docstrings import as_written, is_noise
-from settings_reference import settings_page
+from reference_pages import write_pages
 
 from seqwright import __version__
 
@@ -36,15 +36,11 @@ html_title = f"Seqwright {__version__}"
 html_copy_source = False
 
 
-def write_settings_reference(app: Sphinx) -> None:
-    page = Path(app.srcdir) / "reference" / "settings.md"
-    text = settings_page()
-    if not page.exists() or page.read_text(encoding="utf-8") != text:
-        page.parent.mkdir(exist_ok=True)
-        page.write_text(text, encoding="utf-8")
+def write_reference(app: Sphinx) -> None:
+    write_pages(Path(app.srcdir) / "reference")
 
 
 def setup(app: Sphinx) -> None:
-    app.connect("builder-inited", write_settings_reference)
+    app.connect("builder-inited", write_reference)
     app.connect("autodoc-process-docstring", as_written)
     app.connect("autodoc-skip-member", is_noise)
