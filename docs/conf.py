@@ -44,7 +44,9 @@ def write_reference(app: Sphinx) -> None:
 def with_results(app: Sphinx, docname: str, source: list[str]) -> None:
     """Let results/README.md, which lies outside of these pages, be the page `results`, and lead its links there."""
     if docname == "results":
-        text = (Path(app.srcdir).parent / "results" / "README.md").read_text(encoding="utf-8").replace("](../docs/", "](")
+        text = (
+            (Path(app.srcdir).parent / "results" / "README.md").read_text(encoding="utf-8").replace("](../docs/", "](")
+        )
         source[0] = re.sub(r"\[([^]]+)\]\(([a-z_]+\.(?:md|json))\)", r"\1 (`results/\2`)", text)
     else:
         source[0] = source[0].replace("](../../results/README.md", "](../results.md")

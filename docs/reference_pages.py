@@ -56,8 +56,11 @@ def _verbs(name: str, command: Any) -> list[str]:
         parameters = [each for each in command.get_params(context) if each.name != "help"]
         ordered = sorted(parameters, key=lambda each: each.param_type_name)  # arguments before options
         rows = [_parameter(each, context) for each in ordered]
+    usage = usage if any(each.param_type_name == "option" for each in parameters) else usage.replace("[OPTIONS]", "")
     told, examples = _help(command.help or "")
-    block = "\n".join([f"seqwright {name} {usage}", *([""] if examples else []), *examples])
+    typed = " ".join(["seqwright", name, *usage.split()])
+    examples = [each for each in examples if each != typed]
+    block = "\n".join([typed, *([""] if examples else []), *examples])
     return [f"### {name}\n\n{told}\n\n```text\n{block}\n```\n", f"{_table(('', 'Meaning'), rows)}\n" if rows else ""]
 
 

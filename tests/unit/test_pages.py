@@ -13,10 +13,10 @@ from typer.main import get_command
 
 import seqwright
 from seqwright.cli.app import app
-from seqwright.data.cards import cards
+from seqwright.data.cards import cards, opened_data
 from seqwright.kinds import TASKS
 from seqwright.overrides import with_overrides
-from seqwright.recipe import parsed, recipe_from, shipped, with_base, with_teachers
+from seqwright.recipe import parsed, recipe_from, shipped, validated, with_base, with_teachers
 from tests.pages import REPOSITORY, commands, fenced, inline, pages, setting_names
 
 names = cache(setting_names)
@@ -39,14 +39,15 @@ def test_every_task_has_a_page_of_the_same_shape(task: str) -> None:
 @page
 def test_every_command_shown_can_be_typed(path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
-    for place, words in commands(path):
-        if MISSPELT in words or "[OPTIONS]" in words:  # shown for the answer that it gets; how a verb is used
+    for place, typed in commands(path):
+        words = list(typed)
+        if MISSPELT in words or path.name == "verbs.md":  # shown for the answer that it gets; written from the verbs
             continue
         command: Any = get_command(app)
         while hasattr(command, "commands"):
             assert words[0] in command.commands, f"{place}: there is no verb {words[0]}"
-            command, words = command.commands[words[0]], words[1:]
-        with command.make_context("seqwright", list(words)) as context:  # refuses an option that is not there
+            command = command.commands[words.pop(0)]
+        with command.make_context("seqwright", words) as context:  # refuses an option that is not there
             _refuse_unknown_settings(place, context.params)
 
 
@@ -113,3 +114,36 @@ def test_every_name_of_the_package_in_code_shown_exists(path: Path) -> None:
         for node in ast.walk(tree):
             if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and node.value.id == "sw":
                 assert hasattr(seqwright, node.attr), f"{path} names sw.{node.attr}"
+
+
+EXAMPLES: dict[str, tuple[str, dict[str, Any], int]] = {  # the file, settings that it needs, and how many it holds
+    "translation": ("mine.tsv", {}, 3),
+    "summarization": ("mine.csv", {"source": "dialogue", "target": "summary"}, 2),
+    "grapheme-to-phoneme": ("mine.dict", {}, 3),
+    "language-modeling": ("mine.txt", {}, 3),
+    "instruction": ("mine.tsv", {}, 3),
+    "masked-language-modeling": ("mine.txt", {}, 3),
+    "text-classification": ("mine.csv", {}, 2),
+    "text-regression": ("mine.csv", {}, 3),
+    "token-classification": ("mine.conll", {}, 2),
+    "question-answering": ("mine.csv", {"overlap": "keep"}, 2),
+    "series-classification": ("mine.csv", {}, 3),
+    "forecasting": (
+        "mine.csv",
+        {"history": 4, "horizon": 1, "time": "date"},
+        54,
+    ),  # windows of three days, of which a fifth is held out
+    "vector-to-text": ("mine.csv", {"columns": ["red", "green", "blue"], "text": "name"}, 2),
+}
+MORE = {"forecasting": "".join(f"2016-07-{day:02} {hour:02}:00,5,2\n" for day in (1, 2, 3) for hour in range(24))[42:]}
+
+
+@pytest.mark.parametrize("task", TASKS)
+def test_the_file_that_a_page_shows_is_read(task: str, tmp_path: Path) -> None:
+    text = (REPOSITORY / "docs" / "tasks" / f"{task}.md").read_text(encoding="utf-8")
+    name, settings, count = EXAMPLES[task]
+    file = tmp_path / name
+    file.write_text(fenced(text.partition("## Data")[2], "text")[0] + MORE.get(task, ""), encoding="utf-8")
+    valid = {} if task in MORE else {"valid": str(file)}  # so that nothing is cut off
+    opened = opened_data(validated("data", {"train": str(file), **settings, **valid}, task), TASKS[task].examples[0])
+    assert len(list(opened.examples("train"))) == count
