@@ -15,11 +15,6 @@ from seqwright.training.journal import Journal
 
 NAMES = {"description", "name"}
 PLACES = {"data.train", "data.valid", "data.test", "data.in_memory"}  # may change; what the data is may not (sha256)
-    "data.train",
-    "data.valid",
-    "data.test",
-    "data.in_memory",
-}  # of the data, which may change; what it is may not, by its sha256
 PARTS = ("input", "output")  # the folders of what turns examples into tensors, and of what predictions are made with
 OURS = {"recipe.toml", "resolved.toml", *PARTS, "journal.jsonl", "pace.jsonl", "card.md", "best", "last"}
 OURS |= {"eval", "pictures", "tensorboard", "rate.jsonl"}
