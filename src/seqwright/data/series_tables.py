@@ -16,6 +16,7 @@ from seqwright.data.tables import (
     cells,
     column_place,
     quoted,
+    refuse_more_cells,
     require_form,
     semicolons,
     several,
@@ -63,7 +64,7 @@ def read_table(
     top = next(found)
     layout = _layout(top, path, columns, time, known)
     below = found if layout.header else chain([top], found)
-    values, times, numbers = _cells(islice(_without_blank_end(below, path), rows), layout, path)
+    values, times, numbers = _cells(islice(_without_blank_end(below, path), rows), top, layout, path)
     if not values:
         raise DataError(f"{path} has no row of values{' below its header' if layout.header else ''}; give some")
     values_TC, filled = _values(values, numbers, layout, path, missing=missing)
@@ -121,13 +122,16 @@ def _layout(top: TableRow, path: Path, columns: Columns, time: Column, known: Se
 # ---------------------------------------------------------------------------------------------------- values
 
 
-def _cells(rows: Iterator[TableRow], layout: SeriesLayout, path: Path) -> tuple[list[list[str]], list[str], list[int]]:
+def _cells(
+    rows: Iterator[TableRow], top: TableRow, layout: SeriesLayout, path: Path
+) -> tuple[list[list[str]], list[str], list[int]]:
     """The cells to forecast of each row, its time, and the line it stands on."""
     least = max([*layout.places, layout.time or 0]) + 1
     found, times, numbers = [], [], []
     for row in rows:
         if len(row.cells) < least:
             raise DataError(too_few(row, least, f"{path}:{row.line}"))
+        refuse_more_cells(row, top, f"{path}:{row.line}")
         found.append([row.cells[place].strip() for place in layout.places])
         times.append("" if layout.time is None else row.cells[layout.time].strip())
         numbers.append(row.line)

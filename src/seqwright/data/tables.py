@@ -161,6 +161,7 @@ class TableFile:
             if len(row.cells) < least:
                 mark = "comma" if self.form == ".csv" else "tab"
                 raise DataError(too_few(row, least, where, f" for {_listed(layout.places)}, separated by a {mark}"))
+            refuse_more_cells(row, top, where)
             values: dict[str, Any] = {name: row.cells[place] for name, place in layout.places.items()}
             yield Record(where, values | absent if absent else values)
 
@@ -313,6 +314,15 @@ def too_few(row: TableRow, least: int, where: str, purpose: str = "") -> str:
     """That a row has too few cells."""
     count = f"{len(row.cells)} column{'s' if len(row.cells) > 1 else ''}"
     return f"{where} has {count}, expected at least {least}{purpose}{semicolons(row.cells)}"
+
+
+def refuse_more_cells(row: TableRow, top: TableRow, where: str) -> None:
+    """Refuse a row with more cells than the first line has: what stands in which column is not certain there."""
+    if any(cell.strip() for cell in row.cells[len(top.cells) :]):
+        raise DataError(
+            f"{where} has {len(row.cells)} cells, but line {top.line} has {len(top.cells)}: where what separates the "
+            "cells is part of a text, put that cell in quotes (.csv) or leave it out (.tsv)"
+        )
 
 
 def semicolons(found: Sequence[str]) -> str:

@@ -102,10 +102,11 @@ class ColumnFile:
                 f"{where} has {len(cells)} column{'s' if len(cells) > 1 else ''}, expected at least {needed}, with "
                 "tabs or spaces between them: see whether data.token and data.tag mean the right columns"
             )
-        if self.tag is None and len(cells) != columns:
+        if len(cells) > columns or (self.tag is None and len(cells) != columns):
+            remedy = "" if self.tag else ", or say it with data.tag"
             raise DataError(
                 f"{where} has {len(cells)} columns but the lines before it {columns}, so it is not certain where the "
-                "tag stands: put tabs between the columns, or say it with data.tag"
+                f"tag stands: put tabs between the columns{remedy}"
             )
         if self.tag is None and self.token == len(cells):
             raise DataError(f"{where} has its word in the last column, {self.token}: say the tag's with data.tag")
