@@ -125,7 +125,10 @@ def test_a_name_that_no_recipe_can_hold_is_refused(say: Say) -> None:
     ("table", "settings", "found"),
     [
         ("", [], "mine.csv is empty, expected at least one line"),
-        ("text;label\nfine;good\n", [], "it has ';', so save the table with commas"),
+        ("text;label\n", [], "it has ';', so set data.separator=';'"),
+        ("text,label\nfine, really,good\n", [], "mine.csv:2 has 3 cells, but line 1 has 2"),
+        ("text,label\nfine,good\n", ["data.separator=;;"], "';;' is no separator, expected one character such as ';'"),
+        ("text,label\nfine,good\n", ["data.encoding=utf-9"], "'utf-9' is no encoding of text"),
         ("text,label\n" + opinions(), ["data.label=mark"], "has no column 'mark' but 'text', 'label'"),
         ("text,label\n" + "fine,good\nbetter,good\n" * 9, [], "has the label 'good', expected two labels or more"),
         ("text,label\n" + ",good\n ,bad\n" * 9, [], "no example of the train part has a text: see whether data.text"),
@@ -143,7 +146,7 @@ def test_a_table_of_texts_that_cannot_be_used(say: Say, table: str, settings: li
     ("table", "settings", "found"),
     [
         ("", [], "mine.csv is empty, expected at least one line"),
-        ("when;load\n2024-01-01;3\n", ["data.time=when"], "it has ';', so save the table with commas"),
+        ("when;load\n", ["data.time=when"], "it has ';', so set data.separator=';'"),
         ("when,load\n" + hours(), ["data.columns=wnd"], "has no column 'wnd'"),
         ("when,load,wind\n2024-01-01,1,\n" + hours(), [], "mine.csv:2 has no value in column 'wind': fill it in"),
         ("when,load,wind\n2024-01-01,1,NaN\n" + hours(), [], "mine.csv:2 has no value in column 'wind'"),

@@ -8,8 +8,9 @@ from typing import Any
 
 from seqwright.data.files import extension_of
 from seqwright.data.labelled_tables import LABEL_WORDS, PAIR_WORDS, TEXT_WORDS
+from seqwright.data.rows import cells, objects
 from seqwright.data.series_tables import MISSING
-from seqwright.data.tables import Column, cells, find, objects
+from seqwright.data.tables import Column, find
 from seqwright.data.times import NUMBER
 from seqwright.errors import DataError
 

@@ -14,8 +14,9 @@ from pydantic import Field, model_validator
 
 from seqwright.data.examples import Data, PartName
 from seqwright.data.labelled_folders import LabelFolders
-from seqwright.data.labelled_tables import Example, LabelledTable
+from seqwright.data.labelled_tables import Example, LabelledColumns, LabelledTable
 from seqwright.data.pieces import FilesSettings, PartedFiles, Share
+from seqwright.data.rows import BadRows, DecimalMark, Separator, dialect_of
 from seqwright.data.tables import Column
 from seqwright.errors import SettingError
 
@@ -27,9 +28,9 @@ class LabelledFilesSettings(FilesSettings):
     """Labelled text in files of the user's own."""
 
     train: str
-    """A .tsv, .csv or .jsonl file, plain or .gz, with a text and its label in each row; or a folder in which the texts
-    of each label are the files of a folder with its name, also inside of a .tar or .tar.gz file, as in
-    "aclImdb_v1.tar.gz/aclImdb/train"."""
+    """A .tsv, .csv, .jsonl, .xlsx or .parquet file (the first three plain, .gz or alone in a .zip) with a text and its
+    label in each row; or a folder in which the texts of each label are the files of a folder with its name, also inside
+    of a .tar or .tar.gz file, as in "aclImdb_v1.tar.gz/aclImdb/train"."""
 
     text: Column = None
     """Where the text stands in a table: the name of a key or of a column in the header line, with or without capitals,
@@ -50,6 +51,10 @@ class LabelledFilesSettings(FilesSettings):
 
     label_names: dict[str, str] = Field(default={})
     """What the labels shall be called, as in { 0 = "negative", 1 = "positive" }; others stay as they are."""
+
+    separator: Separator = None
+    decimal: DecimalMark = None
+    bad_rows: BadRows = "refuse"
 
     @model_validator(mode="after")
     def _fit_together(self) -> "LabelledFilesSettings":
@@ -83,12 +88,9 @@ class LabelledFiles(PartedFiles[LabelledSource, Example]):
         """The content, the columns, the labels and the stretch."""
         return [piece.source.fingerprint(), self.settings.labels, self.settings.label_names, piece.low, piece.high]
 
-    def remarks(self) -> list[str]:
-        """What the user should look at twice, a sentence each."""
-        if self._published:
-            return []
-        sources = {piece.source.path: piece.source for piece in self._pieces.values()}
-        return [remark for source in sources.values() for remark in source.remarks()]
+    def source_remarks(self, source: LabelledSource) -> list[str]:
+        """What the table or the folders leave open."""
+        return [] if self._published else source.remarks()
 
 
 def _source(name: str, settings: LabelledFilesSettings) -> LabelledTable | LabelFolders:
@@ -101,8 +103,9 @@ def _source(name: str, settings: LabelledFilesSettings) -> LabelledTable | Label
                 f"{chosen} choose columns, but {path} is a folder, where each label has a folder of "
                 "its own: leave them out"
             )
-        return LabelFolders(path)
-    return LabelledTable(path, settings.text, settings.label, settings.text_pair)
+        return LabelFolders(path, settings.encoding)
+    columns = LabelledColumns(settings.text, settings.label, settings.text_pair)
+    return LabelledTable(path, columns, dialect_of(settings))
 
 
 def with_labels(examples: Iterable[Example]) -> Iterator[Example]:

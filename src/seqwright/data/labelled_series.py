@@ -14,7 +14,8 @@ from numpy.typing import NDArray
 from seqwright.data.examples import PartName
 from seqwright.data.files import content_hash, existing, extension_of, lines
 from seqwright.data.pieces import FilesSettings, PartedFiles, Share
-from seqwright.data.tables import TableRow, all_blank, cells, require_form
+from seqwright.data.rows import PLAIN, DecimalMark, Dialect, Separator, TableRow, all_blank, cells, table_remarks
+from seqwright.data.tables import require_form
 from seqwright.errors import DataError
 
 FORMS = (".tsv", ".csv", ".txt", ".ts")
@@ -48,6 +49,9 @@ class LabelledSeriesFilesSettings(FilesSettings):
     label: Literal["first", "last"] = "first"
     """Where the label stands in a row of a .tsv or .csv file."""
 
+    separator: Separator = None
+    decimal: DecimalMark = None
+
 
 class LabelledSeriesFiles(PartedFiles[Path, SeriesExample]):
     """Labelled series read from the user's files."""
@@ -57,31 +61,37 @@ class LabelledSeriesFiles(PartedFiles[Path, SeriesExample]):
 
     def read(self, part: PartName, piece: Share[Path]) -> Iterator[SeriesExample]:
         """Every series of a part."""
-        every = series_of(piece.source, label=self.settings.label)
+        every = series_of(piece.source, label=self.settings.label, dialect=self.dialect)
         return (example for example in every if piece.holds(str(example.values_TC.tolist())))
+
+    def source_remarks(self, source: Path) -> list[str]:
+        """How the file is written."""
+        return table_remarks(source, self.dialect)
 
     def causes(self, part: PartName, piece: Share[Path]) -> list[Any]:
         """The content, the place of the label and the stretch."""
         return [content_hash(piece.source), self.settings.label, piece.low, piece.high]
 
 
-def series_of(path: Path, *, label: str = "first") -> Iterator[SeriesExample]:
+def series_of(path: Path, *, label: str = "first", dialect: Dialect = PLAIN) -> Iterator[SeriesExample]:
     """The series of a file with their labels."""
     form = extension_of(path)
     if form == ".ts":
-        yield from _archive(path)
+        yield from _archive(path, dialect.encoding_of(path))
         return
-    spaced = (TableRow(number, line.split() or [""]) for number, line in enumerate(lines(path), start=1))
-    for row in spaced if form == ".txt" else cells(path):
+    text = lines(path, dialect.encoding_of(path)) if form == ".txt" else iter(())
+    spaced = (TableRow(number, line.split() or [""]) for number, line in enumerate(text, start=1))
+    for row in spaced if form == ".txt" else cells(path, dialect):
         if not all_blank(row):
             (name, *values) = row.cells if label == "first" else (row.cells[-1], *row.cells[:-1])
-            yield SeriesExample(_values(values, path, row.line, ROW)[:, None], name.strip())
+            numbers = list(map(dialect.point, values))
+            yield SeriesExample(_values(numbers, path, row.line, ROW)[:, None], name.strip())
 
 
-def _archive(path: Path) -> Iterator[SeriesExample]:
+def _archive(path: Path, encoding: str) -> Iterator[SeriesExample]:
     """The series of a `.ts` file: what begins with # or @ says something of them, and after @data they stand."""
     begun, labelled = False, True
-    for number, line in enumerate(lines(path), start=1):
+    for number, line in enumerate(lines(path, encoding), start=1):
         text = line.strip()
         if not text or text.startswith("#"):
             continue
