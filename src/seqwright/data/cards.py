@@ -43,7 +43,7 @@ class Reader(NamedTuple):
 
 WRITTEN = ("encoding", "separator", "bad_rows")
 SIDES = ("source", "target", *WRITTEN)
-TEXT_COLUMNS = ("text", "label", "text_pair", "label_names", "decimal", *WRITTEN)
+TEXT_COLUMNS = ("text", "label", "text_pair", "label_names", "fold_labels", "decimal", *WRITTEN)
 QUESTION_COLUMNS = ("question", "context", "answer", "start", "no_answer", *WRITTEN)
 SERIES_COLUMNS = ("columns", "time", "history", "horizon", "missing", "gaps", "first_rows", "decimal", *WRITTEN)
 READERS = {
@@ -57,7 +57,7 @@ READERS = {
     "questions": Reader("questions", "questions.QuestionFiles", ("overlap",), QUESTION_COLUMNS, like_cards=True),
     "series": Reader("time series", "series.SeriesFiles", (), SERIES_COLUMNS, like_cards=True),
     "labelled-series": Reader(
-        "labelled series", "labelled_series.LabelledSeriesFiles", (), ("label", "decimal", *WRITTEN)
+        "labelled series", "labelled_series.LabelledSeriesFiles", (), ("label", "fold_labels", "decimal", *WRITTEN)
     ),
     "described": Reader(
         "texts with vectors", "described.DescribedFiles", (), ("text", "label", "columns", "decimal", *WRITTEN)

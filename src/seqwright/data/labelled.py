@@ -15,6 +15,7 @@ from pydantic import Field, model_validator
 from seqwright.data.examples import Data, PartName
 from seqwright.data.labelled_folders import LabelFolders
 from seqwright.data.labelled_tables import Example, LabelledColumns, LabelledTable
+from seqwright.data.labels import FoldLabels, folded, spelling_remarks
 from seqwright.data.pieces import FilesSettings, PartedFiles, Share
 from seqwright.data.rows import BadRows, DecimalMark, Separator, dialect_of
 from seqwright.data.tables import Column
@@ -52,6 +53,7 @@ class LabelledFilesSettings(FilesSettings):
     label_names: dict[str, str] = Field(default={})
     """What the labels shall be called, as in { 0 = "negative", 1 = "positive" }; others stay as they are."""
 
+    fold_labels: FoldLabels = False
     separator: Separator = None
     decimal: DecimalMark = None
     bad_rows: BadRows = "refuse"
@@ -79,18 +81,28 @@ class LabelledFiles(PartedFiles[LabelledSource, Example]):
 
     def read(self, part: PartName, piece: Share[LabelledSource]) -> Iterator[Example]:
         """Every example of a part."""
-        names, labels = self.settings.label_names, self.settings.labels
+        spelled = folded if self.settings.fold_labels else str
+        labels = None if self.settings.labels is None else set(map(spelled, self.settings.labels))
+        names = {spelled(label): name for label, name in self.settings.label_names.items()}
         for example in piece.source.examples():
-            if (labels is None or example.label in labels) and piece.holds(example.text):
-                yield example._replace(label=names.get(example.label, example.label))
+            label = spelled(example.label)
+            if (labels is None or label in labels) and piece.holds(example.text):
+                yield example._replace(label=names.get(label, label))
 
     def causes(self, part: PartName, piece: Share[LabelledSource]) -> list[Any]:
         """The content, the columns, the labels and the stretch."""
-        return [piece.source.fingerprint(), self.settings.labels, self.settings.label_names, piece.low, piece.high]
+        said = [piece.source.fingerprint(), self.settings.labels, self.settings.label_names, piece.low, piece.high]
+        return [*said, "folded"] if self.settings.fold_labels else said
+
+    def remarks(self) -> list[str]:
+        """Also labels that are spelled in several ways."""
+        if self._published:
+            return []
+        return [*super().remarks(), *spelling_remarks(example.label for example in self.examples("train"))]
 
     def source_remarks(self, source: LabelledSource) -> list[str]:
         """What the table or the folders leave open."""
-        return [] if self._published else source.remarks()
+        return source.remarks()
 
 
 def _source(name: str, settings: LabelledFilesSettings) -> LabelledTable | LabelFolders:

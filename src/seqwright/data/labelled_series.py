@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from seqwright.data.examples import PartName
 from seqwright.data.files import content_hash, existing, extension_of, lines
+from seqwright.data.labels import FoldLabels, folded, spelling_remarks
 from seqwright.data.pieces import FilesSettings, PartedFiles, Share
 from seqwright.data.rows import PLAIN, DecimalMark, Dialect, Separator, TableRow, all_blank, cells, table_remarks
 from seqwright.data.tables import require_form
@@ -49,6 +50,7 @@ class LabelledSeriesFilesSettings(FilesSettings):
     label: Literal["first", "last"] = "first"
     """Where the label stands in a row of a .tsv or .csv file."""
 
+    fold_labels: FoldLabels = False
     separator: Separator = None
     decimal: DecimalMark = None
 
@@ -62,7 +64,14 @@ class LabelledSeriesFiles(PartedFiles[Path, SeriesExample]):
     def read(self, part: PartName, piece: Share[Path]) -> Iterator[SeriesExample]:
         """Every series of a part."""
         every = series_of(piece.source, label=self.settings.label, dialect=self.dialect)
-        return (example for example in every if piece.holds(str(example.values_TC.tolist())))
+        of_part = (example for example in every if piece.holds(str(example.values_TC.tolist())))
+        if not self.settings.fold_labels:
+            return of_part
+        return (example._replace(label=folded(example.label)) for example in of_part)
+
+    def remarks(self) -> list[str]:
+        """How the files are written, and labels that are spelled in several ways."""
+        return [*super().remarks(), *spelling_remarks(example.label for example in self.examples("train"))]
 
     def source_remarks(self, source: Path) -> list[str]:
         """How the file is written."""
@@ -70,7 +79,8 @@ class LabelledSeriesFiles(PartedFiles[Path, SeriesExample]):
 
     def causes(self, part: PartName, piece: Share[Path]) -> list[Any]:
         """The content, the place of the label and the stretch."""
-        return [content_hash(piece.source), self.settings.label, piece.low, piece.high]
+        said = [content_hash(piece.source), self.settings.label, piece.low, piece.high]
+        return [*said, "folded"] if self.settings.fold_labels else said
 
 
 def series_of(path: Path, *, label: str = "first", dialect: Dialect = PLAIN) -> Iterator[SeriesExample]:

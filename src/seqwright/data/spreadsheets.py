@@ -3,6 +3,7 @@
 import datetime
 import warnings
 from collections.abc import Callable, Iterator
+from contextlib import closing
 from decimal import Decimal
 from importlib import import_module
 from itertools import chain
@@ -24,33 +25,38 @@ def sheet_remarks(path: Path) -> list[str]:
     """That a workbook has more sheets than the one that is read."""
     if path.suffix.lower() != ".xlsx":
         return []
-    names = _workbook(path).sheetnames
+    with closing(_workbook(path)) as book:
+        names = book.sheetnames
     return [f"{path} has {len(names)} sheets, of which the first is read: {names[0]}"] if len(names) > 1 else []
 
 
 def parquet_records(path: Path) -> Iterator[dict[str, Any]]:
     """The rows of a Parquet file as objects; where a text is missing it is blank."""
-    file = _opened(path, "pyarrow.parquet", lambda parquet: parquet.ParquetFile(path))
-    texts = {field.name for field in file.schema_arrow if str(field.type) in {"string", "large_string"}}
-    for record in _rows(path, (row for batch in file.iter_batches(AT_ONCE) for row in batch.to_pylist())):
-        yield {name: "" if value is None and name in texts else _as_json(value) for name, value in record.items()}
+    with closing(_parquet_file(path)) as file:
+        texts = {field.name for field in file.schema_arrow if str(field.type) in {"string", "large_string"}}
+        for record in _rows(path, (row for batch in file.iter_batches(AT_ONCE) for row in batch.to_pylist())):
+            yield {name: "" if value is None and name in texts else _as_json(value) for name, value in record.items()}
+
+
+def _parquet_file(path: Path) -> Any:
+    return _opened(path, "pyarrow.parquet", lambda parquet: parquet.ParquetFile(path))
 
 
 def _parquet_rows(path: Path) -> Iterator[list[str]]:
-    file = _opened(path, "pyarrow.parquet", lambda parquet: parquet.ParquetFile(path))
-    yield list(file.schema_arrow.names)
+    with closing(_parquet_file(path)) as file:
+        yield list(file.schema_arrow.names)
     yield from ([_text(value) for value in record.values()] for record in parquet_records(path))
 
 
 def _excel_rows(path: Path) -> Iterator[list[str]]:
-    sheet = _workbook(path).worksheets[0]
-    rows = _rows(path, ([_cell(cell) for cell in row] for row in sheet.iter_rows()))
-    top = _without_blank_end(next(rows, []))
-    if not top:
-        raise DataError(f"the first sheet of {path} has nothing in its first row, expected the names of the columns")
-    for row in chain([top], rows):
-        known = _without_blank_end(row)
-        yield known + [""] * (len(top) - len(known))
+    with closing(_workbook(path)) as book:
+        rows = _rows(path, ([_cell(cell) for cell in row] for row in book.worksheets[0].iter_rows()))
+        top = _without_blank_end(next(rows, []))
+        if not top:
+            raise DataError(f"the first sheet of {path} has a blank first row, expected the names of the columns")
+        for row in chain([top], rows):
+            known = _without_blank_end(row)
+            yield known + [""] * (len(top) - len(known))
 
 
 def _without_blank_end(row: list[str]) -> list[str]:

@@ -297,5 +297,5 @@ def test_other_files_are_read_like_the_runs_own() -> None:
     parts = {"train": "b.tsv", "valid": "b.tsv", "test": "b.tsv"}
     assert other_files([Path("b.tsv")], own, "labelled") == {
         **parts,
-        **{"label_names": {}, "label": "grade", "bad_rows": "refuse"},
+        **{"label_names": {}, "label": "grade", "bad_rows": "refuse", "fold_labels": False},
     }

@@ -471,3 +471,38 @@ def test_what_is_no_gap_is_not_filled(times: tuple[str, ...], sentence: str) -> 
 def test_without_times_there_are_no_gaps() -> None:
     with pytest.raises(SettingError, match=r"data\.gaps .* name that column with data\.time"):
         numbers("load", "1", gaps="last")
+
+
+# Labels in several spellings
+
+SPELLINGS = [
+    ["text", "label"],
+    ["a", "Very good"],
+    ["b", "very  good"],
+    ["c", "very good"],
+    ["d", "very good"],
+    ["e", "bad"],
+]
+
+
+def test_labels_that_differ_in_case_or_white_space_are_told_and_can_be_folded() -> None:
+    data = READERS["labelled"].read(table(SPELLINGS))
+    assert {example.label for example in data.examples("train")} == {"Very good", "very  good", "very good", "bad"}
+    (told,) = data.remarks()
+    assert "'very good' (2) and 'Very good' (1) and 'very  good' (1); data.fold_labels=true makes them one" in told
+    folded = READERS["labelled"].read(table(SPELLINGS), fold_labels=True, label_names={"Very Good": "fine"})
+    assert [example.label for example in folded.examples("train")] == [*["fine"] * 4, "bad"]
+    assert folded.remarks() == []
+    assert folded.fingerprint("train") != data.fingerprint("train")
+    some = READERS["labelled"].read(table(SPELLINGS), fold_labels=True, labels=("VERY GOOD", "bad"))
+    assert len(list(some.examples("train"))) == 5
+
+
+def test_labels_of_series_are_folded_alike() -> None:
+    Path("mine.tsv").write_text("Up\t1\t2\nup\t2\t3\ndown\t2\t1\n", encoding="utf-8")
+    settings = LabelledSeriesFilesSettings(train="mine.tsv", valid="mine.tsv")
+    (told,) = LabelledSeriesFiles(settings).remarks()
+    assert "'Up' (1) and 'up' (1)" in told
+    data = LabelledSeriesFiles(settings.model_copy(update={"fold_labels": True}))
+    assert [example.label for example in data.examples("train")] == ["up", "up", "down"]
+    assert data.remarks() == []
