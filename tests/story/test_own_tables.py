@@ -107,8 +107,58 @@ def test_columns_that_cannot_be_found_are_asked_for(say: Say) -> None:
     assert code == 0, err
     assert read_recipe("more.toml").data.label == "second"
     refused(say("new", "text-classification", "--data", "more.csv", "-o", "b.toml", "--source", "id"), "data.text=")
-    refused(say("new", "text-classification", "--data", "more.csv", "-o", "b.toml", "model.widht=3"), "model.width")
+    wrong = ["data.text=first", "data.label=second", "model.widht=3"]
+    refused(say("new", "text-classification", "--data", "more.csv", "-o", "b.toml", *wrong), "model.width")
     assert not Path("b.toml").exists()
+
+
+def test_new_says_which_columns_could_be_the_label_and_never_takes_a_wrong_one(say: Say) -> None:
+    rows = "".join(
+        f"{('web', 'shop')[n % 2]},film {n} was a film,{n % 5}.5,{('good', 'bad')[n % 3 > 0]}\n" for n in range(60)
+    )
+    write("mine.csv", "channel,said,points,verdict\n" + rows)
+    answer = say("new", "text-classification", "--data", "mine.csv")
+    refused(
+        answer, "several columns that could be the label", "channel (web, shop)", "verdict (bad, good)", "data.label="
+    )
+    code, _, err = say("new", "text-classification", "--data", "mine.csv", "data.label=verdict", "data.text=said")
+    assert code == 0, err
+    code, _, err = say("new", "text-regression", "--data", "mine.csv", "-o", "b.toml")
+    assert code == 0, err
+    assert (read_recipe("b.toml").data.text, read_recipe("b.toml").data.label) == ("said", "points")
+
+
+def test_new_tells_which_columns_it_does_not_forecast(say: Say) -> None:
+    rows = hours().splitlines()
+    write(
+        "mine.csv",
+        "\n".join(["when,load,wind,note", *(f"{row},{'calm' if n == 3 else ''}" for n, row in enumerate(rows))]),
+    )
+    code, _, err = say("new", "forecasting", "--data", "mine.csv")
+    assert code == 0, err
+    assert "'note' is left out: line 5 has 'calm', which is no number" in err
+
+
+def test_what_a_table_is_written_in_is_told_by_check_and_by_train_once(say: Say) -> None:
+    Path("mine.csv").write_bytes(
+        ("text;label\n" + opinions().replace(",", ";").replace("fine", "très bien")).encode("cp1252")
+    )
+    write("mine.toml", 'task = "text-classification"\n[data]\ntrain = "mine.csv"\n[input]\ntokenizer = "words"\n')
+    for verb, more in (("check", ["training.threads=1"]), ("train", QUICK)):
+        code, out, err = say(verb, "mine.toml", *more)
+        assert code == 0, err
+        assert (out + err).count("mine.csv is not UTF-8 but looks like windows-1252") == 1
+        assert (out + err).count("mine.csv has a semicolon between its cells, not a comma") == 1
+
+
+def test_missing_rows_are_filled_and_check_says_how_many(say: Say) -> None:
+    rows = hours().splitlines()
+    write("mine.csv", "\n".join(["when,load,wind", *rows[:50], *rows[53:]]))
+    write("mine.toml", 'task = "forecasting"\n[data]\ntrain = "mine.csv"\ntime = "when"\nhistory = 5\n')
+    refused(say("check", "mine.toml", "training.threads=1"), "mine.csv:52 is 4:00:00 after", "data.gaps=last")
+    code, out, err = say("check", "mine.toml", "training.threads=1", "data.gaps=linear")
+    assert code == 0, err
+    assert "! mine.csv lacks 3 rows by 'when', the first before line 52: filled, as data.gaps=linear says" in out
 
 
 @pytest.mark.skipif(sys.platform == "darwin", reason="macOS has no such names")

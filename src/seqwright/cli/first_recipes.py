@@ -4,13 +4,14 @@ Which of them a task has stands in its row of `kinds.TASKS`.
 """
 
 from collections.abc import Callable, Mapping
+from functools import partial
 from itertools import islice
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from seqwright.cli.fine_tuned_recipes import MODEL, SHARE, fitting_body, tuned_lines, tuned_values
 from seqwright.data.cards import opened_data
-from seqwright.data.first_look import text_and_label, time_and_values
+from seqwright.data.first_look import NOTHING, Guess, text_and_label, time_and_values
 from seqwright.data.labelled import with_labels
 from seqwright.data.labelled_folders import LabelFolders
 from seqwright.data.labels import class_counts, number_of
@@ -40,9 +41,7 @@ class RecipeTemplate(NamedTuple):
     share: str  # of the data, to validate on and to test on
     text: str  # what stands below the first lines of [data]
     look: Callable[[Any, dict[str, Any]], FirstLook]  # given the data, opened, and its settings
-    found: Callable[[Path, dict[str, Any]], dict[str, Any]] | None = (
-        None  # settings of the data that a file itself tells
-    )
+    found: Callable[[Path, dict[str, Any]], Guess] | None = None  # settings of the data that a file itself tells
     opened: Mapping[str, Any] = {}  # settings of the data to look at it with
     most: int = 1  # files
     tuned: str = ""  # in place of `text`, up to [model], where the model begins from another run
@@ -77,14 +76,15 @@ def first_recipe(task: str, files: list[Path], asked: dict[str, Any], begun: Pat
     if len(files) > template.most:
         most = "one file, or two line-aligned ones" if template.most == 2 else "it once"
         raise DataError(f"--data was given {len(files)} times; for {task} give {most}")
-    found = template.found(files[0], asked) if template.found and files[0].exists() else {}
+    guess = template.found(files[0], asked) if template.found and files[0].exists() else NOTHING
     paths = [path.as_posix() for path in files]
-    data = {"train": paths[0] if len(paths) == 1 else paths, **found, **asked}
+    data = {"train": paths[0] if len(paths) == 1 else paths, **guess.settings, **asked}
     share = template.share if begun is None else SHARE
     plain = {**dict.fromkeys(("valid", "test"), share), **data, **template.opened}
     try:
         opened = opened_data(validated("data", plain, task), TASKS[task].examples[0])
         seen = template.look(opened, data)
+        seen = seen._replace(remarks=[*guess.remarks, *seen.remarks])
     except UserError as error:  # said by the names of our options
         said = str(error).replace("data.source", "--source").replace("data.target", "--target")
         raise type(error)(said) from error
@@ -154,9 +154,9 @@ rate = 0.003
 """
 
 
-def _columns(path: Path, asked: dict[str, Any]) -> dict[str, Any]:
+def _columns(path: Path, asked: dict[str, Any], *, numbers: bool = False) -> Guess:
     """The columns of a table with a text and a label; a folder for each label has none."""
-    return {} if LabelFolders.fits(path) else dict(text_and_label(path))
+    return NOTHING if LabelFolders.fits(path) else text_and_label(path, asked, numbers=numbers)
 
 
 def _few(count: int) -> dict[str, Any]:
@@ -271,12 +271,12 @@ validate_every = 200
 BY_F1 = 'metric = "f1"              # chooses the best checkpoint\n'
 
 
-def _measured(path: Path, asked: dict[str, Any]) -> dict[str, Any]:
+def _measured(path: Path, asked: dict[str, Any]) -> Guess:
     """The column that says when, and those with numbers."""
-    found = time_and_values(path)
-    if "columns" in found:
-        found["columns"] = [column for column in found["columns"] if column != asked.get("time")]
-    return found
+    settings, remarks = time_and_values(path, asked)
+    if "columns" in settings:
+        settings["columns"] = [column for column in settings["columns"] if column != asked.get("time")]
+    return Guess(settings, remarks)
 
 
 def _series(table: Any, data: dict[str, Any]) -> FirstLook:
@@ -321,7 +321,9 @@ TEMPLATES = {
     "pairs": RecipeTemplate("Learnt from ", "5%", PAIRS, _pairs, most=2),
     "text": RecipeTemplate("A language model of ", "5%", DOCUMENTS + RUNNING_TEXT, _running_text, tuned=DOCUMENTS),
     "labels": RecipeTemplate("Labels learnt from ", "10%", TEXTS, _labelled, _columns, metric=BY_LABEL),
-    "values": RecipeTemplate("Values learnt from ", "10%", TEXTS, _with_values, _columns, metric=BY_NUMBER),
+    "values": RecipeTemplate(
+        "Values learnt from ", "10%", TEXTS, _with_values, partial(_columns, numbers=True), metric=BY_NUMBER
+    ),
     "series labels": RecipeTemplate(
         "Labels of series learnt from ", "20%", LABELLED_SERIES, _labelled_series, metric=BY_LABEL
     ),
