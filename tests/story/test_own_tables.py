@@ -10,6 +10,8 @@ from pathlib import Path
 import pytest
 
 from seqwright.cli.beginning import write_new_recipe
+from seqwright.cli.first_recipes import TEMPLATES
+from seqwright.kinds import TASKS
 from seqwright.recipe import read_recipe
 from seqwright.training.schedule import warmup_steps
 
@@ -159,6 +161,57 @@ def test_missing_rows_are_filled_and_check_says_how_many(say: Say) -> None:
     code, out, err = say("check", "mine.toml", "training.threads=1", "data.gaps=linear")
     assert code == 0, err
     assert "! mine.csv lacks 3 rows by 'when', the first before line 52: filled, as data.gaps=linear says" in out
+
+
+@pytest.mark.parametrize(
+    ("older", "task"),
+    [
+        ("tagging", "token-classification"),
+        ("questions", "question-answering"),
+        ("language", "language-modeling"),
+        ("classification", "text-classification"),
+        ("rating", "text-regression"),
+        ("masking", "masked-language-modeling"),
+        ("prompting", "instruction"),
+        ("description", "vector-to-text"),
+        ("pronunciations", "grapheme-to-phoneme"),
+        ("NER", "token-classification"),
+        ("sumarization", "summarization"),
+    ],
+)
+def test_what_a_task_was_called_leads_to_its_name(say: Say, older: str, task: str) -> None:
+    write("mine.csv", "text,label\n" + opinions())
+    refused(say("new", older, "--data", "mine.csv"), f"there is no task '{older}'. Did you mean '{task}'?")
+
+
+def test_every_task_has_a_template() -> None:
+    assert {TASKS[task].new for task in TASKS} == TEMPLATES.keys()
+
+
+def test_prompts_and_answers_are_found_by_their_usual_names(say: Say) -> None:
+    write("mine.csv", "id,question,answer\n" + "".join(f"{n},how much is {n}?,it is {n}\n" for n in range(50)))
+    code, _, err = say("new", "instruction", "--data", "mine.csv")
+    assert code == 0, err
+    assert "how much is" in err
+    assert (read_recipe("mine.toml").data.source, read_recipe("mine.toml").data.target) == ("question", "answer")
+
+
+def test_what_is_written_from_numbers_or_from_a_label_is_told_by_the_table(say: Say) -> None:
+    write("a.csv", "height,age,words\n" + "".join(f"{n}.5,{n % 7},so big {n}\n" for n in range(50)))
+    write("b.csv", "origin,name\n" + "".join(f"{('French', 'Czech')[n % 2]},name number {n}\n" for n in range(50)))
+    for name in ("a", "b"):
+        code, _, err = say("new", "vector-to-text", "--data", f"{name}.csv")
+        assert code == 0, err
+    numbers, label = read_recipe("a.toml").data, read_recipe("b.toml").data
+    assert (numbers.text, numbers.columns, numbers.label) == ("words", ("height", "age"), None)
+    assert (label.text, label.columns, label.label) == ("name", None, "origin")
+
+
+def test_entities_are_judged_by_f1_and_parts_of_speech_by_accuracy(say: Say) -> None:
+    for name, tags in {"a": ("B-per", "O"), "b": ("NOUN", "VERB")}.items():
+        write(f"{name}.conll", "".join(f"Ada{n} {tags[0]}\nsang {tags[1]}\n\n" for n in range(50)))
+        assert say("new", "token-classification", "--data", f"{name}.conll")[0] == 0
+    assert [read_recipe(f"{name}.toml").training.metric for name in "ab"] == ["f1", "accuracy"]
 
 
 @pytest.mark.skipif(sys.platform == "darwin", reason="macOS has no such names")

@@ -22,6 +22,8 @@ FEW = 10  # with fewer rows, nothing can be told from them
 LONGEST_NAME = 40  # characters, that a column has
 MOST_LABELS = 50  # different values of a column that may be the label, unless its name says so
 TIME_WORDS = ("time", "date", "datetime", "timestamp", "day", "month", "year", "hour", "period", "when", "ds")
+SOURCE_WORDS = ("source", "prompt", "instruction", "question", "input", "document", "article", "dialogue", "text")
+TARGET_WORDS = ("target", "answer", "response", "completion", "output", "summary", "highlights")
 VALUE_WORDS = ("score", "rating", "value", "target", "label", "stars", "points", "grade", "similarity", "price")
 
 
@@ -153,6 +155,32 @@ def _named(sample: Sample, text: int, label: int, pair: tuple[int, int] | None) 
     if sample.names[label] not in sample.column(label) and max(len(names[text]), len(names[label])) <= LONGEST_NAME:
         return {"text": names[text], "label": names[label]}
     return {} if (text, label) == (0, 1) else {"text": text + 1, "label": label + 1}
+
+
+def text_and_given(path: Path, asked: Mapping[str, Any] | None = None) -> Guess:
+    """A text and what it is to be written from: the numbers beside it where nothing else is, otherwise a label."""
+    asked = asked or {}
+    sample = _sample(path, asked)
+    if "columns" in asked or len(sample.top) < 2 or not sample.rows:
+        return NOTHING
+    text = _text_place(sample, None)
+    others = [place for place in range(len(sample.top)) if place != text]
+    if "label" in asked or not all(map(sample.is_number, (cell for place in others for cell in sample.column(place)))):
+        settings, remarks = text_and_label(path, asked)
+        return Guess({name: value for name, value in settings.items() if name != "text_pair"}, remarks)
+    header = not any(map(sample.is_number, sample.names))
+    called: list[Column] = [name if header else place + 1 for place, name in enumerate(sample.names)]
+    return Guess({"text": called[text], "columns": [called[place] for place in others]}, [])
+
+
+def two_sides(path: Path, asked: Mapping[str, Any] | None = None) -> Guess:
+    """`{"source": "question", "target": "answer"}`, by usual names for a text and what is to be written for it."""
+    asked = asked or {}
+    names = _sample(path, asked).names if path.is_file() else []
+    source, target = find(None, SOURCE_WORDS, names), find(None, TARGET_WORDS, names)
+    if source is None or target is None or "source" in asked or "target" in asked:
+        return NOTHING
+    return Guess({"source": names[source], "target": names[target]}, [])
 
 
 # Series
