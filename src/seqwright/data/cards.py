@@ -42,22 +42,27 @@ class Reader(NamedTuple):
         return found
 
 
-SIDES = ("source", "target")
-TEXT_COLUMNS = ("text", "label", "text_pair", "label_names")
-QUESTION_COLUMNS = ("question", "context", "answer", "start", "no_answer")
-SERIES_COLUMNS = ("columns", "time", "history", "horizon", "missing", "first_rows")
+WRITTEN = ("encoding", "separator", "bad_rows")
+SIDES = ("source", "target", *WRITTEN)
+TEXT_COLUMNS = ("text", "label", "text_pair", "label_names", "fold_labels", "decimal", *WRITTEN)
+QUESTION_COLUMNS = ("question", "context", "answer", "start", "no_answer", *WRITTEN)
+SERIES_COLUMNS = ("columns", "time", "history", "horizon", "missing", "gaps", "first_rows", "decimal", *WRITTEN)
 READERS = {
     "pairs": Reader("pairs", "pairs.PairFiles", columns=SIDES),
     "prompts": Reader("prompts with examples"),
     "summaries": Reader("texts with summaries", "pairs.PairFiles", columns=SIDES),
-    "pronunciations": Reader("words with their pronunciations", "pairs.DictionaryFiles"),
-    "text": Reader("running text", "text.TextFiles", ("documents",), ("documents", "split")),
+    "pronunciations": Reader("words with their pronunciations", "pairs.DictionaryFiles", columns=("encoding",)),
+    "text": Reader("running text", "text.TextFiles", ("documents",), ("documents", "split", "encoding")),
     "labelled": Reader("labelled texts", "labelled.LabelledFiles", (), TEXT_COLUMNS, like_cards=True),
-    "tagged": Reader("sentences with tags", "tagged.TaggedFiles", (), ("token", "tag")),
+    "tagged": Reader("sentences with tags", "tagged.TaggedFiles", (), ("token", "tag", "encoding")),
     "questions": Reader("questions", "questions.QuestionFiles", ("overlap",), QUESTION_COLUMNS, like_cards=True),
     "series": Reader("time series", "series.SeriesFiles", (), SERIES_COLUMNS, like_cards=True),
-    "labelled-series": Reader("labelled series", "labelled_series.LabelledSeriesFiles", (), ("label",)),
-    "described": Reader("texts with vectors", "described.DescribedFiles", (), ("text", "label", "columns")),
+    "labelled-series": Reader(
+        "labelled series", "labelled_series.LabelledSeriesFiles", (), ("label", "fold_labels", "decimal", *WRITTEN)
+    ),
+    "described": Reader(
+        "texts with vectors", "described.DescribedFiles", (), ("text", "label", "columns", "decimal", *WRITTEN)
+    ),
 }
 
 

@@ -16,10 +16,11 @@ from pydantic import model_validator
 
 from seqwright.data.examples import PartName
 from seqwright.data.files import content_hash
-from seqwright.data.labelled_tables import TEXT_WORDS, Example, LabelledTable
+from seqwright.data.labelled_tables import TEXT_WORDS, Example, LabelledColumns, LabelledTable
 from seqwright.data.pieces import FilesSettings, PartedFiles, Share
+from seqwright.data.rows import OBJECTS, PLAIN, BadRows, DecimalMark, Dialect, Separator, dialect_of
 from seqwright.data.tables import Column, Columns, TableFile, Usual, several
-from seqwright.data.times import NUMBER
+from seqwright.data.times import COMMA_NUMBER, NUMBER
 from seqwright.errors import DataError, SettingError
 
 A_NUMBER = Usual(text=False, setting="columns", number=True)
@@ -58,6 +59,10 @@ class DescribedFilesSettings(FilesSettings):
     """In place of a label: the columns with the numbers that the text is written from, as in ["height", "age"]. Each is
     scaled by its mean and standard deviation in the training part."""
 
+    separator: Separator = None
+    decimal: DecimalMark = None
+    bad_rows: BadRows = "refuse"
+
     @model_validator(mode="after")
     def _fit_together(self) -> "DescribedFilesSettings":
         if self.label is not None and self.columns is not None:
@@ -68,14 +73,14 @@ class DescribedFilesSettings(FilesSettings):
 class NumberTable:
     """A file with a text and some numbers in each row."""
 
-    def __init__(self, path: Path, text: Column, columns: Columns) -> None:
-        self.path, self.text, self.asked = path, text, several(columns)
+    def __init__(self, path: Path, text: Column, columns: Columns, dialect: Dialect = PLAIN) -> None:
+        self.path, self.text, self.asked, self.dialect = path, text, several(columns), dialect
         if not self.asked:
             raise SettingError("data.columns is empty, expected the names of the columns with the numbers")
         numbers = {f"column {column}": column for column in self.asked}
         # The first column that no number stands in is among so many.
         usual = {"text": Usual(TEXT_WORDS, tuple(range(len(numbers) + 1))), **dict.fromkeys(numbers, A_NUMBER)}
-        self._table, self._numbers = TableFile(path, usual, {"text": text, **numbers}), numbers
+        self._table, self._numbers = TableFile(path, usual, {"text": text, **numbers}, dialect=dialect), numbers
 
     def columns(self) -> tuple[str, ...]:
         """What the columns with the numbers are called."""
@@ -84,10 +89,12 @@ class NumberTable:
     def examples(self) -> Iterator[Example]:
         """Each text, labelled with its numbers: "0.5,-2"; an empty line is a blank example."""
         names = dict(zip(self._numbers, self.columns(), strict=True))
-        spelled = json.dumps if self._table.form == ".jsonl" else str.strip
+        spelled = json.dumps if self._table.form in OBJECTS else str.strip
         for where, values in self._table.records():
             if values:
-                numbers = (_number(spelled(values[key]), name, where) for key, name in names.items())
+                numbers = (
+                    _number(self.dialect.point(spelled(values[key])), name, where) for key, name in names.items()
+                )
                 yield Example(values["text"], ",".join(numbers))
             else:
                 yield Example("", "")
@@ -97,16 +104,16 @@ class NumberTable:
         return json.dumps([self._table.form, content_hash(self.path), self.text, self.asked])
 
     def remarks(self) -> list[str]:
-        """Nothing: the columns were named."""
-        return []
+        """How the file is written; its columns were named."""
+        return self._table.remarks()
 
 
 def _number(found: str, name: str, where: str) -> str:
     """A cell that is a number, in the one way to write it: 0.50 and .5 are the same."""
     if NUMBER.fullmatch(found) and math.isfinite(float(found)):
         return f"{float(found):.15g}"
-    if NUMBER.fullmatch(found.replace(",", ".", 1)):
-        raise DataError(f"{where} has '{found}' in '{name}', expected a decimal point: write {found.replace(',', '.')}")
+    if COMMA_NUMBER.fullmatch(found):
+        raise DataError(f"{where} has '{found}' in '{name}', expected a decimal point: set data.decimal=','")
     raise DataError(f"{where} has '{found[:40]}' in '{name}', expected a number: correct it or leave out the row")
 
 
@@ -136,14 +143,13 @@ class DescribedFiles(PartedFiles[LabelledTable | NumberTable, GivenText]):
         """The content, the columns and the stretch."""
         return [self.described_by, piece.source.fingerprint(), piece.low, piece.high]
 
-    def remarks(self) -> list[str]:
-        """What the user should look at twice, a sentence each."""
-        tables = {piece.source.path: piece.source for piece in self._pieces.values()}
-        return [remark for table in tables.values() for remark in table.remarks()]
+    def source_remarks(self, source: LabelledTable | NumberTable) -> list[str]:
+        """What the table leaves open."""
+        return source.remarks()
 
 
 def _table(name: str, settings: DescribedFilesSettings) -> LabelledTable | NumberTable:
     path = Path(name).expanduser()
     if settings.columns is None:
-        return LabelledTable(path, settings.text, settings.label)
-    return NumberTable(path, settings.text, settings.columns)
+        return LabelledTable(path, LabelledColumns(settings.text, settings.label), dialect_of(settings))
+    return NumberTable(path, settings.text, settings.columns, dialect_of(settings))

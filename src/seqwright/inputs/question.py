@@ -13,7 +13,7 @@ from pydantic import Field, model_validator
 from seqwright.batches import Ids
 from seqwright.batches.questions import AROUND, ContextWindow, PlacedTokens, QuestionRows, stacked_windows, window
 from seqwright.data.question_files import WORDS, Question
-from seqwright.data.tables import json_object
+from seqwright.data.rows import json_object
 from seqwright.errors import DataError, SettingError
 from seqwright.inputs import Examples, Room, Stacked
 from seqwright.inputs.spelling import Spelled, TokenInput, every_place

@@ -109,7 +109,7 @@ def test_the_fingerprint_follows_the_content_and_the_columns() -> None:
         ),
         ("a.csv", "x,y\n1,2\n", {"columns": ()}, "data.columns is empty"),
         ("a.csv", "x,y\n1,2\n", {"columns": "x", "label": "y"}, "data.label and data.columns are both given"),
-        ("a.txt", "x y\n", {"columns": "x"}, "a.txt has the extension '.txt', expected .tsv, .csv or .jsonl"),
+        ("a.txt", "x y\n", {"columns": "x"}, "a.txt has the extension '.txt', expected .tsv, .csv, .jsonl"),
         ("a.jsonl", '{"x": "1", "text": "a"}\n', {"columns": "x"}, "a.jsonl:1 has '\"1\"' in 'x', expected a number"),
         ("a.jsonl", '{"x": true, "text": "a"}\n', {"columns": "x"}, "a.jsonl:1 has 'true' in 'x', expected a number"),
         ("a.jsonl", '{"x": 1, "text": "a"}\n', {"columns": "z"}, "a.jsonl:1 has no key 'z' but 'x', 'text'"),
