@@ -10,8 +10,9 @@ from rich.console import Console
 from rich.table import Table
 
 from seqwright.cli.opening import opened_for
-from seqwright.cli.options import Answers
-from seqwright.cli.terminal import add_row, draw_picture, json_text, picture_formats, print_table, say
+from seqwright.cli.options import TableAnswers
+from seqwright.cli.tables import WRITTEN, GivenRow, TableWriter, refuse_output
+from seqwright.cli.terminal import add_row, draw_picture, json_text, picture_formats, print_table, say, shown
 from seqwright.data.labelled_series import SeriesExample
 from seqwright.data.series import Ending, ending_of
 from seqwright.errors import SettingError
@@ -21,6 +22,7 @@ from seqwright.pictures.forecasts import ForecastPanel, forecast_picture
 from seqwright.runs import Run, data_of
 from seqwright.tasks import Evaluation
 from seqwright.tasks.wired import Wires
+from seqwright.whole_file import written_whole
 
 MOST_PANELS = 6
 SCORES = ("mse", "mae", "mase")
@@ -32,7 +34,9 @@ NAMES = {
 }
 
 
-def forecast_series(folder: Path, file: Path | None, steps: int | None, picture: Path | None, answers: Answers) -> None:
+def forecast_series(
+    folder: Path, file: Path | None, steps: int | None, picture: Path | None, answers: TableAnswers
+) -> None:
     """Forecast what follows the end of a file, or of the run's own data, and print a row for each step."""
     run = opened_for("forecast", folder, answers.which)
     wires: Wires = run.inputs
@@ -42,6 +46,8 @@ def forecast_series(folder: Path, file: Path | None, steps: int | None, picture:
         raise SettingError(f"--steps is {steps}; forecast at least 1")
     if picture is not None:
         picture_formats(picture)  # refused before anything is computed
+    if answers.output is not None:
+        refuse_output(answers.output, WRITTEN, as_json=answers.json, yes=answers.yes)
     ending = _ending(run, file)
     for remark in wires.input.remarks(Given([SeriesExample(ending.values_TC, columns=ending.columns)])):
         say(remark)
@@ -50,7 +56,10 @@ def forecast_series(folder: Path, file: Path | None, steps: int | None, picture:
         say(f"the model forecasts {horizon} at once: beyond that it continues its own forecasts")
     if picture is not None:
         draw_picture(forecast_picture(_panels(run, ending, values_NC, steps)), picture)
-    _print(ending, values_NC, as_json=answers.json)  # last: whoever reads it may stop listening
+    if answers.output is not None:
+        _write(ending, values_NC, answers.output)
+    else:
+        _print(ending, values_NC, as_json=answers.json)  # last: whoever reads it may stop listening
 
 
 def _forecast(run: Run, past_BTC: Any) -> Any:
@@ -69,6 +78,17 @@ def _ending(run: Run, file: Path | None) -> Ending:
 
 def _when(ending: Ending, step: int) -> str | int:
     return step if ending.rhythm is None else ending.rhythm.later(step)
+
+
+def _write(ending: Ending, values_NC: Any, output: Path) -> None:
+    """A table of the rows to come, with their times."""
+    names = [ending.time, *ending.columns]
+    with written_whole(output) as file:
+        writer = TableWriter(file, output, names, [])
+        for step, row in enumerate(values_NC.tolist(), start=1):
+            values = [float(f"{value:.6g}") for value in row]
+            writer.write(GivenRow(f"step {step}", names, [_when(ending, step), *values], None), [])
+    say(f"wrote {len(values_NC):,} rows to {shown(output)}")
 
 
 def _print(ending: Ending, values_NC: Any, *, as_json: bool) -> None:

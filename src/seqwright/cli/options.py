@@ -202,7 +202,10 @@ class Things(Options):
 
     run: RunFolder
     texts: list[str] | None = argument("TEXT", "Texts; without any, or as -, standard input is read line by line.")
-    file: Path | None = option("FILE", "A file of texts, one per line, plain or .gz.")
+    file: Path | None = option("FILE", "A table, .csv, .tsv or .jsonl, or any other file with a text per line; or .gz.")
+    column: list[str] | None = option(
+        "NAME", "The column of a table, where it is not called as in the run's data or usually; or its number."
+    )
 
 
 @dataclass(frozen=True)
@@ -214,7 +217,17 @@ class Answers(Options):
 
 
 @dataclass(frozen=True)
-class TextAnswers(Answers):
+class TableAnswers(Answers):
+    """The same, or the table in which they are written."""
+
+    output: Path | None = option(
+        "FILE", "Write a .csv, .tsv or .jsonl table: every row, with the answers as columns.", "--output", "-o"
+    )
+    yes: ReplaceFile = False
+
+
+@dataclass(frozen=True)
+class TextAnswers(TableAnswers):
     """How texts are printed that a model writes."""
 
     scores: bool = flag("Show the score before each result.", "--scores")

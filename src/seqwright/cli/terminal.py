@@ -11,6 +11,7 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
+import typer
 from rich.console import Console
 from rich.table import Column, Table
 from rich.text import Text
@@ -65,10 +66,14 @@ def print_table(titles: Iterable[str], rows: Iterable[Sequence[str]], *, numbers
     Console().print(table_of(titles, rows, numbers=numbers))
 
 
-def refuse_replacing(path: Path, *, yes: bool) -> None:
-    """Refuse to write over a file or a folder with something in it, if that is not asked for."""
-    if (any(path.iterdir()) if path.is_dir() else path.exists()) and not yes:
+def make_sure(path: Path, *, yes: bool) -> None:
+    """Ask before a file, or a folder with something in it, is replaced; where nobody can answer, refuse it."""
+    if yes or not (any(path.iterdir()) if path.is_dir() else path.exists()):
+        return
+    if not sys.stdin.isatty():
         raise DataError(f"{path} exists; choose another name, or say --yes to replace it")
+    if not typer.confirm(f"Replace {path}?", err=True):
+        raise typer.Exit(1)
 
 
 def say_drawn(paths: Iterable[Path]) -> None:
