@@ -7,14 +7,17 @@ from typing import Annotated
 import typer
 
 from seqwright.cli import using, using_any
+from seqwright.cli.completing import complete_settings
 from seqwright.cli.options import (
     CardName,
     EvaluationOptions,
+    JsonLines,
     NewRunFolder,
     Options,
     Overrides,
     RecipeName,
     RunFolder,
+    TaskName,
     TeacherFolder,
     TrainingOptions,
     Verb,
@@ -56,11 +59,73 @@ def _about(
 
 
 @app.command(cls=Verb)
-def recipes() -> None:
-    """List the recipes that ship."""
+def recipes(
+    word: Annotated[
+        str | None, typer.Argument(metavar="WORD", help="Only those with this word: a dataset, a model, ….")
+    ] = None,
+    task: TaskName = None,
+) -> None:
+    """List the recipes that ship, by task.
+
+    Example: seqwright recipes --task text-classification
+
+    Example: seqwright recipes bert
+    """
     from seqwright.cli.listing import list_recipes
 
-    list_recipes()
+    list_recipes(task, word)
+
+
+@app.command(cls=Verb)
+def settings(
+    word: Annotated[
+        str | None,
+        typer.Argument(
+            metavar="SECTION|KIND",
+            autocompletion=complete_settings,
+            help="A section of a recipe, as in training; a kind of model, objective or tokenizer, or a card; or one "
+            "setting, as in training.rate.",
+        ),
+    ] = None,
+    task: TaskName = None,
+) -> None:
+    """List the settings of a recipe, with types and defaults.
+
+    Example: seqwright settings training
+
+    Example: seqwright settings lstm --task language-modeling
+
+    Example: seqwright settings training.rate
+    """
+    from seqwright.cli.setting_list import list_settings
+
+    list_settings(word, task)
+
+
+@app.command(cls=Verb)
+def runs(
+    folder: Annotated[Path, typer.Argument(metavar="FOLDER", help="Where the run folders are.")] = Path("runs"),
+    prune: Annotated[
+        bool,
+        typer.Option(
+            "--prune",
+            help="Remove checkpoints that are neither best nor last, and runs without any; says what, and asks.",
+        ),
+    ] = False,
+    yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")] = False,
+    json: JsonLines = False,
+) -> None:
+    """List the runs: task, model, score, age and size.
+
+    The score is that of the best checkpoint on the validation part.
+
+    Example: seqwright runs
+
+    Example: seqwright runs --prune
+    """
+    from seqwright.cli.run_list import list_runs
+
+    list_runs(folder, prune=prune, yes=yes, as_json=json)
 
 
 @app.command(cls=Verb)

@@ -11,6 +11,7 @@ from typing import Annotated, Any
 import typer
 from typer.core import TyperCommand, TyperGroup
 
+from seqwright.cli.completing import complete_override, complete_recipe, complete_run
 from seqwright.errors import RunError, closest
 
 WHOLE = 1000  # characters of a summary: no verb has so many
@@ -150,15 +151,31 @@ def _collected(owner: Callable[..., Any], typed: dict[str, Any]) -> dict[str, An
 # ---------------------------------------------------------------------------------------- single arguments and options
 
 RecipeName = Annotated[
-    str, typer.Argument(metavar="RECIPE", help="A recipe file, as in mine.toml, or the name of one that ships.")
+    str,
+    typer.Argument(
+        metavar="RECIPE",
+        autocompletion=complete_recipe,
+        help="A recipe file, as in mine.toml, or the name of one that ships.",
+    ),
 ]
 Overrides = Annotated[
     list[str] | None,
-    typer.Argument(metavar="SECTION.KEY=VALUE", help="Settings in place of the recipe's, as in training.steps=2000."),
+    typer.Argument(
+        metavar="SECTION.KEY=VALUE",
+        autocompletion=complete_override,
+        help="Settings in place of the recipe's, as in training.steps=2000.",
+    ),
 ]
-RunFolder = Annotated[Path, typer.Argument(metavar="RUN", callback=_run_folder, help="A run folder, as in runs/mine.")]
-TeacherFolder = Annotated[
-    Path, typer.Argument(metavar="TEACHER", callback=_run_folder, help="The run to learn from, as in runs/mine.")
+
+
+def _run_argument(metavar: str, help: str) -> Any:
+    return typer.Argument(metavar=metavar, callback=_run_folder, autocompletion=complete_run, help=help)
+
+
+RunFolder = Annotated[Path, _run_argument("RUN", "A run folder, as in runs/mine.")]
+TeacherFolder = Annotated[Path, _run_argument("TEACHER", "The run to learn from, as in runs/mine.")]
+TaskName = Annotated[
+    str | None, typer.Option("--task", metavar="TASK", help="Only what is for this task, as in translation.")
 ]
 CardName = Annotated[str, typer.Argument(metavar="NAME", help="The name of a dataset, as in multi30k.")]
 JsonLines = Annotated[bool, typer.Option("--json", help="Print one JSON object for each result.")]
@@ -238,7 +255,11 @@ class EnsembleOptions(Options):
     """Other runs that decide together with the first."""
 
     beside: list[Path] | None = option(
-        "RUN", "Another run to decide together with; several times for more.", "--with", callback=_run_folders
+        "RUN",
+        "Another run to decide together with; several times for more.",
+        "--with",
+        callback=_run_folders,
+        autocompletion=complete_run,
     )
     average: str | None = option("probabilities|log-probabilities", "What is averaged.  [default: probabilities]")
 
