@@ -1,5 +1,7 @@
 """The verbs, with their help texts. Each one loads its work from a module beside this file when it is called."""
 
+import sys
+import warnings
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
@@ -55,7 +57,14 @@ def _about(
         bool, typer.Option("--version", callback=_version, is_eager=True, help="Show the version and stop.")
     ] = False,
 ) -> None:
-    pass
+    warnings.showwarning = _show_warning  # type: ignore[assignment]  # of what it is told, it needs one thing
+    if sys.platform == "win32":
+        print("Seqwright is made for Linux and macOS; on Windows, run it in WSL.", file=sys.stderr)
+
+
+def _show_warning(message: Warning | str, *_: object) -> None:
+    """A warning as a sentence, without the file and the line that it came from."""
+    print(message, file=sys.stderr)
 
 
 @app.command(cls=Verb)

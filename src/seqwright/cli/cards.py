@@ -1,7 +1,7 @@
 """`card.md`: what a model is, for whoever finds its folder."""
 
 from seqwright.cli.storage import storage_markdown
-from seqwright.cli.terminal import command, shown
+from seqwright.cli.terminal import article, command, shown
 from seqwright.data.imported import ImportedSettings
 from seqwright.kinds import TASKS
 from seqwright.runs import Run, parameters
@@ -36,7 +36,7 @@ def _nature(run: Run) -> str:
         return f"A model of kind {kind}, which has counts in place of parameters. {settings}"
     imported = isinstance(run.recipe.data, ImportedSettings)
     made = "imported" if imported else f"trained for {run.step:,} steps by Seqwright"
-    return f"A {kind} with {parameters(run.model):,} parameters, {made}. {settings}"
+    return f"{article(kind).capitalize()} {kind} with {parameters(run.model):,} parameters, {made}. {settings}"
 
 
 def _scores(run: Run) -> str:

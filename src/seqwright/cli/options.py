@@ -12,13 +12,21 @@ import typer
 from typer.core import TyperCommand, TyperGroup
 
 from seqwright.cli.completing import complete_override, complete_recipe, complete_run
-from seqwright.errors import RunError, closest
+from seqwright.errors import RunError, SettingError, closest
 
 WHOLE = 1000  # characters of a summary: no verb has so many
 
 
 class Verb(TyperCommand):
     """A verb whose help calls its arguments what a user would: `RUN [TEXT]...`, without braces and types."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """What was typed, if it is text: bytes that are no UTF-8 reach a program as halves of surrogate pairs."""
+        for number, word in enumerate(args, start=1):
+            if any("\ud800" <= letter <= "\udfff" for letter in word):
+                shown = word.encode("utf-8", "replace").decode()
+                raise SettingError(f"argument {number}, '{shown}', is not UTF-8; type it in UTF-8, or use --file")
+        return super().parse_args(ctx, args)
 
     def collect_usage_pieces(self, ctx: Any) -> list[str]:
         """`[OPTIONS] RUN [TEXT]...`."""

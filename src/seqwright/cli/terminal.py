@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import typer
-from rich.console import Console
+from rich.console import Console, JustifyMethod
 from rich.table import Column, Table
 from rich.text import Text
 
@@ -22,6 +22,13 @@ from seqwright.errors import DataError, SettingError
 def say(sentence: str) -> None:
     """A remark that is not a result."""
     print(sentence, file=sys.stderr, flush=True)
+
+
+def article(word: str) -> str:
+    """`a` or `an`, as a name is spoken: an lstm, a gru; what has no vowel is spelled letter by letter."""
+    first = word.split("-", maxsplit=1)[0]
+    spelled = first == "ngram" or not set(first) & set("aeiouy")
+    return "an" if first[:1] in ("aefhilmnorsx" if spelled else "aeio") else "a"
 
 
 def command(*words: str) -> str:
@@ -52,10 +59,14 @@ def add_row(table: Table, *cells: str, style: str | None = None) -> None:
 
 
 def table_of(titles: Iterable[str], rows: Iterable[Sequence[str]], *, numbers: bool = False) -> Table:
-    """A table without lines, titles and cells as they are; where all but the first are `numbers`, they never break."""
+    """A table without lines, titles and cells as they are; where all but the first are `numbers`, they never break.
+
+    What is wider than its column goes on in the next line: nothing is cut off.
+    """
     first, *others = (Text(title) for title in titles)
-    right = (Column(title, justify="right" if numbers else "left", no_wrap=numbers) for title in others)
-    table = Table(Column(first), *right, box=None, pad_edge=False)
+    justify: JustifyMethod = "right" if numbers else "left"
+    right = (Column(title, justify=justify, no_wrap=numbers, overflow="fold") for title in others)
+    table = Table(Column(first, overflow="fold"), *right, box=None, pad_edge=False)
     for row in rows:
         add_row(table, *row)
     return table
