@@ -15,3 +15,10 @@ def shown(path: Path) -> str:
         return str(path.resolve().relative_to(Path.cwd()))
     except ValueError:
         return str(path)
+
+
+def article(word: str) -> str:
+    """`a` or `an`, as a name is spoken: an lstm, a gru; what has no vowel is spelled letter by letter."""
+    first = word.split("-", maxsplit=1)[0]
+    spelled = first == "ngram" or not set(first) & set("aeiouy")
+    return "an" if first[:1] in ("aefhilmnorsx" if spelled else "aeio") else "a"

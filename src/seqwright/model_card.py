@@ -3,7 +3,7 @@
 from pathlib import Path
 from typing import Any
 
-from seqwright.commands import command, shown
+from seqwright.commands import article, command, shown
 from seqwright.data.imported import ImportedSettings
 from seqwright.kinds import TASKS
 from seqwright.runs import Run, parameters
@@ -39,7 +39,7 @@ def _nature(run: Run) -> str:
         return f"A model of kind {kind}, which has counts in place of parameters. {settings}"
     imported = isinstance(run.recipe.data, ImportedSettings)
     made = "imported" if imported else f"trained for {run.step:,} steps by Seqwright"
-    return f"A {kind} with {parameters(run.model):,} parameters, {made}. {settings}"
+    return f"{article(kind).capitalize()} {kind} with {parameters(run.model):,} parameters, {made}. {settings}"
 
 
 def _scores(run: Run) -> str:

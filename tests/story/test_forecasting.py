@@ -13,7 +13,7 @@ import pytest
 
 from seqwright.cli.evaluating import evaluate_run
 from seqwright.cli.forecasting import forecast_series
-from seqwright.cli.options import Answers, EvaluationOptions
+from seqwright.cli.options import EvaluationOptions, TableAnswers
 from seqwright.errors import DataError, RunError, SettingError
 from seqwright.inputs.series import plain_values
 from seqwright.recipe import recipe_from
@@ -47,7 +47,9 @@ def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def forecast(folder: Path, **options: Any) -> None:
     given: dict[str, Any] = {"file": None, "steps": None, "as_json": False, "picture": None, "which": "best"}
     given |= options
-    forecast_series(folder, given["file"], given["steps"], given["picture"], Answers(given["as_json"], given["which"]))
+    forecast_series(
+        folder, given["file"], given["steps"], given["picture"], TableAnswers(given["as_json"], given["which"])
+    )
 
 
 def test_the_table_goes_on_in_its_own_form(home: Path, capsys: pytest.CaptureFixture[str]) -> None:

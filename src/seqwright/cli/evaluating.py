@@ -1,5 +1,6 @@
 """`eval`: how good a run is, as a table and as files in its `eval/` folder."""
 
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, NamedTuple, cast
 
@@ -12,7 +13,7 @@ from seqwright.cli.terminal import add_row, json_text, print_table, say, say_dra
 from seqwright.data.cards import other_files
 from seqwright.data.examples import PartName
 from seqwright.data.files import content_hash
-from seqwright.errors import SettingError
+from seqwright.errors import SettingError, UserError
 from seqwright.kinds import TASKS, task_of
 from seqwright.recipe import Recipe, validated
 from seqwright.run_folders import resolved_of
@@ -39,9 +40,12 @@ def evaluate_run(folder: Path, options: EvaluationOptions) -> None:
     if not files:
         _warn_of_other_data(folder, data)
     joined = joined_run(runs, average)
-    result = task_of(recipe.task).evaluated(recipe, data, joined.inputs, joined.model, chosen, settings)
+    try:
+        result = task_of(recipe.task).evaluated(recipe, data, joined.inputs, joined.model, chosen, settings)
+    except UserError as error:
+        raise type(error)(_named(str(error), chosen, subject)) from error
     for note in result.notes:
-        say(f"{subject}: {note.removeprefix(f'{chosen}: ')}")
+        say(f"{subject}: {_named(note.removeprefix(f'{chosen}: '), chosen, subject)}")
     name = _name(run, f"{files[0].stem}-{data.fingerprint(chosen)[:8]}" if files else chosen, settings, which)
     name += ensemble_name(others, average)
     circumstances = _circumstances(run, files, data, chosen, settings, which)
@@ -53,6 +57,11 @@ def evaluate_run(folder: Path, options: EvaluationOptions) -> None:
     say(f"written to {shown(folder / 'eval' / name)}.json")
     if drawn := _drawn(result, folder / "eval" / name):
         say_drawn(drawn)
+
+
+def _named(sentence: str, part: str, subject: str) -> str:
+    """A sentence about a part, where that is other files by their names."""
+    return sentence.replace(f"the {part} part", subject)
 
 
 def decoding_settings(run: Run, given: dict[str, Any]) -> Any:
@@ -116,6 +125,36 @@ def _hashes(files: list[Path], data: Any, part: PartName) -> list[str]:
     return [data.fingerprint(part) if path.is_dir() else content_hash(path) for path in files]
 
 
+class BesideTraining(NamedTuple):
+    """Other data, and the training part that the run itself learnt from, so that baselines can learn from it too."""
+
+    other: Any
+    own: Any
+
+    def parts(self) -> list[PartName]:
+        """Those of the other data."""
+        found: list[PartName] = self.other.parts()
+        return found
+
+    def examples(self, part: PartName) -> Iterator[Any]:
+        """The run's own where they are trained on."""
+        found: Iterator[Any] = (self.own if part == "train" else self.other).examples(part)
+        return found
+
+    def fingerprint(self, part: PartName) -> str:
+        """Of the same."""
+        return str((self.own if part == "train" else self.other).fingerprint(part))
+
+
+def _own_training(run: Run) -> Any:
+    """The data that a run was trained on, where it is still here and still the same."""
+    try:
+        data = data_of(run.recipe)
+        return data if data.fingerprint("train") == resolved_of(run.folder).get("sha256", {}).get("train") else None
+    except (UserError, OSError):
+        return None
+
+
 class ChosenData(NamedTuple):
     """The recipe whose data it is, the data, and the part of it that is asked for."""
 
@@ -135,6 +174,8 @@ def chosen_data(run: Run, files: list[Path], part: str | None, usual: PartName |
         settings = other_files(files, recipe.data, TASKS[task].examples[0])
         recipe = recipe._replace(data=validated("data", settings, task))
     data = data_of(recipe)
+    if files and (own := _own_training(run)) is not None:
+        data = BesideTraining(data, own)
     there = data.parts()
     asked = part or (None if files else usual) or ("test" if "test" in there else "valid")
     if asked not in {"train", "valid", "test"}:

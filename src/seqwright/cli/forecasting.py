@@ -10,8 +10,9 @@ from rich.console import Console
 from rich.table import Table
 
 from seqwright.cli.opening import opened_for
-from seqwright.cli.options import Answers
-from seqwright.cli.terminal import add_row, draw_picture, json_text, picture_formats, print_table, say
+from seqwright.cli.options import TableAnswers
+from seqwright.cli.tables import WRITTEN, GivenRow, TableWriter, refuse_output
+from seqwright.cli.terminal import add_row, draw_picture, json_text, picture_formats, print_table, say, shown
 from seqwright.data.labelled_series import SeriesExample
 from seqwright.data.series import Ending, ending_of
 from seqwright.errors import SettingError
@@ -21,6 +22,7 @@ from seqwright.pictures.forecasts import ForecastPanel, forecast_picture, steps_
 from seqwright.runs import Run, data_of
 from seqwright.tasks import Evaluation
 from seqwright.tasks.wired import Wires
+from seqwright.whole_file import written_whole
 
 Bounds = dict[str, tuple[Any, Any]]
 MOST_PANELS = 6
@@ -33,7 +35,9 @@ NAMES = {
 }
 
 
-def forecast_series(folder: Path, file: Path | None, steps: int | None, picture: Path | None, answers: Answers) -> None:
+def forecast_series(
+    folder: Path, file: Path | None, steps: int | None, picture: Path | None, answers: TableAnswers
+) -> None:
     """Forecast what follows the end of a file, or of the run's own data, and print a row for each step."""
     run = opened_for("forecast", folder, answers.which)
     wires: Wires = run.inputs
@@ -43,6 +47,8 @@ def forecast_series(folder: Path, file: Path | None, steps: int | None, picture:
         raise SettingError(f"--steps is {steps}; forecast at least 1")
     if picture is not None:
         picture_formats(picture)  # refused before anything is computed
+    if answers.output is not None:
+        refuse_output(answers.output, WRITTEN, as_json=answers.json, yes=answers.yes)
     ending = _ending(run, file)
     for remark in wires.input.remarks(Given([SeriesExample(ending.values_TC, columns=ending.columns)])):
         say(remark)
@@ -52,8 +58,10 @@ def forecast_series(folder: Path, file: Path | None, steps: int | None, picture:
     _say_of_intervals(wires.output, steps)
     if picture is not None:
         draw_picture(forecast_picture(_panels(run, ending, values_NC, steps)), picture)
-    bounds = wires.output.intervals_around(values_NC)
-    _print(ending, values_NC, bounds, as_json=answers.json)  # last: whoever reads it may stop listening
+    if answers.output is not None:
+        _write(ending, values_NC, answers.output)
+    else:  # last: whoever reads it may stop listening
+        _print(ending, values_NC, wires.output.intervals_around(values_NC), as_json=answers.json)
 
 
 def _forecast(run: Run, past_BTC: Any) -> Any:
@@ -80,6 +88,17 @@ def _say_of_intervals(output: ValuesOutput, steps: int) -> None:
         say("no intervals: they are learnt when training ends, of its best checkpoint; train again to have them")
     elif steps > output.horizon:
         say(f"intervals are known of the first {output.horizon}")
+
+
+def _write(ending: Ending, values_NC: Any, output: Path) -> None:
+    """A table of the rows to come, with their times."""
+    names = [ending.time, *ending.columns]
+    with written_whole(output) as file:
+        writer = TableWriter(file, output, names, [])
+        for step, row in enumerate(values_NC.tolist(), start=1):
+            values = [float(f"{value:.6g}") for value in row]
+            writer.write(GivenRow(f"step {step}", names, [_when(ending, step), *values], None), [])
+    say(f"wrote {len(values_NC):,} rows to {shown(output)}")
 
 
 def _print(ending: Ending, values_NC: Any, bounds: Bounds, *, as_json: bool) -> None:

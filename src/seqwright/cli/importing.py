@@ -8,6 +8,7 @@ from rich.console import Console
 
 from seqwright.cli.storage import storage_table
 from seqwright.cli.terminal import command, say, shown
+from seqwright.commands import article
 from seqwright.conversion import converted
 from seqwright.data.files import content_hash, extension_of, require_file
 from seqwright.errors import DataError, RunError, SettingError, nearest
@@ -75,14 +76,15 @@ def _import_pretrained(path: Path, folder: Path, inputs: Path | None, pairs: boo
     say(f"reading {shown(path)} …")
     found = read_pretrained(path)
     if not found.head.reads_pairs:
-        _refuse_pairs(pairs, f"a {found.settings['kind']} for {found.task}")
+        _refuse_pairs(pairs, f"{article(found.settings['kind'])} {found.settings['kind']} for {found.task}")
     origin = _name(path) if path.is_dir() else f"{_name(path)}/{path.name}"
     run, remarks = converted(found._replace(pairs=found.pairs or pairs), origin, folder)
     write_card(run)
     for remark in remarks:
         say(remark)
     sizes = f"{parameters(run.model):,} parameters, {found.tokenizer.size:,} tokens"
-    say(f"a {run.recipe.model.kind} for {run.recipe.task}: {sizes}")
+    kind = run.recipe.model.kind
+    say(f"{article(kind)} {kind} for {run.recipe.task}: {sizes}")
     say(f"imported: {shown(folder)}")
     say(f'next: {command(verb_of(run), shown(folder))} "…"')
 

@@ -11,13 +11,22 @@ from typing import Annotated, Any
 import typer
 from typer.core import TyperCommand, TyperGroup
 
-from seqwright.errors import RunError, closest
+from seqwright.cli.completing import complete_override, complete_recipe, complete_run
+from seqwright.errors import RunError, SettingError, closest
 
 WHOLE = 1000  # characters of a summary: no verb has so many
 
 
 class Verb(TyperCommand):
     """A verb whose help calls its arguments what a user would: `RUN [TEXT]...`, without braces and types."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """What was typed, if it is text: bytes that are no UTF-8 reach a program as halves of surrogate pairs."""
+        for number, word in enumerate(args, start=1):
+            if any("\ud800" <= letter <= "\udfff" for letter in word):
+                shown = word.encode("utf-8", "replace").decode()
+                raise SettingError(f"argument {number}, '{shown}', is not UTF-8; type it in UTF-8, or use --file")
+        return super().parse_args(ctx, args)
 
     def collect_usage_pieces(self, ctx: Any) -> list[str]:
         """`[OPTIONS] RUN [TEXT]...`."""
@@ -150,15 +159,31 @@ def _collected(owner: Callable[..., Any], typed: dict[str, Any]) -> dict[str, An
 # ---------------------------------------------------------------------------------------- single arguments and options
 
 RecipeName = Annotated[
-    str, typer.Argument(metavar="RECIPE", help="A recipe file, as in mine.toml, or the name of one that ships.")
+    str,
+    typer.Argument(
+        metavar="RECIPE",
+        autocompletion=complete_recipe,
+        help="A recipe file, as in mine.toml, or the name of one that ships.",
+    ),
 ]
 Overrides = Annotated[
     list[str] | None,
-    typer.Argument(metavar="SECTION.KEY=VALUE", help="Settings in place of the recipe's, as in training.steps=2000."),
+    typer.Argument(
+        metavar="SECTION.KEY=VALUE",
+        autocompletion=complete_override,
+        help="Settings in place of the recipe's, as in training.steps=2000.",
+    ),
 ]
-RunFolder = Annotated[Path, typer.Argument(metavar="RUN", callback=_run_folder, help="A run folder, as in runs/mine.")]
-TeacherFolder = Annotated[
-    Path, typer.Argument(metavar="TEACHER", callback=_run_folder, help="The run to learn from, as in runs/mine.")
+
+
+def _run_argument(metavar: str, help: str) -> Any:
+    return typer.Argument(metavar=metavar, callback=_run_folder, autocompletion=complete_run, help=help)
+
+
+RunFolder = Annotated[Path, _run_argument("RUN", "A run folder, as in runs/mine.")]
+TeacherFolder = Annotated[Path, _run_argument("TEACHER", "The run to learn from, as in runs/mine.")]
+TaskName = Annotated[
+    str | None, typer.Option("--task", metavar="TASK", help="Only what is for this task, as in translation.")
 ]
 CardName = Annotated[str, typer.Argument(metavar="NAME", help="The name of a dataset, as in multi30k.")]
 JsonLines = Annotated[bool, typer.Option("--json", help="Print one JSON object for each result.")]
@@ -202,7 +227,10 @@ class Things(Options):
 
     run: RunFolder
     texts: list[str] | None = argument("TEXT", "Texts; without any, or as -, standard input is read line by line.")
-    file: Path | None = option("FILE", "A file of texts, one per line, plain or .gz.")
+    file: Path | None = option("FILE", "A table, .csv, .tsv or .jsonl, or any other file with a text per line; or .gz.")
+    column: list[str] | None = option(
+        "NAME", "The column of a table, where it is not called as in the run's data or usually; or its number."
+    )
 
 
 @dataclass(frozen=True)
@@ -214,7 +242,17 @@ class Answers(Options):
 
 
 @dataclass(frozen=True)
-class TextAnswers(Answers):
+class TableAnswers(Answers):
+    """The same, or the table in which they are written."""
+
+    output: Path | None = option(
+        "FILE", "Write a .csv, .tsv or .jsonl table: every row, with the answers as columns.", "--output", "-o"
+    )
+    yes: ReplaceFile = False
+
+
+@dataclass(frozen=True)
+class TextAnswers(TableAnswers):
     """How texts are printed that a model writes."""
 
     scores: bool = flag("Show the score before each result.", "--scores")
@@ -225,7 +263,11 @@ class EnsembleOptions(Options):
     """Other runs that decide together with the first."""
 
     beside: list[Path] | None = option(
-        "RUN", "Another run to decide together with; several times for more.", "--with", callback=_run_folders
+        "RUN",
+        "Another run to decide together with; several times for more.",
+        "--with",
+        callback=_run_folders,
+        autocompletion=complete_run,
     )
     average: str | None = option("probabilities|log-probabilities", "What is averaged.  [default: probabilities]")
 

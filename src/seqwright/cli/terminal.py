@@ -10,7 +10,8 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
-from rich.console import Console
+import typer
+from rich.console import Console, JustifyMethod
 from rich.table import Column, Table
 from rich.text import Text
 
@@ -47,10 +48,14 @@ def add_row(table: Table, *cells: str, style: str | None = None) -> None:
 
 
 def table_of(titles: Iterable[str], rows: Iterable[Sequence[str]], *, numbers: bool = False) -> Table:
-    """A table without lines, titles and cells as they are; where all but the first are `numbers`, they never break."""
+    """A table without lines, titles and cells as they are; where all but the first are `numbers`, they never break.
+
+    What is wider than its column goes on in the next line: nothing is cut off.
+    """
     first, *others = (Text(title) for title in titles)
-    right = (Column(title, justify="right" if numbers else "left", no_wrap=numbers) for title in others)
-    table = Table(Column(first), *right, box=None, pad_edge=False)
+    justify: JustifyMethod = "right" if numbers else "left"
+    right = (Column(title, justify=justify, no_wrap=numbers, overflow="fold") for title in others)
+    table = Table(Column(first, overflow="fold"), *right, box=None, pad_edge=False)
     for row in rows:
         add_row(table, *row)
     return table
@@ -61,10 +66,14 @@ def print_table(titles: Iterable[str], rows: Iterable[Sequence[str]], *, numbers
     Console().print(table_of(titles, rows, numbers=numbers))
 
 
-def refuse_replacing(path: Path, *, yes: bool) -> None:
-    """Refuse to write over a file or a folder with something in it, if that is not asked for."""
-    if (any(path.iterdir()) if path.is_dir() else path.exists()) and not yes:
+def make_sure(path: Path, *, yes: bool) -> None:
+    """Ask before a file, or a folder with something in it, is replaced; where nobody can answer, refuse it."""
+    if yes or not (any(path.iterdir()) if path.is_dir() else path.exists()):
+        return
+    if not sys.stdin.isatty():
         raise DataError(f"{path} exists; choose another name, or say --yes to replace it")
+    if not typer.confirm(f"Replace {path}?", err=True):
+        raise typer.Exit(1)
 
 
 def say_drawn(paths: Iterable[Path]) -> None:

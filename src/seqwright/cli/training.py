@@ -1,5 +1,6 @@
 """`train` and `distil`: a recipe into a run folder."""
 
+import signal
 import sys
 import time
 from collections.abc import Sequence
@@ -44,9 +45,11 @@ def train_recipe(
     try:
         trained = train(recipe, folder, text=recipe_text(where)[1], reporter=told, fresh=options.fresh)
     except Interrupted as stop:
+        signal.signal(signal.SIGINT, signal.SIG_IGN)  # all is saved: another Ctrl-C would only interrupt leaving
         say(f"stopped and saved at step {stop.step}; the same command resumes from there")
         sys.exit(130)
     except KeyboardInterrupt:
+        signal.signal(signal.SIGINT, signal.SIG_IGN)
         say("\nstopped at once, nothing saved since the last checkpoint; the same command resumes from there")
         sys.exit(130)
     if World.rank_here():

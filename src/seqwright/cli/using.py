@@ -13,6 +13,7 @@ from seqwright.cli.options import (
     Options,
     RunFolder,
     SourceTextOptions,
+    TableAnswers,
     TextAnswers,
     TextOptions,
     Things,
@@ -93,7 +94,7 @@ class Openings(Things):
     texts: list[str] | None = argument(
         "TEXT", "How the texts begin; without any, one from scratch; as -, standard input is read."
     )
-    file: Path | None = option("FILE", "A file of openings, one per line, plain or .gz.")
+    file: Path | None = option("FILE", "A file of openings, one per line, plain or .gz; or a table.")
 
 
 def generate(
@@ -116,7 +117,7 @@ def generate(
     generate_texts(things, writing, answers, greedy=greedy)
 
 
-def score(things: Things, answers: Answers) -> None:
+def score(things: Things, answers: TableAnswers) -> None:
     """Show how surprising each token is to a language model.
 
     The redder a token, the less it was expected.
@@ -186,7 +187,9 @@ def fill(
 class PairThings(Things):
     """Texts, or pairs of texts."""
 
-    file: Path | None = option("FILE", "A file of texts, one per line; of pairs, a tab between the two.")
+    file: Path | None = option(
+        "FILE", "A table, .csv, .tsv or .jsonl, or any other file with a text per line, of pairs a tab between the two."
+    )
     text_pair: list[str] | None = option(
         "TEXT", "The other text, where the run learnt pairs; as often as there are texts."
     )
@@ -195,8 +198,10 @@ class PairThings(Things):
 def classify(
     things: PairThings,
     *,
-    top: Annotated[int, typer.Option(metavar="N", help="Show the N likeliest labels of each text.")] = 1,
-    answers: Answers,
+    top: Annotated[
+        int | None, typer.Option(metavar="N", help="The N likeliest labels of each text.  [default: 1; in JSON all]")
+    ] = None,
+    answers: TableAnswers,
 ) -> None:
     """Predict the label of each text, pair or series.
 
@@ -211,7 +216,7 @@ def classify(
     ask_run("classify", things, answers, top=top, text_pairs=things.text_pair or [])
 
 
-def predict(things: PairThings, answers: Answers) -> None:
+def predict(things: PairThings, answers: TableAnswers) -> None:
     """Predict the value of each text or pair by regression.
 
     A value is a score, or how alike two texts are.
@@ -229,7 +234,7 @@ def tag(
     spaces: Annotated[
         bool, typer.Option("--spaces", help="Words are what stands between spaces: the text is cut already.")
     ] = False,
-    answers: Answers,
+    answers: TableAnswers,
 ) -> None:
     """Predict the tag of each word: names, parts of speech, ….
 
@@ -248,7 +253,7 @@ class Questions(Things):
         "QUESTION", "Questions; without any, or as -, standard input is read line by line."
     )
     file: Path | None = option(
-        "FILE", 'A file of questions, one per line; or of JSON lines, {"question": …, "context": …}.'
+        "FILE", "A file of questions, one per line; or a .csv, .tsv or .jsonl table with questions and contexts."
     )
     context: str | None = option("TEXT", "The text to find the answers in.")
     context_file: Path | None = option("FILE", "A file that holds this text, plain or .gz.")
@@ -262,7 +267,7 @@ def answer(
         float | None,
         typer.Option(metavar="X", help="Answer only what lies this far above saying nothing; below 0: more often."),
     ] = None,
-    answers: Answers,
+    answers: TableAnswers,
 ) -> None:
     """Find the answer to a question in a text, or that it has none.
 
@@ -283,7 +288,7 @@ def forecast(
     steps: Annotated[int | None, typer.Option(metavar="N", help="How many steps; as many as it learnt.")] = None,
     picture: Annotated[Path | None, typer.Option(metavar="FILE", help="Also draw it, as .png or .svg.")] = None,
     *,
-    answers: Answers,
+    answers: TableAnswers,
 ) -> None:
     """Forecast how a time series continues after its end.
 

@@ -14,8 +14,9 @@ from seqwright.analysis.gradients import documents
 from seqwright.analysis.lens import lens_of
 from seqwright.analysis.reading import foretells, tell_unknown
 from seqwright.analysis.vectors import Occurrence, WordVectors, cosines_of
+from seqwright.cli.asking import print_line
 from seqwright.cli.opening import refuse_overlong
-from seqwright.cli.scoring import coloured
+from seqwright.cli.scoring import surprisal_line
 from seqwright.cli.terminal import command, draw_with_page, json_text, print_table, say, say_drawn, shown
 from seqwright.errors import RunError
 from seqwright.pictures import Array, save
@@ -77,7 +78,8 @@ def draw_surprisal(run: Run, found: Sequence[str], where: Path) -> None:
         say(f"the picture shows the first {SURPRISAL_TOKENS} of {len(pieces):,} tokens, the page all")
     figure = surprisal_picture(pieces[:SURPRISAL_TOKENS], bits[:SURPRISAL_TOKENS], title=title)
     draw_with_page(figure, surprisal_page(pieces, bits, title=title), where / "surprisal")
-    Console(highlight=False, soft_wrap=True).print(coloured(surprise))
+    console = Console(highlight=False, soft_wrap=True)
+    print_line(surprisal_line(surprise, console), console)
     numbers = command("score", str(run.folder), "TEXT", "--json")
     say(f"pictures: {shown(where)}/  (open surprisal.html in a browser; `{numbers}` prints the numbers)")
 
