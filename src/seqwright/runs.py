@@ -22,13 +22,14 @@ from seqwright.data.examples import PartName
 from seqwright.data.files import content_hash
 from seqwright.decoding.ensemble import Average
 from seqwright.devices import keep_freed_memory, training_device
-from seqwright.errors import RunError, SettingError, in_python, instead, nearest
+from seqwright.errors import RunError, SettingError, in_python, instead
 from seqwright.found_rates import with_found_rate
 from seqwright.history import History
 from seqwright.inputs.tokenizers import TokenizerSettings, tokenizer_of
 from seqwright.kinds import TASKS, chosen, task_of
 from seqwright.objectives.objective import Objective
 from seqwright.recipe import Recipe, recipe_from, validated
+from seqwright.recipe_checks import refuse_unknown_metric
 from seqwright.run_folders import (
     PARTS,
     clear,
@@ -42,7 +43,7 @@ from seqwright.run_folders import (
 )
 from seqwright.saved_weights import chosen_weights, imported_again
 from seqwright.settings import ModelSettings
-from seqwright.tasks import Evaluation, Prepared
+from seqwright.tasks import Evaluation
 from seqwright.tasks.distillation import Teacher, taught, unlabelled_sum
 from seqwright.tasks.ensembles import ensemble_of
 from seqwright.training.checkpoint import read_mark, step_folder, steps_on_disk
@@ -284,7 +285,7 @@ def _train(recipe: Recipe, folder: Path, text: str, reporter: Reporter, data: An
         tokenizer = None if source is None else tokenizer_of(source.inputs)
         inputs = task.loaded_inputs(folder) if known else task.learnt_inputs(recipe, data, tokenizer)
         prepared, sizes = taught(task.prepared(recipe, data, inputs), recipe, data, inputs, teachers)
-        refuse_unknown_metric(recipe, prepared)
+        refuse_unknown_metric(recipe.training.metric, prepared.scores)
         for note in prepared.notes:
             reporter.say(note)
         model = model_of(recipe, inputs.sizes()).to(device)
@@ -325,16 +326,6 @@ def _train(recipe: Recipe, folder: Path, text: str, reporter: Reporter, data: An
             inputs = task.loaded_inputs(folder)
         step = read_mark(folder, "last") or 0
         return Run(folder, recipe, inputs.at_step(step), used.eval(), step)
-
-
-def refuse_unknown_metric(recipe: Recipe, prepared: Prepared) -> None:
-    """A metric that validation will not give is better refused now than after hours."""
-    metric = recipe.training.metric
-    if metric not in prepared.scores:
-        known = list(prepared.scores)
-        raise SettingError(
-            f"training.metric is '{metric}', but validation gives {', '.join(known)}.{nearest(metric, known)}"
-        )
 
 
 def _metadata(inputs: Any) -> dict[str, str]:
