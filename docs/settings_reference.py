@@ -6,12 +6,12 @@ from pathlib import Path
 from typing import Annotated, Any, Literal, Union, get_args, get_origin
 
 import tomlkit
-from pydantic import ValidationError
 from pydantic.fields import FieldInfo
 from pydantic_core import PydanticUndefined
 
 from seqwright.data.cards import READERS, cards
 from seqwright.data.imported import ImportedSettings
+from seqwright.errors import SettingError
 from seqwright.kinds import KINDS, TASKS, Kind, selector, tasks_for, usual_kind
 from seqwright.settings import Settings
 
@@ -115,7 +115,7 @@ def _filled_in(settings: type[Settings]) -> Settings | None:
     """The settings with nothing given, where that is allowed: one field may fill in others."""
     try:
         return settings()
-    except ValidationError:
+    except SettingError:
         return None
 
 
