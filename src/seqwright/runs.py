@@ -16,7 +16,7 @@ import torch
 from torch import nn
 
 from seqwright.batches import Batches
-from seqwright.calls import Files, best_of, evaluation_of, forecasts
+from seqwright.calls import Files, asked, evaluation_of
 from seqwright.data.cards import opened_data
 from seqwright.data.examples import PartName
 from seqwright.data.files import content_hash
@@ -84,18 +84,7 @@ class Run(NamedTuple):
         `top` how many labels, answers or tokens a prediction ranks; `decoding` are settings of that section, in place
         of the recipe's.
         """
-        given = given.to_numpy() if hasattr(given, "to_numpy") else given  # a column of pandas
-        given = given.tolist() if isinstance(given, np.ndarray) and given.dtype.kind in "UTO" else given
-        several, settings = isinstance(given, list), self.decoding_with(decoding)
-        things = given if several else [given]
-        if steps is not None:
-            found = forecasts(self, things, steps)
-        elif top is not None:
-            found = best_of(self, things, top)
-        else:
-            method = task_of(self.recipe.task).method
-            found = self.inputs.predict(self.model, things, settings, method=method)
-        return found if several else found[0]
+        return asked(self, given, steps, top, self.decoding_with(decoding))
 
     @in_python()
     def evaluate(self, part: PartName | None = None, *, data: Files | None = None, **decoding: Any) -> Evaluation:

@@ -26,7 +26,8 @@ class Verb(TyperCommand):
             if any("\ud800" <= letter <= "\udfff" for letter in word):
                 shown = word.encode("utf-8", "replace").decode()
                 raise SettingError(
-                    f"argument {number}, '{shown}', is not UTF-8: type a text in UTF-8 or give it with --file, and rename the file if it is one"
+                    f"argument {number}, '{shown}', is not UTF-8: type a text in UTF-8 or give it with --file, and "
+                    "rename the file if it is the name of one"
                 )
         return super().parse_args(ctx, args)
 
