@@ -82,8 +82,8 @@ def _recognised(config: Mapping[str, Any], where: Path) -> tuple[Family, Head]:
     family = FAMILIES.get(str(name).removeprefix(TYPE))
     if family is None:
         raise DataError(f"{where} is of model_type '{name}'; those that can be imported are {', '.join(FAMILIES)}")
-    listed = config.get("architectures") or []
-    architecture = listed[0] if isinstance(listed, list) and listed else listed or None
+    listed = config.get("architectures") or [None]
+    architecture = listed[0] if isinstance(listed, list) else listed
     if not isinstance(architecture, str | None):
         raise DataError(f"{where} has architectures = {listed!r:.60}, expected a list of names: get it again")
     head = family.head_of(architecture)
