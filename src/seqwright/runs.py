@@ -19,9 +19,10 @@ from seqwright.batches import Batches
 from seqwright.data.cards import opened_data
 from seqwright.data.examples import PartName
 from seqwright.data.files import content_hash
+from seqwright.data.relative_paths import beside_run
 from seqwright.decoding.ensemble import Average
 from seqwright.devices import keep_freed_memory, training_device
-from seqwright.errors import RunError, SettingError, in_python, nearest
+from seqwright.errors import MissingFileError, RunError, SettingError, in_python, nearest
 from seqwright.history import History
 from seqwright.inputs.tokenizers import TokenizerSettings, tokenizer_of
 from seqwright.kinds import TASKS, chosen, task_of
@@ -85,7 +86,7 @@ class Run(NamedTuple):
     @in_python()
     def evaluate(self, part: PartName | None = None, **decoding: Any) -> Evaluation:
         """The scores on a part of the run's data, the test part if there is one, and every prediction."""
-        data = data_of(self.recipe)
+        data = data_of_run(self)
         chosen_part: PartName = part or ("test" if "test" in data.parts() else "valid")
         wiring, settings = task_of(self.recipe.task), self._decoding(decoding)
         found: Evaluation = wiring.evaluated(self.recipe, data, self.inputs, self.model, chosen_part, settings)
@@ -139,6 +140,15 @@ class Run(NamedTuple):
 def data_of(recipe: Recipe) -> Any:
     """The data a recipe names."""
     return opened_data(recipe.data, TASKS[recipe.task].examples[0])
+
+
+def data_of_run(run: Run) -> Any:
+    """The data that a run was trained on; where it is not here, a sentence on how to name it."""
+    try:
+        return data_of(run.recipe)
+    except MissingFileError as error:
+        told = f"{run.folder} was trained on it: put it there, or give it or another file with --data"
+        raise MissingFileError(f"{error} {told}") from error
 
 
 def model_of(recipe: Recipe, sizes: Mapping[str, Any]) -> nn.Module:
@@ -339,7 +349,7 @@ def open_run(folder: str | Path, *, which: str = "best", notice: Callable[[str],
     plain = resolved_of(folder)
     plain.pop("sha256", None)
     refuse_old_layout(folder)
-    recipe = recipe_from(plain, name=folder.name)
+    recipe = recipe_from(beside_run(plain, folder), name=folder.name)
     inputs = task_of(recipe.task).loaded_inputs(folder)
     step, files = chosen_weights(folder, which, imported_again(recipe, folder, inputs), notice)
     model = model_of(recipe, inputs.sizes())

@@ -17,7 +17,7 @@ from seqwright.errors import SettingError
 from seqwright.kinds import TASKS, task_of
 from seqwright.recipe import Recipe, validated
 from seqwright.run_folders import resolved_of
-from seqwright.runs import Run, data_of, joined_run
+from seqwright.runs import Run, data_of, data_of_run, joined_run
 from seqwright.tasks import Evaluation
 
 
@@ -43,7 +43,7 @@ def evaluate_run(
     if given and not run.output.decodes:
         typed = f"--{next(iter(given)).replace('_', '-')}"
         raise SettingError(f"{shown(folder)} learnt {task}, where nothing is searched for; leave {typed} out")
-    data = data_of(recipe)
+    data = data_of(recipe) if files else data_of_run(run)
     chosen = chosen_part(part, data.parts())
     settings = decoding_settings(run, given)
     subject = " and ".join(map(str, files)) if files else f"the {chosen} part"
