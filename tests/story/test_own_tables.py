@@ -11,6 +11,7 @@ import pytest
 
 from seqwright.cli.beginning import write_new_recipe
 from seqwright.cli.first_recipes import TEMPLATES
+from seqwright.errors import DataError
 from seqwright.kinds import TASKS
 from seqwright.recipe import read_recipe
 from seqwright.training.schedule import warmup_steps
@@ -215,10 +216,12 @@ def test_entities_are_judged_by_f1_and_parts_of_speech_by_accuracy(say: Say) -> 
 
 
 @pytest.mark.skipif(sys.platform == "darwin", reason="macOS has no such names")
-def test_a_name_that_no_recipe_can_hold_is_refused(say: Say) -> None:
+def test_a_name_that_no_recipe_can_hold_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
     name = os.fsdecode(b"\xff.csv")
     write(name, opinions())
-    refused(say("new", "text-classification", "--data", name, "-o", "mine.toml"), "not UTF-8", "rename the file")
+    with pytest.raises(DataError, match="not UTF-8, so no recipe can hold it; rename the file"):
+        write_new_recipe("text-classification", [Path(name)], Path("mine.toml"))
 
 
 # ---------------------------------------------------------------------------------------------------- as it often is

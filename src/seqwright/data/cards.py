@@ -20,6 +20,7 @@ from pydantic import Field, create_model
 from seqwright.data.examples import PartName
 from seqwright.data.generated import CardSettings
 from seqwright.data.imported import Imported, ImportedSettings
+from seqwright.data.in_memory import InMemorySettings, NotKept
 from seqwright.data.labelled_folders import LabelFolders
 from seqwright.errors import DataError, SettingError, instead, nearest
 from seqwright.settings import Settings
@@ -236,9 +237,11 @@ def located(card: Card, file: CardFile) -> Path | None:
 
 
 def settings_of(given: Mapping[str, Any], kind: str) -> type[Settings]:
-    """The class of the settings of data: those of a card, of an imported model, or of files of a kind of examples."""
+    """The class of the settings of data: of a card, an imported model, examples in memory, or files of a kind."""
     if "card" in given:
         return card(given["card"]).settings
+    if "in_memory" in given:
+        return InMemorySettings
     return ImportedSettings if "imported" in given else READERS[kind].settings
 
 
@@ -246,6 +249,8 @@ def opened_data(settings: Any, kind: str) -> Any:
     """The data that settings mean, where files are of a kind of examples."""
     if isinstance(settings, CardSettings):
         return card(settings.card).open(**settings.model_dump(exclude={"card"}, exclude_none=True))
+    if isinstance(settings, InMemorySettings):
+        return NotKept(settings)
     return Imported(settings) if isinstance(settings, ImportedSettings) else _loaded(READERS[kind].thing)(settings)
 
 

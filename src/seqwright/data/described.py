@@ -90,7 +90,7 @@ class NumberTable:
         """Each text, labelled with its numbers: "0.5,-2"; an empty line is a blank example."""
         names = dict(zip(self._numbers, self.columns(), strict=True))
         spelled = json.dumps if self._table.form in OBJECTS else str.strip
-        for where, values in self._table.records():
+        for where, values, *_ in self._table.records():
             if values:
                 numbers = (
                     _number(self.dialect.point(spelled(values[key])), name, where) for key, name in names.items()

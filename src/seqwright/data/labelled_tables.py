@@ -51,7 +51,7 @@ class LabelledTable:
 
     def examples(self) -> Iterator[Example]:
         """Every row in the order of the file; an empty line is a blank example."""
-        for where, values in self._table().records():
+        for where, values, *_ in self._table().records():
             if values:
                 label = self.dialect.point(_label(values["label"], where))
                 yield Example(values["text"], label, values["text_pair"])

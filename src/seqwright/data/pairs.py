@@ -182,7 +182,7 @@ class PairTable:
 
     def pairs(self) -> Iterator[Pair]:
         """Every pair in the order of the file; an empty line is a pair with two blank sides."""
-        for _, values in self._table.records():
+        for _, values, *_ in self._table.records():
             yield Pair(values["source"], values["target"]) if values else Pair("", "")
 
     def remarks(self) -> list[str]:

@@ -111,7 +111,7 @@ class QuestionFile:
         return TableFile(self.path, usual, self.columns, dialect=self.dialect)
 
     def _records(self) -> Iterator[Question]:
-        for where, values in self._table().records():
+        for where, values, *_ in self._table().records():
             if values:
                 name = values.get("id")
                 yield self._raw(values, where)._replace(name="" if name is None else str(name))

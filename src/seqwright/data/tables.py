@@ -70,6 +70,8 @@ class Record(NamedTuple):
 
     where: str
     values: dict[str, Any]  # empty where the line is blank
+    names: Sequence[str] = ()  # of all columns; none where no line says them
+    cells: Sequence[Any] = ()  # of all columns
 
 
 class TableLayout(NamedTuple):
@@ -109,6 +111,11 @@ class TableFile:
         if self.form in OBJECTS:
             return next((list(record) for _, record in objects(self.path, self.usual, self.dialect) if record), [])
         return _names(next(cells(self.path, self.dialect)))
+
+    def header(self) -> list[str]:
+        """The names of all columns; none where no line says them."""
+        named = self.form in OBJECTS or self.layout(next(cells(self.path, self.dialect))).header
+        return self.names() if named else []
 
     def column_names(self, columns: Iterable[str]) -> list[str]:
         """What some of the columns are called in the file; without a header line, by their numbers."""
@@ -173,18 +180,18 @@ class TableFile:
         layout = self.layout(top)
         least = max(layout.places.values()) + 1
         absent = dict.fromkeys(name for name in self.usual if name not in layout.places)
-        path = str(self.path)
+        path, names = str(self.path), _names(top) if layout.header else []
         for row in rows if layout.header else chain([top], rows):
             where = f"{path}:{row.line}"
             if all_blank(row):
-                yield Record(where, {})
+                yield Record(where, {}, names, row.cells)
                 continue
             if len(row.cells) < least or more_cells(row, top):
                 if self.dialect.bad_rows == "refuse":
                     raise DataError(self._misfit(row, top, layout))
                 continue
             values: dict[str, Any] = {name: row.cells[place] for name, place in layout.places.items()}
-            yield Record(where, values | absent if absent else values)
+            yield Record(where, values | absent if absent else values, names, row.cells)
 
     def _misfit(self, row: TableRow, top: TableRow, layout: TableLayout) -> str:
         """That a row has too few cells or too many."""
@@ -226,7 +233,7 @@ class TableFile:
             for name, place in places.items():
                 if place is not None and (self.usual[name].text or isinstance(values[name], str)):
                     require_text(values[name], where, f"under '{keys[place]}'")
-            yield Record(where, values)
+            yield Record(where, values, keys, list(record.values()))
 
 
 # Files

@@ -5,7 +5,7 @@ B batch · S source
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import Any, ClassVar, Literal
+from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
 from pydantic import Field, model_validator
@@ -15,7 +15,7 @@ from seqwright.data.examples import Pair
 from seqwright.errors import DataError
 from seqwright.inputs import Examples, Room, Stacked
 from seqwright.inputs.spelling import TokenInput, typed_text
-from seqwright.inputs.token_rows import dropping_rows
+from seqwright.inputs.token_rows import Resampling, token_rows
 from seqwright.inputs.tokenizers import Tokenizer, TokenizerSettings, lacking, tokenizer_of
 
 MOST_TOKENS = 4096  # of a text; attention to a longer one needs gigabytes
@@ -56,10 +56,6 @@ class PairInput(TokenInput[Pair, Ids]):
         """The source."""
         return {"source": example.source}
 
-    def features(self, examples: Examples[Pair]) -> list[str]:
-        """The sources."""
-        return [pair.source for pair in examples]
-
     def part_remarks(self, examples: Examples[Pair]) -> list[str]:
         """Letters that the vocabulary lacks."""
         return self.tokenizer.remarks((pair.source for pair in examples), f"{self.side} of {examples.name}")
@@ -79,9 +75,7 @@ class SourceTextInput(PairInput):
     begins: ClassVar[bool] = False
 
     @classmethod
-    def learn(
-        cls, train: Examples[Pair], settings: SourceTextSettings, *, room: Room, like: Any = None
-    ) -> "SourceTextInput":
+    def learn(cls, train: Examples[Pair], settings: SourceTextSettings, *, room: Room, like: Any = None) -> Self:
         """A tokenizer trained on both sides, or on the source alone; one that is given is for both."""
         rest = settings.longest, settings.bpe_dropout, settings
         if like is not None:
@@ -102,8 +96,8 @@ class SourceTextInput(PairInput):
         def texts() -> Iterator[str]:
             return (pair.source for pair in examples if pair.source.strip())
 
-        drawn: dict[str, Any] = {"dropout": self.dropout, "seed": seed, "longest": self.longest}
-        return Numbered(dropping_rows(self.tokenizer, examples, "source", texts, **drawn), number_N)
+        resampling = Resampling(self.dropout, seed, self.longest)
+        return Numbered(token_rows(self.tokenizer, examples, "source", texts, resampling), number_N)
 
     def stack(self, rows: Sequence[Ids]) -> Stacked:
         """`source_BS` and `source_real_BS`, each row closed by `end`."""

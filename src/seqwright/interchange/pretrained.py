@@ -13,6 +13,7 @@ from seqwright.inputs.text import reads_pairs
 from seqwright.inputs.tokenizers import ROLES, Tokenizer, tokenizer_of
 from seqwright.interchange.families import FAMILIES, Family
 from seqwright.interchange.heads import Head, Pretrained
+from seqwright.interchange.mean_pooling import TYPE, write_code
 from seqwright.interchange.tokenizer_files import read_tokenizer, write_tokenizer
 from seqwright.interchange.weight_files import (
     read_json,
@@ -77,7 +78,7 @@ def read_pretrained(path: Path) -> Pretrained:
 def _recognised(config: Mapping[str, Any], where: Path) -> tuple[Family, Head]:
     """The family and the head of a model; what it computes otherwise than ours is refused."""
     name = config.get("model_type")
-    family = FAMILIES.get(str(name))
+    family = FAMILIES.get(str(name).removeprefix(TYPE))
     if family is None:
         raise DataError(f"{where} is of model_type '{name}'; those that can be imported are {', '.join(FAMILIES)}")
     listed = config.get("architectures") or []
@@ -156,16 +157,16 @@ def write_pretrained(
     *,
     first: int | None = None,
 ) -> str:
-    """Write a folder that `transformers` loads; the name of the class that it is there.
+    """Write a folder that `transformers` loads; the name of the class that it is there, and how it is loaded.
 
     `row` is that of the lineage, `first` the token that stands before a text if it is not `begin`.
     """
     family = next((family for family in FAMILIES.values() if family.kind == row.kind), None)
-    head = None if family is None else next((head for head in family.heads if head.model == row.thing), None)
+    like_ours = (row.thing, settings.get("pooling", "first"))
+    heads = () if family is None else (head for head in family.heads if (head.model, head.pooling) == like_ours)
+    head = next(iter(heads), None)
     if family is None or head is None:
         raise RunError(f"a {row.kind} for {row.task} has no equal in transformers; those that have are {_exported()}")
-    if settings.get("pooling", "first") != "first":
-        raise RunError(f"model.pooling is '{settings['pooling']}', which no classifier of transformers has")
     tokenizer = tokenizer_of(wires.input)
     pad = tokenizer.pad
     if family.kind == "roberta" and pad is not None and pad + 1 != settings["first_position"]:
@@ -181,17 +182,20 @@ def write_pretrained(
     config |= {"bos_token_id": tokenizer.begin if first is None else first} | (
         {PAIRS: True} if reads_pairs(wires.input) else {}
     )
+    if head.pooling == "mean":
+        config |= write_code(folder, family)
     write_json(folder / CONFIG, config)
     segments = settings.get("segments", 0) > 1
     write_tokenizer(tokenizer, folder, context=settings["context"], around=not head.causal, segments=segments)
-    return architecture
+    code = ", which transformers loads with trust_remote_code=True," if head.pooling == "mean" else ""
+    return architecture + code
 
 
 def _exported() -> str:
     """Which models can be written, for which tasks."""
     tasks = {
         family.kind: [
-            row.task for row in MODELS for head in family.heads if (row.kind, row.thing) == (family.kind, head.model)
+            row.task for row in MODELS if row.kind == family.kind and row.thing in {head.model for head in family.heads}
         ]
         for family in FAMILIES.values()
     }

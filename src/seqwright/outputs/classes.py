@@ -18,7 +18,7 @@ class ClassesOutput(Output[ExampleT, BatchT, PredictionT]):
     counts: Mapping[str, int]
 
     @property
-    def names(self) -> tuple[str, ...]:
+    def labels(self) -> tuple[str, ...]:
         """The names of the classes, by their numbers."""
         return tuple(self.counts)
 

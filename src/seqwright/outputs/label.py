@@ -7,7 +7,7 @@ import math
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar, NamedTuple, Protocol
+from typing import Any, ClassVar, NamedTuple, Protocol, Self
 
 import numpy as np
 import torch
@@ -40,6 +40,9 @@ class Classification(NamedTuple):
     probabilities: dict[str, float]  # of every label, the likeliest first
     losses: dict[str, float]  # -log p of every label
 
+    def __repr__(self) -> str:
+        return f"Classification(label={self.label!r}, probability={self.probability:.4g})"
+
 
 NOTHING = Classification("", 0.0, {}, {})
 
@@ -51,17 +54,10 @@ class LabelOutput(ClassesOutput[HasLabel, Labelled, Classification]):
     file: ClassVar[str] = "labels.json"
 
     @classmethod
-    def learn(
-        cls, train: Examples[HasLabel], settings: Any, input: Input[Any, Any], *, like: Any = None
-    ) -> "LabelOutput":
+    def learn(cls, train: Examples[HasLabel], settings: Any, input: Input[Any, Any], *, like: Any = None) -> Self:
         """The labels of the training part: numbers by size, words by the alphabet."""
         read = set(input.encode(train).example_N.tolist())
         return cls(class_counts(example.label for n, example in enumerate(train) if n in read and example.label))
-
-    @property
-    def labels(self) -> tuple[str, ...]:
-        """The names of the labels, by their numbers."""
-        return self.names
 
     @property
     def majority(self) -> str:

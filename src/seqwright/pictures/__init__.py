@@ -79,11 +79,12 @@ def _visible(character: str) -> str:
 
 
 def blank(width: float, height: float, **arguments: Any) -> "Figure":
-    """An empty figure of so many inches that draws itself in memory and belongs to no window."""
+    """An empty figure of so many inches that draws itself in memory, shows itself in a notebook and has no window."""
     from matplotlib.backends.backend_agg import FigureCanvasAgg
-    from matplotlib.figure import Figure
 
-    figure = Figure(figsize=(width, height), dpi=DPI, **arguments)
+    from seqwright.pictures.drawing import Drawing
+
+    figure = Drawing(figsize=(width, height), dpi=DPI, **arguments)
     FigureCanvasAgg(figure)
     return figure
 
@@ -170,6 +171,14 @@ def save(figure: "Figure", path_stem: str | Path, formats: Sequence[str] = ("png
         for path, form in zip(paths, formats, strict=True):
             figure.savefig(path, format=form, dpi=DPI, metadata=UNDATED[form], facecolor="white")
     return paths
+
+
+def png_of(figure: "Figure") -> bytes:
+    """The figure as a PNG file that never was on disk: what a notebook shows."""
+    found = io.BytesIO()
+    with _printing():
+        figure.savefig(found, format="png", dpi=DPI, metadata=UNDATED["png"], facecolor="white")
+    return found.getvalue()
 
 
 def svg_of(figure: "Figure") -> str:

@@ -128,7 +128,7 @@ USUAL = {
 
 def records(name: str, text: str, **asked: Column) -> list[dict[str, Any]]:
     Path(name).write_text(text, encoding="utf-8")
-    return [values for _, values in TableFile(Path(name), USUAL, asked).records()]
+    return [values for _, values, *_ in TableFile(Path(name), USUAL, asked).records()]
 
 
 @pytest.mark.parametrize(
