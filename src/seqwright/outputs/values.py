@@ -321,21 +321,25 @@ class ValuesOutput(Output[SeriesWindow, Series, Values]):
                 scale=Scale.from_plain(plain["scale"]),
                 naive_error_C=np.array(plain["naive_error"], dtype=np.float64),
                 least_squares_CTN=weights_CTN,
-                intervals=_intervals(folder / INTERVALS),
+                intervals=_intervals(folder / INTERVALS, int(plain["horizon"]), len(plain["columns"])),
             ),
         )
 
 
-def _intervals(path: Path) -> Intervals | None:
+def _intervals(path: Path, horizon: int, channels: int) -> Intervals | None:
     """What `calibrate` wrote, if it did."""
     if not path.is_file():
         return None
-    return load_json(
-        path,
-        lambda plain: Intervals(
-            tuple(map(float, plain["levels"])), np.array(plain["lower"]), np.array(plain["upper"]), int(plain["step"])
-        ),
-    )
+
+    def made(plain: Any) -> Intervals:
+        levels = tuple(map(float, plain["levels"]))
+        lower_LNC, upper_LNC = (np.array(plain[name], dtype=np.float64) for name in ("lower", "upper"))
+        for bound_LNC in (lower_LNC, upper_LNC):
+            if bound_LNC.shape != (len(levels), horizon, channels) or not np.isfinite(bound_LNC).all():
+                raise ValueError(f"bounds of the shape {bound_LNC.shape}, expected {(len(levels), horizon, channels)}")
+        return Intervals(levels, lower_LNC, upper_LNC, int(plain["step"]))
+
+    return load_json(path, made)
 
 
 def even(count: int, most: int) -> list[int]:
