@@ -36,7 +36,7 @@ def asked(run: "Run", given: Any, steps: int | None, top: int | None, decoding: 
     elif top is not None:
         found = best_of(run, things, top)
     else:
-        found = task_of(run.recipe.task).predictions(run.recipe, run.inputs, run.model, things, decoding)
+        found = run.inputs.predict(run.model, things, decoding, method=task_of(run.recipe.task).method)
     return found if several else found[0]
 
 
