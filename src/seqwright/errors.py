@@ -16,12 +16,20 @@ class DataError(UserError):
     """A data file is missing, damaged or of another form than expected."""
 
 
+class MissingFileError(DataError):
+    """A data file is not where it was looked for."""
+
+
 class SettingError(UserError):
     """A setting is unknown, mistyped or contradicts another."""
 
 
 class RunError(UserError):
     """A run folder is missing, damaged, locked, or does not fit what is asked of it."""
+
+
+class DivergedError(UserError):
+    """The loss or its gradient is not a number: with these settings training leads nowhere."""
 
 
 class DownloadError(UserError):

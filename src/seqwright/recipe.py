@@ -17,7 +17,8 @@ from pydantic import ValidationError
 
 from seqwright.data.cards import card, cards
 from seqwright.data.generated import CardSettings
-from seqwright.errors import SettingError, closest, nearest
+from seqwright.data.relative_paths import beside_recipe
+from seqwright.errors import SettingError, closest
 from seqwright.kinds import (
     KINDS,
     TASKS,
@@ -31,9 +32,11 @@ from seqwright.kinds import (
     tasks_for,
     usual_kind,
 )
-from seqwright.older_recipes import RENAMED, in_place_of_older
+from seqwright.lineage import model_row
+from seqwright.older_recipes import RENAMED, in_place_of_older, meant_task
 from seqwright.overrides import ORIGINS, unknown_setting, with_overrides
 from seqwright.overrides import changed_data as changed_data  # noqa: PLC0414 - comparisons have it from here
+from seqwright.recipe_checks import refuse_control_characters, refuse_path_as_name, refuse_search_without_loss
 from seqwright.settings import Settings
 
 SECTIONS = ("data", *KINDS)
@@ -61,6 +64,11 @@ class Recipe(NamedTuple):
     def family(self) -> str:
         """The task that it is wired like: itself, unless it shares another's wiring."""
         return family_of(self.task)
+
+    @property
+    def descends(self) -> bool:
+        """Whether its model learns by descending a loss; others count."""
+        return "gradient" in model_row(self.model.kind, self.family).promises
 
     @property
     def lowercase(self) -> bool:
@@ -161,8 +169,12 @@ def recipe_from(plain: dict[str, Any], *, name: str = "run") -> Recipe:
     for word in WORDS:
         if not isinstance(plain.get(word, ""), str):
             raise SettingError(f"'{word}' must be text, not {plain[word]!r}")
+        refuse_control_characters(word, plain.get(word, ""))
+    named = plain.get("name") or name
+    refuse_path_as_name(named)
+    refuse_search_without_loss(plain, task)
     sections = {section: validated(section, plain.get(section, {}), task) for section in SECTIONS}
-    return Recipe(plain.get("name", name), plain.get("description", ""), task, **sections)
+    return Recipe(named, plain.get("description", ""), task, **sections)
 
 
 def task_of_recipe(plain: Mapping[str, Any], name: str) -> str:
@@ -177,7 +189,7 @@ def task_of_recipe(plain: Mapping[str, Any], name: str) -> str:
         raise SettingError(f"'{name}' is of an older form: {older}")
     if not isinstance(task, str) or task not in TASKS:
         found = "does not say what it is for" if task is None else f"is for '{task}', which is no task"
-        meant = nearest(task, TASKS) if isinstance(task, str) else ""
+        meant = meant_task(task) if isinstance(task, str) else ""
         known = cards().get(str(plain.get("data", {}).get("card")))
         fitting = f", for {known.name} perhaps {' or '.join(tasks_for(known.kind))}" if known else ""
         write = f'write task = "…" at its top{fitting}'
@@ -222,7 +234,8 @@ def flattened(plain: dict[str, Any]) -> dict[str, Any]:
 
 
 def with_base(plain: dict[str, Any], where: str, heirs: tuple[str, ...] = ()) -> dict[str, Any]:
-    """What the recipe says, over what its base says. A base that is a file lies beside the recipe."""
+    """What the recipe says, over what its base says. A base that is a file lies beside the recipe, as data does."""
+    plain = beside_recipe(plain, where)
     if "base" not in plain:
         return plain
     base = plain["base"]

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 import torch
 
-from seqwright.analysis.influence import influence, source_embedding
+from seqwright.analysis.attention import influence, source_embedding
 from seqwright.batches.pairs import Pairs
 from seqwright.lineage import MODELS
 from tests.small_models import example, small

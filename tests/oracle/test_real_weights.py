@@ -16,7 +16,7 @@ from torch import Tensor
 from seqwright.batches.text import texts
 from seqwright.cli.exporting import export_run
 from seqwright.cli.importing import import_model
-from seqwright.cli.looking.words import draw_word
+from seqwright.cli.looking.reading import draw_word
 from seqwright.interchange.tokenizer_files import read_tokenizer
 from seqwright.layers.taps import listen
 from seqwright.runs import Run, open_run

@@ -82,11 +82,22 @@ def test_nothing_is_searched_for_when_it_is_evaluated(home: Path, say: Say) -> N
     assert "nothing is searched for; leave --beam out" in err
 
 
+def test_another_file_is_evaluated_beside_a_baseline_that_learnt_from_the_training_part(home: Path, say: Say) -> None:
+    (home / "other.tsv").write_text(rows(30, seed=3), encoding="utf-8")
+    code, out, err = say("eval", "runs/shapes", "--data", "other.tsv")
+    assert code == 0, err
+    assert "baseline_linear_accuracy" in out
+    assert "there is no logistic regression" not in err
+    assert "the test part" not in err
+
+
 def test_another_file_is_evaluated_without_the_data_of_training(home: Path, say: Say) -> None:
+    (home / "shapes.tsv").rename(home / "away.tsv")
     (home / "more.tsv").write_text(rows(30, seed=2), encoding="utf-8")
     code, out, err = say("eval", "runs/shapes", "--data", "more.tsv")
     assert code == 0, err
     assert "more.tsv: 30 series (falling 10, rising 10, wave 10)" in err
+    (home / "away.tsv").rename(home / "shapes.tsv")
     assert "there is no logistic regression: the data it would learn from is not here" in err
     assert "baseline_linear" not in out
 

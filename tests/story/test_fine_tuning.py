@@ -103,8 +103,8 @@ def test_pairs_are_classified_from_the_command_line_and_from_a_file(say: Say) ->
     code, out, err = say("classify", "runs/labels", "the cat sat", "--text-pair", "the dog sat", "--top", "2")
     assert code == 0, err
     assert {out.split("\t")[0], out.split("\t")[2]} == {"yes", "no"}
-    Path("asked.tsv").write_text("the cat sat\tthe dog sat\n\nthe cat\tthe cat\n")
-    code, out, err = say("classify", "runs/labels", "--file", "asked.tsv", "--json")
+    Path("asked.txt").write_text("the cat sat\tthe dog sat\n\nthe cat\tthe cat\n")
+    code, out, err = say("classify", "runs/labels", "--file", "asked.txt", "--json")
     assert code == 0, err
     first, blank, last = map(json.loads, out.splitlines())
     assert (first["text"], first["text_pair"]) == ("the cat sat", "the dog sat")

@@ -10,9 +10,9 @@ from numpy.testing import assert_allclose
 
 from seqwright.analysis.gradients import beginning, documents, last_steps, own_text, passage_of, reaches_of, ways
 from seqwright.batches.text import texts
-from seqwright.cli.looking import texts as looking_texts
+from seqwright.cli import given
+from seqwright.cli.given import given_texts
 from seqwright.cli.looking.gradients import draw_gradients, names_of
-from seqwright.cli.looking.texts import given_texts
 from seqwright.errors import DataError
 from seqwright.layers.gradients import gradient_norms
 from seqwright.layers.initialisation import initialise
@@ -109,7 +109,7 @@ def test_lines_are_one_text_where_texts_are_joined_and_many_where_not(
     assert documents(apart, found) == ["a cab", "a bad dad"]
     assert passage_of(apart, found, print).batch.input_BT.shape == (1, len("a bad dad") + 1)
     assert "the longest of 2 is looked at" in capsys.readouterr().out
-    monkeypatch.setattr(looking_texts, "MOST_LETTERS", 3)
+    monkeypatch.setattr(given, "MOST_LETTERS", 3)
     assert given_texts((), file) == ["a cab"]
     for text, other in ((" ", None), ("a", file)):
         with pytest.raises(DataError, match=r"blank|both a text and --file"):

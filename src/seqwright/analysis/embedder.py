@@ -41,12 +41,7 @@ class Embedder:
     """
 
     def __init__(
-        self,
-        model: nn.Module,
-        inputs: Any,
-        *,
-        pooling: Pooling | None = None,
-        context: int | None = None,
+        self, model: nn.Module, inputs: Any, *, pooling: Pooling | None = None, context: int | None = None
     ) -> None:
         if not isinstance(model, HasTokenVectors):
             raise RunError("the model has no vectors for what it reads; embed is for models that learn them")

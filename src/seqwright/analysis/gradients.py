@@ -10,13 +10,7 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from seqwright.analysis.reading import (
-    Notice,
-    foretells,
-    notice_by_warning,
-    reads_text,
-    tell_unknown,
-)
+from seqwright.analysis.reading import Notice, foretells, notice_by_warning, reads_text, tell_unknown
 from seqwright.decoding.settings import DecodingSettings
 from seqwright.devices import device_of
 from seqwright.errors import RunError, SettingError

@@ -83,6 +83,14 @@ class WordVectors:
         pairs_found = zip(place_1N[0].tolist(), distance_1N[0].tolist(), strict=True)
         return [Neighbour(self.spellings[tokens[place]], 1 - distance) for place, distance in pairs_found]
 
+    def compared(self, word: str, texts: Sequence[str]) -> list[Occurrence]:
+        """The places where a word stands, of which there must be two."""
+        found = self.occurrences(word, texts)
+        if len(found) < 2:
+            times = "once" if found else "nowhere"
+            raise DataError(f"'{word}' stands {times} in the texts; give texts that have it in two places or more")
+        return found
+
     @torch.inference_mode()
     def occurrences(self, word: str, texts: Sequence[str]) -> list[Occurrence]:
         """Every place where a word stands in some texts; of several tokens every vector is the mean."""

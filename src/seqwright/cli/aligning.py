@@ -1,12 +1,12 @@
 """`align`: which words of a run's pairs belong together, as the model's attention has it."""
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator
-from itertools import islice
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
-from seqwright.cli.evaluating import chosen_part, only_files
+from seqwright.cli.evaluating import chosen_data
+from seqwright.cli.given import in_blocks
 from seqwright.cli.opening import opened_for
 from seqwright.cli.terminal import json_text, say, shown
 from seqwright.cli.using import AlignOptions
@@ -17,8 +17,7 @@ from seqwright.inputs.dictionary import learnt_dictionary, save_dictionary, spel
 from seqwright.metrics.alignments import Gold, Link, Quality, alignment_scores, mean_quality
 from seqwright.outputs.alignments import Aligner
 from seqwright.progress import Progress
-from seqwright.recipe import validated
-from seqwright.runs import Run, data_of
+from seqwright.runs import Run
 from seqwright.tasks import refuse_missing_part
 
 AT_ONCE = 256  # pairs aligned before the next are read
@@ -27,15 +26,9 @@ AT_ONCE = 256  # pairs aligned before the next are read
 def align_run(folder: Path, asked: AlignOptions) -> None:
     """Align the pairs of a part, write their links, and learn a dictionary if they are those it was trained on."""
     files = asked.data or []
-    if files and asked.part is not None:
-        raise SettingError("--part chooses from the run's own data and --data brings other pairs; give one of them")
     gold = None if asked.gold is None else [Gold(*links) for links in read_alignments(asked.gold)]
     run = opened_for("align", folder, asked.which)
-    recipe = run.recipe
-    if files:
-        recipe = recipe._replace(data=validated("data", only_files(files, recipe), recipe.task))
-    data = data_of(recipe)
-    part = chosen_part(asked.part or (None if gold or files else "train"), data.parts())
+    recipe, data, part = chosen_data(run, files, asked.part, usual=None if gold else "train")
     refuse_missing_part(data, part)
     name = files[0].stem if files else part
     path = asked.output or folder / "output" / f"{name}.txt"
@@ -75,7 +68,7 @@ class AlignedPairs:
 
     def add(self, pairs: Iterable[Pair], waiting: Progress) -> None:
         """Align some more pairs."""
-        for some in _blocks(iter(pairs)):
+        for some in in_blocks(pairs, AT_ONCE):
             usable = [place for place, pair in enumerate(some) if self._fits(pair)]
             aligned = dict(zip(usable, self.aligner.pairs([some[place] for place in usable]), strict=True))
             self.left_out += len(some) - len(usable)
@@ -93,11 +86,6 @@ class AlignedPairs:
     def _fits(self, pair: Pair) -> bool:
         sides = zip(self.sides, (pair.source, pair.target), strict=True)
         return all(text.strip() and len(tokens.encode([text])[0]) <= self.longest for tokens, text in sides)
-
-
-def _blocks(pairs: Iterator[Pair]) -> Iterator[list[Pair]]:
-    while some := list(islice(pairs, AT_ONCE)):
-        yield some
 
 
 def _refuse_unfitting(path: Path, gold: list[Gold], sizes: list[tuple[int, int]]) -> None:

@@ -1,5 +1,7 @@
 """The verbs, with their help texts. Each one loads its work from a module beside this file when it is called."""
 
+import sys
+import warnings
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
@@ -7,20 +9,21 @@ from typing import Annotated
 import typer
 
 from seqwright.cli import using, using_any
+from seqwright.cli.completing import complete_settings
 from seqwright.cli.options import (
     CardName,
-    EnsembleOptions,
+    EvaluationOptions,
+    JsonLines,
     NewRunFolder,
     Options,
     Overrides,
     RecipeName,
     RunFolder,
-    ScoringOptions,
+    TaskName,
     TeacherFolder,
     TrainingOptions,
     Verb,
     VerbsInPanels,
-    Which,
     flag,
     grouped,
     option,
@@ -54,15 +57,84 @@ def _about(
         bool, typer.Option("--version", callback=_version, is_eager=True, help="Show the version and stop.")
     ] = False,
 ) -> None:
-    pass
+    warnings.showwarning = _show_warning  # type: ignore[assignment]  # of what it is told, it needs one thing
+    if sys.platform == "win32":
+        print("Seqwright is made for Linux and macOS; on Windows, run it in WSL.", file=sys.stderr)
+
+
+def _show_warning(message: Warning | str, *_: object) -> None:
+    """A warning as a sentence, without the file and the line that it came from."""
+    print(message, file=sys.stderr)
 
 
 @app.command(cls=Verb)
-def recipes() -> None:
-    """List the recipes that ship."""
+def recipes(
+    word: Annotated[
+        str | None, typer.Argument(metavar="WORD", help="Only those with this word: a dataset, a model, ….")
+    ] = None,
+    task: TaskName = None,
+) -> None:
+    """List the recipes that ship, by task.
+
+    Example: seqwright recipes --task text-classification
+
+    Example: seqwright recipes bert
+    """
     from seqwright.cli.listing import list_recipes
 
-    list_recipes()
+    list_recipes(task, word)
+
+
+@app.command(cls=Verb)
+def settings(
+    word: Annotated[
+        str | None,
+        typer.Argument(
+            metavar="SECTION|KIND",
+            autocompletion=complete_settings,
+            help="A section of a recipe, as in training; a kind of model, objective or tokenizer, or a card; or one "
+            "setting, as in training.rate.",
+        ),
+    ] = None,
+    task: TaskName = None,
+) -> None:
+    """List the settings of a recipe, with types and defaults.
+
+    Example: seqwright settings training
+
+    Example: seqwright settings lstm --task language-modeling
+
+    Example: seqwright settings training.rate
+    """
+    from seqwright.cli.setting_list import list_settings
+
+    list_settings(word, task)
+
+
+@app.command(cls=Verb)
+def runs(
+    folder: Annotated[Path, typer.Argument(metavar="FOLDER", help="Where the run folders are.")] = Path("runs"),
+    prune: Annotated[
+        bool,
+        typer.Option(
+            "--prune",
+            help="Remove checkpoints that are neither best nor last, and runs without any; says what, and asks.",
+        ),
+    ] = False,
+    yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")] = False,
+    json: JsonLines = False,
+) -> None:
+    """List the runs: task, model, score, age and size.
+
+    The score is that of the best checkpoint on the validation part.
+
+    Example: seqwright runs
+
+    Example: seqwright runs --prune
+    """
+    from seqwright.cli.run_list import list_runs
+
+    list_runs(folder, prune=prune, yes=yes, as_json=json)
 
 
 @app.command(cls=Verb)
@@ -79,16 +151,18 @@ def new(
         str,
         typer.Argument(
             metavar="TASK",
-            help="What to learn: translation, summarization, language-modeling, text-classification, text-regression, "
-            "question-answering, series-classification or forecasting.",
+            help="What to learn: translation, summarization, grapheme-to-phoneme, language-modeling, instruction, "
+            "masked-language-modeling, text-classification, text-regression, token-classification, "
+            "question-answering, series-classification, forecasting or vector-to-text.",
         ),
     ],
     data: Annotated[
         list[Path],
         typer.Option(
             metavar="FILE",
-            help="Your TSV, CSV or JSONL file, for language-modeling any text, for text-classification also a folder "
-            "with one for each label; for two line-aligned files give the option twice, the source first.",
+            help="Your TSV, CSV, JSONL, Excel or Parquet file, for language-modeling any text, for "
+            "text-classification also a folder with one for each label; for two line-aligned files give the option "
+            "twice, the source first.",
         ),
     ],
     settings: Annotated[
@@ -185,25 +259,7 @@ def distil(
 
 @app.command("eval", cls=Verb)
 @grouped
-def evaluate(
-    run: RunFolder,
-    part: Annotated[
-        str | None,
-        typer.Option(metavar="train|valid|test", help="The part of the data.  [default: test, else valid]"),
-    ] = None,
-    data: Annotated[
-        list[Path] | None,
-        typer.Option(
-            metavar="FILE",
-            help="Other data to evaluate on; for two line-aligned files give the option twice, the source first.",
-        ),
-    ] = None,
-    *,
-    ensemble: EnsembleOptions,
-    decoding: ScoringOptions,
-    json: Annotated[bool, typer.Option("--json", help="Print the scores as one JSON object.")] = False,
-    which: Which = "best",
-) -> None:
+def evaluate(run: RunFolder, options: EvaluationOptions) -> None:
     """Score a run as its task is scored: BLEU, perplexity, ….
 
     Scores, answers and pictures go to its eval/ folder.
@@ -214,7 +270,7 @@ def evaluate(
     """
     from seqwright.cli.evaluating import evaluate_run
 
-    evaluate_run(run, part, data or [], decoding, ensemble, which, as_json=json)
+    evaluate_run(run, options)
 
 
 @app.command(cls=Verb)

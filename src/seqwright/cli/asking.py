@@ -1,26 +1,41 @@
-"""The one path of the verbs: what is given becomes examples, examples predictions, predictions lines or JSON."""
+"""The one path of the verbs: what is given becomes examples, examples predictions, predictions lines or a table."""
 
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from itertools import groupby
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from rich.console import Console
 from rich.text import Text
 
-from seqwright.cli.given import given_blocks
+from seqwright.cli.given import given_blocks, in_blocks, without_blank
 from seqwright.cli.opening import opened_for
-from seqwright.cli.options import Answers, Things
+from seqwright.cli.options import Answers, TableAnswers, Things
+from seqwright.cli.tables import (
+    WRITTEN,
+    GivenTable,
+    TableWriter,
+    given_table,
+    is_table,
+    plain_table,
+    refuse_output,
+)
 from seqwright.cli.terminal import json_text, say, shown
 from seqwright.data.files import lines, require_file
+from seqwright.data.tables import Usual
 from seqwright.errors import DataError, SettingError
 from seqwright.inputs import Given
 from seqwright.inputs.text import reads_pairs
 from seqwright.runs import Run
 from seqwright.tasks.wired import Wires
+from seqwright.whole_file import written_whole
 
 COLOURS = ("cyan", "yellow", "green", "magenta", "bright_blue", "red", "bright_cyan", "bright_yellow", "bright_green")
+
+
+EVERY = sys.maxsize  # labels, in JSON
 
 
 class Result(NamedTuple):
@@ -32,20 +47,105 @@ class Result(NamedTuple):
 
 Predict = Callable[[Given[Any], int], Iterable[Sequence[Result]]]
 """The results for each of some examples, of which the first has this number."""
+ADDED: Mapping[str, tuple[str, ...]] = {  # the fields that each verb adds to a table
+    "score": ("bits", "bits_per_token", "perplexity"),
+    "classify": ("label", "probability"),
+    "predict": ("value",),
+    "tag": ("words", "tags"),
+    "answer": ("answer", "probability", "begin", "end"),
+}
+TEXT_COLUMN: Mapping[str, str] = {  # what a text is called there that a verb writes
+    "translate": "translation",
+    "summarize": "summary",
+    "pronounce": "pronunciation",
+    "reply": "reply",
+    "describe": "text",
+    "generate": "continuation",
+}
 
 
-def print_results(input: Any, blocks: Iterable[list[str]], predict: Predict, *, as_json: bool) -> None:
+class Asking:
+    """A verb on its way from what is given to where its results go; what is wrong with either is refused at once."""
+
+    def __init__(self, verb: str, things: Things, answers: Answers, *, skips_blank: bool = False) -> None:
+        self.verb, self.things, self.answers, self.skips_blank = verb, things, answers, skips_blank
+        self.output = answers.output if isinstance(answers, TableAnswers) else None
+        self.added = {name: name for name in ADDED.get(verb, ())}
+        if verb in TEXT_COLUMN:
+            self.added = {TEXT_COLUMN[verb]: "text"}
+        if isinstance(answers, TableAnswers) and self.output is not None:
+            refuse_output(self.output, WRITTEN, as_json=answers.json, yes=answers.yes)
+        self.blocks: Iterator[list[Any]] = given_blocks(verb, things.texts, things.file)
+
+    def give(self, run: Run, predict: Predict, input: Any = None, columns: Mapping[str, Usual] | None = None) -> None:
+        """Print the results, or write them; a table is read by the columns of the run's own data, or by others.
+
+        What is given is parsed by the run's input, if not by another one.
+        """
+        input = run.inputs.input if input is None else input
+        columns = input.table_columns() if columns is None else columns
+        chosen, blocks = self.things.column or [], self.blocks
+        table: GivenTable | None = None
+        if columns and self.things.file is not None and is_table(self.things.file):
+            table = given_table(self.things.file, columns, run.recipe.data, chosen)
+        elif chosen:
+            raise SettingError("--column chooses from the columns of a table, and there is none; leave it out")
+        if self.output is not None:
+            write_results(self.output, table or plain_table(blocks, list(columns)), self.added, input, predict)
+            return
+        if table is not None:
+            blank: Any = "" if len(columns) == 1 else dict.fromkeys(columns, "")
+            blocks = in_blocks(blank if row.given is None else row.given for row in table.rows)
+        if self.skips_blank:
+            blocks = without_blank(self.verb, blocks)
+        print_results(input, blocks, predict, as_json=self.answers.json)
+
+
+def print_results(input: Any, blocks: Iterable[list[Any]], predict: Predict, *, as_json: bool) -> None:
     """Print the results for everything given, block by block; a block with something that is refused has none."""
     read, console = 0, Console(highlight=False, soft_wrap=True)
     for block in blocks:
-        examples = Given(_parsed(input, block, read))
-        for remark in (*input.blank_remarks(examples, read), *input.remarks(examples, read)):
-            say(remark)
-        for example, results in zip(examples, predict(examples, read), strict=True):
+        places = [f"text {read + number}" for number in range(1, len(block) + 1)]
+        for example, results in predicted(input, block, places, predict, read):
             for line, fields in results:
                 print_line(json_text({**input.example_fields(example), **fields}) if as_json else line, console)
         sys.stdout.flush()
         read += len(block)
+
+
+def write_results(path: Path, table: GivenTable, added: Mapping[str, str], input: Any, predict: Predict) -> None:
+    """Write every row of a table with what is predicted of it in further columns; of a blank row that is nothing."""
+    read = blank = 0
+    with written_whole(path) as file:
+        writer = TableWriter(file, path, table.names, list(added))
+        for block in in_blocks(table.rows):
+            for is_blank, group in groupby(block, key=lambda row: row.given is None):
+                rows = list(group)
+                if is_blank:
+                    blank += len(rows)
+                    values: Iterable[list[Any]] = ([None] * len(added) for _ in rows)
+                else:
+                    asked, places = [row.given for row in rows], [row.where for row in rows]
+                    values = (
+                        [{**input.example_fields(example), **results[0].fields}[field] for field in added.values()]
+                        for example, results in predicted(input, asked, places, predict, read)
+                    )
+                for row, found in zip(rows, values, strict=True):
+                    writer.write(row, found)
+                read += len(rows)
+    if blank:
+        say(f"rows with nothing to read: {blank:,}; their new cells are empty")
+    say(f"wrote {read:,} rows to {shown(path)}")
+
+
+def predicted(
+    input: Any, given: Sequence[Any], places: Sequence[str], predict: Predict, first: int
+) -> Iterator[tuple[Any, Sequence[Result]]]:
+    """Each example with its results; what a user should know of them is said before."""
+    examples = Given(_parsed(input, given, places))
+    for remark in (*input.blank_remarks(examples, first), *input.remarks(examples, first)):
+        say(remark)
+    yield from zip(examples, predict(examples, first), strict=True)
 
 
 def print_line(line: str | Text, console: Console) -> None:
@@ -53,13 +153,13 @@ def print_line(line: str | Text, console: Console) -> None:
     print(line) if isinstance(line, str) else console.print(line)
 
 
-def _parsed(input: Any, block: list[str], read: int) -> Iterator[Any]:
+def _parsed(input: Any, given: Sequence[Any], places: Sequence[str]) -> Iterator[Any]:
     """The examples of a block; of one that cannot be read it is said which it is."""
-    for number, given in enumerate(block, start=read + 1):
+    for each, place in zip(given, places, strict=True):
         try:
-            yield input.parse(given)
+            yield input.parse(each)
         except DataError as error:
-            raise DataError(f"text {number}: {error}") from error
+            raise DataError(f"{place}: {error}") from error
 
 
 # ---------------------------------------------------------------------------------------- single predictions
@@ -70,30 +170,57 @@ def ask_run(
     things: Things,
     answers: Answers,
     *,
-    top: int = 1,
+    top: int | None = None,
     text_pairs: Sequence[str] = (),
     reading: Mapping[str, Any] | None = None,
     saying: Mapping[str, Any] | None = None,
 ) -> None:
-    """Print a prediction for each thing that is given: its likeliest labels, a number, the tags of its words, …
+    """Give a prediction for each thing that is given: its likeliest labels, a number, the tags of its words, …
 
+    On a line stands one if `top` is not given; JSON then has all.
     `reading` changes how the input reads what is given and `saying` what the output says of it, by their fields.
     """
-    if top < 1:
-        raise SettingError(f"--top is {top}; ask for one or more")
-    blocks = given_blocks(verb, things.texts, things.file)
+    _refuse_top(top)
+    asking = Asking(verb, things, answers)
+    if asking.output is not None and top is not None and top > 1:
+        raise SettingError(f"--top is {top}, but a table has one answer in each row; leave it out")
     run = opened_for(verb, things.run, answers.which)
-    input, output = run.inputs
+    input, output = run.input, run.output
     wires = Wires(replace(input, **reading) if reading else input, replace(output, **saying) if saying else output)
     if text_pairs:
-        blocks = iter([_with_pairs(run, things, text_pairs)])
+        asking.blocks = iter([_with_pairs(run, things, text_pairs)])
 
     def predict(examples: Given[Any], first: int) -> Iterable[Sequence[Result]]:
         for prediction in wires.predictions(run.model, examples):
-            line = coloured_line(wires.output.pieces(prediction, top))
-            yield [Result(line, wires.output.fields(prediction, top))]
+            line = coloured_line(wires.output.pieces(prediction, top or 1))
+            yield [Result(line, wires.output.fields(prediction, top or EVERY))]
 
-    print_results(wires.input, blocks, predict, as_json=answers.json)
+    asking.give(run, predict, wires.input)
+
+
+def fill_texts(things: Things, answers: Answers, *, top: int) -> None:
+    """Print, for each masked word of each text, the likeliest ones: probability, word, and the text with it."""
+    _refuse_top(top)
+    asking = Asking("fill", things, answers, skips_blank=True)
+    run = opened_for("fill", things.run, answers.which)
+    output = run.output
+    output.refuse_model(run.recipe.model)
+
+    def predict(examples: Given[str], first: int) -> Iterator[list[Result]]:
+        for masks in output.fill(run.model, run.inputs.batches(examples), examples, top=top):
+            lines = (f"{each.probability:.4f}\t{each.token}\t{each.text}" for mask in masks for each in mask)
+            yield [Result("\n".join(lines), {"masks": [[_candidate(each) for each in mask] for mask in masks]})]
+
+    asking.give(run, predict)
+
+
+def _candidate(candidate: Any) -> dict[str, Any]:
+    return {**candidate._asdict(), "probability": round(candidate.probability, 6)}
+
+
+def _refuse_top(top: int | None) -> None:
+    if top is not None and top < 1:
+        raise SettingError(f"--top is {top}; ask for one or more")
 
 
 def coloured_line(pieces: Sequence[tuple[str, int | None]]) -> str | Text:

@@ -21,7 +21,7 @@ def examine() -> None:
     rows = [
         ("seqwright", __version__, ""),
         ("python", platform.python_version(), "" if sys.version_info >= (3, 11) else "needs 3.11 or newer"),
-        ("system", f"{platform.system()} {platform.machine()}", ""),
+        ("system", f"{platform.system()} {platform.machine()}", "use WSL" if sys.platform == "win32" else ""),
     ]
     rows += [_library(name, required=True) for name in (*LIBRARIES, *MORE_LIBRARIES)]
     rows.append(_library("tensorboard", required=False))

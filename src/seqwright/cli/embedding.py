@@ -1,23 +1,26 @@
-"""`embed`: texts in, vectors out; printed, or written as NumPy's .npy or as JSON lines."""
+"""`embed`: texts in, vectors out; printed, or written as a table or as NumPy's .npy."""
 
-import sys
 from collections.abc import Iterator
-from pathlib import Path
-from typing import cast
+from dataclasses import replace
+from itertools import islice
+from typing import Any, cast
 
 import numpy as np
 from torch import Tensor
 
 from seqwright.analysis.embedder import Embedder, Pooling, embedder_of
-from seqwright.cli.given import given_blocks, split_lines
+from seqwright.cli.asking import Asking, Result
+from seqwright.cli.given import split_lines
 from seqwright.cli.opening import opened_run
-from seqwright.cli.options import Things
-from seqwright.cli.terminal import json_text, say, shown
+from seqwright.cli.options import Answers, TableAnswers, Things
+from seqwright.cli.tables import WRITTEN, refuse_output
+from seqwright.cli.terminal import say, shown
 from seqwright.cli.using_any import EmbedOptions
 from seqwright.errors import DataError, SettingError
-from seqwright.whole_file import bytes_whole, written_whole
+from seqwright.inputs import Examples, Given
+from seqwright.whole_file import bytes_whole
 
-ENDINGS = (".npy", ".jsonl")
+ARRAY = ".npy"
 
 
 def embed_texts(things: Things, options: EmbedOptions) -> None:
@@ -25,53 +28,64 @@ def embed_texts(things: Things, options: EmbedOptions) -> None:
     pooling, output = options.pooling, options.output
     if pooling not in {None, "mean", "first", "thought"}:
         raise SettingError(f"--pooling is '{pooling}'; choose mean, first or thought")
-    _refuse(output, as_json=options.json, yes=options.yes)
-    blocks = given_blocks("embed", split_lines(things.texts), things.file)
-    embedder = embedder_of(opened_run(things.run, options.which), cast(Pooling | None, pooling))
-    vectors = _vectors(embedder, blocks, normalise=options.normalise)
-    if output is None:
-        for text, vector_D in vectors:
-            print(_json(text, vector_D) if options.json else " ".join(f"{value:.6g}" for value in vector_D.tolist()))
-            sys.stdout.flush()
-    elif output.suffix == ".jsonl":
-        with written_whole(output) as lines:
-            count = sum(bool(lines.write(f"{_json(text, vector_D)}\n")) for text, vector_D in vectors)
-        say(f"wrote {count:,} vectors to {shown(output)}")
-    else:
-        every = [vector_D.numpy() for _, vector_D in vectors]
-        with bytes_whole(output) as plain:
-            np.save(plain, np.stack(every))
-        say(f"wrote {len(every):,} vectors of width {len(every[0])} to {shown(output)}")
+    if output is not None:
+        refuse_output(output, (ARRAY, *WRITTEN), as_json=options.json, yes=options.yes)
+    in_array = output is not None and output.suffix == ARRAY
+    answers = Answers(options.json) if in_array else TableAnswers(options.json, output=output, yes=True)
+    asking = Asking("embed", replace(things, texts=split_lines(things.texts)), answers)
+    run = opened_run(things.run, options.which)
+    embedder = embedder_of(run, cast(Pooling | None, pooling))
+    numbered = output is not None and output.suffix not in {ARRAY, ".jsonl"}
+    width = embedder(["a"]).shape[1] if numbered else 0
+    names = [f"vector_{place}" for place in range(1, width + 1)] or ["vector"]
+    asking.added = {name: name for name in names}
+    found: list[Tensor] = []
 
+    def predict(examples: Given[str], first: int) -> Iterator[list[Result]]:
+        for vector_D in embedder(examples.examples, normalise=options.normalise):
+            if in_array:
+                found.append(vector_D)
+            values = vector_D.tolist()
+            rounded = [round(value, 6) for value in values]
+            fields = dict(zip(names, rounded, strict=True)) if numbered else {"vector": rounded}
+            yield [] if in_array else [Result(" ".join(f"{value:.6g}" for value in values), fields)]
 
-def _refuse(output: Path | None, *, as_json: bool, yes: bool) -> None:
-    """Refuse a file that cannot be written, before anything is computed."""
-    if output is None:
-        return
-    if as_json:
-        raise SettingError("--json prints and --output writes a file; give one of them (a .jsonl file has JSON lines)")
-    if output.suffix not in ENDINGS:
-        raise SettingError(f"--output is {output}; end its name in {' or '.join(ENDINGS)}")
-    if output.is_dir():
-        raise DataError(f"{output} is a folder; name a file in it")
-    if output.exists() and not yes:
-        raise DataError(f"{output} exists; choose another name, or say --yes to replace it")
-
-
-def _vectors(embedder: Embedder, blocks: Iterator[list[str]], *, normalise: bool) -> Iterator[tuple[str, Tensor]]:
-    """Each text with its vector."""
-    number = 0
-    for some in blocks:
-        for place, (text, row) in enumerate(zip(some, embedder.encode(some), strict=True), start=number + 1):
-            if not text.strip():
-                raise DataError(f"text {place} is blank, and nothing has no vector; remove it")
-            if embedder.most is not None and len(row) > embedder.most:
-                say(f"text {place} has {len(row):,} tokens; the model reads {embedder.most:,}, the rest is left out")
-        yield from zip(some, embedder(some, normalise=normalise), strict=True)
-        number += len(some)
-    if not number:
+    input = EmbeddedInput(embedder)
+    asking.give(run, predict, input, dict(islice(run.inputs.input.table_columns().items(), 1)))
+    if asking.output is None and not input.read:
         raise DataError("there is no text; give some, or a file of them with --file")
+    if output is not None and in_array:
+        with bytes_whole(output) as plain:
+            np.save(plain, np.stack([vector_D.numpy() for vector_D in found]))
+        say(f"wrote {len(found):,} vectors of width {len(found[0])} to {shown(output)}")
 
 
-def _json(text: str, vector_D: Tensor) -> str:
-    return json_text({"text": text, "vector": [round(value, 6) for value in vector_D.tolist()]})
+class EmbeddedInput:
+    """Texts of which a model makes vectors, each by itself, whatever its task reads."""
+
+    def __init__(self, embedder: Embedder) -> None:
+        self.embedder, self.read = embedder, 0
+
+    def parse(self, given: str) -> str:
+        """The text as it is."""
+        if not given.strip():
+            raise DataError("it is blank, and nothing has no vector; remove it")
+        self.read += 1
+        return given
+
+    def remarks(self, examples: Examples[str], first: int = 0) -> list[str]:
+        """Texts that are longer than what the model reads at once."""
+        most, rows = self.embedder.most, self.embedder.encode(list(examples))
+        return [
+            f"text {number} has {len(row):,} tokens; the model reads {most:,}, the rest is left out"
+            for number, row in enumerate(rows, start=first + 1)
+            if most is not None and len(row) > most
+        ]
+
+    def blank_remarks(self, examples: Examples[str], first: int = 0) -> list[str]:
+        """Nothing: what is blank is refused."""
+        return []
+
+    def example_fields(self, example: str) -> dict[str, Any]:
+        """The text."""
+        return {"text": example}

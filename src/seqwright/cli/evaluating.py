@@ -1,19 +1,20 @@
 """`eval`: how good a run is, as a table and as files in its `eval/` folder."""
 
+from collections.abc import Iterator
 from pathlib import Path
-from typing import Any, cast
+from typing import Any, NamedTuple, cast
 
 from rich.console import Console
 from rich.table import Table
 
-from seqwright.cli.joining import ensemble_circumstances, ensemble_name, opened_together
-from seqwright.cli.opening import opened_run
-from seqwright.cli.options import EnsembleOptions, ScoringOptions
+from seqwright.calls import own_data
+from seqwright.cli.opening import ensemble_circumstances, ensemble_name, opened_run, opened_together
+from seqwright.cli.options import EvaluationOptions
 from seqwright.cli.terminal import add_row, json_text, print_table, say, say_drawn, shown
 from seqwright.data.cards import other_files
 from seqwright.data.examples import PartName
 from seqwright.data.files import content_hash
-from seqwright.errors import SettingError
+from seqwright.errors import SettingError, UserError
 from seqwright.kinds import TASKS, task_of
 from seqwright.recipe import Recipe, validated
 from seqwright.run_folders import resolved_of
@@ -21,30 +22,17 @@ from seqwright.runs import Run, data_of, joined_run
 from seqwright.tasks import Evaluation
 
 
-def evaluate_run(
-    folder: Path,
-    part: str | None,
-    files: list[Path],
-    decoding: ScoringOptions,
-    ensemble: EnsembleOptions,
-    which: str,
-    *,
-    as_json: bool,
-) -> None:
+def evaluate_run(folder: Path, options: EvaluationOptions) -> None:
     """Evaluate a run, alone or in ensemble, print the scores, write them down."""
-    if files and part is not None:
-        raise SettingError("--part chooses from the run's own data and --data brings other pairs; give one of them")
-    given = decoding.settings()
-    runs, average = opened_together(opened_run(folder, which), ensemble, which)
+    given, which = options.decoding.settings(), options.which
+    runs, average = opened_together(opened_run(folder, which), options.ensemble, which)
     run, *others = runs
-    recipe, files, task = run.recipe, [path.expanduser() for path in files], run.recipe.task
-    if files:
-        recipe = recipe._replace(data=validated("data", only_files(files, recipe), task))
+    files = [path.expanduser() for path in options.data or ()]
     if given and not run.output.decodes:
         typed = f"--{next(iter(given)).replace('_', '-')}"
+        task = run.recipe.task
         raise SettingError(f"{shown(folder)} learnt {task}, where nothing is searched for; leave {typed} out")
-    data = data_of(recipe)
-    chosen = chosen_part(part, data.parts())
+    recipe, data, chosen = chosen_data(run, files, options.part)
     settings = decoding_settings(run, given)
     subject = " and ".join(map(str, files)) if files else f"the {chosen} part"
     searched = f", {settings.in_words()}" if run.output.decodes else ""
@@ -53,20 +41,28 @@ def evaluate_run(
     if not files:
         _warn_of_other_data(folder, data)
     joined = joined_run(runs, average)
-    result = task_of(recipe.task).evaluated(recipe, data, joined.inputs, joined.model, chosen, settings)
+    try:
+        result = task_of(recipe.task).evaluated(recipe, data, joined.inputs, joined.model, chosen, settings)
+    except UserError as error:
+        raise type(error)(_named(str(error), chosen, subject)) from error
     for note in result.notes:
-        say(f"{subject}: {note.removeprefix(f'{chosen}: ')}")
+        say(f"{subject}: {_named(note.removeprefix(f'{chosen}: '), chosen, subject)}")
     name = _name(run, f"{files[0].stem}-{data.fingerprint(chosen)[:8]}" if files else chosen, settings, which)
     name += ensemble_name(others, average)
     circumstances = _circumstances(run, files, data, chosen, settings, which)
     _write(folder / "eval", name, result, circumstances | ensemble_circumstances(others, average))
-    if as_json:
+    if options.json:
         print(json_text({**_rounded(result.scores), "groups": result.groups}))
     else:
         _print(result)
     say(f"written to {shown(folder / 'eval' / name)}.json")
     if drawn := _drawn(result, folder / "eval" / name):
         say_drawn(drawn)
+
+
+def _named(sentence: str, part: str, subject: str) -> str:
+    """A sentence about a part, where that is other files by their names."""
+    return sentence.replace(f"the {part} part", subject)
 
 
 def decoding_settings(run: Run, given: dict[str, Any]) -> Any:
@@ -102,17 +98,14 @@ def _name(run: Run, subject: str, settings: Any, which: str) -> str:
 
     The subject is a part, or the name of a file with the beginning of its sha256: it may be called like a part.
     """
-    name = f"{subject}-step-{run.step:06d}"
-    if run.output.decodes:
-        name += f"-beam-{settings.beam}"
-    if settings.beam > 1 and settings.length_penalty != run.recipe.decoding.length_penalty:
-        name += f"-penalty-{settings.length_penalty:g}"
-    if settings.beam > 1 and settings.coverage_penalty != run.recipe.decoding.coverage_penalty:
-        name += f"-coverage-{settings.coverage_penalty:g}"
-    if settings.unknown != run.recipe.decoding.unknown:
-        name += f"-unknown-{settings.unknown}"
-    if settings.precision != run.recipe.decoding.precision:
-        name += f"-{settings.precision}"
+    usual = run.recipe.decoding
+    searching = {"penalty": "length_penalty", "coverage": "coverage_penalty"} if settings.beam > 1 else {}
+    name = f"{subject}-step-{run.step:06d}" + (f"-beam-{settings.beam}" if run.output.decodes else "")
+    for word, setting in searching.items():
+        if getattr(settings, setting) != getattr(usual, setting):
+            name += f"-{word}-{getattr(settings, setting):g}"
+    name += f"-unknown-{settings.unknown}" if settings.unknown != usual.unknown else ""
+    name += f"-{settings.precision}" if settings.precision != usual.precision else ""
     return name if which == "best" else f"{name}-{which}"
 
 
@@ -133,20 +126,62 @@ def _hashes(files: list[Path], data: Any, part: PartName) -> list[str]:
     return [data.fingerprint(part) if path.is_dir() else content_hash(path) for path in files]
 
 
-def only_files(files: list[Path], recipe: Recipe) -> dict[str, Any]:
-    """Data settings in which every part is these files; how they are read is as in the recipe, if that reads files."""
+class BesideTraining(NamedTuple):
+    """Other data, and the training part that the run itself learnt from, so that baselines can learn from it too."""
+
+    other: Any
+    own: Any
+
+    def parts(self) -> list[PartName]:
+        """Those of the other data."""
+        found: list[PartName] = self.other.parts()
+        return found
+
+    def examples(self, part: PartName) -> Iterator[Any]:
+        """The run's own where they are trained on."""
+        found: Iterator[Any] = (self.own if part == "train" else self.other).examples(part)
+        return found
+
+    def fingerprint(self, part: PartName) -> str:
+        """Of the same."""
+        return str((self.own if part == "train" else self.other).fingerprint(part))
+
+
+def _own_training(run: Run) -> Any:
+    """The data that a run was trained on, where it is still here and still the same."""
+    try:
+        data = data_of(run.recipe)
+        return data if data.fingerprint("train") == resolved_of(run.folder).get("sha256", {}).get("train") else None
+    except (UserError, OSError):
+        return None
+
+
+class ChosenData(NamedTuple):
+    """The recipe whose data it is, the data, and the part of it that is asked for."""
+
+    recipe: Recipe
+    data: Any
+    part: PartName
+
+
+def chosen_data(run: Run, files: list[Path], part: str | None, usual: PartName | None = None) -> ChosenData:
+    """A part of the run's own data, what was kept for tests if nothing else is usual; or files, read as its own are."""
+    if files and part is not None:
+        raise SettingError("--part chooses from the run's own data and --data brings other pairs; give one of them")
     if len(files) > 2:
         raise SettingError(f"--data was given {len(files)} times; give one file, or two line-aligned ones")
-    return other_files(files, recipe.data, TASKS[recipe.task].examples[0])
-
-
-def chosen_part(asked: str | None, there: list[PartName]) -> PartName:
-    """The part that is asked for; by default what was kept for tests, if anything was."""
-    if asked is None:
-        return "test" if "test" in there else "valid"
+    recipe, task = run.recipe, run.recipe.task
+    if files:
+        settings = other_files(files, recipe.data, TASKS[task].examples[0])
+        recipe = recipe._replace(data=validated("data", settings, task))
+    data = data_of(recipe) if files else own_data(run)
+    if files and (own := _own_training(run)) is not None:
+        data = BesideTraining(data, own)
+    there = data.parts()
+    asked = part or (None if files else usual) or ("test" if "test" in there else "valid")
     if asked not in {"train", "valid", "test"}:
         raise SettingError(f"--part is '{asked}'; choose one of {', '.join(there)}")
-    return cast(PartName, asked)
+    return ChosenData(recipe, data, cast(PartName, asked))
 
 
 def _drawn(result: Evaluation, stem: Path) -> list[Path]:
@@ -179,7 +214,8 @@ def _print(result: Evaluation) -> None:
         console.print()
         groups = Table(*result.group_columns, "share", *of_groups, box=None, pad_edge=False)
         for kind, (matched, count) in result.groups.items():
-            scores = (f"{result.scores[f'{score}_{kind}']:.2f}" for score in of_groups)
+            known = (result.scores.get(f"{score}_{kind}") for score in of_groups)
+            scores = ("–" if each is None else f"{each:.2f}" for each in known)
             add_row(groups, kind or "without a type", f"{matched}/{count}", _share(matched, count), *scores)
         matched, count = (sum(group[i] for group in result.groups.values()) for i in (0, 1))
         add_row(groups, "all", f"{matched}/{count}", _share(matched, count), style="bold")
@@ -191,10 +227,11 @@ def _share(matched: int, count: int) -> str:
 
 
 def _scores_of_groups(result: Evaluation) -> dict[str, list[str]]:
-    """The scores that every group has, such as `f1` of `f1_spam` and `f1_ham`, with the names of theirs."""
+    """The scores that every group with examples has, such as `f1` of `f1_spam` and `f1_ham`, and their names."""
     known = dict.fromkeys(name.partition("_")[0] for name in result.scores)
-    named = {score: [f"{score}_{kind}" for kind in result.groups] for score in known}
-    return {score: names for score, names in named.items() if names and all(name in result.scores for name in names)}
+    there = [kind for kind, (_, count) in result.groups.items() if count]
+    found = [score for score in known if there and all(f"{score}_{kind}" in result.scores for kind in there)]
+    return {score: [f"{score}_{kind}" for kind in result.groups] for score in found}
 
 
 def _rounded(scores: dict[str, float]) -> dict[str, float]:

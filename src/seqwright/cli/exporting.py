@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 
 from seqwright.analysis.vectors import WordVectors
 from seqwright.cli.opening import opened_run
-from seqwright.cli.terminal import say, shown
+from seqwright.cli.terminal import make_sure, say, shown
 from seqwright.data.files import extension_of
 from seqwright.errors import DataError, RunError, SettingError, instead
 from seqwright.inputs.running_text import RunningTextInput
@@ -26,8 +26,7 @@ def export_run(folder: Path, file: Path | None, to: str | None, side: str | None
         raise DataError(f"{file} is a folder; name a file in it")
     if file.is_file() and form.folder:
         raise DataError(f"{file} is a file; name a folder, since the model becomes several files")
-    if (any(file.iterdir()) if file.is_dir() else file.exists()) and not yes:
-        raise DataError(f"{file} exists; choose another name, or say --yes to replace it")
+    make_sure(file, yes=yes)
     if side is not None and not form.sides:
         raise SettingError("--side chooses between the vectors of two vocabularies; leave it out")
     wrote = form.write(opened_run(folder, which), file, side)

@@ -3,14 +3,18 @@
 import os
 import shlex
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import islice
 from pathlib import Path
+from typing import TypeVar
 
 from seqwright.cli.terminal import say
 from seqwright.data.files import lines, require_file
 from seqwright.errors import DataError
 
+T = TypeVar("T")
 LINES_AT_ONCE = 512
+MOST_LETTERS = 1_000_000  # of a file that is looked at
 
 
 def given_blocks(verb: str, texts: list[str] | None, file: Path | None) -> Iterator[list[str]]:
@@ -28,7 +32,30 @@ def given_blocks(verb: str, texts: list[str] | None, file: Path | None) -> Itera
     if file is None or file == Path("-"):
         return _standard_input()
     require_file(file)
-    return _some(lines(file))
+    return in_blocks(lines(file))
+
+
+def given_texts(texts: Sequence[str], file: Path | None) -> list[str]:
+    """What the user gave: texts, the lines of a file, or nothing."""
+    if texts and file is not None:
+        raise DataError("there are both a text and --file; give one of them")
+    found = _first_lines(file) if file is not None else list(texts)
+    if found and not any(line.strip() for line in found):
+        raise DataError(f"there is nothing to look at: {file or 'the text'} is blank")
+    return found
+
+
+def _first_lines(file: Path) -> list[str]:
+    """The lines of a file, as many as could be read in reasonable time."""
+    require_file(file)
+    found, letters = list[str](), 0
+    for line in lines(file):
+        if letters > MOST_LETTERS:
+            say(f"{file}: the first {len(found):,} lines are looked at, no more")
+            break
+        found.append(line)
+        letters += len(line)
+    return found
 
 
 def split_lines(texts: list[str] | None) -> list[str]:
@@ -57,14 +84,10 @@ def _is_file(text: str) -> bool:
         return False
 
 
-def _some(every: Iterable[str]) -> Iterator[list[str]]:
-    block: list[str] = []
-    for line in every:
-        block.append(line)
-        if len(block) == LINES_AT_ONCE:
-            yield block
-            block = []
-    if block:
+def in_blocks(every: Iterable[T], size: int = LINES_AT_ONCE) -> Iterator[list[T]]:
+    """Some at a time, in their order."""
+    rest = iter(every)
+    while block := list(islice(rest, size)):
         yield block
 
 
@@ -78,7 +101,7 @@ def _standard_input() -> Iterator[list[str]]:
         *whole, rest = (rest + data).split(b"\n")
         if not data and rest:
             whole, rest = [rest], b""
-        yield from _some(_decoded(line, number + i) for i, line in enumerate(whole, start=1))
+        yield from in_blocks(_decoded(line, number + i) for i, line in enumerate(whole, start=1))
         number += len(whole)
         if not data:
             return

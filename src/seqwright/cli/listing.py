@@ -1,5 +1,7 @@
 """`recipes`, `lineage`, `data list`, `data get`: what there is."""
 
+from typing import NamedTuple
+
 from rich.console import Console
 from rich.padding import Padding
 from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TimeRemainingColumn, TransferSpeedColumn
@@ -8,22 +10,68 @@ from rich.text import Text
 from seqwright.cli.terminal import command
 from seqwright.data.cards import card, cards, download_folder, located
 from seqwright.data.fetch import fetch, require_addresses
-from seqwright.kinds import tasks_for, usual_kind
+from seqwright.errors import SettingError, instead, nearest
+from seqwright.kinds import TASKS, tasks_for, usual_kind
 from seqwright.lineage import LINEAGE, MODELS
 from seqwright.pictures.terminal import TreeLine, family_tree
 from seqwright.recipe import parsed, shipped, with_base
 
 
-def list_recipes() -> None:
-    """The recipes that ship: name, data and model, and what each does."""
+class ListedRecipe(NamedTuple):
+    """A recipe that ships, in a few words."""
+
+    name: str
+    task: str
+    data: str
+    model: str
+    description: str
+
+    def has(self, word: str) -> bool:
+        """Whether a word stands in any of them."""
+        return any(word.casefold() in text.casefold() for text in self)
+
+
+def list_recipes(task: str | None, word: str | None) -> None:
+    """The recipes that ship, by task: name, data and model, and what each does; all, or those with a word."""
+    if task is not None:
+        refuse_unknown_task(task)
+    every = [each for each in shipped_recipes() if task in {None, each.task}]
+    found = [each for each in every if word is None or each.has(word)]
+    if not found:
+        names = [each.name for each in every]
+        raise SettingError(
+            f"no recipe{f' for {task}' if task else ''} has '{word}' in its name, data, model or description."
+            f"{nearest(word or '', names)}"
+            if names
+            else f"no recipe that ships is for {task}; seqwright new {task} writes one for your file"
+        )
     console = Console()
+    for name in dict.fromkeys(each.task for each in found):
+        console.print(Text(name, "bold underline"))
+        for each in found:
+            if each.task == name:
+                console.print(Text.assemble("  ", (each.name, "bold"), f"  {each.data} · {each.model}"), soft_wrap=True)
+                console.print(Padding(Text(each.description, "dim"), (0, 0, 0, 6)))
+        console.print()
+    console.print("seqwright train NAME trains one; its settings can be overridden: training.steps=2000", style="dim")
+
+
+def shipped_recipes() -> list[ListedRecipe]:
+    """Every recipe that ships, in the order of the tasks."""
+    found = []
     for name, path in shipped().items():
         plain = with_base(parsed(path.read_text(encoding="utf-8"), name), name)
-        data, model = plain.get("data", {}), plain.get("model", {})
-        kind = model.get("kind", usual_kind("model", plain["task"]))
-        console.print(Text.assemble((name, "bold"), f"  {data['card']} · {plain['task']} · {kind}"), soft_wrap=True)
-        console.print(Padding(Text(plain.get("description", ""), "dim"), (0, 0, 0, 4)))
-    console.print("\nseqwright train NAME trains one; its settings can be overridden: training.steps=2000", style="dim")
+        task, data = plain["task"], plain.get("data", {})
+        kind = plain.get("model", {}).get("kind", usual_kind("model", task))
+        found.append(ListedRecipe(name, task, data["card"], kind, plain.get("description", "")))
+    order = list(TASKS)
+    return sorted(found, key=lambda each: order.index(each.task))
+
+
+def refuse_unknown_task(task: str) -> None:
+    """Refuse a word that is no task."""
+    if task not in TASKS:
+        raise SettingError(f"there is no task '{task}'{instead(task, list(TASKS))}")
 
 
 def draw_lineage() -> None:

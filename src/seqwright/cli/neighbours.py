@@ -8,7 +8,7 @@ from seqwright.analysis.vectors import Neighbour, Word, WordVectors, similarity
 from seqwright.cli.opening import opened_run, refuse_overlong
 from seqwright.cli.terminal import json_text, print_table, say
 from seqwright.cli.using_any import NeighbourOptions
-from seqwright.errors import DataError, SettingError
+from seqwright.errors import SettingError
 
 
 def show_neighbours(folder: Path, words: list[str], options: NeighbourOptions) -> None:
@@ -52,10 +52,7 @@ def _print(vectors: WordVectors, word: Word, top: int, *, as_json: bool) -> None
 
 def _compare(vectors: WordVectors, word: str, texts: list[str], *, as_json: bool) -> None:
     """The cosine between a word's vectors at every two of its places: of the last layer, and of embeddings."""
-    found = vectors.occurrences(word, texts)
-    if len(found) < 2:
-        times = "once" if found else "nowhere"
-        raise DataError(f"'{word}' stands {times} in the texts; give --in texts that have it in two places or more")
+    found = vectors.compared(word, texts)
     rows = []
     for one, other in combinations(found, 2):
         contextual = similarity(one.contextual_D, other.contextual_D)

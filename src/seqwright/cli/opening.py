@@ -1,11 +1,14 @@
-"""Opening a run for a verb; of one that learnt something else it is said which verb to use."""
+"""Opening a run for a verb, alone or with others (`--with`); one that learnt something else is refused."""
 
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any, cast, get_args
 
 from seqwright.analysis.reading import context_of
+from seqwright.cli.options import EnsembleOptions
 from seqwright.cli.terminal import say
-from seqwright.errors import DataError, RunError
+from seqwright.decoding.ensemble import Average
+from seqwright.errors import DataError, RunError, SettingError
 from seqwright.kinds import TASKS
 from seqwright.runs import Run, open_run, set_up_cpu
 
@@ -46,6 +49,28 @@ def opened_for(verb: str, folder: Path, which: str) -> Run:
         fitting = f"{', '.join(others)} or {last}" if others else last
         raise RunError(f"{folder} learnt {task}; {verb} is for {PURPOSES[verb]}: use {fitting}")
     return run
+
+
+def opened_together(first: Run, options: EnsembleOptions, which: str) -> tuple[list[Run], Average]:
+    """The first run and those that decide together with it, and what of them is averaged."""
+    if options.average is not None and not options.beside:
+        raise SettingError("--average is how several runs are joined; add --with and another run, or leave it out")
+    known = get_args(Average)
+    if options.average not in {None, *known}:
+        raise SettingError(f"--average is '{options.average}'; choose {' or '.join(known)}")
+    others = (opened_run(folder, which) for folder in options.beside or ())
+    return [first, *others], cast(Average, options.average or known[0])
+
+
+def ensemble_circumstances(others: Sequence[Run], average: Average) -> dict[str, Any]:
+    """What a report says of the other runs."""
+    return {"with": {run.folder.name: run.step for run in others}, "average": average} if others else {}
+
+
+def ensemble_name(others: Sequence[Run], average: Average) -> str:
+    """What is added to the name of a file: whom the run was joined with, and how if not as usual."""
+    names = "".join(f"-with-{run.folder.name}" for run in others)
+    return names + ("-log-probabilities" if average == "log-probabilities" else "")
 
 
 def refuse_overlong(run: Run, texts: Sequence[str]) -> None:

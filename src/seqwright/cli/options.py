@@ -11,13 +11,25 @@ from typing import Annotated, Any
 import typer
 from typer.core import TyperCommand, TyperGroup
 
-from seqwright.errors import RunError, closest
+from seqwright.cli.completing import complete_override, complete_recipe, complete_run
+from seqwright.errors import RunError, SettingError, closest
 
 WHOLE = 1000  # characters of a summary: no verb has so many
 
 
 class Verb(TyperCommand):
     """A verb whose help calls its arguments what a user would: `RUN [TEXT]...`, without braces and types."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """What was typed, if it is text: bytes that are no UTF-8 reach a program as halves of surrogate pairs."""
+        for number, word in enumerate(args, start=1):
+            if any("\ud800" <= letter <= "\udfff" for letter in word):
+                shown = word.encode("utf-8", "replace").decode()
+                raise SettingError(
+                    f"argument {number}, '{shown}', is not UTF-8: type a text in UTF-8 or give it with --file, and "
+                    "rename the file if it is the name of one"
+                )
+        return super().parse_args(ctx, args)
 
     def collect_usage_pieces(self, ctx: Any) -> list[str]:
         """`[OPTIONS] RUN [TEXT]...`."""
@@ -100,6 +112,11 @@ def option(metavar: str, help: str, *names: str, default: Any = None, **more: An
     return field(default=default, metadata={"option": typer.Option(*names, metavar=metavar, help=help, **more)})
 
 
+def argument(metavar: str, help: str) -> Any:
+    """A field of `Options` that is typed without a name, as often as one likes."""
+    return field(default=None, metadata={"option": typer.Argument(metavar=metavar, help=help)})
+
+
 def flag(help: str, *names: str) -> Any:
     """A field of `Options` that is true where one of its names is typed."""
     return field(default=False, metadata={"option": typer.Option(*names, help=help)})
@@ -145,22 +162,33 @@ def _collected(owner: Callable[..., Any], typed: dict[str, Any]) -> dict[str, An
 # ---------------------------------------------------------------------------------------- single arguments and options
 
 RecipeName = Annotated[
-    str, typer.Argument(metavar="RECIPE", help="A recipe file, as in mine.toml, or the name of one that ships.")
+    str,
+    typer.Argument(
+        metavar="RECIPE",
+        autocompletion=complete_recipe,
+        help="A recipe file, as in mine.toml, or the name of one that ships.",
+    ),
 ]
 Overrides = Annotated[
     list[str] | None,
-    typer.Argument(metavar="SECTION.KEY=VALUE", help="Settings in place of the recipe's, as in training.steps=2000."),
+    typer.Argument(
+        metavar="SECTION.KEY=VALUE",
+        autocompletion=complete_override,
+        help="Settings in place of the recipe's, as in training.steps=2000.",
+    ),
 ]
-RunFolder = Annotated[Path, typer.Argument(metavar="RUN", callback=_run_folder, help="A run folder, as in runs/mine.")]
-TeacherFolder = Annotated[
-    Path, typer.Argument(metavar="TEACHER", callback=_run_folder, help="The run to learn from, as in runs/mine.")
+
+
+def _run_argument(metavar: str, help: str) -> Any:
+    return typer.Argument(metavar=metavar, callback=_run_folder, autocompletion=complete_run, help=help)
+
+
+RunFolder = Annotated[Path, _run_argument("RUN", "A run folder, as in runs/mine.")]
+TeacherFolder = Annotated[Path, _run_argument("TEACHER", "The run to learn from, as in runs/mine.")]
+TaskName = Annotated[
+    str | None, typer.Option("--task", metavar="TASK", help="Only what is for this task, as in translation.")
 ]
 CardName = Annotated[str, typer.Argument(metavar="NAME", help="The name of a dataset, as in multi30k.")]
-Texts = Annotated[
-    list[str] | None,
-    typer.Argument(metavar="TEXT", help="Texts; without any, or as -, standard input is read line by line."),
-]
-TextsFile = Annotated[Path | None, typer.Option(metavar="FILE", help="A file of texts, one per line, plain or .gz.")]
 JsonLines = Annotated[bool, typer.Option("--json", help="Print one JSON object for each result.")]
 NewRunFolder = Annotated[Path | None, typer.Option(metavar="FOLDER", help="The run folder.  [default: runs/NAME]")]
 ReplaceFile = Annotated[bool, typer.Option("--yes", "-y", help="Replace a file that is there.")]
@@ -185,7 +213,6 @@ UNKNOWN = option(
 )
 PRECISION = option("float32|bfloat16", "bfloat16 is faster where the processor has instructions for it, and rounds.")
 LONGEST = option("N", "Write at most N tokens, the end included.")
-SAMPLE = flag("Sample instead of searching; any option for sampling does so too.", "--sample")
 
 
 @dataclass(frozen=True)
@@ -202,8 +229,11 @@ class Things(Options):
     """What a run is asked about."""
 
     run: RunFolder
-    texts: Texts = None
-    file: TextsFile = None
+    texts: list[str] | None = argument("TEXT", "Texts; without any, or as -, standard input is read line by line.")
+    file: Path | None = option("FILE", "A table, .csv, .tsv or .jsonl, or any other file with a text per line; or .gz.")
+    column: list[str] | None = option(
+        "NAME", "The column of a table, where it is not called as in the run's data or usually; or its number."
+    )
 
 
 @dataclass(frozen=True)
@@ -215,12 +245,20 @@ class Answers(Options):
 
 
 @dataclass(frozen=True)
-class TextAnswers(Options):
+class TableAnswers(Answers):
+    """The same, or the table in which they are written."""
+
+    output: Path | None = option(
+        "FILE", "Write a .csv, .tsv or .jsonl table: every row, with the answers as columns.", "--output", "-o"
+    )
+    yes: ReplaceFile = False
+
+
+@dataclass(frozen=True)
+class TextAnswers(TableAnswers):
     """How texts are printed that a model writes."""
 
     scores: bool = flag("Show the score before each result.", "--scores")
-    json: JsonLines = False
-    which: Which = "best"
 
 
 @dataclass(frozen=True)
@@ -228,7 +266,11 @@ class EnsembleOptions(Options):
     """Other runs that decide together with the first."""
 
     beside: list[Path] | None = option(
-        "RUN", "Another run to decide together with; several times for more.", "--with", callback=_run_folders
+        "RUN",
+        "Another run to decide together with; several times for more.",
+        "--with",
+        callback=_run_folders,
+        autocompletion=complete_run,
     )
     average: str | None = option("probabilities|log-probabilities", "What is averaged.  [default: probabilities]")
 
@@ -250,6 +292,20 @@ class ScoringOptions(Options):
     coverage_penalty: float | None = COVERAGE
     unknown: str | None = UNKNOWN
     precision: str | None = PRECISION
+
+
+@dataclass(frozen=True, kw_only=True)
+class EvaluationOptions(Options):
+    """What a run is evaluated on, and how."""
+
+    part: str | None = option("train|valid|test", "The part of the data.  [default: test, else valid]")
+    data: list[Path] | None = option(
+        "FILE", "Other data to evaluate on; for two line-aligned files give the option twice, the source first."
+    )
+    ensemble: EnsembleOptions = EnsembleOptions()
+    decoding: ScoringOptions = ScoringOptions()
+    json: bool = flag("Print the scores as one JSON object.", "--json")
+    which: Which = "best"
 
 
 @dataclass(frozen=True)
@@ -283,18 +339,15 @@ class WritingOptions(Options):
 class TextOptions(Options):
     """How texts are written, and printed."""
 
-    sample: bool = SAMPLE
+    sample: bool = flag("Sample instead of searching; any option for sampling does so too.", "--sample")
     writing: WritingOptions
     answers: TextAnswers
 
 
 @dataclass(frozen=True, kw_only=True)
-class SourceTextOptions(Options):
-    """How texts are written from others, alone or together, and printed."""
+class SourceTextOptions(TextOptions):
+    """How texts are written from others, by one run or several."""
 
     ensemble: EnsembleOptions
-    sample: bool = SAMPLE
-    writing: WritingOptions
     source: SourceOptions
     prefix: str = option("TEXT", "Begin every text with this.", default="")
-    answers: TextAnswers

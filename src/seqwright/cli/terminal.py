@@ -5,27 +5,24 @@ Nothing here imports torch: `doctor` must be able to say that it cannot be loade
 
 import json
 import math
-import shlex
 import sys
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
-from rich.console import Console
+import typer
+from rich.console import Console, JustifyMethod
 from rich.table import Column, Table
 from rich.text import Text
 
-from seqwright.errors import SettingError
+from seqwright.commands import command as command  # noqa: PLC0414 - the verbs have both from here
+from seqwright.commands import shown as shown  # noqa: PLC0414
+from seqwright.errors import DataError, SettingError
 
 
 def say(sentence: str) -> None:
     """A remark that is not a result."""
     print(sentence, file=sys.stderr, flush=True)
-
-
-def command(*words: str) -> str:
-    """A command as it can be typed, whatever spaces and quotes its words have."""
-    return shlex.join(["seqwright", *words])
 
 
 def json_text(value: Any, indent: int | None = None) -> str:
@@ -50,12 +47,33 @@ def add_row(table: Table, *cells: str, style: str | None = None) -> None:
     table.add_row(*map(Text, cells), style=style)
 
 
-def print_table(titles: Iterable[str], rows: Iterable[Sequence[str]]) -> None:
-    """A table without lines, titles and cells as they are: rich would take "[red]" for a colour."""
-    table = Table(*(Column(Text(title)) for title in titles), box=None, pad_edge=False)
+def table_of(titles: Iterable[str], rows: Iterable[Sequence[str]], *, numbers: bool = False) -> Table:
+    """A table without lines, titles and cells as they are; where all but the first are `numbers`, they never break.
+
+    What is wider than its column goes on in the next line: nothing is cut off.
+    """
+    first, *others = (Text(title) for title in titles)
+    justify: JustifyMethod = "right" if numbers else "left"
+    right = (Column(title, justify=justify, no_wrap=numbers, overflow="fold") for title in others)
+    table = Table(Column(first, overflow="fold"), *right, box=None, pad_edge=False)
     for row in rows:
         add_row(table, *row)
-    Console().print(table)
+    return table
+
+
+def print_table(titles: Iterable[str], rows: Iterable[Sequence[str]], *, numbers: bool = False) -> None:
+    """The same on standard output."""
+    Console().print(table_of(titles, rows, numbers=numbers))
+
+
+def make_sure(path: Path, *, yes: bool) -> None:
+    """Ask before a file, or a folder with something in it, is replaced; where nobody can answer, refuse it."""
+    if yes or not (any(path.iterdir()) if path.is_dir() else path.exists()):
+        return
+    if not sys.stdin.isatty():
+        raise DataError(f"{path} exists; choose another name, or say --yes to replace it")
+    if not typer.confirm(f"Replace {path}?", err=True):
+        raise typer.Exit(1)
 
 
 def say_drawn(paths: Iterable[Path]) -> None:
@@ -76,14 +94,6 @@ def draw_with_page(figure: Any, page: str, stem: Path) -> None:
 
     save(figure, stem)
     stem.with_name(f"{stem.name}.html").write_text(page, encoding="utf-8")
-
-
-def shown(path: Path) -> str:
-    """A path as short as it can be said from here."""
-    try:
-        return str(path.resolve().relative_to(Path.cwd()))
-    except ValueError:
-        return str(path)
 
 
 def picture_formats(picture: Path) -> tuple[str, ...]:

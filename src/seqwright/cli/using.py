@@ -13,14 +13,22 @@ from seqwright.cli.options import (
     Options,
     RunFolder,
     SourceTextOptions,
+    TableAnswers,
     TextAnswers,
     TextOptions,
     Things,
     Which,
     WritingOptions,
+    argument,
     flag,
     option,
 )
+
+
+def _write(verb: str, things: Things, options: TextOptions) -> None:
+    from seqwright.cli.writing import write_texts
+
+    write_texts(verb, things, **vars(options))
 
 
 def translate(things: Things, options: SourceTextOptions) -> None:
@@ -31,9 +39,8 @@ def translate(things: Things, options: SourceTextOptions) -> None:
     Example: seqwright translate runs/mine --with runs/other --with runs/third "Guten Morgen." --beam 5
     """
     from seqwright.cli.given import split_lines
-    from seqwright.cli.writing import write_texts
 
-    write_texts("translate", replace(things, texts=split_lines(things.texts)), **vars(options))
+    _write("translate", replace(things, texts=split_lines(things.texts)), options)
 
 
 def summarize(things: Things, options: SourceTextOptions) -> None:
@@ -41,9 +48,7 @@ def summarize(things: Things, options: SourceTextOptions) -> None:
 
     Example: seqwright summarize runs/mine "$(cat dialogue.txt)" --beam 4
     """
-    from seqwright.cli.writing import write_texts
-
-    write_texts("summarize", things, **vars(options))
+    _write("summarize", things, options)
 
 
 def pronounce(things: Things, options: SourceTextOptions) -> None:
@@ -51,9 +56,7 @@ def pronounce(things: Things, options: SourceTextOptions) -> None:
 
     Example: seqwright pronounce runs/cmudict-transformer sequence --beam 5 --n-best 3
     """
-    from seqwright.cli.writing import write_texts
-
-    write_texts("pronounce", things, **vars(options))
+    _write("pronounce", things, options)
 
 
 def reply(things: Things, options: TextOptions) -> None:
@@ -63,50 +66,39 @@ def reply(things: Things, options: TextOptions) -> None:
 
     Example: seqwright reply runs/dialogsum-gpt "$(cat dialogue.txt)" --beam 4
     """
-    from seqwright.cli.writing import write_texts
-
-    write_texts("reply", things, **vars(options))
+    _write("reply", things, options)
 
 
-Vectors = Annotated[
-    list[str] | None,
-    typer.Argument(
-        metavar="INPUT",
-        help="The number, the label, or the numbers as in 1.5,2 of each text; without any, or as -, standard input.",
-    ),
-]
+@dataclass(frozen=True)
+class VectorThings(Things):
+    """What texts are written from."""
+
+    texts: list[str] | None = argument(
+        "INPUT", "The number, the label, or the numbers as in 1.5,2 of each text; without any, or as -, standard input."
+    )
+    file: Path | None = option("FILE", "A file of such inputs, one per line.")
 
 
-def describe(
-    run: RunFolder,
-    inputs: Vectors = None,
-    file: Annotated[Path | None, typer.Option(metavar="FILE", help="A file of such inputs, one per line.")] = None,
-    *,
-    options: TextOptions,
-) -> None:
+def describe(things: VectorThings, options: TextOptions) -> None:
     """Write a text for each number, label or row of numbers.
 
     Example: seqwright describe runs/numbers-gru 1234 56
     """
-    from seqwright.cli.writing import write_texts
-
-    write_texts("describe", Things(run, inputs, file), **vars(options))
+    _write("describe", things, options)
 
 
-Openings = Annotated[
-    list[str] | None,
-    typer.Argument(
-        metavar="TEXT", help="How the texts begin; without any, one from scratch; as -, standard input is read."
-    ),
-]
+@dataclass(frozen=True)
+class Openings(Things):
+    """How texts begin."""
+
+    texts: list[str] | None = argument(
+        "TEXT", "How the texts begin; without any, one from scratch; as -, standard input is read."
+    )
+    file: Path | None = option("FILE", "A file of openings, one per line, plain or .gz; or a table.")
 
 
 def generate(
-    run: RunFolder,
-    texts: Openings = None,
-    file: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="A file of openings, one per line, plain or .gz.")
-    ] = None,
+    things: Openings,
     *,
     greedy: Annotated[bool, typer.Option("--greedy", help="Take the likeliest token each time.")] = False,
     writing: WritingOptions,
@@ -122,10 +114,10 @@ def generate(
     """
     from seqwright.cli.writing import generate_texts
 
-    generate_texts(Things(run, texts, file), writing, answers, greedy=greedy)
+    generate_texts(things, writing, answers, greedy=greedy)
 
 
-def score(things: Things, answers: Answers) -> None:
+def score(things: Things, answers: TableAnswers) -> None:
     """Show how surprising each token is to a language model.
 
     The redder a token, the less it was expected.
@@ -186,7 +178,7 @@ def fill(
 
     Example: seqwright fill runs/wikitext2-bert "The capital of France is <mask>." --top 5
     """
-    from seqwright.cli.filling import fill_texts
+    from seqwright.cli.asking import fill_texts
 
     fill_texts(things, answers, top=top)
 
@@ -195,7 +187,9 @@ def fill(
 class PairThings(Things):
     """Texts, or pairs of texts."""
 
-    file: Path | None = option("FILE", "A file of texts, one per line; of pairs, a tab between the two.")
+    file: Path | None = option(
+        "FILE", "A table, .csv, .tsv or .jsonl, or any other file with a text per line, of pairs a tab between the two."
+    )
     text_pair: list[str] | None = option(
         "TEXT", "The other text, where the run learnt pairs; as often as there are texts."
     )
@@ -204,8 +198,10 @@ class PairThings(Things):
 def classify(
     things: PairThings,
     *,
-    top: Annotated[int, typer.Option(metavar="N", help="Show the N likeliest labels of each text.")] = 1,
-    answers: Answers,
+    top: Annotated[
+        int | None, typer.Option(metavar="N", help="The N likeliest labels of each text.  [default: 1; in JSON all]")
+    ] = None,
+    answers: TableAnswers,
 ) -> None:
     """Predict the label of each text, pair or series.
 
@@ -220,7 +216,7 @@ def classify(
     ask_run("classify", things, answers, top=top, text_pairs=things.text_pair or [])
 
 
-def predict(things: PairThings, answers: Answers) -> None:
+def predict(things: PairThings, answers: TableAnswers) -> None:
     """Predict the value of each text or pair by regression.
 
     A value is a score, or how alike two texts are.
@@ -238,7 +234,7 @@ def tag(
     spaces: Annotated[
         bool, typer.Option("--spaces", help="Words are what stands between spaces: the text is cut already.")
     ] = False,
-    answers: Answers,
+    answers: TableAnswers,
 ) -> None:
     """Predict the tag of each word: names, parts of speech, ….
 
@@ -250,21 +246,17 @@ def tag(
 
 
 @dataclass(frozen=True)
-class Questions(Options):
+class Questions(Things):
     """Questions, and the text that has their answers."""
 
-    run: RunFolder
-    questions: Annotated[
-        list[str] | None,
-        typer.Argument(
-            metavar="QUESTION", help="Questions; without any, or as -, standard input is read line by line."
-        ),
-    ] = None
+    texts: list[str] | None = argument(
+        "QUESTION", "Questions; without any, or as -, standard input is read line by line."
+    )
+    file: Path | None = option(
+        "FILE", "A file of questions, one per line; or a .csv, .tsv or .jsonl table with questions and contexts."
+    )
     context: str | None = option("TEXT", "The text to find the answers in.")
     context_file: Path | None = option("FILE", "A file that holds this text, plain or .gz.")
-    file: Path | None = option(
-        "FILE", 'A file of questions, one per line; or of JSON lines, {"question": …, "context": …}.'
-    )
 
 
 def answer(
@@ -275,7 +267,7 @@ def answer(
         float | None,
         typer.Option(metavar="X", help="Answer only what lies this far above saying nothing; below 0: more often."),
     ] = None,
-    answers: Answers,
+    answers: TableAnswers,
 ) -> None:
     """Find the answer to a question in a text, or that it has none.
 
@@ -285,8 +277,7 @@ def answer(
 
     reading = {"context": context_given(asked.context, asked.context_file)}
     saying = {"most": top, "threshold": threshold}
-    things = Things(asked.run, asked.questions, asked.file)
-    ask_run("answer", things, answers, top=top, reading=reading, saying=saying)
+    ask_run("answer", asked, answers, top=top, reading=reading, saying=saying)
 
 
 def forecast(
@@ -297,7 +288,7 @@ def forecast(
     steps: Annotated[int | None, typer.Option(metavar="N", help="How many steps; as many as it learnt.")] = None,
     picture: Annotated[Path | None, typer.Option(metavar="FILE", help="Also draw it, as .png or .svg.")] = None,
     *,
-    answers: Answers,
+    answers: TableAnswers,
 ) -> None:
     """Forecast how a time series continues after its end.
 

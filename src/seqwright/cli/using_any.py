@@ -30,7 +30,9 @@ class EmbedOptions(Options):
         "is one, else mean]",
     )
     normalise: bool = flag("Make every vector of length 1.", "--normalise")
-    output: Path | None = option("FILE", "Write them there: .npy for NumPy, .jsonl for JSON lines.", "--output", "-o")
+    output: Path | None = option(
+        "FILE", "Write them there: .npy for NumPy, or a .csv, .tsv or .jsonl table.", "--output", "-o"
+    )
     yes: ReplaceFile = False
     json: JsonLines = False
     which: Which = "best"

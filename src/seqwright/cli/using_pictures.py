@@ -2,27 +2,19 @@
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated
 
-import typer
-
-from seqwright.cli.options import Beam, Options, RunFolder, Which, flag, option
-
-ReadTexts = Annotated[
-    list[str] | None,
-    typer.Argument(
-        metavar="TEXT",
-        help="A text for the model to read, or a sentence to translate; two where it reads pairs, or a question and "
-        "its context; several for --word.",
-    ),
-]
+from seqwright.cli.options import Beam, Options, RunFolder, Which, argument, flag, option
 
 
 @dataclass(frozen=True)
 class LookOptions(Options):
     """What the user wants to see; nothing of it: what the run shows best."""
 
-    texts: ReadTexts = None
+    texts: list[str] | None = argument(
+        "TEXT",
+        "A text for the model to read, or a sentence to translate; two where it reads pairs, or a question and its "
+        "context; several for --word.",
+    )
     file: Path | None = option(
         "FILE", "A file to read instead, plain or .gz; for --surprisal, --word and units.", default=None
     )

@@ -1,14 +1,13 @@
 """The verbs whose answer is a text: `translate`, `summarize`, `pronounce`, `reply`, `describe`, and `generate`."""
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
-from seqwright.cli.asking import Result, print_results
+from seqwright.cli.asking import Asking, Result
 from seqwright.cli.evaluating import decoding_settings
-from seqwright.cli.given import given_blocks
-from seqwright.cli.joining import opened_together
-from seqwright.cli.opening import opened_for
+from seqwright.cli.opening import opened_for, opened_together
 from seqwright.cli.options import EnsembleOptions, SourceOptions, TextAnswers, Things, WritingOptions
 from seqwright.cli.terminal import say
 from seqwright.decoding.searching import run_search
@@ -32,7 +31,7 @@ def write_texts(
     prefix: str = "",
 ) -> None:
     """Print the text for each thing that is given, or the best ones, as the recipe or the options search or sample."""
-    blocks = given_blocks(verb, things.texts, things.file)
+    asking = writing_asked(verb, things, writing, answers)
     chosen = {**writing.settings(), **(source.settings() if source else {}), **search_or_sample(writing, sample=sample)}
     run = opened_for(verb, things.run, answers.which)
     runs, average = opened_together(run, ensemble or EnsembleOptions(), answers.which)
@@ -49,9 +48,18 @@ def write_texts(
             unfinished += sum(not candidate.finished for candidate in candidates)
             yield text_results(candidates, scores=answers.scores)
 
-    print_results(wires.input, blocks, predict, as_json=answers.json)
+    asking.give(run, predict, wires.input)
     if unfinished:
         say(f"texts that did not come to an end: {unfinished}; --longest allows more tokens, if the model has room")
+
+
+def writing_asked(verb: str, things: Things, writing: WritingOptions, answers: TextAnswers) -> Asking:
+    """A verb that writes a text, or several, for each that is given; a table has room for one in each row."""
+    asking = Asking(verb, things, answers)
+    if asking.output is not None and (writing.n_best or 1) > 1:
+        raise SettingError(f"--n-best is {writing.n_best}, but a table has one text in each row; leave it out")
+    asking.added = {**asking.added, **({"score": "score"} if answers.scores else {})}
+    return asking
 
 
 def text_results(candidates: Sequence[TextCandidate], *, scores: bool) -> list[Result]:
@@ -111,11 +119,12 @@ def writing_settings(run: Run, chosen: dict[str, Any]) -> Any:
 
 def generate_texts(things: Things, writing: WritingOptions, answers: TextAnswers, *, greedy: bool) -> None:
     """Print how each opening continues, sampled if no option says otherwise; a single one is shown as it is written."""
-    blocks = given_blocks("generate", things.texts, things.file) if things.texts or things.file else iter([[""]])
+    things = things if things.texts or things.file else replace(things, texts=[""])
+    asking = writing_asked("generate", things, writing, answers)
     chosen = search_or_sample(writing, greedy=greedy) or {"beam": 1, "temperature": None}
     run = opened_for("generate", things.run, answers.which)
     settings = writing_settings(run, {**writing.settings(), **chosen})
-    streams = settings.beam == 1 and settings.n_best == 1 and not (answers.scores or answers.json)
+    streams = settings.beam == 1 and settings.n_best == 1 and not (answers.scores or answers.json or answers.output)
     unfinished = Unfinished(run, settings)
 
     def predict(examples: Given[str], first: int) -> Iterator[list[Result]]:
@@ -131,7 +140,7 @@ def generate_texts(things: Things, writing: WritingOptions, answers: TextAnswers
             unfinished.add(opening, found.candidates)
             yield text_results(found.candidates, scores=answers.scores)
 
-    print_results(OpeningInput(run.inputs.tokenizer), blocks, predict, as_json=answers.json)
+    asking.give(run, predict, OpeningInput(run.inputs.tokenizer), run.inputs.input.table_columns())
     unfinished.tell()
 
 

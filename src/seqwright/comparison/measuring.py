@@ -17,13 +17,13 @@ from torch import nn
 
 from seqwright.batches import Batches, Place
 from seqwright.comparison.flops import flops_of
+from seqwright.comparison.pace import measured_pace, until_now
 from seqwright.comparison.plan import rewrites
 from seqwright.data.examples import PartName
 from seqwright.devices import keep_freed_memory, training_device
 from seqwright.inputs import Given
 from seqwright.inputs.tokenizers import tokenizer_of
 from seqwright.kinds import task_of
-from seqwright.lineage import model_row
 from seqwright.metrics.language import Extent, extent, language_scores
 from seqwright.recipe import Recipe, recipe_from, validated, written
 from seqwright.runs import (
@@ -33,7 +33,6 @@ from seqwright.runs import (
     objective_of,
     open_run,
     parameters,
-    rate_of,
     set_up_cpu,
     source_of,
     train,
@@ -59,10 +58,10 @@ def measured_recipe(resolved: Mapping[str, Any], *, timed: bool) -> dict[str, An
     task, data, device = task_of(recipe.task), data_of(recipe), training_device(recipe.training.device)
     source = source_of(recipe)
     inputs = task.learnt_inputs(recipe, data, None if source is None else tokenizer_of(source.inputs))
-    batches = task.prepared(recipe, data, inputs).train
+    batches, start = task.prepared(recipe, data, inputs).train, until_now()
     model = model_of(recipe, inputs.sizes())
     # What a student learns from only its teacher can make.
-    descends = "gradient" in model_row(recipe.model.kind, recipe.family).promises and not recipe.taught
+    descends = recipe.descends and not recipe.taught
     found: dict[str, Any] = {"parameters": parameters(model), "descends": descends}
     if not descends:
         return found
@@ -70,7 +69,11 @@ def measured_recipe(resolved: Mapping[str, Any], *, timed: bool) -> dict[str, An
     found |= {"flops_per_token": flops_per_token(model, objective_of(recipe), batches, places)}
     found |= {"steps_in_epochs": expected_steps(recipe.training, batches)}
     found |= {"tokens_per_step": tokens * recipe.training.accumulate}
-    return found | ({"seconds_per_step": _pace(recipe, model.to(device), batches)} if timed else {})
+    if not timed:
+        return found
+    pace = measured_pace(recipe, data, inputs, model.to(device), start=start)._asdict()
+    del pace["step"]
+    return found | {"seconds_per_step": _pace(recipe, model, batches), "pace": pace}
 
 
 def even_places(batches: Batches[Any], most: int) -> list[Place]:
@@ -130,7 +133,7 @@ def _pace(recipe: Recipe, model: nn.Module, batches: Batches[Any]) -> float:
     settings = recipe.training.model_copy(update={"steps": steps, "epochs": None, "average": "none"})
     try:
         objective = objective_of(recipe).to(training_device(recipe.training.device))
-        fit(model, objective, batches, settings=settings, rate=rate_of(recipe, batches), reporter=watch)
+        fit(model, objective, batches, settings=settings, rate=lambda step: 0.0, reporter=watch)
     except Enough:
         pass
     return watch.pace()
@@ -204,8 +207,8 @@ def evaluated_runs(job: Mapping[str, Any]) -> dict[str, Any]:
     if rewrites(recipe):
         outcome = evaluated_together(recipe, runs, data, part, decoding)
     else:
-        task, run = task_of(job["task"]), runs[0]
-        result = task.evaluated(recipe, data, run.inputs, run.model, part, decoding)
+        wires, model = ensemble_of(runs)
+        result = task_of(job["task"]).evaluated(recipe, data, wires, model, part, decoding)
         outcome = RunScores(result.scores, result.signatures, result.answers, {})
     if len(runs) == 1:
         found["training"] = costs(runs[0].folder)

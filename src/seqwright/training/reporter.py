@@ -8,6 +8,8 @@ from typing import Any, Protocol, TextIO
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TaskID, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 
+WIDE = 72  # columns of a terminal: in fewer the bar itself makes room for the numbers
+
 
 class Reporter(Protocol):
     """Told of every step and every event of a training."""
@@ -83,9 +85,9 @@ class Bar:
     """A progress bar with loss, speed and time left."""
 
     def __init__(self, console: Console) -> None:
+        drawn = (TextColumn("[bold]{task.description}"), BarColumn()) if console.width >= WIDE else ()
         self.progress = Progress(
-            TextColumn("[bold]{task.description}"),
-            BarColumn(),
+            *drawn,
             TextColumn("{task.completed:.0f}/{task.total:.0f}"),
             TextColumn("loss {task.fields[loss]}"),
             TextColumn("{task.fields[speed]} tokens/s"),

@@ -4,18 +4,17 @@ A model with attention shows what it looks at, a translator without it what move
 its units over the text; all else is asked for.
 """
 
+import re
 from pathlib import Path
 
 from seqwright.analysis.attention import attends
 from seqwright.analysis.reading import foretells, reads_text, translates
+from seqwright.cli.given import given_texts
 from seqwright.cli.looking.attention import draw_alignments, draw_attention
 from seqwright.cli.looking.beam_trees import draw_beam_tree
 from seqwright.cli.looking.gradients import draw_gradients, draw_initialisations
-from seqwright.cli.looking.lens import draw_lens
-from seqwright.cli.looking.surprisal import draw_surprisal
-from seqwright.cli.looking.texts import given_texts, picture_folder
+from seqwright.cli.looking.reading import draw_lens, draw_surprisal, draw_word
 from seqwright.cli.looking.units import draw_chosen, draw_states
-from seqwright.cli.looking.words import draw_word
 from seqwright.cli.opening import opened_run
 from seqwright.cli.terminal import command
 from seqwright.cli.using_pictures import LookOptions
@@ -55,38 +54,52 @@ def look_at(folder: Path, options: LookOptions) -> None:
 
 
 def _draw_read(run: Run, others: list[Run], found: list[str], options: LookOptions) -> None:
-    """What can be seen while a text is read or translated."""
+    """What can be seen while a text is read or translated: what is asked for, or what the run shows best."""
     about = options.word or (found[0] if options.file is None else options.file.stem)
     where = picture_folder(run, options.output, about)
-    if options.word is not None:
-        draw_word(run, options.word, found, where, as_json=options.json)
-    elif options.tree:
-        _refuse_file(options)
-        draw_beam_tree(run, found, options.beam, where)
-    elif options.surprisal:
-        draw_surprisal(run, found, where)
-    elif options.lens:
-        _refuse_file(options)
-        draw_lens(run, found, where, as_json=options.json)
-    elif options.layer is not None or (attends(run) and not options.of_units):
-        _refuse_file(options)
-        for each in (run, *others):
-            if not attends(each):
-                raise RunError(f"{each.folder} has a model of kind '{each.recipe.model.kind}', without attention")
-        if others:
-            draw_alignments([run, *others], found, options.beam, where, as_json=options.json)
-        else:
-            draw_attention(
-                run, found, options.beam, HeadChoice(options.layer, options.head), where, as_json=options.json
-            )
+    sight = next(iter(options.asked), "--layer" if attends(run) else "--units")
+    if options.file is not None and sight in {"--beam-tree", "--lens", "--layer"}:  # are to be read at a glance
+        raise SettingError("--file is for --surprisal, --word and recurrent units; say the text itself instead")
+    match sight:
+        case "--word":
+            draw_word(run, options.word or "", found, where, as_json=options.json)
+        case "--beam-tree":
+            draw_beam_tree(run, found, options.beam, where)
+        case "--surprisal":
+            draw_surprisal(run, found, where)
+        case "--lens":
+            draw_lens(run, found, where, as_json=options.json)
+        case "--layer":
+            _draw_weights(run, others, found, options, where)
+        case _:
+            _draw_units(run, found, options, where)
+
+
+def _draw_weights(run: Run, others: list[Run], found: list[str], options: LookOptions, where: Path) -> None:
+    for each in (run, *others):
+        if not attends(each):
+            raise RunError(f"{each.folder} has a model of kind '{each.recipe.model.kind}', without attention")
+    if others:
+        draw_alignments([run, *others], found, options.beam, where, as_json=options.json)
     else:
-        _require_units(run, "there are none to draw over a text")
-        if translates(run):
-            raise RunError(f"{run.folder} learnt {run.recipe.task}; single units are drawn of models that only read")
-        if options.of_units:
-            draw_chosen(run, found, tuple(options.unit or ()), options.rule, where, as_json=options.json)
-        else:
-            draw_states(run, found, where)
+        choice = HeadChoice(options.layer, options.head)
+        draw_attention(run, found, options.beam, choice, where, as_json=options.json)
+
+
+def _draw_units(run: Run, found: list[str], options: LookOptions, where: Path) -> None:
+    _require_units(run, "there are none to draw over a text")
+    if translates(run):
+        raise RunError(f"{run.folder} learnt {run.recipe.task}; single units are drawn of models that only read")
+    if options.of_units:
+        draw_chosen(run, found, tuple(options.unit or ()), options.rule, where, as_json=options.json)
+    else:
+        draw_states(run, found, where)
+
+
+def picture_folder(run: Run, output: Path | None, about: str) -> Path:
+    """Where the pictures of a text go: a folder whose name still says which text it is."""
+    name = re.sub(r"\W+", "-", about.lower()).strip("-")[:40] or "text"
+    return output or run.folder / "pictures" / name
 
 
 def _draw_learning(run: Run, others: list[Run], found: list[str], options: LookOptions) -> None:
@@ -127,12 +140,6 @@ def _instead(run: Run) -> str:
 
 def _forecast(run: Run) -> str:
     return command("forecast", str(run.folder), "--picture", "forecast.png")
-
-
-def _refuse_file(options: LookOptions) -> None:
-    """A picture of every weight is of a text that one can read at a glance."""
-    if options.file is not None:
-        raise SettingError("--file is for --surprisal, --word and recurrent units; say the text itself instead")
 
 
 def _refuse_contradictions(options: LookOptions) -> None:

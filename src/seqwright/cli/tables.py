@@ -1,0 +1,180 @@
+"""Tables that verbs read, and write back: every row as it was, with what was predicted in further columns."""
+
+import csv
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import chain
+from pathlib import Path
+from typing import Any, NamedTuple, TextIO
+
+from seqwright.cli.terminal import json_text, make_sure, say
+from seqwright.data.files import extension_of
+from seqwright.data.labelled_tables import PAIR_WORDS
+from seqwright.data.tables import FORMS, Column, TableFile, Usual, require_text
+from seqwright.errors import DataError, SettingError
+
+WRITTEN = (".csv", ".tsv", ".jsonl")
+
+
+class GivenRow(NamedTuple):
+    """A row of a table: where it stands, the names and the cells of all its columns, and what a run reads of it."""
+
+    where: str
+    names: Sequence[str]  # none where no line says them
+    cells: Sequence[Any]
+    given: Any  # as the input parses it; None where it is blank
+
+
+class GivenTable(NamedTuple):
+    """The names of a table's columns, none where no line says them, and its rows."""
+
+    names: Sequence[str]
+    rows: Iterator[GivenRow]
+
+
+def is_table(file: Path | None) -> bool:
+    """Whether a file is read by its columns, told by the ending of its name; any other has a text in each line."""
+    return file is not None and extension_of(file) in FORMS
+
+
+# ---------------------------------------------------------------------------------------------------- reading
+
+
+def given_table(file: Path, columns: Mapping[str, Usual], data: Any, chosen: Sequence[str]) -> GivenTable:
+    """A file, of which the columns are read that are chosen, that the run learnt, or that have usual names.
+
+    `data` are the settings of the data that the run learnt from.
+    """
+    table = TableFile(file, columns, _asked(columns, data, chosen), advice=_advice)
+    if list(columns) == ["text", "text_pair"] and not any(table.asked.values()):
+        folded = {name.casefold(): name for name in table.names()}
+        named = next((pair for pair in PAIR_WORDS if folded.keys() >= {*pair}), None)
+        asked = dict(zip(columns, (folded[word] for word in named), strict=True)) if named else {}
+        table = TableFile(file, columns, asked, advice=_advice)
+    for remark in table.remarks():
+        say(remark)
+    return GivenTable(table.header(), _rows_of(table))
+
+
+def _asked(columns: Mapping[str, Usual], data: Any, chosen: Sequence[str]) -> dict[str, Column]:
+    """The columns by name or number: those that are chosen, or those of the run's own data where it names them."""
+    if not chosen:
+        known = type(data).model_fields
+        return {name: getattr(data, name) for name, usual in columns.items() if usual.needed and name in known}
+    if len(chosen) > len(columns) or len(chosen) < sum(usual.needed for usual in columns.values()):
+        raise SettingError(
+            f"--column is given {len(chosen)} times, but the run reads {' and '.join(columns)}: give it once for each"
+        )
+    return {name: int(each) if each.isdecimal() else each for name, each in zip(columns, chosen, strict=False)}
+
+
+def _advice(names: Sequence[str]) -> str:
+    return "choose one with --column, by its number if the file has no header line"
+
+
+def _rows_of(table: TableFile) -> Iterator[GivenRow]:
+    for record in table.records():
+        yield GivenRow(record.where, record.names, record.cells, _given(table, record.values, record.where))
+
+
+def _given(table: TableFile, values: Mapping[str, Any], where: str) -> Any:
+    """What the run reads of a row; nothing of one that lacks something."""
+    texts = {name: values[name] for name in table.usual if values.get(name) is not None}
+    for name, text in texts.items():
+        require_text(text, where, f"for {name}")
+    texts = {name: text for name, text in texts.items() if text.strip()}
+    if any(usual.needed and name not in texts for name, usual in table.usual.items()):
+        return None
+    return texts if len(table.usual) > 1 else next(iter(texts.values()))
+
+
+def plain_table(blocks: Iterable[list[str]], columns: Sequence[str]) -> GivenTable:
+    """Lines and typed texts as a table of one column, or of two with a tab between them."""
+    names = columns if len(columns) > 1 else ["text"]
+
+    def rows() -> Iterator[GivenRow]:
+        for number, text in enumerate(chain.from_iterable(blocks), start=1):
+            parts = text.split("\t")
+            found = parts if len(parts) == len(names) else [text]
+            yield GivenRow(f"text {number}", names, found, text if text.strip() else None)
+
+    return GivenTable(names, rows())
+
+
+# ---------------------------------------------------------------------------------------------------- writing
+
+
+def refuse_output(output: Path, forms: Sequence[str], *, as_json: bool, yes: bool) -> None:
+    """Refuse a file that cannot be written, before anything is computed."""
+    if as_json:
+        raise SettingError("--json prints and --output writes a file; give one of them (a .jsonl file has JSON lines)")
+    if extension_of(output) not in forms:
+        raise SettingError(f"--output is {output}; end its name in {', '.join(forms[:-1])} or {forms[-1]}")
+    if output.is_dir():
+        raise DataError(f"{output} is a folder; name a file in it")
+    make_sure(output, yes=yes)
+
+
+class TableWriter:
+    """Writes rows with further columns, in the form that the name of the file tells."""
+
+    def __init__(self, file: TextIO, path: Path, names: Sequence[str], added: Sequence[str]) -> None:
+        self.file, self.form, self.names, self.rows = file, extension_of(path), list(names), 0
+        self.width = len(self.names)
+        self.added = [_free(name, self.names) for name in added]
+        self._csv = csv.writer(file, lineterminator="\n")
+        if self.form == ".jsonl" and len(set(self.names)) < self.width:
+            raise DataError("two columns of the table have one name, and JSON keeps one of them; write a .csv file")
+        if self.names and self.form != ".jsonl":
+            self._write_cells([*self.names, *self.added], "the header")
+
+    def write(self, row: GivenRow, values: Sequence[Any]) -> None:
+        """A row and its values in the further columns; None leaves one empty."""
+        self.rows += 1
+        self.width = self.width or len(row.cells)
+        values = [float(f"{value:.6g}") if isinstance(value, float) else value for value in values]
+        if self.form == ".jsonl":
+            names = row.names or [f"column {place + 1}" for place in range(len(row.cells))]
+            told = dict(zip(names, row.cells, strict=False)) | dict(zip(self.added, values, strict=True))
+            self.file.write(f"{json_text(told)}\n")
+        else:
+            self._write_cells([*self._kept(row), *values], row.where)
+
+    def _kept(self, row: GivenRow) -> list[Any]:
+        """The cells below the header; objects of JSON may have theirs in another order, and lack some."""
+        found = list(row.cells)
+        if list(row.names) != self.names:
+            told = dict(zip(row.names, row.cells, strict=True))
+            if unknown := sorted(told.keys() - self.names):
+                raise DataError(f"{row.where} has {', '.join(unknown)}, which the first row lacks; write a .jsonl file")
+            found = [told.get(name) for name in self.names]
+        if len(found) > self.width:
+            raise DataError(f"{row.where} has {len(found)} cells, the first row {self.width}: mend the table")
+        return [*found, *[""] * (self.width - len(found))]
+
+    def _write_cells(self, found: Sequence[Any], where: str) -> None:
+        texts = [_cell(value) for value in found]
+        if self.form == ".csv":
+            self._csv.writerow(texts)
+            return
+        for text in texts:
+            if "\t" in text or "\n" in text or "\r" in text:
+                raise DataError(f"{where}: '{text[:30]}' has a tab or a line feed, which .tsv cannot hold; write .csv")
+        self.file.write("\t".join(texts) + "\n")
+
+
+def _free(name: str, names: Sequence[str]) -> str:
+    """A name that no other column has."""
+    return _free(f"predicted_{name}", names) if name in names else name
+
+
+def _cell(value: Any) -> str:
+    """A value as a cell: words with spaces between them, whatever else is no text as JSON."""
+    match value:
+        case None:
+            return ""
+        case str():
+            return value
+        case [*words] if all(isinstance(word, str) for word in words):
+            return " ".join(words)
+        case _:
+            return json_text(value)

@@ -1,0 +1,214 @@
+"""Every verb reads a table by its column and writes it back whole, with what it predicts in further columns."""
+
+import csv
+import io
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from tests.contract.tiny_tasks import CONTEXT, TINY, Tiny
+from tests.contract.workshop import Workshop, one_sentence, typed
+
+PAIR = ("text1", "text2")
+ADDED = {
+    "translate": (("source",), ("translation",)),
+    "summarize": (("source",), ("summary",)),
+    "pronounce": (("word",), ("pronunciation",)),
+    "reply": (("prompt",), ("reply",)),
+    "score": (("text",), ("bits", "bits_per_token", "perplexity")),
+    "classify": (("text",), ("predicted_label", "probability")),
+    "predict": (PAIR, ("value",)),
+    "tag": (("sentence",), ("words", "tags")),
+    "answer": (("question", "context"), ("answer", "probability", "begin", "end")),
+}
+TABLES = [tiny for tiny in TINY if tiny.verb[0] in ADDED and tiny.name != "series-classification"]
+VALUES = {"question": "who is red", "context": CONTEXT, "word": "rc"}
+
+
+def read(name: str) -> list[list[str]]:
+    with Path(name).open(newline="", encoding="utf-8") as file:
+        return list(csv.reader(file))
+
+
+@pytest.fixture(params=TABLES, ids=lambda tiny: tiny.name)
+def tiny(request: pytest.FixtureRequest, workshop: Workshop, monkeypatch: pytest.MonkeyPatch) -> Tiny:
+    """A tiny task, in its folder."""
+    found: Tiny = request.param
+    workshop.enter(found, monkeypatch)
+    return found
+
+
+def columns(tiny: Tiny) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    names, added = ADDED[tiny.verb[0]]
+    return (PAIR if "--text-pair" in tiny.verb else names), added
+
+
+def rows(tiny: Tiny) -> list[list[str]]:
+    """An id that is no text, what the run reads, and a column called like one that is added; one row is blank."""
+    names, _ = columns(tiny)
+    texts = [VALUES.get(name, "red cat") for name in names]
+    return [["id", *names, "label"], ["7", *texts, "a,\nb"], ["", *("" for _ in names), ""], ["11", *texts, "ü"]]
+
+
+def written(name: str, table: list[list[str]]) -> str:
+    with Path(name).open("w", newline="", encoding="utf-8") as file:
+        csv.writer(file).writerows(table)
+    return name
+
+
+def test_a_table_comes_back_whole_with_the_answers_as_columns(tiny: Tiny) -> None:
+    given = rows(tiny)
+    said = typed(tiny.verb[0], "RUN", "--file", written("in.csv", given), "--output", "out.csv", "--yes")
+    assert said.code == 0, said.err
+    assert said.out == ""
+    found, (names, added) = read("out.csv"), columns(tiny)
+    width = len(given[0])
+    assert found[0] == ["id", *names, "label", *added]
+    assert [row[:width] for row in found] == given
+    first, blank, last = (row[width:] for row in found[1:])
+    assert first == last
+    assert set(blank) == {""}
+    assert "rows with nothing to read: 1" in said.err
+    assert "wrote 3 rows to out.csv" in said.err
+
+
+def test_the_answers_of_a_table_are_those_of_its_texts(tiny: Tiny) -> None:
+    verb = tiny.verb[0]
+    written("in.csv", [row for row in rows(tiny) if any(row)])
+    printed = typed(verb, "RUN", "--file", "in.csv", "--json")
+    assert printed.code == 0, printed.err
+    first, last = map(json.loads, printed.out.splitlines())
+    assert first == last
+    assert typed(verb, "RUN", "--file", "in.csv", "--output", "out.jsonl", "--yes").code == 0
+    told = json.loads(Path("out.jsonl").read_text(encoding="utf-8").splitlines()[0])
+    for name in columns(tiny)[1]:
+        field = "text" if verb in {"translate", "summarize", "pronounce", "reply"} else name.removeprefix("predicted_")
+        expected = first[field]
+        assert told[name] == (pytest.approx(expected, rel=1e-4) if isinstance(expected, float) else expected)
+
+
+def test_what_is_refused_leaves_no_file(tiny: Tiny) -> None:
+    names, _ = columns(tiny)
+    table = [["id", *(f"{name} of ours" for name in names)], ["7", *("red" for _ in names)]]
+    said = typed(tiny.verb[0], "RUN", "--file", written("in.csv", table), "--output", "none.csv")
+    assert said.code == 2
+    assert one_sentence(said.err)
+    assert "in.csv:1 has no column" in said.err
+    assert "--column" in said.err
+    assert not Path("none.csv").exists()
+    chosen = [word for name in table[0][1:] for word in ("--column", name)]
+    said = typed(tiny.verb[0], "RUN", "--file", "in.csv", *chosen)
+    assert said.code == 0, said.err
+
+
+@pytest.fixture
+def classifier(workshop: Workshop, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The folder of a classifier of texts."""
+    return workshop.enter(next(tiny for tiny in TINY if tiny.name == "text-classification"), monkeypatch)
+
+
+@pytest.mark.usefixtures("classifier")
+class TestOfAClassifier:
+    """What is the same for all is tried with one."""
+
+    def test_a_file_that_is_there_is_replaced_only_if_that_is_said(self) -> None:
+        Path("in.csv").write_text("text\nred cat\n")
+        Path("kept.csv").write_text("precious")
+        said = typed("classify", "RUN", "--file", "in.csv", "--output", "kept.csv")
+        assert said.code == 2
+        assert "say --yes to replace it" in said.err
+        assert Path("kept.csv").read_text() == "precious"
+        assert typed("classify", "RUN", "--file", "in.csv", "--output", "kept.csv", "--yes").code == 0
+        assert read("kept.csv")[0] == ["text", "label", "probability"]
+
+    def test_a_table_without_a_header_is_read_by_number_and_gets_none(self) -> None:
+        Path("in.tsv").write_text("7\tred cat\n11\told sea\n")
+        said = typed("classify", "RUN", "--file", "in.tsv", "--column", "2", "--output", "out.tsv", "--yes")
+        assert said.code == 0, said.err
+        found = [line.split("\t") for line in Path("out.tsv").read_text().splitlines()]
+        assert [row[:2] for row in found] == [["7", "red cat"], ["11", "old sea"]]
+        assert [len(row) for row in found] == [4, 4]
+
+    def test_plain_lines_become_a_table_of_texts(self) -> None:
+        Path("in.txt").write_text("red cat\n\nold, sea\n")
+        assert typed("classify", "RUN", "--file", "in.txt", "--output", "out.csv", "--yes").code == 0
+        found = read("out.csv")
+        assert [row[0] for row in found] == ["text", "red cat", "", "old, sea"]
+        assert found[2] == ["", "", ""]
+
+    def test_json_lines_keep_what_they_hold(self) -> None:
+        objects: list[dict[str, object]] = [
+            {"text": "red cat", "n": 0.1234567891, "tags": ["a", "b"]},
+            {"n": None, "text": None},
+        ]
+        Path("in.jsonl").write_text("".join(json.dumps(each) + "\n" for each in objects))
+        assert typed("classify", "RUN", "--file", "in.jsonl", "--output", "out.jsonl", "--yes").code == 0
+        found = [json.loads(line) for line in Path("out.jsonl").read_text().splitlines()]
+        assert [{name: each[name] for name in before} for before, each in zip(objects, found, strict=True)] == objects
+        assert found[1]["label"] is None
+        assert typed("classify", "RUN", "--file", "in.jsonl", "--output", "out.csv", "--yes").code == 0
+        assert read("out.csv")[1][:3] == ["red cat", "0.1234567891", "a b"]
+
+    def test_what_a_form_cannot_hold_is_refused(self) -> None:
+        Path("in.csv").write_text('text,note\nred cat,"two\nlines"\n')
+        said = typed("classify", "RUN", "--file", "in.csv", "--output", "none.tsv")
+        assert said.code == 2
+        assert "in.csv:3: 'two\nlines' has a tab or a line feed" in said.err.replace("\\n", "\n")
+        assert not Path("none.tsv").exists()
+
+    @pytest.mark.parametrize(
+        ("words", "sentence"),
+        [
+            (("--output", "out.txt"), "--output is out.txt; end its name in .csv, .tsv or .jsonl"),
+            (("--output", "out.csv", "--json"), "--json prints and --output writes a file"),
+            (("--output", "new.csv", "--top", "2"), "a table has one answer in each row"),
+            (("--column", "a", "--column", "b"), "--column is given 2 times, but the run reads text"),
+        ],
+    )
+    def test_options_that_do_not_fit_are_refused(self, words: tuple[str, ...], sentence: str) -> None:
+        Path("in.csv").write_text("text\nred cat\n")
+        said = typed("classify", "RUN", "--file", "in.csv", *words)
+        assert said.code == 2
+        assert one_sentence(said.err)
+        assert sentence in said.err
+
+    def test_a_column_of_no_table_is_refused(self) -> None:
+        said = typed("classify", "RUN", "red cat", "--column", "text")
+        assert said.code == 2
+        assert "there is none; leave it out" in said.err
+
+    def test_a_row_with_too_many_cells_is_refused(self) -> None:
+        Path("in.csv").write_text("text,note\nred cat, old,sea\n")
+        said = typed("classify", "RUN", "--file", "in.csv", "--output", "none.csv")
+        assert said.code == 2
+        assert "in.csv:2" in said.err
+        assert not Path("none.csv").exists()
+
+    def test_json_has_the_probability_of_every_label(self) -> None:
+        every = json.loads(typed("classify", "RUN", "red cat", "--json").out)["probabilities"]
+        assert len(every) > 1
+        assert sum(every.values()) == pytest.approx(1, abs=1e-3)
+        assert len(json.loads(typed("classify", "RUN", "red cat", "--json", "--top", "1").out)["probabilities"]) == 1
+
+    def test_vectors_are_columns_or_an_array(self) -> None:
+        Path("in.csv").write_text("text,n\nred cat,1\n,2\n")
+        assert typed("embed", "RUN", "--file", "in.csv", "--output", "out.csv", "--yes").code == 0
+        found = read("out.csv")
+        assert found[0][:3] == ["text", "n", "vector_1"]
+        assert set(found[2][2:]) == {""}
+        array = ("embed", "RUN", "--file", "in.csv", "--output", "out.npy", "--yes")
+        assert typed(*array).code == 2  # a blank row has no vector, and an array has no empty rows
+        Path("in.csv").write_text("text,n\nred cat,1\n")
+        assert typed(*array).code == 0
+        assert np.load("out.npy")[0].tolist() == pytest.approx([float(value) for value in found[1][2:]], abs=1e-5)
+
+
+def test_a_forecast_is_a_table_of_the_rows_to_come(workshop: Workshop, monkeypatch: pytest.MonkeyPatch) -> None:
+    workshop.enter(next(tiny for tiny in TINY if tiny.name == "forecasting"), monkeypatch)
+    printed = list(csv.reader(io.StringIO(typed("forecast", "RUN").out)))
+    said = typed("forecast", "RUN", "--output", "out.csv", "--yes")
+    assert said.code == 0, said.err
+    assert said.out == ""
+    assert read("out.csv") == printed
