@@ -199,8 +199,9 @@ class TableFile:
         if more_cells(row, top):
             return too_many(row, top, where) + skip
         mark = SEPARATORS.get(separator_of(self.path, self.dialect), "the separator")
-        purpose = f" for {_listed(layout.places)}, separated by {mark}"
-        return too_few(row, max(layout.places.values()) + 1, where, purpose)
+        purpose = f" for {_listed(layout.places)}" + ("" if self.form in SHEETS else f", separated by {mark}")
+        told = too_few(row, max(layout.places.values()) + 1, where, purpose)
+        return told if semicolons(row.cells) else f"{told}: complete it{skip}"
 
     def remarks(self) -> list[str]:
         """How the file is written, where that was told by itself, and which rows were left out."""
