@@ -17,10 +17,16 @@ HISTORY = {"LOG.md"}  # what was true then
 
 
 class Shown(NamedTuple):
-    """A command as a page shows it, and where."""
+    """A command as a page shows it, where, and the line below it."""
 
     place: str
     words: list[str]
+    below: str
+
+    @property
+    def refused(self) -> bool:
+        """Whether the page shows that it is refused."""
+        return self.below.startswith(f"seqwright {self.words[0]}: ")
 
 
 def pages() -> list[Path]:
@@ -52,10 +58,11 @@ def inline(text: str) -> list[str]:
 def commands(path: Path) -> Iterator[Shown]:
     """The commands in the blocks of a page, without what is said about them behind two spaces."""
     for block in plain_blocks(path.read_text(encoding="utf-8")):
-        for line in re.sub(r"\\\n\s*", "", block).splitlines():
+        lines = re.sub(r"\\\n\s*", "", block).splitlines()
+        for line, below in zip(lines, [*lines[1:], ""], strict=True):
             typed = line.strip().removeprefix("$ ")
             if re.match(r"seqwright [a-z]+( |$)", typed):
-                yield Shown(str(path.relative_to(REPOSITORY)), shlex.split(_typed(typed))[1:])
+                yield Shown(str(path.relative_to(REPOSITORY)), shlex.split(_typed(typed))[1:], below)
 
 
 def _typed(line: str) -> str:

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from seqwright.data.pairs import PairFilesSettings as PairFilesSettings
     from seqwright.decoding.beam import beam_search as beam_search
     from seqwright.decoding.settings import DecodingSettings as DecodingSettings
+    from seqwright.errors import UserError as UserError
     from seqwright.estimators import Forecaster as Forecaster
     from seqwright.estimators import TextClassifier as TextClassifier
     from seqwright.estimators import TextRegressor as TextRegressor
@@ -72,6 +73,7 @@ _HOMES = {  # where each name lives, and what it is called there
     "DecodingSettings": "decoding.settings.DecodingSettings",
     "SourceTextInput": "inputs.source_text.SourceTextInput",
     "SourceTextSettings": "inputs.source_text.SourceTextSettings",
+    "UserError": "errors.UserError",
     "Forecaster": "estimators.Forecaster",
     "TextClassifier": "estimators.TextClassifier",
     "TextRegressor": "estimators.TextRegressor",

@@ -25,6 +25,21 @@ if TYPE_CHECKING:
 Files: TypeAlias = str | Path | Sequence[str | Path]
 
 
+def asked(run: "Run", given: Any, steps: int | None, top: int | None, decoding: Any) -> Any:
+    """A prediction for what is given; a list of them for a list, an array of strings or a column of pandas."""
+    plain = given.to_numpy() if hasattr(given, "to_numpy") else given
+    plain = plain.tolist() if isinstance(plain, np.ndarray) and plain.dtype.kind in "UTO" else plain
+    several = isinstance(plain, list)
+    things = plain if several else [plain]
+    if steps is not None:
+        found = forecasts(run, things, steps)
+    elif top is not None:
+        found = best_of(run, things, top)
+    else:
+        found = run.inputs.predict(run.model, things, decoding, method=task_of(run.recipe.task).method)
+    return found if several else found[0]
+
+
 def forecasts(run: "Run", series: Sequence[Any], steps: int) -> list[Any]:
     """`value_NC` for so many steps after each series; beyond its horizon a model continues its own forecasts."""
     if not isinstance(run.output, ValuesOutput):

@@ -1,10 +1,10 @@
 """What plain values of a recipe must not say, whatever the settings of its sections allow."""
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
-from seqwright.errors import SettingError
+from seqwright.errors import SettingError, nearest
 from seqwright.kinds import family_of, usual_kind
 from seqwright.lineage import MODELS
 
@@ -32,3 +32,11 @@ def refuse_search_without_loss(plain: Mapping[str, Any], task: str) -> None:
     rows = [row for row in MODELS if (row.kind, row.task) == (kind, family_of(task))]
     if plain.get("training", {}).get("rate") == "find" and any("gradient" not in row.promises for row in rows):
         raise SettingError(f"training.rate is 'find', but a model of kind {kind} counts and has no rate: leave it out")
+
+
+def refuse_unknown_metric(metric: str, known: Sequence[str]) -> None:
+    """A metric that validation will not give is better refused now than after hours."""
+    if metric not in known:
+        raise SettingError(
+            f"training.metric is '{metric}', but validation gives {', '.join(known)}.{nearest(metric, known)}"
+        )

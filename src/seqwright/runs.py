@@ -16,20 +16,21 @@ import torch
 from torch import nn
 
 from seqwright.batches import Batches
-from seqwright.calls import Files, best_of, evaluation_of, forecasts
+from seqwright.calls import Files, asked, evaluation_of
 from seqwright.data.cards import opened_data
 from seqwright.data.examples import PartName
 from seqwright.data.files import content_hash
 from seqwright.data.relative_paths import beside_run
 from seqwright.decoding.ensemble import Average
 from seqwright.devices import keep_freed_memory, training_device
-from seqwright.errors import RunError, SettingError, in_python, instead, nearest
+from seqwright.errors import RunError, SettingError, in_python, instead
 from seqwright.found_rates import with_found_rate
 from seqwright.history import History
 from seqwright.inputs.tokenizers import TokenizerSettings, tokenizer_of
 from seqwright.kinds import TASKS, chosen, task_of
 from seqwright.objectives.objective import Objective
 from seqwright.recipe import Recipe, recipe_from, validated
+from seqwright.recipe_checks import refuse_unknown_metric
 from seqwright.run_folders import (
     PARTS,
     clear,
@@ -43,7 +44,7 @@ from seqwright.run_folders import (
 )
 from seqwright.saved_weights import chosen_weights, imported_again
 from seqwright.settings import ModelSettings
-from seqwright.tasks import Evaluation, Prepared
+from seqwright.tasks import Evaluation
 from seqwright.tasks.distillation import Teacher, taught, unlabelled_sum
 from seqwright.tasks.ensembles import ensemble_of
 from seqwright.training.checkpoint import read_mark, step_folder, steps_on_disk
@@ -84,18 +85,7 @@ class Run(NamedTuple):
         `top` how many labels, answers or tokens a prediction ranks; `decoding` are settings of that section, in place
         of the recipe's.
         """
-        given = given.to_numpy() if hasattr(given, "to_numpy") else given  # a column of pandas
-        given = given.tolist() if isinstance(given, np.ndarray) and given.dtype.kind in "UTO" else given
-        several, settings = isinstance(given, list), self.decoding_with(decoding)
-        things = given if several else [given]
-        if steps is not None:
-            found = forecasts(self, things, steps)
-        elif top is not None:
-            found = best_of(self, things, top)
-        else:
-            method = task_of(self.recipe.task).method
-            found = self.inputs.predict(self.model, things, settings, method=method)
-        return found if several else found[0]
+        return asked(self, given, steps, top, self.decoding_with(decoding))
 
     @in_python()
     def evaluate(self, part: PartName | None = None, *, data: Files | None = None, **decoding: Any) -> Evaluation:
@@ -285,7 +275,7 @@ def _train(recipe: Recipe, folder: Path, text: str, reporter: Reporter, data: An
         tokenizer = None if source is None else tokenizer_of(source.inputs)
         inputs = task.loaded_inputs(folder) if known else task.learnt_inputs(recipe, data, tokenizer)
         prepared, sizes = taught(task.prepared(recipe, data, inputs), recipe, data, inputs, teachers)
-        refuse_unknown_metric(recipe, prepared)
+        refuse_unknown_metric(recipe.training.metric, prepared.scores)
         for note in prepared.notes:
             reporter.say(note)
         model = model_of(recipe, inputs.sizes()).to(device)
@@ -326,16 +316,6 @@ def _train(recipe: Recipe, folder: Path, text: str, reporter: Reporter, data: An
             inputs = task.loaded_inputs(folder)
         step = read_mark(folder, "last") or 0
         return Run(folder, recipe, inputs.at_step(step), used.eval(), step)
-
-
-def refuse_unknown_metric(recipe: Recipe, prepared: Prepared) -> None:
-    """A metric that validation will not give is better refused now than after hours."""
-    metric = recipe.training.metric
-    if metric not in prepared.scores:
-        known = list(prepared.scores)
-        raise SettingError(
-            f"training.metric is '{metric}', but validation gives {', '.join(known)}.{nearest(metric, known)}"
-        )
 
 
 def _metadata(inputs: Any) -> dict[str, str]:

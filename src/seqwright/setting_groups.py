@@ -8,7 +8,6 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Annotated, Any, Literal, NamedTuple, Union, get_args, get_origin
 
 import tomlkit
-from pydantic import ValidationError
 from pydantic.fields import FieldInfo
 from pydantic_core import PydanticUndefined
 
@@ -134,7 +133,7 @@ def _filled_in(settings: type[Settings]) -> Settings | None:
     """The settings with nothing given, where that is allowed: one field may fill in others."""
     try:
         return settings()
-    except (SettingError, ValidationError):
+    except SettingError:
         return None
 
 

@@ -126,9 +126,11 @@ def test_runs_are_listed_with_task_model_score_age_and_size(say: Say, runs: Path
     assert good["bytes"] > 4000
     assert found["begun"]["state"].startswith("incomplete")
     assert found["torn"]["state"].startswith("broken")
-    table = say("runs")[1]
-    assert "3 days" in table
-    assert "accuracy 0.2" in " ".join(table.split())
+    shown = say("runs")[1]
+    assert (
+        "runs/good  text-classification · lstm\n    accuracy 0.2 in validation · 200 steps · 3 days old · 4." in shown
+    )
+    assert "runs/torn\n    broken: its resolved.toml cannot be read · 200 steps" in shown
 
 
 @pytest.mark.usefixtures("runs")

@@ -195,8 +195,11 @@ def test_pandas_gets_every_row_where_it_is_installed(monkeypatch: pytest.MonkeyP
     monkeypatch.setitem(sys.modules, "pandas", None)
     with pytest.raises(UserError, match=r"pandas is not installed; `pip install pandas`"):
         history.to_pandas()
-    monkeypatch.setitem(sys.modules, "pandas", types.SimpleNamespace(DataFrame=lambda rows, columns: (rows, columns)))
-    assert history.to_pandas() == (list(history), ["step", "loss", "accuracy"])
+    monkeypatch.undo()
+    table = history.to_pandas()
+    assert list(table.columns) == ["step", "loss", "accuracy"]
+    assert table["loss"].isna().tolist() == [False, True]
+    assert table["step"].tolist() == [1, 2]
 
 
 def test_a_run_says_in_a_line_what_it_is_and_how_good() -> None:

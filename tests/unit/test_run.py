@@ -4,6 +4,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
 
 import seqwright as sw
@@ -51,7 +52,8 @@ def test_one_text_is_one_prediction_and_a_list_is_several(classifier: Run) -> No
     one, (first, second) = classifier("a fine film"), classifier(["a fine film", "so dull"])
     assert {one.label, first.label, second.label} <= {"good", "bad"}
     assert one.probability == pytest.approx(first.probability, abs=1e-6)
-    assert [each.label for each in classifier(np.array(["a fine film", "so dull"]))] == [first.label, second.label]
+    for several in (np.array, pd.Series, lambda texts: np.array(texts, dtype=object)):
+        assert [each.label for each in classifier(several(["a fine film", "so dull"]))] == [first.label, second.label]
 
 
 def test_a_run_says_in_a_line_what_it_is(classifier: Run) -> None:

@@ -17,7 +17,6 @@ from seqwright.cli.tables import (
     WRITTEN,
     GivenTable,
     TableWriter,
-    columns_of,
     given_table,
     is_table,
     plain_table,
@@ -84,7 +83,7 @@ class Asking:
         What is given is parsed by the run's input, if not by another one.
         """
         input = run.inputs.input if input is None else input
-        columns = columns_of(input) if columns is None else columns
+        columns = input.table_columns() if columns is None else columns
         chosen, blocks = self.things.column or [], self.blocks
         table: GivenTable | None = None
         if columns and self.things.file is not None and is_table(self.things.file):

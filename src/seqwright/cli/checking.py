@@ -15,6 +15,7 @@ from torch.optim import Optimizer
 from seqwright.batches import Batches, Place
 from seqwright.cli.storage import storage_table
 from seqwright.cli.terminal import command, print_table, say
+from seqwright.comparison.pace import measured_pace, until_now
 from seqwright.devices import computes_bfloat16, device_of, training_device
 from seqwright.inputs.tokenizers import tokenizer_of
 from seqwright.kinds import task_of
@@ -43,9 +44,10 @@ def check_recipe(where: str, overrides: list[str]) -> None:
     source = source_of(recipe)
     inputs = task.learnt_inputs(recipe, data, None if source is None else tokenizer_of(source.inputs))
     checked, batches = task.checked(recipe, data, inputs)
+    start = until_now()
     print_table(checked.columns, checked.rows)
     descends = recipe.descends
-    tried, told = (_descended if descends else _counted)(recipe, inputs, batches)
+    tried, told = _descended(recipe, data, inputs, batches, start) if descends else _counted(recipe, inputs, batches)
     for name, value in {**checked.facts, **tried}.items():
         print(f"{name:<22}{value}")
     for remark in [*told, *checked.remarks]:
@@ -78,9 +80,11 @@ def _counted(recipe: Recipe, inputs: Any, batches: Batches[Any]) -> tuple[dict[s
     return facts, more if read < whole else []
 
 
-def _descended(recipe: Recipe, inputs: Any, batches: Batches[Any]) -> tuple[dict[str, str], list[str]]:
+def _descended(
+    recipe: Recipe, data: Any, inputs: Any, batches: Batches[Any], start: float
+) -> tuple[dict[str, str], list[str]]:
     """What training will take, and whether a few examples can be overfitted; remarks."""
-    facts, remarks = _timed(recipe, inputs, batches)
+    facts, remarks = _timed(recipe, data, inputs, batches, start)
     say("overfitting a few examples …")
     first, last = _overfitted(recipe, inputs, batches)
     facts["one batch overfitted"] = f"loss {first:.2f} → {last:.3f} in {OVERFIT_STEPS} steps"
@@ -90,7 +94,9 @@ def _descended(recipe: Recipe, inputs: Any, batches: Batches[Any]) -> tuple[dict
     return facts, remarks
 
 
-def _timed(recipe: Recipe, inputs: Any, batches: Batches[Any]) -> tuple[dict[str, str], list[str]]:
+def _timed(
+    recipe: Recipe, data: Any, inputs: Any, batches: Batches[Any], start: float
+) -> tuple[dict[str, str], list[str]]:
     """Parameters, batches, and how long and how much memory training will take, from a few real steps; remarks."""
     say("timing a few steps …")
     settings, device = recipe.training, training_device(recipe.training.device)
@@ -98,13 +104,15 @@ def _timed(recipe: Recipe, inputs: Any, batches: Batches[Any]) -> tuple[dict[str
     optimizer = torch.optim.Adam(model.parameters(), lr=0.0)  # moves nothing, but costs what it costs
     timing = _timing(model, objective, optimizer, batches, precision=_precision(recipe))
     count, steps = batches.in_epoch(0), expected_steps(settings, batches)
-    seconds, speed = timing.seconds * settings.accumulate * steps, timing.tokens / timing.seconds
+    say("timing a validation …")
+    pace = measured_pace(recipe, data, inputs, model, start=start)._replace(step=timing.seconds * settings.accumulate)
+    seconds, speed = pace.training(steps, settings.validate_every), timing.tokens / timing.seconds
     passes = steps * settings.accumulate / count
     facts = {
         "parameters": f"{parameters(model):,}",
         "batches an epoch": f"{count:,}",
         "training": f"{steps:,} steps, {passes:.1f} epochs",
-        "time": f"about {_clock(seconds)} ({speed:,.0f} tokens/s in {_precision(recipe)}), validation not counted",
+        "time": f"about {_clock(seconds)} with validation ({speed:,.0f} tokens/s in {_precision(recipe)})",
         "memory": _memory(device),
     }
     remarks = training_remarks(settings, steps)

@@ -111,7 +111,7 @@ def _print_plan(plan: Plan, prospects: list[TrialProgress], failures: dict[str, 
         console.print(Text(f"row '{name}' cannot be trained: {sentence}"))
     left = sum(progress.seconds for progress in prospects)
     if any(progress.steps for progress in prospects) or failures:
-        console.print(f"{spoken(left)} of training in all", highlight=False)
+        console.print(f"{spoken(left)} in all, with validation and evaluation", highlight=False)
     else:
         console.print("everything is trained")
 

@@ -193,7 +193,7 @@ horizon = {horizon:<17}# steps it predicts at once
 scaling = "standard"       # each column less its mean, over its deviation; or none
 
 [model]
-kind = "dense"             # one linear layer, quick and a strong baseline; or mlp, rnn, ugrnn, gru, lstm
+kind = "dense"             # one linear layer, quick and a strong baseline; or least-squares, mlp, rnn, ugrnn, gru, lstm
 
 [training]
 epochs = {epochs}

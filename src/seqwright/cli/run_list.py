@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 import typer
 
-from seqwright.cli.terminal import json_text, print_table, say, shown
+from seqwright.cli.terminal import json_text, say, shown
 from seqwright.errors import RunError, UserError
 from seqwright.run_folders import clear, locked, resolved_of
 from seqwright.training.checkpoint import read_mark, step_folder, steps_on_disk
@@ -55,7 +55,8 @@ def list_runs(folder: Path, *, prune: bool, yes: bool, as_json: bool) -> None:
         for each in found:
             print(json_text({**each._asdict(), "folder": str(each.folder), "seconds": round(each.seconds)}))
         return
-    print_table(("run", "task", "model", "steps", "validation", "age", "size"), map(_row, found))
+    for each in found:
+        _print(each)
     superfluous = sum(removal.bytes for each in found for removal in removals(each))
     say(f"{len(found):,} runs, {_size(sum(each.bytes for each in found))}" + _advice(superfluous))
 
@@ -96,12 +97,12 @@ def _score(run: Path, step: int, metric: str) -> float | None:
     return None
 
 
-def _row(run: RunSummary) -> tuple[str, ...]:
-    score = "" if run.score is None else f"{run.metric} {run.score:.4g}"
-    return (
-        *(shown(run.folder), run.task, run.model, f"{run.step:,}", run.state.partition(":")[0] or score),
-        *(_age(run.seconds), _size(run.bytes)),
-    )
+def _print(run: RunSummary) -> None:
+    """Two lines: what it is, and how good, how old and how large."""
+    print(shown(run.folder) + (f"  {run.task} · {run.model}" if run.task else ""))
+    score = "" if run.score is None else f"{run.metric} {run.score:.4g} in validation"
+    facts = [run.state or score, f"{run.step:,} steps", f"{_age(run.seconds)} old", _size(run.bytes)]
+    print(f"    {' · '.join(filter(None, facts))}")
 
 
 # ---------------------------------------------------------------------------------------------------- what can go

@@ -17,6 +17,7 @@ from torch import nn
 
 from seqwright.batches import Batches, Place
 from seqwright.comparison.flops import flops_of
+from seqwright.comparison.pace import measured_pace, until_now
 from seqwright.comparison.plan import rewrites
 from seqwright.data.examples import PartName
 from seqwright.devices import keep_freed_memory, training_device
@@ -57,7 +58,7 @@ def measured_recipe(resolved: Mapping[str, Any], *, timed: bool) -> dict[str, An
     task, data, device = task_of(recipe.task), data_of(recipe), training_device(recipe.training.device)
     source = source_of(recipe)
     inputs = task.learnt_inputs(recipe, data, None if source is None else tokenizer_of(source.inputs))
-    batches = task.prepared(recipe, data, inputs).train
+    batches, start = task.prepared(recipe, data, inputs).train, until_now()
     model = model_of(recipe, inputs.sizes())
     # What a student learns from only its teacher can make.
     descends = recipe.descends and not recipe.taught
@@ -68,7 +69,11 @@ def measured_recipe(resolved: Mapping[str, Any], *, timed: bool) -> dict[str, An
     found |= {"flops_per_token": flops_per_token(model, objective_of(recipe), batches, places)}
     found |= {"steps_in_epochs": expected_steps(recipe.training, batches)}
     found |= {"tokens_per_step": tokens * recipe.training.accumulate}
-    return found | ({"seconds_per_step": _pace(recipe, model.to(device), batches)} if timed else {})
+    if not timed:
+        return found
+    pace = measured_pace(recipe, data, inputs, model.to(device), start=start)._asdict()
+    del pace["step"]
+    return found | {"seconds_per_step": _pace(recipe, model, batches), "pace": pace}
 
 
 def even_places(batches: Batches[Any], most: int) -> list[Place]:

@@ -39,7 +39,8 @@ tbody tr:hover { background: #8881; } td.best { font-weight: 700; }
 .notes { font-size: .85rem; opacity: .8; padding-left: 1.2rem; max-width: 60rem; }
 .pictures { display: flex; flex-wrap: wrap; gap: 1.2rem; align-items: flex-start; }
 figure { margin: 0; } figcaption { font-size: .9rem; margin-bottom: .3rem; max-width: 30rem; }
-img { background: #fff; border: 1px solid #8884; border-radius: 6px; padding: .5rem; max-width: 100%; }
+img { background: #fff; border: 1px solid #8884; border-radius: 6px; padding: .5rem; max-width: 100%; height: auto;
+  box-sizing: border-box; }
 """
 
 

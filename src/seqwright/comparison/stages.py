@@ -11,6 +11,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from seqwright.comparison.pace import Pace
 from seqwright.comparison.plan import ComparisonRow, Plan, Trial, refuse_another_beginning, steps_left, with_budget
 from seqwright.comparison.records import Found, Records
 from seqwright.errors import UserError
@@ -115,7 +116,9 @@ class Stages:
         if not measured["descends"]:
             return TrialProgress(trial, row, recipe, measured, 0 if steps_on_disk(trial.folders[0]) else 1, 0.0)
         left = 0 if self._trained(trial, recipe) else steps_left(recipe, trial.folders[0], measured)
-        return TrialProgress(trial, row, recipe, measured, left, left * measured["seconds_per_step"])
+        pace = Pace.found(measured)
+        seconds = pace.training(left, recipe.training.validate_every) + pace.evaluating(self.plan.decoding.beam)
+        return TrialProgress(trial, row, recipe, measured, left, seconds if left else 0.0)
 
     # --------------------------------------------------------------------------------------------- trained, evaluated
 

@@ -7,13 +7,14 @@ what begins and ends a text, what stands between two, what is left out of a long
 import hashlib
 import json
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, ClassVar, Generic, NamedTuple, Self, TypeVar
 
 from torch import Tensor
 
 from seqwright.batches import Rows, RowT
+from seqwright.data.tables import Usual
 from seqwright.errors import RunError
 from seqwright.inputs.saved import saved_sum
 
@@ -95,6 +96,10 @@ class Input(ABC, Generic[ExampleT, RowT]):
     @abstractmethod
     def parse(self, given: Any) -> ExampleT:
         """What a user types or passes as an example: text, a JSON object, the path of a file."""
+
+    def table_columns(self) -> Mapping[str, Usual]:
+        """The columns of a table that it reads, as [data] calls them; none where an example is no row of a table."""
+        return {}
 
     def example_fields(self, example: ExampleT) -> dict[str, Any]:
         """What is read of an example, as the fields that JSON has of it."""

@@ -14,6 +14,7 @@ from seqwright.batches import Ids
 from seqwright.batches.questions import AROUND, ContextWindow, PlacedTokens, QuestionRows, stacked_windows, window
 from seqwright.data.question_files import WORDS, Question
 from seqwright.data.rows import json_object
+from seqwright.data.tables import Usual
 from seqwright.errors import DataError, SettingError
 from seqwright.inputs import Examples, Room, Stacked
 from seqwright.inputs.spelling import Spelled, TokenInput, every_place
@@ -75,6 +76,11 @@ class QuestionInput(TokenInput[Question, ContextWindow]):
         texts = (text for example in train for text in (example.question, example.context))
         tokenizer = Tokenizer.train(texts, settings) if like is None else tokenizer_of(like)
         return cls(tokenizer, settings.longest, settings.stride, settings.longest_question)
+
+    def table_columns(self) -> dict[str, Usual]:
+        """The question, and the context where none is given for all."""
+        needed = {"question": True, "context": self.context is None}
+        return {name: Usual(WORDS[name], needed=each, text=False) for name, each in needed.items()}
 
     def encode(self, examples: Examples[Question], *, seed: int = 0) -> QuestionRows:
         """The windows of each question; a context that several questions have is tokenised once."""

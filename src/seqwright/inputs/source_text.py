@@ -12,6 +12,8 @@ from pydantic import Field, model_validator
 
 from seqwright.batches import Ids, Numbered, padded
 from seqwright.data.examples import Pair
+from seqwright.data.labelled_tables import TEXT_WORDS
+from seqwright.data.tables import Usual
 from seqwright.errors import DataError
 from seqwright.inputs import Examples, Room, Stacked
 from seqwright.inputs.spelling import TokenInput, typed_text
@@ -19,6 +21,8 @@ from seqwright.inputs.token_rows import Resampling, token_rows
 from seqwright.inputs.tokenizers import Tokenizer, TokenizerSettings, lacking, tokenizer_of
 
 MOST_TOKENS = 4096  # of a text; attention to a longer one needs gigabytes
+# What people write above texts from which another is written, the plainest first.
+SOURCE_WORDS = ("source", "src", "input", "original", *TEXT_WORDS, "article", "dialogue", "word", "prompt", "question")
 
 
 class SourceTextSettings(TokenizerSettings):
@@ -47,6 +51,10 @@ class PairInput(TokenInput[Pair, Ids]):
     """An input that reads the sources of pairs."""
 
     side: ClassVar[str] = "sources"  # what a remark calls them
+
+    def table_columns(self) -> dict[str, Usual]:
+        """The source."""
+        return {"source": Usual(SOURCE_WORDS, text=False)}
 
     def parse(self, given: Any) -> Pair:
         """A text."""

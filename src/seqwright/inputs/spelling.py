@@ -11,6 +11,8 @@ from typing import Any, ClassVar, NamedTuple, Self
 import numpy as np
 
 from seqwright.batches import Ids, RowT
+from seqwright.data.labelled_tables import TEXT_WORDS
+from seqwright.data.tables import Usual
 from seqwright.errors import DataError
 from seqwright.inputs import ExampleT, Input
 from seqwright.inputs.saved import load_fields, plain_fields, save_json
@@ -53,6 +55,10 @@ class TokenInput(Input[ExampleT, RowT]):
     def texts(self) -> tuple[int, ...]:
         """How many texts an example may have: one."""
         return (1,)
+
+    def table_columns(self) -> dict[str, Usual]:
+        """The text."""
+        return {"text": Usual(TEXT_WORDS, text=False)}
 
     @property
     @abstractmethod

@@ -14,7 +14,8 @@ from pydantic import Field
 
 from seqwright.batches import Ids, Rows, Zipped, begun, padded, segments
 from seqwright.batches.labelled import LeftOut, Shortened, ShortenedPairs, paired, shortened
-from seqwright.data.labelled_tables import Example
+from seqwright.data.labelled_tables import TEXT_WORDS, Example
+from seqwright.data.tables import Usual
 from seqwright.errors import DataError, SettingError
 from seqwright.inputs import Examples, Room, Stacked
 from seqwright.inputs.spelling import Spelled, TokenInput, every_place, typed_text
@@ -67,6 +68,11 @@ class TextInput(TokenInput[Example, Ids]):
     def texts(self) -> tuple[int, ...]:
         """One, or two that belong together."""
         return (1 + self.pairs,)
+
+    def table_columns(self) -> dict[str, Usual]:
+        """The text, or the two."""
+        words = {"text": ("text",), "text_pair": ("text_pair",)} if self.pairs else {"text": TEXT_WORDS}
+        return {name: Usual(usual, text=False) for name, usual in words.items()}
 
     def kept(self, texts: Sequence[Spelled]) -> list[Ids]:
         """What is left of long texts, as `encode` shortens them."""

@@ -20,7 +20,7 @@ from seqwright.data.labels import short
 from seqwright.data.tagged import TaggedSentence
 from seqwright.errors import DataError, nearest
 from seqwright.inputs import Examples, Input, Stacked
-from seqwright.metrics.labels import Counts, accuracy, confusion, macro_f1
+from seqwright.metrics.labels import Counts, accuracy, confusion, macro_f1, seen_classes
 from seqwright.metrics.tags import OUTSIDE, EntityCounts, entities, entity_counts, mark_entities, parted, together
 from seqwright.outputs import Baselines, Picture, Report, Targets, each_row
 from seqwright.outputs.classes import ClassesOutput, listed
@@ -144,6 +144,10 @@ class TagsOutput(ClassesOutput[TaggedSentence, Tagged, Tagging]):
         losses = [loss[tag] for each, of in tagged for loss, tag in zip(each.losses, of.tags, strict=True)]
         return {"loss": sum(losses) / sum(map(len, true)), **self._scores(predicted, true)}
 
+    def _seen(self, counts_CC: Counts) -> list[str]:
+        """The tags that some word has or was given."""
+        return [tag for tag, seen in zip(self.labels, seen_classes(counts_CC), strict=True) if seen]
+
     def report(self, predictions: Sequence[Tagging], examples: Examples[TaggedSentence]) -> Report:
         """What was found of each type of entity, or of each tag where they mark none; the confusion matrix."""
         predicted, true = self._pairs(predictions, examples)
@@ -154,7 +158,13 @@ class TagsOutput(ClassesOutput[TaggedSentence, Tagged, Tagging]):
             columns = (np.diag(counts_CC).tolist(), counts_CC.sum(0).tolist(), counts_CC.sum(1).tolist())
             found = {tag: EntityCounts(*counts) for tag, *counts in zip(self.labels, *columns, strict=True)}
         return Report(
-            scores={f"{name}_{kind}": getattr(each, name) for kind, each in found.items() for name in EACH},
+            scores={
+                f"{name}_{kind}": getattr(each, name)
+                for kind, each in found.items()
+                for name in EACH
+                if each.true or each.predicted  # of nothing there is no F1
+            },
+            signatures={} if self.marked else {"macro_f1": self.averaged(self._seen(counts_CC), "tags")},
             groups={kind: (each.right, each.true) for kind, each in found.items()},
             group_columns=("type" if self.marked else "tag", "right"),
             picture=Picture("confusion", {"counts_CC": counts_CC, "labels": self.labels}),

@@ -56,6 +56,13 @@ def blended(colours: Sequence[str], share: float) -> tuple[int, int, int]:
     return red, green, blue
 
 
+def letters_on(colour: tuple[int, int, int]) -> str:
+    """Black or white, whichever has the higher contrast on a colour (WCAG 2.2, relative luminance)."""
+    linear = (part / 255 / 12.92 if part <= 10 else ((part / 255 + 0.055) / 1.055) ** 2.4 for part in colour)
+    luminance = sum(weight * part for weight, part in zip((0.2126, 0.7152, 0.0722), linear, strict=True))
+    return "white" if 1.05 / (luminance + 0.05) > (luminance + 0.05) / 0.05 else "black"
+
+
 def darkest_weight(weights_TS: Array) -> float:
     """The weight drawn darkest: 0.25, 0.5 or 1, so that pictures can be compared and faint maps can still be read.
 

@@ -116,8 +116,8 @@ def forecast_picture(panels: Sequence[ForecastPanel]) -> "Figure":
             lowest = axes if axes.axison else grid[-2][column]
             lowest.set_xlabel("" if panels[0].times else "steps from the last known one")
         handles = dict(zip(*reversed(grid[0][0].get_legend_handles_labels()), strict=True))
-        labels = [label for label in LEGEND if label in handles]
-        labels += [label for label in handles if label not in LEGEND]  # the levels of intervals
+        levels = [label for label in handles if label not in LEGEND]
+        labels = [label for label in (*LEGEND[:3], *levels, *LEGEND[3:]) if label in handles]
         per_row = len(labels) if len(labels) <= 6 else math.ceil(len(labels) / 2)
         place: dict[str, Any] = {"loc": "outside upper center", "ncols": per_row, "borderpad": 0}
         figure.legend([handles[label] for label in labels], labels, **place, handlelength=2.2, columnspacing=1.4)
@@ -168,8 +168,10 @@ def _draw_forecast(
 def _draw_intervals(axes: "Axes", panel: ForecastPanel, *, as_marks: bool) -> None:
     """Bands around the model's forecast that open at the last known step; of few steps, bars through its marks."""
     bands = sorted(panel.intervals.items(), key=lambda item: float(item[0]))
-    for (level, (low, high)), dense in zip(bands, BANDS, strict=False):
-        form: dict[str, Any] = {"color": MODEL, "alpha": dense, "label": f"{level} %", "zorder": 2}
+    label: str | None = f"{' and '.join(level for level, _ in bands)} %"
+    for (_, (low, high)), dense in zip(bands, BANDS, strict=False):
+        form: dict[str, Any] = {"color": MODEL, "alpha": dense, "label": label, "zorder": 2}
+        label = None  # one for all
         step = np.arange(1, 1 + len(low))
         if as_marks:
             axes.vlines(step + STYLES["forecast"].aside, low, high, linewidth=5, **form)

@@ -90,7 +90,7 @@ def test_intervals_open_at_the_last_known_step() -> None:
     assert wide[:, 0].max() == 5
     assert narrow[:, 0].max() == 3  # steps that nothing is known of have none
     named = [text.get_text() for text in figure.legends[0].get_texts()]
-    assert named[-2:] == ["80 %", "95 %"]
+    assert named == ["past", "truth", "model", "80 and 95 %", "naive", "seasonal naive", "least squares"]
 
 
 def test_intervals_of_few_steps_are_bars_through_the_marks() -> None:
