@@ -13,7 +13,7 @@ from itertools import chain, combinations
 from pathlib import Path
 from typing import Annotated, Any, NamedTuple
 
-from pydantic import Field
+from pydantic import AfterValidator
 
 from seqwright.data.files import extension_of, require_file
 from seqwright.data.rows import (
@@ -32,7 +32,15 @@ from seqwright.data.spreadsheets import SHEETS
 from seqwright.data.times import NUMBER
 from seqwright.errors import DataError, SettingError, nearest
 
-Column = str | Annotated[int, Field(ge=1)] | None
+
+def counted_from_one(column: str | int | None) -> str | int | None:
+    """Refuse a column before the first."""
+    if isinstance(column, int) and column < 1:
+        raise ValueError(f"columns are counted from 1, not from {column}")
+    return column
+
+
+Column = Annotated[str | int | None, AfterValidator(counted_from_one)]
 Columns = Column | tuple[Column, ...]
 FORMS = (".tsv", ".csv", ".jsonl", ".xlsx", ".parquet")
 OTHER_PROGRAMS = {
