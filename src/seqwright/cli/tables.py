@@ -2,6 +2,7 @@
 
 import csv
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from itertools import chain
 from pathlib import Path
 from typing import Any, NamedTuple, TextIO
@@ -9,6 +10,7 @@ from typing import Any, NamedTuple, TextIO
 from seqwright.cli.terminal import json_text, make_sure, say
 from seqwright.data.files import extension_of
 from seqwright.data.labelled_tables import PAIR_WORDS
+from seqwright.data.rows import dialect_of
 from seqwright.data.tables import FORMS, Column, TableFile, Usual, require_text
 from seqwright.errors import DataError, SettingError
 
@@ -44,12 +46,13 @@ def given_table(file: Path, columns: Mapping[str, Usual], data: Any, chosen: Seq
 
     `data` are the settings of the data that the run learnt from.
     """
-    table = TableFile(file, columns, _asked(columns, data, chosen), advice=_advice)
+    written = dialect_of(data)._replace(bad_rows="refuse")  # an answer belongs to every row
+    table = TableFile(file, columns, _asked(columns, data, chosen), advice=_advice, dialect=written)
     if list(columns) == ["text", "text_pair"] and not any(table.asked.values()):
         folded = {name.casefold(): name for name in table.names()}
         named = next((pair for pair in PAIR_WORDS if folded.keys() >= {*pair}), None)
         asked = dict(zip(columns, (folded[word] for word in named), strict=True)) if named else {}
-        table = TableFile(file, columns, asked, advice=_advice)
+        table = replace(table, asked=asked)
     for remark in table.remarks():
         say(remark)
     return GivenTable(table.header(), _rows_of(table))
