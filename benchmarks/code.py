@@ -28,7 +28,7 @@ OPENINGS = (
     "class Error(Exception):\n",
     "    for key, value in",
 )
-WRITING = {"temperature": 0.5, "min_p": 0.05, "longest": 60, "seed": 1}
+WRITING: dict[str, Any] = {"temperature": 0.5, "min_p": 0.05, "longest": 60, "seed": 1}
 QUICK = ["training.steps=4", "training.validate_every=4", "training.save_every=4", "data.megabytes=0.5"]
 
 

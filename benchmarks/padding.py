@@ -55,7 +55,8 @@ def main() -> None:
     part: PartName = "valid" if given.quick else "train"
     examples = Part(data, part)
     inputs = Wires.learn(SourceTextInput, TextOutput, examples, recipe.input)
-    batches: Any = inputs.learning(recipe, examples, inputs.input.encode(examples, seed=recipe.training.seed))
+    training = recipe.training
+    batches: Any = inputs.training_batches(examples, tokens=training.tokens, seed=training.seed)
     bucketed = [counted(bucketed_batches(batches, epoch)) for epoch in range(epochs)]
     random = counted(random_batches(batches, given.sentences))
 

@@ -67,7 +67,8 @@ def main() -> None:
     part: PartName = "valid" if given.quick else "train"
     examples = Part(data, part)
     inputs = Wires.learn(SourceTextInput, TextOutput, examples, recipe.input)
-    batches: Any = inputs.learning(recipe, examples, inputs.input.encode(examples, seed=recipe.training.seed))
+    training = recipe.training
+    batches: Any = inputs.training_batches(examples, tokens=training.tokens, seed=training.seed)
     loops = {
         "plain nn.Transformer, float32": plain_loop(batches, inputs, given.sentences, recipe),
         "Seqwright, float32": our_loop(batches, inputs, recipe, "float32"),

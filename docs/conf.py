@@ -1,5 +1,6 @@
-"""How Sphinx builds these pages. The reference of the settings is written from their classes before each build."""
+"""How Sphinx builds these pages. The generated pages of the reference are written again before each build."""
 
+import re
 import sys
 from pathlib import Path
 
@@ -8,7 +9,7 @@ from sphinx.application import Sphinx
 sys.path.insert(0, str(Path(__file__).parent))
 
 from docstrings import as_written, is_noise
-from settings_reference import settings_page
+from reference_pages import write_pages
 
 from seqwright import __version__
 
@@ -36,15 +37,23 @@ html_title = f"Seqwright {__version__}"
 html_copy_source = False
 
 
-def write_settings_reference(app: Sphinx) -> None:
-    page = Path(app.srcdir) / "reference" / "settings.md"
-    text = settings_page()
-    if not page.exists() or page.read_text(encoding="utf-8") != text:
-        page.parent.mkdir(exist_ok=True)
-        page.write_text(text, encoding="utf-8")
+def write_reference(app: Sphinx) -> None:
+    write_pages(Path(app.srcdir) / "reference")
+
+
+def with_results(app: Sphinx, docname: str, source: list[str]) -> None:
+    """Let results/README.md, which lies outside of these pages, be the page `results`, and lead its links there."""
+    if docname == "results":
+        text = (
+            (Path(app.srcdir).parent / "results" / "README.md").read_text(encoding="utf-8").replace("](../docs/", "](")
+        )
+        source[0] = re.sub(r"\[([^]]+)\]\(([a-z_]+\.(?:md|json))\)", r"\1 (`results/\2`)", text)
+    else:
+        source[0] = source[0].replace("](../../results/README.md", "](../results.md")
 
 
 def setup(app: Sphinx) -> None:
-    app.connect("builder-inited", write_settings_reference)
+    app.connect("builder-inited", write_reference)
+    app.connect("source-read", with_results)
     app.connect("autodoc-process-docstring", as_written)
     app.connect("autodoc-skip-member", is_noise)

@@ -23,6 +23,7 @@ from seqwright.batches.tagged import Stretch, Tagged, stacked, stretches
 from seqwright.batches.text import Text, texts
 from seqwright.layers.experts import Experts
 from seqwright.lineage import Model, model_row
+from seqwright.models.least_squares import LeastSquaresForecaster
 from seqwright.models.ngram import Ngram
 
 V, C = 13, 3
@@ -187,6 +188,7 @@ SMALL: dict[str, Small] = {
             "lstm": {"embedding": 5, "layers": 2, "fed": False},
         },
     ),
+    "LeastSquaresForecaster": Small(*FORECAST, {}),
     "DenseForecaster": Small(*FORECAST, {}),
     "MLPForecaster": Small(*FORECAST, {"width": 11, "layers": 2, "dropout": 0.1}),
     "RecurrentForecaster": Small(
@@ -244,6 +246,9 @@ def small(kind: str, task: str) -> Any:
             nn.init.normal_(layer.gate.mean_DE)  # prefers some, which it does not at first
     if isinstance(model, Ngram):
         model.observe(texts([torch.randint(4, V, (n,)).numpy() for n in (31, 7, 53, 2, 41, 67)], begin=BEGIN, end=END))
+        model.conclude()
+    if isinstance(model, LeastSquaresForecaster):
+        model.observe(windows(torch.randn(29, 10, 2), horizon=3))
         model.conclude()
     return model
 

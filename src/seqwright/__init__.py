@@ -17,6 +17,25 @@ if TYPE_CHECKING:
     from seqwright.data.pairs import PairFilesSettings as PairFilesSettings
     from seqwright.decoding.beam import beam_search as beam_search
     from seqwright.decoding.settings import DecodingSettings as DecodingSettings
+    from seqwright.errors import UserError as UserError
+    from seqwright.estimators import Forecaster as Forecaster
+    from seqwright.estimators import TextClassifier as TextClassifier
+    from seqwright.estimators import TextRegressor as TextRegressor
+    from seqwright.estimators import sliding_windows as sliding_windows
+    from seqwright.factories import BERT as BERT
+    from seqwright.factories import GNMT as GNMT
+    from seqwright.factories import GPT as GPT
+    from seqwright.factories import GRU as GRU
+    from seqwright.factories import LSTM as LSTM
+    from seqwright.factories import RNN as RNN
+    from seqwright.factories import Bahdanau as Bahdanau
+    from seqwright.factories import ByteNet as ByteNet
+    from seqwright.factories import ConvS2S as ConvS2S
+    from seqwright.factories import DistilBERT as DistilBERT
+    from seqwright.factories import Luong as Luong
+    from seqwright.factories import RoBERTa as RoBERTa
+    from seqwright.factories import Seq2seq as Seq2seq
+    from seqwright.factories import Transformer as Transformer
     from seqwright.inputs.source_text import SourceTextInput as SourceTextInput
     from seqwright.inputs.source_text import SourceTextSettings as SourceTextSettings
     from seqwright.layers.taps import listen as listen
@@ -36,6 +55,7 @@ if TYPE_CHECKING:
 
 __version__ = "0.1.0"
 
+FACTORIES = "RNN LSTM GRU GPT BERT RoBERTa DistilBERT Seq2seq Bahdanau Luong GNMT ByteNet ConvS2S Transformer"
 _HOMES = {  # where each name lives, and what it is called there
     "train": "api.train_and_open",
     "list_cards": "catalogue.card_names",
@@ -53,6 +73,12 @@ _HOMES = {  # where each name lives, and what it is called there
     "DecodingSettings": "decoding.settings.DecodingSettings",
     "SourceTextInput": "inputs.source_text.SourceTextInput",
     "SourceTextSettings": "inputs.source_text.SourceTextSettings",
+    "UserError": "errors.UserError",
+    "Forecaster": "estimators.Forecaster",
+    "TextClassifier": "estimators.TextClassifier",
+    "TextRegressor": "estimators.TextRegressor",
+    "sliding_windows": "estimators.sliding_windows",
+    **{name: f"factories.{name}" for name in FACTORIES.split()},
     "listen": "layers.taps.listen",
     "TransformerSettings": "models.transformer.TransformerSettings",
     "transformer": "models.transformer.transformer",

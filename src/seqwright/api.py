@@ -36,9 +36,13 @@ def train_and_open(
     The recipe is the name of one that ships, a TOML file or a `Recipe`. Settings take the place of its own: as strings
     of the command line, as mappings of dotted names (`{"training.steps": 300}`), or a section by keyword
     (`training={"steps": 300}`). The run folder is `run`, or runs/NAME; what was begun there is resumed, or deleted
-    where `fresh`. It shows its progress unless `quiet`, or tells `reporter`.
+    where `fresh`. It shows its progress unless `quiet`, or tells `reporter`. The folder gets its card and its curve, as
+    from the command line; an interrupted training has saved, and raises `KeyboardInterrupt`.
     """
+    from seqwright.model_card import draw_curve, write_card
     from seqwright.runs import open_run, train
+    from seqwright.training.distributed import World
+    from seqwright.training.interruption import Interrupted
     from seqwright.training.reporter import Quiet, usual_reporter
 
     with in_python():
@@ -48,7 +52,14 @@ def train_and_open(
         text = "" if isinstance(recipe, Recipe) else recipe_text(str(recipe))[1]
         folder = folder or Path("runs") / chosen.name
         told = reporter or (Quiet() if quiet else usual_reporter())
-        train(chosen, folder, text=text, reporter=told, fresh=fresh)
+        try:
+            trained = train(chosen, folder, text=text, reporter=told, fresh=fresh)
+        except Interrupted as stop:  # by Ctrl-C, or by the notebook's button
+            told_where = f"stopped and saved at step {stop.step} in {folder}; the same call resumes from there"
+            raise KeyboardInterrupt(told_where) from None
+        if not World.rank_here():  # under torchrun one process writes
+            write_card(trained)
+            draw_curve(folder)
         return open_run(folder)
 
 

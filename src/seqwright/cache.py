@@ -3,6 +3,7 @@
 It lies outside every run, in `$SEQWRIGHT_CACHE`, under a key made from the content and the tokenizers.
 """
 
+import atexit
 import hashlib
 import json
 import os
@@ -13,7 +14,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import lru_cache
 from pathlib import Path
-from tempfile import TemporaryFile
+from tempfile import TemporaryFile, mkdtemp
 from typing import Any, Literal
 
 import numpy as np
@@ -22,8 +23,11 @@ from numpy.typing import NDArray
 from seqwright.batches import KEPT_EPOCHS, Ids, Numbers, Rows
 from seqwright.data.cards import cache_folder
 from seqwright.errors import DataError
+from seqwright.progress import remark
+from seqwright.whole_file import flush
 
 FORMAT = 3
+SUMS = "sums.json"  # the size and the sha256 of every other file of a kept folder
 BLOCK = 8192  # pairs tokenised at a time, rows drawn between two words of progress
 Encode = Callable[[list[str]], Sequence[Any]]  # token ids of some integer type, a row each
 Overlong = Literal["drop", "truncate", "refuse"]
@@ -34,19 +38,19 @@ class Ragged(Rows[Ids]):
 
     length_N: Numbers
 
-    def __init__(self, values: Ids, end_N: NDArray[np.int64]) -> None:
+    def __init__(self, values: Ids, end_N: NDArray[np.int64], example_N: Numbers | None = None) -> None:
         self.values, self.end_N = values, end_N
         self.length_N = np.diff(end_N, prepend=0)
-        self.example_N = np.arange(len(end_N))
+        self.example_N = np.arange(len(end_N)) if example_N is None else example_N
 
     @classmethod
-    def mapped(cls, stem: Path) -> "Ragged":
-        """The rows that a `RaggedWriter` wrote."""
+    def mapped(cls, stem: Path, example_N: Numbers | None = None) -> "Ragged":
+        """The rows that a `RaggedWriter` wrote, each an example, if nothing else is said."""
         end_N: NDArray[np.int64] = np.load(stem.with_suffix(".ends.npy"), mmap_mode="r")
         kind = json.loads(stem.with_suffix(".kind.json").read_text(encoding="utf-8"))
         path = stem.with_suffix(".values")
         empty = path.stat().st_size == 0
-        return cls(np.zeros(0, dtype=kind) if empty else np.memmap(path, dtype=kind, mode="r"), end_N)
+        return cls(np.zeros(0, dtype=kind) if empty else np.memmap(path, dtype=kind, mode="r"), end_N, example_N)
 
     def __len__(self) -> int:
         return len(self.end_N)
@@ -78,7 +82,7 @@ class Redrawn(Rows[Ids]):
         *,
         seed: int,
         side: str,
-        longest: int,
+        longest: float,
         progress: Callable[[int], None] = lambda count: None,
     ) -> None:
         self.text, self.plain, self.draw, self.progress = text, plain, draw, progress
@@ -99,7 +103,7 @@ class Redrawn(Rows[Ids]):
 
     def _drawn(self, epoch: int) -> Ragged:
         kind, ends = self.plain.values.dtype, array("q", [0])
-        folder = cache_folder() / "tokens"
+        folder = _folder_of_drawn()
         with writing_to(folder), TemporaryFile(dir=folder) as file:
             for index in range(len(self.plain)):
                 row = self._row(index, epoch).astype(kind, copy=False)
@@ -117,6 +121,17 @@ class Redrawn(Rows[Ids]):
         return drawn if len(drawn) <= self.longest else self.plain.row(index)
 
 
+def _folder_of_drawn() -> Path:
+    """Where files without a name are: in the cache, if it can be written to."""
+    folder = cache_folder() / "tokens"
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        with TemporaryFile(dir=folder):
+            return folder
+    except OSError as error:
+        return temporary_cache(error.strerror or str(error))
+
+
 @contextmanager
 def writing_to(folder: Path) -> Iterator[None]:
     """Make a folder of the cache and say what is to be done where it cannot be written to."""
@@ -131,29 +146,90 @@ def writing_to(folder: Path) -> Iterator[None]:
 
 
 def kept_folder(key: str, write: Callable[[Path], None], within: str = "tokens") -> Path:
-    """The folder of the cache for a key: what `write` put into an empty one, `kept.json` last, now or earlier."""
-    settled = hashlib.sha256(key.encode()).hexdigest()[:32]
-    folder = cache_folder() / within / settled
-    if not (folder / "kept.json").exists():
-        aside = folder.with_name(f".{settled}.{os.getpid()}")
+    """The folder of the cache for a key: what `write` put into an empty one, now or earlier.
+
+    One that is not as it was written is made again. Where the cache cannot be written to, the folder is a temporary one
+    that is gone when the process ends.
+    """
+    name = f"{within}/{hashlib.sha256(key.encode()).hexdigest()[:32]}"
+    try:
+        return _kept(cache_folder() / name, write)
+    except OSError as error:
+        folder = temporary_cache(error.strerror or str(error)) / name
+        with writing_to(folder.parent):
+            return _kept(folder, write)
+
+
+@lru_cache(1)
+def _temporary_folder() -> Path:
+    folder = Path(mkdtemp(prefix="seqwright-"))
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)
+    return folder
+
+
+def temporary_cache(reason: str) -> Path:
+    """A folder in place of the cache, gone when the process ends; the first time it is told why."""
+    if not _temporary_folder.cache_info().currsize:
+        remark(
+            f"the cache {cache_folder()} cannot be written ({reason}), so nothing is kept in it and the next command "
+            "tokenises again: make room there or point SEQWRIGHT_CACHE elsewhere"
+        )
+    return _temporary_folder()
+
+
+def _kept(folder: Path, write: Callable[[Path], None]) -> Path:
+    """The folder, made where it is not there or not whole."""
+    if folder.exists():
+        damage = damage_of(folder)
+        if damage is None:
+            return folder
+        remark(f"in the cache {folder} {damage}: it is made again")
+        shutil.rmtree(folder)
+    folder.parent.mkdir(parents=True, exist_ok=True)
+    aside = folder.with_name(f".{folder.name}.{os.getpid()}")
+    shutil.rmtree(aside, ignore_errors=True)
+    try:
+        aside.mkdir()
+        write(aside)
+        _settle(aside, folder)
+    finally:
         shutil.rmtree(aside, ignore_errors=True)
-        try:
-            with writing_to(folder.parent):
-                aside.mkdir()
-                write(aside)
-                _settle(aside, folder)
-        finally:
-            shutil.rmtree(aside, ignore_errors=True)
     return folder
 
 
 def _settle(aside: Path, folder: Path) -> None:
-    """Let the folder appear, unless another process was quicker with the same."""
+    """Let the folder appear, all of it on disk, unless another process was quicker with the same."""
+    files = sorted(path for path in aside.rglob("*") if path.is_file())
+    sums = {path.relative_to(aside).as_posix(): [path.stat().st_size, _sha256(path)] for path in files}
+    (aside / SUMS).write_text(json.dumps(sums), encoding="utf-8")
+    for path in (*files, aside / SUMS, aside):
+        flush(path)
     try:
         aside.rename(folder)
     except OSError:
-        if not (folder / "kept.json").exists():
+        if damage_of(folder) is not None:
             raise
+    flush(folder.parent)
+
+
+def damage_of(folder: Path) -> str | None:
+    """What of a kept folder is not as it was written, if anything; lengths are compared before contents are read."""
+    try:
+        sums = json.loads((folder / SUMS).read_text(encoding="utf-8"))
+        for name, (size, _) in sums.items():
+            if (found := (folder / name).stat().st_size) != size:
+                return f"{name} has {found:,} bytes in place of {size:,}"
+        changed = (name for name, (_, sha256) in sums.items() if _sha256(folder / name) != sha256)
+        return next((f"{name} has changed" for name in changed), None)
+    except FileNotFoundError as error:
+        return f"{Path(error.filename).name} is missing"
+    except (ValueError, TypeError, AttributeError):
+        return f"{SUMS} cannot be read"
+
+
+def _sha256(path: Path) -> str:
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 class RaggedWriter:

@@ -6,6 +6,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import NamedTuple
 
+import torch
+
 from seqwright import __version__
 from seqwright.cache import kept_folder
 from seqwright.data.files import content_hash
@@ -30,9 +32,12 @@ def converted(found: Pretrained, origin: str, folder: Path) -> Converted:
     """A run of what was read, in place of one that may be in the folder; `origin` is what the card calls its source."""
     recipe = recipe_from(found.recipe(origin), name=folder.name)
     inputs = found.head.inputs(found, recipe.input)
+    with torch.device("meta"):  # shapes without memory: a config may say anything
+        planned = model_of(recipe, inputs.sizes())
+    shapes = {name: tensor.shape for name, tensor in unique_tensors(planned).items()}
+    tensors = found.names.ours(found.tensors, shapes, origin)
     model = model_of(recipe, inputs.sizes())
-    shapes = {name: tensor.shape for name, tensor in unique_tensors(model).items()}
-    load_tensors(model, found.names.ours(found.tensors, shapes, origin))
+    load_tensors(model, tensors)
     return Converted(write_run(recipe, folder, inputs, model), _remarks(found))
 
 

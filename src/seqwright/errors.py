@@ -24,6 +24,10 @@ class RunError(UserError):
     """A run folder is missing, damaged, locked, or does not fit what is asked of it."""
 
 
+class DivergedError(UserError):
+    """The loss or its gradient is not a number: with these settings training leads nowhere."""
+
+
 class DownloadError(UserError):
     """A dataset could not be fetched whole and unchanged."""
 

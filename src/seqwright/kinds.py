@@ -59,7 +59,7 @@ TASKS = {
         verbs=("summarize",),
         like="translation",
         suggests={"scores": "rouge"},
-        new="pairs",
+        new="summaries",
     ),
     "grapheme-to-phoneme": TaskKind(
         ("pronunciations",),
@@ -67,6 +67,7 @@ TASKS = {
         verbs=("pronounce",),
         like="translation",
         suggests={"scores": "word-error-rate"},
+        new="pronunciations",
     ),
     "language-modeling": TaskKind(
         ("text",),
@@ -85,6 +86,7 @@ TASKS = {
         input="prompt.PromptInput",
         output="answer.AnswerOutput",
         suggests={"task_token": "<answer>"},
+        new="prompts",
     ),
     "masked-language-modeling": TaskKind(
         ("text",),
@@ -93,6 +95,7 @@ TASKS = {
         input="sentences.SentencesInput",
         output="masked.MaskedOutput",
         method="fill",
+        new="masked text",
     ),
     "text-classification": TaskKind(
         ("labelled",),
@@ -117,6 +120,7 @@ TASKS = {
         verbs=("tag",),
         input="words.WordsInput",
         output="tags.TagsOutput",
+        new="tags",
     ),
     "question-answering": TaskKind(
         ("questions",),
@@ -150,6 +154,7 @@ TASKS = {
         verbs=("describe",),
         input="vector.VectorInput",
         output="description.DescriptionOutput",
+        new="described",
     ),
 }
 TOKENIZERS = ("bpe", "unigram", "wordpiece", "words", "whitespace", "characters")

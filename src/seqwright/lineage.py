@@ -22,6 +22,7 @@ class Member(NamedTuple):
 
 
 LINEAGE = (
+    Member(1927, "Autoregression", "Yule 1927"),
     Member(1958, "Perceptron", "Rosenblatt 1958"),
     Member(1986, "MLP", "Rumelhart et al. 1986", "Perceptron"),
     Member(1948, "n-gram", "Shannon 1948"),
@@ -108,6 +109,7 @@ GPT_CLASSIFIER = (HEADED, "pooled_model", "GPTClassifierSettings", READING | {"b
 RNN_LM_CLASSIFIER = (HEADED, "pooled_model", "RecurrentLMClassifierSettings", READING | {"begins"})
 BERT_TAGGER = (HEADED, "token_model", "BertHeadSettings", READING | {"begins"})
 BERT_ANSWERER = (HEADED, "span_model", "BertHeadSettings", READING)
+LEAST_SQUARES = ("seqwright.models.least_squares", "LeastSquaresForecaster", "LeastSquaresSettings")
 RNN_FORECASTER = (FORECASTERS, "RecurrentForecaster", "RecurrentForecasterSettings")
 MODELS = (
     Model("n-gram", "ngram", "language-modeling", *NGRAM, COUNTED),
@@ -136,6 +138,7 @@ MODELS = (
     Model("LSTM", "lstm", "token-classification", *TAGGER, READING),
     Model("GRU", "gru", "token-classification", *TAGGER, READING),
     Model("UGRNN", "ugrnn", "token-classification", *TAGGER, READING),
+    Model("Autoregression", "least-squares", "forecasting", *LEAST_SQUARES, frozenset()),
     Model("Perceptron", "dense", "forecasting", FORECASTERS, "DenseForecaster", "DenseSettings", GRADIENT),
     Model("MLP", "mlp", "forecasting", FORECASTERS, "MLPForecaster", "MLPSettings", GRADIENT),
     Model("RNN", "rnn", "forecasting", *RNN_FORECASTER, GRADIENT),

@@ -4,10 +4,42 @@ from collections.abc import Mapping
 from typing import Any
 
 from seqwright.data.cards import cards
+from seqwright.errors import instead
 from seqwright.kinds import TASKS, tasks_for
 
 # Keys of [data] that have another name now.
 RENAMED = {"second": "text_pair", "names": "label_names", "shared": "overlap", "rows": "first_rows", "file": "imported"}
+
+# What tasks were called, and what people call them.
+OTHER_NAMES = {
+    "classification": "text-classification",
+    "sentiment": "text-classification",
+    "rating": "text-regression",
+    "regression": "text-regression",
+    "tagging": "token-classification",
+    "ner": "token-classification",
+    "questions": "question-answering",
+    "qa": "question-answering",
+    "language": "language-modeling",
+    "lm": "language-modeling",
+    "masking": "masked-language-modeling",
+    "mlm": "masked-language-modeling",
+    "prompting": "instruction",
+    "chat": "instruction",
+    "summaries": "summarization",
+    "summarisation": "summarization",
+    "pronunciations": "grapheme-to-phoneme",
+    "g2p": "grapheme-to-phoneme",
+    "description": "vector-to-text",
+    "series": "forecasting",
+    "time-series": "forecasting",
+}
+
+
+def no_such_task(task: str) -> str:
+    """That there is no such task, and which was probably meant."""
+    meant = OTHER_NAMES.get(task.casefold().replace("_", "-").replace(" ", "-"))
+    return f"there is no task '{task}'" + (f". Did you mean '{meant}'?" if meant else instead(task, TASKS))
 
 
 def in_place_of_older(plain: Mapping[str, Any]) -> str:

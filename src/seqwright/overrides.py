@@ -9,7 +9,7 @@ from seqwright.data.cards import card
 from seqwright.errors import SettingError, closest
 from seqwright.kinds import KINDS, TASKS, selector, settings_class, usual_kind
 
-ORIGINS = ("card", "imported", "train")  # of data: which of them there is, says what it is
+ORIGINS = ("card", "imported", "in_memory", "train")  # of data: which of them there is, says what it is
 
 
 def with_overrides(

@@ -4,6 +4,11 @@ import sys
 import time
 
 
+def remark(sentence: str) -> None:
+    """A line on standard error: something is otherwise than expected, and was helped."""
+    print(sentence, file=sys.stderr, flush=True)
+
+
 class Progress:
     """A line on standard error every few seconds of a long wait, and none in a short one."""
 

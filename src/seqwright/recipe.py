@@ -31,9 +31,11 @@ from seqwright.kinds import (
     tasks_for,
     usual_kind,
 )
+from seqwright.lineage import model_row
 from seqwright.older_recipes import RENAMED, in_place_of_older
 from seqwright.overrides import ORIGINS, unknown_setting, with_overrides
 from seqwright.overrides import changed_data as changed_data  # noqa: PLC0414 - comparisons have it from here
+from seqwright.recipe_checks import refuse_control_characters, refuse_path_as_name, refuse_search_without_loss
 from seqwright.settings import Settings
 
 SECTIONS = ("data", *KINDS)
@@ -61,6 +63,11 @@ class Recipe(NamedTuple):
     def family(self) -> str:
         """The task that it is wired like: itself, unless it shares another's wiring."""
         return family_of(self.task)
+
+    @property
+    def descends(self) -> bool:
+        """Whether its model learns by descending a loss; others count."""
+        return "gradient" in model_row(self.model.kind, self.family).promises
 
     @property
     def lowercase(self) -> bool:
@@ -161,8 +168,12 @@ def recipe_from(plain: dict[str, Any], *, name: str = "run") -> Recipe:
     for word in WORDS:
         if not isinstance(plain.get(word, ""), str):
             raise SettingError(f"'{word}' must be text, not {plain[word]!r}")
+        refuse_control_characters(word, plain.get(word, ""))
+    named = plain.get("name") or name
+    refuse_path_as_name(named)
+    refuse_search_without_loss(plain, task)
     sections = {section: validated(section, plain.get(section, {}), task) for section in SECTIONS}
-    return Recipe(plain.get("name", name), plain.get("description", ""), task, **sections)
+    return Recipe(named, plain.get("description", ""), task, **sections)
 
 
 def task_of_recipe(plain: Mapping[str, Any], name: str) -> str:

@@ -11,13 +11,14 @@ from filelock import FileLock, Timeout
 from seqwright.errors import RunError
 from seqwright.recipe import SECTIONS, Recipe, flattened, parsed, written
 from seqwright.training.checkpoint import STEP_FOLDER, steps_on_disk
+from seqwright.training.journal import Journal
 
-MAY_CHANGE = {"description", "name", "training.steps", "training.epochs", "training.threads", "training.device"}
-MAY_CHANGE |= {"training.keep", "training.patience"}
-MAY_CHANGE |= {"data.train", "data.valid", "data.test"}  # where the data lies may; what it is may not, by its sha256
+NAMES = {"description", "name"}
+PLACES = {"data.train", "data.valid", "data.test", "data.in_memory"}  # may change; what the data is may not (sha256)
 PARTS = ("input", "output")  # the folders of what turns examples into tensors, and of what predictions are made with
 OURS = {"recipe.toml", "resolved.toml", *PARTS, "journal.jsonl", "pace.jsonl", "card.md", "best", "last"}
-OURS |= {"eval", "pictures", "tensorboard"}
+OURS |= {"eval", "pictures", "tensorboard", "rate.jsonl"}
+RATE_FOUND = "rate"  # the event of the journal that says which learning rate was found
 
 
 @contextmanager
@@ -78,6 +79,16 @@ def refuse_old_layout(folder: Path) -> None:
         raise RunError(f"{folder} was written by an older Seqwright, it has no folder output: train it again")
 
 
+def with_rate_of_run(recipe: Recipe, folder: Path) -> Recipe:
+    """The recipe with the learning rate that was found when the run was begun, where it says to find one."""
+    if recipe.training.rate != "find" or not steps_on_disk(folder):
+        return recipe
+    lines = Journal(folder / "journal.jsonl").lines()
+    found = next((line["rate"] for line in lines if line["event"] == RATE_FOUND), None)
+    rate = "find" if found is None else found
+    return recipe._replace(training=recipe.training.model_copy(update={"rate": rate}))
+
+
 def refuse_changes(recipe: Recipe, folder: Path) -> None:
     """A run that is resumed must be the run that was begun."""
     if not steps_on_disk(folder):
@@ -99,13 +110,14 @@ def refuse_changes(recipe: Recipe, folder: Path) -> None:
 
 def changed_settings(recipe: Recipe, folder: Path) -> list[str]:
     """What a recipe says otherwise than the run that was begun with it, of what may not change."""
-    before, now = flattened(resolved_of(folder)), flattened(recipe.resolved())
+    before, now = flattened(resolved_of(folder)), flattened(with_rate_of_run(recipe, folder).resolved())
     # What the version that began the run did not know has its usual value.
     before = {name: value for name, value in usual_settings(recipe).items() if now.get(name) == value} | before
+    harmless = {f"{section}.{name}" for section in SECTIONS for name in getattr(recipe, section).may_change()}
     return [
         f"{name} was {before.get(name)!r} and is {now.get(name)!r}"
         for name in sorted(before.keys() | now.keys())
-        if not name.startswith("sha256") and name not in MAY_CHANGE and before.get(name) != now.get(name)
+        if not name.startswith("sha256") and name not in NAMES | PLACES | harmless and before.get(name) != now.get(name)
     ]
 
 

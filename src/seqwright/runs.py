@@ -9,25 +9,27 @@ import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import nullcontext
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import torch
 from torch import nn
 
 from seqwright.batches import Batches
+from seqwright.calls import Files, asked, evaluation_of
 from seqwright.data.cards import opened_data
 from seqwright.data.examples import PartName
 from seqwright.data.files import content_hash
 from seqwright.decoding.ensemble import Average
 from seqwright.devices import keep_freed_memory, training_device
-from seqwright.errors import RunError, SettingError, in_python, nearest
+from seqwright.errors import RunError, SettingError, in_python, instead
+from seqwright.found_rates import with_found_rate
 from seqwright.history import History
 from seqwright.inputs.tokenizers import TokenizerSettings, tokenizer_of
 from seqwright.kinds import TASKS, chosen, task_of
-from seqwright.lineage import model_row
 from seqwright.objectives.objective import Objective
 from seqwright.recipe import Recipe, recipe_from, validated
+from seqwright.recipe_checks import refuse_unknown_metric
 from seqwright.run_folders import (
     PARTS,
     clear,
@@ -36,11 +38,12 @@ from seqwright.run_folders import (
     refuse_old_layout,
     refuse_other_data,
     resolved_of,
+    with_rate_of_run,
     write_beginning,
 )
 from seqwright.saved_weights import chosen_weights, imported_again
 from seqwright.settings import ModelSettings
-from seqwright.tasks import Evaluation, Prepared
+from seqwright.tasks import Evaluation
 from seqwright.tasks.distillation import Teacher, taught, unlabelled_sum
 from seqwright.tasks.ensembles import ensemble_of
 from seqwright.training.checkpoint import read_mark, step_folder, steps_on_disk
@@ -48,9 +51,13 @@ from seqwright.training.counting import count, write_only_step
 from seqwright.training.distributed import World
 from seqwright.training.journal import Journal
 from seqwright.training.loop import fit
+from seqwright.training.remarks import training_remarks
 from seqwright.training.reporter import Quiet, Reporter
-from seqwright.training.schedule import expected_steps, learning_rate, unfinished_warmup
+from seqwright.training.schedule import expected_steps, learning_rate
 from seqwright.training.weights import load_tensors, transferred
+
+if TYPE_CHECKING:
+    from seqwright.analysis.look import Look
 
 
 class Run(NamedTuple):
@@ -69,31 +76,25 @@ class Run(NamedTuple):
         return f"Run({str(self.folder)!r}: {self.recipe.task}, {size}, step {self.step:,}{reached})"
 
     @in_python()
-    def __call__(self, given: Any, **decoding: Any) -> Any:
+    def __call__(self, given: Any, *, steps: int | None = None, top: int | None = None, **decoding: Any) -> Any:
         """A prediction for what is given, or a list of them for a list: the task's first verb.
 
         A list, or an array of strings, is always several; one series or vector is an array or a tuple, one sentence
-        that is cut into words a tuple of them; pairs and questions are mappings. `decoding` are settings of that
-        section, in place of the recipe's.
+        that is cut into words a tuple of them; pairs and questions are mappings. `steps` is how far a forecast reaches,
+        `top` how many labels, answers or tokens a prediction ranks; `decoding` are settings of that section, in place
+        of the recipe's.
         """
-        given = given.tolist() if isinstance(given, np.ndarray) and given.dtype.kind == "U" else given
-        several, settings = isinstance(given, list), self._decoding(decoding)
-        wiring = task_of(self.recipe.task)
-        found = wiring.predictions(self.recipe, self.inputs, self.model, given if several else [given], settings)
-        return found if several else found[0]
+        return asked(self, given, steps, top, self.decoding_with(decoding))
 
     @in_python()
-    def evaluate(self, part: PartName | None = None, **decoding: Any) -> Evaluation:
-        """The scores on a part of the run's data, the test part if there is one, and every prediction."""
-        data = data_of(self.recipe)
-        chosen_part: PartName = part or ("test" if "test" in data.parts() else "valid")
-        wiring, settings = task_of(self.recipe.task), self._decoding(decoding)
-        found: Evaluation = wiring.evaluated(self.recipe, data, self.inputs, self.model, chosen_part, settings)
-        return found
+    def evaluate(self, part: PartName | None = None, *, data: Files | None = None, **decoding: Any) -> Evaluation:
+        """The scores and predictions on a part of the run's data, the test part if there is one, or on other files."""
+        return evaluation_of(self, part, data, self.decoding_with(decoding))
 
+    @in_python()
     def stream(self, text: str, **decoding: Any) -> Iterator[str]:
         """How a language model continues a text, piece by piece, the text itself first."""
-        pieces: Iterator[str] = self.inputs.stream(self.model, text, self._decoding(decoding))
+        pieces: Iterator[str] = self.inputs.stream(self.model, text, self.decoding_with(decoding))
         return pieces
 
     @in_python()
@@ -106,11 +107,11 @@ class Run(NamedTuple):
         return vector_ND[0] if alone else vector_ND
 
     @in_python()
-    def look(self, given: Any = None, what: str | None = None, **decoding: Any) -> Any:
-        """What happens inside while the model reads or writes, as plain data (see `seqwright.analysis`)."""
+    def look(self, given: Any = None, what: str | None = None, **decoding: Any) -> "Look":
+        """What happens inside while the model reads or writes: `.data` as plain values, `.figure()` as a picture."""
         from seqwright.analysis import inside
 
-        return inside(self, given, what, self._decoding(decoding))
+        return inside(self, given, what, decoding)
 
     @property
     def input(self) -> Any:
@@ -127,13 +128,18 @@ class Run(NamedTuple):
         """What training wrote down, step by step: losses, and scores of validations."""
         return History(Journal(self.folder / "journal.jsonl").lines())
 
-    def _decoding(self, given: Mapping[str, Any]) -> Any:
+    def decoding_with(self, given: Mapping[str, Any]) -> Any:
+        """The recipe's settings of decoding, with some in their place."""
         own = self.recipe.decoding
         if given and not self.output.writes:
             raise SettingError(
                 f"{self.folder} learnt {self.recipe.task} and writes no text; leave {next(iter(given))} out"
             )
-        return validated("decoding", {**own.model_dump(mode="json"), **given}, self.recipe.task) if given else own
+        for name in given:
+            if name not in type(own).model_fields:
+                raise SettingError(f"there is no setting '{name}' of decoding{instead(name, type(own).model_fields)}")
+        called = {name: name for name in given}  # arguments of Python
+        return validated("decoding", {**own.model_dump(mode="json"), **given}, self.recipe.task, called)
 
 
 def data_of(recipe: Recipe) -> Any:
@@ -230,28 +236,36 @@ def set_up_cpu(recipe: Recipe) -> None:
 
 
 def train(
-    recipe: Recipe, folder: str | Path, *, text: str = "", reporter: Reporter | None = None, fresh: bool = False
+    recipe: Recipe,
+    folder: str | Path,
+    *,
+    text: str = "",
+    reporter: Reporter | None = None,
+    fresh: bool = False,
+    data: Any = None,
 ) -> Run:
     """Train a recipe into a run folder, resuming where an earlier training stopped. `text` is the recipe as written.
 
-    It computes with as many threads as the recipe says; afterwards the process has as many as before.
+    It computes with as many threads as the recipe says; afterwards the process has as many as before. `data` takes the
+    place of what the recipe names: examples in memory.
     """
     threads = torch.get_num_threads()
     set_up_cpu(recipe)
     try:
-        return _train(recipe, Path(folder), text, reporter or Quiet(), fresh=fresh)
+        return _train(recipe, Path(folder), text, reporter or Quiet(), data or data_of(recipe), fresh=fresh)
     finally:
         torch.set_num_threads(threads)
 
 
-def _train(recipe: Recipe, folder: Path, text: str, reporter: Reporter, *, fresh: bool) -> Run:
-    task, data, device = task_of(recipe.task), data_of(recipe), training_device(recipe.training.device)
+def _train(recipe: Recipe, folder: Path, text: str, reporter: Reporter, data: Any, *, fresh: bool) -> Run:
+    task, device = task_of(recipe.task), training_device(recipe.training.device)
     world = World.from_environment(device)
     with locked(folder) if world.first else nullcontext():  # under torchrun only one process writes
         if fresh and world.first:
             clear(folder)
         world.broadcast_flag(True)  # the others wait until the folder is as it shall be
         refuse_changes(recipe, folder)
+        recipe = with_rate_of_run(recipe, folder)
         known = bool(steps_on_disk(folder))
         teachers = teachers_of(recipe, folder)
         sha256 = fingerprints_of(recipe, data, teachers)
@@ -260,7 +274,7 @@ def _train(recipe: Recipe, folder: Path, text: str, reporter: Reporter, *, fresh
         tokenizer = None if source is None else tokenizer_of(source.inputs)
         inputs = task.loaded_inputs(folder) if known else task.learnt_inputs(recipe, data, tokenizer)
         prepared, sizes = taught(task.prepared(recipe, data, inputs), recipe, data, inputs, teachers)
-        refuse_unknown_metric(recipe, prepared)
+        refuse_unknown_metric(recipe.training.metric, prepared.scores)
         for note in prepared.notes:
             reporter.say(note)
         model = model_of(recipe, inputs.sizes()).to(device)
@@ -269,15 +283,18 @@ def _train(recipe: Recipe, folder: Path, text: str, reporter: Reporter, *, fresh
                 reporter.say(note)
             sha256["weights"] = fingerprint_of(source)
         reporter.say(f"{recipe.model.kind}: {parameters(model):,} parameters, {_sizes(inputs.sizes())}")
+        objective = objective_of(recipe, sizes).to(device) if recipe.descends else None
+        if objective is not None:
+            recipe = with_found_rate(recipe, model, objective, prepared.train, folder, reporter)
         if world.first:
             write_beginning(recipe, folder, text, inputs, sha256)
         metadata = _metadata(inputs)
-        if "gradient" in model_row(recipe.model.kind, recipe.family).promises:
-            if warning := unfinished_warmup(recipe.training, expected_steps(recipe.training, prepared.train)):
-                reporter.say(f"! {warning}")
+        if objective is not None:
+            for remark in training_remarks(recipe.training, expected_steps(recipe.training, prepared.train)):
+                reporter.say(f"! {remark}")
             used = fit(
                 model,
-                objective_of(recipe, sizes).to(device),
+                objective,
                 prepared.train,
                 settings=recipe.training,
                 rate=rate_of(recipe, prepared.train),
@@ -292,17 +309,12 @@ def _train(recipe: Recipe, folder: Path, text: str, reporter: Reporter, *, fresh
             used = count(
                 model, prepared.train, run=run, evaluate=prepared.evaluate, reporter=reporter, metadata=metadata
             )
-        return Run(folder, recipe, inputs, used.eval(), read_mark(folder, "last") or 0)
-
-
-def refuse_unknown_metric(recipe: Recipe, prepared: Prepared) -> None:
-    """A metric that validation will not give is better refused now than after hours."""
-    metric = recipe.training.metric
-    if metric not in prepared.scores:
-        known = list(prepared.scores)
-        raise SettingError(
-            f"training.metric is '{metric}', but validation gives {', '.join(known)}.{nearest(metric, known)}"
-        )
+        if world.first and task.output.calibrates:
+            best = open_run(folder)
+            task.calibrate(recipe, data, best.inputs, best.model, step=best.step, folder=folder)
+            inputs = task.loaded_inputs(folder)
+        step = read_mark(folder, "last") or 0
+        return Run(folder, recipe, inputs.at_step(step), used.eval(), step)
 
 
 def _metadata(inputs: Any) -> dict[str, str]:
@@ -348,7 +360,7 @@ def open_run(folder: str | Path, *, which: str = "best", notice: Callable[[str],
         device = training_device(recipe.training.device)
     except SettingError:  # trained elsewhere
         device = torch.device("cpu")
-    return Run(folder, recipe, inputs, model.to(device).eval(), step)
+    return Run(folder, recipe, inputs.at_step(step), model.to(device).eval(), step)
 
 
 @in_python()

@@ -8,12 +8,12 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Annotated, Any, Literal, NamedTuple, Union, get_args, get_origin
 
 import tomlkit
-from pydantic import ValidationError
 from pydantic.fields import FieldInfo
 from pydantic_core import PydanticUndefined
 
 from seqwright.data.cards import READERS, cards
 from seqwright.data.imported import ImportedSettings
+from seqwright.errors import SettingError
 from seqwright.kinds import KINDS, TASKS, Kind, selector, tasks_for, usual_kind
 from seqwright.settings import Settings
 
@@ -133,7 +133,7 @@ def _filled_in(settings: type[Settings]) -> Settings | None:
     """The settings with nothing given, where that is allowed: one field may fill in others."""
     try:
         return settings()
-    except ValidationError:
+    except SettingError:
         return None
 
 

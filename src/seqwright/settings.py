@@ -1,5 +1,6 @@
 """The base of every settings class: frozen and strict. Settings live beside the class they set."""
 
+from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from pydantic import BaseModel, ConfigDict, NonNegativeInt, ValidationError, field_validator, model_validator
@@ -7,26 +8,43 @@ from pydantic import BaseModel, ConfigDict, NonNegativeInt, ValidationError, fie
 from seqwright.errors import SettingError, instead
 
 
-class _KnownNames(type(BaseModel)):  # type: ignore[misc]
-    """Refuses a misspelt setting, given by keyword, in a sentence; a recipe's are refused by `recipe.validated`."""
+class _InSentences(type(BaseModel)):  # type: ignore[misc]
+    """Refuses what is given by keyword in a sentence; what a recipe says is refused by `recipe.validated`."""
 
     def __call__(cls, **given: Any) -> Any:
         try:
             return super().__call__(**given)
         except ValidationError as error:
-            unknown = [each["loc"][0] for each in error.errors() if each["type"] == "extra_forbidden"]
-            if not unknown:
-                raise
-            name, fields = str(unknown[0]), cls.model_fields
-            raise SettingError(f"{cls.__name__} has no setting '{name}'{instead(name, fields)}") from error
+            raise SettingError(_sentence(cls.__name__, cls.model_fields, error)) from error
+
+
+def _sentence(name: str, fields: Iterable[str], error: ValidationError) -> str:
+    """What is wrong first with the settings of a class: a name that is misspelt, or else a value."""
+    every = error.errors()
+    first = next((each for each in every if each["type"] == "extra_forbidden"), every[0])
+    message = first["msg"].removeprefix("Value error, ")
+    if not first["loc"]:  # settings that contradict each other
+        return f"{name}: {message}"
+    setting = str(first["loc"][0])
+    if first["type"] == "extra_forbidden":
+        return f"{name} has no setting '{setting}'{instead(setting, fields)}"
+    if first["type"] == "missing":
+        return f"{name} needs the setting '{setting}'; give it by keyword, {setting}=…"
+    found = "" if first["type"] == "value_error" else f", not {first['input']!r}"
+    return f"{name}.{setting}: {message[0].lower()}{message[1:]}{found}"
 
 
 if TYPE_CHECKING:  # to a type checker it is a model like any other
     _Named = BaseModel
 else:
 
-    class _Named(BaseModel, metaclass=_KnownNames):
+    class _Named(BaseModel, metaclass=_InSentences):
         pass
+
+
+MAY_CHANGE = "may change"
+"""Marks a setting, `Annotated[int, MAY_CHANGE]`, that may be another when a run is resumed: no update that was made so
+far would have been another one with it. What it decides is how long, where, or what is written down."""
 
 
 class Settings(_Named):
@@ -39,6 +57,10 @@ class Settings(_Named):
     """What `kind` fills in where it is left open: a model of another kind does not take it over with the weights."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", strict=False, use_attribute_docstrings=True)
+
+    def may_change(self) -> set[str]:
+        """The settings that may be others when a run is resumed."""
+        return {name for name, field in type(self).model_fields.items() if MAY_CHANGE in field.metadata}
 
 
 class ModelSettings(Settings):

@@ -7,9 +7,8 @@ from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
-from seqwright.batches import Ids
+from seqwright.batches import Ids, Numbered, Numbers
 from seqwright.cache import Encode, Overlong, Ragged, RaggedWriter, kept_folder
 from seqwright.errors import DataError
 from seqwright.metrics.language import Extent, extent
@@ -43,12 +42,14 @@ class KeptTexts(NamedTuple):
         return told + (f"; cut: {self.cut:,} too long" if self.cut else "")
 
 
-class TokenisedTexts(NamedTuple):
-    """A part of a corpus as token rows; `number_N` says which document of the part each row is."""
+class TokenisedTexts(Numbered[Ids]):
+    """A part of a corpus as token rows; `example_N` says which document of the part each row is."""
 
     rows: Ragged
-    number_N: NDArray[np.int64]
-    kept: KeptTexts
+
+    def __init__(self, rows: Ragged, example_N: Numbers, kept: KeptTexts) -> None:
+        super().__init__(rows, example_N)
+        self.kept = kept
 
 
 def tokenised_texts(
@@ -67,8 +68,8 @@ def tokenised_texts(
         lambda aside: _Writing(aside, rules, where, decode).write(texts, encode, progress),
     )
     counted, *others = json.loads((folder / "kept.json").read_text(encoding="utf-8"))
-    number_N: NDArray[np.int64] = np.load(folder / "numbers.npy", mmap_mode="r")
-    return TokenisedTexts(Ragged.mapped(folder / "text"), number_N, KeptTexts(Extent(*counted), *others))
+    example_N = np.load(folder / "numbers.npy", mmap_mode="r")
+    return TokenisedTexts(Ragged.mapped(folder / "text"), example_N, KeptTexts(Extent(*counted), *others))
 
 
 class _Writing:

@@ -2,6 +2,7 @@
 
 import gzip
 import io
+import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -34,3 +35,12 @@ def written_whole(path: Path) -> Iterator[TextIO]:
         packed = gzip.GzipFile("", "wb", 6, plain, mtime=0) if path.suffix == ".gz" else plain
         with io.TextIOWrapper(packed, encoding="utf-8", newline="\n") as file:
             yield file
+
+
+def flush(path: Path) -> None:
+    """Return when a file, or the list of names that a folder is, lies on the disk and not only in memory."""
+    descriptor = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)

@@ -17,7 +17,7 @@ from seqwright.errors import UserError
 from seqwright.kinds import TASKS
 from tests.contract import wing
 from tests.contract.tiny_tasks import TINY, Tiny
-from tests.contract.workshop import Workshop, one_sentence, typed
+from tests.contract.workshop import Typed, Workshop, one_sentence, typed
 
 # What is known to be broken, by the promise and the tiny task: the test must fail until it is mended.
 KNOWN: dict[tuple[str, str], str] = {}
@@ -267,3 +267,36 @@ def test_a_resumed_training_ends_in_the_same_bytes(tiny: Tiny, run: Any, tmp_pat
     straight, resumed = (wing.saved(tmp_path / name) for name in ("straight", "resumed"))
     assert {"step-000004/model.safetensors", "step-000004/optimizer.safetensors"} <= straight.keys()
     assert resumed == straight
+
+
+@every("find")
+def test_a_found_rate_trains_as_if_it_had_been_written_down(
+    tiny: Tiny, run: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    few = ("training.save_every=2", "training.validate_every=2", "training.log_every=1")
+
+    def trained(name: str, rate: str, steps: int) -> Typed:
+        return typed(
+            "train",
+            "tiny.toml",
+            "--run",
+            str(tmp_path / name),
+            f"training.rate={rate}",
+            f"training.steps={steps}",
+            *few,
+        )
+
+    first = trained("found", "find", 2)
+    assert first.code == 0, first.err
+    (rate,) = re.findall(r"^learning rate ([\d.e-]+): a tenth .* the curve is .*rate\.png$", first.err, re.MULTILINE)
+    assert (tmp_path / "found" / "pictures" / "rate.png").read_bytes().startswith(b"\x89PNG")
+    monkeypatch.setattr("seqwright.found_rates.find_rate", None)  # who resumes does not search again
+    for name, value in (("found", "find"), ("written", rate)):
+        assert trained(name, value, 4).code == 0
+    found, written = (wing.saved(tmp_path / name) for name in ("found", "written"))
+    event, _, rest = found.pop("journal.jsonl").partition(b"\n")
+    assert json.loads(event) == {"step": 0, "event": "rate", "epoch": 0, "rate": float(rate)}
+    assert rest == written.pop("journal.jsonl")
+    assert found == written
+    one, other = ((tmp_path / name / "resolved.toml").read_text() for name in ("found", "written"))
+    assert one == other

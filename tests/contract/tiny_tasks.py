@@ -211,6 +211,7 @@ TINY = (
         tables("dict", lambda words: f"{''.join(word[0] for word in words)}  {line(words).upper()}"),
         f'{FILES.format("dict")}\n[output]\ntokenizer = "whitespace"\n'
         '[input]\ntokenizer = "characters"\nshared = false',
+        new="train.dict",
     ),
     Tiny(
         "instruction",
@@ -225,6 +226,7 @@ TINY = (
         ("reply", "RUN", "red Ω"),
         "11",
         look=("look", "RUN", "red cat"),
+        new="train.tsv",
     ),
     Tiny(
         "language-modeling",
@@ -257,6 +259,7 @@ TINY = (
         "13",
         look=("look", "RUN", "red <mask> dog"),
         together=False,
+        new="train.txt",
     ),
     classifying(
         "text-classification",
@@ -307,6 +310,7 @@ TINY = (
         "13",
         look=("look", "RUN", "red cat"),
         gradients=("look", "RUN", "red cat", "--gradients"),
+        new="train.conll",
         steps=200,
     ),
     answering("question-answering", QUESTIONS_RECIPE.format('tokenizer = "words"', "bert"), new="train.jsonl"),
@@ -358,5 +362,6 @@ TINY = (
         ("describe", "RUN", "3,1.5,7"),
         ("describe", "RUN", "3,Ω"),
         "2",
+        new="train.tsv",
     ),
 )

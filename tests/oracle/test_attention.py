@@ -4,6 +4,7 @@ B batch · T query positions · S memory positions · D width · H heads
 """
 
 import math
+from contextlib import nullcontext
 
 import pytest
 import torch
@@ -152,3 +153,14 @@ def test_bfloat16_is_close_to_float32(listening: bool) -> None:
 def test_a_width_that_the_heads_cannot_share_is_refused() -> None:
     with pytest.raises(ValueError, match="width 12 does not divide into 5 heads"):
         Attention(width=12, heads=5)
+
+
+@pytest.mark.parametrize("listening", [False, True])
+def test_in_training_weights_are_dropped_and_what_is_left_is_raised(listening: bool) -> None:
+    torch.manual_seed(2)
+    attention, x_1TD = Attention(width=6, heads=2, dropout=0.4), torch.randn(1, 5, 6)
+    rows_BTD = x_1TD.expand(5000, -1, -1)
+    with torch.no_grad(), listen(attention) if listening else nullcontext():
+        kept_BTD, dropped_BTD = attention.eval()(rows_BTD, rows_BTD), attention.train()(rows_BTD, rows_BTD)
+    assert (dropped_BTD - kept_BTD).std(0).min() > 0.01  # each row lost other weights
+    torch.testing.assert_close(dropped_BTD.mean(0), kept_BTD[0], atol=0.02, rtol=0)

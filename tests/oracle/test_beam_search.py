@@ -118,6 +118,17 @@ def test_stopping_early_and_leaving_the_batch_change_nothing(width: int, n_best:
     assert stopped_early or alpha > 1
 
 
+@pytest.mark.parametrize("width", [2, 3])
+def test_where_every_hypothesis_may_end_at_once_enough_live_on(width: int) -> None:
+    """END is the likeliest token everywhere, and long texts score best: 2·width candidates are needed, and no fewer."""
+    for seed in range(12):
+        model = Trigram(seed=seed, vocabulary=7, end_bias=3.0)
+        found = search(model, [0, 1, 2], width, steps=5, length_penalty=5.0, n_best=width)
+        for row in range(3):
+            expected = plain_beam_search(model, row, width, 5, 5.0, width)
+            assert [one.tokens + [END] * one.finished for one in found[row]] == expected
+
+
 @pytest.mark.parametrize("seed", [1, 2, 3, 4])
 def test_a_beam_of_one_without_length_penalty_is_greedy(seed: int) -> None:
     model = Trigram(seed=seed, rows=5, vocabulary=11)

@@ -10,7 +10,6 @@ import numpy as np
 import pytest
 import torch
 from numpy.typing import NDArray
-from pydantic import ValidationError
 from torch import Tensor, nn
 
 from seqwright.errors import SettingError
@@ -312,5 +311,5 @@ def test_the_language_model_is_lstm_experts_lstm_each_added_to_what_it_read() ->
 
 @pytest.mark.parametrize("settings", [moe_lstm.MoELSTMSettings, moe_transformer.MoETransformerSettings])
 def test_no_more_experts_can_be_chosen_than_there_are(settings: Any) -> None:
-    with pytest.raises(ValidationError, match="experts_per_token is 5, but there are only 4 experts"):
+    with pytest.raises(SettingError, match="experts_per_token is 5, but there are only 4 experts"):
         settings(experts=4, experts_per_token=5)

@@ -8,6 +8,7 @@ from seqwright.errors import DataError
 from seqwright.metrics.forecasts import (
     AT_ONCE,
     Errors,
+    Intervals,
     LeastSquares,
     autocorrelation,
     naive,
@@ -132,3 +133,33 @@ def test_noise_and_straight_lines_have_no_season() -> None:
     assert season([drawn(997, 1)], 30) == 1
     assert season([np.arange(99.0)[:, None], np.full((99, 1), 2.0)], 30) == 1
     assert season([drawn(5, 1)], 30) == 1
+
+
+def test_intervals_hold_what_they_say_of_errors_in_any_order() -> None:
+    draw = np.random.default_rng(1)
+    held: dict[str, list[float]] = {"80": [], "95": []}
+    for _ in range(300):
+        errors, others = draw.gamma(2, 1, (79, 2, 1)), draw.gamma(2, 1, (50, 2, 1))  # not symmetric
+        found = Intervals.fitted(errors, step=1)
+        assert found is not None
+        for level, (low, high) in found.around(np.zeros((2, 1))).items():
+            held[level].append(float(((low <= others) & (others <= high)).mean()))
+    for level, shares in held.items():
+        assert np.mean(shares) == pytest.approx(float(level) / 100, abs=0.01)  # 79 and one: their ranks give it exactly
+
+
+def test_bounds_are_the_errors_of_their_rank_at_each_step() -> None:
+    errors = np.stack([np.arange(1.0, 40), -10 * np.arange(1.0, 40)], axis=1)[..., None]  # 39 windows, two steps
+    found = Intervals.fitted(errors, step=5)
+    assert found is not None
+    assert found.levels == (0.8, 0.95)
+    (low, high), (lowest, highest) = found.around(np.array([[100.0], [0.0]])).values()
+    assert (low.ravel().tolist(), high.ravel().tolist()) == ([104.0, -360.0], [136.0, -40.0])  # the 4th of 39
+    assert (lowest.ravel().tolist(), highest.ravel().tolist()) == ([101.0, -390.0], [139.0, -10.0])
+
+
+def test_too_few_windows_give_no_interval() -> None:
+    assert Intervals.fitted(np.zeros((8, 1, 1)), step=1) is None
+    found = Intervals.fitted(np.zeros((9, 1, 1)), step=1)
+    assert found is not None
+    assert found.levels == (0.8,)

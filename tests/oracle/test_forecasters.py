@@ -4,10 +4,10 @@ from typing import Any
 
 import pytest
 import torch
-from pydantic import ValidationError
 from torch import Tensor, nn
 
 from seqwright.batches.series import Series, windows
+from seqwright.errors import SettingError
 from seqwright.models.forecasters import (
     DenseForecaster,
     DenseSettings,
@@ -113,5 +113,5 @@ def test_the_future_is_hidden_from_a_recurrent_forecaster(kind: str) -> None:
 
 
 def test_without_a_recurrent_layer_the_output_must_be_one() -> None:
-    with pytest.raises(ValidationError, match="needs output_layer = 'recurrent'"):
+    with pytest.raises(SettingError, match="needs output_layer = 'recurrent'"):
         RecurrentForecasterSettings(kind="rnn", layers=0)

@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 import torch
-from pydantic import ValidationError
 from torch import Tensor, nn
 
 from seqwright.batches.pairs import Pairs
+from seqwright.errors import SettingError
 from seqwright.layers.fast_forward import FastForwardLayer
 from seqwright.layers.recurrence import RecurrentCell
 from seqwright.layers.taps import listen
@@ -362,7 +362,7 @@ def test_what_is_fed_back_matters() -> None:
 )
 @pytest.mark.parametrize("settings", [BahdanauSettings, LuongSettings])
 def test_settings_that_do_not_fit_are_refused_in_a_sentence(settings: Any, given: Any, sentence: str) -> None:
-    with pytest.raises(ValidationError, match=sentence):
+    with pytest.raises(SettingError, match=sentence):
         settings(**given)
 
 

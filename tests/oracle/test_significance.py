@@ -1,16 +1,34 @@
-"""Intervals and paired tests against the same drawn by hand, and against what must hold of any."""
+"""Intervals and paired tests against the same by hand and by others, and the rate of false alarms on null tables."""
 
+import itertools
 import math
 from collections import Counter
+from typing import Any
 
 import numpy as np
 import pytest
+from sacrebleu.metrics.bleu import BLEU
+from sacrebleu.metrics.chrf import CHRF
+from sacrebleu.significance import PairedTest
+from scipy.stats import binomtest
 
 from seqwright.errors import DataError
-from seqwright.metrics.significance import SEED, Ratio, ratio_confidence, text_confidence
+from seqwright.metrics.significance import (
+    SEED,
+    Additive,
+    bootstrap_interval,
+    confidences,
+    holm,
+    mcnemar_p,
+    mean_over,
+    randomisation_p,
+    ratio,
+    text_statistics,
+)
 
 WORDS = [*"adfghklmnoprstw"]
 RESAMPLES = 200
+TABLES = 1000
 
 
 def corpus(sentences: int = 60) -> list[str]:
@@ -18,9 +36,9 @@ def corpus(sentences: int = 60) -> list[str]:
     return [" ".join(rng.choice(WORDS, size=rng.integers(5, 12))) for _ in range(sentences)]
 
 
-def spoilt(texts: list[str], share: float) -> list[str]:
+def spoilt(texts: list[str], share: float, seed: int = 11) -> list[str]:
     """The same texts, some words of which are others."""
-    rng = np.random.default_rng(11)
+    rng = np.random.default_rng(seed)
     return [
         " ".join(str(rng.choice(WORDS)) if rng.random() < share else word for word in text.split()) for text in texts
     ]
@@ -28,85 +46,158 @@ def spoilt(texts: list[str], share: float) -> list[str]:
 
 def bleu_counts(hypothesis: str, reference: str) -> list[int]:
     """Lengths, and for n = 1 to 4 the n-grams found and all: what BLEU is made of (Papineni et al. 2002)."""
-    said, wanted = hypothesis.split(), reference.split()
-    counts = [len(said), len(wanted)]
+    written, target = hypothesis.split(), reference.split()
+    counts = [len(written), len(target)]
     for n in range(1, 5):
         grams, others = (
-            Counter(tuple(words[i : i + n]) for i in range(len(words) - n + 1)) for words in (said, wanted)
+            Counter(tuple(words[i : i + n]) for i in range(len(words) - n + 1)) for words in (written, target)
         )
         counts += [sum((grams & others).values()), sum(grams.values())]
     return counts
 
 
 def bleu_of(counts: list[float]) -> float:
-    said, wanted, *pairs = counts
+    written, target, *pairs = counts
     found = [(pairs[i], pairs[i + 1]) for i in range(0, 8, 2)]
     precision = math.exp(sum(math.log(right / every) for right, every in found) / 4)
-    return 100 * min(1.0, math.exp(1 - wanted / said)) * precision
+    return 100 * min(1.0, math.exp(1 - target / written)) * precision
 
 
-def test_the_interval_and_the_p_of_bleu_are_those_of_a_bootstrap_by_hand() -> None:
+# ---------------------------------------------------------------------------------------------------- intervals
+
+
+def test_the_interval_of_bleu_is_that_of_a_bootstrap_by_hand() -> None:
     references = corpus()
-    texts = {"base": spoilt(references, 0.3), "other": spoilt(references, 0.4)}
-    found = text_confidence(texts, references, lowercase=False, resamples=RESAMPLES)
-    counts = {
-        name: np.array([bleu_counts(*pair) for pair in zip(row, references, strict=True)], dtype=float)
-        for name, row in texts.items()
-    }
+    text = spoilt(references, 0.3)
+    counts = np.array([bleu_counts(*pair) for pair in zip(text, references, strict=True)], dtype=float)
     drawn = np.random.default_rng(SEED).choice(len(references), size=(RESAMPLES, len(references)), replace=True)
-    scores = {name: np.array([bleu_of(of[rows].sum(0)) for rows in drawn]) for name, of in counts.items()}
-    for name, resampled in scores.items():
-        ordered = np.sort(resampled)
-        assert found[name]["bleu"].interval == pytest.approx((ordered[-6] - ordered[5]) / 2, abs=1e-4)
-    difference = np.abs(scores["other"] - scores["base"])
-    found_difference = abs(bleu_of(counts["other"].sum(0)) - bleu_of(counts["base"].sum(0)))
-    p = (np.sum(difference - difference.mean() > found_difference) + 1) / (RESAMPLES + 1)
-    assert found["other"]["bleu"].p == pytest.approx(p)
-    assert found["base"]["bleu"].p is None
-
-
-def test_a_large_difference_is_sure_and_a_small_one_is_not() -> None:
-    references = corpus()
-    texts = {"base": spoilt(references, 0.2), "nearly": spoilt(references, 0.21), "worse": spoilt(references, 0.8)}
-    found = text_confidence(texts, references, lowercase=True, resamples=RESAMPLES)
-    worse, nearly = found["worse"]["bleu"].p, found["nearly"]["bleu"].p
-    assert worse is not None
-    assert nearly is not None
-    assert worse < 0.01 < 0.05 < nearly
-    assert set(found["worse"]) == {"bleu", "chrf"}
+    ordered = np.sort([bleu_of(counts[rows].sum(0)) for rows in drawn])
+    found = text_statistics("bleu", text, references, lowercase=False)
+    assert found.value == pytest.approx(BLEU().corpus_score(text, [references]).score)
+    assert bootstrap_interval(found, RESAMPLES) == pytest.approx((ordered[-6] - ordered[5]) / 2, abs=1e-4)
 
 
 def test_the_interval_of_an_accuracy_is_that_of_the_binomial() -> None:
-    right = np.array([1.0] * 640 + [0.0] * 360)
-    ratio = Ratio(right, np.ones(1000))
-    assert ratio.value == 0.64
-    found = ratio_confidence({"one": ratio}, resamples=2000)["one"]
-    assert found.interval == pytest.approx(1.96 * math.sqrt(0.64 * 0.36 / 1000), rel=0.08)
-    assert found.p is None
+    score = mean_over(np.array([1.0] * 640 + [0.0] * 360))
+    assert score.value == 0.64
+    assert bootstrap_interval(score, 2000) == pytest.approx(1.96 * math.sqrt(0.64 * 0.36 / 1000), rel=0.08)
 
 
 def test_a_ratio_weighs_each_example_by_what_it_divides_by() -> None:
     rng = np.random.default_rng(3)
     over = rng.integers(1, 50, 300).astype(float)
     bits = over * rng.normal(2.0, 0.3, 300)
-    found = ratio_confidence({"a": Ratio(bits, over), "b": Ratio(bits * 1.02, over)}, resamples=500)
     drawn = np.random.default_rng(SEED).choice(300, size=(500, 300), replace=True)
     by_hand = np.sort([bits[rows].sum() / over[rows].sum() for rows in drawn])
-    assert found["a"].interval == pytest.approx((by_hand[-13] - by_hand[12]) / 2)
-    assert found["b"].p == pytest.approx(1 / 501)  # worse everywhere, so in every resample
+    assert bootstrap_interval(ratio(bits, over), 500) == pytest.approx((by_hand[-13] - by_hand[12]) / 2)
+    assert randomisation_p(ratio(bits, over), ratio(bits * 1.02, over), 500) == pytest.approx(1 / 501)
+
+
+# ---------------------------------------------------------------------------------------------------- tests
+
+
+@pytest.mark.parametrize(("name", "metric"), [("bleu", BLEU(lowercase=True)), ("chrf", CHRF(lowercase=True))])
+@pytest.mark.parametrize("share", [0.31, 0.35])
+def test_p_of_texts_is_sacrebleus_own_where_no_differences_are_equal(name, metric, share) -> None:
+    references = corpus()
+    texts = {"base": spoilt(references, 0.3), "other": spoilt(references, share, seed=5)}
+    test = PairedTest(list(texts.items()), {name: metric}, [references], test_type="ar", n_samples=RESAMPLES)
+    theirs: Any = next(column for title, column in test()[1].items() if title != "System")[1]
+    base, other = (text_statistics(name, row, references, lowercase=True) for row in texts.values())
+    assert randomisation_p(base, other, RESAMPLES) == pytest.approx(theirs.p_value)
+
+
+def test_p_is_the_share_of_all_swaps_where_they_can_be_counted() -> None:
+    one, other = np.array([3.0, 1, 4, 1, 5, 9, 2]), np.array([2.5, 1, 3, 2, 5, 7, 0.5])
+    found = abs((other - one).sum())
+    swaps = [abs(np.dot(signs, other - one)) for signs in itertools.product([-1, 1], repeat=7)]
+    exact = np.mean([swap >= found - 1e-12 for swap in swaps])
+    assert randomisation_p(mean_over(one), mean_over(other), 20_000) == pytest.approx(exact, abs=0.012)
+
+
+def test_three_sentences_that_differ_are_no_evidence() -> None:
+    references = corpus(40)
+    same, other = list(references), [*spoilt(references[:3], 0.9), *references[3:]]
+    base, changed = (text_statistics("bleu", row, references, lowercase=False) for row in (same, other))
+    assert randomisation_p(base, changed, 1000) == pytest.approx(0.25, abs=0.04)
+
+
+@pytest.mark.parametrize(
+    ("only_one", "only_other", "p"), [(3, 0, 0.25), (10, 4, 0.1796), (0, 0, 1.0), (30, 5, 2.236e-5)]
+)
+def test_p_of_right_and_wrong_answers_is_the_exact_binomial(only_one, only_other, p) -> None:
+    rest = 132 - only_one - only_other
+    one = mean_over([100.0] * only_one + [0.0] * only_other + [100.0] * rest)
+    other = mean_over([0.0] * only_one + [100.0] * only_other + [100.0] * rest)
+    assert mcnemar_p(one, other) == pytest.approx(p, rel=0.01)
+    assert mcnemar_p(one, other) == mcnemar_p(other, one)
+    if only_one + only_other:
+        assert mcnemar_p(one, other) == pytest.approx(binomtest(only_one, only_one + only_other).pvalue)
 
 
 def test_what_is_equal_does_not_differ() -> None:
-    references = corpus(20)
-    text = spoilt(references, 0.3)
-    assert (
-        text_confidence({"one": text, "same": list(text)}, references, lowercase=False, resamples=50)["same"]["bleu"].p
-        == 1.0
-    )
-    ratio = Ratio(np.arange(9.0), np.ones(9))
-    assert ratio_confidence({"one": ratio, "same": ratio._replace()}, resamples=50)["same"].p == 1.0
+    score = mean_over(np.arange(9.0))
+    assert randomisation_p(score, score._replace(), 50) == 1.0
+
+
+def test_p_of_several_rows_is_corrected_as_holm_has_it() -> None:
+    assert holm([0.01, 0.04, 0.03, 0.005]) == pytest.approx([0.03, 0.06, 0.06, 0.02])  # his own step-down, by hand
+    assert holm([0.6, 0.7]) == [1.0, 1.0]
+    assert holm([]) == []
+
+
+def test_bold_are_the_best_and_what_cannot_be_told_apart_from_it() -> None:
+    rng = np.random.default_rng(1)
+    base = rng.normal(0, 1, 200)
+    even = np.array([1.0, -1.0] * 99 + [1.0, 1.0])  # as often better as worse, but for two
+    rows = {"low": mean_over(base - 1), "best": mean_over(base + 0.1 * even), "near": mean_over(base)}
+    found = confidences(rows, baseline="low", best="best", test=randomisation_p, resamples=200)
+    assert {name: each.best for name, each in found.items()} == {"low": False, "best": True, "near": True}
+    assert found["low"].p is None
+    assert found["near"].p == pytest.approx(2 / 201)  # the smallest of two, corrected
+    del rows["low"]
+    found = confidences(rows, baseline="near", best="best", test=randomisation_p, resamples=200)
+    assert not any(each.best for each in found.values())
+
+
+# ---------------------------------------------------------------------------------------------------- false alarms
+
+
+def swapped(one: Additive, other: Additive, rng: np.random.Generator) -> tuple[Additive, Additive]:
+    """Two rows between which nothing but chance decides which has which answer."""
+    numbers = rng.choice(len(one.each_NS), 40)
+    swap = rng.integers(2, size=40, dtype=bool)[:, None]
+    a, b = one.each_NS[numbers], other.each_NS[numbers]
+    return one._replace(each_NS=np.where(swap, a, b)), other._replace(each_NS=np.where(swap, b, a))
+
+
+def false_alarms(one: Additive, other: Additive, test=randomisation_p) -> float:
+    rng = np.random.default_rng(2)
+    return float(np.mean([test(*swapped(one, other, rng), 99) <= 0.05 for _ in range(TABLES)]))
+
+
+def test_null_tables_of_scores_without_ties_alarm_at_the_level() -> None:
+    rng = np.random.default_rng(4)
+    over = rng.integers(1, 50, 500).astype(float)
+    assert 0.03 <= false_alarms(mean_over(rng.normal(0, 1, 500)), mean_over(rng.normal(0, 2, 500))) <= 0.07
+    bits = [ratio(over * rng.gamma(3, 1, 500), over) for _ in range(2)]
+    assert 0.03 <= false_alarms(*bits) <= 0.07
+
+
+def test_null_tables_of_right_and_wrong_answers_alarm_no_more_than_the_level() -> None:
+    rng = np.random.default_rng(5)
+    one, other = (mean_over(100.0 * (rng.random(500) < 0.8)) for _ in range(2))
+    assert 0 < false_alarms(one, other, mcnemar_p) <= 0.05  # it is conservative
+    assert 0 < false_alarms(one, other) <= 0.07  # and so is randomisation where many differences are equal
+
+
+@pytest.mark.parametrize("name", ["bleu", "chrf"])
+def test_null_tables_of_texts_alarm_at_the_level(name) -> None:
+    references = corpus(300)
+    rows = [text_statistics(name, spoilt(references, 0.3, seed), references, lowercase=False) for seed in (1, 2)]
+    assert 0.03 <= false_alarms(*rows) <= 0.07
 
 
 def test_rows_of_another_length_are_refused() -> None:
     with pytest.raises(DataError, match="1 hypotheses for 2 references"):
-        text_confidence({"one": ["a b"]}, ["a b", "c"], lowercase=False, resamples=10)
+        text_statistics("bleu", ["a b"], ["a b", "c"], lowercase=False)

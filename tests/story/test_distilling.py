@@ -363,7 +363,10 @@ def test_fixed_masks_do_not_depend_on_epoch_or_seed(home: Path) -> None:
     )
     rows = wires.input.encode(Part(data, "train"), seed=5)
     again = recipe._replace(training=recipe.training.model_copy(update={"seed": 5, "tokens": 90}))
-    other, free = (wires.learning(again, Part(data, "train"), some) for some in (Fixed(rows), rows))
+    other, free = (
+        wires.learning(Part(data, "train"), some, tokens=again.training.tokens, seed=again.training.seed)
+        for some in (Fixed(rows), rows)
+    )
 
     def hidden(some: Any, epoch: int) -> dict[int, tuple[list[int], list[bool]]]:
         found = {}

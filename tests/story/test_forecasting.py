@@ -3,6 +3,7 @@
 import csv
 import io
 import json
+import shutil
 from datetime import date, timedelta
 from pathlib import Path
 from typing import Any
@@ -14,8 +15,9 @@ from seqwright.cli.evaluating import evaluate_run
 from seqwright.cli.forecasting import forecast_series
 from seqwright.cli.options import EvaluationOptions, TableAnswers
 from seqwright.errors import DataError, RunError, SettingError
+from seqwright.inputs.series import plain_values
 from seqwright.recipe import recipe_from
-from seqwright.runs import train
+from seqwright.runs import joined_run, open_run, train
 
 DAYS = 200
 
@@ -64,8 +66,41 @@ def test_without_steps_it_is_the_horizon_and_json_has_an_object_a_line(
 ) -> None:
     forecast(home / "run", as_json=True)
     found = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
-    assert [list(row) for row in found] == [["day", "degrees"]] * 3
+    assert [list(row) for row in found] == [["day", "degrees", "intervals"]] * 3
     assert found[0]["day"] == "2024-07-19"
+    for row in found:
+        low, high = row["intervals"]["80"]["degrees"]
+        assert low <= row["degrees"] + 1 <= high + 2  # around it, not around 0
+        assert list(row["intervals"]) == ["80"]  # 18 windows of the validation part are too few for 95 %
+
+
+def test_intervals_are_those_of_the_best_checkpoint_and_of_no_other(
+    home: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    run = open_run(home / "run")
+    past = np.array([value(day) for day in range(14)])
+    (low_NC, high_NC), forecast_NC = run.output.intervals_around(run(past))["80"], run(past)
+    assert ((low_NC <= high_NC) & (abs(forecast_NC - low_NC) < 2)).all()
+    assert run.output.fields(forecast_NC)["intervals"]["80"] == [plain_values(low_NC), plain_values(high_NC)]
+    assert run.output.calibrated_at(run.step) is run.output
+    assert run.output.calibrated_at(run.step + 1).intervals is None
+    assert joined_run([run, run]).output.intervals is None
+    other = home / "other"
+    shutil.copytree(home / "run", other)
+    written = json.loads((other / "output" / "intervals.json").read_text(encoding="utf-8"))
+    (other / "output" / "intervals.json").write_text(json.dumps({**written, "step": 7}), encoding="utf-8")
+    capsys.readouterr()
+    forecast(other, steps=1, as_json=True)
+    said = capsys.readouterr()
+    assert "no intervals: they are learnt when training ends" in said.err
+    assert "intervals" not in said.out
+
+
+def test_beyond_the_horizon_no_interval_is_known(home: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    forecast(home / "run", steps=5, as_json=True)
+    said = capsys.readouterr()
+    assert ["intervals" in json.loads(line) for line in said.out.splitlines()] == [True] * 3 + [False] * 2
+    assert "intervals are known of the first 3" in said.err
 
 
 def test_another_file_is_gone_on_from_its_own_end(home: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -133,6 +168,7 @@ def test_only_forecasters_forecast(tmp_path: Path) -> None:
 def test_the_judgement_stands_beside_that_of_simple_forecasts(home: Path, capsys: pytest.CaptureFixture[str]) -> None:
     evaluate_run(home / "run", EvaluationOptions(part="test"))
     said = capsys.readouterr().out
+    assert "true values within intervals: " in said
     for words in ("this run", "least squares", "seasonal naive (period 7)", "naive", "MASE", "step ahead"):
         assert words in said
     for form in ("png", "svg"):

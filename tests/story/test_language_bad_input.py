@@ -69,8 +69,8 @@ def _empty_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     [
         ("", ["mine.txt", "is empty"]),
         (bytes(range(256)), ["mine.txt:1", "NUL", "UTF-8"]),
-        (TEXT.encode("utf-16"), ["mine.txt:1", "NUL", "UTF-8"]),
-        (b"the cat\ncaf\xe9\n", ["mine.txt:2", "not UTF-8", "0xe9 at byte 4", "convert"]),
+        (TEXT.encode("utf-16")[:-1], ["mine.txt is not utf-16", "convert"]),
+        ("le café, déjà\n".encode() + b"caf\xe9\n", ["mine.txt:2", "not UTF-8", "0xe9 at byte 4", "convert"]),
         (TEXT.replace("\n", "\r"), ["mine.txt", "CR alone", "convert"]),
         ("only one line", ["nothing of mine.txt falls into it", "give more text"]),
         ("\n \n\t\n" * 30, ["the train part has no usable document", "90 read, 90 blank; give it some text"]),

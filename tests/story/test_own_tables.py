@@ -10,6 +10,8 @@ from pathlib import Path
 import pytest
 
 from seqwright.cli.beginning import write_new_recipe
+from seqwright.cli.first_recipes import TEMPLATES
+from seqwright.kinds import TASKS
 from seqwright.recipe import read_recipe
 from seqwright.training.schedule import warmup_steps
 
@@ -107,8 +109,109 @@ def test_columns_that_cannot_be_found_are_asked_for(say: Say) -> None:
     assert code == 0, err
     assert read_recipe("more.toml").data.label == "second"
     refused(say("new", "text-classification", "--data", "more.csv", "-o", "b.toml", "--source", "id"), "data.text=")
-    refused(say("new", "text-classification", "--data", "more.csv", "-o", "b.toml", "model.widht=3"), "model.width")
+    wrong = ["data.text=first", "data.label=second", "model.widht=3"]
+    refused(say("new", "text-classification", "--data", "more.csv", "-o", "b.toml", *wrong), "model.width")
     assert not Path("b.toml").exists()
+
+
+def test_new_says_which_columns_could_be_the_label_and_never_takes_a_wrong_one(say: Say) -> None:
+    rows = "".join(
+        f"{('web', 'shop')[n % 2]},film {n} was a film,{n % 5}.5,{('good', 'bad')[n % 3 > 0]}\n" for n in range(60)
+    )
+    write("mine.csv", "channel,said,points,verdict\n" + rows)
+    answer = say("new", "text-classification", "--data", "mine.csv")
+    refused(
+        answer, "several columns that could be the label", "channel (web, shop)", "verdict (bad, good)", "data.label="
+    )
+    code, _, err = say("new", "text-classification", "--data", "mine.csv", "data.label=verdict", "data.text=said")
+    assert code == 0, err
+    code, _, err = say("new", "text-regression", "--data", "mine.csv", "-o", "b.toml")
+    assert code == 0, err
+    assert (read_recipe("b.toml").data.text, read_recipe("b.toml").data.label) == ("said", "points")
+
+
+def test_new_tells_which_columns_it_does_not_forecast(say: Say) -> None:
+    rows = hours().splitlines()
+    write(
+        "mine.csv",
+        "\n".join(["when,load,wind,note", *(f"{row},{'calm' if n == 3 else ''}" for n, row in enumerate(rows))]),
+    )
+    code, _, err = say("new", "forecasting", "--data", "mine.csv")
+    assert code == 0, err
+    assert "'note' is left out: line 5 has 'calm', which is no number" in err
+
+
+def test_what_a_table_is_written_in_is_told_by_check_and_by_train_once(say: Say) -> None:
+    Path("mine.csv").write_bytes(
+        ("text;label\n" + opinions().replace(",", ";").replace("fine", "très bien")).encode("cp1252")
+    )
+    write("mine.toml", 'task = "text-classification"\n[data]\ntrain = "mine.csv"\n[input]\ntokenizer = "words"\n')
+    for verb, more in (("check", ["training.threads=1"]), ("train", QUICK)):
+        code, out, err = say(verb, "mine.toml", *more)
+        assert code == 0, err
+        assert (out + err).count("mine.csv is not UTF-8 but looks like windows-1252") == 1
+        assert (out + err).count("mine.csv has a semicolon between its cells, not a comma") == 1
+
+
+def test_missing_rows_are_filled_and_check_says_how_many(say: Say) -> None:
+    rows = hours().splitlines()
+    write("mine.csv", "\n".join(["when,load,wind", *rows[:50], *rows[53:]]))
+    write("mine.toml", 'task = "forecasting"\n[data]\ntrain = "mine.csv"\ntime = "when"\nhistory = 5\n')
+    refused(say("check", "mine.toml", "training.threads=1"), "mine.csv:52 is 4:00:00 after", "data.gaps=last")
+    code, out, err = say("check", "mine.toml", "training.threads=1", "data.gaps=linear")
+    assert code == 0, err
+    assert "! mine.csv lacks 3 rows by 'when', the first before line 52: filled, as data.gaps=linear says" in out
+
+
+@pytest.mark.parametrize(
+    ("older", "task"),
+    [
+        ("tagging", "token-classification"),
+        ("questions", "question-answering"),
+        ("language", "language-modeling"),
+        ("classification", "text-classification"),
+        ("rating", "text-regression"),
+        ("masking", "masked-language-modeling"),
+        ("prompting", "instruction"),
+        ("description", "vector-to-text"),
+        ("pronunciations", "grapheme-to-phoneme"),
+        ("NER", "token-classification"),
+        ("sumarization", "summarization"),
+    ],
+)
+def test_what_a_task_was_called_leads_to_its_name(say: Say, older: str, task: str) -> None:
+    write("mine.csv", "text,label\n" + opinions())
+    refused(say("new", older, "--data", "mine.csv"), f"there is no task '{older}'. Did you mean '{task}'?")
+
+
+def test_every_task_has_a_template() -> None:
+    assert {TASKS[task].new for task in TASKS} == TEMPLATES.keys()
+
+
+def test_prompts_and_answers_are_found_by_their_usual_names(say: Say) -> None:
+    write("mine.csv", "id,question,answer\n" + "".join(f"{n},how much is {n}?,it is {n}\n" for n in range(50)))
+    code, _, err = say("new", "instruction", "--data", "mine.csv")
+    assert code == 0, err
+    assert "how much is" in err
+    assert (read_recipe("mine.toml").data.source, read_recipe("mine.toml").data.target) == ("question", "answer")
+
+
+def test_what_is_written_from_numbers_or_from_a_label_is_told_by_the_table(say: Say) -> None:
+    write("a.csv", "height,age,words\n" + "".join(f"{n}.5,{n % 7},so big {n}\n" for n in range(50)))
+    write("b.csv", "origin,name\n" + "".join(f"{('French', 'Czech')[n % 2]},name number {n}\n" for n in range(50)))
+    for name in ("a", "b"):
+        code, _, err = say("new", "vector-to-text", "--data", f"{name}.csv")
+        assert code == 0, err
+    numbers, label = read_recipe("a.toml").data, read_recipe("b.toml").data
+    assert (numbers.text, numbers.columns, numbers.label) == ("words", ("height", "age"), None)
+    assert (label.text, label.columns, label.label) == ("name", None, "origin")
+
+
+def test_entities_are_judged_by_f1_and_parts_of_speech_by_accuracy(say: Say) -> None:
+    for name, tags in {"a": ("B-per", "O"), "b": ("NOUN", "VERB")}.items():
+        write(f"{name}.conll", "".join(f"Ada{n} {tags[0]}\nsang {tags[1]}\n\n" for n in range(50)))
+        assert say("new", "token-classification", "--data", f"{name}.conll")[0] == 0
+    assert [read_recipe(f"{name}.toml").training.metric for name in "ab"] == ["f1", "accuracy"]
 
 
 @pytest.mark.skipif(sys.platform == "darwin", reason="macOS has no such names")
@@ -125,7 +228,10 @@ def test_a_name_that_no_recipe_can_hold_is_refused(say: Say) -> None:
     ("table", "settings", "found"),
     [
         ("", [], "mine.csv is empty, expected at least one line"),
-        ("text;label\nfine;good\n", [], "it has ';', so save the table with commas"),
+        ("text;label\n", [], "it has ';', so set data.separator=';'"),
+        ("text,label\nfine, really,good\n", [], "mine.csv:2 has 3 cells, but line 1 has 2"),
+        ("text,label\nfine,good\n", ["data.separator=;;"], "';;' is no separator, expected one character such as ';'"),
+        ("text,label\nfine,good\n", ["data.encoding=utf-9"], "'utf-9' is no encoding of text"),
         ("text,label\n" + opinions(), ["data.label=mark"], "has no column 'mark' but 'text', 'label'"),
         ("text,label\n" + "fine,good\nbetter,good\n" * 9, [], "has the label 'good', expected two labels or more"),
         ("text,label\n" + ",good\n ,bad\n" * 9, [], "no example of the train part has a text: see whether data.text"),
@@ -143,7 +249,7 @@ def test_a_table_of_texts_that_cannot_be_used(say: Say, table: str, settings: li
     ("table", "settings", "found"),
     [
         ("", [], "mine.csv is empty, expected at least one line"),
-        ("when;load\n2024-01-01;3\n", ["data.time=when"], "it has ';', so save the table with commas"),
+        ("when;load\n", ["data.time=when"], "it has ';', so set data.separator=';'"),
         ("when,load\n" + hours(), ["data.columns=wnd"], "has no column 'wnd'"),
         ("when,load,wind\n2024-01-01,1,\n" + hours(), [], "mine.csv:2 has no value in column 'wind': fill it in"),
         ("when,load,wind\n2024-01-01,1,NaN\n" + hours(), [], "mine.csv:2 has no value in column 'wind'"),

@@ -18,18 +18,18 @@ from hypothesis import strategies as st
 from seqwright.batches import Batch, Column, Ids, InMemory, Numbers, Place, Rows, Zipped
 from seqwright.batches.bucketed import Bucketed, cut_by_length
 from seqwright.batches.labelled import labelled
-from seqwright.batches.masked import Masked, MaskedRows
+from seqwright.batches.masked import Masked, masked_rows
 from seqwright.batches.masks import MaskedText, TokenMasks
 from seqwright.batches.pairs import pairs
 from seqwright.batches.prompted import Marks, joined_turns, prompted
 from seqwright.batches.questions import Asked, ContextWindow, QuestionRows, stacked_windows
 from seqwright.batches.sentences import FullSentences, SentencePairs, SentenceRow, SentenceRows, Sentences
-from seqwright.batches.tagged import Stretch, StretchRows, Tagged, stacked, stretches
+from seqwright.batches.tagged import Stretch, StretchRows, Tagged, stacked
 from seqwright.batches.text import texts
 from seqwright.cache import Ragged, Redrawn
 from seqwright.inputs.sentences import SentencesInput
 from seqwright.outputs.masked import MaskedOutput
-from tests.columns import by_column
+from tests.columns import by_column, stretch_rows
 
 BEGIN, END, TASK, MASK, FIRST = 2, 3, 4, 5, 10
 N, TOKENS, SEED = 157, 101, 5
@@ -45,7 +45,7 @@ def numbered(seed: int = 1, longest: int = 23, count: int = N) -> InMemory:
 def words() -> StretchRows:
     """Every third sentence is long enough to be two rows."""
     each = [[np.full(1 + place % 3, n + FIRST) for place in range(3 + 5 * (n % 3 == 0))] for n in range(61)]
-    return StretchRows.in_memory([list(stretches(tokens, longest=9)) for tokens in each])
+    return stretch_rows(each, longest=9)
 
 
 def untagged(rows: Sequence[Stretch]) -> Tagged:
@@ -62,13 +62,13 @@ def unanswered(rows: Sequence[ContextWindow]) -> Asked:
     return Asked(**stacked_windows(rows, **AROUND), start_B=nowhere_B, end_B=nowhere_B)
 
 
-def masked_rows(kind: type[FullSentences | SentencePairs], seed: int) -> Zipped:
+def documents_of(kind: type[FullSentences | SentencePairs], seed: int) -> Zipped:
     """Documents of two sentences."""
     closed = [np.append(row, END) for row in numbered(count=N + 1).rows]
     documents = InMemory([np.concatenate(two) for two in zip(closed[::2], closed[1::2], strict=True)])
     examples = kind(Sentences(documents, end=END, most=kind.most(25)), longest=25, begin=BEGIN)
     rows = SentenceRows(examples, np.arange(len(documents.rows)), seed=seed)
-    return Zipped(rows, MaskedRows(rows, TokenMasks(mask=MASK, ordinary_V=np.arange(N + 1 + FIRST) >= FIRST), MASK))
+    return Zipped(rows, masked_rows(rows, TokenMasks(mask=MASK, ordinary_V=np.arange(N + 1 + FIRST) >= FIRST), MASK))
 
 
 def masked(rows: Sequence[SentenceRow], hidden: Sequence[MaskedText]) -> Masked:
@@ -109,9 +109,9 @@ def rows_of(kind: str, seed: int) -> tuple[Rows[Any], Callable[..., Batch], int]
             rows = InMemory([joined_turns(turns[i : i + 2], marks) for i in range(0, len(turns), 2)])
             return rows, partial(prompted, marks=marks), 1
         case "masked":
-            return masked_rows(FullSentences, seed), by_column(masked), 0
+            return documents_of(FullSentences, seed), by_column(masked), 0
         case "masked pairs":
-            return masked_rows(SentencePairs, seed), by_column(masked), 0
+            return documents_of(SentencePairs, seed), by_column(masked), 0
         case "pairs":
             return Zipped(numbered(1), numbered(2)), by_column(partial(pairs, **AROUND)), 1
         case _:

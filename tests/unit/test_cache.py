@@ -1,7 +1,10 @@
 """The token cache: what is kept, what is left out and counted, and that nothing is done twice."""
 
+import errno
 import random
-from collections.abc import Sequence
+import subprocess
+import sys
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -19,12 +22,16 @@ def _empty_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("SEQWRIGHT_CACHE", str(tmp_path / "cache"))
 
 
-def tokenised(texts: Sequence[str]) -> Ragged:
+def words(texts: Sequence[str]) -> list[Any]:
     """A token for each word, its length."""
+    return [np.array([len(word) for word in text.split()], dtype=np.uint16) for text in texts]
+
+
+def tokenised(texts: Sequence[str]) -> Ragged:
     return tokenised_texts(
         texts,
         key="corpus tokenizer",
-        encode=lambda some: [np.array([len(word) for word in text.split()], dtype=np.uint16) for text in some],
+        encode=words,
         decode=str,
         rules=Rules(),
         where="the train part",
@@ -40,14 +47,120 @@ def rows(ragged: Ragged) -> list[list[int]]:
     return [row.tolist() for row in ragged.take(np.arange(len(ragged)), epoch=0)]
 
 
-def test_a_cache_that_cannot_be_written_is_an_error_that_names_it(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+# ------------------------------------------------------------------------------------------------ not to be written
+
+
+@pytest.fixture
+def blocked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A cache that nobody can write to, whoever they are: a file stands in its place."""
     blocked = tmp_path / "a file"
     blocked.write_text("no folder")
     monkeypatch.setenv("SEQWRIGHT_CACHE", str(blocked))
-    with pytest.raises(DataError, match="SEQWRIGHT_CACHE"):
+    cache._temporary_folder.cache_clear()
+    return blocked
+
+
+def test_a_cache_that_cannot_be_written_is_done_without_and_remarked_once(
+    blocked: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert rows(tokenised(["a bb"])) == [[1, 2]]
+    assert rows(tokenised(["never read"])) == [[1, 2]]  # the same key
+    told = capsys.readouterr().err
+    assert told.count("\n") == 1
+    assert told.startswith(f"the cache {blocked} cannot be written (Not a directory), so nothing is kept in it")
+
+
+def test_rows_are_drawn_anew_without_a_cache_too(
+    blocked: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    without = taken(redrawn(), 0, 0, 1, 2)
+    assert capsys.readouterr().err.count("\n") == 1
+    monkeypatch.setenv("SEQWRIGHT_CACHE", f"{blocked} elsewhere")
+    assert taken(redrawn(), 0, 0, 1, 2) == without
+
+
+def test_what_stood_in_for_the_cache_is_gone_with_the_process(blocked: Path, tmp_path: Path) -> None:
+    code = (
+        "import numpy as np; from seqwright.cache import kept_folder, Ragged\n"
+        "print(kept_folder('key', lambda aside: (aside / 'kept.json').write_text('{}')))"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert "cannot be written" in done.stderr
+    assert done.stdout.strip()
+    assert not Path(done.stdout.strip()).exists()
+
+
+def test_where_nothing_can_be_written_the_error_names_the_cache(blocked: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def full(path: Path) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(cache, "flush", full)
+    with pytest.raises(DataError, match=r"could not be written: No space left .* SEQWRIGHT_CACHE"):
         tokenised(["a bb"])
+
+
+# ------------------------------------------------------------------------------------------------ damaged
+
+
+def entry(tmp_path: Path) -> Path:
+    (folder,) = (tmp_path / "cache" / "tokens").iterdir()
+    return folder
+
+
+def flip(path: Path) -> None:
+    data = bytearray(path.read_bytes())
+    data[len(data) // 2] ^= 1
+    path.write_bytes(data)
+
+
+FILES = ("text.values", "text.ends.npy", "text.kind.json", "numbers.npy", "kept.json", "sums.json")
+DAMAGES: dict[str, Callable[[Path], object]] = {
+    "flipped": flip,
+    "cut": lambda path: path.write_bytes(path.read_bytes()[:-1]),
+    "empty": lambda path: path.write_bytes(b""),
+    "longer": lambda path: path.write_bytes(path.read_bytes() + b"1"),
+    "missing": lambda path: path.unlink(),
+}
+
+
+@pytest.mark.parametrize("file", FILES)
+@pytest.mark.parametrize("damage", DAMAGES)
+def test_a_damaged_entry_is_made_again_with_a_sentence(
+    file: str, damage: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    texts = ["a bb", "ccc dddd a", "bb bb"]
+    tokenised(texts)
+    DAMAGES[damage](entry(tmp_path) / file)
+    found = tokenised_texts(texts, key="corpus tokenizer", encode=words, decode=str, rules=Rules(), where="it")
+    assert rows(found.rows) == [[1, 2], [3, 4, 1], [2, 2]]
+    assert found.example_N.tolist() == [0, 1, 2]
+    assert found.kept.extent.documents == 3
+    told = capsys.readouterr().err
+    assert told.count("\n") == 1
+    assert told.startswith(f"in the cache {entry(tmp_path)} ")
+    assert told.endswith(": it is made again\n")
+    assert rows(tokenised([])) == [[1, 2], [3, 4, 1], [2, 2]]  # now it is whole
+    assert capsys.readouterr().err == ""
+
+
+def test_everything_is_on_disk_before_an_entry_appears(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    events: list[str] = []
+    rename = Path.rename
+
+    def flushed(path: Path) -> None:
+        events.append(path.name)
+
+    def renamed(self: Path, to: Path) -> Path:
+        events.append("renamed")
+        return rename(self, to)
+
+    monkeypatch.setattr("seqwright.cache.flush", flushed)
+    monkeypatch.setattr(Path, "rename", renamed)
+    tokenised(["a bb"])
+    before = events[: events.index("renamed")]
+    assert {*FILES} <= {*before}
+    assert before[-1].startswith(".")  # the folder itself
+    assert events[-1] == "tokens"
 
 
 @pytest.mark.parametrize("kind", [np.uint16, np.int32])

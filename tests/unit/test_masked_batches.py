@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from seqwright.batches import InMemory, Zipped
 from seqwright.batches.bucketed import Bucketed
-from seqwright.batches.masked import Masked, MaskedRows
+from seqwright.batches.masked import Masked, masked_rows
 from seqwright.batches.masks import MaskedText, Masks, TokenMasks, WordMasks
 from seqwright.batches.sentences import FullSentences, SentencePairs, SentenceRow, SentenceRows, Sentences, WholeTexts
 from seqwright.inputs.sentences import SentencesInput
@@ -206,10 +206,10 @@ def test_full_sentences_hold_everything_once_and_cut_no_sentence_that_fits() -> 
     assert inner  # some examples go on with the next document
 
 
-def masked_rows(seed: int = 3) -> Zipped:
+def some_masked_rows(seed: int = 3) -> Zipped:
     small = [[[token % 80 + FIRST for token in s] for s in document] for document in corpus()]
     rows = SentenceRows(pairs_of(small), np.arange(len(small)), seed=seed)
-    return Zipped(rows, MaskedRows(rows, TokenMasks(mask=MASK, ordinary_V=ORDINARY_V), MASK))
+    return Zipped(rows, masked_rows(rows, TokenMasks(mask=MASK, ordinary_V=ORDINARY_V), MASK))
 
 
 def masked(rows: Sequence[SentenceRow], hidden: Sequence[MaskedText]) -> Masked:
@@ -223,7 +223,7 @@ def test_what_a_user_masked_is_asked_for_and_nothing_else() -> None:
     rows = SentenceRows(WholeTexts(typed), np.arange(2))
     for row, hidden in zip(
         typed,
-        MaskedRows(rows, TokenMasks(mask=MASK, ordinary_V=ORDINARY_V), MASK).take(np.arange(2), None),
+        masked_rows(rows, TokenMasks(mask=MASK, ordinary_V=ORDINARY_V), MASK).take(np.arange(2), None),
         strict=True,
     ):
         assert hidden.input_T.tolist() == row.tolist()
@@ -238,7 +238,7 @@ def test_rows_know_the_document_they_begin_with() -> None:
 
 
 def test_another_epoch_or_seed_draws_other_pairs_and_hides_other_words() -> None:
-    rows, other = masked_rows(), masked_rows(seed=4)
+    rows, other = some_masked_rows(), some_masked_rows(seed=4)
     number_N = np.arange(len(rows.example_N))
     first, second, third = rows.take(number_N, 0), rows.take(number_N, 1), other.take(number_N, 0)
     for some in (second, third):
@@ -248,7 +248,7 @@ def test_another_epoch_or_seed_draws_other_pairs_and_hides_other_words() -> None
 
 @pytest.mark.parametrize("epoch", [None, 0])
 def test_a_batch_says_what_stood_where_something_is_hidden(epoch: int | None) -> None:
-    batches = Bucketed(masked_rows(), by_column(masked), tokens=150, seed=3)
+    batches = Bucketed(some_masked_rows(), by_column(masked), tokens=150, seed=3)
     for batch in (batches.batch(numbers, epoch) for numbers in batches.plan(epoch)):
         unchosen = ~batch.chosen_BT
         assert torch.equal(batch.input_BT[unchosen], batch.target_BT[unchosen])

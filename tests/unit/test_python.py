@@ -1,6 +1,7 @@
 """`import seqwright as sw`: training from Python, and what a run tells of itself."""
 
 import io
+import signal
 import sys
 import types
 from pathlib import Path
@@ -144,6 +145,25 @@ def test_a_notebook_gets_a_bar_that_is_drawn_again_in_its_place(monkeypatch: pyt
     assert isinstance(usual_reporter(), LineReporter)
 
 
+def test_the_folder_has_the_card_and_the_curve_as_from_the_command_line() -> None:
+    sw.train("films.toml", quiet=True)
+    assert "Use it: `seqwright classify runs/films" in Path("runs/films/card.md").read_text(encoding="utf-8")
+    assert Path("runs/films/pictures/curve.png").stat().st_size > 0
+
+
+def test_an_interrupted_training_has_saved_and_resumes() -> None:
+    class Impatient(LineReporter):
+        def step(self, step: int, loss: float, speed: float) -> None:
+            if step == 2:
+                signal.raise_signal(signal.SIGINT)
+
+    with pytest.raises(KeyboardInterrupt, match=r"stopped and saved at step 2 in runs/films; the same call resumes"):
+        sw.train("films.toml", reporter=Impatient(io.StringIO()))
+    told = io.StringIO()
+    assert sw.train("films.toml", reporter=LineReporter(told)).step == 3
+    assert sw.load("runs/films").history["step"].tolist() == [1, 2, 3, 3]
+
+
 # ------------------------------------------------------------------------------------------------ history
 
 
@@ -175,8 +195,11 @@ def test_pandas_gets_every_row_where_it_is_installed(monkeypatch: pytest.MonkeyP
     monkeypatch.setitem(sys.modules, "pandas", None)
     with pytest.raises(UserError, match=r"pandas is not installed; `pip install pandas`"):
         history.to_pandas()
-    monkeypatch.setitem(sys.modules, "pandas", types.SimpleNamespace(DataFrame=lambda rows, columns: (rows, columns)))
-    assert history.to_pandas() == (list(history), ["step", "loss", "accuracy"])
+    monkeypatch.undo()
+    table = history.to_pandas()
+    assert list(table.columns) == ["step", "loss", "accuracy"]
+    assert table["loss"].isna().tolist() == [False, True]
+    assert table["step"].tolist() == [1, 2]
 
 
 def test_a_run_says_in_a_line_what_it_is_and_how_good() -> None:
@@ -232,6 +255,9 @@ def test_settings_are_told_with_their_defaults_and_what_they_do() -> None:
         (lambda: sw.list_settings("output"), r"output has other settings for each task: say task=…"),
         (lambda: sw.list_models("translaton"), r"there is no task 'translaton'\. Did you mean 'translation'\?"),
         (lambda: sw.TrainingSettings(stpes=3), r"TrainingSettings has no setting 'stpes'\. Did you mean 'steps'\?"),  # type: ignore[call-arg]
+        (lambda: sw.TrainingSettings(steps="two"), r"^TrainingSettings\.steps: input should be .*, not 'two'$"),  # type: ignore[arg-type]
+        (lambda: sw.TransformerSettings(width=7, heads=3), r"^TransformerSettings: width 7 does not divide into 3 h"),  # type: ignore[call-arg]
+        (sw.PairFilesSettings, r"^PairFilesSettings needs the setting 'train'; give it by keyword, train=…$"),
     ],
 )
 def test_what_there_is_not_is_refused_with_the_nearest_name(asked: Any, sentence: str) -> None:

@@ -6,7 +6,10 @@ import numpy as np
 import pytest
 
 from seqwright.batches import InMemory
-from seqwright.batches.questions import AnswerRows, PlacedTokens, QuestionRows, stacked_windows, window, window_starts
+from seqwright.batches.questions import PlacedTokens, QuestionRows, stacked_windows, window, window_starts
+from seqwright.data.question_files import Question, RightAnswer
+from seqwright.inputs import Given
+from seqwright.outputs.span import SpanOutput
 
 BEGIN, END = 2, 3
 
@@ -63,7 +66,11 @@ def test_windows_know_whose_they_are_and_where_they_begin() -> None:
 def test_the_answer_counts_only_in_windows_that_have_all_of_it() -> None:
     """The answers are tokens 1 to 2, 7 to 9, none, 8."""
     rows = corpus()
-    answers = AnswerRows(rows, np.array([[1, 2], [7, 9], [-1, -1], [8, 8]])).take(np.arange(10), 0)
+    tokens_of = {0: (1, 2), 1: (7, 9), 3: (8, 8)}  # each of two characters
+    spans = {n: RightAnswer("?" * 2 * (last + 1 - first), 2 * first) for n, (first, last) in tokens_of.items()}
+    questions = [Question("?", "?" * 34, (spans[n],) if n in spans else ()) for n in range(4)]
+    targets = SpanOutput(longest=30, unanswerable=True).encode(Given(questions), rows)
+    answers = targets.rows.take(np.arange(10), 0)
     # Of the second question only the window of tokens 4 to 11 has tokens 7 to 9; the first has two of them.
     nowhere = (0, 0)
     wanted = [(4, 5), nowhere, (7, 9), nowhere, nowhere, nowhere, nowhere, nowhere, nowhere, (9, 9)]

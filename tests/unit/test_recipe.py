@@ -454,3 +454,46 @@ def test_an_empty_override_unsets_a_setting() -> None:
     assert with_overrides(plain, ["model.width="])["model"] == {"kind": "lstm"}
     with pytest.raises(SettingError, match=r"Did you mean 'model.width'"):
         with_overrides(plain, ["model.widht="])
+
+
+# ------------------------------------------------------------------------------------------------ finding a rate
+
+
+def test_a_rate_is_a_number_or_found() -> None:
+    assert read_recipe("names-lstm", ["training.rate=find"]).training.rate == "find"
+    for wrong in ("fnd", "-1", "true"):
+        with pytest.raises(SettingError, match=r"^training\.rate: .* above 0, or \"find\", not "):
+            read_recipe("names-lstm", [f"training.rate={wrong}"])
+
+
+def test_no_rate_is_found_for_a_model_that_counts() -> None:
+    with pytest.raises(SettingError, match="a model of kind ngram counts and has no rate: leave it out"):
+        read_recipe("names-bigram", ["training.rate=find"])
+
+
+def test_no_rate_is_found_where_it_is_a_factor() -> None:
+    with pytest.raises(SettingError, match="under schedule = 'noam' the rate is a factor"):
+        read_recipe("multi30k-de-en", ["training.rate=find", "training.schedule=noam"])
+
+
+# ------------------------------------------------------------------------------------------------ names of folders
+
+
+@pytest.mark.parametrize("name", ["../../x", "..", ".", "a/b", "/tmp/x", "a\\\\b", "a\\nb"])
+def test_a_name_that_leads_out_of_the_folder_of_runs_is_refused(name: str) -> None:
+    told = complaint(f'name = "{name}"\n{COPY}')
+    assert told.startswith("'name' is ")
+    assert "it names the folder under runs/: write a plain name such as 'mine'" in told
+    assert told.isprintable()
+
+
+@pytest.mark.parametrize("word", ["name", "description"])
+def test_control_characters_are_refused_and_shown_harmlessly(word: str) -> None:
+    told = complaint(f'{word} = "a\\u001b[31mred"\n{COPY}')
+    assert told == f"'{word}' is 'a\\x1b[31mred', which holds a control character; leave it out"
+    assert told.isprintable()
+
+
+def test_a_name_of_several_words_is_a_name_and_an_empty_one_is_none() -> None:
+    assert read(f'name = "día 2 (b).v1"\n{COPY}').name == "día 2 (b).v1"
+    assert read(f'name = ""\n{COPY}').name == "mine"

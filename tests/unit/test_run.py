@@ -4,6 +4,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
 
 import seqwright as sw
@@ -51,7 +52,8 @@ def test_one_text_is_one_prediction_and_a_list_is_several(classifier: Run) -> No
     one, (first, second) = classifier("a fine film"), classifier(["a fine film", "so dull"])
     assert {one.label, first.label, second.label} <= {"good", "bad"}
     assert one.probability == pytest.approx(first.probability, abs=1e-6)
-    assert [each.label for each in classifier(np.array(["a fine film", "so dull"]))] == [first.label, second.label]
+    for several in (np.array, pd.Series, lambda texts: np.array(texts, dtype=object)):
+        assert [each.label for each in classifier(several(["a fine film", "so dull"]))] == [first.label, second.label]
 
 
 def test_a_run_says_in_a_line_what_it_is(classifier: Run) -> None:
@@ -65,8 +67,17 @@ def test_a_run_is_evaluated_on_a_part_of_its_data(classifier: Run) -> None:
     assert [line["event"] for line in classifier.history].count("valid") == 1
 
 
+def test_a_run_is_evaluated_on_other_files(classifier: Run, files: Path) -> None:
+    other = files / "b.tsv"
+    other.write_text("so fine\tgood\nso dull\tbad\nso\tbad\n", encoding="utf-8")
+    assert len(classifier.evaluate(data=other).predictions) == 3
+    assert classifier.evaluate(data=str(files / "a.tsv")).scores["loss"] == classifier.evaluate("valid").scores["loss"]
+    with pytest.raises(SettingError, match=r"part chooses from the run's own data and data names other files"):
+        classifier.evaluate("valid", data=other)
+
+
 def test_a_stream_is_the_text_that_a_call_gives(writer: Run) -> None:
-    settings = {"temperature": 1.0, "seed": 5, "longest": 20}
+    settings: dict[str, Any] = {"temperature": 1.0, "seed": 5, "longest": 20}
     pieces = list(writer.stream("a fi", **settings))
     assert len(pieces) > 1
     assert "".join(pieces) == writer("a fi", **settings).text
@@ -89,8 +100,10 @@ def test_a_stream_computes_no_more_than_is_asked_for(writer: Run, monkeypatch: p
 def test_what_cannot_be_streamed_or_set_is_refused_in_a_sentence(classifier: Run, writer: Run) -> None:
     with pytest.raises(RunError, match="only language models are streamed; call the run"):
         classifier.stream("a")
-    with pytest.raises(SettingError, match=r"there is no setting 'decoding.temprature'. Did you mean"):
+    with pytest.raises(SettingError, match=r"no setting 'temprature' of decoding\. Did you mean 'temperature'\?"):
         writer("a", temprature=1.0)
+    with pytest.raises(SettingError, match=r"^beam: input should be greater than or equal to 1, not 0$"):
+        writer("a", beam=0)
 
 
 def test_the_parts_of_a_run_are_what_it_reads_and_what_it_says(classifier: Run) -> None:
@@ -142,15 +155,15 @@ def test_texts_become_vectors(classifier: Run, writer: Run) -> None:
 
 
 def test_what_happens_inside_is_plain_data(classifier: Run, writer: Run) -> None:
-    seen = classifier.look("a fine film")
+    seen = classifier.look("a fine film").data
     assert seen.pieces == ["a", " fine", " film"]
     assert [layer.values["hidden state"].shape for layer in seen.layers] == [(3, 7), (3, 7)]
-    assert len(writer.look("a fine", "surprisal").bits) == len("a fine") + 1
-    assert {reach.trained for reach in writer.look(what="gradients")} == {True, False}
+    assert len(writer.look("a fine", "surprisal").data.bits) == len("a fine") + 1
+    assert {reach.trained for reach in writer.look(what="gradients").data} == {True, False}
 
 
 def test_what_cannot_be_seen_is_refused_in_a_sentence(classifier: Run) -> None:
-    with pytest.raises(SettingError, match=r"there is no 'unit' to look at; .*Did you mean 'units'"):
+    with pytest.raises(SettingError, match=r"there is no 'unit' to look at\. Did you mean 'units'\?"):
         classifier.look("a", "unit")
     with pytest.raises(RunError, match="surprisal needs a language model"):
         classifier.look("a", "surprisal")
@@ -168,5 +181,5 @@ def test_texts_that_belong_together_are_seen_in_the_order_of_reading(
     classifier: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("seqwright.analysis.attention_in", lambda run, texts, decoding: texts)
-    assert classifier.look({"context": "b", "question": "a"}, "attention") == ["a", "b"]
-    assert classifier.look({"text_pair": "b", "text": "a"}, "attention") == ["a", "b"]
+    assert classifier.look({"context": "b", "question": "a"}, "attention").data == ["a", "b"]
+    assert classifier.look({"text_pair": "b", "text": "a"}, "attention").data == ["a", "b"]

@@ -8,6 +8,7 @@ from seqwright.errors import RunError
 from seqwright.recipe import Recipe, parsed, read_recipe, written
 from seqwright.run_folders import refuse_changes
 from seqwright.runs import open_run
+from seqwright.training.journal import Journal
 
 
 def begun(folder: Path, recipe: Recipe, *, without: str = "") -> Path:
@@ -44,3 +45,51 @@ def test_a_folder_of_the_layout_before_is_refused_with_a_sentence(tmp_path: Path
     for use in (lambda: open_run(folder), lambda: refuse_changes(recipe, folder)):
         with pytest.raises(RunError, match=r"run was written by an older Seqwright, it has no folder output: train it"):
             use()
+
+
+def test_a_run_that_was_begun_with_a_number_is_not_resumed_with_a_search(tmp_path: Path) -> None:
+    recipe = read_recipe("names-lstm")
+    folder = begun(tmp_path / "run", recipe)
+    with pytest.raises(RunError, match=r"training\.rate was 0\.004 and is 'find'"):
+        refuse_changes(read_recipe("names-lstm", ["training.rate=find"]), folder)
+
+
+def test_a_run_whose_rate_was_found_resumes_with_it_written_down_or_not_but_with_no_other(tmp_path: Path) -> None:
+    folder = begun(tmp_path / "run", read_recipe("names-lstm", ["training.rate=0.0069"]))
+    Journal(folder / "journal.jsonl").write({"step": 0, "event": "rate", "epoch": 0, "rate": 0.0069})
+    for rate in ("find", "0.0069"):
+        refuse_changes(read_recipe("names-lstm", [f"training.rate={rate}"]), folder)
+    with pytest.raises(RunError, match=r"training\.rate was 0\.0069 and is 0\.004"):
+        refuse_changes(read_recipe("names-lstm"), folder)
+
+
+HARMLESS = {
+    "steps": 12,
+    "epochs": 3,
+    "patience": 2,
+    "log_every": 7,
+    "validate_every": 3,
+    "save_every": 3,
+    "keep": 5,
+    "threads": 2,
+    "device": "cpu",
+}
+
+
+def test_every_setting_that_may_change_is_tested_here() -> None:
+    assert read_recipe("copy").training.may_change() == HARMLESS.keys()
+
+
+@pytest.mark.parametrize("name", HARMLESS)
+def test_a_setting_that_changes_no_update_may_be_another_when_a_run_is_resumed(name: str, tmp_path: Path) -> None:
+    few = ["training.steps=9", "training.keep=4"]
+    folder = begun(tmp_path / "run", read_recipe("copy", few))
+    refuse_changes(read_recipe("copy", [*few, f"training.{name}={HARMLESS[name]}"]), folder)
+
+
+@pytest.mark.parametrize("name", ["validate_every", "save_every"])
+def test_which_checkpoints_are_averaged_may_not_change(name: str, tmp_path: Path) -> None:
+    mean = ["training.steps=9", "training.average=last", "training.keep=5"]
+    folder = begun(tmp_path / "run", read_recipe("copy", mean))
+    with pytest.raises(RunError, match=rf"training\.{name} was \d+ and is 3"):
+        refuse_changes(read_recipe("copy", [*mean, f"training.{name}=3"]), folder)

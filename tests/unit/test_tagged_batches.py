@@ -5,9 +5,11 @@ import pytest
 
 from seqwright.batches import Zipped
 from seqwright.batches.bucketed import Bucketed
-from seqwright.batches.tagged import StretchRows, Tagged, TagRows, stacked, stretches
+from seqwright.batches.tagged import Tagged, stacked, stretches
+from seqwright.data.tagged import TaggedSentence
+from seqwright.inputs import Given
 from seqwright.outputs.tags import TagsOutput
-from tests.columns import by_column
+from tests.columns import by_column, stretch_rows
 
 END = 3
 LENGTHS = [[1, 2], [3], [1, 1, 1, 2], [2, 2], [1], [4, 1, 1], [1, 2, 3], [5, 1], [2, 1], [1, 1, 1]]  # tokens of words
@@ -17,12 +19,11 @@ FIVE = TagsOutput(dict.fromkeys("abcde", 1))
 @pytest.mark.parametrize("longest", [100, 3])
 def test_each_word_has_its_own_tag_at_its_first_token(longest: int) -> None:
     """The tokens of sentence n are n + 4, and the tag of its word w is (n + w) mod 5."""
-    rows = StretchRows.in_memory(
-        [list(stretches([np.full(size, n + 4) for size in each], longest=longest)) for n, each in enumerate(LENGTHS)]
-    )
+    words = [[np.full(size, n + 4) for size in each] for n, each in enumerate(LENGTHS)]
+    rows = stretch_rows(words, longest=longest)
     count_M = [len(lengths) for lengths in LENGTHS]
-    tag_W = np.array([(n + w) % 5 for n, count in enumerate(count_M) for w in range(count)])
-    both = Zipped(rows, TagRows(rows, tag_W, np.cumsum(count_M, dtype=np.int64) - np.array(count_M)))
+    tags = (tuple("abcde"[(n + w) % 5] for w in range(count)) for n, count in enumerate(count_M))
+    both = Zipped(rows, FIVE.encode(Given(TaggedSentence(each, each) for each in tags), rows).rows)
 
     def collate(read: tuple[object, ...], tags: tuple[object, ...]) -> Tagged:
         return FIVE.collate(stacked(read, end=END), tags)  # type: ignore[arg-type]
@@ -39,7 +40,7 @@ def test_each_word_has_its_own_tag_at_its_first_token(longest: int) -> None:
 
 def test_the_stretches_of_a_sentence_have_its_number_and_know_where_they_begin() -> None:
     words = [[np.array([7, 8]), np.array([9])], [], [np.array([6]), np.array([4])]]
-    rows = StretchRows.in_memory([list(stretches(each, longest=2)) for each in words])
+    rows = stretch_rows(words, longest=2)
     assert rows.example_N.tolist() == [0, 0, 2]
     assert rows.begin_N.tolist() == [0, 1, 0]
     assert rows.cut == 1

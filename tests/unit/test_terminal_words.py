@@ -17,7 +17,8 @@ from seqwright.cli import training as training_verbs
 from seqwright.cli.app import app
 from seqwright.cli.options import TrainingOptions
 from seqwright.cli.scoring import surprisal_line
-from seqwright.cli.terminal import article, print_table
+from seqwright.cli.terminal import print_table
+from seqwright.commands import article
 from seqwright.outputs.next_token import Surprise
 from seqwright.training.interruption import Interrupted
 from seqwright.training.reporter import Bar

@@ -47,7 +47,7 @@ def rows(found: TokenisedTexts) -> list[str]:
 def test_blank_documents_are_left_out_and_counted() -> None:
     found = tokenised()
     assert rows(found) == ["ab c", "one two three four", "ü", "x y"]
-    assert found.number_N.tolist() == [0, 2, 4, 5]
+    assert found.example_N.tolist() == [0, 2, 4, 5]
     assert found.kept == KeptTexts(Extent(documents=4, characters=26, bytes=27, words=2 + 4 + 1 + 2 + 4), blank=2)
 
 
@@ -61,7 +61,7 @@ def test_blank_documents_can_be_kept() -> None:
 def test_long_documents_are_left_out_and_counted() -> None:
     found = tokenised(rules=Rules(longest=4))
     assert rows(found) == ["ab c", "ü", "x y"]
-    assert found.number_N.tolist() == [0, 4, 5]
+    assert found.example_N.tolist() == [0, 4, 5]
     assert (found.kept.overlong, found.kept.cut) == (1, 0)
     assert found.kept.extent == Extent(3, 8, 9, 8)
 
@@ -101,7 +101,7 @@ def test_nothing_is_tokenised_twice() -> None:
     again = tokenised(encode=never)
     assert rows(again) == rows(first)
     assert again.kept == first.kept
-    assert again.number_N.tolist() == first.number_N.tolist()
+    assert again.example_N.tolist() == first.example_N.tolist()
 
 
 @pytest.mark.parametrize("change", [{"key": "other"}, {"rules": Rules(blank="keep")}, {"rules": Rules(longest=99)}])
@@ -130,4 +130,4 @@ def test_documents_are_tokenised_in_blocks_of_limited_size(monkeypatch: pytest.M
     found = tokenised(["abcd", "efgh", "a document longer than a block", "i", ""], encode=encode, progress=told.append)
     assert encode.blocks == [2, 1, 2]
     assert told == [2, 3, 5]
-    assert found.number_N.tolist() == [0, 1, 2, 3]
+    assert found.example_N.tolist() == [0, 1, 2, 3]

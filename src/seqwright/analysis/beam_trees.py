@@ -31,8 +31,9 @@ def beam_tree_of(run: Run, text: str, decoding: Any) -> GrownTree:
     found = run.inputs.predict(run.model, text, Search(decoding, watch=tree))
     tokenizer = run.output.tokenizer
     texts = [tokenizer.decode([tree.nodes[n].token for n in tree.path(i)]) for i in range(len(tree.nodes))]
-    twigs = [
-        Twig(node.parent, node.step, piece.lstrip(SPACE) or " ", node.score, math.exp(node.log_probability), node.fate)
-        for node, piece in zip(tree.nodes, tokenizer.pieces([node.token for node in tree.nodes]), strict=True)
-    ]
+    twigs: list[Twig] = []
+    for node, piece in zip(tree.nodes, tokenizer.pieces([node.token for node in tree.nodes]), strict=True):
+        total = node.log_probability + (0.0 if node.parent is None else twigs[node.parent].log_probability)
+        word, probability = piece.lstrip(SPACE) or " ", math.exp(node.log_probability)
+        twigs.append(Twig(node.parent, node.step, word, total, node.score, probability, node.fate))
     return GrownTree(twigs, texts, tree.path(tree.winner()), found.text)

@@ -4,9 +4,9 @@ B batch · T time · N rows · S sides that have a length
 """
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, fields, replace
-from typing import Any, Generic, NamedTuple, Protocol, Self, TypeVar
+from typing import Any, ClassVar, Generic, NamedTuple, Protocol, Self, TypeVar
 
 import numpy as np
 import torch
@@ -22,7 +22,7 @@ RowT = TypeVar("RowT")
 
 
 @dataclass(frozen=True)
-class Batch(ABC):
+class Batch:
     """What a model reads at once. The fields are tensors (or None) whose first axis is the row.
 
     What is read is called `input_…` (or `source_…`), what should be predicted `target_…`; `real_…` is False at padding.
@@ -32,6 +32,8 @@ class Batch(ABC):
     """True where a row does not continue the same row of the batch before; everywhere, if not given."""
     example_B: Tensor = field(default=None, kw_only=True)  # type: ignore[assignment]
     """The number of the example that each row is, or is a part of; counted from 0, if not given."""
+    counted: ClassVar[str] = "real_BT"
+    """Which tensor is the `loss_mask`: what is real, if not said otherwise."""
 
     def __post_init__(self) -> None:
         first = self.input
@@ -55,9 +57,10 @@ class Batch(ABC):
         return next((tensor for name, tensor in self.tensors().items() if "real_" in name), None)
 
     @property
-    @abstractmethod
     def loss_mask(self) -> Tensor:
         """True at those of the model's outputs that count in the loss."""
+        mask: Tensor = getattr(self, self.counted)
+        return mask
 
     @property
     def tokens(self) -> int:
@@ -267,6 +270,17 @@ class Fixed(Rows[RowT]):
     def take(self, numbers: Numbers, epoch: int | None) -> Sequence[RowT]:
         """Some rows, the same in every epoch."""
         return self.rows.take(numbers, None)
+
+
+class Derived(Rows[RowT]):
+    """What follows from each row as it is in an epoch, and from the number of its example: its tags, its masks."""
+
+    def __init__(self, rows: Rows[Any], derive: Callable[[Any, int], RowT]) -> None:
+        self.rows, self.derive, self.example_N = rows, derive, rows.example_N
+
+    def take(self, numbers: Numbers, epoch: int | None) -> list[RowT]:
+        """What follows from some rows."""
+        return list(map(self.derive, self.rows.take(numbers, epoch), self.example_N[numbers].tolist()))
 
 
 class Cut(Rows[NDArray[Any]]):

@@ -24,8 +24,3 @@ class Described(Batch):
     @property
     def real(self) -> None:
         """A vector has no padding."""
-
-    @property
-    def loss_mask(self) -> Tensor:
-        """Every real token counts."""
-        return self.real_BT

@@ -4,10 +4,11 @@ B batch · T time · N examples, or masked words
 """
 
 from dataclasses import dataclass, field
+from typing import ClassVar
 
 from torch import Tensor
 
-from seqwright.batches import Batch, Numbers, Rows
+from seqwright.batches import Batch, Derived, Rows
 from seqwright.batches.masks import MaskedText, Masks
 from seqwright.batches.sentences import SentenceRow
 
@@ -29,11 +30,7 @@ class Masked(Batch):
     target_BT: Tensor
     next_B: Tensor
     row_B: Tensor | None = field(default=None, kw_only=True)
-
-    @property
-    def loss_mask(self) -> Tensor:
-        """The chosen words count."""
-        return self.chosen_BT
+    counted: ClassVar[str] = "chosen_BT"
 
     @property
     def target_N(self) -> Tensor:
@@ -41,20 +38,15 @@ class Masked(Batch):
         return self.target_BT[self.chosen_BT]
 
 
-class MaskedRows(Rows[MaskedText]):
+def masked_rows(rows: Rows[SentenceRow], masks: Masks, mask: int) -> Derived[MaskedText]:
     """Rows with some words masked, drawn on from where a row was drawn.
 
     A row in which something is masked already, as a user writes it, is left as it is.
     """
 
-    def __init__(self, rows: Rows[SentenceRow], masks: Masks, mask: int) -> None:
-        self.rows, self.masks, self.mask, self.example_N = rows, masks, mask, rows.example_N
-
-    def take(self, numbers: Numbers, epoch: int | None) -> list[MaskedText]:
-        """What is read of some rows, and where something was chosen."""
-        return [self._hidden(row) for row in self.rows.take(numbers, epoch)]
-
-    def _hidden(self, row: SentenceRow) -> MaskedText:
+    def hidden(row: SentenceRow, example: int) -> MaskedText:
         tokens = row.drawn.tokens
-        masked_T = tokens == self.mask
-        return MaskedText(tokens, masked_T) if masked_T.any() else self.masks(tokens, row.rng)
+        masked_T = tokens == mask
+        return MaskedText(tokens, masked_T) if masked_T.any() else masks(tokens, row.rng)
+
+    return Derived(rows, hidden)

@@ -22,11 +22,6 @@ class Pairs(Batch):
     target_BT: Tensor
     real_BT: Tensor
 
-    @property
-    def loss_mask(self) -> Tensor:
-        """Every real target token counts."""
-        return self.real_BT
-
 
 def sources(rows: Sequence[Ids], *, end: int) -> Pairs:
     """A batch that has only sources, each closed by `end`: what `start` needs to translate."""

@@ -8,7 +8,7 @@ B batch · T time · N rows
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import ClassVar, NamedTuple
 
 import numpy as np
 import torch
@@ -38,11 +38,7 @@ class Prompted(Batch):
     target_BT: Tensor
     real_BT: Tensor
     answer_BT: Tensor
-
-    @property
-    def loss_mask(self) -> Tensor:
-        """The answers count."""
-        return self.answer_BT
+    counted: ClassVar[str] = "answer_BT"
 
     @property
     def document_BT(self) -> None:

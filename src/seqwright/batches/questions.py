@@ -5,7 +5,7 @@ B batch · T time · M questions · N rows, the windows
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import ClassVar, NamedTuple
 
 import numpy as np
 import torch
@@ -34,11 +34,7 @@ class Asked(Batch):
     place_BT2: Tensor
     start_B: Tensor
     end_B: Tensor
-
-    @property
-    def loss_mask(self) -> Tensor:
-        """What is said counts where an answer can begin or end."""
-        return self.allowed_BT
+    counted: ClassVar[str] = "allowed_BT"
 
 
 class PlacedTokens(NamedTuple):
@@ -141,23 +137,7 @@ class QuestionRows(Rows[ContextWindow]):
         return [window(*row) for row in each]
 
 
-class AnswerRows(Rows[tuple[int, int]]):
-    """Where the answer stands in each window: the positions of its first and last token, 0 and 0 where it is not.
-
-    `answer_M2` are the numbers of the answer's first and last token in the context, below 0 where there is none.
-    """
-
-    def __init__(self, rows: QuestionRows, answer_M2: Numbers) -> None:
-        self.rows, self.answer_M2, self.example_N = rows, answer_M2, rows.example_N
-
-    def take(self, numbers: Numbers, epoch: int | None) -> list[tuple[int, int]]:
-        """The positions of some answers."""
-        windows = self.rows.take(numbers, epoch)
-        answers = self.answer_M2[self.example_N[numbers]].tolist()
-        return [position_in(row, (first, last)) for row, (first, last) in zip(windows, answers, strict=True)]
-
-
-def position_in(row: ContextWindow, answer: tuple[int, int]) -> tuple[int, int]:
+def position_in(row: ContextWindow, answer: Sequence[int]) -> tuple[int, int]:
     """The positions in a window of an answer's first and last token in the context; 0 and 0 where it is not whole."""
     first, last = (token - row.begin for token in answer)
     return (row.first + first, row.first + last) if first >= 0 and last < len(row.places.tokens) else (0, 0)

@@ -5,13 +5,13 @@ B batch · T time · W words of a row · N rows
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import ClassVar, NamedTuple
 
 import numpy as np
 import torch
 from torch import Tensor
 
-from seqwright.batches import Batch, Ids, InMemory, Numbers, Rows, begun, padded
+from seqwright.batches import Batch, Ids, Numbers, Rows, begun, padded
 
 
 @dataclass(frozen=True)
@@ -28,11 +28,7 @@ class Tagged(Batch):
     first_BT: Tensor
     word_B: Tensor
     target_BT: Tensor
-
-    @property
-    def loss_mask(self) -> Tensor:
-        """`loss_mask_BT`: the first token of each word counts."""
-        return self.first_BT
+    counted: ClassVar[str] = "first_BT"
 
     @property
     def labels(self) -> Tensor:
@@ -76,18 +72,11 @@ def stacked(rows: Sequence[Stretch], *, end: int, begin: int | None = None) -> d
 class StretchRows(Rows[Stretch]):
     """The stretches of a corpus, kept by what they are made of; `example_N` says of which sentence each is."""
 
-    def __init__(self, tokens: Rows[Ids], lengths: Rows[Ids], example_N: Numbers) -> None:
-        self.tokens, self.words, self.example_N = tokens, lengths, example_N
+    def __init__(self, tokens: Rows[Ids], lengths: Rows[Ids]) -> None:
+        self.tokens, self.words, self.example_N = tokens, lengths, tokens.example_N
         self.word_N: Numbers = lengths.lengths(None).sum(1)  # how many words each has
         before_N = np.cumsum(self.word_N) - self.word_N
-        self.begin_N: Numbers = before_N - before_N[np.searchsorted(example_N, example_N)]
-
-    @classmethod
-    def in_memory(cls, sentences: Sequence[Sequence[Stretch]]) -> "StretchRows":
-        """The stretches of each sentence, in lists."""
-        every = [stretch for sentence in sentences for stretch in sentence]
-        number_N = np.repeat(np.arange(len(sentences)), [len(each) for each in sentences])
-        return cls(InMemory([row.tokens for row in every]), InMemory([row.length_W for row in every]), number_N)
+        self.begin_N: Numbers = before_N - before_N[np.searchsorted(self.example_N, self.example_N)]
 
     @property
     def cut(self) -> int:
@@ -102,16 +91,3 @@ class StretchRows(Rows[Stretch]):
         """Some rows."""
         parts = (self.tokens.take(numbers, epoch), self.words.take(numbers, epoch), self.begin_N[numbers].tolist())
         return [Stretch(*row) for row in zip(*parts, strict=True)]
-
-
-class TagRows(Rows[Ids]):
-    """The tags of the words of each row: `tag_W` has those of all sentences in a line, `begin_M` where each begins."""
-
-    def __init__(self, rows: Rows[Stretch], tag_W: Ids, begin_M: Numbers) -> None:
-        self.rows, self.tag_W, self.begin_M, self.example_N = rows, tag_W, begin_M, rows.example_N
-
-    def take(self, numbers: Numbers, epoch: int | None) -> list[Ids]:
-        """The tags of some rows."""
-        first_B = self.begin_M[self.example_N[numbers]].tolist()
-        both = zip(first_B, self.rows.take(numbers, epoch), strict=True)
-        return [self.tag_W[first + row.begin : first + row.begin + len(row.length_W)] for first, row in both]

@@ -151,16 +151,18 @@ def new(
         str,
         typer.Argument(
             metavar="TASK",
-            help="What to learn: translation, summarization, language-modeling, text-classification, text-regression, "
-            "question-answering, series-classification or forecasting.",
+            help="What to learn: translation, summarization, grapheme-to-phoneme, language-modeling, instruction, "
+            "masked-language-modeling, text-classification, text-regression, token-classification, "
+            "question-answering, series-classification, forecasting or vector-to-text.",
         ),
     ],
     data: Annotated[
         list[Path],
         typer.Option(
             metavar="FILE",
-            help="Your TSV, CSV or JSONL file, for language-modeling any text, for text-classification also a folder "
-            "with one for each label; for two line-aligned files give the option twice, the source first.",
+            help="Your TSV, CSV, JSONL, Excel or Parquet file, for language-modeling any text, for "
+            "text-classification also a folder with one for each label; for two line-aligned files give the option "
+            "twice, the source first.",
         ),
     ],
     settings: Annotated[

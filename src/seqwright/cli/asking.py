@@ -17,7 +17,6 @@ from seqwright.cli.tables import (
     WRITTEN,
     GivenTable,
     TableWriter,
-    columns_of,
     given_table,
     is_table,
     plain_table,
@@ -84,7 +83,7 @@ class Asking:
         What is given is parsed by the run's input, if not by another one.
         """
         input = run.inputs.input if input is None else input
-        columns = columns_of(input) if columns is None else columns
+        columns = input.table_columns() if columns is None else columns
         chosen, blocks = self.things.column or [], self.blocks
         table: GivenTable | None = None
         if columns and self.things.file is not None and is_table(self.things.file):
@@ -186,7 +185,7 @@ def ask_run(
     if asking.output is not None and top is not None and top > 1:
         raise SettingError(f"--top is {top}, but a table has one answer in each row; leave it out")
     run = opened_for(verb, things.run, answers.which)
-    input, output = run.inputs
+    input, output = run.input, run.output
     wires = Wires(replace(input, **reading) if reading else input, replace(output, **saying) if saying else output)
     if text_pairs:
         asking.blocks = iter([_with_pairs(run, things, text_pairs)])
@@ -204,7 +203,7 @@ def fill_texts(things: Things, answers: Answers, *, top: int) -> None:
     _refuse_top(top)
     asking = Asking("fill", things, answers, skips_blank=True)
     run = opened_for("fill", things.run, answers.which)
-    output = run.inputs.output
+    output = run.output
     output.refuse_model(run.recipe.model)
 
     def predict(examples: Given[str], first: int) -> Iterator[list[Result]]:

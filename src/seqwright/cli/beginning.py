@@ -7,8 +7,9 @@ import tomlkit
 
 from seqwright.cli.first_recipes import first_recipe
 from seqwright.cli.terminal import command, say
-from seqwright.errors import DataError, SettingError, instead
+from seqwright.errors import DataError, SettingError
 from seqwright.kinds import TASKS, settings_class
+from seqwright.older_recipes import no_such_task
 from seqwright.overrides import with_overrides
 from seqwright.recipe import recipe_from
 
@@ -23,12 +24,8 @@ def write_new_recipe(
     begun: Path | None = None,
 ) -> None:
     """Look at the data, write a recipe that fits it; its model is from scratch, or begins from another run."""
-    known = [name for name, row in TASKS.items() if row.new]
-    if task not in known:
-        told = f"`new` has no template for {task}; write a recipe as docs/recipes.md shows, or take one of"
-        raise SettingError(
-            f"{told} {', '.join(known)}" if task in TASKS else f"there is no task '{task}'{instead(task, known)}"
-        )
+    if task not in TASKS:
+        raise SettingError(no_such_task(task))
     columns = {name: _column(asked) for name, asked in (("source", source), ("target", target)) if asked is not None}
     if columns.keys() - settings_class("data", {}, task).model_fields:
         raise SettingError(

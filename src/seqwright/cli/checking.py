@@ -19,12 +19,12 @@ from seqwright.comparison.pace import measured_pace, until_now
 from seqwright.devices import computes_bfloat16, device_of, training_device
 from seqwright.inputs.tokenizers import tokenizer_of
 from seqwright.kinds import task_of
-from seqwright.lineage import model_row
 from seqwright.objectives.objective import LossPart, Objective
 from seqwright.recipe import Recipe, read_recipe, validated
 from seqwright.runs import data_of, model_of, objective_of, parameters, set_up_cpu, source_of
 from seqwright.training.counting import Counter, Stored
-from seqwright.training.schedule import expected_steps, unfinished_warmup
+from seqwright.training.remarks import training_remarks
+from seqwright.training.schedule import expected_steps
 
 TIMED_BATCHES = 8
 FEW_ROWS, OVERFIT_STEPS = 8, 80
@@ -46,8 +46,9 @@ def check_recipe(where: str, overrides: list[str]) -> None:
     checked, batches = task.checked(recipe, data, inputs)
     start = until_now()
     print_table(checked.columns, checked.rows)
-    descends = "gradient" in model_row(recipe.model.kind, recipe.family).promises
-    tried, told = _descended(recipe, data, inputs, batches, start) if descends else _counted(recipe, inputs, batches)
+    tried, told = (
+        _descended(recipe, data, inputs, batches, start) if recipe.descends else _counted(recipe, inputs, batches)
+    )
     for name, value in {**checked.facts, **tried}.items():
         print(f"{name:<22}{value}")
     for remark in [*told, *checked.remarks]:
@@ -115,8 +116,7 @@ def _timed(
         "time": f"about {_clock(seconds)} with validation ({speed:,.0f} tokens/s in {_precision(recipe)})",
         "memory": _memory(device),
     }
-    warmup = unfinished_warmup(settings, steps)
-    remarks = [] if warmup is None else [warmup]
+    remarks = training_remarks(settings, steps)
     if passes > MANY_EPOCHS and settings.patience is None:
         remarks.append(f"training reads the training part {passes:,.0f} times: fewer steps will do (training.steps)")
     if settings.precision == "bfloat16" and _precision(recipe) != "bfloat16":

@@ -13,7 +13,7 @@ from seqwright.cli.asking import Asking, Result
 from seqwright.cli.given import split_lines
 from seqwright.cli.opening import opened_run
 from seqwright.cli.options import Answers, TableAnswers, Things
-from seqwright.cli.tables import WRITTEN, columns_of, refuse_output
+from seqwright.cli.tables import WRITTEN, refuse_output
 from seqwright.cli.terminal import say, shown
 from seqwright.cli.using_any import EmbedOptions
 from seqwright.errors import DataError, SettingError
@@ -51,7 +51,7 @@ def embed_texts(things: Things, options: EmbedOptions) -> None:
             yield [] if in_array else [Result(" ".join(f"{value:.6g}" for value in values), fields)]
 
     input = EmbeddedInput(embedder)
-    asking.give(run, predict, input, dict(islice(columns_of(run.inputs.input).items(), 1)))
+    asking.give(run, predict, input, dict(islice(run.inputs.input.table_columns().items(), 1)))
     if asking.output is None and not input.read:
         raise DataError("there is no text; give some, or a file of them with --file")
     if output is not None and in_array:

@@ -213,7 +213,8 @@ def _print(result: Evaluation) -> None:
         console.print()
         groups = Table(*result.group_columns, "share", *of_groups, box=None, pad_edge=False)
         for kind, (matched, count) in result.groups.items():
-            scores = (f"{result.scores[f'{score}_{kind}']:.2f}" for score in of_groups)
+            known = (result.scores.get(f"{score}_{kind}") for score in of_groups)
+            scores = ("–" if each is None else f"{each:.2f}" for each in known)
             add_row(groups, kind or "without a type", f"{matched}/{count}", _share(matched, count), *scores)
         matched, count = (sum(group[i] for group in result.groups.values()) for i in (0, 1))
         add_row(groups, "all", f"{matched}/{count}", _share(matched, count), style="bold")
@@ -225,10 +226,11 @@ def _share(matched: int, count: int) -> str:
 
 
 def _scores_of_groups(result: Evaluation) -> dict[str, list[str]]:
-    """The scores that every group has, such as `f1` of `f1_spam` and `f1_ham`, with the names of theirs."""
+    """The scores that every group with examples has, such as `f1` of `f1_spam` and `f1_ham`, and their names."""
     known = dict.fromkeys(name.partition("_")[0] for name in result.scores)
-    named = {score: [f"{score}_{kind}" for kind in result.groups] for score in known}
-    return {score: names for score, names in named.items() if names and all(name in result.scores for name in names)}
+    there = [kind for kind, (_, count) in result.groups.items() if count]
+    found = [score for score in known if there and all(f"{score}_{kind}" in result.scores for kind in there)]
+    return {score: [f"{score}_{kind}" for kind in result.groups] for score in found}
 
 
 def _rounded(scores: dict[str, float]) -> dict[str, float]:

@@ -3,14 +3,36 @@
 Which of them a task has stands in its row of `kinds.TASKS`.
 """
 
+from collections import Counter
 from collections.abc import Callable, Mapping
+from functools import partial
 from itertools import islice
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from seqwright.cli.fine_tuned_recipes import MODEL, SHARE, fitting_body, tuned_lines, tuned_values
+from seqwright.cli.recipe_texts import (
+    ANSWERS,
+    BY_F1,
+    BY_LABEL,
+    BY_NUMBER,
+    DESCRIBED,
+    DOCUMENTS,
+    HEAD,
+    LABELLED_SERIES,
+    MASKED,
+    PAIRS,
+    PROMPTS,
+    PRONUNCIATIONS,
+    QUESTIONS,
+    RUNNING_TEXT,
+    SERIES,
+    TAGS,
+    TEXTS,
+    WINDOWED,
+)
 from seqwright.data.cards import opened_data
-from seqwright.data.first_look import text_and_label, time_and_values
+from seqwright.data.first_look import NOTHING, Guess, text_and_given, text_and_label, time_and_values, two_sides
 from seqwright.data.labelled import with_labels
 from seqwright.data.labelled_folders import LabelFolders
 from seqwright.data.labels import class_counts, number_of
@@ -23,6 +45,7 @@ SMALL = 20_000  # pairs or texts: below, a small model or a small batch learns m
 MOST_STEPS = 3000  # of a language model
 STEP = 8192  # characters that a step of 2,048 pieces reads
 WINDOWS = 64  # in a batch of a forecaster
+NAME = 40  # characters: shorter texts are written letter by letter
 
 
 class FirstLook(NamedTuple):
@@ -40,9 +63,7 @@ class RecipeTemplate(NamedTuple):
     share: str  # of the data, to validate on and to test on
     text: str  # what stands below the first lines of [data]
     look: Callable[[Any, dict[str, Any]], FirstLook]  # given the data, opened, and its settings
-    found: Callable[[Path, dict[str, Any]], dict[str, Any]] | None = (
-        None  # settings of the data that a file itself tells
-    )
+    found: Callable[[Path, dict[str, Any]], Guess] | None = None  # settings of the data that a file itself tells
     opened: Mapping[str, Any] = {}  # settings of the data to look at it with
     most: int = 1  # files
     tuned: str = ""  # in place of `text`, up to [model], where the model begins from another run
@@ -59,32 +80,21 @@ class FirstRecipe(NamedTuple):
     reading: Mapping[str, Any] = {}  # settings of [input] that a run had which the model begins from
 
 
-HEAD = """\
-# Try it: {check}, then {train}
-description = {description}
-task = {task}
-
-[data]
-train = {files}{columns}
-valid = {share:<19}# a share of the same data, or a file of its own
-test = {share:<20}# held out until `seqwright eval`
-"""
-
-
 def first_recipe(task: str, files: list[Path], asked: dict[str, Any], begun: Path | None = None) -> FirstRecipe:
     """The recipe of a task for some files, of whose settings some are asked for; its model may begin from a run."""
     template = TEMPLATES[TASKS[task].new]
     if len(files) > template.most:
         most = "one file, or two line-aligned ones" if template.most == 2 else "it once"
         raise DataError(f"--data was given {len(files)} times; for {task} give {most}")
-    found = template.found(files[0], asked) if template.found and files[0].exists() else {}
+    guess = template.found(files[0], asked) if template.found and files[0].exists() else NOTHING
     paths = [path.as_posix() for path in files]
-    data = {"train": paths[0] if len(paths) == 1 else paths, **found, **asked}
+    data = {"train": paths[0] if len(paths) == 1 else paths, **guess.settings, **asked}
     share = template.share if begun is None else SHARE
     plain = {**dict.fromkeys(("valid", "test"), share), **data, **template.opened}
     try:
         opened = opened_data(validated("data", plain, task), TASKS[task].examples[0])
         seen = template.look(opened, data)
+        seen = seen._replace(remarks=[*guess.remarks, *seen.remarks])
     except UserError as error:  # said by the names of our options
         said = str(error).replace("data.source", "--source").replace("data.target", "--target")
         raise type(error)(said) from error
@@ -104,25 +114,6 @@ def _pairs(pairs: Any, data: dict[str, Any]) -> FirstLook:
     return FirstLook(values, f"the first pair reads:\n  {some[0].source}\n  {some[0].target}", pairs.remarks())
 
 
-PAIRS = """
-[input]
-tokenizer = "bpe"          # or unigram, wordpiece, words, characters
-vocabulary = {vocabulary}          # at most; shared by both sides
-bpe_dropout = 0.1          # resamples the segmentation each epoch: helps small data
-
-[model]
-size = "tiny"              # or base, big; every size setting can be given here
-dropout = 0.2              # less if there is much data
-
-[training]
-steps = {steps}
-tokens = 2048              # a batch; halve it if memory is short
-schedule = "inverse-sqrt"
-rate = 0.002
-warmup = 400
-"""
-
-
 def _running_text(data: Any, asked: dict[str, Any]) -> FirstLook:
     texts = data.examples("train")
     first, size = next(texts), 0
@@ -134,29 +125,9 @@ def _running_text(data: Any, asked: dict[str, Any]) -> FirstLook:
     return FirstLook({"steps": steps, "validate_every": steps // 10}, f"the first line reads:\n  {first}", [])
 
 
-DOCUMENTS = 'documents = "lines"        # or paragraphs, files\n'
-RUNNING_TEXT = """
-[input]
-tokenizer = "bpe"          # or unigram, wordpiece, words, characters
-vocabulary = 4000          # at most
-rows = "stream"            # or documents: every document is read on its own
-[model]
-kind = "lstm"              # or gru, ugrnn, rnn, mlp, ngram
-width = 256
-[objective]
-label_smoothing = 0.0
-[training]
-steps = {steps:<19}# updates
-validate_every = {validate_every}
-tokens = 2048              # a batch; halve it if memory is short
-schedule = "cosine"
-rate = 0.003
-"""
-
-
-def _columns(path: Path, asked: dict[str, Any]) -> dict[str, Any]:
+def _columns(path: Path, asked: dict[str, Any], *, numbers: bool = False) -> Guess:
     """The columns of a table with a text and a label; a folder for each label has none."""
-    return {} if LabelFolders.fits(path) else dict(text_and_label(path))
+    return NOTHING if LabelFolders.fits(path) else text_and_label(path, asked, numbers=numbers)
 
 
 def _few(count: int) -> dict[str, Any]:
@@ -183,29 +154,6 @@ def _with_values(labelled: Any, data: dict[str, Any]) -> FirstLook:
     return FirstLook(_few(len(values)), f"{_named(data)}{told} {first}", labelled.remarks())
 
 
-TEXTS = """
-[input]
-tokenizer = "words"        # or characters; bpe where words have many forms or no spaces between them
-vocabulary = 10000         # at most
-lowercase = true
-longest = 400              # tokens of a text that are read, half of them from its end
-
-[model]
-kind = "lstm"              # or gru, ugrnn, rnn; it reads in both directions
-width = 64
-embedding = 64
-
-[training]
-epochs = {epochs}
-tokens = {tokens:<18}# a batch; small ones learn more from few texts
-schedule = "cosine"
-rate = 0.003
-validate_every = 100
-"""
-BY_LABEL = 'metric = "accuracy"        # chooses the best checkpoint; macro_f1 where a label is rare\n'
-BY_NUMBER = 'metric = "pearson"         # chooses the best checkpoint; or spearman, mse\n'
-
-
 def _labelled_series(series: Any, data: dict[str, Any]) -> FirstLook:
     examples = [example for example in series.examples("train") if len(example.values_TC)]
     labels = class_counts(example.label for example in examples if example.label)
@@ -217,25 +165,6 @@ def _labelled_series(series: Any, data: dict[str, Any]) -> FirstLook:
     return FirstLook(values, f"{len(examples):,} series to train on ({_counts(labels)}), {several}", series.remarks())
 
 
-LABELLED_SERIES = """
-[model]
-kind = "gru"               # or lstm, ugrnn, rnn; it reads in both directions
-width = 64
-embedding = 32
-dropout = 0.2
-embedding_dropout = 0.0
-word_dropout = 0.0
-pooling = "mean"           # or max, last
-
-[training]
-epochs = {epochs}
-tokens = {tokens:<18}# steps of all series of a batch; small ones learn more from few series
-schedule = "cosine"
-rate = 0.003
-validate_every = 50
-"""
-
-
 def _questions(table: Any, data: dict[str, Any]) -> FirstLook:
     some = list(table.examples("train"))
     silent, lost = sum(not each.answers for each in some), sum(each.lost for each in some)
@@ -245,38 +174,12 @@ def _questions(table: Any, data: dict[str, Any]) -> FirstLook:
     return FirstLook({"epochs": min(20, max(2, 20_000 // len(some)))}, told, [remark] if lost else [])
 
 
-WINDOWED = """
-[input]
-longest = 256              # tokens that are read at once: the question and a window of its context
-stride = 160               # so much further on begins the next window of a longer context
-
-[output]
-longest_answer = 30        # most tokens of an answer
-"""
-QUESTIONS = """
-[model]
-kind = "bert"
-# weights = "runs/BERT"    # a pretrained one, as `seqwright import` makes it: without it little is learnt from a few
-                           # thousand questions
-
-[training]
-epochs = {epochs}
-tokens = 4096              # a batch; halve it if memory is short
-optimizer = "adamw"
-schedule = "linear"
-rate = 1e-4
-clip = 1.0
-validate_every = 200
-"""
-BY_F1 = 'metric = "f1"              # chooses the best checkpoint\n'
-
-
-def _measured(path: Path, asked: dict[str, Any]) -> dict[str, Any]:
+def _measured(path: Path, asked: dict[str, Any]) -> Guess:
     """The column that says when, and those with numbers."""
-    found = time_and_values(path)
-    if "columns" in found:
-        found["columns"] = [column for column in found["columns"] if column != asked.get("time")]
-    return found
+    settings, remarks = time_and_values(path, asked)
+    if "columns" in settings:
+        settings["columns"] = [column for column in settings["columns"] if column != asked.get("time")]
+    return Guess(settings, remarks)
 
 
 def _series(table: Any, data: dict[str, Any]) -> FirstLook:
@@ -298,30 +201,54 @@ def _series(table: Any, data: dict[str, Any]) -> FirstLook:
     )
 
 
-SERIES = """\
-history = {history:<17}# steps a forecast looks back; let them cover what repeats itself, as a day of hours
-horizon = {horizon:<17}# steps it predicts at once
+def _tagged(tagged: Any, data: dict[str, Any]) -> FirstLook:
+    sentences = list(islice(tagged.examples("train"), SMALL))
+    tags = Counter(tag for sentence in sentences for tag in sentence.tags)
+    marks = any(tag.startswith(("B-", "S-")) for tag in tags)
+    values = {**_few(len(sentences)), "metric": "f1" if marks else "accuracy"}
+    first = " ".join(f"{word}/{tag}" for word, tag in zip(sentences[0].words, sentences[0].tags, strict=True))
+    told = f"{len(sentences):,} sentences to train on, tags {_counts(dict(tags.most_common()))}; the first is:\n  "
+    return FirstLook(values, told + _short(first), tagged.remarks())
 
-[input]
-scaling = "standard"       # each column less its mean, over its deviation; or none
 
-[model]
-kind = "dense"             # one linear layer, quick and a strong baseline; or mlp, rnn, ugrnn, gru, lstm
+def _pronunciations(words: Any, data: dict[str, Any]) -> FirstLook:
+    some = list(islice(words.examples("train"), SMALL))
+    epochs = min(60, max(8, 200_000 // len(some)))
+    return FirstLook({"epochs": epochs}, f"the first word is:\n  {some[0].source}  {some[0].target}", words.remarks())
 
-[training]
-epochs = {epochs}
-tokens = {tokens:<18}# a batch, in values of the past
-schedule = "cosine"
-rate = 0.003
-validate_every = 100
-patience = 10              # validations without a better one, and it stops
-"""
+
+def _prompts(pairs: Any, data: dict[str, Any]) -> FirstLook:
+    some = list(islice(pairs.examples("train"), SMALL))
+    told = (
+        f"{_named(data)}the first prompt and its answer read:\n  {_short(some[0].source)}\n  {_short(some[0].target)}"
+    )
+    values = {"vocabulary": 4000 if len(some) < SMALL else 8000, "epochs": min(20, max(3, 20_000 // len(some)))}
+    return FirstLook(values, told, pairs.remarks())
+
+
+def _described(described: Any, data: dict[str, Any]) -> FirstLook:
+    some = list(islice(described.examples("train"), SMALL))
+    length = sum(len(each.target) for each in some) / len(some)
+    values = {"tokenizer": "characters" if length < NAME else "bpe", "epochs": min(60, max(4, 40_000 // len(some)))}
+    told = f"{_named(data)}from '{_short(some[0].source)}' the first text is to be written:\n  {_short(some[0].target)}"
+    return FirstLook(values, told, described.remarks())
+
 
 TEMPLATES = {
     "pairs": RecipeTemplate("Learnt from ", "5%", PAIRS, _pairs, most=2),
+    "summaries": RecipeTemplate("Learnt from ", "5%", PAIRS, _pairs, two_sides, most=2),
+    "prompts": RecipeTemplate(
+        "Answers learnt from ", "5%", PROMPTS + ANSWERS, _prompts, two_sides, most=2, tuned=PROMPTS
+    ),
+    "pronunciations": RecipeTemplate("Pronunciations learnt from ", "5%", PRONUNCIATIONS, _pronunciations),
+    "masked text": RecipeTemplate("A BERT of ", "5%", DOCUMENTS + MASKED, _running_text, tuned=DOCUMENTS),
+    "tags": RecipeTemplate("Tags learnt from ", "10%", TAGS, _tagged),
+    "described": RecipeTemplate("Texts learnt from ", "10%", DESCRIBED, _described, text_and_given),
     "text": RecipeTemplate("A language model of ", "5%", DOCUMENTS + RUNNING_TEXT, _running_text, tuned=DOCUMENTS),
     "labels": RecipeTemplate("Labels learnt from ", "10%", TEXTS, _labelled, _columns, metric=BY_LABEL),
-    "values": RecipeTemplate("Values learnt from ", "10%", TEXTS, _with_values, _columns, metric=BY_NUMBER),
+    "values": RecipeTemplate(
+        "Values learnt from ", "10%", TEXTS, _with_values, partial(_columns, numbers=True), metric=BY_NUMBER
+    ),
     "series labels": RecipeTemplate(
         "Labels of series learnt from ", "20%", LABELLED_SERIES, _labelled_series, metric=BY_LABEL
     ),
@@ -341,7 +268,11 @@ def _counts(labels: dict[str, int]) -> str:
 
 def _named(data: dict[str, Any]) -> str:
     """The columns that were found."""
-    return "".join(f"{name}: {data[name]}; " for name in ("text", "text_pair", "label") if name in data)
+    return "".join(
+        f"{name}: {data[name]}; "
+        for name in ("source", "target", "text", "text_pair", "label", "columns")
+        if name in data
+    )
 
 
 def _short(text: str) -> str:

@@ -17,13 +17,14 @@ from seqwright.data.labelled_series import SeriesExample
 from seqwright.data.series import Ending, ending_of
 from seqwright.errors import SettingError
 from seqwright.inputs import Given
-from seqwright.outputs.values import iterated
-from seqwright.pictures.forecasts import ForecastPanel, forecast_picture
+from seqwright.outputs.values import ValuesOutput, iterated
+from seqwright.pictures.forecasts import ForecastPanel, forecast_picture, steps_drawn
 from seqwright.runs import Run, data_of
 from seqwright.tasks import Evaluation
 from seqwright.tasks.wired import Wires
 from seqwright.whole_file import written_whole
 
+Bounds = dict[str, tuple[Any, Any]]
 MOST_PANELS = 6
 SCORES = ("mse", "mae", "mase")
 NAMES = {
@@ -54,12 +55,13 @@ def forecast_series(
     values_NC = iterated(lambda past_BTC: _forecast(run, past_BTC), ending.values_TC[None], steps, history=history)[0]
     if steps > horizon:
         say(f"the model forecasts {horizon} at once: beyond that it continues its own forecasts")
+    _say_of_intervals(wires.output, steps)
     if picture is not None:
         draw_picture(forecast_picture(_panels(run, ending, values_NC, steps)), picture)
     if answers.output is not None:
         _write(ending, values_NC, answers.output)
-    else:
-        _print(ending, values_NC, as_json=answers.json)  # last: whoever reads it may stop listening
+    else:  # last: whoever reads it may stop listening
+        _print(ending, values_NC, wires.output.intervals_around(values_NC), as_json=answers.json)
 
 
 def _forecast(run: Run, past_BTC: Any) -> Any:
@@ -80,6 +82,14 @@ def _when(ending: Ending, step: int) -> str | int:
     return step if ending.rhythm is None else ending.rhythm.later(step)
 
 
+def _say_of_intervals(output: ValuesOutput, steps: int) -> None:
+    """Why there are none, or not for all steps."""
+    if output.intervals is None:
+        say("no intervals: they are learnt when training ends, of its best checkpoint; train again to have them")
+    elif steps > output.horizon:
+        say(f"intervals are known of the first {output.horizon}")
+
+
 def _write(ending: Ending, values_NC: Any, output: Path) -> None:
     """A table of the rows to come, with their times."""
     names = [ending.time, *ending.columns]
@@ -91,17 +101,30 @@ def _write(ending: Ending, values_NC: Any, output: Path) -> None:
     say(f"wrote {len(values_NC):,} rows to {shown(output)}")
 
 
-def _print(ending: Ending, values_NC: Any, *, as_json: bool) -> None:
-    """CSV in the form of the user's file, or JSON lines."""
+def _print(ending: Ending, values_NC: Any, bounds: Bounds, *, as_json: bool) -> None:
+    """CSV in the form of the user's file, or JSON lines, which have the intervals too."""
     rows = [[float(f"{value:.6g}") for value in row] for row in values_NC.tolist()]
     if as_json:
         for step, row in enumerate(rows, start=1):
             values = dict(zip(ending.columns, row, strict=True))
-            print(json_text({ending.time: _when(ending, step), **values}))
+            print(json_text({ending.time: _when(ending, step), **values, **_intervals(ending, bounds, step)}))
         return
     writer = csv.writer(sys.stdout, lineterminator="\n")
     writer.writerow([ending.time, *ending.columns])
     writer.writerows([_when(ending, step), *row] for step, row in enumerate(rows, start=1))
+
+
+def _intervals(ending: Ending, bounds: Bounds, step: int) -> dict[str, Any]:
+    """`{"intervals": {"80": {"load": [2.1, 3.4]}}}` of a step ahead, counted from 1."""
+    found = {
+        level: {
+            column: [float(f"{each[step - 1, channel]:.6g}") for each in both]
+            for channel, column in enumerate(ending.columns)
+        }
+        for level, both in bounds.items()
+        if step <= len(both[0])
+    }
+    return {"intervals": found} if found else {}
 
 
 # ---------------------------------------------------------------------------------------------------- pictures
@@ -113,7 +136,9 @@ def _panels(run: Run, ending: Ending, values_NC: Any, steps: int) -> list[Foreca
     simple = {name: iterated(once, past_BTC, steps, history=output.history) for name, once in output.simple().items()}
     if len(ending.columns) > MOST_PANELS:
         say(f"the first {MOST_PANELS} of {len(ending.columns)} columns are drawn")
-    times = () if ending.rhythm is None else (str(_when(ending, 1)), str(_when(ending, steps)))
+    drawn = min(len(ending.values_TC), steps_drawn(steps, output.season))
+    times = [] if ending.rhythm is None else [str(_when(ending, step)) for step in range(1 - drawn, 1 + steps)]
+    bounds = output.intervals_around(values_NC).items()
     return [
         ForecastPanel(
             column,
@@ -124,6 +149,8 @@ def _panels(run: Run, ending: Ending, values_NC: Any, steps: int) -> list[Foreca
                 **{name: said[0, :, channel].tolist() for name, said in simple.items()},
             },
             times,
+            output.season,
+            {level: (low_NC[:, channel], high_NC[:, channel]) for level, (low_NC, high_NC) in bounds},
         )
         for channel, column in enumerate(ending.columns[:MOST_PANELS])
     ]
@@ -141,6 +168,10 @@ def print_evaluation(result: Evaluation) -> None:
         told = f"{name} ({period})" if prefix == "baseline_seasonal_naive_" else name
         add_row(table, told, *(f"{scores[prefix + score]:.4g}" for score in SCORES), style=None if prefix else "bold")
     console.print(table)
+    covered = {name.removeprefix("coverage_"): x for name, x in scores.items() if name.startswith("coverage_")}
+    if covered:
+        told = ", ".join(f"{share:.1f} % in those of {level} %" for level, share in covered.items())
+        console.print(f"\ntrue values within intervals: {told}", highlight=False)
     steps = [name.removeprefix("mse_step_") for name in scores if name.startswith("mse_step_")]
     if steps:
         console.print()

@@ -6,18 +6,20 @@ from typing import Any, NamedTuple
 
 from rich.console import Console
 
-from seqwright.cli.cards import verb_of, write_card
 from seqwright.cli.storage import storage_table
-from seqwright.cli.terminal import article, command, say, shown
+from seqwright.cli.terminal import command, say, shown
+from seqwright.commands import article
 from seqwright.conversion import converted
 from seqwright.data.files import content_hash, extension_of, require_file
 from seqwright.errors import DataError, RunError, SettingError, nearest
+from seqwright.inputs.own_tokenizers import OwnTokenizer
 from seqwright.inputs.running_text import RunningTextInput, RunningTextSettings
 from seqwright.inputs.tokenizers import Tokenizer
 from seqwright.inputs.vocabularies import RESERVED, SPACE
 from seqwright.interchange.arpa import read_arpa, read_words
 from seqwright.interchange.pretrained import read_pretrained
 from seqwright.interchange.weight_files import refuse_pickle
+from seqwright.model_card import verb_of, write_card
 from seqwright.outputs.next_token import NextTokenOutput
 from seqwright.recipe import recipe_from
 from seqwright.runs import open_run, parameters, write_run
@@ -119,7 +121,7 @@ def _words_of_file(file: Path) -> Vocabulary:
         )
     if not words:
         raise DataError(f"{file} has no words beside <s> and its like")
-    tokenizer = Tokenizer.of_words(words)
+    tokenizer = OwnTokenizer.of_words(words)
     settings = {"tokenizer": "whitespace", "vocabulary": tokenizer.size, "normalise": "none", "rows": "documents"}
     settings |= {"longest": 1_000_000}  # no line that is evaluated is left out for its length
     return Vocabulary(tokenizer, [*RESERVED, *words], settings)

@@ -25,7 +25,10 @@ class Verb(TyperCommand):
         for number, word in enumerate(args, start=1):
             if any("\ud800" <= letter <= "\udfff" for letter in word):
                 shown = word.encode("utf-8", "replace").decode()
-                raise SettingError(f"argument {number}, '{shown}', is not UTF-8; type it in UTF-8, or use --file")
+                raise SettingError(
+                    f"argument {number}, '{shown}', is not UTF-8: type a text in UTF-8 or give it with --file, and "
+                    "rename the file if it is the name of one"
+                )
         return super().parse_args(ctx, args)
 
     def collect_usage_pieces(self, ctx: Any) -> list[str]:

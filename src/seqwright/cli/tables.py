@@ -2,24 +2,17 @@
 
 import csv
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from itertools import chain, islice
+from itertools import chain
 from pathlib import Path
 from typing import Any, NamedTuple, TextIO
 
-from seqwright.cli.terminal import json_text, make_sure
+from seqwright.cli.terminal import json_text, make_sure, say
 from seqwright.data.files import extension_of
-from seqwright.data.labelled_tables import PAIR_WORDS, TEXT_WORDS
-from seqwright.data.question_files import WORDS as QUESTION_WORDS
-from seqwright.data.tables import FORMS, Column, TableFile, Usual, cells, objects, require_text
+from seqwright.data.labelled_tables import PAIR_WORDS
+from seqwright.data.tables import FORMS, Column, TableFile, Usual, require_text
 from seqwright.errors import DataError, SettingError
-from seqwright.inputs.question import QuestionInput
-from seqwright.inputs.source_text import PairInput
-from seqwright.inputs.spelling import TokenInput
-from seqwright.inputs.text import reads_pairs
 
 WRITTEN = (".csv", ".tsv", ".jsonl")
-# What people write above texts from which another is written, the plainest first.
-SOURCE_WORDS = ("source", "src", "input", "original", *TEXT_WORDS, "article", "dialogue", "word", "prompt", "question")
 
 
 class GivenRow(NamedTuple):
@@ -46,18 +39,6 @@ def is_table(file: Path | None) -> bool:
 # ---------------------------------------------------------------------------------------------------- reading
 
 
-def columns_of(input: Any) -> dict[str, Usual]:
-    """The columns of a table that an input reads, as [data] calls them; none where a row is something else."""
-    if isinstance(input, QuestionInput):
-        known = {"question": True, "context": input.context is None}
-        return {name: Usual(QUESTION_WORDS[name], needed=needed, text=False) for name, needed in known.items()}
-    if isinstance(input, PairInput):
-        return {"source": Usual(SOURCE_WORDS, text=False)}
-    if reads_pairs(input):
-        return {"text": Usual(("text",), text=False), "text_pair": Usual(("text_pair",), text=False)}
-    return {"text": Usual(TEXT_WORDS, text=False)} if isinstance(input, TokenInput) else {}
-
-
 def given_table(file: Path, columns: Mapping[str, Usual], data: Any, chosen: Sequence[str]) -> GivenTable:
     """A file, of which the columns are read that are chosen, that the run learnt, or that have usual names.
 
@@ -69,12 +50,9 @@ def given_table(file: Path, columns: Mapping[str, Usual], data: Any, chosen: Seq
         named = next((pair for pair in PAIR_WORDS if folded.keys() >= {*pair}), None)
         asked = dict(zip(columns, (folded[word] for word in named), strict=True)) if named else {}
         table = TableFile(file, columns, asked, advice=_advice)
-    return GivenTable(_names(table), _rows_of(table))
-
-
-def _names(table: TableFile) -> list[str]:
-    named = table.form == ".jsonl" or table.layout(next(cells(table.path))).header
-    return table.names() if named else []
+    for remark in table.remarks():
+        say(remark)
+    return GivenTable(table.header(), _rows_of(table))
 
 
 def _asked(columns: Mapping[str, Usual], data: Any, chosen: Sequence[str]) -> dict[str, Column]:
@@ -94,24 +72,8 @@ def _advice(names: Sequence[str]) -> str:
 
 
 def _rows_of(table: TableFile) -> Iterator[GivenRow]:
-    for (names, found), record in zip(_every(table), table.records(), strict=True):
-        if names and len(found) > len(names):
-            raise DataError(
-                f"{record.where} has {len(found)} cells under a header of {len(names)}: put quotes around what holds "
-                "a separator"
-            )
-        yield GivenRow(record.where, names, found, _given(table, record.values, record.where))
-
-
-def _every(table: TableFile) -> Iterator[tuple[list[str], list[Any]]]:
-    """The names and the cells of each row, all of them."""
-    if table.form == ".jsonl":
-        for _, record in objects(table.path, table.usual):
-            yield list(record or ()), list((record or {}).values())
-        return
-    names = _names(table)
-    for row in islice(cells(table.path), 1 if names else 0, None):
-        yield names, row.cells
+    for record in table.records():
+        yield GivenRow(record.where, record.names, record.cells, _given(table, record.values, record.where))
 
 
 def _given(table: TableFile, values: Mapping[str, Any], where: str) -> Any:

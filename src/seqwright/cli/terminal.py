@@ -5,7 +5,6 @@ Nothing here imports torch: `doctor` must be able to say that it cannot be loade
 
 import json
 import math
-import shlex
 import sys
 from collections.abc import Iterable, Sequence
 from pathlib import Path
@@ -16,24 +15,14 @@ from rich.console import Console, JustifyMethod
 from rich.table import Column, Table
 from rich.text import Text
 
+from seqwright.commands import command as command  # noqa: PLC0414 - the verbs have both from here
+from seqwright.commands import shown as shown  # noqa: PLC0414
 from seqwright.errors import DataError, SettingError
 
 
 def say(sentence: str) -> None:
     """A remark that is not a result."""
     print(sentence, file=sys.stderr, flush=True)
-
-
-def article(word: str) -> str:
-    """`a` or `an`, as a name is spoken: an lstm, a gru; what has no vowel is spelled letter by letter."""
-    first = word.split("-", maxsplit=1)[0]
-    spelled = first == "ngram" or not set(first) & set("aeiouy")
-    return "an" if first[:1] in ("aefhilmnorsx" if spelled else "aeio") else "a"
-
-
-def command(*words: str) -> str:
-    """A command as it can be typed, whatever spaces and quotes its words have."""
-    return shlex.join(["seqwright", *words])
 
 
 def json_text(value: Any, indent: int | None = None) -> str:
@@ -105,14 +94,6 @@ def draw_with_page(figure: Any, page: str, stem: Path) -> None:
 
     save(figure, stem)
     stem.with_name(f"{stem.name}.html").write_text(page, encoding="utf-8")
-
-
-def shown(path: Path) -> str:
-    """A path as short as it can be said from here."""
-    try:
-        return str(path.resolve().relative_to(Path.cwd()))
-    except ValueError:
-        return str(path)
 
 
 def picture_formats(picture: Path) -> tuple[str, ...]:

@@ -9,20 +9,17 @@ from pathlib import Path
 import typer
 from rich.console import Console
 
-from seqwright.cli.cards import write_card
 from seqwright.cli.options import TrainingOptions
 from seqwright.cli.storage import storage_table
 from seqwright.cli.terminal import command, say, shown
 from seqwright.errors import RunError
-from seqwright.pictures import save
-from seqwright.pictures.curves import loss_curve
+from seqwright.model_card import draw_curve, write_card
 from seqwright.recipe import read_recipe, recipe_text
 from seqwright.runs import train
 from seqwright.training.checkpoint import steps_on_disk
 from seqwright.training.counting import Stored
 from seqwright.training.distributed import World
 from seqwright.training.interruption import Interrupted
-from seqwright.training.journal import Journal
 from seqwright.training.reporter import Both, usual_reporter
 from seqwright.training.tensorboard import TensorBoard
 
@@ -63,14 +60,6 @@ def train_recipe(
         Console(stderr=True).print(storage_table(trained.model))
     say(f"trained to step {trained.step:,} in {_clock(time.monotonic() - began)}: {shown(folder)}")
     say(f"next: {command('eval', shown(folder))}")
-
-
-def draw_curve(folder: Path) -> None:
-    """The loss curve of a run, as pictures in its folder."""
-    lines = Journal(folder / "journal.jsonl").lines()
-    if lines:
-        (folder / "pictures").mkdir(exist_ok=True)
-        save(loss_curve(lines), folder / "pictures" / "curve")
 
 
 def _make_sure(folder: Path, yes: bool) -> None:

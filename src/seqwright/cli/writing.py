@@ -9,7 +9,6 @@ from seqwright.cli.asking import Asking, Result
 from seqwright.cli.evaluating import decoding_settings
 from seqwright.cli.opening import opened_for, opened_together
 from seqwright.cli.options import EnsembleOptions, SourceOptions, TextAnswers, Things, WritingOptions
-from seqwright.cli.tables import columns_of
 from seqwright.cli.terminal import say
 from seqwright.decoding.searching import run_search
 from seqwright.errors import DataError, SettingError
@@ -141,7 +140,7 @@ def generate_texts(things: Things, writing: WritingOptions, answers: TextAnswers
             unfinished.add(opening, found.candidates)
             yield text_results(found.candidates, scores=answers.scores)
 
-    asking.give(run, predict, OpeningInput(run.inputs.tokenizer), columns_of(run.inputs.input))
+    asking.give(run, predict, OpeningInput(run.inputs.tokenizer), run.inputs.input.table_columns())
     unfinished.tell()
 
 

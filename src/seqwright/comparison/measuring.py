@@ -24,7 +24,6 @@ from seqwright.devices import keep_freed_memory, training_device
 from seqwright.inputs import Given
 from seqwright.inputs.tokenizers import tokenizer_of
 from seqwright.kinds import task_of
-from seqwright.lineage import model_row
 from seqwright.metrics.language import Extent, extent, language_scores
 from seqwright.recipe import Recipe, recipe_from, validated, written
 from seqwright.runs import (
@@ -34,7 +33,6 @@ from seqwright.runs import (
     objective_of,
     open_run,
     parameters,
-    rate_of,
     set_up_cpu,
     source_of,
     train,
@@ -63,7 +61,7 @@ def measured_recipe(resolved: Mapping[str, Any], *, timed: bool) -> dict[str, An
     batches, start = task.prepared(recipe, data, inputs).train, until_now()
     model = model_of(recipe, inputs.sizes())
     # What a student learns from only its teacher can make.
-    descends = "gradient" in model_row(recipe.model.kind, recipe.family).promises and not recipe.taught
+    descends = recipe.descends and not recipe.taught
     found: dict[str, Any] = {"parameters": parameters(model), "descends": descends}
     if not descends:
         return found
@@ -135,7 +133,7 @@ def _pace(recipe: Recipe, model: nn.Module, batches: Batches[Any]) -> float:
     settings = recipe.training.model_copy(update={"steps": steps, "epochs": None, "average": "none"})
     try:
         objective = objective_of(recipe).to(training_device(recipe.training.device))
-        fit(model, objective, batches, settings=settings, rate=rate_of(recipe, batches), reporter=watch)
+        fit(model, objective, batches, settings=settings, rate=lambda step: 0.0, reporter=watch)
     except Enough:
         pass
     return watch.pace()
@@ -209,8 +207,8 @@ def evaluated_runs(job: Mapping[str, Any]) -> dict[str, Any]:
     if rewrites(recipe):
         outcome = evaluated_together(recipe, runs, data, part, decoding)
     else:
-        task, run = task_of(job["task"]), runs[0]
-        result = task.evaluated(recipe, data, run.inputs, run.model, part, decoding)
+        wires, model = ensemble_of(runs)
+        result = task_of(job["task"]).evaluated(recipe, data, wires, model, part, decoding)
         outcome = RunScores(result.scores, result.signatures, result.answers, {})
     if len(runs) == 1:
         found["training"] = costs(runs[0].folder)

@@ -2,6 +2,7 @@
 
 import base64
 import io
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -10,7 +11,7 @@ import numpy as np
 from seqwright.comparison.plan import ComparisonRow, Plan, rewrites
 from seqwright.comparison.records import Records
 from seqwright.comparison.results import read_answers
-from seqwright.comparison.table import ComparisonTable, spoken_score
+from seqwright.comparison.table import ComparisonTable, TableCell, spoken_score
 from seqwright.errors import UserError
 from seqwright.inputs.spelling import given_words, written_words
 from seqwright.outputs.alignments import Aligner, alignment_taps, between_words
@@ -28,16 +29,18 @@ STYLE = """
 :root { color-scheme: light dark; font: 16px/1.5 system-ui, sans-serif; }
 body { margin: 0 auto; max-width: 84rem; padding: 1.5rem; }
 h1 { font-size: 1.5rem; margin: 0 0 .4rem; } h2 { font-size: 1.1rem; margin: 2rem 0 .6rem; }
-.scroll { overflow-x: auto; }
+.scroll { overflow-x: auto; margin-bottom: 1rem; }
 table { border-collapse: collapse; font-variant-numeric: tabular-nums; font-size: .92rem; }
-th, td { padding: .35rem .8rem; text-align: right; white-space: nowrap; border-bottom: 1px solid #8884; }
+th, td { padding: .35rem .7rem; text-align: right; white-space: nowrap; border-bottom: 1px solid #8884; }
 thead th { font-weight: 600; white-space: normal; vertical-align: bottom; border-bottom: 2px solid #8888; }
-th:first-child { text-align: left; } tbody th { font-weight: 400; }
+th:first-child { position: sticky; left: 0; background: Canvas; padding-left: 0; text-align: left; }
+tbody th { font-weight: 400; min-width: 8rem; max-width: 16rem; white-space: normal; overflow-wrap: anywhere; }
 tbody tr:hover { background: #8881; } td.best { font-weight: 700; }
 .notes { font-size: .85rem; opacity: .8; padding-left: 1.2rem; max-width: 60rem; }
 .pictures { display: flex; flex-wrap: wrap; gap: 1.2rem; align-items: flex-start; }
 figure { margin: 0; } figcaption { font-size: .9rem; margin-bottom: .3rem; max-width: 30rem; }
-img { background: #fff; border: 1px solid #8884; border-radius: 6px; padding: .5rem; max-width: 100%; }
+img { background: #fff; border: 1px solid #8884; border-radius: 6px; padding: .5rem; max-width: 100%; height: auto;
+  box-sizing: border-box; }
 """
 
 
@@ -45,19 +48,26 @@ def written_page(plan: Plan, found: dict[str, Any], table: ComparisonTable) -> s
     """The whole page."""
     description = f"<p>{escaped(found['description'])}</p>" if found["description"] else ""
     notes = "".join(f"<li>{escaped(note)}</li>" for note in table.notes)
-    parts = [description, _html(table), f'<ul class="notes">{notes}</ul>', _courses(plan, found)]
+    scores, costs = range(1, table.score_columns), range(table.score_columns, len(table.titles))
+    tables = [_html(table, "Scores", scores), _html(table, "What they cost", costs)]
+    parts = [description, *tables, f'<ul class="notes">{notes}</ul>', _courses(plan, found)]
     parts.append(_alignments(plan, found) if rewrites(plan.rows[0].recipe) else "")
     return still_page(found["name"], "\n".join(part for part in parts if part), STYLE)
 
 
-def _html(table: ComparisonTable) -> str:
-    titles = "".join(f'<th scope="col">{escaped(title)}</th>' for title in table.titles)
-    lines = []
-    for name, *cells in table.rows:
-        best = [f'<td class="best">{escaped(c.text)}</td>' if c.best else f"<td>{escaped(c.text)}</td>" for c in cells]
-        lines.append(f'<tr><th scope="row" dir="auto">{escaped(name.text)}</th>{"".join(best)}</tr>')
-    body = "\n".join(lines)
-    return f'<div class="scroll"><table><thead><tr>{titles}</tr></thead>\n<tbody>{body}</tbody></table></div>'
+def _html(table: ComparisonTable, heading: str, columns: Sequence[int]) -> str:
+    """Some columns of the table beside the names: all in one row would be wider than a page."""
+    if not columns:
+        return ""
+    titles = "".join(f'<th scope="col">{escaped(table.titles[number])}</th>' for number in (0, *columns))
+    body = "\n".join(_line(row[0].text, [row[number] for number in columns]) for row in table.rows)
+    drawn = f"<table><thead><tr>{titles}</tr></thead>\n<tbody>{body}</tbody></table>"
+    return f'<h2>{heading}</h2>\n<div class="scroll">{drawn}</div>'
+
+
+def _line(name: str, cells: Sequence[TableCell]) -> str:
+    told = (f'<td class="best">{escaped(c.text)}</td>' if c.best else f"<td>{escaped(c.text)}</td>" for c in cells)
+    return f'<tr><th scope="row" dir="auto">{escaped(name)}</th>{"".join(told)}</tr>'
 
 
 def _rows(plan: Plan, found: dict[str, Any]) -> list[ComparisonRow]:

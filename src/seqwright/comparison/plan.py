@@ -11,11 +11,12 @@ from seqwright.inputs.source_text import SourceTextSettings
 from seqwright.kinds import task_of
 from seqwright.recipe import Recipe, changed_data, flattened, recipe_from, validated, with_base, with_weights
 from seqwright.run_folders import changed_settings, resolved_of
+from seqwright.tasks.ensembles import can_join
 from seqwright.training.checkpoint import steps_on_disk
 
 
 def rewrites(recipe: Recipe) -> bool:
-    """Whether a text becomes another one: only then can several runs decode together, and alignments be drawn."""
+    """Whether a text becomes another one: only then can alignments be drawn, and is decoding timed."""
     return isinstance(recipe.input, SourceTextSettings)
 
 
@@ -124,8 +125,8 @@ def _ensemble(given: RowSettings, rows: Mapping[str, ComparisonRow], settings: C
     """One trial for each seed: of each member that of the same seed, or the only one it has."""
     members = [rows[name] for name in given.ensemble or ()]
     recipe = members[0].recipe
-    if not rewrites(recipe):
-        raise SettingError(f"row '{given.title}': ensembles are for translation, and its members for {recipe.task}")
+    if not can_join(task_of(recipe.task).output):
+        raise SettingError(f"row '{given.title}': models of {recipe.task} cannot predict together; leave it out")
     seeds = settings.seeds if any(trial.trained for member in members for trial in member.trials) else (None,)
     trials = []
     for seed in seeds:

@@ -5,23 +5,22 @@ import math
 import os
 import platform
 import statistics
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from datetime import UTC, datetime
 from importlib.metadata import version
 from typing import Any
-
-import numpy as np
 
 from seqwright import __version__
 from seqwright.comparison.plan import ComparisonRow, Plan
 from seqwright.comparison.records import Found, Records
 from seqwright.comparison.stages import Outcome
+from seqwright.comparison.statistics import paired_test, statistics_of
 from seqwright.kinds import TASKS
-from seqwright.metrics.significance import FEWEST, Confidence, Ratio, ratio_confidence, text_confidence
+from seqwright.metrics.significance import FEWEST, Additive, Confidence, confidences
 from seqwright.outputs.text_scores import LOWER_IS_BETTER
 
 MOST_SHOWN = 4  # scores of a task that does not say which
-SAMPLED = {"mse"}  # scores whose intervals may be those of some of the examples, evenly spread
+SAMPLED = {"mse", "mae"}  # scores whose intervals may be those of some of the examples, evenly spread
 LOWER = {"word_perplexity", "bits_per_byte", "bits_per_character", "mse", "mae", "mase"} | LOWER_IS_BETTER
 UNSEEN = ("loss", "perplexity")  # of a task that does not say which: they depend on its tokens
 TRAINING = ("steps", "tokens", "flops")
@@ -33,8 +32,8 @@ def results(plan: Plan, outcome: Outcome, records: Records) -> dict[str, Any]:
     rows = [row for row in plan.rows if row.name not in outcome.failures]
     evaluated = {row.name: [outcome.evaluated[trial.name] for trial in row.trials] for row in rows}
     first = next(iter(evaluated.values()))[0] if evaluated else {}
-    names = shown_scores(plan.task, first["scores"]) if evaluated else []
-    sure = confidence(plan, rows, evaluated, records, names[0]) if names else {}
+    names = shown_scores(plan.task, _shared(evaluated)) if evaluated else []
+    sure = confidence(plan, rows, evaluated, records, names) if names else {}
     settings = plan.settings
     return {
         "name": settings.name,
@@ -78,13 +77,19 @@ def shown_scores(task: str, scores: dict[str, float]) -> list[str]:
     return [name for name in scores if name not in UNSEEN][:MOST_SHOWN]
 
 
+def _shared(evaluated: dict[str, list[Found]]) -> dict[str, float]:
+    """The scores that every row has: those of an ensemble lack the loss of an objective."""
+    first, *others = (trial["scores"] for trials in evaluated.values() for trial in trials)
+    return {name: value for name, value in first.items() if all(name in other for other in others)}
+
+
 def _row(
     plan: Plan, outcome: Outcome, row: ComparisonRow, evaluated: list[Found], sure: dict[str, Confidence]
 ) -> dict[str, Any]:
     names = evaluated[0]["scores"]
     scores = {name: _over([found["scores"][name] for found in evaluated]) for name in names}
     for name, given in sure.items():
-        scores[name] |= {"interval": given.interval, "p": given.p}
+        scores[name] |= given._asdict()
     return {
         "name": row.name,
         "model": None if row.members else row.recipe.model.kind,
@@ -144,55 +149,54 @@ def _cost(plan: Plan, outcome: Outcome, row: ComparisonRow, number: int) -> dict
 
 
 def confidence(
-    plan: Plan, rows: list[ComparisonRow], evaluated: dict[str, list[Found]], records: Records, decisive: str
+    plan: Plan, rows: list[ComparisonRow], evaluated: dict[str, list[Found]], records: Records, names: list[str]
 ) -> dict[str, dict[str, Confidence]]:
-    """How sure the scores of the first seed are, and whether they differ from the baseline's."""
-    first = sorted(rows, key=lambda row: row.name != plan.baseline)
-    if first[0].name != plan.baseline:  # it failed
+    """By row and score: how sure the scores of the first seed are, and whether they differ from the baseline's."""
+    if plan.baseline not in evaluated:  # it failed
         return {}
-    answers = {row.name: read_answers(records, row.trials[0].name) for row in first}
+    answers = {row.name: read_answers(records, row.trials[0].name) for row in rows}
     if min(map(len, answers.values())) < FEWEST:
         return {}
-    resamples = plan.settings.resamples
-    if decisive == "bleu":
-        texts = {name: [answer["hypothesis"] for answer in given] for name, given in answers.items()}
-        references = [answer["reference"] for answer in answers[plan.baseline]]
-        lowercase = first[0].recipe.lowercase
-        return text_confidence(texts, references, lowercase=lowercase, resamples=resamples)
-    if decisive not in RATIOS:
-        return {}
-    ratios = {name: RATIOS[decisive](given) for name, given in answers.items()}
-    alike = len({len(ratio.sum_N) for ratio in ratios.values()}) == 1
-    scores = {row.name: evaluated[row.name][0]["scores"][decisive] for row in first}
-    whole = all(math.isclose(ratios[name].value, scores[name], rel_tol=1e-3) for name in ratios)
-    if not alike or not (whole or decisive in SAMPLED):
-        return {}  # some examples were left out, so they do not add up to the score
-    return {name: {decisive: sure} for name, sure in ratio_confidence(ratios, resamples=resamples).items()}
+    sure: dict[str, dict[str, Confidence]] = {row.name: {} for row in rows}
+    for name in names:
+        scores = _statistics(name, answers, evaluated, lowercase=rows[0].recipe.lowercase)
+        if not scores:
+            continue
+        found = confidences(
+            scores,
+            baseline=plan.baseline,
+            best=_best(name, evaluated),
+            test=paired_test(name, answers[plan.baseline]),
+            resamples=plan.settings.resamples,
+        )
+        for row, given in found.items():
+            sure[row][name] = given
+    return sure
+
+
+def _statistics(
+    name: str, answers: dict[str, list[Found]], evaluated: dict[str, list[Found]], *, lowercase: bool
+) -> dict[str, Additive]:
+    """What each example adds to a score of each row; nothing where the examples do not add up to it."""
+    found: dict[str, Additive] = {}
+    for row, given in answers.items():
+        score = statistics_of(name, given, lowercase=lowercase)
+        if score is None:
+            return {}
+        whole = math.isclose(score.value, evaluated[row][0]["scores"][name], rel_tol=1e-3, abs_tol=1e-9)
+        if not (whole or name in SAMPLED):
+            return {}  # some examples were left out
+        found[row] = score
+    return found if len({len(each.each_NS) for each in found.values()}) == 1 else {}
+
+
+def _best(name: str, evaluated: dict[str, list[Found]]) -> str:
+    """The row with the best mean over the seeds."""
+    means = {row: statistics.fmean(trial["scores"][name] for trial in trials) for row, trials in evaluated.items()}
+    return (min if name in LOWER else max)(means, key=lambda row: means[row])
 
 
 def read_answers(records: Records, name: str) -> list[dict[str, Any]]:
     """What a trial predicted for each example."""
     lines = records.answers(name).read_text(encoding="utf-8").split("\n")  # texts have other ends of lines in them
     return [json.loads(line) for line in lines if line]
-
-
-def _accuracy(answers: list[dict[str, Any]]) -> Ratio:
-    right_N = np.array([100.0 * (answer["label"] == answer["predicted"]) for answer in answers])
-    return Ratio(right_N, np.ones(len(answers)))
-
-
-def _bits_per_byte(answers: list[dict[str, Any]]) -> Ratio:
-    bits_N = np.array([-answer["log_probability"] / math.log(2) for answer in answers])
-    return Ratio(bits_N, np.array([float(len(answer["text"].encode())) for answer in answers]))
-
-
-def _mean_squared_error(answers: list[dict[str, Any]]) -> Ratio:
-    errors = [np.subtract(answer["forecast"], answer["truth"]) for answer in answers]
-    return Ratio(np.array([float((e**2).sum()) for e in errors]), np.array([float(e.size) for e in errors]))
-
-
-RATIOS: dict[str, Callable[[list[dict[str, Any]]], Ratio]] = {
-    "accuracy": _accuracy,
-    "bits_per_byte": _bits_per_byte,
-    "mse": _mean_squared_error,
-}

@@ -41,7 +41,7 @@ class RowSettings(Settings):
     run: str | None = None
     """A run folder, which is evaluated as it is."""
     ensemble: tuple[str, ...] | None = Field(default=None, min_length=2)
-    """The names of rows that translate together."""
+    """The names of rows that predict together."""
     input: Section = Field(default_factory=dict)
     """Settings of this row's recipe, in place of what it says; so are the other sections."""
     output: Section = Field(default_factory=dict)
@@ -81,7 +81,7 @@ class RowSettings(Settings):
 class ComparisonSettings(Settings):
     """What a comparison compares, and how."""
 
-    name: str = Field(default="", pattern=r"^[\w.-]*$")
+    name: str = Field(default="", pattern=r"^([\w-][\w.-]*)?$")
     """Names its folder, runs/NAME; by default as the file."""
     description: str = ""
     """Stands above the table."""
@@ -140,7 +140,7 @@ def read_comparison(where: str) -> tuple[ComparisonSettings, Path]:
     except tomllib.TOMLDecodeError as error:
         raise SettingError(f"{where} is not valid TOML: {error}") from error
     settings = _validated(plain, where)
-    settings = settings.model_copy(update={"name": settings.name or path.stem})
+    settings = settings.model_copy(update={"name": settings.name or path.stem.lstrip(".") or "comparison"})
     _refuse_wrong_names(settings, where)
     _refuse_unfair(settings, where)
     return settings, path
@@ -218,4 +218,4 @@ def _no_row(setting: str, name: str, names: list[str], where: str) -> str:
 
 def slug(name: str) -> str:
     """A name as the name of a folder."""
-    return re.sub(r"[^\w.-]+", "-", name).strip("-").lower() or "row"
+    return re.sub(r"[^\w.-]+", "-", name).strip("-.").lower() or "row"

@@ -5,7 +5,7 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 
 from seqwright.decoding.settings import DecodingSettings
-from seqwright.metrics.significance import FEWEST
+from seqwright.metrics.significance import FEWEST, LEVEL
 
 TITLES = {"bleu": "BLEU", "chrf": "chrF", "word_perplexity": "perplexity per word", "bits_per_byte": "bits per byte"}
 TITLES |= {"perplexity": "perplexity per token", "macro_f1": "macro F1", "mse": "MSE", "mae": "MAE", "mase": "MASE"}
@@ -15,7 +15,7 @@ FRACTIONS = {"loss", "bits_per_byte", "bits_per_character", "mse", "mae", "mase"
 
 
 class TableCell(NamedTuple):
-    """What stands in a place of the table, and whether no other row is better."""
+    """What stands in a place of the table, and whether no other row is surely better."""
 
     text: str
     best: bool = False
@@ -58,9 +58,7 @@ def _filled(columns: dict[str, list[TableCell]]) -> dict[str, list[TableCell]]:
 
 def _score_cells(found: dict[str, Any], name: str) -> list[TableCell]:
     scores = [row["scores"][name] for row in found["rows"]]
-    means = [score["mean"] for score in scores]
-    best, worst = sorted((min(means), max(means)), reverse=name not in found["lower_is_better"])
-    return [TableCell(mean_and_deviation(score, name), score["mean"] == best != worst) for score in scores]
+    return [TableCell(mean_and_deviation(score, name), bool(score.get("best"))) for score in scores]
 
 
 def _confidence_columns(found: dict[str, Any], name: str) -> dict[str, list[TableCell]]:
@@ -143,13 +141,7 @@ def notes(found: dict[str, Any]) -> list[str]:
         sentences.append(
             f"Mean ± standard deviation over the seeds {seeds}; interval and p are those of the first seed."
         )
-    if any("interval" in row["scores"][name] for row in found["rows"] for name in names):
-        sentences.append(
-            f"95 %: half of the bootstrap interval over {found['resamples']:,} resamples of the examples; p: how often "
-            f"resampling alone makes so large a difference to '{found['baseline']}' (paired bootstrap, Koehn 2004)."
-        )
-    elif (found["examples"] or FEWEST) < FEWEST:
-        sentences.append(f"No intervals and no p: {found['examples']} examples are too few to be drawn again.")
+    sentences += _certainty(found)
     sentences += [f"{spoken_score(name)}: {text}." for name, text in found["signatures"].items()]
     sentences.append(
         "Training FLOPs: two for each multiplication and addition in products of matrices and convolutions, forwards "
@@ -164,6 +156,26 @@ def notes(found: dict[str, Any]) -> list[str]:
     if any(row["members"] for row in found["rows"]):
         sentences.append("An ensemble costs in training what its members cost together.")
     return sentences + [f"{name} is missing: {sentence}." for name, sentence in found["failures"].items()]
+
+
+def _certainty(found: dict[str, Any]) -> list[str]:
+    """What the intervals, p and bold letters mean."""
+    decisive, rows = found["shown"][:1], found["rows"]
+    sure = [row["scores"][name] for name in decisive for row in rows if "interval" in row["scores"][name]]
+    if not sure:
+        few = (found["examples"] or FEWEST) < FEWEST
+        return [f"No intervals and no p: {found['examples']} examples are too few to be drawn again."] if few else []
+    sentences = [f"95 %: half of the bootstrap interval over {found['resamples']:,} resamples of the examples."]
+    if any(score.get("p") is not None for score in sure):
+        others = len(rows) - 1
+        told = f", corrected for {others} rows (Holm 1979)" if others > 1 else ""
+        sentences.append(f"p: two-sided, against '{found['baseline']}', by {sure[0]['test']}{told}.")
+    if any(row["scores"][name].get("best") for row in rows for name in found["shown"]):
+        sentences.append(
+            f"Bold: the best row of a score that was tested, and every row not told apart from it (p > {LEVEL:g}); "
+            "nothing is bold where no row can be told apart."
+        )
+    return sentences
 
 
 def _evaluating(found: dict[str, Any]) -> str:

@@ -20,6 +20,7 @@ from pydantic import Field, create_model
 from seqwright.data.examples import PartName
 from seqwright.data.generated import CardSettings
 from seqwright.data.imported import Imported, ImportedSettings
+from seqwright.data.in_memory import InMemorySettings, NotKept
 from seqwright.data.labelled_folders import LabelFolders
 from seqwright.errors import DataError, SettingError, instead, nearest
 from seqwright.settings import Settings
@@ -41,22 +42,27 @@ class Reader(NamedTuple):
         return found
 
 
-SIDES = ("source", "target")
-TEXT_COLUMNS = ("text", "label", "text_pair", "label_names")
-QUESTION_COLUMNS = ("question", "context", "answer", "start", "no_answer")
-SERIES_COLUMNS = ("columns", "time", "history", "horizon", "missing", "first_rows")
+WRITTEN = ("encoding", "separator", "bad_rows")
+SIDES = ("source", "target", *WRITTEN)
+TEXT_COLUMNS = ("text", "label", "text_pair", "label_names", "fold_labels", "decimal", *WRITTEN)
+QUESTION_COLUMNS = ("question", "context", "answer", "start", "no_answer", *WRITTEN)
+SERIES_COLUMNS = ("columns", "time", "history", "horizon", "missing", "gaps", "first_rows", "decimal", *WRITTEN)
 READERS = {
     "pairs": Reader("pairs", "pairs.PairFiles", columns=SIDES),
     "prompts": Reader("prompts with examples"),
     "summaries": Reader("texts with summaries", "pairs.PairFiles", columns=SIDES),
-    "pronunciations": Reader("words with their pronunciations", "pairs.DictionaryFiles"),
-    "text": Reader("running text", "text.TextFiles", ("documents",), ("documents", "split")),
+    "pronunciations": Reader("words with their pronunciations", "pairs.DictionaryFiles", columns=("encoding",)),
+    "text": Reader("running text", "text.TextFiles", ("documents",), ("documents", "split", "encoding")),
     "labelled": Reader("labelled texts", "labelled.LabelledFiles", (), TEXT_COLUMNS, like_cards=True),
-    "tagged": Reader("sentences with tags", "tagged.TaggedFiles", (), ("token", "tag")),
+    "tagged": Reader("sentences with tags", "tagged.TaggedFiles", (), ("token", "tag", "encoding")),
     "questions": Reader("questions", "questions.QuestionFiles", ("overlap",), QUESTION_COLUMNS, like_cards=True),
     "series": Reader("time series", "series.SeriesFiles", (), SERIES_COLUMNS, like_cards=True),
-    "labelled-series": Reader("labelled series", "labelled_series.LabelledSeriesFiles", (), ("label",)),
-    "described": Reader("texts with vectors", "described.DescribedFiles", (), ("text", "label", "columns")),
+    "labelled-series": Reader(
+        "labelled series", "labelled_series.LabelledSeriesFiles", (), ("label", "fold_labels", "decimal", *WRITTEN)
+    ),
+    "described": Reader(
+        "texts with vectors", "described.DescribedFiles", (), ("text", "label", "columns", "decimal", *WRITTEN)
+    ),
 }
 
 
@@ -231,9 +237,11 @@ def located(card: Card, file: CardFile) -> Path | None:
 
 
 def settings_of(given: Mapping[str, Any], kind: str) -> type[Settings]:
-    """The class of the settings of data: those of a card, of an imported model, or of files of a kind of examples."""
+    """The class of the settings of data: of a card, an imported model, examples in memory, or files of a kind."""
     if "card" in given:
         return card(given["card"]).settings
+    if "in_memory" in given:
+        return InMemorySettings
     return ImportedSettings if "imported" in given else READERS[kind].settings
 
 
@@ -241,6 +249,8 @@ def opened_data(settings: Any, kind: str) -> Any:
     """The data that settings mean, where files are of a kind of examples."""
     if isinstance(settings, CardSettings):
         return card(settings.card).open(**settings.model_dump(exclude={"card"}, exclude_none=True))
+    if isinstance(settings, InMemorySettings):
+        return NotKept(settings)
     return Imported(settings) if isinstance(settings, ImportedSettings) else _loaded(READERS[kind].thing)(settings)
 
 

@@ -24,18 +24,17 @@ from typing import Any, Literal, NamedTuple
 from babel import Locale, UnknownLocaleError
 from babel.core import get_global
 from babel.localedata import locale_identifiers
-from pydantic import Field
 
 from seqwright.data.dates_readings import Languages, Phrasing, readings_by_kind
 from seqwright.data.dates_values import PortableRandom, Value, part_of
 from seqwright.data.examples import Pair, PartName
-from seqwright.data.generated import CardSettings, Generated
+from seqwright.data.generated import Generated, GeneratedSettings, TrainCount
 from seqwright.errors import SettingError, nearest
 
 TRIES = 1000  # so many draws without a new pair mean that there are none left
 
 
-class DatesSettings(CardSettings):
+class DatesSettings(GeneratedSettings):
     """Pairs of sentences from the dates corpus."""
 
     card: Literal["dates"] = "dates"
@@ -43,14 +42,7 @@ class DatesSettings(CardSettings):
     """The language to translate from: a locale of the CLDR such as en, fr, ja or pt_BR."""
     target: str = "de"
     """The language to translate into; the source's own is for an autoencoder, which says what it read."""
-    examples: int = Field(default=40_000, ge=1)
-    """How many training pairs there are."""
-    valid: int = Field(default=500, ge=1)
-    """How many validation pairs there are."""
-    test: int = Field(default=1000, ge=0)
-    """How many test pairs there are."""
-    seed: int = 1
-    """Another number gives other pairs; which values are held out stays the same."""
+    examples: TrainCount = 40_000
 
 
 class DrawnPair(NamedTuple):

@@ -9,32 +9,21 @@ import json
 import math
 from collections.abc import Iterator
 from functools import partial
-from itertools import chain
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
 from pydantic import model_validator
 
 from seqwright.data.examples import PartName
-from seqwright.data.files import content_hash, extension_of
-from seqwright.data.labelled_tables import TEXT_WORDS, Example, LabelledTable
+from seqwright.data.files import content_hash
+from seqwright.data.labelled_tables import TEXT_WORDS, Example, LabelledColumns, LabelledTable
 from seqwright.data.pieces import FilesSettings, PartedFiles, Share
-from seqwright.data.tables import (
-    Column,
-    Columns,
-    TableFile,
-    TableRow,
-    Usual,
-    all_blank,
-    cells,
-    column_place,
-    find,
-    several,
-    too_few,
-    value_names,
-)
-from seqwright.data.times import NUMBER
+from seqwright.data.rows import OBJECTS, PLAIN, BadRows, DecimalMark, Dialect, Separator, dialect_of
+from seqwright.data.tables import Column, Columns, TableFile, Usual, several
+from seqwright.data.times import COMMA_NUMBER, NUMBER
 from seqwright.errors import DataError, SettingError
+
+A_NUMBER = Usual(text=False, setting="columns", number=True)
 
 
 class GivenText(NamedTuple):
@@ -70,6 +59,10 @@ class DescribedFilesSettings(FilesSettings):
     """In place of a label: the columns with the numbers that the text is written from, as in ["height", "age"]. Each is
     scaled by its mean and standard deviation in the training part."""
 
+    separator: Separator = None
+    decimal: DecimalMark = None
+    bad_rows: BadRows = "refuse"
+
     @model_validator(mode="after")
     def _fit_together(self) -> "DescribedFilesSettings":
         if self.label is not None and self.columns is not None:
@@ -77,90 +70,50 @@ class DescribedFilesSettings(FilesSettings):
         return self
 
 
-class NumberLayout(NamedTuple):
-    """The places, from 0, of the text and of the numbers in a row, and whether the first line is a header."""
-
-    text: int
-    numbers: list[int]
-    names: list[str]
-    header: bool
-
-
 class NumberTable:
     """A file with a text and some numbers in each row."""
 
-    def __init__(self, path: Path, text: Column, columns: Columns) -> None:
-        self.path, self.text, self.asked, self.form = path, text, several(columns), extension_of(path)
-        self._keys = {str(column): column for column in self.asked}
-        usual = {"text": Usual(TEXT_WORDS), **dict.fromkeys(self._keys, Usual(text=False, setting="columns"))}
-        self._table = TableFile(path, usual, {"text": text, **self._keys})
+    def __init__(self, path: Path, text: Column, columns: Columns, dialect: Dialect = PLAIN) -> None:
+        self.path, self.text, self.asked, self.dialect = path, text, several(columns), dialect
         if not self.asked:
             raise SettingError("data.columns is empty, expected the names of the columns with the numbers")
+        numbers = {f"column {column}": column for column in self.asked}
+        # The first column that no number stands in is among so many.
+        usual = {"text": Usual(TEXT_WORDS, tuple(range(len(numbers) + 1))), **dict.fromkeys(numbers, A_NUMBER)}
+        self._table, self._numbers = TableFile(path, usual, {"text": text, **numbers}, dialect=dialect), numbers
 
     def columns(self) -> tuple[str, ...]:
         """What the columns with the numbers are called."""
-        if self.form == ".jsonl":
-            return tuple(map(str, self.asked))
-        layout = self._layout(next(cells(self.path)))
-        return tuple(layout.names[place] for place in layout.numbers)
+        return tuple(self._table.column_names(self._numbers))
 
     def examples(self) -> Iterator[Example]:
         """Each text, labelled with its numbers: "0.5,-2"; an empty line is a blank example."""
-        return self._records() if self.form == ".jsonl" else self._rows()
+        names = dict(zip(self._numbers, self.columns(), strict=True))
+        spelled = json.dumps if self._table.form in OBJECTS else str.strip
+        for where, values, *_ in self._table.records():
+            if values:
+                numbers = (
+                    _number(self.dialect.point(spelled(values[key])), name, where) for key, name in names.items()
+                )
+                yield Example(values["text"], ",".join(numbers))
+            else:
+                yield Example("", "")
 
     def fingerprint(self) -> str:
         """Changes with the content and with the columns that are read."""
-        return json.dumps([self.form, content_hash(self.path), self.text, self.asked])
+        return json.dumps([self._table.form, content_hash(self.path), self.text, self.asked])
 
     def remarks(self) -> list[str]:
-        """Nothing: the columns were named."""
-        return []
-
-    def _layout(self, top: TableRow) -> NumberLayout:
-        """Where text and numbers stand."""
-        names, header = value_names(top, (self.text, *self.asked))
-        numbers = [column_place(column, names, self.path, "data.columns") for column in self.asked]
-        return NumberLayout(self._text_place(names, numbers), numbers, names, header)
-
-    def _text_place(self, names: list[str], numbers: list[int]) -> int:
-        others = [place for place in range(len(names)) if place not in numbers]
-        if self.text is not None:
-            place = column_place(self.text, names, self.path, "data.text")
-            if place in numbers:
-                raise SettingError(f"data.text and data.columns both mean '{names[place]}' of {self.path}: choose")
-            return place
-        if not others:
-            raise DataError(f"{self.path}:1 has no column for the text beside those of data.columns: add one")
-        usual = find(None, TEXT_WORDS, [names[place] for place in others])
-        return others[usual or 0]
-
-    def _rows(self) -> Iterator[Example]:
-        rows = cells(self.path)
-        top = next(rows)
-        layout = self._layout(top)
-        least = max(layout.text, *layout.numbers) + 1
-        for row in rows if layout.header else chain([top], rows):
-            where = f"{self.path}:{row.line}"
-            if all_blank(row):
-                yield Example("", "")
-            elif len(row.cells) < least:
-                raise DataError(too_few(row, least, where))
-            else:
-                numbers = (_number(row.cells[place].strip(), layout.names[place], where) for place in layout.numbers)
-                yield Example(row.cells[layout.text], ",".join(numbers))
-
-    def _records(self) -> Iterator[Example]:
-        for where, values in self._table.records():
-            numbers = [_number(json.dumps(values[key]), key, where) for key in self._keys if values]
-            yield Example(values["text"] if values else "", ",".join(numbers))
+        """How the file is written; its columns were named."""
+        return self._table.remarks()
 
 
 def _number(found: str, name: str, where: str) -> str:
     """A cell that is a number, in the one way to write it: 0.50 and .5 are the same."""
     if NUMBER.fullmatch(found) and math.isfinite(float(found)):
         return f"{float(found):.15g}"
-    if NUMBER.fullmatch(found.replace(",", ".", 1)):
-        raise DataError(f"{where} has '{found}' in '{name}', expected a decimal point: write {found.replace(',', '.')}")
+    if COMMA_NUMBER.fullmatch(found):
+        raise DataError(f"{where} has '{found}' in '{name}', expected a decimal point: set data.decimal=','")
     raise DataError(f"{where} has '{found[:40]}' in '{name}', expected a number: correct it or leave out the row")
 
 
@@ -190,14 +143,13 @@ class DescribedFiles(PartedFiles[LabelledTable | NumberTable, GivenText]):
         """The content, the columns and the stretch."""
         return [self.described_by, piece.source.fingerprint(), piece.low, piece.high]
 
-    def remarks(self) -> list[str]:
-        """What the user should look at twice, a sentence each."""
-        tables = {piece.source.path: piece.source for piece in self._pieces.values()}
-        return [remark for table in tables.values() for remark in table.remarks()]
+    def source_remarks(self, source: LabelledTable | NumberTable) -> list[str]:
+        """What the table leaves open."""
+        return source.remarks()
 
 
 def _table(name: str, settings: DescribedFilesSettings) -> LabelledTable | NumberTable:
     path = Path(name).expanduser()
     if settings.columns is None:
-        return LabelledTable(path, settings.text, settings.label)
-    return NumberTable(path, settings.text, settings.columns)
+        return LabelledTable(path, LabelledColumns(settings.text, settings.label), dialect_of(settings))
+    return NumberTable(path, settings.text, settings.columns, dialect_of(settings))

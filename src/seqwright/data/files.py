@@ -4,13 +4,19 @@ import codecs
 import functools
 import gzip
 import hashlib
+import io
 import re
+import zipfile
 import zlib
 from collections.abc import Iterator
 from pathlib import Path
+from typing import IO, cast
 
 from seqwright.errors import DataError, SettingError, nearest
 
+UTF_8 = "utf-8"
+ZIP = ".zip"
+HIDDEN = re.compile(r"(^|/)(\.|__MACOSX/|Thumbs\.db$)")
 _SHARE = re.compile(r"(\d+(?:\.\d+)?)\s*%")
 
 
@@ -46,38 +52,86 @@ def _content_hash(path: Path, size: int, changed: int) -> str:
         raise DataError(f"{path} cannot be read ({error.strerror}): check its permissions") from error
 
 
-def lines(path: Path) -> Iterator[str]:
-    """The lines of a UTF-8 file, plain or .gz, one at a time, without their endings and without a byte order mark.
+def lines(path: Path, encoding: str = UTF_8) -> Iterator[str]:
+    """The lines of a file, plain, .gz or alone in a .zip, one at a time, without their endings and byte order marks.
 
     Only a line feed ends a line, with the carriage return before it: U+2028, U+0085 and the vertical tab occur inside
     sentences, and a line ended there would shift one side of a line-aligned corpus against the other.
     """
     number = 0
     try:
-        with gzip.open(path, "rb") if _compressed(path) else path.open("rb") as file:
-            for number, raw in enumerate(file, 1):
-                if number == 1 and not raw.endswith(b"\n") and b"\r" in raw.removesuffix(b"\r"):
+        with unpacked(path) as file:
+            found = _utf_8(file, path) if encoding == UTF_8 else _encoded(file, path, encoding)
+            for number, line in enumerate(found, 1):
+                if number == 1 and not line.endswith("\n") and "\r" in line.removesuffix("\r"):
                     raise DataError(
                         f"{path} ends its lines with CR alone, as files of an old Mac do, expected LF or CR LF: "
                         "convert the line endings"
                     )
-                yield _decoded(raw.removeprefix(codecs.BOM_UTF8) if number == 1 else raw, path, number)
-    except (EOFError, zlib.error, gzip.BadGzipFile) as error:
-        raise DataError(f"{path} is a damaged gzip file after line {number} ({error}): get it again") from error
+                if "\0" in line:
+                    raise DataError(
+                        f"{path}:{number} holds a NUL byte, expected plain text: save the file as UTF-8 text"
+                    )
+                yield line.removesuffix("\n").removesuffix("\r")
+    except (EOFError, zlib.error, gzip.BadGzipFile, zipfile.BadZipFile) as error:
+        form = "gzip" if _compressed(path) else "zip"
+        raise DataError(f"{path} is a damaged {form} file after line {number} ({error}): get it again") from error
     except OSError as error:
         raise DataError(f"{path} cannot be read ({error.strerror}): check its permissions and its disk") from error
     if number == 0:
         raise DataError(f"{path} is empty, expected at least one line")
 
 
-def _decoded(raw: bytes, path: Path, number: int) -> str:
-    if b"\0" in raw:
-        raise DataError(f"{path}:{number} holds a NUL byte, expected plain text: save the file as UTF-8 text")
+def _utf_8(file: IO[bytes], path: Path) -> Iterator[str]:
+    for number, raw in enumerate(file, 1):
+        try:
+            yield (raw.removeprefix(codecs.BOM_UTF8) if number == 1 else raw).decode()
+        except UnicodeDecodeError as error:
+            found = f"0x{raw[error.start]:02x} at byte {error.start + 1} of the line"
+            raise DataError(
+                f"{path}:{number} is not UTF-8 ({found}): convert the file to UTF-8, or say what it is where a recipe "
+                "reads it, as in data.encoding=windows-1252"
+            ) from error
+
+
+def _encoded(file: IO[bytes], path: Path, encoding: str) -> Iterator[str]:
+    number = 0
     try:
-        return raw.removesuffix(b"\n").removesuffix(b"\r").decode()
-    except UnicodeDecodeError as error:
-        found = f"0x{raw[error.start]:02x} at byte {error.start + 1} of the line"
-        raise DataError(f"{path}:{number} is not UTF-8 ({found}): convert the file to UTF-8") from error
+        with io.TextIOWrapper(file, encoding, newline="\n") as text:
+            for number, line in enumerate(text, 1):
+                yield line.removeprefix("\ufeff") if number == 1 else line
+    except UnicodeError as error:
+        raise DataError(
+            f"{path} is not {encoding} after line {number} ({error}): convert the file to UTF-8, or set data.encoding"
+        ) from error
+
+
+def unpacked(path: Path) -> IO[bytes]:
+    """The bytes of a file, or those of what is compressed in it."""
+    if _compressed(path):
+        return cast(IO[bytes], gzip.open(path, "rb"))
+    if path.suffix.lower() != ZIP:
+        return path.open("rb")
+    try:
+        with zipfile.ZipFile(path) as archive:
+            return archive.open(_only_member(path))
+    except (RuntimeError, NotImplementedError) as error:  # a password, or a method that Python lacks
+        raise DataError(f"{path} cannot be unpacked ({error}): unpack it and give the file in it") from error
+
+
+def _only_member(path: Path) -> str:
+    """The name of the one file in an archive; what macOS and Windows add beside it does not count."""
+    try:
+        with zipfile.ZipFile(path) as archive:
+            names = [name for name in archive.namelist() if not name.endswith("/") and not HIDDEN.search(name)]
+    except (zipfile.BadZipFile, OSError) as error:
+        raise DataError(f"{path} is a damaged archive ({error}): get it again") from error
+    if len(names) != 1:
+        some = f" ({', '.join(names[:3])}{', …' if len(names) > 3 else ''})" if names else ""
+        raise DataError(
+            f"{path} holds {len(names)} files{some}, expected one: unpack it and give the one that is meant"
+        )
+    return names[0]
 
 
 def _compressed(path: Path) -> bool:
@@ -85,8 +139,17 @@ def _compressed(path: Path) -> bool:
 
 
 def extension_of(path: Path) -> str:
-    """`.tsv` for a.tsv and for a.tsv.gz."""
+    """`.tsv` for a.tsv and a.tsv.gz, and for a.zip if that is what is in it."""
+    if path.suffix.lower() == ZIP and path.is_file():
+        return Path(_only_member(path)).suffix.lower()
     return (path.with_suffix("") if _compressed(path) else path).suffix.lower()
+
+
+def existing(name: str) -> Path:
+    """The path of a file that is there; `~` is the user's folder."""
+    path = Path(name).expanduser()
+    require_file(path)
+    return path
 
 
 def require_file(path: Path) -> None:

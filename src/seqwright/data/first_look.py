@@ -1,123 +1,247 @@
 """What the columns of a user's table probably are, from their names and from the first rows."""
 
-import json
-from collections.abc import Iterator
-from itertools import islice
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from contextlib import suppress
+from itertools import chain, islice, pairwise
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
-from seqwright.data.files import extension_of, lines
+from seqwright.data.files import extension_of
 from seqwright.data.labelled_tables import LABEL_WORDS, PAIR_WORDS, TEXT_WORDS
+from seqwright.data.labels import short
+from seqwright.data.rows import OBJECTS, Dialect, TableRow, cells, objects, separator_of
 from seqwright.data.series_tables import MISSING
-from seqwright.data.tables import Column, cells, find
-from seqwright.data.times import NUMBER
+from seqwright.data.spreadsheets import SHEETS
+from seqwright.data.tables import FORMS, Column, find
+from seqwright.data.times import COMMA_NUMBER, NUMBER
+from seqwright.errors import DataError
 
 LOOKED_AT = 2000  # rows
 FEW = 10  # with fewer rows, nothing can be told from them
 LONGEST_NAME = 40  # characters, that a column has
+MOST_LABELS = 50  # different values of a column that may be the label, unless its name says so
 TIME_WORDS = ("time", "date", "datetime", "timestamp", "day", "month", "year", "hour", "period", "when", "ds")
+SOURCE_WORDS = ("source", "prompt", "instruction", "question", "input", "document", "article", "dialogue", "text")
+TARGET_WORDS = ("target", "answer", "response", "completion", "output", "summary", "highlights")
+VALUE_WORDS = ("score", "rating", "value", "target", "label", "stars", "points", "grade", "similarity", "price")
 
 
-def text_and_label(path: Path) -> dict[str, Column]:
+class Guess(NamedTuple):
+    """Settings of the data that a table tells, and what to say of it."""
+
+    settings: dict[str, Any]
+    remarks: list[str]
+
+
+NOTHING = Guess({}, [])
+
+
+class Sample(NamedTuple):
+    """The cells of a table's first line, or the keys of its first object, and the rows below."""
+
+    top: list[str]
+    rows: list[TableRow]
+    commas: bool = False  # whether a comma can be decimal, since it does not separate the cells
+
+    @property
+    def names(self) -> list[str]:
+        """The cells of the first line, without spaces around them."""
+        return [cell.strip() for cell in self.top]
+
+    def column(self, place: int) -> list[str]:
+        """What stands below a cell of the first line."""
+        return [row.cells[place].strip() for row in self.rows]
+
+    def is_number(self, cell: str) -> bool:
+        """Whether a cell is a number."""
+        return bool(NUMBER.fullmatch(cell) or (self.commas and COMMA_NUMBER.fullmatch(cell)))
+
+
+# Texts with labels or values
+
+
+def text_and_label(path: Path, asked: Mapping[str, Any] | None = None, *, numbers: bool = False) -> Guess:
     """`{"text": "comment", "label": "stars"}`; nothing where it cannot be told, or where it need not be said.
 
-    The text is what is longest, the label what takes the fewest values, unless their names tell. The first line is a
-    header if it is short and no other row has the same label; without a header, columns have numbers. Two texts whose
-    names belong together are a pair, `{"text": "premise", "label": "verdict", "text_pair": "hypothesis"}`.
+    The text is what is longest, unless a name tells. The label is a column of few values, or of numbers alone: the one
+    with a usual name, or the only one; of several the user has to choose. The first line is a header if it is short
+    and no other row has the same label; without a header, columns have numbers. Two texts whose names belong together
+    are a pair, `{"text": "premise", "label": "verdict", "text_pair": "hypothesis"}`.
     """
-    top, columns = _columns(path)
-    pair = next((words for words in PAIR_WORDS if None not in (_place(top, words[:1]), _place(top, words[1:]))), None)
+    asked = asked or {}
+    sample = _sample(path, asked)
+    pair = _pair_places(sample)
+    if len(sample.top) < 2 or (len(sample.rows) < FEW and pair is None) or "label" in asked:
+        return NOTHING
+    words = VALUE_WORDS if numbers else LABEL_WORDS
+    text = pair[0] if pair else _text_place(sample, find(None, words, sample.names))
+    others = [place for place in range(len(sample.top)) if place not in (pair or (text,))]
+    fitting = {place: _values(sample, place) for place in others if _fits(sample, place, numbers=numbers)}
+    label = _label_place(path, sample, fitting, words, numbers=numbers)
+    if label is None or label not in others:
+        return NOTHING
+    settings = _named(sample, text, label, pair)
+    told = [f"{_called(sample, place)} ({shown})" for place, shown in fitting.items() if place != label]
+    remarks = [f"other columns that data.label could choose: {'; '.join(told)}"] if told else []
+    commas = numbers and any(COMMA_NUMBER.fullmatch(cell) for cell in sample.column(label))
+    return Guess({**settings, **({"decimal": ","} if commas and "decimal" not in asked else {})}, remarks)
+
+
+def _pair_places(sample: Sample) -> tuple[int, int] | None:
+    """Where two texts stand whose names belong together."""
+    for one, other in PAIR_WORDS:
+        first, second = find(None, (one,), sample.names), find(None, (other,), sample.names)
+        if first is not None and second is not None:
+            return first, second
+    return None
+
+
+def _text_place(sample: Sample, label: int | None) -> int:
+    """Where the text stands: under a usual name, or what is longest."""
+    named = find(None, TEXT_WORDS, sample.names)
+    others = [place for place in range(len(sample.top)) if place != label]
+    return named if named is not None else max(others, key=lambda place: sum(map(len, sample.column(place))))
+
+
+def _fits(sample: Sample, place: int, *, numbers: bool) -> bool:
+    """Whether a column may be what is learnt: few values that come again, or numbers that do not count the rows."""
+    column = [cell for cell in sample.column(place) if cell]
+    values = set(column)
+    if not numbers:
+        return 1 < len(values) <= min(MOST_LABELS, len(column) / 2)
+    return len(values) > 1 and all(map(sample.is_number, values)) and not _counts_rows(column)
+
+
+def _counts_rows(column: list[str]) -> bool:
+    """Whether a column numbers the rows."""
+    whole = [int(cell) for cell in column if cell.isdecimal()]
+    return len(whole) == len(column) and all(after - before == 1 for before, after in pairwise(whole))
+
+
+def _values(sample: Sample, place: int) -> str:
+    """Some values of a column, the commonest first."""
+    found = Counter(cell for cell in sample.column(place) if cell)
+    return ", ".join(short(value) for value, _ in found.most_common(3)) + (", …" if len(found) > 3 else "")
+
+
+def _label_place(
+    path: Path, sample: Sample, fitting: Mapping[int, str], words: tuple[str, ...], *, numbers: bool
+) -> int | None:
+    """Which column is the label: a usual name decides, otherwise only one may fit."""
+    usual = find(None, words, sample.names)
+    best = find(None, words, [name if place in fitting else "" for place, name in enumerate(sample.names)])
+    if best is not None or not fitting or (usual is not None and not numbers):
+        return usual if best is None else best
+    if len(fitting) > 1:
+        listed = "; ".join(f"{_called(sample, place)} ({shown})" for place, shown in fitting.items())
+        raise DataError(
+            f"{path} has several columns that could be the label: {listed}; choose one, as in "
+            f"data.label={_called(sample, next(iter(fitting)))}"
+        )
+    return next(iter(fitting))
+
+
+def _called(sample: Sample, place: int) -> Column:
+    """A column by its name, or by its number where the first line seems to be no header."""
+    header = sample.names[place] not in sample.column(place) and max(map(len, sample.names)) <= LONGEST_NAME
+    return sample.names[place] if header else place + 1
+
+
+def _named(sample: Sample, text: int, label: int, pair: tuple[int, int] | None) -> dict[str, Column]:
+    names = sample.names
     if pair is not None:
-        return _labelled_pair(top, columns, pair)
-    if len(columns) < 2 or len(columns[0]) < FEW:
-        return {}
-    text = _place(top, TEXT_WORDS)
-    label = _place(top, LABEL_WORDS)
-    if text is None:
-        others = [place for place in range(len(columns)) if place != label]
-        text = max(others, key=lambda place: sum(map(len, columns[place])))
-    if label is None:
-        kinds = {place: len(set(column) - {""}) for place, column in enumerate(columns) if place != text}
-        repeated = {place: count for place, count in kinds.items() if 1 < count <= len(columns[0]) / 2}
-        if not repeated:
-            return {}
-        label = min(repeated, key=lambda place: repeated[place])
-    once = top[label].strip() not in {cell.strip() for cell in columns[label]}
-    if once and max(len(top[text]), len(top[label])) <= LONGEST_NAME:
-        return {"text": top[text].strip(), "label": top[label].strip()}
+        return {"text": names[text], "label": names[label], "text_pair": names[pair[1]]}
+    if sample.names[label] not in sample.column(label) and max(len(names[text]), len(names[label])) <= LONGEST_NAME:
+        return {"text": names[text], "label": names[label]}
     return {} if (text, label) == (0, 1) else {"text": text + 1, "label": label + 1}
 
 
-def _labelled_pair(top: list[str], columns: list[list[str]], pair: tuple[str, str]) -> dict[str, Column]:
-    """The columns of two texts and of their label: the one of a usual name, or else that with the fewest values."""
-    names = [cell.strip() for cell in top]
-    folded = [name.casefold() for name in names]
-    first, second = (folded.index(word) for word in pair)
-    label = _place(top, LABEL_WORDS)
-    if label is None:
-        kinds = {place: len(set(column)) for place, column in enumerate(columns) if place not in {first, second}}
-        several = {place: count for place, count in kinds.items() if count > 1}
-        if not several:
-            return {}
-        label = min(several, key=lambda place: several[place])
-    return {"text": names[first], "label": names[label], "text_pair": names[second]}
+def text_and_given(path: Path, asked: Mapping[str, Any] | None = None) -> Guess:
+    """A text and what it is to be written from: the numbers beside it where nothing else is, otherwise a label."""
+    asked = asked or {}
+    sample = _sample(path, asked)
+    if "columns" in asked or len(sample.top) < 2 or not sample.rows:
+        return NOTHING
+    text = _text_place(sample, None)
+    others = [place for place in range(len(sample.top)) if place != text]
+    if "label" in asked or not all(map(sample.is_number, (cell for place in others for cell in sample.column(place)))):
+        settings, remarks = text_and_label(path, asked)
+        return Guess({name: value for name, value in settings.items() if name != "text_pair"}, remarks)
+    header = not any(map(sample.is_number, sample.names))
+    called: list[Column] = [name if header else place + 1 for place, name in enumerate(sample.names)]
+    return Guess({"text": called[text], "columns": [called[place] for place in others]}, [])
 
 
-def time_and_values(path: Path) -> dict[str, Any]:
+def two_sides(path: Path, asked: Mapping[str, Any] | None = None) -> Guess:
+    """`{"source": "question", "target": "answer"}`, by usual names for a text and what is to be written for it."""
+    asked = asked or {}
+    names = _sample(path, asked).names if path.is_file() else []
+    source, target = find(None, SOURCE_WORDS, names), find(None, TARGET_WORDS, names)
+    if source is None or target is None or "source" in asked or "target" in asked:
+        return NOTHING
+    return Guess({"source": names[source], "target": names[target]}, [])
+
+
+# Series
+
+
+def time_and_values(path: Path, asked: Mapping[str, Any] | None = None) -> Guess:
     """`{"time": "date", "columns": ["load", "wind"]}`; columns only if not every other one holds numbers."""
-    top, columns = _columns(path)
-    header = not any(NUMBER.fullmatch(cell.strip()) for cell in top)
-    below = [column if header else [top[place], *column] for place, column in enumerate(columns)]
+    asked = asked or {}
+    sample = _sample(path, asked)
+    top, header = sample.top, not any(map(sample.is_number, sample.names))
+    sample = sample if header else sample._replace(rows=[TableRow(1, top), *sample.rows])
     called: list[Column] = [cell.strip() if header else place + 1 for place, cell in enumerate(top)]
-    time = next((place for place, column in enumerate(below) if _is_time(top[place], column)), None)
-    values = [place for place, column in enumerate(below) if place != time and column and all(map(_is_value, column))]
+    time = next((place for place in range(len(top)) if _is_time(sample, place)), None)
+    others = [place for place, name in enumerate(called) if place != time and name]
+    wrong = {place: _first_text(sample, place) for place in others}
+    named = [called[place] for place in others if wrong[place] is None]
     found: dict[str, Any] = {} if time is None else {"time": called[time]}
-    named = [called[place] for place in values if called[place]]
-    others = [name for place, name in enumerate(called) if place != time and name]
-    return found if named == others or not named else {**found, "columns": named}
+    if not named or len(named) == len(others) or "columns" in asked:
+        return Guess(found, [])
+    told = [
+        f"'{called[place]}' is left out: line {row.line} has '{short(row.cells[place].strip())}', which is no number"
+        for place, row in wrong.items()
+        if row is not None and called[place] != asked.get("time")
+    ]
+    return Guess({**found, "columns": named}, told)
 
 
-def _columns(path: Path) -> tuple[list[str], list[list[str]]]:
-    """The cells of the first line, or the keys of the first object, and below each its values in the rows that follow.
-
-    What is wrong with the file is left for its reader to say.
-    """
-    if extension_of(path) not in {"", ".txt", ".tsv", ".csv", ".jsonl"}:
-        return [], []
-    rows = _records(path) if extension_of(path) == ".jsonl" else (row.cells for row in cells(path))
-    top = next(rows)
-    some = [row for row in islice(rows, LOOKED_AT) if len(row) == len(top)]
-    return top, [[row[place] for row in some] for place in range(len(top))]
+def _first_text(sample: Sample, place: int) -> TableRow | None:
+    """The first row with neither a number nor a missing value in a column."""
+    found = zip(sample.rows, sample.column(place), strict=True)
+    return next((row for row, cell in found if cell.casefold() not in MISSING and not sample.is_number(cell)), None)
 
 
-def _records(path: Path) -> Iterator[list[str]]:
-    keys: list[str] | None = None
-    for line in lines(path):
-        try:
-            record = json.loads(line)
-        except ValueError:
-            break
-        if not isinstance(record, dict):
-            break
-        if keys is None:
-            keys = list(record)
-            yield keys
-        yield [str(record.get(key, "")) for key in keys]
-    if keys is None:
-        yield []
-
-
-def _place(top: list[str], words: tuple[str, ...]) -> int | None:
-    return find(None, words, [cell.strip() for cell in top])
-
-
-def _is_time(name: str, column: list[str]) -> bool:
+def _is_time(sample: Sample, place: int) -> bool:
     """Whether a column is called like a time, or begins with something like a date."""
-    if name.strip().casefold() in TIME_WORDS:
+    if sample.names[place].casefold() in TIME_WORDS:
         return True
-    first = column[0].strip() if column else ""
-    return first[:1].isdigit() and not NUMBER.fullmatch(first) and any(mark in first for mark in "-/:.")
+    first = next(iter(sample.column(place)), "")
+    return first[:1].isdigit() and not sample.is_number(first) and any(mark in first for mark in "-/:.")
 
 
-def _is_value(cell: str) -> bool:
-    return cell.strip().casefold() in MISSING or NUMBER.fullmatch(cell.strip()) is not None
+# The first rows
+
+
+def _sample(path: Path, asked: Mapping[str, Any]) -> Sample:
+    """The first rows of a table; what is wrong with the file is left for its reader to say."""
+    dialect = Dialect(**{name: asked[name] for name in Dialect._fields if name in asked})
+    if extension_of(path) not in {"", ".txt", *FORMS}:
+        return Sample([], [])
+    rows = _records(path, dialect) if extension_of(path) in OBJECTS else cells(path, dialect)
+    top = next(rows, TableRow(1, []))
+    plain = extension_of(path) not in {*OBJECTS, *SHEETS}
+    commas = dialect.decimal == "," or (plain and separator_of(path, dialect) != ",")
+    return Sample(top.cells, [row for row in islice(rows, LOOKED_AT) if len(row.cells) == len(top.cells)], commas)
+
+
+def _records(path: Path, dialect: Dialect) -> Iterator[TableRow]:
+    with suppress(DataError):
+        records = ((line, record) for line, (_, record) in enumerate(objects(path, {}, dialect), 1) if record)
+        first = next(records, (1, {}))
+        yield TableRow(1, list(first[1]))
+        for line, record in chain([first], records):
+            found = (record.get(key) for key in first[1])
+            yield TableRow(line, ["" if value is None else str(value) for value in found])

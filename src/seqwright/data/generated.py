@@ -3,7 +3,9 @@
 import hashlib
 import json
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
+
+from pydantic import Field
 
 from seqwright.data.examples import PartName
 from seqwright.errors import DataError
@@ -15,6 +17,21 @@ class CardSettings(Settings):
 
     card: str
     """Its name in the catalogue, which `seqwright data list` shows."""
+
+
+TrainCount = Annotated[int, Field(ge=1, description="How many training examples there are.")]
+ValidCount = Annotated[int, Field(ge=1, description="How many validation examples there are.")]
+TestCount = Annotated[int, Field(ge=0, description="How many test examples there are.")]
+
+
+class GeneratedSettings(CardSettings):
+    """A corpus that is made up: how much of it, and which."""
+
+    examples: TrainCount = 20_000
+    valid: ValidCount = 500
+    test: TestCount = 1000
+    seed: int = 1
+    """Another number gives other examples; which are held out stays the same."""
 
 
 class WithoutFiles:
@@ -33,7 +50,7 @@ class Generated(WithoutFiles):
     """Examples that are made up, so many for each part: what all such corpora share."""
 
     format = 1  # another number whenever the same settings come to give other examples
-    settings: Any  # with `examples`, `valid`, `test` and what else they are made from
+    settings: Any  # `GeneratedSettings`, and what else they are made from
 
     def __init__(self, settings: Any) -> None:
         self.settings = settings

@@ -17,7 +17,7 @@ from pydantic import Field
 
 from seqwright.data.examples import PartName
 from seqwright.data.files import place_of
-from seqwright.data.generated import CardSettings, Generated
+from seqwright.data.generated import Generated, GeneratedSettings
 from seqwright.data.question_files import Question, RightAnswer
 
 HELD_OUT: dict[PartName, tuple[float, float]] = {"train": (0.2, 1.0), "valid": (0.0, 0.1), "test": (0.1, 0.2)}
@@ -32,22 +32,14 @@ DESCRIBED = (("the {}", JOBS), ("from {}", CITIES), ("with the {} {}", COLOURS, 
 QUESTIONS = ("Which {} was there?", "Who is {}?", "Which {} do you mean?")
 
 
-class GuestsSettings(CardSettings):
+class GuestsSettings(GeneratedSettings):
     """Questions about guests who are made up."""
 
     card: Literal["guests"] = "guests"
-    examples: int = Field(default=20_000, ge=1)
-    """How many questions there are to train on."""
-    valid: int = Field(default=500, ge=1)
-    """How many there are to validate on."""
-    test: int = Field(default=1000, ge=0)
-    """How many there are to test on."""
     guests: int = Field(default=3, ge=1, le=len(NAMES) - 1)
     """How many guests a context tells of, a sentence each."""
     unanswerable: float = Field(default=0.2, ge=0, lt=1)
     """The share of questions about somebody who was not there."""
-    seed: int = 1
-    """Another number gives other questions; which contexts are held out stays the same."""
 
 
 class Guests(Generated):

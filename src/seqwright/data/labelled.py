@@ -14,8 +14,10 @@ from pydantic import Field, model_validator
 
 from seqwright.data.examples import Data, PartName
 from seqwright.data.labelled_folders import LabelFolders
-from seqwright.data.labelled_tables import Example, LabelledTable
+from seqwright.data.labelled_tables import Example, LabelledColumns, LabelledTable
+from seqwright.data.labels import FoldLabels, folded, spelling_remarks
 from seqwright.data.pieces import FilesSettings, PartedFiles, Share
+from seqwright.data.rows import BadRows, DecimalMark, Separator, dialect_of
 from seqwright.data.tables import Column
 from seqwright.errors import SettingError
 
@@ -27,9 +29,9 @@ class LabelledFilesSettings(FilesSettings):
     """Labelled text in files of the user's own."""
 
     train: str
-    """A .tsv, .csv or .jsonl file, plain or .gz, with a text and its label in each row; or a folder in which the texts
-    of each label are the files of a folder with its name, also inside of a .tar or .tar.gz file, as in
-    "aclImdb_v1.tar.gz/aclImdb/train"."""
+    """A .tsv, .csv, .jsonl, .xlsx or .parquet file (the first three plain, .gz or alone in a .zip) with a text and its
+    label in each row; or a folder in which the texts of each label are the files of a folder with its name, also inside
+    of a .tar or .tar.gz file, as in "aclImdb_v1.tar.gz/aclImdb/train"."""
 
     text: Column = None
     """Where the text stands in a table: the name of a key or of a column in the header line, with or without capitals,
@@ -50,6 +52,11 @@ class LabelledFilesSettings(FilesSettings):
 
     label_names: dict[str, str] = Field(default={})
     """What the labels shall be called, as in { 0 = "negative", 1 = "positive" }; others stay as they are."""
+
+    fold_labels: FoldLabels = False
+    separator: Separator = None
+    decimal: DecimalMark = None
+    bad_rows: BadRows = "refuse"
 
     @model_validator(mode="after")
     def _fit_together(self) -> "LabelledFilesSettings":
@@ -74,21 +81,28 @@ class LabelledFiles(PartedFiles[LabelledSource, Example]):
 
     def read(self, part: PartName, piece: Share[LabelledSource]) -> Iterator[Example]:
         """Every example of a part."""
-        names, labels = self.settings.label_names, self.settings.labels
+        spelled = folded if self.settings.fold_labels else str
+        labels = None if self.settings.labels is None else set(map(spelled, self.settings.labels))
+        names = {spelled(label): name for label, name in self.settings.label_names.items()}
         for example in piece.source.examples():
-            if (labels is None or example.label in labels) and piece.holds(example.text):
-                yield example._replace(label=names.get(example.label, example.label))
+            label = spelled(example.label)
+            if (labels is None or label in labels) and piece.holds(example.text):
+                yield example._replace(label=names.get(label, label))
 
     def causes(self, part: PartName, piece: Share[LabelledSource]) -> list[Any]:
         """The content, the columns, the labels and the stretch."""
-        return [piece.source.fingerprint(), self.settings.labels, self.settings.label_names, piece.low, piece.high]
+        said = [piece.source.fingerprint(), self.settings.labels, self.settings.label_names, piece.low, piece.high]
+        return [*said, "folded"] if self.settings.fold_labels else said
 
     def remarks(self) -> list[str]:
-        """What the user should look at twice, a sentence each."""
+        """Also labels that are spelled in several ways."""
         if self._published:
             return []
-        sources = {piece.source.path: piece.source for piece in self._pieces.values()}
-        return [remark for source in sources.values() for remark in source.remarks()]
+        return [*super().remarks(), *spelling_remarks(example.label for example in self.examples("train"))]
+
+    def source_remarks(self, source: LabelledSource) -> list[str]:
+        """What the table or the folders leave open."""
+        return source.remarks()
 
 
 def _source(name: str, settings: LabelledFilesSettings) -> LabelledTable | LabelFolders:
@@ -101,8 +115,9 @@ def _source(name: str, settings: LabelledFilesSettings) -> LabelledTable | Label
                 f"{chosen} choose columns, but {path} is a folder, where each label has a folder of "
                 "its own: leave them out"
             )
-        return LabelFolders(path)
-    return LabelledTable(path, settings.text, settings.label, settings.text_pair)
+        return LabelFolders(path, settings.encoding)
+    columns = LabelledColumns(settings.text, settings.label, settings.text_pair)
+    return LabelledTable(path, columns, dialect_of(settings))
 
 
 def with_labels(examples: Iterable[Example]) -> Iterator[Example]:

@@ -30,8 +30,8 @@ class LabelFolders:
     Hidden files are passed over; files beside the folders are too, and told of.
     """
 
-    def __init__(self, path: Path) -> None:
-        self.path = path
+    def __init__(self, path: Path, encoding: str | None = None) -> None:
+        self.path, self.encoding = path, encoding or "utf-8-sig"
         self.archive, self.inner = _archive_in(path)
         self.location = self.archive or path
 
@@ -53,7 +53,7 @@ class LabelFolders:
                     f"{self.path / found.path} lies too deep, expected a folder for each label with files in it: "
                     f"perhaps '{meant}' was meant"
                 )
-            yield Example(_decoded(found, self.path).strip(), found.path.parts[0])
+            yield Example(_decoded(found, self.path, self.encoding).strip(), found.path.parts[0])
         if empty:
             raise DataError(f"{self.path} has no folder with files in it, expected one for each label")
 
@@ -124,13 +124,14 @@ def _content(path: Path) -> bytes:
         raise DataError(f"{path} cannot be read ({error.strerror}): check its permissions") from error
 
 
-def _decoded(found: _Found, folder: Path) -> str:
+def _decoded(found: _Found, folder: Path, encoding: str) -> str:
     try:
-        text = found.content.decode("utf-8-sig")
+        text = found.content.decode(encoding)
     except UnicodeDecodeError as error:
+        name = encoding.removesuffix("-sig").upper()
         raise DataError(
-            f"{folder / found.path} is not UTF-8 (at byte {error.start + 1}): convert it, or take it out if it is no "
-            "text"
+            f"{folder / found.path} is not {name} (at byte {error.start + 1}): convert it, say what all of them are "
+            "with data.encoding, or take it out if it is no text"
         ) from error
     if "\0" in text:
         raise DataError(f"{folder / found.path} holds a NUL byte, expected plain text: convert it, or take it out")

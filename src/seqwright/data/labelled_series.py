@@ -12,11 +12,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from seqwright.data.examples import PartName
-from seqwright.data.files import content_hash, extension_of, lines, require_file
+from seqwright.data.files import content_hash, existing, extension_of, lines
+from seqwright.data.labels import FoldLabels, folded, spelling_remarks
 from seqwright.data.pieces import FilesSettings, PartedFiles, Share
+from seqwright.data.rows import PLAIN, DecimalMark, Dialect, Separator, TableRow, all_blank, cells, table_remarks
+from seqwright.data.tables import require_form
 from seqwright.errors import DataError
 
-SEPARATORS = {".tsv": "\t", ".csv": ",", ".txt": None}
+FORMS = (".tsv", ".csv", ".txt", ".ts")
 ROW = "a row is a label and the values of a series, without names above; data.label=last where the label stands last"
 
 
@@ -47,45 +50,58 @@ class LabelledSeriesFilesSettings(FilesSettings):
     label: Literal["first", "last"] = "first"
     """Where the label stands in a row of a .tsv or .csv file."""
 
+    fold_labels: FoldLabels = False
+    separator: Separator = None
+    decimal: DecimalMark = None
+
 
 class LabelledSeriesFiles(PartedFiles[Path, SeriesExample]):
     """Labelled series read from the user's files."""
 
     def __init__(self, settings: LabelledSeriesFilesSettings) -> None:
-        super().__init__(settings, lambda name: _existing(Path(name).expanduser()))
-
-    def located(self, source: Path) -> list[Path]:
-        """The file."""
-        return [source]
+        super().__init__(settings, _series_file)
 
     def read(self, part: PartName, piece: Share[Path]) -> Iterator[SeriesExample]:
         """Every series of a part."""
-        every = series_of(piece.source, label=self.settings.label)
-        return (example for example in every if piece.holds(str(example.values_TC.tolist())))
+        every = series_of(piece.source, label=self.settings.label, dialect=self.dialect)
+        of_part = (example for example in every if piece.holds(str(example.values_TC.tolist())))
+        if not self.settings.fold_labels:
+            return of_part
+        return (example._replace(label=folded(example.label)) for example in of_part)
+
+    def remarks(self) -> list[str]:
+        """How the files are written, and labels that are spelled in several ways."""
+        return [*super().remarks(), *spelling_remarks(example.label for example in self.examples("train"))]
+
+    def source_remarks(self, source: Path) -> list[str]:
+        """How the file is written."""
+        return table_remarks(source, self.dialect)
 
     def causes(self, part: PartName, piece: Share[Path]) -> list[Any]:
         """The content, the place of the label and the stretch."""
-        return [content_hash(piece.source), self.settings.label, piece.low, piece.high]
+        said = [content_hash(piece.source), self.settings.label, piece.low, piece.high]
+        return [*said, "folded"] if self.settings.fold_labels else said
 
 
-def series_of(path: Path, *, label: str = "first") -> Iterator[SeriesExample]:
+def series_of(path: Path, *, label: str = "first", dialect: Dialect = PLAIN) -> Iterator[SeriesExample]:
     """The series of a file with their labels."""
     form = extension_of(path)
     if form == ".ts":
-        yield from _archive(path)
+        yield from _archive(path, dialect.encoding_of(path))
         return
-    for number, line in enumerate(lines(path), start=1):
-        cells = line.split(SEPARATORS[form])
-        if not line.strip():
-            continue
-        name, values = (cells[0], cells[1:]) if label == "first" else (cells[-1], cells[:-1])
-        yield SeriesExample(_values(values, path, number, ROW)[:, None], name.strip())
+    text = lines(path, dialect.encoding_of(path)) if form == ".txt" else iter(())
+    spaced = (TableRow(number, line.split() or [""]) for number, line in enumerate(text, start=1))
+    for row in spaced if form == ".txt" else cells(path, dialect):
+        if not all_blank(row):
+            (name, *values) = row.cells if label == "first" else (row.cells[-1], *row.cells[:-1])
+            numbers = list(map(dialect.point, values))
+            yield SeriesExample(_values(numbers, path, row.line, ROW)[:, None], name.strip())
 
 
-def _archive(path: Path) -> Iterator[SeriesExample]:
+def _archive(path: Path, encoding: str) -> Iterator[SeriesExample]:
     """The series of a `.ts` file: what begins with # or @ says something of them, and after @data they stand."""
     begun, labelled = False, True
-    for number, line in enumerate(lines(path), start=1):
+    for number, line in enumerate(lines(path, encoding), start=1):
         text = line.strip()
         if not text or text.startswith("#"):
             continue
@@ -116,8 +132,7 @@ def _values(cells: list[str], path: Path, number: int, remedy: str = "correct it
     return values
 
 
-def _existing(path: Path) -> Path:
-    require_file(path)
-    if extension_of(path) not in {*SEPARATORS, ".ts"}:
-        raise DataError(f"{path} has the extension '{extension_of(path)}', expected .tsv, .csv or .ts, plain or .gz")
+def _series_file(name: str) -> Path:
+    path = existing(name)
+    require_form(path, FORMS)
     return path

@@ -7,7 +7,8 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from seqwright.data.files import content_hash
-from seqwright.data.tables import FORMS, Column, TableFile, Usual, cells, find
+from seqwright.data.rows import OBJECTS, PLAIN, Dialect, cells
+from seqwright.data.tables import FORMS, Column, TableFile, Usual, find
 from seqwright.errors import DataError
 
 # What people write above the columns, the plainest first.
@@ -43,16 +44,17 @@ class LabelledColumns(NamedTuple):
 class LabelledTable:
     """A file with a text and a label in each row; without an extension, or with .txt, tabs are between its columns."""
 
-    def __init__(self, path: Path, text: Column, label: Column, text_pair: Column = None) -> None:
-        self.path, self.location, self.asked = path, path, LabelledColumns(text, label, text_pair)
-        otherwise = ", a folder, or a folder inside of a .tar.gz file"
-        self._as_asked = TableFile(path, USUAL, self.asked._asdict(), ("", ".txt", *FORMS), otherwise)
+    def __init__(self, path: Path, asked: LabelledColumns, dialect: Dialect = PLAIN) -> None:
+        self.path, self.location, self.asked, self.dialect = path, path, asked, dialect
+        otherwise, forms = ", a folder, or a folder inside of a .tar.gz file", ("", ".txt", *FORMS)
+        self._as_asked = TableFile(path, USUAL, asked._asdict(), forms, otherwise, dialect=dialect)
 
     def examples(self) -> Iterator[Example]:
         """Every row in the order of the file; an empty line is a blank example."""
-        for where, values in self._table().records():
+        for where, values, *_ in self._table().records():
             if values:
-                yield Example(values["text"], _label(values["label"], where), values["text_pair"])
+                label = self.dialect.point(_label(values["label"], where))
+                yield Example(values["text"], label, values["text_pair"])
             else:
                 yield Example("", "")
 
@@ -63,14 +65,16 @@ class LabelledTable:
 
     def remarks(self) -> list[str]:
         """What the first line leaves open."""
-        if self._as_asked.form == ".jsonl" or self.asked != LabelledColumns():
-            return []
-        top = next(cells(self.path))
+        written = self._table().remarks()
+        if self._as_asked.form in OBJECTS or self.asked != LabelledColumns():
+            return written
+        top = next(cells(self.path, self.dialect))
         if self._table().layout(top).header or len(top.cells) < 3:
-            return []
+            return written
         return [
+            *written,
             f"{self.path} has {len(top.cells)} columns: the first was taken for the text, the second for the label; "
-            "numbers choose others, as in data.text=3 data.label=1"
+            "numbers choose others, as in data.text=3 data.label=1",
         ]
 
     def _of_pairs(self) -> bool:

@@ -3,11 +3,21 @@
 import re
 from collections import Counter
 from collections.abc import Iterable
+from typing import Annotated
+
+from pydantic import Field
 
 from seqwright.errors import DataError
 
 MOST_LABELS = 1000
 FEW_LABELS = 20  # so many may stand before almost as many examples: a table that somebody tries things out with
+FoldLabels = Annotated[
+    bool,
+    Field(
+        description="Whether labels that differ only in case or white space are one: all are then written in small "
+        "letters, with one space where there are several."
+    ),
+]
 _CLASS = re.compile(r"-?\d+(\.\d+)?")
 _NUMBER = re.compile(r"[-+]?(\d+(\.\d*)?|\.\d+)([eE][-+]?\d{1,2})?")
 
@@ -45,6 +55,27 @@ def number_of(label: str, *, where: str) -> float:
             "means the right column; classes are learnt with objective.kind=labels"
         )
     return float(label)
+
+
+def folded(label: str) -> str:
+    """A label in small letters, with one space where there are several."""
+    return " ".join(label.split()).casefold()
+
+
+def spelling_remarks(labels: Iterable[str]) -> list[str]:
+    """Labels that are classes of their own only by case or white space."""
+    alike: dict[str, dict[str, int]] = {}
+    for label, count in Counter(filter(None, labels)).most_common():
+        alike.setdefault(folded(label), {})[label] = count
+    several = [spellings for spellings in alike.values() if len(spellings) > 1]
+    if not several:
+        return []
+    shown = "; ".join(" and ".join(f"'{short(label)}' ({n:,})" for label, n in each.items()) for each in several[:3])
+    more = "; …" if len(several) > 3 else ""
+    return [
+        f"labels that differ only in case or white space are classes of their own: {shown}{more}; "
+        "data.fold_labels=true makes them one"
+    ]
 
 
 def short(label: str) -> str:

@@ -25,7 +25,7 @@ from pydantic import Field, model_validator
 
 from seqwright.data.dates_values import PortableRandom, hashed_part
 from seqwright.data.examples import Pair, PartName
-from seqwright.data.generated import CardSettings, Generated
+from seqwright.data.generated import Generated, GeneratedSettings, TrainCount, ValidCount
 
 STAR = "*"
 WORDS = (
@@ -37,7 +37,7 @@ PLAIN = ("copy", "reverse")  # they replace nothing, and are only trained on
 TRAINED = (*PLAIN, "opposites", "opposites", "opposites", "stars", "stars")  # the harder, the oftener
 
 
-class MappingsSettings(CardSettings):
+class MappingsSettings(GeneratedSettings):
     """Prompts with examples of a made-up mapping."""
 
     card: Literal["mappings"] = "mappings"
@@ -49,14 +49,8 @@ class MappingsSettings(CardSettings):
     """How many words, out of 16, the sentences of a prompt are made of."""
     fewest: int = Field(default=4, ge=4, le=len(WORDS))
     """How many they are at least in a training prompt: with fewer each comes oftener, and more is to be seen."""
-    examples: int = Field(default=40_000, ge=1)
-    """How many training prompts there are."""
-    valid: int = Field(default=400, ge=1)
-    """How many validation prompts there are."""
-    test: int = Field(default=1000, ge=0)
-    """How many test prompts there are."""
-    seed: int = 1
-    """Another number gives other prompts; which mappings are held out stays the same."""
+    examples: TrainCount = 40_000
+    valid: ValidCount = 400
 
     @model_validator(mode="after")
     def _fit_together(self) -> "MappingsSettings":

@@ -17,11 +17,11 @@ from pydantic import Field
 from seqwright.data.dates_values import PortableRandom, part_of
 from seqwright.data.described import GivenText
 from seqwright.data.examples import PartName
-from seqwright.data.generated import CardSettings, Generated
+from seqwright.data.generated import Generated, GeneratedSettings, TrainCount
 from seqwright.errors import SettingError, nearest
 
 
-class NumbersSettings(CardSettings):
+class NumbersSettings(GeneratedSettings):
     """Numbers spelled out."""
 
     card: Literal["numbers"] = "numbers"
@@ -29,14 +29,7 @@ class NumbersSettings(CardSettings):
     """The language they are spelled in: a code of num2words such as en, de, fr, ja or pt_BR."""
     largest: int = Field(default=999_999, ge=99, le=999_999_999)
     """The largest number; the smallest is 0."""
-    examples: int = Field(default=30_000, ge=1)
-    """How many numbers there are to train on, as many of one digit as of any other length."""
-    valid: int = Field(default=500, ge=1)
-    """How many there are to validate on."""
-    test: int = Field(default=1000, ge=0)
-    """How many there are to test on."""
-    seed: int = 1
-    """Another number gives other numbers; which ones are held out stays the same."""
+    examples: TrainCount = 30_000
 
 
 class Numbers(Generated):

@@ -13,11 +13,13 @@ from typing import Any
 
 from pydantic import model_validator
 
+from seqwright.data.encodings import Encoding
 from seqwright.data.examples import Pair, PartName
-from seqwright.data.files import content_hash, extension_of, lines, require_file
+from seqwright.data.files import UTF_8, content_hash, existing, extension_of, lines
 from seqwright.data.pieces import FilesSettings, PartedFiles, Share, paths_of, refuse_impossible_shares
 from seqwright.data.pronunciations import pronunciation_pairs
-from seqwright.data.tables import Column, TableFile, Usual, cells
+from seqwright.data.rows import OBJECTS, PLAIN, BadRows, Dialect, Separator, cells
+from seqwright.data.tables import Column, TableFile, Usual
 from seqwright.errors import DataError, SettingError
 from seqwright.settings import Settings
 
@@ -39,8 +41,8 @@ class PairFilesSettings(Settings):
     """A parallel corpus in files of the user's own: sentences and translations, or texts and summaries."""
 
     train: Files
-    """One .tsv, .csv or .jsonl file with both sides, or two files of which line n of one translates line n of the
-    other; each may be compressed (.gz)."""
+    """One .tsv, .csv, .jsonl, .xlsx or .parquet file with both sides, or two files of which line n of one translates
+    line n of the other; each may be compressed (.gz)."""
 
     valid: Files = "5%"
     """Files in the same forms, or a share of the training file such as "5%"."""
@@ -55,6 +57,10 @@ class PairFilesSettings(Settings):
 
     target: Column = None
     """Where the target sentence stands, told in the same way. Left out: what is named "target", or else column 2."""
+
+    encoding: Encoding = None
+    separator: Separator = None
+    bad_rows: BadRows = "refuse"
 
     @model_validator(mode="after")
     def _fit_together(self) -> "PairFilesSettings":
@@ -76,22 +82,16 @@ class PairFiles(PartedFiles[tuple[Path, ...], Pair]):
 
     def __init__(self, settings: PairFilesSettings) -> None:
         super().__init__(settings, paths_of)
-        for path in self.paths():
-            require_file(path)
         self._tables = {
-            files[0]: PairTable(files[0], settings.source, settings.target)
+            files[0]: PairTable(files[0], settings.source, settings.target, self.dialect)
             for files, *_ in self._pieces.values()
             if len(files) == 1
         }
 
-    def located(self, source: tuple[Path, ...]) -> tuple[Path, ...]:
-        """One file or two."""
-        return source
-
     def read(self, part: PartName, piece: Share[tuple[Path, ...]]) -> Iterator[Pair]:
         """Every pair of a part."""
         files = piece.source
-        pairs = aligned_pairs(files[0], files[1]) if len(files) == 2 else self._tables[files[0]].pairs()
+        pairs = aligned_pairs(files[0], files[1], self.dialect) if len(files) == 2 else self._tables[files[0]].pairs()
         return (pair for pair in pairs if piece.holds(pair.source))
 
     def causes(self, part: PartName, piece: Share[tuple[Path, ...]]) -> list[Any]:
@@ -100,9 +100,9 @@ class PairFiles(PartedFiles[tuple[Path, ...], Pair]):
         forms = [[extension_of(path) if columns else "", content_hash(path)] for path in piece.source]
         return [forms, columns, piece.low, piece.high]
 
-    def remarks(self) -> list[str]:
-        """What the user should look at twice, a sentence each: first lines like headers, columns that are not read."""
-        return [remark for table in self._tables.values() for remark in table.remarks()]
+    def source_remarks(self, source: tuple[Path, ...]) -> list[str]:
+        """First lines like headers, columns that are not read."""
+        return super().source_remarks(source) if len(source) == 2 else self._tables[source[0]].remarks()
 
 
 class DictionaryFilesSettings(FilesSettings):
@@ -125,20 +125,14 @@ class DictionaryFiles(PartedFiles[Path, Pair]):
     example = "no word"
 
     def __init__(self, settings: DictionaryFilesSettings, *, disjoint: bool = False) -> None:
-        super().__init__(settings, lambda name: Path(name).expanduser())
+        super().__init__(settings, existing)
         self._disjoint = disjoint
-        for path in self.paths():
-            require_file(path)
-
-    def located(self, source: Path) -> list[Path]:
-        """The dictionary."""
-        return [source]
 
     def read(self, part: PartName, piece: Share[Path]) -> Iterator[Pair]:
         """Every word of a part."""
         apart = self._disjoint and part == "train"
         held_out = {pair.source for pair in self.examples("valid")} if apart else set[str]()
-        words = pronunciation_pairs(piece.source)
+        words = pronunciation_pairs(piece.source, self.dialect.encoding_of(piece.source))
         return (pair for pair in words if piece.holds(pair.source) and pair.source not in held_out)
 
     def causes(self, part: PartName, piece: Share[Path]) -> list[Any]:
@@ -154,9 +148,9 @@ def _is_one_file(files: Files | None) -> bool:
 # From lines to pairs
 
 
-def aligned_pairs(source: Path, target: Path) -> Iterator[Pair]:
+def aligned_pairs(source: Path, target: Path, dialect: Dialect = PLAIN) -> Iterator[Pair]:
     """The pairs of two line-aligned files: line n of one translates line n of the other."""
-    sources, targets = lines(source), lines(target)
+    sources, targets = (lines(path, dialect.encoding_of(path)) for path in (source, target))
     for number, (one, other) in enumerate(itertools.zip_longest(sources, targets), 1):
         if one is None or other is None:
             longer = number + sum(1 for _ in itertools.chain(sources, targets))
@@ -170,32 +164,32 @@ def aligned_pairs(source: Path, target: Path) -> Iterator[Pair]:
 
 def file_pairs(path: Path) -> Iterator[Pair]:
     """The pairs of one file that holds both sides, in the columns `source` and `target` or in the first two."""
-    return PairTable(path).pairs()
+    return PairTable(path, dialect=Dialect(encoding=UTF_8)).pairs()
 
 
 class PairTable:
     """One file that holds both sides."""
 
-    def __init__(self, path: Path, source: Column = None, target: Column = None) -> None:
+    def __init__(self, path: Path, source: Column = None, target: Column = None, dialect: Dialect = PLAIN) -> None:
         self._table = TableFile(
             path,
             {"source": Usual(("source",), (0,)), "target": Usual(("target",), (1,))},
             {"source": source, "target": target},
             otherwise=", or two line-aligned files",
             advice=_advice,
+            dialect=dialect,
         )
 
     def pairs(self) -> Iterator[Pair]:
         """Every pair in the order of the file; an empty line is a pair with two blank sides."""
-        for _, values in self._table.records():
+        for _, values, *_ in self._table.records():
             yield Pair(values["source"], values["target"]) if values else Pair("", "")
 
     def remarks(self) -> list[str]:
         """What the first line leaves open: whether it is a header, and what the other columns are."""
-        path, names = self._table.path, self._table.names()
-        if self._table.form == ".jsonl" or self._table.layout(next(cells(path))).header:
-            return []
-        remarks = []
+        path, names, remarks = self._table.path, self._table.names(), self._table.remarks()
+        if self._table.form in OBJECTS or self._table.layout(next(cells(path, self._table.dialect))).header:
+            return remarks
         if sum(name.casefold() in header_words() for name in names) >= 2:
             reads = " → ".join(names)
             remarks.append(

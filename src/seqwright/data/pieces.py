@@ -13,8 +13,10 @@ from typing import Any, Generic, NamedTuple, TypeVar
 
 from pydantic import model_validator
 
+from seqwright.data.encodings import Encoding, encoding_remarks
 from seqwright.data.examples import PartName
-from seqwright.data.files import place_of, share_of
+from seqwright.data.files import existing, place_of, share_of
+from seqwright.data.rows import Dialect, dialect_of
 from seqwright.errors import DataError, SettingError
 from seqwright.settings import Settings
 
@@ -41,8 +43,8 @@ class Share(NamedTuple, Generic[SourceT]):
 
 
 def paths_of(files: Files) -> tuple[Path, ...]:
-    """The path of each file."""
-    return tuple(Path(name).expanduser() for name in ([files] if isinstance(files, str) else files))
+    """The path of each file; all of them are there."""
+    return tuple(map(existing, [files] if isinstance(files, str) else files))
 
 
 def refuse_impossible_shares(train: object, valid: object, test: object) -> None:
@@ -113,6 +115,8 @@ class FilesSettings(Settings):
     test: str | None = None
     """The same, or a share of the training data; without it there is no test part."""
 
+    encoding: Encoding = None
+
     @model_validator(mode="after")
     def _possible_shares(self) -> "FilesSettings":
         refuse_impossible_shares(self.train, self.valid, self.test)
@@ -123,16 +127,19 @@ class PartedFiles(ABC, Generic[SourceT, ExampleT]):
     """Examples that are read from the user's files, as often as they are asked for: what all such readers share."""
 
     settings: Any
+    dialect: Dialect
     example = "nothing"  # what does not fall into a part that is empty
     remedy = "give more data, another share, or a file for this part"
 
     def __init__(self, settings: Any, opened: Callable[[Any], SourceT], *, from_end: bool = False) -> None:
-        self.settings = settings
+        self.settings, self.dialect = settings, dialect_of(settings)
         self._pieces = pieces_of(settings.train, settings.valid, settings.test, opened=opened, from_end=from_end)
 
     def located(self, source: Any) -> Iterable[Path]:
-        """The files or folders of a source, the one to name first."""
-        return [source.path]
+        """The files or folders of a source, the one to name first; it may be a path itself, or several."""
+        if isinstance(source, tuple):
+            return source
+        return [source if isinstance(source, Path) else source.path]
 
     @abstractmethod
     def read(self, part: PartName, piece: Share[SourceT]) -> Iterator[ExampleT]:
@@ -159,9 +166,14 @@ class PartedFiles(ABC, Generic[SourceT, ExampleT]):
 
     def fingerprint(self, part: PartName) -> str:
         """A sha256 of what decides what `examples(part)` gives."""
-        causes = self.causes(part, piece_of(self._pieces, part))
-        return hashlib.sha256(json.dumps(causes).encode()).hexdigest()
+        causes, written = self.causes(part, piece_of(self._pieces, part)), self.dialect.causes()
+        return hashlib.sha256(json.dumps([causes, written] if written else causes).encode()).hexdigest()
+
+    def source_remarks(self, source: Any) -> list[str]:
+        """What the user should look at twice in one source."""
+        return [told for path in self.located(source) for told in encoding_remarks(path, self.dialect.encoding)]
 
     def remarks(self) -> list[str]:
-        """What the user should look at twice, a sentence each."""
-        return []
+        """What the user should look at twice, a sentence each, of each source once."""
+        sources = {tuple(self.located(piece.source)): piece.source for piece in self._pieces.values()}
+        return list(dict.fromkeys(told for source in sources.values() for told in self.source_remarks(source)))

@@ -12,15 +12,15 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from seqwright.data.examples import Pair
-from seqwright.data.files import lines
+from seqwright.data.files import UTF_8, lines
 from seqwright.errors import DataError
 
 _COUNTED = re.compile(r"(.+)\(\d+\)")
 
 
-def pronunciation_pairs(path: Path) -> Iterator[Pair]:
+def pronunciation_pairs(path: Path, encoding: str = UTF_8) -> Iterator[Pair]:
     """Each word with its sounds, a space between them."""
-    for number, line in enumerate(lines(path), 1):
+    for number, line in enumerate(lines(path, encoding), 1):
         said = re.split(r"\s#", line)[0].split()
         if not said or said[0].startswith(";;;"):
             continue

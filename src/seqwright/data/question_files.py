@@ -12,7 +12,9 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
+from seqwright.data.encodings import encoding_remarks
 from seqwright.data.files import content_hash, extension_of, lines
+from seqwright.data.rows import OBJECTS, PLAIN, Dialect
 from seqwright.data.tables import FORMS, Column, TableFile, Usual, require_form, require_text
 from seqwright.errors import DataError
 
@@ -61,8 +63,8 @@ class Question(NamedTuple):
 class QuestionFile:
     """Questions in one file; `.json` is read as SQuAD's, .csv, .tsv and .jsonl by their columns."""
 
-    def __init__(self, path: Path, columns: Mapping[str, Column], no_answer: str) -> None:
-        self.path, self.columns, self.no_answer = path, columns, no_answer
+    def __init__(self, path: Path, columns: Mapping[str, Column], no_answer: str, dialect: Dialect = PLAIN) -> None:
+        self.path, self.columns, self.no_answer, self.dialect = path, columns, no_answer, dialect
 
     def fingerprint(self) -> str:
         """A sha256 of the content, and of what is read as what."""
@@ -78,7 +80,7 @@ class QuestionFile:
 
     def _squad(self) -> Iterator[Question]:
         try:
-            articles = json.loads("\n".join(lines(self.path)))["data"]
+            articles = json.loads("\n".join(lines(self.path, self.dialect.encoding_of(self.path))))["data"]
             for article in articles:
                 for paragraph in article["paragraphs"]:
                     context = _text(paragraph["context"])
@@ -96,11 +98,20 @@ class QuestionFile:
                 '"answer_start": …}]}]}]}]}: write it so, or as .csv or .jsonl'
             ) from error
 
-    def _records(self) -> Iterator[Question]:
+    def remarks(self) -> list[str]:
+        """How the file is written, where that was told by itself."""
+        if extension_of(self.path) == ".json":
+            return encoding_remarks(self.path, self.dialect.encoding)
+        return self._table().remarks()
+
+    def _table(self) -> TableFile:
         usual = {name: Usual(words, needed=name in NEEDED, text=False) for name, words in WORDS.items()}
-        if extension_of(self.path) == ".jsonl":
+        if extension_of(self.path) in OBJECTS:
             usual["id"] = Usual(("id",), needed=False, text=False)
-        for where, values in TableFile(self.path, usual, self.columns).records():
+        return TableFile(self.path, usual, self.columns, dialect=self.dialect)
+
+    def _records(self) -> Iterator[Question]:
+        for where, values, *_ in self._table().records():
             if values:
                 name = values.get("id")
                 yield self._raw(values, where)._replace(name="" if name is None else str(name))

@@ -15,6 +15,7 @@ from typing import Any
 from seqwright.data.examples import PartName
 from seqwright.data.pieces import FilesSettings, PartedFiles, Share
 from seqwright.data.question_files import Overlap, Question, QuestionFile
+from seqwright.data.rows import BadRows, Separator, dialect_of
 from seqwright.data.tables import Column
 
 
@@ -49,6 +50,9 @@ class QuestionFilesSettings(FilesSettings):
     """What becomes of training questions about a context that another part has too: with keep they are learnt from, and
     the scores of that part are optimistic."""
 
+    separator: Separator = None
+    bad_rows: BadRows = "refuse"
+
 
 class QuestionFiles(PartedFiles[QuestionFile, Question]):
     """Questions read from the user's files; none is blank, nor is a context."""
@@ -75,18 +79,23 @@ class QuestionFiles(PartedFiles[QuestionFile, Question]):
 
     def remarks(self) -> list[str]:
         """How many training questions are left out, or had better be, since another part has their contexts."""
-        held_out = self._contexts_of_others()
+        written, held_out = super().remarks(), self._contexts_of_others()
         count = sum(_digest(each.context) in held_out for each in _whole(self._pieces["train"]))
         if not count:
-            return []
+            return written
         return [
+            *written,
             f"{count:,} training questions about contexts that another part has too are "
             + (
                 "left out"
                 if self.settings.overlap == "drop"
                 else "learnt from: the scores of that part will be optimistic"
-            )
+            ),
         ]
+
+    def source_remarks(self, source: QuestionFile) -> list[str]:
+        """How the file is written."""
+        return source.remarks()
 
     def _held_out(self) -> frozenset[bytes]:
         return self._contexts_of_others() if self.settings.overlap == "drop" else frozenset()
@@ -129,7 +138,9 @@ class QuestionSubsets:
 
 def _source(name: str, settings: QuestionFilesSettings) -> QuestionFile:
     columns = {"question": settings.question, "context": settings.context, "answer": settings.answer}
-    return QuestionFile(Path(name).expanduser(), columns | {"start": settings.start}, settings.no_answer)
+    return QuestionFile(
+        Path(name).expanduser(), columns | {"start": settings.start}, settings.no_answer, dialect_of(settings)
+    )
 
 
 def _whole(piece: Share[QuestionFile]) -> Iterator[Question]:

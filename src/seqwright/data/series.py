@@ -5,8 +5,6 @@ window of a later part may look back into the rows of the part before it, for th
 forecast in one part occurs in an earlier one.
 """
 
-import hashlib
-import json
 from collections.abc import Iterator, Sequence
 from functools import cached_property
 from pathlib import Path
@@ -16,10 +14,12 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import Field, model_validator
 
+from seqwright.data.encodings import Encoding
 from seqwright.data.examples import Data, PartName
-from seqwright.data.files import content_hash, require_file
-from seqwright.data.pieces import Files, last_rows, paths_of, piece_of, refuse_impossible_shares
-from seqwright.data.series_tables import SeriesTable, read_table
+from seqwright.data.files import content_hash, require_file, share_of
+from seqwright.data.pieces import Files, PartedFiles, Share, last_rows, paths_of, piece_of, refuse_impossible_shares
+from seqwright.data.rows import DecimalMark, Separator, dialect_of
+from seqwright.data.series_tables import Filling, SeriesTable, read_table
 from seqwright.data.tables import Column, Columns
 from seqwright.data.times import Rhythm
 from seqwright.errors import DataError, SettingError
@@ -90,8 +90,8 @@ class SeriesFilesSettings(Settings):
     """Time series in files of the user's own."""
 
     train: Files
-    """A .csv or .tsv file (plain or .gz) with a row for each step, oldest first; or a list of them, each a series of
-    its own with the same columns."""
+    """A .csv, .tsv (both plain, .gz or alone in a .zip), .xlsx or .parquet file with a row for each step, oldest first;
+    or a list of them, each a series of its own with the same columns."""
 
     valid: Files | Count = "10%"
     """The part that decides when to stop: a share of each training file such as "10%", or a number of rows, cut off its
@@ -115,10 +115,19 @@ class SeriesFilesSettings(Settings):
     """How many steps are forecast at once."""
 
     missing: Literal["refuse", "last"] = "refuse"
-    """What becomes of an empty cell: an error that says where, or the value before it in its place."""
+    """What becomes of a cell without a value (empty, NaN, n/a, null, none, - or ?): an error that says where, or the
+    value before it in its place."""
+
+    gaps: Literal["refuse", "last", "linear"] = "refuse"
+    """What becomes of rows that are missing by the column `time`: an error that says where, the row before in their
+    place, or values on the line from the row before to the one after."""
 
     first_rows: int | None = Field(default=None, ge=1)
     """Read only so many rows of each file, from the first on."""
+
+    encoding: Encoding = None
+    separator: Separator = None
+    decimal: DecimalMark = None
 
     @model_validator(mode="after")
     def _fit_together(self) -> "SeriesFilesSettings":
@@ -126,51 +135,46 @@ class SeriesFilesSettings(Settings):
             if files in ("", (), 0):
                 raise SettingError(f"data.{part} is empty; give a file{'' if part == 'train' else ' or a share'}")
         refuse_impossible_shares(self.train, self.valid, self.test)
+        if self.gaps != "refuse" and self.time is None:
+            raise SettingError("data.gaps fills rows that are missing by their times: name that column with data.time")
         return self
 
 
-class SeriesFiles:
-    """Time series read from the user's files (a `SeriesData`)."""
+class SeriesFiles(PartedFiles[tuple[Path, ...], SeriesWindow]):
+    """Time series read from the user's files (a `SeriesData`); the parts are cut by position."""
 
     def __init__(self, settings: SeriesFilesSettings) -> None:
-        self.settings = settings
+        self.settings, self.dialect = settings, dialect_of(settings)
         self.history, self.horizon = settings.history, settings.horizon
-        self._files = _files(settings)
-        for path in self.paths():
-            require_file(path)
+        train, cut_off = paths_of(settings.train), _cut_off(settings)
+        self._pieces = {"train": Share(train)}
+        for part, given in _held_out(settings).items():
+            self._pieces[part] = Share(train if part in cut_off else paths_of(given))
 
     @property
     def columns(self) -> tuple[str, ...]:
         """What the channels are called in the first training file."""
-        return self._tables[self._files["train"][0]].columns
+        return self._tables[self._pieces["train"].source[0]].columns
 
-    def parts(self) -> list[PartName]:
-        """The parts that exist, in the order train, valid, test."""
-        return list(self._files)
-
-    def paths(self) -> list[Path]:
-        """Every file the series are read from, each once."""
-        return list(dict.fromkeys(path for files in self._files.values() for path in files))
+    def read(self, part: PartName, piece: Share[tuple[Path, ...]]) -> Iterator[SeriesWindow]:
+        """Every window of a part."""
+        return every_window(self, part)
 
     def series(self, part: PartName) -> list[Values]:
         """The rows of a part, of each file; where it is cut off another part, with the `history` before them."""
         return [self._tables[path].values_TC[low:high] for path, low, high in self._stretches(part)]
 
-    def examples(self, part: PartName) -> Iterator[SeriesWindow]:
-        """Every window of a part."""
-        return every_window(self, part)
-
     def ending(self) -> Ending:
         """The end of the last file of the last part."""
-        table = self._tables[self._files[self.parts()[-1]][-1]]
+        table = self._tables[self._pieces[self.parts()[-1]].source[-1]]
         return Ending(table.columns, table.values_TC, table.rhythm, table.time)
 
-    def fingerprint(self, part: PartName) -> str:
-        """A sha256 of the contents and of the settings that decide what `series(part)` gives; paths do not count."""
+    def causes(self, part: PartName, piece: Share[tuple[Path, ...]]) -> list[Any]:
+        """The contents, the columns, and the settings that decide what `series(part)` gives."""
         settings = self.settings
         pieces = [[content_hash(path), low, high] for path, low, high in self._stretches(part)]
-        said = json.dumps([pieces, self.columns, settings.missing, settings.history, settings.horizon])
-        return hashlib.sha256(said.encode()).hexdigest()
+        filled = [] if settings.gaps == "refuse" else [settings.gaps]
+        return [pieces, self.columns, settings.missing, settings.history, settings.horizon, *filled]
 
     def remarks(self) -> list[str]:
         """Columns without a name, and values that were missing."""
@@ -180,7 +184,7 @@ class SeriesFiles:
     def _tables(self) -> dict[Path, SeriesTable]:
         asked, tables = self.settings, dict[Path, SeriesTable]()
         for path in self.paths():
-            table = read_table(path, asked.columns, asked.time, missing=asked.missing, rows=asked.first_rows)
+            table = read_table(path, asked.columns, asked.time, _filling(asked), self.dialect, rows=asked.first_rows)
             first = next(iter(tables.items()), (path, table))
             if table.columns != first[1].columns:
                 raise DataError(
@@ -192,7 +196,7 @@ class SeriesFiles:
 
     def _stretches(self, part: PartName) -> list[tuple[Path, int, int]]:
         """The rows of a part in each of its files: the path, the first row and the one after the last."""
-        return [(path, *self._stretch(part, path)) for path in piece_of(self._files, part)]
+        return [(path, *self._stretch(part, path)) for path in piece_of(self._pieces, part).source]
 
     def _stretch(self, part: PartName, path: Path) -> tuple[int, int]:
         rows = len(self._tables[path].values_TC)
@@ -211,28 +215,20 @@ class SeriesFiles:
         return low - back, high
 
 
+def _filling(settings: SeriesFilesSettings) -> Filling:
+    return Filling(settings.missing, settings.gaps)
+
+
+def _held_out(settings: SeriesFilesSettings) -> dict[PartName, Any]:
+    """What is given for each part but training that there shall be."""
+    given: dict[PartName, Any] = {"valid": settings.valid, "test": settings.test}
+    return {part: each for part, each in given.items() if each}
+
+
 def _cut_off(settings: SeriesFilesSettings) -> dict[PartName, str | int]:
     """The parts that are cut off the end of the training files, and how much each is."""
-    held_out: dict[PartName, Files | int | None] = {"valid": settings.valid, "test": settings.test}
-    return {
-        part: given
-        for part, given in held_out.items()
-        if given and (isinstance(given, int) or (isinstance(given, str) and given.endswith("%")))
-    }
-
-
-def _files(settings: SeriesFilesSettings) -> dict[PartName, tuple[Path, ...]]:
-    """The files each part is read from."""
-    train = paths_of(settings.train)
-    files: dict[PartName, tuple[Path, ...]] = {"train": train}
-    held_out: list[tuple[PartName, Files | int | None]] = [("valid", settings.valid), ("test", settings.test)]
-    for part, given in held_out:
-        if part in _cut_off(settings):
-            files[part] = train
-        elif given:
-            assert not isinstance(given, int)
-            files[part] = paths_of(given)
-    return files
+    given = _held_out(settings)
+    return {part: each for part, each in given.items() if isinstance(each, int) or share_of(part, each)}
 
 
 def ending_of(path: Path, columns: Sequence[str], settings: Any) -> Ending:
@@ -240,11 +236,12 @@ def ending_of(path: Path, columns: Sequence[str], settings: Any) -> Ending:
 
     Series that were made up (`waves`) say nothing of columns: then the file must have as many as they have.
     """
-    asked, time, missing = None, None, "refuse"
-    if isinstance(settings, SeriesFilesSettings):
-        asked, time, missing = settings.columns, settings.time, settings.missing
     require_file(path)
-    table = read_table(path, asked, time, missing=missing, known=columns)
+    if isinstance(settings, SeriesFilesSettings):
+        reading = settings.columns, settings.time, _filling(settings), dialect_of(settings)
+        table = read_table(path, *reading, known=columns)
+    else:
+        table = read_table(path, None, None, known=columns)
     if len(table.columns) != len(columns):
         raise DataError(
             f"{path} has {len(table.columns)} columns ({', '.join(table.columns)}), but the run forecasts "

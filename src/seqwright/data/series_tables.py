@@ -8,24 +8,37 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from seqwright.data.files import extension_of
+from seqwright.data.rows import PLAIN, Dialect, TableRow, all_blank, cells, separator_of, table_remarks
+from seqwright.data.spreadsheets import SHEETS
 from seqwright.data.tables import (
     Column,
     Columns,
-    TableRow,
-    all_blank,
-    cells,
     column_place,
+    more_cells,
     quoted,
     require_form,
     semicolons,
     several,
     too_few,
+    too_many,
     value_names,
 )
-from seqwright.data.times import NUMBER, Rhythm, rhythm
+from seqwright.data.times import COMMA_NUMBER, NUMBER, Rhythm, rhythm
 from seqwright.errors import DataError, SettingError
 
-MISSING = {"", "-", "na", "nan", "n/a", "null", "none", "?"}
+MISSING = {"", "-", "–", "na", "nan", "n/a", "#n/a", "null", "none", "?"}  # as people write it
+FORMS = (".csv", ".tsv", ".xlsx", ".parquet")
+
+
+class Filling(NamedTuple):
+    """What becomes of a cell without a value, and of rows that are missing by their times."""
+
+    missing: str = "refuse"
+    gaps: str = "refuse"
+
+
+REFUSE = Filling()
 
 
 class SeriesTable(NamedTuple):
@@ -52,29 +65,37 @@ def read_table(
     path: Path,
     columns: Columns,
     time: Column,
+    filling: Filling = REFUSE,
+    dialect: Dialect = PLAIN,
     *,
-    missing: str,
     rows: int | None = None,
     known: Sequence[str] = (),
 ) -> SeriesTable:
     """Read a file. Where `columns` says nothing and the file has all of the `known` columns, those are taken."""
-    require_form(path, (".csv", ".tsv"))
-    found = cells(path)
+    require_form(path, FORMS)
+    found = cells(path, dialect)
     top = next(found)
     layout = _layout(top, path, columns, time, known)
     below = found if layout.header else chain([top], found)
-    values, times, numbers = _cells(islice(_without_blank_end(below, path), rows), layout, path)
+    values, times, numbers = _cells(islice(_without_blank_end(below, path), rows), top, layout, path)
     if not values:
         raise DataError(f"{path} has no row of values{' below its header' if layout.header else ''}; give some")
-    values_TC, filled = _values(values, numbers, layout, path, missing=missing)
-    remarks = [
+    written = _written(values, path, dialect)
+    values_TC, filled = _values(written.rows, numbers, layout, path, missing=filling.missing)
+    remarks = [*table_remarks(path, dialect), *written.remarks]
+    remarks += [
         f"column {place + 1} of {path} has no name and was left out: data.columns can choose it"
         for place in layout.unnamed
     ]
     if filled:
         remarks.append(f"{path} had missing values, in whose place the value before stands: {filled:,}")
-    beat = None if layout.time is None else rhythm(times, numbers, path)
+    beat = None if layout.time is None else rhythm(times, numbers, path, gaps=filling.gaps != "refuse")
     time_name = "step" if layout.time is None else layout.names[layout.time]
+    if beat is not None and any(beat.absent):
+        values_TC = _without_gaps(values_TC, beat.absent, filling.gaps)
+        line = next(line for line, count in zip(numbers[1:], beat.absent, strict=True) if count)
+        told = f"{path} lacks {sum(beat.absent):,} rows by '{time_name}', the first before line {line}"
+        remarks.append(f"{told}: filled, as data.gaps={filling.gaps} says")
     return SeriesTable(tuple(layout.names[place] for place in layout.places), values_TC, beat, time_name, remarks)
 
 
@@ -121,17 +142,54 @@ def _layout(top: TableRow, path: Path, columns: Columns, time: Column, known: Se
 # ---------------------------------------------------------------------------------------------------- values
 
 
-def _cells(rows: Iterator[TableRow], layout: SeriesLayout, path: Path) -> tuple[list[list[str]], list[str], list[int]]:
+def _cells(
+    rows: Iterator[TableRow], top: TableRow, layout: SeriesLayout, path: Path
+) -> tuple[list[list[str]], list[str], list[int]]:
     """The cells to forecast of each row, its time, and the line it stands on."""
     least = max([*layout.places, layout.time or 0]) + 1
     found, times, numbers = [], [], []
     for row in rows:
         if len(row.cells) < least:
             raise DataError(too_few(row, least, f"{path}:{row.line}"))
+        if more_cells(row, top):
+            raise DataError(too_many(row, top, f"{path}:{row.line}"))
         found.append([row.cells[place].strip() for place in layout.places])
         times.append("" if layout.time is None else row.cells[layout.time].strip())
         numbers.append(row.line)
     return found, times, numbers
+
+
+class _Written(NamedTuple):
+    """Cells with decimal points, and what is to be said of their decimal marks."""
+
+    rows: list[list[str]]
+    remarks: list[str]
+
+
+def _written(rows: list[list[str]], path: Path, dialect: Dialect) -> _Written:
+    """The cells with points in place of decimal commas: as a setting says, or where commas can be nothing else."""
+    commas = next((cell for row in rows for cell in row if COMMA_NUMBER.fullmatch(cell)), None)
+    separated = extension_of(path) in SHEETS or separator_of(path, dialect) == ","
+    if commas is None or dialect.decimal == "." or (dialect.decimal is None and separated):
+        return _Written(rows, [])
+    thousands = next((cell for row in rows for cell in row if "." in cell and NUMBER.fullmatch(cell)), None)
+    if thousands is not None:
+        raise DataError(
+            f"{path} has both '{commas}' and '{thousands}', so it is not certain which mark is decimal: write all "
+            "numbers alike, without marks for thousands"
+        )
+    told = f"{path} has decimal commas, as in {commas}, and is read so; data.decimal says it if that is wrong"
+    pointed = [[cell.replace(",", ".") if COMMA_NUMBER.fullmatch(cell) else cell for cell in row] for row in rows]
+    return _Written(pointed, [told] if dialect.decimal is None else [])
+
+
+def _without_gaps(values_TC: NDArray[np.float64], absent: list[int], gaps: str) -> NDArray[np.float64]:
+    """The rows, and those that are missing between them."""
+    place_T = np.cumsum([0, *(count + 1 for count in absent)])
+    every_T = np.arange(place_T[-1] + 1)
+    if gaps == "last":
+        return values_TC[np.searchsorted(place_T, every_T, side="right") - 1]
+    return np.stack([np.interp(every_T, place_T, value_T) for value_T in values_TC.T], axis=1)
 
 
 def _values(
@@ -161,8 +219,8 @@ def _not_a_number(where: str, cell: str, name: str, *, first: bool) -> str:
     found = f"{where} has '{cell[:40]}' in column '{name}', expected a number"
     if NUMBER.fullmatch(cell):
         return f"{found} that is finite"
-    if NUMBER.fullmatch(cell.replace(",", ".", 1)):
-        return f"{found} with a decimal point: write {cell.replace(',', '.', 1)}"
+    if COMMA_NUMBER.fullmatch(cell):
+        return f"{found} with a decimal point: set data.decimal=',' if that is a decimal comma"
     if ";" in cell:
         return f"{found}{semicolons([cell])}"
     if first and any(mark in cell for mark in "-/:"):

@@ -1,13 +1,13 @@
-"""Tables in files: CSV, TSV and JSONL, plain or .gz; columns are chosen by name, by number, or by their usual words.
+"""Tables in files: their columns are chosen by name, by number, or by their usual words.
 
     TableFile(path, {"text": Usual(("text", "sentence"), (0,))}, {"text": None}).records()
 
-gives each row with its place in the file. Rows whose columns are something else (a series) begin with `cells`.
+gives each row with its place in the file. Rows whose columns are something else (a series) begin with
+`rows.cells`.
 """
 
-import csv
 import json
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain, combinations
 from pathlib import Path
@@ -15,13 +15,40 @@ from typing import Annotated, Any, NamedTuple
 
 from pydantic import Field
 
-from seqwright.data.files import extension_of, lines, require_file
+from seqwright.data.files import extension_of, require_file
+from seqwright.data.rows import (
+    OBJECTS,
+    PLAIN,
+    SEPARATORS,
+    Dialect,
+    TableRow,
+    all_blank,
+    cells,
+    objects,
+    separator_of,
+    table_remarks,
+)
+from seqwright.data.spreadsheets import SHEETS
 from seqwright.data.times import NUMBER
 from seqwright.errors import DataError, SettingError, nearest
 
 Column = str | Annotated[int, Field(ge=1)] | None
 Columns = Column | tuple[Column, ...]
-FORMS = (".tsv", ".csv", ".jsonl")
+FORMS = (".tsv", ".csv", ".jsonl", ".xlsx", ".parquet")
+OTHER_PROGRAMS = {
+    ".xls",
+    ".xlsm",
+    ".xlsb",
+    ".ods",
+    ".numbers",
+    ".feather",
+    ".arrow",
+    ".orc",
+    ".avro",
+    ".pkl",
+    ".pickle",
+}
+OTHER_PROGRAMS |= {".npy", ".npz", ".h5", ".hdf5", ".mat", ".sav", ".dta", ".rds", ".rdata", ".db", ".sqlite", ".pdf"}
 
 
 class Usual(NamedTuple):
@@ -35,13 +62,7 @@ class Usual(NamedTuple):
     needed: bool = True
     text: bool = True  # JSON must have text there; otherwise it may have something else, and the caller sees to that
     setting: str = ""  # what chooses the column, if that is not called like it
-
-
-class TableRow(NamedTuple):
-    """The cells of a table's row, and the line it stands on."""
-
-    line: int
-    cells: list[str]
+    number: bool = False  # whether numbers stand there: then a first line without any is a header
 
 
 class Record(NamedTuple):
@@ -49,6 +70,8 @@ class Record(NamedTuple):
 
     where: str
     values: dict[str, Any]  # empty where the line is blank
+    names: Sequence[str] = ()  # of all columns; none where no line says them
+    cells: Sequence[Any] = ()  # of all columns
 
 
 class TableLayout(NamedTuple):
@@ -68,11 +91,12 @@ class TableFile:
     forms: tuple[str, ...] = FORMS
     otherwise: str = ""  # what else could be given in place of such a file
     advice: Callable[[Sequence[str]], str] | None = None  # of the names that are there, on how to choose
+    dialect: Dialect = PLAIN
 
     def __post_init__(self) -> None:
         require_form(self.path, self.forms, self.otherwise)
         for name, column in self.asked.items():
-            if isinstance(column, int) and self.form == ".jsonl":
+            if isinstance(column, int) and self.form in OBJECTS:
                 raise SettingError(
                     f"{self._setting(name)} is column {column}, but the values of {self.path} have names: give the name"
                 )
@@ -84,13 +108,28 @@ class TableFile:
 
     def names(self) -> list[str]:
         """The cells of the first line, or the keys of the first object."""
-        if self.form == ".jsonl":
-            return next((list(record) for _, record in objects(self.path, self.usual) if record), [])
-        return _names(next(cells(self.path)))
+        if self.form in OBJECTS:
+            return next((list(record) for _, record in objects(self.path, self.usual, self.dialect) if record), [])
+        return _names(next(cells(self.path, self.dialect)))
+
+    def header(self) -> list[str]:
+        """The names of all columns; none where no line says them."""
+        named = self.form in OBJECTS or self.layout(next(cells(self.path, self.dialect))).header
+        return self.names() if named else []
+
+    def column_names(self, columns: Iterable[str]) -> list[str]:
+        """What some of the columns are called in the file; without a header line, by their numbers."""
+        if self.form in OBJECTS:
+            return [str(self.asked[column]) for column in columns]
+        top = next(cells(self.path, self.dialect))
+        layout = self.layout(top)
+        names = _names(top) if layout.header else [f"column {place + 1}" for place in range(len(top.cells))]
+        numbers = {column: layout.places[column] + 1 for column in columns}
+        return [names[column_place(number, names, self.path, self._setting(c))] for c, number in numbers.items()]
 
     def records(self) -> Iterator[Record]:
         """Every row in the order of the file."""
-        return self._objects() if self.form == ".jsonl" else self._rows()
+        return self._objects() if self.form in OBJECTS else self._rows()
 
     def layout(self, top: TableRow) -> TableLayout:
         """Where the columns stand, told by the first line."""
@@ -113,6 +152,8 @@ class TableFile:
         asked = [self.asked.get(name) for name in self.usual]
         if any(isinstance(column, str) for column in asked):
             return True
+        if any(usual.number for usual in self.usual.values()):
+            return not any(map(NUMBER.fullmatch, names))
         if any(self.asked.get(name) is None and not usual.places for name, usual in needed.items()):
             return True
         unasked = all(column is None for column in asked)
@@ -134,27 +175,54 @@ class TableFile:
         return f"data.{self.usual[name].setting or name}"
 
     def _rows(self) -> Iterator[Record]:
-        rows = cells(self.path)
+        rows = cells(self.path, self.dialect)
         top = next(rows)
         layout = self.layout(top)
         least = max(layout.places.values()) + 1
         absent = dict.fromkeys(name for name in self.usual if name not in layout.places)
-        path = str(self.path)
+        path, names = str(self.path), _names(top) if layout.header else []
         for row in rows if layout.header else chain([top], rows):
             where = f"{path}:{row.line}"
             if all_blank(row):
-                yield Record(where, {})
+                yield Record(where, {}, names, row.cells)
                 continue
-            if len(row.cells) < least:
-                mark = "comma" if self.form == ".csv" else "tab"
-                raise DataError(too_few(row, least, where, f" for {_listed(layout.places)}, separated by a {mark}"))
+            if len(row.cells) < least or more_cells(row, top):
+                if self.dialect.bad_rows == "refuse":
+                    raise DataError(self._misfit(row, top, layout))
+                continue
             values: dict[str, Any] = {name: row.cells[place] for name, place in layout.places.items()}
-            yield Record(where, values | absent if absent else values)
+            yield Record(where, values | absent if absent else values, names, row.cells)
+
+    def _misfit(self, row: TableRow, top: TableRow, layout: TableLayout) -> str:
+        """That a row has too few cells or too many."""
+        where, skip = f"{self.path}:{row.line}", ", or set data.bad_rows=skip to leave such rows out"
+        if more_cells(row, top):
+            return too_many(row, top, where) + skip
+        mark = SEPARATORS.get(separator_of(self.path, self.dialect), "the separator")
+        purpose = f" for {_listed(layout.places)}, separated by {mark}"
+        return too_few(row, max(layout.places.values()) + 1, where, purpose)
+
+    def remarks(self) -> list[str]:
+        """How the file is written, where that was told by itself, and which rows were left out."""
+        remarks = table_remarks(self.path, self.dialect)
+        if self.dialect.bad_rows == "skip" and self.form not in OBJECTS:
+            rows = cells(self.path, self.dialect)
+            top = next(rows)
+            least = max(self.layout(top).places.values()) + 1
+            misfits = [
+                row.line for row in rows if (len(row.cells) < least and not all_blank(row)) or more_cells(row, top)
+            ]
+            if misfits:
+                remarks.append(
+                    f"{len(misfits):,} rows of {self.path} have too few cells or too many and are left out, "
+                    f"the first on line {misfits[0]}"
+                )
+        return remarks
 
     def _objects(self) -> Iterator[Record]:
         keys: list[str] | None = None
         places: dict[str, int | None] = {}
-        for where, record in objects(self.path, self.usual):
+        for where, record in objects(self.path, self.usual, self.dialect):
             if record is None:
                 yield Record(where, {})
                 continue
@@ -165,7 +233,7 @@ class TableFile:
             for name, place in places.items():
                 if place is not None and (self.usual[name].text or isinstance(values[name], str)):
                     require_text(values[name], where, f"under '{keys[place]}'")
-            yield Record(where, values)
+            yield Record(where, values, keys, list(record.values()))
 
 
 # Files
@@ -176,52 +244,14 @@ def require_form(path: Path, forms: Sequence[str], otherwise: str = "") -> None:
     require_file(path)
     if extension_of(path) not in forms:
         named = [form for form in forms if form not in {"", ".txt"}]
+        other = extension_of(path) in OTHER_PROGRAMS
+        advice = "export the table as one of them" if other else "rename it if it is one of them"
         raise DataError(
             f"{path} has the extension '{extension_of(path)}', expected {', '.join(named[:-1])} or {named[-1]} (or "
-            f"these with .gz){otherwise}: rename it if it is one of them"
+            f"these with .gz){otherwise}: {advice}"
         )
-
-
-def cells(path: Path) -> Iterator[TableRow]:
-    """Every row of a file; what is not .csv has tabs between its cells, and quotes are ordinary characters there."""
-    if extension_of(path) == ".csv":
-        yield from _csv_rows(path)
-    else:
-        for number, line in enumerate(lines(path), 1):
-            yield TableRow(number, line.split("\t"))
-
-
-def _csv_rows(path: Path) -> Iterator[TableRow]:
-    """Rows of a CSV file; a quoted cell may hold commas and line feeds, and then the row's last line counts."""
-    reader = csv.reader((line + "\n" for line in lines(path)), strict=True)
-    try:
-        for found in reader:
-            yield TableRow(reader.line_num, found)
-    except csv.Error as error:
-        raise DataError(f"{path}:{reader.line_num} is not valid CSV ({error}): check the quotes before it") from error
-
-
-def objects(path: Path, keys: Iterator[str] | Mapping[str, Any]) -> Iterator[tuple[str, dict[str, Any] | None]]:
-    """The object on each line of a JSONL file, None for a blank one, and where it stands."""
-    example = list(keys)[:2]
-    for number, line in enumerate(lines(path), 1):
-        where = f"{path}:{number}"
-        yield where, json_object(line, where, example) if line.strip() else None
-
-
-def json_object(line: str, where: str, keys: Sequence[str]) -> dict[str, Any]:
-    """A line as an object of JSON; the keys are an example of what it could have."""
-    try:
-        record = json.loads(line)
-    except (ValueError, RecursionError) as error:
-        raise DataError(f"{where} is not valid JSON ({error}), expected one object a line") from error
-    if not isinstance(record, dict):
-        kinds = {list: "a list", str: "text", bool: "true or false", type(None): "null"}
-        example = ", ".join(f'"{key}": …' for key in keys)
-        raise DataError(
-            f"{where} is no object but {kinds.get(type(record), 'a number')}, expected an object such as {{{example}}}"
-        )
-    return record
+    if extension_of(path) in SHEETS and path.suffix.lower() not in SHEETS:
+        raise DataError(f"{path} holds a {extension_of(path)} file, which is compressed anyway: unpack it")
 
 
 def require_text(value: object, where: str, place: str) -> str:
@@ -278,11 +308,6 @@ def several(columns: Columns) -> tuple[Column, ...]:
     return columns if isinstance(columns, tuple) else (columns,)
 
 
-def all_blank(row: TableRow) -> bool:
-    """Whether nothing stands in any of its cells."""
-    return not "".join(row.cells).strip()
-
-
 # Sentences
 
 
@@ -302,11 +327,22 @@ def too_few(row: TableRow, least: int, where: str, purpose: str = "") -> str:
     return f"{where} has {count}, expected at least {least}{purpose}{semicolons(row.cells)}"
 
 
+def more_cells(row: TableRow, top: TableRow) -> bool:
+    """Whether a row has more than the first line: then it is not certain what stands in which column."""
+    return any(cell.strip() for cell in row.cells[len(top.cells) :])
+
+
+def too_many(row: TableRow, top: TableRow, where: str) -> str:
+    """That a row has too many cells."""
+    return (
+        f"{where} has {len(row.cells)} cells, but line {top.line} has {len(top.cells)}: where what separates the cells "
+        "is part of a text, put that cell in quotes"
+    )
+
+
 def semicolons(found: Sequence[str]) -> str:
     """What to do where semicolons seem to stand between the columns."""
-    if len(found) != 1 or ";" not in found[0]:
-        return ""
-    return ": it has ';', so save the table with commas (.csv) or tabs (.tsv) between its columns"
+    return ": it has ';', so set data.separator=';'" if len(found) == 1 and ";" in found[0] else ""
 
 
 def quoted(names: Sequence[str]) -> str:

@@ -17,6 +17,7 @@ from pydantic import Field, model_validator
 from seqwright.data.examples import Data, PartName
 from seqwright.data.files import content_hash, extension_of, lines, require_file
 from seqwright.data.pieces import FilesSettings, PartedFiles, Share
+from seqwright.data.rows import PLAIN, Dialect, dialect_of
 from seqwright.errors import DataError, SettingError
 
 NEW_DOCUMENT = "-DOCSTART-"
@@ -62,8 +63,8 @@ class ColumnFile:
     universal part of speech, and comments, ranges (3-4) and empty nodes (5.1) are no words.
     """
 
-    def __init__(self, path: Path, token: int | None, tag: int | None) -> None:
-        self.path = path
+    def __init__(self, path: Path, token: int | None, tag: int | None, dialect: Dialect = PLAIN) -> None:
+        self.path, self.dialect = path, dialect
         self.universal = extension_of(path) == ".conllu"
         self.token = token or (2 if self.universal else 1)
         self.tag = tag or (4 if self.universal else None)  # None is the last
@@ -78,7 +79,7 @@ class ColumnFile:
         require_file(self.path)
         rows: list[tuple[str, str]] = []
         began = columns = 0
-        for number, line in enumerate(chain(lines(self.path), [""]), 1):
+        for number, line in enumerate(chain(lines(self.path, self.dialect.encoding_of(self.path)), [""]), 1):
             if self.universal and line.startswith("#"):
                 continue
             if not line.strip() or line.startswith(NEW_DOCUMENT):
@@ -102,10 +103,11 @@ class ColumnFile:
                 f"{where} has {len(cells)} column{'s' if len(cells) > 1 else ''}, expected at least {needed}, with "
                 "tabs or spaces between them: see whether data.token and data.tag mean the right columns"
             )
-        if self.tag is None and len(cells) != columns:
+        if len(cells) > columns or (self.tag is None and len(cells) != columns):
+            remedy = "" if self.tag else ", or say it with data.tag"
             raise DataError(
                 f"{where} has {len(cells)} columns but the lines before it {columns}, so it is not certain where the "
-                "tag stands: put tabs between the columns, or say it with data.tag"
+                f"tag stands: put tabs between the columns{remedy}"
             )
         if self.tag is None and self.token == len(cells):
             raise DataError(f"{where} has its word in the last column, {self.token}: say the tag's with data.tag")
@@ -127,7 +129,10 @@ class TaggedFiles(PartedFiles[ColumnFile, TaggedSentence]):
     example = "no sentence"
 
     def __init__(self, settings: TaggedFilesSettings) -> None:
-        super().__init__(settings, lambda name: ColumnFile(Path(name).expanduser(), settings.token, settings.tag))
+        dialect = dialect_of(settings)
+        super().__init__(
+            settings, lambda name: ColumnFile(Path(name).expanduser(), settings.token, settings.tag, dialect)
+        )
 
     def read(self, part: PartName, piece: Share[ColumnFile]) -> Iterator[TaggedSentence]:
         """Every sentence of a part."""

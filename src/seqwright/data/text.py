@@ -14,9 +14,11 @@ from typing import Any, Literal, NamedTuple
 
 from pydantic import model_validator
 
+from seqwright.data.encodings import Encoding
 from seqwright.data.examples import Data, PartName
-from seqwright.data.files import content_hash, lines, require_file
+from seqwright.data.files import content_hash, lines
 from seqwright.data.pieces import Files, PartedFiles, Share, paths_of, refuse_impossible_shares
+from seqwright.data.rows import Dialect
 from seqwright.errors import SettingError
 from seqwright.settings import Settings
 
@@ -31,7 +33,7 @@ class TextFilesSettings(Settings):
     """Running text in files of the user's own."""
 
     train: Files
-    """A text file in UTF-8, or a list of them; each may be compressed (.gz)."""
+    """A text file, or a list of them; each may be compressed (.gz)."""
 
     valid: Files = "5%"
     """Files in the same form, or a share of the training text such as "5%"."""
@@ -46,6 +48,8 @@ class TextFilesSettings(Settings):
     split: Literal["scattered", "end"] = "scattered"
     """Where a share is taken from: documents from all over the text, or its end; there a document is cut in two
     between two lines."""
+
+    encoding: Encoding = None
 
     @model_validator(mode="after")
     def _fit_together(self) -> "TextFilesSettings":
@@ -68,21 +72,15 @@ class TextFiles(PartedFiles[tuple[Path, ...], str]):
         self.remedy = "give more text, another share, or files for this part"
         if settings.split == "scattered" and settings.documents != "lines":
             self.remedy = f'set data.split to "end", or {self.remedy}'
-        for path in self.paths():
-            require_file(path)
-
-    def located(self, source: tuple[Path, ...]) -> tuple[Path, ...]:
-        """The files."""
-        return source
 
     def read(self, part: PartName, piece: Share[tuple[Path, ...]]) -> Iterator[str]:
         """Every document of a part in the order of the files."""
         form = self.settings.documents
         if self.settings.split == "end" and piece.partial:
             low, high = piece.low * self._size, piece.high * self._size
-            texts = _documents((line for line in _lines(piece.source) if low <= line.before < high), form)
+            texts = _documents((line for line in _lines(piece.source, self.dialect) if low <= line.before < high), form)
         else:
-            texts = (text for text in _documents(_lines(piece.source), form) if piece.holds(text))
+            texts = (text for text in _documents(_lines(piece.source, self.dialect), form) if piece.holds(text))
         return map(_stripped, texts) if self._stripped else texts
 
     def causes(self, part: PartName, piece: Share[tuple[Path, ...]]) -> list[Any]:
@@ -94,7 +92,7 @@ class TextFiles(PartedFiles[tuple[Path, ...], str]):
     @cached_property
     def _size(self) -> int:
         """The characters of the training files."""
-        return sum(len(line.text) + 1 for line in _lines(self._pieces["train"].source))
+        return sum(len(line.text) + 1 for line in _lines(self._pieces["train"].source, self.dialect))
 
 
 def _stripped(text: str) -> str:
@@ -111,10 +109,10 @@ class _Line(NamedTuple):
     before: int  # how many characters of all files are before it
 
 
-def _lines(files: Iterable[Path]) -> Iterator[_Line]:
+def _lines(files: Iterable[Path], dialect: Dialect) -> Iterator[_Line]:
     before = 0
     for number, path in enumerate(files):
-        for text in lines(path):
+        for text in lines(path, dialect.encoding_of(path)):
             yield _Line(text, number, before)
             before += len(text) + 1
 

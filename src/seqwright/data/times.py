@@ -10,30 +10,40 @@ import re
 from collections import Counter
 from collections.abc import Callable, Sequence
 from datetime import datetime, timedelta
+from functools import partial
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from seqwright.errors import DataError
 
 MONTH = re.compile(r"\d{4}-\d{2}")
 NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?")
+COMMA_NUMBER = re.compile(r"[+-]?\d*,\d+([eE][+-]?\d+)?")  # 3,5
 NOISE = 1e-6  # of a step, by which rounded numbers may be apart
 Later = Callable[[int], str]
 
 
 class Rhythm(NamedTuple):
-    """How time continues: `later(k)` is when the k-th row after the last would be, `step` how far rows are apart."""
+    """How time continues: `later(k)` is when the k-th row after the last would be, `step` how far rows are apart.
+
+    `absent` says how many rows are missing before each row but the first.
+    """
 
     step: str
     later: Later
+    absent: list[int]
 
 
-def rhythm(texts: Sequence[str], lines: Sequence[int], path: Path) -> Rhythm:
-    """The rhythm of a column of times, which must be even; `lines` says where each stands in the file."""
+def rhythm(texts: Sequence[str], lines: Sequence[int], path: Path, *, gaps: bool = False) -> Rhythm:
+    """The rhythm of a column of times, which must be even; `lines` says where each stands in the file.
+
+    With `gaps`, whole steps may be missing.
+    """
     if len(texts) < 2:
         raise DataError(f"{path} has {len(texts)} row; the steps of time show only between two: give more rows")
+    absent = partial(_absent, lines=lines, path=path, gaps=gaps)
     if all(NUMBER.fullmatch(text) for text in texts):
-        return _of_numbers(texts, lines, path)
+        return _of_numbers(texts, absent)
     moments = [_moment(text, f"{path}:{line}") for text, line in zip(texts, lines, strict=True)]
     if len({moment.tzinfo is None for moment in moments}) > 1:
         zoned = moments[0].tzinfo is not None
@@ -41,30 +51,56 @@ def rhythm(texts: Sequence[str], lines: Sequence[int], path: Path) -> Rhythm:
         raise DataError(
             f"{path}:{line} has a time {'without' if zoned else 'with'} a time zone, unlike the rows before"
         )
-    written = _written_as(texts[-1])
-    months = _even_months(moments)
-    if months is not None:
-        count = f"{months} months" if months > 1 else "a month"
+    written, months = _written_as(texts[-1]), _months(moments)
+    if months:
+        usual = Counter(months).most_common(1)[0][0]
         at_end = all(map(_ends_month, moments))
-        return Rhythm(count, lambda k: written(_months_later(moments[-1], k * months, at_end=at_end)))
-    gaps = [after - before for before, after in itertools.pairwise(moments)]
-    usual = Counter(gaps).most_common(1)[0][0]
-    for gap, line in zip(gaps, lines[1:], strict=True):
-        if gap != usual or gap <= timedelta(0):
-            raise DataError(_uneven(f"{path}:{line}", _told(gap), _told(usual), forwards=gap > timedelta(0)))
-    return Rhythm(_told(usual), lambda k: written(moments[-1] + k * usual))
+        return Rhythm(
+            _told_months(usual),
+            lambda k: written(_months_later(moments[-1], k * usual, at_end=at_end)),
+            absent(months, usual, told=_told_months),
+        )
+    steps = [after - before for before, after in itertools.pairwise(moments)]
+    step = Counter(steps).most_common(1)[0][0]
+    return Rhythm(_told(step), lambda k: written(moments[-1] + k * step), absent(steps, step, told=_told))
 
 
-def _of_numbers(texts: Sequence[str], lines: Sequence[int], path: Path) -> Rhythm:
+def _of_numbers(texts: Sequence[str], absent: Callable[..., list[int]]) -> Rhythm:
     numbers = [float(text) for text in texts]
-    gaps = [after - before for before, after in itertools.pairwise(numbers)]
-    usual = sorted(gaps)[len(gaps) // 2]
-    for gap, line in zip(gaps, lines[1:], strict=True):
-        if gap <= 0 or abs(gap - usual) > NOISE * abs(usual):
-            raise DataError(_uneven(f"{path}:{line}", f"{gap:g}", f"{usual:g}", forwards=gap > 0))
+    steps = [after - before for before, after in itertools.pairwise(numbers)]
+    usual = sorted(steps)[len(steps) // 2]
+    missing = absent(steps, usual, told="{:g}".format)
     if all(number.is_integer() for number in numbers):
-        return Rhythm(f"{usual:g}", lambda k: str(int(numbers[-1]) + k * round(usual)))
-    return Rhythm(f"{usual:g}", lambda k: f"{numbers[-1] + k * usual:.10g}")
+        return Rhythm(f"{usual:g}", lambda k: str(int(numbers[-1]) + k * round(usual)), missing)
+    return Rhythm(f"{usual:g}", lambda k: f"{numbers[-1] + k * usual:.10g}", missing)
+
+
+def _absent(
+    steps: Sequence[Any], usual: Any, *, lines: Sequence[int], path: Path, gaps: bool, told: Callable[[Any], str]
+) -> list[int]:
+    """How many rows are missing in each step."""
+    found = []
+    for step, line in zip(steps, lines[1:], strict=True):
+        if step <= 0 * usual:
+            raise DataError(
+                f"{path}:{line} is not later than the row before it, expected rows in the order of time, each once: "
+                "sort them"
+            )
+        ratio = step / usual
+        whole = abs(ratio - round(ratio)) <= NOISE * max(1, ratio)
+        if not whole or (round(ratio) > 1 and not gaps):
+            fill = "fill the gap, as data.gaps=last and data.gaps=linear do" if whole else "correct it"
+            raise DataError(
+                f"{path}:{line} is {told(step)} after the row before it, expected {told(usual)} as most rows are: "
+                f"{fill}, or leave out data.time to take the rows as evenly spaced"
+            )
+        found.append(round(ratio) - 1)
+    if sum(found) > len(lines):
+        raise DataError(
+            f"{path} lacks {sum(found):,} rows between its {len(lines):,} times, more than it has: see whether "
+            "data.time means the right column"
+        )
+    return found
 
 
 def _moment(text: str, where: str) -> datetime:
@@ -77,27 +113,22 @@ def _moment(text: str, where: str) -> datetime:
         ) from error
 
 
-def _uneven(where: str, gap: str, usual: str, *, forwards: bool) -> str:
-    if not forwards:
-        return f"{where} is not later than the row before it, expected rows in the order of time, each once: sort them"
-    return (
-        f"{where} is {gap} after the row before it, expected {usual} as most rows are: fill the gap, or leave out "
-        "data.time to take the rows as evenly spaced"
-    )
-
-
 def _told(gap: timedelta) -> str:
     return str(gap).removesuffix(", 0:00:00")
 
 
-def _even_months(moments: Sequence[datetime]) -> int | None:
-    """How many months rows are apart, where they are on the same day of each, or on the last."""
-    gaps = {
-        12 * (after.year - before.year) + after.month - before.month for before, after in itertools.pairwise(moments)
-    }
+def _told_months(count: int) -> str:
+    return f"{count} months" if count > 1 else "a month"
+
+
+def _months(moments: Sequence[datetime]) -> list[int]:
+    """How many months rows are apart, where they are on the same day of each, or on the last; otherwise nothing."""
     same_time = len({moment.timetz() for moment in moments}) == 1
     same_day = len({moment.day for moment in moments}) == 1 or all(map(_ends_month, moments))
-    return gaps.pop() if len(gaps) == 1 and min(gaps) > 0 and same_time and same_day else None
+    steps = [
+        12 * (after.year - before.year) + after.month - before.month for before, after in itertools.pairwise(moments)
+    ]
+    return steps if same_time and same_day and min(steps) > 0 else []
 
 
 def _ends_month(moment: datetime) -> bool:

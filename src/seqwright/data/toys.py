@@ -14,13 +14,13 @@ from pydantic import Field
 
 from seqwright.data.dates_values import PortableRandom, hashed_part
 from seqwright.data.examples import Pair, PartName
-from seqwright.data.generated import CardSettings, Generated
+from seqwright.data.generated import Generated, GeneratedSettings, TestCount, TrainCount, ValidCount
 from seqwright.errors import SettingError
 
 TRIES = 10_000  # so many draws without a new sequence mean that there are none left
 
 
-class ToySettings(CardSettings):
+class ToySettings(GeneratedSettings):
     """Sequences to copy, reverse or sort."""
 
     card: Literal["copy", "reverse", "sort"] = "copy"
@@ -33,14 +33,9 @@ class ToySettings(CardSettings):
     held_out_longest: int | None = Field(default=None, ge=1)
     """The most symbols in a validation or a test sequence, where it is another number than `longest`: longer than any
     in training shows whether the rule was learnt."""
-    examples: int = Field(default=10_000, ge=1)
-    """How many training pairs there are."""
-    valid: int = Field(default=200, ge=1)
-    """How many validation pairs there are."""
-    test: int = Field(default=200, ge=0)
-    """How many test pairs there are."""
-    seed: int = 1
-    """Another number gives other sequences; which are held out stays the same."""
+    examples: TrainCount = 10_000
+    valid: ValidCount = 200
+    test: TestCount = 200
 
 
 class Toy(Generated):

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from pydantic import Field
 
 from seqwright.data.examples import PartName
-from seqwright.data.generated import CardSettings, Generated
+from seqwright.data.generated import Generated, GeneratedSettings, TestCount, ValidCount
 from seqwright.data.labelled_series import SeriesExample
 from seqwright.errors import DataError
 
@@ -52,16 +52,14 @@ FORMS: dict[str, Callable[[Turns], Turns]] = {
 }
 
 
-class WaveformsSettings(CardSettings):
+class WaveformsSettings(GeneratedSettings):
     """Waveforms of random frequency, phase, height and length."""
 
     card: Literal["waveforms"] = "waveforms"
     examples: int = Field(default=3_000, ge=len(FORMS))
-    """How many training series there are."""
-    valid: int = Field(default=600, ge=1)
-    """How many validation series there are."""
-    test: int = Field(default=600, ge=0)
-    """How many test series there are."""
+    """How many training examples there are."""
+    valid: ValidCount = 600
+    test: TestCount = 600
     shortest: int = Field(default=60, ge=16)
     """Least steps of a series."""
     longest: int = Field(default=100, ge=16)

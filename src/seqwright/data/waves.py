@@ -14,11 +14,11 @@ import numpy as np
 from pydantic import Field
 
 from seqwright.data.examples import PartName
-from seqwright.data.generated import CardSettings, Generated
+from seqwright.data.generated import Generated, GeneratedSettings, TrainCount, ValidCount
 from seqwright.data.series import Ending, SeriesWindow, Values, every_window
 
 
-class WavesSettings(CardSettings):
+class WavesSettings(GeneratedSettings):
     """Sums of two sine waves."""
 
     card: Literal["waves"] = "waves"
@@ -26,12 +26,8 @@ class WavesSettings(CardSettings):
     """How many steps of a series are known."""
     horizon: int = Field(default=1, ge=1)
     """How many steps after them are to be forecast."""
-    examples: int = Field(default=7_000, ge=1)
-    """How many training series there are."""
-    valid: int = Field(default=2_000, ge=1)
-    """How many validation series there are."""
-    test: int = Field(default=1_000, ge=0)
-    """How many test series there are."""
+    examples: TrainCount = 7_000
+    valid: ValidCount = 2_000
     seed: int = Field(default=42, ge=0, lt=2**32)
     """Another number gives other series."""
 

@@ -7,13 +7,16 @@ what begins and ends a text, what stands between two, what is left out of a long
 import hashlib
 import json
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any, Generic, NamedTuple, Protocol, Self, TypeVar
+from typing import Any, ClassVar, Generic, NamedTuple, Self, TypeVar
 
 from torch import Tensor
 
 from seqwright.batches import Rows, RowT
+from seqwright.data.tables import Usual
+from seqwright.errors import RunError
+from seqwright.inputs.saved import saved_sum
 
 MOST_NAMED = 8  # things that a remark names
 ExampleT = TypeVar("ExampleT")
@@ -22,31 +25,26 @@ Stacked = dict[str, Tensor]
 """Tensors by the names that a batch has for them (`input_BT`, `real_BT`, …); their first axis is the row."""
 
 
-class Examples(Protocol[ExampleT_co]):
-    """Some examples in their order, as often as one asks."""
+class Examples(Generic[ExampleT_co]):
+    """Some examples in their order, as often as one asks.
 
-    @property
-    def fingerprint(self) -> str:
-        """A sha256 of everything that decides them; empty where they are not worth keeping: what a user types."""
+    `fingerprint` is a sha256 of everything that decides them; empty where they are not worth keeping: what a user
+    types. `name` is what a sentence calls them.
+    """
 
-    @property
-    def name(self) -> str:
-        """What a sentence calls them: `the train part`."""
+    def __init__(self, read: Callable[[], Iterable[ExampleT_co]], fingerprint: str, name: str) -> None:
+        self.read, self.fingerprint, self.name = read, fingerprint, name
 
     def __iter__(self) -> Iterator[ExampleT_co]:
-        """From the first on."""
+        return iter(self.read())
 
 
-class Given(Generic[ExampleT]):
+class Given(Examples[ExampleT]):
     """Examples in memory, such as a user types."""
-
-    fingerprint, name = "", "the input"
 
     def __init__(self, examples: Iterable[ExampleT]) -> None:
         self.examples = list(examples)
-
-    def __iter__(self) -> Iterator[ExampleT]:
-        return iter(self.examples)
+        super().__init__(lambda: self.examples, "", "the input")
 
 
 class Room(NamedTuple):
@@ -66,15 +64,13 @@ class Room(NamedTuple):
 class Input(ABC, Generic[ExampleT, RowT]):
     """How one kind of thing is read. A frozen dataclass: what it knows is learnt once and never changes."""
 
+    noun: ClassVar[str] = "examples"
+    """What several of its examples are called."""
+
     @property
     def marks(self) -> int:
         """How many positions `stack` adds to each row; batches are planned with them."""
         return 0
-
-    @property
-    def noun(self) -> str:
-        """What several of its examples are called."""
-        return "examples"
 
     @property
     def shared(self) -> Any:
@@ -101,6 +97,10 @@ class Input(ABC, Generic[ExampleT, RowT]):
     def parse(self, given: Any) -> ExampleT:
         """What a user types or passes as an example: text, a JSON object, the path of a file."""
 
+    def table_columns(self) -> Mapping[str, Usual]:
+        """The columns of a table that it reads, as [data] calls them; none where an example is no row of a table."""
+        return {}
+
     def example_fields(self, example: ExampleT) -> dict[str, Any]:
         """What is read of an example, as the fields that JSON has of it."""
         return {"input": str(example)}
@@ -109,9 +109,9 @@ class Input(ABC, Generic[ExampleT, RowT]):
         """The same for two examples of which the same is read, and hardly ever for others."""
         return hashlib.blake2b(json.dumps(self.example_fields(example)).encode(), digest_size=8).digest()
 
-    @abstractmethod
     def features(self, examples: Examples[ExampleT]) -> Sequence[Any]:
-        """What a baseline sees of each example: its words, its values."""
+        """What a linear baseline sees of each example: its words, its values."""
+        raise RunError(f"there is no linear baseline over {self.noun}")
 
     def vectorizer(self) -> Any:
         """What makes vectors of features for a linear baseline: each number with mean 0 and deviation 1."""
@@ -145,9 +145,9 @@ class Input(ABC, Generic[ExampleT, RowT]):
     def load(cls, folder: Path) -> Self:
         """Read what `save` wrote."""
 
-    @abstractmethod
     def fingerprint(self) -> str:
-        """Changes with whatever changes what is read."""
+        """Changes with whatever changes what is read: all that is saved."""
+        return saved_sum(self)
 
     def warnings(self) -> list[str]:
         """What a user should know of what was learnt before a model is trained over it."""

@@ -74,8 +74,11 @@ class OwnTokenizer(Tokenizer):
         return learnt.with_special(special) if special else learnt
 
     @classmethod
-    def given(cls, words: Sequence[str]) -> Self:
-        """See `Tokenizer.of_words`."""
+    def of_words(cls, words: Sequence[str]) -> Self:
+        """A tokenizer of given words: one is whatever stands between white space, and the others are unknown.
+
+        Words are as `spellings` has them: "▁<s>" is that which a text spells "<s>".
+        """
         pieces = [*RESERVED, *(SPACE + word.removeprefix(SPACE) for word in words)]
         numbered = {piece: number for number, piece in enumerate(pieces)}
         library = tokenizers.Tokenizer(models.WordLevel(numbered, unk_token=RESERVED[UNKNOWN]))

@@ -7,7 +7,7 @@ B batch · T time · N rows
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import Any, ClassVar, Literal
+from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
 from pydantic import Field
@@ -84,7 +84,7 @@ class PromptInput(PairInput):
             raise ValueError(f"it names {self.task!r}, and the tokenizer has only {' '.join(self.tokenizer.special)}")
 
     @classmethod
-    def learn(cls, train: Examples[Pair], settings: PromptSettings, *, room: Room, like: Any = None) -> "PromptInput":
+    def learn(cls, train: Examples[Pair], settings: PromptSettings, *, room: Room, like: Any = None) -> Self:
         """A tokenizer trained on texts and answers, or another run's, with the token that names the task."""
         task = settings.task_token or "<answer>"
         rest = task, settings.longest, room.context, settings
@@ -123,7 +123,7 @@ class PromptInput(PairInput):
         """Each prompt that is not blank, as far as it is read."""
         read = [(n, 2 * len(pair.shots) + 1) for n, pair in enumerate(examples) if pair.source.strip()]
         number_N, count_N = np.array(read, dtype=np.int64).reshape(-1, 2).T
-        texts = token_rows(self.tokenizer, examples, "prompt", _texts(examples))
+        texts = token_rows(self.tokenizer, examples, "prompt", lambda: _texts(examples))
         stop_N = count_N.cumsum()
         return PromptRows(texts, stop_N - count_N, stop_N, number_N, self.tokens, self.most)
 

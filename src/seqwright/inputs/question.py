@@ -3,32 +3,25 @@
 B batch · T time · M questions · N rows, the windows
 """
 
-import json
-from array import array
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import ExitStack
 from dataclasses import dataclass
-from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from pydantic import Field, model_validator
 
-from seqwright.batches import Ids, InMemory
+from seqwright.batches import Ids
 from seqwright.batches.questions import AROUND, ContextWindow, PlacedTokens, QuestionRows, stacked_windows, window
-from seqwright.cache import Ragged, RaggedWriter, kept_folder
 from seqwright.data.question_files import WORDS, Question
-from seqwright.data.tables import json_object
+from seqwright.data.rows import json_object
+from seqwright.data.tables import Usual
 from seqwright.errors import DataError, SettingError
 from seqwright.inputs import Examples, Room, Stacked
 from seqwright.inputs.spelling import Spelled, TokenInput, every_place
+from seqwright.inputs.token_rows import row_columns
 from seqwright.inputs.tokenizers import Kind, Tokenizer, TokenizerSettings, lacking, tokenizer_of
-from seqwright.progress import Progress
 
-FORMAT = 1
-BLOCK = 512  # questions between two words of progress
-NAMES = ("questions", "contexts", "begins", "ends")
-SIZES = ("longest", "stride", "question")
+FORMAT = 2
 WANTED = 'expected a mapping or JSON such as {"question": …, "context": …}'
 
 
@@ -73,9 +66,7 @@ class QuestionInput(TokenInput[Question, ContextWindow]):
     texts: ClassVar[tuple[int, ...]] = (2,)
 
     @classmethod
-    def learn(
-        cls, train: Examples[Question], settings: QuestionSettings, *, room: Room, like: Any = None
-    ) -> "QuestionInput":
+    def learn(cls, train: Examples[Question], settings: QuestionSettings, *, room: Room, like: Any = None) -> Self:
         """A tokenizer trained on questions and contexts, if none is taken from another run."""
         if room.context is not None and settings.longest > room.context:
             raise SettingError(
@@ -86,50 +77,29 @@ class QuestionInput(TokenInput[Question, ContextWindow]):
         tokenizer = Tokenizer.train(texts, settings) if like is None else tokenizer_of(like)
         return cls(tokenizer, settings.longest, settings.stride, settings.longest_question)
 
+    def table_columns(self) -> dict[str, Usual]:
+        """The question, and the context where none is given for all."""
+        needed = {"question": True, "context": self.context is None}
+        return {name: Usual(WORDS[name], needed=each, text=False) for name, each in needed.items()}
+
     def encode(self, examples: Examples[Question], *, seed: int = 0) -> QuestionRows:
-        """The windows of each question: of a part through the cache, of what a user types in memory."""
-        if examples.fingerprint:
-            kept = f"{self.tokenizer.fingerprint()} {self.question} {self.tokenizer.between}"
-            folder = kept_folder(
-                f"question {FORMAT} {examples.fingerprint} {kept}", lambda aside: self._write(examples, aside)
-            )
-            questions, *contexts = (Ragged.mapped(folder / name) for name in NAMES)
-            cut = json.loads((folder / "kept.json").read_text(encoding="utf-8"))
-            context_M = np.load(folder / "of_context.npy", mmap_mode="r")
-            return QuestionRows(questions, contexts, context_M, longest=self.longest, stride=self.stride, cut=cut)
-        found = list(self._encoded(examples))
-        placed = [context for _, _, context in found if context is not None]
-        return QuestionRows(
-            InMemory([self._behind(ids) for ids, _, _ in found]),
-            [InMemory([context[part] for context in placed]) for part in range(3)],
-            np.array([context for _, context, _ in found], dtype=np.int64),
-            longest=self.longest,
-            stride=self.stride,
-        )
+        """The windows of each question; a context that several questions have is tokenised once."""
+        key = f"question {FORMAT} {self.tokenizer.fingerprint()} {self.question} {self.tokenizer.between}"
+        questions, unread = row_columns(examples, key, ("questions", "unread"), self._questions(examples))
+        contexts = row_columns(examples, f"{key} contexts", PlacedTokens._fields, self._contexts(examples))
+        sizes = {"longest": self.longest, "stride": self.stride, "cut": int((unread.lengths(None) > 0).sum())}
+        return QuestionRows(questions, contexts, questions.example_N, **sizes)
 
-    def _write(self, examples: Examples[Question], folder: Path) -> None:
-        of_context, cut, progress = array("q"), 0, Progress(f"tokenising {examples.name}")
-        with ExitStack() as stack:
-            questions, *contexts = [stack.enter_context(RaggedWriter(folder / name)) for name in NAMES]
-            for number, (ids, context, placed) in enumerate(self._encoded(examples)):
-                questions.add(self._behind(ids))
-                of_context.append(context)
-                cut += len(ids) > self.question
-                for writer, values in zip(contexts, placed or (), strict=placed is not None):
-                    writer.add(values)
-                if not number % BLOCK:
-                    progress(number)
-        np.save(folder / "of_context.npy", np.asarray(of_context, dtype=np.int64))
-        (folder / "kept.json").write_text(json.dumps(cut), encoding="utf-8")
-
-    def _encoded(self, examples: Examples[Question]) -> Iterator[tuple[Ids, int, PlacedTokens | None]]:
-        """All tokens of each question, the number of its context, and that where it is the first about it."""
+    def _questions(self, examples: Examples[Question]) -> Iterator[tuple[int, Ids, Ids]]:
+        """The number of its context, a question as far as it is read, and what is behind that."""
         numbers: dict[str, int] = {}
         for example in examples:
-            new = example.context not in numbers
-            number = numbers.setdefault(example.context, len(numbers))
             (ids,) = self.tokenizer.encode([example.question.strip()])
-            yield ids, number, self.placed(example.context) if new else None
+            yield numbers.setdefault(example.context, len(numbers)), self._behind(ids), ids[self.question :]
+
+    def _contexts(self, examples: Examples[Question]) -> Iterator[tuple[int, Ids, Ids, Ids]]:
+        for number, context in enumerate(dict.fromkeys(example.context for example in examples)):
+            yield number, *self.placed(context)
 
     def _behind(self, question: Ids) -> Ids:
         """A question as far as it is read, and what stands behind it; of that, one has room of its own."""
@@ -192,10 +162,6 @@ class QuestionInput(TokenInput[Question, ContextWindow]):
         """The question and its context, with the name it has in its file."""
         name = {"id": example.name} if example.name else {}
         return {**name, "question": example.question, "context": example.context}
-
-    def features(self, examples: Examples[Question]) -> list[tuple[str, str]]:
-        """The question and its context."""
-        return [(example.question, example.context) for example in examples]
 
     def part_sentence(self, examples: Examples[Question], rows: Any) -> tuple[str, str]:
         """`970 questions`, and `; read in 1,203 windows; 3 questions were cut off`."""

@@ -5,18 +5,18 @@ B batch · T time · N documents
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar, Literal
+from typing import Any, ClassVar, Literal, Self
 
 from pydantic import Field
 
-from seqwright.batches import Ids, InMemory, Numbered, Numbers, Rows
+from seqwright.batches import Ids, InMemory
 from seqwright.batches.text import texts
 from seqwright.cache import Overlong
 from seqwright.errors import SettingError
 from seqwright.inputs import Examples, Room, Stacked
 from seqwright.inputs.spelling import DocumentInput
 from seqwright.inputs.tokenizers import Tokenizer, TokenizerSettings, lacking, tokenizer_of
-from seqwright.text_cache import KeptTexts, Rules, tokenised_texts
+from seqwright.text_cache import Rules, TokenisedTexts, tokenised_texts
 
 Form = Literal["stream", "windows", "documents", "packed"]
 
@@ -39,14 +39,6 @@ class RunningTextSettings(TokenizerSettings):
     """What happens to blank documents: left out and counted, or kept, as the usual counts of WikiText have them."""
 
 
-class Documents(Numbered[Ids]):
-    """The tokens of documents; `kept` is what became of those of a part, None of what a user types."""
-
-    def __init__(self, rows: Rows[Ids], number_N: Numbers, kept: KeptTexts | None = None) -> None:
-        super().__init__(rows, number_N)
-        self.kept = kept
-
-
 @dataclass(frozen=True)
 class RunningTextInput(DocumentInput[Ids]):
     """The tokenizer of a run, and how documents become rows.
@@ -65,9 +57,7 @@ class RunningTextInput(DocumentInput[Ids]):
     begins: ClassVar[bool] = True
 
     @classmethod
-    def learn(
-        cls, train: Examples[str], settings: RunningTextSettings, *, room: Room, like: Any = None
-    ) -> "RunningTextInput":
+    def learn(cls, train: Examples[str], settings: RunningTextSettings, *, room: Room, like: Any = None) -> Self:
         """A tokenizer trained on the documents, if none is taken from another run."""
         rows = settings.rows or "stream"
         rows = "windows" if rows == "stream" and room.windows else rows
@@ -86,12 +76,11 @@ class RunningTextInput(DocumentInput[Ids]):
         """What stands before a text: where all are one, the end of the one before, since the model knows no other."""
         return self.tokenizer.end if self.joins else self.tokenizer.begin
 
-    def encode(self, examples: Examples[str], *, seed: int = 0) -> Documents:
+    def encode(self, examples: Examples[str], *, seed: int = 0) -> InMemory | TokenisedTexts:
         """The documents of a part that are kept; all that a user types, whole."""
         if not examples.fingerprint:
-            typed = InMemory(self.tokenised(list(examples)))
-            return Documents(typed, typed.example_N)
-        found = tokenised_texts(
+            return InMemory(self.tokenised(list(examples)))
+        return tokenised_texts(
             examples,
             key=f"{examples.fingerprint} {self.tokenizer.fingerprint()}",
             encode=self.tokenizer.encode,
@@ -99,23 +88,22 @@ class RunningTextInput(DocumentInput[Ids]):
             rules=Rules(None if self.joins else self.longest, self.overlong, self.blank),
             where=examples.name,
         )
-        return Documents(found.rows, found.number_N, found.kept)
 
     def stack(self, rows: Sequence[Ids]) -> Stacked:
         """`input_BT`, `target_BT` and `real_BT`: each document by itself, with padding on the right."""
         batch = texts(rows, begin=self.first, end=self.tokenizer.end)
         return {"input_BT": batch.input_BT, "target_BT": batch.target_BT, "real_BT": batch.real_BT}
 
-    def part_sentence(self, examples: Examples[str], rows: Documents) -> tuple[str, str]:
+    def part_sentence(self, examples: Examples[str], rows: Any) -> tuple[str, str]:
         """`29,000 documents`, and what became of the others."""
-        assert rows.kept is not None, "a part is more than what a user types"
         read, _, rest = rows.kept.sentence().partition(";")
         return read, f";{rest}" if rest else ""
 
     def part_remarks(self, examples: Examples[str]) -> list[str]:
         """Documents that are too long to be learnt from, and characters that the vocabulary lacks."""
-        kept, remarks = self.encode(examples).kept, []
-        if kept is not None and (kept.overlong or kept.cut):
+        rows, remarks = self.encode(examples), []
+        assert isinstance(rows, TokenisedTexts), "a part is more than what a user types"
+        if (kept := rows.kept).overlong or kept.cut:
             fate = f"cut: {kept.cut:,}" if kept.cut else f"left out: {kept.overlong:,}"
             remarks.append(f"documents of {examples.name} with over {self.longest} tokens, {fate}")
         return remarks + self.tokenizer.remarks(examples, examples.name)

@@ -1,9 +1,11 @@
 """What inputs and outputs know, as JSON files in the run folder."""
 
+import hashlib
 import json
 from collections.abc import Callable, Collection
 from dataclasses import fields
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any, TypeVar, get_type_hints
 
 from pydantic import TypeAdapter
@@ -14,9 +16,11 @@ ThingT = TypeVar("ThingT")
 
 
 def save_json(path: Path, plain: Any) -> None:
-    """Write plain values."""
+    """Write plain values, whole or not at all."""
     path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(json.dumps(plain, ensure_ascii=False, indent=1), encoding="utf-8")
+    aside = path.with_name(f".{path.name}.writing")
+    aside.write_text(json.dumps(plain, ensure_ascii=False, indent=1), encoding="utf-8")
+    aside.replace(path)
 
 
 def load_json(path: Path, make: Callable[[Any], ThingT]) -> ThingT:
@@ -27,6 +31,16 @@ def load_json(path: Path, make: Callable[[Any], ThingT]) -> ThingT:
         raise RunError(f"{path} is missing; expected what training wrote there: restore it") from error
     except (ValueError, KeyError, TypeError, AttributeError) as error:
         raise RunError(f"{path} cannot be read as {path.stem} ({error}); restore the file from a copy") from error
+
+
+def saved_sum(thing: Any) -> str:
+    """A sha256 of everything that an input or an output saves."""
+    found = hashlib.sha256()
+    with TemporaryDirectory() as folder:
+        thing.save(Path(folder))
+        for path in sorted(Path(folder).iterdir()):
+            found.update(path.name.encode() + path.read_bytes())
+    return found.hexdigest()
 
 
 def plain_fields(thing: Any, without: Collection[str] = ()) -> dict[str, Any]:

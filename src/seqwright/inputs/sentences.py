@@ -6,7 +6,7 @@ B batch · T time · N rows
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar, Literal
+from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
 import torch
@@ -52,7 +52,7 @@ class DocumentRows(SentenceRows):
     """The rows of a corpus, and what became of its documents."""
 
     def __init__(self, stretches: SentencePairs | FullSentences, documents: TokenisedTexts, *, seed: int) -> None:
-        super().__init__(stretches, documents.number_N, seed=seed)
+        super().__init__(stretches, documents.example_N, seed=seed)
         self.documents, self.sentences, self.left_out = documents, stretches.sentences, stretches.left_out
 
 
@@ -71,9 +71,7 @@ class SentencesInput(DocumentInput[SentenceRow]):
     texts: ClassVar[tuple[int, ...]] = (1, 2)
 
     @classmethod
-    def learn(
-        cls, train: Examples[str], settings: SentencesSettings, *, room: Room, like: Any = None
-    ) -> "SentencesInput":
+    def learn(cls, train: Examples[str], settings: SentencesSettings, *, room: Room, like: Any = None) -> Self:
         """A tokenizer trained on the sentences, if none is taken from another run; one without a mask gets it."""
         context = _refused(settings, room)
         if like is None:
@@ -143,7 +141,8 @@ class SentencesInput(DocumentInput[SentenceRow]):
         for number, stretch in enumerate(HOLE.split(text)):
             parts += [np.array([self.mask])] if number else []
             kept = stretch if self.tokenizer.kind == "characters" else stretch.rstrip()
-            parts.append((_continued if number else _opened)(self.tokenizer, kept))
+            if kept:
+                parts.append(_continued(self.tokenizer, kept) if number else self.tokenizer.encode([kept])[0])
         row = np.concatenate([*parts, [self.tokenizer.end]]).astype(np.int64)
         if len(row) > self.context:
             raise DataError(
@@ -234,15 +233,8 @@ def _refused(settings: SentencesSettings, room: Room) -> int:
     return context
 
 
-def _opened(tokenizer: Tokenizer, stretch: str) -> Ids:
-    """The tokens of what stands before the first masked token, which brings the space before it along."""
-    return tokenizer.encode([stretch])[0] if stretch else np.zeros(0, dtype=np.int64)
-
-
 def _continued(tokenizer: Tokenizer, stretch: str) -> Ids:
     """The tokens of what follows a masked token: `.` after a word is another token than one that begins a text."""
-    if not stretch:
-        return np.zeros(0, dtype=np.int64)
     alone, before, together = tokenizer.encode([stretch, UNIT, UNIT + stretch])
     fits = np.array_equal(together[: len(before)], before)
     return together[len(before) :] if fits else alone

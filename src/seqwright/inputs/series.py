@@ -7,7 +7,7 @@ import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal, NamedTuple, Self
 
 import numpy as np
 import torch
@@ -40,7 +40,7 @@ class Scale(NamedTuple):
     applied: bool = True
 
     @classmethod
-    def learnt(cls, series: Sequence[Values], kind: str) -> "Scale":
+    def learnt(cls, series: Sequence[Values], kind: str) -> Self:
         """The scale of some series, all of their steps alike; a channel that never changes is only shifted."""
         every_LC = np.concatenate(series).astype(np.float64)
         deviation_C = every_LC.std(0)
@@ -60,7 +60,7 @@ class Scale(NamedTuple):
         return {"mean": self.mean_C.tolist(), "deviation": self.deviation_C.tolist(), "applied": self.applied}
 
     @classmethod
-    def from_plain(cls, plain: Any) -> "Scale":
+    def from_plain(cls, plain: Any) -> Self:
         """What `plain` gave."""
         mean_C, deviation_C = (np.array(plain[name], dtype=np.float64) for name in ("mean", "deviation"))
         return cls(mean_C, deviation_C, bool(plain["applied"]))
@@ -111,9 +111,7 @@ class SeriesInput(Input[HasSeries, Values]):
     reach: float | None = None  # of the training part as it is read, where the model can say nothing beyond 1
 
     @classmethod
-    def learn(
-        cls, train: Examples[HasSeries], settings: SeriesSettings, *, room: Room, like: Any = None
-    ) -> "SeriesInput":
+    def learn(cls, train: Examples[HasSeries], settings: SeriesSettings, *, room: Room, like: Any = None) -> Self:
         """The mean and the deviation of each channel."""
         series = every_series(train)
         if not series:
@@ -251,13 +249,9 @@ class SeriesInput(Input[HasSeries, Values]):
         save_json(folder / "scaling.json", {"columns": self.columns, **self.scale.plain()})
 
     @classmethod
-    def load(cls, folder: Path) -> "SeriesInput":
+    def load(cls, folder: Path) -> Self:
         """Read what `save` wrote."""
         return load_json(folder / "scaling.json", lambda plain: cls(Scale.from_plain(plain), tuple(plain["columns"])))
-
-    def fingerprint(self) -> str:
-        """Changes with the scale."""
-        return str(self.scale.plain())
 
 
 def plain_values(values_TC: Values) -> list[Any]:

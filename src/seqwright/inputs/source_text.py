@@ -5,20 +5,24 @@ B batch · S source
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import Any, ClassVar, Literal
+from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
 from pydantic import Field, model_validator
 
 from seqwright.batches import Ids, Numbered, padded
 from seqwright.data.examples import Pair
+from seqwright.data.labelled_tables import TEXT_WORDS
+from seqwright.data.tables import Usual
 from seqwright.errors import DataError
 from seqwright.inputs import Examples, Room, Stacked
 from seqwright.inputs.spelling import TokenInput, typed_text
-from seqwright.inputs.token_rows import dropping_rows
+from seqwright.inputs.token_rows import Resampling, token_rows
 from seqwright.inputs.tokenizers import Tokenizer, TokenizerSettings, lacking, tokenizer_of
 
 MOST_TOKENS = 4096  # of a text; attention to a longer one needs gigabytes
+# What people write above texts from which another is written, the plainest first.
+SOURCE_WORDS = ("source", "src", "input", "original", *TEXT_WORDS, "article", "dialogue", "word", "prompt", "question")
 
 
 class SourceTextSettings(TokenizerSettings):
@@ -48,6 +52,10 @@ class PairInput(TokenInput[Pair, Ids]):
 
     side: ClassVar[str] = "sources"  # what a remark calls them
 
+    def table_columns(self) -> dict[str, Usual]:
+        """The source."""
+        return {"source": Usual(SOURCE_WORDS, text=False)}
+
     def parse(self, given: Any) -> Pair:
         """A text."""
         return Pair(typed_text(given), "")
@@ -55,10 +63,6 @@ class PairInput(TokenInput[Pair, Ids]):
     def example_fields(self, example: Pair) -> dict[str, Any]:
         """The source."""
         return {"source": example.source}
-
-    def features(self, examples: Examples[Pair]) -> list[str]:
-        """The sources."""
-        return [pair.source for pair in examples]
 
     def part_remarks(self, examples: Examples[Pair]) -> list[str]:
         """Letters that the vocabulary lacks."""
@@ -79,9 +83,7 @@ class SourceTextInput(PairInput):
     begins: ClassVar[bool] = False
 
     @classmethod
-    def learn(
-        cls, train: Examples[Pair], settings: SourceTextSettings, *, room: Room, like: Any = None
-    ) -> "SourceTextInput":
+    def learn(cls, train: Examples[Pair], settings: SourceTextSettings, *, room: Room, like: Any = None) -> Self:
         """A tokenizer trained on both sides, or on the source alone; one that is given is for both."""
         rest = settings.longest, settings.bpe_dropout, settings
         if like is not None:
@@ -102,8 +104,8 @@ class SourceTextInput(PairInput):
         def texts() -> Iterator[str]:
             return (pair.source for pair in examples if pair.source.strip())
 
-        drawn: dict[str, Any] = {"dropout": self.dropout, "seed": seed, "longest": self.longest}
-        return Numbered(dropping_rows(self.tokenizer, examples, "source", texts, **drawn), number_N)
+        resampling = Resampling(self.dropout, seed, self.longest)
+        return Numbered(token_rows(self.tokenizer, examples, "source", texts, resampling), number_N)
 
     def stack(self, rows: Sequence[Ids]) -> Stacked:
         """`source_BS` and `source_real_BS`, each row closed by `end`."""

@@ -1,6 +1,5 @@
 """The words of a text with the places of their tokens: as the user wrote them, or as they were decoded."""
 
-import json
 import re
 from abc import abstractmethod
 from bisect import bisect_right
@@ -12,8 +11,10 @@ from typing import Any, ClassVar, NamedTuple, Self
 import numpy as np
 
 from seqwright.batches import Ids, RowT
+from seqwright.data.labelled_tables import TEXT_WORDS
+from seqwright.data.tables import Usual
 from seqwright.errors import DataError
-from seqwright.inputs import Examples, ExampleT, Input
+from seqwright.inputs import ExampleT, Input
 from seqwright.inputs.saved import load_fields, plain_fields, save_json
 from seqwright.inputs.tokenizers import Tokenizer
 from seqwright.inputs.vocabularies import SPACE
@@ -54,6 +55,10 @@ class TokenInput(Input[ExampleT, RowT]):
     def texts(self) -> tuple[int, ...]:
         """How many texts an example may have: one."""
         return (1,)
+
+    def table_columns(self) -> dict[str, Usual]:
+        """The text."""
+        return {"text": Usual(TEXT_WORDS, text=False)}
 
     @property
     @abstractmethod
@@ -108,10 +113,6 @@ class TokenInput(Input[ExampleT, RowT]):
         """Read what `save` wrote."""
         return load_fields(cls, folder / cls.file, tokenizer=Tokenizer.load(folder / "tokenizer.json"))
 
-    def fingerprint(self) -> str:
-        """Changes with the tokenizer and how texts are read."""
-        return f"{self.tokenizer.fingerprint()} {json.dumps(plain_fields(self, without={'tokenizer'}))}"
-
 
 class DocumentInput(TokenInput[str, RowT]):
     """An input whose examples are texts and nothing else."""
@@ -125,10 +126,6 @@ class DocumentInput(TokenInput[str, RowT]):
     def example_fields(self, example: str) -> dict[str, Any]:
         """The text."""
         return {"text": example}
-
-    def features(self, examples: Examples[str]) -> list[str]:
-        """The text itself."""
-        return list(examples)
 
 
 def typed_text(given: Any) -> str:

@@ -4,17 +4,18 @@ B batch · T time · N rows
 """
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain
-from typing import Any, ClassVar, Literal
+from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
 from pydantic import Field
 
-from seqwright.batches import Ids, Zipped, begun, padded, segments
+from seqwright.batches import Ids, Rows, Zipped, begun, padded, segments
 from seqwright.batches.labelled import LeftOut, Shortened, ShortenedPairs, paired, shortened
-from seqwright.data.labelled_tables import Example
+from seqwright.data.labelled_tables import TEXT_WORDS, Example
+from seqwright.data.tables import Usual
 from seqwright.errors import DataError, SettingError
 from seqwright.inputs import Examples, Room, Stacked
 from seqwright.inputs.spelling import Spelled, TokenInput, every_place, typed_text
@@ -52,7 +53,7 @@ class TextInput(TokenInput[Example, Ids]):
     marks: ClassVar[int] = 1  # the end; batches were never planned with what begins a text
 
     @classmethod
-    def learn(cls, train: Examples[Example], settings: TextSettings, *, room: Room, like: Any = None) -> "TextInput":
+    def learn(cls, train: Examples[Example], settings: TextSettings, *, room: Room, like: Any = None) -> Self:
         """A tokenizer trained on the texts, if none is taken from another run."""
         tokenizer = None if like is None else tokenizer_of(like)
         if not any(map(readable, train)):
@@ -68,6 +69,11 @@ class TextInput(TokenInput[Example, Ids]):
         """One, or two that belong together."""
         return (1 + self.pairs,)
 
+    def table_columns(self) -> dict[str, Usual]:
+        """The text, or the two."""
+        words = {"text": ("text",), "text_pair": ("text_pair",)} if self.pairs else {"text": TEXT_WORDS}
+        return {name: Usual(usual, text=False) for name, usual in words.items()}
+
     def kept(self, texts: Sequence[Spelled]) -> list[Ids]:
         """What is left of long texts, as `encode` shortens them."""
         first, *second = every_place(texts)
@@ -80,12 +86,14 @@ class TextInput(TokenInput[Example, Ids]):
         """The tokens of each text, or of both, as far as they are read, without what stands around them."""
         self._refuse_other_number_of_texts(examples)
         number_N = np.array([n for n, example in enumerate(examples) if readable(example)], dtype=np.int64)
-        texts = (example.text for example in examples if readable(example))
-        first = token_rows(self.tokenizer, examples, "text", texts)
+
+        def tokens(what: str, text_of: Callable[[Example], str]) -> Rows[Ids]:
+            return token_rows(self.tokenizer, examples, what, lambda: map(text_of, filter(readable, examples)))
+
+        first = tokens("text", lambda example: example.text)
         if not self.pairs:
             return Shortened(first, self.longest, self.left_out, number_N)
-        seconds = (example.text_pair or "" for example in examples if readable(example))
-        second = token_rows(self.tokenizer, examples, "second text", seconds)
+        second = tokens("second text", lambda example: example.text_pair or "")
         return ShortenedPairs(Zipped(first, second), self.longest, self.left_out, number_N, between=self.between)
 
     def stack(self, rows: Sequence[Ids]) -> Stacked:

@@ -94,16 +94,6 @@ class Tokenizer(ABC):
         return OwnTokenizer.learnt(texts, settings, special)
 
     @staticmethod
-    def of_words(words: Sequence[str]) -> "Tokenizer":
-        """A tokenizer of given words: one is whatever stands between white space, and the others are unknown.
-
-        Words are as `spellings` has them: "▁<s>" is that which a text spells "<s>".
-        """
-        from seqwright.inputs.own_tokenizers import OwnTokenizer
-
-        return OwnTokenizer.given(words)
-
-    @staticmethod
     def load(path: Path) -> "Tokenizer":
         """The tokenizer that `save` wrote, or a tokenizer.json of another program."""
         from seqwright.inputs.foreign_tokenizers import ForeignTokenizer

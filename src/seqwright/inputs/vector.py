@@ -8,7 +8,7 @@ from array import array
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
 import numpy as np
 import torch
@@ -30,7 +30,7 @@ class VectorInput(Input[GivenText, Codes]):
     marks: ClassVar[int] = 1  # of the text that is written: the vector itself has no length
 
     @classmethod
-    def learn(cls, train: Examples[GivenText], settings: Any, *, room: Room, like: Any = None) -> "VectorInput":
+    def learn(cls, train: Examples[GivenText], settings: Any, *, room: Room, like: Any = None) -> Self:
         """The labels, or the scale of the numbers; of those alone that have a text."""
         first = next(iter(train))
         if first.largest is not None:
@@ -80,10 +80,6 @@ class VectorInput(Input[GivenText, Codes]):
         """Of what is given and the text: many texts may be written for one label."""
         return hashlib.blake2b(f"{example.source}\n{example.target}".encode(), digest_size=8).digest()
 
-    def features(self, examples: Examples[GivenText]) -> Sequence[Any]:
-        """The vectors."""
-        return list(self.vectors.vectors(self.encode(examples).value_N))
-
     def sizes(self) -> dict[str, int]:
         """The numbers of a vector."""
         return {"inputs": self.vectors.size}
@@ -93,10 +89,6 @@ class VectorInput(Input[GivenText, Codes]):
         save_json(folder / "vectors.json", plain_vectors(self.vectors))
 
     @classmethod
-    def load(cls, folder: Path) -> "VectorInput":
+    def load(cls, folder: Path) -> Self:
         """Read what `save` wrote."""
         return load_json(folder / "vectors.json", lambda plain: cls(from_plain(plain)))
-
-    def fingerprint(self) -> str:
-        """Changes with how vectors are made."""
-        return str(plain_vectors(self.vectors))

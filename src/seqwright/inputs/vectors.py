@@ -8,12 +8,13 @@ N examples · K numbers of a code · S symbols · X numbers of a vector
 import math
 import re
 from bisect import bisect_left
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
 from pydantic import TypeAdapter
 
+from seqwright.data.labels import short
 from seqwright.errors import DataError, nearest
 
 EMPTY = 10  # stands, among the digits, at a place that a number does not reach
@@ -43,7 +44,7 @@ class Digits(NamedTuple):
     def code(self, given: str) -> list[float]:
         """The digits, and EMPTY above them."""
         if not _WHOLE.fullmatch(given.strip()) or len(given) > 1000 or int(given) > self.largest:
-            raise DataError(f"'{_short(given)}' was given, expected {self.expected}, in digits alone")
+            raise DataError(f"'{short(given)}' was given, expected {self.expected}, in digits alone")
         digits = str(int(given))
         return [*map(float, reversed(digits)), *[float(EMPTY)] * (len(str(self.largest)) - len(digits))]
 
@@ -68,12 +69,12 @@ class KnownLabels(NamedTuple):
         return f"one of {', '.join(self.names[:SHOWN])}{', …' if len(self.names) > SHOWN else ''}"
 
     @classmethod
-    def learnt(cls, found: set[str]) -> "KnownLabels":
+    def learnt(cls, found: set[str]) -> Self:
         """The labels of a training part."""
         if not found:
             raise DataError("no row of the training part has both a text and a label; give some")
         if len(found) > MOST_LABELS:
-            some = ", ".join(f"'{_short(name)}'" for name in sorted(found)[:2])
+            some = ", ".join(f"'{short(name)}'" for name in sorted(found)[:2])
             raise DataError(
                 f"the training part has {len(found):,} different labels, such as {some}: that looks like another "
                 "column; choose with data.text and data.label, or name columns of numbers in data.columns"
@@ -85,7 +86,7 @@ class KnownLabels(NamedTuple):
         name = given.strip()
         place = bisect_left(self.names, name)
         if self.names[place : place + 1] != (name,):
-            raise DataError(f"there is no label '{_short(name)}', expected {self.expected}.{nearest(name, self.names)}")
+            raise DataError(f"there is no label '{short(name)}', expected {self.expected}.{nearest(name, self.names)}")
         return [float(place)]
 
     def vectors(self, code_NK: Codes) -> Values:
@@ -113,7 +114,7 @@ class ScaledNumbers(NamedTuple):
         return f"{self.size} numbers with commas between them: {','.join(self.columns)}"
 
     @classmethod
-    def unscaled(cls, columns: tuple[str, ...]) -> "ScaledNumbers":
+    def unscaled(cls, columns: tuple[str, ...]) -> Self:
         """The numbers as they are."""
         return cls(columns, (0.0,) * len(columns), (1.0,) * len(columns))
 
@@ -127,10 +128,10 @@ class ScaledNumbers(NamedTuple):
         """The numbers as they were given."""
         cells = [cell.strip() for cell in given.split(",")]
         if len(cells) != self.size:
-            raise DataError(f"'{_short(given)}' was given, expected {self.expected}")
+            raise DataError(f"'{short(given)}' was given, expected {self.expected}")
         for cell, column in zip(cells, self.columns, strict=True):
             if not _NUMBER.fullmatch(cell) or not math.isfinite(float(cell)):
-                raise DataError(f"'{_short(cell)}' was given for {column}, expected a number with a decimal point")
+                raise DataError(f"'{short(cell)}' was given for {column}, expected a number with a decimal point")
         return [float(cell) for cell in cells]
 
     def vectors(self, code_NK: Codes) -> Values:
@@ -165,7 +166,3 @@ def _one_hot(code_NK: Codes, symbols: int) -> Values:
     vector_NKS = np.zeros((*symbol_NK.shape, symbols), dtype=np.float32)
     np.put_along_axis(vector_NKS, symbol_NK[..., None], 1.0, axis=-1)
     return vector_NKS.reshape(len(code_NK), -1)
-
-
-def _short(text: str) -> str:
-    return text if len(text) <= 30 else f"{text[:29]}…"

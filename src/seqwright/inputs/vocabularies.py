@@ -6,7 +6,8 @@ units in a fixed alphabet, and whatever it orders at random is put in order here
 
 import json
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from typing import Any, Literal
 
 import tokenizers
@@ -76,19 +77,8 @@ def _frequent(units: Counter[str], settings: TokenizerSettings) -> dict[str, int
 
 def _learn_bpe(units: Counter[str], settings: TokenizerSettings) -> models.Model:
     """Merge the most frequent pair again and again (Sennrich et al. 2016, section 3.2)."""
-    alphabet = _alphabet(units, settings)
-    _check_room(alphabet, settings)
-    learnt = _learnt(
-        models.BPE(),
-        trainers.BpeTrainer(
-            vocab_size=settings.vocabulary,
-            min_frequency=settings.min_frequency,
-            special_tokens=list(RESERVED),
-            initial_alphabet=alphabet,
-            show_progress=False,
-        ),
-        _repeated(units, alphabet),
-    )
+    trainer = partial(trainers.BpeTrainer, min_frequency=settings.min_frequency)
+    learnt = _learnt(models.BPE(), trainer, units, _alphabet(units, settings), settings)
     merges = [(left, right) for left, right in learnt["merges"]]
     return models.BPE(learnt["vocab"], merges, unk_token=RESERVED[UNKNOWN])
 
@@ -102,19 +92,10 @@ def _learn_wordpiece(units: Counter[str], settings: TokenizerSettings) -> models
     # Left to itself the library numbers the "##" letters in another order each time, and leaves out those which the
     # training text has only at the beginning of words; then a new word with such a letter inside would be unknown.
     inside = [CONTINUATION + letter for letter in alphabet]
-    _check_room([*inside, *alphabet], settings)
-    learnt = _learnt(
-        models.WordPiece(),
-        trainers.WordPieceTrainer(
-            vocab_size=settings.vocabulary,
-            min_frequency=settings.min_frequency,
-            special_tokens=[*RESERVED, *inside],
-            initial_alphabet=alphabet,
-            continuing_subword_prefix=CONTINUATION,
-            show_progress=False,
-        ),
-        _repeated(units, alphabet),
+    trainer = partial(
+        trainers.WordPieceTrainer, min_frequency=settings.min_frequency, continuing_subword_prefix=CONTINUATION
     )
+    learnt = _learnt(models.WordPiece(), trainer, units, alphabet, settings, further=inside)
     return models.WordPiece(
         learnt["vocab"],
         unk_token=RESERVED[UNKNOWN],
@@ -126,18 +107,8 @@ def _learn_wordpiece(units: Counter[str], settings: TokenizerSettings) -> models
 def _learn_unigram(units: Counter[str], settings: TokenizerSettings) -> models.Model:
     """The pieces that make the text most probable, found by pruning (Kudo 2018, section 3.2)."""
     alphabet = _alphabet(units, settings)
-    _check_room(alphabet, settings)
-    learnt = _learnt(
-        models.Unigram(),
-        trainers.UnigramTrainer(
-            vocab_size=settings.vocabulary,
-            special_tokens=list(RESERVED),
-            unk_token=RESERVED[UNKNOWN],
-            initial_alphabet=alphabet,
-            show_progress=False,
-        ),
-        _repeated(_doubled(units), alphabet),
-    )
+    trainer = partial(trainers.UnigramTrainer, unk_token=RESERVED[UNKNOWN])
+    learnt = _learnt(models.Unigram(), trainer, _doubled(units), alphabet, settings)
     return models.Unigram(_settled(learnt["vocab"][len(RESERVED) :], alphabet, settings), UNKNOWN, False)
 
 
@@ -188,13 +159,24 @@ def _doubled(units: Counter[str]) -> Counter[str]:
     return doubled
 
 
-def _learnt(model: models.Model, trainer: trainers.Trainer, texts: Iterator[str]) -> dict[str, Any]:
-    """What the library's trainer makes of a model, as its JSON has it."""
+def _learnt(
+    model: models.Model,
+    trainer: Callable[..., trainers.Trainer],
+    units: Counter[str],
+    alphabet: Sequence[str],
+    settings: TokenizerSettings,
+    further: Sequence[str] = (),
+) -> dict[str, Any]:
+    """What the library's trainer makes of a model, as its JSON has it; `further` are tokens it must have."""
+    _check_room([*further, *alphabet], settings)
+    sizes = {"vocab_size": settings.vocabulary, "special_tokens": [*RESERVED, *further]}
     # The trainer would also register the reserved tokens as strings to be searched in every text: this tokenizer is
     # thrown away, only its vocabulary is used.
     library = tokenizers.Tokenizer(model)
     library.pre_tokenizer = pre_tokenizers.CharDelimiterSplit(" ")
-    library.train_from_iterator(texts, trainer)
+    library.train_from_iterator(
+        _repeated(units, alphabet), trainer(**sizes, initial_alphabet=list(alphabet), show_progress=False)
+    )
     learnt: dict[str, Any] = json.loads(library.to_str())["model"]
     return learnt
 

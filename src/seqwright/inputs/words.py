@@ -3,30 +3,26 @@
 B batch · T time · N rows
 """
 
-from array import array
 from collections.abc import Iterator, Sequence
-from contextlib import ExitStack
 from dataclasses import dataclass
 from itertools import islice
-from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from pydantic import Field
 
 from seqwright.batches import Ids
 from seqwright.batches.tagged import Stretch, StretchRows, stacked, stretches
-from seqwright.cache import Ragged, RaggedWriter, kept_folder
 from seqwright.data.tagged import TaggedSentence
 from seqwright.errors import DataError
 from seqwright.inputs import Examples, Room, Stacked
 from seqwright.inputs.spelling import Spelled, TokenInput, spelled_at
 from seqwright.inputs.text import longest_of
+from seqwright.inputs.token_rows import row_columns
 from seqwright.inputs.tokenizers import Tokenizer, TokenizerSettings, tokenizer_of
 from seqwright.inputs.word_splits import CUTS, Split
-from seqwright.progress import Progress
 
-FORMAT = 1
+FORMAT = 2
 BLOCK = 2048  # sentences tokenised at a time
 LONG = 250  # words: more in a sentence, and it may be several
 
@@ -58,9 +54,7 @@ class WordsInput(TokenInput[TaggedSentence, Stretch]):
     noun: ClassVar[str] = "sentences"
 
     @classmethod
-    def learn(
-        cls, train: Examples[TaggedSentence], settings: WordsSettings, *, room: Room, like: Any = None
-    ) -> "WordsInput":
+    def learn(cls, train: Examples[TaggedSentence], settings: WordsSettings, *, room: Room, like: Any = None) -> Self:
         """A tokenizer trained on the words, if none is taken from another run."""
         longest = longest_of(settings, room.context, marks=1 + room.begins)
         words = (_spaced(word, settings.tokenizer) for sentence in train for word in sentence.words)
@@ -68,35 +62,18 @@ class WordsInput(TokenInput[TaggedSentence, Stretch]):
         return cls(tokenizer, longest, settings.pre_tokenizer, room.begins)
 
     def encode(self, examples: Examples[TaggedSentence], *, seed: int = 0) -> StretchRows:
-        """The stretches of each sentence: of a part through the cache, of what a user types in memory."""
-        if not examples.fingerprint:
-            return StretchRows.in_memory(list(self._stretches(examples)))
-        folder = kept_folder(
-            f"words {FORMAT} {examples.fingerprint} {self.tokenizer.fingerprint()} {self.longest}",
-            lambda aside: self._write(examples, aside),
-        )
-        tokens, lengths = (Ragged.mapped(folder / name) for name in ("tokens", "lengths"))
-        return StretchRows(tokens, lengths, np.load(folder / "sentences.npy", mmap_mode="r"))
+        """The stretches of each sentence."""
+        key = f"words {FORMAT} {self.tokenizer.fingerprint()} {self.longest}"
+        return StretchRows(*row_columns(examples, key, ("tokens", "lengths"), self._stretches(examples)))
 
-    def _write(self, examples: Examples[TaggedSentence], folder: Path) -> None:
-        numbers, progress = array("q"), Progress(f"tokenising {examples.name}")
-        with ExitStack() as stack:
-            tokens, lengths = (stack.enter_context(RaggedWriter(folder / name)) for name in ("tokens", "lengths"))
-            for number, rows in enumerate(self._stretches(examples)):
-                for row in rows:
-                    tokens.add(row.tokens)
-                    lengths.add(row.length_W)
-                    numbers.append(number)
-                if not number % BLOCK:
-                    progress(number)
-        np.save(folder / "sentences.npy", np.asarray(numbers, dtype=np.int64))
-        (folder / "kept.json").write_text("{}", encoding="utf-8")
-
-    def _stretches(self, examples: Examples[TaggedSentence]) -> Iterator[list[Stretch]]:
-        sentences = iter(examples)
+    def _stretches(self, examples: Examples[TaggedSentence]) -> Iterator[tuple[int, Ids, Ids]]:
+        """The number of its sentence, the tokens of a stretch, and how many each word has."""
+        sentences = enumerate(examples)
         while block := list(islice(sentences, BLOCK)):
-            for tokens in self.tokens([sentence.words for sentence in block]):
-                yield list(stretches(tokens, longest=self.longest))
+            encoded = self.tokens([sentence.words for _, sentence in block])
+            for (number, _), tokens in zip(block, encoded, strict=True):
+                for row in stretches(tokens, longest=self.longest):
+                    yield number, row.tokens, row.length_W
 
     def tokens(self, sentences: Sequence[Sequence[str]]) -> list[list[Ids]]:
         """The token numbers of each word of each sentence; what the tokenizer makes nothing of is an unknown one."""
@@ -152,10 +129,6 @@ class WordsInput(TokenInput[TaggedSentence, Stretch]):
     def example_fields(self, example: TaggedSentence) -> dict[str, Any]:
         """The words."""
         return {"words": list(example.words)}
-
-    def features(self, examples: Examples[TaggedSentence]) -> list[tuple[str, ...]]:
-        """The words of each sentence."""
-        return [example.words for example in examples]
 
     def part_sentence(self, examples: Examples[TaggedSentence], rows: Any) -> tuple[str, str]:
         """`1,009 sentences, 15,733 words`, and `; 2 with over 512 tokens are read in stretches`."""

@@ -126,6 +126,12 @@ ENCODER_FIXED: dict[str, tuple[Any, ...]] = {
 }
 
 
+def _mean_pooled(stem: str) -> Head:
+    """A classifier over the mean of all vectors, which no class of `transformers` has."""
+    architecture = f"MeanPooled{stem}ForSequenceClassification"
+    return SequenceClassification((architecture,), layer("head.output", "classifier"), pooling="mean")
+
+
 def _bert() -> Family:
     words = "bert.embeddings.word_embeddings.weight"
     masking = (
@@ -147,6 +153,7 @@ def _bert() -> Family:
         heads=(
             MaskedLM(("BertForPreTraining", "BertForMaskedLM"), masking, copies),
             SequenceClassification(("BertForSequenceClassification",), pooler + layer("head.output", "classifier")),
+            _mean_pooled("Bert"),
             TokenClassification(("BertForTokenClassification",), layer("head.output", "classifier")),
             QuestionAnswering(("BertForQuestionAnswering",), layer("head.output", "qa_outputs")),
         ),
@@ -177,6 +184,7 @@ def _roberta() -> Family:
         heads=(
             MaskedLM(("RobertaForMaskedLM",), masking, copies),
             SequenceClassification(("RobertaForSequenceClassification",), text),
+            _mean_pooled("Roberta"),
             TokenClassification(("RobertaForTokenClassification",), layer("head.output", "classifier")),
             QuestionAnswering(("RobertaForQuestionAnswering",), layer("head.output", "qa_outputs")),
         ),
@@ -225,6 +233,7 @@ def _distilbert() -> Family:
         heads=(
             MaskedLM(("DistilBertForMaskedLM",), masking, {"vocab_projector.weight": words}),
             SequenceClassification(("DistilBertForSequenceClassification",), text),
+            _mean_pooled("DistilBert"),
             TokenClassification(("DistilBertForTokenClassification",), layer("head.output", "classifier")),
             QuestionAnswering(("DistilBertForQuestionAnswering",), layer("head.output", "qa_outputs")),
         ),

@@ -82,6 +82,7 @@ class Head(ABC):
     architectures: tuple[str, ...]  # the first is what is written
     rows: tuple[TensorRow, ...] = ()
     copies: Mapping[str, str] = field(default_factory=dict)
+    pooling: str = "first"  # which vector stands for a text, where one does
     model: ClassVar[str]  # what the lineage calls a body with this head
     reads: ClassVar[type]  # the classes of what a run with it reads and predicts
     predicts: ClassVar[type]
@@ -201,8 +202,12 @@ class SequenceClassification(Head):
         names = super().labels(config, tensors, where)
         return [] if len(names) == 1 or config.get("problem_type") == REGRESSION else names
 
+    def settings(self, tensors: Mapping[str, Tensor]) -> dict[str, Any]:
+        """Which vector stands for a text."""
+        return {"pooling": self.pooling}
+
     def reads_pooler(self, pooler: str, tensors: Mapping[str, Tensor]) -> bool:
-        """Where it has none of its own."""
+        """Where it has none of its own, and the first vector goes through it."""
         return any(pooler in row.theirs for row in self.rows)
 
     def label_config(self, output: Any) -> dict[str, Any]:

@@ -13,6 +13,7 @@ from seqwright.inputs.text import reads_pairs
 from seqwright.inputs.tokenizers import ROLES, Tokenizer, tokenizer_of
 from seqwright.interchange.families import FAMILIES, Family
 from seqwright.interchange.heads import Head, Pretrained
+from seqwright.interchange.mean_pooling import TYPE, write_code
 from seqwright.interchange.tokenizer_files import read_tokenizer, write_tokenizer
 from seqwright.interchange.weight_files import (
     read_json,
@@ -33,6 +34,7 @@ SEVERAL_LABELS = "multi_label_classification"
 # (GPT-2's 50,257 to 50,304), or of 128 for each of up to eight devices (51,200). What that adds is less than what the
 # number divides by.
 ROUNDED = 1024
+SHARES = {"dropout", "attention_dropout", "epsilon"}  # of our settings; the others are sizes
 ADDED = 8  # fewer may also be tokens that somebody added without writing them into the tokenizer
 
 
@@ -77,11 +79,13 @@ def read_pretrained(path: Path) -> Pretrained:
 def _recognised(config: Mapping[str, Any], where: Path) -> tuple[Family, Head]:
     """The family and the head of a model; what it computes otherwise than ours is refused."""
     name = config.get("model_type")
-    family = FAMILIES.get(str(name))
+    family = FAMILIES.get(str(name).removeprefix(TYPE))
     if family is None:
         raise DataError(f"{where} is of model_type '{name}'; those that can be imported are {', '.join(FAMILIES)}")
-    listed = config.get("architectures") or []
-    architecture = listed if isinstance(listed, str) else next(iter(listed), None)
+    listed = config.get("architectures") or [None]
+    architecture = listed[0] if isinstance(listed, list) else listed
+    if not isinstance(architecture, str | None):
+        raise DataError(f"{where} has architectures = {listed!r:.60}, expected a list of names: get it again")
     head = family.head_of(architecture)
     if head is None:
         known = [family.bare, *(name for head in family.heads for name in head.architectures)]
@@ -104,8 +108,12 @@ def _settings(
     missing = [family.settings[name] for name in NEEDED if name not in named]
     if missing:
         raise DataError(f"{where} lacks {', '.join(missing)}: get it again")
+    _refuse_wrong_numbers(config, family, tensors, where)
     if family.kind == "roberta":  # the token of padding also stands in the count of positions
-        named["first_position"] = config.get("pad_token_id", 1) + 1
+        pad = config.get("pad_token_id", 1)
+        if not isinstance(pad, int):
+            raise DataError(f"{where} has pad_token_id = {pad!r:.60}, expected the number of a token: get it again")
+        named["first_position"] = pad + 1
         named["context"] -= named["first_position"]
     named |= head.settings(tensors)
     if any("body.pooler.weight" in row.ours for row in family.body):  # under many heads it lies idle, and is left out
@@ -115,6 +123,28 @@ def _settings(
         given = next((config[key] for key in family.head_dropouts if config.get(key) is not None), None)
         named["head_dropout"] = config.get(family.settings["dropout"], 0.1) if given is None else given
     return {"kind": family.kind, **named}
+
+
+def _refuse_wrong_numbers(
+    config: Mapping[str, Any], family: Family, tensors: Mapping[str, Tensor], where: Path
+) -> None:
+    """Before anything is built by the config: each number is one, and none is beyond what the weights can hold."""
+    shares = {theirs for ours, theirs in family.settings.items() if ours in SHARES} | {*family.head_dropouts}
+    sizes = {*family.settings.values()} - shares
+    for key in sorted(key for key in shares | sizes if config.get(key) is not None):
+        found = config[key]
+        right = isinstance(found, int) if key in sizes else isinstance(found, int | float) and 0 <= found < 1
+        if isinstance(found, bool) or not right:
+            expected = "a whole number" if key in sizes else "a number from 0 to 1"
+            raise DataError(f"{where} has {key} = {found!r:.60}, expected {expected}: get it again")
+    largest = max((size for tensor in tensors.values() for size in tensor.shape), default=0)
+    most = dict.fromkeys(sizes, largest) | {family.settings["layers"]: len(tensors)}
+    for key, limit in most.items():
+        if config.get(key) is not None and config[key] > limit:
+            raise DataError(
+                f"{where} has {key} = {config[key]:,}, which is beyond what its {len(tensors):,} tensors hold: they do "
+                "not belong together; get both from the same place"
+            )
 
 
 def _with_prefix(tensors: dict[str, Tensor], family: Family) -> dict[str, Tensor]:
@@ -156,16 +186,16 @@ def write_pretrained(
     *,
     first: int | None = None,
 ) -> str:
-    """Write a folder that `transformers` loads; the name of the class that it is there.
+    """Write a folder that `transformers` loads; the name of the class that it is there, and how it is loaded.
 
     `row` is that of the lineage, `first` the token that stands before a text if it is not `begin`.
     """
     family = next((family for family in FAMILIES.values() if family.kind == row.kind), None)
-    head = None if family is None else next((head for head in family.heads if head.model == row.thing), None)
+    like_ours = (row.thing, settings.get("pooling", "first"))
+    heads = () if family is None else (head for head in family.heads if (head.model, head.pooling) == like_ours)
+    head = next(iter(heads), None)
     if family is None or head is None:
         raise RunError(f"a {row.kind} for {row.task} has no equal in transformers; those that have are {_exported()}")
-    if settings.get("pooling", "first") != "first":
-        raise RunError(f"model.pooling is '{settings['pooling']}', which no classifier of transformers has")
     tokenizer = tokenizer_of(wires.input)
     pad = tokenizer.pad
     if family.kind == "roberta" and pad is not None and pad + 1 != settings["first_position"]:
@@ -181,17 +211,20 @@ def write_pretrained(
     config |= {"bos_token_id": tokenizer.begin if first is None else first} | (
         {PAIRS: True} if reads_pairs(wires.input) else {}
     )
+    if head.pooling == "mean":
+        config |= write_code(folder, family)
     write_json(folder / CONFIG, config)
     segments = settings.get("segments", 0) > 1
     write_tokenizer(tokenizer, folder, context=settings["context"], around=not head.causal, segments=segments)
-    return architecture
+    code = ", which transformers loads with trust_remote_code=True," if head.pooling == "mean" else ""
+    return architecture + code
 
 
 def _exported() -> str:
     """Which models can be written, for which tasks."""
     tasks = {
         family.kind: [
-            row.task for row in MODELS for head in family.heads if (row.kind, row.thing) == (family.kind, head.model)
+            row.task for row in MODELS if row.kind == family.kind and row.thing in {head.model for head in family.heads}
         ]
         for family in FAMILIES.values()
     }

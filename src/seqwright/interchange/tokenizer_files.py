@@ -25,7 +25,21 @@ NAMES |= {"unknown": ("unk_token",), "mask": ("mask_token",), "pad": ("pad_token
 
 
 def read_tokenizer(folder: Path, *, causal: bool) -> Tokenizer:
-    """The tokenizer of a folder, of a model that reads only what is before, or all at once."""
+    """The tokenizer of a folder, of a model that reads only what is before, or all at once.
+
+    It is tried on a word: a pattern that the library cannot handle makes its Rust panic, which is no `Exception`.
+    """
+    try:
+        tokenizer = _read(folder, causal=causal)
+        tokenizer.encode(["It's 1 try."])
+    except BaseException as error:
+        if type(error).__name__ != "PanicException":
+            raise
+        raise DataError(f"the tokenizer of {folder} cannot be used ({error}): get it again") from error
+    return tokenizer
+
+
+def _read(folder: Path, *, causal: bool) -> Tokenizer:
     settings = read_json(folder / SETTINGS) if (folder / SETTINGS).is_file() else {}
     if (folder / WHOLE).is_file():
         tokenizer = Tokenizer.load(folder / WHOLE)

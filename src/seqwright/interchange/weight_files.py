@@ -26,7 +26,14 @@ def weight_files(folder: Path) -> list[Path]:
         named = read_json(folder / INDEX).get("weight_map")
         if not isinstance(named, dict) or not named:
             raise DataError(f"{folder / INDEX} has no 'weight_map', expected the file of each tensor: get it again")
-        return [folder / name for name in sorted({str(name) for name in named.values()})]
+        names = sorted({str(name) for name in named.values()})
+        outside = [name for name in names if Path(name).name != name]
+        if outside:
+            raise DataError(
+                f"{folder / INDEX} names {outside[0]!r}, which is not a file of that folder, so it is not read: get "
+                "the folder again"
+            )
+        return [folder / name for name in names]
     for path in sorted(folder.iterdir()):
         refuse_pickle(path)
     others = sorted(path.name for path in folder.glob("*.safetensors"))
@@ -99,6 +106,8 @@ def read_json(path: Path) -> dict[str, Any]:
         raise DataError(f"there is no {path}; expected the folder of a model as `transformers` writes it") from error
     except (OSError, ValueError) as error:
         raise DataError(f"{path} cannot be read as JSON ({error}): get it again") from error
+    except RecursionError as error:
+        raise DataError(f"{path} is nested too deeply to be the file of a model: get it again") from error
     if not isinstance(found, dict):
         raise DataError(f"{path} holds no JSON object, but {type(found).__name__}: get it again")
     return found

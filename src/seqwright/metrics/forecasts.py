@@ -1,11 +1,11 @@
-"""Scores of forecasts, and the baselines: the last value, the season, least squares.
+"""Scores of forecasts, their intervals, and the baselines: the last value, the season, least squares.
 
-B batch · T time, the steps of the past · N horizon · C channels · M windows
+B batch · T time, the steps of the past · N horizon · C channels · M windows · L levels
 """
 
 import math
 from collections.abc import Iterator, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,6 +14,7 @@ from seqwright.errors import DataError
 
 Values = NDArray[np.floating[Any]]
 AT_ONCE = 4096  # windows
+LEVELS = (0.8, 0.95)  # of intervals
 
 
 class Errors:
@@ -61,6 +62,51 @@ def naive_error(series: Sequence[Values]) -> Values:
     mean_C = np.asarray(total_C) / max(1, sum(len(values_TC) - 1 for values_TC in series))
     unit_C: Values = np.where(mean_C > 0, mean_C, 1.0)
     return unit_C
+
+
+class Intervals(NamedTuple):
+    """How far the truth lies from forecasts, at each step ahead: what to add for the lower and the upper bounds.
+
+        k = ⌊(M + 1) (1 - level) / 2⌋
+
+    The bounds are the k-th smallest and the k-th largest of M errors that were not learnt from: split conformal
+    prediction (Vovk et al. 2005), both tails apart. Were errors exchangeable, the truth would lie within as often as
+    the level says, or a little oftener.
+
+    Differs from the paper: windows of a series overlap and series drift, so that nothing is promised; evaluate it.
+    """
+
+    levels: tuple[float, ...]
+    lower_LNC: Values
+    upper_LNC: Values
+    step: int  # of the checkpoint whose errors these are
+
+    @classmethod
+    def fitted(cls, error_MNC: Values, step: int) -> "Intervals | None":
+        """By errors (truth less forecast) of M windows; None where they are too few to say anything."""
+        count = len(error_MNC)
+        tails = {level: math.floor((count + 1) * (1 - level) / 2 + 1e-9) for level in LEVELS}
+        levels = tuple(level for level, tail in tails.items() if tail >= 1)
+        if not levels:
+            return None
+        sorted_MNC = np.sort(error_MNC, axis=0)
+        lower_LNC = np.stack([sorted_MNC[tails[level] - 1] for level in levels])
+        upper_LNC = np.stack([sorted_MNC[count - tails[level]] for level in levels])
+        return cls(levels, lower_LNC, upper_LNC, step)
+
+    def around(self, value_NC: Values) -> dict[str, tuple[Values, Values]]:
+        """The lower and the upper bounds of a forecast by level, as "80"; only so many steps as errors are known of."""
+        steps = min(len(value_NC), self.lower_LNC.shape[1])
+        every = zip(self.levels, self.lower_LNC, self.upper_LNC, strict=True)
+        return {
+            percent(level): (value_NC[:steps] + lower_NC[:steps], value_NC[:steps] + upper_NC[:steps])
+            for level, lower_NC, upper_NC in every
+        }
+
+
+def percent(level: float) -> str:
+    """`80` of 0.8."""
+    return f"{100 * level:g}"
 
 
 # ---------------------------------------------------------------------------------------------------- baselines

@@ -52,8 +52,14 @@ def macro_f1(counts_CC: Counts) -> float:
 
     A class that neither occurs nor was predicted has no part in it.
     """
-    seen_C = (counts_CC.sum(0) + counts_CC.sum(1)) > 0
-    return float(np.mean([score.f1 for score, seen in zip(class_scores(counts_CC), seen_C, strict=True) if seen]))
+    each = zip(class_scores(counts_CC), seen_classes(counts_CC), strict=True)
+    return float(np.mean([score.f1 for score, seen in each if seen]))
+
+
+def seen_classes(counts_CC: Counts) -> list[bool]:
+    """Of each class whether it occurs or was predicted, so that it has an F1."""
+    seen: list[bool] = ((counts_CC.sum(0) + counts_CC.sum(1)) > 0).tolist()
+    return seen
 
 
 def matthews(counts_CC: Counts) -> float:

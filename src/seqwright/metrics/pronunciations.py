@@ -4,6 +4,7 @@ A word may have several pronunciations, and any of them is right.
 """
 
 from collections.abc import Sequence
+from typing import NamedTuple
 
 from seqwright.errors import DataError
 from seqwright.metrics.text import TextScore, check_counts
@@ -19,6 +20,25 @@ def pronunciation_errors(
     The rows of one word are its pronunciations; it counts once, with its first hypothesis. The phoneme error is the sum
     of the edit distances to the nearest pronunciation of each word, over the sum of the lengths of these.
     """
+    counts = counted_errors(words, hypotheses, references, lowercase=lowercase)
+    wrong, edits, length = (sum(column) for column in zip(*counts, strict=True))
+    signature = f"words:{len(counts)}|nrefs:any|case:{'lc' if lowercase else 'mixed'}"
+    values = (100 * wrong / len(counts), 100 * edits / max(1, length))
+    return {name: TextScore(value, f"{name}|{signature}") for name, value in zip(NAMES, values, strict=True)}
+
+
+class WordErrors(NamedTuple):
+    """Whether a word is wrong, its distance to the nearest of its pronunciations, and the length of that."""
+
+    wrong: int
+    edits: int
+    length: int
+
+
+def counted_errors(
+    words: Sequence[str], hypotheses: Sequence[str], references: Sequence[str], *, lowercase: bool
+) -> list[WordErrors]:
+    """The errors of each word, in the order in which they come first."""
     check_counts(hypotheses, references)
     if len(words) != len(references):
         raise DataError(f"there are {len(words)} words for {len(references)} references; give one for each")
@@ -27,14 +47,11 @@ def pronunciation_errors(
     for word, hypothesis, reference in zip(words, hypotheses, references, strict=True):
         right.setdefault(word, []).append(_sounds(reference, lowercase))
         first.setdefault(word, _sounds(hypothesis, lowercase))
-    wrong = sum(first[word] not in right[word] for word in right)
-    edits = length = 0
+    found = []
     for word, pronunciations in right.items():
-        distance, size = min((edit_distance(first[word], each), len(each)) for each in pronunciations)
-        edits, length = edits + distance, length + size
-    signature = f"words:{len(right)}|nrefs:any|case:{'lc' if lowercase else 'mixed'}"
-    values = (100 * wrong / len(right), 100 * edits / max(1, length))
-    return {name: TextScore(value, f"{name}|{signature}") for name, value in zip(NAMES, values, strict=True)}
+        nearest = min((edit_distance(first[word], each), len(each)) for each in pronunciations)
+        found.append(WordErrors(int(first[word] not in pronunciations), *nearest))
+    return found
 
 
 def edit_distance(one: Sequence[str], other: Sequence[str]) -> int:

@@ -17,13 +17,16 @@ def rouge(hypotheses: Sequence[str], references: Sequence[str]) -> dict[str, Tex
     """
     from importlib.metadata import version
 
+    signature = f"F1|nrefs:1|case:lc|stemmer:porter|mean|rouge-score:{version('rouge-score')}"
+    found = each_rouge(hypotheses, references)
+    return {name: TextScore(sum(values) / len(values), signature) for name, values in found.items()}
+
+
+def each_rouge(hypotheses: Sequence[str], references: Sequence[str]) -> dict[str, list[float]]:
+    """The F-scores of each text, from 0 to 100."""
     from rouge_score.rouge_scorer import RougeScorer
 
     check_counts(hypotheses, references)
     scorer = RougeScorer(list(NAMES.values()), use_stemmer=True)
     found = [scorer.score(reference, hypothesis) for hypothesis, reference in zip(hypotheses, references, strict=True)]
-    signature = f"F1|nrefs:1|case:lc|stemmer:porter|mean|rouge-score:{version('rouge-score')}"
-    return {
-        ours: TextScore(100 * sum(score[theirs].fmeasure for score in found) / len(found), signature)
-        for ours, theirs in NAMES.items()
-    }
+    return {ours: [100 * score[theirs].fmeasure for score in found] for ours, theirs in NAMES.items()}

@@ -43,6 +43,12 @@ class EncoderDecoder(nn.Module):
             return logits_BTV, carry
         return {"decoder": logits_BTV} | {name: head(memory_BSD, batch) for name, head in self.heads.items()}, carry
 
+    def logits(self, source_BS: Tensor, target_BT: Tensor, source_real_BS: Tensor | None = None) -> Tensor:
+        """`logits_BTV` of every next target token, from plain tensors; all of the source is real if nothing is said."""
+        real_BS = torch.ones_like(source_BS, dtype=torch.bool) if source_real_BS is None else source_real_BS
+        state = self.decoder.start(self.body.hidden(source_BS, real_BS), real_BS)
+        return self.read(target_BT, torch.ones_like(target_BT, dtype=torch.bool), state)[0]
+
     def first_carry(self, batch: Batch) -> None:
         """Nothing flows from batch to batch."""
 

@@ -74,10 +74,11 @@ class Output(ABC, Generic[ExampleT, BatchT, PredictionT]):
     decodes: ClassVar[bool] = False
     """Whether predictions are searched for, token by token: then a validation takes a sample."""
 
-    @property
-    def scored_by_objective(self) -> bool:
-        """Whether the loss of an evaluation is that of the run's objective; otherwise predictions carry what it is."""
-        return False
+    calibrates: ClassVar[bool] = False
+    """Whether something is learnt after training, from what the model predicts of the validation part."""
+
+    scored_by_objective: ClassVar[bool] = False
+    """Whether the loss of an evaluation is that of the run's objective; otherwise predictions carry what it is."""
 
     @property
     def lower_is_better(self) -> frozenset[str]:
@@ -144,6 +145,15 @@ class Output(ABC, Generic[ExampleT, BatchT, PredictionT]):
     ) -> dict[str, float]:
         """Scores of an evaluation that need predictions for other examples: the same after fewer shots."""
         return {}
+
+    def calibrate(
+        self, predictions: Sequence[PredictionT], examples: Examples[ExampleT], *, step: int, folder: Path
+    ) -> None:
+        """Learn from what the checkpoint of a step predicts, and write it into the output's folder, whole."""
+
+    def calibrated_at(self, step: int | None) -> Self:
+        """Without what was learnt after training, if that was from another checkpoint; None: from several together."""
+        return self
 
     def target(self, example: ExampleT) -> Any:
         """The target of an example; None where nobody knows, or where it is no single thing."""

@@ -13,7 +13,6 @@ import torch
 from torch import Tensor
 
 from seqwright.batches import Cut, Ids, Numbers, Zipped, padded
-from seqwright.batches.joint import Joint
 from seqwright.batches.prompted import Marks, Prompted, prompted
 from seqwright.data.examples import Pair
 from seqwright.decoding.settings import DecodingSettings
@@ -48,7 +47,7 @@ class AnswerOutput(TextOutput):
     shared: ClassVar[bool] = True  # an answer is written with the tokenizer of its prompt
 
     @classmethod
-    def learn(cls, train: Examples[Any], settings: ScoresSettings, input: Any, *, like: Any = None) -> "AnswerOutput":
+    def learn(cls, train: Examples[Any], settings: ScoresSettings, input: Any, *, like: Any = None) -> Self:
         """The tokenizer and the task of the input."""
         rest = settings.scores or "bleu", input.settings.lowercase, input.longest, input.settings.overlong
         return cls(input.tokenizer, None, *rest, task=input.task, context=input.context)
@@ -101,14 +100,11 @@ class AnswerOutput(TextOutput):
         first_B = torch.full((len(batch),), self.marks.begin, device=device)
         return Opening(first_B, Prefix(tokens_BT, real_BT, written_BT), steps)
 
-    def token_log_probabilities(self, model: Any, batch: Any) -> Tensor:
-        """`logp_N` of each token of an answer; vectors become logits only there."""
-        if isinstance(batch, Joint):
-            return super().token_log_probabilities(model, batch)
+    def target_logits(self, model: Any, batch: Any) -> Tensor:
+        """`logits_NV` at each token of an answer; vectors become logits only there."""
         h_BTD = model.body.hidden(batch.input_BT, batch.real_BT, batch.document_BT)
-        logits_NV, target_N = model.body.logits(h_BTD[batch.loss_mask]).float(), batch.target_BT[batch.loss_mask]
-        logp_N: Tensor = logits_NV.gather(-1, target_N.unsqueeze(-1)).squeeze(-1) - logits_NV.logsumexp(-1)
-        return logp_N
+        logits_NV: Tensor = model.body.logits(h_BTD[batch.loss_mask])
+        return logits_NV
 
     def further_scores(
         self, predict: Callable[[Examples[Any]], list[WrittenText]], examples: Examples[Any]

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Self
 
-from seqwright.data.labels import short
+from seqwright.data.labels import FEW_LABELS, short
 from seqwright.inputs import ExampleT
 from seqwright.inputs.saved import load_json, save_json
 from seqwright.outputs import BatchT, Output, PredictionT
@@ -18,7 +18,7 @@ class ClassesOutput(Output[ExampleT, BatchT, PredictionT]):
     counts: Mapping[str, int]
 
     @property
-    def names(self) -> tuple[str, ...]:
+    def labels(self) -> tuple[str, ...]:
         """The names of the classes, by their numbers."""
         return tuple(self.counts)
 
@@ -30,6 +30,12 @@ class ClassesOutput(Output[ExampleT, BatchT, PredictionT]):
     def numbers(self) -> dict[str, int]:
         """The number of each class."""
         return {name: number for number, name in enumerate(self.counts)}
+
+    def averaged(self, some: Collection[str], noun: str) -> str:
+        """Which classes macro F1 is the mean of: one that nothing has and nothing was taken for has no F1."""
+        if len(some) == len(self.names):
+            return f"mean over the {noun}"
+        return f"mean over {len(some)} of {len(self.names)} {noun}: {listed(some, FEW_LABELS)}"
 
     def rare(self) -> list[str]:
         """The classes that training has once, which a model can hardly learn."""

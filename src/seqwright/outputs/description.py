@@ -1,7 +1,7 @@
 """A text that is written from a vector: a number spelled out, a sentence for a label or for some numbers."""
 
 from dataclasses import dataclass
-from typing import Any, ClassVar, Literal
+from typing import Any, ClassVar, Literal, Self
 
 from pydantic import Field
 
@@ -37,9 +37,7 @@ class DescriptionOutput(TextOutput):
     section: ClassVar[str] = "output"
 
     @classmethod
-    def learn(
-        cls, train: Examples[HasText], settings: Any, input: Input[Any, Any], *, like: Any = None
-    ) -> "DescriptionOutput":
+    def learn(cls, train: Examples[HasText], settings: Any, input: Input[Any, Any], *, like: Any = None) -> Self:
         """A tokenizer trained on the texts, or another run's."""
         texts = (example.target for example in train)
         tokenizer = Tokenizer.train(texts, settings) if like is None else tokenizer_of(like)

@@ -7,7 +7,7 @@ import math
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar, NamedTuple, Protocol
+from typing import Any, ClassVar, NamedTuple, Protocol, Self
 
 import numpy as np
 import torch
@@ -18,7 +18,7 @@ from seqwright.batches.labelled import Labelled
 from seqwright.data.labels import FEW_LABELS, class_counts, short
 from seqwright.errors import DataError, nearest
 from seqwright.inputs import Examples, Input, Stacked
-from seqwright.metrics.labels import Counts, accuracy, class_scores, confusion, macro_f1, matthews
+from seqwright.metrics.labels import Counts, accuracy, class_scores, confusion, macro_f1, matthews, seen_classes
 from seqwright.outputs import Baselines, Picture, Report, Targets, each_row
 from seqwright.outputs.classes import ClassesOutput, listed
 from seqwright.outputs.linear import NOT_HERE, elsewhere, logistic_regression, thinned
@@ -40,6 +40,9 @@ class Classification(NamedTuple):
     probabilities: dict[str, float]  # of every label, the likeliest first
     losses: dict[str, float]  # -log p of every label
 
+    def __repr__(self) -> str:
+        return f"Classification(label={self.label!r}, probability={self.probability:.4g})"
+
 
 NOTHING = Classification("", 0.0, {}, {})
 
@@ -51,17 +54,10 @@ class LabelOutput(ClassesOutput[HasLabel, Labelled, Classification]):
     file: ClassVar[str] = "labels.json"
 
     @classmethod
-    def learn(
-        cls, train: Examples[HasLabel], settings: Any, input: Input[Any, Any], *, like: Any = None
-    ) -> "LabelOutput":
+    def learn(cls, train: Examples[HasLabel], settings: Any, input: Input[Any, Any], *, like: Any = None) -> Self:
         """The labels of the training part: numbers by size, words by the alphabet."""
         read = set(input.encode(train).example_N.tolist())
         return cls(class_counts(example.label for n, example in enumerate(train) if n in read and example.label))
-
-    @property
-    def labels(self) -> tuple[str, ...]:
-        """The names of the labels, by their numbers."""
-        return self.names
 
     @property
     def majority(self) -> str:
@@ -142,9 +138,12 @@ class LabelOutput(ClassesOutput[HasLabel, Labelled, Classification]):
     def report(self, predictions: Sequence[Classification], examples: Examples[HasLabel]) -> Report:
         """The F1 of each label, if there are few; how many of each were found; the confusion matrix."""
         counts_CC = self._confusion(self._pairs(predictions, examples))
-        each = zip(self.labels, class_scores(counts_CC), strict=True)
+        averaged = [label for label, seen in zip(self.labels, seen_classes(counts_CC), strict=True) if seen]
+        each = dict(zip(self.labels, class_scores(counts_CC), strict=True))
+        few = len(self.labels) <= FEW_LABELS
         return Report(
-            scores={f"f1_{label}": score.f1 for label, score in each} if len(self.labels) <= FEW_LABELS else {},
+            scores={f"f1_{label}": each[label].f1 for label in averaged} if few else {},
+            signatures={"macro_f1": self.averaged(averaged, "labels")},
             groups={label: (int(counts_CC[i, i]), int(counts_CC[i].sum())) for i, label in enumerate(self.labels)},
             group_columns=("label", "right"),
             picture=Picture("confusion", {"counts_CC": counts_CC, "labels": self.labels}),

@@ -7,7 +7,7 @@ import re
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar, Literal, NamedTuple
+from typing import Any, ClassVar, Literal, NamedTuple, Self
 
 import numpy as np
 import torch
@@ -16,11 +16,11 @@ from pydantic import Field
 from torch import Tensor, nn
 
 from seqwright.batches import Batches, Ids, Rows, padded
-from seqwright.batches.masked import Masked, MaskedRows
+from seqwright.batches.masked import Masked, masked_rows
 from seqwright.batches.masks import MaskedText, Masks, TokenMasks, WordMasks
 from seqwright.devices import device_of
 from seqwright.errors import RunError
-from seqwright.inputs import Examples, Input, Stacked
+from seqwright.inputs import Examples, Given, Input, Stacked
 from seqwright.inputs.sentences import HOLE, mask_of
 from seqwright.inputs.tokenizers import Tokenizer
 from seqwright.metrics.text import perplexity
@@ -55,6 +55,10 @@ class FoundTokens(NamedTuple):
     follows: int  # negative where nobody asks
     predicted_follows: int
 
+    def __repr__(self) -> str:
+        right = int((self.target == self.predicted).sum())
+        return f"FoundTokens({right} of {len(self.target)} masked tokens right)"
+
 
 class Candidate(NamedTuple):
     """A token that may stand where a word is masked, and the text with it."""
@@ -81,9 +85,7 @@ class MaskedOutput(Output[str, Masked, list[FoundTokens]]):
     settings: ClassVar[type[Settings]] = MaskedOutputSettings
 
     @classmethod
-    def learn(
-        cls, train: Examples[str], settings: MaskedOutputSettings, input: Any, *, like: Any = None
-    ) -> "MaskedOutput":
+    def learn(cls, train: Examples[str], settings: MaskedOutputSettings, input: Any, *, like: Any = None) -> Self:
         """As the settings say; where the input reads sentence pairs, it is asked whether one follows the other."""
         return cls(input.tokenizer, settings.masking, settings.masking_rate, input.form == "sentence-pairs")
 
@@ -102,16 +104,13 @@ class MaskedOutput(Output[str, Masked, list[FoundTokens]]):
 
     def encode(self, examples: Examples[str], rows: Rows[Any], *, seed: int = 0) -> Targets:
         """Which words of each row are masked, and by what; drawn like the row."""
-        return self._targets(rows)
-
-    def _targets(self, rows: Rows[Any]) -> Targets:
-        return Targets(MaskedRows(rows, self.masks(), mask_of(self.tokenizer)), np.arange(len(rows.example_N)))
+        return Targets(masked_rows(rows, self.masks(), mask_of(self.tokenizer)), np.arange(len(rows.example_N)))
 
     def batches(
         self, rows: Rows[Any], targets: Targets | None, input: Input[str, Any], *, tokens: int, seed: int = 0
     ) -> Batches[Masked]:
         """Also where nothing is learnt words are masked, the same ones each time, unless a user masked some."""
-        return super().batches(rows, targets or self._targets(rows), input, tokens=tokens, seed=seed)
+        return super().batches(rows, targets or self.encode(Given(()), rows), input, tokens=tokens, seed=seed)
 
     def collate(self, stacked: Stacked, targets: Sequence[MaskedText] | None) -> Masked:
         """What is read with some words masked; without targets, as it is."""

@@ -8,14 +8,14 @@ from collections import defaultdict
 from collections.abc import Generator, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import reduce
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
 from torch import nn
 
-from seqwright.batches import Batches, Rows
+from seqwright.batches import Batches, InMemory, Rows
 from seqwright.batches.bucketed import Bucketed
 from seqwright.batches.packed import PackedBatches
 from seqwright.batches.text import StreamBatches, Text
@@ -58,6 +58,9 @@ class Surprise(NamedTuple):
     bits: list[float]
     unknown: int  # how many of the tokens stand for what the vocabulary lacks
 
+    def __repr__(self) -> str:
+        return f"Surprise({self.text!r}, {sum(self.bits):.4g} bits in {len(self.bits)} tokens)"
+
 
 @dataclass(frozen=True)
 class NextTokenOutput(Output[str, Text, ScoredText]):
@@ -72,7 +75,7 @@ class NextTokenOutput(Output[str, Text, ScoredText]):
     lower_is_better: ClassVar[frozenset[str]] = frozenset(SIGNATURES)
 
     @classmethod
-    def learn(cls, train: Examples[str], settings: Any, input: Any, *, like: Any = None) -> "NextTokenOutput":
+    def learn(cls, train: Examples[str], settings: Any, input: Any, *, like: Any = None) -> Self:
         """The input's tokenizer."""
         cuts = input.overlong == "truncate" and not input.joins
         return cls(input.tokenizer, input.longest if cuts else None)
@@ -88,7 +91,7 @@ class NextTokenOutput(Output[str, Text, ScoredText]):
     def batches(self, rows: Any, targets: Targets | None, input: Any, *, tokens: int, seed: int = 0) -> Batches[Text]:
         """Streams, windows, documents or packed ones, as the input says; what a user types, each text by itself."""
         first: dict[str, Any] = {"begin": input.first, "end": self.tokenizer.end}
-        if targets is None and rows.kept is None:
+        if targets is None and isinstance(rows, InMemory):
             return Bucketed(OverlappingRows(rows, context=input.context, **first), overlapping, tokens=tokens)
         sizes: dict[str, Any] = {"tokens": tokens, "segment": input.segment, "seed": seed}
         match input.rows:

@@ -5,7 +5,7 @@ B batch · N rows
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 import torch
@@ -39,6 +39,9 @@ class Value(NamedTuple):
 
     value: float | None
 
+    def __repr__(self) -> str:
+        return f"Value({'nothing was read' if self.value is None else format(self.value, '.6g')})"
+
 
 @dataclass(frozen=True)
 class NumberOutput(Output[HasLabel, Labelled, Value]):
@@ -62,9 +65,7 @@ class NumberOutput(Output[HasLabel, Labelled, Value]):
         return self.lowest < self.highest
 
     @classmethod
-    def learn(
-        cls, train: Examples[HasLabel], settings: Any, input: Input[Any, Any], *, like: Any = None
-    ) -> "NumberOutput":
+    def learn(cls, train: Examples[HasLabel], settings: Any, input: Input[Any, Any], *, like: Any = None) -> Self:
         """What is known of the values of the training part."""
         found = np.array(list(_values(train, input.encode(train)).values()), dtype=np.float64)
         if not len(found):
@@ -78,10 +79,6 @@ class NumberOutput(Output[HasLabel, Labelled, Value]):
                 "data.label means the right column"
             )
         return cls(*(float(value) for value in (found.mean(), found.std(), found.min(), found.max())))
-
-    def standard(self, value: float) -> float:
-        """A value as a model says it."""
-        return (value - self.mean) / self.deviation
 
     def value(self, standard: float) -> float:
         """The value that a model means."""

@@ -7,7 +7,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from operator import itemgetter
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 import torch
@@ -15,8 +15,8 @@ from numpy.typing import NDArray
 from pydantic import Field
 from torch import nn
 
-from seqwright.batches import Batches
-from seqwright.batches.questions import AnswerRows, Asked, PlacedTokens
+from seqwright.batches import Batches, Derived, Numbers
+from seqwright.batches.questions import Asked, PlacedTokens, position_in
 from seqwright.data.question_files import Question
 from seqwright.errors import DataError, SettingError
 from seqwright.inputs import Examples, Input, Stacked
@@ -78,6 +78,11 @@ class Answered(NamedTuple):
     loss: float = 0.0
     windows: int = 0
 
+    def __repr__(self) -> str:
+        if not self.answer():
+            return f"Answered(no answer, probability={self.no_answer:.4g})"
+        return f"Answered({self.answers[0].text!r}, probability={self.answers[0].probability:.4g})"
+
     def answer(self, threshold: float | None = None) -> str:
         """What is answered: nothing, unless the best answer lies above saying so by more than the threshold."""
         return self.answers[0].text if self.answers and self.margin > (threshold or 0.0) else ""
@@ -114,7 +119,7 @@ class SpanOutput(Output[Question, Asked, Answered]):
     @classmethod
     def learn(
         cls, train: Examples[Question], settings: SpanOutputSettings, input: Input[Any, Any], *, like: Any = None
-    ) -> "SpanOutput":
+    ) -> Self:
         """Whether some questions of the training part have no answer."""
         counts = Counter((bool(question.answers), question.lost) for question in train)
         if not counts[True, False]:
@@ -126,10 +131,9 @@ class SpanOutput(Output[Question, Asked, Answered]):
 
     def encode(self, examples: Examples[Question], rows: Any, *, seed: int = 0) -> Targets:
         """The positions of the answer in each window; a question whose answer is lost is not learnt from."""
-        placed = (rows.placed(np.array([number]))[0] for number in range(len(rows.context_M)))
-        each = [answer_tokens(*both) for both in zip(examples, placed, strict=True)]
-        answer_M2 = np.array(each, dtype=np.int64).reshape(-1, 2)
-        return Targets(AnswerRows(rows, answer_M2), np.flatnonzero(answer_M2[rows.example_N, 0] != LOST))
+        answer_M2 = every_answer(examples, rows)
+        targets = Derived(rows, lambda row, question: position_in(row, answer_M2[question].tolist()))
+        return Targets(targets, np.flatnonzero(answer_M2[rows.example_N, 0] != LOST))
 
     def collate(self, stacked: Stacked, targets: Sequence[Any] | None) -> Asked:
         """What is read, with the positions of the answer."""
@@ -227,7 +231,7 @@ class SpanOutput(Output[Question, Asked, Answered]):
 
     def part_sentence(self, examples: Examples[Question], rows: Any) -> str:
         """`(498 without an answer; 63 answers do not stand where …; of 30 questions no answer …)`."""
-        first_M, last_M = self.encode(examples, rows).rows.answer_M2.T  # type: ignore[attr-defined]
+        first_M, last_M = every_answer(examples, rows).T
         moved, lost = sum(question.moved for question in examples), (first_M == LOST).sum()
         long = (last_M - first_M >= self.longest).sum()
         told = {
@@ -274,6 +278,13 @@ def answer_tokens(question: Question, placed: PlacedTokens) -> tuple[int, int]:
         if begin is not None and (found := placed.tokens_of(begin, begin + len(text))) is not None:
             return found
     return LOST, LOST
+
+
+def every_answer(examples: Examples[Question], rows: Any) -> Numbers:
+    """`answer_M2`: the `answer_tokens` of every question."""
+    placed = (rows.placed(np.array([number]))[0] for number in range(len(rows.context_M)))
+    each = [answer_tokens(*both) for both in zip(examples, placed, strict=True)]
+    return np.array(each, dtype=np.int64).reshape(-1, 2)
 
 
 def _loss(part: WindowLogits, first: int, last: int) -> float:

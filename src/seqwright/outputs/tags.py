@@ -7,20 +7,20 @@ from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from operator import itemgetter
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
 from torch import nn
 
-from seqwright.batches import Batches, Rows
-from seqwright.batches.tagged import Tagged, TagRows
+from seqwright.batches import Batches, Derived, Ids, Rows
+from seqwright.batches.tagged import Stretch, Tagged
 from seqwright.data.labels import short
 from seqwright.data.tagged import TaggedSentence
 from seqwright.errors import DataError, nearest
 from seqwright.inputs import Examples, Input, Stacked
-from seqwright.metrics.labels import Counts, accuracy, confusion, macro_f1
+from seqwright.metrics.labels import Counts, accuracy, confusion, macro_f1, seen_classes
 from seqwright.metrics.tags import OUTSIDE, EntityCounts, entities, entity_counts, mark_entities, parted, together
 from seqwright.outputs import Baselines, Picture, Report, Targets, each_row
 from seqwright.outputs.classes import ClassesOutput, listed
@@ -49,6 +49,9 @@ class Tagging(NamedTuple):
     probabilities: list[float]
     losses: Sequence[Mapping[str, float]] = ()
 
+    def __repr__(self) -> str:
+        return f"Tagging({' '.join(f'{word}/{tag}' for word, tag in zip(self.words, self.tags, strict=True))})"
+
 
 @dataclass(frozen=True)
 class TagsOutput(ClassesOutput[TaggedSentence, Tagged, Tagging]):
@@ -57,19 +60,12 @@ class TagsOutput(ClassesOutput[TaggedSentence, Tagged, Tagging]):
     file: ClassVar[str] = "tags.json"
 
     @classmethod
-    def learn(
-        cls, train: Examples[TaggedSentence], settings: Any, input: Input[Any, Any], *, like: Any = None
-    ) -> "TagsOutput":
+    def learn(cls, train: Examples[TaggedSentence], settings: Any, input: Input[Any, Any], *, like: Any = None) -> Self:
         """The tags of the training part by the alphabet; where they mark entities, those of a type together."""
         found = Counter(tag for sentence in train for tag in sentence.tags)
         _refuse_odd_tags(found)
         order = sorted(found, key=(lambda tag: parted(tag)[::-1]) if mark_entities(found) else None)
         return cls({tag: found[tag] for tag in order})
-
-    @property
-    def tags(self) -> tuple[str, ...]:
-        """The names of the tags, by their numbers."""
-        return self.names
 
     @property
     def marked(self) -> bool:
@@ -82,8 +78,12 @@ class TagsOutput(ClassesOutput[TaggedSentence, Tagged, Tagging]):
         every = [[numbers[tag] for tag in sentence.tags] for sentence in self._known(examples)]
         count_M = np.fromiter(map(len, every), dtype=np.int64, count=len(every))
         tag_W = np.fromiter((tag for tags in every for tag in tags), dtype=np.uint32, count=count_M.sum())
-        targets = TagRows(rows, tag_W, np.cumsum(count_M) - count_M)
-        return Targets(targets, np.flatnonzero(count_M[rows.example_N]))
+        begin_M = np.cumsum(count_M) - count_M  # where each sentence begins among the tags of all
+
+        def tags(row: Stretch, sentence: int) -> Ids:
+            return tag_W[begin_M[sentence] + row.begin :][: len(row.length_W)]
+
+        return Targets(Derived(rows, tags), np.flatnonzero(count_M[rows.example_N]))
 
     def collate(self, stacked: Stacked, targets: Sequence[Any] | None) -> Tagged:
         """What is read, with the number of each word's tag at its first token."""
@@ -107,7 +107,7 @@ class TagsOutput(ClassesOutput[TaggedSentence, Tagged, Tagging]):
             yield self._tagging(sentence.words, np.concatenate(rows) if rows else np.zeros((0, len(self.counts))))
 
     def _tagging(self, words: tuple[str, ...], logp_WC: NDArray[np.float64]) -> Tagging:
-        names, logp_W = self.tags, logp_WC.max(1, initial=-np.inf)
+        names, logp_W = self.labels, logp_WC.max(1, initial=-np.inf)
         losses = tuple(dict(zip(names, loss_C, strict=True)) for loss_C in (-logp_WC).tolist())
         return Tagging(words, [names[tag] for tag in logp_WC.argmax(1).tolist()], np.exp(logp_W).tolist(), losses)
 
@@ -122,7 +122,7 @@ class TagsOutput(ClassesOutput[TaggedSentence, Tagged, Tagging]):
         for sentence in examples:
             tag = next((tag for tag in sentence.tags if tag not in self.counts), None)
             if tag is not None:
-                known, shown = self.tags, listed(self.tags, 6)
+                known, shown = self.labels, listed(self.labels, 6)
                 where = f", first in the sentence at {sentence.where}" if sentence.where else ""
                 raise DataError(
                     f"{examples.name} has the tag '{short(tag)}'{where}, but training knew only {shown}: add such "
@@ -144,6 +144,10 @@ class TagsOutput(ClassesOutput[TaggedSentence, Tagged, Tagging]):
         losses = [loss[tag] for each, of in tagged for loss, tag in zip(each.losses, of.tags, strict=True)]
         return {"loss": sum(losses) / sum(map(len, true)), **self._scores(predicted, true)}
 
+    def _seen(self, counts_CC: Counts) -> list[str]:
+        """The tags that some word has or was given."""
+        return [tag for tag, seen in zip(self.tags, seen_classes(counts_CC), strict=True) if seen]
+
     def report(self, predictions: Sequence[Tagging], examples: Examples[TaggedSentence]) -> Report:
         """What was found of each type of entity, or of each tag where they mark none; the confusion matrix."""
         predicted, true = self._pairs(predictions, examples)
@@ -152,12 +156,18 @@ class TagsOutput(ClassesOutput[TaggedSentence, Tagged, Tagging]):
             found = entity_counts(predicted, true)
         else:
             columns = (np.diag(counts_CC).tolist(), counts_CC.sum(0).tolist(), counts_CC.sum(1).tolist())
-            found = {tag: EntityCounts(*counts) for tag, *counts in zip(self.tags, *columns, strict=True)}
+            found = {tag: EntityCounts(*counts) for tag, *counts in zip(self.labels, *columns, strict=True)}
         return Report(
-            scores={f"{name}_{kind}": getattr(each, name) for kind, each in found.items() for name in EACH},
+            scores={
+                f"{name}_{kind}": getattr(each, name)
+                for kind, each in found.items()
+                for name in EACH
+                if each.true or each.predicted  # of nothing there is no F1
+            },
+            signatures={} if self.marked else {"macro_f1": self.averaged(self._seen(counts_CC), "tags")},
             groups={kind: (each.right, each.true) for kind, each in found.items()},
             group_columns=("type" if self.marked else "tag", "right"),
-            picture=Picture("confusion", {"counts_CC": counts_CC, "labels": self.tags}),
+            picture=Picture("confusion", {"counts_CC": counts_CC, "labels": self.labels}),
         )
 
     @property
@@ -231,7 +241,7 @@ class TagsOutput(ClassesOutput[TaggedSentence, Tagged, Tagging]):
 
     def pieces(self, prediction: Tagging, top: int = 1) -> list[tuple[str, int | None]]:
         """`word/tag word/tag …`, a colour for each type; what is no entity stands alone, without a tag."""
-        named = {tag: parted(tag).kind if self.marked else tag for tag in self.tags}
+        named = {tag: parted(tag).kind if self.marked else tag for tag in self.labels}
         kinds = list(dict.fromkeys(kind for tag, kind in named.items() if tag != OUTSIDE))
         pieces: list[tuple[str, int | None]] = []
         for word, tag in zip(prediction.words, prediction.tags, strict=True):

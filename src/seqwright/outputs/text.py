@@ -29,7 +29,7 @@ from seqwright.errors import DataError, SettingError
 from seqwright.inputs import Examples, Input, Stacked
 from seqwright.inputs.dictionary import Dictionary, load_dictionary
 from seqwright.inputs.saved import load_fields, plain_fields, save_json
-from seqwright.inputs.token_rows import dropping_rows
+from seqwright.inputs.token_rows import Resampling, token_rows
 from seqwright.inputs.tokenizers import HasTokenizer, Kind, Tokenizer
 from seqwright.metrics.text import exact_match_by_kind, perplexity
 from seqwright.outputs import Output, Report, Targets
@@ -91,6 +91,10 @@ class WrittenText(NamedTuple):
         """The best text."""
         return self.best.text
 
+    def __repr__(self) -> str:
+        more = f" and {len(self.candidates) - 1} more" if len(self.candidates) > 1 else ""
+        return f"WrittenText({self.text!r}{more})"
+
 
 BLANK = TextCandidate("", 0.0, 0.0, [], [], True)
 
@@ -120,9 +124,7 @@ class TextOutput(Output[HasText, Any, WrittenText]):
     section: ClassVar[str] = "input"  # where it is set how long a text may be
 
     @classmethod
-    def learn(
-        cls, train: Examples[HasText], settings: TextOutputSettings, input: Any, *, like: Any = None
-    ) -> "TextOutput":
+    def learn(cls, train: Examples[HasText], settings: TextOutputSettings, input: Any, *, like: Any = None) -> Self:
         """The input's own tokenizer where that is shared; otherwise one trained on the texts."""
         given = settings.model_dump(exclude_none=True, exclude={"scores"})
         if input.shared is not None and given:
@@ -153,16 +155,14 @@ class TextOutput(Output[HasText, Any, WrittenText]):
         known = np.fromiter((bool(example.target.strip()) for example in examples), dtype=bool)
         if len(known) and not known[number_N].any():
             raise DataError(f"{examples.name} has no example with both something to read and a text; give it some")
-        longest = self.longest or math.inf
 
         def texts() -> Iterator[str]:
             read = set(number_N.tolist())
             return (example.target for number, example in enumerate(examples) if number in read)
 
-        drawn: dict[str, Any] = {"dropout": self.dropout, "seed": seed, "longest": longest}
-        return Targets(
-            dropping_rows(self.tokenizer, examples, "target", texts, **drawn), np.flatnonzero(known[number_N])
-        )
+        resampling = Resampling(self.dropout, seed, self.longest or math.inf)
+        found = token_rows(self.tokenizer, examples, "target", texts, resampling)
+        return Targets(found, np.flatnonzero(known[number_N]))
 
     def collate(self, stacked: Stacked, targets: Sequence[Ids] | None) -> Any:
         """What is read, with `begin y` for the decoder to read and `y end` for it to say."""
@@ -248,10 +248,14 @@ class TextOutput(Output[HasText, Any, WrittenText]):
             first = batch.first
             sides = first.input_BT, first.target_BT, first.real_BT
             return target_log_probability(model, model.start(batch), *sides)[first.loss_mask]
+        logits_NV, target_N = self.target_logits(model, batch).float(), batch.target_BT[batch.loss_mask]
+        return logits_NV.gather(-1, target_N.unsqueeze(-1)).squeeze(-1) - logits_NV.logsumexp(-1)
+
+    def target_logits(self, model: Any, batch: Any) -> Tensor:
+        """`logits_NV` at each token that counts in the loss."""
         logits_BTV, _ = model(batch, None)
-        logits_NV, target_N = logits_BTV[batch.loss_mask].float(), batch.target_BT[batch.loss_mask]
-        logp_N: Tensor = logits_NV.gather(-1, target_N.unsqueeze(-1)).squeeze(-1) - logits_NV.logsumexp(-1)
-        return logp_N
+        logits_NV: Tensor = logits_BTV[batch.loss_mask]
+        return logits_NV
 
     def losses(self, model: nn.Module, batches: Batches[Any]) -> dict[str, float]:
         """Mean negative log-likelihood per token, and its perplexity."""
@@ -272,9 +276,8 @@ class TextOutput(Output[HasText, Any, WrittenText]):
 
     def report(self, predictions: Sequence[WrittenText], examples: Examples[HasText]) -> Report:
         """Exact matches by kind of example, and how the scores were made."""
-        kinds = [example.kind for example in self._scored_examples(predictions, examples)]
         pairs = self._written(predictions, examples)
-        texts, targets = [pair.text for pair in pairs], [pair.target for pair in pairs]
+        texts, targets, kinds = ([getattr(pair, name) for pair in pairs] for name in ("text", "target", "kind"))
         groups = exact_match_by_kind(texts, targets, kinds, lowercase=self.lowercase)
         counted = pairs if self.scoring == "word-error-rate" else pairs[:1]  # the others count nothing
         signatures = scored(self.scoring, counted, lowercase=self.lowercase)
@@ -283,16 +286,11 @@ class TextOutput(Output[HasText, Any, WrittenText]):
             signatures={name: score.signature for name, score in signatures.items()},
         )
 
-    def _scored_examples(self, predictions: Sequence[WrittenText], examples: Iterable[HasText]) -> Iterator[HasText]:
-        """The examples that were read and have a text."""
-        for prediction, example in zip(predictions, examples, strict=True):
-            if prediction.candidates and example.target.strip():
-                yield example
-
     def _written(self, predictions: Sequence[WrittenText], examples: Iterable[HasText]) -> list[Written]:
-        texts = (p.text for p, e in zip(predictions, examples, strict=True) if p.candidates and e.target.strip())
-        some = self._scored_examples(predictions, examples)
-        return [Written(each.source, text, each.target) for each, text in zip(some, texts, strict=True)]
+        """What was written for the examples that were read and have a text."""
+        both = zip(predictions, examples, strict=True)
+        some = ((found, example) for found, example in both if found.candidates and example.target.strip())
+        return [Written(each.source, found.text, each.target, each.kind) for found, each in some]
 
     def target(self, example: HasText) -> str | None:
         """The text."""

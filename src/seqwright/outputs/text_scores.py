@@ -32,11 +32,12 @@ class Written(NamedTuple):
     source: str
     text: str
     target: str
+    kind: str = ""  # a group to report scores by
 
 
 def scored(scoring: Scoring, written: Sequence[Written], *, lowercase: bool) -> dict[str, TextScore]:
     """The scores of texts, by their names."""
-    sources, texts, targets = zip(*written, strict=True) if written else ((), (), ())
+    sources, texts, targets = ([each[place] for each in written] for place in range(3))
     if scoring == "rouge":
         return summaries.rouge(texts, targets)
     if scoring == "word-error-rate":

@@ -50,6 +50,9 @@ class TextCandidate(NamedTuple):
     token_log_probabilities: list[float]  # one for each token, and one for the end where it was reached
     finished: bool
 
+    def __repr__(self) -> str:
+        return f"TextCandidate({self.text!r}, score={self.score:.4g})"
+
 
 class Opening(NamedTuple):
     """What the rows of a batch begin with, and how many tokens may follow."""

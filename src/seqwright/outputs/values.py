@@ -4,10 +4,10 @@ B batch · T time, the steps of the past · S steps after which a forecast is as
 """
 
 from collections.abc import Callable, Collection, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import islice
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
 import numpy as np
 import torch
@@ -25,7 +25,16 @@ from seqwright.errors import DataError, RunError, SettingError
 from seqwright.inputs import Examples, Input, Stacked
 from seqwright.inputs.saved import load_json, save_json
 from seqwright.inputs.series import Scale, every_series, plain_values
-from seqwright.metrics.forecasts import Errors, LeastSquares, naive, naive_error, season, seasonal_naive
+from seqwright.metrics.forecasts import (
+    Errors,
+    Intervals,
+    LeastSquares,
+    naive,
+    naive_error,
+    percent,
+    season,
+    seasonal_naive,
+)
 from seqwright.outputs import Baselines, Output, Picture, Report, Targets, each_row
 from seqwright.settings import Settings
 
@@ -35,7 +44,9 @@ STEPS_TOLD = 12  # of the horizon, whose scores are told apart
 VALUES_KEPT = 500_000  # in the answers of an evaluation
 VALUES_AT_ONCE = 1 << 16  # of the past in a batch that nothing is learnt from
 DRAWN = 6  # windows in the picture of an evaluation
+WINDOWS_LEARNT_FROM = 20_000  # of the validation part, for the width of intervals
 WEIGHTS = "weights_CTN"
+INTERVALS = "intervals.json"
 
 
 class ValuesOutputSettings(Settings):
@@ -57,16 +68,18 @@ class ValuesOutput(Output[SeriesWindow, Series, Values]):
     scale: Scale
     naive_error_C: Values
     least_squares_CTN: Values
+    intervals: Intervals | None = None  # learnt after training
 
     settings: ClassVar[type[Settings]] = ValuesOutputSettings
     score_names: ClassVar[tuple[str, ...]] = ("loss", "mse", "mae", "mase")
     lower_is_better: ClassVar[frozenset[str]] = frozenset(score_names)
     scored_by_objective: ClassVar[bool] = True
+    calibrates: ClassVar[bool] = True
 
     @classmethod
     def learn(
         cls, train: Examples[SeriesWindow], settings: ValuesOutputSettings, input: Any, *, like: Any = None
-    ) -> "ValuesOutput":
+    ) -> Self:
         """Season, naive error and least squares of the training part."""
         first, series, period = next(iter(train)), every_series(train), settings.season
         history, horizon = first.history, first.horizon
@@ -129,6 +142,7 @@ class ValuesOutput(Output[SeriesWindow, Series, Values]):
         found: dict[int, Values] = {}
         for batch, forecast_BSNC in each_row(model, batches):
             value_BNC = self.scale.original(forecast_BSNC[:, -1].detach().float().numpy())
+            value_BNC.flags.writeable = False  # a prediction is frozen
             found |= dict(zip(batch.example_B.tolist(), value_BNC, strict=True))
         for number, _ in enumerate(examples):
             yield found.get(number, np.zeros((0, len(self.columns))))
@@ -137,6 +151,24 @@ class ValuesOutput(Output[SeriesWindow, Series, Values]):
         """The mean of the forecasts."""
         mean_NC: Values = np.mean(predictions, axis=0)
         return mean_NC
+
+    def calibrate(
+        self, predictions: Sequence[Values], examples: Examples[SeriesWindow], *, step: int, folder: Path
+    ) -> None:
+        """Learn how wide intervals must be, and write it as `intervals.json`; too few windows say nothing."""
+        some = set(even(len(predictions), WINDOWS_LEARNT_FROM))
+        both = enumerate(zip(predictions, examples, strict=True))
+        errors = [example.future_NC - value_NC for number, (value_NC, example) in both if number in some]
+        found = Intervals.fitted(np.stack(errors), step)
+        (folder / INTERVALS).unlink(missing_ok=True)
+        if found is not None:
+            bounds = {"lower": found.lower_LNC.tolist(), "upper": found.upper_LNC.tolist()}
+            save_json(folder / INTERVALS, {"step": step, "levels": found.levels, **bounds})
+
+    def calibrated_at(self, step: int | None) -> "ValuesOutput":
+        """Without intervals that are those of another checkpoint."""
+        known = self.intervals is not None and self.intervals.step == step
+        return self if known else replace(self, intervals=None)
 
     # ------------------------------------------------------------------------------------------------ scores
 
@@ -162,9 +194,26 @@ class ValuesOutput(Output[SeriesWindow, Series, Values]):
                 told = {"past": example.values_TC, **self._told(value_NC, example)}
                 for channel, column in enumerate(self.columns):
                     values = {name: plain_values(each[:, channel : channel + 1]) for name, each in told.items()}
-                    answers.append({"window": number, "column": column, **values})
-        by_step = self._by_step(self._errors(predictions, examples))
-        return Report(scores=by_step, picture=Picture("forecasts", {"answers": answers}))
+                    bounds = {
+                        level: [plain_values(each[:, channel : channel + 1]) for each in both]
+                        for level, both in self.intervals_around(value_NC).items()
+                    }
+                    answers.append({"window": number, "column": column, **values, "intervals": bounds})
+        finer = {**self._coverage(predictions, examples), **self._by_step(self._errors(predictions, examples))}
+        return Report(scores=finer, picture=Picture("forecasts", {"answers": answers, "season": self.season}))
+
+    def _coverage(self, predictions: Sequence[Values], examples: Examples[SeriesWindow]) -> dict[str, float]:
+        """Which share of what came lies within the intervals, in percent."""
+        within: dict[str, list[float]] = {}
+        for value_NC, example in zip(predictions, examples, strict=True):
+            for level, (low_NC, high_NC) in self.intervals_around(value_NC).items():
+                held_NC = (low_NC <= example.future_NC) & (example.future_NC <= high_NC)
+                within.setdefault(f"coverage_{level}", []).append(100 * float(held_NC.mean()))
+        return {name: float(np.mean(shares)) for name, shares in within.items()}
+
+    def intervals_around(self, prediction: Values) -> dict[str, tuple[Values, Values]]:
+        """The bounds between which the truth lies in so many percent of cases; nothing where that is not known."""
+        return {} if self.intervals is None else self.intervals.around(prediction)
 
     def _by_step(self, errors: Errors) -> dict[str, float]:
         """MSE and MAE at the steps of a horizon: at each, or at some that are evenly spaced."""
@@ -181,6 +230,10 @@ class ValuesOutput(Output[SeriesWindow, Series, Values]):
             "loss": "of the objective, in the units the model sees",
             "mase": "errors over those of the naive one-step forecast on the training part",
             "baseline_seasonal_naive_mse": f"period {self.season}",
+            **{
+                f"coverage_{percent(level)}": f"within the intervals of {percent(level)} %"
+                for level in (self.intervals.levels if self.intervals else ())
+            },
         }
 
     def simple(self) -> dict[str, Once]:
@@ -214,8 +267,10 @@ class ValuesOutput(Output[SeriesWindow, Series, Values]):
         return "\t".join(",".join(f"{value:.6g}" for value in step) for step in prediction.tolist())
 
     def fields(self, prediction: Values, top: int = 1) -> dict[str, Any]:
-        """The values of each step."""
-        return {"forecast": plain_values(prediction)}
+        """The values of each step, and the bounds of each interval."""
+        bounds = self.intervals_around(prediction).items()
+        intervals = {level: [plain_values(each) for each in both] for level, both in bounds}
+        return {"forecast": plain_values(prediction), **({"intervals": intervals} if intervals else {})}
 
     def answer(self, prediction: Values, example: SeriesWindow) -> dict[str, Any]:
         """What came, the forecast, and the simple ones."""
@@ -250,25 +305,34 @@ class ValuesOutput(Output[SeriesWindow, Series, Values]):
         (folder / "least_squares.safetensors").write_bytes(save(weights))
 
     @classmethod
-    def load(cls, folder: Path, input: Any) -> "ValuesOutput":
+    def load(cls, folder: Path, input: Any) -> Self:
         """Read what `save` wrote."""
         try:
             weights_CTN = load((folder / "least_squares.safetensors").read_bytes())[WEIGHTS]
         except (OSError, ValueError, KeyError, SafetensorError) as error:
             path = folder / "least_squares.safetensors"
             raise RunError(f"{path} is missing or damaged ({error}); restore the file from a copy") from error
-        return load_json(
-            folder / "values.json",
-            lambda plain: cls(
-                columns=tuple(plain["columns"]),
-                history=int(plain["history"]),
-                horizon=int(plain["horizon"]),
-                season=int(plain["season"]),
-                scale=Scale.from_plain(plain["scale"]),
-                naive_error_C=np.array(plain["naive_error"], dtype=np.float64),
-                least_squares_CTN=weights_CTN,
-            ),
-        )
+
+        def made(plain: Any) -> Any:
+            history, horizon, season = (int(plain[name]) for name in ("history", "horizon", "season"))
+            naive_error_C, scale = np.array(plain["naive_error"], dtype=np.float64), Scale.from_plain(plain["scale"])
+            learnt = (scale, naive_error_C, weights_CTN, _intervals(folder / INTERVALS))
+            return cls(tuple(plain["columns"]), history, horizon, season, *learnt)
+
+        found: Self = load_json(folder / "values.json", made)
+        return found
+
+
+def _intervals(path: Path) -> Intervals | None:
+    """What `calibrate` wrote, if it did."""
+    if not path.is_file():
+        return None
+    return load_json(
+        path,
+        lambda plain: Intervals(
+            tuple(map(float, plain["levels"])), np.array(plain["lower"]), np.array(plain["upper"]), int(plain["step"])
+        ),
+    )
 
 
 def even(count: int, most: int) -> list[int]:

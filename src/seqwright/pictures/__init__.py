@@ -56,6 +56,13 @@ def blended(colours: Sequence[str], share: float) -> tuple[int, int, int]:
     return red, green, blue
 
 
+def letters_on(colour: tuple[int, int, int]) -> str:
+    """Black or white, whichever has the higher contrast on a colour (WCAG 2.2, relative luminance)."""
+    linear = (part / 255 / 12.92 if part <= 10 else ((part / 255 + 0.055) / 1.055) ** 2.4 for part in colour)
+    luminance = sum(weight * part for weight, part in zip((0.2126, 0.7152, 0.0722), linear, strict=True))
+    return "white" if 1.05 / (luminance + 0.05) > (luminance + 0.05) / 0.05 else "black"
+
+
 def darkest_weight(weights_TS: Array) -> float:
     """The weight drawn darkest: 0.25, 0.5 or 1, so that pictures can be compared and faint maps can still be read.
 
@@ -79,11 +86,12 @@ def _visible(character: str) -> str:
 
 
 def blank(width: float, height: float, **arguments: Any) -> "Figure":
-    """An empty figure of so many inches that draws itself in memory and belongs to no window."""
+    """An empty figure of so many inches that draws itself in memory, shows itself in a notebook and has no window."""
     from matplotlib.backends.backend_agg import FigureCanvasAgg
-    from matplotlib.figure import Figure
 
-    figure = Figure(figsize=(width, height), dpi=DPI, **arguments)
+    from seqwright.pictures.drawing import Drawing
+
+    figure = Drawing(figsize=(width, height), dpi=DPI, **arguments)
     FigureCanvasAgg(figure)
     return figure
 
@@ -170,6 +178,14 @@ def save(figure: "Figure", path_stem: str | Path, formats: Sequence[str] = ("png
         for path, form in zip(paths, formats, strict=True):
             figure.savefig(path, format=form, dpi=DPI, metadata=UNDATED[form], facecolor="white")
     return paths
+
+
+def png_of(figure: "Figure") -> bytes:
+    """The figure as a PNG file that never was on disk: what a notebook shows."""
+    found = io.BytesIO()
+    with _printing():
+        figure.savefig(found, format="png", dpi=DPI, metadata=UNDATED["png"], facecolor="white")
+    return found.getvalue()
 
 
 def svg_of(figure: "Figure") -> str:

@@ -11,18 +11,26 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-LEGEND = "boxes: kept; ■ finished; grey: dropped; dark: led to the best; under each word the score up to it"
+LEGEND = (
+    "boxes: kept; ■ finished; grey: dropped; dark: led to the best; under each word the log-probability up to it, "
+    "after ■ the score that ranks what has finished"
+)
 LINE = 0.36  # inches from one hypothesis to the next below it
 GAP = 0.42  # inches between two steps, for the lines
 BEST, PLAIN, FAINT, FAINTEST = INK[4], "#8a93a0", "#a0a7b0", "#d5dae1"
 
 
 class Twig(NamedTuple):
-    """A hypothesis by its last word: what it grew from (its number), at which step, and what became of it."""
+    """A hypothesis by its last word: what it grew from (its number), at which step, and what became of it.
+
+    Log-probabilities only fall along a branch. The score divides them by a penalty of the length, so that hypotheses of
+    different lengths can be ranked; it says something of those that have finished.
+    """
 
     parent: int | None
     step: int  # from 1
     word: str
+    log_probability: float  # of all words up to it
     score: float
     probability: float  # of the word
     fate: str  # kept, finished or dropped
@@ -32,11 +40,12 @@ def beam_tree(twigs: Sequence[Twig], best: Sequence[int], *, title: str = "") ->
     """The whole tree; `best` are the numbers of the hypotheses that led to the winner, drawn dark.
 
     A box is a hypothesis that was kept, a shaded one with a mark has finished, grey words without a box were dropped.
-    Under each word is the score of the hypothesis up to it. Each has the id `twig-N` in an SVG.
+    Under each word is the log-probability of the hypothesis up to it, beside the mark the score. Each has the id
+    `twig-N` in an SVG.
     """
     if not twigs:
         raise UserError("there is no beam search to draw; give one with a beam above 1")
-    words = [legible(twig.word, 14) + (" ■" if twig.fate == "finished" else "") for twig in twigs]
+    words = [legible(twig.word, 14) + (f" ■ {twig.score:.2f}" if twig.fate == "finished" else "") for twig in twigs]
     with pen([title, *words]):
         place, width, height = _placed(twigs, words)
         heading = heading_of(f"{title}\n{LEGEND}" if title else "", width)
@@ -114,4 +123,4 @@ def _draw_word(axes: "Axes", twig: Twig, word: str, place: _Place, top: float, n
         box = {"boxstyle": "round,pad=0.22", "facecolor": fill, "edgecolor": edge, "linewidth": 0.7}
         axes.text(place.middle, down, word, color="white" if best else "black", bbox=box, **text)
     below: dict[str, Any] = {"fontsize": 5.5, "ha": "center", "va": "center"}
-    axes.text(place.middle, down + 0.145, f"{twig.score:.2f}", color=BEST if best else FAINT, **below)
+    axes.text(place.middle, down + 0.145, f"{twig.log_probability:.2f}", color=BEST if best else FAINT, **below)

@@ -1,11 +1,13 @@
 """The courses of several trainings in one drawing."""
 
+import math
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from seqwright.errors import UserError
 from seqwright.pictures import blank, legible, pen
 from seqwright.pictures.curves import JournalSeries, series, smoothed
+from seqwright.pictures.layout import widest
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -38,15 +40,16 @@ def training_courses(courses: Mapping[str, Course], panels: Sequence[JournalPane
     longest = max(line["at"] for course in courses.values() for line in course)
     unit, name = (60.0, "minutes") if longest >= MINUTES else (1.0, "seconds")
     with pen([*courses, *(panel.title for panel in drawn)]):
-        lines = -(-len(courses) // 3)
-        figure = blank(3.7 * len(drawn) + 0.3, 2.7 + 0.2 * lines, layout="constrained")
+        width = 3.7 * len(drawn) + 0.3
+        beside = max(1, int(width // (widest([legible(name, 40) for name in courses], 8) + 0.65)))
+        figure = blank(width, 2.7 + 0.2 * math.ceil(len(courses) / beside), layout="constrained")
         axes = figure.subplots(1, len(drawn), squeeze=False)[0]
         for one, (panel, rows) in zip(axes, drawn.items(), strict=True):
             _draw(one, rows, unit)
             one.set_title(panel.title, loc="left")
             one.set_xlabel(f"{name} of training")
             one.set_xlim(0, 1.02 * longest / unit)
-        figure.legend(*axes[0].get_legend_handles_labels(), loc="outside lower left", ncols=3, handlelength=2.2)
+        figure.legend(*axes[0].get_legend_handles_labels(), loc="outside lower left", ncols=beside, handlelength=2.2)
     return figure
 
 

@@ -48,6 +48,9 @@ def complexity_picture(panels: Sequence[CostPanel]) -> "Figure":
         columns = min(2, len(panels))
         rows = -(-len(panels) // columns)
         figure = blank(4.4 * columns, 0.9 + 2.9 * rows, layout="constrained")
+        # Between two panels stand the exponents of one and the name of the other's axis.
+        engine: Any = figure.get_layout_engine()
+        engine.set(w_pad=0.08, wspace=0.05)
         grid = figure.subplots(rows, columns, squeeze=False)
         for axes, panel in zip(grid.flat, panels, strict=True):
             for curve in panel.curves:
@@ -107,5 +110,12 @@ def _write_legend(figure: "Figure", names: Sequence[str]) -> None:
         Line2D([], [], color=COLOURS[i % len(COLOURS)], marker=MARKS[i % len(MARKS)], markersize=4, label=name)
         for i, name in enumerate(names)
     ]
-    theory = Line2D([], [], color="#777777", linewidth=0.8, linestyle=DASHES, label="theory, by the table")
+    theory = Line2D(
+        [],
+        [],
+        color="#777777",
+        linewidth=0.8,
+        linestyle=DASHES,
+        label="theory, by the table",
+    )
     figure.legend(handles=[*lines, theory], loc="outside upper left", ncols=3, borderpad=0)

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from seqwright.errors import UserError
-from seqwright.pictures import POINT, blank, ink, legible, pen
+from seqwright.pictures import INK, POINT, blank, blended, ink, legible, letters_on, pen
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -76,5 +76,5 @@ def _write_counts(
     for (row, column), count in np.ndenumerate(counts_CC):
         share = share_CC[row, column]
         text = f"{count:,}\n{100 * share:.1f} %" if roomy else f"{count}" if count < 10_000 else f"{count // 1000}k"
-        colour = "white" if share > 0.5 else "black"
+        colour = letters_on(blended(INK, float(share)))
         axes.text(column, row, text, ha="center", va="center", fontsize=8 if roomy else 6, color=colour)

@@ -10,6 +10,6 @@ from seqwright.pictures.values import value_scatter
 
 DRAWINGS: dict[str, Callable[..., Figure]] = {
     "confusion": confusion_table,
-    "forecasts": lambda answers: forecast_picture(panels_of(answers)),
+    "forecasts": lambda answers, season: forecast_picture(panels_of(answers, season)),
     "values": value_scatter,
 }

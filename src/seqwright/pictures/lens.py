@@ -12,7 +12,7 @@ from rich.cells import cell_len
 from rich.text import Text
 
 from seqwright.errors import UserError
-from seqwright.pictures import INK, blank, ink, legible, pen
+from seqwright.pictures import INK, blank, blended, ink, legible, letters_on, pen
 from seqwright.pictures.layout import (
     QUIET,
     axes_at,
@@ -152,7 +152,7 @@ def _write_cells(axes: "Axes", lens: Lens) -> None:
 
 def letters_on_probability(probability: float) -> str:
     """Black or white, whichever is read more easily on the ink of a probability."""
-    return "white" if probability > 0.45 else "black"
+    return letters_on(blended(INK, probability))
 
 
 # ---------------------------------------------------------------------------------------------------- the terminal

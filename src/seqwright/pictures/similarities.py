@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from seqwright.errors import UserError
-from seqwright.pictures import POINT, Array, blank, ink, legible, pen
+from seqwright.pictures import INK, POINT, Array, blank, blended, ink, legible, letters_on, pen
 from seqwright.pictures.layout import QUIET, axes_at, draw_bar, frame, heading_of, widest, write_at, write_heading
 
 if TYPE_CHECKING:
@@ -105,6 +105,6 @@ def _draw_panel(axes: "Axes", cosine_NN: Array, name: str, lowest: float, *, num
     if count * 14 * POINT > axes.get_window_extent().width / axes.figure.dpi:
         return  # no room for numbers
     for (row, column), cosine in np.ndenumerate(cosine_NN):
-        dark = (cosine - lowest) / (1 - lowest) > 0.45
-        said = "1" if cosine > 0.9995 else f"{cosine:.2f}".replace("0.", ".", 1)
-        axes.text(column, row, said, fontsize=7, ha="center", va="center", color="white" if dark else "black")
+        colour = letters_on(blended(INK, float((cosine - lowest) / (1 - lowest))))
+        label = "1" if cosine > 0.9995 else f"{cosine:.2f}".replace("0.", ".", 1)
+        axes.text(column, row, label, fontsize=7, ha="center", va="center", color=colour)

@@ -11,7 +11,7 @@ from rich.cells import cell_len
 from rich.text import Text
 
 from seqwright.errors import UserError
-from seqwright.pictures import INK, Array, blank, blended, ink, legible, pen
+from seqwright.pictures import INK, Array, blank, blended, ink, legible, letters_on, pen
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -57,7 +57,7 @@ def colour_of(value: float) -> tuple[int, int, int]:
 
 def letters_on_value(value: float) -> str:
     """Black or white, whichever is read more easily on the colour of a value."""
-    return "white" if abs(value) > 0.75 else "black"
+    return letters_on(colour_of(value))
 
 
 # ---------------------------------------------------------------------------------------------------- many units
@@ -115,8 +115,10 @@ def _draw_panel(figure: "Figure", axes: "Axes", panel: UnitsPanel) -> None:
     axes.set_ylabel("unit", fontsize=7)
     for spine in axes.spines.values():
         spine.set(visible=True, linewidth=0.5, edgecolor="#666666")
-    ticks = ["-1", "0", "1"] if panel.signed else ["0", "0.5", "1"]
-    bar: Any = figure.colorbar(image, ax=axes, pad=0.01, aspect=12, ticks=[float(tick) for tick in ticks])
+    ticks = ["−1", "0", "1"] if panel.signed else ["0", "0.5", "1"]
+    bar: Any = figure.colorbar(
+        image, ax=axes, pad=0.01, aspect=12, ticks=[float(tick.replace("−", "-")) for tick in ticks]
+    )
     bar.ax.set_yticklabels(ticks, fontsize=6)
     bar.ax.tick_params(length=2)
     bar.outline.set_linewidth(0.5)
@@ -220,7 +222,7 @@ def _draw_scale(figure: "Figure", width: float, height: float) -> None:
     axes = figure.add_axes((0.35 / width, 0.12 / height, 1.6 / width, 0.1 / height))
     axes.imshow(np.linspace(0, 1, 256)[None, :], cmap=signed(), aspect="auto", extent=(-1, 1, 0, 1))
     axes.set_axis_off()
-    for x, label, side in ((-1.05, "-1", "right"), (1.05, "1", "left")):
+    for x, label, side in ((-1.05, "−1", "right"), (1.05, "1", "left")):
         axes.text(x, 0.4, label, fontsize=7, ha=side, va="center", color=QUIET)
 
 

@@ -30,7 +30,7 @@ h1 { font-size: 1.3rem; } h2 { font-size: 1rem; font-weight: 600; margin-bottom:
 p { font: 14px/1.8 ui-monospace, "DejaVu Sans Mono", Menlo, Consolas, monospace; white-space: pre-wrap;
   overflow-wrap: anywhere; margin: 0; background: white; padding: .5rem; }
 span { padding: 1px 0 2px; } .on { border-bottom: 2px solid black; }
-.hint { font: inherit; font-size: .9rem; background: none; padding: 0; }
+.hint { font: inherit; font-size: .9rem; white-space: normal; background: none; padding: 0; }
 """
 
 HINT = """<p class="hint">Each token stands on the colour of what the unit was after it: blue below zero, red above,

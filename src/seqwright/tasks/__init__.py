@@ -3,20 +3,27 @@
 `wired.py` is the one wiring of every task; `runs` asks it and knows no task.
 """
 
+from base64 import b64encode
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple, TypeVar
+from html import escape
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 from torch import nn
 
 from seqwright.batches import Batches
 from seqwright.data.examples import PartName
-from seqwright.errors import DataError
+from seqwright.errors import DataError, UserError
 from seqwright.outputs import Report
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 ExampleT = TypeVar("ExampleT")
 
 VALIDATED = 1000  # examples decoded for the scores at each validation
+BASELINE = "baseline_"  # what the names of the scores of simple rules begin with
+MOST_TOLD = 5  # scores in a line
 
 
 class Prepared(NamedTuple):
@@ -29,11 +36,46 @@ class Prepared(NamedTuple):
     notes: list[str]  # what became of the data, for the user
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Evaluation(Report):
     """How good a model is on a part of the data: the report with every score, and what became of the data as notes."""
 
     answers: list[dict[str, Any]] = field(default_factory=list)  # for each example: source, reference, hypothesis, …
+    predictions: list[Any] = field(default_factory=list)  # for each example, as a call of the run gives them
+
+    @property
+    def baseline(self) -> dict[str, float]:
+        """The scores of simple rules that understand nothing: `{"majority_accuracy": 50.9, …}`."""
+        every = self.scores.items()
+        return {name.removeprefix(BASELINE): value for name, value in every if name.startswith(BASELINE)}
+
+    def figure(self) -> "Figure":
+        """The picture of the evaluation: a confusion table, forecasts, predicted against true values."""
+        if self.picture is None:
+            raise UserError("an evaluation of this task has no picture; see its .scores, .groups and .predictions")
+        from seqwright.pictures.evaluations import DRAWINGS
+
+        return DRAWINGS[self.picture.name](**self.picture.data)
+
+    def __repr__(self) -> str:
+        own = [f"{name} {value:.4g}" for name, value in self.scores.items() if not name.startswith(BASELINE)]
+        told = ", ".join(own[:MOST_TOLD]) + (", …" if len(own) > MOST_TOLD else "")
+        return f"Evaluation({len(self.predictions):,} predictions: {told})"
+
+    def _repr_html_(self) -> str:
+        """The scores as a table, and the picture below it where there is one."""
+        rows = [
+            f"<tr><td>{escape(name)}</td><td>{value:.4g}</td><td>{escape(self.signatures.get(name, ''))}</td></tr>"
+            for name, value in self.scores.items()
+        ]
+        table = f"<table><tr><th>score</th><th>value</th><th></th></tr>{''.join(rows)}</table>"
+        if self.picture is None:
+            return table
+        from seqwright.pictures import png_of
+
+        drawn = self.figure()
+        picture, width = b64encode(png_of(drawn)).decode(), round(100 * drawn.get_size_inches()[0])
+        return f'{table}<img alt="{escape(self.picture.name)}" width="{width}" src="data:image/png;base64,{picture}">'
 
 
 class Checked(NamedTuple):

@@ -31,6 +31,7 @@ from seqwright.data.labelled_tables import Example
 from seqwright.data.text import TextData
 from seqwright.devices import device_of
 from seqwright.errors import RunError, SettingError
+from seqwright.inputs import Examples
 from seqwright.inputs.text import reads_pairs
 from seqwright.objectives.distilled_labels import DistilledLabelsSettings
 from seqwright.objectives.distilled_tokens import bucketed
@@ -183,20 +184,12 @@ def _with_unlabelled(rows: Rows[Ids], recipe: Recipe, wires: Wires) -> Rows[Ids]
         return rows
     if reads_pairs(wires.input):
         raise SettingError("objective.unlabelled has single texts, but the labels are of pairs of texts; leave it out")
-    found = wires.input.encode(UnlabelledLines(files, unlabelled_sum(recipe)))
+
+    def unlabelled() -> Iterator[Example]:
+        return (Example(line, "") for path in files for line in lines(path))
+
+    found = wires.input.encode(Examples(unlabelled, unlabelled_sum(recipe), "objective.unlabelled"))
     return Chained(rows, found)
-
-
-class UnlabelledLines:
-    """The lines of text files as examples without a label."""
-
-    name = "objective.unlabelled"
-
-    def __init__(self, files: Sequence[Path], fingerprint: str) -> None:
-        self.files, self.fingerprint = files, fingerprint
-
-    def __iter__(self) -> Iterator[Example]:
-        return (Example(line, "") for path in self.files for line in lines(path))
 
 
 def unlabelled_files(recipe: Recipe) -> list[Path]:
@@ -239,7 +232,8 @@ class Likeliest(NamedTuple):
 def _taught_tokens(prepared: Prepared, recipe: Recipe, data: TextData, wires: Wires, teacher: Teacher) -> Lesson:
     """Batches in which the same words are always hidden, with what the teacher finds likely there."""
     own: Any = prepared.train
-    batches: Any = wires.learning(recipe, Part(data, "train"), Fixed(own.rows.sides[0]))
+    rows, training = Fixed(own.rows.sides[0]), recipe.training
+    batches: Any = wires.learning(Part(data, "train"), rows, tokens=training.tokens, seed=training.seed)
     likeliest = teacher_likeliest(recipe, data, wires, teacher, batches)
     notes = [*prepared.notes, f"teacher: {teacher.name}"]
     taught = prepared._replace(train=Annotated(batches, likeliest.beside), notes=notes)

@@ -1,9 +1,10 @@
 """A task as input × output: how the two are learnt, how training gets its batches, and how a model is evaluated."""
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, Self
 
 import numpy as np
 import torch
@@ -15,7 +16,6 @@ from seqwright.batches.packed import PackedBatches
 from seqwright.batches.text import StreamBatches
 from seqwright.batches.windows import WindowBatches
 from seqwright.data.examples import PartName
-from seqwright.decoding.ensemble import Ensemble
 from seqwright.devices import device_of
 from seqwright.errors import RunError
 from seqwright.inputs import Examples, Given, Input, Room
@@ -35,18 +35,16 @@ ROOM = Room()  # of a model that reads texts of any length
 COLUMNS = ("part", "examples", "unread", "duplicates", "in train", "mean length", "longest")
 
 
-class Part:
+class Part(Examples[Any]):
     """A part of the data as examples."""
 
     def __init__(self, data: Any, part: PartName) -> None:
-        self.data, self.part = data, part
-        self.fingerprint, self.name = data.fingerprint(part), f"the {part} part"
-
-    def __iter__(self) -> Iterator[Any]:
-        return iter(self.data.examples(self.part))
+        self.part = part
+        super().__init__(lambda: data.examples(part), data.fingerprint(part), f"the {part} part")
 
 
-class Wires(NamedTuple):
+@dataclass(frozen=True)
+class Wires:
     """The input and the output of a run, learnt from its training part."""
 
     input: Any  # an Input
@@ -63,9 +61,9 @@ class Wires(NamedTuple):
         *,
         room: Room = ROOM,
         like: Any = None,
-    ) -> "Wires":
+    ) -> Self:
         """Both learnt from examples, those of a part or others, but for the tokenizer of `like`, another run's."""
-        train = examples if isinstance(examples, Part) else Given(examples)
+        train = examples if isinstance(examples, Examples) else Given(examples)
         read = input.learn(train, settings, room=room, like=like)
         return cls(read, output.learn(train, output_settings or output.settings(), read, like=like))
 
@@ -81,6 +79,10 @@ class Wires(NamedTuple):
             raise RunError("the model reads no texts, so that there is nothing to listen to")
         return self.input
 
+    def at_step(self, step: int) -> "Wires":
+        """Both as they go with the checkpoint of a step."""
+        return replace(self, output=self.output.calibrated_at(step))
+
     def save(self, folder: Path) -> None:
         """Write both into a run folder."""
         self.input.save(folder / "input")
@@ -91,40 +93,37 @@ class Wires(NamedTuple):
         return {**self.input.sizes(), **self.output.sizes()}
 
     def training_batches(self, examples: Iterable[Any], *, tokens: int, seed: int = 1) -> Batches[Any]:
-        """The batches of examples in memory; a recipe's go through the token cache."""
-        some = Given(examples)
-        rows = self.input.encode(some, seed=seed)
-        targets = self.output.encode(some, rows, seed=seed)
+        """The batches that examples are learnt in; those of a part go through the token cache."""
+        some = examples if isinstance(examples, Examples) else Given(examples)
+        return self.learning(some, self.input.encode(some, seed=seed), tokens=tokens, seed=seed)
+
+    def learning(self, examples: Examples[Any], rows: Rows[Any], *, tokens: int, seed: int = 0) -> Batches[Any]:
+        """The batches of what can be learnt from."""
+        targets = self.output.encode(examples, rows, seed=seed)
         found: Batches[Any] = self.output.batches(rows, targets, self.input, tokens=tokens, seed=seed)
         return found
 
-    def learning(self, recipe: Recipe, examples: Examples[Any], rows: Rows[Any]) -> Batches[Any]:
-        """The batches of what can be learnt from."""
-        training = recipe.training
-        targets = self.output.encode(examples, rows, seed=training.seed)
-        found: Batches[Any] = self.output.batches(rows, targets, self.input, tokens=training.tokens, seed=training.seed)
-        return found
-
-    def losses(self, recipe: Recipe, model: nn.Module, examples: Examples[Any]) -> dict[str, float]:
-        """The scores that need a pass of their own over the targets."""
-        if not self.output.decodes:
+    def losses(self, recipe: Recipe, model: Any, examples: Examples[Any]) -> dict[str, float]:
+        """The scores that need a pass of their own over the targets: where no prediction carries its loss."""
+        if not (self.output.decodes or self.output.scored_by_objective):
             return {}
-        found: dict[str, float] = self.output.losses(
-            model.eval(), self.learning(recipe, examples, self.input.encode(examples))
-        )
+        tokens = recipe.training.tokens if self.output.decodes else max(recipe.training.tokens, TOKENS_AT_ONCE)
+        batches = self.learning(examples, self.input.encode(examples), tokens=tokens)
+        if self.output.scored_by_objective:
+            return objective_loss(recipe, model.eval(), batches)
+        found: dict[str, float] = self.output.losses(model.eval(), batches)
         return found
 
-    def predict(
-        self, model: nn.Module, given: Any, decoding: Any = None, tokens: int = TOKENS_AT_ONCE, method: str = "predict"
-    ) -> Any:
+    def predict(self, model: Any, given: Any, decoding: Any = None, method: str = "predict") -> Any:
         """A prediction for each thing of a list that a user gives; the one for anything else."""
-        if not isinstance(given, list):
-            return self.predict(model, [given], decoding, tokens, method)[0]
-        return self.predictions(model, Given(map(self.input.parse, given)), decoding, tokens, method)
+        several = isinstance(given, list)
+        examples = Given(map(self.input.parse, given if several else [given]))
+        found = self.predictions(model, examples, decoding, method=method)
+        return found if several else found[0]
 
     def predictions(
         self,
-        model: nn.Module,
+        model: Any,
         examples: Examples[Any],
         decoding: Any = None,
         tokens: int = TOKENS_AT_ONCE,
@@ -134,15 +133,14 @@ class Wires(NamedTuple):
         asked = getattr(self.output, method)
         return list(asked(model.eval(), self.batches(examples, tokens), examples, decoding))
 
-    def stream(self, model: nn.Module, given: Any, decoding: Any = None) -> Any:
+    def stream(self, model: Any, given: Any, decoding: Any = None) -> Any:
         """What is written for one thing that a user gives, piece by piece."""
         examples = Given([self.input.parse(given)])
         return self.output.stream(model.eval(), self.batches(examples), examples, decoding)
 
-    def batches(self, examples: Examples[Any], tokens: int = TOKENS_AT_ONCE) -> Batches[Any]:
+    def batches(self, examples: Examples[Any], tokens: int = TOKENS_AT_ONCE) -> Any:
         """The batches of what is asked."""
-        found: Batches[Any] = self.output.batches(self.input.encode(examples), None, self.input, tokens=tokens)
-        return found
+        return self.output.batches(self.input.encode(examples), None, self.input, tokens=tokens)
 
 
 class Wired:
@@ -172,7 +170,7 @@ class Wired:
         notes += [*data.remarks(), *wires.input.warnings(), *output.remarks()]
         notes += [f"valid: baseline: {baseline}"] if baseline else []
         evaluate = validation(recipe, wires, valid, rows["valid"])
-        batches = wires.learning(recipe, train, rows["train"])
+        batches = wires.learning(train, rows["train"], tokens=recipe.training.tokens, seed=recipe.training.seed)
         return Prepared(batches, evaluate, output.score_names, output.lower_is_better, notes)
 
     def checked(self, recipe: Recipe, data: Any, wires: Wires) -> tuple[Checked, Batches[Any]]:
@@ -197,7 +195,7 @@ class Wired:
             facts[f"{name} part"] = sentence_of(wires, part, encoded)
             remarks += [*seen.remarks(wires), *wires.input.part_remarks(part), *wires.output.part_remarks(part)]
         train = Part(data, "train")
-        batches = wires.learning(recipe, train, wires.input.encode(train, seed=recipe.training.seed))
+        batches = wires.training_batches(train, tokens=recipe.training.tokens, seed=recipe.training.seed)
         facts |= wires.input.facts()
         facts |= {name.replace("_", " "): told_size(size) for name, size in wires.sizes().items()}
         facts |= facts_of(batches)
@@ -222,7 +220,6 @@ class Wired:
             lambda some: wires.predictions(model, some, decoding, recipe.training.tokens), examples
         )
         scores = {
-            **losses_of(recipe, wires, model, examples),
             **losses,
             **further,
             **wires.output.scores(predictions, examples),
@@ -236,13 +233,17 @@ class Wired:
             "signatures": {name: signatures[name] for name in scores if name in signatures},
             "answers": list(wires.output.answers(predictions, examples, wires.input)),
             "notes": [told, *report.notes, *baselines.notes],
+            "predictions": predictions,
         }
         return Evaluation(**{**vars(report), **every})
 
-    def predictions(self, recipe: Recipe, wires: Wires, model: nn.Module, given: list[Any], decoding: Any) -> list[Any]:
-        """What the first verb of the task says of each thing that a user gives."""
-        found: list[Any] = wires.predict(model, given, decoding, method=self.method)
-        return found
+    def calibrate(self, recipe: Recipe, data: Any, wires: Wires, model: nn.Module, *, step: int, folder: Path) -> None:
+        """Let the output learn from what a trained model predicts of the validation part, if it does that."""
+        if not wires.output.calibrates or "valid" not in data.parts():
+            return
+        valid = Part(data, "valid")
+        predictions = wires.predictions(model, valid, tokens=recipe.training.tokens)
+        wires.output.calibrate(predictions, valid, step=step, folder=folder / "output")
 
 
 def room_of(recipe: Recipe) -> Room:
@@ -263,10 +264,10 @@ def validation(recipe: Recipe, wires: Wires, part: Part, rows: Rows[Any]) -> Cal
 
         def evaluate(model: nn.Module) -> dict[str, float]:
             predictions = list(output.predict(model.eval(), asked, part, None))
-            return {**losses_of(recipe, wires, model, part), **output.scores(predictions, part)}
+            return {**wires.losses(recipe, model, part), **output.scores(predictions, part)}
 
         return evaluate
-    batches, read = wires.learning(recipe, part, rows), set(rows.example_N.tolist())
+    batches, read = wires.learning(part, rows, tokens=tokens), set(rows.example_N.tolist())
     usable = (example for n, example in enumerate(part) if n in read and output.target(example) is not None)
     some, greedy = Given(sample(usable)), recipe.decoding.greedily()
 
@@ -314,17 +315,13 @@ def alone(batches: Any) -> list[str]:
 
 
 @torch.inference_mode()
-def losses_of(recipe: Recipe, wires: Wires, model: nn.Module, part: Part) -> dict[str, float]:
-    """The mean loss over a part by the run's own objective, where the output is scored by that."""
-    if not wires.output.scored_by_objective or isinstance(model, Ensemble):
-        return {}
+def objective_loss(recipe: Recipe, model: nn.Module, batches: Batches[Any]) -> dict[str, float]:
+    """The mean loss over all batches by the run's own objective."""
     kind = chosen("objective", recipe.objective.kind, recipe.task)
     objective, device = kind.load(kind.thing)(recipe.objective), device_of(model)
     total, count = 0.0, 0
-    rows = wires.input.encode(part)
-    tokens = max(recipe.training.tokens, TOKENS_AT_ONCE)
-    for batch in wires.output.batches(rows, wires.output.encode(part, rows), wires.input, tokens=tokens).once():
-        found, _ = objective(model.eval(), batch.to(device), None)
+    for batch in batches.once():
+        found, _ = objective(model, batch.to(device), None)
         total, count = total + float(found.parts["loss"].sum), count + found.parts["loss"].over
     return {"loss": total / count}
 

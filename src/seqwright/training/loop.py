@@ -19,7 +19,7 @@ from torch import Tensor, nn
 from seqwright.batches import Batches, Place
 from seqwright.batches.ahead import Ahead
 from seqwright.devices import computes_bfloat16, cores, device_of
-from seqwright.errors import RunError, SettingError, UserError
+from seqwright.errors import DivergedError, RunError, SettingError
 from seqwright.objectives.objective import Objective
 from seqwright.training.averages import Average, LastCheckpoints, Moving
 from seqwright.training.carries import enumerate_tensors, refilled
@@ -43,6 +43,7 @@ from seqwright.training.settings import TrainingSettings
 from seqwright.training.weights import load_tensors, unique_tensors
 
 LOSSES = frozenset({"loss", "perplexity"})
+TICK = time.get_clock_info("monotonic").resolution  # what takes no measurable time takes less
 Evaluate = Callable[[nn.Module], dict[str, float]]
 
 
@@ -132,7 +133,7 @@ class Fitting:
         try:
             with Interruption() as interruption:
                 while not self._over():
-                    self._update()
+                    self.update()
                     if self.step % self.settings.log_every == 0 or self._over():
                         self._log()
                     due = self.step % self.settings.validate_every == 0 or self._over()
@@ -160,14 +161,14 @@ class Fitting:
         """Whether the epochs of the settings are over."""
         return self.settings.epochs is not None and self.place.epoch >= self.settings.epochs
 
-    def _update(self) -> None:
-        """One step: gradients of all micro-batches, one update."""
+    def update(self) -> float:
+        """One step: gradients of all micro-batches, one update; the loss that was descended."""
         began = time.monotonic()
         mine = self._next_batches()
         counted = [self.objective.counts(batch) for _, batch in mine]
         here = {name: sum(c[name] for c in counted) for name in counted[0]}
         totals = self.world.summing({**here, "tokens": sum(batch.tokens for _, batch in mine)})
-        sums = self._gradients(mine, totals)
+        sums, weights = self._gradients(mine, totals)
         counts = totals()
         norm = self._clipped_norm()
         self.step += 1
@@ -183,7 +184,8 @@ class Fitting:
         took = time.monotonic() - began
         self.seconds += took
         first = next(iter(here))
-        self.reporter.step(self.step, sums[first] / max(counts[first], 1), counts["tokens"] / took)
+        self.reporter.step(self.step, sums[first] / max(counts[first], 1), counts["tokens"] / max(took, TICK))
+        return sum(weight * sums[name] / max(counts[name], 1) for name, weight in weights.items())
 
     def _next_batches(self) -> list[tuple[int, Any]]:
         """This process's share of the step's micro-batches, each with its number; those of the next step are begun."""
@@ -207,8 +209,10 @@ class Fitting:
             place = self.ahead.after(place)
         return mine, place
 
-    def _gradients(self, mine: list[tuple[int, Any]], totals: Callable[[], Mapping[str, float]]) -> dict[str, float]:
-        """Leave the gradient of the whole step in the parameters; the sum of each part of the loss.
+    def _gradients(
+        self, mine: list[tuple[int, Any]], totals: Callable[[], Mapping[str, float]]
+    ) -> tuple[dict[str, float], dict[str, float]]:
+        """Leave the gradient of the whole step in the parameters; the sum and the weight of each part of the loss.
 
         `totals` are the counts of all processes: they are there, mostly, when the forward pass is done.
         """
@@ -218,6 +222,7 @@ class Fitting:
         if self.step == 0:
             self.carry = self.objective.start(self.model, mine[0][1])
         sums: dict[str, float] = defaultdict(float)
+        weights: dict[str, float] = {}
         for index, batch in mine:
             torch.manual_seed(_seed(self.settings.seed, self.step, index))
             with self._precision():
@@ -225,9 +230,10 @@ class Fitting:
             loss.total(totals()).backward()
             for name, part in loss.parts.items():
                 sums[name] += float(part.sum.detach())
+                weights[name] = part.weight
         all_sums = self.world.summing(sums)
         self.world.add_gradients(self.parameters.values())
-        return all_sums()
+        return all_sums(), weights
 
     def _clipped_norm(self) -> float:
         gradients = [p.grad for p in self.parameters.values() if p.grad is not None]
@@ -240,7 +246,7 @@ class Fitting:
         """A weight that is not a number never comes back: stop before the update, the checkpoints are good."""
         if not all(map(math.isfinite, (*sums.values(), norm))):
             clip = "set training.clip=1.0" if self.settings.clip is None else "lower training.clip"
-            raise UserError(
+            raise DivergedError(
                 f"the loss or its gradient is not a number at step {self.step}; {clip} or lower training.rate and "
                 "start over with --fresh (the checkpoints before are untouched)"
             )

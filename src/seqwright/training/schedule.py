@@ -67,6 +67,8 @@ def unfinished_warmup(settings: TrainingSettings, steps: int) -> str | None:
 def learning_rate(settings: TrainingSettings, *, steps: int, width: int | None = None) -> Callable[[int], float]:
     """The schedule that the settings name, times their rate; cosine and linear end at `steps`, noam needs a width."""
     rate, warmup, lowest = settings.rate, warmup_steps(settings, steps), settings.lowest
+    if isinstance(rate, str):
+        raise SettingError("training.rate is 'find', but here no learning rate is searched for; give a number")
     match settings.schedule:
         case "noam":
             if width is None:

@@ -1,10 +1,10 @@
 """The settings of a training."""
 
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
-from pydantic import Field, model_validator
+from pydantic import Field, ValidationError, ValidatorFunctionWrapHandler, field_validator, model_validator
 
-from seqwright.settings import Settings
+from seqwright.settings import MAY_CHANGE, Settings
 
 Share = Annotated[float, Field(ge=0, lt=1)]
 
@@ -12,9 +12,9 @@ Share = Annotated[float, Field(ge=0, lt=1)]
 class TrainingSettings(Settings):
     """How a loss is descended. The defaults are those of Vaswani et al. 2017, section 5.3, for a small machine."""
 
-    steps: int = Field(default=10_000, ge=1)
+    steps: Annotated[int, MAY_CHANGE] = Field(default=10_000, ge=1)
     """Updates of the weights. Raising it and training again resumes from the last checkpoint."""
-    epochs: int | None = Field(default=None, ge=1)
+    epochs: Annotated[int | None, MAY_CHANGE] = Field(default=None, ge=1)
     """Stop after so many passes over the training part, even if steps remain."""
     tokens: int = Field(default=4096, ge=1)
     """Most tokens in a batch on either side, padding included; a longer pair is a batch of its own."""
@@ -25,8 +25,9 @@ class TrainingSettings(Settings):
 
     optimizer: Literal["adam", "adamw"] = "adam"
     """adam is the paper's; adamw lets `decay` act on the weights directly."""
-    rate: float = Field(default=1.0, gt=0, allow_inf_nan=False)
-    """Highest learning rate; under the noam schedule a factor (1.0 is the paper's)."""
+    rate: Annotated[float, Field(gt=0, allow_inf_nan=False)] | Literal["find"] = 1.0
+    """Highest learning rate; under the noam schedule a factor (1.0 is the paper's). "find" has it found by a
+    learning-rate range test before the first step."""
     layer_decay: float | None = Field(default=None, gt=0, le=1)
     """Fine-tuning: what the learning rate is multiplied with for each layer that lies above a parameter, so that the
     lower ones, which know more of language than of the task, change less. Left out: all learn alike."""
@@ -56,27 +57,50 @@ class TrainingSettings(Settings):
     average_last: int = Field(default=5, ge=1)
     """Checkpoints in the mean."""
 
-    log_every: int = Field(default=50, ge=1)
+    log_every: Annotated[int, MAY_CHANGE] = Field(default=50, ge=1)
     """Steps between lines of the journal."""
-    validate_every: int = Field(default=500, ge=1)
+    validate_every: Annotated[int, MAY_CHANGE] = Field(default=500, ge=1)
     """Steps between validations; each also saves."""
-    save_every: int = Field(default=500, ge=1)
+    save_every: Annotated[int, MAY_CHANGE] = Field(default=500, ge=1)
     """Steps between checkpoints."""
-    keep: int = Field(default=2, ge=1)
+    keep: Annotated[int, MAY_CHANGE] = Field(default=2, ge=1)
     """Newest checkpoints that stay; the best one always does."""
     metric: str = "loss"
     """What decides which checkpoint is best: any number that validation gives, such as loss, bleu or exact."""
-    patience: int | None = Field(default=None, ge=1)
+    patience: Annotated[int | None, MAY_CHANGE] = Field(default=None, ge=1)
     """Stop after so many validations without a better `metric`."""
 
-    device: Literal["auto", "cpu", "cuda", "mps"] = "auto"
+    device: Annotated[Literal["auto", "cpu", "cuda", "mps"], MAY_CHANGE] = "auto"
     """Where to compute; auto takes a GPU where there is one."""
-    threads: int | None = Field(default=None, ge=1)
+    threads: Annotated[int | None, MAY_CHANGE] = Field(default=None, ge=1)
     """CPU threads; by default one for each core."""
     precision: Literal["float32", "bfloat16"] = "float32"
     """bfloat16: matrix products in bfloat16 where the device has it, weights and sums in float32."""
     compile: bool = False
     """Compile the model with torch.compile; pays off on a GPU and for long runs."""
+
+    def may_change(self) -> set[str]:
+        """Where checkpoints are averaged, how often one is written decides which."""
+        averaged = {"validate_every", "save_every"} if self.average == "last" else set()
+        return super().may_change() - averaged
+
+    @field_validator("rate", mode="wrap")
+    @classmethod
+    def _a_number_or_find(cls, given: Any, check: ValidatorFunctionWrapHandler) -> Any:
+        """One sentence in place of one for each of the two that it may be."""
+        try:
+            return check(given)
+        except ValidationError as error:
+            raise ValueError(f'input should be a number above 0, or "find", not {given!r}') from error
+
+    @model_validator(mode="after")
+    def _the_factor_of_noam_is_no_rate(self) -> "TrainingSettings":
+        if self.rate == "find" and self.schedule == "noam":
+            raise ValueError(
+                "rate = 'find' finds a learning rate, and under schedule = 'noam' the rate is a factor beside the "
+                "model's width and the warm-up; choose the schedule inverse-sqrt, cosine, linear or constant"
+            )
+        return self
 
     @model_validator(mode="after")
     def _the_mean_needs_its_checkpoints(self) -> "TrainingSettings":

@@ -52,17 +52,6 @@ class Drawn(Rows[Any]):
         return [self.draw(self.things[number], rng(number)) for number in numbers.tolist()]
 
 
-class Derived(Rows[Any]):
-    """What follows from each row as it is drawn, and from the number of its example."""
-
-    def __init__(self, rows: Rows[Any], derive: Callable[[Any, int], Any]) -> None:
-        self.rows, self.derive, self.example_N = rows, derive, rows.example_N
-
-    def take(self, numbers: Numbers, epoch: int | None) -> list[Any]:
-        drawn = zip(self.rows.take(numbers, epoch), self.example_N[numbers].tolist(), strict=True)
-        return [self.derive(row, example) for row, example in drawn]
-
-
 def readable(examples: Examples[Example], key: str) -> tuple[list[Any], Numbers]:
     """What stands under a key where it is not empty, and the numbers of those examples."""
     found = [(number, example[key]) for number, example in enumerate(examples) if len(example[key])]

@@ -12,11 +12,11 @@ import numpy as np
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from seqwright.batches import Ids, Rows
+from seqwright.batches import Derived, Ids, Rows
 from seqwright.inputs import Examples, Stacked
 from seqwright.objectives.objective import Loss, LossPart, Objective
 from seqwright.outputs import Targets
-from tests.contract.fake_tasks.parts import Derived, Example, Words, Written, WrittenText, ids
+from tests.contract.fake_tasks.parts import Example, Words, Written, WrittenText, ids
 
 
 class Prompts(Words):

@@ -11,11 +11,11 @@ import numpy as np
 import torch
 from torch import nn
 
-from seqwright.batches import Batches, Rows
+from seqwright.batches import Batches, Derived, Rows
 from seqwright.batches.questions import Asked, PlacedTokens, position_in, stacked_windows, window, window_starts
 from seqwright.inputs import Examples, Stacked
 from seqwright.outputs import Targets, each_row
-from tests.contract.fake_tasks.parts import BEGIN, END, Derived, Drawn, Example, FakeOutput, Nested, Words, ids
+from tests.contract.fake_tasks.parts import BEGIN, END, Drawn, Example, FakeOutput, Nested, Words, ids
 
 ROOM, STRIDE = 5, 3
 

@@ -223,6 +223,8 @@ def test_the_table_and_the_page_say_what_was_found(jobs: list[str], tmp_path: Pa
     assert "a | b &lt;c&gt;" in page
     assert page.count("data:image/png;base64,") == 1 + 2  # curves, and the alignments of the two rows that attend
     assert re.search(r'(src|href)="(?!data:)', page) is None
+    scores, costs = (page.split("<table>")[number].count('scope="col"') for number in (1, 2))
+    assert (scores, costs) == (table.score_columns, 1 + len(table.titles) - table.score_columns)
 
 
 def test_a_narrow_terminal_breaks_the_table_but_no_number(
@@ -302,8 +304,13 @@ training = { epochs = 1 }
 recipe = "waves-dense"
 [[rows]]
 recipe = "waves-lstm"
+[[rows]]
+name = "both"
+ensemble = ["waves-dense", "waves-lstm"]
 """
     _, found = compared(plan_of(tmp_path, text))
+    dense, lstm, both = (row["scores"]["mse"]["mean"] for row in found["rows"])
+    assert 0 < both < max(dense, lstm)  # the square is convex
     assert found["shown"] == ["mse", "mae", "mase"]
     assert found["lower_is_better"] == found["shown"]
     assert all(row["scores"]["mse"]["interval"] > 0 for row in found["rows"])
@@ -323,6 +330,9 @@ recipe = "films.toml"
 name = "GRU"
 recipe = "films.toml"
 model.kind = "gru"
+[[rows]]
+name = "both"
+ensemble = ["films", "GRU"]
 """
     recipe = f"""
 task = "text-classification"

@@ -111,3 +111,14 @@ def test_a_budget_is_turned_into_steps() -> None:
 
 def test_a_name_becomes_the_name_of_a_folder() -> None:
     assert slug("LSTM, thought/vector (2014)") == "lstm-thought-vector-2014"
+
+
+@pytest.mark.parametrize("name", ["..", ".", "../x", "a/b"])
+def test_a_comparison_is_not_written_outside_the_folder_of_runs(name: str, tmp_path: Path) -> None:
+    assert refusal(tmp_path, f'name = "{name}"\n{ROWS}').startswith("name: string should match pattern")
+
+
+def test_a_row_or_a_file_of_dots_gets_a_folder_of_its_own(tmp_path: Path) -> None:
+    assert slug("..") == "row"
+    (tmp_path / "...toml").write_text(ROWS, encoding="utf-8")
+    assert read_comparison(str(tmp_path / "...toml"))[0].name == "comparison"

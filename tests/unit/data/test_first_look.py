@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from seqwright.data.first_look import text_and_label, time_and_values
+from seqwright.errors import DataError
 
 TEXTS = [f"what somebody wrote of film number {number}" for number in range(12)]
 LABELS = ["good", "bad", "so-so"] * 4
@@ -42,17 +43,17 @@ def written(path: Path, rows: list[list[str]], mark: str = ",") -> Path:
 def test_text_and_label_are_found_by_name_or_by_what_they_hold(
     tmp_path: Path, rows: list[list[str]], found: dict[str, Any]
 ) -> None:
-    assert text_and_label(written(tmp_path / "mine.csv", rows)) == found
-    assert text_and_label(written(tmp_path / "mine.tsv", rows, "\t")) == found
+    assert text_and_label(written(tmp_path / "mine.csv", rows)).settings == found
+    assert text_and_label(written(tmp_path / "mine.tsv", rows, "\t")).settings == found
 
 
 def test_keys_are_found_like_columns(tmp_path: Path) -> None:
     records = [{"n": n, "grade": n % 3, "essay": text} for n, text in enumerate(TEXTS)]
     path = tmp_path / "mine.jsonl"
     path.write_text("".join(json.dumps(record) + "\n" for record in records), encoding="utf-8")
-    assert text_and_label(path) == {"text": "essay", "label": "grade"}
+    assert text_and_label(path).settings == {"text": "essay", "label": "grade"}
     path.write_text("[1]\n", encoding="utf-8")
-    assert text_and_label(path) == {}
+    assert text_and_label(path).settings == {}
 
 
 @pytest.mark.parametrize(
@@ -71,7 +72,7 @@ def test_keys_are_found_like_columns(tmp_path: Path) -> None:
     ],
 )
 def test_time_and_what_to_forecast_are_found(tmp_path: Path, rows: list[list[str]], found: dict[str, Any]) -> None:
-    assert time_and_values(written(tmp_path / "mine.csv", rows)) == found
+    assert time_and_values(written(tmp_path / "mine.csv", rows)).settings == found
 
 
 def test_a_dash_is_a_missing_value_and_its_column_is_forecast_all_the_same(tmp_path: Path) -> None:
@@ -79,4 +80,68 @@ def test_a_dash_is_a_missing_value_and_its_column_is_forecast_all_the_same(tmp_p
         ["date", "load", "note"],
         *([f"2024-01-{day:02}", "-" if day == 5 else "7.5", "calm"] for day in range(1, 15)),
     ]
-    assert time_and_values(written(tmp_path / "mine.csv", rows)) == {"time": "date", "columns": ["load"]}
+    assert time_and_values(written(tmp_path / "mine.csv", rows)).settings == {"time": "date", "columns": ["load"]}
+
+
+CHANNELS = ["web", "phone"] * 6
+STARS = ["4.5", "1", "3"] * 4
+
+
+def shop(*names: str) -> list[list[str]]:
+    """A table with a channel, a verdict in words and one in stars beside each text."""
+    columns = {"id": [str(n) for n in range(12)], "channel": CHANNELS, "stars": STARS, "verdict": LABELS, "said": TEXTS}
+    return [list(names), *([columns[name][n] for name in names] for n in range(12))]
+
+
+def test_of_several_columns_that_could_be_the_label_the_user_chooses(tmp_path: Path) -> None:
+    path = written(tmp_path / "mine.csv", shop("id", "channel", "said", "verdict"))
+    with pytest.raises(DataError) as error:
+        text_and_label(path)
+    assert "several columns that could be the label: channel (web, phone); verdict (good, bad, so-so)" in str(
+        error.value
+    )
+    assert "choose one, as in data.label=channel" in str(error.value)
+    assert text_and_label(path, {"label": "verdict"}) == ({}, [])
+
+
+def test_a_usual_name_decides_and_the_others_are_told(tmp_path: Path) -> None:
+    rows = shop("id", "channel", "said", "verdict")
+    path = written(tmp_path / "mine.csv", [["id", "channel", "said", "sentiment"], *rows[1:]])
+    settings, remarks = text_and_label(path)
+    assert settings == {"text": "said", "label": "sentiment"}
+    assert remarks == ["other columns that data.label could choose: channel (web, phone)"]
+
+
+def test_a_value_is_a_column_of_numbers_that_does_not_count_the_rows(tmp_path: Path) -> None:
+    path = written(tmp_path / "mine.csv", shop("id", "channel", "verdict", "stars", "said"))
+    assert text_and_label(path, numbers=True) == ({"text": "said", "label": "stars"}, [])
+    words = [["text", "label", "grade"], *([TEXTS[n], LABELS[n], STARS[n]] for n in range(12))]
+    assert text_and_label(written(tmp_path / "b.csv", words), numbers=True).settings == {
+        "text": "text",
+        "label": "grade",
+    }
+
+
+def test_values_with_decimal_commas_are_found(tmp_path: Path) -> None:
+    rows = [["said", "mark"], *([text, f"{n % 5},5"] for n, text in enumerate(TEXTS))]
+    path = written(tmp_path / "mine.csv", rows, ";")
+    assert text_and_label(path, numbers=True).settings == {"text": "said", "label": "mark", "decimal": ","}
+
+
+def test_a_label_of_many_values_is_found_by_its_name_alone(tmp_path: Path) -> None:
+    texts = [f"what somebody wrote of film number {number}" for number in range(240)]
+    rows = [["said", "category", "channel"], *([text, f"c{n % 60}", "ab"[n % 2]] for n, text in enumerate(texts))]
+    assert text_and_label(written(tmp_path / "mine.csv", rows)).settings == {"text": "said", "label": "category"}
+
+
+def test_a_column_that_is_not_forecast_is_told_with_its_first_text(tmp_path: Path) -> None:
+    rows = [["date", "load", "note"], ["2024-01-01", "1", ""], ["2024-01-02", "n/a", "calm"], ["2024-01-03", "3", "-"]]
+    settings, remarks = time_and_values(written(tmp_path / "mine.csv", rows))
+    assert settings == {"time": "date", "columns": ["load"]}
+    assert remarks == ["'note' is left out: line 3 has 'calm', which is no number"]
+
+
+@pytest.mark.parametrize("missing", ["-", "n/a", "N/A", "null", "None", "?", "", "NaN", "na", "–", "#N/A"])
+def test_missing_values_as_people_write_them_leave_no_column_out(tmp_path: Path, missing: str) -> None:
+    rows = [["date", "load", "wind"], *([f"2024-01-{n:02}", str(n), missing if n == 7 else "1"] for n in range(1, 15))]
+    assert time_and_values(written(tmp_path / "mine.csv", rows)) == ({"time": "date"}, [])

@@ -8,7 +8,8 @@ import pytest
 
 from seqwright.data.examples import Pair
 from seqwright.data.pairs import PairFiles, PairFilesSettings
-from seqwright.data.tables import Column, TableFile, Usual, cells
+from seqwright.data.rows import cells
+from seqwright.data.tables import Column, TableFile, Usual
 from seqwright.errors import DataError, SettingError
 
 SEPARATORS = {".tsv": "\t", ".csv": ","}
@@ -127,7 +128,7 @@ USUAL = {
 
 def records(name: str, text: str, **asked: Column) -> list[dict[str, Any]]:
     Path(name).write_text(text, encoding="utf-8")
-    return [values for _, values in TableFile(Path(name), USUAL, asked).records()]
+    return [values for _, values, *_ in TableFile(Path(name), USUAL, asked).records()]
 
 
 @pytest.mark.parametrize(
@@ -174,7 +175,8 @@ def test_objects_have_their_values_under_the_same_names() -> None:
             'a.jsonl:1 is no object but a list, expected an object such as {"word": …, "weight": …}',
         ),
         ("a.jsonl", "{}", {"note": 2}, "data.note is column 2, but the values of a.jsonl have names"),
-        ("a.xls", "a", {}, "a.xls has the extension '.xls', expected .tsv, .csv or .jsonl (or these with .gz)"),
+        ("a.xls", "a", {}, "(or these with .gz): export the table as one of them"),
+        ("a.dat", "a", {}, "'.dat', expected .tsv, .csv, .jsonl, .xlsx or .parquet (or these with .gz): rename it"),
     ],
 )
 def test_what_is_wrong_with_a_table_is_told(name: str, text: str, asked: dict[str, Column], sentence: str) -> None:

@@ -5,7 +5,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from pydantic import ValidationError
 
 from seqwright.data.cards import card
 from seqwright.data.tagged import TaggedFiles, TaggedFilesSettings
@@ -122,7 +121,7 @@ def test_a_file_that_is_not_there_is_refused() -> None:
 def test_settings_that_contradict_each_other_are_refused(settings: dict[str, Any], sentence: str) -> None:
     with pytest.raises(SettingError, match=sentence):
         data(**{"train": "a.conll"} | settings)
-    with pytest.raises(ValidationError):
+    with pytest.raises(SettingError):
         data("a.conll", tag=0)
 
 

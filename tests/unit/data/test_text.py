@@ -175,7 +175,7 @@ def test_the_fingerprint_follows_every_setting_that_changes_the_text(tmp_path: P
 @pytest.mark.parametrize(
     ("content", "words"),
     [
-        (b"fine\nw\xe4re\n", ["bad.txt:2", "UTF-8", "0xe4", "byte 2"]),
+        ("wäre, hätte,\n".encode() + b"w\xe4re\n", ["bad.txt:2", "UTF-8", "0xe4", "byte 2", "data.encoding"]),
         (b"fine\n\x00\n", ["bad.txt:2", "NUL"]),
         (b"", ["bad.txt is empty"]),
     ],

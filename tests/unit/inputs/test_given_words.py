@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pytest
 
+from seqwright.inputs.own_tokenizers import OwnTokenizer
 from seqwright.inputs.tokenizers import UNKNOWN, Tokenizer, TokenizerSettings
 
 WORDS = ["the", "cat", "U.S.", "don't", "1,000", "x" * 200, "</S>"]
@@ -21,7 +22,7 @@ WORDS = ["the", "cat", "U.S.", "don't", "1,000", "x" * 200, "</S>"]
     ],
 )
 def test_a_word_is_whatever_stands_between_white_space(text: str, numbers: list[int], tmp_path: Path) -> None:
-    given = Tokenizer.of_words(WORDS)
+    given = OwnTokenizer.of_words(WORDS)
     given.save(tmp_path / "text.json")
     for tokenizer in (given, Tokenizer.load(tmp_path / "text.json")):
         (found,) = tokenizer.encode([text])
@@ -39,7 +40,7 @@ def test_spellings_are_all_different_and_without_a_space() -> None:
 def test_a_word_that_is_spelled_like_a_reserved_token_is_another() -> None:
     """As `<unk>` in WikiText-2."""
     learnt = Tokenizer.train(["the <unk> <s>"], TokenizerSettings(tokenizer="whitespace"))
-    given = Tokenizer.of_words(learnt.spellings()[4:])
+    given = OwnTokenizer.of_words(learnt.spellings()[4:])
     for tokenizer in (learnt, given):
         assert tokenizer.spellings() == ["<pad>", "<unk>", "<s>", "</s>", "▁", "▁<s>", "▁<unk>", "the"]
         assert tokenizer.encode(["<unk> the <s> none"])[0].tolist() == [6, 7, 5, UNKNOWN]

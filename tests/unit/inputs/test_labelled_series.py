@@ -74,7 +74,7 @@ def test_padding_changes_nothing_through_the_model(kind: str) -> None:
     torch.manual_seed(1)
     model, chosen = small(kind, "series-classification").eval(), wires()
     every = [example.values_TC for example in examples()]
-    together = chosen.predict(model, every, tokens=10_000)
+    together = chosen.predictions(model, Given(map(chosen.input.parse, every)), tokens=10_000)
     for series_TC, found in zip(every, together, strict=True):
         alone = chosen.predict(model, series_TC)
         assert alone.probabilities == pytest.approx(found.probabilities, abs=1e-6)

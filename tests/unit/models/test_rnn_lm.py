@@ -3,10 +3,10 @@
 import pytest
 import torch
 import torch.nn.functional as F
-from pydantic import ValidationError
 from torch import nn
 
 from seqwright.batches.text import Text
+from seqwright.errors import SettingError
 from seqwright.layers.dropout import Dropout
 from seqwright.layers.initialisation import initialise, quantiles, saturated
 from seqwright.layers.recurrence import DeepTransition, ReLUCell, RNNCell, Weights
@@ -188,7 +188,7 @@ def test_the_output_is_tied_where_it_can_be(embedding: int, tied: bool, paramete
 
 @pytest.mark.parametrize("wrong", [{"activation": "relu"}, {"initialisation": "identity"}, {"dropout": 1.0}])
 def test_settings_that_do_not_fit_are_refused(wrong) -> None:
-    with pytest.raises(ValidationError):
+    with pytest.raises(SettingError):
         RecurrentLMSettings(kind="gru", **wrong)
 
 

@@ -2,6 +2,7 @@
 
 import json
 import random
+import re
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +11,7 @@ import torch
 from torch import Tensor, nn
 
 from seqwright.batches.labelled import Labelled
+from seqwright.cli.evaluating import _print
 from seqwright.data.labelled import LabelledFiles, LabelledFilesSettings
 from seqwright.data.labelled_tables import Example
 from seqwright.errors import DataError, RunError
@@ -18,12 +20,13 @@ from seqwright.inputs.text import TextSettings
 from seqwright.kinds import task_of
 from seqwright.models.headed import RecurrentClassifierSettings, pooled_model
 from seqwright.objectives.labels import Labels, LabelsSettings
-from seqwright.outputs.label import LabelOutput
+from seqwright.outputs.label import Classification, LabelOutput
 from seqwright.outputs.linear import logistic_regression
 from seqwright.pictures import save
 from seqwright.pictures.evaluations import DRAWINGS
 from seqwright.recipe import Recipe
 from seqwright.settings import Settings
+from seqwright.tasks import Evaluation
 from seqwright.tasks.wired import Wires
 from seqwright.training.loop import fit
 from seqwright.training.settings import TrainingSettings
@@ -315,3 +318,28 @@ def test_missing_or_damaged_labels_are_refused(tmp_path: Path) -> None:
     (tmp_path / "labels.json").unlink()
     with pytest.raises(RunError, match=r"labels.json is missing"):
         LabelOutput.load(tmp_path, None)
+
+
+def test_a_label_that_nobody_has_or_gets_has_no_f1_and_the_others_are_named() -> None:
+    output = LabelOutput({"a": 3, "b": 3, "c": 1})
+
+    def said(label: str) -> Classification:
+        return Classification(label, 1.0, dict.fromkeys("abc", 0.0) | {label: 1.0}, dict.fromkeys("abc", 1.0))
+
+    report = output.report(
+        [said("a"), said("b"), said("a")], Given([Example(str(n), label=x) for n, x in enumerate("abb")])
+    )
+    assert {name: round(value, 2) for name, value in report.scores.items()} == {"f1_a": 66.67, "f1_b": 66.67}
+    assert report.signatures == {"macro_f1": "mean over 2 of 3 labels: 'a', 'b'"}
+    taken = output.report(
+        [said("a"), said("c"), said("b")], Given([Example(str(n), label=x) for n, x in enumerate("abb")])
+    )
+    assert taken.scores["f1_c"] == 0  # one was taken for it, wrongly
+    assert taken.signatures == {"macro_f1": "mean over the labels"}
+
+
+def test_the_table_of_labels_has_a_dash_where_nothing_was_scored(capsys: pytest.CaptureFixture[str]) -> None:
+    _print(Evaluation(scores={"accuracy": 50.0, "f1_a": 66.67}, groups={"a": (1, 2), "c": (0, 0)}))
+    said = capsys.readouterr().out
+    assert re.search(r"^a +1/2 +50\.0 % +66\.67", said, re.MULTILINE)
+    assert re.search(r"^c +0/0 +– +–", said, re.MULTILINE)

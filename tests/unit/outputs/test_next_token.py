@@ -18,8 +18,8 @@ from seqwright.data.text import TextFiles, TextFilesSettings
 from seqwright.decoding.settings import DecodingSettings
 from seqwright.errors import DataError
 from seqwright.inputs import Given
+from seqwright.inputs.own_tokenizers import OwnTokenizer
 from seqwright.inputs.running_text import RunningTextSettings
-from seqwright.inputs.tokenizers import Tokenizer
 from seqwright.kinds import task_of
 from seqwright.lineage import MODELS, Model
 from seqwright.models.rnn_lm import RecurrentLMSettings
@@ -191,7 +191,7 @@ def test_how_much_is_read_at_once_does_not_change_the_likelihood(row: Model) -> 
             return WindowBatches(corpus, tokens=3 * rows, segment=3, seed=1, begin=3, end=3)
         return StreamBatches(corpus, streams=rows, segment=3, begin=3, end=3)
 
-    output = NextTokenOutput(Tokenizer.of_words(["a"]))
+    output = NextTokenOutput(OwnTokenizer.of_words(["a"]))
     one, other = (list(output.predict(model, batches(rows), Given(["a"] * 6))) for rows in (1, 11))
     assert sum(found.tokens for found in one) == sum(found.tokens for found in other) == 84
     assert [found[0] for found in one] == pytest.approx([found[0] for found in other], rel=1e-5)

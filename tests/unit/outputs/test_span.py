@@ -18,7 +18,7 @@ from seqwright.inputs import Given, Room
 from seqwright.inputs.question import QuestionInput, QuestionSettings
 from seqwright.kinds import task_of
 from seqwright.objectives.span import span_losses
-from seqwright.outputs.span import LOST, NO_ANSWER, Answered, SpanOutput, SpanOutputSettings
+from seqwright.outputs.span import LOST, NO_ANSWER, Answered, SpanOutput, SpanOutputSettings, every_answer
 from seqwright.outputs.span_search import likeliest_sentence
 from seqwright.recipe import Recipe, recipe_from
 from seqwright.tasks.wired import Part, Wires, baselines_of
@@ -57,7 +57,7 @@ def finder(inputs: Wires, **known: Any) -> Finder:
 
 def ask(inputs: Wires, *questions: tuple[str, str], most: int = 1, **known: Any) -> list[Answered]:
     given = [{"question": question, "context": context} for question, context in questions]
-    wires = inputs._replace(output=replace(inputs.output, most=most))
+    wires = replace(inputs, output=replace(inputs.output, most=most))
     found: list[Answered] = wires.predict(finder(inputs, **known), given)
     return found
 
@@ -150,7 +150,7 @@ def test_a_part_is_tokenised_with_the_answer_in_its_place(tmp_path: Path) -> Non
     part = Part(data, "train")
     rows = inputs.input.encode(part)
     targets = inputs.output.encode(part, rows)
-    answer_M2 = targets.rows.answer_M2
+    answer_M2 = every_answer(part, rows)
     assert answer_M2.tolist() == [[201, 202], [NO_ANSWER, NO_ANSWER], [0, 1], [LOST, LOST]]
     prepared = TASK.prepared(recipe(), data, inputs)
     assert prepared.notes[0] == (

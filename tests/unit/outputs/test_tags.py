@@ -118,7 +118,7 @@ def test_a_small_network_learns_it() -> None:
 
 def test_the_order_of_the_tags_is_that_of_the_types() -> None:
     _, _, inputs = wired()
-    assert inputs.output.tags == ("O", "B-loc", "B-per", "I-per")
+    assert inputs.output.labels == ("O", "B-loc", "B-per", "I-per")
     assert inputs.output.counts["O"] == sum(tags.count("O") for _, tags in sentences(151, 1))
 
 
@@ -142,28 +142,29 @@ def test_the_notes_say_what_became_of_the_data_and_the_baseline() -> None:
 @pytest.mark.parametrize("kind", ["whitespace", "characters", "bpe"])
 def test_validation_evaluation_and_use_agree(kind: str, longest: int) -> None:
     recipe, data, inputs = wired({"tokenizer": kind, "longest": longest, "vocabulary": 50})
-    task, model = TASK, ByToken(len(wired()[2].output.tags))
+    task, model = TASK, ByToken(len(wired()[2].output.labels))
     validated = task.prepared(recipe, data, inputs).evaluate(model)
     evaluated = task.evaluated(recipe, data, inputs, model, "valid", None)
     assert {name: evaluated.scores[name] for name in validated} == pytest.approx(validated)
-    used = inputs.predict(model, [answer["words"] for answer in evaluated.answers], tokens=40)
+    examples = Given(inputs.input.parse(answer["words"]) for answer in evaluated.answers)
+    used = inputs.predictions(model, examples, tokens=40)
     assert [one.tags for one in used] == [answer["predicted"] for answer in evaluated.answers]
 
 
 def test_an_evaluation_has_every_answer_in_the_order_of_the_file() -> None:
     recipe, data, inputs = wired()
-    model = ByToken(len(inputs.output.tags))
+    model = ByToken(len(inputs.output.labels))
     result = TASK.evaluated(recipe, data, inputs, model, "valid", None)
     rows = sentences(53, 2)
     assert [(list(answer["words"]), list(answer["tags"])) for answer in result.answers] == rows
     numbers = [[int(ids[0]) for ids in words] for words in inputs.input.tokens([words for words, _ in rows])]
-    said = [[inputs.output.tags[number % 4] for number in words] for words in numbers]
+    said = [[inputs.output.labels[number % 4] for number in words] for words in numbers]
     assert [answer["predicted"] for answer in result.answers] == said
     pairs = [(a, b) for one, (_, tags) in zip(said, rows, strict=True) for a, b in zip(one, tags, strict=True)]
     assert result.scores["accuracy"] == pytest.approx(100 * sum(a == b for a, b in pairs) / len(pairs))
     flat = [number for words in numbers for number in words]
     logits = torch.tensor([[0.1 * number * (number % 4 == tag) for tag in range(4)] for number in flat])
-    right = torch.tensor([inputs.output.tags.index(tag) for _, tags in rows for tag in tags])
+    right = torch.tensor([inputs.output.labels.index(tag) for _, tags in rows for tag in tags])
     assert result.scores["loss"] == pytest.approx(float(nn.functional.cross_entropy(logits, right)), rel=1e-5)
     assert result.groups["per"][1] == sum(tags.count("B-per") for _, tags in rows)
     assert result.scores["recall_per"] == pytest.approx(100 * result.groups["per"][0] / result.groups["per"][1])
@@ -210,7 +211,7 @@ def test_the_cache_gives_back_what_was_tokenised() -> None:
     assert int(again.lengths(None).max()) <= 5
     targets = inputs.output.encode(part, again)
     tags = [tag for some in targets.rows.take(every, None) for tag in some.tolist()]
-    assert [inputs.output.tags[tag] for tag in tags] == [tag for _, tags in rows for tag in tags]
+    assert [inputs.output.labels[tag] for tag in tags] == [tag for _, tags in rows for tag in tags]
     assert len(targets.learnable) == len(every)
 
 
@@ -279,7 +280,7 @@ def test_its_scores_are_those_of_what_it_says() -> None:
 def test_on_files_that_are_not_the_runs_nothing_learns_from_what_it_is_asked() -> None:
     name = write("other.conll", sentences(31, 5))
     recipe, data, inputs = wired(train=name, valid=name, test=name)
-    result = TASK.evaluated(recipe, data, inputs, ByToken(len(inputs.output.tags)), "test", None)
+    result = TASK.evaluated(recipe, data, inputs, ByToken(len(inputs.output.labels)), "test", None)
     assert not any(score.startswith("baseline") for score in result.scores)
     assert any("there is no baseline" in note for note in result.notes)
 

@@ -27,7 +27,7 @@ def twigs(steps: int = 20, width: int = 5) -> list[Twig]:
             if fate == "kept":
                 now.append(len(found))
             word = "</s>" if finished else WORDS[(rank * step) % len(WORDS)]
-            found.append(Twig(living[rank % len(living)], step, word, -0.1 * step - rank, 0.5, fate))
+            found.append(Twig(living[rank % len(living)], step, word, -0.3 * step, -0.1 * step - rank, 0.5, fate))
         living = now
     return found
 
@@ -50,6 +50,18 @@ def test_words_of_a_tree_do_not_run_into_each_other() -> None:
         assert box.x1 <= whole.x1
         assert whole.y0 <= box.y0
         assert box.y1 <= whole.y1
+
+
+def test_a_branch_shows_log_probabilities_and_its_end_the_score() -> None:
+    every = twigs(5)
+    drawn = beam_tree(every, [0]).axes[0].texts
+    words = {str(text.get_gid()): text.get_text() for text in drawn if text.get_gid()}
+    below = [text.get_text() for text in drawn if text.get_fontsize() == 5.5]
+    assert below == [f"{twig.log_probability:.2f}" for twig in every]
+    for number, twig in enumerate(every):
+        assert (f"{twig.score:.2f}" in words[f"twig-{number}"]) == (twig.fate == "finished")
+    page = beam_tree_page(every, [0], ["x"] * len(every), title="", source="")
+    assert page.count("; score") == sum(twig.fate == "finished" for twig in every)
 
 
 def test_a_page_of_a_tree_needs_nothing_and_runs_nothing_of_the_user() -> None:

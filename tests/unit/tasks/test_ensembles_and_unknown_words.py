@@ -48,7 +48,7 @@ def made(name: str, seed: int, inputs: Wires) -> Made:
 def learnt(pairs: Any = PAIRS, *, dictionary: Any = None, **settings: Any) -> Wires:
     wires = wires_of(pairs, **{"tokenizer": "words", "shared": False, **settings})
     output: Any = wires.output
-    return wires._replace(output=replace(output, dictionary=dictionary))
+    return replace(wires, output=replace(output, dictionary=dictionary))
 
 
 # ------------------------------------------------------------------------------------------------ ensembles
@@ -68,7 +68,7 @@ def test_sources_may_be_cut_otherwise_and_the_score_is_of_the_mean() -> None:
     """Words and characters on the source side, the same words on the target side."""
     first = made("words", 1, learnt())
     characters = learnt(tokenizer="characters")
-    second = made("characters", 2, characters._replace(output=first.inputs.output))
+    second = made("characters", 2, replace(characters, output=first.inputs.output))
     sentences, targets = ["Katze schläft", "Katze", "ein Hund"], ["a cat sleeps", "a", "a dog"]
     wires, model = ensemble_of([first, second])
     examples = [Pair(*both) for both in zip(sentences, targets, strict=True)]

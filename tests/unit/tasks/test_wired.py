@@ -12,6 +12,7 @@ from seqwright.batches import Place
 from seqwright.batches.labelled import Labelled
 from seqwright.data.labelled import LabelledFiles
 from seqwright.errors import DataError, SettingError
+from seqwright.inputs import Given
 from seqwright.kinds import task_of
 from seqwright.models.headed import RecurrentClassifierSettings, pooled_model
 from seqwright.objectives.labels import Labels
@@ -203,6 +204,7 @@ def test_predictions_stand_in_the_order_of_what_was_given_whatever_the_batches()
         RecurrentClassifierSettings(kind="gru", width=5, embedding=7), classes=2, vocabulary=wires.tokenizer.size
     )
     texts = [" ".join(WORDS[: number % 7 + 1]) for number in range(23)]
-    at_once, in_turn = wires.predict(model, texts), wires.predict(model, texts, tokens=8)
+    examples = Given(map(wires.input.parse, texts))
+    at_once, in_turn = wires.predict(model, texts), wires.predictions(model, examples, tokens=8)
     assert [one.probability for one in at_once] == pytest.approx([one.probability for one in in_turn], abs=1e-6)
     assert len({round(one.probability, 5) for one in at_once}) == 7

@@ -25,6 +25,8 @@ from seqwright.training.checkpoint import (
     write_checkpoint,
     write_mark,
 )
+from seqwright.training.journal import Journal
+from seqwright.whole_file import flush
 
 
 def a_checkpoint(number: float = 1.5) -> Checkpoint:
@@ -331,3 +333,26 @@ def test_a_run_can_be_copied_elsewhere(tmp_path: Path) -> None:
     assert read_mark(tmp_path / "there", "best") == 1
     assert read_checkpoint(tmp_path / "there", 1).state["step"] == 1
     assert not any(str(tmp_path / "here").encode() in data for data in contents(tmp_path / "there").values())
+
+
+def test_a_folder_and_a_file_are_flushed_to_the_disk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    synced: list[int] = []
+    monkeypatch.setattr(os, "fsync", lambda descriptor: synced.append(os.fstat(descriptor).st_ino))
+    (tmp_path / "file").write_text("x")
+    flush(tmp_path / "file")
+    flush(tmp_path)
+    assert synced == [(tmp_path / "file").stat().st_ino, tmp_path.stat().st_ino]
+
+
+def test_a_line_of_the_journal_is_on_disk_when_it_is_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = tmp_path / "journal.jsonl"
+    synced: list[str] = []
+
+    def fsync(descriptor: int) -> None:
+        assert os.fstat(descriptor).st_ino == path.stat().st_ino
+        synced.append(path.read_text())  # what the system has got by then
+
+    monkeypatch.setattr(os, "fsync", fsync)
+    Journal(path).write({"step": 1})
+    Journal(path).write({"step": 2})
+    assert synced == ['{"step": 1}\n', '{"step": 1}\n{"step": 2}\n']

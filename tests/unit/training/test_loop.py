@@ -3,6 +3,7 @@
 import copy
 import json
 import math
+import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -17,6 +18,7 @@ from seqwright.objectives.objective import Loss, LossPart, Objective
 from seqwright.training import loop
 from seqwright.training.checkpoint import newest_whole, read_checkpoint, read_mark, steps_on_disk
 from seqwright.training.loop import fit
+from seqwright.training.remarks import training_remarks
 from seqwright.training.reporter import Quiet
 from seqwright.training.schedule import expected_steps
 from seqwright.training.settings import TrainingSettings
@@ -338,3 +340,100 @@ def test_another_seed_drops_other_neurons() -> None:
 def test_the_steps_of_a_training_are_known_before_it_begins(epochs: int | None, accumulate: int, steps: int) -> None:
     settings = TrainingSettings(steps=1000, epochs=epochs, accumulate=accumulate)
     assert expected_steps(settings, PointBatches(2, 2, 2)) == steps
+
+
+# ------------------------------------------------------------------------------------------------ what may change
+
+
+@pytest.mark.parametrize(
+    "changed",
+    [{"log_every": 1}, {"validate_every": 3}, {"save_every": 1}, {"keep": 5}, {"patience": 7}, {"threads": 2}],
+    ids=lambda changed: next(iter(changed)),
+)
+def test_a_setting_that_may_change_on_resuming_changes_no_weight(changed: dict[str, Any], tmp_path: Path) -> None:
+    assert changed.keys() <= TrainingSettings().may_change()
+    usual: dict[str, Any] = {"average": "ema", "evaluate": lambda model: {"loss": float(flat(model).sum())}}
+
+    def trained(run: Path, *, resumed: dict[str, Any]) -> nn.Module:
+        drawn_line(3, 4, 2, run=run, steps=3, **usual)
+        return drawn_line(3, 4, 2, run=run, steps=8, **usual, **resumed)
+
+    one, other = trained(tmp_path / "one", resumed={}), trained(tmp_path / "other", resumed=changed)
+    assert torch.equal(flat(one), flat(other))
+    same = [read_checkpoint(tmp_path / name, 8).files for name in ("one", "other")]
+    assert all(torch.equal(same[0][file][name], same[1][file][name]) for file in same[0] for name in same[0][file])
+
+
+# ------------------------------------------------------------------------------------------------ clocks and threads
+
+
+def test_a_step_that_takes_no_measurable_time_is_reported(monkeypatch: pytest.MonkeyPatch) -> None:
+    class Speeds(Quiet):
+        def __init__(self) -> None:
+            self.speeds: list[float] = []
+
+        def step(self, step: int, loss: float, speed: float) -> None:
+            self.speeds.append(speed)
+
+    monkeypatch.setattr(time, "monotonic", lambda: 5.0)  # a coarse clock
+    speeds = Speeds()
+    drawn_line(3, 4, steps=2, reporter=speeds)
+    assert len(speeds.speeds) == 2
+    assert all(speed > 0 and math.isfinite(speed) for speed in speeds.speeds)
+
+
+def test_more_threads_than_cores_are_remarked(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("seqwright.training.remarks.cores", lambda: 2)
+    (remark,) = training_remarks(TrainingSettings(threads=99), 500)
+    assert remark.startswith("training.threads is 99, but there are 2 cores:")
+    assert training_remarks(TrainingSettings(threads=2), 500) == []
+    assert len(training_remarks(TrainingSettings(threads=3, warmup=900), 500)) == 2
+
+
+# ------------------------------------------------------------------------------------------------ what is not learnt
+
+
+class Counting(nn.Module):
+    """A line that counts in a buffer how often it was read in training."""
+
+    reads: Tensor
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.line = line()
+        self.register_buffer("reads", torch.zeros((), dtype=torch.long))
+
+    def forward(self, x_BD: Tensor) -> Tensor:
+        self.reads += self.training
+        y_B1: Tensor = self.line(x_BD)
+        return y_B1
+
+
+def test_the_moving_average_has_the_buffers_of_the_model(tmp_path: Path) -> None:
+    seen: list[int] = []
+
+    def evaluate(model: nn.Module) -> dict[str, float]:
+        seen.append(int(model.state_dict()["reads"]))
+        return {"loss": 1.0}
+
+    model = Counting()
+    used = drawn_line(3, 4, model=model, average="ema", steps=6, validate_every=2, evaluate=evaluate, run=tmp_path)
+    assert used is not model
+    assert seen == [2, 4, 6]
+    assert int(read_checkpoint(tmp_path, 6).files["averages"]["reads"]) == 6
+
+
+def test_an_infinite_gradient_under_a_finite_loss_stops_before_the_update() -> None:
+    class Steep(Squares):
+        """A root at its foot: 0, and infinitely steep."""
+
+        def forward(self, model: nn.Module, batch: Points, carry: None) -> tuple[Loss, None]:
+            weight_D = next(model.parameters()).flatten()
+            return Loss({"loss": LossPart((weight_D - weight_D.detach()).sqrt().sum(), len(batch.y_B))}), None
+
+    model = line()
+    before = flat(model).clone()
+    settings = TrainingSettings(schedule="constant", steps=2)
+    with pytest.raises(UserError, match="the loss or its gradient is not a number at step 1"):
+        fit(model, Steep(), PointBatches(3), settings=settings, rate=lambda step: RATE)
+    assert torch.equal(flat(model), before)

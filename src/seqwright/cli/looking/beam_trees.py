@@ -29,7 +29,7 @@ def draw_beam_tree(run: Run, texts: Sequence[str], beam: int | None, where: Path
     draw_with_page(beam_tree(twigs, best, title=title + below), page, where / "beam-tree")
     finished = [number for number, twig in enumerate(twigs) if twig.fate == "finished"]
     for number in sorted(finished, key=lambda number: -twigs[number].score)[:MOST] or best[-1:]:
-        print(f"{twigs[number].score:.4f}\t{says[number]}")
+        print(f"{twigs[number].score:.4f}\t{says[number]}")  # the score that --scores shows
     fates = [twig.fate for twig in twigs]
     counts = ", ".join(f"{fates.count(fate)} {fate}" for fate in ("kept", "finished", "dropped"))
     say(f"{max(twig.step for twig in twigs)} steps: {counts}")

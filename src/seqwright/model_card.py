@@ -1,7 +1,9 @@
-"""`card.md`: what a model is, for whoever finds its folder."""
+"""What training leaves in its folder for people: `card.md`, which says what the model is, and the curve of its loss."""
 
-from seqwright.cli.storage import storage_markdown
-from seqwright.cli.terminal import article, command, shown
+from pathlib import Path
+from typing import Any
+
+from seqwright.commands import article, command, shown
 from seqwright.data.imported import ImportedSettings
 from seqwright.kinds import TASKS
 from seqwright.runs import Run, parameters
@@ -9,6 +11,7 @@ from seqwright.training.counting import Stored
 from seqwright.training.journal import Journal
 
 WITHOUT_TEXT = {"forecast"}
+EXACT = 10**9  # what is below is written out
 
 
 def write_card(run: Run) -> None:
@@ -46,3 +49,50 @@ def _scores(run: Run) -> str:
     scores = {name: value for name, value in best.items() if name not in {"step", "event", "epoch"}}
     rows = "".join(f"\n| {name} | {value:.4g} |" for name, value in scores.items())
     return f"| on the validation part, last step | |\n|---|---|{rows}" if rows else ""
+
+
+def draw_curve(folder: Path) -> None:
+    """The loss curve of a run, as pictures in its folder."""
+    from seqwright.pictures import save
+    from seqwright.pictures.curves import loss_curve
+
+    lines = Journal(folder / "journal.jsonl").lines()
+    if lines:
+        (folder / "pictures").mkdir(exist_ok=True)
+        save(loss_curve(lines), folder / "pictures" / "curve")
+
+
+# ------------------------------------------------------------------------------------------------ what is counted
+
+
+def storage_markdown(model: Stored) -> str:
+    """How what an n-gram model keeps grows with the order, as a table in a file."""
+    columns, *rows = storage_rows(model)
+    lines = [columns, tuple("---:" for _ in columns), *rows]
+    return "\n".join(f"| {' | '.join(line)} |" for line in lines)
+
+
+def storage_rows(model: Stored) -> list[tuple[str, ...]]:
+    """The names of the columns, and for each order how many n-grams are kept, what they take and how many could be.
+
+    How many were left out by pruning stands there where any were.
+    """
+    found = model.storage()
+    pruned = any(order.pruned for order in found)
+    ngrams, size, less = (sum(getattr(order, name) for order in found) for name in ("ngrams", "bytes", "pruned"))
+    return [
+        ("order", "n-grams", *(["pruned"] if pruned else []), "MiB", "possible", "kept of these"),
+        *(_row(order, pruned=pruned) for order in found),
+        ("all", f"{ngrams:,}", *([f"{less:,}"] if pruned else []), f"{size / 2**20:.2f}", "", ""),
+    ]
+
+
+def _row(order: Any, *, pruned: bool) -> tuple[str, ...]:
+    return (
+        f"{order.order}",
+        f"{order.ngrams:,}",
+        *([f"{order.pruned:,}"] if pruned else []),
+        f"{order.bytes / 2**20:.2f}",
+        f"{order.possible:,}" if order.possible < EXACT else f"{order.possible:.1e}",
+        f"{100 * order.ngrams / order.possible:.3g} %",
+    )

@@ -1,0 +1,188 @@
+"""What each answer of an evaluation adds to a score, so that scores can be resampled and rows be told apart.
+
+N examples · C classes · S sums of which a score is made · R resamples
+"""
+
+import math
+from collections.abc import Callable, Sequence
+from typing import Any, Literal
+
+import numpy as np
+
+from seqwright.metrics.language import extent
+from seqwright.metrics.pronunciations import counted_errors
+from seqwright.metrics.significance import (
+    Additive,
+    PairedTest,
+    mcnemar_p,
+    mean_over,
+    randomisation_p,
+    ratio,
+    text_statistics,
+)
+from seqwright.metrics.summaries import each_rouge
+from seqwright.metrics.tags import entity_counts, together
+from seqwright.metrics.text import exact_match
+
+Answers = Sequence[dict[str, Any]]
+Maker = Callable[[Answers, bool], Additive]
+"""A score of answers; the flag is whether letters' case is ignored."""
+
+
+def statistics_of(name: str, answers: Answers, *, lowercase: bool) -> Additive | None:
+    """A score by what each answer adds to it; None where that is not known."""
+    field = _field(answers)
+    makers = MAKERS[field] if field is not None else {}
+    return makers[name](answers, lowercase) if name in makers else None
+
+
+def paired_test(name: str, answers: Answers) -> PairedTest:
+    """What tests the differences of a score: of right and wrong answers McNemar's, of all else randomisation."""
+    return mcnemar_p if (_field(answers), name) in RIGHT_OR_WRONG else randomisation_p
+
+
+def _field(answers: Answers) -> str | None:
+    """What only answers of this kind have."""
+    return next((field for field in MAKERS if answers and field in answers[0]), None)
+
+
+# ---------------------------------------------------------------------------------------------------- texts
+
+
+def _texts(answers: Answers) -> tuple[list[str], list[str]]:
+    return [answer["hypothesis"] for answer in answers], [answer["reference"] for answer in answers]
+
+
+def _of_sacrebleu(name: Literal["bleu", "chrf"]) -> Maker:
+    return lambda answers, lowercase: text_statistics(name, *_texts(answers), lowercase=lowercase)
+
+
+def _of_rouge(name: str) -> Maker:
+    return lambda answers, _: mean_over(each_rouge(*_texts(answers))[name])
+
+
+def _exact(answers: Answers, lowercase: bool) -> Additive:
+    both = zip(*_texts(answers), strict=True)
+    return mean_over([exact_match([one], [other], lowercase=lowercase).value for one, other in both])
+
+
+def _errors(answers: Answers, lowercase: bool) -> Any:
+    """`count_3N`: of each word whether it is wrong, its edits and its length."""
+    words = [answer["source"] for answer in answers]
+    return np.array(counted_errors(words, *_texts(answers), lowercase=lowercase), dtype=np.float64).T
+
+
+def _word_error_rate(answers: Answers, lowercase: bool) -> Additive:
+    return mean_over(100 * _errors(answers, lowercase)[0])
+
+
+def _phoneme_error_rate(answers: Answers, lowercase: bool) -> Additive:
+    _, edits_N, length_N = _errors(answers, lowercase)
+    return ratio(100 * edits_N, length_N)
+
+
+# ---------------------------------------------------------------------------------------------------- documents
+
+
+def _nats(answers: Answers) -> Any:
+    return np.array([-answer["log_probability"] for answer in answers])
+
+
+def _bits_per_byte(answers: Answers, lowercase: bool) -> Additive:
+    return ratio(_nats(answers) / math.log(2), [extent(answer["text"]).bytes for answer in answers])
+
+
+def _word_perplexity(answers: Answers, lowercase: bool) -> Additive:
+    by_word = ratio(_nats(answers), [extent(answer["text"]).words for answer in answers])
+    return by_word._replace(scores=lambda sum_RS: np.exp(sum_RS[:, 0] / sum_RS[:, 1]))
+
+
+# ---------------------------------------------------------------------------------------------------- labels and tags
+
+
+def _accuracy(answers: Answers, lowercase: bool) -> Additive:
+    return mean_over([100.0 * (answer["label"] == answer["predicted"]) for answer in answers])
+
+
+def _macro_f1(answers: Answers, lowercase: bool) -> Additive:
+    """Of the right ones of each class, and of those that it has and those that were taken for it together."""
+    names = sorted({str(answer[each]) for answer in answers for each in ("label", "predicted")})
+    classes, each_NS = len(names), np.zeros((len(answers), 2 * len(names)))
+    for number, answer in enumerate(answers):
+        true, predicted = names.index(answer["label"]), names.index(answer["predicted"])
+        each_NS[number, true] += true == predicted
+        each_NS[number, classes + true] += 1
+        each_NS[number, classes + predicted] += 1
+
+    def f1(sum_RS: Any) -> Any:
+        right_RC, counted_RC = sum_RS[:, :classes], sum_RS[:, classes:]
+        each_RC = np.divide(200 * right_RC, counted_RC, out=np.zeros_like(right_RC), where=counted_RC > 0)
+        return each_RC.sum(1) / (counted_RC > 0).sum(1)
+
+    return Additive(each_NS, f1)
+
+
+def _tag_accuracy(answers: Answers, lowercase: bool) -> Additive:
+    both = [list(zip(answer["predicted"], answer["tags"], strict=True)) for answer in answers]
+    return ratio(
+        [100.0 * sum(one == other for one, other in tags) for tags in both], [float(len(tags)) for tags in both]
+    )
+
+
+def _entity_f1(answers: Answers, lowercase: bool) -> Additive:
+    counts = [together(entity_counts([answer["predicted"]], [answer["tags"]]).values()) for answer in answers]
+    return ratio([200.0 * each.right for each in counts], [float(each.predicted + each.true) for each in counts])
+
+
+# ---------------------------------------------------------------------------------------------------- spans, numbers
+
+
+def _mean_of(name: str) -> Maker:
+    return lambda answers, _: mean_over([100.0 * answer[name] for answer in answers])
+
+
+def _values(answers: Answers) -> Any:
+    return np.array([[answer["predicted"], answer["value"]] for answer in answers], dtype=np.float64).T
+
+
+def _squared_error(answers: Answers, lowercase: bool) -> Additive:
+    predicted_N, true_N = _values(answers)
+    return mean_over((predicted_N - true_N) ** 2)
+
+
+def _pearson(answers: Answers, lowercase: bool) -> Additive:
+    x_N, y_N = _values(answers)
+
+    def correlation(sum_RS: Any) -> Any:
+        count_R, x_R, y_R, xx_R, yy_R, xy_R = sum_RS.T
+        spread_R = np.sqrt((count_R * xx_R - x_R**2) * (count_R * yy_R - y_R**2))
+        return 100 * np.divide(count_R * xy_R - x_R * y_R, spread_R, out=np.zeros_like(x_R), where=spread_R > 0)
+
+    return Additive(np.stack([np.ones_like(x_N), x_N, y_N, x_N**2, y_N**2, x_N * y_N], axis=1), correlation)
+
+
+def _forecast_error(size: Callable[[Any], Any]) -> Maker:
+    def made(answers: Answers, lowercase: bool) -> Additive:
+        errors = [np.subtract(answer["forecast"], answer["truth"]) for answer in answers]
+        return ratio([float(size(error).sum()) for error in errors], [float(error.size) for error in errors])
+
+    return made
+
+
+MAKERS: dict[str, dict[str, Maker]] = {
+    "hypothesis": {
+        "bleu": _of_sacrebleu("bleu"),
+        "chrf": _of_sacrebleu("chrf"),
+        "exact": _exact,
+        **{name: _of_rouge(name) for name in ("rouge_1", "rouge_2", "rouge_l")},
+        "word_error_rate": _word_error_rate,
+        "phoneme_error_rate": _phoneme_error_rate,
+    },
+    "log_probability": {"bits_per_byte": _bits_per_byte, "word_perplexity": _word_perplexity},
+    "label": {"accuracy": _accuracy, "macro_f1": _macro_f1},
+    "tags": {"accuracy": _tag_accuracy, "f1": _entity_f1},
+    "answers": {"exact": _mean_of("exact"), "f1": _mean_of("f1")},
+    "value": {"mse": _squared_error, "pearson": _pearson},
+    "forecast": {"mse": _forecast_error(np.square), "mae": _forecast_error(np.abs)},
+}
+RIGHT_OR_WRONG = {("hypothesis", "exact"), ("label", "accuracy"), ("answers", "exact")}

@@ -1,0 +1,133 @@
+"""Tables of other programs: Excel's .xlsx through openpyxl, .parquet through pyarrow, both an optional extra."""
+
+import datetime
+import warnings
+from collections.abc import Callable, Iterator
+from contextlib import closing
+from decimal import Decimal
+from importlib import import_module
+from itertools import chain
+from pathlib import Path
+from typing import Any
+
+from seqwright.errors import DataError
+
+SHEETS = (".xlsx", ".parquet")
+AT_ONCE = 1024  # rows
+
+
+def sheet_rows(path: Path) -> Iterator[list[str]]:
+    """The rows of a table as text, the names of its columns first."""
+    return _parquet_rows(path) if path.suffix.lower() == ".parquet" else _excel_rows(path)
+
+
+def sheet_remarks(path: Path) -> list[str]:
+    """That a workbook has more sheets than the one that is read."""
+    if path.suffix.lower() != ".xlsx":
+        return []
+    with closing(_workbook(path)) as book:
+        names = book.sheetnames
+    return [f"{path} has {len(names)} sheets, of which the first is read: {names[0]}"] if len(names) > 1 else []
+
+
+def parquet_records(path: Path) -> Iterator[dict[str, Any]]:
+    """The rows of a Parquet file as objects; where a text is missing it is blank."""
+    with closing(_parquet_file(path)) as file:
+        texts = {field.name for field in file.schema_arrow if str(field.type) in {"string", "large_string"}}
+        for record in _rows(path, (row for batch in file.iter_batches(AT_ONCE) for row in batch.to_pylist())):
+            yield {name: "" if value is None and name in texts else _as_json(value) for name, value in record.items()}
+
+
+def _parquet_file(path: Path) -> Any:
+    return _opened(path, "pyarrow.parquet", lambda parquet: parquet.ParquetFile(path))
+
+
+def _parquet_rows(path: Path) -> Iterator[list[str]]:
+    with closing(_parquet_file(path)) as file:
+        yield list(file.schema_arrow.names)
+    yield from ([_text(value) for value in record.values()] for record in parquet_records(path))
+
+
+def _excel_rows(path: Path) -> Iterator[list[str]]:
+    with closing(_workbook(path)) as book:
+        rows = _rows(path, ([_cell(cell) for cell in row] for row in book.worksheets[0].iter_rows()))
+        top = _without_blank_end(next(rows, []))
+        if not top:
+            raise DataError(f"the first sheet of {path} has a blank first row, expected the names of the columns")
+        for row in chain([top], rows):
+            known = _without_blank_end(row)
+            yield known + [""] * (len(top) - len(known))
+
+
+def _without_blank_end(row: list[str]) -> list[str]:
+    """A row without the blank cells behind its last one, which a sheet has wherever something was once."""
+    return row[: max((place + 1 for place, cell in enumerate(row) if cell.strip()), default=0)]
+
+
+def _workbook(path: Path) -> Any:
+    def opened(library: Any) -> Any:
+        with warnings.catch_warnings():  # of styles and the like, which play no part here
+            warnings.simplefilter("ignore")
+            return library.load_workbook(path, read_only=True, data_only=True)
+
+    return _opened(path, "openpyxl", opened)
+
+
+def _opened(path: Path, library: str, opened: Callable[[Any], Any]) -> Any:
+    try:
+        module = import_module(library)
+    except ImportError as error:
+        name = library.partition(".")[0]
+        raise DataError(
+            f"{path} is read by {name}, which is not here: install seqwright[tables], or save the table as .csv"
+        ) from error
+    try:
+        return opened(module)
+    except Exception as error:  # the libraries answer a damaged file with whatever error its parts give
+        raise DataError(_damaged(path, error)) from error
+
+
+def _rows(path: Path, found: Iterator[Any]) -> Iterator[Any]:
+    try:
+        yield from found
+    except DataError:
+        raise
+    except Exception as error:
+        raise DataError(_damaged(path, error)) from error
+
+
+def _damaged(path: Path, error: Exception) -> str:
+    told = " ".join(str(error).split())[:100]
+    return f"{path} cannot be read as {path.suffix} ({told}): get it again, or save the table as .csv"
+
+
+def _cell(cell: Any) -> str:
+    """A cell of Excel as text; a day without a time of day is one by the cell's format."""
+    if isinstance(cell.value, datetime.datetime) and "h" not in str(cell.number_format).lower():
+        return cell.value.date().isoformat()
+    return _text(cell.value)
+
+
+def _text(value: Any) -> str:
+    if value is None:
+        return ""
+    if isinstance(value, bool):
+        return str(value).lower()
+    if isinstance(value, float) and value.is_integer():
+        return str(int(value))
+    if isinstance(value, datetime.datetime):
+        return value.isoformat(" ")
+    return value.isoformat() if isinstance(value, datetime.date | datetime.time) else str(value)
+
+
+def _as_json(value: Any) -> Any:
+    """A value as JSON has it."""
+    if isinstance(value, bytes):  # an image, say: no reader of tables can use it
+        return None
+    if isinstance(value, Decimal):
+        return float(value)
+    if isinstance(value, list):
+        return [_as_json(each) for each in value]
+    if isinstance(value, dict):
+        return {name: _as_json(each) for name, each in value.items()}
+    return _text(value) if isinstance(value, datetime.date | datetime.time) else value

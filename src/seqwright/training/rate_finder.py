@@ -1,0 +1,93 @@
+"""A learning-rate range test: how high may the rate be before the loss diverges? (Smith 2017, section 3.3)
+
+    rate_i = lowest · (highest / lowest)^(i / steps)
+
+One short training whose rate rises geometrically, on copies: the run that follows begins as if it had not been. The
+rate of choice is a tenth of the one at which the smoothed loss was lowest (Howard & Gugger 2020, chapter 5): where the
+loss is lowest, it is about to diverge.
+
+Differs from the paper: there the rate rises linearly over several epochs and the accuracy is watched.
+"""
+
+import copy
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+from torch import nn
+
+from seqwright.batches import Batches
+from seqwright.errors import DivergedError, SettingError
+from seqwright.objectives.objective import Objective
+from seqwright.training.loop import Fitting, Validation
+from seqwright.training.reporter import Quiet
+from seqwright.training.settings import TrainingSettings
+
+LOWEST, HIGHEST, STEPS = 1e-7, 10.0, 100
+REACH = 3.0  # steps: the deviation of the bell that smooths the losses, about a quarter of a decade
+DIVERGED = 4.0  # times the lowest smoothed loss
+BELOW = 10.0  # what the rate of the lowest loss is divided by
+
+
+class RateSearch(NamedTuple):
+    """The rate and the loss of each step, up to where the loss diverged."""
+
+    rates: tuple[float, ...]
+    losses: tuple[float, ...]
+
+    @property
+    def smoothed(self) -> list[float]:
+        """Each loss with its neighbours on both sides: a moving average of those before would lag half a decade."""
+        place_N = np.arange(len(self.losses))
+        weight_NN = np.exp(-0.5 * ((place_N[:, None] - place_N) / REACH) ** 2)
+        found: list[float] = (weight_NN @ np.array(self.losses) / weight_NN.sum(1)).tolist()
+        return found
+
+    @property
+    def diverged(self) -> bool:
+        """Whether the last loss is far above the lowest, also where losses may be negative."""
+        smoothed = self.smoothed
+        lowest = min(smoothed, default=0.0)
+        return bool(smoothed) and smoothed[-1] - lowest > (DIVERGED - 1) * abs(lowest)
+
+    @property
+    def best(self) -> float:
+        """The rate to train with, in two digits, so that it can be written into a recipe."""
+        smoothed = self.smoothed
+        lowest = min(range(len(smoothed)), key=smoothed.__getitem__, default=0)
+        if lowest == 0:
+            raise SettingError(
+                f"training.rate is 'find', but no learning rate from {LOWEST:g} to {HIGHEST:g} made the loss fall; "
+                "look at the data with `seqwright check`, or give a number"
+            )
+        return float(f"{self.rates[lowest] / BELOW:.2g}")
+
+
+def find_rate(model: nn.Module, objective: Objective, batches: Batches[Any], settings: TrainingSettings) -> RateSearch:
+    """Train copies of model and objective on the first batches as the settings say, at a rate that rises.
+
+    What follows from the step and the seed is as in training: the batches, what is dropped, the optimizer.
+    """
+    model, objective = copy.deepcopy((model, objective))
+    short = {"steps": STEPS, "epochs": None, "average": "none", "compile": False}
+    fitting = Fitting(
+        model, objective, batches, settings.model_copy(update=short), rising, None, Validation(None, True), Quiet(), {}
+    )
+    losses: list[float] = []
+    try:
+        while len(losses) < STEPS and not _search(losses).diverged:
+            losses.append(fitting.update())
+    except DivergedError:  # the rates before say enough
+        pass
+    finally:
+        fitting.ahead.close()
+    return _search(losses)
+
+
+def rising(step: int) -> float:
+    """The learning rate of a step, from 1."""
+    return float(LOWEST * (HIGHEST / LOWEST) ** (step / STEPS))
+
+
+def _search(losses: Sequence[float]) -> RateSearch:
+    return RateSearch(tuple(rising(step) for step in range(1, 1 + len(losses))), tuple(losses))
