@@ -9,7 +9,7 @@ import numpy as np
 
 from seqwright.data.cards import opened_data, other_files
 from seqwright.data.examples import PartName
-from seqwright.errors import SettingError
+from seqwright.errors import MissingFileError, SettingError
 from seqwright.inputs import Given
 from seqwright.kinds import TASKS, task_of
 from seqwright.outputs.label import LabelOutput
@@ -76,10 +76,19 @@ def evaluation_of(run: "Run", part: PartName | None, files: Files | None, decodi
             raise SettingError("part chooses from the run's own data and data names other files; give one of them")
         paths = [Path(each) for each in ([files] if isinstance(files, str | Path) else files)]
         recipe = recipe._replace(data=validated("data", other_files(paths, recipe.data, kind), recipe.task))
-    data = opened_data(recipe.data, kind)
+    data = opened_data(recipe.data, kind) if files is not None else own_data(run)
     chosen: PartName = part or ("test" if "test" in data.parts() else "valid")
     found: Evaluation = task_of(recipe.task).evaluated(recipe, data, run.inputs, run.model, chosen, decoding)
     return found
+
+
+def own_data(run: "Run") -> Any:
+    """The data that a run was trained on; where it is not here, a sentence on how to name it."""
+    try:
+        return opened_data(run.recipe.data, TASKS[run.recipe.task].examples[0])
+    except MissingFileError as error:
+        told = f"{run.folder} was trained on it: put it there, or give it or another file with --data"
+        raise MissingFileError(f"{error} {told}") from error
 
 
 def _refuse_none(name: str, count: int) -> None:

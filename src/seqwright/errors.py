@@ -16,6 +16,10 @@ class DataError(UserError):
     """A data file is missing, damaged or of another form than expected."""
 
 
+class MissingFileError(DataError):
+    """A data file is not where it was looked for."""
+
+
 class SettingError(UserError):
     """A setting is unknown, mistyped or contradicts another."""
 

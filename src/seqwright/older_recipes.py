@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from seqwright.data.cards import cards
-from seqwright.errors import instead
+from seqwright.errors import instead, nearest
 from seqwright.kinds import TASKS, tasks_for
 
 # Keys of [data] that have another name now.
@@ -36,10 +36,16 @@ OTHER_NAMES = {
 }
 
 
-def no_such_task(task: str) -> str:
-    """That there is no such task, and which was probably meant."""
+def meant_task(task: str) -> str:
+    """` Did you mean 'x'?` for the task that goes by another name, or has one like it; or nothing."""
     meant = OTHER_NAMES.get(task.casefold().replace("_", "-").replace(" ", "-"))
-    return f"there is no task '{task}'" + (f". Did you mean '{meant}'?" if meant else instead(task, TASKS))
+    return f" Did you mean '{meant}'?" if meant else nearest(task, TASKS)
+
+
+def no_such_task(task: str) -> str:
+    """That there is no such task, and which was probably meant, or else which there are."""
+    meant = meant_task(task)
+    return f"there is no task '{task}'{f'.{meant}' if meant else instead(task, TASKS)}"
 
 
 def in_place_of_older(plain: Mapping[str, Any]) -> str:

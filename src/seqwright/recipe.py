@@ -17,7 +17,8 @@ from pydantic import ValidationError
 
 from seqwright.data.cards import card, cards
 from seqwright.data.generated import CardSettings
-from seqwright.errors import SettingError, closest, nearest
+from seqwright.data.relative_paths import beside_recipe
+from seqwright.errors import SettingError, closest
 from seqwright.kinds import (
     KINDS,
     TASKS,
@@ -32,7 +33,7 @@ from seqwright.kinds import (
     usual_kind,
 )
 from seqwright.lineage import model_row
-from seqwright.older_recipes import RENAMED, in_place_of_older
+from seqwright.older_recipes import RENAMED, in_place_of_older, meant_task
 from seqwright.overrides import ORIGINS, unknown_setting, with_overrides
 from seqwright.overrides import changed_data as changed_data  # noqa: PLC0414 - comparisons have it from here
 from seqwright.recipe_checks import refuse_control_characters, refuse_path_as_name, refuse_search_without_loss
@@ -188,7 +189,7 @@ def task_of_recipe(plain: Mapping[str, Any], name: str) -> str:
         raise SettingError(f"'{name}' is of an older form: {older}")
     if not isinstance(task, str) or task not in TASKS:
         found = "does not say what it is for" if task is None else f"is for '{task}', which is no task"
-        meant = nearest(task, TASKS) if isinstance(task, str) else ""
+        meant = meant_task(task) if isinstance(task, str) else ""
         known = cards().get(str(plain.get("data", {}).get("card")))
         fitting = f", for {known.name} perhaps {' or '.join(tasks_for(known.kind))}" if known else ""
         write = f'write task = "…" at its top{fitting}'
@@ -233,7 +234,8 @@ def flattened(plain: dict[str, Any]) -> dict[str, Any]:
 
 
 def with_base(plain: dict[str, Any], where: str, heirs: tuple[str, ...] = ()) -> dict[str, Any]:
-    """What the recipe says, over what its base says. A base that is a file lies beside the recipe."""
+    """What the recipe says, over what its base says. A base that is a file lies beside the recipe, as data does."""
+    plain = beside_recipe(plain, where)
     if "base" not in plain:
         return plain
     base = plain["base"]

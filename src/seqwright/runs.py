@@ -20,6 +20,7 @@ from seqwright.calls import Files, asked, evaluation_of
 from seqwright.data.cards import opened_data
 from seqwright.data.examples import PartName
 from seqwright.data.files import content_hash
+from seqwright.data.relative_paths import beside_run
 from seqwright.decoding.ensemble import Average
 from seqwright.devices import keep_freed_memory, training_device
 from seqwright.errors import RunError, SettingError, in_python, instead
@@ -351,7 +352,7 @@ def open_run(folder: str | Path, *, which: str = "best", notice: Callable[[str],
     plain = resolved_of(folder)
     plain.pop("sha256", None)
     refuse_old_layout(folder)
-    recipe = recipe_from(plain, name=folder.name)
+    recipe = recipe_from(beside_run(plain, folder), name=folder.name)
     inputs = task_of(recipe.task).loaded_inputs(folder)
     step, files = chosen_weights(folder, which, imported_again(recipe, folder, inputs), notice)
     model = model_of(recipe, inputs.sizes())

@@ -11,6 +11,7 @@ import pytest
 
 from seqwright.cli.beginning import write_new_recipe
 from seqwright.cli.first_recipes import TEMPLATES
+from seqwright.errors import DataError
 from seqwright.kinds import TASKS
 from seqwright.recipe import read_recipe
 from seqwright.training.schedule import warmup_steps
@@ -215,10 +216,12 @@ def test_entities_are_judged_by_f1_and_parts_of_speech_by_accuracy(say: Say) -> 
 
 
 @pytest.mark.skipif(sys.platform == "darwin", reason="macOS has no such names")
-def test_a_name_that_no_recipe_can_hold_is_refused(say: Say) -> None:
+def test_a_name_that_no_recipe_can_hold_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
     name = os.fsdecode(b"\xff.csv")
     write(name, opinions())
-    refused(say("new", "text-classification", "--data", name, "-o", "mine.toml"), "not UTF-8", "rename the file")
+    with pytest.raises(DataError, match="not UTF-8, so no recipe can hold it; rename the file"):
+        write_new_recipe("text-classification", [Path(name)], Path("mine.toml"))
 
 
 # ---------------------------------------------------------------------------------------------------- as it often is
@@ -270,3 +273,78 @@ def test_a_forecast_reaches_as_far_as_what_repeats_itself(tmp_path: Path, monkey
     write_new_recipe("forecasting", [Path("load.csv")], None)
     written = tomllib.loads(Path("load.toml").read_text(encoding="utf-8"))["data"]
     assert (written["horizon"], written["history"]) == (24, 48)
+
+
+# ---------------------------------------------------------------------------------------------------- where it lies
+
+RECIPE = """task = "text-classification"
+[data]
+train = "texts/mine.csv"
+[input]
+tokenizer = "words"
+[model]
+width = 8
+[training]
+epochs = 1
+threads = 1
+device = "cpu"
+"""
+
+
+@pytest.fixture
+def project(say: Say) -> Path:
+    """A folder with a recipe, and its data in a folder beside it; the test stands above both."""
+    Path("project/texts").mkdir(parents=True)
+    write("project/texts/mine.csv", "text,label\n" + opinions())
+    write("project/mine.toml", RECIPE)
+    return Path("project")
+
+
+@pytest.mark.usefixtures("project")
+def test_data_lies_beside_its_recipe_wherever_one_stands(say: Say, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert read_recipe("project/mine.toml").data.train == "project/texts/mine.csv"
+    write("project/heir.toml", 'base = "mine.toml"\n[training]\nepochs = 2\n')
+    assert read_recipe("project/heir.toml").data.train == "project/texts/mine.csv"
+    assert read_recipe("project/mine.toml", ["data.train=mine.csv"]).data.train == "mine.csv"  # as it was typed
+    code, _, err = say("check", "project/mine.toml")
+    assert code == 0, err
+    monkeypatch.chdir("project/texts")
+    assert read_recipe("../mine.toml").data.train == "mine.csv"
+    assert read_recipe(str(Path("../mine.toml").absolute())).data.train == "mine.csv"
+
+
+@pytest.mark.usefixtures("project")
+def test_data_that_is_not_beside_the_recipe_is_looked_for_where_one_stands(say: Say) -> None:
+    Path("texts").mkdir()
+    Path("project/texts/mine.csv").rename("texts/mine.csv")
+    assert read_recipe("project/mine.toml").data.train == "texts/mine.csv"
+    Path("texts/mine.csv").unlink()
+    refused(say("check", "project/mine.toml"), "there is no file project/texts/mine.csv")
+
+
+@pytest.mark.usefixtures("home")
+def test_new_writes_paths_as_the_recipe_has_to_say_them(say: Say) -> None:
+    Path("tables").mkdir()
+    Path("recipes").mkdir()
+    write("tables/mine.csv", "text,label\n" + opinions())
+    code, _, err = say("new", "text-classification", "--data", "tables/mine.csv", "-o", "recipes/mine.toml")
+    assert code == 0, err
+    assert tomllib.loads(Path("recipes/mine.toml").read_text(encoding="utf-8"))["data"]["train"] == "../tables/mine.csv"
+    assert say("check", "recipes/mine.toml", "training.threads=1")[0] == 0
+
+
+@pytest.mark.usefixtures("project")
+def test_a_run_that_was_moved_with_its_data_is_evaluated_and_alone_says_what_to_do(
+    say: Say, home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir("project")
+    code, _, err = say("train", "mine.toml")
+    assert code == 0, err
+    monkeypatch.chdir(home)
+    Path("project").rename("moved")
+    code, _, err = say("eval", "moved/runs/mine")
+    assert code == 0, err
+    assert "the data changed" not in err
+    Path("moved/runs/mine").rename("alone")
+    refused(say("eval", "alone"), "there is no file texts/mine.csv", "alone was trained on it", "--data")
+    assert say("eval", "alone", "--data", "moved/texts/mine.csv")[0] == 0

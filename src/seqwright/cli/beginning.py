@@ -7,6 +7,7 @@ import tomlkit
 
 from seqwright.cli.first_recipes import first_recipe
 from seqwright.cli.terminal import command, say
+from seqwright.data.relative_paths import for_recipe
 from seqwright.errors import DataError, SettingError
 from seqwright.kinds import TASKS, settings_class
 from seqwright.older_recipes import no_such_task
@@ -42,12 +43,13 @@ def write_new_recipe(
     asked = with_overrides({}, settings or [])
     first = first_recipe(task, files, asked.pop("data", {}) | columns, begun)
     commands = {verb: _on_one_line(command(verb, str(where))) for verb in ("check", "train")}
-    values = {name: _toml(value) for name, value in first.seen.values.items()}
-    new = {name: value for name, value in first.data.items() if f"\n{name} = " not in first.text}
+    data = for_recipe(first.data, where)
+    values = {name: _toml(value) for name, value in {**first.seen.values, "files": data["train"]}.items()}
+    new = {name: value for name, value in data.items() if f"\n{name} = " not in first.text}
     values["columns"] = "".join(f"\n{name} = {_toml(value)}" for name, value in new.items())
     if first.reading:
         asked["input"] = {**first.reading, **asked.get("input", {})}
-    _write(where, _with(first.text.format(**commands, **values, **first.lines), {"data": first.data, **asked}))
+    _write(where, _with(first.text.format(**commands, **values, **first.lines), {"data": data, **asked}))
     say(f"wrote {where}; {first.seen.told}")
     for remark in first.seen.remarks:
         say(remark)

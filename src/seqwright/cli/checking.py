@@ -46,9 +46,8 @@ def check_recipe(where: str, overrides: list[str]) -> None:
     checked, batches = task.checked(recipe, data, inputs)
     start = until_now()
     print_table(checked.columns, checked.rows)
-    tried, told = (
-        _descended(recipe, data, inputs, batches, start) if recipe.descends else _counted(recipe, inputs, batches)
-    )
+    descends = recipe.descends
+    tried, told = _descended(recipe, data, inputs, batches, start) if descends else _counted(recipe, inputs, batches)
     for name, value in {**checked.facts, **tried}.items():
         print(f"{name:<22}{value}")
     for remark in [*told, *checked.remarks]:

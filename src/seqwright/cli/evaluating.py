@@ -7,6 +7,7 @@ from typing import Any, NamedTuple, cast
 from rich.console import Console
 from rich.table import Table
 
+from seqwright.calls import own_data
 from seqwright.cli.opening import ensemble_circumstances, ensemble_name, opened_run, opened_together
 from seqwright.cli.options import EvaluationOptions
 from seqwright.cli.terminal import add_row, json_text, print_table, say, say_drawn, shown
@@ -173,7 +174,7 @@ def chosen_data(run: Run, files: list[Path], part: str | None, usual: PartName |
     if files:
         settings = other_files(files, recipe.data, TASKS[task].examples[0])
         recipe = recipe._replace(data=validated("data", settings, task))
-    data = data_of(recipe)
+    data = data_of(recipe) if files else own_data(run)
     if files and (own := _own_training(run)) is not None:
         data = BesideTraining(data, own)
     there = data.parts()

@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import IO, cast
 
-from seqwright.errors import DataError, SettingError, nearest
+from seqwright.errors import DataError, MissingFileError, SettingError, nearest
 
 UTF_8 = "utf-8"
 ZIP = ".zip"
@@ -160,4 +160,4 @@ def require_file(path: Path) -> None:
         beside = sorted(other.name for other in path.parent.iterdir()) if path.parent.is_dir() else []
         folder = path.absolute().parent
         looked = f"{folder}" if folder.is_dir() else f"{folder}, which is not there either"
-        raise DataError(f"there is no file {path}: it was looked for in {looked}.{nearest(path.name, beside)}")
+        raise MissingFileError(f"there is no file {path}: it was looked for in {looked}.{nearest(path.name, beside)}")

@@ -71,21 +71,33 @@ def text_and_label(path: Path, asked: Mapping[str, Any] | None = None, *, number
     """
     asked = asked or {}
     sample = _sample(path, asked)
-    pair = _pair_places(sample)
-    if len(sample.top) < 2 or (len(sample.rows) < FEW and pair is None) or "label" in asked:
+    pair = None if "text" in asked else _pair_places(sample)
+    if len(sample.top) < 2 or (len(sample.rows) < FEW and pair is None):
         return NOTHING
     words = VALUE_WORDS if numbers else LABEL_WORDS
-    text = pair[0] if pair else _text_place(sample, find(None, words, sample.names))
+    label, text = (_asked_place(sample, asked.get(name)) for name in ("label", "text"))
+    if text is None:
+        hint = find(None, words, sample.names) if label is None else label
+        text = pair[0] if pair else _text_place(sample, hint)
     others = [place for place in range(len(sample.top)) if place not in (pair or (text,))]
     fitting = {place: _values(sample, place) for place in others if _fits(sample, place, numbers=numbers)}
-    label = _label_place(path, sample, fitting, words, numbers=numbers)
+    if "label" not in asked:
+        label = _label_place(path, sample, fitting, words, numbers=numbers)
     if label is None or label not in others:
         return NOTHING
     settings = _named(sample, text, label, pair)
     told = [f"{_called(sample, place)} ({shown})" for place, shown in fitting.items() if place != label]
-    remarks = [f"other columns that data.label could choose: {'; '.join(told)}"] if told else []
+    chosen = "label" in asked or not told
+    remarks = [] if chosen else [f"other columns that data.label could choose: {'; '.join(told)}"]
     commas = numbers and any(COMMA_NUMBER.fullmatch(cell) for cell in sample.column(label))
     return Guess({**settings, **({"decimal": ","} if commas and "decimal" not in asked else {})}, remarks)
+
+
+def _asked_place(sample: Sample, column: Any) -> int | None:
+    """Where a column stands that the user named; None where there is none, which its reader says."""
+    if isinstance(column, int):
+        return column - 1 if column <= len(sample.top) else None
+    return None if column is None else find(str(column), (), sample.names)
 
 
 def _pair_places(sample: Sample) -> tuple[int, int] | None:

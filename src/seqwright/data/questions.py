@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from seqwright.data.examples import PartName
+from seqwright.data.files import existing
 from seqwright.data.pieces import FilesSettings, PartedFiles, Share
 from seqwright.data.question_files import Overlap, Question, QuestionFile
 from seqwright.data.rows import BadRows, Separator, dialect_of
@@ -138,9 +139,7 @@ class QuestionSubsets:
 
 def _source(name: str, settings: QuestionFilesSettings) -> QuestionFile:
     columns = {"question": settings.question, "context": settings.context, "answer": settings.answer}
-    return QuestionFile(
-        Path(name).expanduser(), columns | {"start": settings.start}, settings.no_answer, dialect_of(settings)
-    )
+    return QuestionFile(existing(name), columns | {"start": settings.start}, settings.no_answer, dialect_of(settings))
 
 
 def _whole(piece: Share[QuestionFile]) -> Iterator[Question]:

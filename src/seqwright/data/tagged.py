@@ -15,7 +15,7 @@ from typing import Annotated, NamedTuple
 from pydantic import Field, model_validator
 
 from seqwright.data.examples import Data, PartName
-from seqwright.data.files import content_hash, extension_of, lines, require_file
+from seqwright.data.files import content_hash, existing, extension_of, lines
 from seqwright.data.pieces import FilesSettings, PartedFiles, Share
 from seqwright.data.rows import PLAIN, Dialect, dialect_of
 from seqwright.errors import DataError, SettingError
@@ -76,7 +76,6 @@ class ColumnFile:
 
     def sentences(self) -> Iterator[TaggedSentence]:
         """Every sentence in the order of the file."""
-        require_file(self.path)
         rows: list[tuple[str, str]] = []
         began = columns = 0
         for number, line in enumerate(chain(lines(self.path, self.dialect.encoding_of(self.path)), [""]), 1):
@@ -130,9 +129,7 @@ class TaggedFiles(PartedFiles[ColumnFile, TaggedSentence]):
 
     def __init__(self, settings: TaggedFilesSettings) -> None:
         dialect = dialect_of(settings)
-        super().__init__(
-            settings, lambda name: ColumnFile(Path(name).expanduser(), settings.token, settings.tag, dialect)
-        )
+        super().__init__(settings, lambda name: ColumnFile(existing(name), settings.token, settings.tag, dialect))
 
     def read(self, part: PartName, piece: Share[ColumnFile]) -> Iterator[TaggedSentence]:
         """Every sentence of a part."""

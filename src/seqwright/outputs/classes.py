@@ -33,9 +33,9 @@ class ClassesOutput(Output[ExampleT, BatchT, PredictionT]):
 
     def averaged(self, some: Collection[str], noun: str) -> str:
         """Which classes macro F1 is the mean of: one that nothing has and nothing was taken for has no F1."""
-        if len(some) == len(self.names):
+        if len(some) == len(self.labels):
             return f"mean over the {noun}"
-        return f"mean over {len(some)} of {len(self.names)} {noun}: {listed(some, FEW_LABELS)}"
+        return f"mean over {len(some)} of {len(self.labels)} {noun}: {listed(some, FEW_LABELS)}"
 
     def rare(self) -> list[str]:
         """The classes that training has once, which a model can hardly learn."""

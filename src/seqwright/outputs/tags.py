@@ -146,7 +146,7 @@ class TagsOutput(ClassesOutput[TaggedSentence, Tagged, Tagging]):
 
     def _seen(self, counts_CC: Counts) -> list[str]:
         """The tags that some word has or was given."""
-        return [tag for tag, seen in zip(self.tags, seen_classes(counts_CC), strict=True) if seen]
+        return [tag for tag, seen in zip(self.labels, seen_classes(counts_CC), strict=True) if seen]
 
     def report(self, predictions: Sequence[Tagging], examples: Examples[TaggedSentence]) -> Report:
         """What was found of each type of entity, or of each tag where they mark none; the confusion matrix."""

@@ -101,7 +101,10 @@ def test_of_several_columns_that_could_be_the_label_the_user_chooses(tmp_path: P
         error.value
     )
     assert "choose one, as in data.label=channel" in str(error.value)
-    assert text_and_label(path, {"label": "verdict"}) == ({}, [])
+    assert text_and_label(path, {"label": "verdict"}) == ({"text": "said", "label": "verdict"}, [])
+    with pytest.raises(DataError, match="could be the label"):
+        text_and_label(path, {"text": "said"})
+    assert text_and_label(path, {"label": "vredict"}) == ({}, [])
 
 
 def test_a_usual_name_decides_and_the_others_are_told(tmp_path: Path) -> None:

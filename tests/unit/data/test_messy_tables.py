@@ -162,7 +162,7 @@ def test_commas_stay_where_they_separate_though_a_text_has_semicolons() -> None:
 
 def test_what_is_no_separator_is_refused() -> None:
     for wrong in ("", ",,", '"'):
-        with pytest.raises(ValueError, match="is no separator, expected one character"):
+        with pytest.raises(SettingError, match="is no separator, expected one character"):
             LabelledFilesSettings(train="mine.csv", separator=wrong)
 
 
@@ -194,7 +194,7 @@ def test_an_encoding_that_is_set_is_taken_without_a_remark() -> None:
     assert [example.text for example in data.examples("train")] == ["Łódź", "Gdańsk"]
     assert data.remarks() == []
     assert data.fingerprint("train") != READERS["labelled"].read(path).fingerprint("train")
-    with pytest.raises(ValueError, match="'klingon' is no encoding of text"):
+    with pytest.raises(SettingError, match="'klingon' is no encoding of text"):
         LabelledFilesSettings(train="mine.csv", encoding="klingon")
 
 

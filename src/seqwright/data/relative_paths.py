@@ -1,0 +1,56 @@
+"""Where the files of a recipe lie: beside it, or else where one stands; those of a run also above its folder."""
+
+import os
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+PARTS = ("train", "valid", "test")
+
+
+def beside_recipe(plain: dict[str, Any], where: str) -> dict[str, Any]:
+    """Plain values of a recipe; paths of data that are relative to it become relative to where one stands."""
+    return _moved(plain, [Path(where).parent, Path()])
+
+
+def beside_run(plain: dict[str, Any], folder: Path) -> dict[str, Any]:
+    """Plain values of a run, with its data found from where one stands or from a folder above the run's own.
+
+    Most runs are trained where they lie, in `runs/NAME`: their data is found from anywhere, also when all was moved.
+    """
+    return _moved(plain, [Path(), *folder.absolute().parents])
+
+
+def for_recipe(data: dict[str, Any], where: Path) -> dict[str, Any]:
+    """Settings of data, with paths as a recipe in that place has to say them."""
+
+    def said(path: str) -> str:
+        return path if where.parent == Path() else Path(os.path.relpath(path, where.parent)).as_posix()
+
+    return {**data, **{part: _each_path(data[part], said) for part in PARTS if part in data}}
+
+
+def _moved(plain: dict[str, Any], folders: list[Path]) -> dict[str, Any]:
+    data = plain.get("data")
+    if not isinstance(data, Mapping):
+        return plain
+
+    def found(path: str) -> str:
+        folder = next((folder for folder in folders if _is_there(folder / path)), folders[0])
+        return path if folder == Path() else Path(os.path.relpath(folder / path)).as_posix()
+
+    return {**plain, "data": {**data, **{part: _each_path(data[part], found) for part in PARTS if part in data}}}
+
+
+def _each_path(given: Any, moved: Callable[[str], str]) -> Any:
+    """What a part names, each relative path moved; shares and numbers stay."""
+    if isinstance(given, list | tuple):
+        return [_each_path(each, moved) for each in given]
+    if not isinstance(given, str) or not given or given.endswith("%") or given.startswith("~"):
+        return given
+    return given if Path(given).is_absolute() else moved(given)
+
+
+def _is_there(path: Path) -> bool:
+    """Whether there is such a file or folder, or an archive that the path leads into."""
+    return path.exists() or any(above.is_file() for above in path.parents)
