@@ -148,6 +148,7 @@ class TestOfAClassifier:
         for name, kept in (("in.xlsx", ["1", "", "2"]), ("in.csv", ["1"])):
             said = typed("classify", "RUN", "--file", name, "--output", "out.csv", "--yes")
             assert said.code == 0, said.err
+            assert "data." not in said.err  # which only a recipe can set
             assert read("out.csv")[0] == ["n", "text", "label", "probability"]
             assert [row[0] for row in read("out.csv")[1:]] == kept
 

@@ -1,6 +1,7 @@
 """Tables that verbs read, and write back: every row as it was, with what was predicted in further columns."""
 
 import csv
+import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import chain
@@ -15,6 +16,7 @@ from seqwright.data.tables import FORMS, Column, TableFile, Usual, require_text
 from seqwright.errors import DataError, SettingError
 
 WRITTEN = (".csv", ".tsv", ".jsonl")
+READ_SO = re.compile(r"; data\.\w+ says it if that is wrong")  # advice for recipes, and a verb has none
 
 
 class GivenRow(NamedTuple):
@@ -54,7 +56,7 @@ def given_table(file: Path, columns: Mapping[str, Usual], data: Any, chosen: Seq
         asked = dict(zip(columns, (folded[word] for word in named), strict=True)) if named else {}
         table = replace(table, asked=asked)
     for remark in table.remarks():
-        say(remark)
+        say(READ_SO.sub("; save it as UTF-8 with commas if that is wrong", remark))
     return GivenTable(table.header(), _rows_of(table))
 
 
