@@ -10,6 +10,7 @@ import torch
 
 from seqwright.recipe import read_recipe
 from seqwright.runs import open_run
+from seqwright.training.weights import transferred
 from tests.story.command import typed
 
 Say = Callable[..., tuple[int, str, str]]
@@ -132,6 +133,23 @@ def test_checking_knows_pairs_and_ratings(say: Say) -> None:
     code, out, err = say("check", "rating.toml")
     assert code == 0, err
     assert "pairs of texts with values from 0.5 to 4.5" in " ".join(out.split())
+
+
+def test_checking_overfits_from_the_weights_that_training_begins_from(
+    say: Say, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    begun = []
+
+    def keep(source: torch.nn.Module, model: torch.nn.Module, where: str, layers: object) -> None:
+        transferred(source, model, where)
+        begun.append((where, model.get_parameter("body.tokens.weight").detach().clone()))
+
+    monkeypatch.setattr("seqwright.cli.checking.transferred", keep)
+    assert say("check", "labels.toml", *FEW)[0] == 0
+    assert say("check", "plain.toml", *FEW)[0] == 0
+    ((where, weight_VD),) = begun
+    assert where == "runs/language"
+    assert torch.equal(weight_VD, open_run("runs/language").model.get_parameter("body.tokens.weight"))
 
 
 def test_new_recipes_find_the_pairs(say: Say) -> None:

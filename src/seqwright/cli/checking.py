@@ -21,10 +21,11 @@ from seqwright.inputs.tokenizers import tokenizer_of
 from seqwright.kinds import task_of
 from seqwright.objectives.objective import LossPart, Objective
 from seqwright.recipe import Recipe, read_recipe, validated
-from seqwright.runs import data_of, model_of, objective_of, parameters, set_up_cpu, source_of
+from seqwright.runs import Run, data_of, model_of, objective_of, parameters, set_up_cpu, source_of, weights_of
 from seqwright.training.counting import Counter, Stored
 from seqwright.training.remarks import training_remarks
 from seqwright.training.schedule import expected_steps
+from seqwright.training.weights import transferred
 
 TIMED_BATCHES = 8
 FEW_ROWS, OVERFIT_STEPS = 8, 80
@@ -46,8 +47,12 @@ def check_recipe(where: str, overrides: list[str]) -> None:
     checked, batches = task.checked(recipe, data, inputs)
     start = until_now()
     print_table(checked.columns, checked.rows)
-    descends = recipe.descends
-    tried, told = _descended(recipe, data, inputs, batches, start) if descends else _counted(recipe, inputs, batches)
+    if recipe.descends:
+        tried, told = _timed(recipe, data, inputs, batches, start)
+        overfitted, doubts = _overfitting(recipe, source, inputs, batches)
+        tried, told = tried | overfitted, doubts + told
+    else:
+        tried, told = _counted(recipe, inputs, batches)
     for name, value in {**checked.facts, **tried}.items():
         print(f"{name:<22}{value}")
     for remark in [*told, *checked.remarks]:
@@ -80,18 +85,15 @@ def _counted(recipe: Recipe, inputs: Any, batches: Batches[Any]) -> tuple[dict[s
     return facts, more if read < whole else []
 
 
-def _descended(
-    recipe: Recipe, data: Any, inputs: Any, batches: Batches[Any], start: float
+def _overfitting(
+    recipe: Recipe, source: Run | None, inputs: Any, batches: Batches[Any]
 ) -> tuple[dict[str, str], list[str]]:
-    """What training will take, and whether a few examples can be overfitted; remarks."""
-    facts, remarks = _timed(recipe, data, inputs, batches, start)
+    """Whether a few examples can be overfitted; a remark where they cannot."""
     say("overfitting a few examples …")
-    first, last = _overfitted(recipe, inputs, batches)
-    facts["one batch overfitted"] = f"loss {first:.2f} → {last:.3f} in {OVERFIT_STEPS} steps"
-    if last > first / 4:
-        told = "the model does not even overfit a few examples: look at the data and the model's settings"
-        remarks.insert(0, told)
-    return facts, remarks
+    first, last = _overfitted(recipe, source, inputs, batches)
+    told = "the model does not even overfit a few examples: look at the data and the model's settings"
+    facts = {"one batch overfitted": f"loss {first:.2f} → {last:.3f} in {OVERFIT_STEPS} steps"}
+    return facts, [told] if last > first / 4 else []
 
 
 def _timed(
@@ -174,13 +176,20 @@ def _memory(device: torch.device) -> str:
     return f"about {most:.2f} GiB"
 
 
-def _overfitted(recipe: Recipe, inputs: Any, batches: Batches[Any]) -> tuple[float, float]:
-    """The plain loss on a few examples before and after overfitting them, without dropout."""
+def _overfitted(recipe: Recipe, source: Run | None, inputs: Any, batches: Batches[Any]) -> tuple[float, float]:
+    """The plain loss on a few examples before and after overfitting them, without dropout.
+
+    A model that begins from the weights of `source` begins from them here too, at a rate that suits them.
+    """
     device = training_device(recipe.training.device)
     whole = batches.at(Place(0, 0)).to(device)
     batch = whole.rows(slice(FEW_ROWS))
     model, objective = model_of(recipe, inputs.sizes()).to(device).eval(), objective_of(recipe).to(device)
-    optimizer = torch.optim.Adam([*model.parameters(), *objective.parameters()], lr=1e-3)
+    rate = 1e-3
+    if source is not None and weights_of(recipe) is not None:
+        transferred(source.model, model, str(source.folder), recipe.model.init_layers)
+        rate = 1e-4
+    optimizer = torch.optim.Adam([*model.parameters(), *objective.parameters()], lr=rate)
     seen = []
     for _ in range(OVERFIT_STEPS):
         part = next(iter(_step(model, objective, optimizer, batch, _precision(recipe)).values()))
