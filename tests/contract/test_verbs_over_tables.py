@@ -138,6 +138,20 @@ class TestOfAClassifier:
         assert [row[0] for row in found] == ["text", "red cat", "", "old, sea"]
         assert found[2] == ["", "", ""]
 
+    def test_a_spreadsheet_and_a_table_with_semicolons_are_read_too(self) -> None:
+        openpyxl = pytest.importorskip("openpyxl")
+        book = openpyxl.Workbook()
+        for row in (["n", "text"], [1, "red cat"], [None, None], [2, "old sea"]):
+            book.active.append(row)
+        book.save("in.xlsx")
+        Path("in.csv").write_bytes("n;text\n1;red, cät\n".encode("cp1252"))
+        for name, kept in (("in.xlsx", ["1", "", "2"]), ("in.csv", ["1"])):
+            said = typed("classify", "RUN", "--file", name, "--output", "out.csv", "--yes")
+            assert said.code == 0, said.err
+            assert "data." not in said.err  # which only a recipe can set
+            assert read("out.csv")[0] == ["n", "text", "label", "probability"]
+            assert [row[0] for row in read("out.csv")[1:]] == kept
+
     def test_json_lines_keep_what_they_hold(self) -> None:
         objects: list[dict[str, object]] = [
             {"text": "red cat", "n": 0.1234567891, "tags": ["a", "b"]},

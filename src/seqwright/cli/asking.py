@@ -3,7 +3,7 @@
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from itertools import groupby
+from itertools import groupby, repeat
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -121,18 +121,12 @@ def write_results(path: Path, table: GivenTable, added: Mapping[str, str], input
         for block in in_blocks(table.rows):
             for is_blank, group in groupby(block, key=lambda row: row.given is None):
                 rows = list(group)
-                if is_blank:
-                    blank += len(rows)
-                    values: Iterable[list[Any]] = ([None] * len(added) for _ in rows)
-                else:
-                    asked, places = [row.given for row in rows], [row.where for row in rows]
-                    values = (
-                        [{**input.example_fields(example), **results[0].fields}[field] for field in added.values()]
-                        for example, results in predicted(input, asked, places, predict, read)
-                    )
-                for row, found in zip(rows, values, strict=True):
-                    writer.write(row, found)
-                read += len(rows)
+                asked, places = [row.given for row in rows], [row.where for row in rows]
+                pairs = repeat(None, len(rows)) if is_blank else predicted(input, asked, places, predict, read)
+                for row, pair in zip(rows, pairs, strict=True):
+                    fields = {} if pair is None else {**input.example_fields(pair[0]), **pair[1][0].fields}
+                    writer.write(row, [fields.get(field) for field in added.values()])
+                read, blank = read + len(rows), blank + is_blank * len(rows)
     if blank:
         say(f"rows with nothing to read: {blank:,}; their new cells are empty")
     say(f"wrote {read:,} rows to {shown(path)}")

@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 from dataclasses import replace
 from itertools import islice
+from pathlib import Path
 from typing import Any, cast
 
 import numpy as np
@@ -16,6 +17,7 @@ from seqwright.cli.options import Answers, TableAnswers, Things
 from seqwright.cli.tables import WRITTEN, refuse_output
 from seqwright.cli.terminal import say, shown
 from seqwright.cli.using_any import EmbedOptions
+from seqwright.data.files import extension_of
 from seqwright.errors import DataError, SettingError
 from seqwright.inputs import Examples, Given
 from seqwright.whole_file import bytes_whole
@@ -35,20 +37,15 @@ def embed_texts(things: Things, options: EmbedOptions) -> None:
     asking = Asking("embed", replace(things, texts=split_lines(things.texts)), answers)
     run = opened_run(things.run, options.which)
     embedder = embedder_of(run, cast(Pooling | None, pooling))
-    numbered = output is not None and output.suffix not in {ARRAY, ".jsonl"}
-    width = embedder(["a"]).shape[1] if numbered else 0
-    names = [f"vector_{place}" for place in range(1, width + 1)] or ["vector"]
+    kept: list[Tensor] = []  # for an array, which is written at once
+    names = _columns(embedder, asking.output)
     asking.added = {name: name for name in names}
-    found: list[Tensor] = []
 
     def predict(examples: Given[str], first: int) -> Iterator[list[Result]]:
         for vector_D in embedder(examples.examples, normalise=options.normalise):
             if in_array:
-                found.append(vector_D)
-            values = vector_D.tolist()
-            rounded = [round(value, 6) for value in values]
-            fields = dict(zip(names, rounded, strict=True)) if numbered else {"vector": rounded}
-            yield [] if in_array else [Result(" ".join(f"{value:.6g}" for value in values), fields)]
+                kept.append(vector_D)
+            yield [] if in_array else [_result(vector_D.tolist(), names)]
 
     input = EmbeddedInput(embedder)
     asking.give(run, predict, input, dict(islice(run.inputs.input.table_columns().items(), 1)))
@@ -56,8 +53,21 @@ def embed_texts(things: Things, options: EmbedOptions) -> None:
         raise DataError("there is no text; give some, or a file of them with --file")
     if output is not None and in_array:
         with bytes_whole(output) as plain:
-            np.save(plain, np.stack([vector_D.numpy() for vector_D in found]))
-        say(f"wrote {len(found):,} vectors of width {len(found[0])} to {shown(output)}")
+            np.save(plain, np.stack([vector_D.numpy() for vector_D in kept]))
+        say(f"wrote {len(kept):,} vectors of width {len(kept[0])} to {shown(output)}")
+
+
+def _columns(embedder: Embedder, table: Path | None) -> list[str]:
+    """What the numbers of a vector are called: in JSON they are one field, in another table a column each."""
+    if table is None or extension_of(table) == ".jsonl":
+        return ["vector"]
+    return [f"vector_{place}" for place in range(1, embedder(["a"]).shape[1] + 1)]
+
+
+def _result(vector: list[float], names: list[str]) -> Result:
+    rounded = [round(value, 6) for value in vector]
+    fields = {"vector": rounded} if names == ["vector"] else dict(zip(names, rounded, strict=True))
+    return Result(" ".join(f"{value:.6g}" for value in vector), fields)
 
 
 class EmbeddedInput:
