@@ -27,6 +27,12 @@ def _parted(paragraph: list[str]) -> tuple[list[str], list[str]]:
     return [], paragraph
 
 
+NOT_OURS = (
+    "Alias for field number",  # Python, under each field of a named tuple
+    "Configure whether metadata should be requested",  # scikit-learn, in each estimator
+)
+
+
 def is_noise(app: Any, what: str, name: str, thing: Any, skip: bool, options: Any) -> bool | None:
-    """Leave out the sentence that Python itself puts under each field of a named tuple."""
-    return True if (getattr(thing, "__doc__", None) or "").startswith("Alias for field number") else None
+    """Leave out what Python and scikit-learn themselves put into classes."""
+    return True if (getattr(thing, "__doc__", None) or "").strip().startswith(NOT_OURS) else None

@@ -4,6 +4,7 @@ import ast
 import re
 import tomllib
 from functools import cache
+from importlib import import_module
 from pathlib import Path
 from textwrap import dedent
 from typing import Any
@@ -118,6 +119,15 @@ def test_every_name_of_the_package_in_code_shown_exists(path: Path) -> None:
         for node in ast.walk(tree):
             if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and node.value.id == "sw":
                 assert hasattr(seqwright, node.attr), f"{path} names sw.{node.attr}"
+
+
+def test_the_reference_of_modules_lists_what_exists() -> None:
+    text = (REPOSITORY / "docs" / "reference" / "modules.md").read_text(encoding="utf-8")
+    listed = re.findall(r"automodule:: (\S+)\n +:members: (.*)", text)
+    assert len(listed) > 50
+    for module, members in listed:
+        gone = [name for name in members.split(", ") if not hasattr(import_module(module), name)]
+        assert gone == [], f"{module} has no {gone}"
 
 
 EXAMPLES: dict[str, tuple[str, dict[str, Any], int]] = {  # the file, settings that it needs, and how many it holds
