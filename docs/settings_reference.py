@@ -27,7 +27,7 @@ def _part(group: SettingGroup) -> str:
     named = group.title or ", ".join(group.names)
     tasks = ", ".join(group.tasks) or ("every task" if group.title else "")
     purpose = f" (for {tasks})" if tasks else ""
-    heading = f"### {group.section}: {named}{purpose}\n\n" if named else ""
+    heading = f"### {group.section}{f': {named}' if named else ''}{purpose}\n\n" if named or tasks else ""
     settings = group.settings
     where = (
         f"{group.kind.module}.{group.kind.settings}" if group.kind else f"{settings.__module__}.{settings.__qualname__}"

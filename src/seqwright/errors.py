@@ -7,6 +7,9 @@ import re
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 
+# An option, and its value where a path follows or one of the words that are values.
+OPTION = re.compile(r"(?<![\w-])--([a-z][a-z-]*)(?: (\S*/\S*|(?:thought|first|mean|source|target)\b))?")
+
 
 class UserError(Exception):
     """What the user gave cannot be used; the message says why and what to do."""
@@ -42,7 +45,8 @@ def in_python() -> Iterator[None]:
     try:
         yield
     except UserError as error:
-        told = re.sub(r"(?<![\w-])--([a-z][a-z-]*)(?: (\S*/\S*))?", _argument, str(error))
+        pieces = str(error).split("`")  # between two of them stands a command, which stays one
+        told = "`".join(each if number % 2 else OPTION.sub(_argument, each) for number, each in enumerate(pieces))
         if told == str(error):
             raise
         raise type(error)(told) from error
@@ -50,7 +54,7 @@ def in_python() -> Iterator[None]:
 
 def _argument(option: re.Match[str]) -> str:
     name = option[1].replace("-", "_")
-    value = "…" if option[2] is None else repr(option[2])  # a path that follows
+    value = "…" if option[2] is None else repr(option[2])
     return "fresh=True" if name == "fresh" else f"{name}={value}"
 
 

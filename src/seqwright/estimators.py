@@ -129,16 +129,20 @@ class TextEstimator(RunEstimator):
     def _plain(self) -> dict[str, dict[str, Any]]:
         """The usual settings of a model from scratch, or of one that is fine-tuned."""
         if self.weights is not None:
-            kind = {} if self.model is None else {"kind": self.model}
-            return {"model": {"weights": str(self.weights), **kind}, "training": {**FINE_TUNING, "rate": self._rate()}}
+            return self._fine_tuning(open_run(str(self.weights)).recipe.model)
         kind = {"kind": self.model or self.usual}
         recurrent = "embedding" in settings_class("model", kind, self.task).model_fields
         return {"input": READING, "model": kind | (RECURRENT if recurrent else {}), "training": FROM_SCRATCH}
 
-    def _rate(self) -> float:
-        """A learning rate at which what was learnt before is not lost."""
-        body = open_run(str(self.weights)).recipe.model.model_dump()
-        return 1e-3 if "heads" not in body else 1e-4 if body["width"] < WIDE else 3e-5
+    def _fine_tuning(self, body: Any) -> dict[str, dict[str, Any]]:
+        """As `seqwright new --from` writes it: a rate at which what was learnt before is not lost."""
+        kind = {"kind": self.model or body.kind}
+        known, sizes = settings_class("model", kind, self.task).model_fields, body.model_dump()
+        pooling = {"pooling": "mean"} if "pooling" in known and "pooling" not in sizes else {}
+        attends = "heads" in sizes
+        rate = 1e-3 if not attends else 1e-4 if sizes["width"] < WIDE else 3e-5
+        training = {**FINE_TUNING, "rate": rate, **({"layer_decay": 0.9} if attends else {})}
+        return {"model": {"weights": str(self.weights), **kind, **pooling}, "training": training}
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

@@ -74,6 +74,8 @@ def _value(text: str) -> Any:
         return tomllib.loads(f"value = {text}")["value"]
     except tomllib.TOMLDecodeError:
         return text
+    except (ValueError, RecursionError) as error:
+        raise SettingError(f"'{text[:40]}…' is no value of a setting: it has too many digits or brackets") from error
 
 
 def changed_data(below: dict[str, Any], above: dict[str, Any]) -> dict[str, Any]:

@@ -152,8 +152,10 @@ def parsed(text: str, where: str) -> dict[str, Any]:
     """TOML as a dictionary, every section really one."""
     try:
         plain = tomllib.loads(text)
-    except tomllib.TOMLDecodeError as error:
+    except ValueError as error:  # also a number with too many digits
         raise SettingError(f"{where} is not valid TOML: {error}") from error
+    except RecursionError as error:
+        raise SettingError(f"{where} is nested too deeply to be a recipe; write it again") from error
     for section in SECTIONS:
         if not isinstance(plain.get(section, {}), dict):
             raise SettingError(f"'{section}' must be a section, [{section}], not {plain[section]!r}, in {where}")

@@ -149,6 +149,10 @@ def resolved_of(folder: Path) -> dict[str, Any]:
         return parsed((folder / "resolved.toml").read_text(encoding="utf-8"), str(folder / "resolved.toml"))
     except OSError as error:
         raise RunError(f"{folder} is not a run folder: it has no resolved.toml; train one first") from error
+    except UnicodeDecodeError as error:
+        raise RunError(
+            f"{folder / 'resolved.toml'} is damaged: it is not UTF-8; train it again with --fresh"
+        ) from error
 
 
 def _replace(path: Path, text: str) -> None:

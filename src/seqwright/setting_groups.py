@@ -89,8 +89,9 @@ class SettingGroup(NamedTuple):
 
 
 def setting_groups() -> list[SettingGroup]:
-    """Each class once, in the order of a recipe; those of one task together."""
-    return [*_data_groups(), *(group for section in KINDS for group in _section_groups(section))]
+    """Each class of which something can be set, once, in the order of a recipe; those of one task together."""
+    every = (*_data_groups(), *(group for section in KINDS for group in _section_groups(section)))
+    return [group for group in every if group.settings.model_fields]
 
 
 def _data_groups() -> Iterator[SettingGroup]:

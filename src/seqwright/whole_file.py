@@ -3,6 +3,7 @@
 import gzip
 import io
 import os
+import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -35,6 +36,28 @@ def written_whole(path: Path) -> Iterator[TextIO]:
         packed = gzip.GzipFile("", "wb", 6, plain, mtime=0) if path.suffix == ".gz" else plain
         with io.TextIOWrapper(packed, encoding="utf-8", newline="\n") as file:
             yield file
+
+
+@contextmanager
+def folder_whole(folder: Path) -> Iterator[Path]:
+    """A folder to write files into; unless it fails, they appear in `folder` when the block ends.
+
+    What is there under other names stays.
+    """
+    final = folder.resolve()
+    aside = final.with_name(f".{final.name}.writing")
+    try:
+        shutil.rmtree(aside, ignore_errors=True)
+        aside.mkdir(parents=True)
+        yield aside
+        if not final.exists():
+            aside.rename(final)
+        for path in sorted(aside.iterdir()) if aside.exists() else ():
+            path.replace(final / path.name)
+    except OSError as error:
+        raise DataError(f"{folder} cannot be written: {error.strerror or error}; choose another place") from error
+    finally:
+        shutil.rmtree(aside, ignore_errors=True)
 
 
 def flush(path: Path) -> None:

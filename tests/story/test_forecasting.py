@@ -96,6 +96,23 @@ def test_intervals_are_those_of_the_best_checkpoint_and_of_no_other(
     assert "intervals" not in said.out
 
 
+@pytest.mark.parametrize(
+    "damage",
+    [
+        lambda plain: {**plain, "lower": plain["lower"][0]},
+        lambda plain: {**plain, "upper": [[[float("nan")]] * 3]},
+        lambda plain: {"step": plain["step"]},
+        lambda plain: [],
+    ],
+)
+def test_damaged_intervals_are_refused_in_a_sentence(home: Path, tmp_path: Path, damage: Any) -> None:
+    shutil.copytree(home / "run", tmp_path / "run")
+    path = tmp_path / "run" / "output" / "intervals.json"
+    path.write_text(json.dumps(damage(json.loads(path.read_text(encoding="utf-8")))), encoding="utf-8")
+    with pytest.raises(RunError, match=r"intervals\.json cannot be read as intervals .*; restore the file from a copy"):
+        open_run(tmp_path / "run")
+
+
 def test_beyond_the_horizon_no_interval_is_known(home: Path, capsys: pytest.CaptureFixture[str]) -> None:
     forecast(home / "run", steps=5, as_json=True)
     said = capsys.readouterr()

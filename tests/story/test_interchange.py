@@ -1,5 +1,6 @@
 """Checkpoints of Hugging Face on their way in and out: what is refused, and in which words."""
 
+import errno
 import json
 import os
 import pickle
@@ -15,6 +16,7 @@ from typing import Any
 import pytest
 import tokenizers
 import torch
+from safetensors import SafetensorError
 from safetensors.torch import load_file, save_file
 from tokenizers import models, pre_tokenizers, processors
 
@@ -231,6 +233,43 @@ def test_an_imported_run_whose_mark_is_lost_is_opened_and_that_is_said(here: Pat
     said: list[str] = []
     assert open_run(Path("runs/gpt"), notice=said.append).step == 1
     assert said == ["runs/gpt has no checkpoint that `last` names; using step 1 instead"]
+
+
+@pytest.mark.parametrize(
+    ("step", "error"),
+    [
+        ("weight_files.save_file", SafetensorError("Error while serializing: I/O error: No space left on device")),
+        ("pretrained.write_json", OSError(errno.ENOSPC, "No space left on device")),
+        ("pretrained.write_tokenizer", OSError(errno.ENOSPC, "No space left on device")),
+    ],
+)
+def test_a_full_disk_leaves_no_half_of_an_exported_folder(
+    step: str,
+    error: Exception,
+    home: Path,
+    here: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    def full(*_: Any, **__: Any) -> None:
+        raise error
+
+    before = {path.name: path.read_bytes() for path in (here / "gpt").iterdir()}
+    monkeypatch.setattr(f"seqwright.interchange.{step}", full)
+    for folder in ("new", "gpt"):
+        said = refused(capsys, "export", str(home / "runs" / "gpt"), folder, "--to", "hf", "--yes")
+        assert f"{folder} cannot be written: " in said
+        assert said.endswith("No space left on device; choose another place")
+    assert sorted(path.name for path in here.iterdir()) == ["bert", "gpt"]
+    assert {path.name: path.read_bytes() for path in (here / "gpt").iterdir()} == before
+
+
+def test_what_else_lies_in_a_folder_that_is_exported_to_stays(home: Path, here: Path) -> None:
+    (here / "gpt" / "README.md").write_text("mine")
+    (here / "gpt" / "config.json").write_text("old")
+    assert main(["export", str(home / "runs" / "gpt"), "gpt", "--to", "hf", "--yes"]) == 0
+    assert (here / "gpt" / "README.md").read_text() == "mine"
+    assert json.loads((here / "gpt" / "config.json").read_text())["model_type"] == "gpt2"
 
 
 def test_without_a_name_the_folder_is_called_after_the_run(here: Path, capsys: pytest.CaptureFixture[str]) -> None:

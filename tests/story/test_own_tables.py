@@ -348,3 +348,18 @@ def test_a_run_that_was_moved_with_its_data_is_evaluated_and_alone_says_what_to_
     Path("moved/runs/mine").rename("alone")
     refused(say("eval", "alone"), "there is no file texts/mine.csv", "alone was trained on it", "--data")
     assert say("eval", "alone", "--data", "moved/texts/mine.csv")[0] == 0
+
+
+def test_a_run_reads_other_tables_in_the_encoding_and_with_the_separator_of_its_own(say: Say) -> None:
+    table = "text^label\n" + opinions().replace(",", "^").replace("fine", "świetny")
+    Path("mine.csv").write_bytes(table.encode("iso-8859-2"))
+    write("mine.toml", RECIPE.replace("texts/", ""))
+    written = ["data.separator=^", "data.encoding=iso-8859-2"]
+    code, _, err = say("train", "mine.toml", *written)
+    assert code == 0, err
+    assert "looks like" not in err
+    code, out, err = say("classify", "runs/mine", "--file", "mine.csv", "--json")
+    assert code == 0, err
+    assert len(out.splitlines()) == 60
+    code, _, err = say("eval", "runs/mine", "--data", "mine.csv")
+    assert code == 0, err

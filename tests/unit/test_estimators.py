@@ -168,6 +168,7 @@ def test_a_pretrained_run_is_fine_tuned() -> None:
     assert tuned.run_.recipe.model.kind == "gru"
     assert tuned.run_.recipe.model.width == 16
     assert tuned.run_.recipe.training.optimizer == "adamw"
+    assert tuned.run_.recipe.training.rate == 1e-3
     moved = tuned.run_.model.body.embedding.weight - first.run_.model.body.embedding.weight  # type: ignore[union-attr,operator]
     assert 0 < moved.abs().max() < 0.05
     with pytest.raises(UserError, match=r"runs/none"):

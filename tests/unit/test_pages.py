@@ -68,6 +68,11 @@ def _refuse_unknown_setting(place: str, section: str, key: str) -> None:
 
 
 @page
+def test_every_link_has_a_text(path: Path) -> None:
+    assert re.findall(r"\[\]\([^)]*\)", path.read_text(encoding="utf-8")) == []  # unseen where pages are not built
+
+
+@page
 def test_every_recipe_shown_can_be_read(path: Path) -> None:
     for block in fenced(path.read_text(encoding="utf-8"), "toml"):
         plain = tomllib.loads(block)

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import seqwright as sw
-from seqwright.errors import SettingError, UserError
+from seqwright.errors import SettingError, UserError, in_python
 from seqwright.history import History
 from seqwright.recipe import Recipe, recipe_from
 from seqwright.training.reporter import LineReporter, NotebookBar, usual_reporter
@@ -263,6 +263,21 @@ def test_settings_are_told_with_their_defaults_and_what_they_do() -> None:
 def test_what_there_is_not_is_refused_with_the_nearest_name(asked: Any, sentence: str) -> None:
     with pytest.raises(SettingError, match=sentence):
         asked()
+
+
+@pytest.mark.parametrize(
+    ("typed", "told"),
+    [
+        ("choose another folder with --run", "choose another folder with run=…"),
+        ("give --run runs/a and --fresh", "give run='runs/a' and fresh=True"),
+        ("--pooling thought is a vector; choose --side source", "pooling='thought' is a vector; choose side='source'"),
+        ("make it again with `seqwright import a --run b/c`", "make it again with `seqwright import a --run b/c`"),
+    ],
+)
+def test_options_become_arguments_but_in_commands(typed: str, told: str) -> None:
+    with pytest.raises(UserError) as raised, in_python():
+        raise UserError(typed)
+    assert str(raised.value) == told
 
 
 def test_errors_name_arguments_of_python() -> None:

@@ -497,3 +497,11 @@ def test_control_characters_are_refused_and_shown_harmlessly(word: str) -> None:
 def test_a_name_of_several_words_is_a_name_and_an_empty_one_is_none() -> None:
     assert read(f'name = "día 2 (b).v1"\n{COPY}').name == "día 2 (b).v1"
     assert read(f'name = ""\n{COPY}').name == "mine"
+
+
+def test_endless_digits_and_brackets_are_refused_in_a_sentence() -> None:
+    deep = "[" * 5000 + "]" * 5000
+    assert "mine.toml is not valid TOML" in complaint(f"{COPY}[training]\nsteps = {'9' * 6000}\n")
+    assert "mine.toml is nested too deeply to be a recipe" in complaint(f"{COPY}[training]\nsteps = {deep}\n")
+    for value in ("9" * 6000, deep):
+        assert complaint(COPY, f"training.steps={value}").endswith("it has too many digits or brackets")

@@ -93,3 +93,10 @@ def test_which_checkpoints_are_averaged_may_not_change(name: str, tmp_path: Path
     folder = begun(tmp_path / "run", read_recipe("copy", mean))
     with pytest.raises(RunError, match=rf"training\.{name} was \d+ and is 3"):
         refuse_changes(read_recipe("copy", [*mean, f"training.{name}=3"]), folder)
+
+
+def test_settings_of_a_run_that_are_not_utf_8_are_refused_in_a_sentence(tmp_path: Path) -> None:
+    folder = begun(tmp_path / "run", read_recipe("copy"))
+    (folder / "resolved.toml").write_bytes(b"name = '\xff\xfe'")
+    with pytest.raises(RunError, match=r"resolved\.toml is damaged: it is not UTF-8; train it again with --fresh"):
+        open_run(folder)

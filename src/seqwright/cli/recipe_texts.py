@@ -159,8 +159,8 @@ schedule = "cosine"
 rate = 0.003
 clip = 1.0
 validate_every = 100
-metric = {metric:<18}# chooses the best checkpoint
 """
+BY_TAGS = "metric = {metric:<18}# chooses the best checkpoint\n"
 WINDOWED = """
 [input]
 longest = 256              # tokens that are read at once: the question and a window of its context

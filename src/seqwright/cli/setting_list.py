@@ -28,6 +28,9 @@ def list_settings(word: str | None, task: str | None) -> None:
         _print_single(section, key, [group for group in groups if group.section == section])
         return
     found = [group for group in groups if word in (group.section, *group.names)]
+    if not found and word in ABOUT_SECTIONS:
+        print(f"[{word}]  nothing can be set for {task}")
+        return
     if not found:
         known = [*ABOUT_SECTIONS, *dict.fromkeys(name for group in groups for name in group.names)]
         fitting = f" for {task}" if task else ""

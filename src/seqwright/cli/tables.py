@@ -3,6 +3,7 @@
 import csv
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from itertools import chain
 from pathlib import Path
 from typing import Any, NamedTuple, TextIO
@@ -10,6 +11,7 @@ from typing import Any, NamedTuple, TextIO
 from seqwright.cli.terminal import json_text, make_sure, say
 from seqwright.data.files import extension_of
 from seqwright.data.labelled_tables import PAIR_WORDS
+from seqwright.data.rows import dialect_of
 from seqwright.data.tables import FORMS, Column, TableFile, Usual, require_text
 from seqwright.errors import DataError, SettingError
 
@@ -46,12 +48,13 @@ def given_table(file: Path, columns: Mapping[str, Usual], data: Any, chosen: Seq
 
     `data` are the settings of the data that the run learnt from.
     """
-    table = TableFile(file, columns, _asked(columns, data, chosen), advice=_advice)
+    written = dialect_of(data)._replace(bad_rows="refuse")  # an answer belongs to every row
+    table = TableFile(file, columns, _asked(columns, data, chosen), advice=_advice, dialect=written)
     if list(columns) == ["text", "text_pair"] and not any(table.asked.values()):
         folded = {name.casefold(): name for name in table.names()}
         named = next((pair for pair in PAIR_WORDS if folded.keys() >= {*pair}), None)
         asked = dict(zip(columns, (folded[word] for word in named), strict=True)) if named else {}
-        table = TableFile(file, columns, asked, advice=_advice)
+        table = replace(table, asked=asked)
     for remark in table.remarks():
         say(READ_SO.sub("; save it as UTF-8 with commas if that is wrong", remark))
     return GivenTable(table.header(), _rows_of(table))

@@ -44,6 +44,7 @@ from seqwright.training.journal import Journal
 from seqwright.training.loop import fit
 from seqwright.training.reporter import Bar, LineReporter, Quiet, Reporter
 from seqwright.training.schedule import expected_steps
+from seqwright.whole_file import written_whole
 
 WARMING, TRIED = 3, 30  # steps before the clock starts, and steps that are timed
 PATIENCE = 20.0  # seconds after which fewer timed steps will do
@@ -212,7 +213,7 @@ def evaluated_runs(job: Mapping[str, Any]) -> dict[str, Any]:
         outcome = RunScores(result.scores, result.signatures, result.answers, {})
     if len(runs) == 1:
         found["training"] = costs(runs[0].folder)
-    with Path(job["answers"]).open("w", encoding="utf-8") as file:
+    with written_whole(Path(job["answers"])) as file:
         file.writelines(json.dumps(answer, ensure_ascii=False) + "\n" for answer in outcome.answers)
     told = {"scores": outcome.scores, "signatures": outcome.signatures, "examples": len(outcome.answers)}
     return {**found, **told, **outcome.speed}

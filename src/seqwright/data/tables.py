@@ -13,7 +13,7 @@ from itertools import chain, combinations
 from pathlib import Path
 from typing import Annotated, Any, NamedTuple
 
-from pydantic import Field
+from pydantic import AfterValidator
 
 from seqwright.data.files import extension_of, require_file
 from seqwright.data.rows import (
@@ -32,7 +32,15 @@ from seqwright.data.spreadsheets import SHEETS
 from seqwright.data.times import NUMBER
 from seqwright.errors import DataError, SettingError, nearest
 
-Column = str | Annotated[int, Field(ge=1)] | None
+
+def counted_from_one(column: str | int | None) -> str | int | None:
+    """Refuse a column before the first."""
+    if isinstance(column, int) and column < 1:
+        raise ValueError(f"columns are counted from 1, not from {column}")
+    return column
+
+
+Column = Annotated[str | int | None, AfterValidator(counted_from_one)]
 Columns = Column | tuple[Column, ...]
 FORMS = (".tsv", ".csv", ".jsonl", ".xlsx", ".parquet")
 OTHER_PROGRAMS = {
@@ -199,8 +207,9 @@ class TableFile:
         if more_cells(row, top):
             return too_many(row, top, where) + skip
         mark = SEPARATORS.get(separator_of(self.path, self.dialect), "the separator")
-        purpose = f" for {_listed(layout.places)}, separated by {mark}"
-        return too_few(row, max(layout.places.values()) + 1, where, purpose)
+        purpose = f" for {_listed(layout.places)}" + ("" if self.form in SHEETS else f", separated by {mark}")
+        told = too_few(row, max(layout.places.values()) + 1, where, purpose)
+        return told if semicolons(row.cells) else f"{told}: complete it{skip}"
 
     def remarks(self) -> list[str]:
         """How the file is written, where that was told by itself, and which rows were left out."""

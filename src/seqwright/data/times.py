@@ -1,7 +1,8 @@
 """When the rows of a series were measured: that the steps between them are even, and how time continues after the last.
 
 A time is an ISO date or date and time (2016-07-01, 2016-07-01 13:00, 2016-07-01T13:00:00+02:00), a month (2016-07), or
-a number (a year, a count of seconds).
+a number (a year, a count of seconds). Dates with the year first (2016/7/1 0:00) and with points (1.7.2016) are read as
+well; 7/1/2016 is not, since it may be July or January.
 """
 
 import calendar
@@ -19,6 +20,9 @@ from seqwright.errors import DataError
 MONTH = re.compile(r"\d{4}-\d{2}")
 NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?")
 COMMA_NUMBER = re.compile(r"[+-]?\d*,\d+([eE][+-]?\d+)?")  # 3,5
+CLOCK = r"(?:[ T](?P<hour>\d{1,2})(?P<rest>:\d{2}.*))?"
+YEAR_FIRST = re.compile(rf"(?P<year>\d{{4}})[/.](?P<month>\d{{1,2}})[/.](?P<day>\d{{1,2}}){CLOCK}")
+DAY_FIRST = re.compile(rf"(?P<day>\d{{1,2}})\.(?P<month>\d{{1,2}})\.(?P<year>\d{{4}}){CLOCK}")
 NOISE = 1e-6  # of a step, by which rounded numbers may be apart
 Later = Callable[[int], str]
 
@@ -41,7 +45,7 @@ def rhythm(texts: Sequence[str], lines: Sequence[int], path: Path, *, gaps: bool
     """
     if len(texts) < 2:
         raise DataError(f"{path} has {len(texts)} row; the steps of time show only between two: give more rows")
-    absent = partial(_absent, lines=lines, path=path, gaps=gaps)
+    texts, absent = [*map(_as_iso, texts)], partial(_absent, lines=lines, path=path, gaps=gaps)
     if all(NUMBER.fullmatch(text) for text in texts):
         return _of_numbers(texts, absent)
     moments = [_moment(text, f"{path}:{line}") for text, line in zip(texts, lines, strict=True)]
@@ -101,6 +105,15 @@ def _absent(
             "data.time means the right column"
         )
     return found
+
+
+def _as_iso(text: str) -> str:
+    """A time of another form as ISO has it: 1990/1/1 0:00 is 1990-01-01 00:00."""
+    found = YEAR_FIRST.fullmatch(text) or DAY_FIRST.fullmatch(text)
+    if found is None:
+        return text
+    day = f"{found['year']}-{found['month']:0>2}-{found['day']:0>2}"
+    return day if found["hour"] is None else f"{day} {found['hour']:0>2}{found['rest']}"
 
 
 def _moment(text: str, where: str) -> datetime:

@@ -25,6 +25,7 @@ from seqwright.interchange.weight_files import (
 )
 from seqwright.lineage import MODELS, Model
 from seqwright.tasks.wired import Wires
+from seqwright.whole_file import folder_whole
 
 CONFIG = "config.json"
 NEEDED = ("width", "heads", "layers", "context")
@@ -204,18 +205,17 @@ def write_pretrained(
     architecture = family.bare if settings.get("head") is False else head.architecture(settings)
     if architecture == family.bare:
         theirs = {name.removeprefix(family.prefix): tensor for name, tensor in theirs.items()}
-    folder.mkdir(parents=True, exist_ok=True)
-    write_tensors(theirs, folder)
     config: dict[str, Any] = {"architectures": [architecture], "model_type": family.model_type}
     config |= _config(family, settings, tokenizer) | head.label_config(wires.output)
     config |= {"bos_token_id": tokenizer.begin if first is None else first} | (
         {PAIRS: True} if reads_pairs(wires.input) else {}
     )
-    if head.pooling == "mean":
-        config |= write_code(folder, family)
-    write_json(folder / CONFIG, config)
     segments = settings.get("segments", 0) > 1
-    write_tokenizer(tokenizer, folder, context=settings["context"], around=not head.causal, segments=segments)
+    with folder_whole(folder) as aside:
+        write_tensors(theirs, aside)
+        config |= write_code(aside, family) if head.pooling == "mean" else {}
+        write_json(aside / CONFIG, config)
+        write_tokenizer(tokenizer, aside, context=settings["context"], around=not head.causal, segments=segments)
     code = ", which transformers loads with trust_remote_code=True," if head.pooling == "mean" else ""
     return architecture + code
 

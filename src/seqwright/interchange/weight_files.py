@@ -95,7 +95,10 @@ def _as_today(name: str) -> str:
 def write_tensors(tensors: Mapping[str, Tensor], folder: Path) -> None:
     """One file, as `transformers` expects it."""
     plain = {name: tensor.detach().cpu().contiguous() for name, tensor in tensors.items()}
-    save_file(plain, folder / ONE, metadata={"format": "pt"})
+    try:
+        save_file(plain, folder / ONE, metadata={"format": "pt"})
+    except SafetensorError as error:  # the library's name for a full disk too
+        raise OSError(str(error)) from error
 
 
 def read_json(path: Path) -> dict[str, Any]:

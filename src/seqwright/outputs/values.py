@@ -316,23 +316,27 @@ class ValuesOutput(Output[SeriesWindow, Series, Values]):
         def made(plain: Any) -> Any:
             history, horizon, season = (int(plain[name]) for name in ("history", "horizon", "season"))
             naive_error_C, scale = np.array(plain["naive_error"], dtype=np.float64), Scale.from_plain(plain["scale"])
-            learnt = (scale, naive_error_C, weights_CTN, _intervals(folder / INTERVALS))
+            learnt = (scale, naive_error_C, weights_CTN, _intervals(folder / INTERVALS, horizon, len(plain["columns"])))
             return cls(tuple(plain["columns"]), history, horizon, season, *learnt)
 
         found: Self = load_json(folder / "values.json", made)
         return found
 
 
-def _intervals(path: Path) -> Intervals | None:
+def _intervals(path: Path, horizon: int, channels: int) -> Intervals | None:
     """What `calibrate` wrote, if it did."""
     if not path.is_file():
         return None
-    return load_json(
-        path,
-        lambda plain: Intervals(
-            tuple(map(float, plain["levels"])), np.array(plain["lower"]), np.array(plain["upper"]), int(plain["step"])
-        ),
-    )
+
+    def made(plain: Any) -> Intervals:
+        levels = tuple(map(float, plain["levels"]))
+        lower_LNC, upper_LNC = (np.array(plain[name], dtype=np.float64) for name in ("lower", "upper"))
+        for bound_LNC in (lower_LNC, upper_LNC):
+            if bound_LNC.shape != (len(levels), horizon, channels) or not np.isfinite(bound_LNC).all():
+                raise ValueError(f"bounds of the shape {bound_LNC.shape}, expected {(len(levels), horizon, channels)}")
+        return Intervals(levels, lower_LNC, upper_LNC, int(plain["step"]))
+
+    return load_json(path, made)
 
 
 def even(count: int, most: int) -> list[int]:

@@ -167,7 +167,10 @@ def _draws(font_path: str, letter: str) -> bool:
 
 
 def save(figure: "Figure", path_stem: str | Path, formats: Sequence[str] = ("png", "svg")) -> list[Path]:
-    """Write the figure as `path_stem` + each format and give the paths; the same figure makes the same bytes."""
+    """Write the figure as `path_stem` + each format and give the paths; the same figure makes the same bytes.
+
+    Each file appears when it is whole, in place of what was there.
+    """
     unknown = [form for form in formats if form not in UNDATED]
     if unknown:
         raise UserError(f"a picture cannot be saved as '{unknown[0]}'; choose among {', '.join(UNDATED)}")
@@ -176,7 +179,12 @@ def save(figure: "Figure", path_stem: str | Path, formats: Sequence[str] = ("png
     paths = [stem.with_name(f"{stem.name}.{form}") for form in formats]
     with _printing():
         for path, form in zip(paths, formats, strict=True):
-            figure.savefig(path, format=form, dpi=DPI, metadata=UNDATED[form], facecolor="white")
+            aside = path.with_name(f".{path.name}.writing")
+            try:
+                figure.savefig(aside, format=form, dpi=DPI, metadata=UNDATED[form], facecolor="white")
+                aside.replace(path)
+            finally:
+                aside.unlink(missing_ok=True)
     return paths
 
 

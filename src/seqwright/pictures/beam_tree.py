@@ -17,7 +17,7 @@ LEGEND = (
 )
 LINE = 0.36  # inches from one hypothesis to the next below it
 GAP = 0.42  # inches between two steps, for the lines
-BEST, PLAIN, FAINT, FAINTEST = INK[4], "#8a93a0", "#a0a7b0", "#d5dae1"
+BEST, PLAIN, FAINT, FAINTEST = INK[4], "#8a93a0", "#7d8794", "#d5dae1"
 
 
 class Twig(NamedTuple):

@@ -22,6 +22,8 @@ from torch import Tensor
 from seqwright.errors import RunError
 
 Tensors = dict[str, Tensor]
+STATE: dict[str, type | tuple[type, ...]] = {"step": int, "place": list, "sums": dict, "best": dict}
+STATE |= {"seconds": (int, float), "sha256": dict}  # what `state.json` holds
 STEP_FOLDER = re.compile(r"step-(\d{6,})")
 
 
@@ -79,6 +81,7 @@ def read_checkpoint(run: Path, step: int, only: tuple[str, ...] | None = None) -
     folder = step_folder(run, step)
     try:
         state = json.loads((folder / "state.json").read_text(encoding="utf-8"))
+        _refuse_incomplete(state, folder)
         files = {}
         for name, expected in state["sha256"].items():
             stem = name.removesuffix(".safetensors")
@@ -89,9 +92,18 @@ def read_checkpoint(run: Path, step: int, only: tuple[str, ...] | None = None) -
             if found != expected:
                 raise RunError(f"{folder / name} is damaged: its sha256 is {found[:12]}…, not {expected[:12]}…")
             files[stem] = load_file(folder / name)
-    except (OSError, ValueError, KeyError, TypeError, AttributeError, SafetensorError) as error:
+    except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError, SafetensorError) as error:
         raise RunError(f"the checkpoint {folder} is damaged: {error}") from error
     return Checkpoint(files, state)
+
+
+def _refuse_incomplete(state: dict[str, Any], folder: Path) -> None:
+    """What resuming needs must be there, and of its kind."""
+    wrong = [name for name, kind in STATE.items() if not isinstance(state.get(name), kind)]
+    wrong += [] if wrong or [type(part) for part in state["place"]] == [int, int] else ["place"]
+    if wrong or "model.safetensors" not in state["sha256"]:
+        lacking = wrong[0] if wrong else "the sha256 of model.safetensors"
+        raise RunError(f"the checkpoint {folder} is damaged: state.json lacks {lacking}")
 
 
 def newest_whole(run: Path, *, remedy: str = "train with --fresh") -> tuple[int, Checkpoint, list[str]] | None:

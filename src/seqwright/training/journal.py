@@ -33,15 +33,18 @@ class Journal:
             ) from error
 
     def lines(self) -> list[Line]:
-        """Every whole line; a last one that a crash cut short is left out."""
+        """Every line up to the first that is none: one that a crash cut short, or that is no object with a step."""
         if not self.path.exists():
             return []
         whole = []
         for text in self.path.read_text(encoding="utf-8", errors="replace").splitlines():
             try:
-                whole.append(json.loads(text))
-            except json.JSONDecodeError:
+                line = json.loads(text)
+            except (ValueError, RecursionError):
                 break
+            if not isinstance(line, dict) or not isinstance(line.get("step"), int):
+                break
+            whole.append(line)
         return whole
 
     def cut_back(self, step: int) -> None:

@@ -329,7 +329,7 @@ class Fitting:
             drop_after(self.run, self.step)  # the damaged ones would count as the newest
         load_tensors(self.model, files["model"])
         load_tensors(self.objective, files.get("objective", {}))
-        restore_optimizer(self.optimizer, self.parameters, files["optimizer"])
+        restore_optimizer(self.optimizer, self.parameters, files.get("optimizer", {}))
         if self.average is not None:
             self.average.restore(files["averages"])
         self.place, self.sums, self.best = Place(*state["place"]), state["sums"], state["best"]

@@ -71,6 +71,8 @@ def restore_optimizer(
     optimizer: torch.optim.Optimizer, parameters: Mapping[str, nn.Parameter], tensors: Mapping[str, Tensor]
 ) -> None:
     """Give the optimizer back what `optimizer_tensors` took."""
+    if not tensors:
+        raise RunError("the newest checkpoint lacks the optimizer's memory, so the run cannot be resumed; use --fresh")
     for key, tensor in tensors.items():
         name, memory = key.rsplit(".", 1)
         if name not in parameters:

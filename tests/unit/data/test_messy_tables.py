@@ -94,6 +94,13 @@ def test_an_unquoted_comma_in_a_text_never_moves_its_label() -> None:
         examples(READERS["labelled"].read(path))
 
 
+@pytest.mark.parametrize("name", TEXTS)
+def test_a_row_with_too_few_cells_is_refused_with_the_setting_that_leaves_it_out(name: str) -> None:
+    reader = READERS[name]
+    with pytest.raises(DataError, match=r"mine\.csv:3 has 1 column, .*: complete it, or set data\.bad_rows=skip"):
+        examples(reader.read(table([*reader.rows[:2], ["alone"]])))
+
+
 @pytest.mark.parametrize("name", READERS)
 def test_blank_cells_behind_the_last_column_change_nothing(name: str) -> None:
     reader = READERS[name]

@@ -12,7 +12,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from pydantic import ValidationError
 
 from seqwright.data.examples import Pair, PairData
 from seqwright.data.files import content_hash, lines
@@ -290,7 +289,7 @@ def test_settings_that_do_not_fit_are_told(settings: dict[str, Any], said: str) 
 
 
 def test_columns_count_from_one_not_from_zero() -> None:
-    with pytest.raises(ValidationError, match="greater than or equal to 1"):
+    with pytest.raises(SettingError, match="columns are counted from 1, not from 0"):
         PairFilesSettings(train="train.tsv", source=0)
 
 

@@ -1,8 +1,10 @@
-"""Letters on a coloured ground can be read."""
+"""Letters on a coloured ground can be read, legends fit, and files are whole."""
+
+from pathlib import Path
 
 import pytest
 
-from seqwright.pictures import INK, blended, letters_on
+from seqwright.pictures import INK, blank, blended, letters_on, save
 from seqwright.pictures.comparison import JournalPanel, training_courses
 from seqwright.pictures.units import colour_of, letters_on_value
 
@@ -32,3 +34,21 @@ def test_short_names_of_several_trainings_stand_in_one_line() -> None:
     long.canvas.draw()
     box = long.legends[0].get_window_extent()
     assert 0 <= box.x0 < box.x1 <= long.bbox.width
+
+
+def test_a_picture_that_cannot_be_written_leaves_the_one_before(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    figure = blank(1, 1)
+    (path,) = save(figure, tmp_path / "one", ("png",))
+    before = path.read_bytes()
+
+    def full(target: Path, **_: object) -> None:
+        Path(target).write_bytes(b"half")
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(figure, "savefig", full)
+    with pytest.raises(OSError, match="No space left"):
+        save(figure, tmp_path / "one", ("png",))
+    assert path.read_bytes() == before
+    assert [each.name for each in tmp_path.iterdir()] == ["one.png"]

@@ -28,10 +28,12 @@ from seqwright.training.checkpoint import (
 from seqwright.training.journal import Journal
 from seqwright.whole_file import flush
 
+STATE: dict[str, Any] = {"place": (2, 3), "sums": {}, "best": {}, "seconds": 1.5}
+
 
 def a_checkpoint(number: float = 1.5) -> Checkpoint:
     model = {"weight": torch.full((3, 5), number), "count": torch.tensor([7])}
-    return Checkpoint({"model": model, "optimizer": {"step": torch.tensor(number)}}, {"place": (2, 3), "best": {}})
+    return Checkpoint({"model": model, "optimizer": {"step": torch.tensor(number)}}, STATE)
 
 
 def write(run: Path, *steps: int) -> None:
@@ -71,13 +73,13 @@ def test_the_metadata_stands_in_every_file(tmp_path: Path) -> None:
 
 def test_a_view_that_is_not_contiguous_can_be_saved(tmp_path: Path) -> None:
     turned = torch.arange(6.0).view(2, 3).T
-    write_checkpoint(tmp_path, 1, Checkpoint({"model": {"turned": turned}}, {}), {})
+    write_checkpoint(tmp_path, 1, Checkpoint({"model": {"turned": turned}}, STATE), {})
     assert torch.equal(read_checkpoint(tmp_path, 1).files["model"]["turned"], turned)
 
 
 def test_writing_a_step_again_replaces_it(tmp_path: Path) -> None:
     write(tmp_path, 1)
-    write_checkpoint(tmp_path, 1, Checkpoint({"model": {"other": torch.zeros(2)}}, {}), {})
+    write_checkpoint(tmp_path, 1, Checkpoint({"model": {"other": torch.zeros(2)}}, STATE), {})
     assert read_checkpoint(tmp_path, 1).files.keys() == {"model"}
     assert {path.name for path in tmp_path.iterdir()} == {"step-000001"}
 
@@ -356,3 +358,40 @@ def test_a_line_of_the_journal_is_on_disk_when_it_is_written(tmp_path: Path, mon
     Journal(path).write({"step": 1})
     Journal(path).write({"step": 2})
     assert synced == ['{"step": 1}\n', '{"step": 1}\n{"step": 2}\n']
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        *((name, None) for name in ("step", "place", "sums", "best", "seconds", "sha256")),
+        ("place", [1]),
+        ("place", "ab"),
+    ],
+)
+def test_a_state_that_lacks_something_is_damaged_and_the_checkpoint_before_serves(
+    name: str, value: object, tmp_path: Path
+) -> None:
+    write(tmp_path, 1, 2)
+    path = step_folder(tmp_path, 2) / "state.json"
+    path.write_text(json.dumps({**json.loads(path.read_text()), name: value}))
+    found = newest_whole(tmp_path)
+    assert found is not None
+    assert found[0] == 1
+    assert found[2] == [f"the checkpoint {step_folder(tmp_path, 2)} is damaged: state.json lacks {name}"]
+
+
+def test_a_checkpoint_without_a_model_is_damaged(tmp_path: Path) -> None:
+    write_checkpoint(tmp_path, 1, Checkpoint({"optimizer": {"step": torch.zeros(1)}}, STATE), {})
+    with pytest.raises(RunError, match=r"state\.json lacks the sha256 of model\.safetensors"):
+        read_checkpoint(tmp_path, 1)
+
+
+@pytest.mark.parametrize("text", ["7", "[1]", '{"event": "train"}', '{"step": "x"}', "[" * 100_000, "1" * 5000])
+def test_a_line_of_the_journal_that_is_none_ends_it(text: str, tmp_path: Path) -> None:
+    journal = Journal(tmp_path / "journal.jsonl")
+    journal.write({"step": 1})
+    with journal.path.open("a") as file:
+        file.write(f'{text}\n{{"step": 3}}\n')
+    assert journal.lines() == [{"step": 1}]
+    journal.cut_back(5)
+    assert journal.path.read_text() == '{"step": 1}\n'
