@@ -251,7 +251,7 @@ def test_what_there_is_can_be_listed(say):
 
 def test_what_is_listed_is_listed_whole(say, monkeypatch: pytest.MonkeyPatch, tmp_path: Path):
     monkeypatch.setenv("COLUMNS", "160")
-    (row,) = [line for line in say("recipes")[1].splitlines() if line.startswith("multi30k-en-de")]
+    (row,) = [line for line in say("recipes")[1].splitlines() if line.startswith("  multi30k-en-de")]
     assert row.split()[1] == "multi30k"  # from its base
     version = importlib.metadata.version
 

@@ -1,6 +1,7 @@
 """`look` at runs that do not translate: pictures where there is something to see, otherwise one sentence."""
 
 import json
+import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -147,8 +148,9 @@ def test_each_layer_says_what_comes_next(say: Say, home: Path) -> None:
 def test_the_surprisal_of_any_language_model_is_drawn(say: Say, home: Path, run: str) -> None:
     code, out, err = say(f"runs/{run}", TEXT, "--surprisal", "-o", f"surprisal-{run}")
     assert code == 0, err
-    assert out.startswith(TEXT)
-    bits = float(out.removeprefix(TEXT).split()[0])
+    plain = re.sub(r"\[\d+\.\d\]", "", out)  # the bits of each token
+    assert plain.startswith(f"{TEXT} end  ")
+    bits = float(plain.removeprefix(f"{TEXT} end").split()[0])
     drawn = (home / f"surprisal-{run}/surprisal.svg").read_text(encoding="utf-8")
     assert f"{run}: {bits:.2f} bits per token" in drawn
     assert f"{bits:.2f} bits each" in (home / f"surprisal-{run}/surprisal.html").read_text(encoding="utf-8")

@@ -229,7 +229,7 @@ def _share(matched: int, count: int) -> str:
 def _scores_of_groups(result: Evaluation) -> dict[str, list[str]]:
     """The scores that every group with examples has, such as `f1` of `f1_spam` and `f1_ham`, and their names."""
     known = dict.fromkeys(name.partition("_")[0] for name in result.scores)
-    there = [kind for kind, (_, count) in result.groups.items() if count]
+    there = [kind for kind, (_, count) in result.groups.items() if count] or list(result.groups)
     found = [score for score in known if there and all(f"{score}_{kind}" in result.scores for kind in there)]
     return {score: [f"{score}_{kind}" for kind in result.groups] for score in found}
 

@@ -230,9 +230,11 @@ class Things(Options):
 
     run: RunFolder
     texts: list[str] | None = argument("TEXT", "Texts; without any, or as -, standard input is read line by line.")
-    file: Path | None = option("FILE", "A table, .csv, .tsv or .jsonl, or any other file with a text per line; or .gz.")
+    file: Path | None = option(
+        "FILE", "A table (.csv, .tsv, .jsonl, .xlsx, .parquet), or any file with one text per line."
+    )
     column: list[str] | None = option(
-        "NAME", "The column of a table, where it is not called as in the run's data or usually; or its number."
+        "NAME", "The column of a table, by name or number.  [default: that of the run's data, or a usual one as text]"
     )
 
 
@@ -249,7 +251,10 @@ class TableAnswers(Answers):
     """The same, or the table in which they are written."""
 
     output: Path | None = option(
-        "FILE", "Write a .csv, .tsv or .jsonl table: every row, with the answers as columns.", "--output", "-o"
+        "FILE",
+        "Write a table, .csv, .tsv or .jsonl: every row that was read, with the answers as columns.",
+        "--output",
+        "-o",
     )
     yes: ReplaceFile = False
 

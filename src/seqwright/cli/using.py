@@ -188,7 +188,8 @@ class PairThings(Things):
     """Texts, or pairs of texts."""
 
     file: Path | None = option(
-        "FILE", "A table, .csv, .tsv or .jsonl, or any other file with a text per line, of pairs a tab between the two."
+        "FILE",
+        "A table (.csv, .tsv, .jsonl, .xlsx, .parquet), or a file with one text, or pair with a tab, per line.",
     )
     text_pair: list[str] | None = option(
         "TEXT", "The other text, where the run learnt pairs; as often as there are texts."
@@ -205,9 +206,11 @@ def classify(
 ) -> None:
     """Predict the label of each text, pair or series.
 
-    With the label stands its probability.
+    The label is shown with its probability.
 
     Example: seqwright classify runs/mine "A film to fall asleep in." --top 2
+
+    Example: seqwright classify runs/mine --file in.csv --output out.csv
 
     Example: seqwright classify runs/mine "A man plays a flute." --text-pair "Somebody makes music."
     """

@@ -13,6 +13,7 @@ from seqwright.recipe import Recipe
 from seqwright.tasks import VALIDATED
 from seqwright.tasks.wired import Part, Wires, validation
 
+ENDING = 1.5  # seconds after the last step: its checkpoint, the card and the curve
 USUAL_LENGTH = 90  # percentile of the targets' lengths: about what the longest of a batch comes to
 
 
@@ -30,8 +31,8 @@ class Pace(NamedTuple):
         return cls(**{"step": measured["seconds_per_step"], **measured.get("pace", {})})
 
     def training(self, steps: int, validate_every: int) -> float:
-        """From the start to the end of so many steps."""
-        return self.start + steps * self.step + math.ceil(steps / validate_every) * self.validation
+        """From the start to what is written after so many steps."""
+        return self.start + steps * self.step + math.ceil(steps / validate_every) * self.validation + ENDING
 
     def evaluating(self, beam: int) -> float:
         """An evaluation in a process of its own, with so wide a beam."""

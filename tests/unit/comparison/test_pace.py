@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from seqwright.comparison import stages, work
-from seqwright.comparison.pace import Pace
+from seqwright.comparison.pace import ENDING, Pace
 from seqwright.comparison.plan import planned
 from seqwright.comparison.settings import read_comparison
 from seqwright.comparison.stages import Stages
@@ -26,7 +26,7 @@ model = { width = 8, heads = 2, feed_forward = 16, encoder_layers = 1, decoder_l
 
 def test_a_training_is_its_start_its_steps_and_its_validations() -> None:
     pace = Pace(start=5.0, step=0.5, validation=2.0, evaluation=3.0)
-    assert pace.training(7, validate_every=3) == 5 + 3.5 + 3 * 2  # after 3, 6 and 7 steps
+    assert pace.training(7, validate_every=3) == 5 + 3.5 + 3 * 2 + ENDING  # after 3, 6 and 7 steps
     assert pace.evaluating(beam=4) == 5 + 12
 
 
@@ -51,5 +51,5 @@ def test_a_comparison_promises_start_validation_and_evaluation_too(
     assert pace["start"] > 0
     assert pace["validation"] > 0
     assert pace["evaluation"] == pytest.approx(pace["validation"] * 24 / 5)
-    steps = 7 * measured["seconds_per_step"] + 3 * pace["validation"]
+    steps = 7 * measured["seconds_per_step"] + 3 * pace["validation"] + ENDING
     assert progress.seconds == pytest.approx(2 * pace["start"] + steps + plan.decoding.beam * pace["evaluation"])
