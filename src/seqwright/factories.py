@@ -61,7 +61,8 @@ class ModelFactory(NamedTuple):
         if set(given) == set(VOCABULARIES):
             return {**given, "shared": False}
         two = f", or {' and '.join(VOCABULARIES)}" if len(self._sizes()) > 1 else ""
-        raise SettingError(f"{self.name} needs vocabulary=…, the number of tokens{two}")
+        found = " and ".join(given) or "none of them"
+        raise SettingError(f"{self.name} needs vocabulary=…, the number of tokens{two}; it was given {found}")
 
 
 RNN = ModelFactory("RNN", "rnn", "language-modeling")

@@ -129,7 +129,7 @@ def _meant(path: Path) -> str:
 
 def read_recipe(
     where: str,
-    overrides: Iterable[str] = (),
+    overrides: str | Iterable[str] = (),
     *,
     run: Path | None = None,
     teachers: Sequence[str] = (),
@@ -141,6 +141,7 @@ def read_recipe(
     `teachers` are runs that it is to be distilled from. `notice` is told which settings an override made fall away.
     """
     name, text = recipe_text(where)
+    overrides = [overrides] if isinstance(overrides, str) else overrides
     plain = with_overrides(with_base(parsed(text, where), where), overrides, notice)
     task_of_recipe(plain, name)  # without which nothing below can be understood
     plain = with_teachers(plain, teachers) if teachers else plain

@@ -88,6 +88,8 @@ def test_what_is_seen_first_is_drawn(tiny: Tiny, run: Run) -> None:
     assert look.figure(name).get_size_inches() == pytest.approx(look.figures()[name].get_size_inches())
     with pytest.raises(UserError, match=r"there is no figure 'none' of this"):
         look.figure("none")
+    with pytest.raises(UserError, match=r"there is nothing to look at: the text is blank"):
+        run.look(" ")
 
 
 @pytest.mark.parametrize(

@@ -225,4 +225,11 @@ def test_a_forecast_is_a_table_of_the_rows_to_come(workshop: Workshop, monkeypat
     said = typed("forecast", "RUN", "--output", "out.csv", "--yes")
     assert said.code == 0, said.err
     assert said.out == ""
-    assert read("out.csv") == printed
+    width, told = len(printed[0]), [json.loads(line) for line in typed("forecast", "RUN", "--json").out.splitlines()]
+    written = read("out.csv")
+    assert [row[:width] for row in written] == printed
+    column = printed[0][1]
+    for level in told[0].get("intervals", {}):
+        low, high = (written[0].index(f"{column}_{side}_{level}") for side in ("low", "high"))
+        bounds = [[float(row[low]), float(row[high])] for row in written[1:]]
+        assert bounds == [each["intervals"][level][column] for each in told]

@@ -63,11 +63,12 @@ def test_sizes_have_the_names_of_the_papers() -> None:
     ("built", "sentence"),
     [
         (lambda: sw.GPT(vocabulary=7, widht=8), r"^GPT has no setting 'widht'\. Did you mean 'width'\?$"),
-        (lambda: sw.GPT(size="tiny"), r"^GPT needs vocabulary=…, the number of tokens$"),
+        (lambda: sw.GPT(size="tiny"), r"^GPT needs vocabulary=…, the number of tokens; it was given none of them$"),
         (lambda: sw.GPT(vocabulary=0), r"^GPT: vocabulary is 0; give a number of tokens$"),
         (lambda: sw.GPT(vocabulary=7, size="huge"), r"^GPTSettings\.size: input should be 'tiny', .*, not 'huge'$"),
         (lambda: sw.GPT(vocabulary=7, width=7, heads=2), r"^GPTSettings: width 7 does not divide into 2 heads$"),
         (lambda: sw.GPT(vocabulary=7, weights="runs/x"), r"^GPT has no setting 'weights'"),
+        (lambda: sw.Transformer(vocabulary=7, source_vocabulary=7), r"given vocabulary and source_vocabulary$"),
         (lambda: sw.Transformer(source_vocabulary=7), r"needs vocabulary=…, .*, or source_vocabulary and target_voc"),
     ],
 )

@@ -505,3 +505,7 @@ def test_endless_digits_and_brackets_are_refused_in_a_sentence() -> None:
     assert "mine.toml is nested too deeply to be a recipe" in complaint(f"{COPY}[training]\nsteps = {deep}\n")
     for value in ("9" * 6000, deep):
         assert complaint(COPY, f"training.steps={value}").endswith("it has too many digits or brackets")
+
+
+def test_one_override_is_taken_as_one() -> None:
+    assert read_recipe("dates-demo", "training.steps=7").training.steps == 7

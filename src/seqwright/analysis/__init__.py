@@ -35,6 +35,8 @@ def inside(run: Run, given: Any = None, what: str | None = None, decoding: Mappi
     if not (reads_text(run) or (what in THROUGH_TIME and isinstance(run.output, ValuesOutput))):
         raise RunError(f"{run.folder} learnt {run.recipe.task} and reads no text; look is for models that do")
     texts = _texts(given)
+    if texts and not any(text.strip() for text in texts):
+        raise DataError("there is nothing to look at: the text is blank")
     sight = what or ("attention" if attends(run) else "units")
     if sight not in DRAWN:
         raise SettingError(f"there is no '{sight}' to look at{instead(sight, DRAWN)}")

@@ -58,10 +58,11 @@ def forecast_series(
     _say_of_intervals(wires.output, steps)
     if picture is not None:
         draw_picture(forecast_picture(_panels(run, ending, values_NC, steps)), picture)
+    bounds = wires.output.intervals_around(values_NC)
     if answers.output is not None:
-        _write(ending, values_NC, answers.output)
+        _write(ending, values_NC, bounds, answers.output)
     else:  # last: whoever reads it may stop listening
-        _print(ending, values_NC, wires.output.intervals_around(values_NC), as_json=answers.json)
+        _print(ending, values_NC, bounds, as_json=answers.json)
 
 
 def _forecast(run: Run, past_BTC: Any) -> Any:
@@ -90,14 +91,21 @@ def _say_of_intervals(output: ValuesOutput, steps: int) -> None:
         say(f"intervals are known of the first {output.horizon}")
 
 
-def _write(ending: Ending, values_NC: Any, output: Path) -> None:
-    """A table of the rows to come, with their times."""
+def _write(ending: Ending, values_NC: Any, bounds: Bounds, output: Path) -> None:
+    """A table of the rows to come, with their times, and the intervals as columns such as `load_low_95`."""
     names = [ending.time, *ending.columns]
+    ends = {
+        f"{column}_{side}_{level}": end_NC[:, channel]
+        for channel, column in enumerate(ending.columns)
+        for level, both in bounds.items()
+        for side, end_NC in zip(("low", "high"), both, strict=True)
+    }
     with written_whole(output) as file:
-        writer = TableWriter(file, output, names, [])
+        writer = TableWriter(file, output, names, list(ends))
         for step, row in enumerate(values_NC.tolist(), start=1):
             values = [float(f"{value:.6g}") for value in row]
-            writer.write(GivenRow(f"step {step}", names, [_when(ending, step), *values], None), [])
+            known = [float(end_N[step - 1]) if step <= len(end_N) else None for end_N in ends.values()]
+            writer.write(GivenRow(f"step {step}", names, [_when(ending, step), *values], None), known)
     say(f"wrote {len(values_NC):,} rows to {shown(output)}")
 
 

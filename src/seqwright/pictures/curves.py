@@ -16,6 +16,8 @@ if TYPE_CHECKING:
 BOOKKEEPING = {"step", "event", "loss", "perplexity", "rate", "norm", "tokens", "examples", "epoch", "seconds", "time"}
 PERCENT = {"bleu", "chrf", "exact"}  # scores between 0 and 100
 TRAIN, VALID, THIRD = INK[3], "#c8590a", "#5c7a29"  # blue, orange, green: told apart by colour-blind readers too
+ALIKE = 20  # times as large a score may be as one that it shares a panel with
+LEGEND = 78  # letters of a line above a panel
 POINTS: dict[str, Any] = {"linewidth": 1.2, "markersize": 3}
 
 
@@ -94,12 +96,20 @@ def _is_number(value: Any) -> bool:
 
 
 def _score_groups(valid: Sequence[Mapping[str, Any]]) -> list[list[str]]:
-    """The scores that share a panel: those that count to 100 or beyond, and those that stay within 0 and 1."""
+    """The scores that share a panel: those of about one size, and those that stay within 0 and 1."""
     names = list(dict.fromkeys(name for line in valid for name in line if name not in BOOKKEEPING))
     drawn = {name: found.values for name in names if (found := series(valid, name)).steps.size}
     fractions = [name for name, values in drawn.items() if name not in PERCENT and np.abs(values).max() <= 1]
-    larger = [name for name in drawn if name not in fractions]
-    return [group for group in (larger, fractions) if group]
+    groups: list[list[str]] = []
+    for name in (name for name in drawn if name not in fractions):
+        size = np.abs(drawn[name]).max()
+        alike = (group for group in groups if size / ALIKE <= np.abs(drawn[group[0]]).max() <= size * ALIKE)
+        group = next(alike, None)
+        if group is None:
+            groups.append([name])
+        else:
+            group.append(name)
+    return [*groups, fractions] if fractions else groups
 
 
 def _draw_losses(axes: "Axes", train: JournalSeries, valid: JournalSeries) -> None:
@@ -141,8 +151,10 @@ def _draw_scores(axes: "Axes", valid: Sequence[Mapping[str, Any]], names: list[s
 
 def _write_legend(axes: "Axes") -> None:
     """Above the panel: nothing to cover there."""
-    place: dict[str, Any] = {"loc": "lower left", "bbox_to_anchor": (0, 1.03), "borderpad": 0, "ncols": 3}
-    axes.legend(**place, handlelength=1.4, columnspacing=1.2)
+    place: dict[str, Any] = {"loc": "lower left", "bbox_to_anchor": (0, 1.03), "borderpad": 0}
+    longest = max(len(str(line.get_label())) for line in axes.lines if not str(line.get_label()).startswith("_"))
+    columns = max(1, min(3, LEGEND // (longest + 6)))  # the mark before a label is as wide as six letters
+    axes.legend(**place, ncols=columns, handlelength=1.4, columnspacing=1.2)
 
 
 def _draw_pace(axes: "Axes", train: Sequence[Mapping[str, Any]], names: list[str]) -> None:

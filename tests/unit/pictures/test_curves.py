@@ -68,6 +68,16 @@ def test_scores_of_one_size_share_a_panel() -> None:
     assert values_of(lines(figure.axes[1])["BLEU (last 17)"]) == [13, 17]
 
 
+def test_scores_of_other_sizes_have_panels_of_their_own_and_legends_that_fit() -> None:
+    scores = {"bits_per_character": 3.9, "bits_per_byte": 3.8, "word_perplexity": 3e6}
+    figure = loss_curve([{"step": 7, "event": "valid", "loss": 2.0, **scores}])
+    assert labels(figure) == ["loss", "score", "word perplexity"]
+    figure.canvas.draw()
+    legends = [legend for axes in figure.axes if (legend := axes.get_legend()) is not None]
+    assert len(legends) == 3
+    assert all(legend.get_window_extent().x1 <= figure.bbox.x1 for legend in legends)
+
+
 def test_scores_that_meet_in_one_point_are_told_apart() -> None:
     figure = loss_curve([{"step": 7, "event": "valid", "bleu": 100.0, "chrf": 100.0, "exact": 100.0}])
     drawn = figure.axes[1].lines
