@@ -9,7 +9,7 @@ from rich.console import Console
 from rich.table import Table as Drawn
 from rich.text import Text
 
-from seqwright.cli.terminal import command, json_text, say, shown
+from seqwright.cli.terminal import json_text, say, shown
 from seqwright.comparison.page import written_page
 from seqwright.comparison.plan import Plan, planned
 from seqwright.comparison.results import results
@@ -32,7 +32,11 @@ def compare_rows(where: str, runs: Path, *, dry_run: bool, as_json: bool) -> Non
             sys.exit(1 if stages.outcome.failures else 0)
         outcome = stages.go()
     except Stopped:
-        say(f"stopped; what was trained is saved, and {command('compare', where)} resumes from there")
+        say(
+            "stopped; nothing was trained"
+            if dry_run
+            else "stopped; what was trained is saved, and the same command resumes"
+        )
         sys.exit(130)
     found = results(plan, outcome, stages.records)
     table = tabled(found)
