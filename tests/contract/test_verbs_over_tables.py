@@ -8,6 +8,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from seqwright.cli.tables import given_table
+from seqwright.data.labelled import LabelledFilesSettings
+from seqwright.data.tables import Usual
 from tests.contract.tiny_tasks import CONTEXT, TINY, Tiny
 from tests.contract.workshop import Workshop, one_sentence, typed
 
@@ -198,7 +201,13 @@ class TestOfAClassifier:
         said = typed("classify", "RUN", "--file", "in.csv", "--output", "none.csv")
         assert said.code == 2
         assert "in.csv:2" in said.err
+        assert "data." not in said.err  # which only a recipe can set
         assert not Path("none.csv").exists()
+        Path("in.csv").write_text("note,text\nred,cat\nold\n")
+        said = typed("classify", "RUN", "--file", "in.csv", "--output", "none.csv")
+        assert said.code == 2
+        assert "in.csv:3 has 1 column" in said.err
+        assert "data." not in said.err
 
     def test_json_has_the_probability_of_every_label(self) -> None:
         every = json.loads(typed("classify", "RUN", "red cat", "--json").out)["probabilities"]
@@ -217,6 +226,30 @@ class TestOfAClassifier:
         Path("in.csv").write_text("text,n\nred cat,1\n")
         assert typed(*array).code == 0
         assert np.load("out.npy")[0].tolist() == pytest.approx([float(value) for value in found[1][2:]], abs=1e-5)
+
+
+@pytest.mark.parametrize(
+    ("encoding", "separator", "text"),
+    [
+        ("utf-8", ";", "n;text\n1;schön, alt\n2;rot\n"),  # as the file tells, not as the run's own data is written
+        ("windows-1252", ",", "n,text\n1,schön\n2,rot\n"),
+        ("utf-16", "\t", "n\ttext\n1\tschön\n2\trot\n"),
+        ("iso-8859-2", "^", "n^text\n1^Łódź\n"),  # nothing tells it but the run's own data
+    ],
+)
+def test_a_table_is_read_as_it_is_written_itself(encoding: str, separator: str, text: str, tmp_path: Path) -> None:
+    path = tmp_path / "in.csv"
+    path.write_bytes(text.encode(encoding))
+    learnt = LabelledFilesSettings(
+        train="mine.csv",
+        encoding="iso-8859-2" if encoding == "iso-8859-2" else "cp1252",
+        separator="^",
+        bad_rows="skip",
+    )
+    table = given_table(path, {"text": Usual(("text",))}, learnt, [])
+    assert [",".join(row.cells) for row in table.rows] == [
+        line.replace(separator, ",") for line in text.splitlines()[1:]
+    ]
 
 
 def test_a_forecast_is_a_table_of_the_rows_to_come(workshop: Workshop, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -9,9 +9,9 @@ from pathlib import Path
 from typing import Any, NamedTuple, TextIO
 
 from seqwright.cli.terminal import json_text, make_sure, say
-from seqwright.data.files import extension_of
+from seqwright.data.files import extension_of, require_file
 from seqwright.data.labelled_tables import PAIR_WORDS
-from seqwright.data.rows import dialect_of
+from seqwright.data.rows import dialect_beside, dialect_of
 from seqwright.data.tables import FORMS, Column, TableFile, Usual, require_text
 from seqwright.errors import DataError, SettingError
 
@@ -46,10 +46,12 @@ def is_table(file: Path | None) -> bool:
 def given_table(file: Path, columns: Mapping[str, Usual], data: Any, chosen: Sequence[str]) -> GivenTable:
     """A file, of which the columns are read that are chosen, that the run learnt, or that have usual names.
 
-    `data` are the settings of the data that the run learnt from.
+    `data` are the settings of the data that the run learnt from; how this file is written, it tells itself if it can.
     """
-    written = dialect_of(data)._replace(bad_rows="refuse")  # an answer belongs to every row
-    table = TableFile(file, columns, _asked(columns, data, chosen), advice=_advice, dialect=written)
+    require_file(file)
+    written = dialect_beside(file, dialect_of(data))._replace(bad_rows="refuse")  # an answer belongs to every row
+    asked = _asked(columns, data, chosen)
+    table = TableFile(file, columns, asked, advice=_advice, dialect=written, misfits="")
     if list(columns) == ["text", "text_pair"] and not any(table.asked.values()):
         folded = {name.casefold(): name for name in table.names()}
         named = next((pair for pair in PAIR_WORDS if folded.keys() >= {*pair}), None)

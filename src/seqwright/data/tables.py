@@ -100,6 +100,7 @@ class TableFile:
     otherwise: str = ""  # what else could be given in place of such a file
     advice: Callable[[Sequence[str]], str] | None = None  # of the names that are there, on how to choose
     dialect: Dialect = PLAIN
+    misfits: str = "or set data.bad_rows=skip to leave such rows out"  # what to do with rows, if not mend them
 
     def __post_init__(self) -> None:
         require_form(self.path, self.forms, self.otherwise)
@@ -203,7 +204,8 @@ class TableFile:
 
     def _misfit(self, row: TableRow, top: TableRow, layout: TableLayout) -> str:
         """That a row has too few cells or too many."""
-        where, skip = f"{self.path}:{row.line}", ", or set data.bad_rows=skip to leave such rows out"
+        where = f"{self.path}:{row.line}"
+        skip = f", {self.misfits}" if self.misfits else ""
         if more_cells(row, top):
             return too_many(row, top, where) + skip
         mark = SEPARATORS.get(separator_of(self.path, self.dialect), "the separator")
