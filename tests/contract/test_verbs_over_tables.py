@@ -181,6 +181,7 @@ class TestOfAClassifier:
             (("--output", "out.txt"), "--output is out.txt; end its name in .csv, .tsv or .jsonl"),
             (("--output", "out.csv", "--json"), "--json prints and --output writes a file"),
             (("--output", "new.csv", "--top", "2"), "a table has one answer in each row"),
+            (("--column", "0"), "--column is 0, but columns are counted from 1"),
             (("--column", "a", "--column", "b"), "--column is given 2 times, but the run reads text"),
         ],
     )

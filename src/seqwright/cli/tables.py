@@ -71,7 +71,16 @@ def _asked(columns: Mapping[str, Usual], data: Any, chosen: Sequence[str]) -> di
         raise SettingError(
             f"--column is given {len(chosen)} times, but the run reads {' and '.join(columns)}: give it once for each"
         )
-    return {name: int(each) if each.isdecimal() else each for name, each in zip(columns, chosen, strict=False)}
+    return {name: _column(each) for name, each in zip(columns, chosen, strict=False)}
+
+
+def _column(chosen: str) -> Column:
+    """A column by its name or number."""
+    if not chosen.isdecimal():
+        return chosen
+    if int(chosen) < 1:
+        raise SettingError(f"--column is {chosen}, but columns are counted from 1: give the number of one, or its name")
+    return int(chosen)
 
 
 def _advice(names: Sequence[str]) -> str:
