@@ -166,7 +166,15 @@ class TestOfAClassifier:
         assert [{name: each[name] for name in before} for before, each in zip(objects, found, strict=True)] == objects
         assert found[1]["label"] is None
         assert typed("classify", "RUN", "--file", "in.jsonl", "--output", "out.csv", "--yes").code == 0
-        assert read("out.csv")[1][:3] == ["red cat", "0.1234567891", "a b"]
+        assert read("out.csv")[1][:3] == ["red cat", "0.1234567891", '["a", "b"]']
+
+    def test_a_field_of_a_later_object_is_never_overwritten(self) -> None:
+        objects = [{"text": "red cat"}, {"text": "old sea", "label": "mine", "probability": "certain"}]
+        Path("in.jsonl").write_text("".join(json.dumps(each) + "\n" for each in objects))
+        assert typed("classify", "RUN", "--file", "in.jsonl", "--output", "out.jsonl", "--yes").code == 0
+        found = [json.loads(line) for line in Path("out.jsonl").read_text().splitlines()]
+        assert list(found[0]) == ["text", "predicted_label", "predicted_probability"]
+        assert {name: found[1][name] for name in objects[1]} == objects[1]
 
     def test_what_a_form_cannot_hold_is_refused(self) -> None:
         Path("in.csv").write_text('text,note\nred cat,"two\nlines"\n')
