@@ -31,6 +31,8 @@ def asked(run: "Run", given: Any, steps: int | None, top: int | None, decoding: 
     plain = plain.tolist() if isinstance(plain, np.ndarray) and plain.dtype.kind in "UTO" else plain
     several = isinstance(plain, list)
     things = plain if several else [plain]
+    if steps is not None and top is not None:
+        raise SettingError("steps is how far a forecast reaches and top ranks candidates; give one of them")
     if steps is not None:
         found = forecasts(run, things, steps)
     elif top is not None:

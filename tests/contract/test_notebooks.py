@@ -134,6 +134,8 @@ def test_a_forecast_reaches_as_far_as_is_asked(tiny: Tiny, run: Run) -> None:
         run(series, steps=0)
     with pytest.raises(UserError, match=r"ranks no candidates; leave top out"):
         run(series, top=2)
+    with pytest.raises(UserError, match=r"steps is how far .* top ranks candidates; give one of them"):
+        run(series, steps=2, top=2)
 
 
 def opened(name: str, workshop: Workshop, monkeypatch: pytest.MonkeyPatch) -> Run:

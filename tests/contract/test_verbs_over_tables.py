@@ -8,6 +8,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from seqwright.cli.tables import given_table
+from seqwright.data.labelled import LabelledFilesSettings
+from seqwright.data.tables import Usual
 from tests.contract.tiny_tasks import CONTEXT, TINY, Tiny
 from tests.contract.workshop import Workshop, one_sentence, typed
 
@@ -163,7 +166,15 @@ class TestOfAClassifier:
         assert [{name: each[name] for name in before} for before, each in zip(objects, found, strict=True)] == objects
         assert found[1]["label"] is None
         assert typed("classify", "RUN", "--file", "in.jsonl", "--output", "out.csv", "--yes").code == 0
-        assert read("out.csv")[1][:3] == ["red cat", "0.1234567891", "a b"]
+        assert read("out.csv")[1][:3] == ["red cat", "0.1234567891", '["a", "b"]']
+
+    def test_a_field_of_a_later_object_is_never_overwritten(self) -> None:
+        objects = [{"text": "red cat"}, {"text": "old sea", "label": "mine", "probability": "certain"}]
+        Path("in.jsonl").write_text("".join(json.dumps(each) + "\n" for each in objects))
+        assert typed("classify", "RUN", "--file", "in.jsonl", "--output", "out.jsonl", "--yes").code == 0
+        found = [json.loads(line) for line in Path("out.jsonl").read_text().splitlines()]
+        assert list(found[0]) == ["text", "predicted_label", "predicted_probability"]
+        assert {name: found[1][name] for name in objects[1]} == objects[1]
 
     def test_what_a_form_cannot_hold_is_refused(self) -> None:
         Path("in.csv").write_text('text,note\nred cat,"two\nlines"\n')
@@ -178,6 +189,7 @@ class TestOfAClassifier:
             (("--output", "out.txt"), "--output is out.txt; end its name in .csv, .tsv or .jsonl"),
             (("--output", "out.csv", "--json"), "--json prints and --output writes a file"),
             (("--output", "new.csv", "--top", "2"), "a table has one answer in each row"),
+            (("--column", "0"), "--column is 0, but columns are counted from 1"),
             (("--column", "a", "--column", "b"), "--column is given 2 times, but the run reads text"),
         ],
     )
@@ -198,7 +210,13 @@ class TestOfAClassifier:
         said = typed("classify", "RUN", "--file", "in.csv", "--output", "none.csv")
         assert said.code == 2
         assert "in.csv:2" in said.err
+        assert "data." not in said.err  # which only a recipe can set
         assert not Path("none.csv").exists()
+        Path("in.csv").write_text("note,text\nred,cat\nold\n")
+        said = typed("classify", "RUN", "--file", "in.csv", "--output", "none.csv")
+        assert said.code == 2
+        assert "in.csv:3 has 1 column" in said.err
+        assert "data." not in said.err
 
     def test_json_has_the_probability_of_every_label(self) -> None:
         every = json.loads(typed("classify", "RUN", "red cat", "--json").out)["probabilities"]
@@ -217,6 +235,30 @@ class TestOfAClassifier:
         Path("in.csv").write_text("text,n\nred cat,1\n")
         assert typed(*array).code == 0
         assert np.load("out.npy")[0].tolist() == pytest.approx([float(value) for value in found[1][2:]], abs=1e-5)
+
+
+@pytest.mark.parametrize(
+    ("encoding", "separator", "text"),
+    [
+        ("utf-8", ";", "n;text\n1;schön, alt\n2;rot\n"),  # as the file tells, not as the run's own data is written
+        ("windows-1252", ",", "n,text\n1,schön\n2,rot\n"),
+        ("utf-16", "\t", "n\ttext\n1\tschön\n2\trot\n"),
+        ("iso-8859-2", "^", "n^text\n1^Łódź\n"),  # nothing tells it but the run's own data
+    ],
+)
+def test_a_table_is_read_as_it_is_written_itself(encoding: str, separator: str, text: str, tmp_path: Path) -> None:
+    path = tmp_path / "in.csv"
+    path.write_bytes(text.encode(encoding))
+    learnt = LabelledFilesSettings(
+        train="mine.csv",
+        encoding="iso-8859-2" if encoding == "iso-8859-2" else "cp1252",
+        separator="^",
+        bad_rows="skip",
+    )
+    table = given_table(path, {"text": Usual(("text",))}, learnt, [])
+    assert [",".join(row.cells) for row in table.rows] == [
+        line.replace(separator, ",") for line in text.splitlines()[1:]
+    ]
 
 
 def test_a_forecast_is_a_table_of_the_rows_to_come(workshop: Workshop, monkeypatch: pytest.MonkeyPatch) -> None:

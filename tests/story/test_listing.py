@@ -134,11 +134,11 @@ def test_runs_are_listed_with_task_model_score_age_and_size(say: Say, runs: Path
 
 
 @pytest.mark.usefixtures("runs")
-def test_pruning_asks_and_removes_what_is_superseded_or_broken(say: Say) -> None:
+def test_pruning_asks_and_removes_what_is_superseded_or_incomplete(say: Say) -> None:
     code, out, err = say("runs", "--prune")
     assert code == 2
     assert "say --yes to confirm" in err
-    gone = ["begun", "good/step-000100", "good/step-000300", "ladder/row/step-000100", "torn"]
+    gone = ["begun", "good/step-000100", "good/step-000300", "ladder/row/step-000100"]
     gone = [f"runs/{each}" for each in gone]
     assert [line.split("  ")[0] for line in out.splitlines()] == gone
     assert all(Path(each).exists() for each in gone)
@@ -148,6 +148,7 @@ def test_pruning_asks_and_removes_what_is_superseded_or_broken(say: Say) -> None
     assert Path("runs/good/step-000200").exists()
     assert Path("runs/good/step-000400").exists()
     assert Path("runs/notes/mine.txt").exists()
+    assert [path.name for path in sorted(Path("runs/torn").glob("step-*"))] == ["step-000100", "step-000200"]
     assert say("runs", "--prune")[2] == "there is nothing to remove\n"
 
 
@@ -158,9 +159,24 @@ def test_pruning_spares_what_training_needs_or_others_put_there(say: Say, home: 
     assert say("runs", "--prune", "--yes")[0] == 0
     assert (home / "runs" / "averaged" / "step-000100").exists()
     assert [path.name for path in (home / "runs" / "begun").iterdir()] == ["mine.txt"]
+
+
+def test_step_folders_alone_are_no_run(say: Say, home: Path) -> None:
     made_run(home / "runs" / "begun", [])
-    with locked(home / "runs" / "begun"):
+    other = home / "runs" / "others" / "step-001000" / "weights"
+    other.mkdir(parents=True)
+    assert say("runs", "--prune", "--yes")[0] == 0
+    assert other.exists()
+    assert not (home / "runs" / "begun").exists()
+
+
+def test_a_run_that_is_written_to_is_left_and_the_others_are_pruned(say: Say, home: Path) -> None:
+    for name in ("a", "b", "c"):
+        made_run(home / "runs" / name, [])
+    with locked(home / "runs" / "b"):
         code, _, err = say("runs", "--prune", "--yes")
-    assert code == 2
-    assert "another training is writing" in err
-    assert (home / "runs" / "begun" / "resolved.toml").exists()
+    assert code == 0
+    assert "runs/b is left as it is: another training is writing to runs/b\nremoved 2 folders" in err
+    assert (home / "runs" / "b" / "resolved.toml").exists()
+    assert not (home / "runs" / "a").exists()
+    assert not (home / "runs" / "c").exists()

@@ -117,7 +117,7 @@ def write_results(path: Path, table: GivenTable, added: Mapping[str, str], input
     """Write every row of a table with what is predicted of it in further columns; of a blank row that is nothing."""
     read = blank = 0
     with written_whole(path) as file:
-        writer = TableWriter(file, path, table.names, list(added))
+        writer = TableWriter(file, path, table.names, list(added), table.later())
         for block in in_blocks(table.rows):
             for is_blank, group in groupby(block, key=lambda row: row.given is None):
                 rows = list(group)

@@ -64,7 +64,7 @@ def list_runs(folder: Path, *, prune: bool, yes: bool, as_json: bool) -> None:
 def run_folders(folder: Path) -> Iterator[Path]:
     """The runs in a folder, and those of comparisons in its folders, each before its successors in the alphabet."""
     for path in sorted(folder.iterdir()) if folder.is_dir() else ():
-        if path.is_dir() and ((path / "resolved.toml").is_file() or steps_on_disk(path)):
+        if (path / "resolved.toml").is_file():  # step folders alone may be another program's
             yield path
         elif path.is_dir():
             yield from (run.parent for run in sorted(path.glob("*/resolved.toml")))
@@ -109,14 +109,19 @@ def _print(run: RunSummary) -> None:
 
 
 def removals(run: RunSummary) -> Iterator[Removal]:
-    """A run that cannot be used; of any other the checkpoints that are neither the best nor the last."""
-    if run.state:
+    """A run without a checkpoint; of any other the checkpoints that are neither the best nor the last.
+
+    Settings that cannot be read may be mended, and only they say which checkpoints are needed: such a run stays whole.
+    """
+    steps = steps_on_disk(run.folder)
+    if not steps:
         yield Removal(run.folder, run.folder, run.state, run.bytes)
+    if run.state:
         return
-    spared = {read_mark(run.folder, name) for name in ("best", "last")} | {steps_on_disk(run.folder)[-1]}
-    if resolved_of(run.folder)["training"].get("average") == "last":  # are averaged when training resumes
-        spared |= {*steps_on_disk(run.folder)}
-    for step in steps_on_disk(run.folder):
+    spared = {read_mark(run.folder, name) for name in ("best", "last")} | {steps[-1]}
+    if resolved_of(run.folder).get("training", {}).get("average") == "last":  # are averaged when training resumes
+        spared |= {*steps}
+    for step in steps:
         if step not in spared:
             path = step_folder(run.folder, step)
             size = sum(file.stat().st_size for file in path.iterdir())
@@ -129,14 +134,26 @@ def _prune(found: Sequence[Removal], *, yes: bool) -> None:
         return
     for each in found:
         print(f"{shown(each.path)}  {_size(each.bytes)}  {each.reason}")
-    told = f"{len(found):,} folders, {_size(sum(each.bytes for each in found))}"
+    told = _count(found)
     if not yes and not sys.stdin.isatty():
         raise RunError(f"{told} would be removed; say --yes to confirm")
     if not yes and not typer.confirm(f"Remove {told}?", err=True):
         raise typer.Exit(1)
-    for each in found:
+    say(f"removed {_count([each for each in found if _is_removed(each)])}")
+
+
+def _count(found: Sequence[Removal]) -> str:
+    return f"{len(found):,} folder{'' if len(found) == 1 else 's'}, {_size(sum(each.bytes for each in found))}"
+
+
+def _is_removed(each: Removal) -> bool:
+    """Remove something, or say why it stays: what cannot go holds up nothing else."""
+    try:
         _remove(each)
-    say(f"removed {told}")
+    except (RunError, OSError) as error:
+        say(f"{shown(each.path)} is left as it is: {str(error).partition(';')[0]}")
+        return False
+    return True
 
 
 def _remove(each: Removal) -> None:

@@ -2,16 +2,16 @@
 
 import csv
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import chain
 from pathlib import Path
 from typing import Any, NamedTuple, TextIO
 
 from seqwright.cli.terminal import json_text, make_sure, say
-from seqwright.data.files import extension_of
+from seqwright.data.files import extension_of, require_file
 from seqwright.data.labelled_tables import PAIR_WORDS
-from seqwright.data.rows import dialect_of
+from seqwright.data.rows import dialect_beside, dialect_of
 from seqwright.data.tables import FORMS, Column, TableFile, Usual, require_text
 from seqwright.errors import DataError, SettingError
 
@@ -33,6 +33,7 @@ class GivenTable(NamedTuple):
 
     names: Sequence[str]
     rows: Iterator[GivenRow]
+    later: Callable[[], Collection[str]] = tuple  # names that only later rows have, for which the file is read again
 
 
 def is_table(file: Path | None) -> bool:
@@ -46,10 +47,12 @@ def is_table(file: Path | None) -> bool:
 def given_table(file: Path, columns: Mapping[str, Usual], data: Any, chosen: Sequence[str]) -> GivenTable:
     """A file, of which the columns are read that are chosen, that the run learnt, or that have usual names.
 
-    `data` are the settings of the data that the run learnt from.
+    `data` are the settings of the data that the run learnt from; how this file is written, it tells itself if it can.
     """
-    written = dialect_of(data)._replace(bad_rows="refuse")  # an answer belongs to every row
-    table = TableFile(file, columns, _asked(columns, data, chosen), advice=_advice, dialect=written)
+    require_file(file)
+    written = dialect_beside(file, dialect_of(data))._replace(bad_rows="refuse")  # an answer belongs to every row
+    asked = _asked(columns, data, chosen)
+    table = TableFile(file, columns, asked, advice=_advice, dialect=written, misfits="")
     if list(columns) == ["text", "text_pair"] and not any(table.asked.values()):
         folded = {name.casefold(): name for name in table.names()}
         named = next((pair for pair in PAIR_WORDS if folded.keys() >= {*pair}), None)
@@ -57,7 +60,7 @@ def given_table(file: Path, columns: Mapping[str, Usual], data: Any, chosen: Seq
         table = replace(table, asked=asked)
     for remark in table.remarks():
         say(READ_SO.sub("; save it as UTF-8 with commas if that is wrong", remark))
-    return GivenTable(table.header(), _rows_of(table))
+    return GivenTable(table.header(), _rows_of(table), lambda: _later_names(table))
 
 
 def _asked(columns: Mapping[str, Usual], data: Any, chosen: Sequence[str]) -> dict[str, Column]:
@@ -69,7 +72,16 @@ def _asked(columns: Mapping[str, Usual], data: Any, chosen: Sequence[str]) -> di
         raise SettingError(
             f"--column is given {len(chosen)} times, but the run reads {' and '.join(columns)}: give it once for each"
         )
-    return {name: int(each) if each.isdecimal() else each for name, each in zip(columns, chosen, strict=False)}
+    return {name: _column(each) for name, each in zip(columns, chosen, strict=False)}
+
+
+def _column(chosen: str) -> Column:
+    """A column by its name or number."""
+    if not chosen.isdecimal():
+        return chosen
+    if int(chosen) < 1:
+        raise SettingError(f"--column is {chosen}, but columns are counted from 1: give the number of one, or its name")
+    return int(chosen)
 
 
 def _advice(names: Sequence[str]) -> str:
@@ -79,6 +91,11 @@ def _advice(names: Sequence[str]) -> str:
 def _rows_of(table: TableFile) -> Iterator[GivenRow]:
     for record in table.records():
         yield GivenRow(record.where, record.names, record.cells, _given(table, record.values, record.where))
+
+
+def _later_names(table: TableFile) -> set[str]:
+    """The keys of objects that the first one lacks; all rows of other tables have the same names."""
+    return {name for record in table.records() for name in record.names} if table.form == ".jsonl" else set()
 
 
 def _given(table: TableFile, values: Mapping[str, Any], where: str) -> Any:
@@ -122,15 +139,17 @@ def refuse_output(output: Path, forms: Sequence[str], *, as_json: bool, yes: boo
 class TableWriter:
     """Writes rows with further columns, in the form that the name of the file tells."""
 
-    def __init__(self, file: TextIO, path: Path, names: Sequence[str], added: Sequence[str]) -> None:
+    def __init__(
+        self, file: TextIO, path: Path, names: Sequence[str], added: Sequence[str], later: Collection[str] = ()
+    ) -> None:
         self.file, self.form, self.names, self.rows = file, extension_of(path), list(names), 0
         self.width = len(self.names)
-        self.added = [_free(name, self.names) for name in added]
+        self.added = [_free(name, {*self.names, *later}) for name in added]
         self._csv = csv.writer(file, lineterminator="\n")
         if self.form == ".jsonl" and len(set(self.names)) < self.width:
             raise DataError("two columns of the table have one name, and JSON keeps one of them; write a .csv file")
         if self.names and self.form != ".jsonl":
-            self._write_cells([*self.names, *self.added], "the header")
+            self._write_texts([*self.names, *self.added], "the header")
 
     def write(self, row: GivenRow, values: Sequence[Any]) -> None:
         """A row and its values in the further columns; None leaves one empty."""
@@ -142,7 +161,7 @@ class TableWriter:
             told = dict(zip(names, row.cells, strict=False)) | dict(zip(self.added, values, strict=True))
             self.file.write(f"{json_text(told)}\n")
         else:
-            self._write_cells([*self._kept(row), *values], row.where)
+            self._write_texts([*map(_cell, self._kept(row)), *map(_added_cell, values)], row.where)
 
     def _kept(self, row: GivenRow) -> list[Any]:
         """The cells below the header; objects of JSON may have theirs in another order, and lack some."""
@@ -156,8 +175,7 @@ class TableWriter:
             raise DataError(f"{row.where} has {len(found)} cells, the first row {self.width}: mend the table")
         return [*found, *[""] * (self.width - len(found))]
 
-    def _write_cells(self, found: Sequence[Any], where: str) -> None:
-        texts = [_cell(value) for value in found]
+    def _write_texts(self, texts: Sequence[str], where: str) -> None:
         if self.form == ".csv":
             self._csv.writerow(texts)
             return
@@ -167,19 +185,23 @@ class TableWriter:
         self.file.write("\t".join(texts) + "\n")
 
 
-def _free(name: str, names: Sequence[str]) -> str:
+def _free(name: str, names: Collection[str]) -> str:
     """A name that no other column has."""
     return _free(f"predicted_{name}", names) if name in names else name
 
 
 def _cell(value: Any) -> str:
-    """A value as a cell: words with spaces between them, whatever else is no text as JSON."""
+    """A value as a cell: whatever is no text as JSON, from which it can be read again."""
     match value:
         case None:
             return ""
         case str():
             return value
-        case [*words] if all(isinstance(word, str) for word in words):
-            return " ".join(words)
         case _:
             return json_text(value)
+
+
+def _added_cell(value: Any) -> str:
+    """What was predicted as a cell: words with spaces between them."""
+    words = isinstance(value, list | tuple) and all(isinstance(word, str) for word in value)
+    return " ".join(value) if words else _cell(value)

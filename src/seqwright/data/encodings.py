@@ -81,6 +81,31 @@ def _is_windows(path: Path) -> bool:
     return alone > letters
 
 
+def encoding_beside(path: Path, usual: str | None) -> str | None:
+    """What to read a file in that is given beside others, which are written as `usual`; None: as it tells itself.
+
+    Single bytes can be letters of many encodings, and only there the others count.
+    """
+    told = encoding_of(path)
+    if usual is None or told not in {UTF_8, WINDOWS} or (told == UTF_8 and _can_be(path, UTF_8)):
+        return None
+    return usual if _can_be(path, usual) else None
+
+
+def _can_be(path: Path, encoding: str) -> bool:
+    decoder = codecs.getincrementaldecoder(encoding)()
+    try:
+        with unpacked(path) as file:
+            for piece in iter(partial(file.read, PIECE), b""):
+                decoder.decode(piece)
+            decoder.decode(b"", final=True)
+    except UnicodeError:
+        return False
+    except (EOFError, zlib.error, zipfile.BadZipFile, OSError):  # its reader says it better
+        return True
+    return True
+
+
 def encoding_remarks(path: Path, asked: str | None) -> list[str]:
     """What a file is written in, where that is not UTF-8 and was not said."""
     if asked is not None or not path.is_file() or encoding_of(path) == UTF_8:

@@ -11,10 +11,10 @@ from seqwright.data.files import extension_of
 from seqwright.data.labelled_tables import LABEL_WORDS, PAIR_WORDS, TEXT_WORDS
 from seqwright.data.labels import short
 from seqwright.data.rows import OBJECTS, Dialect, TableRow, cells, objects, separator_of
-from seqwright.data.series_tables import MISSING
+from seqwright.data.series_tables import MISSING, UNCERTAIN
 from seqwright.data.spreadsheets import SHEETS
 from seqwright.data.tables import FORMS, Column, find
-from seqwright.data.times import COMMA_NUMBER, NUMBER
+from seqwright.data.times import COMMA_NUMBER, NUMBER, uncertain_comma
 from seqwright.errors import DataError
 
 LOOKED_AT = 2000  # rows
@@ -89,8 +89,15 @@ def text_and_label(path: Path, asked: Mapping[str, Any] | None = None, *, number
     told = [f"{_called(sample, place)} ({shown})" for place, shown in fitting.items() if place != label]
     chosen = "label" in asked or not told
     remarks = [] if chosen else [f"other columns that data.label could choose: {'; '.join(told)}"]
-    commas = numbers and any(COMMA_NUMBER.fullmatch(cell) for cell in sample.column(label))
-    return Guess({**settings, **({"decimal": ","} if commas and "decimal" not in asked else {})}, remarks)
+    return Guess({**settings, **(_decimal(path, sample, label) if numbers and "decimal" not in asked else {})}, remarks)
+
+
+def _decimal(path: Path, sample: Sample, place: int) -> dict[str, str]:
+    """That numbers have decimal commas, if it is certain that they are decimal."""
+    uncertain = uncertain_comma(sample.column(place))
+    if uncertain is not None:
+        raise DataError(f"{path} has '{uncertain}' in {_called(sample, place)}, {UNCERTAIN}")
+    return {"decimal": ","} if any(map(COMMA_NUMBER.fullmatch, sample.column(place))) else {}
 
 
 def _asked_place(sample: Sample, column: Any) -> int | None:

@@ -14,7 +14,7 @@ from typing import Annotated, Any, Literal, NamedTuple
 
 from pydantic import AfterValidator, Field
 
-from seqwright.data.encodings import encoding_of, encoding_remarks
+from seqwright.data.encodings import encoding_beside, encoding_of, encoding_remarks
 from seqwright.data.files import extension_of, lines
 from seqwright.data.spreadsheets import SHEETS, parquet_records, sheet_remarks, sheet_rows
 from seqwright.data.times import COMMA_NUMBER
@@ -155,9 +155,22 @@ def usual_separator(path: Path) -> str:
 
 def separator_of(path: Path, dialect: Dialect = PLAIN) -> str:
     """What stands between the cells: what a setting says, or the first that makes all first rows equally long."""
+    return dialect.separator or _told_separator(path, dialect) or usual_separator(path)
+
+
+def dialect_beside(path: Path, dialect: Dialect) -> Dialect:
+    """How to read a file that is given beside those that settings speak of: as it tells itself, or else like them."""
+    if extension_of(path) in SHEETS:
+        return dialect
+    told = dialect._replace(encoding=encoding_beside(path, dialect.encoding), separator=None)
+    return told if _told_separator(path, told) else told._replace(separator=dialect.separator)
+
+
+def _told_separator(path: Path, dialect: Dialect) -> str | None:
+    """The first that makes all first rows equally long; None where none does, or the extension tells it."""
     usual = usual_separator(path)
-    if dialect.separator is not None or extension_of(path) not in {".csv", ".tsv"}:
-        return dialect.separator or usual
+    if extension_of(path) not in {".csv", ".tsv"}:
+        return None
     sample: list[str] = []
     with suppress(DataError):  # what is wrong with the file is said when it is read
         sample.extend(islice(lines(path, dialect.encoding_of(path)), SAMPLE))
@@ -166,7 +179,7 @@ def separator_of(path: Path, dialect: Dialect = PLAIN) -> str:
     }
     if tables[","] and tables[";"] and _has_decimal_commas(tables[";"]):
         return ";"
-    return next((each for each, rows in tables.items() if rows), usual)
+    return next((each for each, rows in tables.items() if rows), None)
 
 
 def _even_rows(sample: list[str], separator: str, *, plain: bool) -> list[list[str]]:

@@ -18,7 +18,7 @@ from seqwright.data.encodings import Encoding
 from seqwright.data.examples import Data, PartName
 from seqwright.data.files import content_hash, require_file, share_of
 from seqwright.data.pieces import Files, PartedFiles, Share, last_rows, paths_of, piece_of, refuse_impossible_shares
-from seqwright.data.rows import DecimalMark, Separator, dialect_of
+from seqwright.data.rows import DecimalMark, Separator, dialect_beside, dialect_of
 from seqwright.data.series_tables import Filling, SeriesTable, read_table
 from seqwright.data.tables import Column, Columns
 from seqwright.data.times import Rhythm
@@ -232,13 +232,13 @@ def _cut_off(settings: SeriesFilesSettings) -> dict[PartName, str | int]:
 
 
 def ending_of(path: Path, columns: Sequence[str], settings: Any) -> Ending:
-    """The end of another file with the same columns, read as the settings of a run say.
+    """The end of another file with the same columns, read as the settings of a run say, but written as it tells itself.
 
     Series that were made up (`waves`) say nothing of columns: then the file must have as many as they have.
     """
     require_file(path)
     if isinstance(settings, SeriesFilesSettings):
-        reading = settings.columns, settings.time, _filling(settings), dialect_of(settings)
+        reading = settings.columns, settings.time, _filling(settings), dialect_beside(path, dialect_of(settings))
         table = read_table(path, *reading, known=columns)
     else:
         table = read_table(path, None, None, known=columns)

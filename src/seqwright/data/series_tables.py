@@ -24,11 +24,15 @@ from seqwright.data.tables import (
     too_many,
     value_names,
 )
-from seqwright.data.times import COMMA_NUMBER, NUMBER, Rhythm, rhythm
+from seqwright.data.times import COMMA_NUMBER, NUMBER, Rhythm, rhythm, uncertain_comma
 from seqwright.errors import DataError, SettingError
 
 MISSING = {"", "-", "–", "na", "nan", "n/a", "#n/a", "null", "none", "?"}  # as people write it
 FORMS = (".csv", ".tsv", ".xlsx", ".parquet")
+UNCERTAIN = (
+    "where the comma may be decimal or mark thousands: set data.decimal=',' if it is decimal, or else write numbers "
+    "without it"
+)
 
 
 class Filling(NamedTuple):
@@ -178,6 +182,9 @@ def _written(rows: list[list[str]], path: Path, dialect: Dialect) -> _Written:
             f"{path} has both '{commas}' and '{thousands}', so it is not certain which mark is decimal: write all "
             "numbers alike, without marks for thousands"
         )
+    uncertain = uncertain_comma(cell for row in rows for cell in row)
+    if uncertain is not None and dialect.decimal is None:
+        raise DataError(f"{path} has '{uncertain}', {UNCERTAIN}")
     told = f"{path} has decimal commas, as in {commas}, and is read so; data.decimal says it if that is wrong"
     pointed = [[cell.replace(",", ".") if COMMA_NUMBER.fullmatch(cell) else cell for cell in row] for row in rows]
     return _Written(pointed, [told] if dialect.decimal is None else [])

@@ -29,7 +29,7 @@ from seqwright.data.rows import (
     table_remarks,
 )
 from seqwright.data.spreadsheets import SHEETS
-from seqwright.data.times import NUMBER
+from seqwright.data.times import is_number
 from seqwright.errors import DataError, SettingError, nearest
 
 
@@ -100,6 +100,7 @@ class TableFile:
     otherwise: str = ""  # what else could be given in place of such a file
     advice: Callable[[Sequence[str]], str] | None = None  # of the names that are there, on how to choose
     dialect: Dialect = PLAIN
+    misfits: str = "or set data.bad_rows=skip to leave such rows out"  # what to do with rows, if not mend them
 
     def __post_init__(self) -> None:
         require_form(self.path, self.forms, self.otherwise)
@@ -161,7 +162,7 @@ class TableFile:
         if any(isinstance(column, str) for column in asked):
             return True
         if any(usual.number for usual in self.usual.values()):
-            return not any(map(NUMBER.fullmatch, names))
+            return not any(map(is_number, names))
         if any(self.asked.get(name) is None and not usual.places for name, usual in needed.items()):
             return True
         unasked = all(column is None for column in asked)
@@ -203,7 +204,8 @@ class TableFile:
 
     def _misfit(self, row: TableRow, top: TableRow, layout: TableLayout) -> str:
         """That a row has too few cells or too many."""
-        where, skip = f"{self.path}:{row.line}", ", or set data.bad_rows=skip to leave such rows out"
+        where = f"{self.path}:{row.line}"
+        skip = f", {self.misfits}" if self.misfits else ""
         if more_cells(row, top):
             return too_many(row, top, where) + skip
         mark = SEPARATORS.get(separator_of(self.path, self.dialect), "the separator")
@@ -222,10 +224,7 @@ class TableFile:
                 row.line for row in rows if (len(row.cells) < least and not all_blank(row)) or more_cells(row, top)
             ]
             if misfits:
-                remarks.append(
-                    f"{len(misfits):,} rows of {self.path} have too few cells or too many and are left out, "
-                    f"the first on line {misfits[0]}"
-                )
+                remarks.append(_left_out(misfits, self.path))
         return remarks
 
     def _objects(self) -> Iterator[Record]:
@@ -306,7 +305,7 @@ def value_names(top: TableRow, asked: Sequence[Column]) -> tuple[list[str], bool
     That is a header if a setting names a column, or if none of its cells is a number.
     """
     found = _names(top)
-    header = any(isinstance(column, str) for column in asked) or not any(map(NUMBER.fullmatch, found))
+    header = any(isinstance(column, str) for column in asked) or not any(map(is_number, found))
     return found if header else [f"column {place + 1}" for place in range(len(found))], header
 
 
@@ -358,6 +357,13 @@ def quoted(names: Sequence[str]) -> str:
     """Names in quotes, cut short: what was taken for a header line may be a whole text."""
     shown = [f"'{name[:30]}…'" if len(name) > 30 else f"'{name}'" for name in names[:6]]
     return (", ".join(shown) or "none at all") + (", …" if len(names) > 6 else "")
+
+
+def _left_out(lines: Sequence[int], path: Path) -> str:
+    if len(lines) == 1:
+        return f"1 row of {path} has too few cells or too many and is left out, on line {lines[0]}"
+    told = f"{len(lines):,} rows of {path} have too few cells or too many and are left out"
+    return f"{told}, the first on line {lines[0]}"
 
 
 def _listed(names: Mapping[str, int]) -> str:

@@ -9,7 +9,7 @@ import calendar
 import itertools
 import re
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from datetime import datetime, timedelta
 from functools import partial
 from pathlib import Path
@@ -20,11 +20,23 @@ from seqwright.errors import DataError
 MONTH = re.compile(r"\d{4}-\d{2}")
 NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?")
 COMMA_NUMBER = re.compile(r"[+-]?\d*,\d+([eE][+-]?\d+)?")  # 3,5
+EITHER_COMMA = re.compile(r"[+-]?[1-9]\d{0,2},\d{3}")  # 1,234 may be more than a thousand, or little more than one
 CLOCK = r"(?:[ T](?P<hour>\d{1,2})(?P<rest>:\d{2}.*))?"
 YEAR_FIRST = re.compile(rf"(?P<year>\d{{4}})[/.](?P<month>\d{{1,2}})[/.](?P<day>\d{{1,2}}){CLOCK}")
 DAY_FIRST = re.compile(rf"(?P<day>\d{{1,2}})\.(?P<month>\d{{1,2}})\.(?P<year>\d{{4}}){CLOCK}")
 NOISE = 1e-6  # of a step, by which rounded numbers may be apart
 Later = Callable[[int], str]
+
+
+def is_number(text: str) -> bool:
+    """Whether a text is a number, with a decimal point or comma."""
+    return bool(NUMBER.fullmatch(text) or COMMA_NUMBER.fullmatch(text))
+
+
+def uncertain_comma(texts: Iterable[str]) -> str | None:
+    """The first number with a comma, if in all of them it may be decimal or mark thousands."""
+    with_commas = [text for text in texts if COMMA_NUMBER.fullmatch(text)]
+    return with_commas[0] if with_commas and all(map(EITHER_COMMA.fullmatch, with_commas)) else None
 
 
 class Rhythm(NamedTuple):
@@ -151,7 +163,7 @@ def _ends_month(moment: datetime) -> bool:
 def _months_later(moment: datetime, months: int, *, at_end: bool) -> datetime:
     year, month = divmod(12 * moment.year + moment.month - 1 + months, 12)
     last = calendar.monthrange(year, month + 1)[1]
-    return moment.replace(year=year, month=month + 1, day=last if at_end else moment.day)
+    return moment.replace(year=year, month=month + 1, day=last if at_end else min(moment.day, last))
 
 
 def _written_as(text: str) -> Callable[[datetime], str]:

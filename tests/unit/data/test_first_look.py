@@ -131,6 +131,14 @@ def test_values_with_decimal_commas_are_found(tmp_path: Path) -> None:
     assert text_and_label(path, numbers=True).settings == {"text": "said", "label": "mark", "decimal": ","}
 
 
+def test_commas_that_may_mark_thousands_are_asked_about(tmp_path: Path) -> None:
+    rows = [["said", "price"], *([text, f"{n + 1},250"] for n, text in enumerate(TEXTS))]
+    path = written(tmp_path / "mine.tsv", rows, "\t")
+    with pytest.raises(DataError, match=r"has '1,250' in price, where the comma may be decimal .* data\.decimal=','"):
+        text_and_label(path, numbers=True)
+    assert text_and_label(path, {"decimal": ","}, numbers=True).settings == {"text": "said", "label": "price"}
+
+
 def test_a_label_of_many_values_is_found_by_its_name_alone(tmp_path: Path) -> None:
     texts = [f"what somebody wrote of film number {number}" for number in range(240)]
     rows = [["said", "category", "channel"], *([text, f"c{n % 60}", "ab"[n % 2]] for n, text in enumerate(texts))]

@@ -127,6 +127,12 @@ def test_rows_that_do_not_fit_can_be_left_out_and_are_counted(name: str) -> None
     assert data.fingerprint("train") != reader.read(path).fingerprint("train")
 
 
+def test_a_row_that_is_left_out_alone_is_told_so() -> None:
+    path = table([*READERS["labelled"].rows, ["alone"]])
+    (told,) = READERS["labelled"].read(path, bad_rows="skip").remarks()
+    assert told == "1 row of mine.csv has too few cells or too many and is left out, on line 4"
+
+
 # Separators, encodings, decimal marks
 
 
@@ -250,6 +256,24 @@ def test_decimal_commas_between_semicolons_are_read_and_told(header: list[str]) 
     quiet = numbers(*header, *(f"{n},5;{-n}" for n in range(8)), separator=";", decimal=",")
     assert quiet.series("train")[0].tolist() == data.series("train")[0].tolist()
     assert quiet.remarks() == []
+
+
+def test_a_first_row_of_decimal_commas_is_no_header() -> None:
+    rows = [f"{n},5;{n},25" for n in range(8)]
+    for settings in ({}, {"separator": ";", "decimal": ","}):
+        assert numbers(*rows, **settings).series("train")[0].tolist() == [[n + 0.5, n + 0.25] for n in range(6)]
+    path = table([["0,5", "good"], ["1,5", "bad"]], separator=";")
+    data = READERS["described"].read(path, columns=1, text=2, decimal=",")
+    assert [each.source for each in data.examples("train")] == ["0.5", "1.5"]
+
+
+def test_a_comma_before_three_digits_is_not_guessed_at() -> None:
+    rows = ["load;wind", *(f"{n},234;7" for n in range(1, 9))]
+    with pytest.raises(DataError, match=r"has '1,234', where the comma may be decimal .* set data\.decimal=','"):
+        numbers(*rows).series("train")
+    assert numbers(*rows, decimal=",").series("train")[0][0].tolist() == [1.234, 7]
+    certain = numbers(*rows[:-1], "8,5;7")  # one that marks no thousands tells it of all
+    assert certain.series("train")[0][0].tolist() == [1.234, 7]
 
 
 def test_a_comma_between_quotes_is_decimal_only_if_a_setting_says_so() -> None:

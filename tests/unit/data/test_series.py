@@ -185,6 +185,12 @@ def test_the_end_of_another_file_is_read_by_the_names_of_the_run(write: Write) -
         ending_of(write("a\n1\n", "narrow.csv"), ("up", "down"), settings)
 
 
+def test_another_file_is_read_as_it_is_written_itself(write: Write) -> None:
+    settings = SeriesFilesSettings(train="mine.csv", separator=";", encoding="utf-16")
+    ending = ending_of(write(counted(9), "other.csv"), ("up", "down"), settings)
+    assert ending.values_TC.tolist() == [[row, -row] for row in range(9)]
+
+
 def test_a_published_series_is_read_whole(shared_data: Path) -> None:
     data = read(
         shared_data / "ett" / "ETTh1.csv.gz", time="date", first_rows=14_400, valid=2880, test=2880, history=336
