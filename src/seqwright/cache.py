@@ -149,7 +149,8 @@ def kept_folder(key: str, write: Callable[[Path], None], within: str = "tokens")
     """The folder of the cache for a key: what `write` put into an empty one, now or earlier.
 
     One that is not as it was written is made again. Where the cache cannot be written to, the folder is a temporary one
-    that is gone when the process ends.
+    that is gone when the process ends. A cache may fill up in mid-write, so `write` may be called twice: it must read
+    what it writes from the first on each time.
     """
     name = f"{within}/{hashlib.sha256(key.encode()).hexdigest()[:32]}"
     try:
