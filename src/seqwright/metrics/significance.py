@@ -9,7 +9,6 @@ without drawing. Where several models are tested against one, their p are correc
 N examples · S sums of which a score is made · R resamples
 """
 
-import math
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Literal, NamedTuple
 
@@ -119,10 +118,13 @@ def mcnemar_p(one: Additive, other: Additive, trials: int = 0) -> float:
 
     Nothing is drawn, so that `trials` says nothing.
     """
+    from scipy.stats import binomtest
+
     right_N, other_right_N = one.each_NS[:, 0] > 0, other.each_NS[:, 0] > 0
-    fewer, more = sorted((int(np.sum(right_N & ~other_right_N)), int(np.sum(other_right_N & ~right_N))))
-    tail = sum(math.comb(fewer + more, count) for count in range(fewer + 1))
-    return float(min(1.0, 2 * tail / 2 ** (fewer + more)))
+    only_one, only_other = int(np.sum(right_N & ~other_right_N)), int(np.sum(other_right_N & ~right_N))
+    if only_one == only_other:
+        return 1.0
+    return float(binomtest(only_one, only_one + only_other).pvalue)
 
 
 TESTS: dict[PairedTest, str] = {randomisation_p: "approximate randomisation", mcnemar_p: "McNemar's exact test"}
