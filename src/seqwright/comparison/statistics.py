@@ -18,6 +18,7 @@ from seqwright.metrics.significance import (
     PairedTest,
     mcnemar_p,
     mean_over,
+    quotient,
     randomisation_p,
     ratio,
     text_statistics,
@@ -27,6 +28,7 @@ from seqwright.metrics.tags import entity_counts, together
 from seqwright.metrics.text import exact_match
 
 Answers = Sequence[dict[str, Any]]
+ROUNDING_OF_SQUARES = 1e-12  # of a sum of squares, below which what is left of it is rounding
 
 
 @dataclass(frozen=True)
@@ -139,8 +141,7 @@ def _macro_f1(answers: Answers, shared: Shared) -> Additive:
 
     def f1(sum_RS: Any) -> Any:
         right_RC, counted_RC = sum_RS[:, :classes], sum_RS[:, classes:]
-        each_RC = np.divide(200 * right_RC, counted_RC, out=np.zeros_like(right_RC), where=counted_RC > 0)
-        return each_RC.sum(1) / (counted_RC > 0).sum(1)
+        return quotient(200 * right_RC, counted_RC).sum(1) / (counted_RC > 0).sum(1)
 
     return Additive(each_NS, f1)
 
@@ -174,14 +175,22 @@ def _squared_error(answers: Answers, shared: Shared) -> Additive:
 
 
 def _pearson(answers: Answers, shared: Shared) -> Additive:
+    """Of values less the mean of the true ones, so that large ones that differ little keep their digits."""
     x_N, y_N = _values(answers)
+    x_N, y_N = x_N - y_N.mean(), y_N - y_N.mean()
 
     def correlation(sum_RS: Any) -> Any:
         count_R, x_R, y_R, xx_R, yy_R, xy_R = sum_RS.T
-        spread_R = np.sqrt((count_R * xx_R - x_R**2) * (count_R * yy_R - y_R**2))
-        return 100 * np.divide(count_R * xy_R - x_R * y_R, spread_R, out=np.zeros_like(x_R), where=spread_R > 0)
+        spread_R = np.sqrt(_spread(count_R, x_R, xx_R) * _spread(count_R, y_R, yy_R))
+        return 100 * quotient(count_R * xy_R - x_R * y_R, spread_R)
 
     return Additive(np.stack([np.ones_like(x_N), x_N, y_N, x_N**2, y_N**2, x_N * y_N], axis=1), correlation)
+
+
+def _spread(count_R: Any, sum_R: Any, squares_R: Any) -> Any:
+    """The variance times the squared count; 0 where it is no more than rounding, as that of a constant."""
+    spread_R, most_R = count_R * squares_R - sum_R**2, count_R * squares_R
+    return np.where(spread_R > ROUNDING_OF_SQUARES * most_R, spread_R, 0.0)
 
 
 def _forecast_error(size: Callable[[Any], Any]) -> Maker:

@@ -55,9 +55,17 @@ class Confidence(NamedTuple):
 
 
 def ratio(sum_N: ArrayLike, over_N: ArrayLike) -> Additive:
-    """A sum over examples divided by another: accuracy, bits per byte, mean squared error."""
+    """A sum over examples divided by another: accuracy, bits per byte, mean squared error.
+
+    0 where there is nothing to divide by, as the F1 of sentences without entities is.
+    """
     each_NS = np.stack([np.asarray(sum_N), np.asarray(over_N)], axis=1).astype(np.float64)
-    return Additive(each_NS, lambda sum_RS: sum_RS[:, 0] / sum_RS[:, 1])
+    return Additive(each_NS, lambda sum_RS: quotient(sum_RS[:, 0], sum_RS[:, 1]))
+
+
+def quotient(sum_R: Array, over_R: Array) -> Array:
+    """One divided by the other, 0 where the other is 0."""
+    return np.divide(sum_R, over_R, out=np.zeros_like(sum_R), where=over_R != 0)
 
 
 def mean_over(value_N: ArrayLike) -> Additive:

@@ -12,7 +12,7 @@ from seqwright.comparison.table import markdown, tabled
 from seqwright.metrics.language import extent, language_scores
 from seqwright.metrics.pronunciations import pronunciation_errors
 from seqwright.metrics.regression import pearson, squared_error
-from seqwright.metrics.significance import mcnemar_p, randomisation_p
+from seqwright.metrics.significance import bootstrap_interval, mcnemar_p, randomisation_p
 from seqwright.metrics.summaries import rouge
 from seqwright.metrics.text import bleu, chrf, exact_match
 
@@ -105,6 +105,45 @@ def test_numbers_and_forecasts() -> None:
 def test_what_no_answer_adds_to_is_not_tested() -> None:
     assert statistics_of("mase", {"row": [{"forecast": [1.0], "truth": [1.0]}]}, lowercase=False) == {}
     assert statistics_of("bleu", {"row": []}, lowercase=False) == {}
+
+
+def test_f1_is_0_where_a_resample_has_no_entity() -> None:
+    answers = [{"tags": ["B-x"], "predicted": ["B-x"]}] + [{"tags": ["O"], "predicted": ["O"]}] * 19
+    score = statistics_of("f1", {"row": answers}, lowercase=False)["row"]
+    assert score.scores(score.each_NS[1:].sum(0, keepdims=True)).tolist() == [0.0]
+    assert bootstrap_interval(score, 100) == 50.0  # about a third of resamples lack the only entity
+
+
+def valued(predicted: list[float], true: list[float]) -> list[dict[str, float]]:
+    return [{"value": one, "predicted": other} for one, other in zip(true, predicted, strict=True)]
+
+
+@pytest.mark.parametrize("constant", [0.1, 1 / 3, 7.3, 1e8 + 0.1])
+def test_constant_predictions_have_no_correlation(constant: float) -> None:
+    true = np.random.default_rng(1).normal(size=50).tolist()
+    answers = valued([constant] * 50, true)
+    score = statistics_of("pearson", {"row": answers}, lowercase=False)["row"]
+    assert score.value == 0.0
+    assert bootstrap_interval(score, 100) == 0.0
+    assert pearson([constant] * 50, true) == 0.0
+
+
+def test_a_correlation_of_large_values_that_differ_little_keeps_its_digits() -> None:
+    rng = np.random.default_rng(2)
+    true = rng.normal(size=50)
+    rows = [true + rng.normal(size=50), true + 0.1 * rng.normal(size=50)]
+    near, far = (
+        statistics_of(
+            "pearson",
+            {str(n): valued((each + by).tolist(), (true + by).tolist()) for n, each in enumerate(rows)},
+            lowercase=False,
+        )
+        for by in (0.0, 1e8)
+    )
+    for n, each in enumerate(rows):
+        assert far[str(n)].value == pytest.approx(100 * np.corrcoef(each, true)[0, 1], rel=1e-6)
+    tested = [randomisation_p(scores["0"], scores["1"], 100) for scores in (near, far)]
+    assert tested[0] == tested[1]
 
 
 def found_table(best: list[bool]) -> dict[str, Any]:
