@@ -65,7 +65,6 @@ def row_columns(
                 if not len(numbers) % BLOCK:
                     progress(len(numbers))
         np.save(folder / "numbers.npy", np.asarray(numbers, dtype=np.int64))
-        (folder / "kept.json").write_text("{}", encoding="utf-8")
 
     folder = kept_folder(f"{key} {examples.fingerprint}", write)
     number_N = np.load(folder / "numbers.npy", mmap_mode="r")

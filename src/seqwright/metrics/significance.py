@@ -43,9 +43,10 @@ PairedTest = Callable[[Additive, Additive, int], float]
 
 
 class Confidence(NamedTuple):
-    """Half of the width of the 95 % interval, p of the difference to the baseline, and whether none is surely better.
+    """Half of the width of the 95 % interval, p of the difference to the baseline, and whether it is among the best.
 
-    The baseline itself has no such p. `test` is what p is from.
+    The baseline itself has no such p. `test` is what p is from. Among the best are the best row and those not
+    significantly worse than it.
     """
 
     interval: float
@@ -94,7 +95,7 @@ def _of_sacrebleu(metric: Any) -> Callable[[Array], Array]:
 
 
 def bootstrap_interval(score: Additive, resamples: int) -> float:
-    """Half of what lies between the fortieth part of the resamples from below and that from above, as in sacreBLEU."""
+    """Half of what lies between the 2.5th and the 97.5th percentile of the resamples, as in sacreBLEU."""
     rng, examples = np.random.default_rng(SEED), len(score.each_NS)
     drawn = (np.bincount(rng.choice(examples, examples), minlength=examples) for _ in range(resamples))
     sorted_R = np.sort(score.scores(np.stack([times_N @ score.each_NS for times_N in drawn])))
