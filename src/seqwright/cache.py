@@ -1,6 +1,7 @@
-"""The token cache: a corpus tokenised once, in files that are mapped into memory and never read whole.
+"""The token cache: a corpus tokenised once, in files that are mapped into memory.
 
-It lies outside every run, in `$SEQWRIGHT_CACHE`, under a key made from the content and the tokenizers.
+It lies outside every run, in `$SEQWRIGHT_CACHE`, under a key made from the content and the tokenizers. Whenever an
+entry is opened it is read from end to end for its checksums, but never held in memory whole.
 """
 
 import atexit
@@ -26,7 +27,6 @@ from seqwright.errors import DataError
 from seqwright.progress import remark
 from seqwright.whole_file import flush
 
-FORMAT = 3
 SUMS = "sums.json"  # the size and the sha256 of every other file of a kept folder
 BLOCK = 8192  # pairs tokenised at a time, rows drawn between two words of progress
 Encode = Callable[[list[str]], Sequence[Any]]  # token ids of some integer type, a row each
@@ -149,7 +149,8 @@ def kept_folder(key: str, write: Callable[[Path], None], within: str = "tokens")
     """The folder of the cache for a key: what `write` put into an empty one, now or earlier.
 
     One that is not as it was written is made again. Where the cache cannot be written to, the folder is a temporary one
-    that is gone when the process ends.
+    that is gone when the process ends. A cache may fill up in mid-write, so `write` may be called twice: it must read
+    what it writes from the first on each time.
     """
     name = f"{within}/{hashlib.sha256(key.encode()).hexdigest()[:32]}"
     try:

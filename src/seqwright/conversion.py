@@ -77,7 +77,6 @@ def cached_run(folder: Path, notice: Callable[[str], None]) -> Path:
         name = folder.resolve().name
         for remark in converted(read_pretrained(folder), name, aside / name).remarks:
             notice(f"{folder}: {remark}")
-        (aside / "kept.json").write_text(json.dumps(sums), encoding="utf-8")
 
     kept = kept_folder(f"imported {FORMAT} {__version__} {digest}", write, "imported")
     (run,) = (path for path in kept.iterdir() if path.is_dir())

@@ -53,7 +53,7 @@ class TokenisedTexts(Numbered[Ids]):
 
 
 def tokenised_texts(
-    texts: Iterable[str],
+    texts: Callable[[], Iterable[str]],
     *,
     key: str,
     encode: Encode,
@@ -62,10 +62,13 @@ def tokenised_texts(
     where: str,
     progress: Callable[[int], None] = lambda count: None,
 ) -> TokenisedTexts:
-    """The token rows of documents, from the cache where they are there already. `key` names content and tokenizer."""
+    """The token rows of documents, from the cache where they are there already. `key` names content and tokenizer.
+
+    `texts` reads them from the first on: once, and again where the cache cannot be written.
+    """
     folder = kept_folder(
         f"texts {FORMAT} {key} {json.dumps(rules)}",
-        lambda aside: _Writing(aside, rules, where, decode).write(texts, encode, progress),
+        lambda aside: _Writing(aside, rules, where, decode).write(texts(), encode, progress),
     )
     counted, *others = json.loads((folder / "kept.json").read_text(encoding="utf-8"))
     example_N = np.load(folder / "numbers.npy", mmap_mode="r")

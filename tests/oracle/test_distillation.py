@@ -10,6 +10,7 @@ from torch import Tensor, nn
 
 from seqwright.batches.annotated import UNLABELLED, TaughtLabels, TaughtTokens
 from seqwright.batches.labelled import Labelled
+from seqwright.errors import SettingError
 from seqwright.objectives.distilled_labels import DistilledLabels, DistilledLabelsSettings
 from seqwright.objectives.distilled_tokens import DistilledTokens, DistilledTokensSettings, bucketed
 
@@ -106,9 +107,9 @@ def test_a_student_that_says_the_same_has_nothing_to_learn() -> None:
 
 
 def test_nothing_to_learn_from_is_refused() -> None:
-    with pytest.raises(ValueError, match="nothing would be learnt"):
+    with pytest.raises(SettingError, match="nothing would be learnt"):
         DistilledLabelsSettings(teacher="", soft=0, labels=0)
-    with pytest.raises(ValueError, match="nothing would be learnt"):
+    with pytest.raises(SettingError, match="nothing would be learnt"):
         DistilledTokensSettings(teacher="", soft=0, masked_token=0)
 
 

@@ -2,7 +2,9 @@
 
 import itertools
 import math
+import time
 from collections import Counter
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -10,7 +12,6 @@ import pytest
 from sacrebleu.metrics.bleu import BLEU
 from sacrebleu.metrics.chrf import CHRF
 from sacrebleu.significance import PairedTest
-from scipy.stats import binomtest
 
 from seqwright.errors import DataError
 from seqwright.metrics.significance import (
@@ -122,17 +123,35 @@ def test_three_sentences_that_differ_are_no_evidence() -> None:
     assert randomisation_p(base, changed, 1000) == pytest.approx(0.25, abs=0.04)
 
 
+def discordant(only_one: int, only_other: int, both: int = 0) -> tuple[Additive, Additive]:
+    """Two rows of answers, of which some are right in only one."""
+    one = mean_over([100.0] * only_one + [0.0] * only_other + [100.0] * both)
+    return one, mean_over([0.0] * only_one + [100.0] * only_other + [100.0] * both)
+
+
 @pytest.mark.parametrize(
     ("only_one", "only_other", "p"), [(3, 0, 0.25), (10, 4, 0.1796), (0, 0, 1.0), (30, 5, 2.236e-5)]
 )
 def test_p_of_right_and_wrong_answers_is_the_exact_binomial(only_one, only_other, p) -> None:
-    rest = 132 - only_one - only_other
-    one = mean_over([100.0] * only_one + [0.0] * only_other + [100.0] * rest)
-    other = mean_over([0.0] * only_one + [100.0] * only_other + [100.0] * rest)
+    one, other = discordant(only_one, only_other, 132 - only_one - only_other)
     assert mcnemar_p(one, other) == pytest.approx(p, rel=0.01)
     assert mcnemar_p(one, other) == mcnemar_p(other, one)
-    if only_one + only_other:
-        assert mcnemar_p(one, other) == pytest.approx(binomtest(only_one, only_one + only_other).pvalue)
+
+
+def test_p_of_right_and_wrong_answers_is_the_binomial_in_fractions() -> None:
+    for only_one, only_other in itertools.product(range(8), repeat=2):
+        count = only_one + only_other
+        tail = sum(Fraction(math.comb(count, few), 2**count) for few in range(min(only_one, only_other) + 1))
+        assert mcnemar_p(*discordant(only_one, only_other)) == pytest.approx(float(min(Fraction(1), 2 * tail)))
+
+
+def test_p_of_very_many_right_and_wrong_answers_takes_no_time() -> None:
+    mcnemar_p(*discordant(1, 2))  # imports what it needs
+    begin = time.perf_counter()
+    found = mcnemar_p(*discordant(59_600, 60_400))
+    assert time.perf_counter() - begin < 5
+    normal = math.erfc((60_000 - 59_600 - 0.5) / math.sqrt(120_000 / 4) / math.sqrt(2))
+    assert found == pytest.approx(normal, rel=1e-3)
 
 
 def test_what_is_equal_does_not_differ() -> None:

@@ -29,7 +29,7 @@ def words(texts: Sequence[str]) -> list[Any]:
 
 def tokenised(texts: Sequence[str]) -> Ragged:
     return tokenised_texts(
-        texts,
+        lambda: texts,
         key="corpus tokenizer",
         encode=words,
         decode=str,
@@ -131,7 +131,7 @@ def test_a_damaged_entry_is_made_again_with_a_sentence(
     texts = ["a bb", "ccc dddd a", "bb bb"]
     tokenised(texts)
     DAMAGES[damage](entry(tmp_path) / file)
-    found = tokenised_texts(texts, key="corpus tokenizer", encode=words, decode=str, rules=Rules(), where="it")
+    found = tokenised_texts(lambda: texts, key="corpus tokenizer", encode=words, decode=str, rules=Rules(), where="it")
     assert rows(found.rows) == [[1, 2], [3, 4, 1], [2, 2]]
     assert found.example_N.tolist() == [0, 1, 2]
     assert found.kept.extent.documents == 3

@@ -37,7 +37,7 @@ def spelled(ids: Any) -> str:
 
 def tokenised(texts: list[str] = TEXTS, rules: Rules | None = None, **changes: Any) -> TokenisedTexts:
     asked: dict[str, Any] = {"key": "corpus", "encode": Spelling(), "decode": spelled, "where": "the train part"}
-    return tokenised_texts(iter(texts), rules=rules or Rules(), **{**asked, **changes})
+    return tokenised_texts(lambda: iter(texts), rules=rules or Rules(), **{**asked, **changes})
 
 
 def rows(found: TokenisedTexts) -> list[str]:
@@ -118,9 +118,7 @@ def test_a_failed_tokenisation_leaves_nothing_behind(tmp_path: Path) -> None:
         raise DataError("line 2 is not UTF-8")
 
     with pytest.raises(DataError, match="line 2"):
-        tokenised_texts(
-            broken(), key="broken", encode=Spelling(), decode=spelled, rules=Rules(), where="the train part"
-        )
+        tokenised_texts(broken, key="broken", encode=Spelling(), decode=spelled, rules=Rules(), where="the train part")
     assert list((tmp_path / "cache" / "tokens").iterdir()) == []
 
 

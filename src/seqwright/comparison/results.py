@@ -178,15 +178,11 @@ def _statistics(
     name: str, answers: dict[str, list[Found]], evaluated: dict[str, list[Found]], *, lowercase: bool
 ) -> dict[str, Additive]:
     """What each example adds to a score of each row; nothing where the examples do not add up to it."""
-    found: dict[str, Additive] = {}
-    for row, given in answers.items():
-        score = statistics_of(name, given, lowercase=lowercase)
-        if score is None:
-            return {}
+    found = statistics_of(name, answers, lowercase=lowercase)
+    for row, score in found.items():
         whole = math.isclose(score.value, evaluated[row][0]["scores"][name], rel_tol=1e-3, abs_tol=1e-9)
         if not (whole or name in SAMPLED):
             return {}  # some examples were left out
-        found[row] = score
     return found if len({len(each.each_NS) for each in found.values()}) == 1 else {}
 
 

@@ -4,7 +4,9 @@ N examples · C classes · S sums of which a score is made · R resamples
 """
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, Literal
 
 import numpy as np
@@ -16,6 +18,7 @@ from seqwright.metrics.significance import (
     PairedTest,
     mcnemar_p,
     mean_over,
+    quotient,
     randomisation_p,
     ratio,
     text_statistics,
@@ -25,15 +28,37 @@ from seqwright.metrics.tags import entity_counts, together
 from seqwright.metrics.text import exact_match
 
 Answers = Sequence[dict[str, Any]]
-Maker = Callable[[Answers, bool], Additive]
-"""A score of answers; the flag is whether letters' case is ignored."""
+ROUNDING_OF_SQUARES = 1e-12  # of a sum of squares, below which what is left of it is rounding
 
 
-def statistics_of(name: str, answers: Answers, *, lowercase: bool) -> Additive | None:
-    """A score by what each answer adds to it; None where that is not known."""
-    field = _field(answers)
-    makers = MAKERS[field] if field is not None else {}
-    return makers[name](answers, lowercase) if name in makers else None
+@dataclass(frozen=True)
+class Shared:
+    """What the rows of a table have in common: whether letters' case is ignored, and what there is to be predicted.
+
+    Sums of two rows are exchanged with each other, so each must mean the same in all of them.
+    """
+
+    rows: Sequence[Answers]
+    lowercase: bool
+
+    @cached_property
+    def classes(self) -> dict[str, int]:
+        """The number of each class, in the order of the alphabet, of those that any row has or predicts."""
+        names = {answer[each] for answers in self.rows for answer in answers for each in ("label", "predicted")}
+        return {name: number for number, name in enumerate(sorted(names))}
+
+
+Maker = Callable[[Answers, Shared], Additive]
+"""A score of the answers of a row."""
+
+
+def statistics_of(name: str, rows: Mapping[str, Answers], *, lowercase: bool) -> dict[str, Additive]:
+    """A score of each row of a table by what each answer adds to it; nothing where that is not known."""
+    shared = Shared(list(rows.values()), lowercase)
+    makers = [MAKERS.get(_field(answers) or "", {}).get(name) for answers in rows.values()]
+    known = zip(rows.items(), makers, strict=True)
+    found = {row: maker(answers, shared) for (row, answers), maker in known if maker is not None}
+    return found if len(found) == len(rows) else {}
 
 
 def paired_test(name: str, answers: Answers) -> PairedTest:
@@ -54,30 +79,30 @@ def _texts(answers: Answers) -> tuple[list[str], list[str]]:
 
 
 def _of_sacrebleu(name: Literal["bleu", "chrf"]) -> Maker:
-    return lambda answers, lowercase: text_statistics(name, *_texts(answers), lowercase=lowercase)
+    return lambda answers, shared: text_statistics(name, *_texts(answers), lowercase=shared.lowercase)
 
 
 def _of_rouge(name: str) -> Maker:
     return lambda answers, _: mean_over(each_rouge(*_texts(answers))[name])
 
 
-def _exact(answers: Answers, lowercase: bool) -> Additive:
+def _exact(answers: Answers, shared: Shared) -> Additive:
     both = zip(*_texts(answers), strict=True)
-    return mean_over([exact_match([one], [other], lowercase=lowercase).value for one, other in both])
+    return mean_over([exact_match([one], [other], lowercase=shared.lowercase).value for one, other in both])
 
 
-def _errors(answers: Answers, lowercase: bool) -> Any:
+def _errors(answers: Answers, shared: Shared) -> Any:
     """`count_3N`: of each word whether it is wrong, its edits and its length."""
     words = [answer["source"] for answer in answers]
-    return np.array(counted_errors(words, *_texts(answers), lowercase=lowercase), dtype=np.float64).T
+    return np.array(counted_errors(words, *_texts(answers), lowercase=shared.lowercase), dtype=np.float64).T
 
 
-def _word_error_rate(answers: Answers, lowercase: bool) -> Additive:
-    return mean_over(100 * _errors(answers, lowercase)[0])
+def _word_error_rate(answers: Answers, shared: Shared) -> Additive:
+    return mean_over(100 * _errors(answers, shared)[0])
 
 
-def _phoneme_error_rate(answers: Answers, lowercase: bool) -> Additive:
-    _, edits_N, length_N = _errors(answers, lowercase)
+def _phoneme_error_rate(answers: Answers, shared: Shared) -> Additive:
+    _, edits_N, length_N = _errors(answers, shared)
     return ratio(100 * edits_N, length_N)
 
 
@@ -88,11 +113,11 @@ def _nats(answers: Answers) -> Any:
     return np.array([-answer["log_probability"] for answer in answers])
 
 
-def _bits_per_byte(answers: Answers, lowercase: bool) -> Additive:
+def _bits_per_byte(answers: Answers, shared: Shared) -> Additive:
     return ratio(_nats(answers) / math.log(2), [extent(answer["text"]).bytes for answer in answers])
 
 
-def _word_perplexity(answers: Answers, lowercase: bool) -> Additive:
+def _word_perplexity(answers: Answers, shared: Shared) -> Additive:
     by_word = ratio(_nats(answers), [extent(answer["text"]).words for answer in answers])
     return by_word._replace(scores=lambda sum_RS: np.exp(sum_RS[:, 0] / sum_RS[:, 1]))
 
@@ -100,36 +125,35 @@ def _word_perplexity(answers: Answers, lowercase: bool) -> Additive:
 # ---------------------------------------------------------------------------------------------------- labels and tags
 
 
-def _accuracy(answers: Answers, lowercase: bool) -> Additive:
+def _accuracy(answers: Answers, shared: Shared) -> Additive:
     return mean_over([100.0 * (answer["label"] == answer["predicted"]) for answer in answers])
 
 
-def _macro_f1(answers: Answers, lowercase: bool) -> Additive:
+def _macro_f1(answers: Answers, shared: Shared) -> Additive:
     """Of the right ones of each class, and of those that it has and those that were taken for it together."""
-    names = sorted({str(answer[each]) for answer in answers for each in ("label", "predicted")})
-    classes, each_NS = len(names), np.zeros((len(answers), 2 * len(names)))
+    classes = len(shared.classes)
+    each_NS = np.zeros((len(answers), 2 * classes))
     for number, answer in enumerate(answers):
-        true, predicted = names.index(answer["label"]), names.index(answer["predicted"])
+        true, predicted = shared.classes[answer["label"]], shared.classes[answer["predicted"]]
         each_NS[number, true] += true == predicted
         each_NS[number, classes + true] += 1
         each_NS[number, classes + predicted] += 1
 
     def f1(sum_RS: Any) -> Any:
         right_RC, counted_RC = sum_RS[:, :classes], sum_RS[:, classes:]
-        each_RC = np.divide(200 * right_RC, counted_RC, out=np.zeros_like(right_RC), where=counted_RC > 0)
-        return each_RC.sum(1) / (counted_RC > 0).sum(1)
+        return quotient(200 * right_RC, counted_RC).sum(1) / (counted_RC > 0).sum(1)
 
     return Additive(each_NS, f1)
 
 
-def _tag_accuracy(answers: Answers, lowercase: bool) -> Additive:
+def _tag_accuracy(answers: Answers, shared: Shared) -> Additive:
     both = [list(zip(answer["predicted"], answer["tags"], strict=True)) for answer in answers]
     return ratio(
         [100.0 * sum(one == other for one, other in tags) for tags in both], [float(len(tags)) for tags in both]
     )
 
 
-def _entity_f1(answers: Answers, lowercase: bool) -> Additive:
+def _entity_f1(answers: Answers, shared: Shared) -> Additive:
     counts = [together(entity_counts([answer["predicted"]], [answer["tags"]]).values()) for answer in answers]
     return ratio([200.0 * each.right for each in counts], [float(each.predicted + each.true) for each in counts])
 
@@ -145,24 +169,32 @@ def _values(answers: Answers) -> Any:
     return np.array([[answer["predicted"], answer["value"]] for answer in answers], dtype=np.float64).T
 
 
-def _squared_error(answers: Answers, lowercase: bool) -> Additive:
+def _squared_error(answers: Answers, shared: Shared) -> Additive:
     predicted_N, true_N = _values(answers)
     return mean_over((predicted_N - true_N) ** 2)
 
 
-def _pearson(answers: Answers, lowercase: bool) -> Additive:
+def _pearson(answers: Answers, shared: Shared) -> Additive:
+    """Of values less the mean of the true ones, so that large ones that differ little keep their digits."""
     x_N, y_N = _values(answers)
+    x_N, y_N = x_N - y_N.mean(), y_N - y_N.mean()
 
     def correlation(sum_RS: Any) -> Any:
         count_R, x_R, y_R, xx_R, yy_R, xy_R = sum_RS.T
-        spread_R = np.sqrt((count_R * xx_R - x_R**2) * (count_R * yy_R - y_R**2))
-        return 100 * np.divide(count_R * xy_R - x_R * y_R, spread_R, out=np.zeros_like(x_R), where=spread_R > 0)
+        spread_R = np.sqrt(_spread(count_R, x_R, xx_R) * _spread(count_R, y_R, yy_R))
+        return 100 * quotient(count_R * xy_R - x_R * y_R, spread_R)
 
     return Additive(np.stack([np.ones_like(x_N), x_N, y_N, x_N**2, y_N**2, x_N * y_N], axis=1), correlation)
 
 
+def _spread(count_R: Any, sum_R: Any, squares_R: Any) -> Any:
+    """The variance times the squared count; 0 where it is no more than rounding, as that of a constant."""
+    spread_R, most_R = count_R * squares_R - sum_R**2, count_R * squares_R
+    return np.where(spread_R > ROUNDING_OF_SQUARES * most_R, spread_R, 0.0)
+
+
 def _forecast_error(size: Callable[[Any], Any]) -> Maker:
-    def made(answers: Answers, lowercase: bool) -> Additive:
+    def made(answers: Answers, shared: Shared) -> Additive:
         errors = [np.subtract(answer["forecast"], answer["truth"]) for answer in answers]
         return ratio([float(size(error).sum()) for error in errors], [float(error.size) for error in errors])
 

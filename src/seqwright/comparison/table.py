@@ -15,7 +15,7 @@ FRACTIONS = {"loss", "bits_per_byte", "bits_per_character", "mse", "mae", "mase"
 
 
 class TableCell(NamedTuple):
-    """What stands in a place of the table, and whether no other row is surely better."""
+    """What stands in a place of the table, and whether its row is the best or not significantly worse."""
 
     text: str
     best: bool = False

@@ -1,4 +1,4 @@
-"""Where the files of a recipe lie: beside it, or else where one stands; those of a run also above its folder."""
+"""Where the files of a recipe lie: beside it, else in the current directory; those of a run also above its folder."""
 
 import os
 from collections.abc import Callable, Mapping
@@ -9,12 +9,12 @@ PARTS = ("train", "valid", "test")
 
 
 def beside_recipe(plain: dict[str, Any], where: str) -> dict[str, Any]:
-    """Plain values of a recipe; paths of data that are relative to it become relative to where one stands."""
+    """Plain values of a recipe; paths of data that are relative to it become relative to the current directory."""
     return _moved(plain, [Path(where).parent, Path()])
 
 
 def beside_run(plain: dict[str, Any], folder: Path) -> dict[str, Any]:
-    """Plain values of a run, with its data found from where one stands or from a folder above the run's own.
+    """Plain values of a run, with its data found from the current directory or from a folder above the run's own.
 
     Most runs are trained where they lie, in `runs/NAME`: their data is found from anywhere, also when all was moved.
     """

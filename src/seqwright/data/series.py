@@ -1,4 +1,4 @@
-"""Time series in the user's own files: CSV or TSV, plain or .gz, a row for each step and a column for each channel.
+"""Time series in the user's own .csv, .tsv, .xlsx or .parquet files: a row for each step, a column for each channel.
 
 The parts are cut by position: the last rows of a file are the test part, those before them the validation part. A
 window of a later part may look back into the rows of the part before it, for they are its past; no value that is to be

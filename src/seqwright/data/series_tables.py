@@ -1,4 +1,4 @@
-"""From the lines of a CSV or TSV file to columns of numbers, one row for each step of time."""
+"""From the rows of a .csv, .tsv, .xlsx or .parquet file to columns of numbers, one row for each step of time."""
 
 from collections.abc import Iterator, Sequence
 from itertools import chain, islice

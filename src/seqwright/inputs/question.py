@@ -85,8 +85,8 @@ class QuestionInput(TokenInput[Question, ContextWindow]):
     def encode(self, examples: Examples[Question], *, seed: int = 0) -> QuestionRows:
         """The windows of each question; a context that several questions have is tokenised once."""
         key = f"question {FORMAT} {self.tokenizer.fingerprint()} {self.question} {self.tokenizer.between}"
-        questions, unread = row_columns(examples, key, ("questions", "unread"), self._questions(examples))
-        contexts = row_columns(examples, f"{key} contexts", PlacedTokens._fields, self._contexts(examples))
+        questions, unread = row_columns(examples, key, ("questions", "unread"), lambda: self._questions(examples))
+        contexts = row_columns(examples, f"{key} contexts", PlacedTokens._fields, lambda: self._contexts(examples))
         sizes = {"longest": self.longest, "stride": self.stride, "cut": int((unread.lengths(None) > 0).sum())}
         return QuestionRows(questions, contexts, questions.example_N, **sizes)
 

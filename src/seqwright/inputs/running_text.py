@@ -81,7 +81,7 @@ class RunningTextInput(DocumentInput[Ids]):
         if not examples.fingerprint:
             return InMemory(self.tokenised(list(examples)))
         return tokenised_texts(
-            examples,
+            examples.read,
             key=f"{examples.fingerprint} {self.tokenizer.fingerprint()}",
             encode=self.tokenizer.encode,
             decode=lambda ids: self.tokenizer.decode(ids.tolist()),

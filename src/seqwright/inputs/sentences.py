@@ -97,7 +97,7 @@ class SentencesInput(DocumentInput[SentenceRow]):
             rows = [self.row(text) for text in examples]
             return SentenceRows(WholeTexts(rows), np.arange(len(rows)))
         documents = tokenised_texts(
-            examples,
+            examples.read,
             key=f"{RULE} {examples.fingerprint} {self.tokenizer.fingerprint()}",
             encode=lambda texts: self._documents([sentences(text) for text in texts]),
             decode=lambda ids: self.tokenizer.decode(ids.tolist()),

@@ -37,42 +37,41 @@ def token_rows(
     """The tokens of texts, blank ones included, `what` being their name in the cache: a side of the examples."""
     if not examples.fingerprint:
         return InMemory(tokenizer.encode(list(texts())))
-    plain = _kept(examples, f"{what} {tokenizer.fingerprint()}", texts(), tokenizer.encode).rows
+    plain = _kept(examples, f"{what} {tokenizer.fingerprint()}", texts, tokenizer.encode).rows
     if resampling is None or not resampling.probability:
         return plain
-    letters = _kept(examples, f"letters of {what}", texts(), _letters).rows
+    letters = _kept(examples, f"letters of {what}", texts, _letters).rows
     draw = BPEDropout(tokenizer, resampling.probability).encode
     waiting = Progress("resampling the segmentation of an epoch")
     return Redrawn(letters, plain, draw, seed=resampling.seed, side=what, longest=resampling.longest, progress=waiting)
 
 
 def row_columns(
-    examples: Examples[Any], key: str, names: Sequence[str], rows: Iterable[tuple[Any, ...]]
+    examples: Examples[Any], key: str, names: Sequence[str], rows: Callable[[], Iterable[tuple[Any, ...]]]
 ) -> list[Rows[Ids]]:
     """Rows of several parts, `(number, part, part, …)`, as a column for each part; the number is what a row is of."""
     if not examples.fingerprint:
-        numbers, *parts = list(zip(*rows, strict=True)) or [()] * (1 + len(names))
+        numbers, *parts = list(zip(*rows(), strict=True)) or [()] * (1 + len(names))
         return [InMemory(part, np.array(numbers, dtype=np.int64)) for part in parts]
 
     def write(folder: Path) -> None:
         numbers, progress = array("q"), Progress(f"tokenising {examples.name}")
         with ExitStack() as stack:
             writers = [stack.enter_context(RaggedWriter(folder / name)) for name in names]
-            for number, *parts in rows:
+            for number, *parts in rows():
                 numbers.append(number)
                 for writer, part in zip(writers, parts, strict=True):
                     writer.add(part)
                 if not len(numbers) % BLOCK:
                     progress(len(numbers))
         np.save(folder / "numbers.npy", np.asarray(numbers, dtype=np.int64))
-        (folder / "kept.json").write_text("{}", encoding="utf-8")
 
     folder = kept_folder(f"{key} {examples.fingerprint}", write)
     number_N = np.load(folder / "numbers.npy", mmap_mode="r")
     return [Ragged.mapped(folder / name, number_N) for name in names]
 
 
-def _kept(examples: Examples[Any], key: str, texts: Iterable[str], encode: Any) -> TokenisedTexts:
+def _kept(examples: Examples[Any], key: str, texts: Callable[[], Iterable[str]], encode: Any) -> TokenisedTexts:
     return tokenised_texts(
         texts,
         key=f"{key} {examples.fingerprint}",

@@ -64,7 +64,7 @@ class WordsInput(TokenInput[TaggedSentence, Stretch]):
     def encode(self, examples: Examples[TaggedSentence], *, seed: int = 0) -> StretchRows:
         """The stretches of each sentence."""
         key = f"words {FORMAT} {self.tokenizer.fingerprint()} {self.longest}"
-        return StretchRows(*row_columns(examples, key, ("tokens", "lengths"), self._stretches(examples)))
+        return StretchRows(*row_columns(examples, key, ("tokens", "lengths"), lambda: self._stretches(examples)))
 
     def _stretches(self, examples: Examples[TaggedSentence]) -> Iterator[tuple[int, Ids, Ids]]:
         """The number of its sentence, the tokens of a stretch, and how many each word has."""

@@ -31,6 +31,8 @@ def spearman(predicted: Sequence[float], true: Sequence[float]) -> float:
 
 
 def _correlation(predicted_N: Values, true_N: Values) -> float:
+    if np.ptp(predicted_N) == 0 or np.ptp(true_N) == 0:  # less their mean, these need not be 0 but rounding
+        return 0.0
     predicted_N, true_N = predicted_N - predicted_N.mean(), true_N - true_N.mean()
     size = np.sqrt((predicted_N @ predicted_N) * (true_N @ true_N))
     return float(100 * (predicted_N @ true_N) / size) if size > 0 else 0.0

@@ -9,7 +9,6 @@ without drawing. Where several models are tested against one, their p are correc
 N examples · S sums of which a score is made · R resamples
 """
 
-import math
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Literal, NamedTuple
 
@@ -44,9 +43,10 @@ PairedTest = Callable[[Additive, Additive, int], float]
 
 
 class Confidence(NamedTuple):
-    """Half of the width of the 95 % interval, p of the difference to the baseline, and whether none is surely better.
+    """Half of the width of the 95 % interval, p of the difference to the baseline, and whether it is among the best.
 
-    The baseline itself has no such p. `test` is what p is from.
+    The baseline itself has no such p. `test` is what p is from. Among the best are the best row and those not
+    significantly worse than it.
     """
 
     interval: float
@@ -56,9 +56,17 @@ class Confidence(NamedTuple):
 
 
 def ratio(sum_N: ArrayLike, over_N: ArrayLike) -> Additive:
-    """A sum over examples divided by another: accuracy, bits per byte, mean squared error."""
+    """A sum over examples divided by another: accuracy, bits per byte, mean squared error.
+
+    0 where there is nothing to divide by, as the F1 of sentences without entities is.
+    """
     each_NS = np.stack([np.asarray(sum_N), np.asarray(over_N)], axis=1).astype(np.float64)
-    return Additive(each_NS, lambda sum_RS: sum_RS[:, 0] / sum_RS[:, 1])
+    return Additive(each_NS, lambda sum_RS: quotient(sum_RS[:, 0], sum_RS[:, 1]))
+
+
+def quotient(sum_R: Array, over_R: Array) -> Array:
+    """One divided by the other, 0 where the other is 0."""
+    return np.divide(sum_R, over_R, out=np.zeros_like(sum_R), where=over_R != 0)
 
 
 def mean_over(value_N: ArrayLike) -> Additive:
@@ -87,7 +95,7 @@ def _of_sacrebleu(metric: Any) -> Callable[[Array], Array]:
 
 
 def bootstrap_interval(score: Additive, resamples: int) -> float:
-    """Half of what lies between the fortieth part of the resamples from below and that from above, as in sacreBLEU."""
+    """Half of what lies between the 2.5th and the 97.5th percentile of the resamples, as in sacreBLEU."""
     rng, examples = np.random.default_rng(SEED), len(score.each_NS)
     drawn = (np.bincount(rng.choice(examples, examples), minlength=examples) for _ in range(resamples))
     sorted_R = np.sort(score.scores(np.stack([times_N @ score.each_NS for times_N in drawn])))
@@ -119,10 +127,13 @@ def mcnemar_p(one: Additive, other: Additive, trials: int = 0) -> float:
 
     Nothing is drawn, so that `trials` says nothing.
     """
+    from scipy.stats import binomtest
+
     right_N, other_right_N = one.each_NS[:, 0] > 0, other.each_NS[:, 0] > 0
-    fewer, more = sorted((int(np.sum(right_N & ~other_right_N)), int(np.sum(other_right_N & ~right_N))))
-    tail = sum(math.comb(fewer + more, count) for count in range(fewer + 1))
-    return float(min(1.0, 2 * tail / 2 ** (fewer + more)))
+    only_one, only_other = int(np.sum(right_N & ~other_right_N)), int(np.sum(other_right_N & ~right_N))
+    if only_one == only_other:
+        return 1.0
+    return float(binomtest(only_one, only_one + only_other).pvalue)
 
 
 TESTS: dict[PairedTest, str] = {randomisation_p: "approximate randomisation", mcnemar_p: "McNemar's exact test"}

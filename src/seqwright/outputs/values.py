@@ -44,7 +44,8 @@ STEPS_TOLD = 12  # of the horizon, whose scores are told apart
 VALUES_KEPT = 500_000  # in the answers of an evaluation
 VALUES_AT_ONCE = 1 << 16  # of the past in a batch that nothing is learnt from
 DRAWN = 6  # windows in the picture of an evaluation
-WINDOWS_LEARNT_FROM = 20_000  # of the validation part, for the width of intervals
+WINDOWS_LEARNT_FROM = 100, 20_000  # of the validation part, for the width of intervals: at least and at most
+VALUES_LEARNT_FROM = 1 << 24  # of those windows, which are held in memory
 WEIGHTS = "weights_CTN"
 INTERVALS = "intervals.json"
 
@@ -156,7 +157,9 @@ class ValuesOutput(Output[SeriesWindow, Series, Values]):
         self, predictions: Sequence[Values], examples: Examples[SeriesWindow], *, step: int, folder: Path
     ) -> None:
         """Learn how wide intervals must be, and write it as `intervals.json`; too few windows say nothing."""
-        some = set(even(len(predictions), WINDOWS_LEARNT_FROM))
+        least, most = WINDOWS_LEARNT_FROM
+        bound = max(least, min(most, VALUES_LEARNT_FROM // (self.horizon * len(self.columns))))
+        some = set(even(len(predictions), bound))
         both = enumerate(zip(predictions, examples, strict=True))
         errors = [example.future_NC - value_NC for number, (value_NC, example) in both if number in some]
         found = Intervals.fitted(np.stack(errors), step)

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 def rate_curve(rates: Sequence[float], losses: Sequence[float], smoothed: Sequence[float], chosen: float) -> "Figure":
-    """The losses and their moving average over the rates; what diverges is cut off at the top."""
+    """The losses over the rates, also smoothed by a Gaussian kernel; what diverges is cut off at the top."""
     lowest = int(np.argmin(smoothed))
     with pen():
         figure = blank(5.5, 2.9, layout="constrained")

@@ -169,7 +169,6 @@ def teacher_logits(
         for batch, logits_BC in _watched(answers, f"asking {teacher.name}", total=batches.in_epoch(0)):
             logits_MC[batch.example_B.numpy()] = logits_BC.numpy()
         logits_MC.flush()
-        _close(aside, texts)
 
     known = [data.fingerprint("train"), unlabelled_sum(recipe), wires.tokenizer.fingerprint()]
     folder = kept_folder(f"teacher's labels {FORMAT} {teacher.sha256} {json.dumps(known)}", write)
@@ -272,7 +271,6 @@ def teacher_likeliest(
                 for probability_K in torch.split(probability_NK, each):
                     probabilities.add(probability_K.numpy().astype(np.float16).ravel())
         np.save(aside / "rows.npy", row_N)
-        _close(aside, len(row_N))
 
     reading = recipe.input.model_dump(mode="json", include={"longest", "rows", "masked", "share"})
     known = [data.fingerprint("train"), wires.tokenizer.fingerprint(), reading, temperature, LIKELIEST]
@@ -285,8 +283,3 @@ def teacher_likeliest(
 def _watched(some: Any, doing: str, total: int | None = None) -> Any:
     """What is gone through, with a bar on standard error."""
     return track(some, doing, total=total, console=Console(stderr=True), transient=True)
-
-
-def _close(aside: Path, count: int) -> None:
-    """Let a folder of the cache count as whole."""
-    (aside / "kept.json").write_text(json.dumps({"examples": count}), encoding="utf-8")

@@ -24,7 +24,7 @@ from seqwright.training.reporter import Quiet
 from seqwright.training.settings import TrainingSettings
 
 LOWEST, HIGHEST, STEPS = 1e-7, 10.0, 100
-REACH = 3.0  # steps: the deviation of the bell that smooths the losses, about a quarter of a decade
+REACH = 3.0  # steps: the standard deviation of the Gaussian kernel that smooths the losses, about a quarter of a decade
 DIVERGED = 4.0  # times the lowest smoothed loss
 BELOW = 10.0  # what the rate of the lowest loss is divided by
 

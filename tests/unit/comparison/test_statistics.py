@@ -12,7 +12,7 @@ from seqwright.comparison.table import markdown, tabled
 from seqwright.metrics.language import extent, language_scores
 from seqwright.metrics.pronunciations import pronunciation_errors
 from seqwright.metrics.regression import pearson, squared_error
-from seqwright.metrics.significance import mcnemar_p, randomisation_p
+from seqwright.metrics.significance import bootstrap_interval, mcnemar_p, randomisation_p
 from seqwright.metrics.summaries import rouge
 from seqwright.metrics.text import bleu, chrf, exact_match
 
@@ -21,9 +21,7 @@ WRITTEN, TARGETS = ["a b c D e", "b c d a", "x y"], ["a b c d f", "b c d a", "x 
 
 
 def value_of(name: str, answers: list[dict[str, Any]], *, lowercase: bool = False) -> float:
-    found = statistics_of(name, answers, lowercase=lowercase)
-    assert found is not None
-    return found.value
+    return statistics_of(name, {"row": answers}, lowercase=lowercase)["row"].value
 
 
 def test_texts() -> None:
@@ -60,6 +58,28 @@ def test_labels() -> None:
     assert paired_test("macro_f1", answers) is randomisation_p
 
 
+def labelled(true: str, predicted: str) -> list[dict[str, Any]]:
+    return [{"label": one, "predicted": other} for one, other in zip(true, predicted, strict=True)]
+
+
+@pytest.mark.parametrize("first", ["abacb", "0bacb"])
+def test_classes_mean_the_same_in_every_row_though_some_predict_what_the_part_lacks(first: str) -> None:
+    from sklearn.metrics import f1_score
+
+    true, said = "abacc", {"first": first, "second": "zbaac"}
+
+    def macro_f1(predicted: str) -> float:
+        return 100 * float(f1_score([*true], [*predicted], average="macro", zero_division=0))
+
+    scores = statistics_of("macro_f1", {row: labelled(true, each) for row, each in said.items()}, lowercase=False)
+    assert [scores[row].value for row in said] == [pytest.approx(macro_f1(each)) for each in said.values()]
+    swapped_NS = scores["first"].each_NS.copy()
+    swapped_NS[1] = scores["second"].each_NS[1]  # the same answer
+    swapped = scores["first"].scores(swapped_NS.sum(0, keepdims=True))
+    assert swapped[0] == pytest.approx(macro_f1(first))
+    assert 0 < randomisation_p(scores["first"], scores["second"], 50) <= 1
+
+
 def test_tags_and_spans() -> None:
     answers = [
         {"tags": ["B-x", "I-x", "O"], "predicted": ["B-x", "I-x", "O"]},
@@ -83,8 +103,47 @@ def test_numbers_and_forecasts() -> None:
 
 
 def test_what_no_answer_adds_to_is_not_tested() -> None:
-    assert statistics_of("mase", [{"forecast": [1.0], "truth": [1.0]}], lowercase=False) is None
-    assert statistics_of("bleu", [], lowercase=False) is None
+    assert statistics_of("mase", {"row": [{"forecast": [1.0], "truth": [1.0]}]}, lowercase=False) == {}
+    assert statistics_of("bleu", {"row": []}, lowercase=False) == {}
+
+
+def test_f1_is_0_where_a_resample_has_no_entity() -> None:
+    answers = [{"tags": ["B-x"], "predicted": ["B-x"]}] + [{"tags": ["O"], "predicted": ["O"]}] * 19
+    score = statistics_of("f1", {"row": answers}, lowercase=False)["row"]
+    assert score.scores(score.each_NS[1:].sum(0, keepdims=True)).tolist() == [0.0]
+    assert bootstrap_interval(score, 100) == 50.0  # about a third of resamples lack the only entity
+
+
+def valued(predicted: list[float], true: list[float]) -> list[dict[str, float]]:
+    return [{"value": one, "predicted": other} for one, other in zip(true, predicted, strict=True)]
+
+
+@pytest.mark.parametrize("constant", [0.1, 1 / 3, 7.3, 1e8 + 0.1])
+def test_constant_predictions_have_no_correlation(constant: float) -> None:
+    true = np.random.default_rng(1).normal(size=50).tolist()
+    answers = valued([constant] * 50, true)
+    score = statistics_of("pearson", {"row": answers}, lowercase=False)["row"]
+    assert score.value == 0.0
+    assert bootstrap_interval(score, 100) == 0.0
+    assert pearson([constant] * 50, true) == 0.0
+
+
+def test_a_correlation_of_large_values_that_differ_little_keeps_its_digits() -> None:
+    rng = np.random.default_rng(2)
+    true = rng.normal(size=50)
+    rows = [true + rng.normal(size=50), true + 0.1 * rng.normal(size=50)]
+    near, far = (
+        statistics_of(
+            "pearson",
+            {str(n): valued((each + by).tolist(), (true + by).tolist()) for n, each in enumerate(rows)},
+            lowercase=False,
+        )
+        for by in (0.0, 1e8)
+    )
+    for n, each in enumerate(rows):
+        assert far[str(n)].value == pytest.approx(100 * np.corrcoef(each, true)[0, 1], rel=1e-6)
+    tested = [randomisation_p(scores["0"], scores["1"], 100) for scores in (near, far)]
+    assert tested[0] == tested[1]
 
 
 def found_table(best: list[bool]) -> dict[str, Any]:
@@ -134,8 +193,7 @@ def test_nothing_is_bold_where_no_row_can_be_told_apart() -> None:
 
 def test_an_interval_of_a_macro_f1_is_finite_though_a_resample_may_lack_a_label() -> None:
     answers = [{"label": "a", "predicted": "a"}] * 5 + [{"label": "b", "predicted": "a"}]
-    score = statistics_of("macro_f1", answers, lowercase=False)
-    assert score is not None
+    score = statistics_of("macro_f1", {"row": answers}, lowercase=False)["row"]
     assert np.isfinite(score.scores(np.array([score.each_NS[:5].sum(0)]))).all()
 
 
