@@ -65,7 +65,7 @@ def test_an_interrupted_comparison_resumes_and_finds_the_same(tmp_path: Path, mo
     os.kill(process.pid, signal.SIGINT)
     code, said, told = ended(process)
     assert (code, said) == (130, "")
-    assert "seqwright compare stopped.toml resumes from there" in told
+    assert "the same command resumes from there" in told
     assert not any(run.glob("step-000120"))
     assert not (run.parent / "table.json").exists()
 

@@ -32,11 +32,8 @@ def compare_rows(where: str, runs: Path, *, dry_run: bool, as_json: bool) -> Non
             sys.exit(1 if stages.outcome.failures else 0)
         outcome = stages.go()
     except Stopped:
-        say(
-            "stopped; nothing was trained"
-            if dry_run
-            else "stopped; what was trained is saved, and the same command resumes"
-        )
+        saved = "what was trained is saved, and the same command resumes from there"
+        say(f"stopped; {'nothing was trained' if dry_run else saved}")
         sys.exit(130)
     found = results(plan, outcome, stages.records)
     table = tabled(found)

@@ -144,7 +144,7 @@ def test_a_loss_that_never_falls_is_told() -> None:
 
 
 def test_the_factor_of_the_noam_schedule_is_not_searched_for() -> None:
-    with pytest.raises(ValueError, match="under schedule = 'noam' the rate is a factor"):
+    with pytest.raises(SettingError, match="under schedule = 'noam' the rate is a factor"):
         settings(schedule="noam")
 
 
