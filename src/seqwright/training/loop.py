@@ -22,6 +22,7 @@ from seqwright.devices import computes_bfloat16, cores, device_of
 from seqwright.errors import DivergedError, RunError, SettingError
 from seqwright.objectives.objective import Objective
 from seqwright.training.averages import Average, LastCheckpoints, Moving
+from seqwright.training.best import best_validation
 from seqwright.training.carries import enumerate_tensors, refilled
 from seqwright.training.checkpoint import (
     Checkpoint,
@@ -116,7 +117,7 @@ class Fitting:
         self.step, self.steps, self.place = 0, expected_steps(settings, batches), Place()
         self.carry: Any = None
         self.sums: dict[str, float] = {}  # over the steps since the last journal line
-        self.best: dict[str, float] = {}  # {"score": …, "step": …, "waited": …} once validated
+        self.best: dict[str, float] = {}  # {"score": …, "loss": …, "step": …, "waited": …} once validated
         self.seconds = 0.0
 
     @property
@@ -280,16 +281,12 @@ class Fitting:
             told = "  ".join(f"{name} {value:.4g}" for name, value in scores.items())
             self.reporter.say(f"step {self.step}: validation  {told}  ({time.monotonic() - began:.0f} s)")
             if self.settings.metric not in scores:
+                known = ", ".join(scores)
                 raise SettingError(
-                    f"training.metric is '{self.settings.metric}', but validation gives {', '.join(scores)}; "
-                    "name one of those"
+                    f"training.metric is '{self.settings.metric}', but validation gives {known}: name one"
                 )
-        score = self.world.summed({"score": scores.get(self.settings.metric, 0.0)})["score"]
-        sign = -1 if self.validation.lower else 1
-        if not self.best or math.isnan(self.best["score"]) or sign * score > sign * self.best["score"]:
-            self.best = {"score": score, "step": self.step, "waited": 0}
-        else:
-            self.best = {**self.best, "waited": self.best["waited"] + 1}
+        new = {"score": scores.get(self.settings.metric, 0.0), "loss": scores.get("loss", 0.0)}
+        self.best = best_validation(self.best, self.world.summed(new), self.step, lower=self.validation.lower)
 
     def _save(self) -> None:
         if self.run is None or not self.world.first:

@@ -66,7 +66,8 @@ class TrainingSettings(Settings):
     keep: Annotated[int, MAY_CHANGE] = Field(default=2, ge=1)
     """Newest checkpoints that stay; the best one always does."""
     metric: str = "loss"
-    """What decides which checkpoint is best: any number that validation gives, such as loss, bleu or exact."""
+    """What decides which checkpoint is best: any number that validation gives, such as loss, bleu or exact. Of
+    equal ones the lower loss decides."""
     patience: Annotated[int | None, MAY_CHANGE] = Field(default=None, ge=1)
     """Stop after so many validations without a better `metric`."""
 

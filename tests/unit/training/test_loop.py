@@ -252,6 +252,22 @@ def test_training_stops_when_nothing_has_got_better_for_a_while(
     assert journal(tmp_path, "train")[-1]["step"] == last  # nothing of the last steps goes unlogged
 
 
+def test_of_equal_scores_the_lower_loss_is_best_but_patience_is_not_renewed(tmp_path: Path) -> None:
+    rows = iter([(90.0, 0.9), (100.0, 0.3), (100.0, 0.1), (100.0, 0.2)])
+    drawn_line(
+        5,
+        run=tmp_path,
+        evaluate=lambda model: dict(zip(("exact", "loss"), next(rows), strict=True)),
+        metric="exact",
+        patience=2,
+        validate_every=2,
+        keep=1,
+        steps=100,
+    )
+    assert (read_mark(tmp_path, "best"), read_mark(tmp_path, "last")) == (6, 8)
+    assert steps_on_disk(tmp_path) == [6, 8]
+
+
 @pytest.mark.parametrize(("accumulate", "last"), [(1, 12), (2, 6)])
 def test_training_stops_after_its_epochs(tmp_path: Path, accumulate: int, last: int) -> None:
     drawn_line(2, 2, 2, steps=1000, epochs=4, accumulate=accumulate, run=tmp_path)
