@@ -58,7 +58,8 @@ def list_runs(folder: Path, *, prune: bool, yes: bool, as_json: bool) -> None:
     for each in found:
         _print(each)
     superfluous = sum(removal.bytes for each in found for removal in removals(each))
-    say(f"{len(found):,} runs, {_size(sum(each.bytes for each in found))}" + _advice(superfluous))
+    told = f"{len(found):,} run{'' if len(found) == 1 else 's'}"
+    say(f"{told}, {_size(sum(each.bytes for each in found))}" + _advice(superfluous))
 
 
 def run_folders(folder: Path) -> Iterator[Path]:

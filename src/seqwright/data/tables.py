@@ -295,7 +295,9 @@ def column_place(asked: Column, names: list[str], path: Path, setting: str) -> i
         return asked - 1
     place = find(str(asked), (), names)
     if place is None:
-        raise DataError(not_there(str(asked), names, f"{path}:1", setting))
+        several = [part.strip() for part in str(asked).split(",")]
+        listed = f"write several as a list, {setting}={json.dumps(several)}" if set(several) <= set(names) else ""
+        raise DataError(not_there(str(asked), names, f"{path}:1", setting, advice=listed))
     return place
 
 

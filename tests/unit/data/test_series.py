@@ -202,3 +202,8 @@ def test_a_published_series_is_read_whole(shared_data: Path) -> None:
     assert rhythm is not None
     assert (rhythm.step, rhythm.later(1)) == ("1:00:00", "2018-02-21 00:00:00")
     assert np.isfinite(data.series("test")[0]).all()
+
+
+def test_several_columns_are_a_list_and_a_name_with_commas_is_told_so(write: Write) -> None:
+    with pytest.raises(DataError, match=r"write several as a list, data.columns=\[\"up\", \"down\"\]"):
+        read(write(counted(30)), columns="up,down").series("train")
