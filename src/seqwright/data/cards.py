@@ -17,10 +17,11 @@ from typing import Any, NamedTuple
 
 from pydantic import Field, create_model
 
+from seqwright.data.absent import AbsentData
 from seqwright.data.examples import PartName
 from seqwright.data.generated import CardSettings
-from seqwright.data.imported import Imported, ImportedSettings
-from seqwright.data.in_memory import InMemorySettings, NotKept
+from seqwright.data.imported import ImportedSettings
+from seqwright.data.in_memory import InMemorySettings
 from seqwright.data.labelled_folders import LabelFolders
 from seqwright.errors import DataError, SettingError, instead, nearest
 from seqwright.settings import Settings
@@ -249,9 +250,9 @@ def opened_data(settings: Any, kind: str) -> Any:
     """The data that settings mean, where files are of a kind of examples."""
     if isinstance(settings, CardSettings):
         return card(settings.card).open(**settings.model_dump(exclude={"card"}, exclude_none=True))
-    if isinstance(settings, InMemorySettings):
-        return NotKept(settings)
-    return Imported(settings) if isinstance(settings, ImportedSettings) else _loaded(READERS[kind].thing)(settings)
+    if isinstance(settings, ImportedSettings | InMemorySettings):
+        return AbsentData(settings)
+    return _loaded(READERS[kind].thing)(settings)
 
 
 def other_files(paths: Sequence[Path], known: Any, kind: str) -> dict[str, Any]:

@@ -2,13 +2,12 @@
 
 import hashlib
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, NoReturn
+from typing import Any
 
 import numpy as np
 
 from seqwright.data.examples import PartName
 from seqwright.data.generated import WithoutFiles
-from seqwright.errors import DataError
 from seqwright.settings import Settings
 
 
@@ -17,6 +16,13 @@ class InMemorySettings(Settings):
 
     in_memory: str
     """What they were, in words."""
+
+    def absence(self) -> str:
+        """Why there are no examples any more, and what to do."""
+        return (
+            f"the run learnt from {self.in_memory} in memory, which it does not keep; score the estimator on examples "
+            "of yours, or give some with --data"
+        )
 
 
 class GivenData(WithoutFiles):
@@ -40,28 +46,3 @@ class GivenData(WithoutFiles):
             for each in example:
                 found.update(each.tobytes() if isinstance(each, np.ndarray) else repr(each).encode())
         return found.hexdigest()
-
-
-class NotKept(WithoutFiles):
-    """What is left of examples in memory when the run is opened again: nothing."""
-
-    def __init__(self, settings: InMemorySettings) -> None:
-        self.settings = settings
-
-    def parts(self) -> list[PartName]:
-        """None: refused, whoever asks."""
-        self._refuse()
-
-    def examples(self, part: PartName) -> Any:
-        """Refused."""
-        self._refuse()
-
-    def fingerprint(self, part: PartName) -> str:
-        """Refused."""
-        self._refuse()
-
-    def _refuse(self) -> NoReturn:
-        raise DataError(
-            f"the run learnt from {self.settings.in_memory} in memory, which it does not keep; score the estimator on "
-            "examples of yours, or give some with --data"
-        )
