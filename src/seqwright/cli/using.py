@@ -299,7 +299,7 @@ def forecast(
     """
     from seqwright.cli.forecasting import forecast_series
 
-    forecast_series(run, file, steps, picture, answers)
+    forecast_series(Things(run, file=file and file.expanduser()), steps, picture, answers)
 
 
 @dataclass(frozen=True)
