@@ -168,6 +168,23 @@ def test_columns_of_another_name_are_told(home: Path, capsys: pytest.CaptureFixt
     assert "the columns kelvins are taken for degrees" in capsys.readouterr().err
 
 
+def test_how_another_file_is_read_is_told_where_the_file_told_it(
+    home: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    rows = "".join(f"{date(2024, 1, 1) + timedelta(day)};{value(day):.5f};Köln\n" for day in range(50))
+    (home / "plain.csv").write_text(f"day;degrees;place\n{rows}".replace(";", ","), encoding="utf-8")
+    forecast(home / "run", file=home / "plain.csv")
+    plain = capsys.readouterr()
+    assert plain.err == ""
+    (home / "german.csv").write_text(f"day;degrees;place\n{rows}".replace(".", ","), encoding="cp1252")
+    forecast(home / "run", file=home / "german.csv")
+    said = capsys.readouterr()
+    assert said.out == plain.out
+    for told in ("looks like windows-1252", "a semicolon between its cells, not a comma", "decimal commas, as in 20,0"):
+        (line,) = (line for line in said.err.splitlines() if told in line)
+        assert line.endswith("read so; save it as UTF-8 with commas and decimal points if that is wrong")
+
+
 def test_a_long_forecast_is_one_table_and_says_everything_once(home: Path, capsys: pytest.CaptureFixture[str]) -> None:
     forecast(home / "run", steps=600, picture=home / "long.svg")
     said = capsys.readouterr()

@@ -13,7 +13,7 @@ from seqwright.calls import forecasts
 from seqwright.cli.asking import Asking, Result
 from seqwright.cli.opening import opened_for
 from seqwright.cli.options import TableAnswers, Things
-from seqwright.cli.tables import GivenRow, GivenTable
+from seqwright.cli.tables import READ_SO, GivenRow, GivenTable
 from seqwright.cli.terminal import add_row, draw_picture, picture_formats, print_table, say
 from seqwright.data.labelled_series import SeriesExample
 from seqwright.data.series import Ending, ending_of
@@ -25,6 +25,7 @@ from seqwright.runs import Run, data_of
 from seqwright.tasks import Evaluation
 
 MOST_PANELS = 6
+SAVE_IT = "; save it as UTF-8 with commas and decimal points if that is wrong"
 NO_INTERVALS = "no intervals: they are learnt when training ends, of its best checkpoint; train again to have them"
 SCORES = ("mse", "mae", "mase")
 NAMES = {
@@ -61,7 +62,10 @@ def _ending(run: Run, file: Path | None) -> Ending:
     if file is None:
         ending: Ending = data_of(run.recipe).ending()
         return ending
-    return ending_of(file, run.input.columns, run.recipe.data)
+    found = ending_of(file, run.input.columns, run.recipe.data)
+    for remark in found.remarks:
+        say(READ_SO.sub(SAVE_IT, remark))
+    return found
 
 
 def _when(ending: Ending, step: int) -> str | int:
