@@ -52,6 +52,7 @@ ADDED: Mapping[str, tuple[str, ...]] = {  # the fields that each verb adds to a 
     "classify": ("label", "probability"),
     "predict": ("value",),
     "tag": ("words", "tags"),
+    "prompt": ("answer",),
     "answer": ("answer", "probability", "begin", "end"),
 }
 TEXT_COLUMN: Mapping[str, str] = {  # what a text is called there that a verb writes
