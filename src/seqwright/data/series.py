@@ -39,6 +39,7 @@ class Ending(NamedTuple):
     values_TC: Values
     rhythm: Rhythm | None = None
     time: str = "step"  # the column that says when
+    remarks: Sequence[str] = ()  # how another file was read, where that was told by itself
 
 
 class SeriesWindow(NamedTuple):
@@ -247,4 +248,4 @@ def ending_of(path: Path, columns: Sequence[str], settings: Any) -> Ending:
             f"{path} has {len(table.columns)} columns ({', '.join(table.columns)}), but the run forecasts "
             f"{len(columns)} ({', '.join(columns)}): leave only those in the file"
         )
-    return Ending(table.columns, table.values_TC, table.rhythm, table.time)
+    return Ending(table.columns, table.values_TC, table.rhythm, table.time, table.remarks)
