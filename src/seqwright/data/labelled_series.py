@@ -5,6 +5,7 @@ or missing (NaN) cells. In a `.ts` file (sktime, aeon) the channels of a series 
 """
 
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
@@ -12,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from seqwright.data.examples import PartName
+from seqwright.data.faults import RowError, every_row
 from seqwright.data.files import content_hash, existing, extension_of, lines
 from seqwright.data.labels import FoldLabels, folded, spelling_remarks
 from seqwright.data.pieces import FilesSettings, PartedFiles, Share
@@ -91,15 +93,29 @@ def series_of(path: Path, *, label: str = "first", dialect: Dialect = PLAIN) -> 
         return
     text = lines(path, dialect.encoding_of(path)) if form == ".txt" else iter(())
     spaced = (TableRow(number, line.split() or [""]) for number, line in enumerate(text, start=1))
-    for row in spaced if form == ".txt" else cells(path, dialect):
-        if not all_blank(row):
-            (name, *values) = row.cells if label == "first" else (row.cells[-1], *row.cells[:-1])
-            numbers = list(map(dialect.point, values))
-            yield SeriesExample(_values(numbers, path, row.line, ROW)[:, None], name.strip())
+
+    def example(row: TableRow) -> SeriesExample:
+        (name, *values) = row.cells if label == "first" else (row.cells[-1], *row.cells[:-1])
+        return SeriesExample(_values(list(map(dialect.point, values)), path, row.line, ROW)[:, None], name.strip())
+
+    rows = spaced if form == ".txt" else cells(path, dialect)
+    yield from every_row((row for row in rows if not all_blank(row)), example)
 
 
 def _archive(path: Path, encoding: str) -> Iterator[SeriesExample]:
     """The series of a `.ts` file: what begins with # or @ says something of them, and after @data they stand."""
+    return every_row(_archive_rows(path, encoding), partial(_archived, path=path))
+
+
+class _ArchiveRow(NamedTuple):
+    """A line with a series, and whether a label stands at its end."""
+
+    line: int
+    text: str
+    labelled: bool
+
+
+def _archive_rows(path: Path, encoding: str) -> Iterator[_ArchiveRow]:
     begun, labelled = False, True
     for number, line in enumerate(lines(path, encoding), start=1):
         text = line.strip()
@@ -111,12 +127,20 @@ def _archive(path: Path, encoding: str) -> Iterator[SeriesExample]:
             continue
         if not begun:
             raise DataError(f"{path}:{number} has a series before the line @data; expected the format of sktime")
-        *channels, last = text.split(":")
-        channels, name = (channels, last) if labelled else ([*channels, last], "")
-        columns = [_values(channel.split(","), path, number) for channel in channels]
-        if len({len(column) for column in columns}) != 1:
-            raise DataError(f"{path}:{number} has channels of different length; expected as many values in each")
-        yield SeriesExample(np.stack(columns, axis=1), name.strip())
+        yield _ArchiveRow(number, text, labelled)
+
+
+def _archived(row: _ArchiveRow, path: Path) -> SeriesExample:
+    *channels, last = row.text.split(":")
+    channels, name = (channels, last) if row.labelled else ([*channels, last], "")
+    columns = [_values(channel.split(","), path, row.line) for channel in channels]
+    if len({len(column) for column in columns}) != 1:
+        raise RowError(
+            f"{path}:{row.line} has channels of different length; expected as many values in each",
+            row.line,
+            "channels of different length",
+        )
+    return SeriesExample(np.stack(columns, axis=1), name.strip())
 
 
 def _values(cells: list[str], path: Path, number: int, remedy: str = "correct it") -> NDArray[np.floating[Any]]:
@@ -124,11 +148,17 @@ def _values(cells: list[str], path: Path, number: int, remedy: str = "correct it
     try:
         values = np.array([float(cell) if cell.strip() not in {"", "?"} else np.nan for cell in cells])
     except ValueError as error:
-        raise DataError(f"{path}:{number} has a value that is no number ({error}): {remedy}") from error
+        raise RowError(
+            f"{path}:{number} has a value that is no number ({error}): {remedy}", number, "a value that is no number"
+        ) from error
     known = np.flatnonzero(~np.isnan(values))
     values = values[: known[-1] + 1] if len(known) else values[:0]
     if not np.isfinite(values).all():
-        raise DataError(f"{path}:{number} has a missing or infinite value inside of a series: fill it or leave it out")
+        raise RowError(
+            f"{path}:{number} has a missing or infinite value inside of a series: fill it or leave it out",
+            number,
+            "a missing or infinite value",
+        )
     return values
 
 
