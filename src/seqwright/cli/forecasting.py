@@ -11,7 +11,8 @@ from rich.table import Table
 
 from seqwright.cli.opening import opened_for
 from seqwright.cli.options import TableAnswers
-from seqwright.cli.tables import WRITTEN, GivenRow, TableWriter, refuse_output
+from seqwright.cli.table_writing import table_writer
+from seqwright.cli.tables import WRITTEN, GivenRow, GivenTable, refuse_output
 from seqwright.cli.terminal import add_row, draw_picture, json_text, picture_formats, print_table, say, shown
 from seqwright.data.labelled_series import SeriesExample
 from seqwright.data.series import Ending, ending_of
@@ -22,7 +23,6 @@ from seqwright.pictures.forecasts import ForecastPanel, forecast_picture, steps_
 from seqwright.runs import Run, data_of
 from seqwright.tasks import Evaluation
 from seqwright.tasks.wired import Wires
-from seqwright.whole_file import written_whole
 
 Bounds = dict[str, tuple[Any, Any]]
 MOST_PANELS = 6
@@ -100,8 +100,8 @@ def _write(ending: Ending, values_NC: Any, bounds: Bounds, output: Path) -> None
         for level, both in bounds.items()
         for side, end_NC in zip(("low", "high"), both, strict=True)
     }
-    with written_whole(output) as file:
-        writer = TableWriter(file, output, names, list(ends))
+    table = GivenTable(names, iter(()), form=ending.form, path=ending.path)
+    with table_writer(output, table, list(ends)) as writer:
         for step, row in enumerate(values_NC.tolist(), start=1):
             values = [float(f"{value:.6g}") for value in row]
             known = [float(end_N[step - 1]) if step <= len(end_N) else None for end_N in ends.values()]

@@ -252,7 +252,7 @@ class TableAnswers(Answers):
 
     output: Path | None = option(
         "FILE",
-        "Write a table, .csv, .tsv or .jsonl: every row that was read, with the answers as columns.",
+        "Write a table, .csv, .tsv, .jsonl, .xlsx or .parquet: every row that was read, with the answers as columns.",
         "--output",
         "-o",
     )

@@ -57,6 +57,13 @@ def _encoding_of(path: Path, size: int, changed: int) -> str:
     return UTF_8
 
 
+def has_mark(path: Path) -> bool:
+    """Whether a file begins with a byte order mark."""
+    with unpacked(path) as file:
+        first = file.read(4)
+    return any(first.startswith(mark) for mark in MARKS)
+
+
 def _utf_16(beginning: bytes) -> str | None:
     """UTF-16 without a mark: of plain letters, every second byte is 0."""
     shares = {"utf-16-be": beginning[::2], "utf-16-le": beginning[1::2]}

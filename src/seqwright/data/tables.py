@@ -301,6 +301,8 @@ def require_form(path: Path, forms: Sequence[str], otherwise: str = "") -> None:
 
 def require_text(value: object, where: str, place: str) -> str:
     """Refuse what is no text, and what JSON can spell out although no line of a file may hold it."""
+    if isinstance(value, bytes):
+        raise DataError(f"{where} has bytes {place} that are not UTF-8, expected text: write the column as strings")
     if not isinstance(value, str):
         raise DataError(f"{where} has {json.dumps(value)[:30]} {place}, expected text in quotes")
     try:

@@ -539,6 +539,15 @@ def test_labels_of_series_are_folded_alike() -> None:
     assert data.remarks() == []
 
 
+def test_a_column_of_bytes_is_read_as_utf_8_or_refused() -> None:
+    path = parquet([["text", "label", "photo"], ["schön".encode(), b"a", b"\xff\xd8"], [b"alt", b"b", b"\xff"]])
+    found = [each[:2] for each in READERS["labelled"].read(path).examples("train")]
+    assert found == [("schön", "a"), ("alt", "b")]
+    path = parquet([["text", "label"], ["schön".encode("latin-1"), "a"], [b"\xff\xd8", "b"]])
+    with pytest.raises(DataError, match=r"parquet:1 has bytes under 'text' that are not UTF-8.* 2 rows have no text"):
+        examples(READERS["labelled"].read(path))
+
+
 # Several faults
 
 
