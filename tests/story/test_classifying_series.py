@@ -1,5 +1,6 @@
 """Somebody has a file of labelled series: a recipe, a look at the data, a model, its scores, and labels for more."""
 
+import csv
 import json
 import math
 import random
@@ -8,6 +9,8 @@ from pathlib import Path
 
 import pytest
 
+from seqwright.data.labelled_series import label_place
+from seqwright.data.rows import PLAIN
 from tests.story.command import typed
 from tests.story.conftest import Say
 
@@ -116,6 +119,38 @@ def test_series_are_classified_as_they_are_typed_or_from_a_file(home: Path, say:
     code, out, err = say("classify", "runs/shapes", "--file", "asked.txt")
     assert code == 0, err
     assert [line.split("\t")[0] for line in out.splitlines()] == ["rising", "falling"]
+
+
+def test_the_labels_of_a_file_are_no_values_and_come_back_beside_the_answers(home: Path, say: Say) -> None:
+    labelled = rows(9, seed=5)
+    (home / "test.tsv").write_text(labelled, encoding="utf-8")
+    (home / "test.txt").write_text(labelled.replace("\t", "  "), encoding="utf-8")
+    channels = [",".join(line.split("\t")[1:]) + ":" + line.split("\t")[0] for line in labelled.splitlines()]
+    (home / "test.ts").write_text("@classLabel true\n@data\n" + "\n".join(channels) + "\n", encoding="utf-8")
+    (home / "bare.csv").write_text("\n".join(each.rpartition(":")[0] for each in channels) + "\n", encoding="utf-8")
+    code, bare, err = say("classify", "runs/shapes", "--file", "bare.csv", "--json")
+    assert code == 0, err
+    assert "taken for its label" not in err
+    for name in ("test.tsv", "test.txt", "test.ts"):
+        code, out, err = say("classify", "runs/shapes", "--file", name, "--json")
+        assert code == 0, err
+        assert out == bare
+        assert ("the first cell of each row of test" in err) == (name != "test.ts")
+    code, _, err = say("classify", "runs/shapes", "--file", "test.tsv", "--output", "out.csv", "--yes")
+    assert code == 0, err
+    with (home / "out.csv").open(newline="", encoding="utf-8") as file:
+        top, *found = csv.reader(file)
+    assert top == ["label", "series", "predicted_label", "probability"]
+    assert [row[0] for row in found] == [line.split("\t")[0] for line in labelled.splitlines()]
+    assert [row[2] for row in found] == [json.loads(line)["label"] for line in bare.splitlines()]
+
+
+def test_labels_that_are_numbers_are_known_by_the_run(tmp_path: Path) -> None:
+    path = tmp_path / "a.tsv"
+    path.write_text("1\t0.5\t1\n2\t0.5\t2\n7\t1\t1\n", encoding="utf-8")
+    assert label_place(path, "first", ("1", "2"), PLAIN) == "first"
+    assert label_place(path, "last", ("1", "2"), PLAIN) == "last"
+    assert label_place(path, "first", ("11", "12"), PLAIN) == "none"
 
 
 def test_what_is_no_series_is_refused(home: Path, say: Say) -> None:

@@ -11,6 +11,7 @@ from rich.console import Console
 from rich.text import Text
 
 from seqwright.cli.given import given_blocks, in_blocks, without_blank
+from seqwright.cli.given_series import series_table
 from seqwright.cli.opening import opened_for
 from seqwright.cli.options import Answers, TableAnswers, Things
 from seqwright.cli.table_writing import table_writer
@@ -84,7 +85,7 @@ class Asking:
         input = run.inputs.input if input is None else input
         columns = input.table_columns() if columns is None else columns
         chosen, blocks = self.things.column or [], self.blocks
-        table: GivenTable | None = None
+        table = None if columns else series_table(self.things.file, run)
         if columns and self.things.file is not None and is_table(self.things.file):
             table = given_table(self.things.file, columns, run.recipe.data, chosen)
         elif chosen:
