@@ -4,6 +4,7 @@ import csv
 import json
 import math
 import random
+import re
 from collections.abc import Callable
 from pathlib import Path
 
@@ -91,6 +92,13 @@ def test_another_file_is_evaluated_beside_a_baseline_that_learnt_from_the_traini
     assert code == 0, err
     assert "baseline_linear_accuracy" in out
     assert "there is no logistic regression" not in err
+    assert "other.tsv: none of the 30 examples that are read stands in the training data" in err
+    both = (home / "shapes.tsv").read_text(encoding="utf-8").splitlines()[:7] + rows(30, seed=3).splitlines()
+    (home / "both.tsv").write_text("\n".join(both) + "\n", encoding="utf-8")
+    _, _, err = say("eval", "runs/shapes", "--data", "both.tsv")
+    told = re.search(r"both\.tsv: (\d) of the 37 examples .* too, with the same input: the scores are optimistic", err)
+    assert told is not None, err
+    assert 0 < int(told[1]) <= 7  # the others were held out
     assert "the test part" not in err
 
 
@@ -102,6 +110,7 @@ def test_another_file_is_evaluated_without_the_data_of_training(home: Path, say:
     assert "more.tsv: 30 series (falling 10, rising 10, wave 10)" in err
     (home / "away.tsv").rename(home / "shapes.tsv")
     assert "there is no logistic regression: the data it would learn from is not here" in err
+    assert "in the training data" not in err
     assert "baseline_linear" not in out
 
 

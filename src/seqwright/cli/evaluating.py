@@ -20,6 +20,7 @@ from seqwright.recipe import Recipe, validated
 from seqwright.run_folders import resolved_of
 from seqwright.runs import Run, data_of, joined_run
 from seqwright.tasks import Evaluation
+from seqwright.tasks.wired import Part, Wires
 
 
 def evaluate_run(folder: Path, options: EvaluationOptions) -> None:
@@ -47,9 +48,13 @@ def evaluate_run(folder: Path, options: EvaluationOptions) -> None:
         raise type(error)(_named(str(error), chosen, subject)) from error
     for note in result.notes:
         say(f"{subject}: {_named(note.removeprefix(f'{chosen}: '), chosen, subject)}")
+    shared = _shared_with_training(run, data, chosen)
+    if shared:
+        say(f"{subject}: {_told_of_shared(**shared)}")
     name = _name(run, f"{files[0].stem}-{data.fingerprint(chosen)[:8]}" if files else chosen, settings, which)
     name += ensemble_name(others, average)
     circumstances = _circumstances(run, files, data, chosen, settings, which)
+    circumstances["evaluated"] |= shared
     _write(folder / "eval", name, result, circumstances | ensemble_circumstances(others, average))
     if options.json:
         print(json_text({**_rounded(result.scores), "groups": result.groups}))
@@ -154,6 +159,28 @@ def _own_training(run: Run) -> Any:
         return data if data.fingerprint("train") == resolved_of(run.folder).get("sha256", {}).get("train") else None
     except (UserError, OSError):
         return None
+
+
+def _shared_with_training(run: Run, data: Any, part: PartName) -> dict[str, int]:
+    """How many examples of other data have an input that was trained on, where that is known; only hashes are kept."""
+    if not isinstance(data, BesideTraining):
+        return {}
+    wires: Wires = run.inputs
+    asked = Part(data, part)
+    try:
+        learnt = {wires.input.digest(example) for example in data.examples("train")}
+        read = wires.input.read_examples(wires.input.encode(asked))
+    except (UserError, OSError):  # it was there when the data was chosen
+        return {}
+    digests = [wires.input.digest(example) for number, example in enumerate(asked) if number in read]
+    return {"read": len(digests), "in_training": sum(digest in learnt for digest in digests)}
+
+
+def _told_of_shared(read: int, in_training: int) -> str:
+    if not in_training:
+        return f"none of the {read:,} examples that are read stands in the training data"
+    told = f"{in_training:,} of the {read:,} examples that are read stand in the training data too, with the same input"
+    return f"{told}: the scores are optimistic"
 
 
 class ChosenData(NamedTuple):
