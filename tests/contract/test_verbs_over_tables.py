@@ -368,6 +368,25 @@ def test_a_table_is_read_as_it_is_written_itself(encoding: str, separator: str, 
     ]
 
 
+@pytest.mark.parametrize(
+    ("rows", "sentence"),
+    [
+        (["1,2", "3,"], "in.csv:3 has no value in column 'low': fill it in\n"),
+        (["1,2", "3,x"], "in.csv:3 has 'x' in column 'low', expected a number: correct it\n"),
+        (['1,"3,5"', "3,4"], "in.csv:2 has '3,5' in column 'low', expected a number with a decimal point\n"),
+    ],
+)
+def test_a_verb_advises_what_can_be_done_there(
+    rows: list[str], sentence: str, workshop: Workshop, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    workshop.enter(next(tiny for tiny in TINY if tiny.name == "forecasting"), monkeypatch)
+    Path("in.csv").write_text("\n".join(["high,low", *rows]) + "\n", encoding="utf-8")
+    for words in (("forecast", "RUN", "--file", "in.csv"), ("eval", "RUN", "--data", "in.csv")):
+        said = typed(*words)
+        assert said.code == 2
+        assert said.err.endswith(f"seqwright {words[0]}: {sentence}")
+
+
 def test_a_forecast_has_the_form_of_the_file_that_it_continues(
     workshop: Workshop, monkeypatch: pytest.MonkeyPatch
 ) -> None:

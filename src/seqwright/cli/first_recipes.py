@@ -90,6 +90,7 @@ def first_recipe(task: str, files: list[Path], asked: dict[str, Any], begun: Pat
     guess = template.found(files[0], asked) if template.found and files[0].exists() else NOTHING
     paths = [path.as_posix() for path in files]
     data = {"train": paths[0] if len(paths) == 1 else paths, **guess.settings, **asked}
+    data = {name: value for name, value in data.items() if value is not None}  # None: not to be guessed
     share = template.share if begun is None else SHARE
     plain = {**dict.fromkeys(("valid", "test"), share), **data, **template.opened}
     try:

@@ -1,6 +1,5 @@
 """Tables that verbs read, and write back: every row as it was, with what was predicted in further columns."""
 
-import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import chain
@@ -17,7 +16,6 @@ from seqwright.data.tables import FORMS, Column, TableFile, Usual, require_text
 from seqwright.errors import DataError, SettingError
 
 WRITTEN = (".csv", ".tsv", ".jsonl", ".xlsx", ".parquet")
-READ_SO = re.compile(r"; data\.\w+ says it if that is wrong")  # advice for recipes, and a verb has none
 
 
 class GivenRow(NamedTuple):
@@ -55,14 +53,14 @@ def given_table(file: Path, columns: Mapping[str, Usual], data: Any, chosen: Seq
     require_file(file)
     written = dialect_beside(file, dialect_of(data))._replace(bad_rows="refuse")  # an answer belongs to every row
     asked = _asked(columns, data, chosen)
-    table = TableFile(file, columns, asked, advice=_advice, dialect=written, misfits="")
+    table = TableFile(file, columns, asked, advice=_advice, dialect=written)
     if list(columns) == ["text", "text_pair"] and not any(table.asked.values()):
         folded = {name.casefold(): name for name in table.names()}
         named = next((pair for pair in PAIR_WORDS if folded.keys() >= {*pair}), None)
         asked = dict(zip(columns, (folded[word] for word in named), strict=True)) if named else {}
         table = replace(table, asked=asked)
     for remark in table.remarks():
-        say(READ_SO.sub("; save it as UTF-8 with commas if that is wrong", remark))
+        say(remark)
     form = form_of(file, table.dialect)
     return GivenTable(table.header(), _rows_of(table), lambda: _later_names(table), form, file)
 

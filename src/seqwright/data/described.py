@@ -22,7 +22,7 @@ from seqwright.data.labelled_tables import TEXT_WORDS, Example, LabelledColumns,
 from seqwright.data.pieces import FilesSettings, PartedFiles, Share
 from seqwright.data.rows import OBJECTS, PLAIN, BadRows, DecimalMark, Dialect, Separator, dialect_of
 from seqwright.data.tables import Column, Columns, Record, TableFile, Usual, several
-from seqwright.errors import SettingError
+from seqwright.errors import SettingError, by_setting
 
 A_NUMBER = Usual(text=False, setting="columns", number=True)
 
@@ -114,7 +114,7 @@ def _number(found: str, name: str, record: Record) -> str:
         return f"{float(found):.15g}"
     advice = "a number: correct it or leave out the row"
     if COMMA_NUMBER.fullmatch(found):
-        advice = "a decimal point: set data.decimal=','"
+        advice = "a decimal point" + by_setting(": set data.decimal=','")
     raise RowError(
         f"{record.where} has '{found[:40]}' in '{name}', expected {advice}", record.line, f"no number in '{name}'"
     )

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, TypeVar
 
-from seqwright.errors import DataError
+from seqwright.errors import DataError, by_setting
 
 RowT = TypeVar("RowT")
 ReadT = TypeVar("ReadT")
@@ -89,4 +89,6 @@ def too_many(row: Any, top: Any, where: str) -> str:
 
 def semicolons(found: Sequence[str]) -> str:
     """What to do where semicolons seem to stand between the columns."""
-    return ": it has ';', so set data.separator=';'" if len(found) == 1 and ";" in found[0] else ""
+    if len(found) != 1 or ";" not in found[0]:
+        return ""
+    return ": it has ';', so " + by_setting("set data.separator=';'", "separate the cells of all rows alike")

@@ -12,7 +12,7 @@ from seqwright.data.files import extension_of
 from seqwright.data.labelled_tables import LABEL_WORDS, PAIR_WORDS, TEXT_WORDS
 from seqwright.data.labels import short
 from seqwright.data.rows import OBJECTS, Dialect, TableRow, cells, objects, separator_of
-from seqwright.data.series_tables import MISSING, UNCERTAIN
+from seqwright.data.series_tables import MISSING, uncertain_told
 from seqwright.data.spreadsheets import SHEETS
 from seqwright.data.tables import FORMS, Column, find
 from seqwright.errors import DataError
@@ -108,7 +108,7 @@ def _decimal(path: Path, sample: Sample, place: int) -> dict[str, str]:
         return {"decimal": grouped}
     uncertain = uncertain_comma(cells)
     if uncertain is not None:
-        raise DataError(f"{path} has '{uncertain}' in {_called(sample, place)}, {UNCERTAIN}")
+        raise DataError(f"{path} has '{uncertain}' in {_called(sample, place)}, {uncertain_told()}")
     return {"decimal": ","} if any(map(COMMA_NUMBER.fullmatch, cells)) else {}
 
 
@@ -228,8 +228,9 @@ def time_and_values(path: Path, asked: Mapping[str, Any] | None = None) -> Guess
     others = [place for place, name in enumerate(called) if place != time and name]
     wrong = {place: _first_text(sample, place) for place in others}
     named = [called[place] for place in others if wrong[place] is None]
-    found: dict[str, Any] = {} if time is None else {"time": called[time]}
-    if not named or len(named) == len(others) or "columns" in asked:
+    unset = "time" in asked and asked["time"] is None
+    found: dict[str, Any] = {} if time is None or unset else {"time": called[time]}
+    if not named or (len(named) == len(others) and not (unset and time is not None)) or "columns" in asked:
         return Guess(found, [])
     told = [
         f"'{called[place]}' is left out: line {row.line} has '{short(row.cells[place].strip())}', which is no number"
@@ -258,7 +259,7 @@ def _is_time(sample: Sample, place: int) -> bool:
 
 def _sample(path: Path, asked: Mapping[str, Any]) -> Sample:
     """The first rows of a table; what is wrong with the file is left for its reader to say."""
-    dialect = Dialect(**{name: asked[name] for name in Dialect._fields if name in asked})
+    dialect = Dialect(**{name: asked[name] for name in Dialect._fields if asked.get(name) is not None})
     if extension_of(path) not in {"", ".txt", *FORMS}:
         return Sample([], [])
     rows = _records(path, dialect) if extension_of(path) in OBJECTS else cells(path, dialect)

@@ -21,11 +21,11 @@ from seqwright.data.labels import FoldLabels, folded, spelling_remarks
 from seqwright.data.pieces import FilesSettings, PartedFiles, Share
 from seqwright.data.rows import PLAIN, DecimalMark, Dialect, Separator, TableRow, all_blank, cells, table_remarks
 from seqwright.data.tables import require_form
-from seqwright.errors import DataError
+from seqwright.errors import DataError, by_setting
 
 LOOKED_AT = 2000  # rows that show whether they have labels
 FORMS = (".tsv", ".csv", ".txt", ".ts")
-ROW = "a row is a label and the values of a series, without names above; data.label=last where the label stands last"
+ROW = "a row is a label and the values of a series, without names above"
 
 
 class SeriesExample(NamedTuple):
@@ -95,9 +95,11 @@ def series_of(path: Path, *, label: str = "first", dialect: Dialect = PLAIN) -> 
         yield from _archive(path, dialect.encoding_of(path))
         return
 
+    remedy = ROW + by_setting("; data.label=last where the label stands last")
+
     def example(row: TableRow) -> SeriesExample:
         name, values = _parted(row.cells, label)
-        return SeriesExample(_values(list(map(dialect.point, values)), path, row.line, ROW)[:, None], name.strip())
+        return SeriesExample(_values(list(map(dialect.point, values)), path, row.line, remedy)[:, None], name.strip())
 
     yield from every_row(_rows(path, dialect), example)
 

@@ -9,7 +9,7 @@ from pydantic import Field
 
 from seqwright.data.decimals import is_number
 from seqwright.data.faults import RowError, every_row
-from seqwright.errors import DataError
+from seqwright.errors import DataError, by_setting
 
 MOST_LABELS = 1000
 FEW_LABELS = 20  # so many may stand before almost as many examples: a table that somebody tries things out with
@@ -57,9 +57,10 @@ def numbers_of(labels: Iterable[tuple[str, str]]) -> list[float]:
 def _number_of(labelled: tuple[str, str]) -> float:
     where, label = labelled
     if not _NUMBER.fullmatch(label):
-        advice = "see whether data.label means the right column; classes are learnt with objective.kind=labels"
+        other = "see whether data.label means the right column; classes are learnt with objective.kind=labels"
+        advice = by_setting(other, "correct it")
         if is_number(label):
-            advice = "say its decimal mark with data.decimal, ',' or '.'"
+            advice = by_setting("say its decimal mark with data.decimal, ',' or '.'", "write it with a decimal point")
         told = f"{where} has the label '{short(label)}' where there must be a number such as 3.5: {advice}"
         raise RowError(told, kind="no number for a label")
     return float(label)

@@ -16,7 +16,7 @@ from typing import Annotated, Any, Literal, NamedTuple
 from pydantic import AfterValidator, Field
 
 from seqwright.data.decimals import COMMA_NUMBER, GROUPED, with_point
-from seqwright.data.encodings import encoding_beside, encoding_of, encoding_remarks
+from seqwright.data.encodings import encoding_beside, encoding_of, encoding_remarks, if_wrong
 from seqwright.data.faults import RowError
 from seqwright.data.files import extension_of, lines
 from seqwright.data.spreadsheets import SHEETS, parquet_records, sheet_remarks, sheet_rows
@@ -229,5 +229,5 @@ def table_remarks(path: Path, dialect: Dialect) -> list[str]:
     found, usual = separator_of(path, dialect), usual_separator(path)
     if dialect.separator is None and found != usual:
         told = f"{SEPARATORS[found]} between its cells, not {SEPARATORS[usual]}"
-        remarks.append(f"{path} has {told}, and is read so; data.separator says it if that is wrong")
+        remarks.append(f"{path} has {told}, and is read so; {if_wrong('separator')}")
     return remarks

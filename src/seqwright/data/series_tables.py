@@ -18,6 +18,7 @@ from seqwright.data.decimals import (
     uncertain_comma,
     with_point,
 )
+from seqwright.data.encodings import if_wrong
 from seqwright.data.faults import RowError, more_cells, refuse_faults, semicolons, too_few, too_many
 from seqwright.data.files import extension_of
 from seqwright.data.rows import PLAIN, Dialect, TableRow, all_blank, cells, separator_of, table_remarks
@@ -32,14 +33,18 @@ from seqwright.data.tables import (
     value_names,
 )
 from seqwright.data.times import Rhythm, rhythm
-from seqwright.errors import DataError, SettingError
+from seqwright.errors import DataError, SettingError, by_setting
 
 MISSING = {"", "-", "–", "na", "nan", "n/a", "#n/a", "null", "none", "?"}  # as people write it
 FORMS = (".csv", ".tsv", ".xlsx", ".parquet")
-UNCERTAIN = (
-    "where the comma may be decimal or mark thousands: set data.decimal=',' if it is decimal, or data.decimal='.' if "
-    "it marks thousands"
-)
+
+
+def uncertain_told() -> str:
+    """What to do where it is not certain what a comma means."""
+    set_it = "set data.decimal=',' if it is decimal, or data.decimal='.' if it marks thousands"
+    return (
+        f"where the comma may be decimal or mark thousands: {by_setting(set_it, 'write numbers with decimal points')}"
+    )
 
 
 class Filling(NamedTuple):
@@ -95,7 +100,7 @@ def read_table(
     values_TC, filled = _values(read._replace(rows=written.rows), layout, path, missing=filling.missing)
     remarks = [*table_remarks(path, dialect), *written.remarks]
     remarks += [
-        f"column {place + 1} of {path} has no name and was left out: data.columns can choose it"
+        f"column {place + 1} of {path} has no name and was left out{by_setting(': data.columns can choose it')}"
         for place in layout.unnamed
     ]
     if filled:
@@ -200,17 +205,18 @@ def _written(rows: list[list[str]], path: Path, dialect: Dialect) -> _Written:
     _refuse_both(commas, (cell for row in rows for cell in row), ",", path)
     uncertain = uncertain_comma(cell for row in rows for cell in row)
     if uncertain is not None:
-        raise DataError(f"{path} has '{uncertain}', {UNCERTAIN}")
-    told = f"{path} has decimal commas, as in {commas}, and is read so; data.decimal says it if that is wrong"
+        raise DataError(f"{path} has '{uncertain}', {uncertain_told()}")
+    told = f"{path} has decimal commas, as in {commas}, and is read so; {if_wrong('decimal')}"
     return _Written([[with_point(cell, ",") for cell in row] for row in rows], [told])
 
 
 def _refuse_points(rows: list[list[str]], pointed: list[list[str]], path: Path, dialect: Dialect) -> None:
     """Refuse decimal points where a setting says that commas are decimal: what is meant is not certain."""
-    both = zip(chain.from_iterable(rows), chain.from_iterable(pointed), strict=True)
-    wrong = next((cell for cell, point in both if cell == point and "." in cell and NUMBER.fullmatch(cell)), None)
-    if wrong is not None and dialect.decimal == ",":
-        raise DataError(f"{path} has '{wrong}', but data.decimal is ',': write all numbers alike, or leave it out")
+    both = list(zip(chain.from_iterable(rows), chain.from_iterable(pointed), strict=True))
+    commas = next((cell for cell, point in both if "," in cell and cell != point), None)
+    points = next((cell for cell, point in both if cell == point and "." in cell and NUMBER.fullmatch(cell)), None)
+    if dialect.decimal == "," and commas is not None and points is not None:
+        raise DataError(f"{path} has both '{commas}' and '{points}', but data.decimal is ',': write all numbers alike")
 
 
 def _by_thousands(rows: list[list[str]], path: Path) -> _Written | None:
@@ -224,7 +230,7 @@ def _by_thousands(rows: list[list[str]], path: Path) -> _Written | None:
     for mark, column in zip(marks, columns, strict=True):
         if mark != decimal:
             _refuse_both(shown, column, decimal, path)
-    told = f"{path} has marks between thousands, as in {shown}, and is read so; data.decimal says it if that is wrong"
+    told = f"{path} has marks between thousands, as in {shown}, and is read so; {if_wrong('decimal')}"
     return _Written([[with_point(cell, decimal) for cell in row] for row in rows], [told])
 
 
@@ -269,8 +275,8 @@ def _no_value(cell: str, name: str, path: Path, line: int, *, missing: str, firs
     where = f"{path}:{line}"
     if cell.casefold() not in MISSING:
         return RowError(_not_a_number(where, cell, name, first=first), line, f"no number in column '{name}'")
-    advice = "there is none before it to repeat" if missing == "last" else "or set data.missing=last"
-    told = f"{where} has no value in column '{name}': fill it in, {advice}"
+    advice = ", there is none before it to repeat" if missing == "last" else by_setting(", or set data.missing=last")
+    told = f"{where} has no value in column '{name}': fill it in{advice}"
     return RowError(told, line, f"no value in column '{name}'")
 
 
@@ -279,9 +285,11 @@ def _not_a_number(where: str, cell: str, name: str, *, first: bool) -> str:
     if NUMBER.fullmatch(cell):
         return f"{found} that is finite"
     if COMMA_NUMBER.fullmatch(cell) or is_grouped(cell):
-        return f"{found} with a decimal point: set data.decimal=',' if that is a decimal comma, or '.' if it is none"
+        advice = by_setting(": set data.decimal=',' if that is a decimal comma, or '.' if it is none")
+        return f"{found} with a decimal point{advice}"
     if ";" in cell:
         return f"{found}{semicolons([cell])}"
     if first and any(mark in cell for mark in "-/:"):
-        return f"{found}: if that is when the row was measured, set data.time={name}"
-    return f"{found}: correct it, or choose other columns with data.columns"
+        told = f": if that is when the row was measured, set data.time={name}"
+        return f"{found}{by_setting(told, ': leave the column out, since the run was trained without times')}"
+    return f"{found}: correct it{by_setting(', or choose other columns with data.columns')}"

@@ -32,7 +32,7 @@ from seqwright.data.rows import (
     table_remarks,
 )
 from seqwright.data.spreadsheets import SHEETS
-from seqwright.errors import DataError, SettingError, nearest
+from seqwright.errors import DataError, SettingError, by_setting, nearest
 
 
 def counted_from_one(column: str | int | None) -> str | int | None:
@@ -104,7 +104,6 @@ class TableFile:
     otherwise: str = ""  # what else could be given in place of such a file
     advice: Callable[[Sequence[str]], str] | None = None  # of the names that are there, on how to choose
     dialect: Dialect = PLAIN
-    misfits: str = "or set data.bad_rows=skip to leave such rows out"  # what to do with rows, if not mend them
 
     def __post_init__(self) -> None:
         require_form(self.path, self.forms, self.otherwise)
@@ -190,7 +189,7 @@ class TableFile:
         return place
 
     def _setting(self, name: str) -> str:
-        return f"data.{self.usual[name].setting or name}"
+        return by_setting(f"data.{self.usual[name].setting or name}", f"--column for {name}")
 
     def _read_rows(self, made: Callable[[Record], MadeT]) -> Iterator[MadeT]:
         rows = cells(self.path, self.dialect)
@@ -221,7 +220,7 @@ class TableFile:
     def _misfit(self, row: TableRow, top: TableRow, layout: TableLayout) -> RowError:
         """That a row has too few cells or too many."""
         where = f"{self.path}:{row.line}"
-        skip = f", {self.misfits}" if self.misfits else ""
+        skip = by_setting(", or set data.bad_rows=skip to leave such rows out")
         if more_cells(row, top):
             return RowError(too_many(row, top, where) + skip, row.line, "too many cells")
         mark = SEPARATORS.get(separator_of(self.path, self.dialect), "the separator")
@@ -330,12 +329,14 @@ def column_place(asked: Column, names: list[str], path: Path, setting: str) -> i
     """The place, from 0, of a column that a setting asks for by its name or number."""
     if isinstance(asked, int):
         if asked > len(names):
-            raise DataError(f"{path}:1 has {len(names)} columns, but {setting} asks for column {asked}")
+            reads = by_setting(f"{setting} asks for", "the run reads")
+            raise DataError(f"{path}:1 has {len(names)} columns, but {reads} column {asked}")
         return asked - 1
     place = find(str(asked), (), names)
     if place is None:
         several = [part.strip() for part in str(asked).split(",")]
-        listed = f"write several as a list, {setting}={json.dumps(several)}" if set(several) <= set(names) else ""
+        as_list = by_setting(f"write several as a list, {setting}={json.dumps(several)}")
+        listed = as_list if set(several) <= set(names) else ""
         raise DataError(not_there(str(asked), names, f"{path}:1", setting, advice=listed))
     return place
 
@@ -365,7 +366,8 @@ def not_there(
 ) -> str:
     """That a column or key is missing, which ones there are, and what to do."""
     number = ", or to its number if the file has no header line" if what == "column" else ""
-    advice = advice or f"set {setting} to the name of one of them{number}"
+    set_it = f"set {setting} to the name of one of them{number}"
+    advice = advice or by_setting(set_it, "name one of them as in training")
     mended = semicolons(names) if what == "column" else ""
     return f"{where} has no {what} '{asked}' but {quoted(names)}{mended or f': {advice}'}.{nearest(asked, names)}"
 

@@ -19,7 +19,7 @@ from seqwright.data.faults import RowError, refuse_faults
 from seqwright.data.files import content_hash, existing, extension_of, lines
 from seqwright.data.pieces import FilesSettings, PartedFiles, Share
 from seqwright.data.rows import PLAIN, Dialect, dialect_of
-from seqwright.errors import DataError, SettingError
+from seqwright.errors import DataError, SettingError, by_setting
 
 NEW_DOCUMENT = "-DOCSTART-"
 _GAP = re.compile(r"[ \t]+")
@@ -106,12 +106,13 @@ class ColumnFile:
         if len(cells) < needed:
             raise RowError(
                 f"{where} has {len(cells)} column{'s' if len(cells) > 1 else ''}, expected at least {needed}, with "
-                "tabs or spaces between them: see whether data.token and data.tag mean the right columns",
+                "tabs or spaces between them: "
+                + by_setting("see whether data.token and data.tag mean the right columns", "complete it"),
                 line,
                 "too few columns",
             )
         if len(cells) > columns or (self.tag is None and len(cells) != columns):
-            remedy = "" if self.tag else ", or say it with data.tag"
+            remedy = "" if self.tag else by_setting(", or say it with data.tag")
             raise RowError(
                 f"{where} has {len(cells)} columns but the lines before it {columns}, so it is not certain where the "
                 f"tag stands: put tabs between the columns{remedy}",

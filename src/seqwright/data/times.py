@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 
 from seqwright.data.decimals import NUMBER
 from seqwright.data.faults import RowError, every_row
-from seqwright.errors import DataError
+from seqwright.errors import DataError, by_setting
 
 MONTH = re.compile(r"\d{4}-\d{2}")
 CLOCK = r"(?:[ T](?P<hour>\d{1,2})(?P<rest>:\d{2}.*))?"
@@ -96,10 +96,12 @@ def _absent(
         ratio = step / usual
         whole = abs(ratio - round(ratio)) <= NOISE * max(1, ratio)
         if not whole or (round(ratio) > 1 and not gaps):
-            fill = "fill the gap, as data.gaps=last and data.gaps=linear do" if whole else "correct it"
+            filled = by_setting(", as data.gaps=last and data.gaps=linear do")
+            fill = f"fill the gap{filled}" if whole else "correct it"
+            even = by_setting(", or unset the column of times, data.time=, to take the rows as evenly spaced")
             raise RowError(
                 f"{path}:{line} is {told(step)} after the row before it, expected {told(usual)} as most rows are: "
-                f"{fill}, or leave out data.time to take the rows as evenly spaced",
+                f"{fill}{even}",
                 line,
                 "a gap before them" if whole else "an uneven step before them",
             )
@@ -109,7 +111,7 @@ def _absent(
     if sum(found) > len(lines):
         raise DataError(
             f"{path} lacks {sum(found):,} rows between its {len(lines):,} times, more than it has: see whether "
-            "data.time means the right column"
+            + by_setting("data.time means the right column", "the times are right")
         )
     return found
 

@@ -21,7 +21,7 @@ from seqwright.data.questions import QuestionFiles, QuestionFilesSettings
 from seqwright.data.series import SeriesFiles, SeriesFilesSettings
 from seqwright.data.tagged import TaggedFiles, TaggedFilesSettings
 from seqwright.data.text import TextFiles, TextFilesSettings
-from seqwright.errors import DataError, SettingError
+from seqwright.errors import DataError, SettingError, without_settings
 
 
 class Reader(NamedTuple):
@@ -668,8 +668,60 @@ def test_marks_of_two_columns_that_contradict_each_other_are_not_guessed_at() ->
 def test_a_decimal_mark_that_is_set_leaves_thousands_to_the_other() -> None:
     assert numbers("a;b", *["1.049;2,5"] * 8, decimal=",").series("train")[0][0].tolist() == [1049, 2.5]
     assert numbers("a;b", *["1,049;2.5"] * 8, decimal=".").series("train")[0][0].tolist() == [1049, 2.5]
-    with pytest.raises(DataError, match=r"has '1\.5', but data\.decimal is ','"):
+    with pytest.raises(DataError, match=r"has both '2,5' and '1\.5', but data\.decimal is ','"):
         numbers("a;b", *["1.5;2,5"] * 8, decimal=",").series("train")
     path = table([["text", "label"], ["good", "1.049,5"], ["bad", "1.049"]], separator=";")
     labels = [example.label for example in READERS["labelled"].read(path, decimal=",").examples("train")]
     assert labels == ["1049.5", "1049"]
+
+
+# Where no setting can be given
+
+
+@pytest.mark.parametrize(
+    ("rows", "settings"),
+    [
+        (["day,a", "2016-07-01,1"], {}),
+        (["a", "1", "x"], {}),
+        (["a", "1", ""], {"time": "when"}),
+        (["a", "1"], {"columns": 3}),
+        (["a", "1"], {"columns": "b"}),
+        (["a,b", "1,2", "3,-"], {}),
+        (["a;b", "1,234;5"], {}),
+        (["a", '"3,5"'], {}),
+        (["a;b", "1;2", "3"], {}),
+        (["t,a", "1,1", "2,1", "4,1", "5,1"], {"time": "t"}),
+    ],
+)
+def test_a_verb_advises_no_setting(rows: list[str], settings: dict[str, Any]) -> None:
+    with pytest.raises(DataError, match=r"data\.[a-z]"):
+        numbers(*rows, **settings).series("train")
+    with without_settings(), pytest.raises(DataError) as told:
+        numbers(*rows, **settings).series("train")
+    assert not re.search(r"data\.[a-z]", str(told.value))
+    assert not re.search(r"(: |, |so )$", str(told.value))
+
+
+@pytest.mark.parametrize("name", TEXTS)
+def test_a_verb_advises_no_setting_for_rows_columns_and_encodings(name: str) -> None:
+    reader = READERS[name]
+    column = "columns" if name == "described" else reader.rows[0][0]
+    damaged = Path("damaged.csv")
+    damaged.write_bytes(",".join(reader.rows[0]).encode() + b"\n\xc3\xa4,\x81\n")
+    for path, settings in (
+        (table([*reader.rows[:2], ["alone"]], "rows.csv"), {}),
+        (table(reader.rows, "columns.csv"), {column: "ours"}),
+        (damaged, {}),
+    ):
+        with pytest.raises(DataError, match=r"data\.[a-z]"):
+            examples(reader.read(path, **settings))
+        with without_settings(), pytest.raises(DataError) as told:
+            examples(reader.read(path, **settings))
+        assert not re.search(r"data\.[a-z]", str(told.value))
+    accented = [reader.rows[0], *([f"{cell} ä" if cell.isalpha() else cell for cell in row] for row in reader.rows[1:])]
+    with without_settings():
+        remarks = reader.read(table(accented, "other.csv", ";", "cp1252")).remarks()
+    assert len(remarks) == 2
+    assert all(
+        remark.endswith("save it as UTF-8 with commas and decimal points if that is wrong") for remark in remarks
+    )
