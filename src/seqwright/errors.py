@@ -6,6 +6,7 @@ The command line prints the sentence and exits with code 2; from Python they are
 import re
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
+from contextvars import ContextVar
 
 # An option, and its value where a path follows or one of the words that are values.
 OPTION = re.compile(r"(?<![\w-])--([a-z][a-z-]*)(?: (\S*/\S*|(?:thought|first|mean|source|target)\b))?")
@@ -56,6 +57,24 @@ def _argument(option: re.Match[str]) -> str:
     name = option[1].replace("-", "_")
     value = "…" if option[2] is None else repr(option[2])
     return "fresh=True" if name == "fresh" else f"{name}={value}"
+
+
+_settable = ContextVar("settable", default=True)
+
+
+@contextmanager
+def without_settings() -> Iterator[None]:
+    """Inside, sentences advise no settings: a verb that uses a run reads files, but how it does cannot be set there."""
+    before = _settable.set(False)
+    try:
+        yield
+    finally:
+        _settable.reset(before)
+
+
+def by_setting(advice: str, otherwise: str = "") -> str:
+    """What to do by a setting; or else, where none can be set, without one."""
+    return advice if _settable.get() else otherwise
 
 
 def closest(word: str, known: Iterable[str]) -> str | None:

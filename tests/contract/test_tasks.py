@@ -236,6 +236,20 @@ def test_eval_prints_and_writes_the_scores(tiny: Tiny, run: Any) -> None:
     assert shown.out
 
 
+@every("eval")
+def test_eval_of_other_data_says_what_of_it_was_trained_on(tiny: Tiny, run: Any) -> None:
+    trained = [name for name in tiny.files if name.startswith("train")]
+    said = typed("eval", "RUN", *(word for name in trained for word in ("--data", name)))
+    assert said.code == 0, said.err
+    told = re.search(r"([\d,]+) of the ([\d,]+) examples that are read stand in the training data too", said.err)
+    assert told is not None, said.err
+    cut = not any(name.startswith("valid") for name in tiny.files)  # then only some of the file was trained on
+    assert told[1] != "0"
+    assert cut or told[1] == told[2]
+    (report,) = (path for path in Path("run/eval").glob("train*.json") if "files" in path.read_text(encoding="utf-8"))
+    assert json.loads(report.read_text(encoding="utf-8"))["evaluated"]["in_training"] == int(told[1].replace(",", ""))
+
+
 @every("verb")
 def test_the_verb_prints_lines_and_json(tiny: Tiny, run: Any) -> None:
     said, printed = typed(*tiny.verb), typed(*tiny.verb, "--json")

@@ -1,15 +1,19 @@
 """Every verb reads a table by its column and writes it back whole, with what it predicts in further columns."""
 
 import csv
+import datetime
 import io
 import json
+import sys
 from pathlib import Path
 
 import numpy as np
 import pytest
 
-from seqwright.cli.tables import given_table
+from seqwright.cli.table_writing import table_writer
+from seqwright.cli.tables import GivenRow, GivenTable, given_table
 from seqwright.data.labelled import LabelledFilesSettings
+from seqwright.data.table_forms import TableForm
 from seqwright.data.tables import Usual
 from tests.contract.tiny_tasks import CONTEXT, TINY, Tiny
 from tests.contract.workshop import Workshop, one_sentence, typed
@@ -149,11 +153,113 @@ class TestOfAClassifier:
         book.save("in.xlsx")
         Path("in.csv").write_bytes("n;text\n1;red, cät\n".encode("cp1252"))
         for name, kept in (("in.xlsx", ["1", "", "2"]), ("in.csv", ["1"])):
-            said = typed("classify", "RUN", "--file", name, "--output", "out.csv", "--yes")
+            said = typed("classify", "RUN", "--file", name, "--output", "out.jsonl", "--yes")
             assert said.code == 0, said.err
             assert "data." not in said.err  # which only a recipe can set
-            assert read("out.csv")[0] == ["n", "text", "label", "probability"]
-            assert [row[0] for row in read("out.csv")[1:]] == kept
+            found = [json.loads(line) for line in Path("out.jsonl").read_text(encoding="utf-8").splitlines()]
+            assert list(found[0]) == ["n", "text", "label", "probability"]
+            assert [row["n"] for row in found] == kept
+
+    @pytest.mark.parametrize(
+        ("encoding", "separator", "ending", "decimal"),
+        [
+            ("windows-1252", ";", "\r\n", ","),
+            ("utf-8-sig", ";", "\r\n", ","),
+            ("utf-16", "\t", "\r\n", ","),
+            ("utf-8", ",", "\n", "."),
+            ("utf-8", "|", "\n", "."),
+        ],
+    )
+    def test_a_table_comes_back_in_the_form_it_came(
+        self, encoding: str, separator: str, ending: str, decimal: str
+    ) -> None:
+        rows = [["n", "text", "price"], ["1", "red cät", f"3{decimal}5"], ["2", f'old "s{separator}a"', "7"]]
+        text = io.StringIO()
+        csv.writer(text, delimiter=separator, lineterminator=ending).writerows(rows)
+        Path("in.csv").write_bytes(text.getvalue().encode(encoding))
+        said = typed("classify", "RUN", "--file", "in.csv", "--output", "out.csv", "--yes")
+        assert said.code == 0, said.err
+        raw = Path("out.csv").read_bytes()
+        assert raw.startswith("n".encode(encoding))  # with its mark, if there is one
+        back = raw.decode(encoding)
+        assert back.endswith(ending)
+        assert back.count(ending) == 3
+        found = list(csv.reader(io.StringIO(back, newline=""), delimiter=separator))
+        assert found[0] == [*rows[0], "label", "probability"]
+        assert [row[:3] for row in found] == rows
+        assert all(0 < float(row[4].replace(decimal, ".")) <= 1 and decimal in row[4] for row in found[1:])
+        again = typed("classify", "RUN", "--file", "out.csv", "--output", "again.csv", "--yes")
+        assert again.code == 0, again.err
+        assert Path("again.csv").read_bytes().startswith("n".encode(encoding))
+
+    def test_semicolons_without_numbers_go_with_decimal_commas_and_that_is_told(self) -> None:
+        Path("in.csv").write_text("text;note\nred cat;a\n")
+        said = typed("classify", "RUN", "--file", "in.csv", "--output", "out.csv", "--yes")
+        assert "out.csv is written as the table is that was read: ';' between its cells, decimal commas" in said.err
+        assert "," in Path("out.csv").read_text().splitlines()[1].split(";")[3]
+        said = typed("classify", "RUN", "--file", "in.csv", "--output", "out.tsv", "--yes")
+        assert Path("out.tsv").read_text().splitlines()[0] == "text\tnote\tlabel\tprobability"
+
+    def test_a_letter_that_the_encoding_lacks_makes_it_utf_8(self) -> None:
+        Path("in.jsonl").write_text('{"text": "red cat"}\n')
+        table = GivenTable(["text"], iter(()), form=TableForm(encoding="windows-1252"), path=Path("in.csv"))
+        with table_writer(Path("out.csv"), table, ["label"]) as writer:
+            writer.write(GivenRow("in.csv:2", ["text"], ["red cät"], ""), ["Łódź"])
+        assert Path("out.csv").read_bytes() == "text,label\nred cät,Łódź\n".encode("utf-8-sig")
+
+    def test_a_workbook_is_written_and_keeps_numbers_dates_and_texts(self) -> None:
+        openpyxl = pytest.importorskip("openpyxl")
+        book = openpyxl.Workbook()
+        day = datetime.datetime(2016, 7, 1, 13)
+        for row in (["n", "text", "day", "code"], [1.5, "red cat", day, "007"], [2, "=1+1", None, "x"]):
+            book.active.append(row)
+        book.active["B3"].data_type = "s"
+        book.save("in.xlsx")
+        said = typed("classify", "RUN", "--file", "in.xlsx", "--output", "out.xlsx", "--yes")
+        assert said.code == 0, said.err
+        top, first, second = openpyxl.load_workbook("out.xlsx").active.iter_rows()
+        assert [cell.value for cell in top] == ["n", "text", "day", "code", "label", "probability"]
+        assert [cell.value for cell in first[:4]] == [1.5, "red cat", day, "007"]
+        assert isinstance(first[5].value, float)
+        assert [second[0].value, second[1].value, second[1].data_type] == [2, "=1+1", "s"]
+        Path("in.csv").write_text("n;text;id\n3,5;red cat;0042\n1.049;old;12345678901234567890\n")
+        assert typed("classify", "RUN", "--file", "in.csv", "--output", "out.xlsx", "--yes").code == 0
+        rows = [[cell.value for cell in row][:3] for row in openpyxl.load_workbook("out.xlsx").active.iter_rows()]
+        assert rows[1:] == [["3,5", "red cat", "0042"], ["1.049", "old", "12345678901234567890"]]
+        Path("in.csv").write_text("n;text\n3,5;red cat\n-12;old\n")
+        assert typed("classify", "RUN", "--file", "in.csv", "--output", "out.xlsx", "--yes").code == 0
+        rows = [[cell.value for cell in row][:1] for row in openpyxl.load_workbook("out.xlsx").active.iter_rows()]
+        assert rows[1:] == [[3.5], [-12]]
+
+    def test_parquet_is_written_with_the_types_that_it_had(self) -> None:
+        parquet = pytest.importorskip("pyarrow.parquet")
+        arrow = pytest.importorskip("pyarrow")
+        parquet.write_table(
+            arrow.table({"text": ["red cat", "old"], "n": [1, 2], "raw": [b"\xff", b"a"]}), "in.parquet"
+        )
+        said = typed("classify", "RUN", "--file", "in.parquet", "--output", "out.parquet", "--yes")
+        assert said.code == 0, said.err
+        found = parquet.read_table("out.parquet")
+        assert found.column_names == ["text", "n", "raw", "label", "probability"]
+        assert [found["n"].to_pylist(), found["raw"].to_pylist()] == [[1, 2], [b"\xff", b"a"]]
+        assert str(found["probability"].type) == "double"
+        for name in ("none.csv", "none.jsonl"):
+            said = typed("classify", "RUN", "--file", "in.parquet", "--output", name)
+            assert said.code == 2
+            assert one_sentence(said.err)
+            assert "write a .parquet file" in said.err
+            assert not Path(name).exists()
+
+    def test_without_its_library_a_form_is_refused_before_anything_is_computed(
+        self, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        Path("in.csv").write_text("text\nred cat\n")
+        for name, library in (("out.xlsx", "openpyxl"), ("out.parquet", "pyarrow.parquet")):
+            monkeypatch.setitem(sys.modules, library, None)
+            said = typed("classify", "RUN", "--file", "in.csv", "--output", name)
+            assert said.code == 2
+            assert one_sentence(said.err)
+            assert "which is not here: install seqwright[tables], or give a name that ends in .csv" in said.err
 
     def test_json_lines_keep_what_they_hold(self) -> None:
         objects: list[dict[str, object]] = [
@@ -186,7 +292,8 @@ class TestOfAClassifier:
     @pytest.mark.parametrize(
         ("words", "sentence"),
         [
-            (("--output", "out.txt"), "--output is out.txt; end its name in .csv, .tsv or .jsonl"),
+            (("--output", "out.txt"), "--output is out.txt; end its name in .csv, .tsv, .jsonl, .xlsx or .parquet"),
+            (("--output", "out.xlsx.gz"), "--output is out.xlsx.gz, but .xlsx is compressed anyway; leave .gz out"),
             (("--output", "out.csv", "--json"), "--json prints and --output writes a file"),
             (("--output", "new.csv", "--top", "2"), "a table has one answer in each row"),
             (("--column", "0"), "--column is 0, but columns are counted from 1"),
@@ -259,6 +366,42 @@ def test_a_table_is_read_as_it_is_written_itself(encoding: str, separator: str, 
     assert [",".join(row.cells) for row in table.rows] == [
         line.replace(separator, ",") for line in text.splitlines()[1:]
     ]
+
+
+@pytest.mark.parametrize(
+    ("rows", "sentence"),
+    [
+        (["1,2", "3,"], "in.csv:3 has no value in column 'low': fill it in\n"),
+        (["1,2", "3,x"], "in.csv:3 has 'x' in column 'low', expected a number: correct it\n"),
+        (['1,"3,5"', "3,4"], "in.csv:2 has '3,5' in column 'low', expected a number with a decimal point\n"),
+    ],
+)
+def test_a_verb_advises_what_can_be_done_there(
+    rows: list[str], sentence: str, workshop: Workshop, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    workshop.enter(next(tiny for tiny in TINY if tiny.name == "forecasting"), monkeypatch)
+    Path("in.csv").write_text("\n".join(["high,low", *rows]) + "\n", encoding="utf-8")
+    for words in (("forecast", "RUN", "--file", "in.csv"), ("eval", "RUN", "--data", "in.csv")):
+        said = typed(*words)
+        assert said.code == 2
+        assert said.err.endswith(f"seqwright {words[0]}: {sentence}")
+
+
+def test_a_forecast_has_the_form_of_the_file_that_it_continues(
+    workshop: Workshop, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    workshop.enter(next(tiny for tiny in TINY if tiny.name == "forecasting"), monkeypatch)
+    columns = next(csv.reader(io.StringIO(typed("forecast", "RUN").out)))[1:]
+    rows = [columns, *([f"{n % 7},25" for _ in columns] for n in range(40))]
+    text = "".join(";".join(row) + "\r\n" for row in rows)
+    Path("in.csv").write_bytes(text.encode("utf-8-sig"))
+    said = typed("forecast", "RUN", "--file", "in.csv", "--output", "out.csv", "--yes")
+    assert said.code == 0, said.err
+    raw = Path("out.csv").read_bytes()
+    assert raw.startswith("step;".encode("utf-8-sig"))
+    first = raw.decode("utf-8-sig").split("\r\n")[1].split(";")
+    assert "," in first[1]
+    assert all("." not in cell for cell in first)
 
 
 def test_a_forecast_is_a_table_of_the_rows_to_come(workshop: Workshop, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,13 +1,17 @@
 """Somebody has a file of labelled series: a recipe, a look at the data, a model, its scores, and labels for more."""
 
+import csv
 import json
 import math
 import random
+import re
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
+from seqwright.data.labelled_series import label_place
+from seqwright.data.rows import PLAIN
 from tests.story.command import typed
 from tests.story.conftest import Say
 
@@ -88,6 +92,13 @@ def test_another_file_is_evaluated_beside_a_baseline_that_learnt_from_the_traini
     assert code == 0, err
     assert "baseline_linear_accuracy" in out
     assert "there is no logistic regression" not in err
+    assert "other.tsv: none of the 30 examples that are read stands in the training data" in err
+    both = (home / "shapes.tsv").read_text(encoding="utf-8").splitlines()[:7] + rows(30, seed=3).splitlines()
+    (home / "both.tsv").write_text("\n".join(both) + "\n", encoding="utf-8")
+    _, _, err = say("eval", "runs/shapes", "--data", "both.tsv")
+    told = re.search(r"both\.tsv: (\d) of the 37 examples .* too, with the same input: the scores are optimistic", err)
+    assert told is not None, err
+    assert 0 < int(told[1]) <= 7  # the others were held out
     assert "the test part" not in err
 
 
@@ -99,6 +110,7 @@ def test_another_file_is_evaluated_without_the_data_of_training(home: Path, say:
     assert "more.tsv: 30 series (falling 10, rising 10, wave 10)" in err
     (home / "away.tsv").rename(home / "shapes.tsv")
     assert "there is no logistic regression: the data it would learn from is not here" in err
+    assert "in the training data" not in err
     assert "baseline_linear" not in out
 
 
@@ -116,6 +128,38 @@ def test_series_are_classified_as_they_are_typed_or_from_a_file(home: Path, say:
     code, out, err = say("classify", "runs/shapes", "--file", "asked.txt")
     assert code == 0, err
     assert [line.split("\t")[0] for line in out.splitlines()] == ["rising", "falling"]
+
+
+def test_the_labels_of_a_file_are_no_values_and_come_back_beside_the_answers(home: Path, say: Say) -> None:
+    labelled = rows(9, seed=5)
+    (home / "test.tsv").write_text(labelled, encoding="utf-8")
+    (home / "test.txt").write_text(labelled.replace("\t", "  "), encoding="utf-8")
+    channels = [",".join(line.split("\t")[1:]) + ":" + line.split("\t")[0] for line in labelled.splitlines()]
+    (home / "test.ts").write_text("@classLabel true\n@data\n" + "\n".join(channels) + "\n", encoding="utf-8")
+    (home / "bare.csv").write_text("\n".join(each.rpartition(":")[0] for each in channels) + "\n", encoding="utf-8")
+    code, bare, err = say("classify", "runs/shapes", "--file", "bare.csv", "--json")
+    assert code == 0, err
+    assert "taken for its label" not in err
+    for name in ("test.tsv", "test.txt", "test.ts"):
+        code, out, err = say("classify", "runs/shapes", "--file", name, "--json")
+        assert code == 0, err
+        assert out == bare
+        assert ("the first cell of each row of test" in err) == (name != "test.ts")
+    code, _, err = say("classify", "runs/shapes", "--file", "test.tsv", "--output", "out.csv", "--yes")
+    assert code == 0, err
+    with (home / "out.csv").open(newline="", encoding="utf-8") as file:
+        top, *found = csv.reader(file)
+    assert top == ["label", "series", "predicted_label", "probability"]
+    assert [row[0] for row in found] == [line.split("\t")[0] for line in labelled.splitlines()]
+    assert [row[2] for row in found] == [json.loads(line)["label"] for line in bare.splitlines()]
+
+
+def test_labels_that_are_numbers_are_known_by_the_run(tmp_path: Path) -> None:
+    path = tmp_path / "a.tsv"
+    path.write_text("1\t0.5\t1\n2\t0.5\t2\n7\t1\t1\n", encoding="utf-8")
+    assert label_place(path, "first", ("1", "2"), PLAIN) == "first"
+    assert label_place(path, "last", ("1", "2"), PLAIN) == "last"
+    assert label_place(path, "first", ("11", "12"), PLAIN) == "none"
 
 
 def test_what_is_no_series_is_refused(home: Path, say: Say) -> None:

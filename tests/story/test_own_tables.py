@@ -154,6 +154,20 @@ def test_what_a_table_is_written_in_is_told_by_check_and_by_train_once(say: Say)
         assert (out + err).count("mine.csv has a semicolon between its cells, not a comma") == 1
 
 
+def test_new_leaves_the_column_of_times_out_where_that_is_asked(say: Say) -> None:
+    lines = hours().splitlines()
+    write("mine.csv", "\n".join([*lines[:20], *lines[22:]]) + "\n")
+    refused(
+        say("new", "forecasting", "--data", "mine.csv"), "mine.csv:21 is ", "unset the column of times, data.time=,"
+    )
+    code, _, err = say("new", "forecasting", "--data", "mine.csv", "data.time=")
+    assert code == 0, err
+    recipe = Path("mine.toml").read_text(encoding="utf-8")
+    assert "\ntime = " not in recipe
+    assert "\ncolumns = [2, 3]" in recipe
+    assert say("check", "mine.toml")[0] == 0
+
+
 def test_missing_rows_are_filled_and_check_says_how_many(say: Say) -> None:
     rows = hours().splitlines()
     write("mine.csv", "\n".join(["when,load,wind", *rows[:50], *rows[53:]]))

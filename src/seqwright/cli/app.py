@@ -19,6 +19,7 @@ from seqwright.cli.options import (
     Overrides,
     RecipeName,
     RunFolder,
+    RunVerb,
     TaskName,
     TeacherFolder,
     TrainingOptions,
@@ -257,7 +258,7 @@ def distil(
     distil_recipe([teacher, *(beside or [])], recipe, overrides or [], run, options)
 
 
-@app.command("eval", cls=Verb)
+@app.command("eval", cls=RunVerb)
 @grouped
 def evaluate(run: RunFolder, options: EvaluationOptions) -> None:
     """Score a run as its task is scored: BLEU, perplexity, ….
@@ -303,7 +304,7 @@ for verb in (
     *(using.score, using.prompt, using.fill, using.classify, using.predict, using.tag, using.answer, using.forecast),
     *(using_any.embed, using_any.neighbours, look, using_any.export),
 ):
-    app.command(cls=Verb)(grouped(verb))
+    app.command(cls=RunVerb)(grouped(verb))
 app.command("import", cls=Verb)(using_any.import_)
 
 

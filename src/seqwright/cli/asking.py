@@ -11,12 +11,13 @@ from rich.console import Console
 from rich.text import Text
 
 from seqwright.cli.given import given_blocks, in_blocks, without_blank
+from seqwright.cli.given_series import series_table
 from seqwright.cli.opening import opened_for
 from seqwright.cli.options import Answers, TableAnswers, Things
+from seqwright.cli.table_writing import table_writer
 from seqwright.cli.tables import (
     WRITTEN,
     GivenTable,
-    TableWriter,
     given_table,
     is_table,
     plain_table,
@@ -30,7 +31,6 @@ from seqwright.inputs import Given
 from seqwright.inputs.text import reads_pairs
 from seqwright.runs import Run
 from seqwright.tasks.wired import Wires
-from seqwright.whole_file import written_whole
 
 COLOURS = ("cyan", "yellow", "green", "magenta", "bright_blue", "red", "bright_cyan", "bright_yellow", "bright_green")
 
@@ -93,6 +93,8 @@ class Asking:
         input = run.inputs.input if input is None else input
         columns = input.table_columns() if columns is None else columns
         chosen, blocks = self.things.column or [], self.blocks
+        if table is None and not columns:
+            table = series_table(self.things.file, run)
         if columns and self.things.file is not None and is_table(self.things.file):
             table = given_table(self.things.file, columns, run.recipe.data, chosen)
         elif chosen:
@@ -123,8 +125,7 @@ def print_results(input: Any, blocks: Iterable[list[Any]], predict: Predict, *, 
 def write_results(path: Path, table: GivenTable, added: Mapping[str, str], input: Any, predict: Predict) -> None:
     """Write every row of a table with what is predicted of it in further columns; of a blank row that is nothing."""
     read = blank = 0
-    with written_whole(path) as file:
-        writer = TableWriter(file, path, table.names, list(added), table.later())
+    with table_writer(path, table, list(added)) as writer:
         for block in in_blocks(table.rows):
             for is_blank, group in groupby(block, key=lambda row: row.given is None):
                 rows = list(group)

@@ -40,8 +40,9 @@ def write_new_recipe(
         raise SettingError(f"{where} exists; choose another name with --output")
     if any("\udc80" <= letter <= "\udcff" for path in files for letter in str(path)):  # how Python keeps other bytes
         raise DataError("the name of the data is not UTF-8, so no recipe can hold it; rename the file")
-    asked = with_overrides({}, settings or [])
-    first = first_recipe(task, files, asked.pop("data", {}) | columns, begun)
+    unset = _unset(task, settings or [])
+    asked = with_overrides({}, [each for each in settings or [] if _unset_name(each) not in unset])
+    first = first_recipe(task, files, unset | asked.pop("data", {}) | columns, begun)
     commands = {verb: _on_one_line(command(verb, str(where))) for verb in ("check", "train")}
     data = for_recipe(first.data, where)
     values = {name: _toml(value) for name, value in {**first.seen.values, "files": data["train"]}.items()}
@@ -54,6 +55,17 @@ def write_new_recipe(
     for remark in first.seen.remarks:
         say(remark)
     say(f"next: {command('check', str(where))}")
+
+
+def _unset(task: str, settings: list[str]) -> dict[str, None]:
+    """The settings of the data that shall not be guessed: data.time= leaves the column of times out."""
+    known = settings_class("data", {"train": ""}, task).model_fields
+    return {name: None for name in map(_unset_name, settings) if name in known}
+
+
+def _unset_name(override: str) -> str:
+    section, _, name = override.strip().partition(".")
+    return name.removesuffix("=").strip() if section == "data" and name.endswith("=") else ""
 
 
 def _with(text: str, settings: dict[str, Any]) -> str:

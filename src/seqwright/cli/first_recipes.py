@@ -36,7 +36,7 @@ from seqwright.data.cards import opened_data
 from seqwright.data.first_look import NOTHING, Guess, text_and_given, text_and_label, time_and_values, two_sides
 from seqwright.data.labelled import with_labels
 from seqwright.data.labelled_folders import LabelFolders
-from seqwright.data.labels import class_counts, number_of
+from seqwright.data.labels import class_counts, numbers_of
 from seqwright.errors import DataError, UserError
 from seqwright.kinds import TASKS
 from seqwright.metrics.forecasts import season
@@ -90,6 +90,7 @@ def first_recipe(task: str, files: list[Path], asked: dict[str, Any], begun: Pat
     guess = template.found(files[0], asked) if template.found and files[0].exists() else NOTHING
     paths = [path.as_posix() for path in files]
     data = {"train": paths[0] if len(paths) == 1 else paths, **guess.settings, **asked}
+    data = {name: value for name, value in data.items() if value is not None}  # None: not to be guessed
     share = template.share if begun is None else SHARE
     plain = {**dict.fromkeys(("valid", "test"), share), **data, **template.opened}
     try:
@@ -149,7 +150,7 @@ def _with_values(labelled: Any, data: dict[str, Any]) -> FirstLook:
         raise DataError(
             f"no row of {data['train']} has both a text and a value; name its columns with data.text and data.label"
         )
-    values = [number_of(example.label, where=f"'{_short(example.text)}'") for example in examples]
+    values = numbers_of((f"'{_short(example.text)}'", example.label) for example in examples)
     told = f"{len(values):,} texts to train on with values from {min(values):g} to {max(values):g}, the first has"
     first = f"{values[0]:g}:\n  {_short(examples[0].text)}"
     return FirstLook(_few(len(values)), f"{_named(data)}{told} {first}", labelled.remarks())

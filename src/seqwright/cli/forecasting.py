@@ -13,7 +13,7 @@ from seqwright.calls import forecasts
 from seqwright.cli.asking import Asking, Result
 from seqwright.cli.opening import opened_for
 from seqwright.cli.options import TableAnswers, Things
-from seqwright.cli.tables import READ_SO, GivenRow, GivenTable
+from seqwright.cli.tables import GivenRow, GivenTable
 from seqwright.cli.terminal import add_row, draw_picture, picture_formats, print_table, say
 from seqwright.data.labelled_series import SeriesExample
 from seqwright.data.series import Ending, ending_of
@@ -25,7 +25,6 @@ from seqwright.runs import Run, data_of
 from seqwright.tasks import Evaluation
 
 MOST_PANELS = 6
-SAVE_IT = "; save it as UTF-8 with commas and decimal points if that is wrong"
 NO_INTERVALS = "no intervals: they are learnt when training ends, of its best checkpoint; train again to have them"
 SCORES = ("mse", "mae", "mase")
 NAMES = {
@@ -64,7 +63,7 @@ def _ending(run: Run, file: Path | None) -> Ending:
         return ending
     found = ending_of(file, run.input.columns, run.recipe.data)
     for remark in found.remarks:
-        say(READ_SO.sub(SAVE_IT, remark))
+        say(remark)
     return found
 
 
@@ -83,7 +82,8 @@ class StepsAhead:
     def table(self) -> GivenTable:
         """A row for each step."""
         steps = range(1, len(self.values_NC) + 1)
-        return GivenTable(self.names, (GivenRow(f"step {n}", self.names, self._cells(n), n) for n in steps))
+        rows = (GivenRow(f"step {n}", self.names, self._cells(n), n) for n in steps)
+        return GivenTable(self.names, rows, form=self.ending.form, path=self.ending.path)
 
     def _cells(self, step: int) -> list[Any]:
         return [_when(self.ending, step), *(float(f"{value:.6g}") for value in self.values_NC[step - 1])]

@@ -12,7 +12,7 @@ import typer
 from typer.core import TyperCommand, TyperGroup
 
 from seqwright.cli.completing import complete_override, complete_recipe, complete_run
-from seqwright.errors import RunError, SettingError, closest
+from seqwright.errors import RunError, SettingError, closest, without_settings
 
 WHOLE = 1000  # characters of a summary: no verb has so many
 
@@ -44,6 +44,15 @@ class Verb(TyperCommand):
             if rows:
                 with formatter.section(title):
                     formatter.write_dl(rows)
+
+
+class RunVerb(Verb):
+    """A verb that uses a run: how it reads files cannot be set, so no sentence of it advises settings."""
+
+    def invoke(self, ctx: Any) -> Any:
+        """Run the verb."""
+        with without_settings():
+            return super().invoke(ctx)
 
 
 PANELS = {
@@ -252,7 +261,7 @@ class TableAnswers(Answers):
 
     output: Path | None = option(
         "FILE",
-        "Write a table, .csv, .tsv or .jsonl: every row that was read, with the answers as columns.",
+        "Write a table, .csv, .tsv, .jsonl, .xlsx or .parquet: every row that was read, with the answers as columns.",
         "--output",
         "-o",
     )

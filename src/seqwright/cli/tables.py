@@ -1,22 +1,21 @@
 """Tables that verbs read, and write back: every row as it was, with what was predicted in further columns."""
 
-import csv
-import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import chain
 from pathlib import Path
-from typing import Any, NamedTuple, TextIO
+from typing import Any, NamedTuple
 
-from seqwright.cli.terminal import json_text, make_sure, say
+from seqwright.cli.terminal import make_sure, say
 from seqwright.data.files import extension_of, require_file
 from seqwright.data.labelled_tables import PAIR_WORDS
 from seqwright.data.rows import dialect_beside, dialect_of
+from seqwright.data.spreadsheets import SHEETS, sheet_library
+from seqwright.data.table_forms import PLAIN_FORM, TableForm, form_of
 from seqwright.data.tables import FORMS, Column, TableFile, Usual, require_text
 from seqwright.errors import DataError, SettingError
 
-WRITTEN = (".csv", ".tsv", ".jsonl")
-READ_SO = re.compile(r"; data\.\w+ says it if that is wrong")  # advice for recipes, and a verb has none
+WRITTEN = (".csv", ".tsv", ".jsonl", ".xlsx", ".parquet")
 
 
 class GivenRow(NamedTuple):
@@ -34,6 +33,8 @@ class GivenTable(NamedTuple):
     names: Sequence[str]
     rows: Iterator[GivenRow]
     later: Callable[[], Collection[str]] = tuple  # names that only later rows have, for which the file is read again
+    form: TableForm = PLAIN_FORM  # how it is written, if it is text
+    path: Path | None = None
 
 
 def is_table(file: Path | None) -> bool:
@@ -52,15 +53,16 @@ def given_table(file: Path, columns: Mapping[str, Usual], data: Any, chosen: Seq
     require_file(file)
     written = dialect_beside(file, dialect_of(data))._replace(bad_rows="refuse")  # an answer belongs to every row
     asked = _asked(columns, data, chosen)
-    table = TableFile(file, columns, asked, advice=_advice, dialect=written, misfits="")
+    table = TableFile(file, columns, asked, advice=_advice, dialect=written)
     if list(columns) == ["text", "text_pair"] and not any(table.asked.values()):
         folded = {name.casefold(): name for name in table.names()}
         named = next((pair for pair in PAIR_WORDS if folded.keys() >= {*pair}), None)
         asked = dict(zip(columns, (folded[word] for word in named), strict=True)) if named else {}
         table = replace(table, asked=asked)
     for remark in table.remarks():
-        say(READ_SO.sub("; save it as UTF-8 with commas if that is wrong", remark))
-    return GivenTable(table.header(), _rows_of(table), lambda: _later_names(table))
+        say(remark)
+    form = form_of(file, table.dialect)
+    return GivenTable(table.header(), _rows_of(table), lambda: _later_names(table), form, file)
 
 
 def _asked(columns: Mapping[str, Usual], data: Any, chosen: Sequence[str]) -> dict[str, Column]:
@@ -131,77 +133,10 @@ def refuse_output(output: Path, forms: Sequence[str], *, as_json: bool, yes: boo
         raise SettingError("--json prints and --output writes a file; give one of them (a .jsonl file has JSON lines)")
     if extension_of(output) not in forms:
         raise SettingError(f"--output is {output}; end its name in {', '.join(forms[:-1])} or {forms[-1]}")
+    if output.suffix.lower() in SHEETS:
+        sheet_library(output, "written")
+    elif extension_of(output) in SHEETS:
+        raise SettingError(f"--output is {output}, but {extension_of(output)} is compressed anyway; leave .gz out")
     if output.is_dir():
         raise DataError(f"{output} is a folder; name a file in it")
     make_sure(output, yes=yes)
-
-
-class TableWriter:
-    """Writes rows with further columns, in the form that the name of the file tells."""
-
-    def __init__(
-        self, file: TextIO, path: Path, names: Sequence[str], added: Sequence[str], later: Collection[str] = ()
-    ) -> None:
-        self.file, self.form, self.names, self.rows = file, extension_of(path), list(names), 0
-        self.width = len(self.names)
-        self.added = [_free(name, {*self.names, *later}) for name in added]
-        self._csv = csv.writer(file, lineterminator="\n")
-        if self.form == ".jsonl" and len(set(self.names)) < self.width:
-            raise DataError("two columns of the table have one name, and JSON keeps one of them; write a .csv file")
-        if self.names and self.form != ".jsonl":
-            self._write_texts([*self.names, *self.added], "the header")
-
-    def write(self, row: GivenRow, values: Sequence[Any]) -> None:
-        """A row and its values in the further columns; None leaves one empty."""
-        self.rows += 1
-        self.width = self.width or len(row.cells)
-        values = [float(f"{value:.6g}") if isinstance(value, float) else value for value in values]
-        if self.form == ".jsonl":
-            names = row.names or [f"column {place + 1}" for place in range(len(row.cells))]
-            told = dict(zip(names, row.cells, strict=False)) | dict(zip(self.added, values, strict=True))
-            self.file.write(f"{json_text(told)}\n")
-        else:
-            self._write_texts([*map(_cell, self._kept(row)), *map(_added_cell, values)], row.where)
-
-    def _kept(self, row: GivenRow) -> list[Any]:
-        """The cells below the header; objects of JSON may have theirs in another order, and lack some."""
-        found = list(row.cells)
-        if list(row.names) != self.names:
-            told = dict(zip(row.names, row.cells, strict=True))
-            if unknown := sorted(told.keys() - self.names):
-                raise DataError(f"{row.where} has {', '.join(unknown)}, which the first row lacks; write a .jsonl file")
-            found = [told.get(name) for name in self.names]
-        if len(found) > self.width:
-            raise DataError(f"{row.where} has {len(found)} cells, the first row {self.width}: mend the table")
-        return [*found, *[""] * (self.width - len(found))]
-
-    def _write_texts(self, texts: Sequence[str], where: str) -> None:
-        if self.form == ".csv":
-            self._csv.writerow(texts)
-            return
-        for text in texts:
-            if "\t" in text or "\n" in text or "\r" in text:
-                raise DataError(f"{where}: '{text[:30]}' has a tab or a line feed, which .tsv cannot hold; write .csv")
-        self.file.write("\t".join(texts) + "\n")
-
-
-def _free(name: str, names: Collection[str]) -> str:
-    """A name that no other column has."""
-    return _free(f"predicted_{name}", names) if name in names else name
-
-
-def _cell(value: Any) -> str:
-    """A value as a cell: whatever is no text as JSON, from which it can be read again."""
-    match value:
-        case None:
-            return ""
-        case str():
-            return value
-        case _:
-            return json_text(value)
-
-
-def _added_cell(value: Any) -> str:
-    """What was predicted as a cell: words with spaces between them."""
-    words = isinstance(value, list | tuple) and all(isinstance(word, str) for word in value)
-    return " ".join(value) if words else _cell(value)

@@ -31,7 +31,7 @@ class EmbedOptions(Options):
     )
     normalise: bool = flag("Make every vector of length 1.", "--normalise")
     output: Path | None = option(
-        "FILE", "Write them there: .npy for NumPy, or a .csv, .tsv or .jsonl table.", "--output", "-o"
+        "FILE", "Write them there: .npy for NumPy, or a table as .csv, .tsv, .jsonl, .xlsx, .parquet.", "--output", "-o"
     )
     yes: ReplaceFile = False
     json: JsonLines = False

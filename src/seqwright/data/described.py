@@ -14,14 +14,15 @@ from typing import Any, Literal, NamedTuple
 
 from pydantic import model_validator
 
+from seqwright.data.decimals import COMMA_NUMBER, NUMBER
 from seqwright.data.examples import PartName
+from seqwright.data.faults import RowError
 from seqwright.data.files import content_hash
 from seqwright.data.labelled_tables import TEXT_WORDS, Example, LabelledColumns, LabelledTable
 from seqwright.data.pieces import FilesSettings, PartedFiles, Share
 from seqwright.data.rows import OBJECTS, PLAIN, BadRows, DecimalMark, Dialect, Separator, dialect_of
-from seqwright.data.tables import Column, Columns, TableFile, Usual, several
-from seqwright.data.times import COMMA_NUMBER, NUMBER
-from seqwright.errors import DataError, SettingError
+from seqwright.data.tables import Column, Columns, Record, TableFile, Usual, several
+from seqwright.errors import SettingError, by_setting
 
 A_NUMBER = Usual(text=False, setting="columns", number=True)
 
@@ -90,14 +91,13 @@ class NumberTable:
         """Each text, labelled with its numbers: "0.5,-2"; an empty line is a blank example."""
         names = dict(zip(self._numbers, self.columns(), strict=True))
         spelled = json.dumps if self._table.form in OBJECTS else str.strip
-        for where, values, *_ in self._table.records():
-            if values:
-                numbers = (
-                    _number(self.dialect.point(spelled(values[key])), name, where) for key, name in names.items()
-                )
-                yield Example(values["text"], ",".join(numbers))
-            else:
-                yield Example("", "")
+
+        def example(record: Record) -> Example:
+            found = {key: self.dialect.point(spelled(record.values[key])) for key in names} if record.values else {}
+            numbers = (_number(cell, names[key], record) for key, cell in found.items())
+            return Example(record.values.get("text", ""), ",".join(numbers))
+
+        return self._table.read(example)
 
     def fingerprint(self) -> str:
         """Changes with the content and with the columns that are read."""
@@ -108,13 +108,16 @@ class NumberTable:
         return self._table.remarks()
 
 
-def _number(found: str, name: str, where: str) -> str:
+def _number(found: str, name: str, record: Record) -> str:
     """A cell that is a number, in the one way to write it: 0.50 and .5 are the same."""
     if NUMBER.fullmatch(found) and math.isfinite(float(found)):
         return f"{float(found):.15g}"
+    advice = "a number: correct it or leave out the row"
     if COMMA_NUMBER.fullmatch(found):
-        raise DataError(f"{where} has '{found}' in '{name}', expected a decimal point: set data.decimal=','")
-    raise DataError(f"{where} has '{found[:40]}' in '{name}', expected a number: correct it or leave out the row")
+        advice = "a decimal point" + by_setting(": set data.decimal=','")
+    raise RowError(
+        f"{record.where} has '{found[:40]}' in '{name}', expected {advice}", record.line, f"no number in '{name}'"
+    )
 
 
 class DescribedFiles(PartedFiles[LabelledTable | NumberTable, GivenText]):

@@ -13,6 +13,7 @@ from typing import Annotated
 from pydantic import AfterValidator, Field
 
 from seqwright.data.files import UTF_8, require_file, unpacked
+from seqwright.errors import by_setting
 
 WINDOWS = "windows-1252"
 MARKS = {  # the longer before what they begin with
@@ -55,6 +56,13 @@ def _encoding_of(path: Path, size: int, changed: int) -> str:
     except (EOFError, zlib.error, zipfile.BadZipFile, OSError):  # its reader says it better
         return UTF_8
     return UTF_8
+
+
+def has_mark(path: Path) -> bool:
+    """Whether a file begins with a byte order mark."""
+    with unpacked(path) as file:
+        first = file.read(4)
+    return any(first.startswith(mark) for mark in MARKS)
 
 
 def _utf_16(beginning: bytes) -> str | None:
@@ -111,7 +119,13 @@ def encoding_remarks(path: Path, asked: str | None) -> list[str]:
     if asked is not None or not path.is_file() or encoding_of(path) == UTF_8:
         return []
     found = encoding_of(path)
-    return [f"{path} is not UTF-8 but looks like {found} and is read so; data.encoding says it if that is wrong"]
+    return [f"{path} is not UTF-8 but looks like {found} and is read so; {if_wrong('encoding')}"]
+
+
+def if_wrong(setting: str) -> str:
+    """What to do where a file is not written as it seems to be."""
+    plainly = "save it as UTF-8 with commas and decimal points if that is wrong"
+    return by_setting(f"data.{setting} says it if that is wrong", plainly)
 
 
 def known_encoding(name: str | None) -> str | None:

@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import IO, cast
 
-from seqwright.errors import DataError, MissingFileError, SettingError, nearest
+from seqwright.errors import DataError, MissingFileError, SettingError, by_setting, nearest
 
 UTF_8 = "utf-8"
 ZIP = ".zip"
@@ -89,8 +89,8 @@ def _utf_8(file: IO[bytes], path: Path) -> Iterator[str]:
         except UnicodeDecodeError as error:
             found = f"0x{raw[error.start]:02x} at byte {error.start + 1} of the line"
             raise DataError(
-                f"{path}:{number} is not UTF-8 ({found}): convert the file to UTF-8, or say what it is where a recipe "
-                "reads it, as in data.encoding=windows-1252"
+                f"{path}:{number} is not UTF-8 ({found}): convert the file to UTF-8"
+                + by_setting(", or say what it is where a recipe reads it, as in data.encoding=windows-1252")
             ) from error
 
 
@@ -102,7 +102,8 @@ def _encoded(file: IO[bytes], path: Path, encoding: str) -> Iterator[str]:
                 yield line.removeprefix("\ufeff") if number == 1 else line
     except UnicodeError as error:
         raise DataError(
-            f"{path} is not {encoding} after line {number} ({error}): convert the file to UTF-8, or set data.encoding"
+            f"{path} is not {encoding} after line {number} ({error}): convert the file to UTF-8"
+            + by_setting(", or set data.encoding")
         ) from error
 
 

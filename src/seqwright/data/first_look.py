@@ -7,14 +7,14 @@ from itertools import chain, islice, pairwise
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from seqwright.data.decimals import COMMA_NUMBER, NUMBER, grouped_decimal, is_grouped, uncertain_comma
 from seqwright.data.files import extension_of
 from seqwright.data.labelled_tables import LABEL_WORDS, PAIR_WORDS, TEXT_WORDS
 from seqwright.data.labels import short
 from seqwright.data.rows import OBJECTS, Dialect, TableRow, cells, objects, separator_of
-from seqwright.data.series_tables import MISSING, UNCERTAIN
+from seqwright.data.series_tables import MISSING, uncertain_told
 from seqwright.data.spreadsheets import SHEETS
 from seqwright.data.tables import FORMS, Column, find
-from seqwright.data.times import COMMA_NUMBER, NUMBER, uncertain_comma
 from seqwright.errors import DataError
 
 LOOKED_AT = 2000  # rows
@@ -55,7 +55,7 @@ class Sample(NamedTuple):
 
     def is_number(self, cell: str) -> bool:
         """Whether a cell is a number."""
-        return bool(NUMBER.fullmatch(cell) or (self.commas and COMMA_NUMBER.fullmatch(cell)))
+        return bool(NUMBER.fullmatch(cell) or is_grouped(cell) or (self.commas and COMMA_NUMBER.fullmatch(cell)))
 
 
 # Texts with labels or values
@@ -89,15 +89,27 @@ def text_and_label(path: Path, asked: Mapping[str, Any] | None = None, *, number
     told = [f"{_called(sample, place)} ({shown})" for place, shown in fitting.items() if place != label]
     chosen = "label" in asked or not told
     remarks = [] if chosen else [f"other columns that data.label could choose: {'; '.join(told)}"]
-    return Guess({**settings, **(_decimal(path, sample, label) if numbers and "decimal" not in asked else {})}, remarks)
+    found = Guess(settings, remarks)
+    return _with_decimal(found, path, sample, label) if numbers and "decimal" not in asked else found
+
+
+def _with_decimal(guess: Guess, path: Path, sample: Sample, place: int) -> Guess:
+    """What is known of the decimal mark too; said where thousands are marked."""
+    decimal, grouped = _decimal(path, sample, place), max(filter(is_grouped, sample.column(place)), key=len, default="")
+    told = f"{_called(sample, place)} has marks between thousands, as in {grouped}, and is read so"
+    return Guess({**guess.settings, **decimal}, [*guess.remarks, *([told] if decimal and grouped else [])])
 
 
 def _decimal(path: Path, sample: Sample, place: int) -> dict[str, str]:
-    """That numbers have decimal commas, if it is certain that they are decimal."""
-    uncertain = uncertain_comma(sample.column(place))
+    """The decimal mark, if it is certain which one is decimal."""
+    cells = [cell for cell in sample.column(place) if cell]
+    grouped = grouped_decimal(cells)
+    if grouped is not None:
+        return {"decimal": grouped}
+    uncertain = uncertain_comma(cells)
     if uncertain is not None:
-        raise DataError(f"{path} has '{uncertain}' in {_called(sample, place)}, {UNCERTAIN}")
-    return {"decimal": ","} if any(map(COMMA_NUMBER.fullmatch, sample.column(place))) else {}
+        raise DataError(f"{path} has '{uncertain}' in {_called(sample, place)}, {uncertain_told()}")
+    return {"decimal": ","} if any(map(COMMA_NUMBER.fullmatch, cells)) else {}
 
 
 def _asked_place(sample: Sample, column: Any) -> int | None:
@@ -216,8 +228,9 @@ def time_and_values(path: Path, asked: Mapping[str, Any] | None = None) -> Guess
     others = [place for place, name in enumerate(called) if place != time and name]
     wrong = {place: _first_text(sample, place) for place in others}
     named = [called[place] for place in others if wrong[place] is None]
-    found: dict[str, Any] = {} if time is None else {"time": called[time]}
-    if not named or len(named) == len(others) or "columns" in asked:
+    unset = "time" in asked and asked["time"] is None
+    found: dict[str, Any] = {} if time is None or unset else {"time": called[time]}
+    if not named or (len(named) == len(others) and not (unset and time is not None)) or "columns" in asked:
         return Guess(found, [])
     told = [
         f"'{called[place]}' is left out: line {row.line} has '{short(row.cells[place].strip())}', which is no number"
@@ -246,19 +259,26 @@ def _is_time(sample: Sample, place: int) -> bool:
 
 def _sample(path: Path, asked: Mapping[str, Any]) -> Sample:
     """The first rows of a table; what is wrong with the file is left for its reader to say."""
-    dialect = Dialect(**{name: asked[name] for name in Dialect._fields if name in asked})
+    dialect = Dialect(**{name: asked[name] for name in Dialect._fields if asked.get(name) is not None})
     if extension_of(path) not in {"", ".txt", *FORMS}:
         return Sample([], [])
     rows = _records(path, dialect) if extension_of(path) in OBJECTS else cells(path, dialect)
     top = next(rows, TableRow(1, []))
     plain = extension_of(path) not in {*OBJECTS, *SHEETS}
     commas = dialect.decimal == "," or (plain and separator_of(path, dialect) != ",")
-    return Sample(top.cells, [row for row in islice(rows, LOOKED_AT) if len(row.cells) == len(top.cells)], commas)
+    fitting = [row for row in islice(rows, LOOKED_AT) if len(row.cells) == len(top.cells)]
+    return Sample(top.cells, fitting, commas or _has_grouped_commas(fitting))
+
+
+def _has_grouped_commas(rows: list[TableRow]) -> bool:
+    """Whether a column shows decimal commas by marking thousands with something else."""
+    columns = zip(*(row.cells for row in rows), strict=True)
+    return any(grouped_decimal(filter(None, map(str.strip, column))) == "," for column in columns)
 
 
 def _records(path: Path, dialect: Dialect) -> Iterator[TableRow]:
     with suppress(DataError):
-        records = ((line, record) for line, (_, record) in enumerate(objects(path, {}, dialect), 1) if record)
+        records = ((row.line, record) for row in objects(path, {}, dialect) if (record := row.parsed()))
         first = next(records, (1, {}))
         yield TableRow(1, list(first[1]))
         for line, record in chain([first], records):

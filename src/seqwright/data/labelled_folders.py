@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from seqwright.data.files import content_hash
 from seqwright.data.labelled_tables import Example
-from seqwright.errors import DataError
+from seqwright.errors import DataError, by_setting
 
 ARCHIVES = (".tar", ".tar.gz", ".tgz")
 
@@ -130,8 +130,8 @@ def _decoded(found: _Found, folder: Path, encoding: str) -> str:
     except UnicodeDecodeError as error:
         name = encoding.removesuffix("-sig").upper()
         raise DataError(
-            f"{folder / found.path} is not {name} (at byte {error.start + 1}): convert it, say what all of them are "
-            "with data.encoding, or take it out if it is no text"
+            f"{folder / found.path} is not {name} (at byte {error.start + 1}): convert it"
+            f"{by_setting(', say what all of them are with data.encoding')}, or take it out if it is no text"
         ) from error
     if "\0" in text:
         raise DataError(f"{folder / found.path} holds a NUL byte, expected plain text: convert it, or take it out")

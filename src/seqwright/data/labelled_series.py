@@ -4,23 +4,28 @@ In a `.tsv` or `.csv` file a row is a label and then the values of one series; s
 or missing (NaN) cells. In a `.ts` file (sktime, aeon) the channels of a series stand between colons, the label last.
 """
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
+from functools import partial
+from itertools import islice
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from seqwright.data.decimals import is_number
 from seqwright.data.examples import PartName
+from seqwright.data.faults import RowError, every_row
 from seqwright.data.files import content_hash, existing, extension_of, lines
 from seqwright.data.labels import FoldLabels, folded, spelling_remarks
 from seqwright.data.pieces import FilesSettings, PartedFiles, Share
 from seqwright.data.rows import PLAIN, DecimalMark, Dialect, Separator, TableRow, all_blank, cells, table_remarks
 from seqwright.data.tables import require_form
-from seqwright.errors import DataError
+from seqwright.errors import DataError, by_setting
 
+LOOKED_AT = 2000  # rows that show whether they have labels
 FORMS = (".tsv", ".csv", ".txt", ".ts")
-ROW = "a row is a label and the values of a series, without names above; data.label=last where the label stands last"
+ROW = "a row is a label and the values of a series, without names above"
 
 
 class SeriesExample(NamedTuple):
@@ -84,22 +89,68 @@ class LabelledSeriesFiles(PartedFiles[Path, SeriesExample]):
 
 
 def series_of(path: Path, *, label: str = "first", dialect: Dialect = PLAIN) -> Iterator[SeriesExample]:
-    """The series of a file with their labels."""
+    """The series of a file with their labels, which stand first or last in a row, or in "none"."""
     form = extension_of(path)
     if form == ".ts":
         yield from _archive(path, dialect.encoding_of(path))
         return
-    text = lines(path, dialect.encoding_of(path)) if form == ".txt" else iter(())
+
+    remedy = ROW + by_setting("; data.label=last where the label stands last")
+
+    def example(row: TableRow) -> SeriesExample:
+        name, values = _parted(row.cells, label)
+        return SeriesExample(_values(list(map(dialect.point, values)), path, row.line, remedy)[:, None], name.strip())
+
+    yield from every_row(_rows(path, dialect), example)
+
+
+def _rows(path: Path, dialect: Dialect) -> Iterator[TableRow]:
+    """The rows of a file that are not blank; those of a .txt file have blanks between their cells."""
+    text = lines(path, dialect.encoding_of(path)) if extension_of(path) == ".txt" else iter(())
     spaced = (TableRow(number, line.split() or [""]) for number, line in enumerate(text, start=1))
-    for row in spaced if form == ".txt" else cells(path, dialect):
-        if not all_blank(row):
-            (name, *values) = row.cells if label == "first" else (row.cells[-1], *row.cells[:-1])
-            numbers = list(map(dialect.point, values))
-            yield SeriesExample(_values(numbers, path, row.line, ROW)[:, None], name.strip())
+    rows = spaced if extension_of(path) == ".txt" else cells(path, dialect)
+    return (row for row in rows if not all_blank(row))
+
+
+def _parted(cells: list[str], label: str) -> tuple[str, list[str]]:
+    """The label and the values of a row."""
+    if label == "none":
+        return "", cells
+    return (cells[0], cells[1:]) if label == "first" else (cells[-1], cells[:-1])
+
+
+def label_place(path: Path, usual: str, known: Collection[str], dialect: Dialect) -> str | None:
+    """Where labels stand in the rows of a file: in the usual place, or "none"; None where its lines are no such rows.
+
+    A label is no number, or in most of the rows one of the known ones: those of the archives are often numbers too. A
+    .ts file says itself whether it has any.
+    """
+    if extension_of(path) == ".ts":
+        labelled = next((row.labelled for row in _archive_rows(path, dialect.encoding_of(path))), True)
+        return usual if labelled else "none"
+    rows = [row.cells for row in islice(_rows(path, dialect), LOOKED_AT)]
+    commas = extension_of(path) == ".txt" and any("," in cell for row in rows for cell in row)
+    if commas or any(":" in cell for row in rows for cell in row[1:-1]):
+        return None
+    found = [_parted(row, usual)[0].strip() for row in rows]
+    words = sum(not is_number(label) for label in found)
+    return usual if 2 * (words + sum(map(known.__contains__, filter(is_number, found)))) > len(found) else "none"
 
 
 def _archive(path: Path, encoding: str) -> Iterator[SeriesExample]:
     """The series of a `.ts` file: what begins with # or @ says something of them, and after @data they stand."""
+    return every_row(_archive_rows(path, encoding), partial(_archived, path=path))
+
+
+class _ArchiveRow(NamedTuple):
+    """A line with a series, and whether a label stands at its end."""
+
+    line: int
+    text: str
+    labelled: bool
+
+
+def _archive_rows(path: Path, encoding: str) -> Iterator[_ArchiveRow]:
     begun, labelled = False, True
     for number, line in enumerate(lines(path, encoding), start=1):
         text = line.strip()
@@ -111,12 +162,20 @@ def _archive(path: Path, encoding: str) -> Iterator[SeriesExample]:
             continue
         if not begun:
             raise DataError(f"{path}:{number} has a series before the line @data; expected the format of sktime")
-        *channels, last = text.split(":")
-        channels, name = (channels, last) if labelled else ([*channels, last], "")
-        columns = [_values(channel.split(","), path, number) for channel in channels]
-        if len({len(column) for column in columns}) != 1:
-            raise DataError(f"{path}:{number} has channels of different length; expected as many values in each")
-        yield SeriesExample(np.stack(columns, axis=1), name.strip())
+        yield _ArchiveRow(number, text, labelled)
+
+
+def _archived(row: _ArchiveRow, path: Path) -> SeriesExample:
+    *channels, last = row.text.split(":")
+    channels, name = (channels, last) if row.labelled else ([*channels, last], "")
+    columns = [_values(channel.split(","), path, row.line) for channel in channels]
+    if len({len(column) for column in columns}) != 1:
+        raise RowError(
+            f"{path}:{row.line} has channels of different length; expected as many values in each",
+            row.line,
+            "channels of different length",
+        )
+    return SeriesExample(np.stack(columns, axis=1), name.strip())
 
 
 def _values(cells: list[str], path: Path, number: int, remedy: str = "correct it") -> NDArray[np.floating[Any]]:
@@ -124,11 +183,17 @@ def _values(cells: list[str], path: Path, number: int, remedy: str = "correct it
     try:
         values = np.array([float(cell) if cell.strip() not in {"", "?"} else np.nan for cell in cells])
     except ValueError as error:
-        raise DataError(f"{path}:{number} has a value that is no number ({error}): {remedy}") from error
+        raise RowError(
+            f"{path}:{number} has a value that is no number ({error}): {remedy}", number, "a value that is no number"
+        ) from error
     known = np.flatnonzero(~np.isnan(values))
     values = values[: known[-1] + 1] if len(known) else values[:0]
     if not np.isfinite(values).all():
-        raise DataError(f"{path}:{number} has a missing or infinite value inside of a series: fill it or leave it out")
+        raise RowError(
+            f"{path}:{number} has a missing or infinite value inside of a series: fill it or leave it out",
+            number,
+            "a missing or infinite value",
+        )
     return values
 
 

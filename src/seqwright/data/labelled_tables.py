@@ -4,12 +4,12 @@ import json
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
+from seqwright.data.faults import RowError
 from seqwright.data.files import content_hash
 from seqwright.data.rows import OBJECTS, PLAIN, Dialect, cells
-from seqwright.data.tables import FORMS, Column, TableFile, Usual, find
-from seqwright.errors import DataError
+from seqwright.data.tables import FORMS, Column, Record, TableFile, Usual, find
 
 # What people write above the columns, the plainest first.
 TEXT_WORDS = ("text", "sentence", "review", "message", "tweet", "comment", "content", "document", "body", "utterance")
@@ -51,12 +51,13 @@ class LabelledTable:
 
     def examples(self) -> Iterator[Example]:
         """Every row in the order of the file; an empty line is a blank example."""
-        for where, values, *_ in self._table().records():
-            if values:
-                label = self.dialect.point(_label(values["label"], where))
-                yield Example(values["text"], label, values["text_pair"])
-            else:
-                yield Example("", "")
+        return self._table().read(self._example)
+
+    def _example(self, record: Record) -> Example:
+        if not record.values:
+            return Example("", "")
+        label = self.dialect.point(_label(record))
+        return Example(record.values["text"], label, record.values["text_pair"])
 
     def fingerprint(self) -> str:
         """Changes with the content and with the columns that are read."""
@@ -98,15 +99,18 @@ def _with_pair(asked: LabelledColumns, names: Sequence[str]) -> LabelledColumns:
     return asked
 
 
-def _label(value: Any, where: str) -> str:
+def _label(record: Record) -> str:
     """The label as text: 1 and true are labels too; null is a blank one."""
+    value = record.values["label"]
     if value is None:
         return ""
     if isinstance(value, str):
         return value.strip()
     if isinstance(value, dict | list):
-        raise DataError(
-            f"{where} has {json.dumps(value)[:30]} for a label, expected one label, as text or a number: several "
-            "labels a text are not supported"
+        raise RowError(
+            f"{record.where} has {json.dumps(value)[:30]} for a label, expected one label, as text or a number: "
+            "several labels a text are not supported",
+            record.line,
+            "several labels",
         )
     return json.dumps(value)

@@ -7,7 +7,9 @@ from typing import Annotated
 
 from pydantic import Field
 
-from seqwright.errors import DataError
+from seqwright.data.decimals import is_number
+from seqwright.data.faults import RowError, every_row
+from seqwright.errors import DataError, by_setting
 
 MOST_LABELS = 1000
 FEW_LABELS = 20  # so many may stand before almost as many examples: a table that somebody tries things out with
@@ -47,13 +49,20 @@ def class_counts(labels: Iterable[str]) -> dict[str, int]:
     return {label: found[label] for label in sorted(found, key=_order)}
 
 
-def number_of(label: str, *, where: str) -> float:
-    """A label as a number."""
+def numbers_of(labels: Iterable[tuple[str, str]]) -> list[float]:
+    """Labels as numbers, each given with where it stands; those that are none are refused together."""
+    return list(every_row(labels, _number_of))
+
+
+def _number_of(labelled: tuple[str, str]) -> float:
+    where, label = labelled
     if not _NUMBER.fullmatch(label):
-        raise DataError(
-            f"{where} has the label '{short(label)}' where there must be a number such as 3.5: see whether data.label "
-            "means the right column; classes are learnt with objective.kind=labels"
-        )
+        other = "see whether data.label means the right column; classes are learnt with objective.kind=labels"
+        advice = by_setting(other, "correct it")
+        if is_number(label):
+            advice = by_setting("say its decimal mark with data.decimal, ',' or '.'", "write it with a decimal point")
+        told = f"{where} has the label '{short(label)}' where there must be a number such as 3.5: {advice}"
+        raise RowError(told, kind="no number for a label")
     return float(label)
 
 

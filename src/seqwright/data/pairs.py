@@ -20,7 +20,7 @@ from seqwright.data.pieces import FilesSettings, PartedFiles, Share, paths_of, r
 from seqwright.data.pronunciations import pronunciation_pairs
 from seqwright.data.rows import OBJECTS, PLAIN, BadRows, Dialect, Separator, cells
 from seqwright.data.tables import Column, TableFile, Usual
-from seqwright.errors import DataError, SettingError
+from seqwright.errors import DataError, SettingError, by_setting
 from seqwright.settings import Settings
 
 Files = str | tuple[str, str]
@@ -209,7 +209,8 @@ def _advice(names: Sequence[str]) -> str:
     """How the two sides are chosen by name."""
     short = [name for name in names if name and len(name) <= 20 and name.casefold() != "id" and " " not in name]
     example = f", as in data.source={short[0]} data.target={short[1]}" if len(short) > 1 else ""
-    return f"set data.source and data.target to the names of the two sides{example}"
+    named = f"set data.source and data.target to the names of the two sides{example}"
+    return by_setting(named, "name the two sides as in training, or source and target")
 
 
 @functools.cache

@@ -17,7 +17,7 @@ from seqwright.data.encodings import Encoding, encoding_remarks
 from seqwright.data.examples import PartName
 from seqwright.data.files import existing, place_of, share_of
 from seqwright.data.rows import Dialect, dialect_of
-from seqwright.errors import DataError, SettingError
+from seqwright.errors import DataError, SettingError, by_setting
 from seqwright.settings import Settings
 
 Files = str | tuple[str, ...]
@@ -75,7 +75,8 @@ def pieces_of(
 def piece_of(pieces: Mapping[PartName, SourceT], part: PartName) -> SourceT:
     """A part, or a sentence on how to have it."""
     if part not in pieces:
-        raise DataError(f"there is no {part} part: set data.{part} to a file, or to a share such as '10%'")
+        have_it = f"set data.{part} to a file, or to a share such as '10%'"
+        raise DataError(f"there is no {part} part: " + by_setting(have_it, f"choose {' or '.join(pieces)}"))
     return pieces[part]
 
 

@@ -13,9 +13,10 @@ from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
 from seqwright.data.encodings import encoding_remarks
+from seqwright.data.faults import RowError
 from seqwright.data.files import content_hash, extension_of, lines
 from seqwright.data.rows import OBJECTS, PLAIN, Dialect
-from seqwright.data.tables import FORMS, Column, TableFile, Usual, require_form, require_text
+from seqwright.data.tables import FORMS, Column, Record, TableFile, Usual, require_form, require_text
 from seqwright.errors import DataError
 
 # What people write above each column, the plainest first.
@@ -111,20 +112,23 @@ class QuestionFile:
         return TableFile(self.path, usual, self.columns, dialect=self.dialect)
 
     def _records(self) -> Iterator[Question]:
-        for where, values, *_ in self._table().records():
-            if values:
-                name = values.get("id")
-                yield self._raw(values, where)._replace(name="" if name is None else str(name))
+        return (row for row in self._table().read(self._raw) if row is not None)
 
-    def _raw(self, found: Mapping[str, Any], where: str) -> Question:
-        """A row of named values; its answers are yet to be found in the context."""
-        for name in ("question", "context"):
-            if not isinstance(found[name], str) or not found[name].strip():
-                raise DataError(f"{where} has no {name}: give it one, or leave the row out")
-        context = self._unmarked(found["context"])
-        given = _answers(found["answer"], found["start"], where)
+    def _raw(self, record: Record) -> Question | None:
+        """A row, if it is not blank; its answers are yet to be found in the context."""
+        found = record.values
+        if not found:
+            return None
+        for what in ("question", "context"):
+            if not isinstance(found[what], str) or not found[what].strip():
+                raise RowError(
+                    f"{record.where} has no {what}: give it one, or leave the row out", record.line, f"no {what}"
+                )
+        context, name = self._unmarked(found["context"]), found.get("id")
+        given = _answers(found["answer"], found["start"], record)
         answers = (RightAnswer(self._unmarked(text), begin) for text, begin in given)
-        return Question(found["question"], context, tuple(each for each in answers if each.text.strip()))
+        right = tuple(each for each in answers if each.text.strip())
+        return Question(found["question"], context, right, "" if name is None else str(name))
 
     def _unmarked(self, text: str) -> str:
         """A text without the mark for no answer: SubjQA has it behind every context, for annotators to choose it."""
@@ -132,7 +136,7 @@ class QuestionFile:
         return text.rstrip().removesuffix(nothing).rstrip() if nothing and text.rstrip().endswith(nothing) else text
 
 
-def _answers(given: Any, start: Any, where: str) -> Iterator[tuple[str, int | None]]:
+def _answers(given: Any, start: Any, record: Record) -> Iterator[tuple[str, int | None]]:
     """The answers of a row: a text and its place, lists of both, or a list of {"text": …, "answer_start": …}."""
     if isinstance(given, dict):  # as the datasets library keeps SQuAD
         given, start = given.get("text"), given.get("answer_start", given.get("start"))
@@ -142,23 +146,27 @@ def _answers(given: Any, start: Any, where: str) -> Iterator[tuple[str, int | No
     texts = given if isinstance(given, list) else [] if given is None else [given]
     starts = start if isinstance(start, list) else [start] * len(texts)
     if len(starts) != len(texts) or not all(isinstance(text, str) for text in texts):
-        raise DataError(
-            f"{where} has the answer {json.dumps(given)[:40]} at {json.dumps(start)[:20]}, expected a text and its "
-            "place in the context, or as many places as texts"
+        raise RowError(
+            f"{record.where} has the answer {json.dumps(given)[:40]} at {json.dumps(start)[:20]}, expected a text and "
+            "its place in the context, or as many places as texts",
+            record.line,
+            "answers that do not fit their places",
         )
     for text, begin in zip(texts, starts, strict=True):
-        yield text, _number(begin, where)
+        yield text, _number(begin, record)
 
 
-def _number(start: Any, where: str) -> int | None:
+def _number(start: Any, record: Record) -> int | None:
     """A place: 547, "547", or SubjQA's "(547, 561)"; None where none is said."""
     if start is None or isinstance(start, int) or not str(start).strip():
         return start if isinstance(start, int) else None
     found = _NUMBER.search(str(start))
     if found is None:
-        raise DataError(
-            f"{where} has the place '{str(start)[:20]}', expected the number of the answer's first character in the "
-            "context, from 0"
+        raise RowError(
+            f"{record.where} has the place '{str(start)[:20]}', expected the number of the answer's first character in "
+            "the context, from 0",
+            record.line,
+            "no number for a place",
         )
     return int(found[0])
 

@@ -6,18 +6,20 @@ was told by the file is said in `table_remarks`.
 
 import csv
 import json
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
+from functools import partial
 from itertools import islice
 from pathlib import Path
 from typing import Annotated, Any, Literal, NamedTuple
 
 from pydantic import AfterValidator, Field
 
-from seqwright.data.encodings import encoding_beside, encoding_of, encoding_remarks
+from seqwright.data.decimals import COMMA_NUMBER, GROUPED, with_point
+from seqwright.data.encodings import encoding_beside, encoding_of, encoding_remarks, if_wrong
+from seqwright.data.faults import RowError
 from seqwright.data.files import extension_of, lines
 from seqwright.data.spreadsheets import SHEETS, parquet_records, sheet_remarks, sheet_rows
-from seqwright.data.times import COMMA_NUMBER
 from seqwright.errors import DataError
 
 SEPARATORS = {",": "a comma", ";": "a semicolon", "\t": "a tab", "|": "a |"}
@@ -43,7 +45,10 @@ Separator = Annotated[
 ]
 DecimalMark = Annotated[
     Literal[".", ","] | None,
-    Field(description='The decimal mark of the numbers: "." or ",", as in 3,5. Left out: a point.'),
+    Field(
+        description='The decimal mark of the numbers: "." or ",", as in 3,5; the other one may then mark thousands. '
+        "Left out: a point."
+    ),
 ]
 BadRows = Annotated[
     Literal["refuse", "skip"],
@@ -71,8 +76,8 @@ class Dialect(NamedTuple):
         return self.encoding or encoding_of(path)
 
     def point(self, cell: str) -> str:
-        """A number with a decimal point, where the settings say that it has a comma."""
-        return cell.replace(",", ".") if self.decimal == "," and COMMA_NUMBER.fullmatch(cell.strip()) else cell
+        """A number with a decimal point and no marks for thousands, where the settings say its decimal mark."""
+        return cell if self.decimal is None else with_point(cell, self.decimal)
 
 
 PLAIN = Dialect()
@@ -117,17 +122,32 @@ def _csv_rows(text: Iterable[str], separator: str, path: Path) -> Iterator[Table
         raise DataError(f"{path}:{reader.line_num} is not valid CSV ({error}): check the quotes before it") from error
 
 
-def objects(
-    path: Path, keys: Mapping[str, Any], dialect: Dialect = PLAIN
-) -> Iterator[tuple[str, dict[str, Any] | None]]:
-    """The object on each line of a JSONL file, None for a blank one, or each row of Parquet, and where it stands."""
+class ObjectRow(NamedTuple):
+    """A row of a JSONL or Parquet file, where it stands, and how it becomes an object."""
+
+    where: str
+    line: int
+    parsed: Callable[[], dict[str, Any] | None]  # None for a blank line
+
+
+def objects(path: Path, keys: Mapping[str, Any], dialect: Dialect = PLAIN) -> Iterator[ObjectRow]:
+    """Each line of a JSONL file, or each row of Parquet."""
     if extension_of(path) == ".parquet":
-        yield from ((f"{path}:{number}", record) for number, record in enumerate(parquet_records(path), 1))
+        for number, record in enumerate(parquet_records(path), 1):
+            yield ObjectRow(f"{path}:{number}", number, partial(dict, record))
         return
     example = list(keys)[:2]
     for number, line in enumerate(lines(path, dialect.encoding_of(path)), 1):
-        where = f"{path}:{number}"
-        yield where, json_object(line, where, example) if line.strip() else None
+        yield ObjectRow(f"{path}:{number}", number, partial(_parsed, line, f"{path}:{number}", number, example))
+
+
+def _parsed(line: str, where: str, number: int, keys: Sequence[str]) -> dict[str, Any] | None:
+    if not line.strip():
+        return None
+    try:
+        return json_object(line, where, keys)
+    except DataError as error:
+        raise RowError(str(error), number, "no valid object of JSON") from error
 
 
 def json_object(line: str, where: str, keys: Sequence[str]) -> dict[str, Any]:
@@ -196,7 +216,9 @@ def _even_rows(sample: list[str], separator: str, *, plain: bool) -> list[list[s
 def _has_decimal_commas(rows: list[list[str]]) -> bool:
     """Whether commas occur in numbers alone, as in 3,5;4,1."""
     with_commas = [cell.strip() for row in rows for cell in row if "," in cell]
-    return bool(with_commas) and all(map(COMMA_NUMBER.fullmatch, with_commas))
+    return bool(with_commas) and all(
+        COMMA_NUMBER.fullmatch(cell) or GROUPED[","].fullmatch(cell) for cell in with_commas
+    )
 
 
 def table_remarks(path: Path, dialect: Dialect) -> list[str]:
@@ -207,5 +229,5 @@ def table_remarks(path: Path, dialect: Dialect) -> list[str]:
     found, usual = separator_of(path, dialect), usual_separator(path)
     if dialect.separator is None and found != usual:
         told = f"{SEPARATORS[found]} between its cells, not {SEPARATORS[usual]}"
-        remarks.append(f"{path} has {told}, and is read so; data.separator says it if that is wrong")
+        remarks.append(f"{path} has {told}, and is read so; {if_wrong('separator')}")
     return remarks

@@ -18,8 +18,9 @@ from seqwright.data.encodings import Encoding
 from seqwright.data.examples import Data, PartName
 from seqwright.data.files import content_hash, require_file, share_of
 from seqwright.data.pieces import Files, PartedFiles, Share, last_rows, paths_of, piece_of, refuse_impossible_shares
-from seqwright.data.rows import DecimalMark, Separator, dialect_beside, dialect_of
+from seqwright.data.rows import PLAIN, DecimalMark, Dialect, Separator, dialect_beside, dialect_of
 from seqwright.data.series_tables import Filling, SeriesTable, read_table
+from seqwright.data.table_forms import PLAIN_FORM, TableForm, form_of
 from seqwright.data.tables import Column, Columns
 from seqwright.data.times import Rhythm
 from seqwright.errors import DataError, SettingError
@@ -40,6 +41,8 @@ class Ending(NamedTuple):
     rhythm: Rhythm | None = None
     time: str = "step"  # the column that says when
     remarks: Sequence[str] = ()  # how another file was read, where that was told by itself
+    form: TableForm = PLAIN_FORM  # how its file is written
+    path: Path | None = None
 
 
 class SeriesWindow(NamedTuple):
@@ -167,8 +170,8 @@ class SeriesFiles(PartedFiles[tuple[Path, ...], SeriesWindow]):
 
     def ending(self) -> Ending:
         """The end of the last file of the last part."""
-        table = self._tables[self._pieces[self.parts()[-1]].source[-1]]
-        return Ending(table.columns, table.values_TC, table.rhythm, table.time)
+        path = self._pieces[self.parts()[-1]].source[-1]
+        return _ending(self._tables[path], path, self.dialect)
 
     def causes(self, part: PartName, piece: Share[tuple[Path, ...]]) -> list[Any]:
         """The contents, the columns, and the settings that decide what `series(part)` gives."""
@@ -238,9 +241,10 @@ def ending_of(path: Path, columns: Sequence[str], settings: Any) -> Ending:
     Series that were made up (`waves`) say nothing of columns: then the file must have as many as they have.
     """
     require_file(path)
+    dialect = PLAIN
     if isinstance(settings, SeriesFilesSettings):
-        reading = settings.columns, settings.time, _filling(settings), dialect_beside(path, dialect_of(settings))
-        table = read_table(path, *reading, known=columns)
+        dialect = dialect_beside(path, dialect_of(settings))
+        table = read_table(path, settings.columns, settings.time, _filling(settings), dialect, known=columns)
     else:
         table = read_table(path, None, None, known=columns)
     if len(table.columns) != len(columns):
@@ -248,4 +252,8 @@ def ending_of(path: Path, columns: Sequence[str], settings: Any) -> Ending:
             f"{path} has {len(table.columns)} columns ({', '.join(table.columns)}), but the run forecasts "
             f"{len(columns)} ({', '.join(columns)}): leave only those in the file"
         )
-    return Ending(table.columns, table.values_TC, table.rhythm, table.time, table.remarks)
+    return _ending(table, path, dialect)
+
+
+def _ending(table: SeriesTable, path: Path, dialect: Dialect) -> Ending:
+    return Ending(table.columns, table.values_TC, table.rhythm, table.time, table.remarks, form_of(path, dialect), path)

@@ -1,6 +1,6 @@
 """From the rows of a .csv, .tsv, .xlsx or .parquet file to columns of numbers, one row for each step of time."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain, islice
 from pathlib import Path
 from typing import NamedTuple
@@ -8,6 +8,18 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from seqwright.data.decimals import (
+    COMMA_NUMBER,
+    MARKS,
+    NUMBER,
+    grouped_decimal,
+    is_grouped,
+    is_number,
+    uncertain_comma,
+    with_point,
+)
+from seqwright.data.encodings import if_wrong
+from seqwright.data.faults import RowError, more_cells, refuse_faults, semicolons, too_few, too_many
 from seqwright.data.files import extension_of
 from seqwright.data.rows import PLAIN, Dialect, TableRow, all_blank, cells, separator_of, table_remarks
 from seqwright.data.spreadsheets import SHEETS
@@ -15,24 +27,24 @@ from seqwright.data.tables import (
     Column,
     Columns,
     column_place,
-    more_cells,
     quoted,
     require_form,
-    semicolons,
     several,
-    too_few,
-    too_many,
     value_names,
 )
-from seqwright.data.times import COMMA_NUMBER, NUMBER, Rhythm, rhythm, uncertain_comma
-from seqwright.errors import DataError, SettingError
+from seqwright.data.times import Rhythm, rhythm
+from seqwright.errors import DataError, SettingError, by_setting
 
 MISSING = {"", "-", "–", "na", "nan", "n/a", "#n/a", "null", "none", "?"}  # as people write it
 FORMS = (".csv", ".tsv", ".xlsx", ".parquet")
-UNCERTAIN = (
-    "where the comma may be decimal or mark thousands: set data.decimal=',' if it is decimal, or else write numbers "
-    "without it"
-)
+
+
+def uncertain_told() -> str:
+    """What to do where it is not certain what a comma means."""
+    set_it = "set data.decimal=',' if it is decimal, or data.decimal='.' if it marks thousands"
+    return (
+        f"where the comma may be decimal or mark thousands: {by_setting(set_it, 'write numbers with decimal points')}"
+    )
 
 
 class Filling(NamedTuple):
@@ -81,38 +93,26 @@ def read_table(
     top = next(found)
     layout = _layout(top, path, columns, time, known)
     below = found if layout.header else chain([top], found)
-    values, times, numbers = _cells(islice(_without_blank_end(below, path), rows), top, layout, path)
-    if not values:
+    read = _cells(islice(below, rows), top, layout, path)
+    if not read.rows and not read.faults:
         raise DataError(f"{path} has no row of values{' below its header' if layout.header else ''}; give some")
-    written = _written(values, path, dialect)
-    values_TC, filled = _values(written.rows, numbers, layout, path, missing=filling.missing)
+    written = _written(read.rows, path, dialect)
+    values_TC, filled = _values(read._replace(rows=written.rows), layout, path, missing=filling.missing)
     remarks = [*table_remarks(path, dialect), *written.remarks]
     remarks += [
-        f"column {place + 1} of {path} has no name and was left out: data.columns can choose it"
+        f"column {place + 1} of {path} has no name and was left out{by_setting(': data.columns can choose it')}"
         for place in layout.unnamed
     ]
     if filled:
         remarks.append(f"{path} had missing values, in whose place the value before stands: {filled:,}")
-    beat = None if layout.time is None else rhythm(times, numbers, path, gaps=filling.gaps != "refuse")
+    beat = None if layout.time is None else rhythm(read.times, read.lines, path, gaps=filling.gaps != "refuse")
     time_name = "step" if layout.time is None else layout.names[layout.time]
     if beat is not None and any(beat.absent):
         values_TC = _without_gaps(values_TC, beat.absent, filling.gaps)
-        line = next(line for line, count in zip(numbers[1:], beat.absent, strict=True) if count)
+        line = next(line for line, count in zip(read.lines[1:], beat.absent, strict=True) if count)
         told = f"{path} lacks {sum(beat.absent):,} rows by '{time_name}', the first before line {line}"
         remarks.append(f"{told}: filled, as data.gaps={filling.gaps} says")
     return SeriesTable(tuple(layout.names[place] for place in layout.places), values_TC, beat, time_name, remarks)
-
-
-def _without_blank_end(rows: Iterator[TableRow], path: Path) -> Iterator[TableRow]:
-    """The rows; blank lines may only follow the last one, for a blank in between may be a step that is missing."""
-    blank = 0
-    for row in rows:
-        if all_blank(row):
-            blank = blank or row.line
-        elif blank:
-            raise DataError(f"{path}:{blank} is blank, expected a row of values: fill it in or remove it")
-        else:
-            yield row
 
 
 # ---------------------------------------------------------------------------------------------------- columns
@@ -146,21 +146,41 @@ def _layout(top: TableRow, path: Path, columns: Columns, time: Column, known: Se
 # ---------------------------------------------------------------------------------------------------- values
 
 
-def _cells(
-    rows: Iterator[TableRow], top: TableRow, layout: SeriesLayout, path: Path
-) -> tuple[list[list[str]], list[str], list[int]]:
-    """The cells to forecast of each row, its time, and the line it stands on."""
+class _Cells(NamedTuple):
+    """The cells to forecast of each row, its time, the line it stands on, and the rows that cannot be read."""
+
+    rows: list[list[str]]
+    times: list[str]
+    lines: list[int]
+    faults: list[RowError]
+
+
+def _cells(rows: Iterator[TableRow], top: TableRow, layout: SeriesLayout, path: Path) -> _Cells:
+    """The cells of each row; blank lines may only follow the last, for one in between may be a step that is missing."""
     least = max([*layout.places, layout.time or 0]) + 1
-    found, times, numbers = [], [], []
+    found, blank = _Cells([], [], [], []), list[int]()
     for row in rows:
+        where = f"{path}:{row.line}"
+        if all_blank(row):
+            blank.append(row.line)
+            continue
+        found.faults.extend(_blank(path, line) for line in blank)
+        blank.clear()
         if len(row.cells) < least:
-            raise DataError(too_few(row, least, f"{path}:{row.line}"))
-        if more_cells(row, top):
-            raise DataError(too_many(row, top, f"{path}:{row.line}"))
-        found.append([row.cells[place].strip() for place in layout.places])
-        times.append("" if layout.time is None else row.cells[layout.time].strip())
-        numbers.append(row.line)
-    return found, times, numbers
+            found.faults.append(RowError(too_few(row, least, where), row.line, "too few cells"))
+        elif more_cells(row, top):
+            found.faults.append(RowError(too_many(row, top, where), row.line, "too many cells"))
+        else:
+            found.rows.append([row.cells[place].strip() for place in layout.places])
+            found.times.append("" if layout.time is None else row.cells[layout.time].strip())
+            found.lines.append(row.line)
+    return found
+
+
+def _blank(path: Path, line: int) -> RowError:
+    return RowError(
+        f"{path}:{line} is blank, expected a row of values: fill it in or remove it", line, "nothing at all"
+    )
 
 
 class _Written(NamedTuple):
@@ -171,23 +191,57 @@ class _Written(NamedTuple):
 
 
 def _written(rows: list[list[str]], path: Path, dialect: Dialect) -> _Written:
-    """The cells with points in place of decimal commas: as a setting says, or where commas can be nothing else."""
+    """The cells with decimal points: by a setting, by marks between thousands, or where commas can be nothing else."""
+    if dialect.decimal is not None:
+        pointed = [[dialect.point(cell) for cell in row] for row in rows]
+        _refuse_points(rows, pointed, path, dialect)
+        return _Written(pointed, [])
+    grouped = _by_thousands(rows, path)
+    if grouped is not None:
+        return grouped
     commas = next((cell for row in rows for cell in row if COMMA_NUMBER.fullmatch(cell)), None)
-    separated = extension_of(path) in SHEETS or separator_of(path, dialect) == ","
-    if commas is None or dialect.decimal == "." or (dialect.decimal is None and separated):
+    if commas is None or extension_of(path) in SHEETS or separator_of(path, dialect) == ",":
         return _Written(rows, [])
-    thousands = next((cell for row in rows for cell in row if "." in cell and NUMBER.fullmatch(cell)), None)
-    if thousands is not None:
-        raise DataError(
-            f"{path} has both '{commas}' and '{thousands}', so it is not certain which mark is decimal: write all "
-            "numbers alike, without marks for thousands"
-        )
+    _refuse_both(commas, (cell for row in rows for cell in row), ",", path)
     uncertain = uncertain_comma(cell for row in rows for cell in row)
-    if uncertain is not None and dialect.decimal is None:
-        raise DataError(f"{path} has '{uncertain}', {UNCERTAIN}")
-    told = f"{path} has decimal commas, as in {commas}, and is read so; data.decimal says it if that is wrong"
-    pointed = [[cell.replace(",", ".") if COMMA_NUMBER.fullmatch(cell) else cell for cell in row] for row in rows]
-    return _Written(pointed, [told] if dialect.decimal is None else [])
+    if uncertain is not None:
+        raise DataError(f"{path} has '{uncertain}', {uncertain_told()}")
+    told = f"{path} has decimal commas, as in {commas}, and is read so; {if_wrong('decimal')}"
+    return _Written([[with_point(cell, ",") for cell in row] for row in rows], [told])
+
+
+def _refuse_points(rows: list[list[str]], pointed: list[list[str]], path: Path, dialect: Dialect) -> None:
+    """Refuse decimal points where a setting says that commas are decimal: what is meant is not certain."""
+    both = list(zip(chain.from_iterable(rows), chain.from_iterable(pointed), strict=True))
+    commas = next((cell for cell, point in both if "," in cell and cell != point), None)
+    points = next((cell for cell, point in both if cell == point and "." in cell and NUMBER.fullmatch(cell)), None)
+    if dialect.decimal == "," and commas is not None and points is not None:
+        raise DataError(f"{path} has both '{commas}' and '{points}', but data.decimal is ',': write all numbers alike")
+
+
+def _by_thousands(rows: list[list[str]], path: Path) -> _Written | None:
+    """The cells with decimal points, where a column shows by marks between thousands which mark is decimal."""
+    columns = [[cell for cell in column if cell.casefold() not in MISSING] for column in zip(*rows, strict=True)]
+    marks = [grouped_decimal(column) for column in columns]
+    decimal = next((mark for mark in marks if mark is not None), None)
+    if decimal is None:
+        return None
+    shown = max((cell for mark, column in zip(marks, columns, strict=True) if mark for cell in column), key=len)
+    for mark, column in zip(marks, columns, strict=True):
+        if mark != decimal:
+            _refuse_both(shown, column, decimal, path)
+    told = f"{path} has marks between thousands, as in {shown}, and is read so; {if_wrong('decimal')}"
+    return _Written([[with_point(cell, decimal) for cell in row] for row in rows], [told])
+
+
+def _refuse_both(shown: str, cells: Iterable[str], decimal: str, path: Path) -> None:
+    """Refuse numbers with the other mark, which may be decimal there or mark thousands."""
+    other = next((cell for cell in cells if MARKS[decimal] in cell and is_number(cell)), None)
+    if other is not None:
+        raise DataError(
+            f"{path} has both '{shown}' and '{other}', so it is not certain which mark is decimal: write all numbers "
+            "alike, without marks for thousands"
+        )
 
 
 def _without_gaps(values_TC: NDArray[np.float64], absent: list[int], gaps: str) -> NDArray[np.float64]:
@@ -199,37 +253,43 @@ def _without_gaps(values_TC: NDArray[np.float64], absent: list[int], gaps: str) 
     return np.stack([np.interp(every_T, place_T, value_T) for value_T in values_TC.T], axis=1)
 
 
-def _values(
-    rows: list[list[str]], numbers: list[int], layout: SeriesLayout, path: Path, *, missing: str
-) -> tuple[NDArray[np.float64], int]:
-    """The values of all rows, and how many were missing."""
-    values_TC = np.empty((len(rows), len(layout.places)))
-    filled = 0
-    for step, (row, line) in enumerate(zip(rows, numbers, strict=True)):
+def _values(found: _Cells, layout: SeriesLayout, path: Path, *, missing: str) -> tuple[NDArray[np.float64], int]:
+    """The values of all rows, and how many were missing; what cannot be read is refused together."""
+    values_TC, filled = np.empty((len(found.rows), len(layout.places))), 0
+    faults = list(found.faults)
+    for step, (row, line) in enumerate(zip(found.rows, found.lines, strict=True)):
         for channel, cell in enumerate(row):
             if NUMBER.fullmatch(cell) and np.isfinite(value := float(cell)):
                 values_TC[step, channel] = value
-                continue
-            where = f"{path}:{line}"
-            name = layout.names[layout.places[channel]]
-            if cell.casefold() not in MISSING:
-                raise DataError(_not_a_number(where, cell, name, first=step == 0))
-            if missing == "refuse" or step == 0:
-                advice = "there is none before it to repeat" if missing == "last" else "or set data.missing=last"
-                raise DataError(f"{where} has no value in column '{name}': fill it in, {advice}")
-            values_TC[step, channel] = values_TC[step - 1, channel]
-            filled += 1
+            elif cell.casefold() in MISSING and missing == "last" and step:
+                values_TC[step, channel] = values_TC[step - 1, channel]
+                filled += 1
+            else:
+                name = layout.names[layout.places[channel]]
+                faults.append(_no_value(cell, name, path, line, missing=missing, first=step == 0))
+    refuse_faults(sorted(faults, key=lambda fault: fault.line))
     return values_TC, filled
+
+
+def _no_value(cell: str, name: str, path: Path, line: int, *, missing: str, first: bool) -> RowError:
+    where = f"{path}:{line}"
+    if cell.casefold() not in MISSING:
+        return RowError(_not_a_number(where, cell, name, first=first), line, f"no number in column '{name}'")
+    advice = ", there is none before it to repeat" if missing == "last" else by_setting(", or set data.missing=last")
+    told = f"{where} has no value in column '{name}': fill it in{advice}"
+    return RowError(told, line, f"no value in column '{name}'")
 
 
 def _not_a_number(where: str, cell: str, name: str, *, first: bool) -> str:
     found = f"{where} has '{cell[:40]}' in column '{name}', expected a number"
     if NUMBER.fullmatch(cell):
         return f"{found} that is finite"
-    if COMMA_NUMBER.fullmatch(cell):
-        return f"{found} with a decimal point: set data.decimal=',' if that is a decimal comma"
+    if COMMA_NUMBER.fullmatch(cell) or is_grouped(cell):
+        advice = by_setting(": set data.decimal=',' if that is a decimal comma, or '.' if it is none")
+        return f"{found} with a decimal point{advice}"
     if ";" in cell:
         return f"{found}{semicolons([cell])}"
     if first and any(mark in cell for mark in "-/:"):
-        return f"{found}: if that is when the row was measured, set data.time={name}"
-    return f"{found}: correct it, or choose other columns with data.columns"
+        told = f": if that is when the row was measured, set data.time={name}"
+        return f"{found}{by_setting(told, ': leave the column out, since the run was trained without times')}"
+    return f"{found}: correct it{by_setting(', or choose other columns with data.columns')}"

@@ -12,8 +12,29 @@ from typing import Any
 
 from seqwright.errors import DataError
 
-SHEETS = (".xlsx", ".parquet")
+LIBRARIES = {".xlsx": "openpyxl", ".parquet": "pyarrow.parquet"}
+SHEETS = tuple(LIBRARIES)
 AT_ONCE = 1024  # rows
+
+
+class SheetText(str):
+    """The text of a cell that is no text in the workbook: a number, a date, a truth value; it keeps which."""
+
+    __slots__ = ("value",)
+    value: Any
+
+
+def sheet_library(path: Path, done: str = "read") -> Any:
+    """The library for a file by its extension, or a sentence on how to have it."""
+    library = LIBRARIES[path.suffix.lower()]
+    try:
+        return import_module(library)
+    except ImportError as error:
+        instead = "save the table as .csv" if done == "read" else "give a name that ends in .csv"
+        raise DataError(
+            f"{path} is {done} by {library.partition('.')[0]}, which is not here: install seqwright[tables], or "
+            f"{instead}"
+        ) from error
 
 
 def sheet_rows(path: Path) -> Iterator[list[str]]:
@@ -39,7 +60,7 @@ def parquet_records(path: Path) -> Iterator[dict[str, Any]]:
 
 
 def _parquet_file(path: Path) -> Any:
-    return _opened(path, "pyarrow.parquet", lambda parquet: parquet.ParquetFile(path))
+    return _opened(path, lambda parquet: parquet.ParquetFile(path))
 
 
 def _parquet_rows(path: Path) -> Iterator[list[str]]:
@@ -70,17 +91,11 @@ def _workbook(path: Path) -> Any:
             warnings.simplefilter("ignore")
             return library.load_workbook(path, read_only=True, data_only=True)
 
-    return _opened(path, "openpyxl", opened)
+    return _opened(path, opened)
 
 
-def _opened(path: Path, library: str, opened: Callable[[Any], Any]) -> Any:
-    try:
-        module = import_module(library)
-    except ImportError as error:
-        name = library.partition(".")[0]
-        raise DataError(
-            f"{path} is read by {name}, which is not here: install seqwright[tables], or save the table as .csv"
-        ) from error
+def _opened(path: Path, opened: Callable[[Any], Any]) -> Any:
+    module = sheet_library(path)
     try:
         return opened(module)
     except Exception as error:  # the libraries answer a damaged file with whatever error its parts give
@@ -104,8 +119,17 @@ def _damaged(path: Path, error: Exception) -> str:
 def _cell(cell: Any) -> str:
     """A cell of Excel as text; a day without a time of day is one by the cell's format."""
     if isinstance(cell.value, datetime.datetime) and "h" not in str(cell.number_format).lower():
-        return cell.value.date().isoformat()
-    return _text(cell.value)
+        return _kept(cell.value.date().isoformat(), cell.value.date())
+    return _kept(_text(cell.value), cell.value)
+
+
+def _kept(text: str, value: Any) -> str:
+    """A text that keeps what it was, if that was something else."""
+    if value is None or isinstance(value, str):
+        return text
+    found = SheetText(text)
+    found.value = value
+    return found
 
 
 def _text(value: Any) -> str:
@@ -122,8 +146,11 @@ def _text(value: Any) -> str:
 
 def _as_json(value: Any) -> Any:
     """A value as JSON has it."""
-    if isinstance(value, bytes):  # an image, say: no reader of tables can use it
-        return None
+    if isinstance(value, bytes):  # a text of a program that does not say so, or an image, which stays what it is
+        try:
+            return value.decode()
+        except UnicodeDecodeError:
+            return value
     if isinstance(value, Decimal):
         return float(value)
     if isinstance(value, list):

@@ -11,16 +11,19 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain, combinations
 from pathlib import Path
-from typing import Annotated, Any, NamedTuple
+from typing import Annotated, Any, NamedTuple, TypeVar
 
 from pydantic import AfterValidator
 
+from seqwright.data.decimals import is_number
+from seqwright.data.faults import RowError, every_row, more_cells, semicolons, too_few, too_many
 from seqwright.data.files import extension_of, require_file
 from seqwright.data.rows import (
     OBJECTS,
     PLAIN,
     SEPARATORS,
     Dialect,
+    ObjectRow,
     TableRow,
     all_blank,
     cells,
@@ -29,8 +32,7 @@ from seqwright.data.rows import (
     table_remarks,
 )
 from seqwright.data.spreadsheets import SHEETS
-from seqwright.data.times import is_number
-from seqwright.errors import DataError, SettingError, nearest
+from seqwright.errors import DataError, SettingError, by_setting, nearest
 
 
 def counted_from_one(column: str | int | None) -> str | int | None:
@@ -42,6 +44,7 @@ def counted_from_one(column: str | int | None) -> str | int | None:
 
 Column = Annotated[str | int | None, AfterValidator(counted_from_one)]
 Columns = Column | tuple[Column, ...]
+MadeT = TypeVar("MadeT")
 FORMS = (".tsv", ".csv", ".jsonl", ".xlsx", ".parquet")
 OTHER_PROGRAMS = {
     ".xls",
@@ -80,6 +83,7 @@ class Record(NamedTuple):
     values: dict[str, Any]  # empty where the line is blank
     names: Sequence[str] = ()  # of all columns; none where no line says them
     cells: Sequence[Any] = ()  # of all columns
+    line: int = 0
 
 
 class TableLayout(NamedTuple):
@@ -100,7 +104,6 @@ class TableFile:
     otherwise: str = ""  # what else could be given in place of such a file
     advice: Callable[[Sequence[str]], str] | None = None  # of the names that are there, on how to choose
     dialect: Dialect = PLAIN
-    misfits: str = "or set data.bad_rows=skip to leave such rows out"  # what to do with rows, if not mend them
 
     def __post_init__(self) -> None:
         require_form(self.path, self.forms, self.otherwise)
@@ -118,7 +121,8 @@ class TableFile:
     def names(self) -> list[str]:
         """The cells of the first line, or the keys of the first object."""
         if self.form in OBJECTS:
-            return next((list(record) for _, record in objects(self.path, self.usual, self.dialect) if record), [])
+            rows = objects(self.path, self.usual, self.dialect)
+            return next((list(found) for row in rows if (found := row.parsed())), [])
         return _names(next(cells(self.path, self.dialect)))
 
     def header(self) -> list[str]:
@@ -138,7 +142,11 @@ class TableFile:
 
     def records(self) -> Iterator[Record]:
         """Every row in the order of the file."""
-        return self._objects() if self.form in OBJECTS else self._rows()
+        return self.read(lambda record: record)
+
+    def read(self, made: Callable[[Record], MadeT]) -> Iterator[MadeT]:
+        """What is made of every row in the order of the file; rows that cannot be read are refused together."""
+        return self._read_objects(made) if self.form in OBJECTS else self._read_rows(made)
 
     def layout(self, top: TableRow) -> TableLayout:
         """Where the columns stand, told by the first line."""
@@ -181,37 +189,44 @@ class TableFile:
         return place
 
     def _setting(self, name: str) -> str:
-        return f"data.{self.usual[name].setting or name}"
+        return by_setting(f"data.{self.usual[name].setting or name}", f"--column for {name}")
 
-    def _rows(self) -> Iterator[Record]:
+    def _read_rows(self, made: Callable[[Record], MadeT]) -> Iterator[MadeT]:
         rows = cells(self.path, self.dialect)
         top = next(rows)
         layout = self.layout(top)
-        least = max(layout.places.values()) + 1
         absent = dict.fromkeys(name for name in self.usual if name not in layout.places)
         path, names = str(self.path), _names(top) if layout.header else []
-        for row in rows if layout.header else chain([top], rows):
+        least = max(layout.places.values()) + 1
+
+        def record(row: TableRow) -> MadeT:
             where = f"{path}:{row.line}"
             if all_blank(row):
-                yield Record(where, {}, names, row.cells)
-                continue
+                return made(Record(where, {}, names, row.cells, row.line))
             if len(row.cells) < least or more_cells(row, top):
-                if self.dialect.bad_rows == "refuse":
-                    raise DataError(self._misfit(row, top, layout))
-                continue
+                raise self._misfit(row, top, layout)
             values: dict[str, Any] = {name: row.cells[place] for name, place in layout.places.items()}
-            yield Record(where, values | absent if absent else values, names, row.cells)
+            return made(Record(where, values | absent if absent else values, names, row.cells, row.line))
 
-    def _misfit(self, row: TableRow, top: TableRow, layout: TableLayout) -> str:
+        below = rows if layout.header else chain([top], rows)
+        return every_row(self._fitting(below, top, least), record)
+
+    def _fitting(self, rows: Iterable[TableRow], top: TableRow, least: int) -> Iterable[TableRow]:
+        """The rows without those that a setting leaves out."""
+        if self.dialect.bad_rows == "refuse":
+            return rows
+        return (row for row in rows if not _misfits(row, top, least))
+
+    def _misfit(self, row: TableRow, top: TableRow, layout: TableLayout) -> RowError:
         """That a row has too few cells or too many."""
         where = f"{self.path}:{row.line}"
-        skip = f", {self.misfits}" if self.misfits else ""
+        skip = by_setting(", or set data.bad_rows=skip to leave such rows out")
         if more_cells(row, top):
-            return too_many(row, top, where) + skip
+            return RowError(too_many(row, top, where) + skip, row.line, "too many cells")
         mark = SEPARATORS.get(separator_of(self.path, self.dialect), "the separator")
         purpose = f" for {_listed(layout.places)}" + ("" if self.form in SHEETS else f", separated by {mark}")
         told = too_few(row, max(layout.places.values()) + 1, where, purpose)
-        return told if semicolons(row.cells) else f"{told}: complete it{skip}"
+        return RowError(told if semicolons(row.cells) else f"{told}: complete it{skip}", row.line, "too few cells")
 
     def remarks(self) -> list[str]:
         """How the file is written, where that was told by itself, and which rows were left out."""
@@ -220,28 +235,49 @@ class TableFile:
             rows = cells(self.path, self.dialect)
             top = next(rows)
             least = max(self.layout(top).places.values()) + 1
-            misfits = [
-                row.line for row in rows if (len(row.cells) < least and not all_blank(row)) or more_cells(row, top)
-            ]
+            misfits = [row.line for row in rows if _misfits(row, top, least)]
             if misfits:
                 remarks.append(_left_out(misfits, self.path))
         return remarks
 
-    def _objects(self) -> Iterator[Record]:
+    def _read_objects(self, made: Callable[[Record], MadeT]) -> Iterator[MadeT]:
         keys: list[str] | None = None
         places: dict[str, int | None] = {}
-        for where, record in objects(self.path, self.usual, self.dialect):
-            if record is None:
-                yield Record(where, {})
-                continue
-            if list(record) != keys:
-                keys = list(record)
-                places = {name: self._found(name, keys, where, "key") for name in self.usual}
-            values = {name: None if place is None else record[keys[place]] for name, place in places.items()}
+
+        def record(row: ObjectRow) -> MadeT:
+            nonlocal keys, places
+            found = row.parsed()
+            if found is None:
+                return made(Record(row.where, {}, line=row.line))
+            if list(found) != keys:
+                names = list(found)
+                places = {name: self._key_place(name, names, row) for name in self.usual}
+                keys = names
+            values = {name: None if place is None else found[keys[place]] for name, place in places.items()}
             for name, place in places.items():
-                if place is not None and (self.usual[name].text or isinstance(values[name], str)):
-                    require_text(values[name], where, f"under '{keys[place]}'")
-            yield Record(where, values, keys, list(record.values()))
+                if place is not None and (self.usual[name].text or isinstance(values[name], str | bytes)):
+                    _require_text(values[name], row, f"under '{keys[place]}'")
+            return made(Record(row.where, values, keys, list(found.values()), row.line))
+
+        return every_row(objects(self.path, self.usual, self.dialect), record)
+
+    def _key_place(self, name: str, names: Sequence[str], row: ObjectRow) -> int | None:
+        try:
+            return self._found(name, names, row.where, "key")
+        except DataError as error:
+            raise RowError(str(error), row.line, f"no key '{self.asked.get(name) or name}'") from error
+
+
+def _misfits(row: TableRow, top: TableRow, least: int) -> bool:
+    """Whether a row has too few cells or too many."""
+    return (len(row.cells) < least and not all_blank(row)) or more_cells(row, top)
+
+
+def _require_text(value: object, row: ObjectRow, place: str) -> None:
+    try:
+        require_text(value, row.where, place)
+    except DataError as error:
+        raise RowError(str(error), row.line, f"no text {place}") from error
 
 
 # Files
@@ -264,6 +300,8 @@ def require_form(path: Path, forms: Sequence[str], otherwise: str = "") -> None:
 
 def require_text(value: object, where: str, place: str) -> str:
     """Refuse what is no text, and what JSON can spell out although no line of a file may hold it."""
+    if isinstance(value, bytes):
+        raise DataError(f"{where} has bytes {place} that are not UTF-8, expected text: write the column as strings")
     if not isinstance(value, str):
         raise DataError(f"{where} has {json.dumps(value)[:30]} {place}, expected text in quotes")
     try:
@@ -291,12 +329,14 @@ def column_place(asked: Column, names: list[str], path: Path, setting: str) -> i
     """The place, from 0, of a column that a setting asks for by its name or number."""
     if isinstance(asked, int):
         if asked > len(names):
-            raise DataError(f"{path}:1 has {len(names)} columns, but {setting} asks for column {asked}")
+            reads = by_setting(f"{setting} asks for", "the run reads")
+            raise DataError(f"{path}:1 has {len(names)} columns, but {reads} column {asked}")
         return asked - 1
     place = find(str(asked), (), names)
     if place is None:
         several = [part.strip() for part in str(asked).split(",")]
-        listed = f"write several as a list, {setting}={json.dumps(several)}" if set(several) <= set(names) else ""
+        as_list = by_setting(f"write several as a list, {setting}={json.dumps(several)}")
+        listed = as_list if set(several) <= set(names) else ""
         raise DataError(not_there(str(asked), names, f"{path}:1", setting, advice=listed))
     return place
 
@@ -326,33 +366,10 @@ def not_there(
 ) -> str:
     """That a column or key is missing, which ones there are, and what to do."""
     number = ", or to its number if the file has no header line" if what == "column" else ""
-    advice = advice or f"set {setting} to the name of one of them{number}"
+    set_it = f"set {setting} to the name of one of them{number}"
+    advice = advice or by_setting(set_it, "name one of them as in training")
     mended = semicolons(names) if what == "column" else ""
     return f"{where} has no {what} '{asked}' but {quoted(names)}{mended or f': {advice}'}.{nearest(asked, names)}"
-
-
-def too_few(row: TableRow, least: int, where: str, purpose: str = "") -> str:
-    """That a row has too few cells."""
-    count = f"{len(row.cells)} column{'s' if len(row.cells) > 1 else ''}"
-    return f"{where} has {count}, expected at least {least}{purpose}{semicolons(row.cells)}"
-
-
-def more_cells(row: TableRow, top: TableRow) -> bool:
-    """Whether a row has more than the first line: then it is not certain what stands in which column."""
-    return any(cell.strip() for cell in row.cells[len(top.cells) :])
-
-
-def too_many(row: TableRow, top: TableRow, where: str) -> str:
-    """That a row has too many cells."""
-    return (
-        f"{where} has {len(row.cells)} cells, but line {top.line} has {len(top.cells)}: where what separates the cells "
-        "is part of a text, put that cell in quotes"
-    )
-
-
-def semicolons(found: Sequence[str]) -> str:
-    """What to do where semicolons seem to stand between the columns."""
-    return ": it has ';', so set data.separator=';'" if len(found) == 1 and ";" in found[0] else ""
 
 
 def quoted(names: Sequence[str]) -> str:

@@ -15,10 +15,11 @@ from typing import Annotated, NamedTuple
 from pydantic import Field, model_validator
 
 from seqwright.data.examples import Data, PartName
+from seqwright.data.faults import RowError, refuse_faults
 from seqwright.data.files import content_hash, existing, extension_of, lines
 from seqwright.data.pieces import FilesSettings, PartedFiles, Share
 from seqwright.data.rows import PLAIN, Dialect, dialect_of
-from seqwright.errors import DataError, SettingError
+from seqwright.errors import DataError, SettingError, by_setting
 
 NEW_DOCUMENT = "-DOCSTART-"
 _GAP = re.compile(r"[ \t]+")
@@ -78,11 +79,12 @@ class ColumnFile:
         """Every sentence in the order of the file."""
         rows: list[tuple[str, str]] = []
         began = columns = 0
+        faults: list[RowError] = []
         for number, line in enumerate(chain(lines(self.path, self.dialect.encoding_of(self.path)), [""]), 1):
             if self.universal and line.startswith("#"):
                 continue
             if not line.strip() or line.startswith(NEW_DOCUMENT):
-                if rows:
+                if rows and not faults:
                     words, tags = zip(*rows, strict=True)
                     yield TaggedSentence(words, tags, f"{self.path}:{began}")
                 rows = []
@@ -92,28 +94,39 @@ class ColumnFile:
                 continue
             columns = columns or len(cells)
             began = began if rows else number
-            rows.append(self._row(cells, columns, f"{self.path}:{number}"))
+            try:
+                rows.append(self._row(cells, columns, number))
+            except RowError as error:
+                faults.append(error)
+        refuse_faults(faults)
 
-    def _row(self, cells: list[str], columns: int, where: str) -> tuple[str, str]:
+    def _row(self, cells: list[str], columns: int, line: int) -> tuple[str, str]:
         """The word and the tag of a line."""
-        needed = max(self.token, self.tag or 2)
+        needed, where = max(self.token, self.tag or 2), f"{self.path}:{line}"
         if len(cells) < needed:
-            raise DataError(
+            raise RowError(
                 f"{where} has {len(cells)} column{'s' if len(cells) > 1 else ''}, expected at least {needed}, with "
-                "tabs or spaces between them: see whether data.token and data.tag mean the right columns"
+                "tabs or spaces between them: "
+                + by_setting("see whether data.token and data.tag mean the right columns", "complete it"),
+                line,
+                "too few columns",
             )
         if len(cells) > columns or (self.tag is None and len(cells) != columns):
-            remedy = "" if self.tag else ", or say it with data.tag"
-            raise DataError(
+            remedy = "" if self.tag else by_setting(", or say it with data.tag")
+            raise RowError(
                 f"{where} has {len(cells)} columns but the lines before it {columns}, so it is not certain where the "
-                f"tag stands: put tabs between the columns{remedy}"
+                f"tag stands: put tabs between the columns{remedy}",
+                line,
+                "another number of columns",
             )
         if self.tag is None and self.token == len(cells):
             raise DataError(f"{where} has its word in the last column, {self.token}: say the tag's with data.tag")
         word, tag = cells[self.token - 1], cells[(self.tag or len(cells)) - 1]
         if not word or not tag:
             missing, column = ("word", self.token) if not word else ("tag", self.tag or len(cells))
-            raise DataError(f"{where} has no {missing} in column {column}: give one, or leave the line blank")
+            raise RowError(
+                f"{where} has no {missing} in column {column}: give one, or leave the line blank", line, f"no {missing}"
+            )
         return word, tag
 
 

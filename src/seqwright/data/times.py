@@ -9,34 +9,22 @@ import calendar
 import itertools
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from datetime import datetime, timedelta
 from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from seqwright.errors import DataError
+from seqwright.data.decimals import NUMBER
+from seqwright.data.faults import RowError, every_row
+from seqwright.errors import DataError, by_setting
 
 MONTH = re.compile(r"\d{4}-\d{2}")
-NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?")
-COMMA_NUMBER = re.compile(r"[+-]?\d*,\d+([eE][+-]?\d+)?")  # 3,5
-EITHER_COMMA = re.compile(r"[+-]?[1-9]\d{0,2},\d{3}")  # 1,234 may be more than a thousand, or little more than one
 CLOCK = r"(?:[ T](?P<hour>\d{1,2})(?P<rest>:\d{2}.*))?"
 YEAR_FIRST = re.compile(rf"(?P<year>\d{{4}})[/.](?P<month>\d{{1,2}})[/.](?P<day>\d{{1,2}}){CLOCK}")
 DAY_FIRST = re.compile(rf"(?P<day>\d{{1,2}})\.(?P<month>\d{{1,2}})\.(?P<year>\d{{4}}){CLOCK}")
 NOISE = 1e-6  # of a step, by which rounded numbers may be apart
 Later = Callable[[int], str]
-
-
-def is_number(text: str) -> bool:
-    """Whether a text is a number, with a decimal point or comma."""
-    return bool(NUMBER.fullmatch(text) or COMMA_NUMBER.fullmatch(text))
-
-
-def uncertain_comma(texts: Iterable[str]) -> str | None:
-    """The first number with a comma, if in all of them it may be decimal or mark thousands."""
-    with_commas = [text for text in texts if COMMA_NUMBER.fullmatch(text)]
-    return with_commas[0] if with_commas and all(map(EITHER_COMMA.fullmatch, with_commas)) else None
 
 
 class Rhythm(NamedTuple):
@@ -60,7 +48,7 @@ def rhythm(texts: Sequence[str], lines: Sequence[int], path: Path, *, gaps: bool
     texts, absent = [*map(_as_iso, texts)], partial(_absent, lines=lines, path=path, gaps=gaps)
     if all(NUMBER.fullmatch(text) for text in texts):
         return _of_numbers(texts, absent)
-    moments = [_moment(text, f"{path}:{line}") for text, line in zip(texts, lines, strict=True)]
+    moments = list(every_row(zip(texts, lines, strict=True), lambda row: _moment(*row, path)))
     if len({moment.tzinfo is None for moment in moments}) > 1:
         zoned = moments[0].tzinfo is not None
         line = next(line for moment, line in zip(moments, lines, strict=True) if (moment.tzinfo is not None) != zoned)
@@ -95,26 +83,35 @@ def _absent(
     steps: Sequence[Any], usual: Any, *, lines: Sequence[int], path: Path, gaps: bool, told: Callable[[Any], str]
 ) -> list[int]:
     """How many rows are missing in each step."""
-    found = []
-    for step, line in zip(steps, lines[1:], strict=True):
+
+    def missing(row: tuple[Any, int]) -> int:
+        step, line = row
         if step <= 0 * usual:
-            raise DataError(
+            raise RowError(
                 f"{path}:{line} is not later than the row before it, expected rows in the order of time, each once: "
-                "sort them"
+                "sort them",
+                line,
+                "a time that is not later than the row before",
             )
         ratio = step / usual
         whole = abs(ratio - round(ratio)) <= NOISE * max(1, ratio)
         if not whole or (round(ratio) > 1 and not gaps):
-            fill = "fill the gap, as data.gaps=last and data.gaps=linear do" if whole else "correct it"
-            raise DataError(
+            filled = by_setting(", as data.gaps=last and data.gaps=linear do")
+            fill = f"fill the gap{filled}" if whole else "correct it"
+            even = by_setting(", or unset the column of times, data.time=, to take the rows as evenly spaced")
+            raise RowError(
                 f"{path}:{line} is {told(step)} after the row before it, expected {told(usual)} as most rows are: "
-                f"{fill}, or leave out data.time to take the rows as evenly spaced"
+                f"{fill}{even}",
+                line,
+                "a gap before them" if whole else "an uneven step before them",
             )
-        found.append(round(ratio) - 1)
+        return round(float(ratio)) - 1
+
+    found = list(every_row(zip(steps, lines[1:], strict=True), missing))
     if sum(found) > len(lines):
         raise DataError(
             f"{path} lacks {sum(found):,} rows between its {len(lines):,} times, more than it has: see whether "
-            "data.time means the right column"
+            + by_setting("data.time means the right column", "the times are right")
         )
     return found
 
@@ -128,13 +125,15 @@ def _as_iso(text: str) -> str:
     return day if found["hour"] is None else f"{day} {found['hour']:0>2}{found['rest']}"
 
 
-def _moment(text: str, where: str) -> datetime:
+def _moment(text: str, line: int, path: Path) -> datetime:
     try:
         return datetime.fromisoformat(f"{text}-01" if MONTH.fullmatch(text) else text)
     except ValueError as error:
-        raise DataError(
-            f"{where} has the time '{text[:40]}', expected a date such as 2016-07-01 or 2016-07-01 13:00, a month such "
-            "as 2016-07, or a number"
+        raise RowError(
+            f"{path}:{line} has the time '{text[:40]}', expected a date such as 2016-07-01 or 2016-07-01 13:00, a "
+            "month such as 2016-07, or a number",
+            line,
+            "no such time",
         ) from error
 
 

@@ -16,7 +16,7 @@ from seqwright.batches import Ids, Rows, Zipped, begun, padded, segments
 from seqwright.batches.labelled import LeftOut, Shortened, ShortenedPairs, paired, shortened
 from seqwright.data.labelled_tables import TEXT_WORDS, Example
 from seqwright.data.tables import Usual
-from seqwright.errors import DataError, SettingError
+from seqwright.errors import DataError, SettingError, by_setting
 from seqwright.inputs import Examples, Room, Stacked
 from seqwright.inputs.spelling import Spelled, TokenInput, every_place, typed_text
 from seqwright.inputs.token_rows import token_rows
@@ -170,10 +170,11 @@ class TextInput(TokenInput[Example, Ids]):
                 else "the file has pairs of texts, but the model was imported for single ones: import it with --pairs"
             )
         raise DataError(
-            f"{examples.name} has single texts, but the model reads pairs: give it {column}, or name it with "
-            "data.text_pair"
+            f"{examples.name} has single texts, but the model reads pairs: give it {column}"
+            f"{by_setting(', or name it with data.text_pair')}"
             if self.pairs
-            else f"{examples.name} has pairs of texts, but the model reads single ones: name the text with data.text"
+            else f"{examples.name} has pairs of texts, but the model reads single ones: "
+            + by_setting("name the text with data.text", "name the column of the text as in training")
         )
 
 

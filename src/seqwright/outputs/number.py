@@ -13,7 +13,7 @@ from torch import nn
 
 from seqwright.batches import Batches, Column, Rows
 from seqwright.batches.labelled import Labelled
-from seqwright.data.labels import number_of
+from seqwright.data.labels import numbers_of
 from seqwright.errors import DataError
 from seqwright.inputs import Examples, Input, Stacked
 from seqwright.metrics.regression import pearson, spearman, squared_error
@@ -125,14 +125,13 @@ class NumberOutput(Output[HasLabel, Labelled, Value]):
         return Report(picture=Picture("values", {"predicted": predicted, "true": true}))
 
     def _pairs(self, predictions: Sequence[Value], examples: Examples[HasLabel]) -> tuple[list[float], list[float]]:
-        both = [
-            (prediction.value, _value(number, example, examples.name))
-            for number, (prediction, example) in enumerate(zip(predictions, examples, strict=True))
-            if prediction.value is not None and example.label
-        ]
-        if not both:
+        both = zip(predictions, examples, strict=True)
+        found = [(n, prediction.value, example.label) for n, (prediction, example) in enumerate(both)]
+        read = [(n, value, label) for n, value, label in found if value is not None and label]
+        if not read:
             raise DataError(f"no example of {examples.name} can be read and has a value: there is nothing to score")
-        return [predicted for predicted, _ in both], [true for _, true in both]
+        true = numbers_of((_place(n, examples.name), label) for n, _, label in read)
+        return [value for _, value, _ in read], true
 
     def _scores(self, predicted: list[float], true: list[float]) -> dict[str, float]:
         error = squared_error(predicted, true)
@@ -182,9 +181,10 @@ class NumberOutput(Output[HasLabel, Labelled, Value]):
 def _values(examples: Examples[HasLabel], rows: Rows[Any]) -> dict[int, float]:
     """The values of the examples that can be read and have one, by their numbers."""
     read = set(rows.example_N.tolist())
-    each = enumerate(examples)
-    return {n: _value(n, example, examples.name) for n, example in each if n in read and example.label}
+    labels = {n: example.label for n, example in enumerate(examples) if n in read and example.label}
+    values = numbers_of((_place(n, examples.name), label) for n, label in labels.items())
+    return dict(zip(labels, values, strict=True))
 
 
-def _value(number: int, example: HasLabel, name: str) -> float:
-    return number_of(example.label, where=f"example {number + 1} of {name}")
+def _place(number: int, name: str) -> str:
+    return f"example {number + 1} of {name}"

@@ -156,3 +156,17 @@ def test_a_column_that_is_not_forecast_is_told_with_its_first_text(tmp_path: Pat
 def test_missing_values_as_people_write_them_leave_no_column_out(tmp_path: Path, missing: str) -> None:
     rows = [["date", "load", "wind"], *([f"2024-01-{n:02}", str(n), missing if n == 7 else "1"] for n in range(1, 15))]
     assert time_and_values(written(tmp_path / "mine.csv", rows)) == ({"time": "date"}, [])
+
+
+@pytest.mark.parametrize(("shown", "decimal"), [("1.{:03},50", ","), ("1,{:03}.50", ".")])
+def test_marks_between_thousands_tell_the_decimal_mark(tmp_path: Path, shown: str, decimal: str) -> None:
+    rows = [["said", "price"], *([text, shown.format(n)] for n, text in enumerate(TEXTS))]
+    settings, remarks = text_and_label(written(tmp_path / "mine.tsv", rows, "\t"), numbers=True)
+    assert settings == {"text": "said", "label": "price", "decimal": decimal}
+    assert remarks == [f"price has marks between thousands, as in {shown.format(0)}, and is read so"]
+
+
+def test_a_column_with_marks_between_thousands_is_forecast(tmp_path: Path) -> None:
+    path = tmp_path / "mine.csv"
+    path.write_text("day,load,note\n" + '2016-07-01,"1.049,50",x\n2016-07-02,"950,00",y\n' * 6, encoding="utf-8")
+    assert time_and_values(path).settings == {"time": "day", "columns": ["load"]}

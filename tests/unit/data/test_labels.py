@@ -2,7 +2,7 @@
 
 import pytest
 
-from seqwright.data.labels import class_counts, number_of
+from seqwright.data.labels import class_counts, numbers_of
 from seqwright.errors import DataError
 
 
@@ -29,7 +29,15 @@ def test_a_small_table_may_have_almost_as_many_classes_as_examples() -> None:
 
 
 def test_a_value_is_a_number() -> None:
-    assert [number_of(label, where="") for label in ("3.5", "-1", "+.5", "2e1")] == [3.5, -1.0, 0.5, 20.0]
+    assert numbers_of(("", label) for label in ("3.5", "-1", "+.5", "2e1")) == [3.5, -1.0, 0.5, 20.0]
     for label in ("good", "nan", "1,5", "inf", "3 stars"):
         with pytest.raises(DataError, match=f"the file has the label '{label}' where there must be a number"):
-            number_of(label, where="the file")
+            numbers_of([("the file", label)])
+
+
+def test_labels_that_are_no_numbers_are_told_together() -> None:
+    assert numbers_of([("a", "3.5"), ("b", "-2")]) == [3.5, -2]
+    with pytest.raises(DataError, match=r"^b has the label 'x' .*; in all, 2 rows have no number for a label$"):
+        numbers_of([("a", "3.5"), ("b", "x"), ("c", "y")])
+    with pytest.raises(DataError, match=r"'1\.049,50' .*: say its decimal mark with data\.decimal, ',' or '\.'$"):
+        numbers_of([("a", "1.049,50")])

@@ -21,7 +21,7 @@ from seqwright.data.questions import QuestionFiles, QuestionFilesSettings
 from seqwright.data.series import SeriesFiles, SeriesFilesSettings
 from seqwright.data.tagged import TaggedFiles, TaggedFilesSettings
 from seqwright.data.text import TextFiles, TextFilesSettings
-from seqwright.errors import DataError, SettingError
+from seqwright.errors import DataError, SettingError, without_settings
 
 
 class Reader(NamedTuple):
@@ -537,3 +537,191 @@ def test_labels_of_series_are_folded_alike() -> None:
     data = LabelledSeriesFiles(settings.model_copy(update={"fold_labels": True}))
     assert [example.label for example in data.examples("train")] == ["up", "up", "down"]
     assert data.remarks() == []
+
+
+def test_a_column_of_bytes_is_read_as_utf_8_or_refused() -> None:
+    path = parquet([["text", "label", "photo"], ["schön".encode(), b"a", b"\xff\xd8"], [b"alt", b"b", b"\xff"]])
+    found = [each[:2] for each in READERS["labelled"].read(path).examples("train")]
+    assert found == [("schön", "a"), ("alt", "b")]
+    path = parquet([["text", "label"], ["schön".encode("latin-1"), "a"], [b"\xff\xd8", "b"]])
+    with pytest.raises(DataError, match=r"parquet:1 has bytes under 'text' that are not UTF-8.* 2 rows have no text"):
+        examples(READERS["labelled"].read(path))
+
+
+# Several faults
+
+
+@pytest.mark.parametrize("name", TEXTS)
+def test_rows_that_do_not_fit_are_told_together(name: str) -> None:
+    reader = READERS[name]
+    rows = [*reader.rows, [*reader.rows[1], "x"], ["alone"], *[[*reader.rows[2], "y"]] * 4]
+    with pytest.raises(DataError) as told:
+        examples(reader.read(table(rows)))
+    assert str(told.value).startswith("mine.csv:4 has ")
+    assert str(told.value).endswith(
+        "; in all, 5 rows have too many cells (lines 4, 6, 7, …), 1 has too few cells (line 5)"
+    )
+
+
+def test_a_series_tells_blank_short_and_wrong_rows_at_once() -> None:
+    with pytest.raises(DataError) as told:
+        numbers("load,wind", "1,2", "", "x,3", "4", "5,", "6,y", "z,7").series("train")
+    assert str(told.value) == (
+        "mine.csv:3 is blank, expected a row of values: fill it in or remove it; in all, 1 row has nothing at all "
+        "(line 3), 2 have no number in column 'load' (lines 4, 8), 1 has too few cells (line 5), 1 has no value in "
+        "column 'wind' (line 6), 1 has no number in column 'wind' (line 7)"
+    )
+
+
+def test_wrong_times_and_gaps_are_told_together() -> None:
+    days = [1, 2, 3, 5, 6, 7, 10, 11, 12]
+    with pytest.raises(
+        DataError, match=r"mine\.csv:5 is 2 days .*; in all, 2 rows have a gap before them \(lines 5, 8\)"
+    ):
+        numbers("day,load", *(f"2016-07-{day:02},1" for day in days), time="day").series("train")
+    with pytest.raises(
+        DataError, match=r"mine\.csv:3 has the time 'x'.*; in all, 2 rows have no such time \(lines 3, 4\)"
+    ):
+        numbers("day,load", "2016-07-01,1", "x,1", "y,1", time="day").series("train")
+
+
+@pytest.mark.parametrize(
+    ("name", "rows", "found"),
+    [
+        ("described", ["n,text", "1,a", "x,b", "y,c"], r":3 has 'x' .* 2 rows have no number in 'n' \(lines 3, 4\)"),
+        (
+            "questions",
+            ["question,context,answer", ",c,d", "a,,d"],
+            r":2 has no question.*, 1 has no context \(line 3\)",
+        ),
+    ],
+)
+def test_cells_that_cannot_be_read_are_told_together(name: str, rows: list[str], found: str) -> None:
+    with pytest.raises(DataError, match=rf"mine\.csv{found}"):
+        examples(READERS[name].read(table([row.split(",") for row in rows])))
+
+
+def test_lines_of_json_that_cannot_be_read_are_told_together() -> None:
+    lines = ['{"text": "a", "label": ["x"]}', '{"text": 1, "label": "b"}', "{", '{"label": "b"}', "[]"]
+    Path("mine.jsonl").write_text("\n".join(lines), encoding="utf-8")
+    with pytest.raises(DataError) as told:
+        examples(READERS["labelled"].read(Path("mine.jsonl")))
+    assert str(told.value).startswith('mine.jsonl:1 has ["x"] for a label')
+    assert str(told.value).endswith(
+        "1 row has several labels (line 1), 1 has no text under 'text' (line 2), 2 have no valid object of JSON "
+        "(lines 3, 5), 1 has no key 'text' (line 4)"
+    )
+
+
+def test_labelled_series_and_tags_tell_their_faults_together() -> None:
+    Path("mine.tsv").write_text("a\t1\tx\nb\t1\t\t2\nc\t1\ty\n", encoding="utf-8")
+    series = LabelledSeriesFiles(LabelledSeriesFilesSettings(train="mine.tsv", valid="mine.tsv"))
+    with pytest.raises(DataError, match=r"2 rows have a value that is no number \(lines 1, 3\), 1 has a missing or"):
+        examples(series)
+    Path("mine.ts").write_text("@data\n1,2:3:a\n1,x:3,4:b\n1:2,3:c\n", encoding="utf-8")
+    archive = LabelledSeriesFiles(LabelledSeriesFilesSettings(train="mine.ts", valid="mine.ts"))
+    with pytest.raises(DataError, match=r"2 rows have channels of different length \(lines 2, 4\), 1 has a value"):
+        examples(archive)
+    path = table([["Ada", "B-per"], ["New York", "B-loc"], ["Rome", "B-loc"], ["Los Angeles", "B-loc"]], "a.conll", " ")
+    tags = TaggedFiles(TaggedFilesSettings(train=str(path), valid=str(path), token=1, tag=2))
+    with pytest.raises(DataError, match=r"2 rows have another number of columns \(lines 2, 4\)"):
+        examples(tags)
+
+
+def test_a_fault_that_ends_the_file_does_not_hide_those_before_it() -> None:
+    Path("mine.csv").write_text('text,label\na,b,c\nd\n"open,e\n', encoding="utf-8")
+    with pytest.raises(DataError, match=r"1 row has too many cells \(line 2\), 1 has too few cells \(line 3\)"):
+        examples(READERS["labelled"].read(Path("mine.csv")))
+
+
+# Marks between thousands
+
+
+@pytest.mark.parametrize(
+    ("cells", "values", "separator"),
+    [
+        (["950,00", "1.049,50", "-2.000,25"], [950, 1049.5, -2000.25], ";"),
+        (["950,00", "1.049,50", "-2.000,25"], [950, 1049.5, -2000.25], ","),
+        (["950.00", "1,049.50", "12"], [950, 1049.5, 12], ";"),
+        (["950.00", "1,049.50", "12"], [950, 1049.5, 12], ","),
+        (["1.049.500", "3", "1.049"], [1049500, 3, 1049], ";"),
+        (["1 049,5", "3,25", "1 049"], [1049.5, 3.25, 1049], ";"),
+        (["1'049.5", "3.25", "1'049"], [1049.5, 3.25, 1049], ","),
+    ],
+)
+def test_marks_between_thousands_are_read_and_told(cells: list[str], values: list[float], separator: str) -> None:
+    data = numbers(f"day{separator}load", *(f'{day}{separator}"{cell}"' for day, cell in enumerate(cells * 3)))
+    assert data.series("train")[0][:3, 1].tolist() == values
+    assert [remark for remark in data.remarks() if "marks between thousands" in remark and "data.decimal" in remark]
+
+
+def test_a_point_before_three_digits_alone_stays_decimal() -> None:
+    assert numbers("load;wind", *["1.049;2"] * 8).series("train")[0][0].tolist() == [1.049, 2]
+
+
+def test_marks_of_two_columns_that_contradict_each_other_are_not_guessed_at() -> None:
+    for other in ("1.049", "0.5", "1,049.50"):
+        with pytest.raises(DataError, match=r"has both '1\.049,50' and '.*', so it is not certain"):
+            numbers("a;b", *[f"1.049,50;{other}"] * 8).series("train")
+
+
+def test_a_decimal_mark_that_is_set_leaves_thousands_to_the_other() -> None:
+    assert numbers("a;b", *["1.049;2,5"] * 8, decimal=",").series("train")[0][0].tolist() == [1049, 2.5]
+    assert numbers("a;b", *["1,049;2.5"] * 8, decimal=".").series("train")[0][0].tolist() == [1049, 2.5]
+    with pytest.raises(DataError, match=r"has both '2,5' and '1\.5', but data\.decimal is ','"):
+        numbers("a;b", *["1.5;2,5"] * 8, decimal=",").series("train")
+    path = table([["text", "label"], ["good", "1.049,5"], ["bad", "1.049"]], separator=";")
+    labels = [example.label for example in READERS["labelled"].read(path, decimal=",").examples("train")]
+    assert labels == ["1049.5", "1049"]
+
+
+# Where no setting can be given
+
+
+@pytest.mark.parametrize(
+    ("rows", "settings"),
+    [
+        (["day,a", "2016-07-01,1"], {}),
+        (["a", "1", "x"], {}),
+        (["a", "1", ""], {"time": "when"}),
+        (["a", "1"], {"columns": 3}),
+        (["a", "1"], {"columns": "b"}),
+        (["a,b", "1,2", "3,-"], {}),
+        (["a;b", "1,234;5"], {}),
+        (["a", '"3,5"'], {}),
+        (["a;b", "1;2", "3"], {}),
+        (["t,a", "1,1", "2,1", "4,1", "5,1"], {"time": "t"}),
+    ],
+)
+def test_a_verb_advises_no_setting(rows: list[str], settings: dict[str, Any]) -> None:
+    with pytest.raises(DataError, match=r"data\.[a-z]"):
+        numbers(*rows, **settings).series("train")
+    with without_settings(), pytest.raises(DataError) as told:
+        numbers(*rows, **settings).series("train")
+    assert not re.search(r"data\.[a-z]", str(told.value))
+    assert not re.search(r"(: |, |so )$", str(told.value))
+
+
+@pytest.mark.parametrize("name", TEXTS)
+def test_a_verb_advises_no_setting_for_rows_columns_and_encodings(name: str) -> None:
+    reader = READERS[name]
+    column = "columns" if name == "described" else reader.rows[0][0]
+    damaged = Path("damaged.csv")
+    damaged.write_bytes(",".join(reader.rows[0]).encode() + b"\n\xc3\xa4,\x81\n")
+    for path, settings in (
+        (table([*reader.rows[:2], ["alone"]], "rows.csv"), {}),
+        (table(reader.rows, "columns.csv"), {column: "ours"}),
+        (damaged, {}),
+    ):
+        with pytest.raises(DataError, match=r"data\.[a-z]"):
+            examples(reader.read(path, **settings))
+        with without_settings(), pytest.raises(DataError) as told:
+            examples(reader.read(path, **settings))
+        assert not re.search(r"data\.[a-z]", str(told.value))
+    accented = [reader.rows[0], *([f"{cell} ä" if cell.isalpha() else cell for cell in row] for row in reader.rows[1:])]
+    with without_settings():
+        remarks = reader.read(table(accented, "other.csv", ";", "cp1252")).remarks()
+    assert len(remarks) == 2
+    assert all(
+        remark.endswith("save it as UTF-8 with commas and decimal points if that is wrong") for remark in remarks
+    )
