@@ -9,7 +9,7 @@ import numpy as np
 
 from seqwright.data.cards import opened_data, other_files
 from seqwright.data.examples import PartName
-from seqwright.errors import MissingFileError, SettingError
+from seqwright.errors import DataError, MissingFileError, SettingError, brief
 from seqwright.inputs import Given
 from seqwright.kinds import TASKS, task_of
 from seqwright.outputs.label import LabelOutput
@@ -27,10 +27,11 @@ Files: TypeAlias = str | Path | Sequence[str | Path]
 
 def asked(run: "Run", given: Any, steps: int | None, top: int | None, decoding: Any) -> Any:
     """A prediction for what is given; a list of them for a list, an array of strings or a column of pandas."""
-    plain = given.to_numpy() if hasattr(given, "to_numpy") else given
-    plain = plain.tolist() if isinstance(plain, np.ndarray) and plain.dtype.kind in "UTO" else plain
+    plain = _listed(given)
     several = isinstance(plain, list)
     things = plain if several else [plain]
+    if not several:
+        _refuse_blank(run, plain)
     if steps is not None and top is not None:
         raise SettingError("steps is how far a forecast reaches and top ranks candidates; give one of them")
     if steps is not None:
@@ -40,6 +41,26 @@ def asked(run: "Run", given: Any, steps: int | None, top: int | None, decoding: 
     else:
         found = run.inputs.predict(run.model, things, decoding, method=task_of(run.recipe.task).method)
     return found if several else found[0]
+
+
+def listed_texts(given: Any) -> list[str]:
+    """One text, or several, as a list."""
+    plain = [given] if isinstance(given, str) else _listed(given)
+    if not isinstance(plain, list | tuple) or not plain or not all(isinstance(each, str) for each in plain):
+        raise DataError(f"{brief(given)} is no text; give one, or a list of them")
+    return list(plain)
+
+
+def _listed(given: Any) -> Any:
+    """A list for an array of strings or a column of pandas, otherwise what is given."""
+    plain = given.to_numpy() if hasattr(given, "to_numpy") else given
+    return plain.tolist() if isinstance(plain, np.ndarray) and plain.dtype.kind in "UTO" else plain
+
+
+def _refuse_blank(run: "Run", given: Any) -> None:
+    """Among others a blank example gets an empty prediction; asked for alone, it is a mistake."""
+    if run.input.blank_remarks(Given([run.input.parse(given)])):
+        raise DataError(f"{brief(given)} is blank: there is nothing to read")
 
 
 def forecasts(run: "Run", series: Sequence[Any], steps: int) -> list[Any]:
@@ -77,6 +98,8 @@ def evaluation_of(run: "Run", part: PartName | None, files: Files | None, decodi
         if part is not None:
             raise SettingError("part chooses from the run's own data and data names other files; give one of them")
         paths = [Path(each) for each in ([files] if isinstance(files, str | Path) else files)]
+        if not paths:
+            raise SettingError("data names no file; name at least one, or leave it out for the run's own data")
         recipe = recipe._replace(data=validated("data", other_files(paths, recipe.data, kind), recipe.task))
     data = opened_data(recipe.data, kind) if files is not None else own_data(run)
     chosen: PartName = part or ("test" if "test" in data.parts() else "valid")

@@ -27,6 +27,10 @@ class SettingError(UserError):
     """A setting is unknown, mistyped or contradicts another."""
 
 
+class ArgumentError(SettingError, TypeError):
+    """An argument of a function is missing, unknown or of another type than it takes."""
+
+
 class RunError(UserError):
     """A run folder is missing, damaged, locked, or does not fit what is asked of it."""
 
@@ -56,6 +60,12 @@ def _argument(option: re.Match[str]) -> str:
     name = option[1].replace("-", "_")
     value = "…" if option[2] is None else repr(option[2])
     return "fresh=True" if name == "fresh" else f"{name}={value}"
+
+
+def brief(value: object, most: int = 60) -> str:
+    """Any value as Python writes it, in one line that is not too long."""
+    whole = " ".join(repr(value).split())
+    return whole if len(whole) <= most else f"{whole[: most - 1]}…"
 
 
 def closest(word: str, known: Iterable[str]) -> str | None:

@@ -3,7 +3,7 @@
 import html
 import sys
 import time
-from typing import Any, Protocol, TextIO
+from typing import Any, Protocol, TextIO, runtime_checkable
 
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TaskID, TextColumn, TimeElapsedColumn, TimeRemainingColumn
@@ -11,6 +11,7 @@ from rich.progress import BarColumn, Progress, TaskID, TextColumn, TimeElapsedCo
 WIDE = 72  # columns of a terminal: in fewer the bar itself makes room for the numbers
 
 
+@runtime_checkable
 class Reporter(Protocol):
     """Told of every step and every event of a training."""
 
