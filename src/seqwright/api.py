@@ -56,8 +56,7 @@ def train_and_open(
         try:
             trained = train(chosen, folder, text=text, reporter=told, fresh=fresh)
         except Interrupted as stop:  # by Ctrl-C, or by the notebook's button
-            told_where = f"stopped and saved at step {stop.step} in {folder}; the same call resumes from there"
-            raise KeyboardInterrupt(told_where) from None
+            raise KeyboardInterrupt(stop.told("the same call", f" in {folder}")) from None
         if not World.rank_here():  # under torchrun one process writes
             write_card(trained)
             draw_curve(folder)

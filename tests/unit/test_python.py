@@ -14,6 +14,7 @@ import seqwright as sw
 from seqwright.errors import SettingError, UserError, in_python
 from seqwright.history import History
 from seqwright.recipe import Recipe, recipe_from
+from seqwright.training.rate_finder import RateSearch
 from seqwright.training.reporter import LineReporter, NotebookBar, usual_reporter
 
 TEXTS = [("a fine film", "good"), ("a dull film", "bad"), ("so fine", "good"), ("so dull", "bad")] * 5
@@ -162,6 +163,30 @@ def test_an_interrupted_training_has_saved_and_resumes() -> None:
     told = io.StringIO()
     assert sw.train("films.toml", reporter=LineReporter(told)).step == 3
     assert sw.load("runs/films").history["step"].tolist() == [1, 2, 3, 3]
+
+
+def test_an_interrupted_search_for_a_rate_leaves_no_run_behind() -> None:
+    class Impatient(LineReporter):
+        def step(self, step: int, loss: float, speed: float) -> None:
+            if step == 2:
+                signal.raise_signal(signal.SIGINT)
+
+    told = io.StringIO()
+    with pytest.raises(
+        KeyboardInterrupt, match=r"^stopped before the first step, and nothing is left behind; the same"
+    ):
+        sw.train("films.toml", training={"rate": "find", "schedule": "constant"}, reporter=Impatient(told))
+    assert "finding a learning rate …" in told.getvalue()
+    assert not Path("runs/films").exists()
+
+
+def test_a_doubtful_rate_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    for doubtful in (True, False):
+        monkeypatch.setattr(RateSearch, "doubtful", doubtful)
+        told = io.StringIO()
+        training = {"rate": "find", "schedule": "constant"}
+        sw.train("films.toml", training=training, run=f"runs/{doubtful}", reporter=LineReporter(told))
+        assert ("! the loss fell hardly more than it varies" in told.getvalue()) == doubtful
 
 
 # ------------------------------------------------------------------------------------------------ history

@@ -46,7 +46,7 @@ def train_recipe(
         trained = train(recipe, folder, text=recipe_text(where)[1], reporter=told, fresh=options.fresh)
     except Interrupted as stop:
         signal.signal(signal.SIGINT, signal.SIG_IGN)  # all is saved: another Ctrl-C would only interrupt leaving
-        say(f"stopped and saved at step {stop.step}; the same command resumes from there")
+        say(stop.told("the same command"))
         sys.exit(130)
     except KeyboardInterrupt:
         signal.signal(signal.SIGINT, signal.SIG_IGN)
