@@ -152,6 +152,18 @@ def test_the_folder_has_the_card_and_the_curve_as_from_the_command_line() -> Non
     assert Path("runs/films/pictures/curve.png").stat().st_size > 0
 
 
+def test_the_card_says_how_the_weights_came_about() -> None:
+    run = sw.train("films.toml", "training.steps=1", quiet=True)
+    assert "parameters, trained for 1 step by Seqwright." in (run.folder / "card.md").read_text(encoding="utf-8")
+    Path("waves.csv").write_text("high\n" + "".join(f"{step % 7}.5\n" for step in range(90)), encoding="utf-8")
+    data = {"train": "waves.csv", "valid": 11, "test": 11, "history": 5, "horizon": 3}
+    plain = {"task": "forecasting", "data": data, "model": {"kind": "least-squares"}}
+    fitted = sw.train(recipe_from(plain, name="waves"), quiet=True).folder / "card.md"
+    assert "A least-squares with 20 parameters, fitted by Seqwright without gradients." in fitted.read_text(
+        encoding="utf-8"
+    )
+
+
 def test_an_interrupted_training_has_saved_and_resumes() -> None:
     class Impatient(LineReporter):
         def step(self, step: int, loss: float, speed: float) -> None:
