@@ -34,6 +34,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "pictures": {"errors"},
     "interchange": {"data", "errors", "inputs", "kinds", "lineage", "models", "outputs", "tasks.wired", "whole_file"},
     "tasks": {
+        "arguments",
         "batches",
         "cache",
         "data",
@@ -51,6 +52,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     },
     # Sits on `runs`: what happens inside one, as the plain data that `pictures` draws.
     "analysis": {
+        "arguments",
         "batches",
         "decoding",
         "devices",

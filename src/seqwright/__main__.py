@@ -1,38 +1,52 @@
 """`seqwright …` and `python -m seqwright …`."""
 
+import signal
 import sys
+from typing import Any
 
-import typer
-
-from seqwright.errors import UserError
+INTERRUPTED = 130  # as shells number what SIGINT ended
 
 
 def main() -> None:
     """Run a verb; what the user can cause is one sentence on standard error and exit code 2."""
+    try:
+        code = _run()
+    except KeyboardInterrupt:  # while something is imported
+        code = INTERRUPTED
+    if code == INTERRUPTED:
+        signal.signal(signal.SIGINT, signal.SIG_IGN)  # another one would only interrupt leaving
+        told = "stopped before it was done; nothing is half-written: run the same command again"
+        print(f"\nseqwright{_verb()}: {told}", file=sys.stderr)
+    sys.exit(code)
+
+
+def _run() -> Any:
+    """The exit code of the verb that was typed."""
+    import typer
+
     from seqwright.cli.app import app
+    from seqwright.errors import UserError
 
     try:
-        sys.exit(app(prog_name="seqwright", standalone_mode=False))
+        return app(prog_name="seqwright", standalone_mode=False)
     except typer.TyperException as error:
         print(_about_words(error), file=sys.stderr)
-        sys.exit(2)
     except typer.Abort:
         print("seqwright: aborted", file=sys.stderr)
-        sys.exit(1)
+        return 1
     except UserError as error:
         print(f"seqwright{_verb()}: {error}", file=sys.stderr)
-        sys.exit(2)
     except OSError as error:
         where = error.filename or "a file"
         print(
             f"seqwright{_verb()}: {where}: {error.strerror or error}; check the disk and permissions", file=sys.stderr
         )
-        sys.exit(2)
+    return 2
 
 
-def _about_words(error: typer.TyperException) -> str:
+def _about_words(error: Any) -> str:
     """What is wrong with the words that were typed, and where to look; the help itself where there were none."""
-    found = error.format_message()
+    found: str = error.format_message()
     if "\n" in found:
         return found
     context = getattr(error, "ctx", None)

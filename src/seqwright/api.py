@@ -14,10 +14,10 @@ from seqwright.errors import SettingError, in_python, instead
 from seqwright.overrides import with_overrides
 from seqwright.recipe import SECTIONS, Recipe, read_recipe, recipe_from, recipe_text
 from seqwright.settings import Settings
+from seqwright.training.reporter import Quiet, Reporter, usual_reporter
 
 if TYPE_CHECKING:
     from seqwright.runs import Run
-    from seqwright.training.reporter import Reporter
 
 Section = Mapping[str, Any] | Settings
 
@@ -28,7 +28,7 @@ def train_and_open(
     run: str | Path | None = None,
     fresh: bool = False,
     quiet: bool = False,
-    reporter: "Reporter | None" = None,
+    reporter: Reporter | None = None,
     **sections: Section,
 ) -> "Run":
     """Train a recipe and open the run: `sw.train("sst2", "training.steps=300")`, known as `sw.train`.
@@ -43,10 +43,11 @@ def train_and_open(
     from seqwright.runs import open_run, train
     from seqwright.training.distributed import World
     from seqwright.training.interruption import Interrupted
-    from seqwright.training.reporter import Quiet, usual_reporter
 
     with in_python():
         changes = [*overrides_of(overrides), *section_overrides(sections)]
+        if run == "":
+            raise SettingError("run is '', which is no folder; name one, or leave it out for runs/NAME")
         folder = None if run is None else Path(run)
         chosen = resolved_recipe(recipe, changes, folder)
         text = "" if isinstance(recipe, Recipe) else recipe_text(str(recipe))[1]
@@ -55,8 +56,7 @@ def train_and_open(
         try:
             trained = train(chosen, folder, text=text, reporter=told, fresh=fresh)
         except Interrupted as stop:  # by Ctrl-C, or by the notebook's button
-            told_where = f"stopped and saved at step {stop.step} in {folder}; the same call resumes from there"
-            raise KeyboardInterrupt(told_where) from None
+            raise KeyboardInterrupt(stop.told("the same call", f" in {folder}")) from None
         if not World.rank_here():  # under torchrun one process writes
             write_card(trained)
             draw_curve(folder)
@@ -67,8 +67,6 @@ def resolved_recipe(recipe: str | Path | Recipe, overrides: list[str], folder: P
     """A recipe by name, file or itself, with `section.key=value` in place of its own settings."""
     if isinstance(recipe, str | Path):
         return read_recipe(str(recipe), overrides, run=folder)
-    if not isinstance(recipe, Recipe):
-        raise SettingError(f"the recipe is {recipe!r}; give the name of one, a TOML file, or what sw.read_recipe gives")
     if not overrides:
         return recipe
     plain: dict[str, Any] = {"name": recipe.name, "description": recipe.description, "task": recipe.task}

@@ -9,7 +9,7 @@ import numpy as np
 
 from seqwright.data.cards import opened_data, other_files
 from seqwright.data.examples import PartName
-from seqwright.errors import MissingFileError, SettingError, UserError
+from seqwright.errors import DataError, MissingFileError, SettingError, UserError, brief
 from seqwright.inputs import Given
 from seqwright.kinds import TASKS, task_of
 from seqwright.outputs.label import LabelOutput
@@ -28,10 +28,11 @@ Files: TypeAlias = str | Path | Sequence[str | Path]
 
 def asked(run: "Run", given: Any, steps: int | None, top: int | None, decoding: Any) -> Any:
     """A prediction for what is given; a list of them for a list, an array of strings or a column of pandas."""
-    plain = given.to_numpy() if hasattr(given, "to_numpy") else given
-    plain = plain.tolist() if isinstance(plain, np.ndarray) and plain.dtype.kind in "UTO" else plain
+    plain = _listed(given)
     several = isinstance(plain, list)
     things = plain if several else [plain]
+    if not several:
+        _refuse_blank(run, plain)
     if steps is not None and top is not None:
         raise SettingError("steps is how far a forecast reaches and top ranks candidates; give one of them")
     if steps is not None:
@@ -41,6 +42,26 @@ def asked(run: "Run", given: Any, steps: int | None, top: int | None, decoding: 
     else:
         found = run.inputs.predict(run.model, things, decoding, method=task_of(run.recipe.task).method)
     return found if several else found[0]
+
+
+def listed_texts(given: Any) -> list[str]:
+    """One text, or several, as a list."""
+    plain = [given] if isinstance(given, str) else _listed(given)
+    if not isinstance(plain, list | tuple) or not plain or not all(isinstance(each, str) for each in plain):
+        raise DataError(f"{brief(given)} is no text; give one, or a list of them")
+    return list(plain)
+
+
+def _listed(given: Any) -> Any:
+    """A list for an array of strings or a column of pandas, otherwise what is given."""
+    plain = given.to_numpy() if hasattr(given, "to_numpy") else given
+    return plain.tolist() if isinstance(plain, np.ndarray) and plain.dtype.kind in "UTO" else plain
+
+
+def _refuse_blank(run: "Run", given: Any) -> None:
+    """Among others a blank example gets an empty prediction; asked for alone, it is a mistake."""
+    if run.input.blank_remarks(Given([run.input.parse(given)])):
+        raise DataError(f"{brief(given)} is blank: there is nothing to read")
 
 
 def forecasts(run: "Run", series: Sequence[Any], steps: int) -> list[Any]:
@@ -74,6 +95,8 @@ def best_of(run: "Run", things: Sequence[Any], top: int) -> list[Any]:
 def evaluation_of(run: "Run", part: PartName | None, files: Files | None, decoding: Any) -> Evaluation:
     """How good a run is on a part of its data, or on other files."""
     paths = [files] if isinstance(files, str | Path) else files or []
+    if files is not None and not paths:
+        raise SettingError("data names no file; name at least one, or leave it out for the run's own data")
     return chosen_data(run, [Path(each) for each in paths], part).evaluated(run, decoding)
 
 

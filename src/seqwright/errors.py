@@ -28,6 +28,10 @@ class SettingError(UserError):
     """A setting is unknown, mistyped or contradicts another."""
 
 
+class ArgumentError(SettingError, TypeError):
+    """An argument of a function is missing, unknown or of another type than it takes."""
+
+
 class RunError(UserError):
     """A run folder is missing, damaged, locked, or does not fit what is asked of it."""
 
@@ -75,6 +79,12 @@ def without_settings() -> Iterator[None]:
 def by_setting(advice: str, otherwise: str = "") -> str:
     """What to do by a setting; or else, where none can be set, without one."""
     return advice if _settable.get() else otherwise
+
+
+def brief(value: object, most: int = 60) -> str:
+    """Any value as Python writes it, in one line that is not too long."""
+    whole = " ".join(repr(value).split())
+    return whole if len(whole) <= most else f"{whole[: most - 1]}…"
 
 
 def closest(word: str, known: Iterable[str]) -> str | None:

@@ -4,11 +4,12 @@ They train as a recipe does, the same input, output, model and objective, from e
 imported with this module, and this module when one of its names is first used.
 """
 
+import inspect
 import shutil
 import tempfile
 import weakref
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, ClassVar
@@ -20,11 +21,12 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_consistent_length, check_is_fitted, column_or_1d, validate_data
 
 from seqwright.api import overrides_of
+from seqwright.arguments import refuse_wrong
 from seqwright.data.examples import PartName
 from seqwright.data.in_memory import GivenData
 from seqwright.data.labelled_tables import Example
 from seqwright.data.series import SeriesWindow
-from seqwright.errors import DataError, in_python
+from seqwright.errors import ArgumentError, DataError, UserError, brief, in_python
 from seqwright.kinds import settings_class
 from seqwright.model_card import draw_curve, write_card
 from seqwright.overrides import with_overrides
@@ -102,6 +104,10 @@ class RunEstimator(BaseEstimator):  # type: ignore[misc]
         changed = with_overrides(whole, overrides_of((self.settings or {},)))
         return recipe_from(with_weights(changed, folder / "resolved.toml"), name=folder.name)
 
+    def _refuse_wrong_parameters(self) -> None:
+        """By scikit-learn's convention not where they are given but where they are first used."""
+        refuse_wrong(type(self).__name__, inspect.signature(type(self)), self.get_params(deep=False))
+
     def _held_out(self, count: int) -> int:
         """How many examples are for validation."""
         share = self.validation_fraction
@@ -153,9 +159,11 @@ class TextClassifier(ClassifierMixin, TextEstimator):  # type: ignore[misc]
 
     def fit(self, X: Any, y: Any) -> "TextClassifier":
         """Learn labels, text by text; `run_` is the run, `classes_` has the labels."""
-        texts, labels = texts_of(X), column_or_1d(y, warn=True)
-        check_consistent_length(texts, labels)
-        check_classification_targets(labels)
+        self._refuse_wrong_parameters()
+        with _in_a_sentence():
+            texts, labels = texts_of(X), column_or_1d(y, warn=True)
+            check_consistent_length(texts, labels)
+            check_classification_targets(labels)
         self.classes_, number_N = np.unique(labels, return_inverse=True)
         self._names = [str(label) for label in self.classes_.tolist()]
         if len(self._names) < 2:
@@ -201,8 +209,10 @@ class TextRegressor(RegressorMixin, TextEstimator):  # type: ignore[misc]
 
     def fit(self, X: Any, y: Any) -> "TextRegressor":
         """Learn a number for each text; `run_` is the run."""
-        texts, values = texts_of(X), np.asarray(column_or_1d(y, warn=True), dtype=float)
-        check_consistent_length(texts, values)
+        self._refuse_wrong_parameters()
+        with _in_a_sentence():
+            texts, values = texts_of(X), np.asarray(column_or_1d(y, warn=True), dtype=float)
+            check_consistent_length(texts, values)
         if not np.isfinite(values).all():
             raise GivenError("y has a value that is missing or infinite; leave such texts out")
         if np.ptp(values) == 0:
@@ -237,7 +247,9 @@ class Forecaster(RegressorMixin, RunEstimator):  # type: ignore[misc]
 
     def fit(self, X: Any, y: Any) -> "Forecaster":
         """Learn what follows each window; `run_` is the run."""
-        past_NTC, future_NHC = self._checked(X, y)
+        self._refuse_wrong_parameters()
+        with _in_a_sentence():
+            past_NTC, future_NHC = self._checked(X, y)
         count, history, channels = past_NTC.shape
         columns = tuple(f"x{channel}" for channel in range(channels))
         whole = np.concatenate([past_NTC, future_NHC], axis=1)
@@ -268,7 +280,8 @@ class Forecaster(RegressorMixin, RunEstimator):  # type: ignore[misc]
     def predict(self, X: Any) -> Any:
         """What follows each window, in the shape of the y that was learnt from."""
         check_is_fitted(self, "run_")
-        past = validate_data(self, X, dtype=np.float64, allow_nd=True, reset=False)
+        with _in_a_sentence():
+            past = validate_data(self, X, dtype=np.float64, allow_nd=True, reset=False)
         with _as_values(), in_python():
             found = self.run_(list(past))
         return np.stack(found).reshape(len(past), *self._shape).astype(float)
@@ -281,7 +294,10 @@ class Forecaster(RegressorMixin, RunEstimator):  # type: ignore[misc]
 
 def sliding_windows(series: Any, *, history: int, horizon: int = 1) -> tuple[Any, Any]:
     """Every window of a series, (steps) or (steps, channels), and what follows it: X and y of a `Forecaster`."""
-    values = np.asarray(series, dtype=float)
+    with _in_a_sentence():
+        values = np.asarray(series, dtype=float)
+    if values.ndim not in {1, 2}:
+        raise GivenError(f"series has the shape {values.shape}; give (steps) or (steps, channels)")
     count = len(values) - history - horizon + 1
     if history < 1 or horizon < 1 or count < 1:
         raise GivenError(
@@ -298,7 +314,10 @@ def texts_of(X: Any) -> list[tuple[str, str | None]]:
     if isinstance(X, str):
         raise GivenError("X is one text; give a list of texts, [text]")
     given = X.to_numpy() if hasattr(X, "to_numpy") else X
-    given = given.tolist() if isinstance(given, np.ndarray) else list(given)
+    given = given.tolist() if isinstance(given, np.ndarray) else given
+    if not isinstance(given, Iterable):
+        raise GivenError(f"X is {brief(X)}; give a list of texts")
+    given = list(given)
     if not given:
         raise GivenError("X has no text; give at least one")
     return [_pair(each, number) for number, each in enumerate(given)]
@@ -309,7 +328,7 @@ def _pair(given: Any, number: int) -> tuple[str, str | None]:
     found = [given.get("text"), given.get("text_pair")] if isinstance(given, Mapping) else given
     row = [each for each in found if each is not None] if isinstance(found, list | tuple) else [found]
     if len(row) not in {1, 2} or not all(isinstance(each, str) for each in row):
-        raise GivenError(f"X[{number}] is {given!r:.60}; give a text, or two that belong together")
+        raise GivenError(f"X[{number}] is {brief(given)}; give a text, or two that belong together")
     return row[0], row[1] if len(row) == 2 else None
 
 
@@ -322,8 +341,21 @@ def _as_values() -> Iterator[None]:
         raise GivenError(str(error)) from error
 
 
+@contextmanager
+def _in_a_sentence() -> Iterator[None]:
+    """Inside, what scikit-learn and numpy refuse, often in several lines, is refused in one of ours."""
+    try:
+        yield
+    except UserError:
+        raise
+    except (TypeError, ValueError) as error:
+        kind = ArgumentError if isinstance(error, TypeError) else GivenError
+        raise kind(" ".join(str(error).split())) from error
+
+
 def _seed(random_state: Any) -> int:
     """A number that decides all that is drawn; of a generator or of None, a new one each time."""
     if isinstance(random_state, int | np.integer):
         return int(random_state)
-    return int(check_random_state(random_state).randint(2**31 - 1))
+    with _in_a_sentence():
+        return int(check_random_state(random_state).randint(2**31 - 1))

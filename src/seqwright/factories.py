@@ -6,7 +6,7 @@ before a model is built.
 
 from typing import Any, NamedTuple
 
-from seqwright.errors import SettingError, in_python, instead
+from seqwright.errors import ArgumentError, SettingError, in_python, instead
 from seqwright.lineage import HEADED, model_row
 from seqwright.settings import ModelSettings
 
@@ -35,9 +35,12 @@ class ModelFactory(NamedTuple):
         return [name for name in known if name not in {"kind", *ModelSettings.model_fields}]
 
     @in_python()
-    def __call__(self, **given: Any) -> Any:
+    def __call__(self, *positional: Any, **given: Any) -> Any:
         """The model."""
         known, sizes = self.settings(), self._sizes()
+        if positional:
+            every = ", ".join(f"{name}=…" for name in (known[0], *sizes[:1]))
+            raise ArgumentError(f"{self.name} takes its settings by name, as in {self.name}({every})")
         for name in given:
             if name not in {*known, *sizes}:
                 raise SettingError(f"{self.name} has no setting '{name}'{instead(name, [*known, *sizes])}")

@@ -30,7 +30,7 @@ def with_found_rate(
     if recipe.training.rate != "find":
         return recipe
     reporter.say("finding a learning rate …")
-    search = find_rate(model, objective, batches, recipe.training)
+    search = find_rate(model, objective, batches, recipe.training, reporter)
     rate = search.best
     if not World.rank_here():
         picture = write_search(search, folder)[0]
@@ -38,6 +38,8 @@ def with_found_rate(
             f"learning rate {rate:g}: a tenth of the one with the lowest loss, by {len(search.rates)} steps that are "
             f"thrown away; the curve is {picture}"
         )
+        if search.doubtful:
+            reporter.say(f"! the loss fell hardly more than it varies: look at {picture} before you trust this rate")
     return recipe._replace(training=recipe.training.model_copy(update={"rate": rate}))
 
 

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from seqwright.arguments import public
 from seqwright.errors import SettingError, UserError, instead
 
 if TYPE_CHECKING:
@@ -36,6 +37,7 @@ class History:
         """The names of the columns, in the order they came up: `dict(history)` has them all."""
         return list(dict.fromkeys(name for row in self.rows for name in row))
 
+    @public("history")
     def __getitem__(self, name: str) -> np.ndarray[Any, Any]:
         """A column, a value for each row; NaN where a row has no such number, None where it has no such text."""
         known = self.keys()

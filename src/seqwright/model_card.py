@@ -37,9 +37,21 @@ def _nature(run: Run) -> str:
     kind, settings = run.recipe.model.kind, "Every setting stands in `resolved.toml`."
     if isinstance(run.model, Stored):
         return f"A model of kind {kind}, which has counts in place of parameters. {settings}"
-    imported = isinstance(run.recipe.data, ImportedSettings)
-    made = "imported" if imported else f"trained for {run.step:,} steps by Seqwright"
-    return f"{article(kind).capitalize()} {kind} with {parameters(run.model):,} parameters, {made}. {settings}"
+    return f"{article(kind).capitalize()} {kind} with {_learnt(run):,} parameters, {_made(run)}. {settings}"
+
+
+def _learnt(run: Run) -> int:
+    """How many numbers were learnt; what is fitted without gradients keeps them in buffers."""
+    return parameters(run.model) or sum(buffer.numel() for buffer in run.model.buffers())
+
+
+def _made(run: Run) -> str:
+    """How the weights came about."""
+    if isinstance(run.recipe.data, ImportedSettings):
+        return "imported"
+    if not run.recipe.descends:
+        return "fitted by Seqwright without gradients"
+    return f"trained for {run.step:,} step{'' if run.step == 1 else 's'} by Seqwright"
 
 
 def _scores(run: Run) -> str:

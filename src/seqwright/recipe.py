@@ -7,7 +7,7 @@ import json
 import re
 import tomllib
 import warnings
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from importlib import resources
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -128,8 +128,8 @@ def _meant(path: Path) -> str:
 
 
 def read_recipe(
-    where: str,
-    overrides: str | Iterable[str] = (),
+    where: str | Path,
+    overrides: str | Sequence[str] = (),
     *,
     run: Path | None = None,
     teachers: Sequence[str] = (),
@@ -140,6 +140,7 @@ def read_recipe(
     `run` is the folder it is trained into: if that was begun already, the one its weights came from may be gone.
     `teachers` are runs that it is to be distilled from. `notice` is told which settings an override made fall away.
     """
+    where = str(where)
     name, text = recipe_text(where)
     overrides = [overrides] if isinstance(overrides, str) else overrides
     plain = with_overrides(with_base(parsed(text, where), where), overrides, notice)

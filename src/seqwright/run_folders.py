@@ -23,7 +23,8 @@ RATE_FOUND = "rate"  # the event of the journal that says which learning rate wa
 
 @contextmanager
 def locked(folder: Path) -> Iterator[None]:
-    """Hold the folder's lock: one writer at a time."""
+    """Hold the folder's lock: one writer at a time. What was made for it and not written to goes with it."""
+    made = not folder.exists()
     try:
         folder.mkdir(parents=True, exist_ok=True)
         lock = FileLock(folder / "lock", timeout=0)
@@ -39,6 +40,8 @@ def locked(folder: Path) -> Iterator[None]:
     try:
         yield
     finally:
+        if made and [path.name for path in folder.glob("*")] == ["lock"]:
+            shutil.rmtree(folder, ignore_errors=True)
         lock.release()
 
 

@@ -9,21 +9,22 @@ import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import nullcontext
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import numpy as np
 import torch
 from torch import nn
 
+from seqwright.arguments import public
 from seqwright.batches import Batches
-from seqwright.calls import Files, asked, evaluation_of
+from seqwright.calls import Files, asked, evaluation_of, listed_texts
 from seqwright.data.cards import opened_data
 from seqwright.data.examples import PartName
 from seqwright.data.files import content_hash
 from seqwright.data.relative_paths import beside_run
 from seqwright.decoding.ensemble import Average
 from seqwright.devices import keep_freed_memory, training_device
-from seqwright.errors import RunError, SettingError, in_python, instead
+from seqwright.errors import RunError, SettingError, instead
 from seqwright.found_rates import with_found_rate
 from seqwright.history import History
 from seqwright.inputs.tokenizers import TokenizerSettings, tokenizer_of
@@ -60,6 +61,9 @@ from seqwright.training.weights import load_tensors, transferred
 if TYPE_CHECKING:
     from seqwright.analysis.look import Look
 
+Pooling = Literal["mean", "first", "thought"]
+"""What the vector of a text is made of: `analysis.embedder` says how."""
+
 
 class Run(NamedTuple):
     """A trained run, opened for use: `run("A film to fall asleep in.")` is a prediction of its task."""
@@ -76,7 +80,7 @@ class Run(NamedTuple):
         reached = "" if score is None else f", {metric} {score:.4g} in validation"
         return f"Run({str(self.folder)!r}: {self.recipe.task}, {size}, step {self.step:,}{reached})"
 
-    @in_python()
+    @public("run")
     def __call__(self, given: Any, *, steps: int | None = None, top: int | None = None, **decoding: Any) -> Any:
         """A prediction for what is given, or a list of them for a list: the task's first verb.
 
@@ -87,27 +91,27 @@ class Run(NamedTuple):
         """
         return asked(self, given, steps, top, self.decoding_with(decoding))
 
-    @in_python()
+    @public("run.evaluate")
     def evaluate(self, part: PartName | None = None, *, data: Files | None = None, **decoding: Any) -> Evaluation:
         """The scores and predictions on a part of the run's data, the test part if there is one, or on other files."""
         return evaluation_of(self, part, data, self.decoding_with(decoding))
 
-    @in_python()
+    @public("run.stream")
     def stream(self, text: str, **decoding: Any) -> Iterator[str]:
         """How a language model continues a text, piece by piece, the text itself first."""
         pieces: Iterator[str] = self.inputs.stream(self.model, text, self.decoding_with(decoding))
         return pieces
 
-    @in_python()
-    def embed(self, texts: Any, *, pooling: Any = None, normalise: bool = False) -> np.ndarray[Any, Any]:
+    @public("run.embed")
+    def embed(self, texts: Any, *, pooling: Pooling | None = None, normalise: bool = False) -> np.ndarray[Any, Any]:
         """`vector_ND`: what the last layer makes of each text, as `seqwright embed` has it; `vector_D` of one text."""
         from seqwright.analysis.embedder import embedder_of
 
-        alone = isinstance(texts, str)
-        vector_ND = embedder_of(self, pooling)([texts] if alone else texts, normalise=normalise).numpy()
-        return vector_ND[0] if alone else vector_ND
+        several = listed_texts(texts)
+        vector_ND = embedder_of(self, pooling)(several, normalise=normalise).numpy()
+        return vector_ND[0] if isinstance(texts, str) else vector_ND
 
-    @in_python()
+    @public("run.look")
     def look(self, given: Any = None, what: str | None = None, **decoding: Any) -> "Look":
         """What happens inside while the model reads or writes: `.data` as plain values, `.figure()` as a picture."""
         from seqwright.analysis import inside
@@ -364,7 +368,6 @@ def open_run(folder: str | Path, *, which: str = "best", notice: Callable[[str],
     return Run(folder, recipe, inputs.at_step(step), model.to(device).eval(), step)
 
 
-@in_python()
 def load(where: str | Path | Sequence[str | Path], *, average: Average = "probabilities") -> Run:
     """A run folder, opened for use: `load("runs/sst2")("A film to fall asleep in.").label`.
 

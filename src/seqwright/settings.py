@@ -5,13 +5,16 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from pydantic import BaseModel, ConfigDict, NonNegativeInt, ValidationError, field_validator, model_validator
 
-from seqwright.errors import SettingError, instead
+from seqwright.errors import ArgumentError, SettingError, brief, instead
 
 
 class _InSentences(type(BaseModel)):  # type: ignore[misc]
     """Refuses what is given by keyword in a sentence; what a recipe says is refused by `recipe.validated`."""
 
-    def __call__(cls, **given: Any) -> Any:
+    def __call__(cls, *positional: Any, **given: Any) -> Any:
+        if positional:
+            first = next((name for name in cls.model_fields if name != "kind"), "name")
+            raise ArgumentError(f"{cls.__name__} takes its settings by name, as in {cls.__name__}({first}=…)")
         try:
             return super().__call__(**given)
         except ValidationError as error:
@@ -57,6 +60,11 @@ class Settings(_Named):
     """What `kind` fills in where it is left open: a model of another kind does not take it over with the weights."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", strict=False, use_attribute_docstrings=True)
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        raise ArgumentError(
+            f"{type(self).__name__} is never changed once it is made; make another with {name}={brief(value)}"
+        )
 
     def may_change(self) -> set[str]:
         """The settings that may be others when a run is resumed."""

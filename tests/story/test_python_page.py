@@ -80,7 +80,7 @@ def test_the_mistakes_of_the_page_are_told_in_a_sentence_each(
     monkeypatch.chdir(home)
     exec(compile(BLOCKS[-1], PAGE.name, "exec"), {})
     begun = [line.split(" ")[0] for line in capsys.readouterr().out.splitlines()]
-    assert begun == ["there", "TrainingSettings.steps:", "GPTSettings.size:", "runs/sms-spam"]
+    assert begun == ["there", "TrainingSettings.steps:", "GPTSettings.size:", "sw.load:", "runs/sms-spam"]
 
 
 def test_every_name_of_the_page_is_a_name_of_the_package() -> None:

@@ -14,6 +14,7 @@ import seqwright as sw
 from seqwright.errors import SettingError, UserError, in_python
 from seqwright.history import History
 from seqwright.recipe import Recipe, recipe_from
+from seqwright.training.rate_finder import RateSearch
 from seqwright.training.reporter import LineReporter, NotebookBar, usual_reporter
 
 TEXTS = [("a fine film", "good"), ("a dull film", "bad"), ("so fine", "good"), ("so dull", "bad")] * 5
@@ -104,7 +105,7 @@ def test_what_is_no_setting_is_refused_in_a_sentence(given: Any, named: Any, sen
 
 
 def test_what_is_no_recipe_is_refused_in_a_sentence() -> None:
-    with pytest.raises(SettingError, match=r"the recipe is 3; give the name of one"):
+    with pytest.raises(SettingError, match=r"^sw\.train: recipe is 3, expected str or Path or Recipe$"):
         sw.train(3)  # type: ignore[arg-type]
     with pytest.raises(SettingError, match=r"Did you mean 'films.toml'"):
         sw.train("film.toml")
@@ -151,6 +152,18 @@ def test_the_folder_has_the_card_and_the_curve_as_from_the_command_line() -> Non
     assert Path("runs/films/pictures/curve.png").stat().st_size > 0
 
 
+def test_the_card_says_how_the_weights_came_about() -> None:
+    run = sw.train("films.toml", "training.steps=1", quiet=True)
+    assert "parameters, trained for 1 step by Seqwright." in (run.folder / "card.md").read_text(encoding="utf-8")
+    Path("waves.csv").write_text("high\n" + "".join(f"{step % 7}.5\n" for step in range(90)), encoding="utf-8")
+    data = {"train": "waves.csv", "valid": 11, "test": 11, "history": 5, "horizon": 3}
+    plain = {"task": "forecasting", "data": data, "model": {"kind": "least-squares"}}
+    fitted = sw.train(recipe_from(plain, name="waves"), quiet=True).folder / "card.md"
+    assert "A least-squares with 20 parameters, fitted by Seqwright without gradients." in fitted.read_text(
+        encoding="utf-8"
+    )
+
+
 def test_an_interrupted_training_has_saved_and_resumes() -> None:
     class Impatient(LineReporter):
         def step(self, step: int, loss: float, speed: float) -> None:
@@ -162,6 +175,30 @@ def test_an_interrupted_training_has_saved_and_resumes() -> None:
     told = io.StringIO()
     assert sw.train("films.toml", reporter=LineReporter(told)).step == 3
     assert sw.load("runs/films").history["step"].tolist() == [1, 2, 3, 3]
+
+
+def test_an_interrupted_search_for_a_rate_leaves_no_run_behind() -> None:
+    class Impatient(LineReporter):
+        def step(self, step: int, loss: float, speed: float) -> None:
+            if step == 2:
+                signal.raise_signal(signal.SIGINT)
+
+    told = io.StringIO()
+    with pytest.raises(
+        KeyboardInterrupt, match=r"^stopped before the first step, and nothing is left behind; the same"
+    ):
+        sw.train("films.toml", training={"rate": "find", "schedule": "constant"}, reporter=Impatient(told))
+    assert "finding a learning rate …" in told.getvalue()
+    assert not Path("runs/films").exists()
+
+
+def test_a_doubtful_rate_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    for doubtful in (True, False):
+        monkeypatch.setattr(RateSearch, "doubtful", doubtful)
+        told = io.StringIO()
+        training = {"rate": "find", "schedule": "constant"}
+        sw.train("films.toml", training=training, run=f"runs/{doubtful}", reporter=LineReporter(told))
+        assert ("! the loss fell hardly more than it varies" in told.getvalue()) == doubtful
 
 
 # ------------------------------------------------------------------------------------------------ history

@@ -6,7 +6,7 @@ import pytest
 
 from seqwright.errors import RunError
 from seqwright.recipe import Recipe, parsed, read_recipe, written
-from seqwright.run_folders import refuse_changes
+from seqwright.run_folders import locked, refuse_changes
 from seqwright.runs import open_run
 from seqwright.training.journal import Journal
 
@@ -100,3 +100,16 @@ def test_settings_of_a_run_that_are_not_utf_8_are_refused_in_a_sentence(tmp_path
     (folder / "resolved.toml").write_bytes(b"name = '\xff\xfe'")
     with pytest.raises(RunError, match=r"resolved\.toml is damaged: it is not UTF-8; train it again with --fresh"):
         open_run(folder)
+
+
+def test_a_folder_that_was_made_and_not_written_to_goes_with_its_lock(tmp_path: Path) -> None:
+    with locked(tmp_path / "runs" / "a"):
+        assert (tmp_path / "runs" / "a").is_dir()
+    assert not (tmp_path / "runs" / "a").exists()
+    (tmp_path / "mine").mkdir()
+    with locked(tmp_path / "mine"):
+        pass
+    assert (tmp_path / "mine").is_dir()
+    with locked(tmp_path / "b"):
+        (tmp_path / "b" / "journal.jsonl").touch()
+    assert (tmp_path / "b" / "journal.jsonl").is_file()

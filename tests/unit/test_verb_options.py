@@ -119,3 +119,10 @@ def test_the_help_of_all_verbs_is_in_panels_and_cuts_nothing_off(columns: int) -
 def test_every_summary_is_one_line_of_a_terminal() -> None:
     verbs = typer.main.get_command(app).commands  # type: ignore[attr-defined]
     assert {name for name, verb in verbs.items() if len(verb.get_short_help_str(1000)) > 64} == set()
+
+
+def test_every_example_of_the_help_is_one_line_of_a_terminal() -> None:
+    verbs = typer.main.get_command(app).commands  # type: ignore[attr-defined]
+    examples = [line for verb in verbs.values() for line in (verb.help or "").splitlines() if "Example: " in line]
+    assert len(examples) > 30
+    assert [line for line in examples if len(f"  {line.strip()}") > 80] == []

@@ -13,7 +13,7 @@ from seqwright.analysis.lens import lens_of
 from seqwright.analysis.look import DRAWN, Look
 from seqwright.analysis.reading import foretells, reads_text
 from seqwright.analysis.units import activations_of
-from seqwright.errors import DataError, RunError, SettingError, instead
+from seqwright.errors import DataError, RunError, SettingError, brief, instead
 from seqwright.layers.scanning import RecurrentLayer
 from seqwright.outputs.values import ValuesOutput
 from seqwright.runs import Run
@@ -37,7 +37,7 @@ def inside(run: Run, given: Any = None, what: str | None = None, decoding: Mappi
     texts = _texts(given)
     if texts and not any(text.strip() for text in texts):
         raise DataError("there is nothing to look at: the text is blank")
-    sight = what or ("attention" if attends(run) else "units")
+    sight = what if what is not None else "attention" if attends(run) else "units"
     if sight not in DRAWN:
         raise SettingError(f"there is no '{sight}' to look at{instead(sight, DRAWN)}")
     if not texts and foretells(run) and sight in THROUGH_TIME:
@@ -77,7 +77,7 @@ def _texts(given: Any) -> list[str]:
     else:
         texts = [] if given is None else [given]
     if any(not isinstance(text, str) for text in texts):
-        raise DataError(f"{given!r} is no text; give one, or a mapping of those that belong together")
+        raise DataError(f"{brief(given)} is no text; give one, or a mapping of those that belong together")
     return texts
 
 

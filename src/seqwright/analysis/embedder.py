@@ -4,7 +4,7 @@ B batch · T time · N texts · D width
 """
 
 from collections.abc import Sequence
-from typing import Any, Literal
+from typing import Any
 
 import torch
 import torch.nn.functional as F
@@ -22,13 +22,11 @@ from seqwright.inputs.tokenizers import Tokenizer
 from seqwright.layers.embeddings import HasSentenceVectors, HasTokenVectors
 from seqwright.layers.taps import listen
 from seqwright.objectives.labels_and_next_token import has_next_token_body
-from seqwright.runs import Run
+from seqwright.runs import Pooling, Run
 from seqwright.tasks.ensembles import EnsembleWires
 
 TOKENS_AT_ONCE = 8192
 MARKS = 2  # special tokens around a text
-
-Pooling = Literal["mean", "first", "thought"]
 
 
 class Embedder:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from seqwright.analysis.units import HIDDEN, MEMORY, Layer, liveliest
+from seqwright.arguments import public
 from seqwright.errors import SettingError, instead
 from seqwright.pictures import legible
 from seqwright.pictures.attention import figures
@@ -39,6 +40,7 @@ class Look:
         """Every picture of it, by name: attention has one for each map, units one for each layer."""
         return DRAWN[self.what](self)
 
+    @public("look.figure")
     def figure(self, name: str | None = None) -> "Figure":
         """One of them, the first if none is named."""
         drawn = self.figures()

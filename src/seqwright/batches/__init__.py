@@ -6,7 +6,7 @@ B batch · T time · N rows · S sides that have a length
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, fields, replace
-from typing import Any, ClassVar, Generic, NamedTuple, Protocol, Self, TypeVar
+from typing import Any, ClassVar, Generic, NamedTuple, Protocol, Self, TypeVar, runtime_checkable
 
 import numpy as np
 import torch
@@ -135,6 +135,7 @@ def following(place: Place, in_epoch: int) -> Place:
     return Place(place.epoch + 1, 0) if last else Place(place.epoch, place.batch + 1)
 
 
+@runtime_checkable
 class Batches(Protocol[BatchT_co]):
     """An endless order of batches, a pure function of the place: nothing is replayed to resume in the middle."""
 

@@ -251,7 +251,7 @@ def distil(
     teacher's, which is asked once and whose answers are kept. More texts, without labels, help:
     objective.unlabelled=texts.txt.
 
-    Example: seqwright distil runs/mine mine.toml model.weights=runs/mine model.layers=3 'model.init_layers=[0,2,4]'
+    Example: seqwright distil runs/mine mine.toml model.layers=3
     """
     from seqwright.cli.training import distil_recipe
 

@@ -31,7 +31,7 @@ def compare_rows(where: str, runs: Path, *, dry_run: bool, as_json: bool) -> Non
             _print_plan(plan, stages.prospects(), stages.outcome.failures)
             sys.exit(1 if stages.outcome.failures else 0)
         outcome = stages.go()
-    except Stopped:
+    except (Stopped, KeyboardInterrupt):
         saved = "what was trained is saved, and the same command resumes from there"
         say(f"stopped; {'nothing was trained' if dry_run else saved}")
         sys.exit(130)

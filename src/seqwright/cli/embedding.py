@@ -9,7 +9,7 @@ from typing import Any, cast
 import numpy as np
 from torch import Tensor
 
-from seqwright.analysis.embedder import Embedder, Pooling, embedder_of
+from seqwright.analysis.embedder import Embedder, embedder_of
 from seqwright.cli.asking import Asking, Result
 from seqwright.cli.given import split_lines
 from seqwright.cli.opening import opened_run
@@ -20,6 +20,7 @@ from seqwright.cli.using_any import EmbedOptions
 from seqwright.data.files import extension_of
 from seqwright.errors import DataError, SettingError
 from seqwright.inputs import Examples, Given
+from seqwright.runs import Pooling
 from seqwright.whole_file import bytes_whole
 
 ARRAY = ".npy"

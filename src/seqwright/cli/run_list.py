@@ -102,7 +102,8 @@ def _print(run: RunSummary) -> None:
     """Two lines: what it is, and how good, how old and how large."""
     print(shown(run.folder) + (f"  {run.task} · {run.model}" if run.task else ""))
     score = "" if run.score is None else f"{run.metric} {run.score:.4g} in validation"
-    facts = [run.state or score, f"{run.step:,} steps", f"{_age(run.seconds)} old", _size(run.bytes)]
+    steps = f"{run.step:,} step{'' if run.step == 1 else 's'}"
+    facts = [run.state or score, steps, f"{_age(run.seconds)} old", _size(run.bytes)]
     print(f"    {' · '.join(filter(None, facts))}")
 
 

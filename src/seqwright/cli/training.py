@@ -46,7 +46,7 @@ def train_recipe(
         trained = train(recipe, folder, text=recipe_text(where)[1], reporter=told, fresh=options.fresh)
     except Interrupted as stop:
         signal.signal(signal.SIGINT, signal.SIG_IGN)  # all is saved: another Ctrl-C would only interrupt leaving
-        say(f"stopped and saved at step {stop.step}; the same command resumes from there")
+        say(stop.told("the same command"))
         sys.exit(130)
     except KeyboardInterrupt:
         signal.signal(signal.SIGINT, signal.SIG_IGN)
@@ -63,12 +63,13 @@ def train_recipe(
 
 
 def _make_sure(folder: Path, yes: bool) -> None:
-    steps = [0, *steps_on_disk(folder)][-1]
+    last = [0, *steps_on_disk(folder)][-1]
+    steps = f"{last:,} step{'' if last == 1 else 's'}"
     if yes or not (folder / "resolved.toml").exists():
         return
     if not sys.stdin.isatty():
-        raise RunError(f"{folder} has a run of {steps:,} steps; --fresh deletes it: say --yes to confirm")
-    if not typer.confirm(f"Delete the run of {steps:,} steps in {folder} and start over?"):
+        raise RunError(f"{folder} has a run of {steps}; --fresh deletes it: say --yes to confirm")
+    if not typer.confirm(f"Delete the run of {steps} in {folder} and start over?"):
         raise typer.Exit(1)
 
 

@@ -35,7 +35,7 @@ def translate(things: Things, options: SourceTextOptions) -> None:
 
     Example: seqwright translate runs/mine "Guten Morgen." --beam 5 --scores
 
-    Example: seqwright translate runs/mine --with runs/other --with runs/third "Guten Morgen." --beam 5
+    Example: seqwright translate runs/mine --with runs/other "Guten Morgen."
     """
     from seqwright.cli.given import split_lines
 
@@ -53,7 +53,7 @@ def summarize(things: Things, options: SourceTextOptions) -> None:
 def pronounce(things: Things, options: SourceTextOptions) -> None:
     """Write the phonemes of each word: grapheme-to-phoneme.
 
-    Example: seqwright pronounce runs/cmudict-transformer sequence --beam 5 --n-best 3
+    Example: seqwright pronounce runs/mine sequence --beam 5 --n-best 3
     """
     _write("pronounce", things, options)
 
@@ -107,9 +107,9 @@ def generate(
 
     They are sampled, unless --greedy or --beam is given. A single text is shown while it is written.
 
-    Example: seqwright generate runs/mine "Once upon a time" --temperature 0.8 --longest 300
+    Example: seqwright generate runs/mine "Once upon a time" --temperature 0.8
 
-    Example: seqwright generate runs/mine --file openings.txt --min-p 0.1 --stop "." --json
+    Example: seqwright generate runs/mine --file openings.txt --stop "." --json
     """
     from seqwright.cli.writing import generate_texts
 
@@ -156,11 +156,11 @@ def prompt(things: PromptThings, options: PromptOptions, answers: TableAnswers) 
 
     With --answers, how many questions are answered right after 0, 1, 2, 4, … examples, resampled for each.
 
-    Example: seqwright prompt runs/mappings-gpt --examples opposites.tsv "good cat night"
+    Example: seqwright prompt runs/mine --examples some.tsv "good cat night"
 
-    Example: seqwright prompt runs/mine --examples capitals.csv --file countries.csv --output out.csv
+    Example: seqwright prompt runs/mine --examples some.csv --file in.csv --output out.csv
 
-    Example: seqwright prompt runs/mine --examples capitals.csv --answers more.csv --picture shots.png
+    Example: seqwright prompt runs/mine --examples some.csv --answers more.csv
     """
     from seqwright.cli.few_shots import prompt_run
 
@@ -177,7 +177,7 @@ def fill(
 
     Several masked words are found each on its own.
 
-    Example: seqwright fill runs/wikitext2-bert "The capital of France is <mask>." --top 5
+    Example: seqwright fill runs/mine "The capital of France is <mask>." --top 5
     """
     from seqwright.cli.asking import fill_texts
 
@@ -213,7 +213,7 @@ def classify(
 
     Example: seqwright classify runs/mine --file in.csv --output out.csv
 
-    Example: seqwright classify runs/mine "A man plays a flute." --text-pair "Somebody makes music."
+    Example: seqwright classify runs/mine "He sings." --text-pair "He is silent."
     """
     from seqwright.cli.asking import ask_run
 
@@ -225,7 +225,7 @@ def predict(things: PairThings, answers: TableAnswers) -> None:
 
     A value is a score, or how alike two texts are.
 
-    Example: seqwright predict runs/glue-stsb "A man plays a flute." --text-pair "Somebody makes music."
+    Example: seqwright predict runs/mine "He sings." --text-pair "He makes music."
     """
     from seqwright.cli.asking import ask_run
 
@@ -275,7 +275,7 @@ def answer(
 ) -> None:
     """Find the answer to a question in a text, or that it has none.
 
-    Example: seqwright answer runs/mine "When did it begin?" --context-file article.txt --top 3
+    Example: seqwright answer runs/mine "When was it?" --context-file article.txt
     """
     from seqwright.cli.asking import ask_run, context_given
 
@@ -329,7 +329,7 @@ def align(run: RunFolder, options: AlignOptions) -> None:
 
     Example: seqwright align runs/mine
 
-    Example: seqwright align runs/mine --data test.de --data test.en --gold test.align
+    Example: seqwright align runs/mine --data de.txt --data en.txt --gold a.txt
     """
     from seqwright.cli.aligning import align_run
 

@@ -44,7 +44,7 @@ def embed(things: Things, options: EmbedOptions) -> None:
     Any run will do whose model learns vectors for what it reads: BERT, GPT, a recurrent language model or classifier.
     Of a translation it is what the encoder makes of the source: its thought vector, or the mean of its vectors.
 
-    Example: seqwright embed runs/wikitext2-bert --file sentences.txt --output vectors.npy
+    Example: seqwright embed runs/mine --file texts.txt --output vectors.npy
     """
     from seqwright.cli.embedding import embed_texts
 
@@ -78,7 +78,7 @@ def neighbours(
 
     Example: seqwright neighbours runs/mine dog cat --top 5
 
-    Example: seqwright neighbours runs/mine bank --in "the bank of the river" --in "a bank lends money"
+    Example: seqwright neighbours runs/mine bank --in "the bank of the river"
     """
     from seqwright.cli.neighbours import show_neighbours
 

@@ -77,9 +77,9 @@ def look(run: RunFolder, *, options: LookOptions) -> None:
 
     Example: seqwright look runs/mine "Ein Hund schläft." --with runs/other
 
-    Example: seqwright look runs/minilm "The cat sat because it was tired." --layer 3
+    Example: seqwright look runs/minilm "The cat sat: it was tired." --layer 3
 
-    Example: seqwright look runs/minilm --word bank "the bank of the river" "a bank lends money"
+    Example: seqwright look runs/minilm --word bank "a river bank" "a bank lends"
 
     Example: seqwright look runs/mine "To be or not to be" --lens
 

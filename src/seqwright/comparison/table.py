@@ -33,10 +33,10 @@ class ComparisonTable(NamedTuple):
 def tabled(found: dict[str, Any]) -> ComparisonTable:
     """The table of what was found."""
     columns: dict[str, list[TableCell]] = {"": [TableCell(row["name"]) for row in found["rows"]]}
-    for number, name in enumerate(found["shown"]):
+    for name in found["shown"]:
         arrow = "↓" if name in found["lower_is_better"] else "↑"
         columns[f"{spoken_score(name)} {arrow}"] = _score_cells(found, name)
-        if number == 0:
+        if name in _tested(found):
             columns |= _confidence_columns(found, name)
     score_columns = len(_filled(columns))
     columns["parameters"] = [TableCell(magnitude(row["parameters"])) for row in found["rows"]]
@@ -61,15 +61,22 @@ def _score_cells(found: dict[str, Any], name: str) -> list[TableCell]:
     return [TableCell(mean_and_deviation(score, name), bool(score.get("best"))) for score in scores]
 
 
+def _tested(found: dict[str, Any]) -> list[str]:
+    """The scores that show how sure they are: the first, which decides, and whatever has bold letters."""
+    first, *others = found["shown"]
+    return [first, *(name for name in others if any(row["scores"][name].get("best") for row in found["rows"]))]
+
+
 def _confidence_columns(found: dict[str, Any], name: str) -> dict[str, list[TableCell]]:
     scores = [row["scores"][name] for row in found["rows"]]
     ps = [score.get("p") for score in scores]
+    before = "" if name == found["shown"][0] else f"{spoken_score(name)} "  # titles differ
     return {
-        "95 %": [
+        f"{before}95 %": [
             TableCell(f"±{score['interval']:.{decimals(score['mean'], name)}f}" if "interval" in score else NOTHING)
             for score in scores
         ],
-        "p": [TableCell(NOTHING if p is None else f"{p:.3f}") for p in ps],
+        f"{before}p": [TableCell(NOTHING if p is None else f"{p:.3f}") for p in ps],
     }
 
 
@@ -160,22 +167,33 @@ def notes(found: dict[str, Any]) -> list[str]:
 
 def _certainty(found: dict[str, Any]) -> list[str]:
     """What the intervals, p and bold letters mean."""
-    decisive, rows = found["shown"][:1], found["rows"]
-    sure = [row["scores"][name] for name in decisive for row in rows if "interval" in row["scores"][name]]
-    if not sure:
+    rows = found["rows"]
+    sure = {name: [row["scores"][name] for row in rows if "interval" in row["scores"][name]] for name in _tested(found)}
+    tests = {name: scores[0]["test"] for name, scores in sure.items() if any(s.get("p") is not None for s in scores)}
+    if not any(sure.values()):
         few = (found["examples"] or FEWEST) < FEWEST
         return [f"No intervals and no p: {found['examples']} examples are too few to be drawn again."] if few else []
     sentences = [f"95 %: half of the bootstrap interval over {found['resamples']:,} resamples of the examples."]
-    if any(score.get("p") is not None for score in sure):
+    if tests:
         others = len(rows) - 1
         told = f", corrected for {others} rows (Holm 1979)" if others > 1 else ""
-        sentences.append(f"p: two-sided, against '{found['baseline']}', by {sure[0]['test']}{told}.")
+        sentences.append(f"p: two-sided, against '{found['baseline']}', by {_by_score(tests)}{told}.")
     if any(row["scores"][name].get("best") for row in rows for name in found["shown"]):
         sentences.append(
             f"Bold: the best row of a score that was tested, and every row not told apart from it (p > {LEVEL:g}); "
             "nothing is bold where no row can be told apart."
         )
     return sentences
+
+
+def _by_score(tests: dict[str, str]) -> str:
+    """The tests by name, and of several the scores each is of."""
+    scores: dict[str, list[str]] = {}
+    for name, test in tests.items():
+        scores.setdefault(test, []).append(spoken_score(name))
+    if len(scores) == 1:
+        return next(iter(scores))
+    return " and by ".join(f"{test} ({', '.join(names)})" for test, names in scores.items())
 
 
 def _evaluating(found: dict[str, Any]) -> str:

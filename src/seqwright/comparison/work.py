@@ -19,7 +19,10 @@ INTERRUPTED = 130
 
 def do_job() -> None:
     """Do the job, and write what was found, or the sentence that says why not, where the job says."""
-    job = json.loads(sys.stdin.readline())
+    line = sys.stdin.readline()
+    if not line:  # who started it was interrupted before it could say what to do
+        sys.exit(INTERRUPTED)
+    job = json.loads(line)
     threading.Thread(target=_stop_when_left_alone, daemon=True).start()
     try:
         found = _done(job)

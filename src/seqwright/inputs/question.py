@@ -15,7 +15,7 @@ from seqwright.batches.questions import AROUND, ContextWindow, PlacedTokens, Que
 from seqwright.data.question_files import WORDS, Question
 from seqwright.data.rows import json_object
 from seqwright.data.tables import Usual
-from seqwright.errors import DataError, SettingError
+from seqwright.errors import DataError, SettingError, brief
 from seqwright.inputs import Examples, Room, Stacked
 from seqwright.inputs.spelling import Spelled, TokenInput, every_place
 from seqwright.inputs.token_rows import row_columns
@@ -143,7 +143,7 @@ class QuestionInput(TokenInput[Question, ContextWindow]):
             is_json = given.lstrip().startswith("{")
             given = json_object(given, "the question", ("question", "context")) if is_json else {"question": given}
         if not isinstance(given, Mapping):
-            raise DataError(f"an example is {given!r}, {WANTED}")
+            raise DataError(f"an example is {brief(given)}, {WANTED}")
         record = {str(key).casefold(): value for key, value in given.items()}
         question, context = (
             next((record[word] for word in WORDS[name] if word in record), None) for name in ("question", "context")

@@ -13,7 +13,7 @@ import numpy as np
 from seqwright.batches import Ids, RowT
 from seqwright.data.labelled_tables import TEXT_WORDS
 from seqwright.data.tables import Usual
-from seqwright.errors import DataError
+from seqwright.errors import DataError, brief
 from seqwright.inputs import ExampleT, Input
 from seqwright.inputs.saved import load_fields, plain_fields, save_json
 from seqwright.inputs.tokenizers import Tokenizer
@@ -131,7 +131,7 @@ class DocumentInput(TokenInput[str, RowT]):
 def typed_text(given: Any) -> str:
     """What a user gives, if it is a text."""
     if not isinstance(given, str):
-        raise DataError(f"an example is {given!r}, expected a text")
+        raise DataError(f"an example is {brief(given)}, expected a text")
     return given
 
 

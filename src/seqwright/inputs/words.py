@@ -14,7 +14,7 @@ from pydantic import Field
 from seqwright.batches import Ids
 from seqwright.batches.tagged import Stretch, StretchRows, stacked, stretches
 from seqwright.data.tagged import TaggedSentence
-from seqwright.errors import DataError
+from seqwright.errors import DataError, brief
 from seqwright.inputs import Examples, Room, Stacked
 from seqwright.inputs.spelling import Spelled, TokenInput, spelled_at
 from seqwright.inputs.text import longest_of
@@ -123,7 +123,7 @@ class WordsInput(TokenInput[TaggedSentence, Stretch]):
         if isinstance(given, str):
             return TaggedSentence(tuple(CUTS[self.split](given)), ())
         if not isinstance(given, Sequence) or not all(isinstance(word, str) for word in given):
-            raise DataError(f"an example is {given!r}, expected a text or its words")
+            raise DataError(f"an example is {brief(given)}, expected a text or its words")
         return TaggedSentence(tuple(given), ())
 
     def example_fields(self, example: TaggedSentence) -> dict[str, Any]:

@@ -10,6 +10,7 @@ import numpy as np
 import torch
 from torch import nn
 
+from seqwright.arguments import public
 from seqwright.batches import Batches, Rows
 from seqwright.batches.bucketed import Bucketed
 from seqwright.batches.packed import PackedBatches
@@ -51,6 +52,7 @@ class Wires:
     output: Any  # an Output
 
     @classmethod
+    @public("Wires.learn")
     def learn(
         cls,
         input: type[Input[Any, Any]],

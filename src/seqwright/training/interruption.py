@@ -7,11 +7,17 @@ from typing import Any
 
 
 class Interrupted(Exception):  # noqa: N818 - it is not an error: the user asked for it
-    """Training was asked to stop and has saved at `step`."""
+    """Training was asked to stop and has saved at `step`; at 0 it had not begun, and has saved nothing."""
 
     def __init__(self, step: int) -> None:
         super().__init__(f"stopped at step {step}")
         self.step = step
+
+    def told(self, again: str, where: str = "") -> str:
+        """What became of the run, and how `again`, the same command or call, goes on."""
+        if not self.step:
+            return f"stopped before the first step, and nothing is left behind; {again} starts over"
+        return f"stopped and saved at step {self.step}{where}; {again} resumes from there"
 
 
 class Interruption:

@@ -3,19 +3,21 @@
 import html
 import sys
 import time
-from typing import Any, Protocol, TextIO
+from typing import Any, Protocol, TextIO, runtime_checkable
 
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TaskID, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 
+TRAIN = "train"  # what a reporter is told of, unless it is something else
 WIDE = 72  # columns of a terminal: in fewer the bar itself makes room for the numbers
 
 
+@runtime_checkable
 class Reporter(Protocol):
     """Told of every step and every event of a training."""
 
-    def begin(self, step: int, steps: int) -> None:
-        """Training starts (or resumes) at `step` of `steps`."""
+    def begin(self, step: int, steps: int, doing: str = TRAIN) -> None:
+        """Training, or other work of so many steps, starts (or resumes) at `step` of `steps`."""
 
     def step(self, step: int, loss: float, speed: float) -> None:
         """A step is done; `speed` is in real tokens per second."""
@@ -27,13 +29,13 @@ class Reporter(Protocol):
         """Something worth a line."""
 
     def end(self) -> None:
-        """Training is over."""
+        """It is over."""
 
 
 class Quiet:
     """Says nothing."""
 
-    def begin(self, step: int, steps: int) -> None:
+    def begin(self, step: int, steps: int, doing: str = TRAIN) -> None:
         """Nothing."""
 
     def step(self, step: int, loss: float, speed: float) -> None:
@@ -56,18 +58,22 @@ class LineReporter:
         self.stream = stream or sys.stderr
         self.seconds = seconds
         self.first = self.steps = 0
+        self.doing = ""
         self.began = self.spoken = time.monotonic()
 
-    def begin(self, step: int, steps: int) -> None:
+    def begin(self, step: int, steps: int, doing: str = TRAIN) -> None:
         """Remember where it starts, for the time left."""
         self.first, self.steps, self.began = step, steps, time.monotonic()
+        self.doing = "" if doing == TRAIN else f"{doing}: "
 
     def step(self, step: int, loss: float, speed: float) -> None:
         """A line, if the last one is some seconds old."""
         now = time.monotonic()
         if now - self.spoken >= self.seconds or step == self.steps:
             left = (now - self.began) / max(1, step - self.first) * max(0, self.steps - step)
-            self.say(f"step {step}/{self.steps}  loss {loss:.3f}  {speed:,.0f} tokens/s  {_clock(left)} left")
+            self.say(
+                f"{self.doing}step {step}/{self.steps}  loss {loss:.3f}  {speed:,.0f} tokens/s  {_clock(left)} left"
+            )
             self.spoken = now
 
     def wrote(self, line: dict[str, Any]) -> None:
@@ -99,9 +105,11 @@ class Bar:
         )
         self.task: TaskID | None = None
 
-    def begin(self, step: int, steps: int) -> None:
+    def begin(self, step: int, steps: int, doing: str = TRAIN) -> None:
         """Draw the bar."""
-        self.task = self.progress.add_task("train", total=steps, completed=step, loss="–", speed="–")
+        if self.task is not None:  # of other work, whose bar stays above
+            self.progress.remove_task(self.task)
+        self.task = self.progress.add_task(doing, total=steps, completed=step, loss="–", speed="–")
         self.progress.start()
 
     def step(self, step: int, loss: float, speed: float) -> None:
@@ -128,7 +136,7 @@ class NotebookBar:
         self.seconds = seconds
         self.said: list[str] = []
         self.at = self.steps = 0
-        self.told = ""
+        self.doing = self.told = ""
         self.drawn = 0.0
         self.handle: Any = None
 
@@ -141,11 +149,11 @@ class NotebookBar:
         return "\n".join([*self.said, *([self._line()] if self.steps else [])])
 
     def _line(self) -> str:
-        return f"step {self.at:,}/{self.steps:,}{self.told}"
+        return f"{self.doing}step {self.at:,}/{self.steps:,}{self.told}"
 
-    def begin(self, step: int, steps: int) -> None:
+    def begin(self, step: int, steps: int, doing: str = TRAIN) -> None:
         """Draw the bar."""
-        self.at, self.steps = step, steps
+        self.at, self.steps, self.doing, self.told = step, steps, "" if doing == TRAIN else f"{doing}: ", ""
         self._draw()
 
     def step(self, step: int, loss: float, speed: float) -> None:
@@ -182,10 +190,10 @@ class Both:
     def __init__(self, one: Reporter, other: Reporter) -> None:
         self.each = (one, other)
 
-    def begin(self, step: int, steps: int) -> None:
+    def begin(self, step: int, steps: int, doing: str = TRAIN) -> None:
         """Tell both."""
         for reporter in self.each:
-            reporter.begin(step, steps)
+            reporter.begin(step, steps, doing)
 
     def step(self, step: int, loss: float, speed: float) -> None:
         """Tell both."""

@@ -4,6 +4,7 @@ from pathlib import Path
 from typing import Any
 
 from seqwright.errors import SettingError
+from seqwright.training.reporter import TRAIN
 
 
 class TensorBoard:
@@ -19,16 +20,19 @@ class TensorBoard:
         self.open: Any = SummaryWriter
         self.folder = str(folder)
         self.writer: Any = None
+        self.after = 0
 
-    def begin(self, step: int, steps: int) -> None:
-        """Open the events, forgetting those after `step`."""
-        self.writer = self.open(self.folder, purge_step=step + 1)
+    def begin(self, step: int, steps: int, doing: str = TRAIN) -> None:
+        """Events after `step` will be forgotten as soon as there is one to write."""
+        self.after = step
 
     def step(self, step: int, loss: float, speed: float) -> None:
         """Nothing: the journal has the means."""
 
     def wrote(self, line: dict[str, Any]) -> None:
         """Every number of the line, under the name of its event."""
+        if self.writer is None:
+            self.writer = self.open(self.folder, purge_step=self.after + 1)
         for name, value in line.items():
             if name not in {"step", "event"}:
                 self.writer.add_scalar(f"{line['event']}/{name}", value, line["step"])
@@ -39,4 +43,6 @@ class TensorBoard:
 
     def end(self) -> None:
         """Close the events."""
-        self.writer.close()
+        if self.writer is not None:
+            self.writer.close()
+            self.writer = None

@@ -184,6 +184,18 @@ def test_only_what_was_tested_is_bold() -> None:
     assert "Bold: the best row" in text
 
 
+def test_whatever_has_bold_letters_shows_its_interval_and_its_p() -> None:
+    found = found_table([True, False])
+    assert tabled(found).titles[1:5] == ["BLEU ↑", "95 %", "p", "chrF ↑"]
+    for row, p in zip(found["rows"], (None, 0.003), strict=True):
+        row["scores"]["chrf"] |= {"interval": 0.7, "test": "another test", "p": p, "best": p is None}
+    table = tabled(found)
+    assert table.titles[1:7] == ["BLEU ↑", "95 %", "p", "chrF ↑", "chrF 95 %", "chrF p"]
+    assert [cell.text for cell in table.rows[1][5:7]] == ["±0.70", "0.003"]
+    (test,) = (note for note in table.notes if note.startswith("p: "))
+    assert "(BLEU) and by another test (chrF)" in test
+
+
 def test_nothing_is_bold_where_no_row_can_be_told_apart() -> None:
     found = found_table([False, False])
     text = markdown(found, tabled(found))

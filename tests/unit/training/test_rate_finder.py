@@ -1,15 +1,21 @@
 """The learning-rate range test: which losses it sees, when it stops, which rate it chooses, and that nothing stays."""
 
+import math
+import signal
+from collections.abc import Sequence
 from typing import Any
 
+import numpy as np
 import pytest
 import torch
 from torch import nn
 
 from seqwright.errors import SettingError
 from seqwright.objectives.objective import Loss, LossPart
+from seqwright.training.interruption import Interrupted
 from seqwright.training.loop import fit
 from seqwright.training.rate_finder import DIVERGED, HIGHEST, LOWEST, STEPS, RateSearch, find_rate, rising
+from seqwright.training.reporter import Quiet
 from seqwright.training.settings import TrainingSettings
 from tests.unit.training.test_loop import PointBatches, Points, Squares, flat, line
 
@@ -151,3 +157,126 @@ def test_the_factor_of_the_noam_schedule_is_not_searched_for() -> None:
 def test_a_training_without_a_search_asks_for_a_number() -> None:
     with pytest.raises(SettingError, match=r"training\.rate is 'find', but here no learning rate is searched for"):
         fit(line(), Squares(), PointBatches(4, 3), settings=settings())
+
+
+# --------------------------------------------------------------------------------------------- the rule, on made curves
+
+
+def search(losses: Sequence[float]) -> RateSearch:
+    return RateSearch(tuple(rising(step) for step in range(1, 1 + len(losses))), tuple(losses))
+
+
+def bowl(step: int, bottom: int = 60) -> float:
+    """Level at 5 for three decades, down to 2 at the bottom, and steeply up after it."""
+    if step <= bottom:
+        return 5.0 - 3.0 / (1 + math.exp((bottom - 12 - step) / 3))
+    return 2.0 + 0.05 * (step - bottom) ** 2
+
+
+@pytest.mark.parametrize("bottom", [35, 60, 80])
+def test_of_a_bowl_the_rate_is_a_decade_below_the_bottom(bottom: int) -> None:
+    losses = [bowl(step, bottom) for step in range(1, 96)]
+    assert search(losses).best == pytest.approx(rising(bottom) / 10, rel=0.35)
+
+
+@pytest.mark.parametrize("seed", range(7))
+def test_of_a_noisy_bowl_the_rate_is_near_that_of_the_smooth_one(seed: int) -> None:
+    noise = np.random.default_rng(seed).normal(0, 0.3, 95)
+    losses = [bowl(step) + noise[step - 1] for step in range(1, 96)]
+    found = search(losses).best
+    assert rising(60) / 10 / 3 < found < rising(60) / 10 * 3
+
+
+def test_of_a_curve_that_diverges_at_once_nothing_is_chosen() -> None:
+    rising_at_once = search([2.0 * 1.5**step for step in range(9)])
+    assert rising_at_once.diverged
+    with pytest.raises(SettingError, match="made the loss fall"):
+        _ = rising_at_once.best
+
+
+def test_a_fall_that_may_be_chance_is_doubtful_and_a_clear_one_is_not() -> None:
+    noise = np.random.default_rng(1).normal(0, 0.3, (40, 95))
+    level = [search((5.0 + each).tolist()) for each in noise]
+    assert sum(each.doubtful for each in level if each.lowest) > 0.6 * len(level)
+    falling = [search([bowl(step) + each[step - 1] for step in range(1, 96)]) for each in noise]
+    assert not any(each.doubtful for each in falling)
+    assert not search([5.0 + 0.01 * bowl(step) for step in range(1, 96)]).doubtful  # small, and no noise
+
+
+@pytest.mark.parametrize("few", [0, 1, 2])
+def test_of_hardly_any_steps_nothing_is_chosen(few: int) -> None:
+    with pytest.raises(SettingError, match="made the loss fall"):
+        _ = search([5.0] * few).best
+
+
+def test_a_loss_that_is_not_a_number_from_the_first_step_is_told() -> None:
+    class Broken(Squares):
+        def forward(self, model: nn.Module, batch: Points, carry: None) -> tuple[Loss, None]:
+            loss = super().forward(model, batch, carry)[0].parts["loss"]
+            return Loss({"loss": loss._replace(sum=loss.sum * torch.nan)}), None
+
+    found = find_rate(line(), Broken(), PointBatches(4, 3), settings())
+    assert found.losses == ()
+    with pytest.raises(SettingError, match="made the loss fall"):
+        _ = found.best
+
+
+def test_the_found_rate_trains_better_than_a_hundredth_of_it() -> None:
+    """And than a hundred times it: a small network on a curve that it can learn."""
+    torch.manual_seed(3)
+    x_ND = torch.randn(4 * 16, 5)
+    y_N = torch.sin(x_ND.sum(1))
+    batches = PointBatches(4, 16)
+    batches.batches = [Points(x_ND[n::4], y_N[n::4]) for n in range(4)]
+
+    def network() -> nn.Module:
+        torch.manual_seed(7)
+        return nn.Sequential(nn.Linear(5, 23), nn.Tanh(), nn.Linear(23, 1))
+
+    def loss_after(rate: float) -> float:
+        model = fit(network(), Squares(), batches, settings=settings(rate=rate, steps=150))
+        with torch.no_grad():
+            return float((model(x_ND).squeeze(-1) - y_N).square().mean())
+
+    rate = find_rate(network(), Squares(), batches, settings()).best
+    assert loss_after(rate) < 0.3 * loss_after(rate / 100)
+    assert loss_after(rate) < 0.3 * loss_after(rate * 100)
+
+
+# ------------------------------------------------------------------------------------------------ while it searches
+
+
+class Watching(Quiet):
+    """Writes down what it is told, and interrupts at a step."""
+
+    def __init__(self, stop_at: int | None = None) -> None:
+        self.stop_at = stop_at
+        self.told: list[Any] = []
+
+    def begin(self, step: int, steps: int, doing: str = "train") -> None:
+        self.told.append((step, steps, doing))
+
+    def step(self, step: int, loss: float, speed: float) -> None:
+        self.told.append(step)
+        if step == self.stop_at:
+            signal.raise_signal(signal.SIGINT)
+
+    def end(self) -> None:
+        self.told.append("end")
+
+
+def test_every_step_of_the_search_is_reported_as_a_search() -> None:
+    watching = Watching()
+    steps = len(find_rate(line(), Squares(), PointBatches(4, 3), settings(), watching).losses)
+    assert watching.told == [(0, STEPS, "find rate"), *range(1, steps + 1), "end"]
+
+
+def test_an_interrupted_search_stops_at_once_and_closes_its_bar() -> None:
+    watching, before = Watching(stop_at=3), signal.getsignal(signal.SIGINT)
+    with pytest.raises(Interrupted) as stopped:
+        find_rate(line(), Squares(), PointBatches(4, 3), settings(), watching)
+    assert (stopped.value.step, watching.told[-2:]) == (0, [3, "end"])
+    assert signal.getsignal(signal.SIGINT) is before
+    assert stopped.value.told("the same call") == (
+        "stopped before the first step, and nothing is left behind; the same call starts over"
+    )

@@ -24,3 +24,11 @@ def test_every_number_of_the_journal_can_be_read_back(tmp_path: Path) -> None:
     assert [(event.step, event.value) for event in found.Scalars("train/loss")] == [(3, 2.5)]
     assert [(event.step, event.value) for event in found.Scalars("valid/bleu")] == [(5, 17.0)]
     assert set(found.Tags()["scalars"]) == {"train/loss", "train/rate", "valid/bleu"}
+
+
+def test_nothing_is_opened_before_there_is_something_to_write(tmp_path: Path) -> None:
+    reporter = TensorBoard(tmp_path / "events")
+    reporter.begin(0, 100, "find rate")
+    reporter.step(1, 2.5, 10)
+    reporter.end()
+    assert not (tmp_path / "events").exists()
