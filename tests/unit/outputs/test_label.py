@@ -330,7 +330,8 @@ def test_a_label_that_nobody_has_or_gets_has_no_f1_and_the_others_are_named() ->
         [said("a"), said("b"), said("a")], Given([Example(str(n), label=x) for n, x in enumerate("abb")])
     )
     assert {name: round(value, 2) for name, value in report.scores.items()} == {"f1_a": 66.67, "f1_b": 66.67}
-    assert report.signatures == {"macro_f1": "mean over 2 of 3 labels: 'a', 'b'"}
+    told = "mean over 2 of 3 labels: 'a', 'b'; left out, for nothing has them or was taken for them: 'c'"
+    assert report.signatures == {"macro_f1": told}
     taken = output.report(
         [said("a"), said("c"), said("b")], Given([Example(str(n), label=x) for n, x in enumerate("abb")])
     )
