@@ -11,7 +11,7 @@ import torch
 from torch import Tensor, nn
 
 from seqwright.batches.labelled import Labelled
-from seqwright.cli.evaluating import _print
+from seqwright.cli.evaluating import _print, _rounded
 from seqwright.data.labelled import LabelledFiles, LabelledFilesSettings
 from seqwright.data.labelled_tables import Example
 from seqwright.errors import DataError, RunError
@@ -344,3 +344,9 @@ def test_the_table_of_labels_has_a_dash_where_nothing_was_scored(capsys: pytest.
     said = capsys.readouterr().out
     assert re.search(r"^a +1/2 +50\.0 % +66\.67", said, re.MULTILINE)
     assert re.search(r"^c +0/0 +– +–", said, re.MULTILINE)
+
+
+def test_small_scores_are_written_with_six_digits() -> None:
+    found = _rounded({"mse": 0.0202113660616, "accuracy": 89.123456, "perplexity": 234.861992, "none": 0.0})
+    assert found == {"mse": 0.0202114, "accuracy": 89.1235, "perplexity": 234.862, "none": 0.0}
+    assert _rounded({"bleu": 1e-310})["bleu"] < 1e-300
