@@ -79,7 +79,7 @@ def judged(folder: Path) -> tuple[dict[str, Any], dict[str, Any]]:
         "best_step": run.step,
         "training_seconds": round(read_checkpoint(folder, last, ("model",)).state["seconds"], 1),
     }
-    words = {score: test[f"linear_{score}"] for score in SCORES}
+    words = {score: test[f"baseline_linear_{score}"] for score in SCORES}
     to_beat = {
         "f1 is of": run.inputs.rarest,
         "regression over words": words,

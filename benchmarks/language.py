@@ -2,7 +2,7 @@
 
     python -m benchmarks.language wikitext2             perplexity per word; two hours on a core
     python -m benchmarks.language names                 nats per character; some minutes
-    python -m benchmarks.language wikitext2 gru lstm    some of its recipes
+    python -m benchmarks.language wikitext2 gru lstm    some of its recipes; what is written of the others stays
 
 Each recipe is trained as a user would train it, into a run folder of its own; stopped at any moment, the same command
 goes on from there. In `wikitext2` the learnt models have some 2.1 million parameters and 20 minutes on one core each,
@@ -11,17 +11,20 @@ the counted ones have words instead of sub-words, and what KenLM says of their A
 
 import importlib
 import importlib.util
+import json
 import math
 import subprocess
 import sys
 import tempfile
 import tomllib
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 from torch import nn
 
 from benchmarks.record import REPOSITORY, options, record, show
+from seqwright import __version__
 from seqwright.interchange.arpa import write_arpa
 from seqwright.kinds import task_of
 from seqwright.models.ngram import Ngram
@@ -54,8 +57,11 @@ def main() -> None:
         folder = given.runs / f"{name}{'-quick' if given.quick else ''}"
         words = ["train", name, "--run", str(folder), "training.threads=1"]
         subprocess.run([sys.executable, "-m", "seqwright", *words, *(QUICK if given.quick else [])], check=True)
-        found[name] = judged(folder)
+        found[name] = {**judged(folder), "made": made()}
         settings[name] = tomllib.loads((folder / "resolved.toml").read_text(encoding="utf-8"))
+    others = {} if given.quick else written_before(given)
+    found = {name: found.get(name) or others["numbers"][name] for name in order(given.corpus, found, others)}
+    settings = {name: settings.get(name) or others["settings"][name] for name in found}
     show(COLUMNS, [row for name, numbers in found.items() for row in rows(name, numbers)])
     record(
         given.corpus,
@@ -66,6 +72,28 @@ def main() -> None:
         settings=settings,
         numbers={"recipes": found, "published": PUBLISHED[given.corpus]},
     )
+
+
+def made() -> dict[str, str]:
+    """When a recipe was trained, and by which version."""
+    return {"date": datetime.now(UTC).date().isoformat(), "seqwright": __version__}
+
+
+def written_before(given: Any) -> dict[str, Any]:
+    """Numbers and settings of the recipes that stand in the file, each with the day of its own."""
+    path = (given.results or REPOSITORY / "results") / f"{given.corpus}.json"
+    if not path.exists():
+        return {}
+    before = json.loads(path.read_text(encoding="utf-8"))
+    day = {"made": {"date": before["date"], "seqwright": before["versions"]["seqwright"]}}
+    numbers = {name: day | numbers for name, numbers in before["numbers"]["recipes"].items()}
+    return {"numbers": numbers, "settings": before["settings"]}
+
+
+def order(corpus: str, found: dict[str, Any], others: dict[str, Any]) -> list[str]:
+    """The recipes that are known, in the order of the table."""
+    known = {*found, *others.get("numbers", {})}
+    return [name for kind in CORPORA[corpus] if (name := f"{corpus}-{kind}") in known]
 
 
 def judged(folder: Path) -> dict[str, Any]:

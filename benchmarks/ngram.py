@@ -1,5 +1,8 @@
 """How fast are n-gram models of WikiText-2 estimated and asked, how good is each smoothing, and are they lmplz's?
 
+    python -m benchmarks.ngram                                                WikiText-2, into results/ngram.json
+    python -m benchmarks.ngram --train F --valid F --test F [--order N]       the perplexities of files, printed
+
 A word is a token, a line a text; `<unk>` of the corpus is a word like any other, since lmplz takes it for none.
 Times are of one thread: those of the clock, and those of the processor, which other programs lengthen less. Where
 KenLM's program lmplz is on the path, it estimates the same model from the same lines, and all numbers are compared.
@@ -11,7 +14,7 @@ import shutil
 import subprocess
 import tempfile
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Mapping
 from itertools import count
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -24,7 +27,8 @@ from benchmarks.record import options, record, show
 from seqwright.batches.text import Text, texts
 from seqwright.data.cards import card
 from seqwright.data.examples import PartName
-from seqwright.data.text import TextData
+from seqwright.data.text import TextData, TextFiles, TextFilesSettings
+from seqwright.inputs.tokenizers import BEGIN, PAD, Tokenizer, TokenizerSettings
 from seqwright.interchange.arpa import read_arpa
 from seqwright.models.ngram import Ngram, NgramSettings
 
@@ -32,8 +36,18 @@ RESERVED = ("<pad>", "<unk>", "<s>", "</s>")
 SMOOTHINGS = ("maximum-likelihood", "add-k", "stupid-backoff", "kneser-ney", "modified-kneser-ney")
 ESTIMATED, ASKED = 20.0, 1e6  # the marks: seconds at most, tokens a second at least
 AT_ONCE = 200_000  # positions of a batch
+EVERY = 2**31  # words that a vocabulary may have, when it is to have all
 
 Rows = list[NDArray[np.int64]]
+
+
+class Figure(NamedTuple):
+    """The perplexity of a file, each line's end foretold too, and how many words it has, unknown ones among them."""
+
+    perplexity: float
+    lines: int
+    words: int
+    unknown: int
 
 
 class Seconds(NamedTuple):
@@ -47,8 +61,17 @@ def main() -> None:
     parser = options("ngram", __doc__)
     parser.add_argument("--order", type=int, default=5, help="the longest n-gram")
     parser.add_argument("--repetitions", type=int, default=3, help="estimates and askings of which the best counts")
+    for part in ("train", "valid", "test"):
+        parser.add_argument(f"--{part}", type=Path, metavar="FILE", help="a line of words between spaces per sentence")
     given = parser.parse_args()
     torch.set_num_threads(1)
+    asked_files = {part: path for part in ("valid", "test") if (path := getattr(given, part)) is not None}
+    if given.train is None and asked_files:
+        parser.error("--valid and --test need --train, the file whose n-grams are counted")
+    if given.train is not None:
+        figures = perplexities_of(given.train, asked_files or {"train": given.train}, NgramSettings(order=given.order))
+        show(["part", "perplexity", *Figure._fields[1:]], [[part, *_shown(each)] for part, each in figures.items()])
+        return
     data = card("wikitext2").open()
     train, valid = words_of(data, "train"), words_of(data, "valid")
     if given.quick:
@@ -102,6 +125,35 @@ def main() -> None:
             "lmplz": theirs or "not installed",
         },
     )
+
+
+def perplexities_of(train: Path, asked: Mapping[str, Path], settings: NgramSettings) -> dict[str, Figure]:
+    """What a model of one file says of others: words are between white space, and every line counts, blank ones too.
+
+    Each word of the first file is in the vocabulary, `<unk>` like any other.
+    """
+    lines = {name: list(lines_of(path)) for name, path in {"": train, **asked}.items()}
+    tokenizer = Tokenizer.train(
+        lines[""], TokenizerSettings(tokenizer="whitespace", vocabulary=EVERY, normalise="none")
+    )
+    model = Ngram(settings, vocabulary=tokenizer.size, padding=PAD, begin=BEGIN)
+    rows = {name: [ids.astype(np.int64) for ids in tokenizer.encode(some)] for name, some in lines.items()}
+    estimate(model, rows.pop(""))
+    figures = {}
+    for name, some in rows.items():
+        words, batches = sum(map(len, some)), batches_of(some)
+        unknown = sum(map(tokenizer.unknowns, some))
+        figures[name] = Figure(math.exp(surprise(model, batches) / (words + len(some))), len(some), words, unknown)
+    return figures
+
+
+def lines_of(path: Path) -> Iterator[str]:
+    """The lines of a file, plain or .gz."""
+    return TextFiles(TextFilesSettings(train=str(path), valid=str(path))).examples("train")
+
+
+def _shown(figure: Figure) -> list[str]:
+    return [f"{figure.perplexity:,.4f}", *(f"{number:,}" for number in figure[1:])]
 
 
 def words_of(data: TextData, part: PartName) -> list[list[str]]:

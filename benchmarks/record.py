@@ -40,11 +40,12 @@ def options(name: str, about: str | None) -> argparse.ArgumentParser:
 
 
 def _said(words: list[str]) -> list[str]:
-    """What the command line says, but for where the numbers go."""
-    if "--results" not in words:
-        return words
-    place = words.index("--results")
-    return words[:place] + words[place + 2 :]
+    """What the command line says, but for where numbers and run folders go."""
+    for option in ("--results", "--runs"):
+        if option in words:
+            place = words.index(option)
+            words = words[:place] + words[place + 2 :]
+    return words
 
 
 def record(

@@ -4,6 +4,7 @@ Training, `eval`, the verb and `look` read the same rows and say the same of the
 with silence or a traceback; and the commands all work on a tiny file of one's own.
 """
 
+import gzip
 import json
 import re
 from pathlib import Path
@@ -12,6 +13,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+import seqwright as sw
 from seqwright.comparison import stages, work
 from seqwright.errors import UserError
 from seqwright.kinds import TASKS
@@ -67,6 +69,54 @@ def test_validation_evaluation_and_the_verb_agree(tiny: Tiny, run: Any) -> None:
     assert np.concatenate([*map(numbers_in, predicted)]) == pytest.approx(
         np.concatenate([*map(numbers_in, evaluated.predictions)]), abs=1e-4
     )
+
+
+def compared(name: str, rows: str, monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
+    """What a comparison of the validation part says, made in this process."""
+    monkeypatch.setattr(stages, "done", work._done)
+    Path(f"{name}.toml").write_text(f'threads = 1\nresamples = 40\npart = "valid"\n{rows}', encoding="utf-8")
+    found = typed("compare", f"{name}.toml", "--json")
+    assert found.code == 0, found.err
+    return {row["name"]: row for row in json.loads(found.out)["rows"]}
+
+
+def means(row: dict[str, Any]) -> dict[str, float]:
+    return {name: score["mean"] for name, score in row["scores"].items()}
+
+
+@every("numbers alike")
+def test_validation_eval_python_and_compare_give_the_same_numbers(
+    tiny: Tiny, run: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The verb predicts the same for the same examples, by the test before."""
+    wanted = sw.load("run").evaluate("valid").scores
+    printed = json.loads(typed("eval", "RUN", "--part", "valid", "--json").out)
+    table = means(compared("alike", '[[rows]]\nrun = "run"\n', monkeypatch)["run"])
+    for found, tolerance in ((wing.validation(run), 1e-6), (printed, 1e-4), (table, 1e-6)):
+        shared = {name: wanted[name] for name in found if name in wanted}
+        assert {*TASKS[tiny.task].shown[:1], *wing.validation(run)} & {*shared}
+        assert {name: found[name] for name in shared} == pytest.approx(shared, rel=tolerance, abs=tolerance)
+
+
+@every("predictions")
+def test_compare_scores_the_predictions_of_another_day_as_it_did_then(
+    tiny: Tiny, run: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    then = compared("then", '[[rows]]\nrun = "run"\n', monkeypatch)["run"]
+    (path,) = Path("runs/then/predictions").iterdir()
+    header, *lines = [json.loads(line) for line in gzip.decompress(path.read_bytes()).splitlines()]
+    assert len(lines) == header["examples"]
+    right = {"reference", "source", "label", "tags", "answers", "value", "truth", "text", "hidden", "exact", "f1"}
+    assert not any(right & line.keys() for line in lines), "no reference is in the file"
+    rows = f'[[rows]]\nname = "again"\npredictions = "{path}"\n'
+    if header["kind"] is None:
+        Path("no.toml").write_text(f'threads = 1\npart = "valid"\n{rows}', encoding="utf-8")
+        assert "no example alone can score again" in typed("compare", "no.toml").err
+        return
+    both = compared("again", f'{rows}[[rows]]\nrun = "run"\n', monkeypatch)
+    scores = means(both["again"])
+    assert {*TASKS[tiny.task].shown[:1]} <= scores.keys()
+    assert scores == pytest.approx({name: means(then)[name] for name in scores}, rel=1e-4, abs=1e-9)
 
 
 @every("alone")

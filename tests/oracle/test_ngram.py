@@ -164,9 +164,9 @@ def test_discounts_come_from_the_corpus_or_stand_in_for_it(rows: int) -> None:
     settings = NgramSettings(order=3)
     text = some_text(2, rows, vocabulary=53 if rows > 100 else V)
     model = counted(settings, text, vocabulary=53)
-    wanted = torch.tensor([d[1:] for d in Slow(settings, text).discounts])
+    wanted = torch.tensor([d[1:] for d in Slow(settings, text).discounts], dtype=torch.float64)
     torch.testing.assert_close(model.discount_N3, wanted)
-    stands_in = (model.discount_N3 == torch.tensor(settings.fallback)).all(1)
+    stands_in = (model.discount_N3 == torch.tensor(settings.fallback, dtype=torch.float64)).all(1)
     assert bool(stands_in.any()) == (rows < 100)
 
 
@@ -178,7 +178,8 @@ def test_looking_up_what_is_wanted_agrees_with_the_logits(smoothing: str, order:
     logp_BT, state = model.log_probability(batch)
     logits_BTV, read_state = model(batch, None)
     target_BT = logits_BTV.gather(2, batch.target_BT.unsqueeze(2)).squeeze(2)
-    torch.testing.assert_close(logp_BT.exp()[batch.real_BT], target_BT.exp()[batch.real_BT], rtol=0, atol=1e-6)
+    found_Q, target_Q = (each_BT.exp()[batch.real_BT] for each_BT in (logp_BT, target_BT.double()))
+    torch.testing.assert_close(found_Q, target_Q, rtol=0, atol=1e-6)
     assert not logp_BT[~batch.real_BT].any()
     assert all(torch.equal(one, other) for one, other in zip(state, read_state, strict=True))
 

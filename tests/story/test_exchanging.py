@@ -282,7 +282,7 @@ def counts(home: Path) -> dict[int, tuple[int, int, int]]:
                 gram = tuple(words[i : i + n])
                 seen[gram] = seen.get(gram, 0) + 1
         kept = sum(count > least for count in seen.values())
-        found[n] = (kept, len(seen) - kept, (len(NAMES) + 5) ** n)  # the reserved tokens and the space
+        found[n] = (kept, len(seen) - kept, (len(NAMES) + 4) ** n)  # the reserved tokens
     return found
 
 

@@ -7,9 +7,11 @@ from pathlib import Path
 import pytest
 import torch
 
+from seqwright.analysis.beam_trees import beam_tree_of
+from seqwright.decoding.settings import DecodingSettings
 from seqwright.devices import computes_bfloat16
 from seqwright.recipe import recipe_from
-from seqwright.runs import train
+from seqwright.runs import open_run, train
 
 Say = Callable[..., tuple[int, str, str]]
 PAIRS = [("ein Hund schläft .", "a dog sleeps ."), ("eine Katze rennt .", "a cat runs .")]
@@ -145,6 +147,20 @@ def test_the_tree_of_a_beam_search_is_drawn(say: Say, home: Path) -> None:
     svg = (home / "tree/beam-tree.svg").read_text()
     assert 'id="twig-0"' in svg
     assert (home / "tree/beam-tree.png").stat().st_size > 1000
+
+
+def test_every_branch_of_a_tree_falls_to_the_log_probability_of_its_text(home: Path) -> None:
+    """So that no score that is divided by a length stands between log-probabilities that are not."""
+    run, text = open_run(home / "runs/one"), "eine Katze rennt ."
+    decoding = DecodingSettings(beam=3, length_penalty=1.0, longest=7)
+    tree = beam_tree_of(run, text, decoding)
+    for twig in tree.twigs:
+        if twig.parent is not None:
+            assert twig.log_probability <= tree.twigs[twig.parent].log_probability
+    winner, found = tree.twigs[tree.best[-1]], run(text, beam=3, length_penalty=1.0, longest=7).candidates[0]
+    assert winner.log_probability == pytest.approx(found.log_probability, abs=1e-4)
+    assert winner.score == pytest.approx(found.score, abs=1e-4)
+    assert winner.score > winner.log_probability
 
 
 @pytest.mark.parametrize(

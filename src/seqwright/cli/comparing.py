@@ -12,6 +12,7 @@ from rich.text import Text
 from seqwright.cli.terminal import json_text, say, shown
 from seqwright.comparison.page import written_page
 from seqwright.comparison.plan import Plan, planned
+from seqwright.comparison.predictions import write_predictions
 from seqwright.comparison.results import results
 from seqwright.comparison.settings import read_comparison
 from seqwright.comparison.stages import Stages, Stopped, TrialProgress, spoken
@@ -43,11 +44,13 @@ def compare_rows(where: str, runs: Path, *, dry_run: bool, as_json: bool) -> Non
     for form, text in files.items():
         with written_whole(plan.folder / f"table.{form}") as file:
             file.write(text)
+    kept = write_predictions(plan, outcome, stages.records)
     if as_json:
         print(json_text(found))
     else:
         _print(table)
-    say(f"written to {shown(plan.folder)}/table.html, .md and .json")
+    beside = f"; what each row predicted to {shown(plan.folder)}/predictions" if kept else ""
+    say(f"written to {shown(plan.folder)}/table.html, .md and .json{beside}")
     for name, sentence in outcome.failures.items():
         say(f"seqwright compare: row '{name}' is missing: {sentence}")
     if outcome.failures:
@@ -103,7 +106,7 @@ def _print_plan(plan: Plan, prospects: list[TrialProgress], failures: dict[str, 
     for title in ("parameters", "steps left", "time"):
         drawn.add_column(title, no_wrap=True)
     for progress in prospects:
-        folders = " + ".join(shown(folder) for folder in progress.trial.folders)
+        folders = " + ".join(shown(path) for path in progress.trial.folders or (progress.trial.predictions,) if path)
         size = progress.measured.get("parameters")
         cells = [progress.title, folders, f"{size:,}" if size else "", *_left(progress)]
         drawn.add_row(*map(Text, cells))

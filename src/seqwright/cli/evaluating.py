@@ -1,5 +1,6 @@
 """`eval`: how good a run is, as a table and as files in its `eval/` folder."""
 
+import math
 from pathlib import Path
 from typing import Any
 
@@ -201,7 +202,13 @@ def _scores_of_groups(result: Evaluation) -> dict[str, list[str]]:
 
 
 def _rounded(scores: dict[str, float]) -> dict[str, float]:
-    return {name: round(value, 4) for name, value in scores.items()}
+    """Four decimals, and six digits where that is more: errors may be small."""
+    return {name: round(value, _decimals(value)) for name, value in scores.items()}
+
+
+def _decimals(value: float) -> int:
+    small = math.isfinite(value) and 0 < abs(value) < 1
+    return min(300, 5 - math.floor(math.log10(abs(value)))) if small else 4
 
 
 def _write(folder: Path, name: str, result: Evaluation, circumstances: dict[str, Any]) -> None:

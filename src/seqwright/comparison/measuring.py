@@ -6,7 +6,7 @@ Each function is given plain settings and gives plain numbers, so that they can 
 import json
 import sys
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import reduce
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -210,13 +210,19 @@ def evaluated_runs(job: Mapping[str, Any]) -> dict[str, Any]:
     else:
         wires, model = ensemble_of(runs)
         result = task_of(job["task"]).evaluated(recipe, data, wires, model, part, decoding)
-        outcome = RunScores(result.scores, result.signatures, result.answers, {})
+        numbers = wires.output.answered(result.predictions)
+        outcome = RunScores(result.scores, result.signatures, _numbered(numbers, result.answers), {})
     if len(runs) == 1:
         found["training"] = costs(runs[0].folder)
     with written_whole(Path(job["answers"])) as file:
         file.writelines(json.dumps(answer, ensure_ascii=False) + "\n" for answer in outcome.answers)
     told = {"scores": outcome.scores, "signatures": outcome.signatures, "examples": len(outcome.answers)}
     return {**found, **told, **outcome.speed}
+
+
+def _numbered(numbers: Sequence[int], answers: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Answers, each after the number of its example in the part."""
+    return [{"example": number, **answer} for number, answer in zip(numbers, answers, strict=True)]
 
 
 class RunScores(NamedTuple):
@@ -233,7 +239,9 @@ def evaluated_together(recipe: Recipe, runs: list[Run], data: Any, part: PartNam
 
     What the references cost is told per word and per byte, ends included, whatever the tokens are.
     """
-    pairs = Given(pair for pair in data.examples(part) if pair.source.strip() and pair.target.strip())
+    every = enumerate(data.examples(part))
+    numbered = {number: pair for number, pair in every if pair.source.strip() and pair.target.strip()}
+    pairs = Given(numbered.values())
     wires, model = ensemble_of(runs)
     wires.predictions(model, Given(pairs.examples[:WARMING]), decoding)
     began = time.monotonic()
@@ -249,7 +257,10 @@ def evaluated_together(recipe: Recipe, runs: list[Run], data: Any, part: PartNam
             **wires.output.report(found, pairs).signatures,
             "word_perplexity": "words between white space, each end is one; comparable whatever the tokens are",
         },
-        answers=[{"source": p.source, "reference": p.target, "hypothesis": each.text} for p, each in answers],
+        answers=_numbered(
+            list(numbered),
+            [{"source": p.source, "reference": p.target, "hypothesis": each.text} for p, each in answers],
+        ),
         speed={"decoding": {"tokens": tokens, "seconds": seconds}},
     )
 

@@ -71,9 +71,9 @@ def _line(name: str, cells: Sequence[TableCell]) -> str:
 
 
 def _rows(plan: Plan, found: dict[str, Any]) -> list[ComparisonRow]:
-    """The rows of single models that are in the table."""
+    """The rows of single models that are in the table and in a run folder."""
     there = {row["name"] for row in found["rows"]}
-    return [row for row in plan.rows if row.name in there and not row.members]
+    return [row for row in plan.rows if row.name in there and not row.members and row.trials[0].folders]
 
 
 # ---------------------------------------------------------------------------------------------------- courses

@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from seqwright.comparison.prediction_files import read_header
 from seqwright.comparison.settings import Budget, ComparisonSettings, RowSettings, slug
 from seqwright.devices import cores
 from seqwright.errors import RunError, SettingError, UserError
@@ -28,6 +29,7 @@ class Trial(NamedTuple):
     recipe: Recipe
     folders: tuple[Path, ...]
     trained: bool  # whether it is this comparison that trains it
+    predictions: Path | None = None  # the file that takes the place of a run
 
 
 class ComparisonRow(NamedTuple):
@@ -63,6 +65,11 @@ class Plan(NamedTuple):
         return self.settings.baseline or self.rows[0].name
 
     @property
+    def decodes(self) -> bool:
+        """Whether the rows search for what they predict."""
+        return bool(task_of(self.task).output.decodes)
+
+    @property
     def trials(self) -> list[Trial]:
         """Every trial, ensembles last: their members must be there."""
         return sorted((trial for row in self.rows for trial in row.trials), key=lambda trial: len(trial.folders) > 1)
@@ -81,6 +88,8 @@ def planned(settings: ComparisonSettings, where: Path, runs: Path = Path("runs")
                 rows[given.title] = _trained(settings, given, where, folder, threads)
             elif given.run is not None:
                 rows[given.title] = _opened(settings, given)
+            elif given.predictions is not None:
+                rows[given.title] = _predicted(settings, given)
         except SettingError as error:
             raise SettingError(f"row '{given.title}': {error}") from error
     rows |= {given.title: _ensemble(given, rows, settings) for given in settings.rows if given.ensemble is not None}
@@ -89,7 +98,9 @@ def planned(settings: ComparisonSettings, where: Path, runs: Path = Path("runs")
     _refuse_unlike(ordered, where)
     if settings.decoding and not task_of(task).output.decodes:
         raise SettingError(f"[decoding] is set, but {task} searches for nothing; leave it out of {where}")
-    return Plan(settings, folder, ordered, validated("decoding", settings.decoding, task), threads)
+    plan = Plan(settings, folder, ordered, validated("decoding", settings.decoding, task), threads)
+    _refuse_other_decoding(plan)
+    return plan
 
 
 def _trained(
@@ -119,6 +130,30 @@ def _opened(settings: ComparisonSettings, given: RowSettings) -> ComparisonRow:
     plain.pop("sha256", None)
     recipe = recipe_from({**plain, "data": changed_data(plain["data"], settings.data)}, name=run.name)
     return ComparisonRow(given.title, (Trial(slug(given.title), None, recipe, (run,), False),))
+
+
+def _predicted(settings: ComparisonSettings, given: RowSettings) -> ComparisonRow:
+    path = Path(str(given.predictions)).expanduser()
+    plain = read_header(path)["recipe"]
+    try:
+        recipe = recipe_from({**plain, "data": changed_data(plain.get("data", {}), settings.data)})
+    except SettingError as error:
+        raise SettingError(f"{path} names settings that are not those of a recipe: {error}") from error
+    return ComparisonRow(given.title, (Trial(slug(given.title), None, recipe, (), False, path),))
+
+
+def _refuse_other_decoding(plan: Plan) -> None:
+    """Predictions that were searched for in another way than those of the other rows."""
+    now = plan.decoding.model_dump(mode="json", exclude_none=True)
+    for row in plan.rows if plan.decodes else ():
+        if (path := row.trials[0].predictions) is not None:
+            before = read_header(path).get("decoding", {})
+            unlike = sorted(name for name in {*before, *now} if before.get(name) != now.get(name))
+            if unlike:
+                raise SettingError(
+                    f"row '{row.name}': {path} was made with decoding.{unlike[0]} = {before.get(unlike[0])}, the other "
+                    f"rows have {now.get(unlike[0])}; set it under [decoding], or make the predictions again"
+                )
 
 
 def _ensemble(given: RowSettings, rows: Mapping[str, ComparisonRow], settings: ComparisonSettings) -> ComparisonRow:

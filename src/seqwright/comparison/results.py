@@ -48,7 +48,7 @@ def results(plan: Plan, outcome: Outcome, records: Records) -> dict[str, Any]:
         "threads": plan.threads,
         "watts_per_core": settings.watts_per_core,
         "resamples": settings.resamples,
-        "decoding": plan.decoding.model_dump(mode="json", exclude_none=True) if "decoding" in first else None,
+        "decoding": plan.decoding.model_dump(mode="json", exclude_none=True) if _timed(evaluated) else None,
         "signatures": {name: text for name, text in first.get("signatures", {}).items() if name in names},
         "shown": names,
         "lower_is_better": [name for name in names if name in LOWER],
@@ -75,6 +75,11 @@ def shown_scores(task: str, scores: dict[str, float]) -> list[str]:
     if shown and shown[0] in scores:
         return [name for name in shown if name in scores]
     return [name for name in scores if name not in UNSEEN][:MOST_SHOWN]
+
+
+def _timed(evaluated: dict[str, list[Found]]) -> bool:
+    """Whether decoding was timed in any row."""
+    return any("decoding" in trial for trials in evaluated.values() for trial in trials)
 
 
 def _shared(evaluated: dict[str, list[Found]]) -> dict[str, float]:
@@ -132,7 +137,9 @@ def _cost(plan: Plan, outcome: Outcome, row: ComparisonRow, number: int) -> dict
         return {name: sum(part[name] for part in parts) for name in summed if all(name in part for part in parts)}
     trial, measured = row.trials[number], outcome.measured.get(row.name, {})
     trained = outcome.trained.get(trial.name)
-    books = trained or outcome.evaluated[trial.name]["training"]
+    books = trained or outcome.evaluated[trial.name].get("training")
+    if books is None:  # predictions of an ensemble
+        return {}
     cost: dict[str, float] = {"training_seconds": books["seconds"]}
     if books["tokens"]:
         cost |= {"steps": books["steps"], "tokens": books["tokens"]}

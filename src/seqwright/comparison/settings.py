@@ -9,6 +9,7 @@ from typing import Any, Literal
 
 from pydantic import BaseModel, Field, ValidationError, model_validator
 
+from seqwright.comparison.prediction_files import ENDING
 from seqwright.errors import SettingError, closest
 from seqwright.recipe import recipe_text
 from seqwright.settings import Settings
@@ -32,7 +33,7 @@ class Budget(Settings):
 
 
 class RowSettings(Settings):
-    """A row: a recipe to train, a run that is there, or an ensemble of other rows."""
+    """A row: a recipe to train, a run that is there, predictions of an earlier comparison, or an ensemble of rows."""
 
     name: str | None = Field(default=None, min_length=1)
     """What it is called in the table; by default as the recipe, the run, or its members."""
@@ -40,6 +41,8 @@ class RowSettings(Settings):
     """A recipe that ships, or a file, beside the comparison or where it is called from."""
     run: str | None = None
     """A run folder, which is evaluated as it is."""
+    predictions: str | None = None
+    """A file that an earlier comparison wrote (`predictions/ROW.jsonl.gz`), which is scored again."""
     ensemble: tuple[str, ...] | None = Field(default=None, min_length=2)
     """The names of rows that predict together."""
     input: Section = Field(default_factory=dict)
@@ -55,10 +58,10 @@ class RowSettings(Settings):
 
     @model_validator(mode="after")
     def _of_one_kind(self) -> "RowSettings":
-        given = [kind for kind in ("recipe", "run", "ensemble") if getattr(self, kind) is not None]
+        given = [name for name in ("recipe", "run", "predictions", "ensemble") if getattr(self, name) is not None]
         if len(given) != 1:
             found = " and ".join(given) if given else "none of them"
-            raise ValueError(f"a row has a recipe, a run or an ensemble, and this one {found}")
+            raise ValueError(f"a row has a recipe, a run, predictions or an ensemble, and this one {found}")
         if self.recipe is None and self.sections():
             raise ValueError(f"only a recipe can be set; leave {', '.join(self.sections())} out of this row")
         return self
@@ -75,6 +78,8 @@ class RowSettings(Settings):
             return self.name
         if self.ensemble is not None:
             return " + ".join(self.ensemble)
+        if self.predictions is not None:
+            return Path(self.predictions).name.removesuffix(ENDING)
         return Path(self.recipe or self.run or "").name.removesuffix(".toml")
 
 
@@ -166,7 +171,8 @@ def _sentence(error: ValidationError, where: str) -> str:
         meant = f" Did you mean '{close}'?" if close else f" There are {', '.join(known.model_fields)}."
         return f"there is no setting '{called}' in {where}.{meant}"
     if first["type"] == "missing":
-        return f"{where} has no {called}; give each thing to compare a [[rows]] with recipe, run or ensemble"
+        told = "give each thing to compare a [[rows]] with recipe, run, predictions or ensemble"
+        return f"{where} has no {called}; {told}"
     found = "" if first["type"] == "value_error" else f", not {first['input']!r}"
     return f"{called}: {message[0].lower()}{message[1:]}{found}, in {where}"
 
@@ -192,8 +198,14 @@ def _refuse_wrong_names(settings: ComparisonSettings, where: str) -> None:
                 recipe_text(row.recipe)
             except SettingError as error:
                 raise SettingError(f"row '{row.title}': {error}") from error
+        if row.predictions is not None and not Path(row.predictions).expanduser().is_file():
+            raise SettingError(f"row '{row.title}': there is no file {row.predictions}; `compare` makes some ({where})")
         singles = [other.title for other in settings.rows if other.ensemble is None]
+        files = {other.title for other in settings.rows if other.predictions is not None}
         for member in row.ensemble or ():
+            if member in files:
+                told = f"row '{member}' is a file of predictions, which can join no other; give its run"
+                raise SettingError(f"ensemble of row '{row.title}': {told} ({where})")
             if member not in singles:
                 raise SettingError(_no_row(f"ensemble of row '{row.title}'", member, singles, where))
 

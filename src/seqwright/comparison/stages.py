@@ -21,6 +21,7 @@ from seqwright.training.checkpoint import read_mark, step_folder, steps_on_disk
 from seqwright.training.interruption import Interruption
 
 Say = Callable[[str], None]
+NUMBERED = '{"example":'  # how an answer begins
 IMMATERIAL = frozenset({"name", "description", "training.keep", "training.patience"})  # settings that cost nothing
 
 
@@ -64,7 +65,9 @@ class Stages:
     def prospects(self) -> list[TrialProgress]:
         """Measure every row, and say of every trial what is left to do."""
         for number, row in enumerate(self.plan.rows, start=1):
-            if not row.members:
+            if row.trials[0].predictions is not None:
+                self.outcome.measured[row.name] = {"descends": False}
+            elif not row.members:
                 self._measure(row, f"[{number}/{len(self.plan.rows)}] {row.name}")
         return [self._progress(trial) for trial in self.plan.trials if self._row(trial).name not in self._failures]
 
@@ -159,15 +162,19 @@ class Stages:
             "decoding": plan.decoding.model_dump(mode="json", exclude_none=True),
             "threads": plan.threads,
         }
-        made_by = {**asked, "of": [_identity(folder) for folder in trial.folders]}
+        made_by = {**asked, "of": _origin(trial)}
         answers = self.records.answers(trial.name)
         usual = usual_settings(trial.recipe)
-        found = self.records.found(trial.name, "evaluated", made_by, usual) if answers.is_file() else None
+        found = self.records.found(trial.name, "evaluated", made_by, usual) if _numbered(answers) else None
         if found is None:
-            self.say(f"{title}: evaluating")
-            folders = [str(folder) for folder in trial.folders]
             self.records.folder.mkdir(parents=True, exist_ok=True)
-            found = done({"stage": "evaluated", **asked, "folders": folders, "answers": str(answers)})
+            job = {**asked, "answers": str(answers)}
+            if trial.predictions is None:
+                self.say(f"{title}: evaluating")
+                found = done({"stage": "evaluated", **job, "folders": [str(folder) for folder in trial.folders]})
+            else:
+                self.say(f"{title}: scoring its predictions again")
+                found = done({"stage": "scored", **job, "predictions": str(trial.predictions)})
             self.records.keep(trial.name, "evaluated", made_by, found)
         return found
 
@@ -187,6 +194,21 @@ def _work(progress: TrialProgress) -> str:
     if not progress.measured["descends"]:
         return "by counting"
     return f"{progress.steps:,} steps, {spoken(progress.seconds)}"
+
+
+def _numbered(answers: Path) -> bool:
+    """Whether there are answers that say which example each is for; those of the version before do not."""
+    if not answers.is_file():
+        return False
+    with answers.open(encoding="utf-8") as file:
+        return file.readline(len(NUMBERED)) in {NUMBERED, ""}
+
+
+def _origin(trial: Trial) -> list[Any]:
+    """What a trial is made of, by content."""
+    if trial.predictions is not None:
+        return [hashlib.sha256(trial.predictions.read_bytes()).hexdigest()]
+    return [_identity(folder) for folder in trial.folders]
 
 
 def _identity(folder: Path) -> list[str]:

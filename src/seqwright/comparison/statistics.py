@@ -4,7 +4,7 @@ N examples · C classes · S sums of which a score is made · R resamples
 """
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Literal
@@ -52,13 +52,38 @@ Maker = Callable[[Answers, Shared], Additive]
 """A score of the answers of a row."""
 
 
+def kind_of_answers(answers: Answers) -> str | None:
+    """The field by which a kind of answers is known; None of those that no example alone can score."""
+    return None if answers and "hidden" in answers[0] else _field(answers)
+
+
+def scores_of(answers: Answers, names: Collection[str], *, lowercase: bool) -> dict[str, float]:
+    """Those of some scores that are known by what each answer adds to them."""
+    found = {name: statistics_of(name, {"": answers}, lowercase=lowercase).get("") for name in names}
+    return {name: score.value for name, score in found.items() if score is not None}
+
+
 def statistics_of(name: str, rows: Mapping[str, Answers], *, lowercase: bool) -> dict[str, Additive]:
     """A score of each row of a table by what each answer adds to it; nothing where that is not known."""
+    rows = {row: _scored(answers) for row, answers in rows.items()}
     shared = Shared(list(rows.values()), lowercase)
     makers = [MAKERS.get(_field(answers) or "", {}).get(name) for answers in rows.values()]
     known = zip(rows.items(), makers, strict=True)
     found = {row: maker(answers, shared) for (row, answers), maker in known if maker is not None}
     return found if len(found) == len(rows) else {}
+
+
+def _scored(answers: Answers) -> Answers:
+    """Those that say something of an example whose answer is known, as scores have them."""
+    match _field(answers):
+        case "label":
+            return [answer for answer in answers if answer["label"] and answer["predicted"]]
+        case "value":
+            return [answer for answer in answers if None not in (answer["value"], answer["predicted"])]
+        case "tags":
+            return [answer for answer in answers if answer["tags"]]
+        case _:
+            return answers
 
 
 def paired_test(name: str, answers: Answers) -> PairedTest:

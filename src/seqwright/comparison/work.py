@@ -43,6 +43,10 @@ def _done(job: dict[str, Any]) -> dict[str, Any]:
             case "trained":
                 cores = Cores()
                 return trained(job["recipe"], job["folder"], Both(speaking(), cores), cores)
+            case "scored":
+                from seqwright.comparison.predictions import scored_again
+
+                return scored_again(job)
             case _:
                 return {**evaluated_runs(job), "memory": peak_memory()}
     except (Interrupted, KeyboardInterrupt):

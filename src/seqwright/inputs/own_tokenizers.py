@@ -3,8 +3,9 @@
 Decoding what was encoded gives the text back to the last space. Every space becomes "▁" and one more "▁" is put before
 the text. The text is cut into units: a word with the "▁" before it, a punctuation mark, a single digit, and where
 tokens can be pieces also a mark with its "▁" and a run of spaces. Each unit is encoded on its own, and decoding puts
-the pieces together again. Where tokens are characters, there are neither units nor a "▁" before the text; where they
-are `whitespace`, a unit is whatever stands between spaces.
+the pieces together again. Where tokens are characters, there are neither units nor a "▁" before the text. Where they
+are `whitespace`, a unit is what stands between runs of white space, as `str.split` has it, and nothing else: spaces
+around a text and further ones between two words are no tokens, and decoding gives one space between words.
 
 A "<s>" that the user wrote is three units, "<", "s" and ">", and so never becomes the token "<s>".
 """
@@ -34,7 +35,9 @@ WHOLE_UNITS = rf"{LETTERS}|[\s\S]"
 # Only what can be spelled out of shorter pieces may also be a mark with its "▁", or a run of spaces.
 SPELLED_UNITS = rf"▁{{1,{LONGEST}}}(?=▁)|▁?[\p{{P}}\p{{S}}&&[^▁]]|{WHOLE_UNITS}"
 FORMS = {"nfc": normalizers.NFC, "nfkc": normalizers.NFKC, "nfd": normalizers.NFD, "nfkd": normalizers.NFKD}
-SPACED_UNITS = rf"▁?[^▁\s]{{1,{LONGEST}}}|[\s\S]"
+WHITE_SPACE = r"[\s\x1C-\x1F]+"  # what `str.split` splits at
+ASCII_WHITE_SPACE = "[ \t-\r]+"  # what other programs do
+SPACED_UNITS = "▁[^▁]+"
 
 
 @final
@@ -82,11 +85,9 @@ class OwnTokenizer(Tokenizer):
         pieces = [*RESERVED, *(SPACE + word.removeprefix(SPACE) for word in words)]
         numbered = {piece: number for number, piece in enumerate(pieces)}
         library = tokenizers.Tokenizer(models.WordLevel(numbered, unk_token=RESERVED[UNKNOWN]))
-        single = [normalizers.Replace(Regex("[ \t-\r]+"), " "), normalizers.Replace(Regex("^ | $"), "")]
-        library.normalizer = normalizers.Sequence(
-            [*single, _normaliser(TokenizerSettings(tokenizer="words", normalise="none"))]
-        )
-        library.pre_tokenizer = pre_tokenizers.Split(Regex("▁[^▁]+"), "isolated")
+        settings = TokenizerSettings(tokenizer="whitespace", normalise="none")
+        library.normalizer = _normaliser(settings, ASCII_WHITE_SPACE)
+        library.pre_tokenizer = _splitter(settings)
         return cls(library)
 
     @classmethod
@@ -155,10 +156,13 @@ class OwnTokenizer(Tokenizer):
         return self._pieces[number].removeprefix(CONTINUATION) if self.kind == "wordpiece" else self._pieces[number]
 
 
-def _normaliser(settings: TokenizerSettings) -> normalizers.Normalizer:
+def _normaliser(settings: TokenizerSettings, white_space: str = WHITE_SPACE) -> normalizers.Normalizer:
     steps: list[normalizers.Normalizer] = [] if settings.normalise == "none" else [FORMS[settings.normalise]()]
     if settings.lowercase:
         steps.append(normalizers.Lowercase())
+    if settings.tokenizer == "whitespace":
+        single = [normalizers.Replace(Regex(white_space), " "), normalizers.Replace(Regex("^ | $"), "")]
+        steps.extend(single)
     steps.append(normalizers.Replace(SPACE, FOREIGN))
     if settings.tokenizer != "characters":
         steps.append(normalizers.Prepend(SPACE))

@@ -34,8 +34,8 @@ class TokenizerSettings(Settings):
     """How text is cut into tokens."""
 
     tokenizer: Kind = "bpe"
-    """What a token is: a character, a word, whatever stands between spaces (for text that is cut into tokens already),
-    or a piece of a word learnt by BPE, unigram or WordPiece."""
+    """What a token is: a character, a word, whatever stands between runs of white space (for text that is cut into
+    tokens already), or a piece of a word learnt by BPE, unigram or WordPiece."""
     vocabulary: int = Field(default=8000, ge=5)
     """The largest number of different tokens; the most frequent ones stay."""
     normalise: Literal["none", "nfc", "nfkc", "nfd", "nfkd"] = "nfc"
@@ -71,7 +71,8 @@ def _frequent(units: Counter[str], settings: TokenizerSettings) -> dict[str, int
     )
     units.pop(SPACE, None)
     frequent = sorted(units, key=lambda unit: (-units[unit], unit))
-    vocabulary = [*RESERVED, SPACE, *frequent][: settings.vocabulary]
+    space = [] if settings.tokenizer == "whitespace" else [SPACE]  # no space is ever a token there
+    vocabulary = [*RESERVED, *space, *frequent][: settings.vocabulary]
     return {unit: number for number, unit in enumerate(vocabulary)}
 
 

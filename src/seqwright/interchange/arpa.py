@@ -45,8 +45,9 @@ class Section(NamedTuple):
 def write_arpa(model: Ngram, path: Path, pieces: Sequence[str]) -> None:
     """Write a model; `pieces` are the strings of its tokens, `<s>` that of the token which begins a text.
 
-    A path that ends in .gz is compressed. Nine digits give every float32 back to the bit; a probability of 0 becomes
-    10^-99. Maximum likelihood and add-k, which do not back off to shorter contexts, have no such form.
+    A path that ends in .gz is compressed. Numbers have nine digits, more than other programs keep of them; a
+    probability of 0 becomes 10^-99. Maximum likelihood and add-k, which do not back off to shorter contexts, have no
+    such form.
     """
     _check_pieces(model, pieces)
     word_V = np.array(pieces, dtype=object)

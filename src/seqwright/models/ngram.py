@@ -86,8 +86,8 @@ class NgramTable(nn.Module):
         super().__init__()
         self.vocabulary = vocabulary
         self.register_buffer("key_G", torch.empty(0, dtype=torch.int64))
-        self.register_buffer("logp_G", torch.empty(0))
-        self.register_buffer("weight_C", torch.zeros(contexts + 1))
+        self.register_buffer("logp_G", torch.empty(0, dtype=torch.float64))
+        self.register_buffer("weight_C", torch.zeros(contexts + 1, dtype=torch.float64))
         self.register_buffer("pruned", torch.tensor(0))
 
     def place(self, context_Q: Tensor, token_Q: Tensor) -> Tensor:
@@ -124,7 +124,8 @@ class Ngram(nn.Module):
     It learns by counting: `observe` keeps text, `conclude` turns it into tables. A text begins with `begin`, which is
     only ever context; neither it nor `padding` is foretold. Before anything is counted all tokens are equally likely.
 
-    The logits are log-probabilities; where one is 0, the lowest number stands for minus infinity.
+    Tables are in double precision, so that a perplexity is right to the digits that are published. The logits are
+    log-probabilities in single precision; where one is 0, the lowest number stands for minus infinity.
     """
 
     base_V: Tensor
@@ -137,8 +138,8 @@ class Ngram(nn.Module):
         # Maximum likelihood and add-k know nothing of shorter contexts: only the longest one is asked.
         self.only_longest = settings.smoothing in {"maximum-likelihood", "add-k"}
         corpus = Corpus([], [], self.predicted_V)
-        self.register_buffer("base_V", torch.from_numpy(corpus.uniform_V).log().float())
-        self.register_buffer("discount_N3", torch.zeros(settings.order, 3))
+        self.register_buffer("base_V", torch.from_numpy(corpus.uniform_V).log())
+        self.register_buffer("discount_N3", torch.zeros(settings.order, 3, dtype=torch.float64))
         self.tables = nn.ModuleList(NgramTable(vocabulary, vocabulary if n == 2 else 0) for n in self._longer())
         self._transcript = Transcript()
 
@@ -183,19 +184,19 @@ class Ngram(nn.Module):
             case "kneser-ney" | "modified-kneser-ney":
                 discount = single_discount if settings.smoothing == "kneser-ney" else modified_discounts
                 discounts = [discount(level.adjusted_G, settings.fallback) for level in levels]
-                self.discount_N3.copy_(torch.tensor(discounts))
+                self.discount_N3.copy_(torch.tensor(discounts, dtype=torch.float64))
                 estimate = kneser_ney(corpus, discounts)
         self.adopt(pruned(estimate, corpus))
 
     def adopt(self, estimate: Estimate) -> None:
         """Know this from now on."""
         device = self.base_V.device
-        self.base_V = torch.from_numpy(estimate.base_V).float().to(device)
+        self.base_V = torch.from_numpy(estimate.base_V).to(device)
         for n, found in zip(self._longer(), estimate.tables, strict=True):
             table = self.table(n)
             table.key_G = torch.from_numpy(found.key_G).to(device)
-            table.logp_G = torch.from_numpy(found.logp_G).float().to(device)
-            table.weight_C = torch.from_numpy(found.weight_C).float().to(device)
+            table.logp_G = torch.from_numpy(found.logp_G).to(device)
+            table.weight_C = torch.from_numpy(found.weight_C).to(device)
             table.pruned = torch.tensor(found.pruned, device=device)
 
     def storage(self) -> list[OrderStorage]:
@@ -261,7 +262,7 @@ class Ngram(nn.Module):
             logp_Q = torch.where(asked_Q, logp_Q + table.weight_C[context_Q], logp_Q)
             seen = (asked_Q & (gram_Q >= 0)).nonzero().squeeze(1)
             logp_Q[seen] = table.logp_G[gram_Q[seen]]
-        logp_BT = torch.zeros(batch.target_BT.shape, device=logp_Q.device)
+        logp_BT = torch.zeros(batch.target_BT.shape, dtype=logp_Q.dtype, device=logp_Q.device)
         logp_BT[batch.real_BT] = logp_Q
         return logp_BT, _after(state, input_BL, batch.real_BT)
 
@@ -307,13 +308,13 @@ class Ngram(nn.Module):
             torch.where(asked_R, self.table(n).weight_C[context_R], 0.0)
             for n, asked_R, context_R in zip(self._longer(), asked, contexts, strict=True)
         ]
-        rest_R = torch.stack([torch.zeros(rows, device=device), *weights]).sum(0)
-        logits_RV = self.base_V + rest_R.unsqueeze(1)
+        none_R = torch.zeros(rows, dtype=self.base_V.dtype, device=device)
+        logits_RV = self.base_V.float() + torch.stack([none_R, *weights]).sum(0).float().unsqueeze(1)
         for i, (n, asked_R, context_R) in enumerate(zip(self._longer(), asked, contexts, strict=True)):
-            longer_R = torch.stack([torch.zeros(rows, device=device), *weights[i + 1 :]]).sum(0)
+            longer_R = torch.stack([none_R, *weights[i + 1 :]]).sum(0)
             known = (asked_R & (context_R >= 0)).nonzero().squeeze(1)
             which, token, place = self.table(n).successors(context_R[known])
-            logits_RV[known[which], token] = self.table(n).logp_G[place] + longer_R[known[which]]
+            logits_RV[known[which], token] = (self.table(n).logp_G[place] + longer_R[known[which]]).float()
         return logits_RV.clamp_(min=torch.finfo(logits_RV.dtype).min)
 
 

@@ -199,6 +199,10 @@ class Output(ABC, Generic[ExampleT, BatchT, PredictionT]):
         """The numbers of those of so many examples that an evaluation writes down: all, where that is not too much."""
         return range(examples)
 
+    def answered(self, predictions: Sequence[PredictionT]) -> list[int]:
+        """The number of the example of each answer that an evaluation writes down."""
+        return sorted(self.written(len(predictions)))
+
     def answers(
         self, predictions: Sequence[PredictionT], examples: Examples[ExampleT], input: Input[ExampleT, Any]
     ) -> Iterator[dict[str, Any]]:

@@ -32,10 +32,12 @@ class ClassesOutput(Output[ExampleT, BatchT, PredictionT]):
         return {name: number for number, name in enumerate(self.counts)}
 
     def averaged(self, some: Collection[str], noun: str) -> str:
-        """Which classes macro F1 is the mean of: one that nothing has and nothing was taken for has no F1."""
-        if len(some) == len(self.labels):
+        """Which classes macro F1 is the mean of, and which not: what nothing has or was taken for has no F1."""
+        left_out = [name for name in self.labels if name not in set(some)]
+        if not left_out:
             return f"mean over the {noun}"
-        return f"mean over {len(some)} of {len(self.labels)} {noun}: {listed(some, FEW_LABELS)}"
+        told = f"mean over {len(some)} of {len(self.labels)} {noun}: {listed(some, FEW_LABELS)}"
+        return f"{told}; left out, for nothing has them or was taken for them: {listed(left_out, FEW_LABELS)}"
 
     def rare(self) -> list[str]:
         """The classes that training has once, which a model can hardly learn."""

@@ -197,6 +197,10 @@ class MaskedOutput(Output[str, Masked, list[FoundTokens]]):
         """The predicted tokens of every row."""
         return {"rows": [self._answer(row) for row in prediction]}
 
+    def answered(self, predictions: Sequence[list[FoundTokens]]) -> list[int]:
+        """One for each row."""
+        return [number for number, rows in enumerate(predictions) for _ in rows]
+
     def answers(
         self, predictions: Sequence[list[FoundTokens]], examples: Examples[str], input: Input[str, Any]
     ) -> Iterator[dict[str, Any]]:

@@ -230,6 +230,14 @@ class NextTokenOutput(Output[str, Text, ScoredText]):
         """Tokens, and what they cost together."""
         return {"tokens": prediction.tokens, "log_probability": round(prediction.log_probability, 4)}
 
+    def answer(self, prediction: ScoredText, example: str) -> dict[str, Any]:
+        """As `fields`, to the last digit: scores can be made of it again."""
+        return {**self.fields(prediction), "log_probability": prediction.log_probability}
+
+    def answered(self, predictions: Sequence[ScoredText]) -> list[int]:
+        """Those that were not left out."""
+        return [number for number, prediction in enumerate(predictions) if prediction.tokens]
+
     def answers(
         self, predictions: Sequence[ScoredText], examples: Examples[str], input: Input[str, Any]
     ) -> Iterator[dict[str, Any]]:

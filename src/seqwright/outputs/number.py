@@ -173,9 +173,9 @@ class NumberOutput(Output[HasLabel, Labelled, Value]):
         return {"value": None if prediction.value is None else round(prediction.value, 4)}
 
     def answer(self, prediction: Value, example: HasLabel) -> dict[str, Any]:
-        """The value and the predicted one."""
+        """The value and the predicted one, to the last digit: scores can be made of it again."""
         known = float(example.label) if example.label else None
-        return {"value": known, "predicted": self.fields(prediction)["value"]}
+        return {"value": known, "predicted": prediction.value}
 
 
 def _values(examples: Examples[HasLabel], rows: Rows[Any]) -> dict[int, float]:

@@ -36,7 +36,10 @@ def refusal(folder: Path, text: str) -> str:
         (ROWS + '[[rows]]\nrecipe = "reverse"\nname = "Wide"\n', "rows 'wide' and 'Wide' would have one folder"),
         (ROWS + '[[rows]]\nrun = "runs/none"\n', "row 'none': there is no run runs/none"),
         (ROWS + '[[rows]]\nrecipe = "revers"\n', "row 'revers': there is no recipe 'revers'.* Did you mean 'reverse'"),
-        (ROWS + '[[rows]]\nname = "x"\n', "row 3: a row has a recipe, a run or an ensemble, and this one none of them"),
+        (
+            ROWS + '[[rows]]\nname = "x"\n',
+            "row 3: a row has a recipe, a run, predictions or an ensemble, and this one none",
+        ),
         (ROWS + '[[rows]]\nrecipe = "reverse"\nrun = "a"\n', "and this one recipe and run"),
         (ROWS + '[[rows]]\nrecipe = "copy"\n', "rows 'reverse' and 'copy' differ in data.card"),
         (ROWS + '[[rows]]\nrecipe = "waves-dense"\n', "'reverse' is for translation and 'waves-dense' for forecasting"),

@@ -17,6 +17,7 @@ from seqwright.inputs.tokenizers import BEGIN, END, PAD, UNKNOWN, Kind, Tokenize
 
 KINDS: list[Kind] = ["characters", "words", "whitespace", "bpe", "unigram", "wordpiece"]
 SPELLING: list[Kind] = ["characters", "bpe", "unigram", "wordpiece"]
+KEEPING_SPACES: list[Kind] = [kind for kind in KINDS if kind != "whitespace"]
 CORPUS = [
     "The quick brown fox jumps over the lazy dog.",
     "The dog (a lazy one) didn't jump: it slept  until 10:45 or 23.",
@@ -45,13 +46,29 @@ everything = st.text(st.characters(exclude_characters="▁\uffff", exclude_categ
 crowded = st.text(st.sampled_from("ab  .,#<>s/'1\n▁é"), max_size=40).map(lambda text: text.replace("▁", ""))
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("kind", KEEPING_SPACES)
 @settings(max_examples=40, deadline=None)
 @given(texts=st.lists(everything | crowded, min_size=1, max_size=5).filter(any))
 def test_decoding_gives_back_every_text_that_was_learnt_from(kind: Kind, texts: list[str]) -> None:
     tokenizer = learnt(kind, texts, vocabulary=2003, normalise="none")
     assert [tokenizer.decode(ids) for ids in tokenizer.encode(texts)] == texts
     assert tokenizer.unknown_characters(texts) == Counter()
+
+
+white = st.sampled_from([" ", "  ", "\t", "\n", "\r\n", "\u00a0", "\u2028", "\x1c", "\x1f", "\x85", "\u3000"])
+between_white = st.lists(st.sampled_from(["a", "<unk>", "</s>", "it's", "x" * 150, "é,"]) | white, max_size=15)
+
+
+@settings(max_examples=80, deadline=None)
+@given(texts=st.lists(everything | between_white.map("".join), max_size=5))
+def test_words_between_white_space_are_those_of_python(texts: list[str]) -> None:
+    """However long they are, whatever marks they have and whatever stands around them."""
+    words = [text.split() for text in [*texts, "one"]]
+    tokenizer = learnt("whitespace", [*texts, "one"], vocabulary=2003, normalise="none")
+    numbers = [encoded(tokenizer, text) for text in [*texts, "one"]]
+    assert [tokenizer.pieces(ids) for ids in numbers] == [["▁" + word for word in some] for some in words]
+    assert [tokenizer.decode(ids) for ids in numbers] == [" ".join(some) for some in words]
+    assert set(vocabulary(tokenizer)[4:]) == {"▁" + word for some in words for word in some}
 
 
 TRAINED = {kind: learnt(kind) for kind in KINDS}
@@ -66,7 +83,7 @@ def test_decoding_gives_back_new_texts_over_known_characters(kind: Kind, text: s
     assert TRAINED[kind].decode(ids) == text
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("kind", KEEPING_SPACES)
 @pytest.mark.parametrize("text", ["", " ", "   ", " the", "the ", "the  dog", "  the   dog  "])
 def test_every_space_survives(kind: Kind, text: str) -> None:
     assert TRAINED[kind].decode(encoded(TRAINED[kind], text)) == text

@@ -178,9 +178,9 @@ def test_storage_is_told_for_each_order() -> None:
     # <s>4 45 54 5</s> 4</s>;  <s>45 454 545 45</s> <s>4</s>
     # Each token has a probability and a weight, each bigram also a key, each trigram a key and a probability.
     assert model.storage() == [
-        OrderStorage(1, V - 2, V * 4 + (V + 1) * 4, 0, V),
-        OrderStorage(2, 5, 5 * 12 + 6 * 4, 0, V**2),
-        OrderStorage(3, 5, 5 * 12, 0, V**3),
+        OrderStorage(1, V - 2, V * 8 + (V + 1) * 8, 0, V),
+        OrderStorage(2, 5, 5 * 16 + 6 * 8, 0, V**2),
+        OrderStorage(3, 5, 5 * 16, 0, V**3),
     ]
 
 

@@ -11,7 +11,7 @@ import torch
 from torch import Tensor, nn
 
 from seqwright.batches.labelled import Labelled
-from seqwright.cli.evaluating import _print
+from seqwright.cli.evaluating import _print, _rounded
 from seqwright.data.labelled import LabelledFiles, LabelledFilesSettings
 from seqwright.data.labelled_tables import Example
 from seqwright.errors import DataError, RunError
@@ -330,7 +330,8 @@ def test_a_label_that_nobody_has_or_gets_has_no_f1_and_the_others_are_named() ->
         [said("a"), said("b"), said("a")], Given([Example(str(n), label=x) for n, x in enumerate("abb")])
     )
     assert {name: round(value, 2) for name, value in report.scores.items()} == {"f1_a": 66.67, "f1_b": 66.67}
-    assert report.signatures == {"macro_f1": "mean over 2 of 3 labels: 'a', 'b'"}
+    told = "mean over 2 of 3 labels: 'a', 'b'; left out, for nothing has them or was taken for them: 'c'"
+    assert report.signatures == {"macro_f1": told}
     taken = output.report(
         [said("a"), said("c"), said("b")], Given([Example(str(n), label=x) for n, x in enumerate("abb")])
     )
@@ -343,3 +344,9 @@ def test_the_table_of_labels_has_a_dash_where_nothing_was_scored(capsys: pytest.
     said = capsys.readouterr().out
     assert re.search(r"^a +1/2 +50\.0 % +66\.67", said, re.MULTILINE)
     assert re.search(r"^c +0/0 +– +–", said, re.MULTILINE)
+
+
+def test_small_scores_are_written_with_six_digits() -> None:
+    found = _rounded({"mse": 0.0202113660616, "accuracy": 89.123456, "perplexity": 234.861992, "none": 0.0})
+    assert found == {"mse": 0.0202114, "accuracy": 89.1235, "perplexity": 234.862, "none": 0.0}
+    assert _rounded({"bleu": 1e-310})["bleu"] < 1e-300

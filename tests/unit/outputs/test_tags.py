@@ -71,7 +71,7 @@ def wired(inputs: dict[str, Any] | None = None, **settings: Any) -> tuple[Recipe
     files = {"train": write("train.conll", sentences(151, 1)), "valid": write("valid.conll", sentences(53, 2))}
     data_settings = TaggedFilesSettings(**files | settings)
     chosen = WordsSettings.model_validate({"tokenizer": "whitespace", **(inputs or {})})
-    training = TrainingSettings(tokens=256, steps=60, schedule="constant", rate=0.02, warmup=0, validate_every=60)
+    training = TrainingSettings(tokens=256, steps=90, schedule="constant", rate=0.02, warmup=0, validate_every=90)
     recipe = Recipe(
         "people",
         "",
