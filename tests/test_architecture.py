@@ -213,6 +213,14 @@ def test_nothing_imports_what_sits_on_top() -> None:
     assert [str(found) for found in wrong if folder_of(found.path) not in above] == []
 
 
+def test_verbs_take_one_path() -> None:
+    """Whoever opens a run for a verb asks it through `Asking`; only `align` is given nothing to answer."""
+    texts = {path.name: path.read_text(encoding="utf-8") for path in (PACKAGE / "cli").rglob("*.py")}
+    opening = {name for name, text in texts.items() if "= opened_for(" in text}
+    assert {name for name in opening if "Asking(" in texts[name]} == opening - {"aligning.py"}
+    assert len(opening) > 4
+
+
 def test_only_the_command_line_imports_comparisons() -> None:
     wrong = [found for found in IMPORTS if found.ours and within(found.name, {"comparison"})]
     assert [str(found) for found in wrong if folder_of(found.path) not in {"comparison", "cli"}] == []

@@ -109,8 +109,8 @@ class ChosenData(NamedTuple):
 
     def evaluated(self, run: "Run", decoding: Any) -> Evaluation:
         """How good a run is on it."""
-        task, inputs = task_of(self.recipe.task), run.inputs
-        found: Evaluation = task.evaluated(self.recipe, self.data, inputs, run.model, self.part, decoding)
+        recipe, data, part = self
+        found: Evaluation = task_of(recipe.task).evaluated(recipe, data, run.inputs, run.model, part, decoding)
         return found
 
 
@@ -160,13 +160,11 @@ class BesideTraining(NamedTuple):
 
     def parts(self) -> list[PartName]:
         """Those of the other data."""
-        found: list[PartName] = self.other.parts()
-        return found
+        return list(self.other.parts())
 
     def examples(self, part: PartName) -> Iterator[Any]:
         """The run's own where they are trained on."""
-        found: Iterator[Any] = (self.own if part == "train" else self.other).examples(part)
-        return found
+        return iter((self.own if part == "train" else self.other).examples(part))
 
     def fingerprint(self, part: PartName) -> str:
         """Of the same."""

@@ -27,14 +27,12 @@ from seqwright.cli.terminal import json_text, say, shown
 from seqwright.data.files import lines, require_file
 from seqwright.data.tables import Usual
 from seqwright.errors import DataError, SettingError
-from seqwright.inputs import Given
+from seqwright.inputs import Examples, Given
 from seqwright.inputs.text import reads_pairs
 from seqwright.runs import Run
 from seqwright.tasks.wired import Wires
 
 COLOURS = ("cyan", "yellow", "green", "magenta", "bright_blue", "red", "bright_cyan", "bright_yellow", "bright_green")
-
-
 EVERY = sys.maxsize  # labels, in JSON
 
 
@@ -47,6 +45,22 @@ class Result(NamedTuple):
 
 Predict = Callable[[Given[Any], int], Iterable[Sequence[Result]]]
 """The results for each of some examples, of which the first has this number."""
+
+
+def no_remarks(examples: Examples[Any], first: int) -> list[str]:
+    """Nothing is to be known of them."""
+    return []
+
+
+class AskedInput(NamedTuple):
+    """What a verb reads otherwise than the run's own input does, of which it has the same four methods."""
+
+    parse: Callable[[Any], Any]
+    example_fields: Callable[[Any], dict[str, Any]]
+    remarks: Callable[[Examples[Any], int], list[str]] = no_remarks
+    blank_remarks: Callable[[Examples[Any], int], list[str]] = no_remarks
+
+
 ADDED: Mapping[str, tuple[str, ...]] = {  # the fields that each verb adds to a table
     "score": ("bits", "bits_per_token", "perplexity"),
     "classify": ("label", "probability"),
@@ -77,22 +91,16 @@ class Asking:
         if isinstance(answers, TableAnswers) and self.output is not None:
             refuse_output(self.output, WRITTEN, as_json=answers.json, yes=answers.yes)
         self.blocks: Iterator[list[Any]] = given_blocks(verb, things.texts, things.file)
+        self.table: GivenTable | None = None  # in place of what is typed
 
-    def give(
-        self,
-        run: Run,
-        predict: Predict,
-        input: Any = None,
-        columns: Mapping[str, Usual] | None = None,
-        table: GivenTable | None = None,
-    ) -> None:
+    def give(self, run: Run, predict: Predict, input: Any = None, columns: Mapping[str, Usual] | None = None) -> None:
         """Print the results, or write them; a table is read by the columns of the run's own data, or by others.
 
-        What is given is parsed by the run's input, if not by another one. A `table` takes the place of what is typed.
+        What is given is parsed by the run's input, if not by an `AskedInput`.
         """
         input = run.inputs.input if input is None else input
         columns = input.table_columns() if columns is None else columns
-        chosen, blocks = self.things.column or [], self.blocks
+        chosen, blocks, table = self.things.column or [], self.blocks, self.table
         if table is None and not columns:
             table = series_table(self.things.file, run)
         if columns and self.things.file is not None and is_table(self.things.file):

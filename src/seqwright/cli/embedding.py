@@ -4,13 +4,13 @@ from collections.abc import Iterator
 from dataclasses import replace
 from itertools import islice
 from pathlib import Path
-from typing import Any, cast
+from typing import cast
 
 import numpy as np
 from torch import Tensor
 
 from seqwright.analysis.embedder import Embedder, embedder_of
-from seqwright.cli.asking import Asking, Result
+from seqwright.cli.asking import AskedInput, Asking, Result
 from seqwright.cli.given import split_lines
 from seqwright.cli.opening import opened_run
 from seqwright.cli.options import Answers, TableAnswers, Things
@@ -39,18 +39,19 @@ def embed_texts(things: Things, options: EmbedOptions) -> None:
     run = opened_run(things.run, options.which)
     embedder = embedder_of(run, cast(Pooling | None, pooling))
     kept: list[Tensor] = []  # for an array, which is written at once
-    names = _columns(embedder, asking.output)
+    read, names = 0, _columns(embedder, asking.output)
     asking.added = {name: name for name in names}
 
     def predict(examples: Given[str], first: int) -> Iterator[list[Result]]:
+        nonlocal read
+        read += len(examples.examples)
         for vector_D in embedder(examples.examples, normalise=options.normalise):
             if in_array:
                 kept.append(vector_D)
             yield [] if in_array else [_result(vector_D.tolist(), names)]
 
-    input = EmbeddedInput(embedder)
-    asking.give(run, predict, input, dict(islice(run.inputs.input.table_columns().items(), 1)))
-    if asking.output is None and not input.read:
+    asking.give(run, predict, embedded_input(embedder), dict(islice(run.input.table_columns().items(), 1)))
+    if asking.output is None and not read:
         raise DataError("there is no text; give some, or a file of them with --file")
     if output is not None and in_array:
         with bytes_whole(output) as plain:
@@ -71,32 +72,20 @@ def _result(vector: list[float], names: list[str]) -> Result:
     return Result(" ".join(f"{value:.6g}" for value in vector), fields)
 
 
-class EmbeddedInput:
+def embedded_input(embedder: Embedder) -> AskedInput:
     """Texts of which a model makes vectors, each by itself, whatever its task reads."""
 
-    def __init__(self, embedder: Embedder) -> None:
-        self.embedder, self.read = embedder, 0
-
-    def parse(self, given: str) -> str:
-        """The text as it is."""
+    def parse(given: str) -> str:
         if not given.strip():
             raise DataError("it is blank, and nothing has no vector; remove it")
-        self.read += 1
         return given
 
-    def remarks(self, examples: Examples[str], first: int = 0) -> list[str]:
-        """Texts that are longer than what the model reads at once."""
-        most, rows = self.embedder.most, self.embedder.encode(list(examples))
+    def remarks(examples: Examples[str], first: int = 0) -> list[str]:
+        most, rows = embedder.most, embedder.encode(list(examples))
         return [
             f"text {number} has {len(row):,} tokens; the model reads {most:,}, the rest is left out"
             for number, row in enumerate(rows, start=first + 1)
             if most is not None and len(row) > most
         ]
 
-    def blank_remarks(self, examples: Examples[str], first: int = 0) -> list[str]:
-        """Nothing: what is blank is refused."""
-        return []
-
-    def example_fields(self, example: str) -> dict[str, Any]:
-        """The text."""
-        return {"text": example}
+    return AskedInput(parse, lambda text: {"text": text}, remarks)

@@ -2,9 +2,8 @@
 
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Any
 
-from seqwright.cli.asking import Asking, Result
+from seqwright.cli.asking import AskedInput, Asking, Result
 from seqwright.cli.evaluating import decoding_settings
 from seqwright.cli.opening import opened_for
 from seqwright.cli.options import TableAnswers, Things
@@ -13,7 +12,7 @@ from seqwright.cli.using import PromptOptions
 from seqwright.data.examples import Pair
 from seqwright.data.pairs import file_pairs
 from seqwright.errors import DataError, SettingError
-from seqwright.inputs import Examples, Given
+from seqwright.inputs import Given
 from seqwright.outputs.answer import AnswerOutput, doubling
 from seqwright.pictures.few_shot import shots_picture
 from seqwright.runs import Run
@@ -48,7 +47,7 @@ def prompt_run(things: Things, asked: PromptOptions, answers: TableAnswers) -> N
         for answer in answering(examples.examples):
             yield [Result(answer, {"answer": answer, "shots": len(shots)})]
 
-    asking.give(run, predict, PromptedInput(run, shots), run.input.table_columns())
+    asking.give(run, predict, _prompted_input(run, shots), run.input.table_columns())
 
 
 def _refuse_unfitting(things: Things, asked: PromptOptions, answers: TableAnswers) -> None:
@@ -78,48 +77,26 @@ def _pairs(path: Path) -> list[Pair]:
 def _answering(run: Run, asked: PromptOptions) -> Answering:
     """How the run's model answers: in turns if it learnt to, otherwise by continuing a text."""
     chosen = {"longest": asked.longest, "beam": 1, "n_best": 1, "temperature": 0.0}
-    output = run.inputs.output
-    if isinstance(output, AnswerOutput):
+    if isinstance(run.output, AnswerOutput):
         if asked.template is not None or asked.between is not None:
             raise SettingError(
-                f"this run learnt to answer after {output.task}, and its examples have that form; leave out "
+                f"this run learnt to answer after {run.output.task}, and its examples have that form; leave out "
                 "--template and --between"
             )
-        settings = decoding_settings(run, chosen)
-        return answered_in_turns(run.model, run.inputs, settings)
-    template = Template(
-        **{name: value for name, value in (("form", asked.template), ("between", asked.between)) if value is not None}
-    ).checked()
+        return answered_in_turns(run.model, run.inputs, decoding_settings(run, chosen))
+    form = {"form": asked.template, "between": asked.between}
+    template = Template(**{name: value for name, value in form.items() if value is not None}).checked()
     settings = decoding_settings(run, {**chosen, "stop": (template.stop,)})
     return answered_as_text(run.model, run.inputs, settings, template)
 
 
-class PromptedInput:
+def _prompted_input(run: Run, shots: tuple[Pair, ...]) -> AskedInput:
     """Texts that are asked after the same examples; a run that learnt to answer says what it does not read of them."""
-
-    def __init__(self, run: Run, shots: tuple[Pair, ...]) -> None:
-        self.shots, self.input = shots, run.input if isinstance(run.output, AnswerOutput) else None
-
-    def parse(self, given: str) -> Pair:
-        """The text after the examples."""
-        return Pair(given, "", shots=self.shots)
-
-    def remarks(self, examples: Examples[Pair], first: int = 0) -> list[str]:
-        """Turns that are cut, and what the vocabulary lacks."""
-        return [] if self.input is None else list(self.input.remarks(examples, first))
-
-    def blank_remarks(self, examples: Examples[Pair], first: int = 0) -> list[str]:
-        """Blank texts, which have no turn."""
-        return [] if self.input is None else list(self.input.blank_remarks(examples, first))
-
-    def example_fields(self, example: Pair) -> dict[str, Any]:
-        """The text alone."""
-        return {"text": example.source}
+    told = (run.input.remarks, run.input.blank_remarks) if isinstance(run.output, AnswerOutput) else ()
+    return AskedInput(lambda text: Pair(text, "", shots=shots), lambda question: {"text": question.source}, *told)
 
 
-def _measure(
-    asked: PromptOptions, file: Path, examples: Sequence[Pair], answering: Answering, *, as_json: bool
-) -> None:
+def _measure(asked: PromptOptions, file: Path, examples: Sequence[Pair], answers: Answering, *, as_json: bool) -> None:
     pairs = _pairs(file)
     known = {pair.source for pair in pairs}
     enough = len(examples) - any(example.source in known for example in examples)  # no question is its own example
@@ -127,7 +104,7 @@ def _measure(
     questions = drawn_questions(pairs, examples, most, asked.seed)
     say(f"{len(pairs):,} questions of {shown(file)}, each after examples of its own from {shown(asked.examples)}")
     found = []
-    for accuracy in accuracy_by_shots(answering, questions, doubling(most)):
+    for accuracy in accuracy_by_shots(answers, questions, doubling(most)):
         say(f"after {accuracy.shots} examples: {100 * accuracy.share:.1f} % right")
         found.append(accuracy)
     if asked.picture is not None:

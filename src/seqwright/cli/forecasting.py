@@ -10,7 +10,7 @@ from rich.console import Console
 from rich.table import Table
 
 from seqwright.calls import forecasts
-from seqwright.cli.asking import Asking, Result
+from seqwright.cli.asking import AskedInput, Asking, Result
 from seqwright.cli.opening import opened_for
 from seqwright.cli.options import TableAnswers, Things
 from seqwright.cli.tables import GivenRow, GivenTable
@@ -45,15 +45,15 @@ def forecast_series(things: Things, steps: int | None, picture: Path | None, ans
     run = opened_for("forecast", things.run, answers.which)
     ending = _ending(run, things.file)
     ahead = StepsAhead(run, ending, forecasts(run, [ending.values_TC], steps or run.output.horizon)[0])
-    asking.added = {name: name for name in ahead.bound_names()}
+    asking.table, asking.added = ahead.table(), {name: name for name in ahead.bound_names()}
 
     def predict(examples: Given[int], first: int) -> Iterator[list[Result]]:
         if picture is not None and not first:  # before anything is printed: whoever reads that may stop listening
-            draw_picture(forecast_picture(_panels(run, ending, ahead.values_NC)), picture)
+            draw_picture(forecast_picture(_panels(ahead)), picture)
         for step in examples:
             yield [Result(ahead.line(step), ahead.fields(step, flat=asking.output is not None))]
 
-    asking.give(run, predict, ahead, {}, ahead.table())
+    asking.give(run, predict, AskedInput(int, ahead.named, ahead.remarks), {})
 
 
 def _ending(run: Run, file: Path | None) -> Ending:
@@ -67,12 +67,8 @@ def _ending(run: Run, file: Path | None) -> Ending:
     return found
 
 
-def _when(ending: Ending, step: int) -> str | int:
-    return step if ending.rhythm is None else ending.rhythm.later(step)
-
-
 class StepsAhead:
-    """The steps after the end of a series, counted from 1, as what is asked: a table of times and forecast values."""
+    """The steps after the end of a series, counted from 1: their times, forecast values and intervals."""
 
     def __init__(self, run: Run, ending: Ending, values_NC: Any) -> None:
         self.run, self.ending, self.values_NC = run, ending, values_NC
@@ -85,20 +81,16 @@ class StepsAhead:
         rows = (GivenRow(f"step {n}", self.names, self._cells(n), n) for n in steps)
         return GivenTable(self.names, rows, form=self.ending.form, path=self.ending.path)
 
+    def when(self, step: int) -> str | int:
+        """The time of a step, or its number; those of the series count backwards from 0."""
+        return step if self.ending.rhythm is None else self.ending.rhythm.later(step)
+
     def _cells(self, step: int) -> list[Any]:
-        return [_when(self.ending, step), *(float(f"{value:.6g}") for value in self.values_NC[step - 1])]
+        return [self.when(step), *(float(f"{value:.6g}") for value in self.values_NC[step - 1])]
 
-    def parse(self, given: int) -> int:
-        """The step as it is."""
-        return given
-
-    def example_fields(self, example: int) -> dict[str, Any]:
+    def named(self, step: int) -> dict[str, Any]:
         """Its time and its values."""
-        return dict(zip(self.names, self._cells(example), strict=True))
-
-    def blank_remarks(self, examples: Examples[int], first: int = 0) -> list[str]:
-        """Nothing: every step is forecast."""
-        return []
+        return dict(zip(self.names, self._cells(step), strict=True))
 
     def remarks(self, examples: Examples[int], first: int = 0) -> list[str]:
         """Columns of other names, steps beyond the horizon, and why intervals are not known of all."""
@@ -146,15 +138,15 @@ def _csv_line(cells: Sequence[Any]) -> str:
 # ---------------------------------------------------------------------------------------------------- pictures
 
 
-def _panels(run: Run, ending: Ending, values_NC: Any) -> list[ForecastPanel]:
+def _panels(ahead: StepsAhead) -> list[ForecastPanel]:
     """A panel for each column: its past, the forecast, and the simple ones beside it."""
-    past_BTC, output, steps = ending.values_TC[None], run.output, len(values_NC)
+    ending, values_NC, output = ahead.ending, ahead.values_NC, ahead.run.output
+    past_BTC, steps = ending.values_TC[None], len(values_NC)
     simple = {name: iterated(once, past_BTC, steps, history=output.history) for name, once in output.simple().items()}
     if len(ending.columns) > MOST_PANELS:
         say(f"the first {MOST_PANELS} of {len(ending.columns)} columns are drawn")
     drawn = min(len(ending.values_TC), steps_drawn(steps, output.season))
-    times = [] if ending.rhythm is None else [str(_when(ending, step)) for step in range(1 - drawn, 1 + steps)]
-    bounds = output.intervals_around(values_NC).items()
+    times = [] if ending.rhythm is None else [str(ahead.when(step)) for step in range(1 - drawn, 1 + steps)]
     return [
         ForecastPanel(
             column,
@@ -166,7 +158,7 @@ def _panels(run: Run, ending: Ending, values_NC: Any) -> list[ForecastPanel]:
             },
             times,
             output.season,
-            {level: (low_NC[:, channel], high_NC[:, channel]) for level, (low_NC, high_NC) in bounds},
+            {level: (low_NC[:, channel], high_NC[:, channel]) for level, (low_NC, high_NC) in ahead.bounds.items()},
         )
         for channel, column in enumerate(ending.columns[:MOST_PANELS])
     ]

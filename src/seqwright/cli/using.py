@@ -286,10 +286,7 @@ def answer(
 
 def forecast(
     run: RunFolder,
-    file: Annotated[
-        Path | None,
-        typer.Option(metavar="FILE", help="A .csv, .tsv, .xlsx or .parquet table to continue, not the run's own data."),
-    ] = None,
+    file: Annotated[Path | None, typer.Option(metavar="FILE", help="A table to continue, not the run's data.")] = None,
     steps: Annotated[int | None, typer.Option(metavar="N", help="How many steps; as many as it learnt.")] = None,
     picture: Annotated[Path | None, typer.Option(metavar="FILE", help="Also draw it, as .png or .svg.")] = None,
     *,

@@ -5,7 +5,7 @@ from dataclasses import replace
 from functools import partial
 from typing import Any
 
-from seqwright.cli.asking import Asking, Result
+from seqwright.cli.asking import AskedInput, Asking, Result
 from seqwright.cli.evaluating import decoding_settings
 from seqwright.cli.opening import opened_for, opened_together
 from seqwright.cli.options import EnsembleOptions, SourceOptions, TextAnswers, Things, WritingOptions
@@ -140,40 +140,30 @@ def generate_texts(things: Things, writing: WritingOptions, answers: TextAnswers
             unfinished.add(opening, found.candidates)
             yield text_results(found.candidates, scores=answers.scores)
 
-    asking.give(run, predict, OpeningInput(run.inputs.tokenizer), run.inputs.input.table_columns())
+    asking.give(run, predict, opening_input(run.inputs.tokenizer), run.inputs.input.table_columns())
     unfinished.tell()
 
 
-class OpeningInput:
-    """How texts begin that a language model continues."""
+def opening_input(tokenizer: Tokenizer) -> AskedInput:
+    """How texts begin that a language model continues; a text can begin with nothing."""
 
-    def __init__(self, tokenizer: Tokenizer) -> None:
-        self.tokenizer = tokenizer
-
-    def parse(self, given: str) -> str:
+    def parse(given: str) -> str:
         """The opening as the vocabulary can say it; the space at its end is brought along by the next word."""
-        unknown = self.tokenizer.unknown_characters([given])
+        unknown = tokenizer.unknown_characters([given])
         if unknown:
             one = len(unknown) == 1
             raise DataError(
                 f"the text has {' '.join(map(repr, unknown))}, which {'is' if one else 'are'} not in the model's "
                 f"vocabulary; leave {'it' if one else 'them'} out"
             )
-        return given if self.tokenizer.kind == "characters" else given.rstrip(" ")
+        return given if tokenizer.kind == "characters" else given.rstrip(" ")
 
-    def remarks(self, examples: Examples[str], first: int = 0) -> list[str]:
-        """Words that the vocabulary lacks."""
-        foreign = self.tokenizer.unknown_words(list(examples))
+    def remarks(examples: Examples[str], first: int = 0) -> list[str]:
+        foreign = tokenizer.unknown_words(list(examples))
         named = " ".join(map(repr, foreign))
         return [f"the vocabulary lacks {named}: the model reads on as after an unknown word"] if foreign else []
 
-    def blank_remarks(self, examples: Examples[str], first: int = 0) -> list[str]:
-        """Nothing: a text can begin with nothing."""
-        return []
-
-    def example_fields(self, example: str) -> dict[str, Any]:
-        """The opening."""
-        return {"prompt": example}
+    return AskedInput(parse, lambda opening: {"prompt": opening}, remarks)
 
 
 class Unfinished:
