@@ -220,7 +220,7 @@ class TableFile:
     def _misfit(self, row: TableRow, top: TableRow, layout: TableLayout) -> RowError:
         """That a row has too few cells or too many."""
         where = f"{self.path}:{row.line}"
-        skip = by_setting(", or set data.bad_rows=skip to leave such rows out")
+        skip = by_setting(", or set data.bad_rows=skip to leave such rows out", ", or remove it")
         if more_cells(row, top):
             return RowError(too_many(row, top, where) + skip, row.line, "too many cells")
         mark = SEPARATORS.get(separator_of(self.path, self.dialect), "the separator")
