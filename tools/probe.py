@@ -119,18 +119,19 @@ def _data(recipe: Recipe, sizes: Sizes) -> Any:
     fingerprint = data.fingerprint
     for reader in READERS:
         if hasattr(data, reader) and (reader == "series" or not hasattr(data, "series")):  # of which windows are cut
-            setattr(data, reader, _few(getattr(data, reader), sizes))
+            setattr(data, reader, _few(data, reader, sizes))
     data.fingerprint = lambda part: hashlib.sha256(f"{fingerprint(part)} {sizes}".encode()).hexdigest()
     return data
 
 
-def _few(read: Any, sizes: Sizes) -> Any:
-    kept: dict[str, list[Any]] = {}
+def _few(data: Any, reader: str, sizes: Sizes) -> Any:
+    read, kept = getattr(data, reader), dict[str, list[Any]]()
 
     def few(part: Any) -> Any:
         if part not in kept:
-            kept[part] = _shortened(list(read(part)), sizes.of(part))
-        return list(kept[part]) if read.__name__ == "series" else iter(kept[part])
+            with mock.patch.object(data, reader, read):  # a part that is read without what another has reads it whole
+                kept[part] = _shortened(list(read(part)), sizes.of(part))
+        return list(kept[part]) if reader == "series" else iter(kept[part])
 
     return few
 

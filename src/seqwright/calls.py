@@ -1,22 +1,23 @@
 """What may be asked of a run beyond the first verb of its task: more steps, so many candidates, an evaluation."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias, cast
 
 import numpy as np
 
 from seqwright.data.cards import opened_data, other_files
 from seqwright.data.examples import PartName
-from seqwright.errors import MissingFileError, SettingError
+from seqwright.errors import MissingFileError, SettingError, UserError
 from seqwright.inputs import Given
 from seqwright.kinds import TASKS, task_of
 from seqwright.outputs.label import LabelOutput
 from seqwright.outputs.masked import MaskedOutput
 from seqwright.outputs.span import SpanOutput
 from seqwright.outputs.values import ValuesOutput, iterated
-from seqwright.recipe import validated
+from seqwright.recipe import Recipe, validated
+from seqwright.run_folders import resolved_of
 from seqwright.tasks import Evaluation
 
 if TYPE_CHECKING:
@@ -72,16 +73,42 @@ def best_of(run: "Run", things: Sequence[Any], top: int) -> list[Any]:
 
 def evaluation_of(run: "Run", part: PartName | None, files: Files | None, decoding: Any) -> Evaluation:
     """How good a run is on a part of its data, or on other files."""
+    paths = [files] if isinstance(files, str | Path) else files or []
+    return chosen_data(run, [Path(each) for each in paths], part).evaluated(run, decoding)
+
+
+class ChosenData(NamedTuple):
+    """The recipe whose data it is, the data, and the part of it that is asked for."""
+
+    recipe: Recipe
+    data: Any
+    part: PartName
+
+    def evaluated(self, run: "Run", decoding: Any) -> Evaluation:
+        """How good a run is on it."""
+        task, inputs = task_of(self.recipe.task), run.inputs
+        found: Evaluation = task.evaluated(self.recipe, self.data, inputs, run.model, self.part, decoding)
+        return found
+
+
+def chosen_data(run: "Run", files: Sequence[Path], part: str | None, usual: PartName | None = None) -> ChosenData:
+    """A part of the run's own data, what was kept for tests if nothing else is usual; or files, read as its own are."""
+    if files and part is not None:
+        raise SettingError("--part chooses from the run's own data and --data names other files; give one of them")
+    if len(files) > 2:
+        raise SettingError(f"--data was given {len(files)} times; give one file, or two line-aligned ones")
     recipe, kind = run.recipe, TASKS[run.recipe.task].examples[0]
-    if files is not None:
-        if part is not None:
-            raise SettingError("part chooses from the run's own data and data names other files; give one of them")
-        paths = [Path(each) for each in ([files] if isinstance(files, str | Path) else files)]
-        recipe = recipe._replace(data=validated("data", other_files(paths, recipe.data, kind), recipe.task))
-    data = opened_data(recipe.data, kind) if files is not None else own_data(run)
-    chosen: PartName = part or ("test" if "test" in data.parts() else "valid")
-    found: Evaluation = task_of(recipe.task).evaluated(recipe, data, run.inputs, run.model, chosen, decoding)
-    return found
+    if files:
+        settings = other_files(files, recipe.data, kind)
+        recipe = recipe._replace(data=validated("data", settings, recipe.task))
+    data = opened_data(recipe.data, kind) if files else own_data(run)
+    if files and (own := _own_training(run)) is not None:
+        data = BesideTraining(data, own)
+    there = data.parts()
+    asked = part or (None if files else usual) or ("test" if "test" in there else "valid")
+    if asked not in {"train", "valid", "test"}:
+        raise SettingError(f"--part is '{asked}'; choose one of {', '.join(there)}")
+    return ChosenData(recipe, data, cast(PartName, asked))
 
 
 def own_data(run: "Run") -> Any:
@@ -91,6 +118,36 @@ def own_data(run: "Run") -> Any:
     except MissingFileError as error:
         told = f"{run.folder} was trained on it: put it there, or give it or another file with --data"
         raise MissingFileError(f"{error} {told}") from error
+
+
+def _own_training(run: "Run") -> Any:
+    """The data that a run was trained on, where it is still here and still the same."""
+    try:
+        data = own_data(run)
+        return data if data.fingerprint("train") == resolved_of(run.folder).get("sha256", {}).get("train") else None
+    except (UserError, OSError):
+        return None
+
+
+class BesideTraining(NamedTuple):
+    """Other data, and the training part that the run itself learnt from, so that baselines can learn from it too."""
+
+    other: Any
+    own: Any
+
+    def parts(self) -> list[PartName]:
+        """Those of the other data."""
+        found: list[PartName] = self.other.parts()
+        return found
+
+    def examples(self, part: PartName) -> Iterator[Any]:
+        """The run's own where they are trained on."""
+        found: Iterator[Any] = (self.own if part == "train" else self.other).examples(part)
+        return found
+
+    def fingerprint(self, part: PartName) -> str:
+        """Of the same."""
+        return str((self.own if part == "train" else self.other).fingerprint(part))
 
 
 def _refuse_none(name: str, count: int) -> None:

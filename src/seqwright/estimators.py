@@ -30,24 +30,13 @@ from seqwright.model_card import draw_curve, write_card
 from seqwright.overrides import with_overrides
 from seqwright.recipe import Recipe, recipe_from, with_weights
 from seqwright.runs import open_run, train
+from seqwright.training.fine_tuning import LAYER_DECAY, fine_tuning, needs_pooling
 from seqwright.training.reporter import Quiet, usual_reporter
 
 WINDOWS = 64  # in a batch of a forecaster
-WIDE = 512  # a wider pretrained body is disturbed by rates that a narrow one needs
 READING = {"tokenizer": "words", "vocabulary": 10_000, "lowercase": True, "longest": 400}
 RECURRENT = {"width": 64, "embedding": 64}
 FROM_SCRATCH = {"tokens": 512, "schedule": "cosine", "rate": 0.003, "validate_every": 100, "keep": 1}
-FINE_TUNING = {
-    "tokens": 512,
-    "optimizer": "adamw",
-    "decay": 0.01,
-    "betas": [0.9, 0.999],
-    "schedule": "linear",
-    "clip": 1.0,
-    "validate_every": 20,
-    "patience": 8,
-    "keep": 1,
-}
 
 
 class GivenError(DataError, ValueError):
@@ -137,11 +126,9 @@ class TextEstimator(RunEstimator):
     def _fine_tuning(self, body: Any) -> dict[str, dict[str, Any]]:
         """As `seqwright new --from` writes it: a rate at which what was learnt before is not lost."""
         kind = {"kind": self.model or body.kind}
-        known, sizes = settings_class("model", kind, self.task).model_fields, body.model_dump()
-        pooling = {"pooling": "mean"} if "pooling" in known and "pooling" not in sizes else {}
-        attends = "heads" in sizes
-        rate = 1e-3 if not attends else 1e-4 if sizes["width"] < WIDE else 3e-5
-        training = {**FINE_TUNING, "rate": rate, **({"layer_decay": 0.9} if attends else {})}
+        known, before = settings_class("model", kind, self.task).model_fields, body.model_dump()
+        pooling = {"pooling": "mean"} if needs_pooling(known, before) else {}
+        training = {**fine_tuning(before), **({"layer_decay": LAYER_DECAY} if "heads" in before else {})}
         return {"model": {"weights": str(self.weights), **kind, **pooling}, "training": training}
 
     def __sklearn_tags__(self) -> Any:

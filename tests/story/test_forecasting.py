@@ -13,8 +13,8 @@ import pytest
 
 from seqwright.cli.evaluating import evaluate_run
 from seqwright.cli.forecasting import forecast_series
-from seqwright.cli.options import EvaluationOptions, TableAnswers
-from seqwright.errors import DataError, RunError, SettingError
+from seqwright.cli.options import EvaluationOptions, TableAnswers, Things
+from seqwright.errors import DataError, RunError, SettingError, without_settings
 from seqwright.inputs.series import plain_values
 from seqwright.recipe import recipe_from
 from seqwright.runs import joined_run, open_run, train
@@ -47,9 +47,9 @@ def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def forecast(folder: Path, **options: Any) -> None:
     given: dict[str, Any] = {"file": None, "steps": None, "as_json": False, "picture": None, "which": "best"}
     given |= options
-    forecast_series(
-        folder, given["file"], given["steps"], given["picture"], TableAnswers(given["as_json"], given["which"])
-    )
+    things = Things(folder, file=given["file"])
+    with without_settings():  # as every verb that uses a run
+        forecast_series(things, given["steps"], given["picture"], TableAnswers(given["as_json"], given["which"]))
 
 
 def test_the_table_goes_on_in_its_own_form(home: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -167,6 +167,35 @@ def test_columns_of_another_name_are_told(home: Path, capsys: pytest.CaptureFixt
     (home / "other.csv").write_text(lines, encoding="utf-8")
     forecast(home / "run", file=home / "other.csv")
     assert "the columns kelvins are taken for degrees" in capsys.readouterr().err
+
+
+def test_how_another_file_is_read_is_told_where_the_file_told_it(
+    home: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    rows = "".join(f"{date(2024, 1, 1) + timedelta(day)};{value(day):.5f};Köln\n" for day in range(50))
+    (home / "plain.csv").write_text(f"day;degrees;place\n{rows}".replace(";", ","), encoding="utf-8")
+    forecast(home / "run", file=home / "plain.csv")
+    plain = capsys.readouterr()
+    assert plain.err == ""
+    (home / "german.csv").write_text(f"day;degrees;place\n{rows}".replace(".", ","), encoding="cp1252")
+    forecast(home / "run", file=home / "german.csv")
+    said = capsys.readouterr()
+    assert said.out == plain.out
+    for told in ("looks like windows-1252", "a semicolon between its cells, not a comma", "decimal commas, as in 20,0"):
+        (line,) = (line for line in said.err.splitlines() if told in line)
+        assert line.endswith("read so; save it as UTF-8 with commas and decimal points if that is wrong")
+
+
+def test_a_long_forecast_is_one_table_and_says_everything_once(home: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    forecast(home / "run", steps=600, picture=home / "long.svg")
+    said = capsys.readouterr()
+    days = [row[0] for row in csv.reader(io.StringIO(said.out))]
+    assert days == ["day", *((date(2024, 1, 1) + timedelta(DAYS + ahead)).isoformat() for ahead in range(600))]
+    assert [line.split(":")[0] for line in said.err.splitlines()] == [
+        "the model forecasts 3 at once",
+        "intervals are known of the first 3",
+        "drawn",
+    ]
 
 
 def test_only_forecasters_forecast(tmp_path: Path) -> None:

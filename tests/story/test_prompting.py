@@ -124,6 +124,30 @@ def test_examples_in_the_prompt(say: Say) -> None:
     assert (code, out) == (0, "trois un\n")
 
 
+def test_a_table_of_texts_gets_a_column_of_answers(home: Path, say: Say) -> None:
+    (home / "asked.csv").write_text("id,prompt\n7,two three\n8,\n9,one four\n")
+    words = ["prompt", "gpt", "--examples", "mine.tsv", "--shots", "0", "--file", "asked.csv"]
+    code, out, err = say(*words, "--output", "answered.csv")
+    assert (code, out) == (0, ""), err
+    assert "rows with nothing to read: 1" in err
+    written = (home / "answered.csv").read_text()
+    assert written == "id,prompt,answer\n7,two three,deux trois\n8,,\n9,one four,un quatre\n"
+    assert "say --yes to replace it" in say(*words, "--output", "answered.csv")[2]
+    printed = [json.loads(line) for line in say(*words, "--column", "prompt", "--json")[1].splitlines()]
+    assert printed[0] == {"text": "two three", "answer": "deux trois", "shots": 0}
+    assert [each["answer"] for each in printed] == ["deux trois", "", "un quatre"]
+
+
+def test_lines_of_a_file_are_asked_after_examples_and_what_is_not_read_is_told(home: Path, say: Say) -> None:
+    (home / "asked.txt").write_text("two three\n\n" + " ".join(["two"] * 9) + "\n")
+    code, out, err = say("prompt", "gpt", "--examples", "mine.tsv", "--shots", "0", "--file", "asked.txt")
+    assert (code, out.count("\n")) == (0, 3)
+    assert out.startswith("deux trois\n\n")
+    assert "text 2 is blank: there is nothing to read" in err
+    assert "texts read only up to 8 tokens: 1" in err
+    assert say("prompt", "lm", "--examples", "mine.tsv", "--shots", "1", "--file", "asked.txt")[1].count("\n") == 3
+
+
 def test_accuracy_over_the_number_of_examples(home: Path, say: Say) -> None:
     words = ["--examples", "mine.tsv", "--answers", "mine.tsv", "--shots", "1", "--picture", "shots.png"]
     code, out, err = say("prompt", "gpt", *words, "--json")
@@ -146,6 +170,9 @@ def test_accuracy_over_the_number_of_examples(home: Path, say: Say) -> None:
         ("prompt lm two --examples mine.tsv --shots 1 --between Ω", ["the prompt has 'Ω'", "--between"]),
         ("prompt gpt two --examples mine.tsv --between ;", ["<to-fr>", "leave out --template and --between"]),
         ("prompt gpt two --examples mine.tsv --picture x.png", ["--picture", "--answers"]),
+        ("prompt gpt --examples mine.tsv --answers mine.tsv --output x.csv", ["--answers", "leave --output and"]),
+        ("prompt gpt two --examples mine.tsv --file mine.txt", ["both texts and --file"]),
+        ("prompt gpt two --examples mine.tsv --output x.txt", ["--output is x.txt", ".csv, .tsv or .jsonl"]),
         ("prompt transformer two --examples mine.tsv", ["learnt summarization", "use summarize"]),
         ("score gpt two", ["learnt instruction", "use reply or prompt"]),
         ("train mine.toml input.task_token=to-fr", ["input.task_token", "to-fr"]),

@@ -1,5 +1,6 @@
 """A run as Python has it: called, evaluated, streamed."""
 
+import json
 from pathlib import Path
 from typing import Any
 
@@ -8,6 +9,8 @@ import pandas as pd
 import pytest
 
 import seqwright as sw
+from seqwright.cli.evaluating import evaluate_run
+from seqwright.cli.options import EvaluationOptions
 from seqwright.errors import DataError, RunError, SettingError
 from seqwright.recipe import recipe_from
 from seqwright.runs import Run
@@ -72,8 +75,21 @@ def test_a_run_is_evaluated_on_other_files(classifier: Run, files: Path) -> None
     other.write_text("so fine\tgood\nso dull\tbad\nso\tbad\n", encoding="utf-8")
     assert len(classifier.evaluate(data=other).predictions) == 3
     assert classifier.evaluate(data=str(files / "a.tsv")).scores["loss"] == classifier.evaluate("valid").scores["loss"]
-    with pytest.raises(SettingError, match=r"part chooses from the run's own data and data names other files"):
+    with pytest.raises(SettingError, match=r"^part=… chooses from the run's own data and data=… names other files"):
         classifier.evaluate("valid", data=other)
+
+
+def test_baselines_of_other_files_learn_from_the_training_part_as_those_of_eval_do(
+    classifier: Run, files: Path
+) -> None:
+    other = files / "b.tsv"
+    other.write_text("so fine\tbad\nso dull\tgood\n", encoding="utf-8")  # the reverse of what was trained on
+    scores = classifier.evaluate(data=other).scores
+    assert scores["baseline_linear_accuracy"] == 0
+    evaluate_run(classifier.folder, EvaluationOptions(data=[other]))
+    (report,) = (classifier.folder / "eval").glob("b-*.json")
+    written = json.loads(report.read_text(encoding="utf-8"))["scores"]
+    assert written == {name: round(value, 4) for name, value in scores.items()}
 
 
 def test_a_stream_is_the_text_that_a_call_gives(writer: Run) -> None:

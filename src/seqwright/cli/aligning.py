@@ -5,7 +5,7 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
-from seqwright.cli.evaluating import chosen_data
+from seqwright.calls import chosen_data
 from seqwright.cli.given import in_blocks
 from seqwright.cli.opening import opened_for
 from seqwright.cli.terminal import json_text, say, shown

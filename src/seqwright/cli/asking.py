@@ -52,6 +52,7 @@ ADDED: Mapping[str, tuple[str, ...]] = {  # the fields that each verb adds to a 
     "classify": ("label", "probability"),
     "predict": ("value",),
     "tag": ("words", "tags"),
+    "prompt": ("answer",),
     "answer": ("answer", "probability", "begin", "end"),
 }
 TEXT_COLUMN: Mapping[str, str] = {  # what a text is called there that a verb writes
@@ -77,15 +78,23 @@ class Asking:
             refuse_output(self.output, WRITTEN, as_json=answers.json, yes=answers.yes)
         self.blocks: Iterator[list[Any]] = given_blocks(verb, things.texts, things.file)
 
-    def give(self, run: Run, predict: Predict, input: Any = None, columns: Mapping[str, Usual] | None = None) -> None:
+    def give(
+        self,
+        run: Run,
+        predict: Predict,
+        input: Any = None,
+        columns: Mapping[str, Usual] | None = None,
+        table: GivenTable | None = None,
+    ) -> None:
         """Print the results, or write them; a table is read by the columns of the run's own data, or by others.
 
-        What is given is parsed by the run's input, if not by another one.
+        What is given is parsed by the run's input, if not by another one. A `table` takes the place of what is typed.
         """
         input = run.inputs.input if input is None else input
         columns = input.table_columns() if columns is None else columns
         chosen, blocks = self.things.column or [], self.blocks
-        table = None if columns else series_table(self.things.file, run)
+        if not columns and table is None:
+            table = series_table(self.things.file, run)
         if columns and self.things.file is not None and is_table(self.things.file):
             table = given_table(self.things.file, columns, run.recipe.data, chosen)
         elif chosen:

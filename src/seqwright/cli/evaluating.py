@@ -1,24 +1,21 @@
 """`eval`: how good a run is, as a table and as files in its `eval/` folder."""
 
-from collections.abc import Iterator
 from pathlib import Path
-from typing import Any, NamedTuple, cast
+from typing import Any
 
 from rich.console import Console
 from rich.table import Table
 
-from seqwright.calls import own_data
+from seqwright.calls import BesideTraining, chosen_data
 from seqwright.cli.opening import ensemble_circumstances, ensemble_name, opened_run, opened_together
 from seqwright.cli.options import EvaluationOptions
 from seqwright.cli.terminal import add_row, json_text, print_table, say, say_drawn, shown
-from seqwright.data.cards import other_files
 from seqwright.data.examples import PartName
 from seqwright.data.files import content_hash
 from seqwright.errors import SettingError, UserError
-from seqwright.kinds import TASKS, task_of
-from seqwright.recipe import Recipe, validated
+from seqwright.recipe import validated
 from seqwright.run_folders import resolved_of
-from seqwright.runs import Run, data_of, joined_run
+from seqwright.runs import Run, joined_run
 from seqwright.tasks import Evaluation
 from seqwright.tasks.wired import Part, Wires
 
@@ -33,27 +30,27 @@ def evaluate_run(folder: Path, options: EvaluationOptions) -> None:
         typed = f"--{next(iter(given)).replace('_', '-')}"
         task = run.recipe.task
         raise SettingError(f"{shown(folder)} learnt {task}, where nothing is searched for; leave {typed} out")
-    recipe, data, chosen = chosen_data(run, files, options.part)
+    chosen = chosen_data(run, files, options.part)
+    data, part = chosen.data, chosen.part
     settings = decoding_settings(run, given)
-    subject = " and ".join(map(str, files)) if files else f"the {chosen} part"
+    subject = " and ".join(map(str, files)) if files else f"the {part} part"
     searched = f", {settings.in_words()}" if run.output.decodes else ""
     subjects = ", ".join(f"{shown(each.folder)}, step {each.step:,}" for each in runs)
     say(f"{subjects}, on {subject}{searched}")
     if not files:
         _warn_of_other_data(folder, data)
-    joined = joined_run(runs, average)
     try:
-        result = task_of(recipe.task).evaluated(recipe, data, joined.inputs, joined.model, chosen, settings)
+        result = chosen.evaluated(joined_run(runs, average), settings)
     except UserError as error:
-        raise type(error)(_named(str(error), chosen, subject)) from error
+        raise type(error)(_named(str(error), part, subject)) from error
     for note in result.notes:
-        say(f"{subject}: {_named(note.removeprefix(f'{chosen}: '), chosen, subject)}")
-    shared = _shared_with_training(run, data, chosen)
+        say(f"{subject}: {_named(note.removeprefix(f'{part}: '), part, subject)}")
+    shared = _shared_with_training(run, data, part)
     if shared:
         say(f"{subject}: {_told_of_shared(**shared)}")
-    name = _name(run, f"{files[0].stem}-{data.fingerprint(chosen)[:8]}" if files else chosen, settings, which)
+    name = _name(run, f"{files[0].stem}-{data.fingerprint(part)[:8]}" if files else part, settings, which)
     name += ensemble_name(others, average)
-    circumstances = _circumstances(run, files, data, chosen, settings, which)
+    circumstances = _circumstances(run, files, data, part, settings, which)
     circumstances["evaluated"] |= shared
     _write(folder / "eval", name, result, circumstances | ensemble_circumstances(others, average))
     if options.json:
@@ -131,36 +128,6 @@ def _hashes(files: list[Path], data: Any, part: PartName) -> list[str]:
     return [data.fingerprint(part) if path.is_dir() else content_hash(path) for path in files]
 
 
-class BesideTraining(NamedTuple):
-    """Other data, and the training part that the run itself learnt from, so that baselines can learn from it too."""
-
-    other: Any
-    own: Any
-
-    def parts(self) -> list[PartName]:
-        """Those of the other data."""
-        found: list[PartName] = self.other.parts()
-        return found
-
-    def examples(self, part: PartName) -> Iterator[Any]:
-        """The run's own where they are trained on."""
-        found: Iterator[Any] = (self.own if part == "train" else self.other).examples(part)
-        return found
-
-    def fingerprint(self, part: PartName) -> str:
-        """Of the same."""
-        return str((self.own if part == "train" else self.other).fingerprint(part))
-
-
-def _own_training(run: Run) -> Any:
-    """The data that a run was trained on, where it is still here and still the same."""
-    try:
-        data = data_of(run.recipe)
-        return data if data.fingerprint("train") == resolved_of(run.folder).get("sha256", {}).get("train") else None
-    except (UserError, OSError):
-        return None
-
-
 def _shared_with_training(run: Run, data: Any, part: PartName) -> dict[str, int]:
     """How many examples of other data have an input that was trained on, where that is known; only hashes are kept."""
     if not isinstance(data, BesideTraining):
@@ -181,34 +148,6 @@ def _told_of_shared(read: int, in_training: int) -> str:
         return f"none of the {read:,} examples that are read stands in the training data"
     told = f"{in_training:,} of the {read:,} examples that are read stand in the training data too, with the same input"
     return f"{told}: the scores are optimistic"
-
-
-class ChosenData(NamedTuple):
-    """The recipe whose data it is, the data, and the part of it that is asked for."""
-
-    recipe: Recipe
-    data: Any
-    part: PartName
-
-
-def chosen_data(run: Run, files: list[Path], part: str | None, usual: PartName | None = None) -> ChosenData:
-    """A part of the run's own data, what was kept for tests if nothing else is usual; or files, read as its own are."""
-    if files and part is not None:
-        raise SettingError("--part chooses from the run's own data and --data brings other pairs; give one of them")
-    if len(files) > 2:
-        raise SettingError(f"--data was given {len(files)} times; give one file, or two line-aligned ones")
-    recipe, task = run.recipe, run.recipe.task
-    if files:
-        settings = other_files(files, recipe.data, TASKS[task].examples[0])
-        recipe = recipe._replace(data=validated("data", settings, task))
-    data = data_of(recipe) if files else own_data(run)
-    if files and (own := _own_training(run)) is not None:
-        data = BesideTraining(data, own)
-    there = data.parts()
-    asked = part or (None if files else usual) or ("test" if "test" in there else "valid")
-    if asked not in {"train", "valid", "test"}:
-        raise SettingError(f"--part is '{asked}'; choose one of {', '.join(there)}")
-    return ChosenData(recipe, data, cast(PartName, asked))
 
 
 def _drawn(result: Evaluation, stem: Path) -> list[Path]:

@@ -1,15 +1,19 @@
 """`prompt`: examples from a file stand before a question; and how many answers are right after how many examples."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
+from typing import Any
 
+from seqwright.cli.asking import Asking, Result
 from seqwright.cli.evaluating import decoding_settings
 from seqwright.cli.opening import opened_for
+from seqwright.cli.options import TableAnswers, Things
 from seqwright.cli.terminal import draw_picture, json_text, picture_formats, print_table, say, shown
 from seqwright.cli.using import PromptOptions
 from seqwright.data.examples import Pair
 from seqwright.data.pairs import file_pairs
 from seqwright.errors import DataError, SettingError
+from seqwright.inputs import Examples, Given
 from seqwright.outputs.answer import AnswerOutput, doubling
 from seqwright.pictures.few_shot import shots_picture
 from seqwright.runs import Run
@@ -26,27 +30,41 @@ from seqwright.tasks.few_shot import (
 MOST_SHOTS = 8  # how many examples accuracy is measured with where nobody says
 
 
-def prompt_run(folder: Path, texts: Sequence[str], asked: PromptOptions) -> None:
+def prompt_run(things: Things, asked: PromptOptions, answers: TableAnswers) -> None:
     """Answer texts after examples, or measure the accuracy on a file of questions."""
-    if bool(texts) == (asked.answers is not None):
+    _refuse_unfitting(things, asked, answers)
+    examples = _pairs(asked.examples)
+    if asked.shots is not None and asked.shots > len(examples):
+        raise DataError(f"--shots is {asked.shots}, but {asked.examples} has only {len(examples)} examples; lower it")
+    asking = Asking("prompt", things, answers)
+    run = opened_for("prompt", things.run, answers.which)
+    answering = _answering(run, asked)
+    if asked.answers is not None:
+        _measure(asked, asked.answers, examples, answering, as_json=answers.json)
+        return
+    shots = tuple(examples[: asked.shots])
+
+    def predict(examples: Given[Pair], first: int) -> Iterator[list[Result]]:
+        for answer in answering(examples.examples):
+            yield [Result(answer, {"answer": answer, "shots": len(shots)})]
+
+    asking.give(run, predict, PromptedInput(run, shots), run.input.table_columns())
+
+
+def _refuse_unfitting(things: Things, asked: PromptOptions, answers: TableAnswers) -> None:
+    """Refuse options that do not go together."""
+    if bool(things.texts or things.file) == (asked.answers is not None):
         raise SettingError(
             "give a text to answer, or a file of questions and right answers with --answers, and not both"
         )
+    if asked.answers is not None and (answers.output or things.column):
+        raise SettingError("--answers measures the accuracy and writes no table; leave --output and --column out")
     if asked.shots is not None and asked.shots < 0:
         raise SettingError(f"--shots is {asked.shots}; it cannot be less than 0")
     if asked.picture is not None:
         if asked.answers is None:
             raise SettingError("--picture draws the accuracy on a file of questions; give one with --answers")
         picture_formats(asked.picture)  # refused before anything is computed
-    examples = _pairs(asked.examples)
-    if asked.shots is not None and asked.shots > len(examples):
-        raise DataError(f"--shots is {asked.shots}, but {asked.examples} has only {len(examples)} examples; lower it")
-    run = opened_for("prompt", folder, asked.which)
-    answering = _answering(run, asked)
-    if asked.answers is None:
-        _answer(texts, asked, examples, answering)
-    else:
-        _measure(asked, asked.answers, examples, answering)
 
 
 def _pairs(path: Path) -> list[Pair]:
@@ -76,13 +94,32 @@ def _answering(run: Run, asked: PromptOptions) -> Answering:
     return answered_as_text(run.model, run.inputs, settings, template)
 
 
-def _answer(texts: Sequence[str], asked: PromptOptions, examples: Sequence[Pair], answering: Answering) -> None:
-    shots = tuple(examples[: asked.shots])
-    for text, answer in zip(texts, answering([Pair(text, "", shots=shots) for text in texts]), strict=True):
-        print(json_text({"text": text, "answer": answer, "shots": len(shots)}) if asked.json else answer)
+class PromptedInput:
+    """Texts that are asked after the same examples; a run that learnt to answer says what it does not read of them."""
+
+    def __init__(self, run: Run, shots: tuple[Pair, ...]) -> None:
+        self.shots, self.input = shots, run.input if isinstance(run.output, AnswerOutput) else None
+
+    def parse(self, given: str) -> Pair:
+        """The text after the examples."""
+        return Pair(given, "", shots=self.shots)
+
+    def remarks(self, examples: Examples[Pair], first: int = 0) -> list[str]:
+        """Turns that are cut, and what the vocabulary lacks."""
+        return [] if self.input is None else list(self.input.remarks(examples, first))
+
+    def blank_remarks(self, examples: Examples[Pair], first: int = 0) -> list[str]:
+        """Blank texts, which have no turn."""
+        return [] if self.input is None else list(self.input.blank_remarks(examples, first))
+
+    def example_fields(self, example: Pair) -> dict[str, Any]:
+        """The text alone."""
+        return {"text": example.source}
 
 
-def _measure(asked: PromptOptions, file: Path, examples: Sequence[Pair], answering: Answering) -> None:
+def _measure(
+    asked: PromptOptions, file: Path, examples: Sequence[Pair], answering: Answering, *, as_json: bool
+) -> None:
     pairs = _pairs(file)
     known = {pair.source for pair in pairs}
     enough = len(examples) - any(example.source in known for example in examples)  # no question is its own example
@@ -96,7 +133,7 @@ def _measure(asked: PromptOptions, file: Path, examples: Sequence[Pair], answeri
     if asked.picture is not None:
         shares = {"all": [each.share for each in found]}
         draw_picture(shots_picture([each.shots for each in found], shares), asked.picture)
-    _print(found, as_json=asked.json)
+    _print(found, as_json=as_json)
 
 
 def _print(found: Sequence[Accuracy], *, as_json: bool) -> None:

@@ -14,12 +14,12 @@ from seqwright.inputs.tokenizers import tokenizer_of
 from seqwright.kinds import family_of, kinds_of, task_of
 from seqwright.recipe import TOKENIZER_KEYS, recipe_from, with_weights
 from seqwright.runs import Run, data_of, model_of, open_run, parameters
+from seqwright.training.fine_tuning import LAYER_DECAY, fine_tuning, needs_pooling
 from seqwright.training.optimizer import HasDepths
 from seqwright.training.weights import transferred
 
 FEW = 2000  # texts: below, small batches, and validations close to each other
 READ = 4000  # texts that training reads, in as many epochs as that takes
-WIDE = 512  # a wider body is disturbed by rates that a narrow one needs
 SHARE = "20%"  # of a few hundred rows, so that validation says something
 
 MODEL = """
@@ -31,18 +31,18 @@ weights = {weights}{pooling}
 [training]
 epochs = {epochs}
 tokens = {tokens:<18}# a batch; small ones learn more from few rows
-optimizer = "adamw"
-decay = 0.01
-betas = [0.9, 0.999]
-schedule = "linear"        # after a warm-up over a tenth of the steps
+optimizer = {optimizer}
+decay = {decay}
+betas = {betas}
+schedule = {schedule:<16}# after a warm-up over a tenth of the steps
 rate = {rate:<20}# low, so that what was learnt before is not lost{layer_decay}
-clip = 1.0
+clip = {clip}
 validate_every = {validate_every}
-patience = 8               # validations without a better one, and it stops
-keep = 1
+patience = {patience:<16}# validations without a better one, and it stops
+keep = {keep}
 """
 POOLING = '\npooling = "mean"           # of the vectors of all tokens; or first'
-LAYER_DECAY = "\nlayer_decay = 0.9          # lower layers learn more slowly"
+LOWER_LAYERS = f"\nlayer_decay = {LAYER_DECAY:<13}# lower layers learn more slowly"
 
 
 class PretrainedBody(NamedTuple):
@@ -95,25 +95,18 @@ def _body_class(model: nn.Module) -> type[nn.Module]:
 def tuned_values(body: PretrainedBody, examples: Any, where: Path) -> dict[str, Any]:
     """What stands in braces in `MODEL`, but for lines that stand there or do not."""
     count = sum(1 for _ in islice(examples, READ))
-    settings = body.settings.model_dump()
-    attends = "heads" in settings
-    return {
-        "kind": body.kind,
-        "weights": where.as_posix(),
-        "epochs": min(20, max(3, READ // max(1, count))),
-        "tokens": 512 if count < FEW else 2048,
-        "rate": 1e-3 if not attends else 1e-4 if settings["width"] < WIDE else 3e-5,
-        "validate_every": 20 if count < FEW else 100,
-    }
+    epochs = min(20, max(3, READ // max(1, count)))
+    training = fine_tuning(body.settings.model_dump(), few=count < FEW)
+    return {"kind": body.kind, "weights": where.as_posix(), "epochs": epochs, **training}
 
 
 def tuned_lines(body: PretrainedBody) -> dict[str, str]:
     """The lines of `MODEL` that depend on the body."""
     settings = body.settings.model_dump()
     sizes = ", ".join(f"{name} {settings[name]:,}" for name in ("width", "layers") if name in settings)
-    pooled = "pooling" in settings and "pooling" not in body.run.recipe.model.model_dump()
+    pooled = needs_pooling(settings, body.run.recipe.model.model_dump())
     return {
         "pooling": POOLING if pooled else "",
-        "layer_decay": LAYER_DECAY if body.has_depths else "",
+        "layer_decay": LOWER_LAYERS if body.has_depths else "",
         "sizes": f"{sizes}, {parameters(body.run.model):,} parameters",
     }

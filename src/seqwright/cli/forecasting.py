@@ -1,31 +1,31 @@
 """`forecast`: how a series continues; and what `eval` shows of a forecaster."""
 
 import csv
-import sys
+import io
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 from rich.console import Console
 from rich.table import Table
 
+from seqwright.calls import forecasts
+from seqwright.cli.asking import Asking, Result
 from seqwright.cli.opening import opened_for
-from seqwright.cli.options import TableAnswers
-from seqwright.cli.table_writing import table_writer
-from seqwright.cli.tables import WRITTEN, GivenRow, GivenTable, refuse_output
-from seqwright.cli.terminal import add_row, draw_picture, json_text, picture_formats, print_table, say, shown
+from seqwright.cli.options import TableAnswers, Things
+from seqwright.cli.tables import GivenRow, GivenTable
+from seqwright.cli.terminal import add_row, draw_picture, picture_formats, print_table, say
 from seqwright.data.labelled_series import SeriesExample
 from seqwright.data.series import Ending, ending_of
 from seqwright.errors import SettingError
-from seqwright.inputs import Given
-from seqwright.outputs.values import ValuesOutput, iterated
+from seqwright.inputs import Examples, Given
+from seqwright.outputs.values import iterated
 from seqwright.pictures.forecasts import ForecastPanel, forecast_picture, steps_drawn
 from seqwright.runs import Run, data_of
 from seqwright.tasks import Evaluation
-from seqwright.tasks.wired import Wires
 
-Bounds = dict[str, tuple[Any, Any]]
 MOST_PANELS = 6
+NO_INTERVALS = "no intervals: they are learnt when training ends, of its best checkpoint; train again to have them"
 SCORES = ("mse", "mae", "mase")
 NAMES = {
     "": "this run",
@@ -35,112 +35,120 @@ NAMES = {
 }
 
 
-def forecast_series(
-    folder: Path, file: Path | None, steps: int | None, picture: Path | None, answers: TableAnswers
-) -> None:
-    """Forecast what follows the end of a file, or of the run's own data, and print a row for each step."""
-    run = opened_for("forecast", folder, answers.which)
-    wires: Wires = run.inputs
-    horizon, history = wires.output.sizes()["horizon"], wires.output.sizes()["history"]
-    steps = horizon if steps is None else steps
-    if steps < 1:
+def forecast_series(things: Things, steps: int | None, picture: Path | None, answers: TableAnswers) -> None:
+    """Forecast what follows the end of a file, or of the run's own data: a row for each step."""
+    asking = Asking("forecast", things, answers)
+    if steps is not None and steps < 1:
         raise SettingError(f"--steps is {steps}; forecast at least 1")
     if picture is not None:
         picture_formats(picture)  # refused before anything is computed
-    if answers.output is not None:
-        refuse_output(answers.output, WRITTEN, as_json=answers.json, yes=answers.yes)
-    ending = _ending(run, file)
-    for remark in wires.input.remarks(Given([SeriesExample(ending.values_TC, columns=ending.columns)])):
-        say(remark)
-    values_NC = iterated(lambda past_BTC: _forecast(run, past_BTC), ending.values_TC[None], steps, history=history)[0]
-    if steps > horizon:
-        say(f"the model forecasts {horizon} at once: beyond that it continues its own forecasts")
-    _say_of_intervals(wires.output, steps)
-    if picture is not None:
-        draw_picture(forecast_picture(_panels(run, ending, values_NC, steps)), picture)
-    bounds = wires.output.intervals_around(values_NC)
-    if answers.output is not None:
-        _write(ending, values_NC, bounds, answers.output)
-    else:  # last: whoever reads it may stop listening
-        _print(ending, values_NC, bounds, as_json=answers.json)
+    run = opened_for("forecast", things.run, answers.which)
+    ending = _ending(run, things.file)
+    ahead = StepsAhead(run, ending, forecasts(run, [ending.values_TC], steps or run.output.horizon)[0])
+    asking.added = {name: name for name in ahead.bound_names()}
 
+    def predict(examples: Given[int], first: int) -> Iterator[list[Result]]:
+        if picture is not None and not first:  # before anything is printed: whoever reads that may stop listening
+            draw_picture(forecast_picture(_panels(run, ending, ahead.values_NC)), picture)
+        for step in examples:
+            yield [Result(ahead.line(step), ahead.fields(step, flat=asking.output is not None))]
 
-def _forecast(run: Run, past_BTC: Any) -> Any:
-    """The next values after each past, as many as the model forecasts at once."""
-    wires: Wires = run.inputs
-    return np.stack(wires.predict(run.model, list(past_BTC)))
+    asking.give(run, predict, ahead, {}, ahead.table())
 
 
 def _ending(run: Run, file: Path | None) -> Ending:
     """What the forecast continues."""
-    if file is not None:
-        return ending_of(file.expanduser(), run.inputs.input.columns, run.recipe.data)
-    ending: Ending = data_of(run.recipe).ending()
-    return ending
+    if file is None:
+        ending: Ending = data_of(run.recipe).ending()
+        return ending
+    found = ending_of(file, run.input.columns, run.recipe.data)
+    for remark in found.remarks:
+        say(remark)
+    return found
 
 
 def _when(ending: Ending, step: int) -> str | int:
     return step if ending.rhythm is None else ending.rhythm.later(step)
 
 
-def _say_of_intervals(output: ValuesOutput, steps: int) -> None:
-    """Why there are none, or not for all steps."""
-    if output.intervals is None:
-        say("no intervals: they are learnt when training ends, of its best checkpoint; train again to have them")
-    elif steps > output.horizon:
-        say(f"intervals are known of the first {output.horizon}")
+class StepsAhead:
+    """The steps after the end of a series, counted from 1, as what is asked: a table of times and forecast values."""
 
+    def __init__(self, run: Run, ending: Ending, values_NC: Any) -> None:
+        self.run, self.ending, self.values_NC = run, ending, values_NC
+        self.names = [ending.time, *ending.columns]
+        self.bounds = run.output.intervals_around(values_NC)
 
-def _write(ending: Ending, values_NC: Any, bounds: Bounds, output: Path) -> None:
-    """A table of the rows to come, with their times, and the intervals as columns such as `load_low_95`."""
-    names = [ending.time, *ending.columns]
-    ends = {
-        f"{column}_{side}_{level}": end_NC[:, channel]
-        for channel, column in enumerate(ending.columns)
-        for level, both in bounds.items()
-        for side, end_NC in zip(("low", "high"), both, strict=True)
-    }
-    table = GivenTable(names, iter(()), form=ending.form, path=ending.path)
-    with table_writer(output, table, list(ends)) as writer:
-        for step, row in enumerate(values_NC.tolist(), start=1):
-            values = [float(f"{value:.6g}") for value in row]
-            known = [float(end_N[step - 1]) if step <= len(end_N) else None for end_N in ends.values()]
-            writer.write(GivenRow(f"step {step}", names, [_when(ending, step), *values], None), known)
-    say(f"wrote {len(values_NC):,} rows to {shown(output)}")
+    def table(self) -> GivenTable:
+        """A row for each step, in the form of the file."""
+        steps = range(1, len(self.values_NC) + 1)
+        rows = (GivenRow(f"step {n}", self.names, self._cells(n), n) for n in steps)
+        return GivenTable(self.names, rows, form=self.ending.form, path=self.ending.path)
 
+    def _cells(self, step: int) -> list[Any]:
+        return [_when(self.ending, step), *(float(f"{value:.6g}") for value in self.values_NC[step - 1])]
 
-def _print(ending: Ending, values_NC: Any, bounds: Bounds, *, as_json: bool) -> None:
-    """CSV in the form of the user's file, or JSON lines, which have the intervals too."""
-    rows = [[float(f"{value:.6g}") for value in row] for row in values_NC.tolist()]
-    if as_json:
-        for step, row in enumerate(rows, start=1):
-            values = dict(zip(ending.columns, row, strict=True))
-            print(json_text({ending.time: _when(ending, step), **values, **_intervals(ending, bounds, step)}))
-        return
-    writer = csv.writer(sys.stdout, lineterminator="\n")
-    writer.writerow([ending.time, *ending.columns])
-    writer.writerows([_when(ending, step), *row] for step, row in enumerate(rows, start=1))
+    def parse(self, given: int) -> int:
+        """The step as it is."""
+        return given
 
+    def example_fields(self, example: int) -> dict[str, Any]:
+        """Its time and its values."""
+        return dict(zip(self.names, self._cells(example), strict=True))
 
-def _intervals(ending: Ending, bounds: Bounds, step: int) -> dict[str, Any]:
-    """`{"intervals": {"80": {"load": [2.1, 3.4]}}}` of a step ahead, counted from 1."""
-    found = {
-        level: {
-            column: [float(f"{each[step - 1, channel]:.6g}") for each in both]
-            for channel, column in enumerate(ending.columns)
+    def blank_remarks(self, examples: Examples[int], first: int = 0) -> list[str]:
+        """Nothing: every step is forecast."""
+        return []
+
+    def remarks(self, examples: Examples[int], first: int = 0) -> list[str]:
+        """Columns of other names, steps beyond the horizon, and why intervals are not known of all."""
+        if first:
+            return []
+        horizon, beyond = self.run.output.horizon, len(self.values_NC) > self.run.output.horizon
+        told = self.run.input.remarks(Given([SeriesExample(self.ending.values_TC, columns=self.ending.columns)]))
+        if beyond:
+            told.append(f"the model forecasts {horizon} at once: beyond that it continues its own forecasts")
+        if self.run.output.intervals is None:
+            return [*told, NO_INTERVALS]
+        return [*told, f"intervals are known of the first {horizon}"] if beyond else told
+
+    def line(self, step: int) -> str:
+        """CSV in the form of the user's file, the header above the first step."""
+        return "\n".join(map(_csv_line, [self.names, self._cells(step)][step > 1 :]))
+
+    def fields(self, step: int, *, flat: bool) -> dict[str, Any]:
+        """`{"intervals": {"80": {"load": [2.1, 3.4]}}}`, or `flat` as columns such as `load_low_80`."""
+        found = {
+            level: {
+                column: [float(f"{each[step - 1, channel]:.6g}") for each in both]
+                for channel, column in enumerate(self.ending.columns)
+            }
+            for level, both in self.bounds.items()
+            if step <= len(both[0])
         }
-        for level, both in bounds.items()
-        if step <= len(both[0])
-    }
-    return {"intervals": found} if found else {}
+        if not flat:
+            return {"intervals": found} if found else {}
+        ends = (end for column in self.ending.columns for level in found for end in found[level][column])
+        return dict(zip(self.bound_names(), ends, strict=False))
+
+    def bound_names(self) -> list[str]:
+        """The columns of a table that has intervals."""
+        sides = [f"{side}_{level}" for level in self.bounds for side in ("low", "high")]
+        return [f"{column}_{side}" for column in self.ending.columns for side in sides]
+
+
+def _csv_line(cells: Sequence[Any]) -> str:
+    line = io.StringIO()
+    csv.writer(line, lineterminator="").writerow(cells)
+    return line.getvalue()
 
 
 # ---------------------------------------------------------------------------------------------------- pictures
 
 
-def _panels(run: Run, ending: Ending, values_NC: Any, steps: int) -> list[ForecastPanel]:
+def _panels(run: Run, ending: Ending, values_NC: Any) -> list[ForecastPanel]:
     """A panel for each column: its past, the forecast, and the simple ones beside it."""
-    past_BTC, output = ending.values_TC[None], run.inputs.output
+    past_BTC, output, steps = ending.values_TC[None], run.output, len(values_NC)
     simple = {name: iterated(once, past_BTC, steps, history=output.history) for name, once in output.simple().items()}
     if len(ending.columns) > MOST_PANELS:
         say(f"the first {MOST_PANELS} of {len(ending.columns)} columns are drawn")

@@ -9,7 +9,6 @@ import typer
 from seqwright.cli.options import (
     LONGEST,
     Answers,
-    JsonLines,
     Options,
     RunFolder,
     SourceTextOptions,
@@ -130,6 +129,13 @@ def score(things: Things, answers: TableAnswers) -> None:
 
 
 @dataclass(frozen=True)
+class PromptThings(Things):
+    """What is asked after examples."""
+
+    texts: list[str] | None = argument("TEXT", "What is asked after the examples; as -, standard input is read.")
+
+
+@dataclass(frozen=True)
 class PromptOptions(Options):
     """What stands before a question, and what is measured."""
 
@@ -143,27 +149,22 @@ class PromptOptions(Options):
     longest: int | None = LONGEST
     seed: int = option("N", "Of --answers: the same number samples the same examples for a question.", default=0)
     picture: Path | None = option("FILE", "Draw the accuracy over the examples, as .png or .svg.")
-    json: JsonLines = False
-    which: Which = "best"
 
 
-def prompt(
-    run: RunFolder,
-    texts: Annotated[list[str] | None, typer.Argument(metavar="TEXT", help="What is asked after the examples.")] = None,
-    *,
-    options: PromptOptions,
-) -> None:
+def prompt(things: PromptThings, options: PromptOptions, answers: TableAnswers) -> None:
     """Ask a language model after examples: few-shot prompting.
 
     With --answers, how many questions are answered right after 0, 1, 2, 4, … examples, resampled for each.
 
     Example: seqwright prompt runs/mappings-gpt --examples opposites.tsv "good cat night"
 
+    Example: seqwright prompt runs/mine --examples capitals.csv --file countries.csv --output out.csv
+
     Example: seqwright prompt runs/mine --examples capitals.csv --answers more.csv --picture shots.png
     """
     from seqwright.cli.few_shots import prompt_run
 
-    prompt_run(run, texts or [], options)
+    prompt_run(things, options, answers)
 
 
 def fill(
@@ -286,7 +287,8 @@ def answer(
 def forecast(
     run: RunFolder,
     file: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="A CSV file to continue, instead of the run's own data.")
+        Path | None,
+        typer.Option(metavar="FILE", help="A .csv, .tsv, .xlsx or .parquet table to continue, not the run's own data."),
     ] = None,
     steps: Annotated[int | None, typer.Option(metavar="N", help="How many steps; as many as it learnt.")] = None,
     picture: Annotated[Path | None, typer.Option(metavar="FILE", help="Also draw it, as .png or .svg.")] = None,
@@ -299,7 +301,7 @@ def forecast(
     """
     from seqwright.cli.forecasting import forecast_series
 
-    forecast_series(run, file, steps, picture, answers)
+    forecast_series(Things(run, file=file and file.expanduser()), steps, picture, answers)
 
 
 @dataclass(frozen=True)

@@ -42,6 +42,7 @@ class Ending(NamedTuple):
     time: str = "step"  # the column that says when
     form: TableForm = PLAIN_FORM  # how its file is written
     path: Path | None = None
+    remarks: Sequence[str] = ()  # how another file was read, where that was told by itself
 
 
 class SeriesWindow(NamedTuple):
@@ -251,7 +252,7 @@ def ending_of(path: Path, columns: Sequence[str], settings: Any) -> Ending:
             f"{path} has {len(table.columns)} columns ({', '.join(table.columns)}), but the run forecasts "
             f"{len(columns)} ({', '.join(columns)}): leave only those in the file"
         )
-    return _ending(table, path, dialect)
+    return _ending(table, path, dialect)._replace(remarks=table.remarks)
 
 
 def _ending(table: SeriesTable, path: Path, dialect: Dialect) -> Ending:

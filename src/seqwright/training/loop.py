@@ -37,7 +37,7 @@ from seqwright.training.checkpoint import (
 from seqwright.training.distributed import World
 from seqwright.training.interruption import Interrupted, Interruption
 from seqwright.training.journal import Journal
-from seqwright.training.optimizer import layer_scales, optimizer_for, optimizer_tensors, restore_optimizer
+from seqwright.training.optimizer import layer_scales, optimizer_for, optimizer_tensors, restore_optimizer, total_norm
 from seqwright.training.reporter import Quiet, Reporter
 from seqwright.training.schedule import expected_steps, learning_rate
 from seqwright.training.settings import TrainingSettings
@@ -237,8 +237,7 @@ class Fitting:
         return all_sums(), weights
 
     def _clipped_norm(self) -> float:
-        gradients = [p.grad for p in self.parameters.values() if p.grad is not None]
-        norm = torch.nn.utils.get_total_norm(gradients)
+        norm = total_norm([p.grad for p in self.parameters.values() if p.grad is not None])
         if self.settings.clip is not None:
             torch.nn.utils.clip_grads_with_norm_(self.parameters.values(), self.settings.clip, norm)
         return float(norm)

@@ -1,6 +1,6 @@
 """Adam over the parameters of a model and its objective, saved and loaded by parameter name."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, Protocol, runtime_checkable
 
 import torch
@@ -18,6 +18,19 @@ class HasDepths(Protocol):
         """How many layers lie below each part, by how the names of its parameters begin; what is not named is the head,
         which lies above them all.
         """
+
+
+def total_norm(gradients: Sequence[Tensor]) -> Tensor:
+    """The Euclidean norm of all gradients together, to the last bit the same in whatever order they come.
+
+    torch's own sums in the order in which a model names its tensors: where blocks are nested otherwise, the last bit of
+    the norm would be another one, and with it every clipped update.
+    """
+    if not gradients:
+        return torch.zeros(())
+    norms_P = torch.stack([torch.linalg.vector_norm(gradient) for gradient in gradients])
+    total: Tensor = torch.linalg.vector_norm(norms_P.sort().values)
+    return total
 
 
 def optimizer_for(
