@@ -195,7 +195,7 @@ class TestOfAClassifier:
     def test_semicolons_without_numbers_go_with_decimal_commas_and_that_is_told(self) -> None:
         Path("in.csv").write_text("text;note\nred cat;a\n")
         said = typed("classify", "RUN", "--file", "in.csv", "--output", "out.csv", "--yes")
-        assert "out.csv is written as the table is that was read: ';' between its cells, decimal commas" in said.err
+        assert "out.csv is written like in.csv: ';' between its cells, decimal commas" in said.err
         assert "," in Path("out.csv").read_text().splitlines()[1].split(";")[3]
         said = typed("classify", "RUN", "--file", "in.csv", "--output", "out.tsv", "--yes")
         assert Path("out.tsv").read_text().splitlines()[0] == "text\tnote\tlabel\tprobability"

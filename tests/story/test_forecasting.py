@@ -14,7 +14,7 @@ import pytest
 from seqwright.cli.evaluating import evaluate_run
 from seqwright.cli.forecasting import forecast_series
 from seqwright.cli.options import EvaluationOptions, TableAnswers, Things
-from seqwright.errors import DataError, RunError, SettingError
+from seqwright.errors import DataError, RunError, SettingError, without_settings
 from seqwright.inputs.series import plain_values
 from seqwright.recipe import recipe_from
 from seqwright.runs import joined_run, open_run, train
@@ -48,7 +48,8 @@ def forecast(folder: Path, **options: Any) -> None:
     given: dict[str, Any] = {"file": None, "steps": None, "as_json": False, "picture": None, "which": "best"}
     given |= options
     things = Things(folder, file=given["file"])
-    forecast_series(things, given["steps"], given["picture"], TableAnswers(given["as_json"], given["which"]))
+    with without_settings():  # as every verb that uses a run
+        forecast_series(things, given["steps"], given["picture"], TableAnswers(given["as_json"], given["which"]))
 
 
 def test_the_table_goes_on_in_its_own_form(home: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -76,7 +76,7 @@ class StepsAhead:
         self.bounds = run.output.intervals_around(values_NC)
 
     def table(self) -> GivenTable:
-        """A row for each step."""
+        """A row for each step, in the form of the file."""
         steps = range(1, len(self.values_NC) + 1)
         rows = (GivenRow(f"step {n}", self.names, self._cells(n), n) for n in steps)
         return GivenTable(self.names, rows, form=self.ending.form, path=self.ending.path)

@@ -85,9 +85,10 @@ class TextWriter(TableWriter):
         except UnicodeEncodeError as error:
             lacking = error.object[error.start]
             say(f"{shown(self.path)} is written in UTF-8, since {self.encoding} has no '{lacking}'")
+            self.form = self.form._replace(encoding="utf-8-sig")
             file.seek(0)
             file.truncate()
-            self._copy(file, "utf-8-sig")
+            self._copy(file, self.form.encoding)
 
     def _copy(self, file: BinaryIO, encoding: str) -> None:
         self.draft.seek(0)
@@ -110,10 +111,15 @@ class DelimitedWriter(TextWriter):
         self.encoding = self.form.encoding
         self.plain = self.form.separator == "\t" and extension_of(path) != ".csv"  # has no quotes
         self._csv = csv.writer(self.draft, delimiter=self.form.separator, lineterminator=self.form.newline)
-        if told := form_remarks(path, self.form):
-            say(f"{shown(path)} is written as the table is that was read: {', '.join(told)}")
+        self.like = f"like {table.path}" if table.path else "so"
         if self.names:
             self.put([*self.names, *self.added], "the header")
+
+    def finish(self, file: BinaryIO) -> None:
+        """Also say what is not plain in how it is written."""
+        super().finish(file)
+        if told := form_remarks(self.path, self.form):
+            say(f"{shown(self.path)} is written {self.like}: {', '.join(told)}")
 
     def put(self, cells: Sequence[Any], where: str) -> None:
         """A line."""

@@ -1,9 +1,9 @@
-"""Rows that cannot be read: the first is told as it stands, the others are counted, with the lines of some."""
+"""What is wrong with a table: of rows that cannot be read the first is told as it stands, the others are counted."""
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, TypeVar
 
-from seqwright.errors import DataError, by_setting
+from seqwright.errors import DataError, by_setting, nearest
 
 RowT = TypeVar("RowT")
 ReadT = TypeVar("ReadT")
@@ -92,3 +92,23 @@ def semicolons(found: Sequence[str]) -> str:
     if len(found) != 1 or ";" not in found[0]:
         return ""
     return ": it has ';', so " + by_setting("set data.separator=';'", "separate the cells of all rows alike")
+
+
+# Columns that are missing
+
+
+def not_there(
+    asked: str, names: Sequence[str], where: str, setting: str, *, what: str = "column", advice: str = ""
+) -> str:
+    """That a column or key is missing, which ones there are, and what to do."""
+    number = ", or to its number if the file has no header line" if what == "column" else ""
+    set_it = f"set {setting} to the name of one of them{number}"
+    advice = advice or by_setting(set_it, "name one of them as in training")
+    mended = semicolons(names) if what == "column" else ""
+    return f"{where} has no {what} '{asked}' but {quoted(names)}{mended or f': {advice}'}.{nearest(asked, names)}"
+
+
+def quoted(names: Sequence[str]) -> str:
+    """Names in quotes, cut short: what was taken for a header line may be a whole text."""
+    shown = [f"'{name[:30]}…'" if len(name) > 30 else f"'{name}'" for name in names[:6]]
+    return (", ".join(shown) or "none at all") + (", …" if len(names) > 6 else "")

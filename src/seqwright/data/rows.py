@@ -6,16 +6,17 @@ was told by the file is said in `table_remarks`.
 
 import csv
 import json
+import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from functools import partial
-from itertools import islice
+from itertools import chain, islice
 from pathlib import Path
 from typing import Annotated, Any, Literal, NamedTuple
 
 from pydantic import AfterValidator, Field
 
-from seqwright.data.decimals import COMMA_NUMBER, GROUPED, with_point
+from seqwright.data.decimals import COMMA_NUMBER, GROUPED, is_number, with_point
 from seqwright.data.encodings import encoding_beside, encoding_of, encoding_remarks, if_wrong
 from seqwright.data.faults import RowError
 from seqwright.data.files import extension_of, lines
@@ -23,6 +24,7 @@ from seqwright.data.spreadsheets import SHEETS, parquet_records, sheet_remarks, 
 from seqwright.errors import DataError
 
 SEPARATORS = {",": "a comma", ";": "a semicolon", "\t": "a tab", "|": "a |"}
+MOST_TITLES = 10  # rows above the names of the columns
 SAMPLE = 50  # lines that show what separates the cells
 LONGEST_CELL = 2**24  # characters; a quote that is never closed makes one cell of all that follows it
 OBJECTS = (".jsonl", ".parquet")  # where values have names
@@ -102,7 +104,38 @@ def all_blank(row: TableRow) -> bool:
 
 
 def cells(path: Path, dialect: Dialect = PLAIN) -> Iterator[TableRow]:
-    """Every row of a file; what is not .csv has tabs between its cells, and quotes are ordinary characters there."""
+    """Every row of a file from the names of its columns on: a title above them is none of the table's."""
+    rows = _every_row(path, dialect)
+    first = _first_rows(rows)
+    yield from chain(first[title_rows(first) :], rows)
+
+
+def _first_rows(rows: Iterator[TableRow]) -> list[TableRow]:
+    """The first rows up to one with several cells and, if that is not the very first, the one below it."""
+    first: list[TableRow] = []
+    for row in islice(rows, MOST_TITLES + 1):
+        first.append(row)
+        if "".join(row.cells[1:]).strip():
+            return first if len(first) == 1 else [*first, *islice(rows, 1)]
+    return first
+
+
+def title_rows(first: Sequence[TableRow]) -> int:
+    """How many of the first rows stand above the names of the columns.
+
+    In each of them nothing stands behind the first cell; below are two rows of as many cells, of which the upper has
+    two names or more, and no numbers.
+    """
+    count = next((place for place, row in enumerate(first) if "".join(row.cells[1:]).strip()), 0)
+    if not count or count + 1 >= len(first):
+        return 0
+    names, below = ([cell for cell in row.cells if cell.strip()] for row in first[count : count + 2])
+    alike = len(first[count].cells) == len(first[count + 1].cells) and len(below) > 1
+    return count if alike and len(names) > 1 and not any(map(is_number, names)) else 0
+
+
+def _every_row(path: Path, dialect: Dialect) -> Iterator[TableRow]:
+    """All rows; what is not .csv has tabs between its cells, and quotes are ordinary characters there."""
     if extension_of(path) in SHEETS:
         return (TableRow(number, row) for number, row in enumerate(sheet_rows(path), 1))
     separator, text = separator_of(path, dialect), lines(path, dialect.encoding_of(path))
@@ -194,6 +227,24 @@ def _told_separator(path: Path, dialect: Dialect) -> str | None:
     sample: list[str] = []
     with suppress(DataError):  # what is wrong with the file is said when it is read
         sample.extend(islice(lines(path, dialect.encoding_of(path)), SAMPLE))
+    if sample and (told := re.fullmatch(r'"?sep=([,;|\t])"?', sample[0])):  # as Excel is told
+        return told[1]
+    return _even_separator(sample, usual) or _separator_below_titles(sample, usual)
+
+
+def _separator_below_titles(sample: list[str], usual: str) -> str | None:
+    """What makes all rows equally long but for the first ones, of which it leaves out as few as can be."""
+    found: dict[str, int] = {}
+    for each in dict.fromkeys((usual, *SEPARATORS)):
+        below = (n for n, line in enumerate(sample[: MOST_TITLES + 1]) if line.partition(each)[2].strip(f"{each} "))
+        count = next(below, 0)
+        if _even_rows(sample[count:], each, plain=usual == each == "\t"):
+            found[each] = count
+    return min(found, key=found.__getitem__, default=None)
+
+
+def _even_separator(sample: list[str], usual: str) -> str | None:
+    """The first that makes all rows equally long."""
     tables = {
         each: _even_rows(sample, each, plain=usual == each == "\t") for each in dict.fromkeys((usual, *SEPARATORS))
     }
@@ -224,10 +275,20 @@ def _has_decimal_commas(rows: list[list[str]]) -> bool:
 def table_remarks(path: Path, dialect: Dialect) -> list[str]:
     """What the file itself told of how it is written."""
     if extension_of(path) in SHEETS:
-        return sheet_remarks(path)
-    remarks = encoding_remarks(path, dialect.encoding)
+        return [*sheet_remarks(path), *_title_remarks(path, dialect)]
+    remarks = [*encoding_remarks(path, dialect.encoding), *_title_remarks(path, dialect)]
     found, usual = separator_of(path, dialect), usual_separator(path)
     if dialect.separator is None and found != usual:
         told = f"{SEPARATORS[found]} between its cells, not {SEPARATORS[usual]}"
         remarks.append(f"{path} has {told}, and is read so; {if_wrong('separator')}")
     return remarks
+
+
+def _title_remarks(path: Path, dialect: Dialect) -> list[str]:
+    """That something stands above the names of the columns."""
+    first = _first_rows(_every_row(path, dialect))
+    count = title_rows(first)
+    if not count:
+        return []
+    title = next((row.cells[0].strip() for row in first[:count] if not all_blank(row)), "nothing")
+    return [f"{path} has its columns' names on line {first[count].line}; what stands above is left out: {title[:40]}"]

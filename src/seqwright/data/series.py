@@ -40,9 +40,9 @@ class Ending(NamedTuple):
     values_TC: Values
     rhythm: Rhythm | None = None
     time: str = "step"  # the column that says when
-    remarks: Sequence[str] = ()  # how another file was read, where that was told by itself
     form: TableForm = PLAIN_FORM  # how its file is written
     path: Path | None = None
+    remarks: Sequence[str] = ()  # how another file was read, where that was told by itself
 
 
 class SeriesWindow(NamedTuple):
@@ -252,8 +252,8 @@ def ending_of(path: Path, columns: Sequence[str], settings: Any) -> Ending:
             f"{path} has {len(table.columns)} columns ({', '.join(table.columns)}), but the run forecasts "
             f"{len(columns)} ({', '.join(columns)}): leave only those in the file"
         )
-    return _ending(table, path, dialect)
+    return _ending(table, path, dialect)._replace(remarks=table.remarks)
 
 
 def _ending(table: SeriesTable, path: Path, dialect: Dialect) -> Ending:
-    return Ending(table.columns, table.values_TC, table.rhythm, table.time, table.remarks, form_of(path, dialect), path)
+    return Ending(table.columns, table.values_TC, table.rhythm, table.time, form_of(path, dialect), path)

@@ -19,7 +19,7 @@ from seqwright.data.decimals import (
     with_point,
 )
 from seqwright.data.encodings import if_wrong
-from seqwright.data.faults import RowError, more_cells, refuse_faults, semicolons, too_few, too_many
+from seqwright.data.faults import RowError, more_cells, quoted, refuse_faults, semicolons, too_few, too_many
 from seqwright.data.files import extension_of
 from seqwright.data.rows import PLAIN, Dialect, TableRow, all_blank, cells, separator_of, table_remarks
 from seqwright.data.spreadsheets import SHEETS
@@ -27,7 +27,6 @@ from seqwright.data.tables import (
     Column,
     Columns,
     column_place,
-    quoted,
     require_form,
     several,
     value_names,
@@ -102,6 +101,7 @@ def read_table(
     remarks += [
         f"column {place + 1} of {path} has no name and was left out{by_setting(': data.columns can choose it')}"
         for place in layout.unnamed
+        if place in read.filled
     ]
     if filled:
         remarks.append(f"{path} had missing values, in whose place the value before stands: {filled:,}")
@@ -153,12 +153,13 @@ class _Cells(NamedTuple):
     times: list[str]
     lines: list[int]
     faults: list[RowError]
+    filled: set[int]  # places of the columns without a name in which something stands
 
 
 def _cells(rows: Iterator[TableRow], top: TableRow, layout: SeriesLayout, path: Path) -> _Cells:
     """The cells of each row; blank lines may only follow the last, for one in between may be a step that is missing."""
     least = max([*layout.places, layout.time or 0]) + 1
-    found, blank = _Cells([], [], [], []), list[int]()
+    found, blank = _Cells([], [], [], [], set()), list[int]()
     for row in rows:
         where = f"{path}:{row.line}"
         if all_blank(row):
@@ -174,6 +175,7 @@ def _cells(rows: Iterator[TableRow], top: TableRow, layout: SeriesLayout, path: 
             found.rows.append([row.cells[place].strip() for place in layout.places])
             found.times.append("" if layout.time is None else row.cells[layout.time].strip())
             found.lines.append(row.line)
+            found.filled.update(place for place in layout.unnamed if "".join(row.cells[place : place + 1]).strip())
     return found
 
 

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from contextlib import closing
 from decimal import Decimal
 from importlib import import_module
-from itertools import chain
+from itertools import chain, islice
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +15,7 @@ from seqwright.errors import DataError
 LIBRARIES = {".xlsx": "openpyxl", ".parquet": "pyarrow.parquet"}
 SHEETS = tuple(LIBRARIES)
 AT_ONCE = 1024  # rows
+LOOKED_AT = 12  # rows for the first with several cells
 
 
 class SheetText(str):
@@ -72,12 +73,12 @@ def _parquet_rows(path: Path) -> Iterator[list[str]]:
 def _excel_rows(path: Path) -> Iterator[list[str]]:
     with closing(_workbook(path)) as book:
         rows = _rows(path, ([_cell(cell) for cell in row] for row in book.worksheets[0].iter_rows()))
-        top = _without_blank_end(next(rows, []))
+        first = [_without_blank_end(row) for row in islice(rows, LOOKED_AT)]
+        top = next((row for row in first if len(row) > 1), first[0] if first else [])  # above it may stand a title
         if not top:
             raise DataError(f"the first sheet of {path} has a blank first row, expected the names of the columns")
-        for row in chain([top], rows):
-            known = _without_blank_end(row)
-            yield known + [""] * (len(top) - len(known))
+        for row in chain(first, map(_without_blank_end, rows)):
+            yield row + [""] * (len(top) - len(row))
 
 
 def _without_blank_end(row: list[str]) -> list[str]:

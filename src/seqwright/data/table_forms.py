@@ -8,7 +8,6 @@ from seqwright.data.decimals import COMMA_NUMBER, GROUPED, NUMBER
 from seqwright.data.encodings import has_mark
 from seqwright.data.files import UTF_8, extension_of, unpacked
 from seqwright.data.rows import Dialect, cells, separator_of
-from seqwright.data.spreadsheets import SHEETS
 
 LOOKED_AT = 2000  # rows
 TEXTS = (".csv", ".tsv")
@@ -59,7 +58,7 @@ def _decimal(path: Path, dialect: Dialect, separator: str) -> str:
 
 def form_remarks(path: Path, form: TableForm) -> list[str]:
     """What is not plain in how a file is written."""
-    if extension_of(path) in SHEETS or extension_of(path) not in TEXTS:
+    if extension_of(path) not in TEXTS:
         return []
     usual = "\t" if extension_of(path) == ".tsv" else ","
     told = [f"'{form.separator}' between its cells"] if form.separator != usual else []

@@ -16,7 +16,7 @@ from typing import Annotated, Any, NamedTuple, TypeVar
 from pydantic import AfterValidator
 
 from seqwright.data.decimals import is_number
-from seqwright.data.faults import RowError, every_row, more_cells, semicolons, too_few, too_many
+from seqwright.data.faults import RowError, every_row, more_cells, not_there, semicolons, too_few, too_many
 from seqwright.data.files import extension_of, require_file
 from seqwright.data.rows import (
     OBJECTS,
@@ -32,7 +32,7 @@ from seqwright.data.rows import (
     table_remarks,
 )
 from seqwright.data.spreadsheets import SHEETS
-from seqwright.errors import DataError, SettingError, by_setting, nearest
+from seqwright.errors import DataError, SettingError, by_setting
 
 
 def counted_from_one(column: str | int | None) -> str | int | None:
@@ -220,7 +220,7 @@ class TableFile:
     def _misfit(self, row: TableRow, top: TableRow, layout: TableLayout) -> RowError:
         """That a row has too few cells or too many."""
         where = f"{self.path}:{row.line}"
-        skip = by_setting(", or set data.bad_rows=skip to leave such rows out")
+        skip = by_setting(", or set data.bad_rows=skip to leave such rows out", ", or remove it")
         if more_cells(row, top):
             return RowError(too_many(row, top, where) + skip, row.line, "too many cells")
         mark = SEPARATORS.get(separator_of(self.path, self.dialect), "the separator")
@@ -230,7 +230,7 @@ class TableFile:
 
     def remarks(self) -> list[str]:
         """How the file is written, where that was told by itself, and which rows were left out."""
-        remarks = table_remarks(self.path, self.dialect)
+        remarks = [*table_remarks(self.path, self.dialect), *self._twice()]
         if self.dialect.bad_rows == "skip" and self.form not in OBJECTS:
             rows = cells(self.path, self.dialect)
             top = next(rows)
@@ -239,6 +239,19 @@ class TableFile:
             if misfits:
                 remarks.append(_left_out(misfits, self.path))
         return remarks
+
+    def _twice(self) -> list[str]:
+        """That a name stands above several columns, of which one is read."""
+        if self.form in OBJECTS:
+            return []
+        top = next(cells(self.path, self.dialect))
+        names, layout = _names(top), self.layout(top)
+        read = [names[place] for place in layout.places.values() if layout.header and place < len(names)]
+        return [
+            f"{self.path} has {names.count(name)} columns '{name}', of which the first is read: rename the others"
+            for name in dict.fromkeys(read)
+            if names.count(name) > 1
+        ]
 
     def _read_objects(self, made: Callable[[Record], MadeT]) -> Iterator[MadeT]:
         keys: list[str] | None = None
@@ -359,23 +372,6 @@ def several(columns: Columns) -> tuple[Column, ...]:
 
 
 # Sentences
-
-
-def not_there(
-    asked: str, names: Sequence[str], where: str, setting: str, *, what: str = "column", advice: str = ""
-) -> str:
-    """That a column or key is missing, which ones there are, and what to do."""
-    number = ", or to its number if the file has no header line" if what == "column" else ""
-    set_it = f"set {setting} to the name of one of them{number}"
-    advice = advice or by_setting(set_it, "name one of them as in training")
-    mended = semicolons(names) if what == "column" else ""
-    return f"{where} has no {what} '{asked}' but {quoted(names)}{mended or f': {advice}'}.{nearest(asked, names)}"
-
-
-def quoted(names: Sequence[str]) -> str:
-    """Names in quotes, cut short: what was taken for a header line may be a whole text."""
-    shown = [f"'{name[:30]}…'" if len(name) > 30 else f"'{name}'" for name in names[:6]]
-    return (", ".join(shown) or "none at all") + (", …" if len(names) > 6 else "")
 
 
 def _left_out(lines: Sequence[int], path: Path) -> str:

@@ -131,7 +131,7 @@ def _moment(text: str, line: int, path: Path) -> datetime:
     except ValueError as error:
         raise RowError(
             f"{path}:{line} has the time '{text[:40]}', expected a date such as 2016-07-01 or 2016-07-01 13:00, a "
-            "month such as 2016-07, or a number",
+            "month such as 2016-07, or a number: correct it, or remove the row if it is none of the series",
             line,
             "no such time",
         ) from error

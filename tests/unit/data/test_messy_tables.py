@@ -18,6 +18,7 @@ from seqwright.data.labelled_series import LabelledSeriesFiles, LabelledSeriesFi
 from seqwright.data.labelled_tables import Example
 from seqwright.data.pairs import DictionaryFiles, DictionaryFilesSettings, PairFiles, PairFilesSettings
 from seqwright.data.questions import QuestionFiles, QuestionFilesSettings
+from seqwright.data.rows import cells, title_rows
 from seqwright.data.series import SeriesFiles, SeriesFilesSettings
 from seqwright.data.tagged import TaggedFiles, TaggedFilesSettings
 from seqwright.data.text import TextFiles, TextFilesSettings
@@ -725,3 +726,51 @@ def test_a_verb_advises_no_setting_for_rows_columns_and_encodings(name: str) -> 
     assert all(
         remark.endswith("save it as UTF-8 with commas and decimal points if that is wrong") for remark in remarks
     )
+
+
+# What stands around a table
+
+
+@pytest.mark.parametrize("name", TEXTS)
+@pytest.mark.parametrize("above", [["Export 2024"], ["Export 2024", ""], ["Export 2024;;", "von Hand", ";"], [""]])
+def test_a_title_above_the_names_is_left_out_and_told(name: str, above: list[str]) -> None:
+    reader = READERS[name]
+    whole = examples(reader.read(table(reader.rows)))
+    rows = [";".join(row) for row in reader.rows]
+    Path("mine.csv").write_text("\n".join([*above, *rows]) + "\n", encoding="utf-8")
+    data = reader.read(Path("mine.csv"))
+    assert examples(data) == whole
+    (told,) = (remark for remark in data.remarks() if "names" in remark)
+    assert f"has its columns' names on line {len(above) + 1}; what stands above is left out" in told
+
+
+def test_a_title_above_measurements_is_left_out() -> None:
+    data = numbers("Lastgang Süd;;", "Zeit;Last;", *(f"2024-01-{n:02};{n},5;" for n in range(1, 10)), time="Zeit")
+    assert data.series("train")[0][:2].tolist() == [[1.5], [2.5]]
+    assert not [remark for remark in data.remarks() if "has no name" in remark]  # nothing stands in the last column
+
+
+def test_a_title_in_a_workbook_is_left_out_and_a_first_row_of_data_is_not() -> None:
+    book = workbook([["Export 2024"], [None], ["text", "label", "note"], ["good", "a", None], ["bad", "b", "x"]])
+    assert [each.text for each in READERS["labelled"].read(book).examples("train")] == ["good", "bad"]
+    path = table([["load"], ["1"], ["2"]])
+    assert title_rows(list(cells(path))) == 0
+    path = table([["a", ""], ["1", "2"], ["3", "4"]])  # a column without a name
+    assert next(cells(path)).cells == ["a", ""]
+
+
+@pytest.mark.parametrize("mark", [";", "|"])
+def test_the_separator_that_excel_is_told_is_taken(mark: str) -> None:
+    Path("mine.csv").write_text(f"sep={mark}\ntext{mark}label\ngood{mark}a\nbad,er{mark}b\n", encoding="utf-8")
+    assert [each[:2] for each in READERS["labelled"].read(Path("mine.csv")).examples("train")] == [
+        ("good", "a"),
+        ("bad,er", "b"),
+    ]
+
+
+def test_a_name_above_two_columns_is_told_where_one_of_them_is_read() -> None:
+    path = table([["text", "label", "text"], ["good", "a", "x"], ["bad", "b", "y"]])
+    (told,) = READERS["labelled"].read(path).remarks()
+    assert told == "mine.csv has 2 columns 'text', of which the first is read: rename the others"
+    path = table([["text", "label", "note", "note"], ["good", "a", "x", "y"], ["bad", "b", "x", "y"]])
+    assert READERS["labelled"].read(path).remarks() == []
