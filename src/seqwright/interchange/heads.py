@@ -188,7 +188,8 @@ class SequenceClassification(Head):
 
     def input_settings(self, found: Pretrained) -> dict[str, Any]:
         """As much as the model reads beside the tokens around and between the texts."""
-        return {"longest": found.context - AROUND - found.pairs * found.tokenizer.between}
+        # Other programs cut off the end of a long text, so that is what the model learnt from.
+        return {"longest": found.context - AROUND - found.pairs * found.tokenizer.between, "truncation": "end"}
 
     def inputs(self, found: Pretrained, settings: Any) -> Wires:
         """The labels are those of the config."""
