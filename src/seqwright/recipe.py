@@ -140,9 +140,13 @@ def read_recipe(
     `run` is the folder it is trained into: if that was begun already, the one its weights came from may be gone.
     `teachers` are runs that it is to be distilled from. `notice` is told which settings an override made fall away.
     """
-    name, text = recipe_text(where)
     overrides = [overrides] if isinstance(overrides, str) else overrides
-    plain = with_overrides(with_base(parsed(text, where), where), overrides, notice)
+    try:
+        name, text = recipe_text(where)
+        plain = with_base(parsed(text, where), where)
+    except OSError as error:  # a name that no file can have
+        raise SettingError(f"the recipe {where[:80]} or its base could not be read: {_reason(error)}") from error
+    plain = with_overrides(plain, overrides, notice)
     task_of_recipe(plain, name)  # without which nothing below can be understood
     plain = with_teachers(plain, teachers) if teachers else plain
     begun = (run or Path("runs") / str(plain.get("name", name))) / "resolved.toml"
