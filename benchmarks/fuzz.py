@@ -82,11 +82,13 @@ def outcome_of(name: str, inside: Path) -> Outcome:
         except UserError as error:
             told = str(error)
             found = Outcome("refused" if told.strip() and "\n" not in told else "not one sentence", told)
-        except BaseException as error:  # noqa: BLE001 - Rust panics are no Exceptions
+        except BaseException as error:
             if isinstance(error, KeyboardInterrupt):
                 raise
             last = traceback.extract_tb(error.__traceback__)[-1]
-            found = Outcome("exception", f"{type(error).__name__} at {Path(last.filename).name}:{last.lineno}: {error}"[:300])
+            found = Outcome(
+                "exception", f"{type(error).__name__} at {Path(last.filename).name}:{last.lineno}: {error}"[:300]
+            )
     return Outcome("written outside", written[0]) if written else found
 
 
@@ -105,7 +107,7 @@ def _watch(event: str, given: tuple[Any, ...]) -> None:
     root = f"/proc/self/fd/{below}" if below is not None and event in {"os.remove", "os.rmdir"} else ""
     for path in given[: 2 if event in {"os.rename", "os.link", "os.symlink"} else 1]:
         if isinstance(path, str | bytes | os.PathLike):
-            whole = os.path.realpath(os.path.join(root, os.fsdecode(path)))
+            whole = os.path.realpath(Path(root, os.fsdecode(path)))
             if not whole.startswith(f"{home}{os.sep}") and whole not in {str(home), os.devnull}:
                 written.append(f"{event} {whole}")
 
@@ -157,7 +159,7 @@ def work(name: str, numbers: Iterable[int], pipe: Connection, home: str) -> None
     os.environ |= {"SEQWRIGHT_CACHE": f"{home}/cache", "HOME": home, "TMPDIR": home}
     tempfile.tempdir = None
     os.chdir(home)
-    sys.stderr = open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115 - what libraries complain of, to the end
+    sys.stderr = Path(os.devnull).open("w", encoding="utf-8")  # noqa: SIM115 - what libraries complain of, to the end
     import torch
 
     torch.set_num_threads(1)

@@ -5,19 +5,42 @@ import one, and what they damage is a whole folder, a file of it in each case.
 """
 
 import gzip
-import io
-import json
-import math
-import tarfile
 import warnings
-import zipfile
 from collections.abc import Callable, Mapping
 from functools import cache, partial
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import Any, NamedTuple
 
-Files = dict[str, bytes]
+from benchmarks.fuzz_files import (
+    CACHED,
+    COMPARISON,
+    CONLL,
+    CONLLU,
+    DICTIONARY,
+    LABELS,
+    OVERRIDES,
+    RECIPE,
+    TABLE_OF_QUESTIONS,
+    TEXTS,
+    TS,
+    UCR,
+    VECTORS,
+    WIKI,
+    Files,
+    arpa_file,
+    cached,
+    journal_file,
+    labelled,
+    lines,
+    objects,
+    parquet,
+    squad,
+    tarred,
+    waves,
+    workbook,
+    zipped,
+)
+
 Read = Callable[[Path], object]
 
 
@@ -29,84 +52,7 @@ class FileReader(NamedTuple):
     builds: bool = False  # a model
 
 
-WORDS = "red blue green cat dog cow sun sea sky old new".split()
-TEXTS = [" ".join(WORDS[(3 * i + k) % 11] for k in range(2 + i % 4)) for i in range(12)]
-LABELS = ["animal" if {"cat", "dog", "cow"} & set(text.split()) else "thing" for text in TEXTS]
 SHARES: dict[str, Any] = {"valid": "30%"}
-
-
-def lines(rows: Any) -> bytes:
-    """Rows of text as a file."""
-    return "".join(f"{row}\n" for row in rows).encode()
-
-
-def labelled(separator: str) -> bytes:
-    """Texts with labels as a table."""
-    return lines([f"text{separator}label", *map(separator.join, zip(TEXTS, LABELS, strict=True))])
-
-
-def objects(**columns: list[Any]) -> bytes:
-    """Columns as JSON lines."""
-    return lines(json.dumps(dict(zip(columns, row, strict=True))) for row in zip(*columns.values(), strict=True))
-
-
-def workbook(rows: list[list[Any]]) -> bytes:
-    """A sheet of Excel."""
-    from openpyxl import Workbook
-
-    book, held = Workbook(), io.BytesIO()
-    for row in rows:
-        book.active.append(row)
-    book.save(held)
-    return held.getvalue()
-
-
-def parquet(**columns: list[Any]) -> bytes:
-    """A file of Parquet."""
-    import pyarrow as pa
-    from pyarrow import parquet as library
-
-    held = io.BytesIO()
-    library.write_table(pa.table(columns), held)
-    return held.getvalue()
-
-
-def zipped(**members: bytes) -> bytes:
-    """An archive of files, `_` for the point in a name."""
-    held = io.BytesIO()
-    with zipfile.ZipFile(held, "w", zipfile.ZIP_DEFLATED) as archive:
-        for name, content in members.items():
-            archive.writestr(name.replace("_", "."), content)
-    return held.getvalue()
-
-
-def tarred(members: Mapping[str, bytes]) -> bytes:
-    """An archive of label folders."""
-    held = io.BytesIO()
-    with tarfile.open(fileobj=held, mode="w") as archive:
-        for name, content in members.items():
-            info = tarfile.TarInfo(name)
-            info.size = len(content)
-            archive.addfile(info, io.BytesIO(content))
-    return held.getvalue()
-
-
-def squad() -> bytes:
-    """Questions as SQuAD has them."""
-    context = "The red cat sat on the old sea. A dog saw it."
-    asked = [
-        {"id": str(i), "question": f"who is {w}?", "answers": [{"text": w, "answer_start": context.index(w)}]}
-        for i, w in enumerate(("red cat", "old sea", "dog"))
-    ]
-    asked.append({"id": "9", "question": "who?", "answers": [], "is_impossible": True})
-    articles = [{"title": str(i), "paragraphs": [{"context": f"{context} {i}", "qas": asked}]} for i in range(6)]
-    return json.dumps({"version": "2", "data": articles}).encode()
-
-
-def waves(separator: str = ",", when: Callable[[int], str] = "2024-01-{:02d}".format) -> bytes:
-    """A series with a column of times."""
-    rows = [(when(step + 1), f"{math.sin(step):.3f}", str(step)) for step in range(28)]
-    return lines(map(separator.join, [("date", "high", "low"), *rows]))
 
 
 def consumed(kind: str, path: Path, **settings: Any) -> None:
@@ -195,14 +141,6 @@ def arpa(folder: Path) -> None:
         raise AssertionError("a probability is no number")
 
 
-def arpa_file() -> bytes:
-    """Two orders of n-grams."""
-    return (
-        b"\\data\\\nngram 1=4\nngram 2=3\n\n\\1-grams:\n-99\t<s>\t-0.3\n-0.9\tred\t-0.2\n-0.5\t</s>\n-1.2\t<unk>\t0\n\n"
-        b"\\2-grams:\n-0.4\t<s> red\n-0.6\tred </s>\n-0.7\tred red\n\n\\end\\\n"
-    )
-
-
 def alignments(folder: Path) -> None:
     """Links in Pharaoh's format."""
     from seqwright.data.alignments import read_alignments
@@ -216,15 +154,9 @@ def journal(folder: Path) -> None:
     from seqwright.training.journal import Journal
 
     history = History(Journal(folder / "journal.jsonl").lines())
-    for name in history.keys():
+    for name in dict(history):
         history[name]
     repr(history), history.train, history.valid
-
-
-def journal_file() -> bytes:
-    """Three steps and a validation."""
-    train = [{"step": i, "event": "train", "loss": 1 / i, "rate": 0.1, "norm": 0.5, "epoch": 0} for i in (1, 2, 3)]
-    return lines(map(json.dumps, [*train, {"step": 3, "event": "valid", "loss": 0.3, "bleu": 12.5, "epoch": 0}]))
 
 
 def token_cache(folder: Path) -> None:
@@ -239,93 +171,6 @@ def token_cache(folder: Path) -> None:
             raise AssertionError("a damaged entry was taken for whole")
 
 
-CACHED = [[i, i + 1] for i in range(7)]
-
-
-def cached() -> Files:
-    """The files of an entry."""
-    import os
-
-    import numpy as np
-
-    from seqwright.cache import RaggedWriter, kept_folder
-
-    def write(folder: Path) -> None:
-        with RaggedWriter(folder / "rows") as rows:
-            for row in CACHED:
-                rows.add(np.array(row, dtype=np.uint16))
-
-    with TemporaryDirectory() as home:
-        before = os.environ.get("SEQWRIGHT_CACHE")
-        os.environ["SEQWRIGHT_CACHE"] = home
-        try:
-            return contents(kept_folder("fuzzed", write))
-        finally:
-            os.environ.pop("SEQWRIGHT_CACHE")
-            os.environ.update({} if before is None else {"SEQWRIGHT_CACHE": before})
-
-
-def contents(folder: Path) -> Files:
-    """Every file of a folder, but for locks."""
-    files = sorted(path for path in folder.rglob("*") if path.is_file() and path.name != "lock")
-    return {path.relative_to(folder).as_posix(): path.read_bytes() for path in files}
-
-
-RECIPE = b'''name = "mine"
-task = "translation"
-description = "a small one"
-[data]
-card = "dates"
-[input]
-vocabulary = 300
-[model]
-kind = "transformer"
-width = 32
-heads = 2
-[training]
-steps = 100
-rate = 0.001
-[decoding]
-beam = 4
-'''
-COMPARISON = b'''name = "small"
-seeds = [1, 2]
-baseline = "one"
-[budget]
-minutes = 1
-[[rows]]
-name = "one"
-recipe = "dates-demo"
-[[rows]]
-name = "two"
-recipe = "dates-demo"
-model = { width = 32 }
-'''
-OVERRIDES = b'''training.steps=10
-model.width=32
-data.examples=100
-decoding.beam=
-input.tokenizer="bpe"
-training.rate=find
-'''
-CONLL = lines("\n".join(f"{w}\tX\t{'B-a' if w in {'cat', 'dog'} else 'O'}" for w in text.split()) + "\n" for text in TEXTS)
-CONLLU = lines(
-    "# text\n" + "\n".join(f"{i}\t{w}\t{w}\tNOUN\t_\t_\t0\troot\t_\t_" for i, w in enumerate(text.split(), 1)) + "\n"
-    for text in TEXTS
-)
-TS = lines(
-    ["@problemName a", "@timeStamps false", "@univariate false", "@classLabel true a b", "@data"]
-    + [f"0.1,{i},2:1,2,3.5:{'a' if i % 2 else 'b'}" for i in range(12)]
-)
-UCR = lines("\t".join(["a" if i % 2 else "b", "0.5", str(i), "-1e-3"]) for i in range(12))
-DICTIONARY = lines(f"{''.join(w[0] for w in text.split()).upper()}  {text.upper()}" for text in TEXTS)
-WIKI = lines(line for i, text in enumerate(TEXTS) for line in (" ", f" = {WORDS[i % 11]} = ", " ", f" {text} "))
-VECTORS = lines(["size\tage\ttext", *(f"{i}\t{i % 5 - 1.5}\t{text}" for i, text in enumerate(TEXTS))])
-TABLE_OF_QUESTIONS = {
-    "question": ["who is red?"] * 12,
-    "context": [f"the red cat {i}" for i in range(12)],
-    "answers": [[{"text": "cat", "answer_start": 8}]] * 12,
-}
 STEPS: dict[str, Any] = {"valid": 7, "history": 3, "horizon": 2, "time": "date"}
 
 READERS: dict[str, FileReader] = {
@@ -350,7 +195,9 @@ READERS: dict[str, FileReader] = {
         lambda: gzip.compress(tarred({f"{LABELS[i]}/{i}.txt": text.encode() for i, text in enumerate(TEXTS)}), mtime=0),
     ),
     "text-pairs": files_reader(
-        "labelled", "a.tsv", lambda: lines(["sentence1\tsentence2\tlabel", *(f"{t}\t{t}\t{i}" for i, t in enumerate(TEXTS))])
+        "labelled",
+        "a.tsv",
+        lambda: lines(["sentence1\tsentence2\tlabel", *(f"{t}\t{t}\t{i}" for i, t in enumerate(TEXTS))]),
     ),
     "numbers-csv": files_reader("described", "a.tsv", lambda: VECTORS, columns=("size", "age")),
     "series-csv": files_reader("series", "a.csv", waves, **STEPS),
@@ -374,7 +221,9 @@ READERS: dict[str, FileReader] = {
     "squad": files_reader("questions", "a.json", squad),
     "questions-jsonl": files_reader("questions", "a.jsonl", lambda: objects(**TABLE_OF_QUESTIONS)),
     "questions-csv": files_reader(
-        "questions", "a.csv", lambda: lines(["question,context,answer,start", *(f"who {i}?,the red cat {i},cat,8" for i in range(12))])
+        "questions",
+        "a.csv",
+        lambda: lines(["question,context,answer,start", *(f"who {i}?,the red cat {i},cat,8" for i in range(12))]),
     ),
     "questions-parquet": files_reader("questions", "a.parquet", lambda: parquet(**TABLE_OF_QUESTIONS)),
     "pairs-tsv": files_reader("pairs", "a.tsv", lambda: lines(f"{text}\t{text[::-1]}" for text in TEXTS)),
@@ -382,7 +231,9 @@ READERS: dict[str, FileReader] = {
     "aligned-texts": FileReader(lambda: {"a.de": lines(TEXTS), "a.en": lines(TEXTS)}, aligned),
     "dictionary": files_reader("pronunciations", "a.dict", lambda: DICTIONARY),
     "text-lines": files_reader("text", "a.txt", lambda: lines(TEXTS)),
-    "text-paragraphs": files_reader("text", "a.txt.gz", lambda: gzip.compress(lines(f"{t}\n" for t in TEXTS), mtime=0), documents="paragraphs"),
+    "text-paragraphs": files_reader(
+        "text", "a.txt.gz", lambda: gzip.compress(lines(f"{t}\n" for t in TEXTS), mtime=0), documents="paragraphs"
+    ),
     "text-articles": files_reader("text", "a.txt", lambda: WIKI, documents="articles", split="end"),
     "text-files": files_reader("text", "a.txt", lambda: lines(TEXTS), documents="files", split="end"),
     "new": FileReader(lambda: {"a.csv": labelled(",")}, guessed),

@@ -12,13 +12,12 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
-from benchmarks.fuzz_readers import (
+from benchmarks.fuzz_files import (
     CONLL,
     TABLE_OF_QUESTIONS,
     TEXTS,
     UCR,
     VECTORS,
-    FileReader,
     Files,
     contents,
     labelled,
@@ -26,6 +25,7 @@ from benchmarks.fuzz_readers import (
     objects,
     waves,
 )
+from benchmarks.fuzz_readers import FileReader
 
 SMALL = {"width": 8, "heads": 2, "layers": 1, "feed_forward": 16}
 READING = {"width": 7, "embedding": 5}
@@ -53,47 +53,110 @@ RECIPES: dict[str, tuple[Callable[[Path], Plain], Any]] = {
             "translation",
             lines(f"{text}\t{text[::-1]}" for text in TEXTS),
             "tsv",
-            {"kind": "transformer", "width": 8, "heads": 2, "encoder_layers": 1, "decoder_layers": 1, "feed_forward": 16},
+            {
+                "kind": "transformer",
+                "width": 8,
+                "heads": 2,
+                "encoder_layers": 1,
+                "decoder_layers": 1,
+                "feed_forward": 16,
+            },
             input={"tokenizer": "characters", "longest": 30},
             decoding={"beam": 1},
         ),
         "red cat",
     ),
     "language": (
-        recipe("language-modeling", lines(TEXTS), "txt", {"kind": "gpt", **SMALL, "context": 30}, input={"tokenizer": "bpe", "vocabulary": 60, "rows": "documents", "longest": 29}),
+        recipe(
+            "language-modeling",
+            lines(TEXTS),
+            "txt",
+            {"kind": "gpt", **SMALL, "context": 30},
+            input={"tokenizer": "bpe", "vocabulary": 60, "rows": "documents", "longest": 29},
+        ),
         "red",
     ),
     "ngram": (
-        recipe("language-modeling", lines(TEXTS), "txt", {"kind": "ngram", "order": 3}, input={"tokenizer": "words", "rows": "documents"}),
+        recipe(
+            "language-modeling",
+            lines(TEXTS),
+            "txt",
+            {"kind": "ngram", "order": 3},
+            input={"tokenizer": "words", "rows": "documents"},
+        ),
         "red",
     ),
     "masked": (
-        recipe("masked-language-modeling", lines(TEXTS), "txt", {"kind": "bert", **SMALL, "context": 13, "pooler": False}, input={"tokenizer": "words", "rows": "full-sentences", "longest": 13}),
+        recipe(
+            "masked-language-modeling",
+            lines(TEXTS),
+            "txt",
+            {"kind": "bert", **SMALL, "context": 13, "pooler": False},
+            input={"tokenizer": "words", "rows": "full-sentences", "longest": 13},
+        ),
         "red <mask>",
     ),
     "classification": (
-        recipe("text-classification", labelled("\t"), "tsv", {"kind": "lstm", **READING}, input={"tokenizer": "words", "longest": 17}),
+        recipe(
+            "text-classification",
+            labelled("\t"),
+            "tsv",
+            {"kind": "lstm", **READING},
+            input={"tokenizer": "words", "longest": 17},
+        ),
         "red cat",
     ),
     "regression": (
-        recipe("text-regression", lines(["text\tscore", *(f"{t}\t{i / 7}" for i, t in enumerate(TEXTS))]), "tsv", {"kind": "gru", **READING}, input={"tokenizer": "words", "longest": 17}),
+        recipe(
+            "text-regression",
+            lines(["text\tscore", *(f"{t}\t{i / 7}" for i, t in enumerate(TEXTS))]),
+            "tsv",
+            {"kind": "gru", **READING},
+            input={"tokenizer": "words", "longest": 17},
+        ),
         "red cat",
     ),
     "tags": (
-        recipe("token-classification", CONLL, "conll", {"kind": "gru", **READING}, input={"tokenizer": "characters", "longest": 13}),
+        recipe(
+            "token-classification",
+            CONLL,
+            "conll",
+            {"kind": "gru", **READING},
+            input={"tokenizer": "characters", "longest": 13},
+        ),
         "red cat",
     ),
     "questions": (
-        recipe("question-answering", objects(**TABLE_OF_QUESTIONS), "jsonl", {"kind": "bert", **SMALL, "context": 17}, input={"tokenizer": "words", "longest": 17, "longest_question": 5, "stride": 7}, output={"longest_answer": 3}),
+        recipe(
+            "question-answering",
+            objects(**TABLE_OF_QUESTIONS),
+            "jsonl",
+            {"kind": "bert", **SMALL, "context": 17},
+            input={"tokenizer": "words", "longest": 17, "longest_question": 5, "stride": 7},
+            output={"longest_answer": 3},
+        ),
         {"question": "who is red?", "context": "the red cat"},
     ),
     "forecasts": (
-        recipe("forecasting", waves(), "csv", {"kind": "gru", "width": 5, "layers": 1}, data={"valid": 7, "history": 3, "horizon": 2, "time": "date"}),
+        recipe(
+            "forecasting",
+            waves(),
+            "csv",
+            {"kind": "gru", "width": 5, "layers": 1},
+            data={"valid": 7, "history": 3, "horizon": 2, "time": "date"},
+        ),
         None,
     ),
     "series-labels": (recipe("series-classification", UCR, "tsv", {"kind": "lstm", **READING}), (0.1, 0.5, -0.2)),
     "vectors": (
-        recipe("vector-to-text", VECTORS, "tsv", {"kind": "gru", "width": 7}, data={"columns": ["size", "age"]}, output={"longest": 17}),
+        recipe(
+            "vector-to-text",
+            VECTORS,
+            "tsv",
+            {"kind": "gru", "width": 7},
+            data={"columns": ["size", "age"]},
+            output={"longest": 17},
+        ),
         (3.0, 1.5),
     ),
 }
@@ -140,7 +203,9 @@ def exported(kind: str) -> Files:
     model = {"kind": kind, **SMALL, "context": 13} | ({} if causal else {"pooler": False})
     with TemporaryDirectory() as home, warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        plain = recipe(task, lines(TEXTS), "txt", model, input={"tokenizer": "bpe", "vocabulary": 60, **rows})(Path(home))
+        plain = recipe(task, lines(TEXTS), "txt", model, input={"tokenizer": "bpe", "vocabulary": 60, **rows})(
+            Path(home)
+        )
         run = train(recipe_from(plain, name=kind), Path(home) / "run")
         FORMATS["hf"].write(run, Path(home) / "hf", None)
         return contents(Path(home) / "hf")
@@ -158,5 +223,8 @@ def imported(folder: Path) -> None:
 
 MODELS: dict[str, FileReader] = {
     **{f"run-{name}": FileReader(partial(trained, name), partial(opened, name), builds=True) for name in RECIPES},
-    **{f"import-{kind}": FileReader(partial(exported, kind), imported, builds=True) for kind in ("gpt", "bert", "roberta")},
+    **{
+        f"import-{kind}": FileReader(partial(exported, kind), imported, builds=True)
+        for kind in ("gpt", "bert", "roberta")
+    },
 }

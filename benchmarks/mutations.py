@@ -219,7 +219,7 @@ def _zip(data: bytes, rng: Random) -> bytes:
             for name, content in members.items():
                 archive.writestr(name, content)
         return held.getvalue()
-    except Exception:  # noqa: BLE001 - what was damaged before may fail in any way, and is then damaged further
+    except Exception:  # what was damaged before may fail in any way, and is then damaged further
         return rng.choice(BYTES)(data, rng)
 
 

@@ -73,6 +73,7 @@ MAY_IMPORT: dict[str, set[str]] = {
         "decoding",
         "devices",
         "errors",
+        "escapes",
         "inputs",
         "kinds",
         "layers",

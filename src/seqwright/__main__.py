@@ -9,6 +9,13 @@ from seqwright.errors import UserError
 
 def main() -> None:
     """Run a verb; what the user can cause is one sentence on standard error and exit code 2."""
+    from seqwright.cli.safe_output import safe_output
+
+    with safe_output():
+        _run()
+
+
+def _run() -> None:
     from seqwright.cli.app import app
 
     try:
@@ -20,7 +27,7 @@ def main() -> None:
         print("seqwright: aborted", file=sys.stderr)
         sys.exit(1)
     except UserError as error:
-        print(f"seqwright{_verb()}: {error}", file=sys.stderr)
+        print(f"seqwright{_verb()}: {' '.join(str(error).split(chr(10)))}", file=sys.stderr)
         sys.exit(2)
     except OSError as error:
         where = error.filename or "a file"

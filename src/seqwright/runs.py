@@ -72,8 +72,8 @@ class Run(NamedTuple):
 
     def __repr__(self) -> str:
         metric, size = self.recipe.training.metric, f"{self.recipe.model.kind}, {parameters(self.model):,} parameters"
-        score = next((row[metric] for row in self.history.valid if row["step"] == self.step and metric in row), None)
-        reached = "" if score is None else f", {metric} {score:.4g} in validation"
+        score = next((row.get(metric) for row in self.history.valid if row["step"] == self.step), None)
+        reached = "" if not isinstance(score, int | float) else f", {metric} {score:.4g} in validation"
         return f"Run({str(self.folder)!r}: {self.recipe.task}, {size}, step {self.step:,}{reached})"
 
     @in_python()

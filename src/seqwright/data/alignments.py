@@ -25,8 +25,8 @@ def read_alignments(path: Path) -> list[tuple[frozenset[Link], frozenset[Link]]]
             match = LINK.fullmatch(word)
             if match is None:
                 raise DataError(
-                    f"{path}:{number}: '{word[:40]}' is no link; expected numbers from 0, as in 3-4 (source word 3, target "
-                    "word 4, sure) or 3?4 (possible)"
+                    f"{path}:{number}: '{word[:40]}' is no link; expected numbers from 0, as in 3-4 (source word 3, "
+                    "target word 4, sure) or 3?4 (possible)"
                 )
             link = int(match[1]), int(match[3])
             possible.add(link)

@@ -13,7 +13,7 @@ from typing import Annotated
 from pydantic import AfterValidator, Field
 
 from seqwright.data.files import UTF_8, require_file, unpacked
-from seqwright.data.limits import limits
+from seqwright.data.limits import file_limits
 
 WINDOWS = "windows-1252"
 MARKS = {  # the longer before what they begin with
@@ -48,7 +48,7 @@ def _encoding_of(path: Path, size: int, changed: int) -> str:
                 return marked
             if b"\0" in first:
                 return _utf_16(first) or UTF_8
-            most, length = limits().line, 0
+            most, length = file_limits().line, 0
             for piece in chain([first], iter(partial(file.read, PIECE), b"")):
                 decoder.decode(piece)
                 last = piece.rfind(b"\n")

@@ -10,9 +10,9 @@ import zipfile
 import zlib
 from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import IO, AnyStr, cast
+from typing import IO, Any, AnyStr, cast
 
-from seqwright.data.limits import limits
+from seqwright.data.limits import file_limits
 from seqwright.errors import DataError, MissingFileError, SettingError, nearest
 
 UTF_8 = "utf-8"
@@ -109,20 +109,20 @@ def _encoded(file: IO[bytes], path: Path, encoding: str) -> Iterator[str]:
 
 def bounded_lines(file: IO[AnyStr], path: Path) -> Iterator[AnyStr]:
     """The lines of an open file with their endings; one that memory might not hold is refused before it is read."""
-    most, number = limits().line, 0
+    most, number = file_limits().line, 0
     while line := file.readline(most + 1):
         number += 1
         if len(line) > most:
             raise DataError(
                 f"{path}:{number} is a line of more than {most:,} bytes, expected lines of text: see whether the file "
-                f"is what its name says; {limits().raised('line')}"
+                f"is what its name says; {file_limits().raised('line')}"
             )
         yield line
 
 
 def joined(texts: Iterable[str], between: str, where: object) -> str:
     """Texts as one, refused where that is more than memory should hold."""
-    most, held, length = limits().document, list[str](), 0
+    most, held, length = file_limits().document, list[str](), 0
     for text in texts:
         length += len(text) + len(between)
         if length > most:
@@ -135,14 +135,14 @@ def too_large(where: object, most: int) -> str:
     """That something is more than is read in one piece."""
     return (
         f"{where} has more than {most:,} characters or bytes, which would be held in memory at once: cut it into "
-        f"smaller ones; {limits().raised('document')}"
+        f"smaller ones; {file_limits().raised('document')}"
     )
 
 
 def require_small(path: Path) -> None:
     """Refuse a file that is read in one piece, where that is more than memory should hold."""
-    if path.is_file() and path.stat().st_size > limits().document:
-        raise DataError(too_large(path, limits().document))
+    if path.is_file() and path.stat().st_size > file_limits().document:
+        raise DataError(too_large(path, file_limits().document))
 
 
 def unpacked(path: Path) -> IO[bytes]:
@@ -153,7 +153,7 @@ def unpacked(path: Path) -> IO[bytes]:
         return path.open("rb")
     try:
         with zipfile.ZipFile(path) as archive:
-            return archive.open(_only_member(path))
+            return io.BufferedReader(cast(Any, archive.open(_only_member(path))), 2**16)  # which finds lines faster
     except (RuntimeError, NotImplementedError) as error:  # a password, or a method that Python lacks
         raise DataError(f"{path} cannot be unpacked ({error}): unpack it and give the file in it") from error
 

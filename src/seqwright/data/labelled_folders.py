@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from seqwright.data.files import content_hash, require_small, too_large
 from seqwright.data.labelled_tables import Example
-from seqwright.data.limits import limits
+from seqwright.data.limits import file_limits
 from seqwright.errors import DataError
 
 ARCHIVES = (".tar", ".tar.gz", ".tgz")
@@ -93,8 +93,8 @@ class LabelFolders:
                     inside = True
                     below = path.relative_to(self.inner)
                     content = tar.extractfile(member) if member.isfile() and _shown(below) else None
-                    if content is not None and member.size > limits().document:
-                        raise DataError(too_large(f"{member.name} in {archive}", limits().document))
+                    if content is not None and member.size > file_limits().document:
+                        raise DataError(too_large(f"{member.name} in {archive}", file_limits().document))
                     if content is not None:
                         yield _Found(below, content.read())
         except (tarfile.TarError, EOFError, zlib.error, OSError) as error:

@@ -19,14 +19,14 @@ class Limits(NamedTuple):
     cell: int = 2**24  # of a table, in characters: a quote that is never closed makes one of all that follows it
     document: int = 2**28  # what is read in one piece: a JSON file, a text of several lines, a file of an archive
     rows: int = 2**20  # of a sheet, as Excel has them
-    labels: int = 10_000  # of a classifier, tags among them
+    labels: int = 1000  # different ones of a classifier, or tags
 
     def raised(self, name: str) -> str:
         """What to do where a file rightly has more: the end of a sentence."""
         return f"if that is right, set {VARIABLE}={name}={2 * getattr(self, name)} in the environment"
 
 
-def limits() -> Limits:
+def file_limits() -> Limits:
     """The limits in force."""
     given: dict[str, int] = {}
     for word in os.environ.get(VARIABLE, "").split():

@@ -81,7 +81,9 @@ class QuestionFile:
 
     def _squad(self) -> Iterator[Question]:
         try:
-            articles = json.loads(joined(lines(self.path, self.dialect.encoding_of(self.path)), "\n", self.path))["data"]
+            articles = json.loads(joined(lines(self.path, self.dialect.encoding_of(self.path)), "\n", self.path))[
+                "data"
+            ]
             for article in articles:
                 for paragraph in article["paragraphs"]:
                     context = _text(paragraph["context"])

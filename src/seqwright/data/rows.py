@@ -16,7 +16,7 @@ from pydantic import AfterValidator, Field
 
 from seqwright.data.encodings import encoding_beside, encoding_of, encoding_remarks
 from seqwright.data.files import extension_of, lines
-from seqwright.data.limits import limits
+from seqwright.data.limits import file_limits
 from seqwright.data.spreadsheets import SHEETS, parquet_records, sheet_remarks, sheet_rows
 from seqwright.data.times import COMMA_NUMBER
 from seqwright.errors import DataError
@@ -108,13 +108,13 @@ def cells(path: Path, dialect: Dialect = PLAIN) -> Iterator[TableRow]:
 
 def _csv_rows(text: Iterable[str], separator: str, path: Path) -> Iterator[TableRow]:
     """Rows of a CSV file; a quoted cell may hold commas and line feeds, and then the row's last line counts."""
-    csv.field_size_limit(limits().cell)
+    csv.field_size_limit(file_limits().cell)
     reader = csv.reader((line + "\n" for line in text), delimiter=separator, strict=True)
     try:
         for found in reader:
             yield TableRow(reader.line_num, found)
     except csv.Error as error:
-        advice = f"; {limits().raised('cell')}" if "field limit" in str(error) else ""
+        advice = f"; {file_limits().raised('cell')}" if "field limit" in str(error) else ""
         raise DataError(
             f"{path}:{reader.line_num} is not valid CSV ({error}): check the quotes before it{advice}"
         ) from error

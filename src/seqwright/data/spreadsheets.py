@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from seqwright.data.files import too_large
-from seqwright.data.limits import limits
+from seqwright.data.limits import file_limits
 from seqwright.errors import DataError
 
 SHEETS = (".xlsx", ".parquet")
@@ -64,11 +64,11 @@ def _excel_rows(path: Path) -> Iterator[list[str]]:
 
 def _sheet_rows(book: Any, path: Path) -> Iterator[list[str]]:
     """The cells of the first sheet; rows that the file leaves out are empty."""
-    most, sheet = limits().rows, book.worksheets[0]
+    most, sheet = file_limits().rows, book.worksheets[0]
     sheet.reset_dimensions()  # a file can say anything of them, and every row would be filled up to that
     for number, row in enumerate(sheet.iter_rows(), 1):
         if number > most:
-            raise DataError(f"{path} has more than {most:,} rows: save it as .csv; {limits().raised('rows')}")
+            raise DataError(f"{path} has more than {most:,} rows: save it as .csv; {file_limits().raised('rows')}")
         yield [_cell(cell) for cell in row]
 
 
@@ -94,8 +94,8 @@ def _refuse_bomb(path: Path) -> None:
             size = max((member.file_size for member in archive.infolist()), default=0)
     except (zipfile.BadZipFile, OSError, ValueError):  # its library says it
         return
-    if size > limits().document:
-        raise DataError(too_large(path, limits().document))
+    if size > file_limits().document:
+        raise DataError(too_large(path, file_limits().document))
 
 
 def _opened(path: Path, library: str, opened: Callable[[Any], Any]) -> Any:

@@ -129,7 +129,7 @@ def _absent(
             )
     for step, line in zip(steps, lines[1:], strict=True):
         ratio = step / usual
-        whole = math.isfinite(ratio) and abs(ratio - round(ratio)) <= NOISE * max(1, ratio)
+        whole = math.isfinite(ratio) and round(ratio) >= 1 and abs(ratio - round(ratio)) <= NOISE * max(1, ratio)
         if not whole or (round(ratio) > 1 and not gaps):
             fill = "fill the gap, as data.gaps=last and data.gaps=linear do" if whole else "correct it"
             raise DataError(

@@ -13,7 +13,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from itertools import islice, repeat, takewhile
 from pathlib import Path
-from typing import NamedTuple
+from typing import IO, NamedTuple, cast
 
 import numpy as np
 
@@ -186,7 +186,7 @@ def _opened(path: Path) -> Iterator[ArpaLines]:
     """The lines of a file, plain or .gz."""
     try:
         with gzip.open(path) if path.suffix == ".gz" else path.open("rb") as file:
-            yield ArpaLines(path, bounded_lines(file, path))
+            yield ArpaLines(path, bounded_lines(cast(IO[bytes], file), path))
     except (OSError, EOFError, zlib.error) as error:
         raise DataError(f"{path} cannot be read: {error}") from error
 
