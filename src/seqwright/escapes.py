@@ -5,6 +5,7 @@ import re
 # All but tab and line feed; marks that turn the direction of what follows; halves of characters, which none can write.
 CONTROL = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
 _MARKS = re.compile(r"[\\`*_\[\]<&]")
+_LEADING = re.compile(r"^(\d*)([#>+\-=~|.)])")
 
 
 def visible(text: str) -> str:
@@ -19,6 +20,11 @@ def _spelled(code: int) -> str:
 def markdown_text(text: str) -> str:
     """Text as it stands, inside a line of Markdown: no emphasis, code, link or HTML in it is one."""
     return _MARKS.sub(r"\\\g<0>", visible(" ".join(text.split())))
+
+
+def markdown_paragraph(text: str) -> str:
+    """The same at the beginning of a line, where more marks mean something: `#`, `-`, `1.`."""
+    return _LEADING.sub(r"\1\\\2", markdown_text(text))
 
 
 def markdown_cell(text: str) -> str:

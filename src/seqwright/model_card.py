@@ -5,7 +5,7 @@ from typing import Any
 
 from seqwright.commands import article, command, shown
 from seqwright.data.imported import ImportedSettings
-from seqwright.escapes import markdown_cell, markdown_code, markdown_text
+from seqwright.escapes import markdown_cell, markdown_code, markdown_paragraph, markdown_text
 from seqwright.kinds import TASKS
 from seqwright.runs import Run, parameters
 from seqwright.training.counting import Stored
@@ -17,7 +17,12 @@ EXACT = 10**9  # what is below is written out
 
 def write_card(run: Run) -> None:
     """What the model is, how good it was in training, and how to use it."""
-    parts = [f"# {markdown_text(run.recipe.name)}", markdown_text(run.recipe.description), _nature(run), _scores(run)]
+    parts = [
+        f"# {markdown_text(run.recipe.name)}",
+        markdown_paragraph(run.recipe.description),
+        _nature(run),
+        _scores(run),
+    ]
     if isinstance(run.model, Stored):
         parts.append(f"What it keeps grows with the order:\n\n{storage_markdown(run.model)}")
     verb = verb_of(run)

@@ -5,7 +5,7 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 
 from seqwright.decoding.settings import DecodingSettings
-from seqwright.escapes import markdown_cell, markdown_text
+from seqwright.escapes import markdown_cell, markdown_paragraph, markdown_text
 from seqwright.metrics.significance import FEWEST, LEVEL
 
 TITLES = {"bleu": "BLEU", "chrf": "chrF", "word_perplexity": "perplexity per word", "bits_per_byte": "bits per byte"}
@@ -215,7 +215,7 @@ def _budget(found: dict[str, Any]) -> str:
 
 def markdown(found: dict[str, Any], table: ComparisonTable) -> str:
     """The table as Markdown."""
-    described = [markdown_text(found["description"]), ""] if found["description"] else []
+    described = [markdown_paragraph(found["description"]), ""] if found["description"] else []
     lines = [f"# {markdown_text(found['name'])}", "", *described]
     lines += ["| " + " | ".join(map(markdown_cell, table.titles)) + " |"]
     lines += ["|" + "|".join([" :-- ", *[" --: "] * (len(table.titles) - 1)]) + "|"]
