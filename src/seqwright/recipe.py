@@ -16,6 +16,7 @@ import tomlkit
 from pydantic import ValidationError
 
 from seqwright.data.cards import card, cards
+from seqwright.data.files import expanded
 from seqwright.data.generated import CardSettings
 from seqwright.data.relative_paths import beside_recipe
 from seqwright.errors import SettingError, closest
@@ -295,7 +296,7 @@ def with_weights(plain: dict[str, Any], begun: Path) -> dict[str, Any]:
     where = weights or plain.get(section, {}).get("like")
     if not isinstance(where, str):
         return plain
-    beginnings = (Path(where).expanduser() / "resolved.toml", begun)
+    beginnings = (expanded(where) / "resolved.toml", begun)
     path = next((each for each in beginnings if each.is_file()), None)
     if path is None:
         setting = "model.weights" if weights else f"{section}.like"

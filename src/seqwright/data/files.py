@@ -186,9 +186,17 @@ def extension_of(path: Path) -> str:
 
 def existing(name: str) -> Path:
     """The path of a file that is there; `~` is the user's folder."""
-    path = Path(name).expanduser()
+    path = expanded(name)
     require_file(path)
     return path
+
+
+def expanded(name: str | Path) -> Path:
+    """A path with the user's folder in place of `~`, or that of another user whom the system knows."""
+    try:
+        return Path(name).expanduser()
+    except RuntimeError as error:
+        raise DataError(f"{name} begins with ~, but the folder of that user is not known: write it out") from error
 
 
 def require_file(path: Path) -> None:

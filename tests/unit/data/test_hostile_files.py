@@ -2,6 +2,7 @@
 
 import gzip
 import io
+import json
 import os
 import re
 import subprocess
@@ -24,6 +25,7 @@ from seqwright.data.series_tables import read_table
 from seqwright.data.text import TextFiles, TextFilesSettings
 from seqwright.data.times import rhythm
 from seqwright.errors import DataError, SettingError
+from seqwright.interchange.weight_files import read_json
 
 FILE = Path("mine.csv")
 COLUMNS = dict.fromkeys(("question", "context", "answer", "start"))
@@ -111,6 +113,13 @@ def test_a_pipe_is_refused_and_not_waited_for(tmp_path: Path) -> None:
         read_table(tmp_path / "a.csv", None, None)
 
 
+def test_the_folder_of_nobody_is_told() -> None:
+    with pytest.raises(DataError, match=r"~nobody-here/a\.csv begins with ~, but the folder of that user is not known"):
+        LabelledFiles(LabelledFilesSettings(train="~nobody-here/a.csv"))
+    with pytest.raises(DataError, match="begins with ~"):
+        TextFiles(TextFilesSettings(train="~nobody-here/a.txt"))
+
+
 # ---------------------------------------------------------------------------------------------------- limits
 
 
@@ -186,6 +195,14 @@ def test_a_file_of_json_is_a_document(tmp_path: Path, monkeypatch: pytest.Monkey
     monkeypatch.setenv(VARIABLE, "document=50")
     with pytest.raises(DataError, match=r"a.json has more than 50 characters"):
         _ = questions.questions
+
+
+def test_a_file_of_json_of_a_model_is_a_document(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "config.json").write_text(json.dumps({"model_type": "gpt2"}))
+    assert read_json(tmp_path / "config.json") == {"model_type": "gpt2"}
+    monkeypatch.setenv(VARIABLE, "document=9")
+    with pytest.raises(DataError, match=r"config\.json has more than 9 characters or bytes"):
+        read_json(tmp_path / "config.json")
 
 
 @pytest.mark.parametrize("packed", [False, True])
