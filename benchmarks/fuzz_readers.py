@@ -5,6 +5,7 @@ import one, and what they damage is a whole folder, a file of it in each case.
 """
 
 import gzip
+import io
 import warnings
 from collections.abc import Callable, Mapping
 from functools import cache, partial
@@ -81,6 +82,30 @@ def aligned(folder: Path) -> None:
     data = PairFiles(PairFilesSettings(train=sides, **SHARES))
     list(data.examples("train"))
     data.remarks()
+
+
+def given_to_a_verb(name: str, folder: Path) -> None:
+    """A table that a classifier is to read, and write back."""
+    from contextlib import redirect_stderr
+
+    from seqwright.cli.tables import given_table
+    from seqwright.data.labelled import LabelledFilesSettings
+    from seqwright.data.tables import Usual
+
+    with redirect_stderr(io.StringIO()):
+        columns = {"text": Usual(("text", "sentence"), text=False)}
+        table = given_table(folder / name, columns, LabelledFilesSettings(train="none.csv"), ())
+        list(table.rows)
+        table.later()
+
+
+def forecast_from(folder: Path) -> None:
+    """A series that a forecast is to continue."""
+    from seqwright.data.series import SeriesFilesSettings, ending_of
+
+    ending = ending_of(folder / "a.csv", ("high", "low"), SeriesFilesSettings(train="none.csv", **STEPS))
+    if ending.rhythm is not None:
+        ending.rhythm.later(3)
 
 
 def guessed(folder: Path) -> None:
@@ -236,6 +261,11 @@ READERS: dict[str, FileReader] = {
     ),
     "text-articles": files_reader("text", "a.txt", lambda: WIKI, documents="articles", split="end"),
     "text-files": files_reader("text", "a.txt", lambda: lines(TEXTS), documents="files", split="end"),
+    "verb-csv": FileReader(lambda: {"a.csv": labelled(",")}, partial(given_to_a_verb, "a.csv")),
+    "verb-jsonl": FileReader(
+        lambda: {"a.jsonl": objects(text=TEXTS, label=LABELS)}, partial(given_to_a_verb, "a.jsonl")
+    ),
+    "verb-series": FileReader(lambda: {"a.csv": waves()}, forecast_from),
     "new": FileReader(lambda: {"a.csv": labelled(",")}, guessed),
     "recipe": FileReader(lambda: {"a.toml": b'base = "b.toml"\ntask = "translation"\n', "b.toml": RECIPE}, recipe),
     "overrides": FileReader(lambda: {"words.txt": OVERRIDES}, overridden),
