@@ -97,6 +97,19 @@ def test_a_base_whose_name_no_file_can_have_is_refused(tmp_path: Path) -> None:
         read_recipe(str(tmp_path / "a.toml"))
 
 
+@pytest.mark.parametrize("key", ["recipe", "run"])
+def test_a_row_whose_name_no_file_can_have_is_refused(key: str, tmp_path: Path) -> None:
+    (tmp_path / "a.toml").write_text(f'[[rows]]\n{key} = "{"x" * 5000}"\n')
+    with pytest.raises(SettingError, match="names a recipe or a run that cannot be read: File name too long"):
+        read_comparison(str(tmp_path / "a.toml"))
+
+
+@pytest.mark.parametrize("words", [["task=[1]"], ["task=[1]", "model.kind=gru"], ["task={}", "model.width=3"]])
+def test_a_task_on_the_command_line_that_is_no_word_is_refused(words: list[str]) -> None:
+    with pytest.raises(SettingError, match="task"):
+        read_recipe("dates-demo", words)
+
+
 def test_the_name_of_a_teacher_is_no_markup(monkeypatch: pytest.MonkeyPatch) -> None:
     console = Console(force_terminal=True, color_system=None, record=True, width=100, file=io.StringIO())
     monkeypatch.setattr(distillation, "Console", lambda stderr: console)
