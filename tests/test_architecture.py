@@ -75,6 +75,7 @@ MAY_IMPORT: dict[str, set[str]] = {
         "decoding",
         "devices",
         "errors",
+        "escapes",
         "inputs",
         "kinds",
         "layers",

@@ -9,8 +9,11 @@ INTERRUPTED = 130  # as shells number what SIGINT ended
 
 def main() -> None:
     """Run a verb; what the user can cause is one sentence on standard error and exit code 2."""
+    from seqwright.cli.safe_output import safe_output
+
     try:
-        code = _run()
+        with safe_output():
+            code = _run()
     except KeyboardInterrupt:  # while something is imported
         code = INTERRUPTED
     if code == INTERRUPTED:
@@ -35,7 +38,7 @@ def _run() -> Any:
         print("seqwright: aborted", file=sys.stderr)
         return 1
     except UserError as error:
-        print(f"seqwright{_verb()}: {error}", file=sys.stderr)
+        print(f"seqwright{_verb()}: {' '.join(str(error).split(chr(10)))}", file=sys.stderr)
     except OSError as error:
         where = error.filename or "a file"
         print(

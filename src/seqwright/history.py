@@ -46,8 +46,8 @@ class History:
                 raise SettingError(f"there is no column '{name}': nothing was written down yet")
             raise SettingError(f"there is no column '{name}' in the history{instead(name, known)}")
         column = [row.get(name) for row in self.rows]
-        if any(isinstance(value, str) for value in column):
-            return np.array(column, dtype=object)
+        if not all(isinstance(value, int | float | None) for value in column):
+            return np.fromiter(column, dtype=object, count=len(column))
         if all(isinstance(value, int) for value in column):
             return np.array(column)
         return np.array([np.nan if value is None else value for value in column], dtype=float)

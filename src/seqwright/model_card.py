@@ -5,6 +5,7 @@ from typing import Any
 
 from seqwright.commands import article, command, shown
 from seqwright.data.imported import ImportedSettings
+from seqwright.escapes import markdown_cell, markdown_code, markdown_paragraph, markdown_text
 from seqwright.kinds import TASKS
 from seqwright.runs import Run, parameters
 from seqwright.training.counting import Stored
@@ -16,13 +17,18 @@ EXACT = 10**9  # what is below is written out
 
 def write_card(run: Run) -> None:
     """What the model is, how good it was in training, and how to use it."""
-    parts = [f"# {run.recipe.name}", run.recipe.description, _nature(run), _scores(run)]
+    parts = [
+        f"# {markdown_text(run.recipe.name)}",
+        markdown_paragraph(run.recipe.description),
+        _nature(run),
+        _scores(run),
+    ]
     if isinstance(run.model, Stored):
         parts.append(f"What it keeps grows with the order:\n\n{storage_markdown(run.model)}")
     verb = verb_of(run)
     use = command(verb, shown(run.folder)) + ("" if verb in WITHOUT_TEXT else ' "…"')
     use += ' --context "…"' if verb == "answer" else ""
-    parts.append(f"Use it: `{use}`")
+    parts.append(f"Use it: {markdown_code(use)}")
     (run.folder / "card.md").write_text("\n\n".join(filter(None, parts)) + "\n", encoding="utf-8")
 
 
@@ -56,10 +62,11 @@ def _made(run: Run) -> str:
 
 def _scores(run: Run) -> str:
     """The validation of the checkpoint in use, if there was one."""
-    valid = [line for line in Journal(run.folder / "journal.jsonl").lines() if line["event"] == "valid"]
+    valid = [line for line in Journal(run.folder / "journal.jsonl").lines() if line.get("event") == "valid"]
     best = next((line for line in valid if line["step"] == run.step), valid[-1] if valid else {})
     scores = {name: value for name, value in best.items() if name not in {"step", "event", "epoch"}}
-    rows = "".join(f"\n| {name} | {value:.4g} |" for name, value in scores.items())
+    scores = {name: value for name, value in scores.items() if isinstance(value, int | float)}
+    rows = "".join(f"\n| {markdown_cell(name)} | {value:.4g} |" for name, value in scores.items())
     return f"| on the validation part, last step | |\n|---|---|{rows}" if rows else ""
 
 

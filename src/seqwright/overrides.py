@@ -46,7 +46,10 @@ def with_overrides(
 def settings_known(section: str, plain: Mapping[str, Any]) -> set[str]:
     """The names of the settings of a section: those that plain values give, and all if they say what they are for."""
     given, task = plain.get(section, {}), plain.get("task")
-    return {*given, *(settings_class(section, given, task).model_fields if task in TASKS else ())}
+    return {
+        *given,
+        *(settings_class(section, given, task).model_fields if isinstance(task, str) and task in TASKS else ()),
+    }
 
 
 def _drop_other_kinds_settings(
@@ -54,7 +57,7 @@ def _drop_other_kinds_settings(
 ) -> None:
     """Remove what was set of a kind that has been changed, and is unknown to the new one."""
     task = before.get("task")
-    if task not in TASKS or not before.get(section):
+    if not isinstance(task, str) or task not in TASKS or not before.get(section):
         return
     key, old, new = selector(section, task), before[section], plain[section]
     kind = old.get(key, usual_kind(section, task))

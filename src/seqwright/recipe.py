@@ -16,6 +16,7 @@ import tomlkit
 from pydantic import ValidationError
 
 from seqwright.data.cards import card, cards
+from seqwright.data.files import expanded
 from seqwright.data.generated import CardSettings
 from seqwright.data.relative_paths import beside_recipe
 from seqwright.errors import SettingError, closest
@@ -141,9 +142,13 @@ def read_recipe(
     `teachers` are runs that it is to be distilled from. `notice` is told which settings an override made fall away.
     """
     where = str(where)
-    name, text = recipe_text(where)
     overrides = [overrides] if isinstance(overrides, str) else overrides
-    plain = with_overrides(with_base(parsed(text, where), where), overrides, notice)
+    try:
+        name, text = recipe_text(where)
+        plain = with_base(parsed(text, where), where)
+    except OSError as error:  # a name that no file can have
+        raise SettingError(f"the recipe {where[:80]} or its base could not be read: {_reason(error)}") from error
+    plain = with_overrides(plain, overrides, notice)
     task_of_recipe(plain, name)  # without which nothing below can be understood
     plain = with_teachers(plain, teachers) if teachers else plain
     begun = (run or Path("runs") / str(plain.get("name", name))) / "resolved.toml"
@@ -292,7 +297,7 @@ def with_weights(plain: dict[str, Any], begun: Path) -> dict[str, Any]:
     where = weights or plain.get(section, {}).get("like")
     if not isinstance(where, str):
         return plain
-    beginnings = (Path(where).expanduser() / "resolved.toml", begun)
+    beginnings = (expanded(where) / "resolved.toml", begun)
     path = next((each for each in beginnings if each.is_file()), None)
     if path is None:
         setting = "model.weights" if weights else f"{section}.like"

@@ -87,7 +87,7 @@ def with_rate_of_run(recipe: Recipe, folder: Path) -> Recipe:
     if recipe.training.rate != "find" or not steps_on_disk(folder):
         return recipe
     lines = Journal(folder / "journal.jsonl").lines()
-    found = next((line["rate"] for line in lines if line["event"] == RATE_FOUND), None)
+    found = next((line.get("rate") for line in lines if line.get("event") == RATE_FOUND), None)
     rate = "find" if found is None else found
     return recipe._replace(training=recipe.training.model_copy(update={"rate": rate}))
 

@@ -20,7 +20,7 @@ from seqwright.batches import Batches
 from seqwright.calls import Files, asked, evaluation_of, listed_texts
 from seqwright.data.cards import opened_data
 from seqwright.data.examples import PartName
-from seqwright.data.files import content_hash
+from seqwright.data.files import content_hash, expanded
 from seqwright.data.relative_paths import beside_run
 from seqwright.decoding.ensemble import Average
 from seqwright.devices import keep_freed_memory, training_device
@@ -76,8 +76,8 @@ class Run(NamedTuple):
 
     def __repr__(self) -> str:
         metric, size = self.recipe.training.metric, f"{self.recipe.model.kind}, {parameters(self.model):,} parameters"
-        score = next((row[metric] for row in self.history.valid if row["step"] == self.step and metric in row), None)
-        reached = "" if score is None else f", {metric} {score:.4g} in validation"
+        score = next((row.get(metric) for row in self.history.valid if row["step"] == self.step), None)
+        reached = "" if not isinstance(score, int | float) else f", {metric} {score:.4g} in validation"
         return f"Run({str(self.folder)!r}: {self.recipe.task}, {size}, step {self.step:,}{reached})"
 
     @public("run")
@@ -168,7 +168,7 @@ def source_of(recipe: Recipe) -> Run | None:
     """The run that a recipe takes its weights or its tokenizer from."""
     likes = (each.like for each in (recipe.input, recipe.output) if isinstance(each, TokenizerSettings))
     where = weights_of(recipe) or next(likes, None)
-    return None if where is None else open_run(Path(where).expanduser())
+    return None if where is None else open_run(expanded(where))
 
 
 def objective_of(recipe: Recipe, sizes: Mapping[str, Any] | None = None) -> Objective:
@@ -187,7 +187,7 @@ def teachers_of(recipe: Recipe, folder: Path) -> list[Teacher]:
     known = resolved_of(folder).get("sha256", {}) if steps_on_disk(folder) else {}
     teachers = []
     for number, where in enumerate([settings["teacher"], *settings.get("more_teachers", ())], start=1):
-        path, before = Path(where).expanduser(), known.get(teacher_key(number))
+        path, before = expanded(where), known.get(teacher_key(number))
         if before is not None and not path.is_dir():
             teachers.append(Teacher(where, before, None))
         else:

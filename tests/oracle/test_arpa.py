@@ -139,6 +139,17 @@ def test_words_that_are_no_pieces_are_left_out_and_counted(tmp_path: Path) -> No
         ("-0.1\t<s> the cat\n-0.2\tthe the cat\n\n\\end\\\n", "-0.1\t<s> the cat\n", "ends after 1 of 2 3-grams"),
         ("-0.4\t<s> the\t", "-0.4\t<s> the the the\t", ":16 has '-0.4\t<s> the the the\t-0.05', expected a 2-gram"),
         ("-0.4\t<s> the", "zero\t<s> the", "line 16 on: a 2-gram has numbers"),
+        *(
+            (
+                "-0.4\t<s> the",
+                f"{wrong}\t<s> the",
+                f":16 has '{wrong}\t<s> the\t-0.05', expected a logarithm of a probability, at most 0",
+            )
+            for wrong in ("nan", "inf", "1.5", "1e999")
+        ),
+        ("<s> the\t-0.05", "<s> the\tnan", ":16 has '-0.4\t<s> the\tnan', expected a logarithm of a probability"),
+        ("<s> the\t-0.05", "<s> the\tinf", "and a finite weight after them"),
+        ("ngram 3=2", f"ngram 3={'9' * 5000}", "expected 'ngram 3=NUMBER'"),
         ("-0.8\tthe the", "-0.8\tcat the", "3-grams whose first 2 words are not among its 2-grams"),
         ("-0.2\tthe the cat", "-0.2\t<s> the cat", "has a 3-gram twice"),
     ],

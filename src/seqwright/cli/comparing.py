@@ -17,6 +17,7 @@ from seqwright.comparison.results import results
 from seqwright.comparison.settings import read_comparison
 from seqwright.comparison.stages import Stages, Stopped, TrialProgress, spoken
 from seqwright.comparison.table import ComparisonTable, markdown, tabled
+from seqwright.escapes import visible
 from seqwright.whole_file import written_whole
 
 NAMED = 24  # columns of the terminal that are kept for a name
@@ -66,12 +67,14 @@ def _print(table: ComparisonTable) -> None:
         for number in columns:
             drawn.add_column(table.titles[number], justify="right", width=_width(table, number))
         for row in table.rows:
-            cells = [Text(row[number].text, "bold" if row[number].best else "", no_wrap=True) for number in columns]
-            drawn.add_row(Text(row[0].text), *cells)  # no markup
+            cells = [
+                Text(visible(row[number].text), "bold" if row[number].best else "", no_wrap=True) for number in columns
+            ]
+            drawn.add_row(Text(visible(row[0].text)), *cells)  # no markup
         console.print(drawn)
         console.print()
     for note in table.notes:
-        console.print(Text(note, style="dim"))
+        console.print(Text(visible(note), style="dim"))
 
 
 def _fitting(table: ComparisonTable, width: int) -> Iterator[list[int]]:
@@ -112,7 +115,7 @@ def _print_plan(plan: Plan, prospects: list[TrialProgress], failures: dict[str, 
         drawn.add_row(*map(Text, cells))
     console.print(drawn)
     for name, sentence in failures.items():
-        console.print(Text(f"row '{name}' cannot be trained: {sentence}"))
+        console.print(Text(visible(f"row '{name}' cannot be trained: {sentence}")))
     left = sum(progress.seconds for progress in prospects)
     if any(progress.steps for progress in prospects) or failures:
         console.print(f"{spoken(left)} in all, with validation and evaluation", highlight=False)

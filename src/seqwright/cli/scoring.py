@@ -13,6 +13,7 @@ from seqwright.cli.given import split_lines
 from seqwright.cli.opening import opened_for
 from seqwright.cli.options import Answers, Things
 from seqwright.cli.terminal import say
+from seqwright.escapes import visible
 from seqwright.inputs import Given
 from seqwright.metrics.language import Extent, extent, language_scores
 from seqwright.outputs.next_token import Surprise
@@ -55,7 +56,7 @@ def surprisal_line(surprise: Surprise, console: Console) -> str | Text:
     line = Text()
     for piece, bits in tokens[:-1]:
         pale = round(255 * (1 - min(bits, MOST_BITS) / MOST_BITS))
-        line.append(piece, style=f"rgb(0,0,0) on rgb(255,{pale},{pale})")
+        line.append(visible(piece), style=f"rgb(0,0,0) on rgb(255,{pale},{pale})")
     return line.append(mean, style="dim")
 
 

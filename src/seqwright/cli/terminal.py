@@ -18,6 +18,7 @@ from rich.text import Text
 from seqwright.commands import command as command  # noqa: PLC0414 - the verbs have both from here
 from seqwright.commands import shown as shown  # noqa: PLC0414
 from seqwright.errors import DataError, SettingError
+from seqwright.escapes import visible
 
 
 def say(sentence: str) -> None:
@@ -44,7 +45,7 @@ def _finite(value: Any) -> Any:
 
 def add_row(table: Table, *cells: str, style: str | None = None) -> None:
     """A row of a table whose cells are shown as they are: rich would take "[tensorboard]" for a colour."""
-    table.add_row(*map(Text, cells), style=style)
+    table.add_row(*(Text(visible(cell)) for cell in cells), style=style)
 
 
 def table_of(titles: Iterable[str], rows: Iterable[Sequence[str]], *, numbers: bool = False) -> Table:
@@ -52,7 +53,7 @@ def table_of(titles: Iterable[str], rows: Iterable[Sequence[str]], *, numbers: b
 
     What is wider than its column goes on in the next line: nothing is cut off.
     """
-    first, *others = (Text(title) for title in titles)
+    first, *others = (Text(visible(title)) for title in titles)
     justify: JustifyMethod = "right" if numbers else "left"
     right = (Column(title, justify=justify, no_wrap=numbers, overflow="fold") for title in others)
     table = Table(Column(first, overflow="fold"), *right, box=None, pad_edge=False)

@@ -142,11 +142,16 @@ def read_comparison(where: str) -> tuple[ComparisonSettings, Path]:
     except (OSError, UnicodeDecodeError) as error:
         reason = error.strerror if isinstance(error, OSError) else "it is not UTF-8"
         raise SettingError(f"the comparison '{where}' could not be read: {reason}") from error
-    except tomllib.TOMLDecodeError as error:
+    except ValueError as error:  # also a number with too many digits
         raise SettingError(f"{where} is not valid TOML: {error}") from error
+    except RecursionError as error:
+        raise SettingError(f"{where} is nested too deeply to be a comparison; write it again") from error
     settings = _validated(plain, where)
     settings = settings.model_copy(update={"name": settings.name or path.stem.lstrip(".") or "comparison"})
-    _refuse_wrong_names(settings, where)
+    try:
+        _refuse_wrong_names(settings, where)
+    except OSError as error:  # a name that no file can have
+        raise SettingError(f"{where} names a recipe or a run that cannot be read: {error.strerror}") from error
     _refuse_unfair(settings, where)
     return settings, path
 

@@ -5,6 +5,7 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 
 from seqwright.decoding.settings import DecodingSettings
+from seqwright.escapes import markdown_cell, markdown_paragraph, markdown_text
 from seqwright.metrics.significance import FEWEST, LEVEL
 
 TITLES = {"bleu": "BLEU", "chrf": "chrF", "word_perplexity": "perplexity per word", "bits_per_byte": "bits per byte"}
@@ -232,14 +233,11 @@ def _budget(found: dict[str, Any]) -> str:
 
 def markdown(found: dict[str, Any], table: ComparisonTable) -> str:
     """The table as Markdown."""
-    lines = [f"# {found['name']}", "", *([found["description"], ""] if found["description"] else [])]
-    lines += ["| " + " | ".join(_escaped(title) for title in table.titles) + " |"]
+    described = [markdown_paragraph(found["description"]), ""] if found["description"] else []
+    lines = [f"# {markdown_text(found['name'])}", "", *described]
+    lines += ["| " + " | ".join(map(markdown_cell, table.titles)) + " |"]
     lines += ["|" + "|".join([" :-- ", *[" --: "] * (len(table.titles) - 1)]) + "|"]
     for row in table.rows:
-        cells = (f"**{_escaped(cell.text)}**" if cell.best else _escaped(cell.text) for cell in row)
+        cells = (f"**{markdown_cell(cell.text)}**" if cell.best else markdown_cell(cell.text) for cell in row)
         lines.append("| " + " | ".join(cells) + " |")
-    return "\n".join([*lines, "", *(f"- {note}" for note in table.notes), ""])
-
-
-def _escaped(text: str) -> str:
-    return text.replace("|", "\\|").replace("\n", " ")
+    return "\n".join([*lines, "", *(f"- {markdown_text(note)}" for note in table.notes), ""])

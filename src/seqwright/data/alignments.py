@@ -12,7 +12,7 @@ from seqwright.data.files import lines, require_file
 from seqwright.errors import DataError
 
 Link = tuple[int, int]
-LINK = re.compile(r"(\d+)([-?])(\d+)")
+LINK = re.compile(r"(\d{1,9})([-?])(\d{1,9})")  # no sentence has more words
 
 
 def read_alignments(path: Path) -> list[tuple[frozenset[Link], frozenset[Link]]]:
@@ -25,8 +25,8 @@ def read_alignments(path: Path) -> list[tuple[frozenset[Link], frozenset[Link]]]
             match = LINK.fullmatch(word)
             if match is None:
                 raise DataError(
-                    f"{path}:{number}: '{word}' is no link; expected numbers from 0, as in 3-4 (source word 3, target "
-                    "word 4, sure) or 3?4 (possible)"
+                    f"{path}:{number}: '{word[:40]}' is no link; expected numbers from 0, as in 3-4 (source word 3, "
+                    "target word 4, sure) or 3?4 (possible)"
                 )
             link = int(match[1]), int(match[3])
             possible.add(link)

@@ -17,7 +17,7 @@ from pydantic import model_validator
 from seqwright.data.decimals import COMMA_NUMBER, NUMBER
 from seqwright.data.examples import PartName
 from seqwright.data.faults import RowError
-from seqwright.data.files import content_hash
+from seqwright.data.files import content_hash, expanded
 from seqwright.data.labelled_tables import TEXT_WORDS, Example, LabelledColumns, LabelledTable
 from seqwright.data.pieces import FilesSettings, PartedFiles, Share
 from seqwright.data.rows import OBJECTS, PLAIN, BadRows, DecimalMark, Dialect, Separator, dialect_of
@@ -152,7 +152,7 @@ class DescribedFiles(PartedFiles[LabelledTable | NumberTable, GivenText]):
 
 
 def _table(name: str, settings: DescribedFilesSettings) -> LabelledTable | NumberTable:
-    path = Path(name).expanduser()
+    path = expanded(name)
     if settings.columns is None:
         return LabelledTable(path, LabelledColumns(settings.text, settings.label), dialect_of(settings))
     return NumberTable(path, settings.text, settings.columns, dialect_of(settings))

@@ -13,6 +13,7 @@ from typing import Annotated
 from pydantic import AfterValidator, Field
 
 from seqwright.data.files import UTF_8, require_file, unpacked
+from seqwright.data.limits import file_limits
 from seqwright.errors import by_setting
 
 WINDOWS = "windows-1252"
@@ -48,8 +49,13 @@ def _encoding_of(path: Path, size: int, changed: int) -> str:
                 return marked
             if b"\0" in first:
                 return _utf_16(first) or UTF_8
+            most, length = file_limits().line, 0
             for piece in chain([first], iter(partial(file.read, PIECE), b"")):
                 decoder.decode(piece)
+                last = piece.rfind(b"\n")
+                length = len(piece) - last - 1 if last >= 0 else length + len(piece)
+                if length > most:  # its reader refuses it
+                    return UTF_8
             decoder.decode(b"", final=True)
     except UnicodeDecodeError:
         return WINDOWS if _is_windows(path) else UTF_8

@@ -8,10 +8,11 @@ import io
 import re
 import zipfile
 import zlib
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import IO, cast
+from typing import IO, Any, AnyStr, cast
 
+from seqwright.data.limits import file_limits
 from seqwright.errors import DataError, MissingFileError, SettingError, by_setting, nearest
 
 UTF_8 = "utf-8"
@@ -83,7 +84,7 @@ def lines(path: Path, encoding: str = UTF_8) -> Iterator[str]:
 
 
 def _utf_8(file: IO[bytes], path: Path) -> Iterator[str]:
-    for number, raw in enumerate(file, 1):
+    for number, raw in enumerate(bounded_lines(file, path), 1):
         try:
             yield (raw.removeprefix(codecs.BOM_UTF8) if number == 1 else raw).decode()
         except UnicodeDecodeError as error:
@@ -98,13 +99,51 @@ def _encoded(file: IO[bytes], path: Path, encoding: str) -> Iterator[str]:
     number = 0
     try:
         with io.TextIOWrapper(file, encoding, newline="\n") as text:
-            for number, line in enumerate(text, 1):
+            for number, line in enumerate(bounded_lines(text, path), 1):
                 yield line.removeprefix("\ufeff") if number == 1 else line
     except UnicodeError as error:
         raise DataError(
             f"{path} is not {encoding} after line {number} ({error}): convert the file to UTF-8"
             + by_setting(", or set data.encoding")
         ) from error
+
+
+def bounded_lines(file: IO[AnyStr], path: Path) -> Iterator[AnyStr]:
+    """The lines of an open file with their endings; one that memory might not hold is refused before it is read."""
+    most, number = file_limits().line, 0
+    while line := file.readline(most + 1):
+        number += 1
+        if len(line) > most:
+            raise DataError(
+                f"{path}:{number} is a line of more than {most:,} bytes, expected lines of text: see whether the file "
+                f"is what its name says; {file_limits().raised('line')}"
+            )
+        yield line
+
+
+def joined(texts: Iterable[str], between: str, where: object) -> str:
+    """Texts as one, refused where that is more than memory should hold."""
+    most, held, length = file_limits().document, list[str](), 0
+    for text in texts:
+        length += len(text) + len(between)
+        if length > most:
+            raise DataError(too_large(where, most))
+        held.append(text)
+    return between.join(held)
+
+
+def too_large(where: object, most: int) -> str:
+    """That something is more than is read in one piece."""
+    return (
+        f"{where} has more than {most:,} characters or bytes, which would be held in memory at once: cut it into "
+        f"smaller ones; {file_limits().raised('document')}"
+    )
+
+
+def require_small(path: Path) -> None:
+    """Refuse a file that is read in one piece, where that is more than memory should hold."""
+    if path.is_file() and path.stat().st_size > file_limits().document:
+        raise DataError(too_large(path, file_limits().document))
 
 
 def unpacked(path: Path) -> IO[bytes]:
@@ -115,7 +154,7 @@ def unpacked(path: Path) -> IO[bytes]:
         return path.open("rb")
     try:
         with zipfile.ZipFile(path) as archive:
-            return archive.open(_only_member(path))
+            return io.BufferedReader(cast(Any, archive.open(_only_member(path))), 2**16)  # which finds lines faster
     except (RuntimeError, NotImplementedError) as error:  # a password, or a method that Python lacks
         raise DataError(f"{path} cannot be unpacked ({error}): unpack it and give the file in it") from error
 
@@ -148,13 +187,21 @@ def extension_of(path: Path) -> str:
 
 def existing(name: str) -> Path:
     """The path of a file that is there; `~` is the user's folder."""
-    path = Path(name).expanduser()
+    path = expanded(name)
     require_file(path)
     return path
 
 
+def expanded(name: str | Path) -> Path:
+    """A path with the user's folder in place of `~`, or that of another user whom the system knows."""
+    try:
+        return Path(name).expanduser()
+    except RuntimeError as error:
+        raise DataError(f"{name} begins with ~, but the folder of that user is not known: write it out") from error
+
+
 def require_file(path: Path) -> None:
-    """Refuse what is not there, or is a folder."""
+    """Refuse what is not there, or is no file: a folder, or a pipe, which might keep its reader waiting for ever."""
     if path.is_dir():
         raise DataError(f"{path} is a folder, expected a file")
     if not path.exists():
@@ -162,3 +209,7 @@ def require_file(path: Path) -> None:
         folder = path.absolute().parent
         looked = f"{folder}" if folder.is_dir() else f"{folder}, which is not there either"
         raise MissingFileError(f"there is no file {path}: it was looked for in {looked}.{nearest(path.name, beside)}")
+    if not path.is_file():
+        raise DataError(
+            f"{path} is no file but a pipe or a device, which cannot be read twice: write what it gives into a file"
+        )

@@ -13,6 +13,7 @@ from typing import Any
 from pydantic import Field, model_validator
 
 from seqwright.data.examples import Data, PartName
+from seqwright.data.files import expanded
 from seqwright.data.labelled_folders import LabelFolders
 from seqwright.data.labelled_tables import Example, LabelledColumns, LabelledTable
 from seqwright.data.labels import FoldLabels, folded, spelling_remarks
@@ -106,7 +107,7 @@ class LabelledFiles(PartedFiles[LabelledSource, Example]):
 
 
 def _source(name: str, settings: LabelledFilesSettings) -> LabelledTable | LabelFolders:
-    path = Path(name).expanduser()
+    path = expanded(name)
     if LabelFolders.fits(path):
         if any(column is not None for column in (settings.text, settings.label, settings.text_pair)):
             three = settings.text_pair is not None

@@ -10,8 +10,9 @@ from io import BufferedReader
 from pathlib import Path, PurePath, PurePosixPath
 from typing import NamedTuple
 
-from seqwright.data.files import content_hash
+from seqwright.data.files import content_hash, require_small, too_large
 from seqwright.data.labelled_tables import Example
+from seqwright.data.limits import file_limits
 from seqwright.errors import DataError, by_setting
 
 ARCHIVES = (".tar", ".tar.gz", ".tgz")
@@ -92,6 +93,8 @@ class LabelFolders:
                     inside = True
                     below = path.relative_to(self.inner)
                     content = tar.extractfile(member) if member.isfile() and _shown(below) else None
+                    if content is not None and member.size > file_limits().document:
+                        raise DataError(too_large(f"{member.name} in {archive}", file_limits().document))
                     if content is not None:
                         yield _Found(below, content.read())
         except (tarfile.TarError, EOFError, zlib.error, OSError) as error:
@@ -118,6 +121,7 @@ def _shown(path: PurePath) -> bool:
 
 
 def _content(path: Path) -> bytes:
+    require_small(path)
     try:
         return path.read_bytes()
     except OSError as error:

@@ -9,9 +9,9 @@ from pydantic import Field
 
 from seqwright.data.decimals import is_number
 from seqwright.data.faults import RowError, every_row
+from seqwright.data.limits import file_limits
 from seqwright.errors import DataError, by_setting
 
-MOST_LABELS = 1000
 FEW_LABELS = 20  # so many may stand before almost as many examples: a table that somebody tries things out with
 FoldLabels = Annotated[
     bool,
@@ -40,11 +40,12 @@ def class_counts(labels: Iterable[str]) -> dict[str, int]:
             f"every example of the training part has the label '{short(next(iter(found)))}', expected two labels or "
             "more: see whether data.label means the right column"
         )
-    if len(found) > MOST_LABELS or FEW_LABELS < len(found) > examples / 2:
+    if len(found) > file_limits().labels or FEW_LABELS < len(found) > examples / 2:
         common = ", ".join(f"'{short(label)}'" for label, _ in found.most_common(2))
         raise DataError(
             f"the {examples:,} examples of the training part have {len(found):,} different labels, such as {common}: "
             "that looks like another column; choose with data.text and data.label, as in data.text=2 data.label=1"
+            + (f"; {file_limits().raised('labels')}" if len(found) > file_limits().labels else "")
         )
     return {label: found[label] for label in sorted(found, key=_order)}
 

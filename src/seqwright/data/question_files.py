@@ -14,7 +14,7 @@ from typing import Any, Literal, NamedTuple
 
 from seqwright.data.encodings import encoding_remarks
 from seqwright.data.faults import RowError
-from seqwright.data.files import content_hash, extension_of, lines
+from seqwright.data.files import content_hash, extension_of, joined, lines
 from seqwright.data.rows import OBJECTS, PLAIN, Dialect
 from seqwright.data.tables import FORMS, Column, Record, TableFile, Usual, require_form, require_text
 from seqwright.errors import DataError
@@ -27,7 +27,8 @@ WORDS: Mapping[str, tuple[str, ...]] = {
     "start": ("start", "answer_start", "begin", "human_ans_indices"),
 }
 NEEDED = ("question", "context", "answer")
-_NUMBER = re.compile(r"\d+")
+_NUMBER = re.compile(r"(?<!\d)\d{1,18}(?!\d)")  # no context is longer
+_WHOLE = re.compile(r"-?\d{1,15}(\.0*)?")
 Overlap = Literal["drop", "keep"]
 
 
@@ -81,14 +82,16 @@ class QuestionFile:
 
     def _squad(self) -> Iterator[Question]:
         try:
-            articles = json.loads("\n".join(lines(self.path, self.dialect.encoding_of(self.path))))["data"]
+            articles = json.loads(joined(lines(self.path, self.dialect.encoding_of(self.path)), "\n", self.path))[
+                "data"
+            ]
             for article in articles:
                 for paragraph in article["paragraphs"]:
                     context = _text(paragraph["context"])
                     for asked in paragraph["qas"]:
                         name = str(asked.get("id", ""))
                         given = [] if asked.get("is_impossible") else asked["answers"]
-                        answers = [RightAnswer(_text(each["text"]), int(each["answer_start"])) for each in given]
+                        answers = [RightAnswer(_text(each["text"]), _place(each["answer_start"])) for each in given]
                         yield Question(_text(asked["question"]), context, tuple(answers), name)
         except (ValueError, RecursionError) as error:
             raise DataError(f"{self.path} is not valid JSON ({error}); JSON lines belong into a .jsonl file") from error
@@ -171,6 +174,15 @@ def _number(start: Any, record: Record) -> int | None:
     return int(found[0])
 
 
+def _place(value: Any) -> int:
+    """A place in SQuAD's JSON, which always says one."""
+    if isinstance(value, str | float) and _WHOLE.fullmatch(str(value)):
+        return int(float(value))
+    if not isinstance(value, int):
+        raise TypeError(f"answer_start is {json.dumps(value)[:30]}, no place")
+    return value
+
+
 def _text(value: Any) -> str:
     if not isinstance(value, str):
         raise TypeError(f"{json.dumps(value)[:30]} is no text")
@@ -208,7 +220,7 @@ def _joined(rows: Iterator[Question]) -> list[Question]:
 def placed(context: str, text: str, begin: int | None) -> RightAnswer:
     """An answer where it stands: at `begin`, else where the same characters are nearest to it, spaces not counted."""
     text = text.strip()
-    if begin is not None and text and context.startswith(text, begin):
+    if begin is not None and begin >= 0 and text and context.startswith(text, begin):
         return RightAnswer(text, begin)
     place_K = [place for place, character in enumerate(context) if not character.isspace()]
     dense, wanted = "".join(context[place] for place in place_K), "".join(text.split())

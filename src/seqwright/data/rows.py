@@ -20,13 +20,13 @@ from seqwright.data.decimals import COMMA_NUMBER, GROUPED, is_number, with_point
 from seqwright.data.encodings import encoding_beside, encoding_of, encoding_remarks, if_wrong
 from seqwright.data.faults import RowError
 from seqwright.data.files import extension_of, lines
+from seqwright.data.limits import file_limits
 from seqwright.data.spreadsheets import SHEETS, parquet_records, sheet_remarks, sheet_rows
 from seqwright.errors import DataError
 
 SEPARATORS = {",": "a comma", ";": "a semicolon", "\t": "a tab", "|": "a |"}
 MOST_TITLES = 10  # rows above the names of the columns
 SAMPLE = 50  # lines that show what separates the cells
-LONGEST_CELL = 2**24  # characters; a quote that is never closed makes one cell of all that follows it
 OBJECTS = (".jsonl", ".parquet")  # where values have names
 
 
@@ -146,13 +146,16 @@ def _every_row(path: Path, dialect: Dialect) -> Iterator[TableRow]:
 
 def _csv_rows(text: Iterable[str], separator: str, path: Path) -> Iterator[TableRow]:
     """Rows of a CSV file; a quoted cell may hold commas and line feeds, and then the row's last line counts."""
-    csv.field_size_limit(LONGEST_CELL)
+    csv.field_size_limit(file_limits().cell)
     reader = csv.reader((line + "\n" for line in text), delimiter=separator, strict=True)
     try:
         for found in reader:
             yield TableRow(reader.line_num, found)
     except csv.Error as error:
-        raise DataError(f"{path}:{reader.line_num} is not valid CSV ({error}): check the quotes before it") from error
+        advice = f"; {file_limits().raised('cell')}" if "field limit" in str(error) else ""
+        raise DataError(
+            f"{path}:{reader.line_num} is not valid CSV ({error}): check the quotes before it{advice}"
+        ) from error
 
 
 class ObjectRow(NamedTuple):

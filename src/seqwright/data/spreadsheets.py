@@ -2,6 +2,7 @@
 
 import datetime
 import warnings
+import zipfile
 from collections.abc import Callable, Iterator
 from contextlib import closing
 from decimal import Decimal
@@ -10,6 +11,8 @@ from itertools import chain, islice
 from pathlib import Path
 from typing import Any
 
+from seqwright.data.files import too_large
+from seqwright.data.limits import file_limits
 from seqwright.errors import DataError
 
 LIBRARIES = {".xlsx": "openpyxl", ".parquet": "pyarrow.parquet"}
@@ -72,13 +75,23 @@ def _parquet_rows(path: Path) -> Iterator[list[str]]:
 
 def _excel_rows(path: Path) -> Iterator[list[str]]:
     with closing(_workbook(path)) as book:
-        rows = _rows(path, ([_cell(cell) for cell in row] for row in book.worksheets[0].iter_rows()))
+        rows = _rows(path, _sheet_rows(book, path))
         first = [_without_blank_end(row) for row in islice(rows, LOOKED_AT)]
         top = next((row for row in first if len(row) > 1), first[0] if first else [])  # above it may stand a title
         if not top:
             raise DataError(f"the first sheet of {path} has a blank first row, expected the names of the columns")
         for row in chain(first, map(_without_blank_end, rows)):
             yield row + [""] * (len(top) - len(row))
+
+
+def _sheet_rows(book: Any, path: Path) -> Iterator[list[str]]:
+    """The cells of the first sheet; rows that the file leaves out are empty."""
+    most, sheet = file_limits().rows, book.worksheets[0]
+    sheet.reset_dimensions()  # a file can say anything of them, and every row would be filled up to that
+    for number, row in enumerate(sheet.iter_rows(), 1):
+        if number > most:
+            raise DataError(f"{path} has more than {most:,} rows: save it as .csv; {file_limits().raised('rows')}")
+        yield [_cell(cell) for cell in row]
 
 
 def _without_blank_end(row: list[str]) -> list[str]:
@@ -92,7 +105,19 @@ def _workbook(path: Path) -> Any:
             warnings.simplefilter("ignore")
             return library.load_workbook(path, read_only=True, data_only=True)
 
+    _refuse_bomb(path)
     return _opened(path, opened)
+
+
+def _refuse_bomb(path: Path) -> None:
+    """A workbook is an archive: before anything in it is unpacked, its list says how large that is."""
+    try:
+        with zipfile.ZipFile(path) as archive:
+            size = max((member.file_size for member in archive.infolist()), default=0)
+    except (zipfile.BadZipFile, OSError, ValueError):  # its library says it
+        return
+    if size > file_limits().document:
+        raise DataError(too_large(path, file_limits().document))
 
 
 def _opened(path: Path, opened: Callable[[Any], Any]) -> Any:

@@ -16,7 +16,7 @@ from pydantic import model_validator
 
 from seqwright.data.encodings import Encoding
 from seqwright.data.examples import Data, PartName
-from seqwright.data.files import content_hash, lines
+from seqwright.data.files import content_hash, joined, lines
 from seqwright.data.pieces import Files, PartedFiles, Share, paths_of, refuse_impossible_shares
 from seqwright.data.rows import Dialect
 from seqwright.errors import SettingError
@@ -124,12 +124,12 @@ def _documents(found: Iterable[_Line], form: Form) -> Iterator[str]:
     elif form == "paragraphs":
         for (_, blank), some in groupby(found, key=lambda line: (line.file, not line.text.strip())):
             if not blank:
-                yield "\n".join(line.text for line in some)
+                yield joined((line.text for line in some), "\n", "a paragraph")
     elif form == "articles":
         yield from _articles(found)
     else:
         for _, some in groupby(found, key=lambda line: line.file):
-            yield "".join(f"{line.text}\n" for line in some)
+            yield joined((f"{line.text}\n" for line in some), "", "a file that is one document")
 
 
 def _articles(found: Iterable[_Line]) -> Iterator[str]:

@@ -7,6 +7,7 @@ well; 7/1/2016 is not, since it may be July or January.
 
 import calendar
 import itertools
+import math
 import re
 from collections import Counter
 from collections.abc import Callable, Sequence
@@ -23,6 +24,7 @@ MONTH = re.compile(r"\d{4}-\d{2}")
 CLOCK = r"(?:[ T](?P<hour>\d{1,2})(?P<rest>:\d{2}.*))?"
 YEAR_FIRST = re.compile(rf"(?P<year>\d{{4}})[/.](?P<month>\d{{1,2}})[/.](?P<day>\d{{1,2}}){CLOCK}")
 DAY_FIRST = re.compile(rf"(?P<day>\d{{1,2}})\.(?P<month>\d{{1,2}})\.(?P<year>\d{{4}}){CLOCK}")
+LATEST = 2.0**63  # as a number: nanoseconds since 1970 come to it in 2262
 NOISE = 1e-6  # of a step, by which rounded numbers may be apart
 Later = Callable[[int], str]
 
@@ -47,7 +49,7 @@ def rhythm(texts: Sequence[str], lines: Sequence[int], path: Path, *, gaps: bool
         raise DataError(f"{path} has {len(texts)} row; the steps of time show only between two: give more rows")
     texts, absent = [*map(_as_iso, texts)], partial(_absent, lines=lines, path=path, gaps=gaps)
     if all(NUMBER.fullmatch(text) for text in texts):
-        return _of_numbers(texts, absent)
+        return _of_numbers(texts, [f"{path}:{line}" for line in lines], absent)
     moments = list(every_row(zip(texts, lines, strict=True), lambda row: _moment(*row, path)))
     if len({moment.tzinfo is None for moment in moments}) > 1:
         zoned = moments[0].tzinfo is not None
@@ -61,16 +63,38 @@ def rhythm(texts: Sequence[str], lines: Sequence[int], path: Path, *, gaps: bool
         at_end = all(map(_ends_month, moments))
         return Rhythm(
             _told_months(usual),
-            lambda k: written(_months_later(moments[-1], k * usual, at_end=at_end)),
+            _until_9999(lambda k: written(_months_later(moments[-1], k * usual, at_end=at_end)), path),
             absent(months, usual, told=_told_months),
         )
     steps = [after - before for before, after in itertools.pairwise(moments)]
     step = Counter(steps).most_common(1)[0][0]
-    return Rhythm(_told(step), lambda k: written(moments[-1] + k * step), absent(steps, step, told=_told))
+    later = _until_9999(lambda k: written(moments[-1] + k * step), path)
+    return Rhythm(_told(step), later, absent(steps, step, told=_told))
 
 
-def _of_numbers(texts: Sequence[str], absent: Callable[..., list[int]]) -> Rhythm:
-    numbers = [float(text) for text in texts]
+def _until_9999(later: Later, path: Path) -> Later:
+    """The same, but where the calendar ends there is a sentence."""
+
+    def told(k: int) -> str:
+        try:
+            return later(k)
+        except (ValueError, OverflowError) as error:
+            raise DataError(
+                f"row {k:,} after the last of {path} would be after the year 9999: forecast fewer steps"
+            ) from error
+
+    return told
+
+
+def _finite(text: str, where: str) -> float:
+    """A time that is a number; beyond this, one step more cannot be told from none."""
+    if abs(found := float(text)) > LATEST:
+        raise DataError(f"{where} has the time {text[:40]}, expected a number below {LATEST:g}")
+    return found
+
+
+def _of_numbers(texts: Sequence[str], wheres: Sequence[str], absent: Callable[..., list[int]]) -> Rhythm:
+    numbers = [_finite(text, where) for text, where in zip(texts, wheres, strict=True)]
     steps = [after - before for before, after in itertools.pairwise(numbers)]
     usual = sorted(steps)[len(steps) // 2]
     missing = absent(steps, usual, told="{:g}".format)
@@ -84,17 +108,20 @@ def _absent(
 ) -> list[int]:
     """How many rows are missing in each step."""
 
-    def missing(row: tuple[Any, int]) -> int:
+    def later(row: tuple[Any, int]) -> None:
         step, line = row
-        if step <= 0 * usual:
+        if step <= 0 * step:
             raise RowError(
                 f"{path}:{line} is not later than the row before it, expected rows in the order of time, each once: "
                 "sort them",
                 line,
                 "a time that is not later than the row before",
             )
+
+    def missing(row: tuple[Any, int]) -> int:
+        step, line = row
         ratio = step / usual
-        whole = abs(ratio - round(ratio)) <= NOISE * max(1, ratio)
+        whole = math.isfinite(ratio) and round(ratio) >= 1 and abs(ratio - round(ratio)) <= NOISE * max(1, ratio)
         if not whole or (round(ratio) > 1 and not gaps):
             filled = by_setting(", as data.gaps=last and data.gaps=linear do")
             fill = f"fill the gap{filled}" if whole else "correct it"
@@ -107,6 +134,7 @@ def _absent(
             )
         return round(float(ratio)) - 1
 
+    list(every_row(zip(steps, lines[1:], strict=True), later))  # first: by a step of 0 nothing can be divided
     found = list(every_row(zip(steps, lines[1:], strict=True), missing))
     if sum(found) > len(lines):
         raise DataError(

@@ -8,7 +8,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, TypeVar, get_type_hints
 
-from pydantic import TypeAdapter
+from pydantic import TypeAdapter, ValidationError
 
 from seqwright.errors import RunError
 
@@ -29,8 +29,16 @@ def load_json(path: Path, make: Callable[[Any], ThingT]) -> ThingT:
         return make(json.loads(path.read_text(encoding="utf-8")))
     except OSError as error:
         raise RunError(f"{path} is missing; expected what training wrote there: restore it") from error
-    except (ValueError, KeyError, TypeError, AttributeError) as error:
-        raise RunError(f"{path} cannot be read as {path.stem} ({error}); restore the file from a copy") from error
+    except (ValueError, LookupError, TypeError, AttributeError, ArithmeticError, RecursionError) as error:
+        raise RunError(
+            f"{path} cannot be read as {path.stem} ({_reason(error)}); restore the file from a copy"
+        ) from error
+
+
+def _reason(error: Exception) -> str:
+    """What is wrong with a file in a few words on one line."""
+    told = error.errors()[0]["msg"] if isinstance(error, ValidationError) else str(error)
+    return " ".join(told.split())[:200]
 
 
 def saved_sum(thing: Any) -> str:

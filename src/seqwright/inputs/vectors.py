@@ -15,10 +15,10 @@ from numpy.typing import NDArray
 from pydantic import TypeAdapter
 
 from seqwright.data.labels import short
+from seqwright.data.limits import file_limits
 from seqwright.errors import DataError, nearest
 
 EMPTY = 10  # stands, among the digits, at a place that a number does not reach
-MOST_LABELS = 1000
 SHOWN = 8  # labels that a sentence names
 _WHOLE = re.compile(r"[0-9]+")
 _NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?")
@@ -73,7 +73,7 @@ class KnownLabels(NamedTuple):
         """The labels of a training part."""
         if not found:
             raise DataError("no row of the training part has both a text and a label; give some")
-        if len(found) > MOST_LABELS:
+        if len(found) > file_limits().labels:
             some = ", ".join(f"'{short(name)}'" for name in sorted(found)[:2])
             raise DataError(
                 f"the training part has {len(found):,} different labels, such as {some}: that looks like another "

@@ -7,15 +7,17 @@ G n-grams of an order · N words of an n-gram · V vocabulary
 """
 
 import gzip
+import re
 import zlib
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from itertools import islice, repeat, takewhile
 from pathlib import Path
-from typing import NamedTuple
+from typing import IO, NamedTuple, cast
 
 import numpy as np
 
+from seqwright.data.files import bounded_lines
 from seqwright.errors import DataError, SettingError
 from seqwright.models.ngram import Ngram, NgramSettings
 from seqwright.models.ngram_counts import Integers
@@ -24,6 +26,8 @@ from seqwright.whole_file import written_whole
 
 BEGIN, END, UNKNOWN, PADDING = "<s>", "</s>", "<unk>", "<pad>"
 AT_ONCE = 10_000  # lines
+ROUNDING = 1e-4  # by which the logarithm of 1 may be above 0
+SIZE = re.compile(rb"\d{1,15}")  # how many n-grams of an order there may be
 ZERO = -99.0  # what stands for the logarithm of 0
 
 
@@ -183,7 +187,7 @@ def _opened(path: Path) -> Iterator[ArpaLines]:
     """The lines of a file, plain or .gz."""
     try:
         with gzip.open(path) if path.suffix == ".gz" else path.open("rb") as file:
-            yield ArpaLines(path, file)
+            yield ArpaLines(path, bounded_lines(cast(IO[bytes], file), path))
     except (OSError, EOFError, zlib.error) as error:
         raise DataError(f"{path} cannot be read: {error}") from error
 
@@ -202,7 +206,7 @@ def _sizes(lines: ArpaLines) -> list[int]:
     sizes: list[int] = []
     for line in takewhile(bool, lines):
         order, _, size = line.removeprefix(b"ngram ").partition(b"=")
-        if order.strip() != b"%d" % (len(sizes) + 1) or not size.strip().isdigit():
+        if order.strip() != b"%d" % (len(sizes) + 1) or not SIZE.fullmatch(size.strip()):
             raise lines.wrong(f"'ngram {len(sizes) + 1}=NUMBER'", line)
         sizes.append(int(size))
     if not 1 <= len(sizes) <= 6:
@@ -224,10 +228,20 @@ def _section(lines: ArpaLines, n: int, size: int, number: dict[bytes, int]) -> S
         except ValueError as error:
             where = f"{lines.path}, line {lines.place - len(some) + 1} on"
             raise DataError(f"{where}: a {n}-gram has numbers before and after its words; {error}") from None
+        _refuse_impossible(lines, some, logp_G, weight_G)
         parts.append(Section(tokens_GN, logp_G, weight_G))
     if left:
         raise DataError(f"{lines.path} ends after {size - left} of {size} {n}-grams")
     return Section(*(np.concatenate(arrays) for arrays in zip(*parts, strict=True)))
+
+
+def _refuse_impossible(lines: ArpaLines, some: list[bytes], logp_G: Floats, weight_G: Floats) -> None:
+    """Refuse what is no logarithm of a probability, and weights that are no number; -inf is that of 0."""
+    wrong_G = ~(logp_G <= ROUNDING) | np.isnan(weight_G) | (weight_G == np.inf)
+    if wrong_G.any():
+        i = int(np.argmax(wrong_G))
+        expected = "a logarithm of a probability, at most 0, before the words, and a finite weight after them"
+        raise lines.wrong(expected, some[i], back=len(some) - 1 - i)
 
 
 def _columns(lines: ArpaLines, some: list[bytes], n: int) -> Sequence[Sequence[bytes]]:

@@ -9,6 +9,7 @@ from safetensors import SafetensorError
 from safetensors.torch import load_file, save_file
 from torch import Tensor
 
+from seqwright.data.files import require_small
 from seqwright.errors import DataError
 
 ONE, INDEX = "model.safetensors", "model.safetensors.index.json"
@@ -103,6 +104,7 @@ def write_tensors(tensors: Mapping[str, Tensor], folder: Path) -> None:
 
 def read_json(path: Path) -> dict[str, Any]:
     """A JSON file that holds an object."""
+    require_small(path)
     try:
         found = json.loads(path.read_text(encoding="utf-8"))
     except FileNotFoundError as error:

@@ -17,6 +17,7 @@ from torch import nn
 from seqwright.batches import Batches, Derived, Ids, Rows
 from seqwright.batches.tagged import Stretch, Tagged
 from seqwright.data.labels import short
+from seqwright.data.limits import file_limits
 from seqwright.data.tagged import TaggedSentence
 from seqwright.errors import DataError, nearest
 from seqwright.inputs import Examples, Input, Stacked
@@ -28,7 +29,6 @@ from seqwright.outputs.linear import NOT_HERE, elsewhere
 from seqwright.outputs.most_frequent import MostFrequentTag
 
 EACH = ("precision", "recall", "f1")  # scores of each type of entity, or of each tag
-MOST_TAGS = 1000
 FEW_TAGS = 20  # so many may stand before almost as many words, and are listed
 Tags = Sequence[Sequence[str]]  # of each word of each sentence
 SIGNATURES = {
@@ -278,7 +278,7 @@ def _refuse_odd_tags(found: Counter[str]) -> None:
             f"every word of the training part has the tag '{short(next(iter(found)))}', expected two tags or more: "
             "see whether data.tag means the right column"
         )
-    if len(found) > MOST_TAGS or FEW_TAGS < len(found) > words / 2:
+    if len(found) > file_limits().labels or FEW_TAGS < len(found) > words / 2:
         common = ", ".join(f"'{short(tag)}'" for tag, _ in found.most_common(2))
         raise DataError(
             f"the {words:,} words of the training part have {len(found):,} different tags, such as {common}: that "

@@ -16,6 +16,7 @@ import torch
 from numpy.lib.format import open_memmap
 from numpy.typing import NDArray
 from rich.console import Console
+from rich.markup import escape
 from rich.progress import track
 from torch import Tensor
 
@@ -282,4 +283,4 @@ def teacher_likeliest(
 
 def _watched(some: Any, doing: str, total: int | None = None) -> Any:
     """What is gone through, with a bar on standard error."""
-    return track(some, doing, total=total, console=Console(stderr=True), transient=True)
+    return track(some, escape(doing), total=total, console=Console(stderr=True), transient=True)

@@ -24,7 +24,7 @@ from seqwright.errors import RunError
 Tensors = dict[str, Tensor]
 STATE: dict[str, type | tuple[type, ...]] = {"step": int, "place": list, "sums": dict, "best": dict}
 STATE |= {"seconds": (int, float), "sha256": dict}  # what `state.json` holds
-STEP_FOLDER = re.compile(r"step-(\d{6,})")
+STEP_FOLDER = re.compile(r"step-(\d{6,18})")
 
 
 class Checkpoint(NamedTuple):
@@ -101,6 +101,9 @@ def _refuse_incomplete(state: dict[str, Any], folder: Path) -> None:
     """What resuming needs must be there, and of its kind."""
     wrong = [name for name, kind in STATE.items() if not isinstance(state.get(name), kind)]
     wrong += [] if wrong or [type(part) for part in state["place"]] == [int, int] else ["place"]
+    outside = [name for name in ([] if wrong else state["sha256"]) if Path(name).name != name]
+    if outside:
+        raise RunError(f"the checkpoint {folder} is damaged: state.json names {outside[0]!r}, no file of that folder")
     if wrong or "model.safetensors" not in state["sha256"]:
         lacking = wrong[0] if wrong else "the sha256 of model.safetensors"
         raise RunError(f"the checkpoint {folder} is damaged: state.json lacks {lacking}")

@@ -441,7 +441,7 @@ def test_a_long_cell_is_read() -> None:
 
 
 def test_a_quote_that_is_never_closed_does_not_swallow_the_memory(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("seqwright.data.rows.LONGEST_CELL", 1000)
+    monkeypatch.setenv("SEQWRIGHT_LIMITS", "cell=1000")
     path = table([["text", "label"], ['"a', "b"], *([["word"] * 2] * 500)])
     with pytest.raises(DataError, match=r"mine\.csv:\d+ is not valid CSV .*: check the quotes before it"):
         examples(READERS["labelled"].read(path))

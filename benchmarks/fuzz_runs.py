@@ -1,0 +1,230 @@
+"""Run folders and folders of `transformers` for the fuzzing: small models of every kind, a step of training each.
+
+In each case one file of the folder is damaged. It then opens and predicts, or is refused; where a checkpoint is
+damaged, an older one serves.
+"""
+
+import json
+import warnings
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+from benchmarks.fuzz_files import (
+    CONLL,
+    TABLE_OF_QUESTIONS,
+    TEXTS,
+    UCR,
+    VECTORS,
+    Files,
+    contents,
+    labelled,
+    lines,
+    objects,
+    waves,
+)
+from benchmarks.fuzz_readers import FileReader
+
+SMALL = {"width": 8, "heads": 2, "layers": 1, "feed_forward": 16}
+READING = {"width": 7, "embedding": 5}
+Plain = dict[str, Any]
+
+
+def recipe(task: str, content: bytes, ending: str, model: Plain, **sections: Plain) -> Callable[[Path], Plain]:
+    """A recipe over files that stand beside it."""
+
+    def written(folder: Path) -> Plain:
+        path = folder / f"a.{ending}"
+        path.write_bytes(content)
+        data = {"train": str(path), "valid": "30%", **sections.get("data", {})}
+        plain: Plain = {"task": task, "model": model, **sections, "data": data}
+        plain["training"] = {"steps": 2, "save_every": 1, "keep": 2, "tokens": 150, "device": "cpu"}
+        plain["training"] |= {"warmup": 0, "schedule": "constant"} if model["kind"] != "ngram" else {}
+        return plain
+
+    return written
+
+
+RECIPES: dict[str, tuple[Callable[[Path], Plain], Any]] = {
+    "translation": (
+        recipe(
+            "translation",
+            lines(f"{text}\t{text[::-1]}" for text in TEXTS),
+            "tsv",
+            {
+                "kind": "transformer",
+                "width": 8,
+                "heads": 2,
+                "encoder_layers": 1,
+                "decoder_layers": 1,
+                "feed_forward": 16,
+            },
+            input={"tokenizer": "characters", "longest": 30},
+            decoding={"beam": 1},
+        ),
+        "red cat",
+    ),
+    "language": (
+        recipe(
+            "language-modeling",
+            lines(TEXTS),
+            "txt",
+            {"kind": "gpt", **SMALL, "context": 30},
+            input={"tokenizer": "bpe", "vocabulary": 60, "rows": "documents", "longest": 29},
+        ),
+        "red",
+    ),
+    "ngram": (
+        recipe(
+            "language-modeling",
+            lines(TEXTS),
+            "txt",
+            {"kind": "ngram", "order": 3},
+            input={"tokenizer": "words", "rows": "documents"},
+        ),
+        "red",
+    ),
+    "masked": (
+        recipe(
+            "masked-language-modeling",
+            lines(TEXTS),
+            "txt",
+            {"kind": "bert", **SMALL, "context": 13, "pooler": False},
+            input={"tokenizer": "words", "rows": "full-sentences", "longest": 13},
+        ),
+        "red <mask>",
+    ),
+    "classification": (
+        recipe(
+            "text-classification",
+            labelled("\t"),
+            "tsv",
+            {"kind": "lstm", **READING},
+            input={"tokenizer": "words", "longest": 17},
+        ),
+        "red cat",
+    ),
+    "regression": (
+        recipe(
+            "text-regression",
+            lines(["text\tscore", *(f"{t}\t{i / 7}" for i, t in enumerate(TEXTS))]),
+            "tsv",
+            {"kind": "gru", **READING},
+            input={"tokenizer": "words", "longest": 17},
+        ),
+        "red cat",
+    ),
+    "tags": (
+        recipe(
+            "token-classification",
+            CONLL,
+            "conll",
+            {"kind": "gru", **READING},
+            input={"tokenizer": "characters", "longest": 13},
+        ),
+        "red cat",
+    ),
+    "questions": (
+        recipe(
+            "question-answering",
+            objects(**TABLE_OF_QUESTIONS),
+            "jsonl",
+            {"kind": "bert", **SMALL, "context": 17},
+            input={"tokenizer": "words", "longest": 17, "longest_question": 5, "stride": 7},
+            output={"longest_answer": 3},
+        ),
+        {"question": "who is red?", "context": "the red cat"},
+    ),
+    "forecasts": (
+        recipe(
+            "forecasting",
+            waves(),
+            "csv",
+            {"kind": "gru", "width": 5, "layers": 1},
+            data={"valid": 7, "history": 3, "horizon": 2, "time": "date"},
+        ),
+        None,
+    ),
+    "series-labels": (recipe("series-classification", UCR, "tsv", {"kind": "lstm", **READING}), (0.1, 0.5, -0.2)),
+    "vectors": (
+        recipe(
+            "vector-to-text",
+            VECTORS,
+            "tsv",
+            {"kind": "gru", "width": 7},
+            data={"columns": ["size", "age"]},
+            output={"longest": 17},
+        ),
+        (3.0, 1.5),
+    ),
+}
+
+
+def trained(name: str) -> Files:
+    """The files of a run that learnt for two steps."""
+    from seqwright.recipe import recipe_from
+    from seqwright.runs import train
+
+    with TemporaryDirectory() as home, warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        plain = RECIPES[name][0](Path(home))
+        run = train(recipe_from(plain, name=name), Path(home) / "run", text=json.dumps(plain["task"]))
+        from seqwright.model_card import write_card
+
+        write_card(run)
+        return contents(run.folder)
+
+
+def opened(name: str, folder: Path) -> None:
+    """Open a run, ask it something, and list it."""
+    from seqwright.cli.run_list import removals, summary_of
+    from seqwright.runs import open_run
+
+    list(removals(summary_of(folder)))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        run = open_run(folder)
+        repr(run)
+        if RECIPES[name][1] is not None:
+            run(RECIPES[name][1])
+
+
+def exported(kind: str) -> Files:
+    """A folder as `transformers` writes it."""
+    from seqwright.cli.exporting import FORMATS
+    from seqwright.recipe import recipe_from
+    from seqwright.runs import train
+
+    causal = kind == "gpt"
+    rows = {"rows": "documents", "longest": 12} if causal else {"rows": "full-sentences", "longest": 12}
+    task = "language-modeling" if causal else "masked-language-modeling"
+    model = {"kind": kind, **SMALL, "context": 13} | ({} if causal else {"pooler": False})
+    with TemporaryDirectory() as home, warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        plain = recipe(task, lines(TEXTS), "txt", model, input={"tokenizer": "bpe", "vocabulary": 60, **rows})(
+            Path(home)
+        )
+        run = train(recipe_from(plain, name=kind), Path(home) / "run")
+        FORMATS["hf"].write(run, Path(home) / "hf", None)
+        return contents(Path(home) / "hf")
+
+
+def imported(folder: Path) -> None:
+    """Read such a folder, and make a run of it."""
+    from seqwright.conversion import converted
+    from seqwright.interchange.pretrained import read_pretrained
+
+    with warnings.catch_warnings(), TemporaryDirectory(dir=folder.parent) as aside:
+        warnings.simplefilter("ignore")
+        converted(read_pretrained(folder), "fuzzed", Path(aside) / "run")
+
+
+MODELS: dict[str, FileReader] = {
+    **{f"run-{name}": FileReader(partial(trained, name), partial(opened, name), builds=True) for name in RECIPES},
+    **{
+        f"import-{kind}": FileReader(partial(exported, kind), imported, builds=True)
+        for kind in ("gpt", "bert", "roberta")
+    },
+}

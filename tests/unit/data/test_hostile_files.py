@@ -1,0 +1,349 @@
+"""Files that are damaged or made to do harm: one sentence, and no memory is filled on the way to it."""
+
+import gzip
+import io
+import json
+import os
+import re
+import subprocess
+import sys
+import zipfile
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from seqwright.data.alignments import read_alignments
+from seqwright.data.described import DescribedFiles, DescribedFilesSettings
+from seqwright.data.files import lines
+from seqwright.data.labelled import LabelledFiles, LabelledFilesSettings
+from seqwright.data.labels import class_counts
+from seqwright.data.limits import VARIABLE, Limits, file_limits
+from seqwright.data.question_files import QuestionFile
+from seqwright.data.rows import cells
+from seqwright.data.series_tables import read_table
+from seqwright.data.text import TextFiles, TextFilesSettings
+from seqwright.data.times import rhythm
+from seqwright.errors import DataError, SettingError
+from seqwright.interchange.weight_files import read_json
+
+FILE = Path("mine.csv")
+COLUMNS = dict.fromkeys(("question", "context", "answer", "start"))
+MEBIBYTE = 2**20
+
+
+# ---------------------------------------------------------------------------------------------------- places
+
+
+def squad(place: str, folder: Path) -> QuestionFile:
+    answers = f'[{{"text": "cat", "answer_start": {place}}}]'
+    asked = f'[{{"id": "1", "question": "who?", "answers": {answers}}}]'
+    text = f'{{"data": [{{"paragraphs": [{{"context": "cat and cat", "qas": {asked}}}]}}]}}'
+    (folder / "a.json").write_text(text)
+    return QuestionFile(folder / "a.json", COLUMNS, "")
+
+
+@pytest.mark.parametrize(
+    "place", ["Infinity", "NaN", "-Infinity", "1e400", "1.5", '"x"', "null", "[]", '"' + "9" * 5000 + '"']
+)
+def test_a_place_that_is_no_whole_number_is_refused_as_such(place: str, tmp_path: Path) -> None:
+    with pytest.raises(DataError, match=r"is not as SQuAD's JSON .*answer_start is .*, no place"):
+        _ = squad(place, tmp_path).questions
+
+
+def test_a_place_of_endless_digits_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(DataError, match="is not valid JSON"):
+        _ = squad("9" * 5000, tmp_path).questions
+
+
+def test_a_place_before_the_text_is_looked_for_like_any_wrong_one(tmp_path: Path) -> None:
+    question, *_ = squad("-3", tmp_path).questions  # from the end, as Python counts, there stands the second cat
+    assert question.answers[0] == ("cat", 0)
+    assert question.moved == 1
+
+
+def test_a_place_of_endless_digits_in_a_table_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "a.csv").write_text(f"question,context,answer,start\nwho?,a cat,cat,{'9' * 5000}\n")
+    with pytest.raises(DataError, match="has the place '99999999999999999999', expected the number"):
+        _ = QuestionFile(tmp_path / "a.csv", COLUMNS, "").questions
+
+
+def test_a_link_of_endless_digits_is_none(tmp_path: Path) -> None:
+    (tmp_path / "a.align").write_text(f"0-{'9' * 5000}\n")
+    with pytest.raises(DataError, match=r"'0-9{38}' is no link"):
+        read_alignments(tmp_path / "a.align")
+
+
+# ---------------------------------------------------------------------------------------------------- times
+
+
+@pytest.mark.parametrize(
+    "texts",
+    [["9999-12-29", "9999-12-30", "9999-12-31"], ["9999-10", "9999-11", "9999-12"], ["9999-10-31", "9999-11-30"]],
+)
+def test_the_end_of_the_calendar_is_told(texts: list[str]) -> None:
+    with pytest.raises(DataError, match=r"row 3 after the last of mine.csv would be after the year 9999"):
+        rhythm(texts, range(2, 2 + len(texts)), FILE).later(3)
+
+
+@pytest.mark.parametrize(
+    ("texts", "sentence"),
+    [
+        (["1", "2", "1e999"], "mine.csv:4 has the time 1e999, expected a number below"),
+        (["-1e308", "1e308"], "mine.csv:2 has the time -1e308, expected a number below"),
+        (["9" * 5000, "1"], "mine.csv:2 has the time 9{40}, expected a number below"),
+        (["1", "2", "2", "2"], "mine.csv:4 is not later than the row before it"),
+        (["2024-01-01", "2024-01-02", "2024-01-02", "2024-01-02"], "mine.csv:4 is not later than the row before it"),
+        (["0", "1e-320", "9e18"], "mine.csv:3 is 9.99989e-321 after the row before it"),
+        (["1", "1.0000000001", "2", "3"], "mine.csv:3 is 1e-10 after the row before it"),
+        (["0", "1e-320", "2e-320", "9e18"], "mine.csv:5 is 9e.18 after the row before it"),
+    ],
+)
+def test_times_that_no_step_leads_between_are_refused(texts: list[str], sentence: str) -> None:
+    with pytest.raises(DataError, match=sentence):
+        rhythm(texts, range(2, 2 + len(texts)), FILE)
+
+
+# ---------------------------------------------------------------------------------------------------- no files
+
+
+def test_a_pipe_is_refused_and_not_waited_for(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "a.csv")
+    with pytest.raises(DataError, match="is no file but a pipe or a device"):
+        read_table(tmp_path / "a.csv", None, None)
+
+
+def test_the_folder_of_nobody_is_told() -> None:
+    with pytest.raises(DataError, match=r"~nobody-here/a\.csv begins with ~, but the folder of that user is not known"):
+        LabelledFiles(LabelledFilesSettings(train="~nobody-here/a.csv"))
+    with pytest.raises(DataError, match="begins with ~"):
+        TextFiles(TextFilesSettings(train="~nobody-here/a.txt"))
+
+
+# ---------------------------------------------------------------------------------------------------- limits
+
+
+def test_limits_come_from_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert file_limits() == Limits()
+    monkeypatch.setenv(VARIABLE, "line=10 labels=7")
+    assert file_limits() == Limits()._replace(line=10, labels=7)
+
+
+@pytest.mark.parametrize(
+    ("given", "sentence"),
+    [
+        ("lines=10", "has 'lines=10'. Did you mean 'line'?"),
+        ("line", "has 'line', expected a number from 1 on"),
+        ("line=0", "has 'line=0', expected a number from 1 on"),
+        ("line=-5", "has 'line=-5', expected a number from 1 on"),
+        (f"line={'9' * 5000}", "expected a number from 1 on"),
+    ],
+)
+def test_a_limit_that_is_none_is_refused(given: str, sentence: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(VARIABLE, given)
+    with pytest.raises(SettingError, match=re.escape(sentence)):
+        file_limits()
+
+
+def text_as(name: str, text: str, folder: Path) -> Path:
+    """A text in a file that is written as its name says."""
+    path = folder / name
+    if name.endswith(".gz"):
+        path.write_bytes(gzip.compress(text.encode()))
+    elif name.endswith(".zip"):
+        with zipfile.ZipFile(path, "w") as archive:
+            archive.writestr("a.txt", text)
+    else:
+        path.write_text(text, encoding="utf-16" if "16" in name else "utf-8")
+    return path
+
+
+@pytest.mark.parametrize("name", ["a.txt", "a16.txt", "a.txt.gz", "a.zip"])
+def test_a_line_may_have_so_many_bytes_and_no_more(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(VARIABLE, "line=8")
+    encoding = "utf-16" if "16" in name else "utf-8"
+    assert list(lines(text_as(name, "a\n1234567\n", tmp_path), encoding)) == ["a", "1234567"]
+    with pytest.raises(DataError, match=rf"{name}:2 is a line of more than 8 bytes.*{VARIABLE}=line=16"):
+        list(lines(text_as(name, "a\n12345678\n", tmp_path), encoding))
+
+
+def test_a_cell_may_have_so_many_characters_and_no_more(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(VARIABLE, "cell=8")
+    (tmp_path / "a.csv").write_text("12345678,b\n")
+    assert next(cells(tmp_path / "a.csv")).cells == ["12345678", "b"]
+    (tmp_path / "a.csv").write_text("123456789,b\n")
+    with pytest.raises(DataError, match=f"a.csv:1 is not valid CSV .*{VARIABLE}=cell=16"):
+        list(cells(tmp_path / "a.csv"))
+
+
+@pytest.mark.parametrize("form", ["paragraphs", "files"])
+def test_a_document_may_have_so_many_characters_and_no_more(
+    form: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv(VARIABLE, "document=12")
+    for name, text in {"small.txt": "12345\n12345\n", "large.txt": "12345\n123456\n"}.items():
+        (tmp_path / name).write_text(text)
+    train, valid = (str(tmp_path / name) for name in ("small.txt", "large.txt"))
+    data = TextFiles(TextFilesSettings.model_validate({"train": train, "valid": valid, "documents": form}))
+    assert len(list(data.examples("train"))) == 1
+    with pytest.raises(DataError, match=f"has more than 12 characters.*{VARIABLE}=document=24"):
+        list(data.examples("valid"))
+
+
+def test_a_file_of_json_is_a_document(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    questions = squad("0", tmp_path)
+    monkeypatch.setenv(VARIABLE, "document=50")
+    with pytest.raises(DataError, match=r"a.json has more than 50 characters"):
+        _ = questions.questions
+
+
+def test_a_file_of_json_of_a_model_is_a_document(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "config.json").write_text(json.dumps({"model_type": "gpt2"}))
+    assert read_json(tmp_path / "config.json") == {"model_type": "gpt2"}
+    monkeypatch.setenv(VARIABLE, "document=9")
+    with pytest.raises(DataError, match=r"config\.json has more than 9 characters or bytes"):
+        read_json(tmp_path / "config.json")
+
+
+@pytest.mark.parametrize("packed", [False, True])
+def test_a_file_below_a_label_is_a_document(packed: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    import tarfile
+
+    for label in ("good", "bad"):
+        (tmp_path / "texts" / label).mkdir(parents=True)
+        (tmp_path / "texts" / label / "1.txt").write_text("a text of some length")
+    train = tmp_path / "texts"
+    if packed:
+        train = tmp_path / "texts.tar.gz"
+        with tarfile.open(train, "w:gz") as archive:
+            archive.add(tmp_path / "texts", ".")
+    data = LabelledFiles(LabelledFilesSettings(train=str(train), valid=str(train)))
+    assert len(list(data.examples("train"))) == 2
+    monkeypatch.setenv(VARIABLE, "document=5")
+    with pytest.raises(DataError, match=r"1.txt.* has more than 5 characters"):
+        list(data.examples("train"))
+
+
+def test_labels_beyond_the_limit_say_how_to_raise_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    many = [f"label {number % 1001}" for number in range(9009)]
+    with pytest.raises(DataError, match=f"1,001 different labels.*{VARIABLE}=labels=2000"):
+        class_counts(many)
+    monkeypatch.setenv(VARIABLE, "labels=1001")
+    assert len(class_counts(many)) == 1001
+
+
+# ---------------------------------------------------------------------------------------------------- sheets
+
+
+def sheet(folder: Path, change: Callable[[str], str] = str) -> Path:
+    """A workbook, its sheet changed."""
+    from openpyxl import Workbook
+
+    book, held = Workbook(), io.BytesIO()
+    for row in (["text", "label"], ["red", "a"], ["blue", "b"]):
+        book.active.append(row)
+    book.save(held)
+    with zipfile.ZipFile(held) as archive, zipfile.ZipFile(folder / "a.xlsx", "w") as changed:
+        for name in archive.namelist():
+            content = archive.read(name).decode()
+            changed.writestr(name, change(content) if "sheet1" in name else content)
+    return folder / "a.xlsx"
+
+
+def test_what_a_sheet_says_of_its_size_is_not_believed(tmp_path: Path) -> None:
+    path = sheet(tmp_path, lambda text: text.replace('ref="A1:B3"', 'ref="A1:XFD1048576"'))
+    assert [len(row.cells) for row in cells(path)] == [2, 2, 2]
+
+
+def test_a_row_of_a_sheet_beyond_all_rows_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(VARIABLE, "rows=1000")
+    path = sheet(
+        tmp_path, lambda text: text.replace('r="3"', 'r="999999999"').replace('r="A3"', "").replace('r="B3"', "")
+    )
+    with pytest.raises(DataError, match=f"has more than 1,000 rows: save it as .csv.*{VARIABLE}=rows=2000"):
+        list(cells(path))
+
+
+# ---------------------------------------------------------------------------------------------------- bombs
+
+
+def gzip_bomb(folder: Path) -> Path:
+    """One line of 300 MiB in 300 kB."""
+    (folder / "a.csv.gz").write_bytes(gzip.compress(b"a" * (20 * MEBIBYTE), 1) * 15)
+    return folder / "a.csv.gz"
+
+
+def zip_bomb(folder: Path) -> Path:
+    with zipfile.ZipFile(folder / "a.zip", "w", zipfile.ZIP_DEFLATED) as archive, archive.open("a.csv", "w") as file:
+        for _ in range(15):
+            file.write(b"a" * (20 * MEBIBYTE))
+    return folder / "a.zip"
+
+
+def workbook_bomb(folder: Path) -> Path:
+    """A sheet with a cell of 300 MiB."""
+    path = sheet(folder)
+    with zipfile.ZipFile(path) as archive:
+        members = {name: archive.read(name) for name in archive.namelist()}
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
+        for name, content in members.items():
+            with archive.open(name, "w") as file:
+                head, end, tail = content.partition(b"</sheetData>")
+                file.write(head)
+                for _ in range(15 if end else 0):
+                    file.write(b" " * (20 * MEBIBYTE))
+                file.write(end + tail)
+    return path
+
+
+SCRIPT = """
+import resource, sys
+from pathlib import Path
+from seqwright.data.rows import cells
+from seqwright.errors import DataError
+import openpyxl
+before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+try:
+    for _ in cells(Path(sys.argv[1])):
+        pass
+except DataError as error:
+    print(error)
+print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before)
+"""
+
+
+@pytest.mark.parametrize(
+    ("bomb", "sentence"),
+    [
+        (gzip_bomb, "a.csv.gz:1 is a line of more than 67,108,864 bytes"),
+        (zip_bomb, "a.zip:1 is a line of more than 67,108,864 bytes"),
+        (workbook_bomb, "a.xlsx has more than 268,435,456 characters or bytes"),
+    ],
+)
+def test_a_bomb_is_refused_before_memory_is_used(bomb: Callable[[Path], Path], sentence: str, tmp_path: Path) -> None:
+    path = bomb(tmp_path)
+    assert path.stat().st_size < 4 * MEBIBYTE
+    words = [sys.executable, "-c", SCRIPT, str(path)]
+    done = subprocess.run(words, capture_output=True, text=True, check=True, timeout=120)
+    told, kilobytes = done.stdout.splitlines()
+    assert sentence in told
+    assert int(kilobytes) < 200_000
+
+
+def test_an_archive_is_never_unpacked_to_disk_and_no_path_in_it_leads_out(tmp_path: Path) -> None:
+    (tmp_path / "in").mkdir()
+    with zipfile.ZipFile(tmp_path / "in" / "a.zip", "w") as archive:
+        archive.writestr("/outside.csv", "text,label\nred,a\nblue,b\n")
+    data = LabelledFiles(
+        LabelledFilesSettings(train=str(tmp_path / "in" / "a.zip"), valid=str(tmp_path / "in" / "a.zip"))
+    )
+    assert [example.text for example in data.examples("train")] == ["red", "blue"]
+    assert sorted(path.name for path in tmp_path.rglob("*")) == ["a.zip", "in"]
+
+
+def test_numbers_of_a_vector_are_bounded_by_floats(tmp_path: Path) -> None:
+    (tmp_path / "a.tsv").write_text("text\tsize\nred\t1\nblue\t1e999\n")
+    path = str(tmp_path / "a.tsv")
+    data = DescribedFiles(DescribedFilesSettings(train=path, valid=path, columns="size"))
+    with pytest.raises(DataError, match=r"a.tsv:3 has '1e999' in 'size', expected a number"):
+        list(data.examples("train"))

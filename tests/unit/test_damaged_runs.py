@@ -1,0 +1,117 @@
+"""Files of a run, a comparison or a recipe that are not as they were written: a sentence, never a traceback."""
+
+import io
+import json
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from rich.console import Console
+
+from seqwright.comparison.settings import read_comparison
+from seqwright.errors import RunError, SettingError
+from seqwright.history import History
+from seqwright.inputs.saved import load_fields, load_json
+from seqwright.recipe import read_recipe
+from seqwright.runs import open_run
+from seqwright.tasks import distillation
+from seqwright.training.checkpoint import read_checkpoint, read_mark, step_folder
+from tests.story.test_interchange import SIZES, made
+
+
+@dataclass(frozen=True)
+class Reading:
+    """What an input would know."""
+
+    longest: int
+
+
+@pytest.fixture
+def run(tmp_path: Path) -> Path:
+    made("gpt", tmp_path / "run", **SIZES)
+    return tmp_path / "run"
+
+
+@pytest.mark.parametrize("digits", [300, 5000])
+def test_a_mark_of_endless_digits_names_no_step(digits: int, run: Path) -> None:
+    (run / "best").write_text(f"step-{'9' * digits}\n")
+    assert read_mark(run, "best") is None
+    assert open_run(run).step == 1
+
+
+def test_a_state_that_names_a_file_elsewhere_is_damaged_and_that_file_is_not_read(run: Path) -> None:
+    path = step_folder(run, 1) / "state.json"
+    state = json.loads(path.read_text())
+    state["sha256"]["../../outside.safetensors"] = "0"
+    path.write_text(json.dumps(state))
+    with pytest.raises(RunError, match=r"names '\.\./\.\./outside\.safetensors', no file of that folder"):
+        read_checkpoint(run, 1)
+
+
+def test_a_field_of_the_wrong_kind_is_told_on_one_line(tmp_path: Path) -> None:
+    (tmp_path / "reading.json").write_text('{"longest": [1, 2]}')
+    with pytest.raises(RunError, match=r"reading\.json cannot be read as reading \(Input should be a valid") as raised:
+        load_fields(Reading, tmp_path / "reading.json")
+    assert "\n" not in str(raised.value)
+
+
+@pytest.mark.parametrize("wrong", [RecursionError("deep"), OverflowError("large"), IndexError("none")])
+def test_whatever_is_wrong_with_a_file_of_a_run_is_told(wrong: Exception, tmp_path: Path) -> None:
+    (tmp_path / "a.json").write_text("{}")
+
+    def fail(plain: Any) -> None:
+        raise wrong
+
+    with pytest.raises(RunError, match="cannot be read as a"):
+        load_json(tmp_path / "a.json", fail)
+
+
+@pytest.mark.parametrize("odd", [[1, 2], {"a": 1}, [[]]])
+def test_a_column_with_something_else_than_numbers_keeps_it(odd: Any) -> None:
+    column = History([{"step": 1, "loss": odd}, {"step": 2, "loss": 0.5}, {"step": 3}])["loss"]
+    assert column.dtype == object
+    assert column.tolist() == [odd, 0.5, None]
+    assert np.isnan(History([{"step": 1, "loss": 0.5}, {"step": 2}])["loss"][1])
+
+
+def test_a_score_that_is_no_number_is_not_shown(run: Path) -> None:
+    lines = [{"step": 1, "event": "valid", "loss": "low"}, {"step": 1}]
+    (run / "journal.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
+    assert "validation" not in repr(open_run(run))
+
+
+@pytest.mark.parametrize(
+    ("text", "said"), [("seeds = " + "9" * 6000, "is not valid TOML"), ("a = " + "[" * 3000, "nested")]
+)
+def test_a_comparison_of_endless_digits_or_brackets_is_refused(text: str, said: str, tmp_path: Path) -> None:
+    (tmp_path / "a.toml").write_text(text)
+    with pytest.raises(SettingError, match=said):
+        read_comparison(str(tmp_path / "a.toml"))
+
+
+def test_a_base_whose_name_no_file_can_have_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "a.toml").write_text(f'base = "{"x" * 5000}"\n')
+    with pytest.raises(SettingError, match=r"a\.toml or its base could not be read: File name too long"):
+        read_recipe(str(tmp_path / "a.toml"))
+
+
+@pytest.mark.parametrize("key", ["recipe", "run"])
+def test_a_row_whose_name_no_file_can_have_is_refused(key: str, tmp_path: Path) -> None:
+    (tmp_path / "a.toml").write_text(f'[[rows]]\n{key} = "{"x" * 5000}"\n')
+    with pytest.raises(SettingError, match="names a recipe or a run that cannot be read: File name too long"):
+        read_comparison(str(tmp_path / "a.toml"))
+
+
+@pytest.mark.parametrize("words", [["task=[1]"], ["task=[1]", "model.kind=gru"], ["task={}", "model.width=3"]])
+def test_a_task_on_the_command_line_that_is_no_word_is_refused(words: list[str]) -> None:
+    with pytest.raises(SettingError, match="task"):
+        read_recipe("dates-demo", words)
+
+
+def test_the_name_of_a_teacher_is_no_markup(monkeypatch: pytest.MonkeyPatch) -> None:
+    console = Console(force_terminal=True, color_system=None, record=True, width=100, file=io.StringIO())
+    monkeypatch.setattr(distillation, "Console", lambda stderr: console)
+    assert list(distillation._watched([1, 2], "asking runs/[bold]mine[/]", 2)) == [1, 2]
+    assert "asking runs/[bold]mine[/]" in console.export_text()
