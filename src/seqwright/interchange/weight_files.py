@@ -10,6 +10,7 @@ from safetensors.torch import load_file, save_file
 from torch import Tensor
 
 from seqwright.errors import DataError
+from seqwright.whole_file import write_whole
 
 ONE, INDEX = "model.safetensors", "model.safetensors.index.json"
 PICKLES = {".bin", ".pt", ".pth", ".ckpt", ".pkl", ".pickle"}
@@ -118,4 +119,4 @@ def read_json(path: Path) -> dict[str, Any]:
 
 def write_json(path: Path, plain: Mapping[str, Any]) -> None:
     """The same the other way."""
-    path.write_text(json.dumps(plain, ensure_ascii=False, indent=2) + "\n", encoding="utf-8")
+    write_whole(path, json.dumps(plain, ensure_ascii=False, indent=2) + "\n")
