@@ -21,6 +21,7 @@ from seqwright.progress import remark
 
 LONGEST_NAME = 240  # bytes, of 255 that a file system takes
 FOLDER = os.O_RDONLY | os.O_DIRECTORY
+_asides: set[Path] = set()  # the folders that this process writes aside: they are synced as a whole when they appear
 
 
 # ---------------------------------------------------------------------------------------------------- files
@@ -44,7 +45,8 @@ def replacing(path: Path) -> Iterator[BinaryIO]:
             os.fchmod(descriptor, stat.S_IMODE(final.stat().st_mode))
         with open(descriptor, "wb", closefd=False) as file:
             yield file
-        os.fsync(descriptor)
+        if _asides.isdisjoint(final.parents):
+            os.fsync(descriptor)
         aside.replace(final)
         _sync_names(final.parent)
     except BaseException:
@@ -91,8 +93,10 @@ def emptied(aside: Path) -> Iterator[Path]:
     try:
         for path in aside.iterdir():
             _remove(path)
+        _asides.add(aside.resolve())
         yield aside
     finally:
+        _asides.discard(aside.resolve())
         if _is_still(aside, descriptor):
             shutil.rmtree(aside, ignore_errors=True)
         _release(descriptor)
@@ -224,6 +228,8 @@ def _remove(path: Path) -> None:
 
 
 def _sync_names(folder: Path) -> None:
+    if not _asides.isdisjoint((folder, *folder.parents)):
+        return
     with suppress(PermissionError):  # one may write into a folder that one may not read
         flush(folder)
 

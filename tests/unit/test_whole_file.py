@@ -196,6 +196,20 @@ def test_a_folder_in_the_place_of_another_never_leaves_both(tmp_path: Path) -> N
     assert names(final) == ["new"]
 
 
+def test_the_files_of_a_folder_are_synced_once_before_it_appears(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    synced: list[int] = []
+    monkeypatch.setattr(os, "fsync", lambda descriptor: synced.append(os.fstat(descriptor).st_ino))
+    with folder_whole(tmp_path / "model") as aside:
+        write_whole(aside / "config.json", "{}")
+        assert synced == []
+        of_file, of_folder = (aside / "config.json").stat().st_ino, aside.stat().st_ino
+    assert synced == [of_file, of_folder, tmp_path.stat().st_ino]
+    write_whole(tmp_path / "model" / "config.json", "{}")
+    assert len(synced) == 5
+
+
 def test_a_folder_that_fails_leaves_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def full(descriptor: int) -> None:
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))

@@ -50,5 +50,6 @@ class Journal:
 
     def cut_back(self, step: int) -> None:
         """Forget everything after a step: it will be done again."""
-        kept = [line for line in self.lines() if line["step"] <= step]
-        write_whole(self.path, "".join(json.dumps(line) + "\n" for line in kept))
+        kept = "".join(json.dumps(line) + "\n" for line in self.lines() if line["step"] <= step)
+        if not self.path.exists() or self.path.read_bytes() != kept.encode():
+            write_whole(self.path, kept)
