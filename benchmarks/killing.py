@@ -15,6 +15,7 @@ import json
 import os
 import pkgutil
 import posix
+import resource
 import signal
 import subprocess
 import sys
@@ -53,6 +54,31 @@ class Moment(NamedTuple):
     entry: int = 1
 
 
+class Scarcity(NamedTuple):
+    """What a command has little of; nothing where it has as much as there is."""
+
+    open_files: int | None = None
+    file_bytes: int | None = None  # of the largest file
+    memory: int | None = None  # in bytes, beside what is taken already
+    user: int | None = None  # who is not root
+
+    def impose(self) -> None:
+        """On this process, for ever."""
+        taken = int(Path("/proc/self/statm").read_text(encoding="ascii").split()[0]) * resource.getpagesize()
+        limits = {
+            resource.RLIMIT_NOFILE: self.open_files,
+            resource.RLIMIT_FSIZE: self.file_bytes,
+            resource.RLIMIT_AS: None if self.memory is None else taken + self.memory,
+        }
+        for kind, limit in limits.items():
+            if limit is not None:
+                resource.setrlimit(kind, (limit, limit))
+        if self.user is not None:
+            os.setgroups([])
+            os.setgid(self.user)
+            os.setuid(self.user)
+
+
 class Ended(NamedTuple):
     """How a command ended."""
 
@@ -80,19 +106,32 @@ class ForkServer:
             cwd=REPOSITORY,
             env={**os.environ, **own},
         )
+        self.jobs = 0
         return self
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
         self.process.communicate()  # its input ends, and so does it
 
-    def run(self, *words: str, folder: Path, kill: Moment | None = None, **environment: str) -> Ended:
-        """Type a command in a folder; it and what it started are over when this returns."""
+    def run(
+        self,
+        *words: str,
+        folder: Path,
+        kill: Moment | None = None,
+        scarcity: Scarcity | None = None,
+        **environment: str | None,
+    ) -> Ended:
+        """Type a command in a folder; it and what it started are over when this returns. A variable may be unset."""
         assert self.process.stdin is not None
         assert self.process.stdout is not None
-        job = {"words": words, "folder": str(folder), "kill": kill, "environment": environment}
-        self.process.stdin.write(json.dumps(job) + "\n")
+        self.jobs += 1
+        limits = None if scarcity is None else scarcity._asdict()
+        job = {"words": words, "folder": str(folder), "kill": kill, "limits": limits, "environment": environment}
+        self.process.stdin.write(json.dumps([self.jobs, job]) + "\n")
         self.process.stdin.flush()
-        return Ended(**json.loads(self.process.stdout.readline()))
+        while True:  # an earlier answer is of a command that nobody waited for
+            number, found = json.loads(self.process.stdout.readline())
+            if number == self.jobs:
+                return Ended(**found)
 
 
 # ------------------------------------------------------------------------------------------------ in the server
@@ -110,7 +149,8 @@ def serve() -> None:
     with suppress(AttributeError):
         ctypes.CDLL(None).prctl(SUBREAPER, 1, 0, 0, 0)
     for line in sys.stdin:
-        print(json.dumps(_done(json.loads(line))), flush=True)
+        number, job = json.loads(line)
+        print(json.dumps([number, _done(job)]), flush=True)
 
 
 def _done(job: dict[str, Any]) -> dict[str, Any]:
@@ -148,12 +188,19 @@ def _become(job: dict[str, Any], said: Path, counts: Path) -> None:
     for descriptor, source in ((0, os.open(os.devnull, os.O_RDONLY)), (1, output), (2, output)):
         os.dup2(source, descriptor)
     os.chdir(job["folder"])
-    os.environ.update(job["environment"])
+    for name, value in job["environment"].items():
+        if value is None:
+            os.environ.pop(name, None)
+        else:
+            os.environ[name] = value
     sys.argv = ["seqwright", *job["words"]]
     kill, watch, code = None if job["kill"] is None else Moment(*job["kill"]), Watch(), 0
     known = {*sys.modules}
     try:
-        watch.attend(kill)
+        if job["limits"] is None:
+            watch.attend(kill)
+        else:
+            Scarcity(**job["limits"]).impose()
         main()
     except SystemExit as end:
         code = end.code if isinstance(end.code, int) else int(end.code is not None)
@@ -163,7 +210,8 @@ def _become(job: dict[str, Any], said: Path, counts: Path) -> None:
     finally:
         sys.setprofile(None)
         imported = [name for name in sys.modules if name not in known and not name.startswith("_")]
-        counts.write_text(json.dumps({"counts": watch.counts, "imported": imported}), encoding="utf-8")
+        with suppress(OSError):  # as somebody else, or on a full disk
+            counts.write_text(json.dumps({"counts": watch.counts, "imported": imported}), encoding="utf-8")
         sys.stdout.flush()
         sys.stderr.flush()
         os._exit(code)

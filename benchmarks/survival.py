@@ -273,13 +273,14 @@ def report(plan: Plan, outcomes: dict[str, Outcome], given: Namespace) -> None:
         seconds = f"{outcome.undisturbed_seconds:.0f} s", f"{outcome.killed_seconds:.0f} s"
         rows.append([name, str(len(outcome.kills)), *phases, str(most), str(len(outcome.differences)), *seconds])
     show(columns, rows)
+    steps = {name: plan.steps(name) for name in outcomes if FAMILIES[name].descends}
     record(
         "survival",
         __doc__,
         given,
         threads=1,
         libraries=["torch", "safetensors"],
-        settings={"checkpoint_interval": plan.save_every, "steps": {name: plan.steps(name) for name in outcomes}},
+        settings={"checkpoint_interval": plan.save_every, "steps": steps},
         numbers={name: _numbers(outcome) for name, outcome in outcomes.items()},
     )
 

@@ -4,14 +4,14 @@ import sys
 
 import typer
 
-from seqwright.errors import UserError
+from seqwright.errors import UserError, scarcity
 
 
 def main() -> None:
     """Run a verb; what the user can cause is one sentence on standard error and exit code 2."""
-    from seqwright.cli.app import app
-
     try:
+        from seqwright.cli.app import app
+
         sys.exit(app(prog_name="seqwright", standalone_mode=False))
     except typer.TyperException as error:
         print(_about_words(error), file=sys.stderr)
@@ -27,6 +27,11 @@ def main() -> None:
         print(
             f"seqwright{_verb()}: {where}: {error.strerror or error}; check the disk and permissions", file=sys.stderr
         )
+        sys.exit(2)
+    except BaseException as error:  # a panic of a library is no Exception
+        if isinstance(error, SystemExit | KeyboardInterrupt) or (told := scarcity(error)) is None:
+            raise
+        print(f"seqwright{_verb()}: {told}", file=sys.stderr)
         sys.exit(2)
 
 
