@@ -1,279 +1,249 @@
 """Does a training that is killed again and again end in the same bytes as one that was left alone?
 
-A small Transformer learns to reverse sequences through the command line, with dropout, accumulation, a moving average,
-validations and epoch borders: once undisturbed, then with SIGKILLs. Each falls some moment after a new checkpoint has
-appeared, or inside a save; the same command then goes on. After each kill the work that is done again is at most
-one checkpoint interval, and at the end the weights, averages, optimizer and journal must be those of the first run.
+One small recipe of each family is trained through the command line: once undisturbed, then with SIGKILLs, half of them
+inside tokenising, validation or saving, at a call that is drawn. The same command then resumes. After each kill
+nothing is half-written under a final name, training resumes from the newest checkpoint, and at most one checkpoint
+interval is done again; in the end every file must be that of the first run, but for those that tell the time.
 """
 
 import hashlib
 import json
-import os
 import re
-import signal
-import subprocess
+import shutil
 import sys
 import tempfile
 import time
 from argparse import Namespace
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections import Counter
+from collections.abc import Iterator
 from pathlib import Path
 from random import Random
 from typing import Any, NamedTuple
 
+from benchmarks.killing import Ended, ForkServer, Moment
 from benchmarks.record import options, record, show
+from benchmarks.small_recipes import FAMILIES, Family
 
-PATIENCE = 300.0  # seconds without a checkpoint after which something is wrong
-GLANCE = 0.0005  # seconds between two looks at the run folder: a save takes far longer
+INSIDE = ("tokenising", "validation", "saving")
+BETWEEN = "training"
+NEVER = Moment(BETWEEN, 1, entry=10**9)
+CALLS_IN_STEP = 2000  # at least so many are in none of the steps
+TIMED = {"pace.jsonl", "lock"}
 STEP_FOLDER = re.compile(r"step-(\d+)")
+MEMORY = Path("/dev/shm")  # where a sync costs nothing: what the kernel has got outlives a killed process anyway
 
 
 class Plan(NamedTuple):
-    """What is trained, and how often it is killed."""
+    """How often each family is killed."""
 
-    kills: int = 20
-    inside: int = 5  # of them at least so many inside a save
-    width: int = 128
-    tokens: int = 512
-    examples: int = 2000
-    save_every: int = 8
+    kills: dict[str, int]
+    save_every: int = 4
     seed: int = 1  # of the moments
 
-    @property
-    def steps(self) -> int:
-        """Enough: from one kill to the next training saves at most twice."""
-        return (2 * self.kills + 4) * self.save_every
-
-    def command(self, run: Path) -> list[str]:
-        """The training, for the first time and after every kill."""
-        settings = {
-            "data.examples": self.examples,
-            "data.valid": 20,
-            "data.test": 0,
-            "model.width": self.width,
-            "model.feed_forward": 2 * self.width,
-            "model.dropout": 0.1,
-            "training.steps": self.steps,
-            "training.tokens": self.tokens,
-            "training.accumulate": 2,
-            "training.average": "ema",
-            "training.save_every": self.save_every,
-            "training.validate_every": 3 * self.save_every,
-            "training.log_every": 1,
-            "training.threads": 1,
-        }
-        overrides = [f"{name}={value}" for name, value in settings.items()]
-        return [sys.executable, "-m", "seqwright", "train", "reverse", "--run", str(run), *overrides]
+    def steps(self, family: str) -> int:
+        """Enough: from one kill to the next training saves about twice."""
+        return (2 * self.kills[family] + 6) * self.save_every
 
 
 class Kill(NamedTuple):
     """What a kill met and what it cost."""
 
-    inside: bool  # a save was under way and did not come to its end
-    files: list[str]  # that the unfinished save had begun to write
+    phase: str
     reached: int  # the last step in the journal
     whole: int  # the step of the newest checkpoint whose every file has its sha256; 0: none
-    resumed: int  # the step from which the next run went on, once it has told
+    damaged: list[str]  # files under final names that are not whole
+    resumed: int | None = None  # the step from which the next command went on; none where it did not come so far
 
     @property
     def repeated(self) -> int:
         """Steps that had to be done again."""
-        return self.reached - self.resumed
+        return 0 if self.resumed is None else max(0, self.reached - self.resumed)
 
 
 class Outcome(NamedTuple):
-    """How it went."""
+    """How it went with one family."""
 
     kills: list[Kill]
     differences: list[str]  # files that are not those of the undisturbed run
-    sha256: dict[str, str]  # of the compared files of the killed run
-    epochs: int
-    validations: int
+    ends: int  # how often a killed training came to its end
+    files: int  # that were compared
+    sha256: str  # of all of them
     undisturbed_seconds: float
     killed_seconds: float
 
     @property
-    def inside(self) -> int:
-        """Kills inside a save."""
-        return sum(kill.inside for kill in self.kills)
+    def phases(self) -> Counter[str]:
+        """How many kills fell into each phase."""
+        return Counter(kill.phase for kill in self.kills)
+
+
+QUICK = Plan({"classification": 3, "counted": 3})
 
 
 def main() -> None:
     parser = options("survival", __doc__)
-    parser.add_argument("--kills", type=int, default=20, help="how often the training is killed")
-    parser.add_argument("--inside", type=int, default=5, help="how many of the kills at least fall inside a save")
-    parser.add_argument("--folder", type=Path, help="where the two runs are kept (default: nowhere)")
+    parser.add_argument("--kills", type=int, default=20, help="how often each family is killed")
+    parser.add_argument("--many", type=int, default=100, help="how often the language model is killed")
+    parser.add_argument("--family", choices=FAMILIES, action="append", help="only this one; may be said again")
     given = parser.parse_args()
-    plan = QUICK if given.quick else Plan(kills=given.kills, inside=given.inside)
-    with tempfile.TemporaryDirectory() as temporary:
-        outcome = survived(plan, given.folder or Path(temporary))
-    report(plan, outcome, given)
-    faults = shortcomings(plan, outcome)
+    chosen = given.family or [*FAMILIES]
+    plan = QUICK if given.quick else Plan({n: given.many if n == "language" else given.kills for n in chosen})
+    outcomes: dict[str, Outcome] = {}
+    with ForkServer() as server, tempfile.TemporaryDirectory(dir=MEMORY if MEMORY.is_dir() else None) as folder:
+        for name in plan.kills:
+            outcomes[name] = survived(server, plan, name, Path(folder) / name)
+            print(f"{name}: {len(outcomes[name].kills)} kills, {outcomes[name].killed_seconds:.0f} s", flush=True)
+    report(plan, outcomes, given)
+    faults = [f"{name}: {fault}" for name, outcome in outcomes.items() for fault in shortcomings(plan, outcome)]
     if faults:
         sys.exit("; ".join(faults))
 
 
-QUICK = Plan(kills=3, inside=1, width=32, tokens=256, examples=300, save_every=5)
-
-
-def survived(plan: Plan, folder: Path) -> Outcome:
-    """Train twice into `folder`, the second time under fire."""
-    reference, victim = folder / "undisturbed", folder / "killed"
-    if reference.exists() or victim.exists():
-        raise RuntimeError(f"{folder} already holds runs, which would be gone on with; choose another folder")
+def survived(server: ForkServer, plan: Plan, name: str, folder: Path) -> Outcome:
+    """Train a family twice, the second time under fire."""
+    family, home, victim = FAMILIES[name], folder / "undisturbed", folder / "killed"
+    family.write(home)
+    for before in family.first:
+        _require(server.run(*before, folder=home, SEQWRIGHT_CACHE=str(folder / "cache")))
+    shutil.copytree(home, victim)
+    words = family.command(steps=plan.steps(name), save_every=plan.save_every)
     began = time.monotonic()
-    with training(plan, reference) as (process, log):
-        if process.wait():
-            raise RuntimeError(f"the undisturbed training failed: {log.read_text(encoding='utf-8')}")
+    calm = server.run(*words, folder=home, kill=NEVER, SEQWRIGHT_CACHE=str(home / "cache"))
+    _require(calm)
     between = time.monotonic()
-    kills = killed_again_and_again(plan, victim, interval=interval_seconds(plan, reference))
-    ended = time.monotonic()
-    lines = journal(reference)
+    reference = contents(home / "run")
+    hunt = Hunt(server, words, victim, reference, descends=family.descends)
+    for moment in moments(plan, name, family, calm.counts):
+        hunt.kill(moment)
+    hunt.end()
     return Outcome(
-        kills,
-        differences(reference, victim),
-        {name: digest(path) for name, path in results(victim).items()},
-        epochs=lines[-1]["epoch"],
-        validations=sum(line["event"] == "valid" for line in lines),
+        hunt.kills,
+        sorted(hunt.differences),
+        hunt.ends,
+        files=len(reference),
+        sha256=hashlib.sha256(json.dumps(sorted(reference.items())).encode()).hexdigest(),
         undisturbed_seconds=between - began,
-        killed_seconds=ended - between,
+        killed_seconds=time.monotonic() - between,
     )
+
+
+def moments(plan: Plan, name: str, family: Family, counts: dict[str, int]) -> Iterator[Moment]:
+    """Where it is killed: half of the times inside one of the phases that it has, which take turns."""
+    rng, inside = Random(f"{plan.seed} {name}"), [phase for phase in INSIDE if phase in counts]
+    for number in range(plan.kills[name]):
+        phase = inside[number // 2 % len(inside)] if number % 2 else BETWEEN
+        calls = counts.get(phase, CALLS_IN_STEP)
+        if phase == BETWEEN and family.descends:
+            yield Moment(phase, rng.randint(1, calls), rng.randint(1, 2 * plan.save_every))
+        else:
+            yield Moment(
+                phase, rng.randint(1, calls), rng.randint(1, 2) if phase == "saving" and family.descends else 1
+            )
+
+
+class Hunt:
+    """A training that is killed again and again, and what was found each time."""
+
+    def __init__(
+        self, server: ForkServer, words: list[str], home: Path, reference: dict[str, str], *, descends: bool
+    ) -> None:
+        self.server, self.words, self.home = server, words, home
+        self.reference, self.descends = reference, descends
+        self.kills: list[Kill] = []
+        self.differences: set[str] = set()
+        self.ends = 0
+
+    def kill(self, moment: Moment) -> None:
+        """Kill it at a moment. One that comes to its end before is compared, and begun again."""
+        if moment.kind == "tokenising":
+            shutil.rmtree(self.home / "cache", ignore_errors=True)
+        while not self._run(moment).killed:
+            self._compare()
+            shutil.rmtree(self.home / "run")
+        run = self.home / "run"
+        # What counts has but one step, which it never resumes from.
+        reached = max((line["step"] for line in journal(run)), default=0) if self.descends else 0
+        whole = newest(run) if self.descends else 0
+        self.kills.append(Kill(moment.kind, reached, whole, damaged(run)))
+
+    def end(self) -> None:
+        """Let it come to its end."""
+        self._run(None)
+        self._compare()
+
+    def _run(self, moment: Moment | None) -> Ended:
+        ended = self.server.run(
+            *self.words, folder=self.home, kill=moment or NEVER, SEQWRIGHT_CACHE=str(self.home / "cache")
+        )
+        if not ended.killed:
+            _require(ended)
+        before_training = moment is not None and moment.kind == "tokenising" and ended.killed
+        if self.kills and not before_training:
+            self.kills[-1] = self.kills[-1]._replace(resumed=resumed_from(ended.said))
+        return ended
+
+    def _compare(self) -> None:
+        found = contents(self.home / "run")
+        self.ends += 1
+        self.differences |= {name for name, _ in self.reference.items() ^ found.items()}
+
+
+def _require(ended: Ended) -> None:
+    if ended.code:
+        raise RuntimeError(f"the command ended with {ended.code}: {ended.said}")
 
 
 def shortcomings(plan: Plan, outcome: Outcome) -> list[str]:
     """What was promised and is not so, a sentence each."""
     told = [f"{name} differs from the undisturbed run's" for name in outcome.differences]
     for number, kill in enumerate(outcome.kills, start=1):
-        if kill.resumed != kill.whole:
+        told += [f"after kill {number} {name} was not whole" for name in kill.damaged]
+        if kill.resumed not in {kill.whole, None}:
             told.append(f"after kill {number} step {kill.whole} was whole, but training went on from {kill.resumed}")
         if kill.repeated > plan.save_every:
             told.append(f"after kill {number} {kill.repeated} steps were repeated, more than {plan.save_every}")
-    if outcome.epochs < 1 or outcome.validations < 2:
-        told.append(f"the run had {outcome.epochs} epoch borders and {outcome.validations} validations: too few")
     return told
-
-
-# ------------------------------------------------------------------------------------------------ killing
-
-
-def killed_again_and_again(plan: Plan, run: Path, *, interval: float) -> list[Kill]:
-    """Kill and go on until the plan is fulfilled, then let the training end."""
-    chance, kills = Random(plan.seed), list[Kill]()
-    while True:
-        missing = max(0, plan.inside - sum(kill.inside for kill in kills))
-        left = max(plan.kills - len(kills), missing)
-        with training(plan, run) as (process, log):
-            if left:
-                # The number of files to wait for goes round, so that every part of a save is hit.
-                files = len(kills) % 5 if chance.random() < missing / left else None
-                kill = killed(run, process, log, files=files, pause=chance.random() * interval)
-            elif process.wait():
-                raise RuntimeError(f"the training failed after its last kill: {log.read_text(encoding='utf-8')}")
-            if kills:
-                kills[-1] = kills[-1]._replace(resumed=resumed_from(log))
-        if not left:
-            return kills
-        kills.append(kill)
-
-
-def killed(run: Path, process: subprocess.Popen[bytes], log: Path, *, files: int | None, pause: float) -> Kill:
-    """Kill a training: inside a save that has so many files, or `pause` seconds after a new checkpoint.
-
-    The process may be faster than the signal, so what was hit is read from what is left.
-    """
-    launched, before = time.time_ns(), newest(run)
-    if files is not None:
-        wait_until(lambda: saving(run, launched, files), process, log)
-    else:
-        wait_until(lambda: newest(run) > before, process, log)
-        time.sleep(pause)
-    process.send_signal(signal.SIGKILL)
-    if process.wait() != -signal.SIGKILL:
-        raise RuntimeError(f"the training ended before it could be killed: {log.read_text(encoding='utf-8')}")
-    inside = saving(run, launched)
-    begun = sorted({path.name for aside in asides(run) for path in aside.iterdir()}) if inside else []
-    reached = max((line["step"] for line in journal(run)), default=0)
-    return Kill(inside, begun, reached, newest_whole(run), resumed=0)
-
-
-@contextmanager
-def training(plan: Plan, run: Path) -> Iterator[tuple[subprocess.Popen[bytes], Path]]:
-    """The training as a process of its own, and the file that holds what it says."""
-    run.parent.mkdir(parents=True, exist_ok=True)
-    log = run.with_suffix(".log")
-    environment = {**os.environ, "SEQWRIGHT_CACHE": str(run.parent / "cache"), "OMP_NUM_THREADS": "1"}
-    with log.open("wb") as said:
-        process = subprocess.Popen(plan.command(run), stdout=said, stderr=subprocess.STDOUT, env=environment)
-    try:
-        yield process, log
-    finally:
-        process.kill()
-        process.wait()
-
-
-def wait_until(happened: Callable[[], bool], process: subprocess.Popen[bytes], log: Path) -> None:
-    """Look again and again, as long as the training runs."""
-    began = time.monotonic()
-    while not happened():
-        if process.poll() is not None:
-            raise RuntimeError(f"the training ended before it could be killed: {log.read_text(encoding='utf-8')}")
-        if time.monotonic() - began > PATIENCE:
-            raise RuntimeError(f"no checkpoint for {PATIENCE:.0f} s: {log.read_text(encoding='utf-8')}")
-        time.sleep(GLANCE)
 
 
 # ------------------------------------------------------------------------------------------------ looking
 
 
-def saving(run: Path, launched: int, files: int = 0) -> bool:
-    """Whether a save has begun since `launched` (clock, in nanoseconds), has so many files, and has not ended.
-
-    What an earlier kill left half-written is older than `launched`, and so is every file in it.
-    """
-    for aside in asides(run):
-        try:
-            new = [path for path in aside.iterdir() if path.stat().st_mtime_ns > launched]
-            if aside.stat().st_mtime_ns > launched and len(new) >= files:
-                return True
-        except FileNotFoundError:  # it has just got its final name
-            continue
-    return False
-
-
-def asides(run: Path) -> list[Path]:
-    """The folders in which checkpoints are written before they appear."""
-    return list(run.glob(".step-*.writing"))
-
-
-def steps(run: Path) -> list[int]:
-    """The steps that have a checkpoint, oldest first."""
-    return sorted(int(found[1]) for path in run.glob("step-*") if (found := STEP_FOLDER.fullmatch(path.name)))
-
-
 def newest(run: Path) -> int:
-    """The newest step that has a checkpoint; 0 where there is none."""
-    return max(steps(run), default=0)
+    """The newest step that has a checkpoint; 0 where there is none, or where it is all that is ever written."""
+    return max((int(found[1]) for path in run.glob("step-*") if (found := STEP_FOLDER.fullmatch(path.name))), default=0)
 
 
-def newest_whole(run: Path) -> int:
-    """The newest step whose every file has the sha256 that its state.json tells; 0 where there is none."""
-    for step in reversed(steps(run)):
-        folder = run / f"step-{step:06d}"
-        try:
-            wanted = json.loads((folder / "state.json").read_text(encoding="utf-8"))["sha256"]
-            if all(digest(folder / name) == sha256 for name, sha256 in wanted.items()):
-                return step
-        except (OSError, ValueError):
-            continue
-    return 0
+def damaged(run: Path) -> list[str]:
+    """The files under final names that are not whole: checkpoints against their sha256, everything else by its form."""
+    found = []
+    for path in sorted(path for path in run.rglob("*") if path.is_file() and path.name not in TIMED):
+        name = path.relative_to(run)
+        if not any(part.startswith(".") for part in name.parts) and not _is_whole(path):
+            found.append(str(name))
+    return found
 
 
-def resumed_from(log: Path) -> int:
+def _is_whole(path: Path) -> bool:
+    data = path.read_bytes()
+    try:
+        match path.suffix:
+            case ".json":
+                json.loads(data)
+            case ".safetensors" if STEP_FOLDER.fullmatch(path.parent.name):
+                sums = json.loads((path.parent / "state.json").read_text(encoding="utf-8"))["sha256"]
+                return bool(sums[path.name] == hashlib.sha256(data).hexdigest())
+            case ".png" | ".svg":
+                return data.rstrip().endswith((b"IEND\xaeB`\x82", b"</svg>"))
+            case _ if path.name != "journal.jsonl":  # whose last line may be cut: it is dropped
+                return data.endswith(b"\n") or path.suffix == ".safetensors"
+    except (OSError, ValueError, KeyError):
+        return False
+    return True
+
+
+def resumed_from(said: str) -> int:
     """The step from which a training said that it went on; 0 where it began anew."""
-    return max(
-        (int(step) for step in re.findall(r"resuming from step (\d+)", log.read_text(encoding="utf-8"))), default=0
-    )
+    return max((int(step) for step in re.findall(r"resuming from step (\d+)", said)), default=0)
 
 
 def journal(run: Path) -> list[dict[str, Any]]:
@@ -283,65 +253,53 @@ def journal(run: Path) -> list[dict[str, Any]]:
     return [json.loads(line) for line in text.splitlines(keepends=True) if line.endswith("\n")]
 
 
-def interval_seconds(plan: Plan, run: Path) -> float:
-    """How long a checkpoint interval took in a run that has ended."""
-    last = json.loads((run / "pace.jsonl").read_text(encoding="utf-8").splitlines()[-1])
-    return float(last["seconds"]) / int(last["step"]) * plan.save_every
+def contents(run: Path) -> dict[str, str]:
+    """The sha256 of everything in a run folder, but for what tells the time; also of what is left beside it."""
+    found = {}
+    for path in sorted(path for path in run.rglob("*") if path.name not in TIMED and path.is_file()):
+        data = path.read_bytes()
+        if path.name == "state.json":
+            data = json.dumps({**json.loads(data), "seconds": 0}).encode()
+        found[str(path.relative_to(run))] = hashlib.sha256(data).hexdigest()
+    return found
 
 
-def results(run: Path) -> dict[str, Path]:
-    """What must not depend on kills: every tensor of the last step, the journal, and the marks."""
-    files = [*sorted((run / f"step-{newest(run):06d}").glob("*.safetensors")), run / "journal.jsonl"]
-    return {str(path.relative_to(run)): path for path in [*files, run / "best", run / "last"]}
-
-
-def differences(reference: Path, victim: Path) -> list[str]:
-    """The files that only one of two runs has, or that are not the same to the byte."""
-    one, other = results(reference), results(victim)
-    alone = one.keys() ^ other.keys()
-    return sorted(alone | {name for name in one.keys() - alone if one[name].read_bytes() != other[name].read_bytes()})
-
-
-def digest(path: Path) -> str:
-    """The sha256 of a file."""
-    return hashlib.sha256(path.read_bytes()).hexdigest()
-
-
-def report(plan: Plan, outcome: Outcome, given: Namespace) -> None:
-    kills = outcome.kills
-    show(
-        ["kill", "where", "reached", "whole", "resumed", "repeated"],
-        [
-            [str(n), f"in a save, {len(k.files)} files" if k.inside else "between", *map(str, (*k[2:], k.repeated))]
-            for n, k in enumerate(kills, start=1)
-        ],
-    )
-    differs = ", ".join(outcome.differences) or "none"
-    print(f"\n{len(kills)} kills, {outcome.inside} inside a save; {plan.steps} steps, saved every {plan.save_every}")
-    print(f"most steps repeated {max(kill.repeated for kill in kills)}; files that differ: {differs}")
-    print(f"undisturbed {outcome.undisturbed_seconds:.0f} s, killed {outcome.killed_seconds:.0f} s")
-    command = ["python", *plan.command(Path("runs/killed"))[1:]]
+def report(plan: Plan, outcomes: dict[str, Outcome], given: Namespace) -> None:
+    columns = ["family", "kills", *INSIDE, "between", "most repeated", "files that differ", "undisturbed", "killed"]
+    rows = []
+    for name, outcome in outcomes.items():
+        phases = [str(outcome.phases[phase]) for phase in (*INSIDE, BETWEEN)]
+        most = max(kill.repeated for kill in outcome.kills)
+        seconds = f"{outcome.undisturbed_seconds:.0f} s", f"{outcome.killed_seconds:.0f} s"
+        rows.append([name, str(len(outcome.kills)), *phases, str(most), str(len(outcome.differences)), *seconds])
+    show(columns, rows)
+    steps = {name: plan.steps(name) for name in outcomes if FAMILIES[name].descends}
     record(
         "survival",
         __doc__,
         given,
         threads=1,
         libraries=["torch", "safetensors"],
-        settings={"training": " ".join(command), "steps": plan.steps, "checkpoint_interval": plan.save_every},
-        numbers={
-            "kills": len(kills),
-            "inside_a_save": outcome.inside,
-            "most_steps_repeated": max(kill.repeated for kill in kills),
-            "identical": not outcome.differences,
-            "differences": outcome.differences,
-            "compared_sha256": outcome.sha256,
-            "epoch_borders": outcome.epochs,
-            "validations": outcome.validations,
-            "undisturbed_seconds": round(outcome.undisturbed_seconds, 1),
-            "killed_seconds": round(outcome.killed_seconds, 1),
-            "each": [{**kill._asdict(), "repeated": kill.repeated} for kill in kills],
-        },
+        settings={"checkpoint_interval": plan.save_every, "steps": steps},
+        numbers={name: _numbers(outcome) for name, outcome in outcomes.items()},
     )
+
+
+def _numbers(outcome: Outcome) -> dict[str, Any]:
+    return {
+        "kills": len(outcome.kills),
+        **{f"inside_{phase}": outcome.phases[phase] for phase in INSIDE},
+        "between": outcome.phases[BETWEEN],
+        "half_written_files": sum(len(kill.damaged) for kill in outcome.kills),
+        "most_steps_repeated": max(kill.repeated for kill in outcome.kills),
+        "ends": outcome.ends,
+        "identical": not outcome.differences,
+        "differences": outcome.differences,
+        "files_compared": outcome.files,
+        "compared_sha256": outcome.sha256,
+        "undisturbed_seconds": round(outcome.undisturbed_seconds, 1),
+        "killed_seconds": round(outcome.killed_seconds, 1),
+    }
 
 
 if __name__ == "__main__":

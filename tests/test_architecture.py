@@ -23,15 +23,16 @@ SLOW = {"torch", "sklearn", "scipy", "matplotlib"}  # to import
 MAY_IMPORT: dict[str, set[str]] = {
     "data": {"__version__", "errors", "settings"},
     "batches": set(),
-    "inputs": {"batches", "cache", "data", "errors", "progress", "settings", "text_cache"},
-    "outputs": {"batches", "data", "decoding", "devices", "errors", "inputs", "layers", "metrics", "settings"},
+    "inputs": {"batches", "cache", "data", "errors", "progress", "settings", "text_cache", "whole_file"},
+    "outputs": {"batches", "data", "decoding", "devices", "errors", "inputs", "layers", "metrics", "settings"}
+    | {"whole_file"},
     "layers": set(),
     "models": {"batches", "layers", "settings"},
     "objectives": {"batches", "errors", "layers", "settings"},
-    "training": {"batches", "devices", "errors", "objectives.objective", "settings"},
+    "training": {"batches", "devices", "errors", "objectives.objective", "settings", "whole_file"},
     "decoding": {"errors", "settings"},
     "metrics": {"errors"},
-    "pictures": {"errors"},
+    "pictures": {"errors", "whole_file"},
     "interchange": {"data", "errors", "inputs", "kinds", "lineage", "models", "outputs", "tasks.wired", "whole_file"},
     "tasks": {
         "arguments",

@@ -27,10 +27,11 @@ def _run() -> Any:
     """The exit code of the verb that was typed."""
     import typer
 
-    from seqwright.cli.app import app
-    from seqwright.errors import UserError
+    from seqwright.errors import UserError, scarcity
 
     try:
+        from seqwright.cli.app import app
+
         return app(prog_name="seqwright", standalone_mode=False)
     except typer.TyperException as error:
         print(_about_words(error), file=sys.stderr)
@@ -44,6 +45,10 @@ def _run() -> Any:
         print(
             f"seqwright{_verb()}: {where}: {error.strerror or error}; check the disk and permissions", file=sys.stderr
         )
+    except BaseException as error:  # a panic of a library is no Exception
+        if isinstance(error, SystemExit | KeyboardInterrupt) or (told := scarcity(error)) is None:
+            raise
+        print(f"seqwright{_verb()}: {told}", file=sys.stderr)
     return 2
 
 

@@ -7,7 +7,6 @@ entry is opened it is read from end to end for its checksums, but never held in 
 import atexit
 import hashlib
 import json
-import os
 import random
 import shutil
 from array import array
@@ -25,7 +24,7 @@ from seqwright.batches import KEPT_EPOCHS, Ids, Numbers, Rows
 from seqwright.data.cards import cache_folder
 from seqwright.errors import DataError
 from seqwright.progress import remark
-from seqwright.whole_file import flush
+from seqwright.whole_file import appear, aside_of, emptied
 
 SUMS = "sums.json"  # the size and the sha256 of every other file of a kept folder
 BLOCK = 8192  # pairs tokenised at a time, rows drawn between two words of progress
@@ -180,37 +179,24 @@ def temporary_cache(reason: str) -> Path:
 
 def _kept(folder: Path, write: Callable[[Path], None]) -> Path:
     """The folder, made where it is not there or not whole."""
-    if folder.exists():
-        damage = damage_of(folder)
-        if damage is None:
-            return folder
-        remark(f"in the cache {folder} {damage}: it is made again")
-        shutil.rmtree(folder)
-    folder.parent.mkdir(parents=True, exist_ok=True)
-    aside = folder.with_name(f".{folder.name}.{os.getpid()}")
-    shutil.rmtree(aside, ignore_errors=True)
-    try:
-        aside.mkdir()
+    if folder.exists() and damage_of(folder) is None:
+        return folder
+    with emptied(aside_of(folder)) as aside:
+        if folder.exists():
+            damage = damage_of(folder)
+            if damage is None:  # made by another process while this one waited for it
+                return folder
+            remark(f"in the cache {folder} {damage}: it is made again")
         write(aside)
-        _settle(aside, folder)
-    finally:
-        shutil.rmtree(aside, ignore_errors=True)
+        _write_sums(aside)
+        appear(aside, folder)
     return folder
 
 
-def _settle(aside: Path, folder: Path) -> None:
-    """Let the folder appear, all of it on disk, unless another process was quicker with the same."""
-    files = sorted(path for path in aside.rglob("*") if path.is_file())
-    sums = {path.relative_to(aside).as_posix(): [path.stat().st_size, _sha256(path)] for path in files}
-    (aside / SUMS).write_text(json.dumps(sums), encoding="utf-8")
-    for path in (*files, aside / SUMS, aside):
-        flush(path)
-    try:
-        aside.rename(folder)
-    except OSError:
-        if damage_of(folder) is not None:
-            raise
-    flush(folder.parent)
+def _write_sums(folder: Path) -> None:
+    files = sorted(path for path in folder.rglob("*") if path.is_file())
+    sums = {path.relative_to(folder).as_posix(): [path.stat().st_size, _sha256(path)] for path in files}
+    (folder / SUMS).write_text(json.dumps(sums), encoding="utf-8")
 
 
 def damage_of(folder: Path) -> str | None:

@@ -28,7 +28,7 @@ class Converted(NamedTuple):
     remarks: list[str]
 
 
-def converted(found: Pretrained, origin: str, folder: Path) -> Converted:
+def converted(found: Pretrained, origin: str, folder: Path, card: Callable[[Run], str] = lambda run: "") -> Converted:
     """A run of what was read, in place of one that may be in the folder; `origin` is what the card calls its source."""
     recipe = recipe_from(found.recipe(origin), name=folder.name)
     inputs = found.head.inputs(found, recipe.input)
@@ -38,7 +38,7 @@ def converted(found: Pretrained, origin: str, folder: Path) -> Converted:
     tensors = found.names.ours(found.tensors, shapes, origin)
     model = model_of(recipe, inputs.sizes())
     load_tensors(model, tensors)
-    return Converted(write_run(recipe, folder, inputs, model), _remarks(found))
+    return Converted(write_run(recipe, folder, inputs, model, card), _remarks(found))
 
 
 def _remarks(found: Pretrained) -> list[str]:

@@ -11,6 +11,13 @@ from contextvars import ContextVar
 # An option, and its value where a path follows or one of the words that are values.
 OPTION = re.compile(r"(?<![\w-])--([a-z][a-z-]*)(?: (\S*/\S*|(?:thought|first|mean|source|target)\b))?")
 
+# How libraries say that there is no memory: torch on CPU and GPU, NumPy, the loader of programs, Python, tokenizers.
+OUT_OF_MEMORY = (
+    *("can't allocate memory", "out of memory", "Unable to allocate", "failed to map segment", "bad_alloc"),
+    *("Cannot allocate memory", "can't start new thread", "ThreadPoolBuildError"),
+)
+NO_HOME = "Could not determine home directory"
+
 
 class UserError(Exception):
     """What the user gave cannot be used; the message says why and what to do."""
@@ -42,6 +49,18 @@ class DivergedError(UserError):
 
 class DownloadError(UserError):
     """A dataset could not be fetched whole and unchanged."""
+
+
+def scarcity(error: BaseException) -> str | None:
+    """A sentence where an error says that memory, threads or a home folder are lacking, by whatever library."""
+    told = str(error)
+    if isinstance(error, MemoryError) or any(word in told for word in OUT_OF_MEMORY):
+        size = re.search(r"tried to allocate (\d+) bytes", told)
+        of = f" for {int(size[1]):,} bytes at once" if size else ""
+        return f"memory ran out{of}; raise its limit or use less: smaller batches (training.tokens) or a smaller model"
+    if isinstance(error, RuntimeError) and told.startswith(NO_HOME):
+        return "the home folder is not known; set HOME, or write paths out in place of ~"
+    return None
 
 
 @contextmanager

@@ -10,12 +10,18 @@ from seqwright.kinds import TASKS
 from seqwright.runs import Run, parameters
 from seqwright.training.counting import Stored
 from seqwright.training.journal import Journal
+from seqwright.whole_file import write_whole
 
 WITHOUT_TEXT = {"forecast"}
 EXACT = 10**9  # what is below is written out
 
 
 def write_card(run: Run) -> None:
+    """Write `card.md` into the folder of a run."""
+    write_whole(run.folder / "card.md", card_text(run))
+
+
+def card_text(run: Run) -> str:
     """What the model is, how good it was in training, and how to use it."""
     parts = [
         f"# {markdown_text(run.recipe.name)}",
@@ -29,7 +35,7 @@ def write_card(run: Run) -> None:
     use = command(verb, shown(run.folder)) + ("" if verb in WITHOUT_TEXT else ' "…"')
     use += ' --context "…"' if verb == "answer" else ""
     parts.append(f"Use it: {markdown_code(use)}")
-    (run.folder / "card.md").write_text("\n\n".join(filter(None, parts)) + "\n", encoding="utf-8")
+    return "\n\n".join(filter(None, parts)) + "\n"
 
 
 def verb_of(run: Run) -> str:
@@ -62,6 +68,8 @@ def _made(run: Run) -> str:
 
 def _scores(run: Run) -> str:
     """The validation of the checkpoint in use, if there was one."""
+    if isinstance(run.recipe.data, ImportedSettings):  # a journal in its folder would be that of another run
+        return ""
     valid = [line for line in Journal(run.folder / "journal.jsonl").lines() if line.get("event") == "valid"]
     best = next((line for line in valid if line["step"] == run.step), valid[-1] if valid else {})
     scores = {name: value for name, value in best.items() if name not in {"step", "event", "epoch"}}

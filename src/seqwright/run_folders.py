@@ -12,6 +12,7 @@ from seqwright.errors import RunError
 from seqwright.recipe import SECTIONS, Recipe, flattened, parsed, written
 from seqwright.training.checkpoint import STEP_FOLDER, steps_on_disk
 from seqwright.training.journal import Journal
+from seqwright.whole_file import appear, emptied, write_whole
 
 NAMES = {"description", "name"}
 PLACES = {"data.train", "data.valid", "data.test", "data.in_memory"}  # may change; what the data is may not (sha256)
@@ -60,20 +61,17 @@ def write_beginning(recipe: Recipe, folder: Path, text: str, inputs: Any, sha256
     """Write what using the run will need, and what resuming it will be held against: also the sums of the data."""
     resumed = bool(steps_on_disk(folder))
     if not resumed:
-        aside = folder / ".parts.writing"
-        for left in (aside, *(folder / part for part in PARTS)):  # by a training that died before its first checkpoint
-            shutil.rmtree(left, ignore_errors=True)
-        for part in PARTS:
-            (aside / part).mkdir(parents=True)
-        inputs.save(aside)
-        for part in PARTS:
-            (aside / part).rename(folder / part)
-        aside.rmdir()
+        with emptied(folder / ".parts.writing") as aside:
+            for part in PARTS:
+                (aside / part).mkdir()
+            inputs.save(aside)
+            for part in PARTS:  # in place of what a training left that died before its first checkpoint
+                appear(aside / part, folder / part)
     resolved = recipe.resolved()
     resolved["sha256"] = {**(resolved_of(folder).get("sha256", {}) if resumed else {}), **sha256}
-    _replace(folder / "resolved.toml", written(resolved))
+    write_whole(folder / "resolved.toml", written(resolved))
     if text and not resumed:
-        _replace(folder / "recipe.toml", text)
+        write_whole(folder / "recipe.toml", text)
 
 
 def refuse_old_layout(folder: Path) -> None:
@@ -156,9 +154,3 @@ def resolved_of(folder: Path) -> dict[str, Any]:
         raise RunError(
             f"{folder / 'resolved.toml'} is damaged: it is not UTF-8; train it again with --fresh"
         ) from error
-
-
-def _replace(path: Path, text: str) -> None:
-    aside = path.with_name(f".{path.name}.writing")
-    aside.write_text(text, encoding="utf-8")
-    aside.replace(path)

@@ -57,6 +57,7 @@ from seqwright.training.remarks import training_remarks
 from seqwright.training.reporter import Quiet, Reporter
 from seqwright.training.schedule import expected_steps, learning_rate
 from seqwright.training.weights import load_tensors, transferred
+from seqwright.whole_file import folder_whole, write_whole
 
 if TYPE_CHECKING:
     from seqwright.analysis.look import Look
@@ -334,13 +335,19 @@ def _sizes(sizes: Mapping[str, Any]) -> str:
 # ---------------------------------------------------------------------------------------------------- using it
 
 
-def write_run(recipe: Recipe, folder: Path, inputs: Any, model: nn.Module) -> Run:
-    """A run of a model that was learnt elsewhere, in place of one that may be in the folder."""
-    with locked(folder):
-        clear(folder)
-        write_beginning(recipe, folder, "", inputs, {})
-        write_only_step(model, folder, metadata=_metadata(inputs))
-    return Run(folder, recipe, inputs, model.eval(), 1)
+def write_run(
+    recipe: Recipe, folder: Path, inputs: Any, model: nn.Module, card: Callable[[Run], str] = lambda run: ""
+) -> Run:
+    """A run of a model that was learnt elsewhere, in place of one that may be in the folder. `card` says what it is."""
+    run = Run(folder, recipe, inputs, model.eval(), 1)
+    with locked(folder) if folder.exists() else nullcontext(), folder_whole(folder) as aside:
+        write_beginning(recipe, aside, "", inputs, {})
+        write_only_step(model, aside, metadata=_metadata(inputs))
+        if text := card(run):
+            write_whole(aside / "card.md", text)
+        if folder.exists():
+            clear(folder)
+    return run
 
 
 def open_run(folder: str | Path, *, which: str = "best", notice: Callable[[str], None] = warnings.warn) -> Run:

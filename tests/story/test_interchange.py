@@ -2,13 +2,14 @@
 
 import errno
 import json
-import os
 import pickle
 import re
 import shlex
 import shutil
 import subprocess
 import sys
+import threading
+import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -162,16 +163,23 @@ def test_a_conversion_that_fails_leaves_nothing_and_two_at_once_give_one_run(
             sw.load("bert")
     assert cached() == []
 
-    def overtaken(*given: Any) -> Any:  # another process converts the same in the meantime
-        with monkeypatch.context() as patch:
-            patch.setattr(conversion, "write_run", real)
-            patch.setattr(os, "getpid", lambda: 7)
-            sw.load("bert")
+    converted: list[Path] = []
+    begun = threading.Event()
+
+    def slow(*given: Any) -> Any:
+        converted.append(given[1])
+        begun.set()
+        time.sleep(0.2)  # the other comes meanwhile
         return real(*given)
 
     with monkeypatch.context() as patch:
-        patch.setattr(conversion, "write_run", overtaken)
+        patch.setattr(conversion, "write_run", slow)
+        first = threading.Thread(target=sw.load, args=("bert",))
+        first.start()
+        begun.wait()
         run = sw.load("bert")
+        first.join()
+    assert len(converted) == 1  # the second waited for the first
     assert [run.folder.parent] == cached()
     assert sw.load("bert").folder == run.folder
 

@@ -1,6 +1,7 @@
 """The token cache: what is kept, what is left out and counted, and that nothing is done twice."""
 
 import errno
+import os
 import random
 import subprocess
 import sys
@@ -91,10 +92,10 @@ def test_what_stood_in_for_the_cache_is_gone_with_the_process(blocked: Path, tmp
 
 
 def test_where_nothing_can_be_written_the_error_names_the_cache(blocked: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def full(path: Path) -> None:
+    def full(descriptor: int) -> None:
         raise OSError(errno.ENOSPC, "No space left on device")
 
-    monkeypatch.setattr(cache, "flush", full)
+    monkeypatch.setattr(os, "fsync", full)
     with pytest.raises(DataError, match=r"could not be written: No space left .* SEQWRIGHT_CACHE"):
         tokenised(["a bb"])
 
@@ -154,7 +155,7 @@ def test_everything_is_on_disk_before_an_entry_appears(tmp_path: Path, monkeypat
         events.append("renamed")
         return rename(self, to)
 
-    monkeypatch.setattr("seqwright.cache.flush", flushed)
+    monkeypatch.setattr("seqwright.whole_file.flush", flushed)
     monkeypatch.setattr(Path, "rename", renamed)
     tokenised(["a bb"])
     before = events[: events.index("renamed")]

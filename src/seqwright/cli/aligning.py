@@ -19,6 +19,7 @@ from seqwright.outputs.alignments import Aligner
 from seqwright.progress import Progress
 from seqwright.runs import Run
 from seqwright.tasks import refuse_missing_part
+from seqwright.whole_file import write_whole
 
 AT_ONCE = 256  # pairs aligned before the next are read
 
@@ -39,7 +40,7 @@ def align_run(folder: Path, asked: AlignOptions) -> None:
         _refuse_unfitting(asked.gold, gold, found.sizes)
         scores |= alignment_scores(found.links, gold)._asdict()
     path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text("".join(f"{alignment_line(links)}\n" for links in found.links), encoding="utf-8")
+    write_whole(path, "".join(f"{alignment_line(links)}\n" for links in found.links))
     _print({"pairs": len(found.links), **scores}, as_json=asked.json)
     say(f"alignments: {shown(path)}")
     if found.left_out:

@@ -13,6 +13,7 @@ from seqwright.kinds import TASKS, settings_class
 from seqwright.older_recipes import no_such_task
 from seqwright.overrides import with_overrides
 from seqwright.recipe import recipe_from
+from seqwright.whole_file import replacing
 
 
 def write_new_recipe(
@@ -81,7 +82,8 @@ def _with(text: str, settings: dict[str, Any]) -> str:
 
 def _write(where: Path, text: str) -> None:
     try:
-        where.write_bytes(text.encode())
+        with replacing(where) as file:
+            file.write(text.encode())
     except OSError as error:
         raise SettingError(
             f"{where} cannot be written: {error.strerror}; choose another place with --output"

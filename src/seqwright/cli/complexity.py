@@ -16,6 +16,7 @@ from seqwright.comparison.complexity import Exponents, LayerKind, Point
 from seqwright.errors import DataError, SettingError
 from seqwright.pictures import save
 from seqwright.pictures.complexity import CostPanel, Curve, complexity_picture
+from seqwright.whole_file import write_whole
 
 NAMES = {"length": "n, length of the text", "width": "d, width of the vectors"}
 WEIGHTS = 16  # bytes that self-attention needs at once for each pair of places, where its weights are kept
@@ -31,7 +32,7 @@ def measure_layers(options: ComplexityOptions) -> None:
     kinds = complexity.kinds(options.kernel)
     report = _report(options, points, found)
     output.mkdir(parents=True, exist_ok=True)
-    (output / "complexity.json").write_text(json_text(report, indent=1) + "\n", encoding="utf-8")
+    write_whole(output / "complexity.json", json_text(report, indent=1) + "\n")
     paths = save(complexity_picture(_panels(kinds, points, found, backward=options.backward)), output / "complexity")
     if options.json:
         print(json_text(report))

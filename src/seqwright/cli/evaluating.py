@@ -19,6 +19,7 @@ from seqwright.run_folders import resolved_of
 from seqwright.runs import Run, joined_run
 from seqwright.tasks import Evaluation
 from seqwright.tasks.wired import Part, Wires
+from seqwright.whole_file import write_whole
 
 
 def evaluate_run(folder: Path, options: EvaluationOptions) -> None:
@@ -219,6 +220,6 @@ def _write(folder: Path, name: str, result: Evaluation, circumstances: dict[str,
         "signatures": result.signatures,
         "groups": result.groups,
     }
-    (folder / f"{name}.json").write_text(json_text(report, indent=1), encoding="utf-8")
+    write_whole(folder / f"{name}.json", json_text(report, indent=1))
     lines = (json_text(answer) + "\n" for answer in result.answers)
-    (folder / f"{name}.jsonl").write_text("".join(lines), encoding="utf-8")
+    write_whole(folder / f"{name}.jsonl", "".join(lines))

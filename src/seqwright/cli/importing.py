@@ -19,11 +19,12 @@ from seqwright.inputs.vocabularies import RESERVED, SPACE
 from seqwright.interchange.arpa import read_arpa, read_words
 from seqwright.interchange.pretrained import read_pretrained
 from seqwright.interchange.weight_files import refuse_pickle
-from seqwright.model_card import verb_of, write_card
+from seqwright.model_card import card_text, verb_of
 from seqwright.outputs.next_token import NextTokenOutput
 from seqwright.recipe import recipe_from
 from seqwright.runs import open_run, parameters, write_run
 from seqwright.tasks.wired import Wires, room_of
+from seqwright.training.checkpoint import steps_on_disk
 
 
 def import_model(file: Path, run: Path | None, inputs: Path | None, *, pairs: bool = False, yes: bool) -> None:
@@ -43,7 +44,7 @@ def import_model(file: Path, run: Path | None, inputs: Path | None, *, pairs: bo
     if not file.is_dir():
         require_file(file)
     folder = run or Path("runs") / _name(file)
-    if (folder / "resolved.toml").exists() and not yes:
+    if (folder / "resolved.toml").exists() and steps_on_disk(folder) and not yes:
         raise RunError(f"{folder} is a run already; choose another folder with --run, or say --yes to replace it")
     reader(file, folder, inputs, pairs)
 
@@ -62,7 +63,7 @@ def _import_arpa(file: Path, folder: Path, inputs: Path | None, pairs: bool) -> 
     }
     recipe = recipe_from(plain, name=folder.name)
     wires = Wires.learn(RunningTextInput, NextTokenOutput, (), recipe.input, room=room_of(recipe), like=tokenizer)
-    write_card(write_run(recipe, folder, wires, model))
+    write_run(recipe, folder, wires, model, card_text)
     if left_out:
         say(f"left out {left_out:,} n-grams with words that the vocabulary of {inputs} lacks")
     Console(stderr=True).print(storage_table(model))
@@ -78,8 +79,7 @@ def _import_pretrained(path: Path, folder: Path, inputs: Path | None, pairs: boo
     if not found.head.reads_pairs:
         _refuse_pairs(pairs, f"{article(found.settings['kind'])} {found.settings['kind']} for {found.task}")
     origin = _name(path) if path.is_dir() else f"{_name(path)}/{path.name}"
-    run, remarks = converted(found._replace(pairs=found.pairs or pairs), origin, folder)
-    write_card(run)
+    run, remarks = converted(found._replace(pairs=found.pairs or pairs), origin, folder, card_text)
     for remark in remarks:
         say(remark)
     sizes = f"{parameters(run.model):,} parameters, {found.tokenizer.size:,} tokens"

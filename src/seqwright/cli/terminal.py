@@ -19,6 +19,7 @@ from seqwright.commands import command as command  # noqa: PLC0414 - the verbs h
 from seqwright.commands import shown as shown  # noqa: PLC0414
 from seqwright.errors import DataError, SettingError
 from seqwright.escapes import visible
+from seqwright.whole_file import write_whole
 
 
 def say(sentence: str) -> None:
@@ -94,7 +95,7 @@ def draw_with_page(figure: Any, page: str, stem: Path) -> None:
     from seqwright.pictures import save
 
     save(figure, stem)
-    stem.with_name(f"{stem.name}.html").write_text(page, encoding="utf-8")
+    write_whole(stem.with_name(f"{stem.name}.html"), page)
 
 
 def picture_formats(picture: Path) -> tuple[str, ...]:

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from seqwright.errors import UserError
+from seqwright.whole_file import write_whole
 
 INTERRUPTED = 130
 
@@ -28,7 +29,7 @@ def do_job() -> None:
         found = _done(job)
     except UserError as error:
         found = {"error": str(error)}
-    Path(job["found"]).write_text(json.dumps(found), encoding="utf-8")
+    write_whole(Path(job["found"]), json.dumps(found))
 
 
 def _done(job: dict[str, Any]) -> dict[str, Any]:

@@ -211,7 +211,10 @@ def card(name: Any) -> Card:
 
 def cache_folder() -> Path:
     """Where downloads and prepared data are kept between runs."""
-    return Path(os.environ.get("SEQWRIGHT_CACHE") or "~/.cache/seqwright").expanduser()
+    try:
+        return Path(os.environ.get("SEQWRIGHT_CACHE") or "~/.cache/seqwright").expanduser()
+    except RuntimeError as error:
+        raise SettingError("there is no home folder for the cache; point SEQWRIGHT_CACHE to a folder") from error
 
 
 def download_folder(card: Card) -> Path:

@@ -7,6 +7,7 @@ from pathlib import Path
 from seqwright.errors import RunError
 from seqwright.inputs.tokenizers import Tokenizer
 from seqwright.inputs.vocabularies import SPACE
+from seqwright.whole_file import write_whole
 
 NAME = "dictionary.tsv"
 Dictionary = Mapping[str, str]
@@ -30,9 +31,7 @@ def learnt_dictionary(together: Mapping[str, Counter[str]]) -> Iterator[tuple[st
 def save_dictionary(entries: Iterable[tuple[str, str, int]], folder: Path) -> Path:
     """Write it into a folder, whole or not at all."""
     path = folder / NAME
-    aside = path.with_name(f".{NAME}.writing")
-    aside.write_text("".join(f"{source}\t{target}\t{count}\n" for source, target, count in entries), encoding="utf-8")
-    aside.replace(path)
+    write_whole(path, "".join(f"{source}\t{target}\t{count}\n" for source, target, count in entries))
     return path
 
 

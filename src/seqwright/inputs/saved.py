@@ -11,6 +11,7 @@ from typing import Any, TypeVar, get_type_hints
 from pydantic import TypeAdapter, ValidationError
 
 from seqwright.errors import RunError
+from seqwright.whole_file import write_whole
 
 ThingT = TypeVar("ThingT")
 
@@ -18,9 +19,7 @@ ThingT = TypeVar("ThingT")
 def save_json(path: Path, plain: Any) -> None:
     """Write plain values, whole or not at all."""
     path.parent.mkdir(parents=True, exist_ok=True)
-    aside = path.with_name(f".{path.name}.writing")
-    aside.write_text(json.dumps(plain, ensure_ascii=False, indent=1), encoding="utf-8")
-    aside.replace(path)
+    write_whole(path, json.dumps(plain, ensure_ascii=False, indent=1))
 
 
 def load_json(path: Path, make: Callable[[Any], ThingT]) -> ThingT:

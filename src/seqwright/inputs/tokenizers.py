@@ -21,6 +21,7 @@ from tokenizers import models
 from seqwright.errors import RunError, SettingError
 from seqwright.inputs import MOST_NAMED
 from seqwright.inputs.vocabularies import BEGIN, END, FOREIGN, PAD, SPACE, UNKNOWN, Kind, TokenizerSettings
+from seqwright.whole_file import write_whole
 
 __all__ = ["BEGIN", "END", "PAD", "UNKNOWN", "Kind", "Numbers", "Piece", "Tokenizer", "TokenizerSettings"]
 
@@ -136,7 +137,7 @@ class Tokenizer(ABC):
 
     def save(self, path: Path) -> None:
         """Write the library's JSON, which its other users can read too."""
-        path.write_text(self.json(), encoding="utf-8", newline="\n")
+        write_whole(path, self.json())
 
     def json(self) -> str:
         """What `save` writes."""

@@ -14,6 +14,7 @@ from seqwright.inputs.own_tokenizers import OwnTokenizer
 from seqwright.inputs.tokenizers import ROLES, Tokenizer
 from seqwright.inputs.vocabularies import CONTINUATION, SPACE
 from seqwright.interchange.weight_files import read_json, write_json
+from seqwright.whole_file import write_whole
 
 WHOLE, SETTINGS = "tokenizer.json", "tokenizer_config.json"
 BYTE_PAIRS = (("vocab.json", "merges.txt"), ("encoder.json", "vocab.bpe"))
@@ -192,7 +193,7 @@ def write_tokenizer(tokenizer: Tokenizer, folder: Path, *, context: int, around:
         plain["added_tokens"] = _declared(tokenizer)
     elif not around:  # what is written on from a prompt must not begin after its end
         plain["post_processor"] = _closed_with(plain["post_processor"], {})
-    (folder / WHOLE).write_text(json.dumps(plain, ensure_ascii=False, indent=1), encoding="utf-8")
+    write_whole(folder / WHOLE, json.dumps(plain, ensure_ascii=False, indent=1))
     roles = {role: getattr(tokenizer, role) for role in ROLES}
     named = {
         name: tokenizer.pieces([number])[0]

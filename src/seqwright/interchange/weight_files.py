@@ -11,6 +11,7 @@ from torch import Tensor
 
 from seqwright.data.files import require_small
 from seqwright.errors import DataError
+from seqwright.whole_file import write_whole
 
 ONE, INDEX = "model.safetensors", "model.safetensors.index.json"
 PICKLES = {".bin", ".pt", ".pth", ".ckpt", ".pkl", ".pickle"}
@@ -120,4 +121,4 @@ def read_json(path: Path) -> dict[str, Any]:
 
 def write_json(path: Path, plain: Mapping[str, Any]) -> None:
     """The same the other way."""
-    path.write_text(json.dumps(plain, ensure_ascii=False, indent=2) + "\n", encoding="utf-8")
+    write_whole(path, json.dumps(plain, ensure_ascii=False, indent=2) + "\n")

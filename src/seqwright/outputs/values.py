@@ -37,6 +37,7 @@ from seqwright.metrics.forecasts import (
 )
 from seqwright.outputs import Baselines, Output, Picture, Report, Targets, each_row
 from seqwright.settings import Settings
+from seqwright.whole_file import bytes_whole
 
 Values = NDArray[np.floating[Any]]
 Once = Callable[[Values], Values]
@@ -305,7 +306,8 @@ class ValuesOutput(Output[SeriesWindow, Series, Values]):
         known = {"naive_error": self.naive_error_C.tolist(), "scale": self.scale.plain()}
         save_json(folder / "values.json", {**plain, **known})
         weights = {WEIGHTS: np.ascontiguousarray(self.least_squares_CTN)}
-        (folder / "least_squares.safetensors").write_bytes(save(weights))
+        with bytes_whole(folder / "least_squares.safetensors") as file:
+            file.write(save(weights))
 
     @classmethod
     def load(cls, folder: Path, input: Any) -> Self:

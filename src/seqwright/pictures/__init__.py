@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from seqwright.errors import UserError
+from seqwright.whole_file import bytes_whole
 
 if TYPE_CHECKING:
     from matplotlib.colors import LinearSegmentedColormap
@@ -179,12 +180,8 @@ def save(figure: "Figure", path_stem: str | Path, formats: Sequence[str] = ("png
     paths = [stem.with_name(f"{stem.name}.{form}") for form in formats]
     with _printing():
         for path, form in zip(paths, formats, strict=True):
-            aside = path.with_name(f".{path.name}.writing")
-            try:
-                figure.savefig(aside, format=form, dpi=DPI, metadata=UNDATED[form], facecolor="white")
-                aside.replace(path)
-            finally:
-                aside.unlink(missing_ok=True)
+            with bytes_whole(path) as file:
+                figure.savefig(file, format=form, dpi=DPI, metadata=UNDATED[form], facecolor="white")
     return paths
 
 

@@ -8,7 +8,6 @@ damaged file is noticed and the newest whole checkpoint serves instead.
 
 import hashlib
 import json
-import os
 import re
 import shutil
 from collections.abc import Mapping
@@ -20,6 +19,7 @@ from safetensors.torch import load_file, save
 from torch import Tensor
 
 from seqwright.errors import RunError
+from seqwright.whole_file import appear, aside_of, emptied, replacing
 
 Tensors = dict[str, Tensor]
 STATE: dict[str, type | tuple[type, ...]] = {"step": int, "place": list, "sums": dict, "best": dict}
@@ -49,26 +49,19 @@ def steps_on_disk(run: Path) -> list[int]:
 def write_checkpoint(run: Path, step: int, checkpoint: Checkpoint, metadata: Mapping[str, str]) -> Path:
     """Write a checkpoint aside, then let it appear. A full disk leaves everything older as it was."""
     final = step_folder(run, step)
-    aside = run / f".{final.name}.writing"
     try:
-        shutil.rmtree(aside, ignore_errors=True)
-        aside.mkdir(parents=True)
-        sums = {}
-        for stem, tensors in checkpoint.files.items():
-            # One key: the library writes several in no fixed order, and equal checkpoints must be equal bytes.
-            about = {"seqwright": json.dumps(dict(metadata), sort_keys=True)}
-            data = save({name: t.detach().cpu().contiguous() for name, t in tensors.items()}, about)
-            sums[f"{stem}.safetensors"] = hashlib.sha256(data).hexdigest()
-            _write_through(aside / f"{stem}.safetensors", data)
-        state = {**checkpoint.state, "step": step, "sha256": sums}
-        _write_through(aside / "state.json", json.dumps(state, indent=1).encode())
-        _flush(aside)
-        if final.exists():
-            shutil.rmtree(final)
-        aside.rename(final)
-        _flush(run)
+        with emptied(aside_of(final)) as aside:
+            sums = {}
+            for stem, tensors in checkpoint.files.items():
+                # One key: the library writes several in no fixed order, and equal checkpoints must be equal bytes.
+                about = {"seqwright": json.dumps(dict(metadata), sort_keys=True)}
+                data = save({name: t.detach().cpu().contiguous() for name, t in tensors.items()}, about)
+                sums[f"{stem}.safetensors"] = hashlib.sha256(data).hexdigest()
+                (aside / f"{stem}.safetensors").write_bytes(data)
+            state = {**checkpoint.state, "step": step, "sha256": sums}
+            (aside / "state.json").write_bytes(json.dumps(state, indent=1).encode())
+            appear(aside, final)
     except OSError as error:
-        shutil.rmtree(aside, ignore_errors=True)
         raise RunError(
             f"the checkpoint of step {step} could not be written to {run}: {error.strerror or error}; "
             "earlier checkpoints are untouched: make room or choose another folder and run the same command again"
@@ -129,10 +122,9 @@ def newest_whole(run: Path, *, remedy: str = "train with --fresh") -> tuple[int,
 
 def write_mark(run: Path, name: str, step: int) -> None:
     """Let the small file `best` or `last` name a checkpoint folder."""
-    aside = run / f".{name}.writing"
     try:
-        _write_through(aside, f"{step_folder(run, step).name}\n".encode())
-        aside.replace(run / name)
+        with replacing(run / name) as file:
+            file.write(f"{step_folder(run, step).name}\n".encode())
     except OSError as error:
         raise RunError(
             f"{run / name} could not be written: {error.strerror or error}; "
@@ -163,18 +155,3 @@ def drop_after(run: Path, step: int) -> None:
     for later in steps_on_disk(run):
         if later > step:
             shutil.rmtree(step_folder(run, later))
-
-
-def _write_through(path: Path, data: bytes) -> None:
-    with path.open("wb") as file:
-        file.write(data)
-        file.flush()
-        os.fsync(file.fileno())
-
-
-def _flush(folder: Path) -> None:
-    descriptor = os.open(folder, os.O_RDONLY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)

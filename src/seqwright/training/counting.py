@@ -47,6 +47,7 @@ def count(
     reporter = reporter or Quiet()
     if run is not None and (found := newest_whole(run)) is not None:
         load_tensors(model, found[1].files["model"])
+        _mark_only_step(run)  # the training may have been killed between the checkpoint and its marks
         reporter.say("everything is counted already")
         return model
     if run is not None:
@@ -67,5 +68,9 @@ def write_only_step(model: nn.Module, run: Path, *, metadata: Mapping[str, str],
     """The only checkpoint of a model that is learnt at once, or was learnt elsewhere."""
     state = {"place": (1, 0), "sums": {}, "best": {}, "seconds": seconds}
     write_checkpoint(run, 1, Checkpoint({"model": unique_tensors(model)}, state), metadata)
+    _mark_only_step(run)
+
+
+def _mark_only_step(run: Path) -> None:
     for mark in ("last", "best"):
         write_mark(run, mark, 1)

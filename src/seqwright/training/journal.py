@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from seqwright.errors import RunError
+from seqwright.whole_file import write_whole
 
 Line = dict[str, Any]
 
@@ -49,7 +50,6 @@ class Journal:
 
     def cut_back(self, step: int) -> None:
         """Forget everything after a step: it will be done again."""
-        kept = [line for line in self.lines() if line["step"] <= step]
-        aside = self.path.with_suffix(".cut")
-        aside.write_text("".join(json.dumps(line) + "\n" for line in kept), encoding="utf-8")
-        aside.replace(self.path)
+        kept = "".join(json.dumps(line) + "\n" for line in self.lines() if line["step"] <= step)
+        if not self.path.exists() or self.path.read_bytes() != kept.encode():
+            write_whole(self.path, kept)

@@ -13,7 +13,6 @@ import torch
 from safetensors import safe_open
 
 from seqwright.errors import RunError
-from seqwright.training import checkpoint as checkpoint_module
 from seqwright.training.checkpoint import (
     Checkpoint,
     newest_whole,
@@ -160,7 +159,12 @@ def test_a_full_disk_leaves_the_older_checkpoint_untouched(
         if place == "fsync":
             patch.setattr(os, "fsync", HalfFull(os.fsync, calls))
         else:
-            patch.setattr(checkpoint_module, "_write_through", HalfFull(checkpoint_module._write_through, calls))
+            full = HalfFull(Path.write_bytes, calls)
+
+            def written(path: Path, data: bytes) -> Any:
+                return full(path, data)
+
+            patch.setattr(Path, "write_bytes", written)
         with pytest.raises(RunError) as error:
             write(tmp_path, 2)
     for said in ("step 2", str(tmp_path), "No space left on device", "make room"):

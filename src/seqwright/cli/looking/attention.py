@@ -20,6 +20,7 @@ from seqwright.pictures.attention import AttentionMap, HeadChoice, Looked, chose
 from seqwright.pictures.page import attention_page
 from seqwright.pictures.terminal import heat_map
 from seqwright.runs import Run
+from seqwright.whole_file import write_whole
 
 
 def draw_attention(
@@ -31,7 +32,7 @@ def draw_attention(
     where.mkdir(parents=True, exist_ok=True)
     for name, figure in drawn.items():
         save(figure, where / name)
-    (where / "attention.html").write_text(attention_page(looked, choice), encoding="utf-8")
+    write_whole(where / "attention.html", attention_page(looked, choice))
     found = alignment_of(looked)
     if as_json:
         if found is None:

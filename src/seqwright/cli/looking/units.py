@@ -26,6 +26,7 @@ from seqwright.pictures import Array, save
 from seqwright.pictures.units import Course, UnitsPanel, coloured_text, state_map, unit_lines
 from seqwright.pictures.units_page import units_page
 from seqwright.runs import Run
+from seqwright.whole_file import write_whole
 
 MOST_UNITS = 12  # of a layer in the map
 MOST_PIECES = 120  # tokens in the map
@@ -106,7 +107,7 @@ def _draw_courses(run: Run, active: Activations, courses: Sequence[Course], firs
 
     save(coloured_text(*cut(_stretch(active, first, LETTERS), courses[:FEW]), title=title), where / "units")
     page = units_page(*cut(slice(first, first + PAGE_TOKENS), courses), title=title)
-    (where / "units.html").write_text(page, encoding="utf-8")
+    write_whole(where / "units.html", page)
 
 
 def _first_line(active: Activations) -> int:

@@ -1,0 +1,131 @@
+"""Only `whole_file.py` writes, read from the source: everything else that a verb leaves appears whole or not at all."""
+
+import ast
+from collections import Counter
+from pathlib import Path
+
+import pytest
+
+PACKAGE = Path(__file__).resolve().parent.parent / "src" / "seqwright"
+ASIDE = "into a folder that `whole_file` lets appear whole"
+MEMORY = "into memory"
+
+# What writes without `whole_file`, how often, and why it may.
+ALLOWED: dict[str, tuple[dict[str, int], str]] = {
+    "training/journal.py": (
+        {"open": 1},
+        "the journal is appended line by line, and a last line that is cut is dropped",
+    ),
+    "data/fetch.py": ({"open": 1, "replace": 1}, "a download is resumed, and renamed once its sha256 is right"),
+    "cache.py": ({"open": 1, "save": 1, "write_text": 2, "TemporaryFile": 2}, f"{ASIDE}, or without a name"),
+    "text_cache.py": ({"save": 1, "write_text": 1}, ASIDE),
+    "inputs/token_rows.py": ({"save": 1}, ASIDE),
+    "tasks/distillation.py": ({"open_memmap": 1, "save": 1}, ASIDE),
+    "training/checkpoint.py": ({"write_bytes": 2}, ASIDE),
+    "interchange/weight_files.py": ({"save_file": 1}, ASIDE),
+    "cli/embedding.py": ({"save": 1}, "into a file of `whole_file`"),
+    "pictures/__init__.py": ({"savefig": 3}, f"into a file of `whole_file`, or {MEMORY}"),
+    "comparison/page.py": ({"savefig": 1}, MEMORY),
+    "inputs/saved.py": ({"TemporaryDirectory": 1}, "for a checksum, gone at once"),
+    "comparison/stages.py": ({"TemporaryDirectory": 1}, "for what a process tells its parent, gone at once"),
+}
+
+METHODS = {
+    "write_text",
+    "write_bytes",
+    "touch",
+    "rename",
+    "hardlink_to",
+    "symlink_to",
+    "savefig",
+    "save_file",
+    "tofile",
+}
+METHODS |= {"open_memmap", "savez", "savetxt", "to_csv", "copy", "copy2", "copyfile", "copytree", "move", "link"}
+METHODS |= {"NamedTemporaryFile", "TemporaryFile", "TemporaryDirectory", "mkstemp"}
+OF_MODULES = {"copy": {"shutil"}, "move": {"shutil"}, "link": {"os"}}  # names that mean something else elsewhere
+
+
+def plain_writes(source: str) -> Counter[str]:
+    """How often each way to write a file is called."""
+    found: Counter[str] = Counter()
+    for node in ast.walk(ast.parse(source)):
+        if isinstance(node, ast.Call) and (name := _name(node.func)):
+            found[name] += _writes(name, node)
+    return +found
+
+
+def _writes(name: str, call: ast.Call) -> bool:
+    module = (
+        call.func.value.id if isinstance(call.func, ast.Attribute) and isinstance(call.func.value, ast.Name) else ""
+    )
+    match name:
+        case "open":  # of `path.open("w")`, `open(path, "w")`, `gzip.open(path, "w")`, `os.open(path, flags)`
+            modes = [
+                each for each in (*call.args[:2], *(k.value for k in call.keywords)) if isinstance(each, ast.Constant)
+            ]
+            literal = any(
+                isinstance(mode.value, str) and {*mode.value} & {*"wax+"} and len(mode.value) < 4 for mode in modes
+            )
+            chosen = any(isinstance(each, ast.IfExp) for each in call.args[:2])
+            return literal or chosen or module == "os"
+        case "replace":  # of a path: that of a string has two arguments, that of a dataclass keywords
+            return module == "os" or (len(call.args) == 1 and not call.keywords)
+        case "save":
+            return module in {"np", "numpy"}
+        case _ if name in OF_MODULES:
+            return module in OF_MODULES[name]
+    return name in METHODS
+
+
+def _name(function: ast.expr) -> str:
+    return (
+        function.attr if isinstance(function, ast.Attribute) else function.id if isinstance(function, ast.Name) else ""
+    )
+
+
+def files() -> dict[str, str]:
+    paths = sorted(PACKAGE.rglob("*.py"))
+    return {path.relative_to(PACKAGE).as_posix(): path.read_text(encoding="utf-8") for path in paths}
+
+
+def test_nothing_else_writes_files() -> None:
+    found = {name: dict(plain_writes(source)) for name, source in files().items() if name != "whole_file.py"}
+    allowed = {name: calls for name, (calls, _) in ALLOWED.items()}
+    assert {name: calls for name, calls in found.items() if calls} == allowed, (
+        "what is written goes through seqwright.whole_file, or has its reason here"
+    )
+
+
+def test_the_one_module_that_writes_is_seen_to_write() -> None:
+    assert plain_writes(files()["whole_file.py"]).keys() >= {"open", "replace", "rename"}
+
+
+@pytest.mark.parametrize(
+    ("source", "count"),
+    [
+        ("path.write_text('x')", 1),
+        ("path.open('w')", 1),
+        ("path.open(mode='xb')", 1),
+        ("path.open('ab' if here else 'wb')", 1),
+        ("open(path, 'w')", 1),
+        ("gzip.open(path, 'wt')", 1),
+        ("os.open(path, flags)", 1),
+        ("os.replace(one, other)", 1),
+        ("one.replace(other)", 1),
+        ("one.rename(other)", 1),
+        ("np.save(path, x)", 1),
+        ("shutil.copy(one, other)", 1),
+        ("figure.savefig(path)", 1),
+        ("path.open('rb')", 0),
+        ("path.open()", 0),
+        ("gzip.open(path)", 0),
+        ("card.open(**chosen)", 0),
+        ("text.replace('a', 'b')", 0),
+        ("replace(options, yes=True)", 0),
+        ("thing.copy()", 0),
+        ("inputs.save(folder)", 0),
+    ],
+)
+def test_a_plain_write_is_found(source: str, count: int) -> None:
+    assert plain_writes(source).total() == count
