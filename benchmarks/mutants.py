@@ -91,7 +91,11 @@ def main() -> None:
     given = parser.parse_args()
     core = core_files()
     every = {each.id: each for name in core for each in mutations(REPOSITORY / "src/seqwright" / name, name)}
-    chosen = [every[given.only]] if given.only else sample(list(every.values()), 3 if given.quick else given.count)
+    chosen = [*directed(), *sample(list(every.values()), given.count)][: 3 if given.quick else None]
+    if given.only:
+        chosen = [each for each in [*directed(), *every.values()] if each.id == given.only]
+        if not chosen:
+            sys.exit(f"there is no mutant {given.only}; --list shows those that are chosen")
     if given.list:
         print("\n".join(f"{each.id:44} {each.change}" for each in chosen))
         return
@@ -116,6 +120,22 @@ def room(name: str) -> str:
     """What of the core a file belongs to, or nothing."""
     rooms = (room for room, patterns in CORE.items() if any(fnmatch.fnmatch(name, one) for one in patterns))
     return next(rooms, "")
+
+
+TABLE: dict[str, Any] = tomllib.loads((REPOSITORY / "benchmarks/mutants.toml").read_text(encoding="utf-8"))
+
+
+def directed() -> list[Mutation]:
+    """The changes of the table that are always tried."""
+    found = []
+    for row in TABLE["directed"]:
+        source = (REPOSITORY / "src/seqwright" / row["file"]).read_bytes()
+        start = source.find(row["was"].encode())
+        if start < 0:
+            sys.exit(f"benchmarks/mutants.toml: {row['file']} has no {row['was']} any more; correct or remove the row")
+        line, end = source.count(b"\n", 0, start) + 1, start + len(row["was"].encode())
+        found.append(Mutation(row["file"], line, "directed", 1, "", row["was"], row["becomes"], start, end))
+    return found
 
 
 def sample(every: list[Mutation], count: int) -> list[Mutation]:
@@ -338,8 +358,7 @@ def outcomes(copy: Path, chosen: list[Mutation], tests: list[Test], given: Names
 
 def explanations() -> dict[str, str]:
     """Why a change that no test notices is none, by the change."""
-    rows = tomllib.loads((REPOSITORY / "benchmarks/mutants.toml").read_text(encoding="utf-8"))["explained"]
-    return {row["change"]: row["reason"] for row in rows}
+    return {row["change"]: row["reason"] for row in TABLE.get("explained", [])}
 
 
 def report(chosen: list[Mutation], found: list[Outcome], given: Namespace) -> None:

@@ -35,6 +35,7 @@ COMPUTED: dict[type[ast.operator], type[ast.operator]] = {
     ast.BitAnd: ast.BitOr,
     ast.BitOr: ast.BitAnd,
 }
+SYMMETRIC = {"min", "max", "maximum", "minimum", "equal", "array_equal", "transpose", "isclose", "allclose"}
 FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
 TYPES = {"annotation", "returns", "type_params", "decorator_list", "bases"}  # fields of the tree that hold no values
 
@@ -171,9 +172,11 @@ def _and_or(node: ast.AST) -> Iterator[Change]:
 
 
 def _arguments(node: ast.AST) -> Iterator[Change]:
-    """The first two, where they are not the same."""
+    """The first two, where they are not the same and their order means something."""
     if isinstance(node, ast.Call) and len(node.args) > 1 and not isinstance(node.args[0], ast.Starred):
         first, second, *rest = node.args
+        if ast.unparse(node.func).split(".")[-1] in SYMMETRIC:
+            return
         if not isinstance(second, ast.Starred) and ast.unparse(first) != ast.unparse(second):
             yield "arguments", node, ast.unparse(ast.Call(node.func, [second, first, *rest], node.keywords))
 
