@@ -1,5 +1,6 @@
 """What the package depends on is written down, locked and audited."""
 
+import importlib.metadata
 import json
 import re
 import sys
@@ -7,8 +8,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from packaging.requirements import Requirement
 
-from tools.dependencies import LOCKS, PAGE, REPOSITORY, audit, closure, hashes_on, licence, pinned, wanted
+from tools.dependencies import LOCKS, PAGE, REPOSITORY, audit, canonical, closure, hashes_on, licence, pinned, wanted
 
 
 @pytest.mark.parametrize("target", LOCKS)
@@ -71,3 +73,15 @@ def test_an_audit_that_knows_of_nothing_does_not_say_that_all_is_well(
         told = capsys.readouterr().out
         assert "could not be had" in told
         assert "| pytest |" in told
+
+
+def test_whatever_a_locked_package_needs_here_is_locked_too() -> None:
+    versions = pinned()
+    locked = closure(wanted(["dev"]), versions) - {"torch"}
+    needed = {
+        canonical(one.name): name
+        for name in locked
+        for one in map(Requirement, importlib.metadata.requires(name) or [])
+        if one.marker is None or one.marker.evaluate({"extra": ""})
+    }
+    assert {name: by for name, by in needed.items() if name not in versions} == {}
