@@ -1,8 +1,8 @@
 # Every target stands on its own: it makes the environment it needs in .venv, and again only where pyproject.toml
 # or constraints.txt changed.
 #
-# torch comes first and alone, in the version that constraints.txt names: an unpinned torch would bring the newest
-# CUDA build with it. Where no other build is at hand, that version too is the one with CUDA on Linux; README.md says
+# Everything but torch comes from the lock files, whose hashes pip checks (docs/dependencies.md says why not torch).
+# torch comes alone, in the version that constraints.txt names: an unpinned torch would bring the newest CUDA build with it. Where no other build is at hand, that version too is the one with CUDA on Linux; README.md says
 # how to install the one without.
 
 PYTHON ?= python3
@@ -11,6 +11,8 @@ VENV := .venv
 BIN := $(VENV)/bin
 # Twice quiet: errors are shown, but not what pip thinks of the places it looks for packages in.
 INSTALL := $(BIN)/python -m pip install --quiet --quiet --disable-pip-version-check --constraint constraints.txt
+LOCKED := $(BIN)/python -m pip install --quiet --quiet --disable-pip-version-check --no-deps --require-hashes
+OURSELVES := $(INSTALL) --no-deps --no-build-isolation --editable .
 
 # Real models of others, which the tests of the exchange with them read. IgLM is free for non-commercial use only;
 # `make test WEIGHTS=` does without, and the tests that need them are skipped.
@@ -20,7 +22,7 @@ DEMO := runs/demo
 SENTENCE := Saturday, May 5, 1951
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-long check docs clean distclean
+.PHONY: help demo test test-long check audit docs clean distclean
 # Two installations must not write into one environment at the same time.
 .NOTPARALLEL:
 
@@ -43,6 +45,9 @@ check: $(VENV)/.dev  ## style and types
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
+
+audit: $(VENV)/.dev $(VENV)/.audit  ## what is known against the packages that are installed; their licences
+	$(BIN)/python -m tools.dependencies audit $(VENV)/audit/bin/pip-audit
 
 docs: $(VENV)/.docs  ## the documentation, in docs/_build/html
 	$(BIN)/sphinx-build -W --keep-going -q -b html docs docs/_build/html
@@ -71,17 +76,28 @@ $(VENV)/.made:
 	$(PYTHON) -m venv $(VENV)
 	@touch $@
 
-$(VENV)/.torch: constraints.txt $(VENV)/.made
+$(VENV)/.locked: locked/demo.txt $(VENV)/.made
+	$(LOCKED) --requirement locked/demo.txt
+	@touch $@
+
+$(VENV)/.torch: constraints.txt $(VENV)/.locked
 	$(INSTALL) torch
 	@touch $@
 
 $(VENV)/.package: pyproject.toml $(VENV)/.torch
-	$(INSTALL) --editable .
+	$(OURSELVES)
 	@touch $@
 
-$(VENV)/.dev: pyproject.toml $(VENV)/.torch
-	$(INSTALL) --editable '.[dev]'
+$(VENV)/.dev: pyproject.toml locked/test.txt $(VENV)/.torch
+	$(LOCKED) --requirement locked/test.txt
+	$(OURSELVES)
 	@touch $(VENV)/.package $@
+
+# In an environment of its own, so that what it needs does not mix with what is audited.
+$(VENV)/.audit: $(VENV)/.made
+	$(PYTHON) -m venv $(VENV)/audit
+	$(VENV)/audit/bin/python -m pip install --quiet --quiet --disable-pip-version-check pip-audit
+	@touch $@
 
 # Only their files are read, so that nothing is installed of what these packages require. Where there is no way to one,
 # the tests run without it, and the next time it is tried again.

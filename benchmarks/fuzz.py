@@ -1,6 +1,6 @@
 """Does any damaged or hostile file end in a traceback, a hang, memory without bound or a write outside of its folder?
 
-Small valid files of every reader are damaged by chance (`benchmarks.mutations`) and read: 10,000 cases for each reader
+Small valid files of every reader are damaged by chance (`benchmarks.damage`) and read: 10,000 cases for each reader
 of text, 1,000 where a model is built. Each case either works or is refused by the package's own error, in one sentence.
 The reader works in a process of its own, whose memory is limited; a case that takes over 20 seconds is a hang. A case
 is made by its reader and number alone: `python -m benchmarks.fuzz --reader squad --case 4711` makes it again.
@@ -26,8 +26,8 @@ from pathlib import Path
 from random import Random
 from typing import Any, NamedTuple
 
+from benchmarks.damage import mutated
 from benchmarks.fuzz_readers import every_reader, valid_files
-from benchmarks.mutations import mutated
 from benchmarks.record import REPOSITORY, options, record, show
 
 TEXT_CASES, MODEL_CASES, QUICK_CASES = 10_000, 1_000, 20

@@ -1,231 +1,234 @@
-"""Damage to files: a valid file and a source of chance give one that is damaged, or made to do harm.
+"""Small changes to a source file, each of which a test should notice.
 
-Bytes are flipped, cut, doubled and put in; where a file has a form (JSON, TOML, gzip, zip, the header of safetensors),
-values inside of it are exchanged as well, so that what is wrong lies behind the first check. The same chance gives the
-same damage: `mutated(name, data, Random("labelled-csv 17"))`.
+They are found in the syntax tree: a comparison is turned round, plus becomes minus, a number is one too large, `not` is
+dropped, `and` becomes `or`, the first two arguments change places, a statement or an entry of a table is left out, a
+function returns early. Texts, types and what is printed in an f-string stay.
 """
 
-import gzip
-import io
-import json
-import tomllib
-import zipfile
-import zlib
-from collections.abc import Callable
-from random import Random
-from typing import Any
+import ast
+import hashlib
+from collections import Counter
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TypeAlias
 
-import tomlkit
-
-DIGITS = b"9" * 5000
-DEEP = b"[" * 3000
-STRANGE: tuple[bytes, ...] = (
-    *(b"\x00", b"\xff\xfe", b"\xef\xbb\xbf", b"\xc3", b"\xed\xa0\x80", b"\x1b[2J", b"\x85", b"\xe2\x80\xa8", b"\r"),
-    *(b"\n", b"\n\n", b"\t", b",", b";", b'"', b"'", b"=", b"#", b":", b"@data\n", b"\\", b"\\ud800", b"[", b"}", b"-"),
-    *(b"nan", b"-inf", b"1e999", b"-1", b"0", b"1e-320", b"99999999999999999999", b"9999-12-31", b"true", b"null"),
-    *(DIGITS, DEEP, b'{"a":' * 3000, b"a" * 70_000, b"a," * 20_000, b"../../outside", b"/etc/passwd", b"x=1\n"),
-)
-VALUES: tuple[Any, ...] = (
-    *(None, True, False, 0, -1, 1, 3, 2**31, 2**63, 10**12, 10**30, -(10**30), 0.5, 1e308, float("inf"), float("nan")),
-    *("", "x", "\0", "\x1b[31m", "../../outside", "/etc/passwd", "9" * 400, "5%", "100%", "find", "a b", "é"),
-    *([], [0], [[]], ["x"], {}, {"x": 0}, {"": None}, [1, 2, 3], ["a", None]),
-)
-Mutate = Callable[[bytes, Random], bytes]
-
-
-def mutated(name: str, data: bytes, rng: Random) -> bytes:
-    """The content of a file after one to three kinds of damage."""
-    for _ in range(rng.choice((1, 1, 1, 2, 3))):
-        inside = _forms(name)
-        mutate = rng.choice((*inside, *BYTES)) if not inside or rng.random() < 0.5 else rng.choice(inside)
-        data = mutate(data, rng)
-    return data
+COMPARED: dict[type[ast.cmpop], type[ast.cmpop]] = {
+    ast.Lt: ast.LtE,
+    ast.LtE: ast.Lt,
+    ast.Gt: ast.GtE,
+    ast.GtE: ast.Gt,
+    ast.Eq: ast.NotEq,
+    ast.NotEq: ast.Eq,
+    ast.In: ast.NotIn,
+    ast.NotIn: ast.In,
+    ast.Is: ast.IsNot,
+    ast.IsNot: ast.Is,
+}
+COMPUTED: dict[type[ast.operator], type[ast.operator]] = {
+    ast.Add: ast.Sub,
+    ast.Sub: ast.Add,
+    ast.Mult: ast.Div,
+    ast.Div: ast.Mult,
+    ast.FloorDiv: ast.Mult,
+    ast.Mod: ast.FloorDiv,
+    ast.BitAnd: ast.BitOr,
+    ast.BitOr: ast.BitAnd,
+}
+SYMMETRIC = {"min", "max", "maximum", "minimum", "equal", "array_equal", "transpose", "isclose", "allclose"}
+FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
+TYPES = {"annotation", "returns", "type_params", "decorator_list", "bases"}  # fields of the tree that hold no values
 
 
-def _forms(name: str) -> tuple[Mutate, ...]:
-    """What can be done inside a file that is called so."""
-    match name.rpartition(".")[2]:
-        case "json":
-            return (_json,)
-        case "jsonl":
-            return (_json_line,)
-        case "toml":
-            return (_toml,)
-        case "gz":
-            return (_gzip(name.removesuffix(".gz")),)
-        case "zip" | "xlsx":
-            return (_zip,)
-        case "safetensors":
-            return (_header,)
-        case _:
-            return ()
+@dataclass(frozen=True)
+class Mutation:
+    """A change to one place of a file; `was` becomes `becomes`."""
+
+    file: str  # inside the package
+    line: int
+    operator: str
+    number: int  # among those of the same operator that begin on the line, from 1
+    function: str
+    was: str
+    becomes: str
+    start: int  # bytes
+    end: int
+
+    @property
+    def id(self) -> str:
+        """`decoding/beam.py:61:compare`, the second of its kind on a line with `:2` behind it."""
+        return f"{self.file}:{self.line}:{self.operator}" + (f":{self.number}" if self.number > 1 else "")
+
+    @property
+    def change(self) -> str:
+        """What it does, whatever line it stands in: explanations are found by it, though lines move."""
+        return f"{self.file} {self.function}: {short(self.was)} → {short(self.becomes)}"
+
+    def rank(self, seed: int) -> str:
+        """Where it stands in an order that is random, but the same for as long as the line itself stays."""
+        named = f"{seed} {self.operator} {self.number} {self.file} {self.function} {self.was} {self.becomes}"
+        return hashlib.sha256(named.encode()).hexdigest()
+
+    def applied(self, source: bytes) -> bytes:
+        """The file with the change."""
+        return source[: self.start] + self.becomes.encode() + source[self.end :]
 
 
-# ------------------------------------------------------------------------------------------------ bytes
+def short(text: str) -> str:
+    """Code on one line, whatever its length there."""
+    return " ".join(text.split())
 
 
-def _place(data: bytes, rng: Random) -> int:
-    return rng.randrange(len(data) + 1)
+def mutations(path: Path, name: str) -> list[Mutation]:
+    """Every change to the file, which is called `name` inside the package, that leaves it valid Python."""
+    source = path.read_bytes()
+    begins = [0]
+    for line in source.splitlines(keepends=True):
+        begins.append(begins[-1] + len(line))
+    found, seen = [], Counter[tuple[int, str]]()
+    for operator, node, becomes, function in _changes(ast.parse(source)):
+        start = begins[node.lineno - 1] + node.col_offset
+        end = begins[(node.end_lineno or node.lineno) - 1] + (node.end_col_offset or 0)
+        was = source[start:end].decode()
+        seen[node.lineno, operator] += 1
+        number = seen[node.lineno, operator]
+        each = Mutation(name, node.lineno, operator, number, function, was, becomes, start, end)
+        if _is_valid(each.applied(source)):
+            found.append(each)
+    return found
 
 
-def _slice(data: bytes, rng: Random) -> tuple[int, int]:
-    low = _place(data, rng)
-    return low, min(len(data), low + rng.choice((1, 2, 7, 30, 200)))
+Located: TypeAlias = "ast.expr | ast.stmt"
+Change: TypeAlias = "tuple[str, Located, str]"  # the operator, the place, what stands there then
 
 
-def _flip(data: bytes, rng: Random) -> bytes:
-    if not data:
-        return data
-    place = rng.randrange(len(data))
-    return data[:place] + bytes([data[place] ^ (1 << rng.randrange(8))]) + data[place + 1 :]
-
-
-def _truncate(data: bytes, rng: Random) -> bytes:
-    return data[: _place(data, rng)]
-
-
-def _insert(data: bytes, rng: Random) -> bytes:
-    place = _place(data, rng)
-    return data[:place] + rng.choice(STRANGE) + data[place:]
-
-
-def _replace(data: bytes, rng: Random) -> bytes:
-    low, high = _slice(data, rng)
-    return data[:low] + rng.choice(STRANGE) + data[high:]
-
-
-def _noise(data: bytes, rng: Random) -> bytes:
-    low, high = _slice(data, rng)
-    return data[:low] + rng.randbytes(rng.choice((1, 4, 20))) + data[high:]
-
-
-def _duplicate(data: bytes, rng: Random) -> bytes:
-    low, high = _slice(data, rng)
-    return data[:high] + data[low:high] * rng.choice((1, 2, 100)) + data[high:]
-
-
-def _delete(data: bytes, rng: Random) -> bytes:
-    low, high = _slice(data, rng)
-    return data[:low] + data[high:]
-
-
-def _swap(data: bytes, rng: Random) -> bytes:
-    lines = data.split(b"\n")
-    one, other = rng.randrange(len(lines)), rng.randrange(len(lines))
-    lines[one], lines[other] = lines[other], lines[one]
-    return b"\n".join(lines)
-
-
-def _widen(data: bytes, rng: Random) -> bytes:
-    """UTF-16, as some programs save text."""
-    return data.decode("utf-8", "replace").encode(rng.choice(("utf-16", "utf-16-le", "utf-32")))
-
-
-def _number(data: bytes, rng: Random) -> bytes:
-    """Another number in place of one."""
-    places = [place for place, byte in enumerate(data) if 48 <= byte <= 57]
-    if not places:
-        return _insert(data, rng)
-    low = high = rng.choice(places)
-    while high < len(data) and 48 <= data[high] <= 57:
-        high += 1
-    return data[:low] + rng.choice((b"-1", b"0", b"1e999", b"nan", b"99999999999999999999", DIGITS)) + data[high:]
-
-
-BYTES: tuple[Mutate, ...] = (
-    *(_flip, _truncate, _insert, _replace, _noise, _duplicate, _delete, _swap, _number, _number),
-    _widen,
-)
-
-
-# ------------------------------------------------------------------------------------------------ forms
-
-
-def exchanged(plain: Any, rng: Random) -> Any:
-    """A tree of plain values with another value, or nothing, at one of its places."""
-    places = list(_places(plain, ()))
-    if not places:
-        return rng.choice(VALUES)
-    *way, last = rng.choice(places)
-    tree = json.loads(json.dumps(plain, default=str))
-    inner = tree
-    for key in way:
-        inner = inner[key]
-    if rng.random() < 0.2:
-        del inner[last]
-    else:
-        inner[last] = rng.choice(VALUES)
-    return tree
-
-
-def _places(plain: Any, way: tuple[Any, ...]) -> Any:
-    """The way to every value of a tree."""
-    items = plain.items() if isinstance(plain, dict) else enumerate(plain) if isinstance(plain, list) else ()
-    for key, value in items:
-        yield (*way, key)
-        yield from _places(value, (*way, key))
-
-
-def _json(data: bytes, rng: Random) -> bytes:
+def _is_valid(source: bytes) -> bool:
     try:
-        return json.dumps(exchanged(json.loads(data), rng)).encode()
-    except (ValueError, RecursionError):
-        return rng.choice(BYTES)(data, rng)
+        ast.parse(source)
+    except SyntaxError:
+        return False
+    return True
 
 
-def _json_line(data: bytes, rng: Random) -> bytes:
-    lines = data.split(b"\n")
-    place = rng.randrange(len(lines))
-    return b"\n".join([*lines[:place], _json(lines[place], rng), *lines[place + 1 :]])
+def _changes(tree: ast.Module) -> Iterator[tuple[str, Located, str, str]]:
+    for node, function in _values(tree, ""):
+        for make in OPERATORS:
+            for operator, place, becomes in make(node):
+                yield operator, place, becomes, function or "module"
 
 
-def _toml(data: bytes, rng: Random) -> bytes:
-    try:
-        return tomlkit.dumps(_without_null(exchanged(tomllib.loads(data.decode()), rng))).encode()
-    except (ValueError, TypeError, RecursionError):
-        return rng.choice(BYTES)(data, rng)
+def _values(node: ast.AST, function: str) -> Iterator[tuple[ast.AST, str]]:
+    """Every node that computes something, with the name of what it stands in."""
+    if isinstance(node, (*FUNCTIONS, ast.ClassDef)):
+        function = f"{function}.{node.name}".removeprefix(".")
+    yield node, function
+    for field, value in ast.iter_fields(node):
+        if field in TYPES:
+            continue
+        for child in value if isinstance(value, list) else [value]:
+            if isinstance(child, ast.AST) and not isinstance(child, ast.JoinedStr | ast.Raise) and not _is_type(child):
+                yield from _values(child, function)
+            elif isinstance(child, ast.Raise):
+                yield child, function  # the raise itself, not its sentence
 
 
-def _without_null(plain: Any) -> Any:
-    """TOML has no null, and tomlkit writes no number beyond what Python's floats are told by."""
-    if isinstance(plain, dict):
-        return {str(key): _without_null(value) for key, value in plain.items() if value is not None}
-    if isinstance(plain, list):
-        return [_without_null(value) for value in plain if value is not None]
-    return plain
+def _is_type(node: ast.AST) -> bool:
+    """Whether this is the definition of a type, such as `Located = ast.expr | ast.stmt`."""
+    if not isinstance(node, ast.Assign) or not isinstance(node.value, ast.BinOp):
+        return False
+    return isinstance(node.value.op, ast.BitOr) and node.col_offset == 0
 
 
-def _gzip(name: str) -> Mutate:
-    def mutate(data: bytes, rng: Random) -> bytes:
-        try:
-            return gzip.compress(mutated(name, gzip.decompress(data), rng), 1, mtime=0)
-        except (OSError, EOFError, zlib.error):
-            return rng.choice(BYTES)(data, rng)
-
-    return mutate
+def _compare(node: ast.AST) -> Iterator[Change]:
+    if isinstance(node, ast.Compare):
+        for k, operator in enumerate(node.ops):
+            operators = [*node.ops[:k], COMPARED[type(operator)](), *node.ops[k + 1 :]]
+            yield "compare", node, f"({ast.unparse(ast.Compare(node.left, operators, node.comparators))})"
 
 
-def _zip(data: bytes, rng: Random) -> bytes:
-    """Damage to a file of an archive, or to its name."""
-    try:
-        with zipfile.ZipFile(io.BytesIO(data)) as archive:
-            members = {name: archive.read(name) for name in archive.namelist()}
-        chosen = rng.choice(sorted(members))
-        named = rng.choice((chosen, chosen, chosen, "../outside.csv", "/outside.csv", f"{chosen}x", "a/" * 40 + "b"))
-        members = {named if name == chosen else name: content for name, content in members.items()}
-        members[named] = mutated(named, members[named], rng)
-        held = io.BytesIO()
-        with zipfile.ZipFile(held, "w", zipfile.ZIP_DEFLATED) as archive:
-            for name, content in members.items():
-                archive.writestr(name, content)
-        return held.getvalue()
-    except Exception:  # what was damaged before may fail in any way, and is then damaged further
-        return rng.choice(BYTES)(data, rng)
+def _arithmetic(node: ast.AST) -> Iterator[Change]:
+    if isinstance(node, ast.BinOp) and type(node.op) in COMPUTED and not isinstance(node.left, ast.JoinedStr):
+        changed = ast.BinOp(node.left, COMPUTED[type(node.op)](), node.right)
+        yield "arithmetic", node, f"({ast.unparse(changed)})"
+    elif isinstance(node, ast.AugAssign) and type(node.op) in COMPUTED:
+        yield "arithmetic", node, ast.unparse(ast.AugAssign(node.target, COMPUTED[type(node.op)](), node.value))
 
 
-def _header(data: bytes, rng: Random) -> bytes:
-    """Damage to what a safetensors file says of its tensors."""
-    length = int.from_bytes(data[:8], "little")
-    header = _json(data[8 : 8 + length], rng) if rng.random() < 0.8 else data[8 : 8 + length]
-    said = len(header) if rng.random() < 0.9 else rng.choice((0, 2**20, 2**62, 2**64 - 1))
-    return said.to_bytes(8, "little") + header + data[8 + length :]
+def _constant(node: ast.AST) -> Iterator[Change]:
+    if isinstance(node, ast.Constant) and isinstance(node.value, int | float):
+        value = not node.value if isinstance(node.value, bool) else node.value + 1
+        yield "constant", node, repr(value)
+
+
+def _not(node: ast.AST) -> Iterator[Change]:
+    if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.Not | ast.Invert | ast.USub):
+        yield "not", node, f"({ast.unparse(node.operand)})"
+
+
+def _and_or(node: ast.AST) -> Iterator[Change]:
+    if isinstance(node, ast.BoolOp):
+        other = ast.Or() if isinstance(node.op, ast.And) else ast.And()
+        yield "and-or", node, f"({ast.unparse(ast.BoolOp(other, node.values))})"
+
+
+def _arguments(node: ast.AST) -> Iterator[Change]:
+    """The first two, where they are not the same and their order means something."""
+    if isinstance(node, ast.Call) and len(node.args) > 1 and not isinstance(node.args[0], ast.Starred):
+        first, second, *rest = node.args
+        if ast.unparse(node.func).split(".")[-1] in SYMMETRIC:
+            return
+        if not isinstance(second, ast.Starred) and ast.unparse(first) != ast.unparse(second):
+            yield "arguments", node, ast.unparse(ast.Call(node.func, [second, first, *rest], node.keywords))
+
+
+def _condition(node: ast.AST) -> Iterator[Change]:
+    """One that has no operator of its own to change."""
+    if isinstance(node, ast.If | ast.IfExp) and isinstance(node.test, ast.Name | ast.Attribute | ast.Call):
+        yield "condition", node.test, f"(not {ast.unparse(node.test)})"
+
+
+def _entry(node: ast.AST) -> Iterator[Change]:
+    """An entry of a table that is left out: of a dictionary, or of rows that are listed with `*`."""
+    if isinstance(node, ast.Dict) and len(node.keys) > 2:
+        for k in range(len(node.keys)):
+            kept = ast.Dict(node.keys[:k] + node.keys[k + 1 :], node.values[:k] + node.values[k + 1 :])
+            yield "entry", node, ast.unparse(kept)
+    elif isinstance(node, ast.Tuple) and len(node.elts) > 2 and any(isinstance(one, ast.Starred) for one in node.elts):
+        for k in range(len(node.elts)):
+            yield "entry", node, f"({ast.unparse(ast.Tuple(node.elts[:k] + node.elts[k + 1 :], ast.Load()))})"
+
+
+def _statement(node: ast.AST) -> Iterator[Change]:
+    """One that does something, and whose names nobody else needs."""
+    for child in _body(node):
+        called = isinstance(child, ast.Expr) and isinstance(child.value, ast.Call)
+        stored = isinstance(child, ast.Assign) and isinstance(child.targets[0], ast.Attribute | ast.Subscript)
+        if called or stored or isinstance(child, ast.AugAssign | ast.Raise | ast.Continue | ast.Break):
+            yield "statement", child, "pass"
+
+
+def _body(node: ast.AST) -> list[ast.stmt]:
+    bodies = [getattr(node, name, None) for name in ("body", "orelse", "finalbody")]
+    return [child for body in bodies if isinstance(body, list) for child in body if isinstance(child, ast.stmt)]
+
+
+def _early(node: ast.AST) -> Iterator[Change]:
+    """A function that gives nothing back ends before one of its later statements."""
+    if isinstance(node, FUNCTIONS) and not any(isinstance(one, ast.Return) and one.value for one in ast.walk(node)):
+        documented = ast.get_docstring(node) is not None
+        for child in node.body[1 + documented :]:
+            yield "early", child, "return"
+
+
+OPERATORS: tuple[Callable[[ast.AST], Iterator[Change]], ...] = (
+    _compare,
+    _arithmetic,
+    _constant,
+    _not,
+    _and_or,
+    _arguments,
+    _condition,
+    _entry,
+    _statement,
+    _early,
+)

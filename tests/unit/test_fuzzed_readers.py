@@ -12,10 +12,10 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from benchmarks.damage import mutated
 from benchmarks.fuzz import Outcome, outcome, outcome_of, tally
 from benchmarks.fuzz_readers import READERS, FileReader, every_reader, valid_files
 from benchmarks.fuzz_runs import MODELS
-from benchmarks.mutations import mutated
 
 CHANCE = st.randoms(use_true_random=False)
 QUIET = (
