@@ -13,6 +13,7 @@ from sacrebleu.metrics.bleu import BLEU
 from sacrebleu.metrics.chrf import CHRF
 from sacrebleu.significance import PairedTest
 
+from seqwright.comparison.statistics import MAKERS, RIGHT_OR_WRONG, paired_test, statistics_of
 from seqwright.errors import DataError
 from seqwright.metrics.significance import (
     SEED,
@@ -220,3 +221,53 @@ def test_null_tables_of_texts_alarm_at_the_level(name) -> None:
 def test_rows_of_another_length_are_refused() -> None:
     with pytest.raises(DataError, match="1 hypotheses for 2 references"):
         text_statistics("bleu", ["a b"], ["a b", "c"], lowercase=False)
+
+
+def made_up(kind: str, rng: np.random.Generator, seed: int) -> list[dict[str, Any]]:
+    """300 answers of a kind by one of two rows, which are right about as often; what is right is the same in both."""
+    right = np.random.default_rng(9)
+    references = corpus(300)
+    texts = spoilt(references, 0.3, seed)
+
+    def guessed(classes: str, share: float) -> tuple[str, str]:
+        label = str(right.choice([*classes]))
+        return label, str(rng.choice([*classes])) if rng.random() < share else label
+
+    def answer(number: int) -> dict[str, Any]:
+        match kind:
+            case "hypothesis":
+                return {"source": f"w{number}", "reference": references[number], "hypothesis": texts[number]}
+            case "log_probability":
+                return {"text": references[number], "log_probability": -float(rng.gamma(9, 1))}
+            case "label":
+                return dict(zip(("label", "predicted"), guessed("abbb", 0.4), strict=True))
+            case "tags":
+                tags = [guessed("xyOOO", 0.4) for _ in range(right.integers(3, 9))]
+                both = [[tag if tag == "O" else f"B-{tag}" for tag in some] for some in zip(*tags, strict=True)]
+                return {"tags": both[0], "predicted": both[1]}
+            case "answers":
+                return {"answers": [], "exact": bool(rng.random() < 0.5), "f1": float(rng.random())}
+            case "value":
+                value = float(right.normal())
+                return {"value": value, "predicted": value + float(rng.normal(0, 0.7))}
+            case _:
+                truth = right.normal(0, 1, 5)
+                return {"truth": truth.tolist(), "forecast": (truth + rng.normal(0, 0.5, 5)).tolist()}
+
+    return [answer(number) for number in range(300)]
+
+
+SCORES = [(kind, name) for kind, makers in MAKERS.items() for name in makers if name not in {"bleu", "chrf"}]
+UNTIED = {"bits_per_byte", "word_perplexity", "mse", "mae", "pearson"}
+
+
+@pytest.mark.parametrize(("kind", "name"), SCORES)
+def test_null_tables_of_every_score_alarm_at_most_at_the_level(kind: str, name: str) -> None:
+    rows = {str(seed): made_up(kind, np.random.default_rng(seed), seed) for seed in (1, 2)}
+    test = paired_test(name, rows["1"])
+    one, other = statistics_of(name, rows, lowercase=False).values()
+    found = false_alarms(one, other, test)
+    assert found <= 0.07
+    if name in UNTIED or (kind, name) == ("answers", "f1"):
+        assert found >= 0.03
+    assert test is (mcnemar_p if (kind, name) in RIGHT_OR_WRONG else randomisation_p)
