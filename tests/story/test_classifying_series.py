@@ -171,3 +171,9 @@ def test_what_is_no_series_is_refused(home: Path, say: Say) -> None:
     assert code == 2
     assert "named.tsv:1 has a value that is no number" in err
     assert "a row is a label and the values of a series" in err
+
+
+def test_look_says_what_to_do_instead(say: Say) -> None:
+    code, out, err = say("look", "runs/shapes", "0.1,0.2")
+    assert (code, out) == (2, "")
+    assert "reads no text; look draws models that do; see how good it is with `seqwright eval runs/shapes`" in err

@@ -46,7 +46,8 @@ def look_at(folder: Path, options: LookOptions) -> None:
         forecasts = (
             f"see what it forecasts with `{_forecast(run)}`, or how far back in time it is felt with --gradients"
         )
-        told = forecasts if isinstance(run.output, ValuesOutput) else "look is for models that do, and for forecasting"
+        judged = f"look draws models that do; see how good it is with `{command('eval', str(folder))}`"
+        told = forecasts if isinstance(run.output, ValuesOutput) else judged
         raise RunError(f"{folder} learnt {task} and reads no text; {told}")
     if not found:
         raise DataError(f"there is nothing to look at: say a text that {folder} shall read")
