@@ -27,7 +27,7 @@ def _run() -> None:
         print("seqwright: aborted", file=sys.stderr)
         sys.exit(1)
     except UserError as error:
-        print(f"seqwright{_verb()}: {' '.join(str(error).split(chr(10)))}", file=sys.stderr)
+        print(f"seqwright{_verb()}: {error}", file=sys.stderr)
         sys.exit(2)
     except OSError as error:
         where = error.filename or "a file"

@@ -10,9 +10,14 @@ from contextlib import contextmanager
 # An option, and its value where a path follows or one of the words that are values.
 OPTION = re.compile(r"(?<![\w-])--([a-z][a-z-]*)(?: (\S*/\S*|(?:thought|first|mean|source|target)\b))?")
 
+LINE_BREAK = re.compile(r"\s*\n\s*")
+
 
 class UserError(Exception):
-    """What the user gave cannot be used; the message says why and what to do."""
+    """What the user gave cannot be used; the message says why and what to do, on one line whatever it quotes."""
+
+    def __init__(self, sentence: str = "") -> None:
+        super().__init__(LINE_BREAK.sub(" ", sentence))
 
 
 class DataError(UserError):
