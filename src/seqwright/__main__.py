@@ -39,7 +39,7 @@ def _run() -> Any:
         print("seqwright: aborted", file=sys.stderr)
         return 1
     except UserError as error:
-        print(f"seqwright{_verb()}: {' '.join(str(error).split(chr(10)))}", file=sys.stderr)
+        print(f"seqwright{_verb()}: {error}", file=sys.stderr)
     except OSError as error:
         where = error.filename or "a file"
         print(

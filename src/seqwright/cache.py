@@ -5,6 +5,7 @@ entry is opened it is read from end to end for its checksums, but never held in 
 """
 
 import atexit
+import errno
 import hashlib
 import json
 import random
@@ -210,8 +211,12 @@ def damage_of(folder: Path) -> str | None:
         return next((f"{name} has changed" for name in changed), None)
     except FileNotFoundError as error:
         return f"{Path(error.filename).name} is missing"
-    except (ValueError, TypeError, AttributeError):
+    except (ValueError, TypeError, AttributeError, RecursionError):
         return f"{SUMS} cannot be read"
+    except OSError as error:
+        if error.errno != errno.ENAMETOOLONG:
+            raise
+        return f"{SUMS} names what no file can be called"
 
 
 def _sha256(path: Path) -> str:

@@ -11,6 +11,7 @@ from contextvars import ContextVar
 # An option, and its value where a path follows or one of the words that are values.
 OPTION = re.compile(r"(?<![\w-])--([a-z][a-z-]*)(?: (\S*/\S*|(?:thought|first|mean|source|target)\b))?")
 
+LINE_BREAK = re.compile(r"\s*\n\s*")
 # How libraries say that there is no memory: torch on CPU and GPU, NumPy, the loader of programs, Python, tokenizers.
 OUT_OF_MEMORY = (
     *("can't allocate memory", "out of memory", "Unable to allocate", "failed to map segment", "bad_alloc"),
@@ -20,7 +21,10 @@ NO_HOME = "Could not determine home directory"
 
 
 class UserError(Exception):
-    """What the user gave cannot be used; the message says why and what to do."""
+    """What the user gave cannot be used; the message says why and what to do, on one line whatever it quotes."""
+
+    def __init__(self, sentence: str = "") -> None:
+        super().__init__(LINE_BREAK.sub(" ", sentence))
 
 
 class DataError(UserError):

@@ -314,3 +314,5 @@ def test_impossible_widths_and_penalties_are_refused_in_words() -> None:
         search(Trigram(seed=1), [0], 2, steps=3, n_best=3)
     with pytest.raises(SettingError, match="length_penalty is -1"):
         search(Trigram(seed=1), [0], 2, steps=3, length_penalty=-1.0)
+    with pytest.raises(SettingError, match="steps is a number of 31 digits; decoding takes at most 2,147,483,648"):
+        search(Trigram(seed=1), [0], 2, steps=10**30)

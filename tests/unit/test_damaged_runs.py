@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 from rich.console import Console
 
+from seqwright.cache import damage_of
 from seqwright.comparison.settings import read_comparison
 from seqwright.errors import RunError, SettingError
 from seqwright.history import History
@@ -108,6 +109,16 @@ def test_a_row_whose_name_no_file_can_have_is_refused(key: str, tmp_path: Path) 
 def test_a_task_on_the_command_line_that_is_no_word_is_refused(words: list[str]) -> None:
     with pytest.raises(SettingError, match="task"):
         read_recipe("dates-demo", words)
+
+
+@pytest.mark.parametrize("text", ['{"' + "x" * 5000 + '": [1, "0"]}', "[" * 100_000])
+def test_a_list_of_checksums_that_cannot_be_is_damage(text: str, tmp_path: Path) -> None:
+    (tmp_path / "sums.json").write_text(text)
+    assert "sums.json" in (damage_of(tmp_path) or "")
+
+
+def test_an_error_is_on_one_line_whatever_it_quotes() -> None:
+    assert str(SettingError("there is no 'a\n  b'")) == "there is no 'a b'"
 
 
 def test_the_name_of_a_teacher_is_no_markup(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -85,13 +85,16 @@ def _is_windows(path: Path) -> bool:
     """
     decoder = codecs.getincrementaldecoder(UTF_8)("surrogateescape")
     letters, alone = 0, 0
-    with unpacked(path) as file:
-        for piece in iter(partial(file.read, PIECE), b""):
-            text = decoder.decode(piece)
-            foreign = sum("\udc80" <= letter <= "\udcff" for letter in text)
-            letters, alone = letters + sum(letter > "\x7f" for letter in text) - foreign, alone + foreign
-            if CONTROL.search(piece):
-                return False
+    try:
+        with unpacked(path) as file:
+            for piece in iter(partial(file.read, PIECE), b""):
+                text = decoder.decode(piece)
+                foreign = sum("\udc80" <= letter <= "\udcff" for letter in text)
+                letters, alone = letters + sum(letter > "\x7f" for letter in text) - foreign, alone + foreign
+                if CONTROL.search(piece):
+                    return False
+    except (EOFError, zlib.error, zipfile.BadZipFile, OSError):  # its reader says it better
+        return False
     return alone > letters
 
 

@@ -164,7 +164,7 @@ def _only_member(path: Path) -> str:
     try:
         with zipfile.ZipFile(path) as archive:
             names = [name for name in archive.namelist() if not name.endswith("/") and not HIDDEN.search(name)]
-    except (zipfile.BadZipFile, OSError) as error:
+    except (zipfile.BadZipFile, OSError, NotImplementedError) as error:  # the last of a version yet unknown
         raise DataError(f"{path} is a damaged archive ({error}): get it again") from error
     if len(names) != 1:
         some = f" ({', '.join(names[:3])}{', …' if len(names) > 3 else ''})" if names else ""

@@ -14,6 +14,7 @@ from seqwright.errors import SettingError
 
 NEVER = -torch.inf
 NOTHING = -1  # stands in a text where there is no token
+MOST_STEPS = 2**31
 Stopped = Callable[[int, list[int]], bool]
 """Whether a row, by its number, shall end after the tokens that it has chosen."""
 
@@ -96,6 +97,8 @@ def with_repetition_penalty(logits_BV: Tensor, text_BT: Tensor, penalty: float) 
 
 def limits(steps: int | Tensor, first_B: Tensor) -> Tensor:
     """How many tokens each row may choose at most, END among them, from one number or one a row."""
+    if isinstance(steps, int) and steps > MOST_STEPS:
+        raise SettingError(f"steps is a number of {len(str(steps))} digits; decoding takes at most {MOST_STEPS:,}")
     limit_B = torch.as_tensor(steps, device=first_B.device).expand(len(first_B))
     if bool((limit_B < 1).any()):
         raise SettingError(f"steps is {int(limit_B.min())}; decoding needs at least 1 step to choose a token")

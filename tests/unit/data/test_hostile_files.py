@@ -113,6 +113,23 @@ def test_a_pipe_is_refused_and_not_waited_for(tmp_path: Path) -> None:
         read_table(tmp_path / "a.csv", None, None)
 
 
+def test_a_damaged_gzip_file_that_is_not_utf_8_is_told_as_damaged(tmp_path: Path) -> None:
+    data = bytearray(gzip.compress(b"text,label\nred \xe9,a\nblue,b\n"))
+    data[-8] ^= 1  # of the checksum
+    (tmp_path / "a.csv.gz").write_bytes(data)
+    with pytest.raises(DataError, match=r"a\.csv\.gz.*(is a damaged gzip file|is not UTF-8)"):
+        list(cells(tmp_path / "a.csv.gz"))
+
+
+def test_an_archive_of_a_version_to_come_is_refused(tmp_path: Path) -> None:
+    path = text_as("a.zip", "a\n", tmp_path)
+    data = bytearray(path.read_bytes())
+    data[data.index(b"PK\x01\x02") + 6] = 84  # the version that is needed to unpack it
+    path.write_bytes(data)
+    with pytest.raises(DataError, match=r"\(zip file version 8\.4\)"):
+        list(lines(path))
+
+
 def test_the_folder_of_nobody_is_told() -> None:
     with pytest.raises(DataError, match=r"~nobody-here/a\.csv begins with ~, but the folder of that user is not known"):
         LabelledFiles(LabelledFilesSettings(train="~nobody-here/a.csv"))
