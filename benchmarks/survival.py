@@ -103,8 +103,8 @@ def survived(server: ForkServer, plan: Plan, name: str, folder: Path) -> Outcome
     """Train a family twice, the second time under fire."""
     family, home, victim = FAMILIES[name], folder / "undisturbed", folder / "killed"
     family.write(home)
-    for words in family.first:
-        _require(server.run(*words, folder=home, SEQWRIGHT_CACHE=str(folder / "cache")))
+    for before in family.first:
+        _require(server.run(*before, folder=home, SEQWRIGHT_CACHE=str(folder / "cache")))
     shutil.copytree(home, victim)
     words = family.command(steps=plan.steps(name), save_every=plan.save_every)
     began = time.monotonic()

@@ -11,8 +11,12 @@ from contextlib import contextmanager
 OPTION = re.compile(r"(?<![\w-])--([a-z][a-z-]*)(?: (\S*/\S*|(?:thought|first|mean|source|target)\b))?")
 
 # How libraries say that there is no memory: torch on CPU and GPU, NumPy, the loader of programs, Python, tokenizers.
-OUT_OF_MEMORY = ("can't allocate memory", "out of memory", "Unable to allocate", "failed to map segment", "bad_alloc")
-OUT_OF_MEMORY += ("Cannot allocate memory", "can't start new thread", "ThreadPoolBuildError")
+OUT_OF_MEMORY: tuple[str, ...] = (
+    "Cannot allocate memory",
+    "can't start new thread",
+    "ThreadPoolBuildError",
+    *("can't allocate memory", "out of memory", "Unable to allocate", "failed to map segment", "bad_alloc"),
+)
 NO_HOME = "Could not determine home directory"
 
 

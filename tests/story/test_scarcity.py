@@ -75,7 +75,7 @@ def test_a_checkpoint_that_finds_no_room_leaves_the_older_ones(most: int, server
 def test_verbs_on_a_full_disk_are_refused_and_leave_nothing(server: ForkServer, home: Path) -> None:
     disk = home / "disk"
     disk.mkdir()
-    mount = ["mount", "-t", "tmpfs", "-o", "size=16k", "tmpfs", disk]
+    mount = ["mount", "-t", "tmpfs", "-o", "size=16k", "tmpfs", str(disk)]
     if subprocess.run(mount, capture_output=True, check=False).returncode:
         pytest.skip("no disk can be mounted here")
     try:
