@@ -148,8 +148,12 @@ def resolved_of(folder: Path) -> dict[str, Any]:
     """The settings a run was trained with."""
     try:
         return parsed((folder / "resolved.toml").read_text(encoding="utf-8"), str(folder / "resolved.toml"))
-    except OSError as error:
+    except (FileNotFoundError, NotADirectoryError) as error:
         raise RunError(f"{folder} is not a run folder: it has no resolved.toml; train one first") from error
+    except OSError as error:
+        raise RunError(
+            f"{folder / 'resolved.toml'} cannot be read: {error.strerror or error}; see to that and try again"
+        ) from error
     except UnicodeDecodeError as error:
         raise RunError(
             f"{folder / 'resolved.toml'} is damaged: it is not UTF-8; train it again with --fresh"

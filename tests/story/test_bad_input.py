@@ -268,11 +268,11 @@ def test_a_full_disk_during_a_save_loses_nothing(say, monkeypatch: pytest.Monkey
     assert say(*train_on("a.tsv"))[0] == 0
     kept = {path: path.read_bytes() for path in Path("runs/r/step-000005").iterdir()}
 
-    def full(descriptor: int) -> None:
+    def full(*_: object) -> None:
         raise OSError(28, "No space left on device")
 
     with monkeypatch.context() as patch:
-        patch.setattr("seqwright.training.checkpoint.os.fsync", full)
+        patch.setattr("seqwright.training.checkpoint.appear", full)
         refused(say(*train_on("a.tsv"), "training.steps=8"), "No space left", "untouched")
     assert {path: path.read_bytes() for path in kept} == kept
 
