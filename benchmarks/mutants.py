@@ -8,7 +8,7 @@ Small changes (`benchmarks/mutations.py`) are made in a copy of the repository, 
 through the changed line are run until one fails. Which tests those are, and how long each takes, is measured first. A
 change that no test notices is a survivor: it gets a test, or it changes nothing that can be seen, and then the reason
 stands in `benchmarks/mutants.toml`. What was found is kept in `runs/mutants`, so that an interrupted benchmark resumes;
-survivors are tried again where tests have changed since.
+survivors without a reason are tried again.
 """
 
 import contextlib
@@ -22,6 +22,7 @@ import shutil
 import signal
 import sys
 import tempfile
+import threading
 import time
 import tomllib
 import traceback
@@ -278,6 +279,7 @@ def measure(copy: Path, name: str, kept: Path, core: list[str]) -> int:
     import pytest
 
     plugin = Measure(copy, core)
+    threading.settrace(plugin.trace)
     sys.settrace(plugin.trace)
     code = pytest.main([*PYTEST, name], plugins=[plugin])
     sys.settrace(None)
@@ -294,6 +296,7 @@ def concerned(mutation: Mutation, tests: Iterable[Test], patience: float) -> lis
     if not through:  # the line runs when the file is imported: then the tests that have most to do with the file
         order = [test for test in tests if mutation.file in test.lines]
         order.sort(key=lambda test: (-len(test.lines[mutation.file]), test.seconds))
+        patience *= 10
     found, left = [], patience
     for test in order:
         left -= test.seconds
@@ -364,7 +367,7 @@ def outcomes(copy: Path, chosen: list[Mutation], tests: list[Test], given: Names
         those = concerned(mutation, tests, given.patience)
         names = hashlib.sha256("\n".join(test.name for test in those).encode()).hexdigest()[:16]
         one = known.get((mutation.change, mutation.operator))
-        if one and (one["noticed"] or one["tested"] == names):
+        if one and (one["noticed"] or (one["tested"] == names and mutation.change in explanations())):
             yield Outcome(mutation, one["noticed"], one["tests"], one["seconds"])
             continue
         outcome = tried(copy, mutation, those)
