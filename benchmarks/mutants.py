@@ -293,7 +293,8 @@ def concerned(mutation: Mutation, tests: Iterable[Test], patience: float) -> lis
     span = range(mutation.line, mutation.line + mutation.was.count("\n") + 1)
     through = [test for test in tests if not test.lines.get(mutation.file, set()).isdisjoint(span)]
     order = sorted(through, key=lambda test: test.seconds)
-    if not through:  # the line runs when the file is imported: then the tests that have most to do with the file
+    if all(0 in test.lines[mutation.file] for test in through):
+        # The line runs when the file is imported, be it by a test: then the tests that have most to do with the file.
         order = [test for test in tests if mutation.file in test.lines]
         order.sort(key=lambda test: (-len(test.lines[mutation.file]), test.seconds))
         patience *= 10

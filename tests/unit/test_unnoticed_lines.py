@@ -52,9 +52,9 @@ def test_a_word_that_has_every_token_is_kept() -> None:
 
 
 def test_only_letters_that_training_could_spare_get_the_lowest_score() -> None:
-    scored = [("a", -2.0), ("b", -8.0), ("c", -7.9999), ("ab", -1.0)]
+    scored = [("a", -6.0), ("b", -8.0), ("c", -7.9999), ("ab", -1.0)]
     settled = dict(_settled(scored, ["a", "b", "c"], TokenizerSettings(tokenizer="unigram", vocabulary=50)))
-    assert {piece: settled[piece] for piece in ("a", "b", "c", "ab")} == {"a": -2.0, "b": -8.0, "c": -8.0, "ab": -1.0}
+    assert {piece: settled[piece] for piece in ("a", "b", "c", "ab")} == {"a": -6.0, "b": -8.0, "c": -8.0, "ab": -1.0}
 
 
 def test_two_tensors_that_differ_by_their_block_are_named_once() -> None:
