@@ -1,5 +1,8 @@
 """Lines of the core that could be changed without any other test failing: `python -m benchmarks.mutants` found them."""
 
+from types import SimpleNamespace
+from typing import Any
+
 import numpy as np
 import pytest
 import torch
@@ -12,9 +15,12 @@ from seqwright.errors import DataError, RunError, SettingError
 from seqwright.inputs.spelling import Spelled
 from seqwright.inputs.tokenizers import TokenizerSettings
 from seqwright.inputs.vocabularies import _settled
+from seqwright.interchange.heads import MaskedLM
 from seqwright.interchange.names import TensorNames, layer
 from seqwright.layers.attention import Attention
 from seqwright.layers.positions import SinusoidalPositions
+from seqwright.metrics import significance
+from seqwright.metrics.significance import LEVEL, confidences, mean_over
 from seqwright.objectives.labels_and_next_token import LabelsAndNextTokenSettings
 from seqwright.training.weights import transferred
 
@@ -85,3 +91,20 @@ def test_the_blocks_that_are_asked_for_become_the_targets() -> None:
     assert torch.equal(here["blocks.1.bias"], there["blocks.0.bias"])
     with pytest.raises(RunError, match=r"model\.init_layers is \[3, 0\], but the blocks of x are 0 to 2"):
         transferred(source, target, "x", [3, 0])
+
+
+def test_a_row_whose_p_is_the_level_itself_is_told_apart(monkeypatch: pytest.MonkeyPatch) -> None:
+    def at_the_level(*_: object) -> float:
+        return LEVEL
+
+    monkeypatch.setitem(significance.TESTS, at_the_level, "made up")
+    rows = {"other": mean_over(np.arange(5.0)), "best": mean_over(np.arange(5.0) + 1)}
+    found = confidences(rows, baseline="other", best="best", test=at_the_level, resamples=40)
+    assert {name: each.best for name, each in found.items()} == {"other": False, "best": True}
+
+
+@pytest.mark.parametrize(("rows", "asks"), [("sentence-pairs", True), ("full-sentences", False)])
+def test_an_imported_model_of_pairs_is_asked_whether_the_second_follows(rows: str, asks: bool) -> None:
+    found: Any = SimpleNamespace(tokenizer=SimpleNamespace())
+    wires = MaskedLM(("BertForPreTraining",)).inputs(found, SimpleNamespace(longest=8, rows=rows))
+    assert wires.output.asks_next is asks
