@@ -8,7 +8,7 @@ Small changes (`benchmarks/mutations.py`) are made in a copy of the repository, 
 through the changed line are run until one fails. Which tests those are, and how long each takes, is measured first. A
 change that no test notices is a survivor: it gets a test, or it changes nothing that can be seen, and then the reason
 stands in `benchmarks/mutants.toml`. What was found is kept in `runs/mutants`, so that an interrupted benchmark resumes;
-survivors are tried again where tests have changed since.
+survivors without a reason are tried again.
 """
 
 import contextlib
@@ -22,6 +22,7 @@ import shutil
 import signal
 import sys
 import tempfile
+import threading
 import time
 import tomllib
 import traceback
@@ -51,12 +52,12 @@ CORE = {  # what is changed, and the patterns of its files in the package
 TESTS = ("tests/oracle", "tests/unit", "tests/contract")
 SLOW = (  # or of what the core has no part in
     *("test_notebooks.py", "test_known_bugs.py", "test_characterise.py", "test_tasks.py", "test_verbs_over_tables.py"),
-    *("test_pages.py", "test_reference_pages.py", "test_estimators.py", "test_python.py", "test_dependencies.py"),
-    *("*/pictures/*", "*/comparison/*"),
+    *("test_pages.py", "test_reference_pages.py", "test_estimators.py", "test_python.py", "test_mutations.py"),
+    *("test_dependencies.py", "*/pictures/*", "*/comparison/*"),
 )
 IMPORTED = ("torch", "pytest", "numpy", "scipy.stats", "sklearn.linear_model", "hypothesis", "sacrebleu", "rouge_score")
 # Imported once, before the processes fork: starting them costs nothing.
-PATIENCE = 120.0  # seconds of tests for one mutant at most, by the times measured before
+PATIENCE = 60.0  # seconds of tests for one mutant at most, by the times measured before
 COPIED = ("src", "tests", "benchmarks", "tools", "docs", "pyproject.toml", "README.md", "Makefile", "CHANGELOG.md")
 QUIET = ("-W", "ignore::pytest.PytestAssertRewriteWarning")  # hypothesis was imported before pytest began
 PYTEST = ("-x", "-q", "-p", "no:cacheprovider", "-p", "no:xdist", "--hypothesis-profile=ci", "-m", "not long", *QUIET)
@@ -87,6 +88,7 @@ def main() -> None:
     parser.add_argument("--only", metavar="ID", help="one mutant, with the output of its tests")
     parser.add_argument("--list", action="store_true", help="the mutants, without running them")
     parser.add_argument("--count", type=int, default=MUTANTS, help="how many mutants")
+    parser.add_argument("--patience", type=float, default=PATIENCE, help="seconds of tests for one mutant at most")
     parser.add_argument("--kept", type=Path, default=REPOSITORY / "runs/mutants", help="where it resumes from")
     given = parser.parse_args()
     core = core_files()
@@ -105,7 +107,7 @@ def main() -> None:
     with copied_repository() as copy:
         tests = measured(copy, given, core)
         if given.only:
-            print(tried(copy, chosen[0], tests, sys.stdout.fileno()))
+            print(tried(copy, chosen[0], concerned(chosen[0], tests, given.patience), sys.stdout.fileno()))
             return
         report(chosen, list(outcomes(copy, chosen, tests, given)), given)
 
@@ -277,6 +279,7 @@ def measure(copy: Path, name: str, kept: Path, core: list[str]) -> int:
     import pytest
 
     plugin = Measure(copy, core)
+    threading.settrace(plugin.trace)
     sys.settrace(plugin.trace)
     code = pytest.main([*PYTEST, name], plugins=[plugin])
     sys.settrace(None)
@@ -285,30 +288,49 @@ def measure(copy: Path, name: str, kept: Path, core: list[str]) -> int:
     return int(code)
 
 
-def concerned(mutation: Mutation, tests: Iterable[Test]) -> list[Test]:
-    """The tests of a line, quick ones first, then what else is in their files; as many as there is patience for."""
+def concerned(mutation: Mutation, tests: Iterable[Test], patience: float) -> list[Test]:
+    """The tests that run through a line, quick ones first, as many as there is patience for."""
     span = range(mutation.line, mutation.line + mutation.was.count("\n") + 1)
     through = [test for test in tests if not test.lines.get(mutation.file, set()).isdisjoint(span)]
-    if not through:  # the line runs when the file is imported
-        through = [test for test in tests if mutation.file in test.lines]
-    found, left = [], PATIENCE
-    for test in sorted(through, key=lambda test: test.seconds):
+    order = sorted(through, key=lambda test: test.seconds)
+    if all(0 in test.lines[mutation.file] for test in through):
+        # The line runs when the file is imported, be it by a test: then the tests that have most to do with the file.
+        order = [test for test in tests if mutation.file in test.lines]
+        order.sort(key=lambda test: (-len(test.lines[mutation.file]), test.seconds))
+        patience *= 10
+    found, left = [], patience
+    for test in order:
         left -= test.seconds
         if left > 0:
             found.append(test)
     return found
 
 
-def tried(copy: Path, mutation: Mutation, tests: list[Test], output: int | None = None) -> Outcome:
+def in_turns(those: list[Test]) -> list[list[Test]]:
+    """First the tests of the three quickest files, then the others: most mutants never get there."""
+    files: dict[str, list[Test]] = defaultdict(list)
+    for test in those:
+        files[test.name.split("::")[0]].append(test)
+    order = sorted(files, key=lambda file: ("contract" in file, sum(test.seconds for test in files[file])))
+    near = [test for test in those if test.name.split("::")[0] in order[:3]]
+    far = [test for test in those if test.name.split("::")[0] in order[3:]]
+    return [part for part in (near, far) if part]
+
+
+def tried(copy: Path, mutation: Mutation, those: list[Test], output: int | None = None) -> Outcome:
     """Change the line, run its tests, and set it right again."""
-    those = concerned(mutation, tests)
     path = copy / "src/seqwright" / mutation.file
     right = path.read_bytes()
     began = time.monotonic()
     path.write_bytes(mutation.applied(right))
     try:
-        limit = 60 + 5 * sum(test.seconds for test in those)
-        code = in_a_fork(copy, lambda: passed([test.name for test in those]), limit, output) if those else 0
+        code: int | None = 0
+        for part in in_turns(those):
+            names = [test.name for test in part]
+            limit = 60 + 5 * sum(test.seconds for test in part)
+            code = in_a_fork(copy, lambda names=names: passed(names), limit, output)  # type: ignore[misc]
+            if code != 0:
+                break
     finally:
         path.write_bytes(right)
     if code in {4, 5, BROKEN}:
@@ -343,12 +365,13 @@ def outcomes(copy: Path, chosen: list[Mutation], tests: list[Test], given: Names
         one = json.loads(line)
         known[one["change"], one["operator"]] = one
     for number, mutation in enumerate(chosen, start=1):
-        names = hashlib.sha256("\n".join(test.name for test in concerned(mutation, tests)).encode()).hexdigest()[:16]
+        those = concerned(mutation, tests, given.patience)
+        names = hashlib.sha256("\n".join(test.name for test in those).encode()).hexdigest()[:16]
         one = known.get((mutation.change, mutation.operator))
-        if one and (one["noticed"] or one["tested"] == names):
+        if one and (one["noticed"] or (one["tested"] == names and mutation.change in explanations())):
             yield Outcome(mutation, one["noticed"], one["tests"], one["seconds"])
             continue
-        outcome = tried(copy, mutation, tests)
+        outcome = tried(copy, mutation, those)
         said = {"change": mutation.change, "operator": mutation.operator, **outcome._asdict(), "tested": names}
         with journal.open("a", encoding="utf-8") as out:
             out.write(json.dumps(said | {"mutation": mutation.id}, ensure_ascii=False) + "\n")

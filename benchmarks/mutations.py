@@ -71,6 +71,8 @@ class Mutation:
 
     def applied(self, source: bytes) -> bytes:
         """The file with the change."""
+        if source[self.start : self.end] != self.was.encode():
+            raise ValueError(f"{self.file} has changed since {self.id} was found in it; begin again")
         return source[: self.start] + self.becomes.encode() + source[self.end :]
 
 

@@ -129,8 +129,8 @@ def fused_attention(
     v_BHSK: Tensor,
     allowed_B1TS: Tensor | None,
     *,
-    dropped: float = 0.0,
-    causal: bool = False,
+    dropped: float,
+    causal: bool,
 ) -> Tensor:
     """Torch's fused kernel. On a CPU its bfloat16 backward pass is eight times slower than float32's, so we widen."""
     if q_BHTK.device.type == "cpu" and q_BHTK.dtype is torch.bfloat16:

@@ -17,6 +17,7 @@ from babel import Locale
 from seqwright.data import dates
 from seqwright.data.dates import Dates, DatesSettings, DrawnPair
 from seqwright.data.dates_readings import Languages, Phrasing, readings_by_kind
+from seqwright.data.dates_values import numbers
 from seqwright.data.examples import PartName
 from seqwright.errors import SettingError
 
@@ -297,6 +298,12 @@ def test_spelled_cardinals_agree_with_an_independent_speller() -> None:
             assert re.search("(first|second|third|th)$", pair.source)
             assert pair.target.endswith(("te", "erste"))
     assert cardinals > 200
+
+
+def test_every_number_with_words_of_its_own_is_a_landmark() -> None:
+    own = [*range(30), *range(30, 100, 10), *range(100, 1000, 100), *range(1000, 10000, 1000)]
+    assert {Decimal(number) for number in own} <= set(numbers(digits=4).landmarks)
+    assert set(numbers(digits=2, least=1).landmarks) < {Decimal(number) for number in range(1, 100)}
 
 
 def test_the_same_settings_give_the_same_pairs_in_another_process() -> None:

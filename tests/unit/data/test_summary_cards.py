@@ -20,7 +20,7 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setenv("SEQWRIGHT_CACHE", str(tmp_path / "cache"))
     rows = 'train_0,"#Person1#: Hi, Ann.\n#Person2#: Hi!",They greet.,greet\n'
     for name in ("train", "validation"):
-        (folder / f"{name}.csv.gz").write_bytes(gzip.compress((HEADER + rows).encode()))
+        (folder / f"{name}.csv.gz").write_bytes(gzip.compress((HEADER + rows).encode(), mtime=0))
     return folder
 
 

@@ -92,6 +92,7 @@ def test_top_p_keeps_the_fewest_that_reach_p() -> None:
     assert only_top_p(logits_BV, 0.7).isfinite().tolist() == [[False, True, False, True]]
     assert only_top_p(logits_BV, 0.8).isfinite().tolist() == [[False, True, True, True]]
     assert only_top_p(logits_BV, 0.0).isfinite().tolist() == [[False, True, False, False]]
+    assert only_top_p(torch.zeros(3, 4), 0.5).isfinite().sum(-1).tolist() == [2, 2, 2]  # two quarters are enough
 
 
 def test_each_number_falls_on_the_token_whose_share_holds_it() -> None:

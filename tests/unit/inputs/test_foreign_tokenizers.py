@@ -18,7 +18,7 @@ from seqwright.data.question_files import Question
 from seqwright.errors import RunError, SettingError
 from seqwright.inputs import Given
 from seqwright.inputs.bpe_dropout import BPEDropout
-from seqwright.inputs.foreign_tokenizers import ForeignTokenizer
+from seqwright.inputs.foreign_tokenizers import ForeignTokenizer, _bytes_as_letters
 from seqwright.inputs.question import QuestionInput
 from seqwright.inputs.tokenizers import Tokenizer
 from tests.wires import text_input
@@ -254,3 +254,9 @@ def test_what_stands_between_two_texts_is_what_the_file_puts_there() -> None:
     )
     (ids,) = roberta.encode([first])
     assert cut.tolist() == [*ids[:2], roberta.end, roberta.end]
+
+
+def test_the_letters_of_bytes_are_those_of_the_library() -> None:
+    letters = _bytes_as_letters()
+    assert sorted(letters) == sorted(pre_tokenizers.ByteLevel.alphabet())
+    assert sorted(letters.values()) == list(range(256))
