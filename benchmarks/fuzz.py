@@ -172,9 +172,18 @@ def work(name: str, numbers: Iterable[int], pipe: Connection, home: str) -> None
         tempfile.tempdir = str(folder)
         began = time.perf_counter()
         found = outcome(name, Random(f"{name} {number}"), folder)
-        peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024
+        peak = _peak()
         pipe.send((number, found, time.perf_counter() - began, peak))
         shutil.rmtree(folder, ignore_errors=True)
+
+
+def _peak() -> int:
+    """Megabytes that this process held at most; what getrusage says begins with those of the process that made it."""
+    status = Path("/proc/self/status")
+    if not status.exists():
+        return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024
+    (held,) = (line.split()[1] for line in status.read_text().splitlines() if line.startswith("VmHWM"))
+    return int(held) // 1024
 
 
 def _limit_memory() -> None:

@@ -26,6 +26,7 @@ ALLOWED: dict[str, tuple[dict[str, int], str]] = {
     "cli/embedding.py": ({"save": 1}, "into a file of `whole_file`"),
     "pictures/__init__.py": ({"savefig": 3}, f"into a file of `whole_file`, or {MEMORY}"),
     "comparison/page.py": ({"savefig": 1}, MEMORY),
+    "cli/table_writing.py": ({"TemporaryFile": 1}, "without a name, copied into a file of `whole_file`"),
     "inputs/saved.py": ({"TemporaryDirectory": 1}, "for a checksum, gone at once"),
     "comparison/stages.py": ({"TemporaryDirectory": 1}, "for what a process tells its parent, gone at once"),
 }

@@ -176,7 +176,10 @@ def test_a_language_model_embeds_texts_as_well(home: Path, capsys: pytest.Captur
         (["fill", "bert", "The ___.", "--top", "0"], "--top is 0; ask for one or more"),
         (["generate", "bert", "The"], "bert learnt masked-language-modeling; generate is for"),
         (["embed", "bert", "a", "--pooling", "last"], "--pooling is 'last'; choose mean, first or thought"),
-        (["embed", "bert", "a", "--output", "a.txt"], "--output is a.txt; end its name in .npy, .csv, .tsv or .jsonl"),
+        (
+            ["embed", "bert", "a", "--output", "a.txt"],
+            "--output is a.txt; end its name in .npy, .csv, .tsv, .jsonl, .xlsx or .parquet",
+        ),
         (["embed", "bert", "a", "--output", "animals.jsonl", "--json"], "give one of them"),
         (["embed", "bert", "a", " "], "text 2: it is blank"),
         (["embed", "lstm", "a", "--pooling", "first"], "this model has none: use mean"),

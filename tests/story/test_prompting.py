@@ -172,7 +172,10 @@ def test_accuracy_over_the_number_of_examples(home: Path, say: Say) -> None:
         ("prompt gpt two --examples mine.tsv --picture x.png", ["--picture", "--answers"]),
         ("prompt gpt --examples mine.tsv --answers mine.tsv --output x.csv", ["--answers", "leave --output and"]),
         ("prompt gpt two --examples mine.tsv --file mine.txt", ["both texts and --file"]),
-        ("prompt gpt two --examples mine.tsv --output x.txt", ["--output is x.txt", ".csv, .tsv or .jsonl"]),
+        (
+            "prompt gpt two --examples mine.tsv --output x.txt",
+            ["--output is x.txt", ".csv, .tsv, .jsonl, .xlsx or .parquet"],
+        ),
         ("prompt transformer two --examples mine.tsv", ["learnt summarization", "use summarize"]),
         ("score gpt two", ["learnt instruction", "use reply or prompt"]),
         ("train mine.toml input.task_token=to-fr", ["input.task_token", "to-fr"]),

@@ -158,7 +158,7 @@ def prompt(things: PromptThings, options: PromptOptions, answers: TableAnswers) 
 
     Example: seqwright prompt runs/mine --examples some.tsv "good cat night"
 
-    Example: seqwright prompt runs/mine --examples some.csv --file in.csv --output out.csv
+    Example: seqwright prompt runs/mine --examples some.csv --file in.csv
 
     Example: seqwright prompt runs/mine --examples some.csv --answers more.csv
     """

@@ -64,8 +64,11 @@ def _score_cells(found: dict[str, Any], name: str) -> list[TableCell]:
 
 def _tested(found: dict[str, Any]) -> list[str]:
     """The scores that show how sure they are: the first, which decides, and whatever has bold letters."""
-    first, *others = found["shown"]
-    return [first, *(name for name in others if any(row["scores"][name].get("best") for row in found["rows"]))]
+    return [
+        name
+        for place, name in enumerate(found["shown"])
+        if not place or any(row["scores"][name].get("best") for row in found["rows"])
+    ]
 
 
 def _confidence_columns(found: dict[str, Any], name: str) -> dict[str, list[TableCell]]:

@@ -1,6 +1,7 @@
 """Letters on a coloured ground can be read, legends fit, and files are whole."""
 
 from pathlib import Path
+from typing import BinaryIO
 
 import pytest
 
@@ -43,8 +44,8 @@ def test_a_picture_that_cannot_be_written_leaves_the_one_before(
     (path,) = save(figure, tmp_path / "one", ("png",))
     before = path.read_bytes()
 
-    def full(target: Path, **_: object) -> None:
-        Path(target).write_bytes(b"half")
+    def full(target: BinaryIO, **_: object) -> None:
+        target.write(b"half")
         raise OSError(28, "No space left on device")
 
     monkeypatch.setattr(figure, "savefig", full)
