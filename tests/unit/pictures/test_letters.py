@@ -5,6 +5,7 @@ from typing import BinaryIO
 
 import pytest
 
+from seqwright.errors import DataError
 from seqwright.pictures import INK, blank, blended, letters_on, save
 from seqwright.pictures.comparison import JournalPanel, training_courses
 from seqwright.pictures.units import colour_of, letters_on_value
@@ -49,7 +50,7 @@ def test_a_picture_that_cannot_be_written_leaves_the_one_before(
         raise OSError(28, "No space left on device")
 
     monkeypatch.setattr(figure, "savefig", full)
-    with pytest.raises(OSError, match="No space left"):
+    with pytest.raises(DataError, match="No space left"):
         save(figure, tmp_path / "one", ("png",))
     assert path.read_bytes() == before
     assert [each.name for each in tmp_path.iterdir()] == ["one.png"]
