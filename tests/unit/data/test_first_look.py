@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from seqwright.data.first_look import text_and_label, time_and_values
+from seqwright.data.first_look import Sample, text_and_label, time_and_values
 from seqwright.errors import DataError
 
 TEXTS = [f"what somebody wrote of film number {number}" for number in range(12)]
@@ -156,3 +156,15 @@ def test_a_column_that_is_not_forecast_is_told_with_its_first_text(tmp_path: Pat
 def test_missing_values_as_people_write_them_leave_no_column_out(tmp_path: Path, missing: str) -> None:
     rows = [["date", "load", "wind"], *([f"2024-01-{n:02}", str(n), missing if n == 7 else "1"] for n in range(1, 15))]
     assert time_and_values(written(tmp_path / "mine.csv", rows)) == ({"time": "date"}, [])
+
+
+def test_the_names_of_many_columns_are_not_read_again_for_each(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[int] = []
+
+    def names(sample: Sample) -> list[str]:
+        asked.append(len(sample.top))
+        return sample.top
+
+    monkeypatch.setattr(Sample, "names", property(names))
+    time_and_values(written(tmp_path / "mine.csv", [["load"] * 97, ["low"] * 97]))
+    assert 1 <= len(asked) < 9
