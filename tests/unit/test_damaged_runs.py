@@ -9,6 +9,8 @@ from typing import Any
 
 import numpy as np
 import pytest
+import torch
+from pydantic import create_model
 from rich.console import Console
 
 from seqwright import runs
@@ -20,6 +22,7 @@ from seqwright.history import History
 from seqwright.inputs.saved import load_fields, load_json
 from seqwright.recipe import read_recipe
 from seqwright.runs import open_run
+from seqwright.saved_weights import refuse_larger_sizes
 from seqwright.tasks import distillation
 from seqwright.training.checkpoint import read_checkpoint, read_mark, step_folder
 from tests.story.test_interchange import SIZES, made
@@ -86,6 +89,16 @@ def test_a_model_far_larger_than_its_checkpoint_is_not_built(
     monkeypatch.setattr(runs, "model_of", lambda *_: pytest.fail("it was built"))
     with pytest.raises(RunError, match=rf"run is damaged: .*\(model\.{setting} is far larger than anything in its"):
         open_run(run)
+
+
+@pytest.mark.parametrize(
+    "name", ["embedding", "expert_width", "channels", "experts", "encoder_layers", "decoder_layers", "encoder_sets"]
+)
+def test_a_size_of_any_kind_of_model_is_held_against_the_checkpoint(name: str) -> None:
+    settings, tensors = create_model("Settings", **{name: (int, ...)}), {"weight": torch.zeros(3, 7)}  # type: ignore[call-overload]
+    refuse_larger_sizes(settings(**{name: 200}), tensors)  # of a kind that has no use for it
+    with pytest.raises(ValueError, match=f"model.{name} is far larger"):
+        refuse_larger_sizes(settings(**{name: 20_000}), tensors)
 
 
 @pytest.mark.parametrize(
