@@ -43,7 +43,7 @@ from seqwright.run_folders import (
     with_rate_of_run,
     write_beginning,
 )
-from seqwright.saved_weights import chosen_weights, imported_again
+from seqwright.saved_weights import chosen_weights, damage_told, imported_again, refuse_larger_sizes
 from seqwright.settings import ModelSettings
 from seqwright.tasks import Evaluation
 from seqwright.tasks.distillation import Teacher, taught, unlabelled_sum
@@ -366,8 +366,11 @@ def open_run(folder: str | Path, *, which: str = "best", notice: Callable[[str],
     recipe = recipe_from(beside_run(plain, folder), name=folder.name)
     inputs = task_of(recipe.task).loaded_inputs(folder)
     step, files = chosen_weights(folder, which, imported_again(recipe, folder, inputs), notice)
-    model = model_of(recipe, inputs.sizes())
-    load_tensors(model, files.get("averages") or files["model"])
+    tensors = files.get("averages") or files["model"]
+    with damage_told(folder):
+        refuse_larger_sizes(recipe.model, tensors)
+        model = model_of(recipe, inputs.sizes())
+    load_tensors(model, tensors)
     try:
         device = training_device(recipe.training.device)
     except SettingError:  # trained elsewhere

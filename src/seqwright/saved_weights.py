@@ -1,15 +1,24 @@
 """Which of a run's checkpoints is opened, and what to do where none is whole."""
 
 import shlex
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
+
+from pydantic import BaseModel
+from torch import Tensor
 
 from seqwright.data.imported import ImportedSettings
 from seqwright.errors import RunError
 from seqwright.inputs.text import reads_pairs
 from seqwright.recipe import Recipe
 from seqwright.training.checkpoint import newest_whole, read_checkpoint, read_mark, steps_on_disk
+
+WIDTHS = {"width", "embedding", "feed_forward", "expert_width", "channels", "experts"}
+DEPTHS = {"layers", "encoder_layers", "decoder_layers", "encoder_sets", "decoder_sets"}
+# So wide or deep a setting may be though no tensor is: some kinds do not use each, and a model of these can be built.
+ANY_WIDTH, ANY_DEPTH = 16_384, 256
 
 
 def chosen_weights(
@@ -38,3 +47,25 @@ def imported_again(recipe: Recipe, folder: Path, inputs: Any) -> str | None:
     pairs = ["--pairs"] if reads_pairs(inputs.input) else []
     words = ["seqwright", "import", recipe.data.imported, "--run", str(folder), *pairs, "--yes"]
     return f"import it again: {shlex.join(words)}"
+
+
+def refuse_larger_sizes(settings: BaseModel, tensors: Mapping[str, Tensor]) -> None:
+    """Refuse settings of a model far larger than its checkpoint, before the memory for it is asked for."""
+    widest = max((size for tensor in tensors.values() for size in tensor.shape), default=0)
+    bounds = dict.fromkeys(WIDTHS, max(widest, ANY_WIDTH)) | dict.fromkeys(DEPTHS, max(len(tensors), ANY_DEPTH))
+    for name, size in settings.model_dump(include={*bounds}).items():
+        if isinstance(size, int) and size > bounds[name]:
+            raise ValueError(f"model.{name} is far larger than anything in its checkpoint")
+
+
+@contextmanager
+def damage_told(folder: Path) -> Iterator[None]:
+    """Inside, a model is made as the files of a run say; sizes that no model can have are damage of the run."""
+    try:
+        yield
+    except (ArithmeticError, LookupError, MemoryError, RuntimeError, TypeError, ValueError) as error:
+        reason = " ".join((str(error).splitlines() or [type(error).__name__])[0].split())[:200]
+        raise RunError(
+            f"{folder} is damaged: no model can be built as its files say ({reason}); restore its resolved.toml, input "
+            "and output from a copy, or train it again with --fresh"
+        ) from error

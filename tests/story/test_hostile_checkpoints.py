@@ -90,11 +90,12 @@ class PanicException(BaseException):  # as the library calls it
     """What Rust raises where it gives up."""
 
 
+@pytest.mark.parametrize("kind", [PanicException, Exception])
 def test_a_tokenizer_that_makes_rust_panic_is_refused_in_a_sentence(
-    here: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    kind: type[BaseException], here: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     def panic(*_: Any) -> None:
-        raise PanicException("called `Result::unwrap()` on an `Err` value")
+        raise kind("called `Result::unwrap()` on an `Err` value")
 
     monkeypatch.setattr(Tokenizer, "encode", panic)
     assert "the tokenizer of gpt cannot be used (called `Result::unwrap()`" in refused(capsys, "import", "gpt")

@@ -2,21 +2,27 @@
 
 import io
 import json
+import re
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+import torch
+from pydantic import create_model
 from rich.console import Console
 
+from seqwright import runs
 from seqwright.cache import damage_of
+from seqwright.cli.run_list import summary_of
 from seqwright.comparison.settings import read_comparison
 from seqwright.errors import RunError, SettingError
 from seqwright.history import History
 from seqwright.inputs.saved import load_fields, load_json
 from seqwright.recipe import read_recipe
 from seqwright.runs import open_run
+from seqwright.saved_weights import refuse_larger_sizes
 from seqwright.tasks import distillation
 from seqwright.training.checkpoint import read_checkpoint, read_mark, step_folder
 from tests.story.test_interchange import SIZES, made
@@ -56,6 +62,66 @@ def test_a_field_of_the_wrong_kind_is_told_on_one_line(tmp_path: Path) -> None:
     with pytest.raises(RunError, match=r"reading\.json cannot be read as reading \(Input should be a valid") as raised:
         load_fields(Reading, tmp_path / "reading.json")
     assert "\n" not in str(raised.value)
+
+
+@pytest.mark.parametrize("size", ["0", "-1", "-1" + "0" * 30, "9" * 20, '"' + "9" * 400 + '"'])
+def test_a_size_that_nothing_has_is_refused(size: str, tmp_path: Path) -> None:
+    (tmp_path / "reading.json").write_text(f'{{"longest": {size}}}')
+    with pytest.raises(RunError, match=r"\(longest is no number from 1 to 9,007,199,254,740,992\)"):
+        load_fields(Reading, tmp_path / "reading.json")
+
+
+def test_sizes_of_training_can_be_loaded(tmp_path: Path) -> None:
+    for size in (1, 2**53):
+        (tmp_path / "reading.json").write_text(json.dumps({"longest": size}))
+        assert load_fields(Reading, tmp_path / "reading.json") == Reading(size)
+
+
+@pytest.mark.parametrize(
+    ("setting", "size"), [("width", 2**31), ("width", 2**63), ("feed_forward", 10**9), ("layers", 10**6)]
+)
+def test_a_model_far_larger_than_its_checkpoint_is_not_built(
+    setting: str, size: int, run: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    resolved = run / "resolved.toml"
+    text = re.sub(rf"(?m)^{setting} = \d+$", f"{setting} = {size}", resolved.read_text())
+    resolved.write_text(re.sub(r"(?m)^heads = \d+$", "heads = 1", text))
+    monkeypatch.setattr(runs, "model_of", lambda *_: pytest.fail("it was built"))
+    with pytest.raises(RunError, match=rf"run is damaged: .*\(model\.{setting} is far larger than anything in its"):
+        open_run(run)
+
+
+@pytest.mark.parametrize(
+    "name", ["embedding", "expert_width", "channels", "experts", "encoder_layers", "decoder_layers", "encoder_sets"]
+)
+def test_a_size_of_any_kind_of_model_is_held_against_the_checkpoint(name: str) -> None:
+    settings, tensors = create_model("Settings", **{name: (int, ...)}), {"weight": torch.zeros(3, 7)}  # type: ignore[call-overload]
+    refuse_larger_sizes(settings(**{name: 200}), tensors)  # of a kind that has no use for it
+    with pytest.raises(ValueError, match=f"model.{name} is far larger"):
+        refuse_larger_sizes(settings(**{name: 20_000}), tensors)
+
+
+@pytest.mark.parametrize(
+    "wrong", [RuntimeError("negative dimension -2\nframe #0"), TypeError("Overflow"), MemoryError(), OverflowError("C")]
+)
+def test_a_run_whose_model_cannot_be_built_is_damaged(
+    wrong: Exception, run: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(*_: Any) -> None:
+        raise wrong
+
+    monkeypatch.setattr(runs, "model_of", fail)
+    with pytest.raises(RunError, match=r"run is damaged: no model can be built as its files say \(\w") as raised:
+        open_run(run)
+    assert "frame" not in str(raised.value)
+
+
+@pytest.mark.parametrize("metric", ["[0]", '"loss"'])
+def test_a_run_is_listed_whatever_its_metric_and_score_are(metric: str, run: Path) -> None:
+    resolved = run / "resolved.toml"
+    resolved.write_text(re.sub(r"(?m)^metric = .*$", f"metric = {metric}", resolved.read_text()))
+    (run / "journal.jsonl").write_text(json.dumps({"step": 1, "event": "valid", "loss": "low"}) + "\n")
+    assert summary_of(run).score is None
 
 
 @pytest.mark.parametrize("wrong", [RecursionError("deep"), OverflowError("large"), IndexError("none")])

@@ -91,10 +91,11 @@ def summary_of(run: Path) -> RunSummary:
 
 
 def _score(run: Path, step: int, metric: str) -> float | None:
-    with suppress(OSError, UserError, ValueError, KeyError):
+    with suppress(OSError, UserError, ValueError, KeyError, TypeError):
         lines = Journal(run / "journal.jsonl").lines()
         found = (line.get(metric) for line in lines if line["event"] == "valid" and line["step"] == step)
-        return next(found, None)
+        score = next(found, None)
+        return score if isinstance(score, int | float) else None
     return None
 
 

@@ -248,7 +248,7 @@ def _first_text(sample: Sample, place: int) -> TableRow | None:
 
 def _is_time(sample: Sample, place: int) -> bool:
     """Whether a column is called like a time, or begins with something like a date."""
-    if sample.names[place].casefold() in TIME_WORDS:
+    if sample.top[place].strip().casefold() in TIME_WORDS:
         return True
     first = next(iter(sample.column(place)), "")
     return first[:1].isdigit() and not sample.is_number(first) and any(mark in first for mark in "-/:.")

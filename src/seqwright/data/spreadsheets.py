@@ -114,7 +114,7 @@ def _refuse_bomb(path: Path) -> None:
     try:
         with zipfile.ZipFile(path) as archive:
             size = max((member.file_size for member in archive.infolist()), default=0)
-    except (zipfile.BadZipFile, OSError, ValueError):  # its library says it
+    except (zipfile.BadZipFile, OSError, ValueError, NotImplementedError):  # its library says it
         return
     if size > file_limits().document:
         raise DataError(too_large(path, file_limits().document))

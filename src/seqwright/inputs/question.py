@@ -65,6 +65,12 @@ class QuestionInput(TokenInput[Question, ContextWindow]):
     begins: ClassVar[bool] = True
     texts: ClassVar[tuple[int, ...]] = (2,)
 
+    def __post_init__(self) -> None:
+        """Refuse windows that leave gaps, as the settings do: a file of a run may say anything."""
+        room = self.longest - AROUND - 1 - self.question
+        if not 0 < self.stride <= room:
+            raise ValueError(f"windows of {room} tokens, {self.stride} apart, leave gaps")
+
     @classmethod
     def learn(cls, train: Examples[Question], settings: QuestionSettings, *, room: Room, like: Any = None) -> Self:
         """A tokenizer trained on questions and contexts, if none is taken from another run."""

@@ -15,6 +15,8 @@ from seqwright.whole_file import write_whole
 
 ThingT = TypeVar("ThingT")
 
+LARGEST = 2**53  # of a whole number: no text or series is as long, and arrays can hold it
+
 
 def save_json(path: Path, plain: Any) -> None:
     """Write plain values, whole or not at all."""
@@ -60,9 +62,20 @@ def load_fields(kind: type[ThingT], path: Path, **known: Any) -> ThingT:
     types, names = get_type_hints(kind), _names(kind, known)
 
     def made(plain: Any) -> ThingT:
-        return kind(**known, **{name: TypeAdapter(types[name]).validate_python(plain[name]) for name in names})
+        values = {name: TypeAdapter(types[name]).validate_python(plain[name]) for name in names}
+        for name, value in values.items():
+            if type(value) is int:  # True is another one
+                checked_size(name, value)
+        return kind(**known, **values)
 
     return load_json(path, made)
+
+
+def checked_size(name: str, size: int) -> int:
+    """A whole number of a file, all of which count something that there is."""
+    if not 1 <= size <= LARGEST:
+        raise ValueError(f"{name} is no number from 1 to {LARGEST:,}")
+    return size
 
 
 def _names(thing: Any, without: Collection[str]) -> list[str]:

@@ -63,6 +63,8 @@ class Scale(NamedTuple):
     def from_plain(cls, plain: Any) -> Self:
         """What `plain` gave."""
         mean_C, deviation_C = (np.array(plain[name], dtype=np.float64) for name in ("mean", "deviation"))
+        if mean_C.ndim != 1 or not len(mean_C) or mean_C.shape != deviation_C.shape:
+            raise ValueError("expected a mean and a deviation of each channel")
         return cls(mean_C, deviation_C, bool(plain["applied"]))
 
 

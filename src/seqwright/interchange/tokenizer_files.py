@@ -28,13 +28,14 @@ NAMES |= {"unknown": ("unk_token",), "mask": ("mask_token",), "pad": ("pad_token
 def read_tokenizer(folder: Path, *, causal: bool) -> Tokenizer:
     """The tokenizer of a folder, of a model that reads only what is before, or all at once.
 
-    It is tried on a word: a pattern that the library cannot handle makes its Rust panic, which is no `Exception`.
+    It is tried on a word: a pattern that the library cannot handle makes its Rust panic, which is no `Exception`, and
+    what else it cannot do is an `Exception` of no kind.
     """
     try:
         tokenizer = _read(folder, causal=causal)
         tokenizer.encode(["It's 1 try."])
     except BaseException as error:
-        if type(error).__name__ != "PanicException":
+        if type(error).__name__ != "PanicException" and type(error) is not Exception:
             raise
         raise DataError(f"the tokenizer of {folder} cannot be used ({error}): get it again") from error
     return tokenizer

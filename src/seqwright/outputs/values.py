@@ -23,7 +23,7 @@ from seqwright.batches.shuffled import Shuffled
 from seqwright.data.series import SeriesWindow
 from seqwright.errors import DataError, RunError, SettingError
 from seqwright.inputs import Examples, Input, Stacked
-from seqwright.inputs.saved import load_json, save_json
+from seqwright.inputs.saved import checked_size, load_json, save_json
 from seqwright.inputs.series import Scale, every_series, plain_values
 from seqwright.metrics.forecasts import (
     Errors,
@@ -319,7 +319,11 @@ class ValuesOutput(Output[SeriesWindow, Series, Values]):
             raise RunError(f"{path} is missing or damaged ({error}); restore the file from a copy") from error
 
         def made(plain: Any) -> Any:
-            history, horizon, season = (int(plain[name]) for name in ("history", "horizon", "season"))
+            history, horizon, season = (
+                checked_size(name, int(plain[name])) for name in ("history", "horizon", "season")
+            )
+            if weights_CTN.shape[-1] != horizon:
+                raise ValueError(f"horizon is {horizon:,}, but the linear forecast has {weights_CTN.shape[-1]:,} steps")
             naive_error_C, scale = np.array(plain["naive_error"], dtype=np.float64), Scale.from_plain(plain["scale"])
             learnt = (scale, naive_error_C, weights_CTN, _intervals(folder / INTERVALS, horizon, len(plain["columns"])))
             return cls(tuple(plain["columns"]), history, horizon, season, *learnt)

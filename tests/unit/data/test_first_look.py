@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from seqwright.data.first_look import text_and_label, time_and_values
+from seqwright.data.first_look import Sample, text_and_label, time_and_values
 from seqwright.errors import DataError
 
 TEXTS = [f"what somebody wrote of film number {number}" for number in range(12)]
@@ -170,3 +170,15 @@ def test_a_column_with_marks_between_thousands_is_forecast(tmp_path: Path) -> No
     path = tmp_path / "mine.csv"
     path.write_text("day,load,note\n" + '2016-07-01,"1.049,50",x\n2016-07-02,"950,00",y\n' * 6, encoding="utf-8")
     assert time_and_values(path).settings == {"time": "day", "columns": ["load"]}
+
+
+def test_the_names_of_many_columns_are_not_read_again_for_each(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[int] = []
+
+    def names(sample: Sample) -> list[str]:
+        asked.append(len(sample.top))
+        return sample.top
+
+    monkeypatch.setattr(Sample, "names", property(names))
+    time_and_values(written(tmp_path / "mine.csv", [["load"] * 97, ["low"] * 97]))
+    assert 1 <= len(asked) < 9

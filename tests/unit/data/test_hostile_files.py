@@ -267,6 +267,15 @@ def sheet(folder: Path, change: Callable[[str], str] = str) -> Path:
     return folder / "a.xlsx"
 
 
+def test_a_workbook_of_a_version_to_come_is_refused(tmp_path: Path) -> None:
+    path = sheet(tmp_path)
+    data = bytearray(path.read_bytes())
+    data[data.index(b"PK\x01\x02") + 6] = 84  # the version that is needed to unpack it
+    path.write_bytes(data)
+    with pytest.raises(DataError, match=r"a\.xlsx.*zip file version 8\.4"):
+        list(cells(path))
+
+
 def test_what_a_sheet_says_of_its_size_is_not_believed(tmp_path: Path) -> None:
     path = sheet(tmp_path, lambda text: text.replace('ref="A1:B3"', 'ref="A1:XFD1048576"'))
     assert [len(row.cells) for row in cells(path)] == [2, 2, 2]

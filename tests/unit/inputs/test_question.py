@@ -1,5 +1,6 @@
 """Contexts as tokens, and back to the same characters, for tokenizers of every kind."""
 
+import json
 from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
@@ -174,3 +175,17 @@ def test_windows_that_leave_gaps_are_refused() -> None:
     with pytest.raises(SettingError, match=r"input.longest = 96 leaves 29 tokens .* less than input.stride = 30"):
         QuestionSettings(longest=96, stride=30, longest_question=64)
     QuestionSettings(longest=96, stride=29, longest_question=64)
+
+
+@pytest.mark.parametrize(("longest", "stride"), [(64, 54), (26, 16), (3, 16)])
+def test_a_run_whose_windows_would_leave_gaps_is_refused(longest: int, stride: int, tmp_path: Path) -> None:
+    byte_level().save(tmp_path)
+    path = tmp_path / "reading.json"
+    path.write_text(json.dumps(json.loads(path.read_text()) | {"longest": longest, "stride": stride}))
+    with pytest.raises(RunError, match=rf"reading\.json cannot be read as reading \(windows of .*, {stride} apart"):
+        QuestionInput.load(tmp_path)
+
+
+def test_the_longest_stride_of_a_run_is_as_long_as_its_windows(tmp_path: Path) -> None:
+    replace(byte_level(), stride=53).save(tmp_path)
+    assert QuestionInput.load(tmp_path).stride == 53

@@ -1,5 +1,6 @@
 """The scale of a series: learnt on the training part, undone for the user, kept in the run folder."""
 
+import json
 from pathlib import Path
 
 import numpy as np
@@ -121,4 +122,12 @@ def test_a_damaged_scale_is_refused(tmp_path: Path) -> None:
         SeriesInput.load(tmp_path)
     (tmp_path / "scaling.json").unlink()
     with pytest.raises(RunError, match=r"scaling\.json is missing"):
+        SeriesInput.load(tmp_path)
+
+
+@pytest.mark.parametrize("mean", [-1, 0.5, [], [1.0, 2.0], [[1.0]]], ids=str)
+def test_a_scale_that_is_not_one_of_each_channel_is_refused(mean: object, tmp_path: Path) -> None:
+    plain = {"columns": [], "mean": mean, "deviation": [3.5], "applied": True}
+    (tmp_path / "scaling.json").write_text(json.dumps(plain))
+    with pytest.raises(RunError, match=r"scaling\.json cannot be read as scaling \(expected a mean and a deviation of"):
         SeriesInput.load(tmp_path)
