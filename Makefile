@@ -2,8 +2,9 @@
 # or constraints.txt changed.
 #
 # Everything but torch comes from the lock files, whose hashes pip checks (docs/dependencies.md says why not torch).
-# torch comes alone, in the version that constraints.txt names: an unpinned torch would bring the newest CUDA build with it. Where no other build is at hand, that version too is the one with CUDA on Linux; README.md says
-# how to install the one without.
+# torch comes alone, in the version that constraints.txt names: an unpinned torch would bring the newest CUDA build with
+# it. Where no other build is at hand, that version too is the one with CUDA on Linux; README.md says how to install the
+# one without.
 
 PYTHON ?= python3
 ARGS ?=
