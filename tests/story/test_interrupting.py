@@ -83,7 +83,8 @@ class Typed:
     """A command in a session of its own, as in a terminal; `before` is done first in its process."""
 
     def __init__(self, home: Path, *words: str, before: str = "") -> None:
-        program = f"{before}\nfrom seqwright.__main__ import main\nmain()"
+        heard = "import signal\nsignal.signal(signal.SIGINT, signal.default_int_handler)"  # a shell's & turns it off
+        program = f"{heard}\n{before}\nfrom seqwright.__main__ import main\nmain()"
         self.errors = home / f"errors-{words[0]}.txt"
         with self.errors.open("w", encoding="utf-8") as file:
             self.process = subprocess.Popen(

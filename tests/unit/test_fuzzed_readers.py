@@ -95,7 +95,11 @@ def fail(folder: Path) -> None:
 def refuse_in_two(folder: Path) -> None:
     from seqwright.errors import DataError
 
-    raise DataError("one\ntwo")
+    class TwoLinesError(DataError):
+        def __str__(self) -> str:
+            return "one\ntwo"
+
+    raise TwoLinesError
 
 
 @pytest.mark.parametrize(
