@@ -117,7 +117,8 @@ class Attention(nn.Module):
 
 def split_heads(x_BTD: Tensor, heads: int) -> Tensor:
     """`x_BHTK`: the share of each head in the width."""
-    return x_BTD.unflatten(-1, (heads, -1)).transpose(1, 2)
+    batch, time, width = x_BTD.shape
+    return x_BTD.view(batch, time, heads, width // heads).transpose(1, 2)
 
 
 def not_later(new: int, every: int, device: torch.device) -> Tensor:

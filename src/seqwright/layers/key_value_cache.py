@@ -10,7 +10,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-ROOM = 32  # steps for which a buffer has room at least
+ROOM = 8  # steps for which a buffer has room at least; unused room is in the way of what reads the rest
 FEW = 8  # queries of a row, up to which plain products are faster than the fused kernel
 
 
@@ -22,17 +22,17 @@ class Buffer:
 
     def taken(self, rows_B: Tensor | None, length: int, room: int) -> "Buffer":
         """The first `length` slots of some of the rows, all if None, in a buffer that has `room` for more."""
-        kept = (part_BHNK[:, :, :length] for part_BHNK in (self.keys_BHNK, self.values_BHNK))
+        keys_BHNK, values_BHNK = self.keys_BHNK[:, :, :length], self.values_BHNK[:, :, :length]
         if rows_B is not None:
-            kept = (part_BHNK.index_select(0, rows_B) for part_BHNK in kept)
-        return Buffer(*(with_room(part_BHNK, room) for part_BHNK in kept), length)
+            keys_BHNK, values_BHNK = keys_BHNK.index_select(0, rows_B), values_BHNK.index_select(0, rows_B)
+        return Buffer(with_room(keys_BHNK, room), with_room(values_BHNK, room), length)
 
     def gathered(self, slot_BN: Tensor, room: int) -> "Buffer":
         """Some slots of each row, in a buffer that has `room` for more."""
         _, heads, _, width = self.keys_BHNK.shape
         index_BHNK = slot_BN[:, None, :, None].expand(-1, heads, -1, width)
-        kept = (part_BHNK.gather(2, index_BHNK) for part_BHNK in (self.keys_BHNK, self.values_BHNK))
-        return Buffer(*(with_room(part_BHNK, room) for part_BHNK in kept), slot_BN.shape[1])
+        keys_BHNK, values_BHNK = self.keys_BHNK.gather(2, index_BHNK), self.values_BHNK.gather(2, index_BHNK)
+        return Buffer(with_room(keys_BHNK, room), with_room(values_BHNK, room), slot_BN.shape[1])
 
 
 def with_room(kept_BHNK: Tensor, room: int) -> Tensor:
@@ -84,21 +84,30 @@ class KeyValueCache:
         time, buffer = later.length, self.buffer
         length = self.length + time * self.width
         if buffer.used != self.length or length > buffer.keys_BHNK.shape[2]:
-            buffer = buffer.taken(None, self.length, max(self.length, time * self.width, ROOM * self.width))
+            buffer = buffer.taken(None, self.length, max(length - self.length, self._room))
         for kept_BHNK, new_RHTK in (
             (buffer.keys_BHNK, later.keys_BHNK),
             (buffer.values_BHNK, later.values_BHNK),
         ):
             # Slots of one time stand together: hypothesis after hypothesis.
-            new_BWHTK = new_RHTK.unflatten(0, (-1, self.width))
-            kept_BHTWK = kept_BHNK[:, :, self.length : length].unflatten(2, (time, self.width))
-            kept_BHTWK.copy_(new_BWHTK.permute(0, 2, 3, 1, 4))
+            new_BHTWK = self._grouped(new_RHTK).permute(0, 2, 3, 1, 4)
+            kept_BHNK[:, :, self.length : length] = new_BHTWK.flatten(2, 3)
         buffer.used = length
         if self.width == 1 and not self.slot_RC.shape[1]:
             return KeyValueCache(buffer, length, 1, length, self.slot_RC)
         slot_TW = torch.arange(self.length, length, device=self.slot_RC.device).view(time, self.width)
         slot_RT = slot_TW.T.repeat(len(self.slot_RC) // self.width, 1)
         return KeyValueCache(buffer, length, self.width, self.shared, torch.cat((self.slot_RC, slot_RT), dim=1))
+
+    @property
+    def _room(self) -> int:
+        """The slots by which a buffer grows: enough for some steps, and so many that few steps copy what there is."""
+        return max(ROOM * self.width, self.length // ROOM)
+
+    def _grouped(self, each_RHTK: Tensor) -> Tensor:
+        """`each_BWHTK`: the hypotheses of each row."""
+        rows, *rest = each_RHTK.shape
+        return each_RHTK.view(rows // self.width, self.width, *rest)
 
     def repeated(self, times: int) -> "KeyValueCache":
         """With each row `times` times in a row: what it has read is shared."""
@@ -111,7 +120,7 @@ class KeyValueCache:
     def reordered(self, rows_R: Tensor) -> "KeyValueCache":
         """With row `rows_R[i]` as row i; where hypotheses stay with their row, no key and no value moves."""
         if self.width == 1:
-            buffer = self.buffer.taken(rows_R, self.length, ROOM)
+            buffer = self.buffer.taken(rows_R, self.length, self._room)
             return KeyValueCache(buffer, self.length, 1, self.length, self.slot_RC.index_select(0, rows_R))
         if len(rows_R) % self.width:
             return self.apart().reordered(rows_R)
@@ -120,7 +129,7 @@ class KeyValueCache:
             return self.apart().reordered(rows_R)
         row_B, buffer = row_BW[:, 0], self.buffer
         if not torch.equal(row_B, torch.arange(len(buffer.keys_BHNK), device=row_B.device)):
-            buffer = buffer.taken(row_B, self.length, ROOM * self.width if self.slot_RC.shape[1] else 0)
+            buffer = buffer.taken(row_B, self.length, self._room if self.slot_RC.shape[1] else 0)
         slot_RC = self.slot_RC.index_select(0, rows_R) if self.slot_RC.shape[1] else self.slot_RC[: len(rows_R)]
         return KeyValueCache(buffer, self.length, self.width, self.shared, slot_RC)._compacted()
 
@@ -140,7 +149,7 @@ class KeyValueCache:
         time, slots, grouped = q_RHTK.shape[2], self.length, self.width > 1
         if grouped and self.slot_RC.shape[1]:
             allowed_RTC = self._in_slots(allowed_RTC, time)
-        q_BHQK = q_RHTK.unflatten(0, (-1, self.width)).transpose(1, 2).flatten(2, 3) if grouped else q_RHTK
+        q_BHQK = self._grouped(q_RHTK).transpose(1, 2).flatten(2, 3) if grouped else q_RHTK
         queries = q_BHQK.shape[2]
         allowed_B1QN = None
         if allowed_RTC is not None:
@@ -152,7 +161,8 @@ class KeyValueCache:
             read_BHQK = plain_attention(q_BHQK, keys_BHNK, values_BHNK, allowed_B1QN)
         if not grouped:
             return read_BHQK
-        return read_BHQK.unflatten(2, (self.width, time)).transpose(1, 2).flatten(0, 1)
+        batch, heads, _, width = read_BHQK.shape
+        return read_BHQK.view(batch, heads, self.width, time, width).transpose(1, 2).flatten(0, 1)
 
     def _in_slots(self, allowed_RTC: Tensor | None, time: int) -> Tensor:
         """Who may read which slot."""
@@ -180,7 +190,7 @@ class KeyValueCache:
         place_BN = torch.zeros_like(live_BN, dtype=torch.long)
         place_BN.scatter_(1, slot_BN, torch.arange(kept, device=slot_BN.device).expand(rows, -1))
         slot_RC = place_BN.gather(1, self.slot_RC.view(rows, -1)).view_as(self.slot_RC)
-        buffer = self.buffer.gathered(slot_BN, ROOM * self.width)
+        buffer = self.buffer.gathered(slot_BN, self._room)
         return KeyValueCache(buffer, kept, self.width, self.shared, slot_RC)
 
 

@@ -50,7 +50,7 @@ def may_be_packed(model: nn.Module) -> bool:
     """Whether torch has oneDNN for where the matrices are, and they are not so large that twice would be too much."""
     matrices = [weight for weight in model.parameters() if weight.ndim == 2]
     return (
-        torch.backends.mkldnn.is_available()
+        torch.backends.mkldnn.is_available()  # type: ignore[no-untyped-call]
         and all(weight.device.type == "cpu" and weight.dtype is torch.float32 for weight in matrices)
         and sum(weight.numel() for weight in matrices) <= MOST
     )
