@@ -18,6 +18,7 @@ from seqwright.layers.key_value_cache import KeyValueCache
 
 ModuleT = TypeVar("ModuleT", bound=nn.Module)
 LARGE = 1 << 19  # numbers in a matrix from which packing it pays
+TALL = 8  # outputs for each input from which one row meets the matrix transposed
 MOST = 1 << 29  # numbers in all matrices of a model up to which they are packed, for they are there twice then
 
 
@@ -60,7 +61,8 @@ class PackedLinear(nn.Module):
     """x Wᵀ + b, with W packed once for products with several rows.
 
     Left alone, a product packs its matrix each time, which takes about as long as the product where there are few
-    rows. One row meets the matrix as it is: that takes as long as reading it.
+    rows. One row meets the matrix as it is, or, where there are many outputs for each input, transposed: then the
+    product takes as long as reading it.
     """
 
     def __init__(self, weight_FD: Tensor, bias_F: Tensor | None) -> None:
@@ -77,9 +79,19 @@ class PackedLinear(nn.Module):
             return None
         return packed_FD
 
+    @cached_property
+    def transposed(self) -> Tensor:
+        """The matrix with the outputs side by side."""
+        return self.weight.detach().T.contiguous()
+
     def forward(self, x_BTD: Tensor) -> Tensor:
         """The linear map of each vector."""
-        if x_BTD.shape[:-1].numel() == 1 or self.packed is None:
+        outputs, inputs = self.weight.shape
+        rows, steps = x_BTD.shape[:-1].numel(), x_BTD.ndim == 2 or x_BTD.shape[-2] == 1
+        if rows == 1 and outputs >= TALL * inputs:
+            y_BTF = x_BTD @ self.transposed
+            return y_BTF if self.bias is None else y_BTF + self.bias
+        if rows == 1 or not steps or self.packed is None:  # what is read at once is read once
             return F.linear(x_BTD, self.weight, self.bias)
         return packed_product(x_BTD, self.packed, self.bias)
 
