@@ -120,7 +120,7 @@ class Stages:
             return TrialProgress(trial, row, recipe, measured, 0 if steps_on_disk(trial.folders[0]) else 1, 0.0)
         left = 0 if self._trained(trial, recipe) else steps_left(recipe, trial.folders[0], measured)
         pace = Pace.found(measured)
-        seconds = pace.training(left, recipe.training.validate_every) + pace.evaluating(self.plan.decoding.beam)
+        seconds = pace.training(left, recipe.training) + pace.evaluating(self.plan.decoding.beam)
         return TrialProgress(trial, row, recipe, measured, left, seconds if left else 0.0)
 
     # --------------------------------------------------------------------------------------------- trained, evaluated

@@ -48,8 +48,8 @@ class Overlap(NamedTuple):
         if not self.in_training:
             return f"none of the {self.read:,} examples that are read stands in the training data"
         return (
-            f"{self.in_training:,} of the {self.read:,} examples that are read stand in the training data too, with the "
-            "same input: the scores are optimistic"
+            f"{self.in_training:,} of the {self.read:,} examples that are read stand in the training data too, with "
+            "the same input: the scores are optimistic"
         )
 
 
