@@ -17,13 +17,14 @@ from torch import nn
 
 from seqwright.arguments import public
 from seqwright.batches import Batches
+from seqwright.busy_cores import Watched
 from seqwright.calls import Files, asked, evaluation_of, listed_texts
 from seqwright.data.cards import opened_data
 from seqwright.data.examples import PartName
 from seqwright.data.files import content_hash, expanded
 from seqwright.data.relative_paths import beside_run
 from seqwright.decoding.ensemble import Average
-from seqwright.devices import keep_freed_memory, training_device
+from seqwright.devices import cores, keep_freed_memory, training_device
 from seqwright.errors import RunError, SettingError, instead
 from seqwright.found_rates import with_found_rate
 from seqwright.history import History
@@ -264,7 +265,7 @@ def train(
 
 
 def _train(recipe: Recipe, folder: Path, text: str, reporter: Reporter, data: Any, *, fresh: bool) -> Run:
-    task, device = task_of(recipe.task), training_device(recipe.training.device)
+    task, device, watched = task_of(recipe.task), training_device(recipe.training.device), Watched.now()
     world = World.from_environment(device)
     with locked(folder) if world.first else nullcontext():  # under torchrun only one process writes
         if fresh and world.first:
@@ -296,7 +297,10 @@ def _train(recipe: Recipe, folder: Path, text: str, reporter: Reporter, data: An
             write_beginning(recipe, folder, text, inputs, sha256)
         metadata = _metadata(inputs)
         if objective is not None:
-            for remark in training_remarks(recipe.training, expected_steps(recipe.training, prepared.train)):
+            for remark in [
+                *training_remarks(recipe.training, expected_steps(recipe.training, prepared.train)),
+                *(watched.remarks(torch.get_num_threads(), cores()) if device.type == "cpu" else []),
+            ]:
                 reporter.say(f"! {remark}")
             used = fit(
                 model,

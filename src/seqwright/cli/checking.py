@@ -12,11 +12,12 @@ from torch import nn
 from torch.optim import Optimizer
 
 from seqwright.batches import Batches, Place
+from seqwright.busy_cores import Watched
 from seqwright.cli.storage import storage_table
 from seqwright.cli.terminal import command, print_table, say
 from seqwright.comparison.measuring import mean_tokens
 from seqwright.comparison.pace import Clock, measured_pace, seconds_per_step, until_now
-from seqwright.devices import computes_bfloat16, device_of, training_device
+from seqwright.devices import computes_bfloat16, cores, device_of, training_device
 from seqwright.inputs.tokenizers import tokenizer_of
 from seqwright.kinds import task_of
 from seqwright.model_card import draw_curve, write_card
@@ -50,7 +51,7 @@ def check_recipe(where: str, overrides: list[str]) -> None:
     if recipe.taught:  # look without asking the teacher
         recipe = recipe._replace(objective=validated("objective", {}, recipe.task))
     set_up_cpu(recipe)
-    begun, clock = until_now(), Clock()
+    begun, clock, watched = until_now(), Clock(), Watched.now()
     task, data = task_of(recipe.task), data_of(recipe)
     say("reading the data …")
     source = source_of(recipe)
@@ -62,6 +63,8 @@ def check_recipe(where: str, overrides: list[str]) -> None:
         tried, told = _timed(recipe, data, inputs, start)
         overfitted, doubts = _overfitting(recipe, source, inputs, batches)
         tried, told = tried | overfitted, doubts + told
+        if training_device(recipe.training.device).type == "cpu":
+            told += watched.remarks(torch.get_num_threads(), cores())
     else:
         tried, told = _counted(recipe, inputs, batches)
     for name, value in {**checked.facts, **tried}.items():
