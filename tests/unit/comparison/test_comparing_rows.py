@@ -175,6 +175,11 @@ def test_how_rows_were_decoded_is_said(decoding: dict[str, Any], said: str) -> N
     assert _evaluating(found) == f"Evaluated on the test part, 5 examples, {said} 1 thread."
 
 
+def test_how_many_examples_there_are_is_said_where_nothing_is_decoded() -> None:
+    found = {"part": "test", "examples": 5, "threads": 2, "decoding": None}
+    assert _evaluating(found) == "Evaluated on the test part, 5 examples; 2 threads."
+
+
 def test_where_every_row_fails_a_table_says_why(
     jobs: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
