@@ -36,9 +36,9 @@ class Watched(NamedTuple):
             return 0.0
         return max(0.0, (now.every - self.every - (now.own - self.own)) / seconds)
 
-    def remarks(self, threads: int, cores: int) -> list[str]:
+    def remarks(self, threads: int, cores: int, device: str = "cpu") -> list[str]:
         """What to do where so many threads have not had a core each since then; nothing where they have."""
-        busy = self.elsewhere()
+        busy = self.elsewhere() if device == "cpu" else 0.0
         if threads < 2 or busy < BUSY or threads + busy < cores + BUSY:
             return []
         fewer = min(max(1, round(cores - busy)), threads - 1)

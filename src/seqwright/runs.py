@@ -177,8 +177,7 @@ def objective_of(recipe: Recipe, sizes: Mapping[str, Any] | None = None) -> Obje
     """The objective a recipe names; what it learns itself is drawn from the recipe's seed."""
     kind = chosen("objective", recipe.objective.kind, recipe.task)
     torch.manual_seed(recipe.training.seed)
-    objective: Objective = kind.load(kind.thing)(recipe.objective, **(sizes or {}))
-    return objective
+    return kind.load(kind.thing)(recipe.objective, **(sizes or {}))  # type: ignore[no-any-return]
 
 
 def teachers_of(recipe: Recipe, folder: Path) -> list[Teacher]:
@@ -297,10 +296,8 @@ def _train(recipe: Recipe, folder: Path, text: str, reporter: Reporter, data: An
             write_beginning(recipe, folder, text, inputs, sha256)
         metadata = _metadata(inputs)
         if objective is not None:
-            for remark in [
-                *training_remarks(recipe.training, expected_steps(recipe.training, prepared.train)),
-                *(watched.remarks(torch.get_num_threads(), cores()) if device.type == "cpu" else []),
-            ]:
+            remarks = training_remarks(recipe.training, expected_steps(recipe.training, prepared.train))
+            for remark in [*remarks, *watched.remarks(torch.get_num_threads(), cores(), device.type)]:
                 reporter.say(f"! {remark}")
             used = fit(
                 model,
@@ -364,8 +361,7 @@ def open_run(folder: str | Path, *, which: str = "best", notice: Callable[[str],
         raise RunError(f"there is no run {folder}; `seqwright train` makes one")
     if which not in {"best", "last"}:
         raise RunError(f"there is no checkpoint '{which}'; choose best or last")
-    plain = resolved_of(folder)
-    plain.pop("sha256", None)
+    plain = {name: value for name, value in resolved_of(folder).items() if name != "sha256"}
     refuse_old_layout(folder)
     recipe = recipe_from(beside_run(plain, folder), name=folder.name)
     inputs = task_of(recipe.task).loaded_inputs(folder)

@@ -62,6 +62,7 @@ def test_threads_without_a_core_each_are_told_of(machine: Machine) -> None:
     assert "set training.threads=2" in told
     assert not watched.remarks(2, CORES)  # these have one each
     assert not watched.remarks(1, CORES)
+    assert not watched.remarks(CORES, CORES, "cuda")  # which computes itself
 
 
 def test_a_quiet_machine_is_not_warned_of(machine: Machine) -> None:

@@ -15,7 +15,6 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from seqwright.data.labelled_series import SeriesExample
 from seqwright.devices import device_of
 from seqwright.errors import DataError, RunError
 from seqwright.inputs import Given
@@ -33,9 +32,9 @@ def labels_series(run: Run) -> bool:
     return isinstance(run.input, SeriesInput) and isinstance(run.output, LabelOutput)
 
 
-def one_of_each(run: Run) -> list[SeriesExample]:
+def one_of_each(run: Run) -> list[Any]:
     """The first series of each label in the validation part of a run, of some labels if there are many."""
-    found: dict[str, SeriesExample] = {}
+    found: dict[str, Any] = {}
     for example in data_of(run.recipe).examples("valid"):
         if example.label and len(example.values_TC):
             found.setdefault(example.label, example)
@@ -44,7 +43,7 @@ def one_of_each(run: Run) -> list[SeriesExample]:
     return [found[label] for label in sorted(found)]
 
 
-def series_given(run: Run, given: Any) -> list[SeriesExample]:
+def series_given(run: Run, given: Any) -> list[Any]:
     """One series or a list of them, as a user gives them; those of the validation part where there are none."""
     several = given if isinstance(given, list) else [] if given is None else [given]
     if any(isinstance(each, dict) for each in several):
@@ -52,14 +51,14 @@ def series_given(run: Run, given: Any) -> list[SeriesExample]:
     return [run.input.parse(each) for each in several] or one_of_each(run)
 
 
-def saliencies_of(run: Run, series: Iterable[SeriesExample]) -> list[Saliency]:
+def saliencies_of(run: Run, series: Iterable[Any]) -> list[Saliency]:
     """What the predicted label of each series hangs on."""
     if not labels_series(run):
         raise RunError(f"{run.folder} learnt {run.recipe.task}; this is drawn for classifiers of series")
     return [saliency_of(run, example) for example in series]
 
 
-def saliency_of(run: Run, example: SeriesExample) -> Saliency:
+def saliency_of(run: Run, example: Any) -> Saliency:
     """The gradient at each step, and the probabilities after each, or after some of a long series."""
     if not len(example.values_TC):
         raise DataError("there is nothing to look at: the series is blank")

@@ -63,8 +63,7 @@ def check_recipe(where: str, overrides: list[str]) -> None:
         tried, told = _timed(recipe, data, inputs, start)
         overfitted, doubts = _overfitting(recipe, source, inputs, batches)
         tried, told = tried | overfitted, doubts + told
-        if training_device(recipe.training.device).type == "cpu":
-            told += watched.remarks(torch.get_num_threads(), cores())
+        told += watched.remarks(torch.get_num_threads(), cores(), training_device(recipe.training.device).type)
     else:
         tried, told = _counted(recipe, inputs, batches)
     for name, value in {**checked.facts, **tried}.items():
