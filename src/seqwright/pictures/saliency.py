@@ -3,9 +3,10 @@
 T time · C channels · K ends · L labels
 """
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from seqwright.pictures import INK, Array, blank, legible, pen
 
@@ -30,7 +31,7 @@ class Saliency(NamedTuple):
     label: str  # that is predicted
     target: str  # the right one; blank where it is not known
     labels: tuple[str, ...]  # the likeliest first
-    end_K: Array  # after so many steps the series would end
+    end_K: NDArray[np.integer[Any]]  # after so many steps the series would end
     probability_KL: Array
 
     @property

@@ -78,7 +78,8 @@ def test_every_part_of_a_training_is_timed(monkeypatch: pytest.MonkeyPatch, tmp_
     def evaluate(model: Any) -> dict[str, float]:
         passing("validation")
         ticks["validation"] = 3.0  # what is done for the first time takes longer
-        return prepared.evaluate(model)
+        scores: dict[str, float] = prepared.evaluate(model)
+        return scores
 
     calibrate = type(task).calibrate
 
@@ -98,9 +99,8 @@ def test_every_part_of_a_training_is_timed(monkeypatch: pytest.MonkeyPatch, tmp_
         start=2.0,
         finish=lambda folder: passing("finish"),
     )
-    assert found._replace(step=0.0) == Pace(
-        start=2.0, validation=3.0, first=4.0, ending=1100.0, evaluation=pytest.approx(3 * 5 / 23)
-    )
+    assert found.evaluation == pytest.approx(3 * 5 / 23)
+    assert found._replace(step=0.0, evaluation=0.0) == Pace(start=2.0, validation=3.0, first=4.0, ending=1100.0)
 
 
 def test_a_comparison_promises_start_validation_and_evaluation_too(
