@@ -71,6 +71,11 @@ def test_a_size_that_nothing_has_is_refused(size: str, tmp_path: Path) -> None:
         load_fields(Reading, tmp_path / "reading.json")
 
 
+def test_a_file_of_an_input_that_is_missing_is_told(tmp_path: Path) -> None:
+    with pytest.raises(RunError, match=r"reading\.json is missing; expected what training wrote there: restore it"):
+        load_fields(Reading, tmp_path / "reading.json")
+
+
 def test_sizes_of_training_can_be_loaded(tmp_path: Path) -> None:
     for size in (1, 2**53):
         (tmp_path / "reading.json").write_text(json.dumps({"longest": size}))
@@ -156,6 +161,21 @@ def test_a_comparison_of_endless_digits_or_brackets_is_refused(text: str, said: 
     (tmp_path / "a.toml").write_text(text)
     with pytest.raises(SettingError, match=said):
         read_comparison(str(tmp_path / "a.toml"))
+
+
+def test_a_recipe_whose_base_leads_back_to_itself_is_refused(tmp_path: Path) -> None:
+    for name, base in (("one", "other"), ("other", "one")):
+        (tmp_path / f"{name}.toml").write_text(f'base = "{base}.toml"\n')
+    with pytest.raises(SettingError, match=r"the recipe's base '.*\.toml' leads back to itself; name another, or none"):
+        read_recipe(str(tmp_path / "one.toml"))
+
+
+@pytest.mark.parametrize("word", ["name", "description"])
+@pytest.mark.parametrize("value", ["5", "[]", "true", '{ a = "b" }'])
+def test_a_word_of_a_recipe_that_is_no_text_is_refused(word: str, value: str, tmp_path: Path) -> None:
+    (tmp_path / "a.toml").write_text(f'base = "copy"\n{word} = {value}\n')
+    with pytest.raises(SettingError, match=rf"'{word}' must be text, not "):
+        read_recipe(str(tmp_path / "a.toml"))
 
 
 def test_a_base_whose_name_no_file_can_have_is_refused(tmp_path: Path) -> None:
