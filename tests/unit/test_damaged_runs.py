@@ -163,21 +163,6 @@ def test_a_comparison_of_endless_digits_or_brackets_is_refused(text: str, said: 
         read_comparison(str(tmp_path / "a.toml"))
 
 
-def test_a_recipe_whose_base_leads_back_to_itself_is_refused(tmp_path: Path) -> None:
-    for name, base in (("one", "other"), ("other", "one")):
-        (tmp_path / f"{name}.toml").write_text(f'base = "{base}.toml"\n')
-    with pytest.raises(SettingError, match=r"the recipe's base '.*\.toml' leads back to itself; name another, or none"):
-        read_recipe(str(tmp_path / "one.toml"))
-
-
-@pytest.mark.parametrize("word", ["name", "description"])
-@pytest.mark.parametrize("value", ["5", "[]", "true", '{ a = "b" }'])
-def test_a_word_of_a_recipe_that_is_no_text_is_refused(word: str, value: str, tmp_path: Path) -> None:
-    (tmp_path / "a.toml").write_text(f'base = "copy"\n{word} = {value}\n')
-    with pytest.raises(SettingError, match=rf"'{word}' must be text, not "):
-        read_recipe(str(tmp_path / "a.toml"))
-
-
 def test_a_base_whose_name_no_file_can_have_is_refused(tmp_path: Path) -> None:
     (tmp_path / "a.toml").write_text(f'base = "{"x" * 5000}"\n')
     with pytest.raises(SettingError, match=r"a\.toml or its base could not be read: File name too long"):
