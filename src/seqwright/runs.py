@@ -36,6 +36,7 @@ from seqwright.recipe_checks import refuse_unknown_metric
 from seqwright.run_folders import (
     PARTS,
     clear,
+    is_of_training,
     locked,
     refuse_changes,
     refuse_old_layout,
@@ -58,7 +59,7 @@ from seqwright.training.remarks import training_remarks
 from seqwright.training.reporter import Quiet, Reporter
 from seqwright.training.schedule import expected_steps, learning_rate
 from seqwright.training.weights import load_tensors, transferred
-from seqwright.whole_file import folder_whole, write_whole
+from seqwright.whole_file import folder_whole, restored, write_whole
 
 if TYPE_CHECKING:
     from seqwright.analysis.look import Look
@@ -341,13 +342,11 @@ def write_run(
 ) -> Run:
     """A run of a model that was learnt elsewhere, in place of one that may be in the folder. `card` says what it is."""
     run = Run(folder, recipe, inputs, model.eval(), 1)
-    with locked(folder) if folder.exists() else nullcontext(), folder_whole(folder) as aside:
+    with locked(folder) if folder.exists() else nullcontext(), folder_whole(folder, is_of_training) as aside:
         write_beginning(recipe, aside, "", inputs, {})
         write_only_step(model, aside, metadata=_metadata(inputs))
         if text := card(run):
             write_whole(aside / "card.md", text)
-        if folder.exists():
-            clear(folder)
     return run
 
 
@@ -356,7 +355,7 @@ def open_run(folder: str | Path, *, which: str = "best", notice: Callable[[str],
 
     If that one is damaged, the newest whole one serves, and `notice` is told.
     """
-    folder = Path(folder)
+    folder = restored(Path(folder))
     if not folder.is_dir():
         raise RunError(f"there is no run {folder}; `seqwright train` makes one")
     if which not in {"best", "last"}:
@@ -388,7 +387,7 @@ def load(where: str | Path | Sequence[str | Path], *, average: Average = "probab
 
     if not isinstance(where, str | Path):
         return joined_run([load(each) for each in where], average)
-    folder = Path(where)
+    folder = restored(Path(where))
     return open_run(cached_run(folder, warnings.warn) if is_hugging_face(folder) else folder)
 
 

@@ -152,6 +152,21 @@ def test_answers_may_have_every_end_of_line_in_them(tmp_path: Path) -> None:
     assert read_answers(records, "x") == given
 
 
+@pytest.mark.parametrize(
+    "content",
+    [b"\xff", b"{", b"[" * 5000, b"[1]", b'{"measured": 3}', b'{"measured": {"found": {}}}', b'{"measured": null}'],
+)
+def test_a_damaged_record_is_none(content: bytes, tmp_path: Path) -> None:
+    records = Records(tmp_path)
+    records.keep("x", "measured", {"seed": 1}, {"parameters": 7})
+    assert records.found("x", "measured", {"seed": 1}, {}) == {"parameters": 7}
+    records.path("x").write_bytes(content)
+    assert records.found("x", "measured", {"seed": 1}, {}) is None
+    assert records.measured_before("x") == {}
+    records.keep("x", "measured", {"seed": 1}, {"parameters": 7})
+    assert records.found("x", "measured", {"seed": 1}, {}) == {"parameters": 7}
+
+
 def test_perplexities_beyond_all_bounds_have_no_deviation_and_few_digits() -> None:
     assert _over([float("inf"), 3.0])["deviation"] is None
     assert mean_and_deviation({"mean": 1.5e120, "deviation": None}, "word_perplexity") == "1.5e+120"
