@@ -11,11 +11,12 @@ def test_the_naive_forecast_of_gerons_series_has_his_error() -> None:
     assert waves_naive() == PUBLISHED["waves, naive"]
 
 
-@pytest.fixture(autouse=True)
-def _published_data(shared_data: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.fixture
+def published(shared_data: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("SEQWRIGHT_DATA", str(shared_data))
 
 
+@pytest.mark.usefixtures("published")
 @pytest.mark.parametrize("ahead", [96, 336])
 def test_the_last_value_has_the_errors_of_the_paper(ahead: int) -> None:
     for name, found in (
@@ -25,6 +26,7 @@ def test_the_last_value_has_the_errors_of_the_paper(ahead: int) -> None:
         assert {score: round(found[score], 3) for score in ("mse", "mae")} == PUBLISHED[name]
 
 
+@pytest.mark.usefixtures("published")
 def test_windows_that_fill_no_batch_would_change_the_figure() -> None:
     found = ett_last(336)
     assert (round(found["mse"], 3), round(found["mse of all windows"], 3)) == (1.323, 1.330)
