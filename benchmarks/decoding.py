@@ -26,6 +26,7 @@ from seqwright.devices import keep_freed_memory
 from seqwright.inputs.tokenizers import BEGIN, END, PAD, UNKNOWN
 from seqwright.layers.attention import Attention
 from seqwright.layers.blocks import FeedForward, PostNorm
+from seqwright.layers.prepared import prepared
 from seqwright.models.encoder_decoder import EncoderDecoder
 from seqwright.models.transformer import TransformerSettings, transformer
 
@@ -86,7 +87,8 @@ def main() -> None:
 
 
 def ours(model: EncoderDecoder, steps: int) -> Decode:
-    """Seqwright's decoding, the encoder and the padding of the batch included."""
+    """Seqwright's decoding as every verb does it, the encoder and the padding of the batch included."""
+    model = prepared(model)
 
     @torch.inference_mode()
     def decode(rows: list[Ids], beam: int) -> list[list[int]]:

@@ -18,6 +18,7 @@ from seqwright.batches import padded
 from seqwright.batches.text import texts
 from seqwright.decoding import DecodingSettings, Prefix, decoded
 from seqwright.devices import keep_freed_memory
+from seqwright.layers.prepared import prepared
 from seqwright.models.gpt import GPT, GPTSettings
 from seqwright.models.language_model import LanguageModel
 
@@ -72,6 +73,7 @@ def measured(model: LanguageModel, batch: int, given: Namespace) -> dict[str, li
 @torch.inference_mode()
 def cached(model: LanguageModel, given: Sequence[Tensor], steps: int) -> list[list[int]]:
     """What every verb does."""
+    model = prepared(model)
     rows = [text.numpy() for text in given]
     settings = DecodingSettings(shortest=steps)
     first_B = torch.full((len(rows),), BEGIN)

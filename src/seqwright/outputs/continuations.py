@@ -19,6 +19,7 @@ from seqwright.decoding.stopping import before_stop, sure
 from seqwright.devices import device_of, in_precision
 from seqwright.errors import DataError
 from seqwright.inputs.tokenizers import Tokenizer
+from seqwright.layers.prepared import prepared
 from seqwright.outputs.text_search import TextCandidate
 
 LONGEST = 200  # tokens written where the settings do not say
@@ -42,7 +43,7 @@ class Continuing:
     """
 
     def __init__(self, model: nn.Module, tokenizer: Tokenizer, settings: DecodingSettings) -> None:
-        self.model: Any = in_precision(model, settings.precision)
+        self.model: Any = prepared(in_precision(model, settings.precision))
         self.tokenizer, self.settings, self.device = tokenizer, settings, device_of(model)
 
     def __call__(self, batch: Text, numbers: Sequence[int]) -> list[list[TextCandidate]]:
