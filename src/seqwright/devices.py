@@ -20,6 +20,15 @@ def device_of(module: nn.Module) -> torch.device:
     return next((tensor.device for tensor in module.state_dict().values()), torch.device("cpu"))
 
 
+def seed_device(device: torch.device, seed: int) -> None:
+    """Seed what draws on the CPU and on the device: `torch.manual_seed` asks every kind of it, and that takes time."""
+    torch.default_generator.manual_seed(seed)
+    if device.type == "cuda":
+        torch.cuda.manual_seed(seed)
+    elif device.type == "mps":
+        torch.mps.manual_seed(seed)
+
+
 def cores() -> int:
     """How many cores this process may use: fewer than there are where it was confined to some."""
     there = len(os.sched_getaffinity(0)) if sys.platform.startswith("linux") else os.cpu_count()

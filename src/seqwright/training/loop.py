@@ -18,7 +18,7 @@ from torch import Tensor, nn
 
 from seqwright.batches import Batches, Place
 from seqwright.batches.ahead import Ahead
-from seqwright.devices import computes_bfloat16, cores, device_of
+from seqwright.devices import computes_bfloat16, cores, device_of, seed_device
 from seqwright.errors import DivergedError, RunError, SettingError
 from seqwright.objectives.objective import Objective
 from seqwright.training.averages import Average, LastCheckpoints, Moving
@@ -219,14 +219,15 @@ class Fitting:
 
         `totals` are the counts of all processes: they are there, mostly, when the forward pass is done.
         """
-        self.learner.train()
+        if not (self.model.training and self.objective.training):  # to tell each module takes time
+            self.learner.train()
         self.optimizer.zero_grad(set_to_none=True)
         if self.step == 0:
             self.carry = self.objective.start(self.model, mine[0][1])
         sums: dict[str, float] = defaultdict(float)
         weights: dict[str, float] = {}
         for index, batch in mine:
-            torch.manual_seed(_seed(self.settings.seed, self.step, index))
+            seed_device(self.device, _seed(self.settings.seed, self.step, index))
             last = index == mine[-1][0]
             with nullcontext() if last else without_adding(self.learner):
                 with self._precision():
