@@ -117,7 +117,8 @@ def test_two_processes_train_as_one_and_resume_to_the_same_bytes(recipe: str, ov
         one_end, other_end = load_file(one_file), load_file(other_file)
         assert one_end.keys() == other_end.keys()  # named as in one process
         for name, tensor in one_end.items():
-            assert (tensor - other_end[name]).abs().max() < 1e-4, name
+            if one_file.stem != "carry":  # of the last batch that this process has read; all rows begin afresh
+                assert (tensor - other_end[name]).abs().max() < 1e-4, name
 
     shutil.copytree(together, resumed)
     shutil.rmtree(resumed / "step-000020")

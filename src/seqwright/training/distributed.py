@@ -5,7 +5,6 @@ the result do not depend on the number of processes. Alone, nothing happens here
 """
 
 import os
-import warnings
 from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager, nullcontext
 from typing import Any
@@ -30,6 +29,18 @@ class Learner(nn.Module):
         loss, carry = self.objective(self.model, batch, carry)
         told = {name: part._replace(sum=part.sum.detach()) for name, part in loss.parts.items() if not part.weight}
         return Loss(loss.parts | told), carry
+
+
+class WithOneUnused(nn.Module):
+    """A learner beside a number that it does not use: where there is none, torch warns of having looked for it."""
+
+    def __init__(self, learner: nn.Module) -> None:
+        super().__init__()
+        self.learner, self.unused = learner, nn.Parameter(torch.zeros(()))
+
+    def forward(self, batch: Any, carry: Any) -> Any:
+        """The learner's."""
+        return self.learner(batch, carry)
 
 
 class World:
@@ -74,9 +85,11 @@ class World:
         """
         if self.size == 1:
             return learner
-        warnings.filterwarnings("ignore", "find_unused_parameters=True was specified")  # once, where all are used
         return DistributedDataParallel(
-            learner, find_unused_parameters=True, forward_sync_buffers=False, gradient_as_bucket_view=True
+            WithOneUnused(learner),
+            find_unused_parameters=True,
+            forward_sync_buffers=False,
+            gradient_as_bucket_view=True,
         )
 
     def summed(self, numbers: Mapping[str, float]) -> dict[str, float]:
