@@ -62,4 +62,4 @@ def _parts(*tensors: Tensor) -> Iterable[tuple[Tensor, ...]]:
     """Tensors of one size, part by part side by side."""
     if tensors[0].numel() <= PART:
         return [tensors]
-    return zip(*(tensor.view(-1).split(PART) for tensor in tensors), strict=True)
+    return zip(*(torch.split(tensor.view(-1), PART) for tensor in tensors), strict=True)
