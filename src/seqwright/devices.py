@@ -2,7 +2,9 @@
 
 import copy
 import ctypes
+import importlib.util
 import os
+import shutil
 import sys
 from typing import Literal, TypeVar
 
@@ -50,6 +52,13 @@ def in_precision(model: ModuleT, precision: Precision) -> ModuleT:
     if precision == "float32" or not computes_bfloat16(device_of(model)) or not any(True for _ in model.parameters()):
         return model
     return copy.deepcopy(model).bfloat16()
+
+
+def compiles(device: torch.device) -> bool:
+    """Whether `torch.compile` finds what it needs: Triton for a GPU, otherwise a C++ compiler, by default torch's."""
+    if device.type == "cuda":
+        return importlib.util.find_spec("triton") is not None
+    return shutil.which(os.environ.get("CXX") or ("clang++" if sys.platform == "darwin" else "g++")) is not None
 
 
 def keep_freed_memory() -> bool:
