@@ -2,7 +2,9 @@
 
 import copy
 import ctypes
+import importlib.util
 import os
+import shutil
 import sys
 from typing import Literal, TypeVar
 
@@ -18,6 +20,15 @@ ModuleT = TypeVar("ModuleT", bound=nn.Module)
 def device_of(module: nn.Module) -> torch.device:
     """Where a module's tensors are; a module without any is at home on the CPU."""
     return next((tensor.device for tensor in module.state_dict().values()), torch.device("cpu"))
+
+
+def seed_device(device: torch.device, seed: int) -> None:
+    """Seed what draws on the CPU and on the device: `torch.manual_seed` asks every kind of it, and that takes time."""
+    torch.default_generator.manual_seed(seed)
+    if device.type == "cuda":
+        torch.cuda.manual_seed(seed)
+    elif device.type == "mps":
+        torch.mps.manual_seed(seed)
 
 
 def cores() -> int:
@@ -41,6 +52,13 @@ def in_precision(model: ModuleT, precision: Precision) -> ModuleT:
     if precision == "float32" or not computes_bfloat16(device_of(model)) or not any(True for _ in model.parameters()):
         return model
     return copy.deepcopy(model).bfloat16()
+
+
+def compiles(device: torch.device) -> bool:
+    """Whether `torch.compile` finds what it needs: Triton for a GPU, otherwise a C++ compiler, by default torch's."""
+    if device.type == "cuda":
+        return importlib.util.find_spec("triton") is not None
+    return shutil.which(os.environ.get("CXX") or ("clang++" if sys.platform == "darwin" else "g++")) is not None
 
 
 def keep_freed_memory() -> bool:
