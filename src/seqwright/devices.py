@@ -11,7 +11,7 @@ from torch import nn
 
 from seqwright.errors import SettingError
 
-Precision = Literal["float32", "bfloat16"]
+Precision = Literal["float32", "int8", "bfloat16"]
 ModuleT = TypeVar("ModuleT", bound=nn.Module)
 
 
@@ -38,6 +38,8 @@ def in_precision(model: ModuleT, precision: Precision) -> ModuleT:
 
     A model that has counted instead of learnt has nothing to round.
     """
+    if precision == "int8":
+        raise SettingError("the plain path computes in float32 or bfloat16, and int8 is for --engine ctranslate2")
     if precision == "float32" or not computes_bfloat16(device_of(model)) or not any(True for _ in model.parameters()):
         return model
     return copy.deepcopy(model).bfloat16()
