@@ -10,6 +10,7 @@ import torch
 from torch import nn
 
 from seqwright.errors import SettingError
+from seqwright.layers.int8 import in_int8
 
 Precision = Literal["float32", "int8", "bfloat16"]
 ModuleT = TypeVar("ModuleT", bound=nn.Module)
@@ -36,13 +37,27 @@ def computes_bfloat16(device: torch.device) -> bool:
 def in_precision(model: ModuleT, precision: Precision) -> ModuleT:
     """The model itself, or a copy whose weights are rounded to bfloat16, where the device has instructions for it.
 
-    A model that has counted instead of learnt has nothing to round.
+    In int8 products are rounded, on x86 processors. A model that has counted instead of learnt has nothing to round.
     """
     if precision == "int8":
-        raise SettingError("the plain path computes in float32 or bfloat16, and int8 is for --engine ctranslate2")
+        _refuse_int8(model)
+        return in_int8(model)
     if precision == "float32" or not computes_bfloat16(device_of(model)) or not any(True for _ in model.parameters()):
         return model
     return copy.deepcopy(model).bfloat16()
+
+
+def computes_int8(device: torch.device) -> bool:
+    """Whether the device has kernels for products in int8."""
+    return device.type == "cpu" and not {"x86", "fbgemm"}.isdisjoint(torch.backends.quantized.supported_engines)
+
+
+def _refuse_int8(model: nn.Module) -> None:
+    """It is asked for by name, so that nothing else is computed in its place."""
+    if not any(True for _ in model.parameters()):
+        raise SettingError("int8 rounds what a model multiplies by, and this one has counted: use --precision float32")
+    if not computes_int8(device_of(model)):
+        raise SettingError("int8 is computed on x86 processors, and the model is elsewhere: use --precision float32")
 
 
 def keep_freed_memory() -> bool:

@@ -222,7 +222,7 @@ UNKNOWN = option(
 )
 PRECISION = option(
     "float32|int8|bfloat16",
-    "What is computed with: bfloat16 is faster where the processor has instructions for it, int8 is for ctranslate2.",
+    "What is computed with: int8 rounds and is mostly faster, bfloat16 where the processor has instructions for it.",
     "--precision",
     "--compute",
 )
