@@ -2,8 +2,8 @@
 
 The validation part of each run is written greedily and with a beam of 5: by the plain path and, where it has such a
 model, by CTranslate2, in float32 and in int8, in turns within one process on one thread. Told are BLEU, how many texts
-are those of the plain path in float32, CPU-seconds of the whole process, tokenising included, and the plain path's loss.
-A few sentences go before, unmeasured.
+are those of the plain path in float32, CPU-seconds of the whole process, tokenising included, and the loss of the plain
+path. A few sentences go before, unmeasured.
 """
 
 import statistics
