@@ -16,7 +16,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import torch
-from torch import nn
 
 from benchmarks.record import options, record, show
 from seqwright.batches import Ids
@@ -24,15 +23,13 @@ from seqwright.batches.pairs import sources
 from seqwright.decoding import DecodingSettings, decoded
 from seqwright.devices import keep_freed_memory
 from seqwright.inputs.tokenizers import BEGIN, END, PAD, UNKNOWN
-from seqwright.layers.attention import Attention
-from seqwright.layers.blocks import FeedForward, PostNorm
+from seqwright.interchange.ctranslate2 import TokenNames, ctranslate2_spec
 from seqwright.layers.prepared import prepared
 from seqwright.models.encoder_decoder import EncoderDecoder
 from seqwright.models.transformer import TransformerSettings, transformer
 
 try:
     import ctranslate2
-    from ctranslate2.specs import TransformerSpec
 except ImportError as error:
     raise SystemExit("CTranslate2 is not installed; `pip install 'seqwright[bench]'` installs it.") from error
 
@@ -43,6 +40,7 @@ BEAMS = {"greedy": 1, "beam 5": 5}
 MARKS = {"greedy": 2500, "beam 5": 650}  # tokens a CPU-second
 NAMES = {PAD: "<blank>", UNKNOWN: "<unk>", BEGIN: "<s>", END: "</s>"}
 TOKENS = [NAMES.get(number, f"t{number}") for number in range(VOCABULARY)]
+VOCABULARY_NAMES = TokenNames(TOKENS, NAMES[BEGIN], NAMES[END], NAMES[UNKNOWN])
 NUMBERS = {token: number for number, token in enumerate(TOKENS)}
 
 Decode = Callable[[list[Ids], int], list[list[int]]]  # sources, width of the beam → the best translation of each
@@ -76,7 +74,7 @@ def main() -> None:
     draw = np.random.default_rng(1)
     rows = [draw.integers(4, VOCABULARY, size) for size in draw.integers(SHORTEST, LONGEST + 1, given.batch)]
     with tempfile.TemporaryDirectory() as folder:
-        convert(model, Path(folder))
+        ctranslate2_spec("translator", model, VOCABULARY_NAMES, VOCABULARY_NAMES).save(folder)
         decoders = {"seqwright": ours(model, given.steps), "ctranslate2": theirs(Path(folder), given.steps)}
         agreement = {name: agreeing(decoders, rows, beam) for name, beam in BEAMS.items()}
         speeds = measured(decoders, rows, given)
@@ -118,66 +116,6 @@ def theirs(folder: Path, steps: int) -> Decode:
         return [[NUMBERS[token] for token in result.hypotheses[0]] for result in found]
 
     return decode
-
-
-def convert(model: EncoderDecoder, folder: Path) -> None:
-    """Write a post-norm Transformer as a CTranslate2 model."""
-    layers = len(model.body.blocks), len(model.decoder.blocks)
-    spec = TransformerSpec.from_config(layers, SIZES["heads"], pre_norm=False)
-    # CTranslate2 scales embeddings by the root of the width as we do, but its own sinusoids are in another order.
-    positions = array(model.decoder.embedding.positions(torch.arange(512)))
-    embeddings = array(model.decoder.embedding.tokens.weight)
-    spec.encoder.embeddings[0].weight = spec.decoder.embeddings.weight = embeddings
-    spec.decoder.projection.weight = embeddings
-    for side in (spec.encoder, spec.decoder):
-        side.position_encodings.encodings = positions
-    block: Any
-    for layer, block in zip(spec.encoder.layer, model.body.blocks, strict=True):
-        fill_self_attention(layer.self_attention, block.attention, block.around_attention)
-        fill_feed_forward(layer.ffn, block.feed_forward, block.around_feed_forward)
-    for layer, block in zip(spec.decoder.layer, model.decoder.blocks, strict=True):
-        fill_self_attention(layer.self_attention, block.attention, block.around_attention)
-        fill_source_attention(layer.attention, block.source_attention, block.around_source_attention)
-        fill_feed_forward(layer.ffn, block.feed_forward, block.around_feed_forward)
-    spec.register_source_vocabulary(TOKENS)
-    spec.register_target_vocabulary(TOKENS)
-    spec.config.add_source_eos = True
-    spec.config.layer_norm_epsilon = model.decoder.blocks[0].around_attention.norm.eps
-    spec.validate()
-    spec.optimize(quantization="float32")
-    spec.save(str(folder))
-
-
-def fill_self_attention(spec: Any, attention: Attention, around: PostNorm) -> None:
-    spec.linear[0].weight = array(torch.cat([attention.query.weight, attention.key_value.weight]))
-    fill_linear(spec.linear[1], attention.output)
-    fill_norm(spec.layer_norm, around.norm)
-
-
-def fill_source_attention(spec: Any, attention: Attention, around: PostNorm) -> None:
-    for part, linear in zip(spec.linear, (attention.query, attention.key_value, attention.output), strict=True):
-        fill_linear(part, linear)
-    fill_norm(spec.layer_norm, around.norm)
-
-
-def fill_feed_forward(spec: Any, feed_forward: FeedForward, around: PostNorm) -> None:
-    fill_linear(spec.linear_0, feed_forward.widen)
-    fill_linear(spec.linear_1, feed_forward.narrow)
-    fill_norm(spec.layer_norm, around.norm)
-
-
-def fill_linear(spec: Any, linear: nn.Linear) -> None:
-    spec.weight = array(linear.weight)
-    if linear.bias is not None:
-        spec.bias = array(linear.bias)
-
-
-def fill_norm(spec: Any, norm: nn.LayerNorm) -> None:
-    spec.gamma, spec.beta = array(norm.weight), array(norm.bias)
-
-
-def array(tensor: torch.Tensor) -> Any:
-    return tensor.detach().numpy()
 
 
 # ------------------------------------------------------------------------------------------------ measuring

@@ -159,6 +159,11 @@ class GPT(nn.Module):
         """How well each token of the vocabulary fits after each vector."""
         return self.tokens.logits(h_BTD)
 
+    @property
+    def output_VD(self) -> Tensor:
+        """What vectors are multiplied with to be logits: those of the tokens."""
+        return self.tokens.weight
+
     def lens(self, stream_BTD: Tensor) -> Tensor:
         """What a block would say if it were the last."""
         return self.logits(self.norm(stream_BTD))
