@@ -223,7 +223,7 @@ def test_without_such_an_operation_the_product_is_the_plain_one(monkeypatch: pyt
 def test_models_on_another_device_in_another_precision_or_too_large_are_not_packed(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    assert preparing.may_be_packed(nn.Linear(7, 11)) == torch.backends.mkldnn.is_available()  # type: ignore[no-untyped-call]
+    assert preparing.may_be_packed(nn.Linear(7, 11)) == torch.backends.mkldnn.is_available()
     assert not preparing.may_be_packed(nn.Linear(7, 11, device="meta"))
     assert not preparing.may_be_packed(nn.Linear(7, 11).bfloat16())
     monkeypatch.setattr(preparing, "MOST", 76)
