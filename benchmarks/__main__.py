@@ -1,0 +1,124 @@
+"""The bench: ours and the peers in turns, with the distance to what the machine can do at most.
+
+    python -m benchmarks                                       what can be asked
+    python -m benchmarks decoding ngrams                       some questions; the numbers go to results/bench
+    python -m benchmarks all --quick                           all in small; the numbers go to runs/quick/bench
+    python -m benchmarks gpt-training --nanogpt FOLDER         beside a checkout of nanoGPT
+
+A peer that cannot be installed, or that fails, is named with the reason.
+"""
+
+import argparse
+import ast
+import importlib
+import sys
+import time
+from pathlib import Path
+
+from benchmarks.record import REPOSITORY
+from benchmarks.speed.harness import Options, Question, TurnError, answer, report, write
+from benchmarks.speed.peers import NANOGPT_FILES, is_nanogpt
+from seqwright.errors import instead
+
+QUESTIONS = (
+    "decoding",
+    "gpt-training",
+    "gpt-generating",
+    "embedding",
+    "translation-training",
+    "recurrent",
+    "ngrams",
+    "cold-start",
+    "growth",
+    "profile",
+)
+
+
+def main(words: list[str] | None = None) -> int:
+    """Answer what is asked, and say what could not be answered; the exit code."""
+    given = parser().parse_args(words)
+    if not given.questions:
+        print(listed())
+        return 0
+    names = list(QUESTIONS) if given.questions == ["all"] else given.questions
+    for name in names:
+        if name not in QUESTIONS:
+            return refused(f"there is no question '{name}'{instead(name, QUESTIONS)}")
+    if given.threads < 1 or (given.rounds is not None and given.rounds < 1):
+        return refused("--threads and --rounds must be at least 1")
+    if given.nanogpt is not None and not is_nanogpt(given.nanogpt):
+        files = " and ".join(NANOGPT_FILES)
+        return refused(f"--nanogpt {given.nanogpt} is no checkout of nanoGPT: it has no {files}; clone it first")
+    options = Options(
+        quick=given.quick,
+        threads=given.threads,
+        rounds=given.rounds,
+        nanogpt=None if given.nanogpt is None else str(given.nanogpt.resolve()),
+        results=given.results,
+    )
+    failed = [name for name in names if not asked(question_of(name), options)]
+    return 1 if failed else 0
+
+
+def asked(question: Question, options: Options) -> bool:
+    """Answer a question and write it down; whether ours could."""
+    began = time.monotonic()
+    try:
+        found = answer(question, options)
+    except TurnError as error:
+        print(f"python -m benchmarks: {question.name} could not be answered: {error}", file=sys.stderr)
+        return False
+    report(found)
+    if question.lines is not None:
+        for line in question.lines(found):
+            print(line)
+    path = write(found, options)
+    print(f"written to {path} after {time.monotonic() - began:.0f} s")
+    return True
+
+
+def question_of(name: str) -> Question:
+    """The question of that name."""
+    question: Question = importlib.import_module(f"benchmarks.speed.{name.replace('-', '_')}").QUESTION
+    return question
+
+
+def refused(sentence: str) -> int:
+    """Tell why nothing is measured."""
+    print(f"python -m benchmarks: {sentence}", file=sys.stderr)
+    return 2
+
+
+def parser() -> argparse.ArgumentParser:
+    """The options."""
+    found = argparse.ArgumentParser(
+        prog="python -m benchmarks", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    found.add_argument("questions", nargs="*", metavar="QUESTION", help="what is asked, or 'all'; nothing lists them")
+    found.add_argument("--quick", action="store_true", help="small sizes and one round: a look, not a measurement")
+    found.add_argument("--threads", type=int, default=1, help="CPU threads of each contestant (default: 1)")
+    found.add_argument("--rounds", type=int, help="turns of each contestant (default: those of the question)")
+    found.add_argument("--nanogpt", type=Path, metavar="FOLDER", help="a checkout of nanoGPT")
+    found.add_argument("--results", type=Path, metavar="FOLDER", help="where the numbers go")
+    return found
+
+
+def listed() -> str:
+    """Every question in a line, and every other script that measures something."""
+    others = {path.stem: first_line(path) for path in sorted((REPOSITORY / "benchmarks").glob("*.py"))}
+    scripts = {name: line for name, line in others.items() if line.endswith("?")}
+    lines = ["Questions, python -m benchmarks QUESTION:", ""]
+    lines += [f"  {name:22}{question_of(name).line}" for name in QUESTIONS]
+    lines += ["", "Other measurements, python -m benchmarks.NAME:", ""]
+    lines += [f"  {name:22}{line}" for name, line in scripts.items()]
+    return "\n".join(lines)
+
+
+def first_line(path: Path) -> str:
+    """What a script says it asks."""
+    said = ast.get_docstring(ast.parse(path.read_text(encoding="utf-8"))) or ""
+    return said.split("\n", maxsplit=1)[0]
+
+
+if __name__ == "__main__":
+    sys.exit(main())
