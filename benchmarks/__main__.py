@@ -30,6 +30,7 @@ QUESTIONS = (
     "ngrams",
     "cold-start",
     "growth",
+    "corpus",
     "profile",
 )
 
@@ -68,10 +69,7 @@ def asked(question: Question, options: Options) -> bool:
     except TurnError as error:
         print(f"python -m benchmarks: {question.name} could not be answered: {error}", file=sys.stderr)
         return False
-    report(found)
-    if question.lines is not None:
-        for line in question.lines(found):
-            print(line)
+    report(question, found)
     path = write(found, options)
     print(f"written to {path} after {time.monotonic() - began:.0f} s")
     return True

@@ -30,6 +30,15 @@ UNITS = {"matrix": "GFLOP/s", "memory": "GB/s"}  # of the limits
 Settings = Mapping[str, Any]
 Answers = Mapping[str, Mapping[str, Any]]
 """What came out of the first turn: by measure, by contestant."""
+Answered = Mapping[str, Sequence[Any]]
+"""What came out of all of our turns that count, by measure."""
+
+
+class Table(NamedTuple):
+    """What is shown."""
+
+    columns: Sequence[str]
+    rows: Sequence[Sequence[str]]
 
 
 class Limit(NamedTuple):
@@ -67,8 +76,9 @@ class Question:
     limit: Callable[[Settings, str], Limit | None] = lambda settings, measure: None
     marks: Mapping[str, Mapping[str, float]] = field(default_factory=dict)  # by measure: at least these ratios
     compare: Callable[[Answers], dict[str, Any]] = lambda answers: {}
-    conclude: Callable[[Settings, Mapping[str, Any]], dict[str, Any]] = lambda settings, measures: {}
-    lines: Callable[[Mapping[str, Any]], Sequence[Sequence[str]]] | None = None  # of what was concluded, a table
+    conclude: Callable[[Settings, Answered], dict[str, Any]] = lambda settings, answered: {}
+    table: Callable[[Mapping[str, Any]], Table] | None = None  # of what was concluded, in place of rates
+    warm: bool = True  # whether a round before the others is not counted
     clock: str = "cpu"  # "wall", where what counts is how long somebody waits
 
     @property
@@ -187,7 +197,7 @@ def answer(question: Question, options: Options) -> dict[str, Any]:
         field = entered(question, settings, options, stack)
         limits = stack.enter_context(limits_process(options))
         limits.wait_ready()
-        answers, turns = measured(field, limits, rounds)
+        answers, turns = measured(field, limits, rounds, warm=question.warm)
         libraries = {name: version for each in field.there.values() for name, version in each.versions.items()}
     medians = {kind: statistics.median(rate_of(turn, options) for turn in turns[LIMITS][kind]) for kind in UNITS}
     measures = {
@@ -214,10 +224,12 @@ def answer(question: Question, options: Options) -> dict[str, Any]:
         "load": round(os.getloadavg()[0], 2),
         "settings": settings,
         "rounds": rounds,
-        "measures": measures,
+        "measures": {} if question.table else measures,
         "absent": field.absent,
         "agreement": question.compare(answers),
-        "conclusions": question.conclude(settings, {"measures": measures, "answers": answers}),
+        "conclusions": question.conclude(
+            settings, {measure: [turn["answer"] for turn in several] for measure, several in turns[OURS].items()}
+        ),
     }
 
 
@@ -252,13 +264,13 @@ def limits_process(options: Options) -> Process:
 
 
 def measured(
-    field: Field, limits: Process, rounds: int
+    field: Field, limits: Process, rounds: int, *, warm: bool
 ) -> tuple[dict[str, dict[str, Any]], dict[str, dict[str, list[dict[str, Any]]]]]:
     """What the first turns answered, which also warm up, and the times of all that follow."""
     turns: dict[str, dict[str, list[dict[str, Any]]]] = {name: {} for name in (LIMITS, *field.there)}
     answers: dict[str, dict[str, Any]] = {}
     order = list(dict.fromkeys(measure for process in field.there.values() for measure in process.measures))
-    for number in range(-1, rounds):
+    for number in range(-1 if warm else 0, rounds):
         for kind in UNITS:
             turns[LIMITS].setdefault(kind, []).append(limits.turn(kind))
         for measure in order:
@@ -270,9 +282,8 @@ def measured(
                     field.drop(name, str(error))
                     turns.pop(name)
                     continue
-                if number < 0:
-                    answers.setdefault(measure, {})[name] = turn["answer"]
-                else:
+                answers.setdefault(measure, {}).setdefault(name, turn["answer"])
+                if number >= 0:
                     turns[name].setdefault(measure, []).append(turn)
     return answers, turns
 
@@ -342,9 +353,18 @@ def command_of(question: Question, options: Options) -> str:
     return shlex.join(words)
 
 
-def report(found: Mapping[str, Any]) -> None:
-    """The table of a question."""
+def report(question: Question, found: Mapping[str, Any]) -> None:
+    """The table of a question, and what else should be known."""
     print(f"\n{found['question']}")
+    show(*(question.table or rates_table)(found))
+    for name, why in found["absent"].items():
+        print(f"{name} is left out: {why}")
+    for name, value in found["agreement"].items():
+        print(f"{name}: {value}")
+
+
+def rates_table(found: Mapping[str, Any]) -> Table:
+    """Every contestant at every measure, beside ours and the limit."""
     rows = []
     for measure, each in found["measures"].items():
         for name, rate in each["rates"].items():
@@ -360,11 +380,7 @@ def report(found: Mapping[str, Any]) -> None:
                 ]
             )
     units = {each["unit"] for each in found["measures"].values()}
-    show([" / ".join(sorted(units)), "median", "ours ÷ this", "at least", "of the limit"], rows)
-    for name, why in found["absent"].items():
-        print(f"{name} is left out: {why}")
-    for name, value in found["agreement"].items():
-        print(f"{name}: {value}")
+    return Table([" / ".join(sorted(units)), "median", "ours ÷ this", "at least", "of the limit"], rows)
 
 
 def write(found: Mapping[str, Any], options: Options) -> Path:
