@@ -1,8 +1,9 @@
 """How long from a cold start to the first translated sentence, beside CTranslate2 and transformers?
 
-A new process for each: it imports, opens a Transformer of 7.6 million random weights from disk, translates one sentence
-greedily, at most 20 tokens, and ends. Ours is the command `seqwright translate` and the same from Python; CTranslate2 is
-given tokens, without a tokenizer; transformers opens a Marian of the same sizes. The files are in the system's cache.
+A new process for each: it imports, opens a Transformer of 7.6 million random weights from disk, translates one
+sentence greedily, at most 20 tokens, and ends. Ours is the command `seqwright translate` and the same from Python;
+CTranslate2 is given tokens, without a tokenizer; transformers opens a Marian of the same sizes. The files are in the
+system's cache.
 """
 
 import os
@@ -13,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.speed.harness import OURS, Contestant, Question
-from benchmarks.speed.peers import CTRANSLATE2, TRANSFORMERS
+from benchmarks.speed.peers import CTRANSLATE2, TRANSFORMERS, package
 from benchmarks.speed.worker import Turns, Work
 
 MEASURE = "first translation"
@@ -46,7 +47,15 @@ assert len(model.generate(tokens_BS, max_new_tokens=20, min_new_tokens=20, num_b
 def seqwright(settings: dict[str, Any]) -> Turns:
     """The command."""
     run = our_run(settings)
-    words = ["-m", "seqwright", "translate", run, SENTENCE, f"decoding.longest={LONGEST}", f"decoding.shortest={LONGEST}"]
+    words = [
+        "-m",
+        "seqwright",
+        "translate",
+        run,
+        SENTENCE,
+        f"decoding.longest={LONGEST}",
+        f"decoding.shortest={LONGEST}",
+    ]
     return {MEASURE: lambda: process([sys.executable, *words])}
 
 
@@ -84,10 +93,9 @@ def ctranslate2(settings: dict[str, Any]) -> Turns:
 
 def transformers(settings: dict[str, Any]) -> Turns:
     """Marian, tokens in and out."""
-    from transformers import MarianConfig, MarianMTModel
-
     size, folder = settings["model"], tempfile.mkdtemp()
-    config = MarianConfig(
+    hf = package("transformers")
+    config = hf.MarianConfig(
         vocab_size=settings["vocabulary"],
         d_model=size["width"],
         encoder_layers=size["encoder_layers"],
@@ -102,7 +110,7 @@ def transformers(settings: dict[str, Any]) -> Turns:
         forced_eos_token_id=None,
         decoder_start_token_id=2,
     )
-    MarianMTModel(config).save_pretrained(folder)
+    hf.MarianMTModel(config).save_pretrained(folder)
     return {MEASURE: lambda: process([sys.executable, "-c", IN_TRANSFORMERS, folder])}
 
 

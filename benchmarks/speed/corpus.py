@@ -1,9 +1,10 @@
 """How do time and memory grow with the corpus: time no faster than its tokens, memory not at all?
 
-Made-up text of one million tokens and more, by Zipf's law, is given to `seqwright train`, a process of its own for each
-size: it learns a vocabulary, tokenises the text once into the cache, and trains a small LSTM for some steps, as many for
-each size. Time is that of the processor, memory the most that the process ever held. By theory time is linear, for every
-token is read a fixed number of times, and memory is constant, for the corpus is mapped from the disk.
+Made-up text of one million tokens and more, by Zipf's law, is given to `seqwright train`, a process of its own for
+each size: it learns a vocabulary, tokenises the text once into the cache, and trains a small LSTM for some steps, as
+many for each size. Time is that of the processor, memory the most that the process ever held. By theory time is
+linear, for every token is read a fixed number of times, and memory is constant, for the corpus is mapped from the
+disk.
 """
 
 import os
@@ -11,6 +12,7 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Mapping
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -38,7 +40,7 @@ threads = {threads}
 
 def seqwright(settings: dict[str, Any]) -> Turns:
     """Every size, each in a process of its own."""
-    return {str(size): lambda size=size: trained(size, settings) for size in settings["sizes"]}
+    return {str(size): partial(trained, size, settings) for size in settings["sizes"]}
 
 
 def trained(size: int, settings: Settings) -> Work:

@@ -1,18 +1,19 @@
 """How many tokens per CPU-second does a Transformer decode, beside CTranslate2 with the same weights?
 
-A Transformer of 7.6 million random weights is converted into a CTranslate2 model. Both translate the same batch with as
-many steps as asked for, no more and no fewer, greedily and by beam search with 5. The weights being the same, so must be
-the translations: how many of them are stands beside the speeds.
+A Transformer of 7.6 million random weights is converted into a CTranslate2 model. Both translate the same batch with
+as many steps as asked for, no more and no fewer, greedily and by beam search with 5. The weights being the same, so
+must be the translations: how many of them are stands beside the speeds.
 
 V vocabulary · D width · F feed-forward
 """
 
 import tempfile
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 from benchmarks.speed.harness import OURS, Answers, Contestant, Limit, Question, Settings
-from benchmarks.speed.peers import CTRANSLATE2
+from benchmarks.speed.peers import CTRANSLATE2, package
 from benchmarks.speed.worker import Turns, Work
 
 BEAMS = {"greedy": 1, "beam 5": 5}
@@ -53,13 +54,11 @@ def _ours(settings: dict[str, Any], precision: Any) -> Turns:
         )
         return written([hypotheses[0].tokens for hypotheses in found], steps)
 
-    return {name: lambda beam=beam: decode(beam) for name, beam in BEAMS.items()}
+    return {name: partial(decode, beam) for name, beam in BEAMS.items()}
 
 
 def ctranslate2(settings: dict[str, Any]) -> Turns:
     """CTranslate2 under the same rules, in float32."""
-    import ctranslate2
-
     from benchmarks.speed.conversion import convert, tokens_of
     from seqwright.inputs.tokenizers import BEGIN, PAD
 
@@ -69,7 +68,9 @@ def ctranslate2(settings: dict[str, Any]) -> Turns:
     with tempfile.TemporaryDirectory() as folder:
         convert(model_of(settings), Path(folder), tokens)
         threads = settings["threads"]
-        translator = ctranslate2.Translator(folder, compute_type="float32", intra_threads=threads, inter_threads=1)
+        translator = package("ctranslate2").Translator(
+            folder, compute_type="float32", intra_threads=threads, inter_threads=1
+        )
 
     def decode(beam: int) -> Work:
         found = translator.translate_batch(
@@ -82,7 +83,7 @@ def ctranslate2(settings: dict[str, Any]) -> Turns:
         )
         return written([[numbers[token] for token in result.hypotheses[0]] for result in found], steps)
 
-    return {name: lambda beam=beam: decode(beam) for name, beam in BEAMS.items()}
+    return {name: partial(decode, beam) for name, beam in BEAMS.items()}
 
 
 def written(texts: list[list[int]], steps: int) -> Work:
@@ -108,7 +109,7 @@ def rows_of(settings: Settings) -> list[Any]:
     """The same sources in every process."""
     import numpy as np
 
-    rng = np.random.default_rng(1)
+    rng: Any = np.random.default_rng(1)
     lengths = rng.integers(SHORTEST, LONGEST + 1, settings["batch"])
     return [rng.integers(4, settings["vocabulary"], length) for length in lengths]
 

@@ -1,9 +1,9 @@
 """How many sentences per CPU-second become vectors, beside transformers' padded batches and ONNX Runtime?
 
-A BERT of MiniLM's size (6 layers, width 384) with random weights reads made-up sentences of 5 to 45 words, from text to
-the mean of the last layer's vectors. All read the same folder: ours by `load` and `embed`, transformers in batches of 32
-in the order given, and sorted by length as sentence-transformers does, ONNX Runtime the same sorted batches with the
-model exported from it. The vectors must be the same.
+A BERT of MiniLM's size (6 layers, width 384) with random weights reads made-up sentences of 5 to 45 words, from text
+to the mean of the last layer's vectors. All read the same folder: ours by `load` and `embed`, transformers in batches
+of 32 in the order given, and sorted by length as sentence-transformers does, ONNX Runtime the same sorted batches with
+the model exported from it. The vectors must be the same.
 
 L layers · D width · F feed-forward · N sentences
 """
@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.speed.harness import OURS, Answers, Contestant, Limit, Question, Settings
-from benchmarks.speed.peers import ONNX, TRANSFORMERS
+from benchmarks.speed.peers import ONNX, TRANSFORMERS, package
 from benchmarks.speed.worker import Turns, Work
 
 MEASURE = "sentences"
@@ -67,9 +67,9 @@ def _transformers(settings: dict[str, Any], order: Callable[[Sequence[str]], lis
 
 def onnxruntime(settings: dict[str, Any]) -> Turns:
     """The exported model, batches of like length."""
-    import onnxruntime
     import torch
 
+    ort = package("onnxruntime")
     tokenizer, model = opened(settings)
     names = ("input_ids", "attention_mask", "token_type_ids")
     example = tokenizer(sentences(settings)[:3], padding=True, return_tensors="pt")
@@ -86,9 +86,9 @@ def onnxruntime(settings: dict[str, Any]) -> Turns:
             dynamo=True,
             verbose=False,
         )
-        options = onnxruntime.SessionOptions()
+        options = ort.SessionOptions()
         options.intra_op_num_threads = options.inter_op_num_threads = settings["threads"]
-        session = onnxruntime.InferenceSession(str(path), options, providers=["CPUExecutionProvider"])
+        session = ort.InferenceSession(str(path), options, providers=["CPUExecutionProvider"])
 
     def read(batch: Any) -> Any:
         return torch.from_numpy(session.run(None, {name: batch[name].numpy() for name in names})[0])
@@ -138,38 +138,36 @@ def longest_first(texts: Sequence[str]) -> list[int]:
 
 def opened(settings: Settings) -> tuple[Any, Any]:
     """Tokenizer and model by transformers."""
-    from transformers import AutoModel, AutoTokenizer
-
+    hf = package("transformers")
     with tempfile.TemporaryDirectory() as folder:
         write_model(settings, Path(folder))
-        return AutoTokenizer.from_pretrained(folder), AutoModel.from_pretrained(folder).eval()
+        return hf.AutoTokenizer.from_pretrained(folder), hf.AutoModel.from_pretrained(folder).eval()
 
 
 def write_model(settings: Settings, folder: Path) -> None:
     """The same random BERT in every process, with a vocabulary of made-up words."""
     import torch
-    from transformers import BertConfig, BertModel, BertTokenizerFast
 
-    size = settings["model"]
+    hf, size = package("transformers"), settings["model"]
     torch.manual_seed(1)
-    config = BertConfig(
+    config = hf.BertConfig(
         vocab_size=settings["vocabulary"],
         hidden_size=size["width"],
         num_hidden_layers=size["layers"],
         num_attention_heads=size["heads"],
         intermediate_size=size["feed_forward"],
     )
-    BertModel(config).save_pretrained(folder)
+    hf.BertModel(config).save_pretrained(folder)
     words = [*SPECIAL, *(f"w{number}" for number in range(settings["vocabulary"] - len(SPECIAL)))]
     (folder / "vocab.txt").write_text("".join(f"{word}\n" for word in words), encoding="utf-8")
-    BertTokenizerFast(vocab=str(folder / "vocab.txt")).save_pretrained(folder)
+    hf.BertTokenizerFast(vocab=str(folder / "vocab.txt")).save_pretrained(folder)
 
 
 def sentences(settings: Settings) -> list[str]:
     """Made-up sentences, the same in every process."""
     import numpy as np
 
-    rng = np.random.default_rng(1)
+    rng: Any = np.random.default_rng(1)
     words = settings["vocabulary"] - len(SPECIAL)
     lengths = rng.integers(SHORTEST, LONGEST + 1, settings["sentences"])
     return [" ".join(f"w{number}" for number in rng.integers(0, words, length)) for length in lengths]

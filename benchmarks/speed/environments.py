@@ -63,7 +63,16 @@ def make(environment: Environment, folder: Path, parents: Sequence[str]) -> None
         text=True,
     ).stdout.strip()
     (Path(packages) / "parents.pth").write_text("".join(f"{path}\n" for path in parents), encoding="utf-8")
-    command = [sys.executable, "-m", "pip", "--python", str(python), "install", "--quiet", "--disable-pip-version-check"]
+    command = [
+        sys.executable,
+        "-m",
+        "pip",
+        "--python",
+        str(python),
+        "install",
+        "--quiet",
+        "--disable-pip-version-check",
+    ]
     command += ["--constraint", str(REPOSITORY / "constraints.txt")] if environment.whole else ["--no-deps"]
     try:
         done = subprocess.run(

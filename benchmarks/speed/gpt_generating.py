@@ -7,13 +7,15 @@ keys and values are worth shows beside a loop that reads the whole text again fo
 L layers · D width · V vocabulary
 """
 
+from functools import partial
 from typing import Any
 
 from benchmarks.speed.decoding import without_bfloat16
-from benchmarks.speed.harness import OURS, Contestant, Limit, Question, Settings
-from benchmarks.speed.peers import TRANSFORMERS
+from benchmarks.speed.harness import OURS, Answers, Contestant, Limit, Question, Settings
+from benchmarks.speed.peers import TRANSFORMERS, package
 from benchmarks.speed.worker import Turns, Work
 
+UNCACHED = "without cached keys"
 BATCHES = {"one prompt": 1, "eight prompts": 8}
 
 
@@ -56,7 +58,7 @@ def _ours(settings: dict[str, Any], precision: Any) -> Turns:
             raise RuntimeError(f"a text does not have {steps} tokens")
         return Work(count * steps, written)
 
-    return {name: lambda count=count: write(count) for name, count in BATCHES.items()}
+    return {name: partial(write, count) for name, count in BATCHES.items()}
 
 
 def without_cache(settings: dict[str, Any]) -> Turns:
@@ -81,11 +83,11 @@ def without_cache(settings: dict[str, Any]) -> Turns:
 def transformers(settings: dict[str, Any]) -> Turns:
     """`generate` of transformers; prompts are padded on the left, as it asks for."""
     import torch
-    from transformers import GPT2Config, GPT2LMHeadModel
 
+    hf = package("transformers")
     size, steps, end = settings["model"], settings["steps"], settings["vocabulary"] - 1
     torch.manual_seed(1)
-    config = GPT2Config(
+    config = hf.GPT2Config(
         vocab_size=settings["vocabulary"],
         n_positions=size["context"],
         n_embd=size["width"],
@@ -94,7 +96,7 @@ def transformers(settings: dict[str, Any]) -> Turns:
         bos_token_id=end,
         eos_token_id=end,
     )
-    model: Any = GPT2LMHeadModel(config).eval()
+    model: Any = hf.GPT2LMHeadModel(config).eval()
 
     @torch.inference_mode()
     def write(count: int) -> Work:
@@ -114,7 +116,7 @@ def transformers(settings: dict[str, Any]) -> Turns:
             raise RuntimeError(f"a text does not have {steps} tokens")
         return Work(count * steps)
 
-    return {name: lambda count=count: write(count) for name, count in BATCHES.items()}
+    return {name: partial(write, count) for name, count in BATCHES.items()}
 
 
 def prompts(settings: Settings, count: int) -> list[Any]:
@@ -144,6 +146,12 @@ def limit(settings: Settings, measure: str) -> Limit:
     return Limit("memory", 4 * weights / BATCHES[measure])
 
 
+def same(answers: Answers) -> dict[str, Any]:
+    """Whether the loop without cached keys and values writes the same."""
+    by_name = answers["one prompt"]
+    return {"the same without cached keys": by_name[OURS] == by_name[UNCACHED]} if UNCACHED in by_name else {}
+
+
 QUESTION = Question(
     name="gpt-generating",
     about=__doc__ or "",
@@ -152,7 +160,7 @@ QUESTION = Question(
         Contestant(OURS, seqwright),
         Contestant("transformers", transformers, TRANSFORMERS, ("torch", "transformers")),
         Contestant(f"{OURS}, bfloat16", bfloat16, absent=without_bfloat16),
-        Contestant("without cached keys", without_cache),
+        Contestant(UNCACHED, without_cache),
     ),
     full={
         "model": {"width": 768, "heads": 12, "layers": 12, "context": 1024},
@@ -163,9 +171,5 @@ QUESTION = Question(
     quick={"model": {"width": 256, "heads": 4, "layers": 4, "context": 256}, "vocabulary": 8000, "steps": 8},
     limit=limit,
     marks={"eight prompts": {"transformers": 1.3}},
-    compare=lambda answers: {
-        "the same without cached keys": by_name[OURS] == by_name["without cached keys"]
-        for by_name in [answers["one prompt"]]
-        if "without cached keys" in by_name
-    },
+    compare=same,
 )

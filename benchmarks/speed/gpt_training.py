@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.speed.harness import OURS, Contestant, Limit, Question, Settings
-from benchmarks.speed.peers import TRANSFORMERS, without_nanogpt
+from benchmarks.speed.peers import TRANSFORMERS, package, without_nanogpt
 from benchmarks.speed.worker import Turns, Work
 
 LETTERS = "".join(chr(33 + number) for number in range(62))  # with the three special tokens of ours, 65
@@ -102,7 +102,7 @@ def nanogpt(settings: dict[str, Any]) -> Turns:
                     group["lr"] = 0.001
                 _, loss = model(x, y)
                 x, y = get_batch()
-                loss.backward()
+                torch.autograd.backward(loss)
                 torch.nn.utils.clip_grad_norm_(model.parameters(), 1.0)
                 optimizer.step()
                 optimizer.zero_grad(set_to_none=True)
@@ -126,14 +126,14 @@ def transformers_compiled(settings: dict[str, Any]) -> Turns:
 
 def _transformers(settings: dict[str, Any], *, compiled: bool) -> Turns:
     import torch
-    from transformers import GPT2Config, GPT2LMHeadModel
 
+    hf = package("transformers")
     ids = torch.tensor(ids_of(settings))
 
     def loop(name: str) -> Any:
         size, steps = settings["sizes"][name], settings["steps"][name]
         context, batch = size["context"], size["batch"]
-        config = GPT2Config(
+        config = hf.GPT2Config(
             vocab_size=len(LETTERS) + 3,
             n_positions=context,
             n_embd=size["width"],
@@ -144,7 +144,7 @@ def _transformers(settings: dict[str, Any], *, compiled: bool) -> Turns:
             bos_token_id=0,
             eos_token_id=0,
         )
-        model: Any = GPT2LMHeadModel(config).train()
+        model: Any = hf.GPT2LMHeadModel(config).train()
         called = torch.compile(model) if compiled else model
         optimizer = torch.optim.AdamW(model.parameters(), lr=0.001, weight_decay=0.1, fused=True)
 
@@ -155,7 +155,7 @@ def _transformers(settings: dict[str, Any], *, compiled: bool) -> Turns:
                 y = torch.stack([ids[i + 1 : i + 1 + context] for i in starts])
                 logits = called(input_ids=x).logits
                 loss = torch.nn.functional.cross_entropy(logits.view(-1, logits.shape[-1]), y.view(-1))
-                loss.backward()
+                torch.autograd.backward(loss)
                 torch.nn.utils.clip_grad_norm_(model.parameters(), 1.0)
                 optimizer.step()
                 optimizer.zero_grad(set_to_none=True)
@@ -171,8 +171,8 @@ def ids_of(settings: Settings) -> list[int]:
     """Random letters as numbers."""
     import numpy as np
 
-    ids: list[int] = np.random.default_rng(1).integers(0, len(LETTERS), settings["letters"]).tolist()
-    return ids
+    numbers: Any = np.random.default_rng(1).integers(0, len(LETTERS), settings["letters"])
+    return list(map(int, numbers))
 
 
 def text_of(settings: Settings) -> str:
@@ -201,9 +201,7 @@ QUESTION = Question(
         Contestant(OURS, seqwright),
         Contestant("nanoGPT", nanogpt, absent=without_nanogpt),
         Contestant("transformers", transformers, TRANSFORMERS, ("torch", "transformers")),
-        Contestant(
-            "transformers, compiled", transformers_compiled, TRANSFORMERS, ("torch", "transformers"), only_full
-        ),
+        Contestant("transformers, compiled", transformers_compiled, TRANSFORMERS, ("torch", "transformers"), only_full),
         Contestant(f"{OURS}, compiled", seqwright_compiled, absent=only_full),
     ),
     full={

@@ -2,8 +2,8 @@
 
 A GPT of two layers learns from one batch, and writes, at one size after another while all else stays. Theory is the
 number of multiplications and additions: 24 n d² + 4 n² d for a layer over n tokens of width d (Vaswani et al. 2017,
-table 1, with the projections and the feed-forward sublayer), 2 n d V for the output. The exponent of the time, fitted to
-all sizes on logarithmic scales, may be at most a tenth above that of the operations, fitted in the same way.
+table 1, with the projections and the feed-forward sublayer), 2 n d V for the output. The exponent of the time, fitted
+to all sizes on logarithmic scales, may be at most a tenth above that of the operations, fitted in the same way.
 
 L layers · D width · T context · V vocabulary
 """
@@ -11,6 +11,7 @@ L layers · D width · T context · V vocabulary
 import math
 import statistics
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from typing import Any, NamedTuple
 
 from benchmarks.speed.harness import OURS, Answered, Contestant, Question, Settings, Table
@@ -76,7 +77,7 @@ def seqwright(settings: dict[str, Any]) -> Turns:
     from seqwright.devices import keep_freed_memory
 
     keep_freed_memory()
-    return {case.name: lambda case=case: (learnt if case.learns else written)(case.size) for case in cases(settings)}
+    return {case.name: partial(learnt if case.learns else written, case.size) for case in cases(settings)}
 
 
 def learnt(size: Size) -> Work:

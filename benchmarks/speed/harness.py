@@ -1,8 +1,8 @@
 """How a question is answered: contestants take turns, medians and ratios are formed, and the limit stands beside them.
 
 A round is a turn of each contestant for each measure, every other round in the opposite order, so that a machine that
-slows down slows all alike. The machine's limits, the arithmetic of a large matrix product and the reading of memory, are
-measured in the same rounds. The rate is work per CPU-second with one thread, which other programs on the machine
+slows down slows all alike. The machine's limits, the arithmetic of a large matrix product and the reading of memory,
+are measured in the same rounds. The rate is work per CPU-second with one thread, which other programs on the machine
 disturb least, and per second with several.
 """
 

@@ -69,7 +69,9 @@ def our_training(found: Corpus, model: Any, objective: Any, training: Any) -> Ca
     """Training by `fit` as a recipe does it; how many target tokens were read."""
     from seqwright.training.loop import fit
 
-    tokens = sum(found.batches.at(Place(0, number)).tokens for number in range(training.steps * training.accumulate))
+    tokens: int = sum(
+        found.batches.at(Place(0, number)).tokens for number in range(training.steps * training.accumulate)
+    )
 
     def turn() -> int:
         fit(model, objective, found.batches, settings=training, rate=lambda step: 0.0005)

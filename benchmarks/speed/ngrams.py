@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.speed.harness import OURS, Answers, Contestant, Question, Settings
-from benchmarks.speed.peers import KENLM
+from benchmarks.speed.peers import KENLM, package
 from benchmarks.speed.worker import Turns, Work
 
 COUNTED, SCORED = "counted", "scored"
@@ -39,8 +39,6 @@ def seqwright(settings: dict[str, Any]) -> Turns:
 
 def kenlm(settings: dict[str, Any]) -> Turns:
     """The Python module of KenLM with our model."""
-    import kenlm
-
     from benchmarks.ngram import estimate
     from seqwright.interchange.arpa import write_arpa
 
@@ -49,7 +47,7 @@ def kenlm(settings: dict[str, Any]) -> Turns:
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "model.arpa"
         write_arpa(model, path, pieces_of(settings))
-        theirs = kenlm.Model(str(path))
+        theirs = package("kenlm").Model(str(path))
     lines = list(lines_of(settings, test))
 
     def score() -> Work:

@@ -1,6 +1,8 @@
 """The environments of the peers that several questions have, and what is common to reading them."""
 
+import importlib
 from pathlib import Path
+from typing import Any
 
 from benchmarks.speed.environments import Environment
 from benchmarks.speed.harness import Settings
@@ -26,3 +28,8 @@ def without_nanogpt(settings: Settings) -> str | None:
 def is_nanogpt(folder: Path) -> bool:
     """Whether a folder is a checkout of it."""
     return all((folder / name).is_file() for name in NANOGPT_FILES)
+
+
+def package(name: str) -> Any:
+    """A module of a peer, which only its environment has, so that nothing is known of its types here."""
+    return importlib.import_module(name)

@@ -1,11 +1,12 @@
 """Where does the time of each family go: matrix products, attention, recurrence, vocabulary, copies, Python?
 
-A turn of each under torch's profiler, on made-up data in the sizes of the other questions. What an operation takes itself
-is put under one heading; what the processor spent beyond all operations is Python, the profiler's own work included: so
-that share is an upper bound.
+A turn of each under torch's profiler, on made-up data in the sizes of the other questions. What an operation takes
+itself is put under one heading; what the processor spent beyond all operations is Python, the profiler's own work
+included: so that share is an upper bound.
 """
 
 from collections.abc import Callable, Mapping
+from functools import partial
 from typing import Any
 
 from benchmarks.speed.harness import OURS, Answered, Contestant, Question, Settings, Table
@@ -51,7 +52,7 @@ def seqwright(settings: dict[str, Any]) -> Turns:
             size = question.quick if settings["small"] else {}
             chosen = {**question.full, **size, **{k: settings[k] for k in ("threads", "nanogpt")}}
             made[name] = question.contestants[0].ready(chosen)
-        turns[family] = lambda turn=made[name][measure]: profiled(turn)
+        turns[family] = partial(profiled, made[name][measure])
     return turns
 
 
@@ -59,7 +60,8 @@ def profiled(turn: Callable[[], Work]) -> Work:
     """The shares of a turn's time, after one that warms up."""
     from torch.profiler import ProfilerActivity, profile
 
-    turn()
+    with profile(activities=[ProfilerActivity.CPU]):
+        turn()
     with profile(activities=[ProfilerActivity.CPU]) as seen:
         began = processor_seconds()
         turn()

@@ -2,17 +2,19 @@
 
 A translator with Bahdanau's attention (GRUs of width 384, a bidirectional encoder, input feeding) beside JoeyNMT's of
 the same widths: training on made-up pairs with the lengths of captions, and decoding with as many steps as asked for,
-greedily and by beam search with 5. A language model with one LSTM of width 256 beside the loop that one writes who needs
-nothing else. Float32; tokens are those of the target.
+greedily and by beam search with 5. A language model with one recurrent layer of width 256 beside the loop that one
+writes who needs nothing else. Float32; tokens are those of the target.
 
 B batch · S source · T target · V vocabulary
 """
 
+from collections.abc import Callable
+from functools import partial
 from types import SimpleNamespace
 from typing import Any
 
 from benchmarks.speed.harness import OURS, Contestant, Question, Settings
-from benchmarks.speed.peers import JOEYNMT
+from benchmarks.speed.peers import JOEYNMT, package
 from benchmarks.speed.worker import Turns, Work
 
 GREEDY, BEAM, TRAINING, LANGUAGE = "attention, greedy", "attention, beam 5", "attention, training", "LSTM, training"
@@ -57,18 +59,23 @@ def seqwright(settings: dict[str, Any]) -> Turns:
 
     found = corpus(settings, settings["tokens"])
     train = our_training(found, model_of(recipe, found.wires.sizes()), objective_of(recipe), recipe.training)
-    language = read_recipe(LANGUAGE_RECIPE, [f"training.steps={settings['updates']}"])
-    wires, batches = letters(settings, language)
-    lstm, objective = model_of(language, wires.sizes()), objective_of(language)
 
-    def train_language() -> Work:
-        fit(lstm, objective, batches, settings=language.training, rate=lambda step: 0.001)
-        return Work(settings["updates"] * language.training.tokens)
+    def language_model(kind: str) -> Callable[[], Work]:
+        chosen = [f"model.kind={kind}", f"training.steps={settings['updates']}"]
+        recipe = read_recipe(LANGUAGE_RECIPE, chosen)
+        wires, batches = letters(settings, recipe)
+        model, objective = model_of(recipe, wires.sizes()), objective_of(recipe)
+
+        def turn() -> Work:
+            fit(model, objective, batches, settings=recipe.training, rate=lambda step: 0.001)
+            return Work(settings["updates"] * recipe.training.tokens)
+
+        return turn
 
     return {
-        **{name: lambda beam=beam: decode(beam) for name, beam in BEAMS.items()},
+        **{name: partial(decode, beam) for name, beam in BEAMS.items()},
         TRAINING: lambda: Work(train()),
-        LANGUAGE: train_language,
+        **{f"{kind.upper()}, training": language_model(kind) for kind in ("lstm", *settings["cells"])},
     }
 
 
@@ -112,18 +119,17 @@ def torch_lstm(settings: dict[str, Any]) -> Turns:
 def joeynmt(settings: dict[str, Any]) -> Turns:
     """JoeyNMT's model in its own search, and in the loop of its trainer."""
     import torch
-    from joeynmt.batch import Batch
-    from joeynmt.search import search
 
     from benchmarks.speed.made_up import corpus
     from seqwright.batches.pairs import sources
     from seqwright.inputs.tokenizers import PAD
 
+    make, search = package("joeynmt.batch").Batch, package("joeynmt.search").search
     model, special = joey_model(settings["vocabulary"], settings["width"])
     steps, rows = settings["steps"], sorted(rows_of(settings), key=len, reverse=True)
 
     def batch_of(source_BS: Any, target_BT: Any = None) -> Any:
-        return Batch(
+        return make(
             src=source_BS,
             src_length=(source_BS != special["pad_id"]).sum(1),
             src_prompt_mask=None,
@@ -176,7 +182,7 @@ def joeynmt(settings: dict[str, Any]) -> Turns:
             tokens += int(batch.ntokens)
         return Work(tokens)
 
-    return {**{name: lambda beam=beam: decode(beam) for name, beam in BEAMS.items()}, TRAINING: train}
+    return {**{name: partial(decode, beam) for name, beam in BEAMS.items()}, TRAINING: train}
 
 
 def special_tokens() -> dict[str, int]:
@@ -188,22 +194,23 @@ def special_tokens() -> dict[str, int]:
 
 def joey_model(vocabulary: int, width: int | None = None) -> tuple[Any, dict[str, Any]]:
     """JoeyNMT's model like the one of the recipe, and its special tokens."""
-    from joeynmt.model import build_model
-    from joeynmt.vocabulary import Vocabulary
-
     from seqwright.recipe import read_recipe
 
     special: dict[str, Any] = {"lang_tags": [], "sep_token": None, "sep_id": None}
     for number, name in enumerate(("unk", "pad", "bos", "eos")):
         special |= {f"{name}_token": f"<{name}>", f"{name}_id": number}
-    words = Vocabulary([f"t{number}" for number in range(vocabulary - 4)], SimpleNamespace(**special))
+    words = package("joeynmt.vocabulary").Vocabulary(
+        [f"t{number}" for number in range(vocabulary - 4)], SimpleNamespace(**special)
+    )
     settings = read_recipe(RECIPE, [] if width is None else [f"model.width={width}"]).model
     side = {"type": "recurrent", "rnn_type": settings.cell, "num_layers": settings.layers, "dropout": DROPOUT}
     embeddings = {"embeddings": {"embedding_dim": settings.token_width, "dropout": 0.0}}
     encoder = {**side, **embeddings, "hidden_size": settings.width // 2, "bidirectional": True}
     decoder = {**side, **embeddings, "hidden_size": settings.width, "attention": "bahdanau", "input_feeding": True}
     decoder |= {"init_hidden": "bridge", "hidden_dropout": DROPOUT}
-    model = build_model({"encoder": encoder, "decoder": decoder, "tied_embeddings": True}, words, words)
+    model = package("joeynmt.model").build_model(
+        {"encoder": encoder, "decoder": decoder, "tied_embeddings": True}, words, words
+    )
     return model, special
 
 
@@ -215,7 +222,7 @@ def letters(settings: Settings, recipe: Any) -> tuple[Any, Any]:
     from seqwright.outputs.next_token import NextTokenOutput
     from seqwright.tasks.wired import Wires
 
-    numbers = np.random.default_rng(1).integers(33, 123, settings["letters"])
+    numbers: Any = np.random.default_rng(1).integers(33, 123, settings["letters"])
     text = ["".join(map(chr, numbers.tolist()))]
     wires = Wires.learn(RunningTextInput, NextTokenOutput, text, recipe.input)
     return wires, wires.training_batches(text, tokens=recipe.training.tokens)
@@ -225,7 +232,7 @@ def rows_of(settings: Settings) -> list[Any]:
     """The same sources in every process."""
     import numpy as np
 
-    rng = np.random.default_rng(1)
+    rng: Any = np.random.default_rng(1)
     lengths = rng.integers(SHORTEST, LONGEST + 1, settings["batch"])
     return [rng.integers(4, settings["vocabulary"], length) for length in lengths]
 
@@ -249,6 +256,7 @@ QUESTION = Question(
         "sentences": 72,
         "updates": 8,
         "letters": 100_000,
+        "cells": ["gru", "ugrnn", "rnn"],
     },
     quick={
         "width": 64,
@@ -260,5 +268,6 @@ QUESTION = Question(
         "sentences": 13,
         "updates": 2,
         "letters": 10_007,
+        "cells": [],
     },
 )

@@ -1,9 +1,10 @@
-"""How many target tokens per CPU-second does a Transformer learn from, beside Marian of transformers and nn.Transformer?
+"""How many target tokens per CPU-second does a Transformer learn from, beside Marian and nn.Transformer?
 
-Three layers on either side, width 256, feed-forward 1,024, a shared vocabulary of 5,000, made-up pairs with the lengths
-of captions; float32, dropout 0.1 outside attention, label smoothing 0.1. Ours trains as the recipe multi30k-de-en does,
-batches by length, EMA and clipping included. The others read a fixed number of pairs in random order, padded, as the
-trainer of transformers and PyTorch's tutorial do; Marian also reads pairs of like length together.
+Three layers on either side, width 256, feed-forward 1,024, a shared vocabulary of 5,000, made-up pairs with the
+lengths of captions; float32, dropout 0.1 outside attention, label smoothing 0.1. Ours trains as the recipe
+multi30k-de-en does, batches by length, EMA and clipping included. The others read a fixed number of pairs in random
+order, padded, as the trainer of transformers and PyTorch's tutorial do; Marian also reads pairs of like length
+together.
 
 B batch · S source · T target · D width · V vocabulary
 """
@@ -13,7 +14,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from benchmarks.speed.harness import OURS, Contestant, Limit, Question, Settings
-from benchmarks.speed.peers import TRANSFORMERS
+from benchmarks.speed.peers import TRANSFORMERS, package
 from benchmarks.speed.worker import Turns, Work
 
 MEASURE = "training"
@@ -48,13 +49,13 @@ def marian_sorted(settings: dict[str, Any]) -> Turns:
 
 def _marian(settings: dict[str, Any], order: str) -> Turns:
     import torch
-    from transformers import MarianConfig, MarianMTModel
 
     from benchmarks.speed.made_up import corpus
     from seqwright.inputs.tokenizers import BEGIN, END, PAD
 
     size, found = settings["model"], corpus(settings, settings["tokens"])
-    config = MarianConfig(
+    hf = package("transformers")
+    config = hf.MarianConfig(
         vocab_size=found.wires.tokenizer.size,
         d_model=size["width"],
         encoder_layers=size["encoder_layers"],
@@ -75,7 +76,7 @@ def _marian(settings: dict[str, Any], order: str) -> Turns:
         forced_eos_token_id=None,
         decoder_start_token_id=BEGIN,
     )
-    model: Any = MarianMTModel(config).train()
+    model: Any = hf.MarianMTModel(config).train()
 
     def logits(source_BS: Any, input_BT: Any) -> Any:
         return model(input_ids=source_BS, attention_mask=(source_BS != PAD).long(), decoder_input_ids=input_BT).logits
