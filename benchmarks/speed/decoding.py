@@ -31,35 +31,16 @@ def bfloat16(settings: dict[str, Any]) -> Turns:
 
 
 def _ours(settings: dict[str, Any], precision: Any) -> Turns:
-    import torch
+    from benchmarks.speed.ours import translating, writer_of
 
-    from seqwright.batches.pairs import sources
-    from seqwright.decoding import DecodingSettings, decoded
-    from seqwright.devices import in_precision, keep_freed_memory
-    from seqwright.inputs.tokenizers import BEGIN, END, PAD, UNKNOWN
-
-    keep_freed_memory()  # as every verb does
-    model, rows, steps = in_precision(model_of(settings), precision), rows_of(settings), settings["steps"]
-
-    @torch.inference_mode()
-    def decode(beam: int) -> Work:
-        found = decoded(
-            model,
-            model.start(sources(rows, end=END)),
-            DecodingSettings(beam=beam, shortest=steps, longest=steps),
-            first_B=torch.full((len(rows),), BEGIN),
-            end=END,
-            steps=steps,
-            forbidden=(PAD, UNKNOWN, BEGIN),
-        )
-        return written([hypotheses[0].tokens for hypotheses in found], steps)
-
+    decode = translating(writer_of(model_of(settings), precision), rows_of(settings), settings["steps"])
     return {name: partial(decode, beam) for name, beam in BEAMS.items()}
 
 
 def ctranslate2(settings: dict[str, Any]) -> Turns:
     """CTranslate2 under the same rules, in float32."""
     from benchmarks.speed.conversion import convert, tokens_of
+    from benchmarks.speed.ours import written
     from seqwright.inputs.tokenizers import BEGIN, PAD
 
     rows, steps = rows_of(settings), settings["steps"]
@@ -84,13 +65,6 @@ def ctranslate2(settings: dict[str, Any]) -> Turns:
         return written([[numbers[token] for token in result.hypotheses[0]] for result in found], steps)
 
     return {name: partial(decode, beam) for name, beam in BEAMS.items()}
-
-
-def written(texts: list[list[int]], steps: int) -> Work:
-    """Translations that have as many tokens as asked for."""
-    if any(len(text) != steps for text in texts):
-        raise RuntimeError(f"a translation does not have {steps} tokens")
-    return Work(len(texts) * steps, texts)
 
 
 def model_of(settings: Settings) -> Any:

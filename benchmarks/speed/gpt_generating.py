@@ -32,13 +32,12 @@ def bfloat16(settings: dict[str, Any]) -> Turns:
 def _ours(settings: dict[str, Any], precision: Any) -> Turns:
     import torch
 
+    from benchmarks.speed.ours import writer_of, written
     from seqwright.batches import padded
     from seqwright.batches.text import texts
     from seqwright.decoding import DecodingSettings, Prefix, decoded
-    from seqwright.devices import in_precision, keep_freed_memory
 
-    keep_freed_memory()
-    model, steps = in_precision(model_of(settings), precision), settings["steps"]
+    model, steps = writer_of(model_of(settings), precision), settings["steps"]
     begin = end = settings["vocabulary"] - 1  # GPT-2 has one token for both
 
     @torch.inference_mode()
@@ -53,10 +52,7 @@ def _ours(settings: dict[str, Any], precision: Any) -> Turns:
             steps=steps,
             prefix=Prefix(*padded(rows)),
         )
-        written = [hypotheses[0].tokens for hypotheses in found]
-        if any(len(tokens) != steps for tokens in written):
-            raise RuntimeError(f"a text does not have {steps} tokens")
-        return Work(count * steps, written)
+        return written([hypotheses[0].tokens for hypotheses in found], steps)
 
     return {name: partial(write, count) for name, count in BATCHES.items()}
 

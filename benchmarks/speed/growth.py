@@ -104,10 +104,11 @@ def written(size: Size) -> Work:
     """As many tokens as the text is long, greedily."""
     import torch
 
+    from benchmarks.speed.ours import writer_of
     from seqwright.batches.text import texts
     from seqwright.decoding import DecodingSettings, decoded
 
-    model = model_of(size).eval()
+    model = writer_of(model_of(size).eval())
 
     def write() -> None:
         with torch.inference_mode():

@@ -26,37 +26,17 @@ DROPOUT = 0.1
 
 def seqwright(settings: dict[str, Any]) -> Turns:
     """Ours."""
-    import torch
-
     from benchmarks.speed.made_up import corpus, our_training
-    from seqwright.batches.pairs import sources
-    from seqwright.decoding import DecodingSettings, decoded
-    from seqwright.devices import keep_freed_memory
-    from seqwright.inputs.tokenizers import BEGIN, END, PAD, UNKNOWN
+    from benchmarks.speed.ours import translating, writer_of
     from seqwright.recipe import read_recipe
     from seqwright.runs import model_of, objective_of
     from seqwright.training.loop import fit
 
-    keep_freed_memory()
-    steps, size = settings["steps"], settings["vocabulary"]
+    size = settings["vocabulary"]
     overrides = [f"model.width={settings['width']}", f"model.dropout={DROPOUT}", "training.epochs="]
     recipe = read_recipe(RECIPE, [*overrides, f"training.steps={settings['updates']}", "training.precision=float32"])
-    writer: Any = model_of(recipe, {"source_vocabulary": size, "target_vocabulary": size, "shared": True}).eval()
-    rows = rows_of(settings)
-
-    @torch.inference_mode()
-    def decode(beam: int) -> Work:
-        found = decoded(
-            writer,
-            writer.start(sources(rows, end=END)),
-            DecodingSettings(beam=beam, shortest=steps, longest=steps),
-            first_B=torch.full((len(rows),), BEGIN),
-            end=END,
-            steps=steps,
-            forbidden=(PAD, UNKNOWN, BEGIN),
-        )
-        return Work(sum(len(hypotheses[0].tokens) for hypotheses in found))
-
+    model: Any = model_of(recipe, {"source_vocabulary": size, "target_vocabulary": size, "shared": True}).eval()
+    decode = translating(writer_of(model), rows_of(settings), settings["steps"])
     found = corpus(settings, settings["tokens"])
     train = our_training(found, model_of(recipe, found.wires.sizes()), objective_of(recipe), recipe.training)
 
