@@ -29,11 +29,13 @@ class Examples(Generic[ExampleT_co]):
     """Some examples in their order, as often as one asks.
 
     `fingerprint` is a sha256 of everything that decides them; empty where they are not worth keeping: what a user
-    types. `name` is what a sentence calls them.
+    types; of such `tokenised` has the rows, by tokenizer and side, for who asks again. `name` is what a sentence calls
+    them.
     """
 
     def __init__(self, read: Callable[[], Iterable[ExampleT_co]], fingerprint: str, name: str) -> None:
         self.read, self.fingerprint, self.name = read, fingerprint, name
+        self.tokenised: dict[tuple[Any, str], Rows[Any]] = {}
 
     def __iter__(self) -> Iterator[ExampleT_co]:
         return iter(self.read())

@@ -122,15 +122,15 @@ class SourceTextInput(PairInput):
 
     def remarks(self, examples: Examples[Pair], first: int = 0) -> list[str]:
         """Texts that are longer than any in training, and what the vocabulary lacks."""
-        texts = [pair.source for pair in examples]
-        lengths = enumerate(map(len, self.tokenizer.encode(texts)), start=first + 1)
+        rows = self.encode(examples)
         told = [
-            f"text {number:,} has {length:,} tokens; training had none longer than {self.longest}: do not trust the "
-            "result"
-            for number, length in lengths
+            f"text {first + number + 1:,} has {length:,} tokens; training had none longer than {self.longest}: do not "
+            "trust the result"
+            for number, length in zip(rows.example_N.tolist(), rows.lengths(None)[:, 0].tolist(), strict=True)
             if length > self.longest
         ]
-        return told + lacking(self.tokenizer.unknown_parts(texts), then=", do not trust the lines they stand in")
+        unknown = self.tokenizer.unknown_parts(pair.source for pair in examples)
+        return told + lacking(unknown, then=", do not trust the lines they stand in")
 
     def sizes(self) -> dict[str, int]:
         """The vocabulary."""

@@ -36,7 +36,10 @@ def token_rows(
 ) -> Rows[Ids]:
     """The tokens of texts, blank ones included, `what` being their name in the cache: a side of the examples."""
     if not examples.fingerprint:
-        return InMemory(tokenizer.encode(list(texts())))
+        key = tokenizer, what
+        if key not in examples.tokenised:
+            examples.tokenised[key] = InMemory(tokenizer.encode(list(texts())))
+        return examples.tokenised[key]
     plain = _kept(examples, f"{what} {tokenizer.fingerprint()}", texts, tokenizer.encode).rows
     if resampling is None or not resampling.probability:
         return plain
