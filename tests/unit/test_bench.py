@@ -171,9 +171,8 @@ def test_every_question_is_answered_in_small(name: str, monkeypatch: pytest.Monk
     turns = question.contestants[0].ready(settings)
     answered = {measure: [turn().answer] for measure, turn in turns.items()}
     assert set(question.marks) & set(turns) or not question.marks
-    assert all(
-        question.limit(settings, measure) is None or question.limit(settings, measure).each > 1 for measure in turns
-    )  # type: ignore[union-attr]
+    limits = [question.limit(settings, measure) for measure in turns]
+    assert all(limit is None or limit.each > 1 for limit in limits)
     concluded = question.conclude(settings, answered)
     if question.table is not None:
         assert question.table({"conclusions": concluded}).rows
