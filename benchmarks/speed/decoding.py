@@ -134,7 +134,7 @@ QUESTION = Question(
         "steps": 40,
     },
     quick={"batch": 8, "steps": 10},
-    rounds=9,
+    rounds=7,
     limit=limit,
     marks={"greedy": {"CTranslate2": 0.85}, "beam 5": {"CTranslate2": 1.0}},
     compare=same,

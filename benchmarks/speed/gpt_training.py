@@ -209,7 +209,7 @@ QUESTION = Question(
             "0.8 M": {"width": 128, "heads": 4, "layers": 4, "context": 64, "batch": 12},
             "10.7 M": {"width": 384, "heads": 6, "layers": 6, "context": 256, "batch": 8},
         },
-        "steps": {"0.8 M": 40, "10.7 M": 2},
+        "steps": {"0.8 M": 20, "10.7 M": 1},
         "letters": 200_000,
         "bias": False,
         "compiled": True,
@@ -220,7 +220,7 @@ QUESTION = Question(
         "letters": 20_000,
         "compiled": False,
     },
-    rounds=7,
+    rounds=5,
     limit=limit,
     marks={
         "0.8 M": {"nanoGPT": 1.05, "transformers": 1.4, "transformers, compiled": 1.1},
