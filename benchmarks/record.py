@@ -100,10 +100,10 @@ def today() -> str:
 
 
 def commit() -> str | None:
-    """The commit that is checked out, marked where files differ from it; None outside a repository."""
+    """The commit that is checked out, marked where the code differs from it; None outside a repository."""
     told = [
         subprocess.run(["git", *words], cwd=REPOSITORY, capture_output=True, text=True, check=False)
-        for words in (["rev-parse", "HEAD"], ["status", "--porcelain", "--untracked-files=no"])
+        for words in (["rev-parse", "HEAD"], ["status", "--porcelain", "--", "src", "benchmarks"])
     ]
     if any(each.returncode for each in told):
         return None
